@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Everything is built under build/; the tools, at build/TOOL, are found by their sources' names.
+# A new tool is tools/x.c, bpf/x.bpf.c, man/man8/x.8 and tests/x.bats: nothing here names it.
+
+VERSION := 0.1
+PREFIX ?= /usr/local
+CLANG ?= clang
+BPFTOOL ?= bpftool
+VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
+CFLAGS ?= -O2 -g
+
+B := build
+TOOLS := $(patsubst tools/%.c,%,$(wildcard tools/*.c))
+ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+
+WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
+COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) -Ilibcommon -Ibpf -I$(B)/skel -MMD -MP
+PURE_LIBS := -lelf -liberty -ljson-c -lunistring -lm
+BPF_LIBS := -lbpf -lelf -lz
+
+PURE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out libcommon/bpf_%,$(wildcard libcommon/*.c)))
+BPF_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/bpf_*.c))
+
+all: $(TOOLS:%=$(B)/%)
+
+# ---- packages ----
+
+BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
+	zlib1g-dev uthash-dev libjson-c-dev libunistring-dev
+DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
+TEST_PACKAGES := $(DEMO_PACKAGES) bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg linux-perf procps util-linux \
+	qemu-system-x86 busybox-static cpio
+
+deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
+	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
+	if [ -n "$$missing" ]; then DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; fi
+
+SHELL := /bin/bash
+
+deps: build-deps
+	$(call deps,$(TEST_PACKAGES))
+
+build-deps:
+	$(call deps,$(BUILD_PACKAGES))
+
+# ---- the tools ----
+
+$(B)/vmlinux.h: | build-deps-once
+	@mkdir -p $(@D)
+	$(BPFTOOL) btf dump file $(VMLINUX_BTF) format c > $@.tmp && mv $@.tmp $@
+
+# a build must not need root or apt where everything is there
+build-deps-once:
+	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || { echo "$$c is missing: run 'make deps' as root" >&2; exit 1; }; done
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/vmlinux.h
+	@mkdir -p $(@D)
+	$(CLANG) --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -Ibpf -I$(B) -MMD -MP -c $< -o $@
+
+$(B)/skel/%.skel.h: $(B)/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@.tmp && mv $@.tmp $@
+
+$(B)/libcommon/%.o: libcommon/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+
+$(B)/tools/%.o: tools/%.c $(B)/skel/%.skel.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+
+# pure modules must link without libbpf: what uses only this archive proves it
+$(B)/libpure.a: $(PURE_OBJECTS)
+	rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/libbpfside.a: $(BPF_OBJECTS)
+	rm -f $@ && $(AR) rcs $@ $^
+
+$(TOOLS:%=$(B)/%): $(B)/%: $(B)/tools/%.o $(B)/libbpfside.a $(B)/libpure.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(PURE_LIBS)
+
+# ---- tests ----
+
+# real programs, small and strange ones, and helpers that look at them with our code
+WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
+BPF_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/bpf-*.c))
+HELPERS := $(filter-out $(BPF_HELPERS),$(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/*.c)))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
+
+# as distributions build: optimised, without frame pointers, stripped
+$(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread -o $@ $<
+
+$(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/libpure.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
+
+# those that load BPF programs themselves
+$(B)/tests/bpf-%: $(B)/obj/bpf-%.o $(B)/libbpfside.a $(B)/libpure.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(PURE_LIBS)
+
+$(B)/obj/%.o: tests/helpers/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+
+$(B)/obj/unit/%.o: tests/unit/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -Itests/unit -c $< -o $@
+
+# ---- fuzzing: libFuzzer targets, and their corpus replayed under sanitizers by the tests ----
+
+FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+FUZZ_SECONDS ?= 600
+SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+PURE_SOURCES := $(filter-out libcommon/bpf_%,$(wildcard libcommon/*.c))
+
+$(B)/san/%.o: libcommon/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) $(COMMON_FLAGS) -c $< -o $@
+
+$(B)/san/libpure.a: $(PURE_SOURCES:libcommon/%.c=$(B)/san/%.o)
+	rm -f $@ && $(AR) rcs $@ $^
+
+$(FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/libpure.a
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ tests/fuzz/$*.c tests/fuzz/replay.c $(B)/san/libpure.a $(PURE_LIBS)
+
+$(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(PURE_SOURCES)
+	@mkdir -p $(@D)
+	$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(PURE_SOURCES) $(PURE_LIBS)
+
+# new inputs stay under build/; what is worth keeping goes to tests/fuzz/corpus by hand
+fuzz: deps
+	$(MAKE) $(FUZZ_TARGETS:%=$(B)/fuzz/%)
+	for t in $(FUZZ_TARGETS); do mkdir -p $(B)/fuzz/new/$$t && $(B)/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=1 \
+		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
+		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
+
+test-programs: $(WORKLOADS) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+
+# one more make, because packages that deps installs change what can be built
+test: deps
+	$(MAKE) all test-programs
+	tests/run
+
+test-kernels: deps
+	$(MAKE) all test-programs
+	tests/run tests/kernels.bats
+
+# every ELF file of the machine: exact rows against readelf and llvm-dwarfdump, and the kernel's answers
+test-cfi: deps
+	$(MAKE) all
+	set -o pipefail; tests/elf-files | xargs -P 2 -n 200 tests/cfi/compare
+	set -o pipefail; $(B)/ehdump --check --recursive /usr/bin /usr/sbin /usr/lib | tail -n 4
+
+# ---- benchmarks: ours beside the alternative, in one run ----
+
+BENCHES := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
+
+$(B)/bench/%: tests/bench/%.c $(B)/libpure.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -MF $@.d -pthread -o $@ $< $(B)/libpure.a -ldw $(PURE_LIBS)
+
+bench: $(BENCHES:%=bench-%)
+
+bench-cfi: build-deps
+	$(MAKE) $(B)/bench/cfi
+	tests/elf-files | $(B)/bench/cfi
+
+demo: build-deps
+	$(call deps,$(DEMO_PACKAGES))
+	$(MAKE) all
+	tests/demo
+
+# ---- installation ----
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 755 $(TOOLS:%=$(B)/%) $(DESTDIR)$(PREFIX)/sbin
+	install -m 644 $(TOOLS:%=man/man8/%.8) $(DESTDIR)$(PREFIX)/share/man/man8
+
+uninstall:
+	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
+
+.PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o $(B)/skel/%.skel.h $(B)/tools/%.o
+.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench bench-cfi demo install uninstall clean
+
+clean:
+	rm -rf $(B)
+
+-include $(wildcard $(B)/*/*.d $(B)/obj/unit/*.d $(B)/tests/fuzz/*.d)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* On-CPU samples: who runs, with which kernel and user stack. */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "task.bpf.h"
+#include "unwind.bpf.h"
+#include "stacks.bpf.h"
+
+const volatile bool with_user_stacks = true, with_kernel_stacks = true;
+
+SEC("perf_event")
+int sample_cpu(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 zero = 0, pid = task_user_pid(task), tid = task_user_tid(task);
+	struct stack_stats *counts = own_stats();
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct stack_key key = { .pid = pid, .tid = tid };
+
+	if (!counts || !u)
+		return 0;
+	counts->runs++;
+	if (task->pid == 0) {
+		counts->idle_runs++;
+		key.flags |= STACK_IDLE;
+	}
+	if (!task_wanted(task, pid, tid))
+		return 0;
+
+	if (task->flags & PF_KTHREAD)
+		key.flags |= STACK_KERNEL_THREAD;
+	bpf_get_current_comm(key.comm, sizeof(key.comm));
+	if (with_kernel_stacks && (__s64)ctx->regs.ip < 0)
+		key.kernel_stack = send_kernel_stack(ctx, counts);
+	key.end = END_NOT_TAKEN;
+	if (with_user_stacks) {
+		unwind_current(u, task);
+		key.user_stack = send_user_stack(u, counts);
+		key.end = u->end;
+	}
+	add_value(&key, 1, counts);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

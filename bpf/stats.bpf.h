@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was seen and what was lost, counted per CPU (struct stack_stats). */
+#ifndef EHPERF_STATS_BPF_H
+#define EHPERF_STATS_BPF_H
+
+#include "unwind_abi.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_stats);
+} stats SEC(".maps");
+
+static __always_inline struct stack_stats *own_stats(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&stats, &zero);
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who is running: process and thread IDs as the tool's user sees them, images, filters.
+ * Needs vmlinux.h and the bpf headers included first.
+ */
+#ifndef EHPERF_TASK_BPF_H
+#define EHPERF_TASK_BPF_H
+
+#include "stats.bpf.h"
+#include "unwind_abi.h"
+
+#define PF_KTHREAD 0x00200000
+
+/* The tool's own PID namespace, noted when the tool reads the task iterator, which it does first. */
+__u64 own_pid_ns;
+__u32 own_pid_level;
+
+static __always_inline struct upid pid_at_level(struct pid *pid, __u32 level)
+{
+	struct upid upid = {};
+	/* at most MAX_PID_NS_LEVEL, 32; the mask says so to the verifier of 6.1 */
+	__u32 offset = bpf_core_field_offset(struct pid, numbers) + (level & 63) * bpf_core_type_size(struct upid);
+
+	bpf_probe_read_kernel(&upid, sizeof(upid), (void *)pid + offset);
+	return upid;
+}
+
+/* the ID of this struct pid in the tool's PID namespace; 0: it has none there */
+static __always_inline __u32 pid_number(struct pid *pid)
+{
+	struct upid upid = pid_at_level(pid, own_pid_level);
+
+	return (__u64)upid.ns == own_pid_ns ? upid.nr : 0;
+}
+
+/* user space's pid (the kernel's tgid) and tid (the kernel's pid); 0 outside the tool's PID namespace and for the idle task */
+static __always_inline __u32 task_user_pid(struct task_struct *task)
+{
+	return own_pid_level == 0 ? task->tgid : pid_number(task->group_leader->thread_pid);
+}
+
+static __always_inline __u32 task_user_tid(struct task_struct *task)
+{
+	return own_pid_level == 0 ? task->pid : pid_number(task->thread_pid);
+}
+
+static __always_inline void task_image(struct task_struct *task, struct eh_image *image)
+{
+	struct task_struct *leader = task->group_leader;
+
+	image->tgid = task->tgid;
+	image->exec_id = leader->self_exec_id;
+	image->start_ns = leader->start_boottime;
+}
+
+/* Every thread there is, as struct task_record[]. */
+SEC("iter/task")
+int list_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *self = bpf_get_current_task_btf(), *task = ctx->task;
+	struct task_record record = {};
+
+	own_pid_level = self->thread_pid->level;
+	own_pid_ns = (__u64)pid_at_level(self->thread_pid, own_pid_level).ns;
+	if (!task)
+		return 0;
+	task_image(task, &record.image);
+	record.pid = task_user_pid(task);
+	record.tid = task_user_tid(task);
+	record.kernel_thread = !!(task->flags & PF_KTHREAD);
+	if (record.pid)
+		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* ---- filters: set before loading ---- */
+
+const volatile bool only_listed_pids, only_listed_tids;
+const volatile bool only_user_threads, only_kernel_threads;
+const volatile bool with_idle;
+const volatile bool follow_forks;	/* children of listed processes are listed too */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u8);
+} listed_pids SEC(".maps"), listed_tids SEC(".maps");
+
+static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u32 tid)
+{
+	bool kernel_thread = task->flags & PF_KTHREAD;
+
+	if (task->pid == 0)	/* the kernel's idle task */
+		return with_idle && !only_listed_pids && !only_listed_tids && !only_user_threads;
+	if (pid == 0 ||
+	    (only_user_threads && kernel_thread) ||
+	    (only_kernel_threads && !kernel_thread))
+		return false;
+	if (only_listed_pids && !bpf_map_lookup_elem(&listed_pids, &pid))
+		return false;
+	return !only_listed_tids || bpf_map_lookup_elem(&listed_tids, &tid);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = task_user_pid(parent), to = task_user_pid(child);
+	struct stack_stats *counts = own_stats();
+	__u8 one = 1;
+
+	if (!follow_forks || !to || to == from || !bpf_map_lookup_elem(&listed_pids, &from))
+		return 0;
+	if (bpf_map_update_elem(&listed_pids, &to, &one, BPF_ANY) && counts)
+		counts->forks_lost++;
+	return 0;
+}
+
+/* its last thread is gone: the number may be another process's soon */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_exited, struct task_struct *task)
+{
+	__u32 pid = task_user_pid(task);
+
+	if (follow_forks && pid && !task->signal->live.counter)
+		bpf_map_delete_elem(&listed_pids, &pid);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One frame's step: a rule, the frame's registers and a window of its stack give the caller's
+ * registers. Pure: no helper, no map; the kernel, the host and the unit tests run this same code.
+ */
+#ifndef EHPERF_UNWIND_STEP_BPF_H
+#define EHPERF_UNWIND_STEP_BPF_H
+
+#include "unwind_abi.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/* x & mask, which the compiler must not leave out where it knows better than the verifier */
+#ifdef __bpf__
+#define MASKED(x, mask) ({ __u64 x_ = (x); asm volatile("%0 &= %1" : "+r"(x_) : "i"(mask)); x_; })
+#else
+#define MASKED(x, mask) ((x) & (mask))
+#endif
+
+#define WINDOW_BYTES 1024
+
+struct window {
+	__u64 base;	/* address of bytes[0] */
+	__u32 len;	/* valid bytes */
+	__u32 pad;
+	__u8 bytes[WINDOW_BYTES + 8];
+};
+
+/*
+ * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done; known has
+ * bit i set while reg[i] holds a value. A step that lacks stack bytes is taken up where it stopped:
+ * stage and the half-done caller are kept here.
+ */
+struct frame_state {
+	__u64 reg[EH_NR_REGS];	/* DWARF numbers */
+	__u64 ip;
+	__u32 known;
+	__u32 stage;		/* 0: CFA not known yet; i + 1: saved[0..i-1] are done */
+	__u64 cfa;
+	__u64 saved[NR_SAVED + 1];
+};
+
+#define KNOWN_ALL 0xffff
+/* what a call preserves, rsp apart */
+#define KNOWN_CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 0xfu << EH_R12)
+
+/* results besides enum end_reason, which says that the stack ends at this frame */
+enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
+
+/* the register that saved[i] restores, i < SAVED_RA */
+static __always_inline __u32 saved_reg(__u32 i)
+{
+	return i == SAVED_RBX ? EH_RBX : i == SAVED_RBP ? EH_RBP : EH_R12 + (i - SAVED_R12);
+}
+
+/* 1 and *value, or 0: the window lacks these 8 bytes */
+static __always_inline int window_read(const struct window *window, __u64 addr, __u64 *value)
+{
+	__u64 at = addr - window->base;
+
+	if (at >= WINDOW_BYTES || at + 8 > window->len)
+		return 0;
+	*value = *(const __u64 *)(window->bytes + MASKED(at, WINDOW_BYTES - 1));
+	return 1;
+}
+
+static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_state *frame,
+				    const struct window *window, __u64 *need)
+{
+	__u64 base;
+
+	if (!(frame->known >> rule->cfa_reg & 1))
+		return END_UNKNOWN_REGISTER;
+	base = frame->reg[rule->cfa_reg];
+	if (rule->kind == RULE_DEREF) {
+		*need = base + rule->deref_offset;
+		if (!window_read(window, *need, &base))
+			return STEP_NEEDS_STACK;
+	} else if (rule->kind == RULE_PLT) {
+		base += ((frame->ip & 15) >= (__u64)rule->deref_offset) << 3;
+	}
+	frame->cfa = base + rule->cfa_offset;
+	return STEP_OK;
+}
+
+/*
+ * STEP_OK: *frame is the caller's. STEP_NEEDS_STACK: call again, all else unchanged, when the window
+ * holds the 8 bytes at *need. Otherwise an enum end_reason; END_COMPLETE: the frame is the outermost.
+ */
+static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_state *frame,
+				       const struct window *window, __u64 *need)
+{
+	__u32 known, i;
+	int result;
+
+	if (frame->stage == 0) {
+		if (rule->kind == RULE_NONE)
+			return END_NO_ROW;
+		if (rule->saved[SAVED_RA] == SAVED_LOST)
+			return END_COMPLETE;
+		if (rule->kind >= RULE_UNSUPPORTED || rule->saved[SAVED_RA] >= SAVED_SAME ||
+		    rule->saved[SAVED_RA] == SAVED_ODD)
+			return END_UNSUPPORTED;
+		result = step_cfa(rule, frame, window, need);
+		if (result != STEP_OK)
+			return result;
+		if (frame->cfa <= frame->reg[EH_RSP] && rule->kind != RULE_DEREF)
+			return END_NO_PROGRESS;
+		frame->stage = 1;
+	}
+
+	known = frame->known & (KNOWN_CALLEE_SAVED | 1u << EH_RSP);
+	UNROLL
+	for (i = 0; i < NR_SAVED; i++) {
+		__s8 where = rule->saved[i];
+		__u64 base = frame->cfa;
+
+		if (where == SAVED_SAME)
+			continue;
+		if (where <= SAVED_ODD) {
+			known &= ~(1u << saved_reg(i));
+			continue;
+		}
+		known |= 1u << (i < SAVED_RA ? saved_reg(i) : EH_RSP);
+		if (frame->stage > i + 1)
+			continue;	/* read before the window moved */
+		if (rule->from_base >> i & 1) {
+			if (!(frame->known >> rule->base_reg & 1))
+				return END_UNKNOWN_REGISTER;
+			base = frame->reg[rule->base_reg];
+		}
+		*need = base + where * 8LL;
+		if (!window_read(window, *need, &frame->saved[i])) {
+			frame->stage = i + 1;
+			return STEP_NEEDS_STACK;
+		}
+	}
+
+	UNROLL
+	for (i = 0; i < SAVED_RA; i++) {
+		__s8 where = rule->saved[i];
+
+		if (where != SAVED_SAME && where > SAVED_ODD)
+			frame->reg[saved_reg(i)] = frame->saved[i];
+	}
+	frame->ip = frame->saved[SAVED_RA];
+	frame->reg[EH_RSP] = frame->cfa;
+	frame->known = known;
+	frame->stage = 0;
+	return STEP_OK;
+}
+
+#endif

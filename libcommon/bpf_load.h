@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Around opening and loading a BPF object: constants, limits, and what to tell the user when it fails. */
+#ifndef EHPERF_BPF_LOAD_H
+#define EHPERF_BPF_LOAD_H
+
+#include <bpf/libbpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * To be called first. libbpf's own messages go to stderr if verbose, else the last of them is kept for
+ * bpf_load_die(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
+ */
+void bpf_load_init(bool verbose);
+
+/* Sets a `const volatile` variable of an opened, not yet loaded object. 0, -ENOENT, -EINVAL (its size is another) */
+int bpf_load_set(struct bpf_object *object, const char *name, const void *value, size_t size);
+
+/* how many instructions the verifier went through for this loaded program; 0: the kernel does not tell */
+uint32_t bpf_load_verified(const struct bpf_program *program);
+
+/* Ends the program: "cannot DOING: cause" and what to do about it, for an error of opening, loading or attaching. */
+void bpf_load_die(const char *doing, int error) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A stack tool's run, from its options to its output: configure, (load), open, (attach), run, (detach),
+ * report. What differs between tools lies in the parentheses.
+ */
+#ifndef EHPERF_BPF_SESSION_H
+#define EHPERF_BPF_SESSION_H
+
+#include <bpf/libbpf.h>
+
+#include "bpf_stacks.h"
+#include "bpf_unwind.h"
+#include "command.h"
+#include "perf_events.h"
+#include "stack_options.h"
+
+struct stack_session {
+	const struct stack_options *options;
+	struct bpf_object *object;
+	struct modules *modules;
+	struct unwinder *unwinder;
+	struct stack_store *store;
+	struct perf_records *records;
+	struct command command;
+	int signal_fd;
+	double started, seconds;	/* CLOCK_MONOTONIC */
+	bool signalled;
+	FILE *out;
+	const char *doing;		/* what failed, for "cannot %s": valid after an error */
+	char doing_what[4200];
+	int changed_pids_max, nr_changed_pids;
+	pid_t *changed_pids;
+	bool all_changed;
+};
+
+/* Writes the options into the constants of an opened object. 0 or -errno */
+int stack_session_configure(struct bpf_object *object, const struct stack_options *options);
+
+/* Ends the program with a message where the options name a process or thread that does not exist. */
+void stack_session_check_tasks(const struct stack_options *options);
+
+/*
+ * After loading: lists what is to be measured, publishes the mappings and tables of the processes there
+ * are, forks the command. 0 or -errno; *session is to be closed either way.
+ */
+int stack_session_open(struct stack_session *session, struct bpf_object *object, const struct stack_options *options);
+
+/* Lets the command go and works until the duration is over, a signal comes or the command ends. 0 or -errno */
+int stack_session_run(struct stack_session *session);
+
+/*
+ * After detaching: prints stacks and summary where the options say, and fills the summary in but for
+ * .tool. Samples lost are counted by the clock's events, NULL for a tool without one. 0 or -errno
+ */
+int stack_session_report(struct stack_session *session, const struct perf_events *clock, uint64_t ns_per_value,
+			 struct report_summary *summary);
+
+/* the exit status: the command's, or 0 */
+int stack_session_close(struct stack_session *session);
+
+#endif

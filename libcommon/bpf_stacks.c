@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bpf_stacks.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct stored_stack {
+	uint64_t id;
+	UT_hash_handle hh;
+	struct stack_frames frames;	/* the last member: its frames follow */
+};
+
+struct stored_value {
+	struct stack_key key;
+	uint64_t value;
+	UT_hash_handle hh;
+};
+
+struct stack_store {
+	struct ring_buffer *ring;
+	int values_fd, stats_fd;
+	struct stored_stack *user, *kernel;
+	struct stored_value *values;
+	struct stack_entry *entries;
+	int error;
+};
+
+static int add_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
+{
+	size_t bytes = record->nr_frames * sizeof(record->frames[0]);
+	struct stored_stack *stack;
+
+	if (size < sizeof(*record) + bytes)
+		return -EBADMSG;
+	HASH_FIND(hh, *stacks, &record->id, sizeof(record->id), stack);
+	if (stack)
+		return 0;
+	stack = malloc(sizeof(*stack) + bytes);
+	if (!stack)
+		return -ENOMEM;
+	stack->id = stack->frames.id = record->id;
+	stack->frames.nr = record->nr_frames;
+	memcpy(stack->frames.frames, record->frames, bytes);
+	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
+	return 0;
+}
+
+static int add_value(struct stack_store *store, const struct stack_key *key, uint64_t value)
+{
+	struct stored_value *stored;
+
+	HASH_FIND(hh, store->values, key, sizeof(*key), stored);
+	if (!stored) {
+		stored = calloc(1, sizeof(*stored));
+		if (!stored)
+			return -ENOMEM;
+		stored->key = *key;
+		HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
+	}
+	stored->value += value;
+	return 0;
+}
+
+static int take_record(void *arg, void *bytes, size_t size)
+{
+	struct stack_store *store = arg;
+	const struct frames_record *record = bytes;
+	const struct value_record *value = bytes;
+	int error = -EBADMSG;
+
+	if (record->kind == RECORD_VALUE && size >= sizeof(*value))
+		error = add_value(store, &value->key, value->value);
+	else if (record->kind == RECORD_USER_STACK)
+		error = add_stack(&store->user, record, size);
+	else if (record->kind == RECORD_KERNEL_STACK)
+		error = add_stack(&store->kernel, record, size);
+	if (error)
+		store->error = error;
+	return 0;
+}
+
+int stack_store_new(struct stack_store **store, struct bpf_object *object)
+{
+	struct stack_store *s = calloc(1, sizeof(*s));
+	int error = 0;
+
+	if (!s)
+		return -ENOMEM;
+	s->values_fd = bpf_object__find_map_fd_by_name(object, "values");
+	s->stats_fd = bpf_object__find_map_fd_by_name(object, "stats");
+	s->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(object, "records"), take_record, s, NULL);
+	if (!s->ring)
+		error = -errno;
+	else if (s->values_fd < 0 || s->stats_fd < 0)
+		error = -ENOENT;
+	if (error)
+		stack_store_free(s);
+	else
+		*store = s;
+	return error;
+}
+
+void stack_store_free(struct stack_store *store)
+{
+	struct stored_value *value, *next_value;
+	struct stored_stack *stack, *next_stack;
+
+	if (!store)
+		return;
+	HASH_ITER(hh, store->values, value, next_value) {
+		HASH_DEL(store->values, value);
+		free(value);
+	}
+	HASH_ITER(hh, store->user, stack, next_stack) {
+		HASH_DEL(store->user, stack);
+		free(stack);
+	}
+	HASH_ITER(hh, store->kernel, stack, next_stack) {
+		HASH_DEL(store->kernel, stack);
+		free(stack);
+	}
+	free(store->entries);
+	ring_buffer__free(store->ring);
+	free(store);
+}
+
+int stack_store_drain(struct stack_store *store)
+{
+	int taken = ring_buffer__consume(store->ring);
+
+	return taken < 0 ? taken : store->error;
+}
+
+static int read_values(struct stack_store *store)
+{
+	struct stack_key key, next, *last = NULL;
+	uint64_t value;
+	int error = 0;
+
+	while (!error && !bpf_map_get_next_key(store->values_fd, last, &next)) {
+		if (!bpf_map_lookup_elem(store->values_fd, &next, &value))
+			error = add_value(store, &next, value);
+		key = next;
+		last = &key;
+	}
+	return error;
+}
+
+static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
+{
+	struct stored_stack *stack = NULL;
+
+	if (id)
+		HASH_FIND(hh, stacks, &id, sizeof(id), stack);
+	return stack ? &stack->frames : NULL;
+}
+
+int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
+{
+	struct stored_value *value, *next;
+	int error = stack_store_drain(store);
+
+	if (!error)
+		error = read_values(store);
+	if (error)
+		return error;
+	store->entries = calloc(HASH_COUNT(store->values) + 1, sizeof(*store->entries));
+	if (!store->entries)
+		return -ENOMEM;
+	*nr = 0;
+	HASH_ITER(hh, store->values, value, next)
+		store->entries[(*nr)++] = (struct stack_entry){
+			.key = value->key,
+			.value = value->value,
+			.user = find_stack(store->user, value->key.user_stack),
+			.kernel = find_stack(store->kernel, value->key.kernel_stack),
+		};
+	*entries = store->entries;
+	return 0;
+}
+
+int stack_store_stats(struct stack_store *store, struct stack_stats **stats, size_t *nr)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct stack_stats *each;
+	__u32 zero = 0;
+
+	if (cpus < 0)
+		return cpus;
+	each = calloc(cpus, sizeof(*each));
+	if (!each)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(store->stats_fd, &zero, each)) {
+		free(each);
+		return -errno;
+	}
+	*stats = each;
+	*nr = cpus;
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Gathers what bpf/stacks.bpf.h sends: frames through the ring buffer, values from the map at the end. */
+#ifndef EHPERF_BPF_STACKS_H
+#define EHPERF_BPF_STACKS_H
+
+#include <bpf/libbpf.h>
+#include <stddef.h>
+
+#include "stack_entry.h"
+
+struct stack_store;
+
+/* 0 or -errno */
+int stack_store_new(struct stack_store **store, struct bpf_object *object);
+void stack_store_free(struct stack_store *store);
+
+/* Empties the ring buffer. To be called a few times a second while programs are attached. */
+int stack_store_drain(struct stack_store *store);
+
+/*
+ * The last drain, and the values: *entries is an array of *nr, in no order, valid until
+ * stack_store_free(). No program may be attached any more. 0 or -errno.
+ */
+int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
+
+/* Of each possible CPU, at any time: a malloc()ed array of *nr. 0 or -errno */
+int stack_store_stats(struct stack_store *store, struct stack_stats **stats, size_t *nr);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's symbols: its own, its modules' and those of BPF programs, from /proc/kallsyms. */
+#ifndef EHPERF_KALLSYMS_H
+#define EHPERF_KALLSYMS_H
+
+#include <stdint.h>
+
+struct kallsyms;
+
+struct kernel_symbol {
+	uint64_t start;
+	const char *name;
+	const char *module;	/* "bpf" for BPF programs; NULL: the kernel itself */
+};
+
+/* 0, -EACCES (addresses are hidden: kernel.kptr_restrict), -errno */
+int kallsyms_read(struct kallsyms **kallsyms);
+void kallsyms_free(struct kallsyms *kallsyms);
+
+/* the symbol that holds addr, or NULL; valid until kallsyms_free() */
+const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t addr);
+
+#endif

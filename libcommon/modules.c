@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "modules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uthash.h>
+
+struct file_key {
+	uint64_t dev, inode;	/* a vDSO: all ones, a hash of its bytes */
+	int64_t mtime_s, mtime_ns;
+};
+
+struct entry {
+	struct file_key key;
+	struct module module;
+	UT_hash_handle hh;
+};
+
+struct modules {
+	struct entry *by_file;
+	struct entry **by_id;	/* [id - 1] */
+	size_t nr, max;
+};
+
+struct modules *modules_new(void)
+{
+	return calloc(1, sizeof(struct modules));
+}
+
+static void free_entry(struct entry *e)
+{
+	symbols_free(e->module.symbols);
+	if (e->module.fd >= 0)
+		close(e->module.fd);
+	free(e->module.image);
+	free(e->module.path);
+	free(e);
+}
+
+void modules_free(struct modules *modules)
+{
+	if (!modules)
+		return;
+	HASH_CLEAR(hh, modules->by_file);
+	for (size_t i = 0; i < modules->nr; i++)
+		free_entry(modules->by_id[i]);
+	free(modules->by_id);
+	free(modules);
+}
+
+size_t modules_count(const struct modules *modules)
+{
+	return modules->nr;
+}
+
+static int open_elf(struct module *module, struct elf_file *file)
+{
+	return module->image ? elf_file_open_memory(file, module->image, module->image_bytes)
+			     : elf_file_open(file, module->fd);
+}
+
+static int add(struct modules *modules, struct entry *entry)
+{
+	if (modules->nr + 1 >= MAX_MODULES)
+		return -ENOSPC;
+	if (modules->nr == modules->max) {
+		size_t max = modules->max ? modules->max * 2 : 64;
+		struct entry **more = reallocarray(modules->by_id, max, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		modules->by_id = more;
+		modules->max = max;
+	}
+	modules->by_id[modules->nr++] = entry;
+	entry->module.id = modules->nr;
+	HASH_ADD(hh, modules->by_file, key, sizeof(entry->key), entry);
+	return 0;
+}
+
+/* what the file is, and its table */
+static void compile(struct module *module, struct unwind_table *table)
+{
+	struct elf_file file;
+
+	module->error = open_elf(module, &file);
+	if (module->error)
+		return;
+	module->build_id_bytes = file.build_id_bytes;
+	memcpy(module->build_id, file.build_id, file.build_id_bytes);
+	module->error = unwind_table_build(table, &file);
+	elf_file_close(&file);
+}
+
+static char *plain_path(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), tail = sizeof(deleted) - 1;
+
+	if (length > tail && !strcmp(path + length - tail, deleted))
+		length -= tail;
+	return strndup(path, length);
+}
+
+/* FNV-1a */
+static uint64_t hash(const uint8_t *bytes, size_t size)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	while (size--)
+		h = (h ^ *bytes++) * 0x100000001b3;
+	return h;
+}
+
+/* opens the mapped file: its key, and what entry->module needs to read it */
+static int identify(struct entry *entry, pid_t tid, const struct proc_mapping *mapping)
+{
+	struct stat st;
+	ssize_t size;
+
+	entry->module.fd = -1;
+	if (!mapping->inode) {
+		size = proc_maps_read_vdso(tid, mapping, &entry->module.image);
+		if (size < 0)
+			return size;
+		entry->module.image_bytes = size;
+		entry->key = (struct file_key){ .dev = UINT64_MAX, .inode = hash(entry->module.image, size) };
+		return 0;
+	}
+	entry->module.fd = proc_maps_open(tid, mapping);
+	if (entry->module.fd < 0)
+		return entry->module.fd;
+	if (fstat(entry->module.fd, &st))
+		return -errno;
+	entry->key = (struct file_key){
+		.dev = st.st_dev, .inode = st.st_ino, .mtime_s = st.st_mtim.tv_sec, .mtime_ns = st.st_mtim.tv_nsec,
+	};
+	return 0;
+}
+
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
+		 struct module **module, struct unwind_table *table)
+{
+	struct entry *entry = calloc(1, sizeof(*entry)), *known;
+	int error;
+
+	*table = (struct unwind_table){};
+	if (!entry)
+		return -ENOMEM;
+	error = identify(entry, tid, mapping);
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM) {	/* gone; another time, perhaps */
+		free_entry(entry);
+		return error;
+	}
+	if (error)	/* it cannot be read, but it can be named */
+		entry->key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
+	entry->module.error = error;
+	HASH_FIND(hh, modules->by_file, &entry->key, sizeof(entry->key), known);
+	if (known) {
+		free_entry(entry);
+		*module = &known->module;
+		return 0;
+	}
+	entry->module.path = plain_path(mapping->path);
+	error = entry->module.path ? add(modules, entry) : -ENOMEM;
+	if (error) {
+		free_entry(entry);
+		return error;
+	}
+	if (!entry->module.error)
+		compile(&entry->module, table);
+	*module = &entry->module;
+	return 0;
+}
+
+struct module *modules_get(const struct modules *modules, uint32_t id)
+{
+	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
+}
+
+bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol)
+{
+	struct elf_file file;
+
+	if (!module->symbols_tried) {
+		module->symbols_tried = true;
+		if (!open_elf(module, &file)) {
+			if (symbols_read(&module->symbols, &file))
+				module->symbols = NULL;
+			elf_file_close(&file);
+		}
+	}
+	return module->symbols && symbols_find(module->symbols, file_offset, symbol);
+}

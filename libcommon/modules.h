@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every file that code was seen in, known by its device and inode, numbered for the frames. */
+#ifndef EHPERF_MODULES_H
+#define EHPERF_MODULES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../bpf/unwind_abi.h"
+#include "proc_maps.h"
+#include "symbols.h"
+#include "unwind_table.h"
+
+#define MAX_MODULES (1 << 21)	/* FRAME_MODULE */
+
+struct module {
+	uint32_t id;		/* from 1 */
+	char *path;		/* as the process that had it first saw it */
+	uint8_t build_id[64];
+	size_t build_id_bytes;
+	int error;		/* why it has no table; 0: it has */
+	loc_t loc;		/* of its struct eh_module in the slabs; for the uploader */
+	/* private */
+	int fd;			/* kept open: the path may name another file by the time symbols are wanted */
+	void *image;		/* instead, for a vDSO */
+	size_t image_bytes;
+	struct symbols *symbols;
+	bool symbols_tried;
+};
+
+struct modules;
+
+struct modules *modules_new(void);
+void modules_free(struct modules *modules);
+size_t modules_count(const struct modules *modules);
+
+/*
+ * The module of this mapping of a thread. *table is compiled (to be freed by the caller) if the
+ * module is new and has one, else empty. 0, or -errno where nothing can be said of the file, as when the process is gone.
+ */
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
+		 struct module **module, struct unwind_table *table);
+
+/* by id, NULL if there is none */
+struct module *modules_get(const struct modules *modules, uint32_t id);
+
+/* the symbol at an offset in the module's file; false: nothing is known */
+bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who, with which stack, how often or how long: one row of what a stack tool gathers. */
+#ifndef EHPERF_STACK_ENTRY_H
+#define EHPERF_STACK_ENTRY_H
+
+#include <stdint.h>
+
+#include "../bpf/unwind_abi.h"
+
+struct stack_frames {
+	uint64_t id;
+	uint32_t nr;
+	uint64_t frames[];	/* leaf first */
+};
+
+struct stack_entry {
+	struct stack_key key;
+	uint64_t value;
+	const struct stack_frames *user, *kernel;	/* NULL: none, or its frames were lost on the way */
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The options that all stack tools share, as a child of the tool's own argp parser. */
+#ifndef EHPERF_STACK_OPTIONS_H
+#define EHPERF_STACK_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli.h"
+#include "cpu_set.h"
+#include "stack_report.h"
+
+struct stack_options {
+	struct id_list pids, tids;
+	bool only_user_threads, only_kernel_threads;
+	bool only_user_stacks, only_kernel_stacks;
+	struct cpu_set cpus;		/* as -C says; none: all */
+	enum report_format format;
+	bool delimiter, annotate;
+	const char *output;		/* NULL: standard output */
+	bool quiet, verbose;
+	uint32_t max_depth;
+	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
+	char **command;			/* NULL: none */
+};
+
+#define STACK_OPTIONS_DEFAULT { .max_depth = MAX_DEPTH }
+
+/*
+ * input: struct stack_options *. Wrong values end the program with a message and EXIT_USAGE. To be parsed
+ * with ARGP_IN_ORDER: only so is a DURATION before -- told from what comes after it.
+ */
+extern const struct argp stack_argp;
+
+/* for the tool's own argp */
+#define STACK_ARGS_DOC "[DURATION] [-- COMMAND [ARG...]]"
+
+#endif

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stack_report.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "end_reason.h"
+#include "json.h"
+#include "kallsyms.h"
+
+/* ---- frames by name ---- */
+
+struct frame_name {
+	const char *symbol;		/* NULL: none is known */
+	const char *module;		/* path, or a kernel module's name; NULL: none */
+	const struct module *file;	/* NULL: the kernel, or nobody's */
+	uint64_t offset;		/* from the symbol, or from the function's start */
+	uint64_t function;		/* vaddr of the function's start, 0: not known */
+	uint64_t file_offset, address;
+};
+
+static struct frame_name name_user_frame(struct modules *modules, uint64_t frame)
+{
+	struct frame_name name = {};
+	struct module *module;
+	struct symbol symbol;
+	bool by_call = frame & FRAME_CALL;
+
+	if (frame & FRAME_ADDRESS) {
+		name.address = FRAME_ADDR(frame);
+		return name;
+	}
+	name.file_offset = FRAME_OFFSET(frame);
+	module = modules_get(modules, FRAME_MODULE(frame));
+	if (!module)
+		return name;
+	name.file = module;
+	name.module = module->path;
+	/* a return address may be the next function's first byte: ask for the call */
+	if (modules_symbol(module, name.file_offset - by_call, &symbol)) {
+		name.symbol = symbol.name;
+		name.offset = symbol.offset + by_call;
+		name.function = symbol.vaddr;
+	}
+	return name;
+}
+
+static struct frame_name name_kernel_frame(const struct kallsyms *kallsyms, uint64_t address)
+{
+	const struct kernel_symbol *symbol = kallsyms_find(kallsyms, address);
+	struct frame_name name = { .address = address };
+
+	if (symbol) {
+		name.symbol = symbol->name;
+		name.module = symbol->module;
+		name.offset = address - symbol->start;
+	}
+	return name;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* ---- text ---- */
+
+/* folded output is split at ';' and line ends: a name must have neither */
+static void put_escaped(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == ';' || iscntrl((unsigned char)*text))
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+		else
+			putc(*text, out);
+	}
+}
+
+static void put_frame(FILE *out, const struct frame_name *name)
+{
+	if (name->symbol) {
+		put_escaped(out, name->symbol);
+	} else if (name->module) {	/* stripped: the function's start tells functions apart */
+		putc('[', out);
+		put_escaped(out, base_name(name->module));
+		fprintf(out, "+0x%" PRIx64 "]", name->function ? name->function : name->file_offset);
+	} else {
+		fputs("[unknown]", out);
+	}
+}
+
+struct frames_writer {
+	const struct report_options *options;
+	struct modules *modules;
+	const struct kallsyms *kallsyms;
+	FILE *out;
+};
+
+static void put_user(const struct frames_writer *w, uint64_t frame)
+{
+	struct frame_name name = name_user_frame(w->modules, frame);
+
+	put_frame(w->out, &name);
+	if (w->options->annotate && frame & FRAME_ADDRESS)
+		fputs("_[j]", w->out);
+}
+
+static void put_kernel(const struct frames_writer *w, uint64_t frame)
+{
+	struct frame_name name = name_kernel_frame(w->kallsyms, frame);
+
+	put_frame(w->out, &name);
+	if (w->options->annotate)
+		fputs("_[k]", w->out);
+}
+
+static void put_folded(const struct frames_writer *w, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+
+	put_escaped(w->out, entry->key.comm);
+	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
+		putc(';', w->out);
+		put_user(w, user->frames[i]);
+	}
+	if (w->options->delimiter && user && kernel)
+		fputs(";-", w->out);
+	for (uint32_t i = kernel ? kernel->nr : 0; i-- > 0;) {
+		putc(';', w->out);
+		put_kernel(w, kernel->frames[i]);
+	}
+}
+
+static void put_multiline(const struct frames_writer *w, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+
+	for (uint32_t i = 0; kernel && i < kernel->nr; i++) {
+		fputs("    ", w->out);
+		put_kernel(w, kernel->frames[i]);
+		putc('\n', w->out);
+	}
+	if (w->options->delimiter && user && kernel)
+		fputs("    -\n", w->out);
+	for (uint32_t i = 0; user && i < user->nr; i++) {
+		fputs("    ", w->out);
+		put_user(w, user->frames[i]);
+		putc('\n', w->out);
+	}
+	fputs("    -                ", w->out);
+	put_escaped(w->out, entry->key.comm);
+	fprintf(w->out, " (%u)\n", entry->key.pid);
+}
+
+/* stacks that read the same are one */
+struct printed {
+	char *text;
+	uint64_t value;
+	UT_hash_handle hh;
+};
+
+static int most_first(struct printed *left, struct printed *right)
+{
+	if (left->value != right->value)
+		return left->value > right->value ? -1 : 1;
+	return strcmp(left->text, right->text);
+}
+
+static int print_text(struct frames_writer *w, FILE *out, const struct stack_entry *entries, size_t nr)
+{
+	struct printed *all = NULL, *printed, *next;
+	bool folded = w->options->format == REPORT_FOLDED;
+	int error = 0;
+
+	for (size_t i = 0; i < nr && !error; i++) {
+		char *text = NULL;
+		size_t size;
+
+		w->out = open_memstream(&text, &size);
+		if (!w->out)
+			return -ENOMEM;
+		if (folded)
+			put_folded(w, &entries[i]);
+		else
+			put_multiline(w, &entries[i]);
+		if (fclose(w->out) || !text) {
+			error = -ENOMEM;
+			break;
+		}
+		HASH_FIND_STR(all, text, printed);
+		if (printed) {
+			printed->value += entries[i].value;
+			free(text);
+			continue;
+		}
+		printed = calloc(1, sizeof(*printed));
+		if (!printed) {
+			free(text);
+			error = -ENOMEM;
+			break;
+		}
+		printed->text = text;
+		printed->value = entries[i].value;
+		HASH_ADD_KEYPTR(hh, all, text, size, printed);
+	}
+	HASH_SORT(all, most_first);
+	HASH_ITER(hh, all, printed, next) {
+		if (!error)
+			fprintf(out, folded ? "%s %" PRIu64 "\n" : "%s        %" PRIu64 "\n\n", printed->text, printed->value);
+		HASH_DEL(all, printed);
+		free(printed->text);
+		free(printed);
+	}
+	return error;
+}
+
+/* ---- JSON ---- */
+
+static void put_build_id(struct json_object *frame, const struct module *module)
+{
+	char hex[2 * sizeof(module->build_id) + 1] = "";
+
+	for (size_t i = 0; i < module->build_id_bytes; i++)
+		sprintf(hex + 2 * i, "%02x", module->build_id[i]);
+	if (*hex)
+		json_object_object_add(frame, "build_id", json_object_new_string(hex));
+}
+
+static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
+{
+	struct json_object *frame = json_object_new_object();
+
+	if (name->symbol) {
+		json_object_object_add(frame, "symbol", json_name(name->symbol));
+		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
+	} else if (name->function) {
+		json_object_object_add(frame, "function_vaddr", json_object_new_uint64(name->function));
+		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
+	}
+	if (name->module)
+		json_object_object_add(frame, "module", json_name(name->module));
+	if (name->file) {
+		put_build_id(frame, name->file);
+		json_object_object_add(frame, "file_offset", json_object_new_uint64(name->file_offset));
+	} else {
+		json_object_object_add(frame, "address", json_object_new_uint64(name->address));
+	}
+	if (by_fp)
+		json_object_object_add(frame, "by", json_object_new_string("fp"));
+	return frame;
+}
+
+static struct json_object *json_stack(const struct frames_writer *w, const struct stack_entry *entry)
+{
+	struct json_object *stack = json_object_new_object(), *user = json_object_new_array(),
+			   *kernel = json_object_new_array();
+
+	json_object_object_add(stack, "type", json_object_new_string("stack"));
+	json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
+	json_object_object_add(stack, "tid", json_object_new_int64(entry->key.tid));
+	json_object_object_add(stack, "comm", json_name(entry->key.comm));
+	json_object_object_add(stack, "count", json_object_new_uint64(entry->value));
+	json_object_object_add(stack, "value_ns", json_object_new_uint64(entry->value * w->options->ns_per_value));
+	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
+	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
+		struct frame_name name = name_user_frame(w->modules, entry->user->frames[i]);
+
+		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
+	}
+	for (uint32_t i = 0; entry->kernel && i < entry->kernel->nr; i++) {
+		struct frame_name name = name_kernel_frame(w->kallsyms, entry->kernel->frames[i]);
+
+		json_object_array_add(kernel, json_frame(&name, false));
+	}
+	json_object_object_add(stack, "user", user);
+	json_object_object_add(stack, "kernel", kernel);
+	return stack;
+}
+
+static int most_first_entry(const void *left, const void *right)
+{
+	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+
+	if (l->value != r->value)
+		return l->value > r->value ? -1 : 1;
+	return memcmp(&l->key, &r->key, sizeof(l->key));
+}
+
+static int print_json(struct frames_writer *w, FILE *out, const struct stack_entry *entries, size_t nr)
+{
+	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		sorted[i] = &entries[i];
+	qsort(sorted, nr, sizeof(*sorted), most_first_entry);
+	for (size_t i = 0; i < nr; i++)
+		json_print(out, json_stack(w, sorted[i]));
+	free(sorted);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+int stack_report(FILE *out, const struct report_options *options, struct modules *modules,
+		 const struct stack_entry *entries, size_t nr, struct report_summary *summary)
+{
+	struct frames_writer w = { .options = options, .modules = modules };
+	struct kallsyms *kallsyms = NULL;
+	int error;
+
+	summary->samples = 0;
+	memset(summary->ended, 0, sizeof(summary->ended));
+	for (size_t i = 0; i < nr; i++) {
+		summary->samples += entries[i].value;
+		if (entries[i].key.end < NR_END_REASONS)
+			summary->ended[entries[i].key.end] += entries[i].value;
+	}
+	for (size_t i = 0; i < nr && !kallsyms; i++)
+		if (entries[i].kernel && kallsyms_read(&kallsyms))
+			break;		/* not permitted: the frames stay without names */
+	w.kallsyms = kallsyms;
+	error = options->format == REPORT_JSON ? print_json(&w, out, entries, nr) : print_text(&w, out, entries, nr);
+	kallsyms_free(kallsyms);
+	return error;
+}
+
+void stack_report_summary_json(FILE *out, const struct report_summary *summary)
+{
+	struct json_object *object = json_object_new_object(), *ended = json_object_new_object();
+
+	json_object_object_add(object, "type", json_object_new_string("summary"));
+	json_object_object_add(object, "tool", json_object_new_string(summary->tool));
+	json_object_object_add(object, "seconds", json_object_new_double(summary->seconds));
+	json_object_object_add(object, "samples", json_object_new_uint64(summary->samples));
+	json_object_object_add(object, "lost", json_object_new_uint64(summary->lost + summary->no_room));
+	json_object_object_add(object, "lost_unseen", json_object_new_uint64(summary->lost));
+	json_object_object_add(object, "lost_no_room", json_object_new_uint64(summary->no_room));
+	json_object_object_add(object, "stacks_lost", json_object_new_uint64(summary->stacks_lost));
+	json_object_object_add(object, "forks_lost", json_object_new_uint64(summary->forks_lost));
+	for (int i = 0; i < NR_END_REASONS; i++)
+		json_object_object_add(ended, end_reason_name(i), json_object_new_uint64(summary->ended[i]));
+	json_object_object_add(object, "ended", ended);
+	json_print(out, object);
+}
+
+void stack_report_summary_text(FILE *out, const struct report_summary *summary)
+{
+	uint64_t none = summary->ended[END_NO_USER] + summary->ended[END_NOT_TAKEN];
+	uint64_t with_user = summary->samples - none;
+
+	fprintf(out, "%s: %" PRIu64 " samples in %.1f s", summary->tool, summary->samples, summary->seconds);
+	if (with_user)
+		fprintf(out, ", %.2f %% of %" PRIu64 " user stacks complete",
+			100.0 * summary->ended[END_COMPLETE] / with_user, with_user);
+	fprintf(out, ", %" PRIu64 " lost\n", summary->lost + summary->no_room);
+	for (int i = 0; i < NR_END_REASONS; i++) {
+		if (!summary->ended[i] || i == END_COMPLETE || i == END_NO_USER || i == END_NOT_TAKEN)
+			continue;
+		fprintf(out, "%s: %" PRIu64 " ended %s: %s\n", summary->tool, summary->ended[i], end_reason_name(i),
+			end_reason_meaning(i));
+	}
+	if (summary->lost)
+		fprintf(out, "%s: %" PRIu64 " samples lost on all CPUs together: interrupts were late, or the CPU was inside bpf(2)\n",
+			summary->tool, summary->lost);
+	if (summary->no_room)
+		fprintf(out, "%s: %" PRIu64 " samples lost: no room in the maps\n", summary->tool, summary->no_room);
+	if (summary->forks_lost)
+		fprintf(out, "%s: %" PRIu64 " processes of the command not sampled: too many at a time\n", summary->tool,
+			summary->forks_lost);
+	if (summary->stacks_lost)
+		fprintf(out, "%s: the frames of %" PRIu64 " samples found no room in the ring buffer at first\n",
+			summary->tool, summary->stacks_lost);
+}
+
+void stack_report_tableless(FILE *out, const char *tool, const struct modules *modules, const struct stack_entry *entries,
+			    size_t nr)
+{
+	uint64_t *ended = calloc(modules_count(modules) + 1, sizeof(*ended));
+
+	for (size_t i = 0; ended && i < nr; i++) {
+		const struct stack_frames *user = entries[i].user;
+
+		if (entries[i].key.end == END_NO_TABLE && user && user->nr && !(user->frames[user->nr - 1] & FRAME_ADDRESS) &&
+		    FRAME_MODULE(user->frames[user->nr - 1]) <= modules_count(modules))
+			ended[FRAME_MODULE(user->frames[user->nr - 1])] += entries[i].value;
+	}
+	for (size_t id = 1; ended && id <= modules_count(modules); id++) {
+		const struct module *module = modules_get(modules, id);
+
+		if (ended[id])
+			fprintf(out, "%s: %" PRIu64 " of these in '%s': %s\n", tool, ended[id], module->path,
+				module->error ? elf_file_explain(module->error) : "its tables were not ready");
+	}
+	free(ended);
+}

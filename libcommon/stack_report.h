@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Prints what a stack tool gathered: text as bcc's tools do, folded, or JSON, and the summary. */
+#ifndef EHPERF_STACK_REPORT_H
+#define EHPERF_STACK_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "modules.h"
+#include "stack_entry.h"
+
+enum report_format { REPORT_TEXT, REPORT_FOLDED, REPORT_JSON };
+
+struct report_options {
+	enum report_format format;
+	bool delimiter;			/* "-" between user and kernel frames */
+	bool annotate;			/* "_[k]" behind kernel frames, "_[j]" behind nobody's code */
+	uint64_t ns_per_value;		/* for JSON's value_ns */
+};
+
+struct report_summary {
+	const char *tool;
+	double seconds;
+	uint64_t samples;		/* the entries' values, filled in by stack_report() */
+	uint64_t lost;			/* no program saw them */
+	uint64_t no_room, stacks_lost, forks_lost;
+	uint64_t ended[NR_END_REASONS];	/* filled in by stack_report() */
+};
+
+/*
+ * Writes the entries, most first, and fills in the summary's counts. 0 or -errno; errors of out itself
+ * are left to ferror().
+ */
+int stack_report(FILE *out, const struct report_options *options, struct modules *modules,
+		 const struct stack_entry *entries, size_t nr, struct report_summary *summary);
+
+/* {"type":"summary",…} */
+void stack_report_summary_json(FILE *out, const struct report_summary *summary);
+/* one line, and one more for each thing that is not as it should be */
+void stack_report_summary_text(FILE *out, const struct report_summary *summary);
+/* a line for each file without a usable table that ended stacks */
+void stack_report_tableless(FILE *out, const char *tool, const struct modules *modules, const struct stack_entry *entries,
+			    size_t nr);
+
+#endif

@@ -1,0 +1,436 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+. "$BATS_TEST_DIRNAME/workloads/real.bash"
+
+# ---- what it says to wrong arguments ----
+
+
+@test "wrong arguments: one clear line, exit 2" {
+	while IFS='|' read -r arguments pattern; do
+		run cpuprof $arguments
+		echo "cpuprof $arguments: $status: $output"
+		[ "$status" -eq 2 ]
+		[[ "${lines[0]}" =~ $pattern ]]
+	done <<-'EOF'
+		-p foo 1|not a list of process IDs: 'foo'
+		-p 12x 1|not a list of process IDs: '12x'
+		-p 1, 1|not a list of process IDs: '1,'
+		-p -3 1|not a list of process IDs: '-3'
+		-t 0 1|not a list of thread IDs: '0'
+		-F 0 1|not a frequency
+		-F 1e9 1|not a frequency
+		-c 0 1|not a number of nanoseconds
+		-C 1-0 1|not a list of CPUs
+		-C x 1|not a list of CPUs
+		-o stacks.doc 1|must end in
+		--max-depth 0 1|not a number of frames
+		-u -k 1|exclude each other
+		-U -K 1|exclude each other
+		0|not a duration
+		1x|not a duration
+		1 2|one duration
+		true|not a duration
+		--|a command is missing
+		-p 1 -- true|either -p or -t, or a command
+		--nonsense|unrecognized option
+	EOF
+}
+
+@test "a process that does not exist: one line, exit 1" {
+	run cpuprof -p 4194305 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "cpuprof: no process with PID 4194305" ]
+	run cpuprof -t 4194305 1
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "no root: cause and cure, exit 1" {
+	need_root
+	need setpriv
+	install -m 755 "$ROOT/build/cpuprof" "$WORK/cpuprof"
+	chmod 755 "$WORK"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$WORK/cpuprof" 1
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 2 ]
+	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
+	[[ "${lines[1]}" == *"run as root"* ]]
+}
+
+@test "a CPU that is not there: one line, exit 1" {
+	need_root
+	run cpuprof -C 4000 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "cpuprof: none of these CPUs is online" ]
+}
+
+@test "the man page, --help and the parser agree on the options" {
+	options_agree cpuprof
+	run cpuprof -V
+	[[ "$output" == "ehperf "* ]]
+}
+
+# ---- true stacks ----
+
+# eu-stack's addresses of thread $1 of a stopped or sleeping process
+eu_addresses() {
+	eu-stack -r -1 -p "$1" 2>/dev/null | awk '/^#/ { print $2 }'
+}
+
+# our most frequent user stack of $pid in $WORK/out that has eu-stack's leaf, as "MODULE OFFSET" lines
+our_frames() {
+	jq -r --arg leaf "$1" 'select(.type == "stack") |
+		[.user[] | "\(.module // "-") \(.file_offset // .address)"] | select(.[0] == $leaf) | .[]' "$WORK/out" | head -n "$2"
+}
+
+same_as_eu_stack() {	# ARG...: cpuprof's; compares the stacks of $pid taken in its system call
+	eu_addresses "$pid" | normalise "$pid" >"$WORK/theirs"
+	[ "$(wc -l <"$WORK/theirs")" -ge 3 ]
+	cpuprof -j -U -F 4999 "$@" 1 >"$WORK/out" 2>"$WORK/err"
+	our_frames "$(head -n 1 "$WORK/theirs")" "$(wc -l <"$WORK/theirs")" >"$WORK/ours"
+	diff "$WORK/theirs" "$WORK/ours"
+}
+
+@test "nanosleep under ten functions without frame pointers: eu-stack's frames" {
+	need_root
+	need eu-stack gawk
+	background nested sleep
+	wait_until grep -q ready "$WORK/background.out"
+	same_as_eu_stack -p "$pid"
+	[ "$(wc -l <"$WORK/ours")" -ge 14 ]
+}
+
+@test "python3 in time.sleep: eu-stack's frames" {
+	need_root
+	need eu-stack gawk
+	background /usr/bin/python3 -c 'import time
+def nap():
+    while True: time.sleep(0.00002)
+nap()'
+	wait_until is_sleeping "$pid"
+	same_as_eu_stack -p "$pid"
+}
+
+@test "a thread: eu-stack's frames, down to clone3" {
+	need_root
+	need eu-stack gawk nm
+	background nested thread
+	wait_until grep -q ready "$WORK/background.out"
+	local tid offset
+	tid=$(ls "/proc/$pid/task" | tail -n 1)
+	eu-stack -r -p "$pid" 2>/dev/null | awk -v tid="TID $tid:" '$0 == tid { on = 1; next } /^TID/ { on = 0 } on && /^#/ { print $2 }' |
+		normalise "$pid" >"$WORK/theirs"
+	cpuprof -j -U -F 4999 -t "$tid" 1 >"$WORK/out" 2>"$WORK/err"
+	our_frames "$(head -n 1 "$WORK/theirs")" "$(wc -l <"$WORK/theirs")" >"$WORK/ours"
+	diff "$WORK/theirs" "$WORK/ours"
+	offset=$(tail -n 1 "$WORK/ours" | awk '{ print $2 }')
+	expect "$offset > $(clone3_offset) && $offset < $(clone3_offset) + 100"
+}
+
+@test "blocked programs, by the same tables and step on this side: eu-stack's frames" {
+	need_root
+	need eu-stack sqlite3
+	local blocked=() p
+	background nested hold && blocked+=("$pid")
+	background /usr/bin/python3 -c 'import time; time.sleep(1000)' && blocked+=("$pid")
+	background /usr/bin/python3 -m http.server --bind 127.0.0.1 0 && blocked+=("$pid")
+	background perl -e 'sub f { $_[0] ? f($_[0] - 1) : sleep 1000 } f(30)' && blocked+=("$pid")
+	mkfifo "$WORK/fifo"
+	background sqlite3 -init /dev/null :memory: ".read $WORK/fifo" && blocked+=("$pid")
+	for p in "${blocked[@]}"; do
+		wait_until is_sleeping "$p"
+		sleep 0.3
+		eu_addresses "$p" >"$WORK/theirs"
+		stack-of "$p" >"$WORK/ours"
+		[ "$(tail -n 1 "$WORK/ours")" = "end complete" ]
+		diff <(gawk '{ print strtonum($1) }' "$WORK/theirs") <(grep -v end "$WORK/ours" | gawk '{ print strtonum($1) }')
+	done
+}
+
+# ---- whole stacks of real programs ----
+
+@test "real stripped programs: 99.5 % of the samples complete, and down to the entry point" {
+	need_root
+	need perf gawk sqlite3 xz git
+	local program exe entry clone3
+	clone3=$(clone3_offset)
+	for program in $real_programs; do
+		mkdir "$WORK/$program"
+		start_$program "$WORK/$program" 3>&-
+		pids+=("$pid" "$started")
+		sleep 0.7
+		exe=$(readlink "/proc/$pid/exe")
+		entry=$(entry_offset "$exe")
+		cpuprof -j -F 999 -p "$pid" 3 >"$WORK/out" 2>"$WORK/err"
+		perf record -q -o "$WORK/perf.data" -e cpu-clock -F 999 -g -p "$pid" -- sleep 0.5 >/dev/null 2>&1 || true
+		stop_real
+		# counted by what the frames are, not by what the tool says of them
+		jq -r 'select(.type == "stack") | [.count, (.user[-1].module // "-"), (.user[-1].file_offset // 0)] | @tsv' "$WORK/out" |
+			gawk -F '\t' -v exe="$exe" -v entry="$entry" -v clone3="$clone3" '
+				{ all += $1 }
+				$2 == exe && $3 > entry && $3 <= entry + 64 { whole += $1 }
+				$2 ~ /\/libc\.so\.6$/ && $3 > clone3 && $3 <= clone3 + 100 { whole += $1 }
+				END { print all + 0, whole + 0 }' >"$WORK/counts"
+		read -r all whole <"$WORK/counts"
+		echo "# $program: $all samples, $whole down to the entry, $(summary .ended.complete) complete, $(summary .lost) lost; perf -g: $(
+			perf script -i "$WORK/perf.data" -F ip,sym 2>/dev/null | awk 'BEGIN { RS = "" } { n++; if (/__libc_start_main|clone3/) w++ } END { printf "%d of %d", w, n }') whole" | tee -a "$WORK/table" >&3
+		expect "$all > 500"
+		expect "$whole >= 0.995 * $all"
+		expect "$(summary .ended.complete) >= 0.995 * $all"
+		expect "$(summary .samples) == $all"
+	done
+}
+
+# ---- counts ----
+
+@test "a program that burns 3 CPU-seconds: samples + lost = 3 x Hz" {
+	need_root
+	cpuprof -j -F 499 -C 0-63 -- taskset -c 0 "$ROOT/build/tests/nested" burn 3 >"$WORK/out"
+	echo "samples $(summary .samples) lost $(summary .lost)"
+	expect "$(summary .samples) + $(summary .lost) >= 0.97 * 3 * 499"
+	expect "$(summary .samples) <= 1.03 * 3 * 499"
+}
+
+@test "every sample is in some stack, and in the summary" {
+	need_root
+	background nested burn 30
+	cpuprof -j -F 999 1 >"$WORK/out" 2>/dev/null
+	local sum ended
+	sum=$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/out")
+	ended=$(summary '.ended | add')
+	[ "$sum" -eq "$(summary .samples)" ]
+	[ "$ended" -eq "$sum" ]
+	expect "$sum > 900"
+}
+
+@test "samples lost to bpf(2) are counted" {
+	need_root
+	# programs do not run while their CPU is inside a map operation
+	background busy-bpf 20
+	wait_until grep -q ready "$WORK/background.out"
+	cpuprof -j -F 999 -p "$pid" 2 >"$WORK/out" 2>"$WORK/err"
+	echo "samples $(summary .samples) lost $(summary .lost)"
+	expect "$(summary .lost) > 100"
+	expect "$(summary .samples) + $(summary .lost) > 0.9 * 2 * 999"
+	grep -q 'samples lost' "$WORK/err"
+}
+
+# ---- ends ----
+
+@test "SIGINT and SIGTERM print what was gathered" {
+	need_root
+	local signal
+	background nested burn 60
+	local subject=$pid
+	for signal in INT TERM; do
+		cpuprof -f -F 999 -p "$subject" >"$WORK/out" 2>"$WORK/err" 3>&- &
+		sleep 1
+		kill -$signal $!
+		wait $!
+		grep -qE '^nested;.* [0-9]+$' "$WORK/out"
+		grep -q 'samples in' "$WORK/err"
+	done
+}
+
+@test "a command: its exit status, its end, and what it forks" {
+	need_root
+	run cpuprof -q -- sh -c 'exit 7'
+	[ "$status" -eq 7 ]
+	run cpuprof -q -- sh -c 'kill -9 $$'
+	[ "$status" -eq 137 ]
+	run cpuprof -q -- /nonexistent/program
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"cannot run the command: No such file or directory"* ]]
+	cpuprof -F 999 -f -- sh -c "'$ROOT/build/tests/nested' burn 1; true" >"$WORK/out"
+	grep -q '^nested;' "$WORK/out"
+	refute grep -qv -E '^(sh|nested|cpuprof)(;| )' "$WORK/out"
+}
+
+@test "a duration and a command: the first to end ends it" {
+	need_root
+	cpuprof -q -f 0.5 -- "$ROOT/build/tests/nested" burn 2 >"$WORK/out" 2>"$WORK/err"
+	grep -q '^nested;' "$WORK/out"
+	awk '/samples in/ { exit !($5 < 1.5) }' "$WORK/err"
+	run cpuprof -q 10 -- sh -c 'exit 3'
+	[ "$status" -eq 3 ]
+}
+
+@test "a command that forks by thousands: the last child is sampled too" {
+	need_root
+	cpuprof -f -F 999 -- bash -c "for ((i = 0; i < 3000; i++)); do ( : ); done; '$ROOT/build/tests/nested' burn 1; true" >"$WORK/out" 2>"$WORK/err"
+	awk '/^nested;/ { n += $NF } END { exit !(n > 800) }' "$WORK/out"
+	refute grep -q 'not sampled' "$WORK/err"
+}
+
+@test "signals during a command are passed on, and the second one ends the wait" {
+	need_root
+	cpuprof -q -f -- bash -c 'trap "" TERM; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done' >"$WORK/out" 2>&1 3>&- &
+	local tool=$!
+	sleep 1
+	kill $tool
+	sleep 0.5
+	kill $tool
+	local status=0
+	wait $tool || status=$?
+	[ $status -eq 143 ]
+	pkill -f 'trap "" TERM' || true
+}
+
+@test "-o: an output file that cannot be opened is said at once" {
+	need_root
+	run timeout 5 cpuprof -o /nonexistent/x.folded 60
+	[ "$status" -eq 1 ]
+	[ "$output" = "cpuprof: cannot open '/nonexistent/x.folded': No such file or directory" ]
+}
+
+@test "-p of a thread, and of one process that is there and one that goes" {
+	need_root
+	background nested thread
+	wait_until grep -q ready "$WORK/background.out"
+	run cpuprof -p "$(ls "/proc/$pid/task" | tail -n 1)" 1
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"is a thread of process $pid: use -p $pid, or -t "* ]]
+}
+
+@test "a process whose leader has exited" {
+	need_root
+	background leaderless 30
+	wait_until grep -q ready "$WORK/background.out"
+	wait_until grep -q 'State:.Z' "/proc/$pid/status"
+	cpuprof -F 999 -j -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	expect "$(summary .samples) > 500"
+	expect "$(summary .ended.complete) >= 0.99 * $(summary .samples)"
+}
+
+@test "a stack pointer at the edge of a mapping: unreadable, and not slow" {
+	need_root
+	background stack-edge 4
+	wait_until grep -q ready "$WORK/background.out"
+	cpuprof -F 999 -j -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	expect "$(summary .ended.unreadable) >= 0.99 * $(summary .samples)"
+	expect "$(summary .samples) > 800"
+}
+
+@test "processes that are gone are forgotten" {
+	need_root
+	need bpftool
+	cpuprof -q -o "$WORK/x.folded" 6 2>/dev/null 3>&- &
+	sleep 1
+	for ((i = 0; i < 500; i++)); do /bin/true; done
+	sleep 1
+	expect "$(bpftool map dump name procs -j | jq length) < 100"
+	wait || true
+}
+
+@test "a closed pipe is quiet, a full disk is an error" {
+	need_root
+	background nested burn 30
+	cpuprof -F 99 1 2>"$WORK/err" | true
+	refute grep -qi 'broken pipe\|cannot write' "$WORK/err"
+	run bash -c 'cpuprof -q 1 >/dev/full'
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"cannot write standard output: "* ]]
+	[ "$(grep -c 'cannot write' <<<"$output")" -eq 1 ]
+}
+
+# ---- output ----
+
+@test "progress on a terminal only, and not with -q" {
+	need_root
+	need script
+	script -qec "cpuprof -K 2.5" "$WORK/typescript" >/dev/null
+	grep -q 'cpuprof: [12] s, [0-9]* samples' "$WORK/typescript"
+	script -qec "cpuprof -q -K 2.5" "$WORK/typescript" >/dev/null
+	refute grep -q 'cpuprof: [12] s, ' "$WORK/typescript"
+	cpuprof -K 2.5 2>"$WORK/err" >/dev/null
+	refute grep -q 'cpuprof: [12] s, ' "$WORK/err"
+}
+
+@test "-f -d -a -o: the formats" {
+	need_root
+	background nested burn 60
+	cpuprof -F 999 -p "$pid" -o "$WORK/x.folded" -d -a 1 2>/dev/null
+	grep -qE '^nested(;[^ ]+)+ [0-9]+$' "$WORK/x.folded"
+	# root first, each stack once, most first
+	head -n 1 "$WORK/x.folded" | grep -qE '^nested;\[nested\+0x[0-9a-f]+\];__libc_start_main;'
+	[ -z "$(sed 's/ [0-9]*$//' "$WORK/x.folded" | sort | uniq -d)" ]
+	awk '{ print $NF }' "$WORK/x.folded" | sort -rnc
+	cpuprof -F 999 -p "$pid" -o "$WORK/x.txt" 1 2>/dev/null
+	grep -qE "^    -                nested \\($pid\\)$" "$WORK/x.txt"
+	grep -qE '^        [0-9]+$' "$WORK/x.txt"
+	cpuprof -F 999 -p "$pid" -o "$WORK/x.json" 1 2>/dev/null
+	jq -e . "$WORK/x.json" >/dev/null
+}
+
+@test "kernel frames: -K, -U, -a, in the right place" {
+	need_root
+	background dd if=/dev/zero of=/dev/null bs=1M count=100000000
+	cpuprof -F 999 -p "$pid" -f -d -a 1 >"$WORK/both" 2>/dev/null
+	grep -qE '^dd;.*__libc_start_main;.*;-;([^;]*_\[k\];?)+ [0-9]+$' "$WORK/both"
+	cpuprof -F 999 -p "$pid" -f -a -U 1 2>/dev/null >"$WORK/user"
+	refute grep -q '_\[k\]' "$WORK/user"
+	cpuprof -F 999 -p "$pid" -f -a -K 1 2>/dev/null >"$WORK/kernel"
+	grep -qE '^dd(;[^;]*_\[k\])+ [0-9]+$' "$WORK/kernel"
+	refute grep -q '_start' "$WORK/kernel"
+}
+
+@test "names are escaped: folded stays splittable, JSON stays UTF-8" {
+	need_root
+	cp "$ROOT/build/tests/nested" "$WORK/$(printf 'a;b\nc\xff')"
+	background "$WORK/$(printf 'a;b\nc\xff')" burn 30
+	sleep 0.2
+	cpuprof -F 999 -p "$pid" -f 0.5 2>/dev/null >"$WORK/folded"
+	grep -q '^a\\x3bb\\x0ac' "$WORK/folded"
+	refute env LC_ALL=C grep -qvE '^a\\x3bb.* [0-9]+$' "$WORK/folded"
+	cpuprof -F 999 -p "$pid" -j 0.5 2>/dev/null >"$WORK/out"
+	iconv -f utf-8 -t utf-8 "$WORK/out" >/dev/null
+	jq -e . "$WORK/out" >/dev/null
+}
+
+@test "-u, -k, -t, -C, -I filter" {
+	need_root
+	background nested burn 60
+	cpuprof -F 999 -k -j 1 2>/dev/null >"$WORK/out"
+	[ "$(jq -r 'select(.type == "stack") | .end' "$WORK/out" | sort -u | grep -v no_user)" = "" ]
+	cpuprof -F 999 -u -j 1 2>/dev/null >"$WORK/out"
+	refute grep -q '^kworker\|^swapper' <(jq -r 'select(.type == "stack") | .comm' "$WORK/out")
+	cpuprof -F 999 -t "$pid" -j 1 2>/dev/null >"$WORK/out"
+	[ "$(jq -r 'select(.type == "stack") | .tid' "$WORK/out" | sort -u)" = "$pid" ]
+	taskset -p 1 "$pid" >/dev/null
+	cpuprof -F 999 -C 0 -p "$pid" -j 1 2>/dev/null >"$WORK/out"
+	expect "$(summary .samples) > 500"
+	kill "$pid"
+	cpuprof -F 999 -C 0 -I -j 1 2>/dev/null >"$WORK/out"
+	jq -r 'select(.type == "stack") | .comm' "$WORK/out" | grep -q '^swapper'
+}
+
+@test "--max-depth cuts at the root's end and says so" {
+	need_root
+	background nested burn 30
+	cpuprof -F 999 -p "$pid" --max-depth 5 -j 1 2>"$WORK/err" >"$WORK/out"
+	[ "$(jq -r 'select(.type == "stack") | .user | length' "$WORK/out" | sort -n | tail -n 1)" -eq 5 ]
+	expect "$(summary .ended.too_deep) > 0.9 * $(summary .samples)"
+	grep -q 'too_deep' "$WORK/err"
+}
+
+@test "code of a file that is no ELF file: counted, not fatal" {
+	need_root
+	background garbage-text "$WORK/garbage"
+	wait_until grep -q ready "$WORK/background.out"
+	cpuprof -F 999 -p "$pid" -j 1 2>"$WORK/err" >"$WORK/out"
+	expect "$(summary .ended.no_table) > 0.9 * $(summary .samples)"
+	grep -q "in '$WORK/garbage': not an ELF file" "$WORK/err"
+}
+
+# ---- the kernel's view ----
+
+@test "each BPF program takes at most 30,000 instructions to verify" {
+	need_root
+	cpuprof -v 0.1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
+	[ "$(wc -l <"$WORK/verified")" -ge 3 ]
+	awk '$2 > 30000 { exit 1 }' "$WORK/verified"
+}

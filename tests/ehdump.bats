@@ -1,0 +1,253 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+
+compare() {
+	"$BATS_TEST_DIRNAME/cfi/compare" "$@"
+}
+
+# ---- exact ----
+
+@test "-r equals readelf and llvm-dwarfdump, row by row, for 100 files" {
+	need readelf llvm-dwarfdump mawk
+	local files
+	files=$(while read -r f; do [ -e "$f" ] && echo "$f"; done <"$BATS_TEST_DIRNAME/cfi/sample")
+	run compare $files
+	echo "$output"
+	[ "$status" -eq 0 ]
+	read -r n _ rows _ lone _ <<<"${lines[-1]}"
+	expect "$n >= 90 && $rows > 1000000 && $lone > 10000"
+}
+
+@test "aarch64: -r equals aarch64-linux-gnu-readelf" {
+	need aarch64-linux-gnu-readelf llvm-dwarfdump
+	"$BATS_TEST_DIRNAME/cfi/fetch-arm64" "$ROOT/build/arm64" || skip "Debian's arm64 packages cannot be downloaded"
+	READELF=aarch64-linux-gnu-readelf run compare $(find "$ROOT/build/arm64" -type f \( -name '*.so*' -o -path '*/bin/*' \))
+	echo "$output"
+	[ "$status" -eq 0 ]
+	read -r n _ rows _ <<<"${lines[-1]}"
+	expect "$n >= 20 && $rows > 20000"
+}
+
+@test "every encoding, 64-bit entries, unsorted, overlapping, double and empty FDEs, a terminator in the middle" {
+	need gcc ld readelf
+	gcc -c -o "$WORK/odd.o" "$BATS_TEST_DIRNAME/cfi/odd.S"
+	ld -o "$WORK/odd" -Ttext=0x1000 "$WORK/odd.o" 2>/dev/null
+	compare "$WORK/odd"
+	gcc -c -DODDER -o "$WORK/odd.o" "$BATS_TEST_DIRNAME/cfi/odd.S"
+	ld -o "$WORK/odder" -Ttext=0x1000 "$WORK/odd.o" 2>/dev/null
+	ehdump -r "$WORK/odder" >"$WORK/rows"
+	# as written in odd.S: the FDE's address, and the CFA one byte after it
+	local i=0 pc
+	for pc in 1100 1110 1120 1130 1140 1150 1160 1170 1180 1190 11a0 11b0; do
+		grep -qP "^0*$pc\trsp\+8\t" "$WORK/rows"
+		grep -qP "^0*${pc%?}1\trsp\+$((16 + 8 * i))\t" "$WORK/rows"
+		i=$((i + 1))
+	done
+	grep -qP "^0*1201\trsp\+48\t" "$WORK/rows"
+	ehdump "$WORK/odder" | grep -q 'skipped: 1 FDEs of no bytes'
+	# the first of two rules; the one that starts last rules where two overlap; nothing after its end
+	cfa_at() { ehdump -a "$1" "$WORK/odder" | sed -n 's/^rule: *cfa=\([^ ]*\).*/\1/p'; }
+	[ "$(cfa_at 0x1021)" = rsp+16 ]
+	[ "$(cfa_at 0x1031)" = rsp+32 ]
+	[ "$(cfa_at 0x106f)" = rsp+32 ]
+	[ "$(cfa_at 0x1205)" = rsp+48 ]
+	run ehdump -a 0x1300 "$WORK/odder"
+	[ "$status" -eq 1 ]
+}
+
+@test ".debug_frame, compressed too, where there is no .eh_frame" {
+	need gcc objcopy readelf
+	echo 'int f(int x) { volatile char b[x * 16 + 1]; b[0] = x; return b[x] + x; } int main(int c, char **v) { return f(c); }' >"$WORK/a.c"
+	gcc -O2 -g -fno-asynchronous-unwind-tables -fno-exceptions -o "$WORK/a" "$WORK/a.c"
+	objcopy -R .eh_frame -R .eh_frame_hdr "$WORK/a" "$WORK/plain"
+	compare "$WORK/plain"
+	[ "$(ehdump -r "$WORK/plain" | wc -l)" -gt 5 ]
+	ehdump "$WORK/plain" | grep -q '^  .debug_frame:'
+	local how
+	for how in zlib-gabi zlib-gnu; do
+		objcopy --compress-debug-sections=$how "$WORK/plain" "$WORK/$how"
+		readelf -SW "$WORK/$how" | grep -qE 'debug_frame.* C |zdebug_frame' 
+		diff <(ehdump -r "$WORK/plain") <(ehdump -r "$WORK/$how")
+	done
+}
+
+@test "no section headers: the same rows through PT_GNU_EH_FRAME" {
+	local f
+	for f in /usr/bin/xz /usr/bin/python3.11 "$LIBC"; do
+		cp "$f" "$WORK/x"
+		# e_shoff, e_shnum and e_shstrndx
+		printf '\0\0\0\0\0\0\0\0' | dd of="$WORK/x" bs=1 seek=40 conv=notrunc status=none
+		printf '\0\0\0\0' | dd of="$WORK/x" bs=1 seek=60 conv=notrunc status=none
+		cmp <(ehdump -r "$f") <(ehdump -r "$WORK/x")
+		ehdump "$WORK/x" | grep -q PT_GNU_EH_FRAME
+	done
+}
+
+@test "a section of type SHT_X86_64_UNWIND" {
+	cp /usr/bin/xz "$WORK/x"
+	local number headers
+	number=$(readelf -SW "$WORK/x" | sed -n 's/^ *\[ *\([0-9]*\)\] \.eh_frame .*/\1/p')
+	headers=$(readelf -hW "$WORK/x" | awk '/Start of section headers/ { print $5 }')
+	printf '\x01\x00\x00\x70' | dd of="$WORK/x" bs=1 seek=$((headers + number * 64 + 4)) conv=notrunc status=none
+	readelf -SW "$WORK/x" | grep -qE '\.eh_frame +X86_64_UNWIND'
+	cmp <(ehdump -r /usr/bin/xz) <(ehdump -r "$WORK/x")
+}
+
+# ---- what is not supported, and bad input ----
+
+@test "objects, i386, garbage, nothing: one clear line, exit 1" {
+	echo 'int f(int x) { return x + 1; }' >"$WORK/a.c"
+	gcc -c -o "$WORK/a.o" "$WORK/a.c"
+	printf '.globl _start\n_start: ret\n' | as --32 -o "$WORK/32.o"
+	ld -m elf_i386 -o "$WORK/32" "$WORK/32.o"
+	head -c 100 /usr/bin/xz >"$WORK/short"
+	echo text >"$WORK/text"
+	: >"$WORK/empty"
+	while IFS='|' read -r file pattern; do
+		run ehdump "$WORK/$file"
+		echo "$file: $output"
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 1 ]
+		[[ "$output" =~ $pattern ]]
+	done <<-'EOF'
+		a.o|not supported
+		32|not supported
+		short|ELF|outside
+		text|not an ELF file
+		empty|not an ELF file
+		missing|No such file or directory
+		.|directory|not an ELF file|Is a dir
+	EOF
+	run ehdump 2	# a kernel thread
+	[ "$status" -eq 1 ]
+	[ "$output" = "ehdump: '2': the process has no code mapped" ]
+	run ehdump 4194305
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 1 ]
+	run ehdump
+	[ "$status" -eq 2 ]
+	run ehdump -a foo /usr/bin/xz
+	[ "$status" -eq 2 ]
+	run ehdump -r -j /usr/bin/xz
+	[ "$status" -eq 2 ]
+}
+
+@test "a corrupt .eh_frame: what is skipped is counted, with the reason" {
+	cp /usr/bin/xz "$WORK/x"
+	local offset size
+	read -r offset size < <(readelf -SW "$WORK/x" | gawk --non-decimal-data '{ sub(/^ *\[ *[0-9]+\] */, "") } $1 == ".eh_frame" { print strtonum("0x" $4), strtonum("0x" $5) }')
+	printf '\xff\xff\xff\x0f' | dd of="$WORK/x" bs=1 seek=$((offset + 0x88)) conv=notrunc status=none
+	run ehdump "$WORK/x"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"skipped: 1 entries longer than the section"* ]]
+}
+
+@test "a section that decompresses to hundreds of megabytes is refused" {
+	need gcc objcopy
+	echo 'int main(void) { return 0; }' >"$WORK/a.c"
+	gcc -o "$WORK/a" "$WORK/a.c"
+	# 300 MB of zeroes in a .debug_frame of 300 KB
+	truncate -s 300M "$WORK/zeroes"
+	objcopy -R .eh_frame -R .eh_frame_hdr --add-section .debug_frame="$WORK/zeroes" "$WORK/a" "$WORK/plain"
+	objcopy --compress-debug-sections=zlib-gabi "$WORK/plain" "$WORK/bomb"
+	expect "$(stat -c %s "$WORK/bomb") < 1000000"
+	run bash -c "ulimit -v 200000; exec ehdump '$WORK/bomb'"
+	[ "$status" -eq 1 ]
+	[ "$output" = "ehdump: '$WORK/bomb': a section of it is larger than any real one" ]
+}
+
+# ---- the kernel agrees ----
+
+@test "--check: the kernel's answers for every row and gap of 100 files, cc1 and a process" {
+	need_root
+	need jq
+	ehdump --check -j $(while read -r f; do [ -e "$f" ] && echo "$f"; done <"$BATS_TEST_DIRNAME/cfi/sample") \
+		"$(gcc -print-prog-name=cc1)" >"$WORK/out"
+	expect "$(jq 'select(.type == "total").lookups' "$WORK/out") > 3000000"
+	expect "$(jq 'select(.type == "total").differences' "$WORK/out") == 0"
+	background nested hold
+	ehdump --check -j "$pid" >"$WORK/out"
+	jq -r 'select(.type == "file").path' "$WORK/out" | grep -q '^\[vdso\]$'
+	expect "$(jq 'select(.type == "total").differences' "$WORK/out") == 0"
+}
+
+@test "more rules than 12 bits number, and more rows than a slab holds" {
+	need_root
+	need gcc
+	# 9,000 different rules, some of them met again far away; 1.6 million rows, 4.8 MB
+	{
+		printf '.text\n.globl _start\n_start:\n.cfi_startproc\n'
+		seq 9000 | sed 's/.*/nop\n.cfi_def_cfa_offset &0/'
+		seq 9000 | sed -n '1~3s/.*/nop\n.cfi_def_cfa_offset &0/p'
+		printf '.cfi_endproc\n.cfi_startproc\n.rept 800000\nnop\n.cfi_def_cfa_offset 16\nnop\n.cfi_def_cfa_offset 24\n.endr\n.cfi_endproc\n'
+	} >"$WORK/a.s"
+	gcc -nostdlib -static -o "$WORK/a" "$WORK/a.s"
+	compare "$WORK/a"
+	ehdump --check -j "$WORK/a" >"$WORK/out"
+	expect "$(jq 'select(.type == "file").rules' "$WORK/out") > 9000"
+	expect "$(jq 'select(.type == "file").table_bytes' "$WORK/out") > 4194304"
+	expect "$(jq 'select(.type == "file").lookups' "$WORK/out") > 3200000"
+	expect "$(jq 'select(.type == "file").differences' "$WORK/out") == 0"
+}
+
+@test "--check sees a difference" {
+	need_root
+	run wrong-table /usr/bin/xz
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"differs"* ]]
+	bpf-wrong-table "$ROOT/build/bpf/ehdump.bpf.o" /usr/bin/xz
+}
+
+@test "the BPF program takes at most 30,000 instructions to verify" {
+	need_root
+	ehdump -v --check /usr/bin/xz 2>&1 | awk '/instructions verified/ { n++; if ($3 < 1 || $3 > 30000) exit 1 } END { exit !n }'
+}
+
+# ---- compact ----
+
+@test "at most 4.0 bytes a row over large files together, each of them whole" {
+	need jq
+	ehdump -j /usr/lib/x86_64-linux-gnu/libLLVM-14.so.1 "$LIBC" /usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3.11 \
+		/usr/lib/x86_64-linux-gnu/libcrypto.so.3 /usr/bin/git $(type -P node) >"$WORK/out"
+	echo "# $(jq -r 'select(.type == "total") | "\(.bytes_per_row) bytes a row"' "$WORK/out")" >&3
+	expect "$(jq 'select(.type == "total").bytes_per_row' "$WORK/out") <= 4.0"
+	expect "$(jq 'select(.type == "total").skipped' "$WORK/out") == 0"
+	# the rows that are counted are the rows that -r prints
+	[ "$(jq 'select(.path == "/usr/bin/git").rows' "$WORK/out")" -eq "$(($(ehdump -r /usr/bin/git | wc -l) - 1))" ]
+}
+
+# ---- output ----
+
+@test "-t says what -r says, in the table's words" {
+	# at each exact row's pc, the rule in force has the same CFA
+	join -t $'\t' <(ehdump -r /usr/bin/xz | tail -n +2 | cut -f 1,2 | sort -u) <(ehdump -t /usr/bin/xz | tail -n +2 | cut -f 1,2 | sort) |
+		awk -F '\t' '{ n++ } $2 != "exp" && $2 != $3 { print; bad = 1 } END { exit bad || n < 900 }'
+}
+
+@test "-a: the FDE, the row, the rule and the symbol" {
+	ehdump -a "0x$(readelf -W --dyn-syms "$LIBC" | awk '$8 ~ /^qsort@/ { print $2; exit }')" "$LIBC" >"$WORK/out"
+	cat "$WORK/out"
+	grep -q '^symbol: .*qsort' "$WORK/out"
+	grep -qE '^FDE: +at 0x[0-9a-f]+ of .eh_frame, 0x' "$WORK/out"
+	grep -qE '^row: .* cfa=rsp\+8 .*ra=c-8' "$WORK/out"
+	grep -qE '^rule: .*cfa=rsp\+8 .*ra=c-8' "$WORK/out"
+}
+
+@test "-R, -j, --recursive, several files and a total" {
+	[ "$(ehdump -R /usr/bin/xz | head -n 1 | cut -f 1,2)" = $'pc\tcfa' ]
+	mkdir -p "$WORK/d/e"
+	cp /usr/bin/xz "$WORK/d/e"
+	cp /usr/bin/git "$WORK/d"
+	echo text >"$WORK/d/text"
+	ehdump --recursive "$WORK/d" | grep -q '^total: 2 files'
+	ln -s d "$WORK/link"
+	ehdump --recursive "$WORK/link" | grep -q '^total: 2 files'
+	ehdump -j /usr/bin/xz /usr/bin/git | jq -es 'map(.type) == ["file", "file", "total"] and (.[0].rows + .[1].rows == .[2].rows)'
+}
+
+@test "the man page, --help and the parser agree on the options" {
+	options_agree ehdump
+}

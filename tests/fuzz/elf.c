@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A whole file: headers, sections, tables, symbols. */
+#include "fuzz.h"
+#include "symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	uint8_t *copy = malloc(size);	/* libelf may write to it */
+	struct symbols *symbols;
+	struct elf_section section;
+	struct eh_frame frame;
+	struct symbol symbol;
+	struct elf_file file;
+
+	memcpy(copy, bytes, size);
+	if (!elf_file_open_memory(&file, copy, size)) {
+		if (!elf_file_cfi(&file, &section, &frame))
+			fuzz_cfi(&file, frame);
+		if (!symbols_read(&symbols, &file)) {
+			for (uint64_t offset = 0; offset < size; offset += 61)
+				symbols_find(symbols, offset, &symbol);
+			symbols_free(symbols);
+		}
+		elf_file_close(&file);
+	}
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Debian's older and newer kernels, under QEMU.
+
+load lib.bash
+
+boots() {	# META-PACKAGE VERSION-PATTERN
+	local status=0
+	need_root
+	need qemu-system-x86_64 busybox cpio jq
+	"$BATS_TEST_DIRNAME/kernels/boot" "$1" "$BATS_TEST_DIRNAME/kernels/cpuprof.sh" >"$WORK/console" || status=$?
+	[ $status -ne 77 ] || skip "no kernel of $1 can be downloaded"
+	grep -vE '^\{' "$WORK/console" | tail -n 30
+	grep -qE "^=== begin $2" "$WORK/console"
+	grep -q '^=== end' "$WORK/console"
+
+	grep -q '^status 0' "$WORK/console"
+	awk '/instructions verified/ { n++; if ($3 < 1 || $3 > 30000) exit 1 } END { exit n < 3 }' "$WORK/console"
+
+	# whole by what the frames are: twelve of nested's own, from the entry point on
+	local entry
+	entry=$(entry_offset "$ROOT/build/tests/nested")
+	grep '^{' "$WORK/console" >"$WORK/out"
+	jq -r 'select(.type == "stack") | [.count, (.user[-1].module // "-"), (.user[-1].file_offset // 0),
+		([.user[] | select(.module == "/bin/nested")] | length)] | @tsv' "$WORK/out" |
+		gawk -v entry="$entry" '{ all += $1 } $2 == "/bin/nested" && $3 > entry && $3 <= entry + 64 && $4 >= 12 { whole += $1 }
+			END { print all + 0, whole + 0; exit !(all > 500 && whole >= 0.99 * all) }'
+	expect "$(summary .samples) + $(summary .lost) > 0.9 * 3 * 499"
+
+	grep -q '^command status 0' "$WORK/console"
+	grep -qE '^nested;\[nested\+0x[0-9a-f]+\];__libc_start_main;' "$WORK/console"
+	grep -q '^host end complete' "$WORK/console"
+}
+
+@test "Debian's 6.1: every program loads, stacks are whole" {
+	boots linux-image-cloud-amd64 6.1
+}
+
+@test "Debian's 6.12: every program loads, stacks are whole" {
+	boots linux-image-6.12-cloud-amd64 6.12
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the .bats files share. bats_require: skip where the machine lacks something.
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+PATH=$ROOT/build:$ROOT/build/tests:$PATH
+
+setup() {
+	WORK=$(mktemp -d)
+	pids=()
+}
+
+teardown() {
+	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+	rm -rf "$WORK"
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+need() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null || skip "needs $program"
+	done
+}
+
+# runs it in the background until teardown; its PID in $pid
+background() {
+	"$@" >"$WORK/background.out" 2>&1 3>&- &
+	pid=$!
+	pids+=("$pid")
+}
+
+# waits until the command succeeds, 10 s at most
+wait_until() {
+	local i
+	for i in $(seq 200); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.05
+	done
+	echo "never came true: $*" >&2
+	return 1
+}
+
+is_sleeping() {
+	[ "$(awk '{ print $3 }' "/proc/$1/stat")" = S ]
+}
+
+summary() {	# FILTER, of the JSON in $WORK/out
+	jq -r "select(.type == \"summary\") | $1" "$WORK/out"
+}
+
+# fails, saying what was compared, unless the awk expression holds
+expect() {
+	awk "BEGIN { exit !($1) }" || { echo "expected: $1" >&2; return 1; }
+}
+
+# fails if the command succeeds: `! command` would not, but as a test's last line
+refute() {
+	if "$@"; then
+		echo "should have failed: $*" >&2
+		return 1
+	fi
+}
+
+# hexadecimal addresses on stdin -> "PATH OFFSET" by the maps of process $1
+normalise() {
+	gawk --non-decimal-data -v maps="/proc/$1/maps" '
+		BEGIN {
+			while ((getline line < maps) > 0) {
+				split(line, f, /[ -]+/)
+				n++; start[n] = strtonum("0x" f[1]); end[n] = strtonum("0x" f[2]); off[n] = strtonum("0x" f[5])
+				path[n] = line; sub(/^([^ ]+ +){5}/, "", path[n])
+			}
+		}
+		{
+			a = strtonum($1)
+			for (i = 1; i <= n; i++)
+				if (a >= start[i] && a < end[i])
+					printf "%s %d\n", path[i], a - start[i] + off[i]
+		}'
+}
+
+# the file offset of the ELF entry point of a program, by readelf
+entry_offset() {
+	readelf -hlW "$1" | gawk --non-decimal-data '
+		/Entry point/ { entry = strtonum($4) }
+		/^  LOAD/ { if (entry >= strtonum($3) && entry < strtonum($3) + strtonum($5)) print entry - strtonum($3) + strtonum($2) }'
+}
+
+LIBC=/lib/x86_64-linux-gnu/libc.so.6
+
+# the file offset of clone3 in libc, by nm on its debug file
+clone3_offset() {
+	local id
+	id=$(readelf -n $LIBC | awk '/Build ID/ { print $3 }')
+	nm "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" | gawk '$3 ~ /^_*clone3$/ { print strtonum("0x" $1); exit }'
+}
+
+# --help, which the parser prints, and the man page's OPTIONS name the same options
+options_agree() {
+	"$1" --help | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u >"$WORK/help"
+	sed -n '/^\.SH OPTIONS/,/^\.SH /p' "$ROOT/man/man8/$1.8" | sed 's/\\-/-/g' |
+		grep -E '^\.(BR|B|TP|IR) ' | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u >"$WORK/man"
+	[ -s "$WORK/help" ]
+	diff "$WORK/help" "$WORK/man"
+}
