@@ -160,7 +160,7 @@ nap()'
 	for program in $real_programs; do
 		mkdir "$WORK/$program"
 		start_$program "$WORK/$program" 3>&-
-		pids+=("$pid" "$started")
+		pids+=("$pid" "-$started")
 		sleep 0.7
 		exe=$(readlink "/proc/$pid/exe")
 		entry=$(entry_offset "$exe")
@@ -268,15 +268,16 @@ nap()'
 @test "signals during a command are passed on, and the second one ends the wait" {
 	need_root
 	cpuprof -q -f -- bash -c 'trap "" TERM; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done' >"$WORK/out" 2>&1 3>&- &
-	local tool=$!
+	local tool=$! child
 	sleep 1
+	child=$(pgrep -P $tool)
 	kill $tool
 	sleep 0.5
 	kill $tool
 	local status=0
 	wait $tool || status=$?
 	[ $status -eq 143 ]
-	pkill -f 'trap "" TERM' || true
+	kill -KILL "$child"
 }
 
 @test "-o: an output file that cannot be opened is said at once" {

@@ -10,7 +10,7 @@ setup() {
 }
 
 teardown() {
-	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
 	rm -rf "$WORK"
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Real stripped programs from the distribution, busy until killed. start_NAME DIRECTORY leaves the
-# process to look at in $pid (and its parents in $started).
+# process to look at in $pid, and the process or process group to end in $started.
 
 real_programs="python3 xz sqlite3 perl cc1 git"
 
@@ -45,6 +45,7 @@ start_cc1() {
 
 start_git() {
 	(
+		unset $(git rev-parse --local-env-vars)
 		export HOME=$1 GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@x
 		git init -q "$1/repo" && cd "$1/repo" || exit
 		for round in 1 2 3 4 5 6; do
@@ -54,18 +55,18 @@ start_git() {
 			git add . && git commit -qm "round $round"
 		done
 	) >/dev/null
-	(cd "$1/repo" && while :; do git -c pack.threads=2 repack -q -a -d -f --window=4000 --depth=200; done) &
+	setsid env -C "$1/repo" -u GIT_DIR -u GIT_WORK_TREE -u GIT_INDEX_FILE \
+		sh -c 'while :; do git -c pack.threads=2 repack -q -a -d -f --window=4000 --depth=200; done' &
 	started=$!
 	for _ in $(seq 100); do
-		pid=$(pgrep -f 'git pack-objects' | head -n 1)
-		[ -n "$pid" ] && return
+		# its own grandchild: a name alone may be somebody else's process
+		repack=$(pgrep -P "$started" -x git) && pid=$(pgrep -P "$repack" -x git) && return
 		sleep 0.05
 	done
 	return 1
 }
 
 stop_real() {
-	pkill -P "$started" 2>/dev/null || true
-	kill "$started" "$pid" 2>/dev/null || true
+	kill -- "-$started" 2>/dev/null || kill "$started" 2>/dev/null || true
 	wait "$started" 2>/dev/null || true
 }
