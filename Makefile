@@ -15,7 +15,7 @@ ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) -Ilibcommon -Ibpf -I$(B)/skel -MMD -MP
-PURE_LIBS := -lelf -liberty -ljson-c -lunistring -lm
+PURE_LIBS := -pthread -lelf -liberty -ljson-c -lunistring -lm
 BPF_LIBS := -lbpf -lelf -lz
 
 PURE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out libcommon/bpf_%,$(wildcard libcommon/*.c)))

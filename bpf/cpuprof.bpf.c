@@ -8,8 +8,7 @@
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 #include "stacks.bpf.h"
-
-const volatile bool with_user_stacks = true, with_kernel_stacks = true;
+#include "processes.bpf.h"
 
 SEC("perf_event")
 int sample_cpu(struct bpf_perf_event_data *ctx)
@@ -35,13 +34,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	if (with_kernel_stacks && (__s64)ctx->regs.ip < 0)
 		key.kernel_stack = send_kernel_stack(ctx, counts);
-	key.end = END_NOT_TAKEN;
-	if (with_user_stacks) {
-		unwind_current(u, task);
-		key.user_stack = send_user_stack(u, counts);
-		key.end = u->end;
-	}
-	add_value(&key, 1, counts);
+	add_sample(u, task, &key, 1, counts);
 	return 0;
 }
 

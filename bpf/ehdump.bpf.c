@@ -33,7 +33,7 @@ int look_up_all(struct eh_lookup_args *args)
 {
 	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
-	struct eh_module *module = slab_at(args->module);
+	struct eh_module *module = u ? slab_at(u, args->module) : NULL;
 
 	if (!u || !module)
 		return 1;

@@ -2,14 +2,19 @@
 /*
  * Stacks and values on their way out. Frames go through the ring buffer once for each distinct stack;
  * values are summed by struct stack_key in a hash, and what the hash has no room for follows the frames.
+ * What the kernel cannot unwind yet goes out raw.
  * Needs vmlinux.h, the bpf headers and unwind.bpf.h included first.
  */
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
 
+#define RECORDS_BYTES (8 << 20)
+
+const volatile bool with_user_stacks = true, with_kernel_stacks = true;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, RECORDS_BYTES);
 } records SEC(".maps");
 
 struct {
@@ -111,6 +116,101 @@ static __always_inline void add_value(const struct stack_key *key, __u64 value, 
 	record.value = value;
 	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
 		stats->no_room += value;
+}
+
+struct raw_sample {
+	struct raw_record record;
+	__u8 stack[RAW_STACK_BYTES + 4096];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct raw_sample);
+} raw_samples SEC(".maps");
+
+/*
+ * The stack up to its end, page by page up to one that is missing. So may the first ones be: a new page
+ * that is being entered is not there yet.
+ */
+static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
+{
+	__u32 done = 0, i, bytes;
+
+	raw->record.stack_addr = addr;
+	for (i = 0; i <= RAW_STACK_BYTES / 4096 && done < RAW_STACK_BYTES && addr < end; i++) {
+		bytes = 4096 - (addr & 4095);
+		if (bytes > RAW_STACK_BYTES - done)
+			bytes = RAW_STACK_BYTES - done;
+		if (bytes > end - addr)
+			bytes = end - addr;
+		if (bytes > 4096)
+			break;
+		addr += bytes;
+		if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_STACK_BYTES - 1), bytes, (void *)(addr - bytes)))
+			done += bytes;
+		else if (!done)
+			raw->record.stack_addr = addr;
+		else
+			break;
+	}
+	raw->record.stack_bytes = done;
+}
+
+/* May this walk have ended only because user space has not published what is mapped now? */
+static __always_inline bool wants_raw(const struct eh_unwind *u)
+{
+	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE ||
+	       (u->end == END_NO_MAPPING && bpf_ktime_get_ns() > u->quiet_until_ns);
+}
+
+#define RED_ZONE_BYTES	128	/* below rsp, in use too */
+#define NR_EXECVE	59
+#define NR_EXECVEAT	322
+
+/* The sample as it is, for user space to unwind. It may take half of the ring buffer, the rest is for what is done. */
+static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task, const struct stack_key *key, __u64 value)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 from, end = task->mm->start_stack;	/* of the main thread's stack */
+	__u32 zero = 0, bytes;
+	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &zero);
+
+	if (!raw || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > RECORDS_BYTES / 2 ||
+	    unwind_start(u, task) != END_COMPLETE)
+		return false;
+	raw->record.kind = RECORD_RAW;
+	raw->record.time_ns = bpf_ktime_get_ns();
+	raw->record.key = *key;
+	raw->record.value = value;
+	task_image(task, &raw->record.image);
+	raw->record.ip = u->frame.ip;
+	__builtin_memcpy(raw->record.reg, u->frame.reg, sizeof(raw->record.reg));
+	raw->record.in_exec = regs->orig_ax == NR_EXECVE || regs->orig_ax == NR_EXECVEAT;
+	from = u->frame.reg[EH_RSP] - RED_ZONE_BYTES;
+	copy_stack(raw, from, from < end ? end : ~0ULL);
+	bytes = raw->record.stack_bytes;
+	if (bytes > RAW_STACK_BYTES)
+		bytes = RAW_STACK_BYTES;
+	return !bpf_ringbuf_output(&records, raw, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
+}
+
+/* One sample of the running task: its user stack, if wanted, and the value, under this key. */
+static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key, __u64 value,
+				       struct stack_stats *stats)
+{
+	key->end = END_NOT_TAKEN;
+	if (with_user_stacks) {
+		unwind_current(u, task);
+		if (wants_raw(u) && send_raw(u, task, key, value)) {
+			stats->samples++;
+			return;
+		}
+		key->user_stack = send_user_stack(u, stats);
+		key->end = u->end;
+	}
+	add_value(key, value, stats);
 }
 
 #endif

@@ -68,6 +68,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	record.pid = task_user_pid(task);
 	record.tid = task_user_tid(task);
 	record.kernel_thread = !!(task->flags & PF_KTHREAD);
+	record.last_ran_ns = task->se.exec_start;
 	if (record.pid)
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
@@ -100,31 +101,6 @@ static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u
 	if (only_listed_pids && !bpf_map_lookup_elem(&listed_pids, &pid))
 		return false;
 	return !only_listed_tids || bpf_map_lookup_elem(&listed_tids, &tid);
-}
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
-{
-	__u32 from = task_user_pid(parent), to = task_user_pid(child);
-	struct stack_stats *counts = own_stats();
-	__u8 one = 1;
-
-	if (!follow_forks || !to || to == from || !bpf_map_lookup_elem(&listed_pids, &from))
-		return 0;
-	if (bpf_map_update_elem(&listed_pids, &to, &one, BPF_ANY) && counts)
-		counts->forks_lost++;
-	return 0;
-}
-
-/* its last thread is gone: the number may be another process's soon */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(process_exited, struct task_struct *task)
-{
-	__u32 pid = task_user_pid(task);
-
-	if (follow_forks && pid && !task->signal->live.counter)
-		bpf_map_delete_elem(&listed_pids, &pid);
-	return 0;
 }
 
 #endif

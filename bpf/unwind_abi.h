@@ -130,9 +130,10 @@ struct eh_process {
 	struct eh_image image;
 	__u32 generation;	/* never 0 while valid */
 	__u32 nr_mappings;
+	__u64 quiet_until_ns;	/* till then, no raw samples of pcs outside the list: it is known to be all there is */
 	struct eh_mapping mappings[];
 };
-_Static_assert(sizeof(struct eh_process) == 24, "process");
+_Static_assert(sizeof(struct eh_process) == 32, "process");
 
 #define HANDLE(loc, generation)	((__u64)(generation) << 32 | (loc))
 #define HANDLE_LOC(handle)	((loc_t)(handle))
@@ -144,8 +145,9 @@ struct task_record {
 	__u32 pid, tid;		/* user space's words, in the reader's PID namespace */
 	__u32 kernel_thread;
 	__u32 pad;
+	__u64 last_ran_ns;	/* by the scheduler's clock: for telling the recently used */
 };
-_Static_assert(sizeof(struct task_record) == 32, "task_record");
+_Static_assert(sizeof(struct task_record) == 40, "task_record");
 
 /* ---- stacks ---- */
 
@@ -197,7 +199,7 @@ _Static_assert(sizeof(struct stack_key) == 48, "stack_key");
 #define STACK_IDLE		2
 
 /* records of the ring buffer */
-enum record_kind { RECORD_USER_STACK, RECORD_KERNEL_STACK, RECORD_VALUE };
+enum record_kind { RECORD_USER_STACK, RECORD_KERNEL_STACK, RECORD_VALUE, RECORD_RAW, RECORD_UNMAPPED, RECORD_EXITED };
 
 struct frames_record {
 	__u32 kind;
@@ -214,12 +216,40 @@ struct value_record {
 	__u64 value;
 };
 
+/* a process gave up part of its address space that held code, or is gone */
+struct process_record {
+	__u32 kind;
+	__u32 pid;		/* as task_record's */
+	__u64 time_ns;		/* CLOCK_MONOTONIC */
+	__u64 start, end;	/* RECORD_UNMAPPED: the addresses given up */
+};
+
+/*
+ * A sample that could not be unwound in the kernel because the process's mappings were not published
+ * or have changed: what user space needs to run the same walk.
+ */
+#define RAW_STACK_BYTES (16 << 10)
+struct raw_record {
+	__u32 kind;
+	__u32 stack_bytes;	/* valid ones, from stack_addr on */
+	__u64 stack_addr;	/* about rsp */
+	__u64 time_ns;		/* CLOCK_MONOTONIC */
+	struct stack_key key;	/* .user_stack and .end are for user space to fill in */
+	__u64 value;
+	struct eh_image image;
+	__u64 ip, reg[16];	/* by DWARF numbers */
+	__u32 in_exec;		/* interrupted in execve(), where registers may be the old image's */
+	__u32 pad;
+	/* stack_bytes bytes follow */
+};
+
 /* per CPU, summed by user space */
 struct stack_stats {
 	__u64 runs;		/* of the sampling program, before any filter */
 	__u64 idle_runs;	/* of them, in the idle task */
 	__u64 samples;		/* of them, what passed the filters */
 	__u64 no_room;		/* values lost: neither map nor ring buffer took them */
+	__u64 changes_lost;	/* process_records that the ring buffer refused */
 	__u64 forks_lost;	/* children that could not be listed, and are not sampled */
 	__u64 stacks_lost;	/* stacks whose frames the ring buffer refused */
 };

@@ -8,11 +8,12 @@
 
 #include "../bpf/ehdump_abi.h"
 #include "bpf_slabs.h"
-#include "bpf_tables.h"
+#include "tables.h"
 #include "cfi_expect.h"
 #include "eh_rule.h"
 
 struct checker {
+	struct bpf_slabs *source;
 	struct slabs *slabs;
 	struct eh_lookup *lookups;
 	int program_fd;
@@ -23,23 +24,22 @@ int checker_new(struct checker **checker, struct bpf_object *object)
 {
 	struct checker *c = calloc(1, sizeof(*c));
 	const struct bpf_program *program = bpf_object__find_program_by_name(object, "look_up_all");
-
 	int error;
 
 	if (!c)
 		return -ENOMEM;
-	error = slabs_new(&c->slabs, bpf_object__find_map_fd_by_name(object, "slabs"));
-	if (error) {
-		free(c);
-		return error;
-	}
+	c->lookups = MAP_FAILED;
+	error = bpf_slabs_new(&c->source, bpf_object__find_map_fd_by_name(object, "slabs"));
+	if (!error)
+		error = slabs_new(&c->slabs, bpf_slabs_source(c->source));
 	c->program_fd = program ? bpf_program__fd(program) : -1;
-	c->lookups = mmap(NULL, MAX_LOOKUPS * sizeof(struct eh_lookup), PROT_READ | PROT_WRITE, MAP_SHARED,
-			  bpf_object__find_map_fd_by_name(object, "lookups"), 0);
-	if (c->lookups == MAP_FAILED) {
-		error = -errno;
-		slabs_free(c->slabs);
-		free(c);
+	if (!error) {
+		c->lookups = mmap(NULL, MAX_LOOKUPS * sizeof(struct eh_lookup), PROT_READ | PROT_WRITE, MAP_SHARED,
+				  bpf_object__find_map_fd_by_name(object, "lookups"), 0);
+		error = c->lookups == MAP_FAILED ? -errno : 0;
+	}
+	if (error) {
+		checker_free(c);
 		return error;
 	}
 	*checker = c;
@@ -51,7 +51,9 @@ void checker_free(struct checker *checker)
 	if (!checker)
 		return;
 	slabs_free(checker->slabs);
-	munmap(checker->lookups, MAX_LOOKUPS * sizeof(struct eh_lookup));
+	bpf_slabs_free(checker->source);
+	if (checker->lookups != MAP_FAILED)
+		munmap(checker->lookups, MAX_LOOKUPS * sizeof(struct eh_lookup));
 	free(checker);
 }
 
@@ -86,8 +88,13 @@ static int check_batch(struct checker *c, const struct unwind_table *table, cons
 
 int checker_upload(struct checker *c, const struct unwind_table *table)
 {
+	int error;
+
 	slabs_reset(c->slabs);
-	return table->nr_pages ? upload_table(c->slabs, 1, table, &c->module) : 0;
+	if (!table->nr_pages)
+		return 0;
+	error = upload_table(c->slabs, 1, table, &c->module);
+	return error ? error : bpf_slabs_settle(c->source);
 }
 
 int checker_compare(struct checker *c, struct elf_file *file, const struct unwind_table *table, struct check_result *result)

@@ -8,20 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bpf_load.h"
+#include "clock.h"
 
-#define DRAIN_MS 100
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
+#define DRAIN_MS 50
+#define GATHER_US 2000
 
 /* ---- options into the kernel ---- */
 
@@ -95,82 +88,36 @@ void stack_session_check_tasks(const struct stack_options *o)
 			cli_die(EXIT_FAILURE, "no thread with TID %d", o->tids.ids[i]);
 }
 
-static bool is_listed(const struct stack_session *s, pid_t pid)
-{
-	__u32 key = pid;
-	__u8 value;
-
-	if (s->options->pids.nr || s->options->command)
-		return !bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(s->object, "listed_pids"), &key, &value);
-	for (size_t i = 0; i < s->options->tids.nr; i++)
-		if (process_of(s->options->tids.ids[i]) == pid)
-			return true;
-	return !s->options->tids.nr;
-}
-
-/* gone, busy with exec, or not ours to look at: no failure */
-static int forgiven(int error)
-{
-	return error == -ENOMEM ? error : 0;
-}
-
-static int refresh_known(struct stack_session *s)
+/* the processes that the options name, by themselves or by a thread */
+static int list_processes(struct stack_session *s)
 {
 	const struct stack_options *o = s->options;
-	int error = 0;
 
-	if (o->only_kernel_stacks)
-		return 0;
-	if (!o->pids.nr && !o->tids.nr)
-		return unwinder_refresh_all(s->unwinder);
-	for (size_t i = 0; i < o->pids.nr && !error; i++)
-		error = forgiven(unwinder_refresh(s->unwinder, o->pids.ids[i]));
-	for (size_t i = 0; i < o->tids.nr && !error; i++)
-		error = forgiven(unwinder_refresh(s->unwinder, process_of(o->tids.ids[i])));
-	return error;
-}
-
-static void note_change(void *arg, enum process_change change, pid_t pid)
-{
-	struct stack_session *s = arg;
-
-	if (change == PROCESS_UNKNOWN || pid <= 0) {
-		s->all_changed |= change == PROCESS_UNKNOWN;
-		return;
-	}
-	for (int i = s->nr_changed_pids; i-- > 0;)
-		if (s->changed_pids[i] == pid)
-			return;
-	if (s->nr_changed_pids == s->changed_pids_max) {
-		int max = s->changed_pids_max ? s->changed_pids_max * 2 : 64;
-		pid_t *more = reallocarray(s->changed_pids, max, sizeof(*more));
-
-		if (!more) {
-			s->all_changed = true;
-			return;
-		}
-		s->changed_pids = more;
-		s->changed_pids_max = max;
-	}
-	s->changed_pids[s->nr_changed_pids++] = pid;
-}
-
-static void follow_processes(struct stack_session *s)
-{
-	perf_records_read(s->records, note_change, s);
-	if (s->all_changed)
-		refresh_known(s);
-	s->all_changed = false;
-	for (int i = 0; i < s->nr_changed_pids; i++) {
-		pid_t pid = s->changed_pids[i];
-
-		if (!is_listed(s, pid) || unwinder_refresh(s->unwinder, pid) == -ESRCH)
-			unwinder_forget(s->unwinder, pid);
-	}
-	s->nr_changed_pids = 0;
+	s->pids = calloc(o->pids.nr + o->tids.nr + 1, sizeof(*s->pids));
+	if (!s->pids)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->pids.nr; i++)
+		s->pids[s->nr_pids++] = o->pids.ids[i];
+	for (size_t i = 0; i < o->tids.nr; i++)
+		s->pids[s->nr_pids++] = process_of(o->tids.ids[i]);
+	return 0;
 }
 
 /* ---- the run ---- */
+
+static int new_unwinder(struct stack_session *s)
+{
+	const struct stack_options *o = s->options;
+	struct unwinder_options options = { .max_depth = o->max_depth };
+
+	if (!o->only_kernel_stacks) {
+		options.pids = s->pids;
+		options.nr_pids = s->nr_pids;
+		options.all = !s->nr_pids && !o->command;
+		options.children = o->command;
+	}
+	return unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options);
+}
 
 int stack_session_open(struct stack_session *s, struct bpf_object *object, const struct stack_options *options)
 {
@@ -190,22 +137,20 @@ int stack_session_open(struct stack_session *s, struct bpf_object *object, const
 	error = stack_store_new(&s->store, object);
 	if (error)
 		return error;
-	s->doing = "list the processes";
-	error = unwinder_new(&s->unwinder, object, s->modules);
-	if (error)
-		return error;
-	s->doing = "follow the processes";
-	error = options->only_kernel_stacks ? 0 : perf_records_open(&s->records);
-	if (error)
-		return error;
 	s->doing = "list what to measure";
 	error = list_ids(object, "listed_pids", options->pids.ids, options->pids.nr);
 	if (!error)
 		error = list_ids(object, "listed_tids", options->tids.ids, options->tids.nr);
+	if (!error)
+		error = list_processes(s);
+	if (error)
+		return error;
+	s->doing = "follow the processes";
+	error = new_unwinder(s);
 	if (error)
 		return error;
 	s->doing = "read the processes' mappings";
-	error = options->command ? 0 : refresh_known(s);
+	error = unwinder_start(s->unwinder);
 	if (error)
 		return error;
 	if (options->command) {
@@ -213,6 +158,8 @@ int stack_session_open(struct stack_session *s, struct bpf_object *object, const
 		error = command_start(&s->command, options->command);
 		if (!error)
 			error = list_ids(object, "listed_pids", &s->command.pid, 1);
+		if (!error)
+			error = unwinder_expect(s->unwinder, s->command.pid);
 		if (error)
 			return error;
 	}
@@ -237,7 +184,7 @@ static void show_progress(struct stack_session *s)
 	for (size_t cpu = 0; cpu < nr; cpu++)
 		samples += stats[cpu].samples;
 	free(stats);
-	fprintf(stderr, "\r%s: %.0f s, %llu samples ", program_invocation_short_name, now() - s->started,
+	fprintf(stderr, "\r%s: %.0f s, %llu samples ", program_invocation_short_name, clock_seconds() - s->started,
 		(unsigned long long)samples);
 }
 
@@ -247,7 +194,7 @@ static int wait_ms(const struct stack_session *s)
 
 	if (!s->options->duration_ns)
 		return DRAIN_MS;
-	left = s->options->duration_ns / 1e9 - (now() - s->started);
+	left = s->options->duration_ns / 1e9 - (clock_seconds() - s->started);
 	return left <= 0 ? 0 : left * 1e3 < DRAIN_MS ? (int)(left * 1e3) + 1 : DRAIN_MS;
 }
 
@@ -290,14 +237,18 @@ int stack_session_run(struct stack_session *s)
 {
 	bool progress = !s->options->quiet && isatty(STDERR_FILENO);
 	double shown;
-	struct pollfd fds[] = {
-		{ .fd = s->signal_fd, .events = POLLIN },
-		{ .fd = s->records ? perf_records_fd(s->records) : -1, .events = POLLIN },
-		{ .fd = s->command.pid > 0 ? s->command.pidfd : -1, .events = POLLIN },
-	};
+	int urgent[UNWINDER_FDS];
 	int error;
 
-	s->started = shown = now();
+	unwinder_fds(s->unwinder, urgent);
+	struct pollfd fds[] = {
+		{ .fd = s->signal_fd, .events = POLLIN },
+		{ .fd = s->command.pid > 0 ? s->command.pidfd : -1, .events = POLLIN },
+		{ .fd = urgent[0], .events = POLLIN },
+		{ .fd = urgent[1], .events = POLLIN },
+	};
+
+	s->started = shown = clock_seconds();
 	if (s->command.pid > 0) {
 		s->doing = "run the command";
 		error = command_release(&s->command);
@@ -308,26 +259,26 @@ int stack_session_run(struct stack_session *s)
 	for (;;) {
 		int timeout = wait_ms(s);
 
-		if (!timeout || (poll(fds, 3, timeout) < 0 && errno != EINTR))
+		if (!timeout || (poll(fds, 4, timeout) < 0 && errno != EINTR))
 			break;
-		error = stack_store_drain(s->store);
-		if (error)
-			return error;
-		if (fds[1].revents)
-			follow_processes(s);
 		if (fds[0].revents) {
 			take_signal(s);
 			s->signalled = true;
 			break;
 		}
-		if (fds[2].revents)
+		if (fds[1].revents)
 			break;
-		if (progress && now() - shown >= 1) {
+		if (fds[2].revents || fds[3].revents)
+			usleep(GATHER_US);	/* one raw sample seldom comes alone */
+		error = unwinder_follow(s->unwinder, false);
+		if (error)
+			return error;
+		if (progress && clock_seconds() - shown >= 1) {
 			show_progress(s);
 			shown += 1;
 		}
 	}
-	s->seconds = now() - s->started;
+	s->seconds = clock_seconds() - s->started;
 	if (progress)
 		fputs("\r\033[K", stderr);
 	return 0;
@@ -372,7 +323,9 @@ int stack_session_report(struct stack_session *s, const struct perf_events *cloc
 	int error;
 
 	s->doing = "read what was gathered";
-	error = stack_store_finish(s->store, &entries, &nr);
+	error = unwinder_follow(s->unwinder, true);
+	if (!error)
+		error = stack_store_finish(s->store, &entries, &nr);
 	if (!error)
 		error = add_losses(s, clock, summary);
 	if (error)
@@ -395,10 +348,13 @@ static void show_counts(const struct stack_session *s)
 
 	bpf_object__for_each_program(program, s->object)
 		cli_warn("%s: %u instructions verified", bpf_program__name(program), bpf_load_verified(program));
-	cli_warn("%llu processes, %zu files (%llu without a table), %llu rows in %llu bytes of tables, %llu KiB of slabs, %llu refreshes",
-		 (unsigned long long)c.processes, modules_count(s->modules), (unsigned long long)c.files_without_table,
-		 (unsigned long long)c.rows, (unsigned long long)c.table_bytes, (unsigned long long)c.slab_bytes / 1024,
-		 (unsigned long long)c.refreshes);
+	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
+		 (unsigned long long)c.processes, c.read_s * 1e3, (unsigned long long)c.files_at_start, c.compile_s * 1e3,
+		 (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3, c.publish_s * 1e3);
+	cli_warn("run: %zu files (%llu without a table), %llu rows in %llu bytes of tables; %llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
+		 modules_count(s->modules), (unsigned long long)c.files_without_table, (unsigned long long)c.rows,
+		 (unsigned long long)c.table_bytes, (unsigned long long)c.events, (unsigned long long)c.publications,
+		 (unsigned long long)c.slab_waits, (unsigned long long)c.raw_samples);
 }
 
 int stack_session_close(struct stack_session *s)
@@ -409,11 +365,10 @@ int stack_session_close(struct stack_session *s)
 		status = wait_for_command(s);
 	if (s->options->verbose && s->unwinder)
 		show_counts(s);
-	perf_records_close(s->records);
 	unwinder_free(s->unwinder);
 	stack_store_free(s->store);
 	modules_free(s->modules);
-	free(s->changed_pids);
+	free(s->pids);
 	if (s->signal_fd >= 0)
 		close(s->signal_fd);
 	return status;

@@ -20,7 +20,6 @@ struct stack_session {
 	struct modules *modules;
 	struct unwinder *unwinder;
 	struct stack_store *store;
-	struct perf_records *records;
 	struct command command;
 	int signal_fd;
 	double started, seconds;	/* CLOCK_MONOTONIC */
@@ -28,9 +27,8 @@ struct stack_session {
 	FILE *out;
 	const char *doing;		/* what failed, for "cannot %s": valid after an error */
 	char doing_what[4200];
-	int changed_pids_max, nr_changed_pids;
-	pid_t *changed_pids;
-	bool all_changed;
+	pid_t *pids;			/* whose processes are followed */
+	size_t nr_pids;
 };
 
 /* Writes the options into the constants of an opened object. 0 or -errno */

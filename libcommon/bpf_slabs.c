@@ -3,178 +3,147 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind_table.h"
+#include "clock.h"
 
-/* released extents by size: list i holds those of at least 2^i bytes and less than 2^(i+1) */
-#define NR_FREE_LISTS	(SLAB_SHIFT + 1)
-
-struct slab {
+struct bpf_slab {
+	struct bpf_slabs *all;
+	uint32_t number;
 	int fd;
 	uint8_t *bytes;
-	size_t used;
+	pthread_t inserter;
+	bool inserted;		/* under all->lock, as is error */
+	int error;
 };
 
-struct free_list {
-	loc_t *locs;
-	size_t nr, max;
-};
-
-struct slabs {
+struct bpf_slabs {
 	int outer_fd;
-	size_t nr, used;
-	size_t current;		/* the ones after it are untouched */
-	struct slab slabs[NR_SLABS];
-	struct free_list free[NR_FREE_LISTS];
+	uint32_t nr, handed_out, settled;
+	struct bpf_slabs_counts counts;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct bpf_slab slabs[NR_SLABS];
 };
 
-int slabs_new(struct slabs **slabs, int outer_fd)
+static void *insert(void *arg)
 {
-	struct slabs *s = calloc(1, sizeof(*s));
+	struct bpf_slab *slab = arg;
+	int error = bpf_map_update_elem(slab->all->outer_fd, &slab->number, &slab->fd, BPF_ANY) ? -errno : 0;
 
-	if (!s)
-		return -ENOMEM;
-	s->outer_fd = outer_fd;
-	*slabs = s;
-	return 0;
+	pthread_mutex_lock(&slab->all->lock);
+	slab->inserted = true;
+	slab->error = error;
+	pthread_cond_broadcast(&slab->all->changed);
+	pthread_mutex_unlock(&slab->all->lock);
+	return NULL;
 }
 
-void slabs_free(struct slabs *slabs)
-{
-	if (!slabs)
-		return;
-	for (size_t i = 0; i < slabs->nr; i++) {
-		munmap(slabs->slabs[i].bytes, SLAB_VALUE_SIZE);
-		close(slabs->slabs[i].fd);
-	}
-	for (size_t i = 0; i < NR_FREE_LISTS; i++)
-		free(slabs->free[i].locs);
-	free(slabs);
-}
-
-static int add_slab(struct slabs *slabs)
+static int create(struct bpf_slabs *all)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	__u32 number = slabs->nr;
-	struct slab slab;
+	struct bpf_slab *slab = &all->slabs[all->nr];
 	int error;
 
-	if (slabs->nr == NR_SLABS)
-		return -ENOSPC;
-	slab.fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ehperf_slab", sizeof(__u32), SLAB_VALUE_SIZE, 1, &options);
-	if (slab.fd < 0)
-		return slab.fd;
-	slab.bytes = mmap(NULL, SLAB_VALUE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, slab.fd, 0);
-	if (slab.bytes == MAP_FAILED) {
+	*slab = (struct bpf_slab){ .all = all, .number = all->nr };
+	slab->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ehperf_slab", sizeof(__u32), SLAB_VALUE_SIZE, 1, &options);
+	if (slab->fd < 0)
+		return slab->fd;
+	slab->bytes = mmap(NULL, SLAB_VALUE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, slab->fd, 0);
+	if (slab->bytes == MAP_FAILED) {
 		error = -errno;
-		close(slab.fd);
+		close(slab->fd);
 		return error;
 	}
-	if (bpf_map_update_elem(slabs->outer_fd, &number, &slab.fd, BPF_ANY)) {
-		error = -errno;
-		munmap(slab.bytes, SLAB_VALUE_SIZE);
-		close(slab.fd);
+	error = -pthread_create(&slab->inserter, NULL, insert, slab);
+	if (error) {
+		munmap(slab->bytes, SLAB_VALUE_SIZE);
+		close(slab->fd);
 		return error;
 	}
-	slab.used = slabs->nr ? 0 : EXTENT_ALIGNMENT;	/* loc 0 is nobody's */
-	slabs->slabs[slabs->nr++] = slab;
+	all->nr++;
 	return 0;
 }
 
-static size_t rounded(size_t size)
+/* numbers come one after the other */
+static int add(void *arg, uint32_t number, uint8_t **bytes)
 {
-	return (size + EXTENT_ALIGNMENT - 1) / EXTENT_ALIGNMENT * EXTENT_ALIGNMENT;
-}
+	struct bpf_slabs *all = arg;
+	int error = 0;
 
-static loc_t reuse(struct slabs *slabs, size_t size)
-{
-	/* the first list all of whose extents are large enough */
-	unsigned list = 64 - __builtin_clzl(size - 1);
-
-	if (list < NR_FREE_LISTS && slabs->free[list].nr)
-		return slabs->free[list].locs[--slabs->free[list].nr];
+	if (number == all->nr)
+		error = create(all);
+	if (error)
+		return error;
+	all->handed_out = number + 1;
+	*bytes = all->slabs[number].bytes;
+	if (all->nr < NR_SLABS)
+		create(all);	/* the spare one; if it fails it is tried again when it is needed */
 	return 0;
 }
 
-loc_t slabs_alloc(struct slabs *slabs, size_t size)
+int bpf_slabs_settle(struct bpf_slabs *all)
 {
-	struct slab *slab;
-	loc_t loc;
-	int error;
+	double began = 0;
+	int error = 0;
 
-	size = rounded(size ? size : 1);
-	if (size > SLAB_BYTES - EXTENT_ALIGNMENT) {
-		errno = E2BIG;
-		return 0;
+	pthread_mutex_lock(&all->lock);
+	for (; all->settled < all->handed_out && !error; all->settled++) {
+		struct bpf_slab *slab = &all->slabs[all->settled];
+
+		if (!slab->inserted && !began)
+			began = clock_seconds();
+		while (!slab->inserted)
+			pthread_cond_wait(&all->changed, &all->lock);
+		error = slab->error;
 	}
-	loc = reuse(slabs, size);
-	if (loc) {
-		slabs->used += size;
-		return loc;
+	if (began) {
+		all->counts.waits++;
+		all->counts.waited_s += clock_seconds() - began;
 	}
-	/* the current slab, and a few before it that may have room for something small */
-	for (size_t i = slabs->current > 3 ? slabs->current - 3 : 0; ; i++) {
-		if (i == slabs->nr) {
-			error = add_slab(slabs);
-			if (error) {
-				errno = -error;
-				return 0;
-			}
-		}
-		slab = &slabs->slabs[i];
-		if (i > slabs->current)
-			slabs->current = i;
-		if (size <= SLAB_BYTES - slab->used)
-			break;
-	}
-	loc = (slab - slabs->slabs) << SLAB_SHIFT | slab->used;
-	slab->used += size;
-	slabs->used += size;
-	return loc;
+	pthread_mutex_unlock(&all->lock);
+	return error;
 }
 
-void slabs_release(struct slabs *slabs, loc_t loc, size_t size)
+int bpf_slabs_new(struct bpf_slabs **source, int outer_fd)
 {
-	struct free_list *list;
+	struct bpf_slabs *all = calloc(1, sizeof(*all));
 
-	if (!loc)
+	if (!all)
+		return -ENOMEM;
+	all->outer_fd = outer_fd;
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->changed, NULL);
+	*source = all;
+	return 0;
+}
+
+void bpf_slabs_free(struct bpf_slabs *all)
+{
+	if (!all)
 		return;
-	size = rounded(size ? size : 1);
-	slabs->used -= size;
-	list = &slabs->free[63 - __builtin_clzl(size)];
-	if (list->nr == list->max) {
-		size_t max = list->max ? list->max * 2 : 16;
-		loc_t *more = reallocarray(list->locs, max, sizeof(*more));
-
-		if (!more)
-			return;		/* not reused, no harm */
-		list->locs = more;
-		list->max = max;
+	for (uint32_t i = 0; i < all->nr; i++) {
+		pthread_join(all->slabs[i].inserter, NULL);
+		munmap(all->slabs[i].bytes, SLAB_VALUE_SIZE);
+		close(all->slabs[i].fd);
 	}
-	list->locs[list->nr++] = loc;
+	pthread_cond_destroy(&all->changed);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
 }
 
-void slabs_reset(struct slabs *slabs)
+struct slab_source bpf_slabs_source(struct bpf_slabs *all)
 {
-	for (size_t i = 0; i < slabs->nr; i++)
-		slabs->slabs[i].used = i ? 0 : EXTENT_ALIGNMENT;
-	for (size_t i = 0; i < NR_FREE_LISTS; i++)
-		slabs->free[i].nr = 0;
-	slabs->used = 0;
-	slabs->current = 0;
+	return (struct slab_source){ .add = add, .arg = all };
 }
 
-void *slabs_at(const struct slabs *slabs, loc_t loc)
+struct bpf_slabs_counts bpf_slabs_counts(const struct bpf_slabs *all)
 {
-	return slabs->slabs[LOC_SLAB(loc)].bytes + LOC_OFFSET(loc);
-}
+	struct bpf_slabs_counts counts = all->counts;
 
-void slabs_usage(const struct slabs *slabs, size_t *used, size_t *held)
-{
-	*used = slabs->used;
-	*held = slabs->nr * (size_t)SLAB_VALUE_SIZE;
+	counts.slabs = all->nr;
+	return counts;
 }

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slabs (bpf/unwind_abi.h): memory that user space writes through mmap() and BPF programs read through
- * an ARRAY_OF_MAPS. Inserting a slab into it may wait for an RCU grace period; writing never does.
+ * Slabs that BPF programs read: array maps written through mmap(), inner maps of one ARRAY_OF_MAPS.
+ *
+ * Inserting one there waits for an RCU grace period on most kernels (the update does, not the visibility).
+ * Writing a slab does not need it inserted, so each is inserted by a thread of its own, the next one
+ * ahead of need; concurrent waits share grace periods. Who publishes what lies in slabs settles first.
  */
 #ifndef EHPERF_BPF_SLABS_H
 #define EHPERF_BPF_SLABS_H
 
-#include <stddef.h>
+#include "slabs.h"
 
-#include "../bpf/unwind_abi.h"
+struct bpf_slabs;
 
-struct slabs;
+/* for the ARRAY_OF_MAPS of this fd, which must stay open. 0 or -errno */
+int bpf_slabs_new(struct bpf_slabs **source, int outer_fd);
+/* after slabs_free() */
+void bpf_slabs_free(struct bpf_slabs *source);
 
-/* over the ARRAY_OF_MAPS of this fd, which must stay open. 0 or -errno */
-int slabs_new(struct slabs **slabs, int outer_fd);
-void slabs_free(struct slabs *slabs);
+struct slab_source bpf_slabs_source(struct bpf_slabs *source);
 
-/* size bytes, aligned to EXTENT_ALIGNMENT, in one slab: its loc, 0 with errno set where there is no room */
-loc_t slabs_alloc(struct slabs *slabs, size_t size);
-/* what slabs_alloc() gave may be given again; nobody may still rely on what is in it */
-void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
+/* Returns when every slab handed out is in the outer map: at once unless one is on its way. 0 or -errno */
+int bpf_slabs_settle(struct bpf_slabs *source);
 
-/* all that was handed out is free again */
-void slabs_reset(struct slabs *slabs);
-
-/* the memory at loc */
-void *slabs_at(const struct slabs *slabs, loc_t loc);
-
-/* bytes handed out, and bytes of slabs held */
-void slabs_usage(const struct slabs *slabs, size_t *used, size_t *held);
+struct bpf_slabs_counts {
+	size_t slabs;		/* with the spare one */
+	size_t waits;		/* how often settling had to wait */
+	double waited_s;	/* in all */
+};
+struct bpf_slabs_counts bpf_slabs_counts(const struct bpf_slabs *source);
 
 #endif

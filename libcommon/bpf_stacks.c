@@ -25,27 +25,34 @@ struct stack_store {
 	struct stored_stack *user, *kernel;
 	struct stored_value *values;
 	struct stack_entry *entries;
+	int (*take)(void *arg, const void *record, size_t bytes);
+	void *arg;
 	int error;
 };
 
-static int add_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
+static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr)
 {
-	size_t bytes = record->nr_frames * sizeof(record->frames[0]);
+	size_t bytes = nr * sizeof(*frames);
 	struct stored_stack *stack;
 
-	if (size < sizeof(*record) + bytes)
-		return -EBADMSG;
-	HASH_FIND(hh, *stacks, &record->id, sizeof(record->id), stack);
+	HASH_FIND(hh, *stacks, &id, sizeof(id), stack);
 	if (stack)
 		return 0;
 	stack = malloc(sizeof(*stack) + bytes);
 	if (!stack)
 		return -ENOMEM;
-	stack->id = stack->frames.id = record->id;
-	stack->frames.nr = record->nr_frames;
-	memcpy(stack->frames.frames, record->frames, bytes);
+	stack->id = stack->frames.id = id;
+	stack->frames.nr = nr;
+	memcpy(stack->frames.frames, frames, bytes);
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
 	return 0;
+}
+
+static int take_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
+{
+	if (size < sizeof(*record) + record->nr_frames * sizeof(record->frames[0]))
+		return -EBADMSG;
+	return add_stack(stacks, record->id, record->frames, record->nr_frames);
 }
 
 static int add_value(struct stack_store *store, const struct stack_key *key, uint64_t value)
@@ -74,9 +81,11 @@ static int take_record(void *arg, void *bytes, size_t size)
 	if (record->kind == RECORD_VALUE && size >= sizeof(*value))
 		error = add_value(store, &value->key, value->value);
 	else if (record->kind == RECORD_USER_STACK)
-		error = add_stack(&store->user, record, size);
+		error = take_stack(&store->user, record, size);
 	else if (record->kind == RECORD_KERNEL_STACK)
-		error = add_stack(&store->kernel, record, size);
+		error = take_stack(&store->kernel, record, size);
+	else if (store->take)
+		error = store->take(store->arg, bytes, size);
 	if (error)
 		store->error = error;
 	return 0;
@@ -132,6 +141,25 @@ int stack_store_drain(struct stack_store *store)
 	int taken = ring_buffer__consume(store->ring);
 
 	return taken < 0 ? taken : store->error;
+}
+
+int stack_store_fd(const struct stack_store *store)
+{
+	return ring_buffer__epoll_fd(store->ring);
+}
+
+void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes), void *arg)
+{
+	store->take = take;
+	store->arg = arg;
+}
+
+int stack_store_add(struct stack_store *store, const struct stack_key *key, uint64_t value, const uint64_t *frames,
+		    uint32_t nr_frames)
+{
+	int error = key->user_stack ? add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames) : 0;
+
+	return error ? error : add_value(store, key, value);
 }
 
 static int read_values(struct stack_store *store)

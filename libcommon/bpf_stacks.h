@@ -14,12 +14,21 @@ struct stack_store;
 int stack_store_new(struct stack_store **store, struct bpf_object *object);
 void stack_store_free(struct stack_store *store);
 
-/* Empties the ring buffer. To be called a few times a second while programs are attached. */
+/* who takes the records that are no stacks and no values: 0, or -errno, which stack_store_drain() then returns */
+void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes), void *arg);
+
+/* Empties the ring buffer. To be called a few times a second while programs are attached. 0 or -errno */
 int stack_store_drain(struct stack_store *store);
+/* for poll(): readable when a record is urgent */
+int stack_store_fd(const struct stack_store *store);
+
+/* a user stack that was not unwound in the kernel, and its value. 0 or -ENOMEM */
+int stack_store_add(struct stack_store *store, const struct stack_key *key, uint64_t value, const uint64_t *frames,
+		    uint32_t nr_frames);
 
 /*
  * The last drain, and the values: *entries is an array of *nr, in no order, valid until
- * stack_store_free(). No program may be attached any more. 0 or -errno.
+ * stack_store_free(). No program may be attached any more. 0 or -errno
  */
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
 

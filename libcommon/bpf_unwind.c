@@ -3,30 +3,60 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "bpf_slabs.h"
-#include "bpf_tables.h"
+#include "clock.h"
+#include "host_unwind.h"
+#include "images.h"
+#include "perf_records.h"
+#include "processes.h"
+#include "tables.h"
 
-struct known_process {
-	pid_t pid;
-	struct eh_image image;
-	loc_t loc;		/* of its struct eh_process */
-	size_t size;
-	struct proc_maps maps;	/* as published */
-	UT_hash_handle hh;
+/* records of one moment may come this much out of order, from different CPUs and buffers */
+#define DISORDER_NS	1000000
+/* a process's mappings are read again this often at most, and pcs outside them sent this often */
+#define REREAD_NS	100000000
+#define QUIET_NS	1000000000
+#define MAX_COMPILERS	64
+
+/* bpf/processes.bpf.h; what tells of memory given up needs tracefs, and is done without where that is not to be had */
+static const struct {
+	const char *program;
+	bool optional, for_children;
+} hooks[] = {
+	{ "process_exited" }, { "process_forked", .for_children = true },
+	{ "enters_munmap", .optional = true }, { "enters_mremap", .optional = true }, { "enters_mmap", .optional = true },
+};
+#define NR_HOOKS (sizeof(hooks) / sizeof(hooks[0]))
+
+/* what is to be done in the order of time */
+struct item {
+	uint64_t time_ns, nr;		/* nr: in the order of arrival */
+	struct process_event event;
+	bool heard;			/* event is our own, of the ring buffer */
+	struct raw_record *raw;		/* instead of an event */
 };
 
 struct unwinder {
 	struct modules *modules;
+	struct stack_store *store;
+	struct bpf_slabs *source;
 	struct slabs *slabs;
+	struct perf_records *records;
+	struct bpf_link *links[NR_HOOKS];
+	struct processes processes;
 	const struct bpf_program *list_tasks;
 	int procs_fd;
-	struct known_process *processes;
 	uint32_t generation;
+	struct unwinder_options options;
+	struct item *items;
+	size_t nr_items, max_items;
+	uint64_t nr_taken, changes_lost;
+	bool touched;			/* lists were changed that are to be published again */
 	struct unwinder_counts counts;
 };
 
@@ -96,186 +126,495 @@ static int find_image(const struct unwinder *u, pid_t pid, struct eh_image *imag
 	return error;
 }
 
-/* ---- files ---- */
-
-static struct eh_mapping published_mapping(struct unwinder *u, pid_t tid, const struct proc_mapping *mapping)
+static bool same_image(const struct eh_image *left, const struct eh_image *right)
 {
-	struct eh_mapping published = {
-		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset,
-	};
-	struct unwind_table table;
-	struct module *module;
-
-	if (!mapping->inode && strcmp(mapping->path, "[vdso]"))
-		return published;
-	if (modules_find(u->modules, tid, mapping, &module, &table))
-		return published;
-	published.module_id = module->id;
-	if (table.nr_pages) {
-		module->error = upload_table(u->slabs, module->id, &table, &module->loc);
-		if (!module->error) {
-			u->counts.rows += table.nr_rows;
-			u->counts.table_bytes += unwind_table_bytes(&table);
-		}
-		unwind_table_free(&table);
-	}
-	published.module = module->loc;
-	return published;
+	return !memcmp(left, right, sizeof(*left));
 }
 
-/* ---- processes ---- */
+/* ---- publishing ---- */
 
-static bool is_published(const struct known_process *known, const struct eh_image *image, const struct proc_maps *maps)
+static void take_handle_back(struct unwinder *u, struct process *process)
 {
-	if (!known || !known->loc || memcmp(&known->image, image, sizeof(*image)) || known->maps.nr != maps->nr)
-		return false;
-	for (size_t i = 0; i < maps->nr; i++) {
-		const struct proc_mapping *old = &known->maps.mappings[i], *now = &maps->mappings[i];
-
-		if (old->start != now->start || old->end != now->end || old->file_offset != now->file_offset ||
-		    old->dev != now->dev || old->inode != now->inode)
-			return false;
-	}
-	return true;
+	if (process->live)
+		bpf_map_delete_elem(u->procs_fd, &process->image.tgid);
+	process->live = false;
 }
 
-/* a power of two: so sized, what one list leaves another can use */
-static size_t list_bytes(size_t nr)
+/* its mappings go: processes.h calls this before they do */
+static void unpublish(void *arg, struct process *process)
 {
-	size_t wanted = sizeof(struct eh_process) + nr * sizeof(struct eh_mapping), size = 256;
+	struct unwinder *u = arg;
 
-	while (size < wanted)
-		size *= 2;
-	return size;
+	take_handle_back(u, process);
+	image_release(u->slabs, process->loc, process->bytes);
+	process->loc = 0;
+	process->written = 0;
 }
 
-static int publish(struct unwinder *u, struct known_process *process, const struct proc_maps *maps)
+/* writes the list of the process as it is known to be now, beside the one that is there */
+static int write_list(struct unwinder *u, struct process *process, const struct eh_image *image)
 {
-	size_t nr = maps->nr < MAX_MAPPINGS ? maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
-	struct eh_process *written;
-	loc_t loc = slabs_alloc(u->slabs, size);
-	uint32_t generation;
-	__u64 handle;
+	int error = image_make_tables(u->slabs, u->modules, &process->maps);
 
-	if (!loc)
-		return -errno;
 	if (!++u->generation)
 		u->generation = 1;
-	generation = u->generation;
-	written = slabs_at(u->slabs, loc);
-	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-	written->image = process->image;
-	written->nr_mappings = nr;
-	for (size_t i = 0; i < nr; i++)
-		written->mappings[i] = published_mapping(u, maps->tid, &maps->mappings[i]);
-	__atomic_store_n(&written->generation, generation, __ATOMIC_SEQ_CST);
-
-	handle = HANDLE(loc, generation);
-	if (bpf_map_update_elem(u->procs_fd, &process->image.tgid, &handle, BPF_ANY)) {
-		int error = -errno;
-
-		slabs_release(u->slabs, loc, size);
+	if (!error)
+		error = image_write(u->slabs, u->modules, &process->maps, image, u->generation, &process->loc, &process->bytes);
+	if (error)
 		return error;
+	process->image = *image;
+	process->written = process->version;
+	return bpf_slabs_settle(u->source);
+}
+
+/* the handle into the kernel: where there is no room for it, samples go on coming raw */
+static int make_live(struct unwinder *u, struct process *process)
+{
+	const struct eh_process *list = slabs_at(u->slabs, process->loc);
+	__u64 handle = HANDLE(process->loc, list->generation);
+
+	process->live = !bpf_map_update_elem(u->procs_fd, &process->image.tgid, &handle, BPF_ANY);
+	u->counts.publications += process->live;
+	return process->live || errno == ENOMEM || errno == E2BIG || errno == EBUSY ? 0 : -errno;
+}
+
+/*
+ * Who gives up addresses sends a record and then takes the handle back, so after publishing we look for
+ * records: either we see it, or it finds our handle.
+ */
+static int publish(struct unwinder *u, struct process *process, const struct eh_image *image)
+{
+	struct process before = *process;
+	int error = write_list(u, process, image);
+
+	if (!error && !process->doubts)
+		error = make_live(u, process);
+	if (process->loc != before.loc)		/* a walk that is on the old one notices */
+		image_release(u->slabs, before.loc, before.bytes);
+	return error ? error : stack_store_drain(u->store);
+}
+
+/* ---- what is to be done ---- */
+
+static struct item *new_item(struct unwinder *u)
+{
+	if (u->nr_items == u->max_items) {
+		size_t max = u->max_items ? u->max_items * 2 : 256;
+		struct item *more = reallocarray(u->items, max, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		u->items = more;
+		u->max_items = max;
 	}
-	slabs_release(u->slabs, process->loc, process->size);
-	process->loc = loc;
-	process->size = size;
+	u->items[u->nr_items] = (struct item){ .nr = u->nr_taken++ };
+	return &u->items[u->nr_items];
+}
+
+static int take_event(void *arg, const struct process_event *event)
+{
+	struct unwinder *u = arg;
+	struct item *item = new_item(u);
+
+	if (!item)
+		return -ENOMEM;
+	item->time_ns = event->time_ns;
+	item->event = *event;
+	if (event->mapping.path) {
+		item->event.mapping.path = strdup(event->mapping.path);
+		if (!item->event.mapping.path)
+			return -ENOMEM;
+	}
+	u->nr_items++;
 	return 0;
 }
 
-static int refresh(struct unwinder *u, pid_t pid, const struct eh_image *image)
+static int take_process_record(struct unwinder *u, const struct process_record *record)
 {
-	struct known_process *process;
-	struct proc_maps maps;
-	int error;
+	struct process_event event = {
+		.kind = record->kind == RECORD_EXITED ? PROCESS_EXITED : PROCESS_UNMAPPED,
+		.pid = record->pid, .time_ns = record->time_ns,
+		.mapping = { .start = record->start, .end = record->end },
+	};
+	struct process *process = processes_find(&u->processes, record->pid);
+	int error = take_event(u, &event);
 
-	u->counts.refreshes++;
-	error = proc_maps_read(&maps, pid);
-	if (!error && !maps.nr) {	/* a zombie, or a kernel thread */
-		proc_maps_free(&maps);
-		error = -ESRCH;
-	}
 	if (error)
 		return error;
-	HASH_FIND_INT(u->processes, &pid, process);
-	if (!is_published(process, image, &maps)) {
-		if (!process) {
-			process = calloc(1, sizeof(*process));
-			if (!process) {
-				proc_maps_free(&maps);
-				return -ENOMEM;
-			}
-			process->pid = pid;
-			HASH_ADD_INT(u->processes, pid, process);
-			u->counts.processes++;
-		}
-		process->image = *image;
-		error = publish(u, process, &maps);
-		proc_maps_free(&process->maps);
-		process->maps = maps;
-		if (error)	/* so that the next refresh tries again */
-			process->image.exec_id = ~process->image.exec_id;
-	} else {
-		proc_maps_free(&maps);
+	u->items[u->nr_items - 1].heard = true;
+	if (process) {
+		process->doubts++;
+		take_handle_back(u, process);
+	}
+	return 0;
+}
+
+static int take_raw(struct unwinder *u, const struct raw_record *record, size_t size)
+{
+	struct item *item = new_item(u);
+
+	if (!item)
+		return -ENOMEM;
+	item->raw = malloc(size);
+	if (!item->raw)
+		return -ENOMEM;
+	memcpy(item->raw, record, size);
+	item->time_ns = record->time_ns;
+	u->nr_items++;
+	return 0;
+}
+
+static int take_record(void *arg, const void *bytes, size_t size)
+{
+	const struct process_record *record = bytes;
+	const struct raw_record *raw = bytes;
+
+	if (raw->kind == RECORD_RAW && size >= sizeof(*raw) && size - sizeof(*raw) >= raw->stack_bytes)
+		return take_raw(arg, raw, size);
+	if ((record->kind == RECORD_UNMAPPED || record->kind == RECORD_EXITED) && size >= sizeof(*record))
+		return take_process_record(arg, record);
+	return -EBADMSG;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct item *l = left, *r = right;
+
+	if (l->time_ns != r->time_ns)
+		return l->time_ns < r->time_ns ? -1 : 1;
+	return l->nr < r->nr ? -1 : 1;
+}
+
+static void free_item(struct item *item)
+{
+	free(item->raw);
+	free(item->event.mapping.path);
+}
+
+static int apply_event(struct unwinder *u, const struct item *item)
+{
+	struct process *process = processes_find(&u->processes, item->event.pid);
+
+	u->counts.events++;
+	if (process && item->heard && process->doubts)
+		process->doubts--;
+	u->touched |= process && process->loc;
+	return processes_apply(&u->processes, &item->event);
+}
+
+/* ---- raw samples ---- */
+
+static uint32_t read_raw_stack(void *arg, void *to, uint32_t bytes, uint64_t addr)
+{
+	const struct raw_record *raw = arg;
+	uint64_t at = addr - raw->stack_addr;
+
+	if (addr < raw->stack_addr || at >= raw->stack_bytes)
+		return 0;
+	if (bytes > raw->stack_bytes - at)
+		bytes = raw->stack_bytes - at;
+	memcpy(to, (const char *)(raw + 1) + at, bytes);
+	return bytes;
+}
+
+/* The process as it is now, if it is still the image that was sampled. NULL: it is not, or cannot be read */
+static struct process *read_process(struct unwinder *u, const struct raw_record *raw)
+{
+	struct process *process = processes_get(&u->processes, raw->key.pid);
+	struct eh_image image;
+
+	if (!process)
+		return NULL;
+	if (!process_read(&u->processes, process) && !find_image(u, raw->key.pid, &image) && same_image(&image, &raw->image))
+		return process;
+	process->complete = false;
+	return NULL;
+}
+
+static void walk_raw(struct unwinder *u, const struct process *process, struct raw_record *raw, struct host_stack *stack)
+{
+	struct host_registers registers = { .ip = raw->ip };
+	struct host_memory memory = { .read = read_raw_stack, .arg = raw };
+
+	memcpy(registers.reg, raw->reg, sizeof(registers.reg));
+	host_unwind(u->slabs, process ? process->loc : 0, &registers, memory, u->options.max_depth, stack);
+}
+
+/* A pc outside the list: memory may have been mapped, by mremap say, with no record of it. */
+static int look_again(struct unwinder *u, struct process *process, struct raw_record *raw, struct host_stack *stack)
+{
+	uint64_t now = clock_ns(), version = process->version;
+	struct eh_process *list;
+	int error;
+
+	if (process->settled != version && now - process->read_ns > REREAD_NS && read_process(u, raw) &&
+	    process->version != version) {
+		error = publish(u, process, &raw->image);
+		if (error)
+			return error;
+		walk_raw(u, process, raw, stack);
+		if (stack->end != END_NO_MAPPING)
+			return 0;
+	}
+	process->settled = process->version;
+	list = slabs_at(u->slabs, process->loc);
+	if (process->loc)
+		list->quiet_until_ns = now + QUIET_NS;
+	return 0;
+}
+
+static int unwind_raw(struct unwinder *u, struct raw_record *raw)
+{
+	struct process *process = processes_find(&u->processes, raw->key.pid);
+	static struct host_stack stack;
+	int error = 0;
+
+	u->counts.raw_samples++;
+	if (!process || !process->complete || (process->loc && !same_image(&process->image, &raw->image)))
+		process = read_process(u, raw);
+	if (process && (!process->loc || process->written != process->version || !process->live))
+		error = publish(u, process, &raw->image);
+	if (error)
+		return error;
+	walk_raw(u, process, raw, &stack);
+	if (stack.end == END_NO_MAPPING && process && !raw->in_exec)
+		error = look_again(u, process, raw, &stack);
+	if (error)
+		return error;
+	if (raw->in_exec && stack.end != END_COMPLETE) {
+		stack.end = END_NO_USER;
+		stack.id = 0;
+	}
+	raw->key.user_stack = stack.id;
+	raw->key.end = stack.end;
+	return stack_store_add(u->store, &raw->key, raw->value, stack.frames, stack.nr);
+}
+
+/* ---- following ---- */
+
+static int publish_changed(struct unwinder *u)
+{
+	struct process *process, *next;
+	int error = 0;
+
+	if (!u->touched)
+		return 0;
+	u->touched = false;
+	HASH_ITER(hh, u->processes.by_pid, process, next) {
+		if (!process->loc || !process->complete || process->doubts ||
+		    (process->live && process->written == process->version))
+			continue;
+		error = publish(u, process, &process->image);
+		if (error)
+			break;
 	}
 	return error;
 }
 
-int unwinder_refresh(struct unwinder *u, pid_t pid)
+/* process records that found no room in the ring buffer: nothing that is known can be relied on */
+static int note_losses(struct unwinder *u)
 {
-	struct eh_image before, after;
-	int error = find_image(u, pid, &before);
+	struct process_event lost = { .kind = PROCESS_EVENTS_LOST, .time_ns = clock_ns() };
+	struct stack_stats *stats;
+	uint64_t changes_lost = 0;
+	size_t nr;
+	int error = stack_store_stats(u->store, &stats, &nr);
 
 	if (error)
 		return error;
-	for (int tries = 0; tries < 3; tries++) {
-		error = refresh(u, pid, &before);
-		if (error || find_image(u, pid, &after))
-			return error;
-		if (!memcmp(&before, &after, sizeof(before)))
-			return 0;
-		before = after;		/* it called exec meanwhile: whose mappings were read? */
-	}
-	return -EAGAIN;
+	for (size_t cpu = 0; cpu < nr; cpu++)
+		changes_lost += stats[cpu].changes_lost;
+	free(stats);
+	if (changes_lost == u->changes_lost)
+		return 0;
+	u->changes_lost = changes_lost;
+	return processes_apply(&u->processes, &lost);
 }
 
-int unwinder_refresh_all(struct unwinder *u)
+int unwinder_follow(struct unwinder *u, bool last)
 {
+	uint64_t horizon = last ? UINT64_MAX : clock_ns() - DISORDER_NS;
+	size_t done = 0, nr;
+	int error;
+
+	/* samples first: what they saw mapped has its record by then */
+	error = stack_store_drain(u->store);
+	if (!error && u->records)
+		error = perf_records_read(u->records, take_event, u);
+	if (!error)
+		error = note_losses(u);
+	nr = u->nr_items;	/* publishing drains, and adds to them */
+	qsort(u->items, nr, sizeof(*u->items), by_time);
+	while (!error && done < nr && u->items[done].time_ns <= horizon) {
+		struct item item = u->items[done++];
+
+		error = item.raw ? unwind_raw(u, item.raw) : apply_event(u, &item);
+		free_item(&item);
+	}
+	u->nr_items -= done;
+	memmove(u->items, u->items + done, u->nr_items * sizeof(*u->items));
+	if (!error)
+		error = publish_changed(u);
+	return error || !last || !u->nr_items ? error : unwinder_follow(u, last);
+}
+
+void unwinder_fds(const struct unwinder *u, int fds[UNWINDER_FDS])
+{
+	fds[0] = stack_store_fd(u->store);
+	fds[1] = u->records ? perf_records_fd(u->records) : -1;
+}
+
+int unwinder_expect(struct unwinder *u, pid_t pid)
+{
+	return processes_get(&u->processes, pid) ? 0 : -ENOMEM;
+}
+
+/* ---- start ---- */
+
+struct compilation {
+	struct unwinder *unwinder;
+	size_t next;		/* module ID, taken atomically */
+	pthread_mutex_t lock;	/* of the slabs */
+	int error;
+};
+
+static void *compile(void *arg)
+{
+	struct compilation *c = arg;
+	size_t id;
+
+	while ((id = __atomic_add_fetch(&c->next, 1, __ATOMIC_RELAXED)) <= modules_count(c->unwinder->modules)) {
+		struct module *module = modules_get(c->unwinder->modules, id);
+		struct unwind_table table;
+		int error;
+
+		if (module->compiled)
+			continue;
+		module_compile(module, &table);
+		pthread_mutex_lock(&c->lock);
+		error = upload_module(c->unwinder->slabs, module, &table);
+		if (error)
+			c->error = error;
+		pthread_mutex_unlock(&c->lock);
+	}
+	return NULL;
+}
+
+static int compile_all(struct unwinder *u)
+{
+	struct compilation c = { .unwinder = u, .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t threads[MAX_COMPILERS];
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN), nr = 0;
+
+	while (nr < cpus - 1 && nr < MAX_COMPILERS && (size_t)nr < modules_count(u->modules) &&
+	       !pthread_create(&threads[nr], NULL, compile, &c))
+		nr++;
+	compile(&c);
+	while (nr-- > 0)
+		pthread_join(threads[nr], NULL);
+	return c.error;
+}
+
+static bool is_asked_for(const struct unwinder *u, pid_t pid)
+{
+	for (size_t i = 0; i < u->options.nr_pids; i++)
+		if (u->options.pids[i] == pid)
+			return true;
+	return u->processes.all;
+}
+
+static int most_recent_first(const void *left, const void *right)
+{
+	const struct task_record *l = left, *r = right;
+
+	return l->last_ran_ns == r->last_ran_ns ? 0 : l->last_ran_ns > r->last_ran_ns ? -1 : 1;
+}
+
+/* The processes asked for, each once, whichever of its threads ran last: 0 or -ENOMEM */
+static int read_processes(struct unwinder *u, struct task_list *list)
+{
+	size_t kept = 0;
+
+	qsort(list->tasks, list->nr, sizeof(*list->tasks), most_recent_first);
+	for (size_t i = 0; i < list->nr; i++) {
+		const struct task_record *task = &list->tasks[i];
+		struct process *process;
+		int error;
+
+		if (task->kernel_thread || !is_asked_for(u, task->pid) || processes_find(&u->processes, task->pid))
+			continue;
+		process = processes_get(&u->processes, task->pid);
+		if (!process)
+			return -ENOMEM;
+		error = process_read(&u->processes, process);
+		if (!error)
+			error = image_find_modules(u->modules, &process->maps);
+		if (error == -ENOMEM)
+			return error;
+		if (!error)
+			list->tasks[kept++] = *task;
+	}
+	list->nr = kept;
+	u->counts.processes = kept;
+	return 0;
+}
+
+static double since(double *began)
+{
+	double now = clock_seconds(), passed = now - *began;
+
+	*began = now;
+	return passed;
+}
+
+int unwinder_start(struct unwinder *u)
+{
+	double began = clock_seconds();
 	struct task_list list;
 	int error = list_tasks(u, 0, &list);
 
 	if (error)
 		return error;
+	error = read_processes(u, &list);
+	u->counts.read_s = since(&began);
+	if (!error)
+		error = compile_all(u);
+	u->counts.files_at_start = modules_count(u->modules);
+	u->counts.compile_s = since(&began);
+	if (!error)
+		error = bpf_slabs_settle(u->source);
+	u->counts.insert_s = since(&began);
 	for (size_t i = 0; i < list.nr && !error; i++) {
-		const struct task_record *task = &list.tasks[i];
+		struct process *process = processes_find(&u->processes, list.tasks[i].pid);
 
-		if (task->kernel_thread || task->pid != task->tid)
-			continue;
-		error = refresh(u, task->pid, &task->image);
-		if (error != -ENOMEM)	/* it vanished, or is not ours to look at */
-			error = 0;
+		if (process)
+			error = publish(u, process, &list.tasks[i].image);
 	}
+	u->counts.publish_s = since(&began);
 	free(list.tasks);
 	return error;
 }
 
-void unwinder_forget(struct unwinder *u, pid_t pid)
-{
-	struct known_process *process;
-
-	HASH_FIND_INT(u->processes, &pid, process);
-	if (!process)
-		return;
-	bpf_map_delete_elem(u->procs_fd, &process->image.tgid);
-	slabs_release(u->slabs, process->loc, process->size);
-	HASH_DEL(u->processes, process);
-	proc_maps_free(&process->maps);
-	free(process);
-}
-
 /* ---- the whole ---- */
 
-int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules)
+static int attach(struct unwinder *u, struct bpf_object *object)
+{
+	for (size_t i = 0; i < NR_HOOKS; i++) {
+		struct bpf_program *program = bpf_object__find_program_by_name(object, hooks[i].program);
+
+		if (!u->records || (hooks[i].for_children && !u->options.children))
+			continue;
+		u->links[i] = program ? bpf_program__attach(program) : NULL;
+		if (u->links[i])
+			u->counts.hooks++;
+		else if (!hooks[i].optional)
+			return program ? -errno : -ENOENT;
+	}
+	return 0;
+}
+
+int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules, struct stack_store *store,
+		 const struct unwinder_options *options)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
 	struct task_list tasks;
@@ -284,44 +623,64 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 	if (!u)
 		return -ENOMEM;
 	u->modules = modules;
+	u->store = store;
+	u->options = *options;
+	u->processes = (struct processes){
+		.all = options->all, .children = options->children, .changing = unpublish, .arg = u,
+	};
+	stack_store_pass_on(store, take_record, u);
 	u->list_tasks = bpf_object__find_program_by_name(object, "list_tasks");
 	u->procs_fd = bpf_object__find_map_fd_by_name(object, "procs");
 	error = u->list_tasks && u->procs_fd >= 0 ? 0 : -ENOENT;
 	if (!error)
-		error = slabs_new(&u->slabs, bpf_object__find_map_fd_by_name(object, "slabs"));
+		error = bpf_slabs_new(&u->source, bpf_object__find_map_fd_by_name(object, "slabs"));
+	if (!error)
+		error = slabs_new(&u->slabs, bpf_slabs_source(u->source));
 	if (!error)
 		error = list_tasks(u, getpid(), &tasks);
+	if (!error && (options->all || options->children || options->nr_pids))
+		error = perf_records_open(&u->records);
+	if (!error)
+		error = attach(u, object);
 	if (error) {
 		unwinder_free(u);
 		return error;
 	}
-	free(tasks.tasks);
+	free(tasks.tasks);	/* that it was listed is all */
 	*unwinder = u;
 	return 0;
 }
 
 void unwinder_free(struct unwinder *u)
 {
-	struct known_process *process, *next;
-
 	if (!u)
 		return;
-	HASH_ITER(hh, u->processes, process, next) {
-		HASH_DEL(u->processes, process);
-		proc_maps_free(&process->maps);
-		free(process);
-	}
+	for (size_t i = 0; i < u->nr_items; i++)
+		free_item(&u->items[i]);
+	free(u->items);
+	for (size_t i = 0; i < NR_HOOKS; i++)
+		bpf_link__destroy(u->links[i]);
+	processes_free(&u->processes);
+	perf_records_close(u->records);
 	slabs_free(u->slabs);
+	bpf_slabs_free(u->source);
 	free(u);
 }
 
 struct unwinder_counts unwinder_counts(const struct unwinder *u)
 {
 	struct unwinder_counts counts = u->counts;
-	size_t used;
+	struct bpf_slabs_counts slabs = bpf_slabs_counts(u->source);
 
-	slabs_usage(u->slabs, &used, &counts.slab_bytes);
-	for (size_t id = 1; id <= modules_count(u->modules); id++)
-		counts.files_without_table += modules_get(u->modules, id)->loc == 0;
+	counts.slab_bytes = slabs.slabs * (uint64_t)SLAB_VALUE_SIZE;
+	counts.slab_waits = slabs.waits;
+	counts.files = modules_count(u->modules);
+	for (size_t id = 1; id <= counts.files; id++) {
+		const struct module *module = modules_get(u->modules, id);
+
+		counts.files_without_table += !module->loc;
+		counts.rows += module->rows;
+		counts.table_bytes += module->table_bytes;
+	}
 	return counts;
 }

@@ -64,11 +64,11 @@ static void visit_directory(const char *name, const struct elf_visitor *visitor)
 	free(path);
 }
 
-static void visit_vdso(pid_t tid, const struct proc_mapping *mapping, const struct elf_visitor *visitor)
+static void visit_vdso(const struct proc_mapping *mapping, const struct elf_visitor *visitor)
 {
 	struct elf_file file;
 	void *image;
-	ssize_t size = proc_maps_read_vdso(tid, mapping, &image);
+	ssize_t size = proc_maps_copy_vdso(&image);
 	int error = size < 0 ? (int)size : elf_file_open_memory(&file, image, size);
 
 	if (!error) {
@@ -97,7 +97,7 @@ static void visit_process(const char *name, pid_t pid, const struct elf_visitor 
 		if (proc_maps_repeats(&maps, i))
 			continue;
 		if (!strcmp(m->path, "[vdso]")) {
-			visit_vdso(maps.tid, m, visitor);
+			visit_vdso(m, visitor);
 		} else if (m->inode) {
 			fd = proc_maps_open(maps.tid, m);
 			if (fd < 0)

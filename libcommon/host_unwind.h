@@ -1,38 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The kernel's unwinder on this side: the same step, rules and searches over a stack that somebody else
- * reads, for samples that came without frames and for tests.
- */
+/* The kernel's walk (bpf/unwind_walk.bpf.h), run on this side: for raw samples, and for processes that are stopped. */
 #ifndef EHPERF_HOST_UNWIND_H
 #define EHPERF_HOST_UNWIND_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "slabs.h"
 
-#include "../bpf/unwind_abi.h"
-#include "../bpf/unwind_step.bpf.h"
-#include "proc_maps.h"
-
-struct host_process;
-
-/* The mappings of a process and the tables of their files, as they are now. 0 or -errno */
-int host_process_read(struct host_process **process, pid_t pid);
-void host_process_free(struct host_process *process);
-
-struct host_stack {
-	enum end_reason end;
-	size_t nr;
-	uint64_t pcs[MAX_DEPTH];	/* addresses, leaf first; the others are return addresses */
+struct host_registers {
+	uint64_t reg[EH_NR_REGS], ip;	/* by DWARF numbers */
 };
 
-/*
- * Unwinds from these registers (known, reg[] and ip set). read_stack copies up to size bytes at addr and
- * returns how many there are, 0 if none.
- */
-void host_unwind(const struct host_process *process, const struct frame_state *registers,
-		 size_t (*read_stack)(void *arg, uint64_t addr, void *bytes, size_t size), void *arg,
-		 struct host_stack *stack);
+struct host_memory {
+	/* bytes of the stack: how many of these there were, from addr on */
+	uint32_t (*read)(void *arg, void *to, uint32_t bytes, uint64_t addr);
+	void *arg;
+};
+
+struct host_stack {
+	uint64_t id;
+	enum end_reason end;
+	uint32_t nr;
+	uint64_t frames[MAX_DEPTH];	/* as in unwind_abi.h, leaf first */
+};
+
+/* by the mapping list at `process`, as image_write() left it */
+void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers, struct host_memory memory,
+		 uint32_t max_depth, struct host_stack *stack);
 
 #endif

@@ -9,7 +9,7 @@
 #include <uthash.h>
 
 struct file_key {
-	uint64_t dev, inode;	/* a vDSO: all ones, a hash of its bytes */
+	uint64_t dev, inode;	/* the vDSO: all ones, 0 */
 	int64_t mtime_s, mtime_ns;
 };
 
@@ -81,11 +81,14 @@ static int add(struct modules *modules, struct entry *entry)
 	return 0;
 }
 
-/* what the file is, and its table */
-static void compile(struct module *module, struct unwind_table *table)
+void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
 
+	*table = (struct unwind_table){};
+	module->compiled = true;
+	if (module->error)
+		return;
 	module->error = open_elf(module, &file);
 	if (module->error)
 		return;
@@ -105,29 +108,14 @@ static char *plain_path(const char *path)
 	return strndup(path, length);
 }
 
-/* FNV-1a */
-static uint64_t hash(const uint8_t *bytes, size_t size)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	while (size--)
-		h = (h ^ *bytes++) * 0x100000001b3;
-	return h;
-}
-
 /* opens the mapped file: its key, and what entry->module needs to read it */
 static int identify(struct entry *entry, pid_t tid, const struct proc_mapping *mapping)
 {
 	struct stat st;
-	ssize_t size;
 
 	entry->module.fd = -1;
 	if (!mapping->inode) {
-		size = proc_maps_read_vdso(tid, mapping, &entry->module.image);
-		if (size < 0)
-			return size;
-		entry->module.image_bytes = size;
-		entry->key = (struct file_key){ .dev = UINT64_MAX, .inode = hash(entry->module.image, size) };
+		entry->key = (struct file_key){ .dev = UINT64_MAX };
 		return 0;
 	}
 	entry->module.fd = proc_maps_open(tid, mapping);
@@ -141,13 +129,15 @@ static int identify(struct entry *entry, pid_t tid, const struct proc_mapping *m
 	return 0;
 }
 
-int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
-		 struct module **module, struct unwind_table *table)
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, struct module **module)
 {
-	struct entry *entry = calloc(1, sizeof(*entry)), *known;
+	struct entry *entry, *known;
 	int error;
 
-	*table = (struct unwind_table){};
+	*module = NULL;
+	if (!mapping->inode && strcmp(mapping->path, "[vdso]"))
+		return 0;
+	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
 	error = identify(entry, tid, mapping);
@@ -157,21 +147,25 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	}
 	if (error)	/* it cannot be read, but it can be named */
 		entry->key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
-	entry->module.error = error;
 	HASH_FIND(hh, modules->by_file, &entry->key, sizeof(entry->key), known);
 	if (known) {
 		free_entry(entry);
 		*module = &known->module;
 		return 0;
 	}
+	if (!mapping->inode) {
+		ssize_t bytes = proc_maps_copy_vdso(&entry->module.image);
+
+		entry->module.image_bytes = bytes < 0 ? 0 : bytes;
+		error = bytes < 0 ? (int)bytes : 0;
+	}
+	entry->module.error = error;
 	entry->module.path = plain_path(mapping->path);
 	error = entry->module.path ? add(modules, entry) : -ENOMEM;
 	if (error) {
 		free_entry(entry);
 		return error;
 	}
-	if (!entry->module.error)
-		compile(&entry->module, table);
 	*module = &entry->module;
 	return 0;
 }

@@ -19,8 +19,10 @@ struct module {
 	char *path;		/* as the process that had it first saw it */
 	uint8_t build_id[64];
 	size_t build_id_bytes;
-	int error;		/* why it has no table; 0: it has */
-	loc_t loc;		/* of its struct eh_module in the slabs; for the uploader */
+	bool compiled;		/* its table was made, or tried */
+	int error;		/* why it has no table; 0: it has, once compiled */
+	loc_t loc;		/* of its struct eh_module in the slabs, 0: it has no table; for the uploader, as the next two */
+	uint64_t rows, table_bytes;
 	/* private */
 	int fd;			/* kept open: the path may name another file by the time symbols are wanted */
 	void *image;		/* instead, for a vDSO */
@@ -36,11 +38,13 @@ void modules_free(struct modules *modules);
 size_t modules_count(const struct modules *modules);
 
 /*
- * The module of this mapping of a thread. *table is compiled (to be freed by the caller) if the
- * module is new and has one, else empty. 0, or -errno where nothing can be said of the file, as when the process is gone.
+ * The module of this mapping of a thread; NULL for memory that is no file's. 0, or -errno where nothing can be
+ * said of the file, as when the process is gone.
  */
-int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
-		 struct module **module, struct unwind_table *table);
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, struct module **module);
+
+/* Makes the module's table, to be freed by the caller; empty where there is none. Touches nothing but this module. */
+void module_compile(struct module *module, struct unwind_table *table);
 
 /* by id, NULL if there is none */
 struct module *modules_get(const struct modules *modules, uint32_t id);

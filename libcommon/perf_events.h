@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* perf_event_open(2) on every CPU: clocks that sample, and the records of processes that come and go. */
+/* perf_event_open(2) on every CPU: clocks that sample. */
 #ifndef EHPERF_PERF_EVENTS_H
 #define EHPERF_PERF_EVENTS_H
 
@@ -9,6 +9,11 @@
 #include <sys/types.h>
 
 #include "cpu_set.h"
+
+struct perf_event_attr;
+
+/* the event's fd, or -errno */
+int perf_event_open_cpu(struct perf_event_attr *attr, int cpu);
 
 struct perf_event {
 	int fd, cpu;
@@ -42,26 +47,5 @@ struct perf_runs {
  */
 uint64_t perf_events_lost(const struct perf_events *events, const struct perf_runs *runs);
 void perf_events_close(struct perf_events *events);
-
-/* ---- processes that come and go ---- */
-
-struct perf_records;
-
-enum process_change {
-	PROCESS_MAPPED,		/* new executable mapping */
-	PROCESS_EXECED,
-	PROCESS_FORKED,		/* pid is the child */
-	PROCESS_EXITED,		/* one of its threads, perhaps the last */
-	PROCESS_UNKNOWN,	/* records were lost: anything may have changed; pid is 0 */
-};
-
-/* MMAP2, COMM, FORK and EXIT records of all online CPUs. 0 or -errno */
-int perf_records_open(struct perf_records **records);
-void perf_records_close(struct perf_records *records);
-/* an fd for poll(): readable when there are records */
-int perf_records_fd(const struct perf_records *records);
-/* tells of each change since the last call */
-void perf_records_read(struct perf_records *records,
-		       void (*changed)(void *arg, enum process_change change, pid_t pid), void *arg);
 
 #endif

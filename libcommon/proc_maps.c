@@ -8,58 +8,99 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-static int parse_line(const char *line, struct proc_mapping *mapping)
+/* the path is left in the line */
+static int parse_line(char *line, struct proc_mapping *mapping, bool *code)
 {
 	unsigned major, minor;
 	char perms[5];
 	int path = 0;
 
+	*mapping = (struct proc_mapping){};
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end,
 		   perms, &mapping->file_offset, &major, &minor, &mapping->inode, &path) < 7 || !path)
 		return -EBADMSG;
 	mapping->dev = makedev(major, minor);
-	if (perms[2] != 'x')
-		return 0;
-	mapping->path = strndup(line + path, strcspn(line + path, "\n"));
-	return mapping->path ? 1 : -ENOMEM;
+	mapping->path = line + path;
+	mapping->path[strcspn(mapping->path, "\n")] = 0;
+	*code = perms[2] == 'x';
+	return 0;
 }
 
+static uint64_t offset_behind(const struct proc_mapping *m)
+{
+	return m->file_offset + (m->end - m->start);
+}
+
+/*
+ * Nameless code right between two pieces of one file, as large as what is missing there, is the file's
+ * text, moved to huge pages: it becomes the file's again.
+ */
+static void adopt(const struct proc_mapping *before, struct proc_mapping *code, const struct proc_mapping *after)
+{
+	if (code->inode || code->path[0] || !before->inode || before->inode != after->inode || before->dev != after->dev ||
+	    before->end != code->start || code->end != after->start ||
+	    offset_behind(before) + (code->end - code->start) != after->file_offset)
+		return;
+	code->dev = before->dev;
+	code->inode = before->inode;
+	code->file_offset = offset_behind(before);
+	code->path = before->path;
+}
+
+static int append(struct proc_maps *maps, size_t *max, const struct proc_mapping *mapping)
+{
+	if (maps->nr == *max) {
+		struct proc_mapping *more = reallocarray(maps->mappings, *max ? *max * 2 : 64, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		maps->mappings = more;
+		*max = *max ? *max * 2 : 64;
+	}
+	maps->mappings[maps->nr] = *mapping;
+	maps->mappings[maps->nr].path = strdup(mapping->path);
+	return maps->mappings[maps->nr].path ? (maps->nr++, 0) : -ENOMEM;
+}
+
+/* Three lines are looked at together: the middle one is taken once the next is known. */
 static int read_file(struct proc_maps *maps, const char *name)
 {
 	FILE *file = fopen(name, "re");
-	size_t size = 0, max = 0;
-	char *line = NULL;
+	char *lines[3] = {};
+	size_t sizes[3] = {}, max = 0;
+	struct proc_mapping around[3] = { { .path = "" }, { .path = "" }, { .path = "" } };
+	bool code[3] = {}, more = true;
 	int error = 0;
 
 	if (!file)
 		return errno == ENOENT ? -ESRCH : -errno;
 	errno = 0;
-	while (error >= 0 && getline(&line, &size, file) > 0) {
-		if (maps->nr == max) {
-			struct proc_mapping *more = reallocarray(maps->mappings, max ? max * 2 : 64, sizeof(*more));
+	for (int next = 0; more && !error; next = (next + 1) % 3) {
+		int middle = (next + 2) % 3, before = (next + 1) % 3;
 
-			if (!more) {
-				error = -ENOMEM;
-				break;
-			}
-			maps->mappings = more;
-			max = max ? max * 2 : 64;
+		more = getline(&lines[next], &sizes[next], file) > 0;
+		around[next] = (struct proc_mapping){ .path = "" };
+		code[next] = false;
+		if (more)
+			error = parse_line(lines[next], &around[next], &code[next]);
+		if (!error && code[middle]) {
+			adopt(&around[before], &around[middle], &around[next]);
+			error = append(maps, &max, &around[middle]);
 		}
-		error = parse_line(line, &maps->mappings[maps->nr]);
-		if (error == 1)
-			maps->nr++;
 	}
-	if (error >= 0 && ferror(file))
+	if (!error && ferror(file))
 		error = errno ? -errno : -EIO;
-	free(line);
+	for (int i = 0; i < 3; i++)
+		free(lines[i]);
 	fclose(file);
-	if (error < 0)
+	if (error)
 		proc_maps_free(maps);
-	return error < 0 ? error : 0;
+	return error;
 }
 
 int proc_maps_read(struct proc_maps *maps, pid_t pid)
@@ -112,52 +153,141 @@ bool proc_maps_repeats(const struct proc_maps *maps, size_t i)
 
 int proc_maps_open(pid_t tid, const struct proc_mapping *mapping)
 {
+	char names[3][4300];
 	struct stat st;
-	char name[4300];
-	bool by_path;
-	int fd;
+	int error = 0;
 
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid, mapping->start, mapping->end);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	by_path = fd < 0;
-	if (by_path) {
-		snprintf(name, sizeof(name), "/proc/%d/root%s", tid, mapping->path);
-		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	}
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (by_path && st.st_ino != mapping->inode)) {
+	snprintf(names[0], sizeof(names[0]), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid, mapping->start, mapping->end);
+	snprintf(names[1], sizeof(names[1]), "/proc/%d/root%s", tid, mapping->path);
+	snprintf(names[2], sizeof(names[2]), "%s", mapping->path);
+	for (int i = 0; i < 3; i++) {
+		int fd = open(names[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+		if (fd < 0) {
+			if (!error)
+				error = -errno;
+			continue;
+		}
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (i == 0 || st.st_ino == mapping->inode))
+			return fd;
 		close(fd);
-		return -ESTALE;
+		error = -ESTALE;
 	}
-	return fd;
+	return error;
 }
 
-ssize_t proc_maps_read_vdso(pid_t tid, const struct proc_mapping *mapping, void **image)
-{
-	size_t size = mapping->end - mapping->start;
-	char name[64];
-	ssize_t done;
-	void *bytes;
-	int fd;
+/* ---- changes ---- */
 
-	snprintf(name, sizeof(name), "/proc/%d/mem", tid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	bytes = malloc(size);
-	if (!bytes) {
-		close(fd);
+static int make_room(struct proc_maps *maps, size_t at)
+{
+	struct proc_mapping *more = reallocarray(maps->mappings, maps->nr + 1, sizeof(*more));
+
+	if (!more)
 		return -ENOMEM;
+	maps->mappings = more;
+	memmove(more + at + 1, more + at, (maps->nr - at) * sizeof(*more));
+	maps->nr++;
+	return 0;
+}
+
+int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end)
+{
+	size_t kept = 0;
+	int removed = 0;
+
+	for (size_t i = 0; i < maps->nr; i++) {
+		struct proc_mapping *m = &maps->mappings[i], tail;
+
+		if (m->end <= start || m->start >= end) {
+			maps->mappings[kept++] = *m;
+			continue;
+		}
+		removed = 1;
+		if (m->start < start && m->end > end) {		/* a hole in the middle: nothing else is touched */
+			tail = *m;
+			tail.path = strdup(m->path);
+			tail.file_offset += end - m->start;
+			tail.start = end;
+			m->end = start;
+			if (!tail.path || make_room(maps, i + 1)) {
+				free(tail.path);
+				return -ENOMEM;
+			}
+			maps->mappings[i + 1] = tail;
+			return 1;
+		}
+		if (m->start >= start && m->end <= end) {
+			free(m->path);
+			continue;
+		}
+		if (m->start < start) {
+			m->end = start;
+		} else {
+			m->file_offset += end - m->start;
+			m->start = end;
+		}
+		maps->mappings[kept++] = *m;
 	}
-	done = pread(fd, bytes, size, mapping->start);
-	if (done < 0)
-		done = -errno;
-	close(fd);
-	if (done <= 0) {
-		free(bytes);
-		return done ? done : -EIO;
+	maps->nr = kept;
+	return removed;
+}
+
+int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
+{
+	struct proc_mapping added = *mapping;
+	size_t at = 0;
+	int error;
+
+	for (size_t i = 0; i < maps->nr && !mapping->inode; i++)
+		if (maps->mappings[i].inode && maps->mappings[i].start <= mapping->start && maps->mappings[i].end >= mapping->end)
+			return 0;
+	added.path = strdup(mapping->path);
+	if (!added.path)
+		return -ENOMEM;
+	error = proc_maps_remove(maps, mapping->start, mapping->end);
+	while (at < maps->nr && maps->mappings[at].start < mapping->start)
+		at++;
+	if (error >= 0)
+		error = make_room(maps, at);
+	if (error < 0) {
+		free(added.path);
+		return error;
 	}
-	*image = bytes;
-	return done;
+	maps->mappings[at] = added;
+	return 0;
+}
+
+int proc_maps_copy(struct proc_maps *copy, const struct proc_maps *maps)
+{
+	*copy = (struct proc_maps){ .mappings = calloc(maps->nr + 1, sizeof(*maps->mappings)), .tid = maps->tid };
+	if (!copy->mappings)
+		return -ENOMEM;
+	for (; copy->nr < maps->nr; copy->nr++) {
+		copy->mappings[copy->nr] = maps->mappings[copy->nr];
+		copy->mappings[copy->nr].path = strdup(maps->mappings[copy->nr].path);
+		if (!copy->mappings[copy->nr].path) {
+			proc_maps_free(copy);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+ssize_t proc_maps_copy_vdso(void **image)
+{
+	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct proc_maps maps;
+	ssize_t bytes = vdso ? proc_maps_read(&maps, getpid()) : -ENOENT;
+
+	if (bytes)
+		return bytes;
+	for (size_t i = 0; i < maps.nr; i++)
+		if (maps.mappings[i].start == (uintptr_t)vdso)
+			bytes = maps.mappings[i].end - maps.mappings[i].start;
+	proc_maps_free(&maps);
+	*image = bytes ? malloc(bytes) : NULL;
+	if (!*image)
+		return bytes ? -ENOMEM : -ENOENT;
+	memcpy(*image, vdso, bytes);
+	return bytes;
 }

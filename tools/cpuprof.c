@@ -95,9 +95,6 @@ static void attach(struct cpuprof_bpf *bpf, const struct options *o, struct perf
 	for (size_t i = 0; i < clock->nr; i++)
 		if (!bpf_program__attach_perf_event(bpf->progs.sample_cpu, clock->events[i].fd))
 			bpf_load_die("attach to the clock events", -errno);
-	if (o->stacks.command &&
-	    (!bpf_program__attach(bpf->progs.process_forked) || !bpf_program__attach(bpf->progs.process_exited)))
-		bpf_load_die("attach to fork and exit", -errno);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What user space must hear of processes at once and no perf record tells: that the last thread is gone,
+ * and that addresses that held code are given up, so that what is mapped there next is never taken for
+ * what was. Either takes the process's handle back on the spot. And which children are measured with
+ * their parents. Needs stacks.bpf.h included first.
+ */
+#ifndef EHPERF_PROCESSES_BPF_H
+#define EHPERF_PROCESSES_BPF_H
+
+#define VM_EXEC		4
+#define MAP_FIXED	0x10
+#define MAX_VMAS	8	/* of one unmapped range that are looked at; a library has four or five */
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = task_user_pid(parent), to = task_user_pid(child);
+	struct stack_stats *counts = own_stats();
+	__u8 one = 1;
+
+	if (!follow_forks || !to || to == from || !bpf_map_lookup_elem(&listed_pids, &from))
+		return 0;
+	if (bpf_map_update_elem(&listed_pids, &to, &one, BPF_ANY) && counts)
+		counts->forks_lost++;
+	return 0;
+}
+
+/*
+ * The record first, the handle after: who publishes meanwhile and then looks for records finds it, or
+ * loses the handle here.
+ */
+static __always_inline void take_back(struct task_struct *task, __u32 kind, __u32 pid, __u64 start, __u64 end)
+{
+	struct process_record record = { .kind = kind, .pid = pid, .time_ns = bpf_ktime_get_ns(), .start = start, .end = end };
+	struct stack_stats *counts = own_stats();
+	__u32 tgid = task->tgid;
+
+	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP) && counts)
+		counts->changes_lost++;
+	bpf_map_delete_elem(&procs, &tgid);
+}
+
+static __always_inline bool process_wanted(struct task_struct *task, __u32 pid)
+{
+	return pid && !(task->flags & PF_KTHREAD) && (!only_listed_pids || bpf_map_lookup_elem(&listed_pids, &pid));
+}
+
+/* its last thread is gone: the number may be another process's soon */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_exited, struct task_struct *task)
+{
+	__u32 pid = task_user_pid(task);
+
+	if (task->signal->live.counter || !process_wanted(task, pid))
+		return 0;
+	take_back(task, RECORD_EXITED, pid, 0, 0);
+	if (follow_forks)
+		bpf_map_delete_elem(&listed_pids, &pid);
+	return 0;
+}
+
+struct vma_seen {
+	__u64 end;
+	bool code;
+};
+
+static long see_vma(struct task_struct *task, struct vm_area_struct *vma, struct vma_seen *seen)
+{
+	seen->end = vma->vm_end;
+	seen->code |= !!(vma->vm_flags & VM_EXEC);
+	return 0;
+}
+
+/* is any of it executable? Yes, too, where that cannot be told. */
+static __always_inline bool holds_code(struct task_struct *task, __u64 start, __u64 end)
+{
+	struct vma_seen seen = { .end = start };
+	int i;
+
+	for (i = 0; i < MAX_VMAS; i++) {
+		if (bpf_find_vma(task, seen.end, see_vma, &seen, 0) || seen.code)
+			return true;
+		if (seen.end >= end)
+			return false;
+	}
+	return true;
+}
+
+static __always_inline int gives_up(__u64 start, __u64 bytes)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = task_user_pid(task);
+
+	if (process_wanted(task, pid) && bytes && holds_code(task, start, start + bytes))
+		take_back(task, RECORD_UNMAPPED, pid, start, start + bytes);
+	return 0;
+}
+
+SEC("tp/syscalls/sys_enter_munmap")
+int enters_munmap(struct trace_event_raw_sys_enter *ctx)
+{
+	return gives_up(ctx->args[0], ctx->args[1]);
+}
+
+SEC("tp/syscalls/sys_enter_mremap")
+int enters_mremap(struct trace_event_raw_sys_enter *ctx)
+{
+	return gives_up(ctx->args[0], ctx->args[1]);
+}
+
+SEC("tp/syscalls/sys_enter_mmap")
+int enters_mmap(struct trace_event_raw_sys_enter *ctx)
+{
+	return ctx->args[3] & MAP_FIXED ? gives_up(ctx->args[0], ctx->args[1]) : 0;
+}
+
+#endif

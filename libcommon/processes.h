@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What code each process has mapped, kept up to date by events: perf's records of mmap, exec and fork, and
+ * our own of munmap and exit (bpf/processes.bpf.h). Events are applied in the order of their time, so that
+ * between two of them the mappings are those of that moment, of a process that is gone too.
+ */
+#ifndef EHPERF_PROCESSES_H
+#define EHPERF_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uthash.h>
+
+#include "../bpf/unwind_abi.h"
+#include "proc_maps.h"
+
+enum process_event_kind {
+	PROCESS_MAPPED,		/* .mapping */
+	PROCESS_UNMAPPED,	/* .mapping.start, .end */
+	PROCESS_EXECED,
+	PROCESS_FORKED,		/* from .parent */
+	PROCESS_EXITED,
+	PROCESS_EVENTS_LOST,	/* of any process */
+};
+
+struct process_event {
+	enum process_event_kind kind;
+	pid_t pid, parent;
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	struct proc_mapping mapping;	/* its path belongs to the event */
+};
+
+struct process {
+	pid_t pid;
+	struct proc_maps maps;
+	bool complete;		/* maps is all there is: seen from exec on, or read */
+	uint64_t read_ns;	/* when maps was read: earlier events are in it */
+	uint64_t version;	/* of maps: counts the changes */
+	/* the publisher's */
+	struct eh_image image;	/* whose list lies at loc */
+	loc_t loc;		/* 0: none is written */
+	size_t bytes;
+	uint64_t written;	/* the version at loc */
+	bool live;		/* the kernel has its handle */
+	unsigned doubts;	/* parts of it given up, as heard and not applied yet: it must not be live */
+	uint64_t settled;	/* the version that was found to be right though a pc lay outside it */
+	UT_hash_handle hh;
+};
+
+struct processes {
+	struct process *by_pid;
+	bool all, children;	/* besides those asked for: whatever there is; what they fork */
+	/* called before a process's mappings go, by exec or exit, or part of them */
+	void (*changing)(void *arg, struct process *process);
+	void *arg;
+};
+
+struct process *processes_find(const struct processes *processes, pid_t pid);
+/* the process, new if need be; NULL: no memory */
+struct process *processes_get(struct processes *processes, pid_t pid);
+void processes_forget(struct processes *processes, struct process *process);
+void processes_free(struct processes *processes);
+
+/* Reads /proc/PID/maps anew. 0, -ESRCH (gone, or without memory of its own), or -errno */
+int process_read(struct processes *processes, struct process *process);
+
+/* 0 or -ENOMEM */
+int processes_apply(struct processes *processes, const struct process_event *event);
+
+#endif
