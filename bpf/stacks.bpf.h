@@ -145,6 +145,7 @@ static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64
 			bytes = RAW_STACK_BYTES - done;
 		if (bytes > end - addr)
 			bytes = end - addr;
+		barrier_var(bytes);	/* or the compiler drops what it knows and 6.1's verifier does not */
 		if (bytes > 4096)
 			break;
 		addr += bytes;
