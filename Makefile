@@ -92,6 +92,12 @@ $(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread -o $@ $<
 
+# variants of one library: 0 to 3
+STORM_LIBRARIES := $(foreach v,0 1 2 3,$(B)/tests/storm$(v).so)
+$(STORM_LIBRARIES): $(B)/tests/storm%.so: tests/workloads/lib/storm.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -fomit-frame-pointer -fPIC -shared -DVARIANT=$* -Wall -o $@ $<
+
 $(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/libpure.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
@@ -138,7 +144,7 @@ fuzz: deps
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(WORKLOADS) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # one more make, because packages that deps installs change what can be built
 test: deps

@@ -348,6 +348,9 @@ static void show_counts(const struct stack_session *s)
 
 	bpf_object__for_each_program(program, s->object)
 		cli_warn("%s: %u instructions verified", bpf_program__name(program), bpf_load_verified(program));
+	if (c.deaf)
+		cli_warn("no tracepoints (%s): code that is unmapped and replaced within milliseconds may be taken for what was there",
+			 strerror(c.deaf));
 	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
 		 (unsigned long long)c.processes, c.read_s * 1e3, (unsigned long long)c.files_at_start, c.compile_s * 1e3,
 		 (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3, c.publish_s * 1e3);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bpf_slabs.h"
+#include "bpf_tracepoint.h"
 #include "clock.h"
 #include "host_unwind.h"
 #include "images.h"
@@ -23,13 +24,13 @@
 #define QUIET_NS	1000000000
 #define MAX_COMPILERS	64
 
-/* bpf/processes.bpf.h; what tells of memory given up needs tracefs, and is done without where that is not to be had */
+/* bpf/processes.bpf.h; without tracefs we do not hear of memory given up */
 static const struct {
 	const char *program;
-	bool optional, for_children;
+	bool for_children, on_tracefs;
 } hooks[] = {
 	{ "process_exited" }, { "process_forked", .for_children = true },
-	{ "enters_munmap", .optional = true }, { "enters_mremap", .optional = true }, { "enters_mmap", .optional = true },
+	{ "enters_munmap", .on_tracefs = true }, { "enters_mremap", .on_tracefs = true }, { "enters_mmap", .on_tracefs = true },
 };
 #define NR_HOOKS (sizeof(hooks) / sizeof(hooks[0]))
 
@@ -604,11 +605,13 @@ static int attach(struct unwinder *u, struct bpf_object *object)
 
 		if (!u->records || (hooks[i].for_children && !u->options.children))
 			continue;
-		u->links[i] = program ? bpf_program__attach(program) : NULL;
-		if (u->links[i])
-			u->counts.hooks++;
-		else if (!hooks[i].optional)
-			return program ? -errno : -ENOENT;
+		if (!program)
+			return -ENOENT;
+		u->links[i] = hooks[i].on_tracefs ? bpf_tracepoint_attach(program) : bpf_program__attach(program);
+		if (!u->links[i] && !hooks[i].on_tracefs)
+			return -errno;
+		if (!u->links[i])
+			u->counts.deaf = errno;
 	}
 	return 0;
 }

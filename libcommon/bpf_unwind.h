@@ -32,7 +32,7 @@ struct unwinder_counts {
 	double read_s, compile_s, insert_s, publish_s;	/* what start took */
 	uint64_t files, files_without_table, rows, table_bytes, slab_bytes;
 	uint64_t events, publications, raw_samples;
-	uint64_t hooks;		/* programs attached to hear of processes */
+	int deaf;		/* 0, or the errno why memory that is given up is not heard of */
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
 

@@ -168,7 +168,7 @@ int proc_maps_open(pid_t tid, const struct proc_mapping *mapping)
 				error = -errno;
 			continue;
 		}
-		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (i == 0 || st.st_ino == mapping->inode))
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == mapping->inode)
 			return fd;
 		close(fd);
 		error = -ESTALE;

@@ -42,8 +42,8 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end);
 bool proc_maps_repeats(const struct proc_maps *maps, size_t i);
 
 /*
- * An fd of the regular file that is mapped there, or -errno. What is at the path by now may be another
- * file, which is refused. The process may be gone: then the path is one of ours, or of nobody's.
+ * An fd of the regular file that is mapped there, or -errno. What is at the address or at the path by now
+ * may be another file, which is refused. The process may be gone: then the path is one of ours, or of nobody's.
  */
 int proc_maps_open(pid_t tid, const struct proc_mapping *mapping);
 

@@ -3,16 +3,21 @@
  * Ten functions below main, none inlined, none with a frame pointer. nested sleep: at the bottom, sleeps
  * 20 microseconds again and again; nested hold: sleeps there for good; nested burn SECONDS: burns that
  * much CPU time there and exits; nested thread: the first, in a second thread.
+ *
+ * After burn SECONDS: exec COMMAND..., becomes that; fork, a child burns as much; thread COMMAND..., a
+ * second thread forks a child that becomes that; leave, the main thread ends and a second one burns as much.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *mode;
-static double seconds;
+static double seconds, started;
+static char **command;
 static volatile unsigned sink;
 
 static double cpu_seconds(void)
@@ -30,7 +35,7 @@ NOINLINE int f10(int x)
 	struct timespec brief = { .tv_nsec = 20000 }, forever = { .tv_sec = 100000 };
 
 	if (!strcmp(mode, "burn")) {
-		while (cpu_seconds() < seconds)
+		while (cpu_seconds() < started + seconds)
 			for (int i = 0; i < 100000; i++)
 				sink += i;
 		return x;
@@ -67,15 +72,60 @@ static void *in_thread(void *arg)
 	return arg;
 }
 
-int main(int argc, char **argv)
+static void *in_thread_burn(void *arg)
+{
+	started = cpu_seconds();
+	sink += f1(1);
+	exit(0);
+	return arg;
+}
+
+static void *in_thread_exec(void *arg)
+{
+	if (!fork()) {
+		execv(command[0], command);
+		_exit(1);
+	}
+	return arg;
+}
+
+static void then(char **argv)
 {
 	pthread_t thread;
 
+	command = argv + 1;
+	if (!strcmp(argv[0], "exec")) {
+		execv(command[0], command);
+	} else if (!strcmp(argv[0], "fork")) {
+		if (!fork()) {
+			started = cpu_seconds();
+			exit(f1(1) == 12345);
+		}
+	} else if (!strcmp(argv[0], "thread")) {
+		pthread_create(&thread, NULL, in_thread_exec, NULL);
+		pthread_join(thread, NULL);
+	} else if (!strcmp(argv[0], "leave")) {
+		pthread_create(&thread, NULL, in_thread_burn, NULL);
+		pthread_exit(NULL);
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	int result;
+
 	mode = argc > 1 ? argv[1] : "sleep";
 	seconds = argc > 2 ? atof(argv[2]) : 1;
+	started = cpu_seconds();
 	if (!strcmp(mode, "thread")) {
 		pthread_create(&thread, NULL, in_thread, NULL);
 		pthread_join(thread, NULL);
 	}
-	return f1(1) == 12345;
+	result = f1(1);
+	if (argc > 3)
+		then(argv + 3);
+	return result == 12345;
 }
