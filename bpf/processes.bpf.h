@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What user space must hear of processes at once and no perf record tells: that the last thread is gone,
- * and that addresses that held code are given up, so that what is mapped there next is never taken for
- * what was. Either takes the process's handle back on the spot. And which children are measured with
- * their parents. Needs stacks.bpf.h included first.
+ * and that addresses that held code are given up. That is counted, so that a list which does not know of
+ * it is stale on the spot, and what is mapped there next is never taken for what was. And which
+ * children are measured with their parents. Needs stacks.bpf.h included first.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
@@ -26,19 +26,13 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	return 0;
 }
 
-/*
- * The record first, the handle after: who publishes meanwhile and then looks for records finds it, or
- * loses the handle here.
- */
-static __always_inline void take_back(struct task_struct *task, __u32 kind, __u32 pid, __u64 start, __u64 end)
+static __always_inline void tell(struct process_record *record)
 {
-	struct process_record record = { .kind = kind, .pid = pid, .time_ns = bpf_ktime_get_ns(), .start = start, .end = end };
 	struct stack_stats *counts = own_stats();
-	__u32 tgid = task->tgid;
 
-	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP) && counts)
+	record->time_ns = bpf_ktime_get_ns();
+	if (bpf_ringbuf_output(&records, record, sizeof(*record), BPF_RB_NO_WAKEUP) && counts)
 		counts->changes_lost++;
-	bpf_map_delete_elem(&procs, &tgid);
 }
 
 static __always_inline bool process_wanted(struct task_struct *task, __u32 pid)
@@ -50,11 +44,14 @@ static __always_inline bool process_wanted(struct task_struct *task, __u32 pid)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exited, struct task_struct *task)
 {
-	__u32 pid = task_user_pid(task);
+	__u32 pid = task_user_pid(task), tgid = task->tgid;
+	struct process_record record = { .kind = RECORD_EXITED, .pid = pid };
 
 	if (task->signal->live.counter || !process_wanted(task, pid))
 		return 0;
-	take_back(task, RECORD_EXITED, pid, 0, 0);
+	tell(&record);
+	bpf_map_delete_elem(&procs, &tgid);
+	bpf_map_delete_elem(&changes, &tgid);
 	if (follow_forks)
 		bpf_map_delete_elem(&listed_pids, &pid);
 	return 0;
@@ -90,10 +87,24 @@ static __always_inline bool holds_code(struct task_struct *task, __u64 start, __
 static __always_inline int gives_up(__u64 start, __u64 bytes)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 pid = task_user_pid(task);
+	__u32 pid = task_user_pid(task), tgid = task->tgid, *changed, first = 1;
+	struct process_record record = { .kind = RECORD_UNMAPPED, .pid = pid, .start = start, .end = start + bytes };
+	struct stack_stats *counts = own_stats();
 
-	if (process_wanted(task, pid) && bytes && holds_code(task, start, start + bytes))
-		take_back(task, RECORD_UNMAPPED, pid, start, start + bytes);
+	if (!bytes || !process_wanted(task, pid) || !holds_code(task, start, start + bytes))
+		return 0;
+	changed = bpf_map_lookup_elem(&changes, &tgid);
+	if (changed) {
+		record.changes = __sync_fetch_and_add(changed, 1) + 1;
+	} else {
+		record.changes = first;
+		if (bpf_map_update_elem(&changes, &tgid, &first, BPF_ANY)) {
+			bpf_map_delete_elem(&procs, &tgid);	/* no room to count */
+			if (counts)
+				counts->changes_lost++;
+		}
+	}
+	tell(&record);
 	return 0;
 }
 

@@ -32,6 +32,14 @@ struct {
 } procs SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);	/* the kernel's tgid */
+	__type(value, __u32);
+} changes SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -93,6 +101,7 @@ static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct 
 static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task)
 {
 	struct eh_image image;
+	__u32 *changed;
 	__u64 *slot;
 
 	walk_reset(u, max_depth);
@@ -101,7 +110,8 @@ static __always_inline void unwind_current(struct eh_unwind *u, struct task_stru
 		return;
 	task_image(task, &image);
 	slot = bpf_map_lookup_elem(&procs, &image.tgid);
-	u->end = slot ? walk_open(u, *(volatile __u64 *)slot, &image) : END_UNKNOWN_PROCESS;
+	changed = bpf_map_lookup_elem(&changes, &image.tgid);
+	u->end = slot ? walk_open(u, *(volatile __u64 *)slot, &image, changed ? *changed : 0) : END_UNKNOWN_PROCESS;
 	if (u->end == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
 		bpf_loop(MAX_WALK_STEPS, unwind_frame, &u, 0);

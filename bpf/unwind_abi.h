@@ -7,6 +7,7 @@
  * `loc` names a byte in them: the slab's number in the upper bits, the byte's offset in the lower.
  *
  *   procs hash:  tgid -> handle (loc of the process's mapping list, generation)
+ *   changes hash: tgid -> how often the process gave up memory that held code
  *   struct eh_process, then struct eh_mapping[nr_mappings], sorted by address
  *   mapping.module -> struct eh_module
  *   module.pages   -> struct eh_page[nr_pages], one for each 4 KiB of the file's text
@@ -130,10 +131,12 @@ struct eh_process {
 	struct eh_image image;
 	__u32 generation;	/* never 0 while valid */
 	__u32 nr_mappings;
+	__u32 changes;		/* how many of the process's changes it knows of: with any more, it is stale */
+	__u32 pad;
 	__u64 quiet_until_ns;	/* till then, no raw samples of pcs outside the list: it is known to be all there is */
 	struct eh_mapping mappings[];
 };
-_Static_assert(sizeof(struct eh_process) == 32, "process");
+_Static_assert(sizeof(struct eh_process) == 40, "process");
 
 #define HANDLE(loc, generation)	((__u64)(generation) << 32 | (loc))
 #define HANDLE_LOC(handle)	((loc_t)(handle))
@@ -222,6 +225,8 @@ struct process_record {
 	__u32 pid;		/* as task_record's */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
 	__u64 start, end;	/* RECORD_UNMAPPED: the addresses given up */
+	__u32 changes;		/* with this one; for struct eh_process */
+	__u32 pad;
 };
 
 /*

@@ -213,8 +213,8 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->window.base = 0;
 }
 
-/* Takes up the mapping list that handle names: END_COMPLETE if it is this image's. */
-static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const struct eh_image *image)
+/* Takes up the mapping list that handle names: END_COMPLETE if it is this image's, after as many changes. */
+static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const struct eh_image *image, __u32 changes)
 {
 	struct eh_process *process;
 
@@ -225,7 +225,7 @@ static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const st
 		return END_UNKNOWN_PROCESS;
 	if (*(volatile __u32 *)&process->generation != u->generation ||
 	    process->image.tgid != image->tgid || process->image.start_ns != image->start_ns ||
-	    process->image.exec_id != image->exec_id)
+	    process->image.exec_id != image->exec_id || process->changes != changes)
 		return END_STALE;
 	u->quiet_until_ns = process->quiet_until_ns;
 	u->nr_mappings = process->nr_mappings;

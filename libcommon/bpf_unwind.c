@@ -38,7 +38,6 @@ static const struct {
 struct item {
 	uint64_t time_ns, nr;		/* nr: in the order of arrival */
 	struct process_event event;
-	bool heard;			/* event is our own, of the ring buffer */
 	struct raw_record *raw;		/* instead of an event */
 };
 
@@ -51,7 +50,7 @@ struct unwinder {
 	struct bpf_link *links[NR_HOOKS];
 	struct processes processes;
 	const struct bpf_program *list_tasks;
-	int procs_fd;
+	int procs_fd, changes_fd;
 	uint32_t generation;
 	struct unwinder_options options;
 	struct item *items;
@@ -134,19 +133,14 @@ static bool same_image(const struct eh_image *left, const struct eh_image *right
 
 /* ---- publishing ---- */
 
-static void take_handle_back(struct unwinder *u, struct process *process)
-{
-	if (process->live)
-		bpf_map_delete_elem(u->procs_fd, &process->image.tgid);
-	process->live = false;
-}
-
 /* its mappings go: processes.h calls this before they do */
 static void unpublish(void *arg, struct process *process)
 {
 	struct unwinder *u = arg;
 
-	take_handle_back(u, process);
+	if (process->live)
+		bpf_map_delete_elem(u->procs_fd, &process->image.tgid);
+	process->live = false;
 	image_release(u->slabs, process->loc, process->bytes);
 	process->loc = 0;
 	process->written = 0;
@@ -160,7 +154,8 @@ static int write_list(struct unwinder *u, struct process *process, const struct 
 	if (!++u->generation)
 		u->generation = 1;
 	if (!error)
-		error = image_write(u->slabs, u->modules, &process->maps, image, u->generation, &process->loc, &process->bytes);
+		error = image_write(u->slabs, u->modules, &process->maps, image, process->changes, u->generation,
+				    &process->loc, &process->bytes);
 	if (error)
 		return error;
 	process->image = *image;
@@ -179,20 +174,16 @@ static int make_live(struct unwinder *u, struct process *process)
 	return process->live || errno == ENOMEM || errno == E2BIG || errno == EBUSY ? 0 : -errno;
 }
 
-/*
- * Who gives up addresses sends a record and then takes the handle back, so after publishing we look for
- * records: either we see it, or it finds our handle.
- */
 static int publish(struct unwinder *u, struct process *process, const struct eh_image *image)
 {
 	struct process before = *process;
 	int error = write_list(u, process, image);
 
-	if (!error && !process->doubts)
+	if (!error)
 		error = make_live(u, process);
 	if (process->loc != before.loc)		/* a walk that is on the old one notices */
 		image_release(u->slabs, before.loc, before.bytes);
-	return error ? error : stack_store_drain(u->store);
+	return error;
 }
 
 /* ---- what is to be done ---- */
@@ -235,19 +226,10 @@ static int take_process_record(struct unwinder *u, const struct process_record *
 	struct process_event event = {
 		.kind = record->kind == RECORD_EXITED ? PROCESS_EXITED : PROCESS_UNMAPPED,
 		.pid = record->pid, .time_ns = record->time_ns,
-		.mapping = { .start = record->start, .end = record->end },
+		.mapping = { .start = record->start, .end = record->end }, .changes = record->changes,
 	};
-	struct process *process = processes_find(&u->processes, record->pid);
-	int error = take_event(u, &event);
 
-	if (error)
-		return error;
-	u->items[u->nr_items - 1].heard = true;
-	if (process) {
-		process->doubts++;
-		take_handle_back(u, process);
-	}
-	return 0;
+	return take_event(u, &event);
 }
 
 static int take_raw(struct unwinder *u, const struct raw_record *record, size_t size)
@@ -297,8 +279,6 @@ static int apply_event(struct unwinder *u, const struct item *item)
 	struct process *process = processes_find(&u->processes, item->event.pid);
 
 	u->counts.events++;
-	if (process && item->heard && process->doubts)
-		process->doubts--;
 	u->touched |= process && process->loc;
 	return processes_apply(&u->processes, &item->event);
 }
@@ -318,6 +298,14 @@ static uint32_t read_raw_stack(void *arg, void *to, uint32_t bytes, uint64_t add
 	return bytes;
 }
 
+/* Reads its mappings, and before that how many of its changes are in them. */
+static int read_mappings(struct unwinder *u, struct process *process, __u32 tgid)
+{
+	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &process->changes))
+		process->changes = 0;
+	return process_read(&u->processes, process);
+}
+
 /* The process as it is now, if it is still the image that was sampled. NULL: it is not, or cannot be read */
 static struct process *read_process(struct unwinder *u, const struct raw_record *raw)
 {
@@ -326,7 +314,7 @@ static struct process *read_process(struct unwinder *u, const struct raw_record 
 
 	if (!process)
 		return NULL;
-	if (!process_read(&u->processes, process) && !find_image(u, raw->key.pid, &image) && same_image(&image, &raw->image))
+	if (!read_mappings(u, process, raw->image.tgid) && !find_image(u, raw->key.pid, &image) && same_image(&image, &raw->image))
 		return process;
 	process->complete = false;
 	return NULL;
@@ -402,7 +390,7 @@ static int publish_changed(struct unwinder *u)
 		return 0;
 	u->touched = false;
 	HASH_ITER(hh, u->processes.by_pid, process, next) {
-		if (!process->loc || !process->complete || process->doubts ||
+		if (!process->loc || !process->complete ||
 		    (process->live && process->written == process->version))
 			continue;
 		error = publish(u, process, &process->image);
@@ -435,7 +423,7 @@ static int note_losses(struct unwinder *u)
 int unwinder_follow(struct unwinder *u, bool last)
 {
 	uint64_t horizon = last ? UINT64_MAX : clock_ns() - DISORDER_NS;
-	size_t done = 0, nr;
+	size_t done = 0;
 	int error;
 
 	/* samples first: what they saw mapped has its record by then */
@@ -444,9 +432,8 @@ int unwinder_follow(struct unwinder *u, bool last)
 		error = perf_records_read(u->records, take_event, u);
 	if (!error)
 		error = note_losses(u);
-	nr = u->nr_items;	/* publishing drains, and adds to them */
-	qsort(u->items, nr, sizeof(*u->items), by_time);
-	while (!error && done < nr && u->items[done].time_ns <= horizon) {
+	qsort(u->items, u->nr_items, sizeof(*u->items), by_time);
+	while (!error && done < u->nr_items && u->items[done].time_ns <= horizon) {
 		struct item item = u->items[done++];
 
 		error = item.raw ? unwind_raw(u, item.raw) : apply_event(u, &item);
@@ -454,9 +441,7 @@ int unwinder_follow(struct unwinder *u, bool last)
 	}
 	u->nr_items -= done;
 	memmove(u->items, u->items + done, u->nr_items * sizeof(*u->items));
-	if (!error)
-		error = publish_changed(u);
-	return error || !last || !u->nr_items ? error : unwinder_follow(u, last);
+	return error || last ? error : publish_changed(u);
 }
 
 void unwinder_fds(const struct unwinder *u, int fds[UNWINDER_FDS])
@@ -547,7 +532,7 @@ static int read_processes(struct unwinder *u, struct task_list *list)
 		process = processes_get(&u->processes, task->pid);
 		if (!process)
 			return -ENOMEM;
-		error = process_read(&u->processes, process);
+		error = read_mappings(u, process, task->image.tgid);
 		if (!error)
 			error = image_find_modules(u->modules, &process->maps);
 		if (error == -ENOMEM)
@@ -634,7 +619,8 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 	stack_store_pass_on(store, take_record, u);
 	u->list_tasks = bpf_object__find_program_by_name(object, "list_tasks");
 	u->procs_fd = bpf_object__find_map_fd_by_name(object, "procs");
-	error = u->list_tasks && u->procs_fd >= 0 ? 0 : -ENOENT;
+	u->changes_fd = bpf_object__find_map_fd_by_name(object, "changes");
+	error = u->list_tasks && u->procs_fd >= 0 && u->changes_fd >= 0 ? 0 : -ENOENT;
 	if (!error)
 		error = bpf_slabs_new(&u->source, bpf_object__find_map_fd_by_name(object, "slabs"));
 	if (!error)

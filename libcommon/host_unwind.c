@@ -39,7 +39,7 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	walk_reset(u, max_depth);
 	memcpy(u->frame.reg, registers->reg, sizeof(u->frame.reg));
 	u->frame.ip = registers->ip;
-	if (list && walk_open(u, HANDLE(process, list->generation), &list->image) == END_COMPLETE) {
+	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
 		for (uint32_t i = 0; i < MAX_WALK_STEPS && !unwind_frame(i, &u); i++)
 			;

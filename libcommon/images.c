@@ -49,7 +49,7 @@ static size_t list_bytes(size_t nr)
 }
 
 int image_write(struct slabs *slabs, struct modules *modules, const struct proc_maps *maps, const struct eh_image *image,
-		uint32_t generation, loc_t *loc, size_t *bytes)
+		uint32_t changes, uint32_t generation, loc_t *loc, size_t *bytes)
 {
 	size_t nr = maps->nr < MAX_MAPPINGS ? maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
 	loc_t at = slabs_alloc(slabs, size);
@@ -59,6 +59,7 @@ int image_write(struct slabs *slabs, struct modules *modules, const struct proc_
 		return -errno;
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 	written->image = *image;
+	written->changes = changes;
 	written->nr_mappings = nr;
 	written->quiet_until_ns = 0;
 	for (size_t i = 0; i < nr; i++) {

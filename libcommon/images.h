@@ -17,7 +17,7 @@ int image_make_tables(struct slabs *slabs, struct modules *modules, struct proc_
  * yet is written without. 0 or -errno
  */
 int image_write(struct slabs *slabs, struct modules *modules, const struct proc_maps *maps, const struct eh_image *image,
-		uint32_t generation, loc_t *loc, size_t *bytes);
+		uint32_t changes, uint32_t generation, loc_t *loc, size_t *bytes);
 
 /* It is nobody's from now on, and a walk that is on it will see that. */
 void image_release(struct slabs *slabs, loc_t loc, size_t bytes);

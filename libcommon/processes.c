@@ -7,6 +7,9 @@
 
 #include "clock.h"
 
+/* we hear of munmap() when it is called, and it is done when it returns: this much later, say */
+#define UNMAPPING_NS 10000000
+
 struct process *processes_find(const struct processes *processes, pid_t pid)
 {
 	struct process *process;
@@ -133,7 +136,10 @@ int processes_apply(struct processes *processes, const struct process_event *eve
 	struct process *process = processes_find(processes, event->pid), *next;
 	int removed;
 
-	if (process && event->time_ns <= process->read_ns && event->kind != PROCESS_EXITED)
+	if (process && event->kind == PROCESS_UNMAPPED)
+		process->changes = event->changes;
+	if (process && event->time_ns <= process->read_ns && event->kind != PROCESS_EXITED &&
+	    (event->kind != PROCESS_UNMAPPED || event->time_ns + UNMAPPING_NS <= process->read_ns))
 		return 0;
 	switch (event->kind) {
 	case PROCESS_FORKED:

@@ -29,6 +29,7 @@ struct process_event {
 	pid_t pid, parent;
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
 	struct proc_mapping mapping;	/* its path belongs to the event */
+	uint32_t changes;	/* PROCESS_UNMAPPED: how many of them the process has made by now */
 };
 
 struct process {
@@ -36,14 +37,14 @@ struct process {
 	struct proc_maps maps;
 	bool complete;		/* maps is all there is: seen from exec on, or read */
 	uint64_t read_ns;	/* when maps was read: earlier events are in it */
-	uint64_t version;	/* of maps: counts the changes */
+	uint64_t version;	/* of maps */
+	uint32_t changes;	/* the last PROCESS_UNMAPPED that maps knows of */
 	/* the publisher's */
 	struct eh_image image;	/* whose list lies at loc */
 	loc_t loc;		/* 0: none is written */
 	size_t bytes;
 	uint64_t written;	/* the version at loc */
 	bool live;		/* the kernel has its handle */
-	unsigned doubts;	/* parts of it given up, as heard and not applied yet: it must not be live */
 	uint64_t settled;	/* the version that was found to be right though a pc lay outside it */
 	UT_hash_handle hh;
 };

@@ -68,7 +68,7 @@ static int print_stack(pid_t pid)
 	if (!error)
 		error = image_make_tables(slabs, modules, &maps);
 	if (!error)
-		error = image_write(slabs, modules, &maps, &image, 1, &list, &bytes);
+		error = image_write(slabs, modules, &maps, &image, 0, 1, &list, &bytes);
 	if (error)
 		return error;
 	registers = (struct host_registers){

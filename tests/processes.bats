@@ -1,0 +1,251 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Processes that come and go: whole stacks from their first moment on, and never two images in one stack.
+
+load lib.bash
+
+# copies of one program under other names: an image is told by its module
+images() {
+	local name
+	for name; do
+		cp "$ROOT/build/tests/nested" "$WORK/$name"
+	done
+}
+
+# what eu-stack says lies above the innermost function of nested, as offsets in the file
+expected_tail() {
+	background "$WORK/$1" hold
+	wait_until is_sleeping "$pid"
+	eu-stack -r -1 -p "$pid" 2>/dev/null | awk '/^#/ { print $2 }' | normalise "$pid" |
+		awk -v image="$WORK/$1" 'inside { print $1 == image ? "image " $2 : $0 } $1 == image { inside = 1 }' >"$WORK/tail"
+	[ "$(wc -l <"$WORK/tail")" -ge 12 ]
+	kill "$pid"
+}
+
+# The samples of comm $1, from the JSON in $WORK/out: how many there are, how many have just the expected
+# tail above the innermost function, and how many have a frame of another image.
+tally() {
+	jq -r --arg comm "$1" --arg image "$WORK/$1" --arg others "^$WORK/" --argjson depth "$(wc -l <"$WORK/tail")" '
+		select(.type == "stack" and .comm == $comm and (.user | length) > 0) |
+		[.user[] | "\(.module // "-") \(.file_offset // .address)"] as $frames |
+		([$frames[] | select(startswith($image + " ") | not) | select(test($others))] | length) as $alien |
+		"\(.count)\t\($alien)\t\([$frames[-$depth:][] | sub($image; "image")] | join("|"))"' "$WORK/out" |
+		gawk -F '\t' -v tail="$(paste -sd '|' "$WORK/tail")" '
+			{ all += $1; if ($2) alien += $1; if ($3 == tail) exact += $1 }
+			END { print all + 0, exact + 0, alien + 0 }'
+}
+
+# each COMM burnt a second at 999 Hz, all of it under the expected stack
+burnt() {
+	local comm all exact alien
+	for comm; do
+		read -r all exact alien <<<"$(tally "$comm")"
+		echo "# $comm: $all samples, $exact exact, $alien with a foreign frame, $(summary .lost) lost" >&3
+		expect "$exact + $(summary .lost) > 0.95 * 999"
+		expect "$exact >= 0.97 * $all"
+		expect "$alien == 0"
+	done
+	expect "$(summary .ended.complete) >= 0.98 * $(summary .samples)"
+}
+
+profile() {
+	cpuprof -j -F 999 "$@" >"$WORK/out" 2>"$WORK/err"
+}
+
+@test "exec: the new image at once, and nothing of the old one" {
+	need_root
+	need eu-stack gawk
+	images before after
+	expected_tail before
+	profile -- "$WORK/before" burn 1 exec "$WORK/after" burn 1
+	burnt before after
+}
+
+@test "exec twice, of a process that was there: back to the first file" {
+	need_root
+	need eu-stack gawk
+	images before after
+	expected_tail before
+	background "$WORK/before" burn 2 exec "$WORK/after" burn 1 exec "$WORK/before" burn 1
+	profile -p "$pid" 5
+	local all exact alien
+	burnt after
+	read -r all exact alien <<<"$(tally before)"
+	expect "$exact + $(summary .lost) > 0.85 * 2 * 999"
+	expect "$exact >= 0.97 * $all && $alien == 0"
+}
+
+@test "fork without exec: the child has its parent's code" {
+	need_root
+	need eu-stack gawk
+	images parent
+	expected_tail parent
+	profile -- "$WORK/parent" burn 0.5 fork
+	burnt parent
+	[ "$(jq -r 'select(.type == "stack" and .comm == "parent") | .pid' "$WORK/out" | sort -u | wc -l)" -ge 2 ]
+}
+
+@test "fork and exec from a thread" {
+	need_root
+	need eu-stack gawk
+	images parent child
+	expected_tail parent
+	profile -- "$WORK/parent" burn 1 thread "$WORK/child" burn 1
+	burnt parent child
+}
+
+@test "a leader that exits while it is measured, before its threads" {
+	need_root
+	need gawk
+	images leaves
+	profile -- "$WORK/leaves" burn 1 leave
+	# before and after, down to the entry point or clone3
+	local entry clone3 main thread
+	entry=$(entry_offset "$WORK/leaves") clone3=$(clone3_offset)
+	read -r main thread <<<"$(jq -r 'select(.type == "stack" and .end == "complete") | [.count, .user[-1].module, .user[-1].file_offset] | @tsv' "$WORK/out" |
+		gawk -v entry="$entry" -v clone3="$clone3" '$2 ~ /leaves$/ && $3 > entry && $3 <= entry + 64 { main += $1 }
+			$2 ~ /libc/ && $3 > clone3 && $3 <= clone3 + 100 { thread += $1 } END { print main + 0, thread + 0 }')"
+	expect "$main + $(summary .lost) > 0.95 * 999"
+	expect "$thread + $(summary .lost) > 0.95 * 999"
+}
+
+@test "a PID used again at once, in a PID namespace" {
+	need_root
+	need eu-stack gawk unshare
+	images first second
+	expected_tail first
+	cat >"$WORK/reuse" <<-EOF
+		cpuprof -j -F 999 6 >"$WORK/out" 2>"$WORK/err" & tool=\$!
+		sleep 1.5
+		for i in 1 2 3 4; do
+			for image in first second; do
+				echo 400 >/proc/sys/kernel/ns_last_pid || exit 77
+				"$WORK/\$image" burn 0.25 & wait \$!
+			done
+		done
+		wait \$tool
+	EOF
+	local status=0
+	unshare --pid --fork --mount-proc bash "$WORK/reuse" || status=$?
+	[ $status -ne 77 ] || skip "ns_last_pid cannot be written"
+	[ $status -eq 0 ]
+	[ "$(jq -r 'select(.type == "stack" and (.comm == "first" or .comm == "second")) | .pid' "$WORK/out" | sort -u)" = 401 ]
+	burnt first second
+}
+
+@test "code that is moved: mremap'ed, and copied to nameless memory" {
+	need_root
+	need gawk
+	local how all whole entry
+	entry=$(entry_offset "$ROOT/build/tests/moved-text")
+	for how in remap copy running-remap running-copy; do
+		if [[ $how == running-* ]]; then
+			background moved-text "${how#running-}"
+			wait_until grep -q ready "$WORK/background.out"
+			profile -p "$pid" 1
+		else
+			profile -- bash -c "exec moved-text $how 1 >/dev/null"
+		fi
+		read -r all whole <<<"$(jq -r 'select(.type == "stack") | [.count, .user[-1].module // "-", .user[-1].file_offset // 0] | @tsv' "$WORK/out" |
+			gawk -v entry="$entry" '{ all += $1 } $2 ~ /moved-text$/ && $3 > entry && $3 <= entry + 64 { whole += $1 } END { print all + 0, whole + 0 }')"
+		echo "# $how: $whole of $all samples down to the entry" >&3
+		expect "$all > 800 && $whole >= 0.98 * $all"
+	done
+}
+
+# ---- storms ----
+
+@test "a thousand libraries loaded one after another: 98 % complete" {
+	need_root
+	local i
+	for i in $(seq 1000); do
+		cp "$ROOT/build/tests/storm$((i % 4)).so" "$WORK/lib$i.so"
+	done
+	profile -- dlstorm load 2 $(seq -f "$WORK/lib%g.so" 1000)
+	echo "# $(summary '"\(.samples) samples, \(.ended.complete) complete, \(.lost) lost"')" >&3
+	expect "$(summary .samples) + $(summary .lost) > 0.95 * 2 * 999"
+	expect "$(summary .ended.complete) >= 0.98 * $(summary .samples)"
+	# most of the libraries, each under its own name
+	expect "$(jq -r 'select(.type == "stack") | .user[].module // empty | select(test("lib[0-9]+.so"))' "$WORK/out" | sort -u | wc -l) > 800"
+}
+
+@test "libraries of one size that take turns at one address, and two programs in one process: no stack mixes them" {
+	need_root
+	need nm
+	images one two
+	cat >"$WORK/execs" <<-EOF
+		i=0
+		while [ \$i -lt 60 ]; do
+			"$WORK/one" burn 0.01 exec "$WORK/two" burn 0.01 exec "$WORK/one" burn 0.005
+			i=\$((i + 1))
+		done
+	EOF
+	cpuprof -j -F 4999 -- bash -c "bash '$WORK/execs' & dlstorm churn 4 '$ROOT'/build/tests/storm{0,1,2,3}.so; wait" >"$WORK/out" 2>"$WORK/err"
+	# the thread's name at the moment of the sample says which library, and which program, it can be in
+	jq -r --arg own "^$WORK/" 'select(.type == "stack") | .comm as $comm | .count as $count | .user[] |
+		select(.module // "" | test("/storm[0-9].so$") or test($own)) |
+		[$count, $comm, (.module | sub(".*/"; "")), .file_offset, .symbol // "-"] | @tsv' "$WORK/out" >"$WORK/frames"
+	local program library
+	gawk '$2 ~ /^storm/ || $2 == "one" || $2 == "two" { if ($2 == $3) right += $1; else { wrong += $1; print > "/dev/stderr" } }
+		END { print "# " right + 0 " frames in the image of their time, " wrong + 0 " in another" }' "$WORK/frames" >&3
+	gawk '($2 ~ /^storm/ || $2 == "one" || $2 == "two") && $2 != $3 { exit 1 }' "$WORK/frames"
+	for library in storm0.so storm1.so storm2.so storm3.so one two; do
+		expect "$(awk -v l="$library" '$3 == l { n += $1 } END { print n + 0 }' "$WORK/frames") > 500"
+	done
+	# each library's functions lie where no other's do
+	for library in storm0.so storm1.so storm2.so storm3.so; do
+		awk -v l="$library" '$2 == l && $3 == l { print $4 }' "$WORK/frames" | sort -u >"$WORK/offsets"
+		nm -S "$ROOT/build/tests/$library" | gawk -v offsets="$WORK/offsets" '
+			$4 == "inner" || $4 == "storm" { from[++n] = strtonum("0x" $1); to[n] = from[n] + strtonum("0x" $2) }
+			END { while ((getline offset < offsets) > 0) { ok = 0
+				for (i = 1; i <= n; i++) if (offset >= from[i] && offset <= to[i]) ok = 1
+				if (!ok) plt++ ; else inside++ }
+				exit !(inside > 0 && plt <= 4) }'
+	done
+	expect "$(summary .ended.complete) >= 0.98 * ($(summary .samples) - $(summary .ended.no_user))"
+}
+
+@test "make -j4 of a C project, system-wide: 97 % complete, and each process's share of the samples is its share of the CPU" {
+	need_root
+	need make gcc
+	cat >"$WORK/build" <<-EOF
+		for level in 0 1 2 3 s fast; do
+			make -s -C "$ROOT" -j4 B="$WORK/O\$level" CFLAGS="-O\$level -g -wrapper $ROOT/build/tests/timed,$WORK/usage" "$WORK/O\$level/libpure.a"
+		done
+	EOF
+	cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	sleep 1.5
+	bash "$WORK/build"
+	sleep 0.2
+	kill -INT $tool
+	wait $tool
+	echo "# $(wc -l <"$WORK/usage") compiler processes; $(summary '"\(.samples) samples, \(.ended.complete) complete, \(.ended.no_user) without user registers, \(.lost) lost"')" >&3
+	expect "$(wc -l <"$WORK/usage") > 300"
+	expect "$(summary .ended.complete) >= 0.97 * ($(summary .samples) - $(summary .ended.no_user))"
+	jq -r 'select(.type == "stack") | [.pid, .count] | @tsv' "$WORK/out" | awk '{ n[$1] += $2 } END { for (p in n) print p, n[p] }' >"$WORK/counted"
+	# samples of a process are drawn from its time: within five standard deviations each, and in all within 3 %
+	awk -v hz=999 'NR == FNR { n[$1] = $2; next }
+		{ e = $2 * hz / 1e9; expected += e; got += n[$1]; d = n[$1] - e; if (d * d > 25 * (e + 1)) { far++; print "# PID " $1 ": " n[$1] + 0 " samples, " e " expected" } }
+		END { printf "# compilers: %d samples, %.0f expected of wait4, %d processes far off\n", got, expected, far
+			exit !(got > 0.97 * expected - '"$(summary .lost)"' && got < 1.03 * expected && far <= 0.01 * FNR) }' "$WORK/counted" "$WORK/usage" >&3
+}
+
+# ---- start ----
+
+@test "1,400 libraries mapped at start: whole stacks from the beginning" {
+	need_root
+	local i
+	for i in $(seq 1400); do
+		cp "$ROOT/build/tests/storm$((i % 4)).so" "$WORK/lib$i.so"
+	done
+	background dlstorm hold $(seq -f "$WORK/lib%g.so" 1400)
+	wait_until grep -q ready "$WORK/background.out"
+	profile -v -p "$pid" 1
+	grep -a 'cpuprof: start: 1 processes read in .* files compiled in .* of slabs inserted in' "$WORK/err" | sed 's/^/# /' >&3
+	awk '/files compiled/ { for (i = 1; i < NF; i++) if ($(i + 1) == "files") exit !($i >= 1400) }' "$WORK/err"
+	expect "$(summary .samples) > 800"
+	expect "$(summary .ended.complete) >= 0.99 * $(summary .samples)"
+	# nothing was left for later: no sample had to be sent raw
+	grep -aq ' 0 raw samples' "$WORK/err"
+}
