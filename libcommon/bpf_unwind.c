@@ -299,25 +299,51 @@ static uint32_t read_raw_stack(void *arg, void *to, uint32_t bytes, uint64_t add
 }
 
 /* Reads its mappings, and before that how many of its changes are in them. */
-static int read_mappings(struct unwinder *u, struct process *process, __u32 tgid)
+static int read_mappings(struct unwinder *u, const struct process *process, __u32 tgid, struct process_reading *reading)
 {
-	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &process->changes))
-		process->changes = 0;
-	return process_read(&u->processes, process);
+	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &reading->changes))
+		reading->changes = 0;
+	return process_read(process, reading);
 }
 
-/* The process as it is now, if it is still the image that was sampled. NULL: it is not, or cannot be read */
+/* has it done anything between these times that is heard of and not applied yet? */
+static bool has_changed(const struct unwinder *u, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = 0; i < u->nr_items; i++) {
+		const struct item *item = &u->items[i];
+
+		if (!item->raw && item->event.pid == pid && item->time_ns > from_ns && item->time_ns <= to_ns)
+			return true;
+	}
+	return false;
+}
+
+static int hear(struct unwinder *u)
+{
+	int error = stack_store_drain(u->store);	/* samples first: what they saw mapped has its record by then */
+
+	return error || !u->records ? error : perf_records_read(u->records, take_event, u);
+}
+
+/*
+ * The process as it is now, if that is how it was when this sample was taken. NULL: it is not, or it cannot
+ * be read
+ */
 static struct process *read_process(struct unwinder *u, const struct raw_record *raw)
 {
 	struct process *process = processes_get(&u->processes, raw->key.pid);
+	struct process_reading reading;
 	struct eh_image image;
 
-	if (!process)
+	if (!process || read_mappings(u, process, raw->image.tgid, &reading))
 		return NULL;
-	if (!read_mappings(u, process, raw->image.tgid) && !find_image(u, raw->key.pid, &image) && same_image(&image, &raw->image))
-		return process;
-	process->complete = false;
-	return NULL;
+	if (find_image(u, raw->key.pid, &image) || !same_image(&image, &raw->image) || hear(u) ||
+	    has_changed(u, process->pid, raw->time_ns, reading.began_ns)) {
+		proc_maps_free(&reading.maps);
+		return NULL;
+	}
+	process_take(&u->processes, process, &reading);
+	return process;
 }
 
 static void walk_raw(struct unwinder *u, const struct process *process, struct raw_record *raw, struct host_stack *stack)
@@ -359,9 +385,10 @@ static int unwind_raw(struct unwinder *u, struct raw_record *raw)
 	int error = 0;
 
 	u->counts.raw_samples++;
-	if (!process || !process->complete || (process->loc && !same_image(&process->image, &raw->image)))
+	if (!process || !process->complete || (process->loc && process->image.start_ns != raw->image.start_ns))
 		process = read_process(u, raw);
-	if (process && (!process->loc || process->written != process->version || !process->live))
+	if (process && (!process->loc || process->written != process->version || !process->live ||
+			!same_image(&process->image, &raw->image)))
 		error = publish(u, process, &raw->image);
 	if (error)
 		return error;
@@ -423,17 +450,15 @@ static int note_losses(struct unwinder *u)
 int unwinder_follow(struct unwinder *u, bool last)
 {
 	uint64_t horizon = last ? UINT64_MAX : clock_ns() - DISORDER_NS;
-	size_t done = 0;
+	size_t done = 0, nr;
 	int error;
 
-	/* samples first: what they saw mapped has its record by then */
-	error = stack_store_drain(u->store);
-	if (!error && u->records)
-		error = perf_records_read(u->records, take_event, u);
+	error = hear(u);
 	if (!error)
 		error = note_losses(u);
-	qsort(u->items, u->nr_items, sizeof(*u->items), by_time);
-	while (!error && done < u->nr_items && u->items[done].time_ns <= horizon) {
+	nr = u->nr_items;	/* what is heard meanwhile is for the next time */
+	qsort(u->items, nr, sizeof(*u->items), by_time);
+	while (!error && done < nr && u->items[done].time_ns <= horizon) {
 		struct item item = u->items[done++];
 
 		error = item.raw ? unwind_raw(u, item.raw) : apply_event(u, &item);
@@ -441,7 +466,9 @@ int unwinder_follow(struct unwinder *u, bool last)
 	}
 	u->nr_items -= done;
 	memmove(u->items, u->items + done, u->nr_items * sizeof(*u->items));
-	return error || last ? error : publish_changed(u);
+	if (!error)
+		error = publish_changed(u);
+	return error || !last || !u->nr_items ? error : unwinder_follow(u, last);
 }
 
 void unwinder_fds(const struct unwinder *u, int fds[UNWINDER_FDS])
@@ -524,6 +551,7 @@ static int read_processes(struct unwinder *u, struct task_list *list)
 	qsort(list->tasks, list->nr, sizeof(*list->tasks), most_recent_first);
 	for (size_t i = 0; i < list->nr; i++) {
 		const struct task_record *task = &list->tasks[i];
+		struct process_reading reading;
 		struct process *process;
 		int error;
 
@@ -532,13 +560,16 @@ static int read_processes(struct unwinder *u, struct task_list *list)
 		process = processes_get(&u->processes, task->pid);
 		if (!process)
 			return -ENOMEM;
-		error = read_mappings(u, process, task->image.tgid);
-		if (!error)
-			error = image_find_modules(u->modules, &process->maps);
+		error = read_mappings(u, process, task->image.tgid, &reading);
 		if (error == -ENOMEM)
 			return error;
-		if (!error)
-			list->tasks[kept++] = *task;
+		if (error)
+			continue;	/* gone, or not ours to look at */
+		process_take(&u->processes, process, &reading);
+		error = image_find_modules(u->modules, &process->maps);
+		if (error)
+			return error;
+		list->tasks[kept++] = *task;
 	}
 	list->nr = kept;
 	u->counts.processes = kept;

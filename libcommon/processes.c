@@ -69,29 +69,32 @@ static bool same(const struct proc_maps *left, const struct proc_maps *right)
 	return true;
 }
 
-int process_read(struct processes *processes, struct process *process)
+int process_read(const struct process *process, struct process_reading *reading)
 {
-	uint64_t began = clock_ns();
-	struct proc_maps maps;
-	int error = proc_maps_read(&maps, process->pid);
+	int error;
 
-	if (!error && !maps.nr) {	/* a zombie, or a kernel thread */
-		proc_maps_free(&maps);
+	reading->began_ns = clock_ns();
+	error = proc_maps_read(&reading->maps, process->pid);
+	if (!error && !reading->maps.nr) {	/* a zombie, or a kernel thread */
+		proc_maps_free(&reading->maps);
 		error = -ESRCH;
 	}
-	if (error)
-		return error;
-	process->read_ns = began;
-	if (process->complete && same(&process->maps, &maps)) {
-		proc_maps_free(&maps);
-		return 0;
+	return error;
+}
+
+void process_take(struct processes *processes, struct process *process, struct process_reading *reading)
+{
+	process->read_ns = reading->began_ns;
+	process->changes = reading->changes;
+	if (process->complete && same(&process->maps, &reading->maps)) {
+		proc_maps_free(&reading->maps);
+		return;
 	}
 	changing(processes, process);
 	proc_maps_free(&process->maps);
-	process->maps = maps;
+	process->maps = reading->maps;
 	process->complete = true;
 	process->version++;
-	return 0;
 }
 
 static int forked(struct processes *processes, const struct process_event *event)

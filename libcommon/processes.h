@@ -63,8 +63,17 @@ struct process *processes_get(struct processes *processes, pid_t pid);
 void processes_forget(struct processes *processes, struct process *process);
 void processes_free(struct processes *processes);
 
-/* Reads /proc/PID/maps anew. 0, -ESRCH (gone, or without memory of its own), or -errno */
-int process_read(struct processes *processes, struct process *process);
+/* a look at /proc/PID/maps */
+struct process_reading {
+	struct proc_maps maps;
+	uint64_t began_ns;
+	uint32_t changes;	/* the caller's: what struct process.changes was before */
+};
+
+/* 0, -ESRCH (gone, or without memory of its own), or -errno */
+int process_read(const struct process *process, struct process_reading *reading);
+/* that is how it is; reading->maps is taken over */
+void process_take(struct processes *processes, struct process *process, struct process_reading *reading);
 
 /* 0 or -ENOMEM */
 int processes_apply(struct processes *processes, const struct process_event *event);

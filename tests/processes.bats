@@ -176,7 +176,7 @@ profile() {
 	cat >"$WORK/execs" <<-EOF
 		i=0
 		while [ \$i -lt 60 ]; do
-			"$WORK/one" burn 0.01 exec "$WORK/two" burn 0.01 exec "$WORK/one" burn 0.005
+			"$WORK/one" brief 0.01 exec "$WORK/two" brief 0.01 exec "$WORK/one" brief 0.005
 			i=\$((i + 1))
 		done
 	EOF

@@ -2,9 +2,10 @@
 /*
  * Ten functions below main, none inlined, none with a frame pointer. nested sleep: at the bottom, sleeps
  * 20 microseconds again and again; nested hold: sleeps there for good; nested burn SECONDS: burns that
- * much CPU time there and exits; nested thread: the first, in a second thread.
+ * much CPU time there and exits; nested brief SECONDS: the same without the functions that have large frames;
+ * nested thread: the first, in a second thread.
  *
- * After burn SECONDS: exec COMMAND..., becomes that; fork, a child burns as much; thread COMMAND..., a
+ * After SECONDS: exec COMMAND..., becomes that; fork, a child burns as much; thread COMMAND..., a
  * second thread forks a child that becomes that; leave, the main thread ends and a second one burns as much.
  */
 #include <pthread.h>
@@ -34,7 +35,7 @@ NOINLINE int f10(int x)
 {
 	struct timespec brief = { .tv_nsec = 20000 }, forever = { .tv_sec = 100000 };
 
-	if (!strcmp(mode, "burn")) {
+	if (seconds) {
 		while (cpu_seconds() < started + seconds)
 			for (int i = 0; i < 100000; i++)
 				sink += i;
@@ -118,13 +119,13 @@ int main(int argc, char **argv)
 	int result;
 
 	mode = argc > 1 ? argv[1] : "sleep";
-	seconds = argc > 2 ? atof(argv[2]) : 1;
+	seconds = argc > 2 ? atof(argv[2]) : 0;
 	started = cpu_seconds();
 	if (!strcmp(mode, "thread")) {
 		pthread_create(&thread, NULL, in_thread, NULL);
 		pthread_join(thread, NULL);
 	}
-	result = f1(1);
+	result = strcmp(mode, "brief") ? f1(1) : f8(1);
 	if (argc > 3)
 		then(argv + 3);
 	return result == 12345;
