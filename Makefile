@@ -165,15 +165,20 @@ test-cfi: deps
 
 BENCHES := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
 
-$(B)/bench/%: tests/bench/%.c $(B)/libpure.a
+$(B)/bench/%: tests/bench/%.c $(B)/libbpfside.a $(B)/libpure.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -MF $@.d -pthread -o $@ $< $(B)/libpure.a -ldw $(PURE_LIBS)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -MF $@.d -o $@ $^ -ldw $(BPF_LIBS) $(PURE_LIBS)
 
 bench: $(BENCHES:%=bench-%)
 
 bench-cfi: build-deps
 	$(MAKE) $(B)/bench/cfi
 	tests/elf-files | $(B)/bench/cfi
+
+bench-upload: deps
+	$(MAKE) $(B)/bench/upload all test-programs
+	tests/elf-files | $(B)/bench/upload 1400
+	for k in linux-image-cloud-amd64 linux-image-6.12-cloud-amd64; do tests/kernels/boot $$k tests/kernels/upload.sh $(B)/bench/upload; done
 
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
@@ -191,7 +196,7 @@ uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
 
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o $(B)/skel/%.skel.h $(B)/tools/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench bench-cfi demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench $(BENCHES:%=bench-%) demo install uninstall clean
 
 clean:
 	rm -rf $(B)

@@ -10,6 +10,9 @@
 
 #include "clock.h"
 
+/* one is enough unless libraries come faster than a slab lasts; each wait doubles it */
+#define MAX_SPARES 8
+
 struct bpf_slab {
 	struct bpf_slabs *all;
 	uint32_t number;
@@ -23,6 +26,7 @@ struct bpf_slab {
 struct bpf_slabs {
 	int outer_fd;
 	uint32_t nr, handed_out, settled;
+	uint32_t spares;	/* slabs kept ahead of need */
 	struct bpf_slabs_counts counts;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -80,8 +84,9 @@ static int add(void *arg, uint32_t number, uint8_t **bytes)
 		return error;
 	all->handed_out = number + 1;
 	*bytes = all->slabs[number].bytes;
-	if (all->nr < NR_SLABS)
-		create(all);	/* the spare one; if it fails it is tried again when it is needed */
+	/* the spare ones; if this fails it is tried again when they are needed */
+	while (all->nr < NR_SLABS && all->nr < number + 1 + all->spares && !create(all))
+		;
 	return 0;
 }
 
@@ -102,6 +107,7 @@ int bpf_slabs_settle(struct bpf_slabs *all)
 	}
 	if (began) {
 		all->counts.waits++;
+		all->spares = all->spares * 2 < MAX_SPARES ? all->spares * 2 : MAX_SPARES;
 		all->counts.waited_s += clock_seconds() - began;
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -115,6 +121,7 @@ int bpf_slabs_new(struct bpf_slabs **source, int outer_fd)
 	if (!all)
 		return -ENOMEM;
 	all->outer_fd = outer_fd;
+	all->spares = 1;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->changed, NULL);
 	*source = all;
