@@ -19,6 +19,7 @@ struct host_stack {
 	uint64_t id;
 	enum end_reason end;
 	uint32_t nr;
+	uint64_t cfa;		/* of the leaf, if its caller was found */
 	uint64_t frames[MAX_DEPTH];	/* as in unwind_abi.h, leaf first */
 };
 
