@@ -15,6 +15,7 @@ ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) -Ilibcommon -Ibpf -I$(B)/skel -MMD -MP
+BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -Ibpf -I$(B) -MMD -MP
 PURE_LIBS := -pthread -lelf -liberty -ljson-c -lunistring -lm
 BPF_LIBS := -lbpf -lelf -lz
 
@@ -55,7 +56,7 @@ build-deps-once:
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/vmlinux.h
 	@mkdir -p $(@D)
-	$(CLANG) --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -Ibpf -I$(B) -MMD -MP -c $< -o $@
+	$(CLANG) $(BPF_FLAGS) -c $< -o $@
 
 $(B)/skel/%.skel.h: $(B)/bpf/%.bpf.o
 	@mkdir -p $(@D)
@@ -165,9 +166,23 @@ test-cfi: deps
 
 BENCHES := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
 
+$(B)/bpf/%.bpf.o: tests/bench/%.bpf.c $(B)/vmlinux.h
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_FLAGS) -c $< -o $@
+
+# one program, without frame pointers and with them
+$(B)/bench/%-fp: tests/bench/workloads/%.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
+
+$(B)/bench/%: tests/bench/workloads/%.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
+
+$(B)/bench/unwind: $(B)/skel/unwind.skel.h
 $(B)/bench/%: tests/bench/%.c $(B)/libbpfside.a $(B)/libpure.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -MF $@.d -o $@ $^ -ldw $(BPF_LIBS) $(PURE_LIBS)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) -ldw $(BPF_LIBS) $(PURE_LIBS)
 
 bench: $(BENCHES:%=bench-%)
 
@@ -179,6 +194,10 @@ bench-upload: deps
 	$(MAKE) $(B)/bench/upload all test-programs
 	tests/elf-files | $(B)/bench/upload 1400
 	for k in linux-image-cloud-amd64 linux-image-6.12-cloud-amd64; do tests/kernels/boot $$k tests/kernels/upload.sh $(B)/bench/upload; done
+
+bench-unwind: build-deps
+	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
+	$(B)/bench/unwind $(B)/bench
 
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
