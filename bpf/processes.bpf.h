@@ -10,6 +10,7 @@
 
 #define VM_EXEC		4
 #define MAP_FIXED	0x10
+#define MREMAP_FIXED	2
 #define MAX_VMAS	8	/* of one unmapped range that are looked at; a library has four or five */
 
 SEC("tp_btf/sched_process_fork")
@@ -69,40 +70,60 @@ static long see_vma(struct task_struct *task, struct vm_area_struct *vma, struct
 	return 0;
 }
 
-/* is any of it executable? Yes, too, where that cannot be told. */
+/* does what is published of the process lie there? */
+static __always_inline bool is_published(__u32 tgid, __u64 start, __u64 end)
+{
+	__u64 *slot = bpf_map_lookup_elem(&procs, &tgid);
+	loc_t loc = slot ? HANDLE_LOC(*(volatile __u64 *)slot) : 0;
+	struct eh_process *process;
+	struct eh_mapping *mapping;
+	__u32 nr;
+	void *slab = slot ? slab_of(NULL, loc) : NULL;
+
+	if (!slab)
+		return false;
+	process = slab + LOC_OFFSET(loc);
+	nr = process->nr_mappings;
+	if (!nr || nr > MAX_MAPPINGS)
+		return false;
+	mapping = search_mappings(slab, loc, nr, end - 1);
+	return mapping->start < end && mapping->end > start;
+}
+
+/* is any of it executable? Where that cannot be told, for holes or because others change the mappings: is it published? */
 static __always_inline bool holds_code(struct task_struct *task, __u64 start, __u64 end)
 {
 	struct vma_seen seen = { .end = start };
 	int i;
 
 	for (i = 0; i < MAX_VMAS; i++) {
-		if (bpf_find_vma(task, seen.end, see_vma, &seen, 0) || seen.code)
+		if (bpf_find_vma(task, seen.end, see_vma, &seen, 0))
+			break;
+		if (seen.code)
 			return true;
 		if (seen.end >= end)
 			return false;
 	}
-	return true;
+	return is_published(task->tgid, start, end);
 }
 
 static __always_inline int gives_up(__u64 start, __u64 bytes)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 pid = task_user_pid(task), tgid = task->tgid, *changed, first = 1;
+	__u32 pid = task_user_pid(task), tgid = task->tgid, *changed, none = 0;
 	struct process_record record = { .kind = RECORD_UNMAPPED, .pid = pid, .start = start, .end = start + bytes };
 	struct stack_stats *counts = own_stats();
 
 	if (!bytes || !process_wanted(task, pid) || !holds_code(task, start, start + bytes))
 		return 0;
+	bpf_map_update_elem(&changes, &tgid, &none, BPF_NOEXIST);
 	changed = bpf_map_lookup_elem(&changes, &tgid);
 	if (changed) {
 		record.changes = __sync_fetch_and_add(changed, 1) + 1;
 	} else {
-		record.changes = first;
-		if (bpf_map_update_elem(&changes, &tgid, &first, BPF_ANY)) {
-			bpf_map_delete_elem(&procs, &tgid);	/* no room to count */
-			if (counts)
-				counts->changes_lost++;
-		}
+		bpf_map_delete_elem(&procs, &tgid);	/* no room to count */
+		if (counts)
+			counts->changes_lost++;
 	}
 	tell(&record);
 	return 0;
@@ -117,6 +138,8 @@ int enters_munmap(struct trace_event_raw_sys_enter *ctx)
 SEC("tp/syscalls/sys_enter_mremap")
 int enters_mremap(struct trace_event_raw_sys_enter *ctx)
 {
+	if (ctx->args[3] & MREMAP_FIXED)
+		gives_up(ctx->args[4], ctx->args[2]);
 	return gives_up(ctx->args[0], ctx->args[1]);
 }
 

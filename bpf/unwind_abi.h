@@ -88,7 +88,11 @@ struct eh_rule {
 	__u8 kind : 4, cfa_reg : 4;
 	__u8 flags : 4, base_reg : 4;
 	__s8 saved[NR_SAVED];
-	__u8 from_base;		/* bit i: saved[i] counts from base_reg's value in this frame, not from the CFA */
+	/*
+	 * bit i: saved[i] counts from base_reg's value in this frame, not from the CFA; SAVED_SAME: it is that
+	 * value, as in vfork(), which keeps its return address in rdi
+	 */
+	__u8 from_base;
 };
 _Static_assert(sizeof(struct eh_rule) == 16, "rule");
 

@@ -61,6 +61,12 @@ static __always_inline __u32 saved_reg(__u32 i)
 	return i == SAVED_RBX ? EH_RBX : i == SAVED_RBP ? EH_RBP : EH_R12 + (i - SAVED_R12);
 }
 
+/* is saved[i] base_reg's value or, if an offset, counted from it? */
+static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
+{
+	return rule->from_base >> i & 1;
+}
+
 /* 1 and *value, or 0: the window lacks these 8 bytes */
 static __always_inline int window_read(const struct window *window, __u64 addr, __u64 *value)
 {
@@ -106,13 +112,13 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 			return END_NO_ROW;
 		if (rule->saved[SAVED_RA] == SAVED_LOST)
 			return END_COMPLETE;
-		if (rule->kind >= RULE_UNSUPPORTED || rule->saved[SAVED_RA] >= SAVED_SAME ||
-		    rule->saved[SAVED_RA] == SAVED_ODD)
+		if (rule->kind >= RULE_UNSUPPORTED || rule->saved[SAVED_RA] == SAVED_ODD ||
+		    (rule->saved[SAVED_RA] >= SAVED_SAME && !in_base(rule, SAVED_RA)))
 			return END_UNSUPPORTED;
 		result = step_cfa(rule, frame, window, need);
 		if (result != STEP_OK)
 			return result;
-		if (frame->cfa <= frame->reg[EH_RSP] && rule->kind != RULE_DEREF)
+		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF)
 			return END_NO_PROGRESS;
 		frame->stage = 1;
 	}
@@ -123,7 +129,7 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		__s8 where = rule->saved[i];
 		__u64 base = frame->cfa;
 
-		if (where == SAVED_SAME)
+		if (where == SAVED_SAME && !in_base(rule, i))
 			continue;
 		if (where <= SAVED_ODD) {
 			known &= ~(1u << saved_reg(i));
@@ -132,10 +138,14 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		known |= 1u << (i < SAVED_RA ? saved_reg(i) : EH_RSP);
 		if (frame->stage > i + 1)
 			continue;	/* read before the window moved */
-		if (rule->from_base >> i & 1) {
+		if (in_base(rule, i)) {
 			if (!(frame->known >> rule->base_reg & 1))
 				return END_UNKNOWN_REGISTER;
 			base = frame->reg[rule->base_reg];
+			if (where == SAVED_SAME) {
+				frame->saved[i] = base;
+				continue;
+			}
 		}
 		*need = base + where * 8LL;
 		if (!window_read(window, *need, &frame->saved[i])) {
@@ -148,7 +158,7 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 	for (i = 0; i < SAVED_RA; i++) {
 		__s8 where = rule->saved[i];
 
-		if (where != SAVED_SAME && where > SAVED_ODD)
+		if (where > SAVED_ODD && (where != SAVED_SAME || in_base(rule, i)))
 			frame->reg[saved_reg(i)] = frame->saved[i];
 	}
 	frame->ip = frame->saved[SAVED_RA];

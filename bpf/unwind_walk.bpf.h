@@ -21,7 +21,10 @@ struct eh_unwind {
 	struct eh_rule rule;	/* of this frame */
 	bool by_call;		/* ip is a return address */
 	bool have_rule;		/* rule is this frame's: only stack bytes were missing */
+	bool by_fp;		/* the frame was found by its callee's frame pointer */
+	bool guessed;		/* the frame was found without a rule: it must prove to be code */
 	__s32 end;
+	__s32 end_if_wrong;	/* guessed and no code: why there was no rule */
 	__u32 generation;
 	__u32 nr_mappings;
 	__u32 max_depth;
@@ -30,6 +33,8 @@ struct eh_unwind {
 	struct eh_mapping mapping;	/* the last one, and its module */
 	struct eh_module module;
 	__u64 hash;
+	__u64 pair[2];		/* a saved frame pointer and return address */
+	__u8 code[32];
 	struct window window;
 	__u32 kind;		/* from here on a struct frames_record */
 	__u32 nr_frames;
@@ -54,19 +59,12 @@ static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
  * so that it follows one path and not two to the power of the steps.
  */
 
-/* The mapping that holds pc, into u->mapping and u->module. */
-static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
+/* the last of nr mappings that does not begin after pc, or the first one */
+static __always_inline struct eh_mapping *search_mappings(void *slab, loc_t process, __u32 nr, __u64 pc)
 {
-	__u32 at = u->process + sizeof(struct eh_process), nr = u->nr_mappings, half, i;
+	__u32 at = process + sizeof(struct eh_process), half, i;
 	struct eh_mapping *mapping;
-	struct eh_module *module;
-	void *slab;
 
-	if (pc >= u->mapping.start && pc < u->mapping.end)
-		return true;
-	slab = slab_of(u, u->process);
-	if (!slab || !nr)
-		return false;
 	for (i = 0; i < MAX_MAPPINGS_SHIFT && nr > 1; i++) {
 		half = nr / 2;
 		mapping = slab + LOC_OFFSET(at + half * sizeof(*mapping));
@@ -74,7 +72,22 @@ static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
 			at += half * sizeof(*mapping);
 		nr -= half;
 	}
-	mapping = slab + LOC_OFFSET(at);
+	return slab + LOC_OFFSET(at);
+}
+
+/* The mapping that holds pc, into u->mapping and u->module. */
+static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
+{
+	struct eh_mapping *mapping;
+	struct eh_module *module;
+	void *slab;
+
+	if (pc >= u->mapping.start && pc < u->mapping.end)
+		return true;
+	slab = slab_of(u, u->process);
+	if (!slab || !u->nr_mappings)
+		return false;
+	mapping = search_mappings(slab, u->process, u->nr_mappings, pc);
 	if (pc < mapping->start || pc >= mapping->end)
 		return false;
 	u->mapping = *mapping;
@@ -143,6 +156,125 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 	return u->window.len >= 8;
 }
 
+/* ---- frames without a rule ---- */
+
+/* Does a call instruction end at ret? (E8 rel32, or FF /2 with its operands; Intel SDM vol. 2A, CALL) */
+static __always_inline bool follows_call(struct eh_unwind *u, __u64 ret)
+{
+	const __u8 *c = u->code;
+
+	if (read_stack(u, u->code, 8, ret - 8) < 8)
+		return false;
+	return c[3] == 0xe8 ||
+	       (c[6] == 0xff && (c[7] & 0x38) == 0x10) || (c[5] == 0xff && (c[6] & 0x38) == 0x10) ||
+	       (c[4] == 0xff && (c[5] & 0x38) == 0x10) || (c[2] == 0xff && (c[3] & 0x38) == 0x10) ||
+	       (c[1] == 0xff && (c[2] & 0x38) == 0x10);
+}
+
+/* the call that ends at ret, whose bytes follows_call() has read, goes to just before pc: clone()'s, say */
+static __always_inline bool calls_here(const struct eh_unwind *u, __u64 ret, __u64 pc)
+{
+	__u64 to = ret + *(const __s32 *)(u->code + 4);
+
+	return u->code[3] == 0xe8 && to <= pc && pc - to < 256;
+}
+
+static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 rsp)
+{
+	u->frame.ip = ret;
+	u->frame.reg[EH_RSP] = rsp;
+	return true;
+}
+
+#define ENDBR64		0xfa1e0ff3
+#define SUB_8_RSP	0x08ec8348
+#define ADD_8_RSP	0x08c48348
+#define RET		0xc3
+
+/*
+ * A leaf in code without CFI that is known by its instructions: before its first one, at its last one, in the C
+ * runtime's _init and _fini, which only move rsp by 8, or called from a call to right here.
+ */
+static __always_inline bool leave_leaf(struct eh_unwind *u)
+{
+	__u64 rsp = u->frame.reg[EH_RSP], pc = u->frame.ip;
+	__u32 i, at = 2;	/* where the return address is, in words: 2, nobody knows */
+
+	if (read_stack(u, u->code, 32, pc) == 32) {
+		if (u->code[0] == RET || *(__u32 *)u->code == SUB_8_RSP ||
+		    (*(__u32 *)u->code == ENDBR64 && *(__u32 *)(u->code + 4) == SUB_8_RSP))
+			at = 0;
+		for (i = 0; i < 27 && at == 2; i++)
+			if (*(__u32 *)(u->code + i) == ADD_8_RSP && u->code[i + 4] == RET)
+				at = 1;
+	}
+	if (read_stack(u, u->pair, 16, rsp) < 16 || !follows_call(u, u->pair[at & 1]))
+		return false;
+	if (at == 2 && !calls_here(u, u->pair[0], pc))
+		return false;
+	return leave_to(u, u->pair[at & 1], rsp + (at == 1 ? 16 : 8));
+}
+
+#define MAX_FRAME_BYTES (8 << 20)
+
+/* by the frame pointer, as JIT compilers and Go keep it: it must lead up the stack, and behind a call */
+static __always_inline bool leave_by_fp(struct eh_unwind *u)
+{
+	__u64 rsp = u->frame.reg[EH_RSP], rbp = u->frame.reg[EH_RBP];
+
+	if (!(u->frame.known >> EH_RBP & 1) || rbp < rsp || rbp - rsp > MAX_FRAME_BYTES || rbp & 7 ||
+	    read_stack(u, u->pair, 16, rbp) < 16 || !follows_call(u, u->pair[1]))
+		return false;
+	u->frame.reg[EH_RBP] = u->pair[0];
+	u->frame.known = 1u << EH_RSP | 1u << EH_RBP;
+	u->by_fp = true;
+	return leave_to(u, u->pair[1], rbp + 16);
+}
+
+/* musl's and others' restorer has no CFI: mov $15,%rax; syscall. The kernel's struct ucontext lies at rsp. */
+static __always_inline bool is_sigreturn(struct eh_unwind *u)
+{
+	return read_stack(u, u->code, 9, u->frame.ip) == 9 && *(__u64 *)u->code == 0x0f0000000fc0c748 && u->code[8] == 0x05;
+}
+
+/* struct sigcontext's registers lie 5 words from rsp on: r8 ... r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
+static __always_inline void set_sigreturn_rule(struct eh_rule *rule)
+{
+	*rule = (struct eh_rule){};
+	rule->kind = RULE_DEREF;
+	rule->flags = RULE_SIGNAL;
+	rule->cfa_reg = rule->base_reg = EH_RSP;
+	rule->deref_offset = (5 + 15) * 8;
+	rule->from_base = 0x7f;
+	rule->saved[SAVED_RBX] = 5 + 11;
+	rule->saved[SAVED_RBP] = 5 + 10;
+	rule->saved[SAVED_R12] = 5 + 4;
+	rule->saved[SAVED_R13] = 5 + 5;
+	rule->saved[SAVED_R14] = 5 + 6;
+	rule->saved[SAVED_R15] = 5 + 7;
+	rule->saved[SAVED_RA] = 5 + 16;
+}
+
+/* The caller of a frame that no rule is known for, u->end says why. 1 ends the stack. */
+static __always_inline long leave_without_rule(struct eh_unwind *u)
+{
+	if (u->end_if_wrong == END_NO_ROW && is_sigreturn(u)) {
+		set_sigreturn_rule(&u->rule);
+		u->have_rule = true;
+		return 0;
+	}
+	if (!(u->nr_frames == 1 && leave_leaf(u)) && !leave_by_fp(u)) {
+		u->end = u->end_if_wrong;
+		return 1;
+	}
+	u->guessed = true;
+	u->have_rule = false;
+	u->by_call = true;
+	return 0;
+}
+
+/* ---- the walk ---- */
+
 /* One frame, or one window of the stack for it. 1 ends the stack, u->end says why. */
 static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx)
 {
@@ -154,7 +286,7 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 		bool mapped = find_mapping(u, pc);
 
 		if (!mapped && u->nr_frames) {	/* not a frame of anybody's */
-			u->end = END_NO_MAPPING;
+			u->end = u->guessed ? u->end_if_wrong : END_NO_MAPPING;
 			return 1;
 		}
 		if (u->nr_frames >= u->max_depth)
@@ -166,14 +298,22 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 			frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
 		if (u->by_call)
 			frame |= FRAME_CALL;
+		if (u->by_fp)
+			frame |= FRAME_BY_FP;
+		u->by_fp = u->guessed = false;
 		u->frames[u->nr_frames++ & (MAX_DEPTH - 1)] = frame;
 		u->hash = (u->hash ^ frame) * 0x9e3779b97f4a7c15;
 		u->hash ^= u->hash >> 32;
-		if (!mapped || !u->mapping.module) {
-			u->end = mapped ? END_NO_TABLE : END_NO_MAPPING;
+		if (!mapped) {
+			u->end = END_NO_MAPPING;
 			return 1;
 		}
-		find_rule(u, pc - u->mapping.start + u->mapping.file_offset);
+		u->rule = (struct eh_rule){};
+		u->end_if_wrong = END_NO_TABLE;
+		if (u->mapping.module) {
+			find_rule(u, pc - u->mapping.start + u->mapping.file_offset);
+			u->end_if_wrong = END_NO_ROW;
+		}
 	}
 	result = unwind_step(&u->rule, &u->frame, &u->window, &need);
 	if (result == STEP_NEEDS_STACK) {
@@ -182,10 +322,13 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 			return 0;
 		result = END_UNREADABLE;
 	}
-	if (result >= 0) {
+	if (result == END_NO_ROW) {
 		frame = u->frame.ip - u->mapping.start + u->mapping.file_offset;
-		if (result == END_NO_ROW && frame >= u->module.entry_start && frame < u->module.entry_end)
-			result = END_COMPLETE;
+		if (frame < u->module.entry_start || frame >= u->module.entry_end)
+			return leave_without_rule(u);
+		result = END_COMPLETE;
+	}
+	if (result >= 0) {
 		u->end = result;
 		return 1;
 	}
@@ -203,6 +346,7 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->frame.stage = 0;
 	u->by_call = false;
 	u->have_rule = false;
+	u->by_fp = u->guessed = false;
 	u->max_depth = max_depth;
 	u->nr_frames = 0;
 	u->nr_mappings = 0;
@@ -241,8 +385,11 @@ static __always_inline void walk_close(struct eh_unwind *u)
 
 	if (u->end == END_TOO_DEEP && u->nr_frames < u->max_depth)
 		u->end = END_NO_PROGRESS;
-	if (process && *(volatile __u32 *)&process->generation != u->generation)
-		u->end = END_STALE;
+	if (process && *(volatile __u32 *)&process->generation != u->generation) {
+		u->end = END_STALE;	/* and the frames may be anybody's */
+		u->nr_frames = 0;
+		return;
+	}
 	u->id = u->hash ? u->hash : 1;
 }
 

@@ -108,14 +108,15 @@ static int list_processes(struct stack_session *s)
 static int new_unwinder(struct stack_session *s)
 {
 	const struct stack_options *o = s->options;
-	struct unwinder_options options = { .max_depth = o->max_depth };
+	struct unwinder_options options = {
+		.user_stacks = !o->only_kernel_stacks,
+		.all = !s->nr_pids && !o->command && !o->only_kernel_stacks,
+		.pids = s->pids,
+		.nr_pids = s->nr_pids,
+		.children = o->command,
+		.max_depth = o->max_depth,
+	};
 
-	if (!o->only_kernel_stacks) {
-		options.pids = s->pids;
-		options.nr_pids = s->nr_pids;
-		options.all = !s->nr_pids && !o->command;
-		options.children = o->command;
-	}
 	return unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options);
 }
 
@@ -354,6 +355,8 @@ static void show_counts(const struct stack_session *s)
 	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
 		 (unsigned long long)c.processes, c.read_s * 1e3, (unsigned long long)c.files_at_start, c.compile_s * 1e3,
 		 (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3, c.publish_s * 1e3);
+	if (c.unpublished)
+		cli_warn("%llu mapping lists found no room", (unsigned long long)c.unpublished);
 	cli_warn("run: %zu files (%llu without a table), %llu rows in %llu bytes of tables; %llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
 		 modules_count(s->modules), (unsigned long long)c.files_without_table, (unsigned long long)c.rows,
 		 (unsigned long long)c.table_bytes, (unsigned long long)c.events, (unsigned long long)c.publications,

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "bpf_slabs.h"
@@ -23,6 +24,7 @@
 #define REREAD_NS	100000000
 #define QUIET_NS	1000000000
 #define MAX_COMPILERS	64
+#define MAX_STACK_BYTES	(8 << 20)
 
 /* bpf/processes.bpf.h; without tracefs we do not hear of memory given up */
 static const struct {
@@ -174,7 +176,7 @@ static int make_live(struct unwinder *u, struct process *process)
 	return process->live || errno == ENOMEM || errno == E2BIG || errno == EBUSY ? 0 : -errno;
 }
 
-static int publish(struct unwinder *u, struct process *process, const struct eh_image *image)
+static void publish(struct unwinder *u, struct process *process, const struct eh_image *image)
 {
 	struct process before = *process;
 	int error = write_list(u, process, image);
@@ -183,7 +185,10 @@ static int publish(struct unwinder *u, struct process *process, const struct eh_
 		error = make_live(u, process);
 	if (process->loc != before.loc)		/* a walk that is on the old one notices */
 		image_release(u->slabs, before.loc, before.bytes);
-	return error;
+	if (error) {	/* its samples go on coming raw, and are nobody's: that is its own loss */
+		unpublish(u, process);
+		u->counts.unpublished++;
+	}
 }
 
 /* ---- what is to be done ---- */
@@ -277,25 +282,40 @@ static void free_item(struct item *item)
 static int apply_event(struct unwinder *u, const struct item *item)
 {
 	struct process *process = processes_find(&u->processes, item->event.pid);
+	int error;
 
 	u->counts.events++;
 	u->touched |= process && process->loc;
-	return processes_apply(&u->processes, &item->event);
+	error = processes_apply(&u->processes, &item->event);
+	process = processes_find(&u->processes, item->event.pid);
+	if (process && process->loc && process->written == process->version) {
+		struct eh_process *list = slabs_at(u->slabs, process->loc);
+
+		list->changes = process->changes;	/* a change that changed nothing */
+	}
+	return error;
 }
 
 /* ---- raw samples ---- */
 
+/* the stack as it was; anything else, code that is, from the process, if it is still there */
 static uint32_t read_raw_stack(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
 	const struct raw_record *raw = arg;
 	uint64_t at = addr - raw->stack_addr;
+	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)addr, bytes };
+	ssize_t done;
 
-	if (addr < raw->stack_addr || at >= raw->stack_bytes)
+	if (addr >= raw->stack_addr && at < raw->stack_bytes) {
+		if (bytes > raw->stack_bytes - at)
+			bytes = raw->stack_bytes - at;
+		memcpy(to, (const char *)(raw + 1) + at, bytes);
+		return bytes;
+	}
+	if (addr >= raw->reg[EH_RSP] && addr - raw->reg[EH_RSP] < MAX_STACK_BYTES)
 		return 0;
-	if (bytes > raw->stack_bytes - at)
-		bytes = raw->stack_bytes - at;
-	memcpy(to, (const char *)(raw + 1) + at, bytes);
-	return bytes;
+	done = process_vm_readv(raw->key.pid, &local, 1, &remote, 1, 0);
+	return done < 0 ? 0 : done;
 }
 
 /* Reads its mappings, and before that how many of its changes are in them. */
@@ -337,13 +357,13 @@ static struct process *read_process(struct unwinder *u, const struct raw_record 
 
 	if (!process || read_mappings(u, process, raw->image.tgid, &reading))
 		return NULL;
-	if (find_image(u, raw->key.pid, &image) || !same_image(&image, &raw->image) || hear(u) ||
-	    has_changed(u, process->pid, raw->time_ns, reading.began_ns)) {
+	if (find_image(u, raw->key.pid, &image) || !same_image(&image, &raw->image)) {
 		proc_maps_free(&reading.maps);
 		return NULL;
 	}
+	/* later events are applied to it, even if it does not tell how it was then */
 	process_take(&u->processes, process, &reading);
-	return process;
+	return hear(u) || has_changed(u, process->pid, raw->time_ns, process->read_ns) ? NULL : process;
 }
 
 static void walk_raw(struct unwinder *u, const struct process *process, struct raw_record *raw, struct host_stack *stack)
@@ -356,47 +376,49 @@ static void walk_raw(struct unwinder *u, const struct process *process, struct r
 }
 
 /* A pc outside the list: memory may have been mapped, by mremap say, with no record of it. */
-static int look_again(struct unwinder *u, struct process *process, struct raw_record *raw, struct host_stack *stack)
+static void look_again(struct unwinder *u, struct process *process, struct raw_record *raw, struct host_stack *stack)
 {
 	uint64_t now = clock_ns(), version = process->version;
+	uint64_t pause = process->look_took_ns * 20 > REREAD_NS ? process->look_took_ns * 20 : REREAD_NS;
 	struct eh_process *list;
-	int error;
 
-	if (process->settled != version && now - process->read_ns > REREAD_NS && read_process(u, raw) &&
-	    process->version != version) {
-		error = publish(u, process, &raw->image);
-		if (error)
-			return error;
+	if (process->settled != version && now - process->looked_ns > pause && read_process(u, raw)) {
+		if (process->version == version)
+			process->settled = version;
+		else
+		publish(u, process, &raw->image);
 		walk_raw(u, process, raw, stack);
 		if (stack->end != END_NO_MAPPING)
-			return 0;
+			return;
 	}
-	process->settled = process->version;
 	list = slabs_at(u->slabs, process->loc);
 	if (process->loc)
-		list->quiet_until_ns = now + QUIET_NS;
-	return 0;
+		list->quiet_until_ns = process->settled == process->version ? now + QUIET_NS : process->looked_ns + pause;
+}
+
+/* exec calls the list back: one that is there and another image's is a sign that an exec was not heard of */
+static bool is_another_image(const struct process *process, const struct raw_record *raw)
+{
+	return process->image.start_ns != raw->image.start_ns ||
+	       (process->image.exec_id != raw->image.exec_id && !process->in_exec);
 }
 
 static int unwind_raw(struct unwinder *u, struct raw_record *raw)
 {
 	struct process *process = processes_find(&u->processes, raw->key.pid);
 	static struct host_stack stack;
-	int error = 0;
 
 	u->counts.raw_samples++;
-	if (!process || !process->complete || (process->loc && process->image.start_ns != raw->image.start_ns))
+	if (!process || !process->complete || (process->loc && is_another_image(process, raw)))
 		process = read_process(u, raw);
 	if (process && (!process->loc || process->written != process->version || !process->live ||
-			!same_image(&process->image, &raw->image)))
-		error = publish(u, process, &raw->image);
-	if (error)
-		return error;
+			!same_image(&process->image, &raw->image))) {
+		publish(u, process, &raw->image);
+		process->in_exec = raw->in_exec;
+	}
 	walk_raw(u, process, raw, &stack);
 	if (stack.end == END_NO_MAPPING && process && !raw->in_exec)
-		error = look_again(u, process, raw, &stack);
-	if (error)
-		return error;
+		look_again(u, process, raw, &stack);
 	if (raw->in_exec && stack.end != END_COMPLETE) {
 		stack.end = END_NO_USER;
 		stack.id = 0;
@@ -408,23 +430,19 @@ static int unwind_raw(struct unwinder *u, struct raw_record *raw)
 
 /* ---- following ---- */
 
-static int publish_changed(struct unwinder *u)
+static void publish_changed(struct unwinder *u)
 {
 	struct process *process, *next;
-	int error = 0;
 
 	if (!u->touched)
-		return 0;
+		return;
 	u->touched = false;
 	HASH_ITER(hh, u->processes.by_pid, process, next) {
 		if (!process->loc || !process->complete ||
 		    (process->live && process->written == process->version))
 			continue;
-		error = publish(u, process, &process->image);
-		if (error)
-			break;
+		publish(u, process, &process->image);
 	}
-	return error;
 }
 
 /* process records that found no room in the ring buffer: nothing that is known can be relied on */
@@ -467,7 +485,7 @@ int unwinder_follow(struct unwinder *u, bool last)
 	u->nr_items -= done;
 	memmove(u->items, u->items + done, u->nr_items * sizeof(*u->items));
 	if (!error)
-		error = publish_changed(u);
+		publish_changed(u);
 	return error || !last || !u->nr_items ? error : unwinder_follow(u, last);
 }
 
@@ -479,7 +497,12 @@ void unwinder_fds(const struct unwinder *u, int fds[UNWINDER_FDS])
 
 int unwinder_expect(struct unwinder *u, pid_t pid)
 {
-	return processes_get(&u->processes, pid) ? 0 : -ENOMEM;
+	struct process *process = processes_get(&u->processes, pid);
+
+	if (!process)
+		return -ENOMEM;
+	process->read_ns = clock_ns();	/* its fork is no news */
+	return 0;
 }
 
 /* ---- start ---- */
@@ -530,7 +553,7 @@ static int compile_all(struct unwinder *u)
 
 static bool is_asked_for(const struct unwinder *u, pid_t pid)
 {
-	for (size_t i = 0; i < u->options.nr_pids; i++)
+	for (size_t i = 0; i < u->options.nr_pids && u->options.user_stacks; i++)
 		if (u->options.pids[i] == pid)
 			return true;
 	return u->processes.all;
@@ -605,7 +628,7 @@ int unwinder_start(struct unwinder *u)
 		struct process *process = processes_find(&u->processes, list.tasks[i].pid);
 
 		if (process)
-			error = publish(u, process, &list.tasks[i].image);
+			publish(u, process, &list.tasks[i].image);
 	}
 	u->counts.publish_s = since(&began);
 	free(list.tasks);
@@ -619,7 +642,9 @@ static int attach(struct unwinder *u, struct bpf_object *object)
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct bpf_program *program = bpf_object__find_program_by_name(object, hooks[i].program);
 
-		if (!u->records || (hooks[i].for_children && !u->options.children))
+		if (hooks[i].for_children ? !u->options.children : !u->options.user_stacks && !u->options.children)
+			continue;
+		if (hooks[i].on_tracefs && !u->options.user_stacks)
 			continue;
 		if (!program)
 			return -ENOENT;
@@ -658,7 +683,7 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 		error = slabs_new(&u->slabs, bpf_slabs_source(u->source));
 	if (!error)
 		error = list_tasks(u, getpid(), &tasks);
-	if (!error && (options->all || options->children || options->nr_pids))
+	if (!error && options->user_stacks)
 		error = perf_records_open(&u->records);
 	if (!error)
 		error = attach(u, object);

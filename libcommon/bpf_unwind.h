@@ -20,6 +20,7 @@
 struct unwinder;
 
 struct unwinder_options {
+	bool user_stacks;	/* are wanted; else only the children are followed */
 	bool all;		/* follow every process there is */
 	const pid_t *pids;	/* or these, */
 	size_t nr_pids;
@@ -33,6 +34,7 @@ struct unwinder_counts {
 	uint64_t files, files_without_table, rows, table_bytes, slab_bytes;
 	uint64_t events, publications, raw_samples;
 	int deaf;		/* 0, or the errno why memory that is given up is not heard of */
+	uint64_t unpublished;	/* publications for which there was no memory */
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
 

@@ -118,14 +118,27 @@ static int8_t saved_at(int64_t offset)
 	return offset % 8 == 0 && offset / 8 > SAVED_ODD && offset / 8 < SAVED_SAME ? offset / 8 : SAVED_ODD;
 }
 
+/* A rule has one base register: the first to come. No compiler is known to use two. */
+static void set_from_base(struct eh_rule *rule, int i, uint64_t base, int8_t where)
+{
+	if (base >= EH_NR_REGS || (rule->from_base && rule->base_reg != base) || where == SAVED_ODD)
+		return;
+	rule->saved[i] = where;
+	rule->base_reg = base;
+	rule->from_base |= 1 << i;
+}
+
 void eh_rule_set_saved(struct eh_rule *rule, uint64_t reg, enum cfi_where where, int64_t offset)
 {
 	int i = saved_index(reg);
 
-	if (i >= 0)
-		set(rule, i, where == CFI_OFFSET ? saved_at(offset) :
-			     where == CFI_SAME ? SAVED_SAME :
-			     where == CFI_UNDEFINED ? SAVED_LOST : SAVED_ODD);
+	if (i < 0)
+		return;
+	set(rule, i, where == CFI_OFFSET ? saved_at(offset) :
+		     where == CFI_SAME ? SAVED_SAME :
+		     where == CFI_UNDEFINED ? SAVED_LOST : SAVED_ODD);
+	if (where == CFI_REGISTER)
+		set_from_base(rule, i, offset, SAVED_SAME);
 }
 
 void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, const uint8_t *bytes, size_t size)
@@ -138,13 +151,8 @@ void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, c
 	if (i < 0)
 		return;
 	set(rule, i, SAVED_ODD);
-	/* a rule has one base register: the first to come. No compiler is known to use two. */
-	if (is_value || !read_breg(&c, &base, &offset) || cursor_left(&c) ||
-	    (rule->from_base && rule->base_reg != base) || saved_at(offset) == SAVED_ODD)
-		return;
-	rule->saved[i] = saved_at(offset);
-	rule->base_reg = base;
-	rule->from_base |= 1 << i;
+	if (!is_value && read_breg(&c, &base, &offset) && !cursor_left(&c))
+		set_from_base(rule, i, base, saved_at(offset));
 }
 
 void eh_rule_restore(struct eh_rule *rule, const struct eh_rule *initial, uint64_t reg)
@@ -157,11 +165,7 @@ void eh_rule_restore(struct eh_rule *rule, const struct eh_rule *initial, uint64
 		set(rule, i, initial->saved[i]);
 	} else {
 		set(rule, i, SAVED_ODD);
-		if (rule->from_base && rule->base_reg != initial->base_reg)
-			return;
-		rule->saved[i] = initial->saved[i];
-		rule->base_reg = initial->base_reg;
-		rule->from_base |= 1 << i;
+		set_from_base(rule, i, initial->base_reg, initial->saved[i]);
 	}
 }
 
@@ -197,7 +201,7 @@ void eh_rule_print_saved(FILE *out, const struct eh_rule *rule, int i)
 	if (rule->kind == RULE_NONE || rule->kind >= RULE_UNSUPPORTED)
 		putc('-', out);
 	else if (rule->saved[i] == SAVED_SAME)
-		putc('s', out);
+		fputs(rule->from_base >> i & 1 ? register_name(EM_X86_64, rule->base_reg) : "s", out);
 	else if (rule->saved[i] == SAVED_LOST)
 		putc('u', out);
 	else if (rule->saved[i] == SAVED_ODD)

@@ -30,7 +30,7 @@ static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 byt
 void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers, struct host_memory memory,
 		 uint32_t max_depth, struct host_stack *stack)
 {
-	const struct eh_process *list = slabs_at(slabs, process);
+	const struct eh_process *list = process ? slabs_at(slabs, process) : NULL;
 	static _Thread_local struct host_walk walk;
 	struct eh_unwind *u = &walk.unwind;
 

@@ -45,7 +45,7 @@ static size_t list_bytes(size_t nr)
 
 	while (size < wanted)
 		size *= 2;
-	return size;
+	return size <= SLAB_BYTES / 2 ? size : wanted;
 }
 
 int image_write(struct slabs *slabs, struct modules *modules, const struct proc_maps *maps, const struct eh_image *image,

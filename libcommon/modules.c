@@ -2,8 +2,11 @@
 #include "modules.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
@@ -56,10 +59,29 @@ size_t modules_count(const struct modules *modules)
 	return modules->nr;
 }
 
+/* the file again, if it is still the one at its path. An fd, or -errno */
+static int reopen(const struct module *module)
+{
+	const struct file_key *key = &((const struct entry *)((const char *)module - offsetof(struct entry, module)))->key;
+	int fd = open(module->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && st.st_dev == key->dev && st.st_ino == key->inode && st.st_mtim.tv_sec == key->mtime_s &&
+	    st.st_mtim.tv_nsec == key->mtime_ns)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 static int open_elf(struct module *module, struct elf_file *file)
 {
-	return module->image ? elf_file_open_memory(file, module->image, module->image_bytes)
-			     : elf_file_open(file, module->fd);
+	if (module->image)
+		return elf_file_open_memory(file, module->image, module->image_bytes);
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	return module->fd < 0 ? module->fd : elf_file_open(file, module->fd);
 }
 
 static int add(struct modules *modules, struct entry *entry)
@@ -81,6 +103,14 @@ static int add(struct modules *modules, struct entry *entry)
 	return 0;
 }
 
+/* files are kept open up to this number of an fd: half of what there may be */
+static int max_open_fd(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX : (int)(limit.rlim_cur / 2);
+}
+
 void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
@@ -96,6 +126,10 @@ void module_compile(struct module *module, struct unwind_table *table)
 	memcpy(module->build_id, file.build_id, file.build_id_bytes);
 	module->error = unwind_table_build(table, &file);
 	elf_file_close(&file);
+	if (module->fd >= max_open_fd()) {
+		close(module->fd);
+		module->fd = -1;
+	}
 }
 
 static char *plain_path(const char *path)
@@ -141,7 +175,7 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	if (!entry)
 		return -ENOMEM;
 	error = identify(entry, tid, mapping);
-	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM) {	/* gone; another time, perhaps */
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE) {	/* gone; another time, perhaps */
 		free_entry(entry);
 		return error;
 	}

@@ -24,7 +24,7 @@ struct module {
 	loc_t loc;		/* of its struct eh_module in the slabs, 0: it has no table; for the uploader, as the next two */
 	uint64_t rows, table_bytes;
 	/* private */
-	int fd;			/* kept open: the path may name another file by the time symbols are wanted */
+	int fd;			/* kept open if there are not too many: the path may name another file by the time symbols are wanted */
 	void *image;		/* instead, for a vDSO */
 	size_t image_bytes;
 	struct symbols *symbols;

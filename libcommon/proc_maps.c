@@ -52,8 +52,16 @@ static void adopt(const struct proc_mapping *before, struct proc_mapping *code, 
 	code->path = before->path;
 }
 
+/*
+ * The file is read piece by piece: what changes meanwhile may be told twice, in part. Mappings must not overlap,
+ * so of those that do the first one holds.
+ */
 static int append(struct proc_maps *maps, size_t *max, const struct proc_mapping *mapping)
 {
+	uint64_t from = maps->nr ? maps->mappings[maps->nr - 1].end : 0;
+
+	if (mapping->end <= from || mapping->end <= mapping->start)
+		return 0;
 	if (maps->nr == *max) {
 		struct proc_mapping *more = reallocarray(maps->mappings, *max ? *max * 2 : 64, sizeof(*more));
 
@@ -63,6 +71,10 @@ static int append(struct proc_maps *maps, size_t *max, const struct proc_mapping
 		*max = *max ? *max * 2 : 64;
 	}
 	maps->mappings[maps->nr] = *mapping;
+	if (mapping->start < from) {
+		maps->mappings[maps->nr].start = from;
+		maps->mappings[maps->nr].file_offset += from - mapping->start;
+	}
 	maps->mappings[maps->nr].path = strdup(mapping->path);
 	return maps->mappings[maps->nr].path ? (maps->nr++, 0) : -ENOMEM;
 }
@@ -168,7 +180,8 @@ int proc_maps_open(pid_t tid, const struct proc_mapping *mapping)
 				error = -errno;
 			continue;
 		}
-		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == mapping->inode)
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == mapping->inode &&
+		    (i < 2 || st.st_dev == mapping->dev))
 			return fd;
 		close(fd);
 		error = -ESTALE;
@@ -192,44 +205,42 @@ static int make_room(struct proc_maps *maps, size_t at)
 
 int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end)
 {
-	size_t kept = 0;
-	int removed = 0;
+	size_t first = 0, last, kept;
+	struct proc_mapping *m = maps->mappings;
 
-	for (size_t i = 0; i < maps->nr; i++) {
-		struct proc_mapping *m = &maps->mappings[i], tail;
+	while (first < maps->nr && m[first].end <= start)
+		first++;
+	for (last = first; last < maps->nr && m[last].start < end; last++)
+		;
+	if (first == last || end <= start)
+		return 0;
+	if (m[first].start < start && m[first].end > end) {	/* a hole in the middle of one */
+		char *path = strdup(m[first].path);
 
-		if (m->end <= start || m->start >= end) {
-			maps->mappings[kept++] = *m;
-			continue;
+		if (!path || make_room(maps, first + 1)) {
+			free(path);
+			return -ENOMEM;
 		}
-		removed = 1;
-		if (m->start < start && m->end > end) {		/* a hole in the middle: nothing else is touched */
-			tail = *m;
-			tail.path = strdup(m->path);
-			tail.file_offset += end - m->start;
-			tail.start = end;
-			m->end = start;
-			if (!tail.path || make_room(maps, i + 1)) {
-				free(tail.path);
-				return -ENOMEM;
-			}
-			maps->mappings[i + 1] = tail;
-			return 1;
-		}
-		if (m->start >= start && m->end <= end) {
-			free(m->path);
-			continue;
-		}
-		if (m->start < start) {
-			m->end = start;
-		} else {
-			m->file_offset += end - m->start;
-			m->start = end;
-		}
-		maps->mappings[kept++] = *m;
+		m = maps->mappings;
+		m[first + 1] = m[first];
+		m[first + 1].path = path;
+		m[first].end = start;
+		m[first + 1].file_offset += end - m[first].start;
+		m[first + 1].start = end;
+		return 1;
 	}
-	maps->nr = kept;
-	return removed;
+	if (m[first].start < start)
+		m[first++].end = start;
+	if (last > first && m[last - 1].end > end) {
+		last--;
+		m[last].file_offset += end - m[last].start;
+		m[last].start = end;
+	}
+	for (kept = first; first < last; first++)
+		free(m[first].path);
+	memmove(m + kept, m + last, (maps->nr - last) * sizeof(*m));
+	maps->nr -= last - kept;
+	return 1;
 }
 
 int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)

@@ -82,10 +82,19 @@ int process_read(const struct process *process, struct process_reading *reading)
 	return error;
 }
 
+/* counts from two threads may come out of order */
+static void note_changes(struct process *process, uint32_t changes)
+{
+	if ((int32_t)(changes - process->changes) > 0)
+		process->changes = changes;
+}
+
 void process_take(struct processes *processes, struct process *process, struct process_reading *reading)
 {
 	process->read_ns = reading->began_ns;
-	process->changes = reading->changes;
+	process->looked_ns = reading->began_ns;
+	process->look_took_ns = clock_ns() - reading->began_ns;
+	note_changes(process, reading->changes);
 	if (process->complete && same(&process->maps, &reading->maps)) {
 		proc_maps_free(&reading->maps);
 		return;
@@ -134,15 +143,23 @@ static int execed(struct processes *processes, const struct process_event *event
 	return 0;
 }
 
+/* is the event older than what was read? Mapping and unmapping may be done again, in their order, if that is not sure. */
+static bool is_in_maps(const struct process *process, const struct process_event *event)
+{
+	bool may_repeat = event->kind == PROCESS_UNMAPPED || event->kind == PROCESS_MAPPED;
+
+	return event->kind != PROCESS_EXITED &&
+	       event->time_ns + (may_repeat ? UNMAPPING_NS : 0) <= process->read_ns;
+}
+
 int processes_apply(struct processes *processes, const struct process_event *event)
 {
 	struct process *process = processes_find(processes, event->pid), *next;
 	int removed;
 
 	if (process && event->kind == PROCESS_UNMAPPED)
-		process->changes = event->changes;
-	if (process && event->time_ns <= process->read_ns && event->kind != PROCESS_EXITED &&
-	    (event->kind != PROCESS_UNMAPPED || event->time_ns + UNMAPPING_NS <= process->read_ns))
+		note_changes(process, event->changes);
+	if (process && is_in_maps(process, event))
 		return 0;
 	switch (event->kind) {
 	case PROCESS_FORKED:

@@ -37,10 +37,12 @@ struct process {
 	struct proc_maps maps;
 	bool complete;		/* maps is all there is: seen from exec on, or read */
 	uint64_t read_ns;	/* when maps was read: earlier events are in it */
+	uint64_t looked_ns, look_took_ns;	/* when that was last, and how long it took */
 	uint64_t version;	/* of maps */
 	uint32_t changes;	/* the last PROCESS_UNMAPPED that maps knows of */
 	/* the publisher's */
 	struct eh_image image;	/* whose list lies at loc */
+	bool in_exec;		/* as seen by a sample in execve(), where it may have been about to change */
 	loc_t loc;		/* 0: none is written */
 	size_t bytes;
 	uint64_t written;	/* the version at loc */
