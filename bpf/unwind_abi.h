@@ -70,9 +70,14 @@ enum rule_kind {
 	RULE_REG,	/* CFA = cfa_reg + cfa_offset */
 	RULE_DEREF,	/* CFA = *(cfa_reg + deref_offset) + cfa_offset */
 	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
+	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
 	RULE_UNSUPPORTED,	/* the CFI is there and says what a rule cannot */
 	NR_RULE_KINDS
 };
+
+/* of a RULE_INDEXED's cfa_offset */
+#define INDEXED_REG(offset)	((offset) >> 16 & 15)
+#define INDEXED_PLUS(offset)	((offset) & 0xffff)
 
 /* rule.saved[]: where a register's value in the caller lies, in units of 8 bytes from the CFA or from base_reg, or: */
 #define SAVED_SAME	127	/* unchanged */

@@ -49,7 +49,7 @@ struct frame_state {
 };
 
 #define KNOWN_ALL 0xffff
-/* what a call preserves, rsp apart */
+/* what a call preserves by the ABI, rsp apart */
 #define KNOWN_CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 0xfu << EH_R12)
 
 /* results besides enum end_reason, which says that the stack ends at this frame */
@@ -86,6 +86,17 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 	if (!(frame->known >> rule->cfa_reg & 1))
 		return END_UNKNOWN_REGISTER;
 	base = frame->reg[rule->cfa_reg];
+	if (rule->kind == RULE_INDEXED) {
+		__u32 index = INDEXED_REG(rule->cfa_offset);
+
+		if (!(frame->known >> index & 1))
+			return END_UNKNOWN_REGISTER;
+		*need = base + rule->deref_offset + frame->reg[index] * 8;
+		if (!window_read(window, *need, &base))
+			return STEP_NEEDS_STACK;
+		frame->cfa = base + INDEXED_PLUS(rule->cfa_offset);
+		return STEP_OK;
+	}
 	if (rule->kind == RULE_DEREF) {
 		*need = base + rule->deref_offset;
 		if (!window_read(window, *need, &base))
@@ -118,12 +129,18 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		result = step_cfa(rule, frame, window, need);
 		if (result != STEP_OK)
 			return result;
-		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF)
+		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED)
 			return END_NO_PROGRESS;
 		frame->stage = 1;
 	}
 
-	known = frame->known & (KNOWN_CALLEE_SAVED | 1u << EH_RSP);
+	/*
+	 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI (aesni_gcm_encrypt's
+	 * CFA is rax + 8 where it calls). So each is what it was, as gdb and libgcc have it, but for a signal frame's.
+	 */
+	known = frame->known;
+	if (rule->flags & RULE_SIGNAL)
+		known &= KNOWN_CALLEE_SAVED | 1u << EH_RSP;
 	UNROLL
 	for (i = 0; i < NR_SAVED; i++) {
 		__s8 where = rule->saved[i];

@@ -215,18 +215,33 @@ static __always_inline bool leave_leaf(struct eh_unwind *u)
 	return leave_to(u, u->pair[at & 1], rsp + (at == 1 ? 16 : 8));
 }
 
+/* Go's goexit, where every goroutine begins as if called from its second byte: nop; call; nop. rbp is 0 there. */
+static __always_inline bool is_goexit(struct eh_unwind *u, __u64 ret)
+{
+	return read_stack(u, u->code, 8, ret - 1) == 8 && u->code[0] == 0x90 && u->code[1] == 0xe8 && u->code[6] == 0x90;
+}
+
 #define MAX_FRAME_BYTES (8 << 20)
 
-/* by the frame pointer, as JIT compilers and Go keep it: it must lead up the stack, and behind a call */
+/* what is known after a step along frame pointers */
+#define KNOWN_BY_FP (1u << EH_RSP | 1u << EH_RBP)
+
+/*
+ * By the frame pointer, as JIT compilers and Go keep it: it must lead up the stack, and behind a call. Once on a chain
+ * of them it may lead to another stack, as in Go's systemstack().
+ */
 static __always_inline bool leave_by_fp(struct eh_unwind *u)
 {
 	__u64 rsp = u->frame.reg[EH_RSP], rbp = u->frame.reg[EH_RBP];
 
-	if (!(u->frame.known >> EH_RBP & 1) || rbp < rsp || rbp - rsp > MAX_FRAME_BYTES || rbp & 7 ||
-	    read_stack(u, u->pair, 16, rbp) < 16 || !follows_call(u, u->pair[1]))
+	if (!(u->frame.known >> EH_RBP & 1) || rbp & 7 ||
+	    ((rbp < rsp || rbp - rsp > MAX_FRAME_BYTES) && u->frame.known != KNOWN_BY_FP) ||
+	    read_stack(u, u->pair, 16, rbp) < 16)
+		return false;
+	if (!follows_call(u, u->pair[1]) && (u->pair[0] || !is_goexit(u, u->pair[1])))
 		return false;
 	u->frame.reg[EH_RBP] = u->pair[0];
-	u->frame.known = 1u << EH_RSP | 1u << EH_RBP;
+	u->frame.known = KNOWN_BY_FP;
 	u->by_fp = true;
 	return leave_to(u, u->pair[1], rbp + 16);
 }
@@ -262,6 +277,11 @@ static __always_inline long leave_without_rule(struct eh_unwind *u)
 		set_sigreturn_rule(&u->rule);
 		u->have_rule = true;
 		return 0;
+	}
+	/* the psABI's mark of the outermost frame (3.4.1), where frame pointers led */
+	if (u->frame.known == KNOWN_BY_FP && !u->frame.reg[EH_RBP]) {
+		u->end = END_COMPLETE;
+		return 1;
 	}
 	if (!(u->nr_frames == 1 && leave_leaf(u)) && !leave_by_fp(u)) {
 		u->end = u->end_if_wrong;

@@ -70,9 +70,27 @@ static bool read_plus(struct cursor *c, int64_t *plus)
 	return !c->bad && !cursor_left(c) && *plus >= 0 && *plus <= INT32_MAX;
 }
 
+/* DW_OP_bregN 0, lit8, mul, plus, deref, plus_uconst: an index into an array of words, as libcrypto's multiplications have it */
+static void set_indexed(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t offset)
+{
+	static const uint8_t middle[] = { DW_OP_lit8, DW_OP_mul, DW_OP_plus, DW_OP_deref };
+	int64_t zero, plus;
+	uint8_t index;
+
+	if (!read_breg(c, &index, &zero) || zero || offset != (int16_t)offset || cursor_left(c) < sizeof(middle) ||
+	    memcmp(c->p, middle, sizeof(middle)))
+		return;
+	cursor_bytes(c, sizeof(middle));
+	if (!read_plus(c, &plus) || plus > 0xffff)
+		return;
+	eh_rule_set_cfa(rule, reg, index << 16 | plus);
+	rule->kind = RULE_INDEXED;
+	rule->deref_offset = offset;
+}
+
 /*
- * Three shapes of expression are known to occur: reg + a; *(reg + a) + b (realigned frames, signal
- * frames); and the linker's for PLT entries, (rip & 15) >= n ? reg + a + 8 : reg + a.
+ * Four shapes of expression are known to occur: reg + a; *(reg + a) + b (realigned frames, signal
+ * frames); *(reg + a + index * 8) + b; and the linker's for PLT entries, (rip & 15) >= n ? reg + a + 8 : reg + a.
  */
 void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size_t size)
 {
@@ -101,6 +119,8 @@ void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size
 		eh_rule_set_cfa(rule, reg, offset);
 		rule->kind = RULE_PLT;
 		rule->deref_offset = c.p[4] - DW_OP_lit0;
+	} else {
+		set_indexed(rule, &c, reg, offset);
 	}
 }
 
@@ -187,6 +207,10 @@ void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule)
 		break;
 	case RULE_DEREF:
 		fprintf(out, "*(%s%+d)%+d", reg, rule->deref_offset, rule->cfa_offset);
+		break;
+	case RULE_INDEXED:
+		fprintf(out, "*(%s%+d+8*%s)%+d", reg, rule->deref_offset,
+			register_name(EM_X86_64, INDEXED_REG(rule->cfa_offset)), INDEXED_PLUS(rule->cfa_offset));
 		break;
 	case RULE_PLT:
 		fprintf(out, "%s%+d+plt(%d)", reg, rule->cfa_offset, rule->deref_offset);
