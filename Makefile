@@ -29,7 +29,7 @@ all: $(TOOLS:%=$(B)/%)
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
 	zlib1g-dev uthash-dev libjson-c-dev libunistring-dev
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
-TEST_PACKAGES := $(DEMO_PACKAGES) bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg linux-perf procps util-linux \
+TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg linux-perf procps util-linux \
 	qemu-system-x86 busybox-static cpio
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
@@ -84,6 +84,7 @@ $(TOOLS:%=$(B)/%): $(B)/%: $(B)/tools/%.o $(B)/libbpfside.a $(B)/libpure.a
 
 # real programs, small and strange ones, and helpers that look at them with our code
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
+CXX_WORKLOADS := $(patsubst tests/workloads/%.cc,$(B)/tests/%,$(wildcard tests/workloads/*.cc))
 BPF_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/bpf-*.c))
 HELPERS := $(filter-out $(BPF_HELPERS),$(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
@@ -92,6 +93,11 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 $(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread -o $@ $<
+
+# with lazy binding, as Debian's own programs used to be
+$(CXX_WORKLOADS): $(B)/tests/%: tests/workloads/%.cc
+	@mkdir -p $(@D)
+	$(CXX) -O2 -fomit-frame-pointer -Wall -Wl,-z,lazy -s -o $@ $<
 
 # variants of one library: 0 to 3
 STORM_LIBRARIES := $(foreach v,0 1 2 3,$(B)/tests/storm$(v).so)
@@ -145,7 +151,7 @@ fuzz: deps
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # one more make, because packages that deps installs change what can be built
 test: deps

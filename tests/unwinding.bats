@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The unwinder in the hard places.
+
+load lib.bash
+
+# every instruction from the first one on: our caller and CFA are the shadow stack's
+steps() {	# INSTRUCTIONS COMMAND...
+	local count=$1
+	shift
+	timeout 120 single-step -n "$count" "$@" >"$WORK/steps" 2>/dev/null </dev/null || { tail -n 30 "$WORK/steps" >&2; return 1; }
+	echo "# ${*##*/}: $(tail -n 1 "$WORK/steps")" >&3
+	grep -qE ', 0 wrong; [0-9]+ whole walks, 0 wrong;' "$WORK/steps"
+	expect "$(tail -n 1 "$WORK/steps" | awk '{ print $1 }') > 50000"
+	expect "$(tail -n 1 "$WORK/steps" | sed 's/.* = \([0-9.]*\) %/\1/') < 0.1"
+}
+
+@test "single-stepped from the first instruction on: no wrong caller, no wrong CFA" {
+	need_root
+	need python3 perl sqlite3 xz openssl
+	steps 150000 /usr/bin/python3 -S -c 'import math; print(math.sin(1))'
+	steps 150000 perl -e 'print sprintf("%x", 255), sort qw(b a c)'
+	steps 150000 sqlite3 :memory: 'select hex(1 + 1)'
+	steps 150000 xz --version
+	steps 150000 openssl version
+	steps 150000 throws 0.001
+	steps 350000 signals
+}
+
+@test "the oracle sees a wrong caller" {
+	need_root
+	# a function whose CFI says something else than its code does
+	cat >"$WORK/lie.s" <<-'EOF'
+		.globl main
+		main:
+			.cfi_startproc
+			push %rbx
+			.cfi_def_cfa_offset 24
+			pop %rbx
+			xor %eax, %eax
+			ret
+			.cfi_endproc
+	EOF
+	gcc -o "$WORK/lie" "$WORK/lie.s"
+	run single-step -n 300000 "$WORK/lie"
+	[ "$status" -eq 1 ]
+	refute grep -q ', 0 wrong; [0-9]* whole' <<<"${lines[-1]}"
+}
+
+# ---- workloads, from their start to their exit ----
+
+# runs the command under cpuprof: at least this share of the samples complete
+whole() {	# SHARE COMMAND...
+	local share=$1
+	shift
+	cpuprof -j -o "$WORK/out.json" -F 999 -- "$@" >"$WORK/stdout" 2>"$WORK/err" </dev/null
+	mv "$WORK/out.json" "$WORK/out"
+	echo "# ${1##*/}: $(summary '"\(.samples) samples, \(.lost) lost, \(.ended | with_entries(select(.value > 0)) | tostring)"')" >&3
+	expect "$(summary .samples) > 300"
+	expect "$(summary .ended.complete) >= $share * ($(summary .samples) - $(summary .ended.no_user))"
+}
+
+@test "openssl speed: assembly with CFI of its own" {
+	need_root
+	need openssl
+	local algorithm
+	for algorithm in rsa2048 "-evp aes-256-gcm" "-evp sha256" ecdsap256; do
+		whole 0.995 openssl speed -seconds 1 $algorithm
+	done
+}
+
+@test "node: JIT code between C++ frames, by the frame pointer, and marked" {
+	need_root
+	need node
+	cat >"$WORK/busy.js" <<-'EOF'
+		function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+		const end = Date.now() + 2000;
+		while (Date.now() < end) {
+			fib(18);
+			JSON.parse(JSON.stringify({ a: [1, 2, 3], b: "x".repeat(1000) }), (k, v) => v);
+			[5, 3, 1].sort((a, b) => fib(3) + a - b);
+			"abcabc".replace(/b/g, c => c + c);
+		}
+	EOF
+	whole 0.99 node "$WORK/busy.js"
+	expect "$(jq -r 'select(.type == "stack" and .end == "complete" and any(.user[]; .by == "fp")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 100"
+	# down to the entry point: the rows took over again below
+	local entry
+	entry=$(entry_offset "$(readlink -f "$(command -v node)")")
+	jq -r 'select(.type == "stack" and any(.user[]; .by == "fp")) | [.count, .user[-1].file_offset // 0] | @tsv' "$WORK/out" |
+		awk -v entry="$entry" '{ all += $1 } $2 > entry && $2 <= entry + 64 { whole += $1 } END { exit !(all > 100 && whole > 0.95 * all) }'
+}
+
+@test "Go: frame pointers, down to goexit" {
+	need_root
+	need gojq
+	whole 0.98 gojq -n '[range(1500000) | tostring] | length'
+}
+
+@test "C++ exceptions, signals on two stacks" {
+	need_root
+	# while the unwinder installs a landing pad's registers, it overwrites those it has saved: nobody can unwind that
+	whole 0.98 throws 1
+	whole 0.995 signals 1
+}
+
+@test "postgres under pgbench, redis under redis-benchmark" {
+	need_root
+	need pgbench redis-server redis-benchmark
+	local bin share=0.99
+	bin=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+	chmod 755 "$WORK" && mkdir "$WORK/pg" && chown postgres "$WORK/pg"
+	setpriv --reuid postgres --regid postgres --clear-groups "$bin/initdb" -D "$WORK/pg" >/dev/null
+	setpriv --reuid postgres --regid postgres --clear-groups "$bin/postgres" -D "$WORK/pg" -k "$WORK/pg" -h '' >/dev/null 2>&1 3>&- &
+	pids+=($!)
+	wait_until setpriv --reuid postgres --regid postgres --clear-groups "$bin/createdb" -h "$WORK/pg" bench
+	setpriv --reuid postgres --regid postgres --clear-groups "$bin/pgbench" -h "$WORK/pg" -i -q bench >/dev/null 2>&1
+	redis-server --port 0 --unixsocket "$WORK/redis.sock" --save '' >/dev/null 3>&- &
+	pids+=($!)
+	wait_until redis-cli -s "$WORK/redis.sock" ping
+	cpuprof -j -F 999 6 >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	sleep 0.5
+	setpriv --reuid postgres --regid postgres --clear-groups "$bin/pgbench" -h "$WORK/pg" -c 2 -S -T 2 bench >/dev/null 2>&1
+	redis-benchmark -s "$WORK/redis.sock" -q -n 150000 -t set,get,lpush >/dev/null
+	wait $tool
+	jq -r 'select(.type == "stack" and (.comm | test("postgres|redis|pgbench")) and .end != "no_user") | [.comm, .count, .end] | @tsv' "$WORK/out" |
+		gawk -F '\t' -v share=$share '{ all[$1] += $2 } $3 == "complete" { whole[$1] += $2 }
+			END { for (c in all) { print "# " c ": " whole[c] + 0 " of " all[c] " complete"; n += all[c]; if (all[c] > 100 && whole[c] < share * all[c]) bad = 1 }
+				exit bad || n < 1000 }' >&3
+}
