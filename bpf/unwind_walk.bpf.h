@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #endif
 
+#define CODE_BYTES 48
+
 /* All of a walk's state: in map memory in the kernel, which keeps the verifier's work small. */
 struct eh_unwind {
 	struct frame_state frame;
@@ -34,7 +36,9 @@ struct eh_unwind {
 	struct eh_module module;
 	__u64 hash;
 	__u64 pair[2];		/* a saved frame pointer and return address */
-	__u8 code[32];
+	__u64 last_ip;		/* of the callee */
+	__u32 sub_at, add_at;	/* where in code */
+	__u8 code[CODE_BYTES];
 	struct window window;
 	__u32 kind;		/* from here on a struct frames_record */
 	__u32 nr_frames;
@@ -190,23 +194,36 @@ static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 rsp)
 #define SUB_8_RSP	0x08ec8348
 #define ADD_8_RSP	0x08c48348
 #define RET		0xc3
+#define JMP_RIP		0x25ff
+#define INIT_BYTES	18	/* from _init's sub to its add */
+#define CODE_BEFORE	20	/* bytes before pc that are looked at */
 
 /*
- * A leaf in code without CFI that is known by its instructions: before its first one, at its last one, in the C
- * runtime's _init and _fini, which only move rsp by 8, or called from a call to right here.
+ * A leaf in code without CFI that is known by its instructions: before its first one, at its last one, a stub that
+ * only jumps, the C runtime's _init and _fini, which only move rsp by 8, or called by a call to right here.
  */
 static __always_inline bool leave_leaf(struct eh_unwind *u)
 {
 	__u64 rsp = u->frame.reg[EH_RSP], pc = u->frame.ip;
-	__u32 i, at = 2;	/* where the return address is, in words: 2, nobody knows */
+	__u32 i, first, at = 2;		/* where the return address is, in words: 2, nobody knows */
 
-	if (read_stack(u, u->code, 32, pc) == 32) {
-		if (u->code[0] == RET || *(__u32 *)u->code == SUB_8_RSP ||
-		    (*(__u32 *)u->code == ENDBR64 && *(__u32 *)(u->code + 4) == SUB_8_RSP))
-			at = 0;
-		for (i = 0; i < 27 && at == 2; i++)
+	u->sub_at = 0;			/* kept in map memory, or the verifier follows every combination */
+	u->add_at = CODE_BYTES;
+	if (read_stack(u, u->code, CODE_BYTES, pc - CODE_BEFORE) == CODE_BYTES) {
+		first = *(__u32 *)(u->code + CODE_BEFORE);
+		if (first == ENDBR64)
+			first = *(__u32 *)(u->code + CODE_BEFORE + 4);
+		for (i = 0; i < CODE_BEFORE; i++)
+			if (*(__u32 *)(u->code + i) == SUB_8_RSP)
+				u->sub_at = i + 1;
+		for (i = CODE_BYTES - 5; i >= CODE_BEFORE; i--)
 			if (*(__u32 *)(u->code + i) == ADD_8_RSP && u->code[i + 4] == RET)
-				at = 1;
+				u->add_at = i + 1;
+		if ((__u8)first == RET || first == SUB_8_RSP || (__u16)first == JMP_RIP ||
+		    (first & 0xffffff) == (JMP_RIP << 8 | 0xf2))
+			at = 0;
+		else if (u->sub_at && u->add_at - u->sub_at <= INIT_BYTES)
+			at = 1;
 	}
 	if (read_stack(u, u->pair, 16, rsp) < 16 || !follows_call(u, u->pair[at & 1]))
 		return false;
@@ -219,6 +236,15 @@ static __always_inline bool leave_leaf(struct eh_unwind *u)
 static __always_inline bool is_goexit(struct eh_unwind *u, __u64 ret)
 {
 	return read_stack(u, u->code, 8, ret - 1) == 8 && u->code[0] == 0x90 && u->code[1] == 0xe8 && u->code[6] == 0x90;
+}
+
+/*
+ * glibc's __start_context, the outermost frame of makecontext()'s stacks, whose CFI does not say so:
+ * mov %rbx,%rsp; mov (%rsp),%rdi; test ...
+ */
+static __always_inline bool is_start_context(struct eh_unwind *u, __u64 ip)
+{
+	return read_stack(u, u->code, 8, ip) == 8 && *(__u64 *)u->code == 0x48243c8b48dc8948;
 }
 
 #define MAX_FRAME_BYTES (8 << 20)
@@ -306,9 +332,10 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 		bool mapped = find_mapping(u, pc);
 
 		if (!mapped && u->nr_frames) {	/* not a frame of anybody's */
-			u->end = u->guessed ? u->end_if_wrong : END_NO_MAPPING;
+			u->end = u->guessed ? u->end_if_wrong : is_start_context(u, u->last_ip) ? END_COMPLETE : END_NO_MAPPING;
 			return 1;
 		}
+		u->last_ip = u->frame.ip;
 		if (u->nr_frames >= u->max_depth)
 			return 1;
 		frame = u->frame.ip - u->mapping.start + u->mapping.file_offset;
@@ -332,6 +359,9 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 		u->end_if_wrong = END_NO_TABLE;
 		if (u->mapping.module) {
 			find_rule(u, pc - u->mapping.start + u->mapping.file_offset);
+			/* entered as if by a call from before its first byte, as makecontext() has it */
+			if (u->rule.kind == RULE_NONE && u->by_call)
+				find_rule(u, pc + 1 - u->mapping.start + u->mapping.file_offset);
 			u->end_if_wrong = END_NO_ROW;
 		}
 	}
@@ -340,6 +370,14 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 		u->have_rule = true;
 		if (load_window(u, need))
 			return 0;
+		/* after leave, GCC's CFI still counts from rbp: that register may be lost, the frame is not */
+		if (u->frame.stage > 0 && u->frame.stage <= SAVED_RA) {
+			__u32 i = MASKED(u->frame.stage - 1, 7);
+
+			u->rule.saved[i] = SAVED_LOST;
+			u->rule.from_base &= ~(1 << i);
+			return 0;
+		}
 		result = END_UNREADABLE;
 	}
 	if (result == END_NO_ROW) {

@@ -27,6 +27,44 @@ steps() {	# INSTRUCTIONS COMMAND...
 	steps 350000 signals
 }
 
+@test "single-stepped: static, static-pie, non-PIE, realigned stacks, AVX, PLT stubs of both kinds" {
+	need_root
+	local flags
+	for flags in "-static" "-static-pie" "-no-pie" "-mstackrealign" "-mavx2 -O3" "-Wl,-z,lazy -fcf-protection=none" "-Wl,-z,lazy -Wl,-z,ibtplt" \
+		"-O0 -fno-omit-frame-pointer" "-Os"; do
+		gcc -O2 -fomit-frame-pointer $flags -pthread -o "$WORK/signals$flags" "$ROOT/tests/workloads/signals.c"
+		steps 130000 "$WORK/signals$flags"
+		gcc -O2 -fomit-frame-pointer $flags -pthread -o "$WORK/hard$flags" "$ROOT/tests/workloads/hard.c"
+		steps 250000 "$WORK/hard$flags"
+	done
+}
+
+@test "a 32-bit process: its own end, never a frame" {
+	need_root
+	need as ld
+	printf '.globl _start\n_start: jmp _start\n' >"$WORK/loop.s"
+	as --32 -o "$WORK/loop.o" "$WORK/loop.s" && ld -m elf_i386 -o "$WORK/loop32" "$WORK/loop.o"
+	background "$WORK/loop32"
+	sleep 0.2
+	[ -d "/proc/$pid" ] || skip "this kernel runs no 32-bit programs"
+	cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
+	expect "$(summary .ended[\"32bit\"]) > 300 && $(summary .ended.complete) == 0"
+	[ "$(jq -r 'select(.type == "stack") | .user | length' "$WORK/out" | sort -u)" = 0 ]
+}
+
+@test "a thousand frames, and a stack of megabytes" {
+	need_root
+	local depth
+	for depth in 1000 "1000 2000"; do
+		background deep $depth
+		wait_until grep -q ready "$WORK/background.out"
+		cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
+		kill "$pid"
+		expect "$(summary .ended.complete) >= 0.99 * $(summary .samples) && $(summary .samples) > 300"
+		[ "$(jq -r 'select(.type == "stack" and .end == "complete") | .user | length' "$WORK/out" | sort -n | head -n 1)" -gt 1000 ]
+	done
+}
+
 @test "the oracle sees a wrong caller" {
 	need_root
 	# a function whose CFI says something else than its code does
@@ -97,8 +135,9 @@ whole() {	# SHARE COMMAND...
 	whole 0.98 gojq -n '[range(1500000) | tostring] | length'
 }
 
-@test "C++ exceptions, signals on two stacks" {
+@test "C++ exceptions, signals on two stacks, a coroutine" {
 	need_root
+	whole 0.995 hard 1
 	# while the unwinder installs a landing pad's registers, it overwrites those it has saved: nobody can unwind that
 	whole 0.98 throws 1
 	whole 0.995 signals 1

@@ -66,7 +66,7 @@ static bool is_call(uint64_t pc)
 		bytes[i] = *code_at(pc + i);
 	for (int i = 0; i < 5; i++) {
 		switch (bytes[i]) {
-		case 0x66: case 0xf2: case 0xf3: case 0x2e: case 0x3e: case 0x64: case 0x65: case 0x40 ... 0x4f:
+		case 0x66: case 0xf2: case 0xf3: case 0x2e: case 0x3e: case 0x64: case 0x65: case 0x67: case 0x40 ... 0x4f:
 			continue;	/* prefixes */
 		case 0xe8:
 			return true;
