@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bpf_slabs.h"
+#include "bpf_tasks.h"
 #include "bpf_tracepoint.h"
 #include "clock.h"
 #include "host_unwind.h"
@@ -62,78 +63,12 @@ struct unwinder {
 	struct unwinder_counts counts;
 };
 
-/* ---- tasks ---- */
-
-struct task_list {
-	struct task_record *tasks;
-	size_t nr;
-};
-
-/* the tasks with this thread ID, or all of them (0), through the program's iterator */
-static int list_tasks(const struct unwinder *u, pid_t tid, struct task_list *list)
-{
-	union bpf_iter_link_info info = { .task.tid = tid };
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(u->list_tasks, tid ? &options : NULL);
-	size_t used = 0, max = 0;
-	char *bytes = NULL;
-	ssize_t done = 0;
-	int fd;
-
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	bpf_link__destroy(link);
-	if (fd < 0)
-		return fd;
-	do {
-		used += done;
-		if (used == max) {
-			char *more = realloc(bytes, max = max ? max * 2 : 4096);
-
-			if (!more) {
-				free(bytes);
-				close(fd);
-				return -ENOMEM;
-			}
-			bytes = more;
-		}
-		done = read(fd, bytes + used, max - used);
-	} while (done > 0 || (done < 0 && errno == EINTR && !(done = 0)));
-	close(fd);
-	if (done < 0) {
-		free(bytes);
-		return -errno;
-	}
-	*list = (struct task_list){ .tasks = (struct task_record *)bytes, .nr = used / sizeof(struct task_record) };
-	return 0;
-}
-
-static int find_image(const struct unwinder *u, pid_t pid, struct eh_image *image)
-{
-	struct task_list list;
-	int error = list_tasks(u, pid, &list);
-
-	if (error)
-		return error == -EINVAL ? -ESRCH : error;
-	error = -ESRCH;
-	for (size_t i = 0; i < list.nr; i++) {
-		if (list.tasks[i].pid == (__u32)pid) {
-			*image = list.tasks[i].image;
-			error = 0;
-			break;
-		}
-	}
-	free(list.tasks);
-	return error;
-}
+/* ---- publishing ---- */
 
 static bool same_image(const struct eh_image *left, const struct eh_image *right)
 {
 	return !memcmp(left, right, sizeof(*left));
 }
-
-/* ---- publishing ---- */
 
 /* its mappings go: processes.h calls this before they do */
 static void unpublish(void *arg, struct process *process)
@@ -357,7 +292,7 @@ static struct process *read_process(struct unwinder *u, const struct raw_record 
 
 	if (!process || read_mappings(u, process, raw->image.tgid, &reading))
 		return NULL;
-	if (find_image(u, raw->key.pid, &image) || !same_image(&image, &raw->image)) {
+	if (bpf_tasks_image(u->list_tasks, raw->key.pid, &image) || !same_image(&image, &raw->image)) {
 		proc_maps_free(&reading.maps);
 		return NULL;
 	}
@@ -611,7 +546,7 @@ int unwinder_start(struct unwinder *u)
 {
 	double began = clock_seconds();
 	struct task_list list;
-	int error = list_tasks(u, 0, &list);
+	int error = bpf_tasks_list(u->list_tasks, 0, &list);
 
 	if (error)
 		return error;
@@ -682,7 +617,7 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 	if (!error)
 		error = slabs_new(&u->slabs, bpf_slabs_source(u->source));
 	if (!error)
-		error = list_tasks(u, getpid(), &tasks);
+		error = bpf_tasks_list(u->list_tasks, getpid(), &tasks);
 	if (!error && options->user_stacks)
 		error = perf_records_open(&u->records);
 	if (!error)

@@ -707,11 +707,28 @@ static void place_spans(struct builder *b)
 	t->nr_rules = b->window_base + b->window_rules;
 }
 
+#define MAX_ENTRY_BYTES 4096
+
+/* how much of these bytes lies before what is called from there: that is another function (musl's _start_c) */
+static uint64_t before_callees(const struct elf_file *file, uint64_t start, uint64_t size)
+{
+	const Elf_Data *data = elf_getdata_rawchunk(file->elf, start, size, ELF_T_BYTE);
+	const uint8_t *bytes = data ? data->d_buf : NULL;
+
+	for (uint64_t i = 0; bytes && i + 5 <= size; i++) {
+		int32_t to;
+
+		memcpy(&to, bytes + i + 1, sizeof(to));
+		if (bytes[i] == 0xe8 && to >= 0 && i + 5 + to < size)	/* call rel32 */
+			size = i + 5 + to;
+	}
+	return size;
+}
+
 /*
  * Where the ABI leaves the rule for the entry point out (ld.so's _start, musl's, Go's), what no FDE covers from
  * there on is the entry code all the same, and the outermost frame.
  */
-#define MAX_ENTRY_BYTES 4096
 static void find_entry(struct unwind_table *table, const struct elf_file *file)
 {
 	uint64_t start, end;
@@ -727,7 +744,7 @@ static void find_entry(struct unwind_table *table, const struct elf_file *file)
 				break;
 		if (end <= UINT32_MAX && end > start) {
 			table->entry_start = start;
-			table->entry_end = end;
+			table->entry_end = start + before_callees(file, start, end - start);
 		}
 		return;
 	}
