@@ -107,15 +107,13 @@ static __always_inline bool holds_code(struct task_struct *task, __u64 start, __
 	return is_published(task->tgid, start, end);
 }
 
-static __always_inline int gives_up(__u64 start, __u64 bytes)
+/* the process gives up these addresses: what is published of it is stale from here on */
+static __always_inline void count_change(struct task_struct *task, __u32 pid, __u64 start, __u64 end)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 pid = task_user_pid(task), tgid = task->tgid, *changed, none = 0;
-	struct process_record record = { .kind = RECORD_UNMAPPED, .pid = pid, .start = start, .end = start + bytes };
+	struct process_record record = { .kind = RECORD_UNMAPPED, .pid = pid, .start = start, .end = end };
 	struct stack_stats *counts = own_stats();
+	__u32 tgid = task->tgid, *changed, none = 0;
 
-	if (!bytes || !process_wanted(task, pid) || !holds_code(task, start, start + bytes))
-		return 0;
 	bpf_map_update_elem(&changes, &tgid, &none, BPF_NOEXIST);
 	changed = bpf_map_lookup_elem(&changes, &tgid);
 	if (changed) {
@@ -126,6 +124,15 @@ static __always_inline int gives_up(__u64 start, __u64 bytes)
 			counts->changes_lost++;
 	}
 	tell(&record);
+}
+
+static __always_inline int gives_up(__u64 start, __u64 bytes)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = task_user_pid(task);
+
+	if (bytes && process_wanted(task, pid) && holds_code(task, start, start + bytes))
+		count_change(task, pid, start, start + bytes);
 	return 0;
 }
 
@@ -138,8 +145,12 @@ int enters_munmap(struct trace_event_raw_sys_enter *ctx)
 SEC("tp/syscalls/sys_enter_mremap")
 int enters_mremap(struct trace_event_raw_sys_enter *ctx)
 {
-	if (ctx->args[3] & MREMAP_FIXED)
-		gives_up(ctx->args[4], ctx->args[2]);
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = task_user_pid(task);
+
+	/* what it covers is seldom asked of, so it is not looked at */
+	if (ctx->args[3] & MREMAP_FIXED && process_wanted(task, pid))
+		count_change(task, pid, ctx->args[4], ctx->args[4] + ctx->args[2]);
 	return gives_up(ctx->args[0], ctx->args[1]);
 }
 

@@ -247,6 +247,13 @@ static __always_inline bool is_start_context(struct eh_unwind *u, __u64 ip)
 	return read_stack(u, u->code, 8, ip) == 8 && *(__u64 *)u->code == 0x48243c8b48dc8948;
 }
 
+/* a thread about to begin: clone() and clone3() have returned 0 to it, there where they have no CFI, and nothing lies above */
+static __always_inline bool is_new_thread(struct eh_unwind *u)
+{
+	return u->nr_frames == 1 && !u->frame.reg[0] && read_stack(u, u->code, 2, u->frame.ip - 2) == 2 &&
+	       *(__u16 *)u->code == 0x050f;	/* syscall */
+}
+
 #define MAX_FRAME_BYTES (8 << 20)
 
 /* what is known after a step along frame pointers */
@@ -310,7 +317,7 @@ static __always_inline long leave_without_rule(struct eh_unwind *u)
 		return 1;
 	}
 	if (!(u->nr_frames == 1 && leave_leaf(u)) && !leave_by_fp(u)) {
-		u->end = u->end_if_wrong;
+		u->end = is_new_thread(u) ? END_COMPLETE : u->end_if_wrong;
 		return 1;
 	}
 	u->guessed = true;
