@@ -446,7 +446,6 @@ struct compilation {
 	struct unwinder *unwinder;
 	size_t next;		/* module ID, taken atomically */
 	pthread_mutex_t lock;	/* of the slabs */
-	int error;
 };
 
 static void *compile(void *arg)
@@ -457,21 +456,18 @@ static void *compile(void *arg)
 	while ((id = __atomic_add_fetch(&c->next, 1, __ATOMIC_RELAXED)) <= modules_count(c->unwinder->modules)) {
 		struct module *module = modules_get(c->unwinder->modules, id);
 		struct unwind_table table;
-		int error;
 
 		if (module->compiled)
 			continue;
 		module_compile(module, &table);
 		pthread_mutex_lock(&c->lock);
-		error = upload_module(c->unwinder->slabs, module, &table);
-		if (error)
-			c->error = error;
+		upload_module(c->unwinder->slabs, module, &table);	/* without memory it has no table */
 		pthread_mutex_unlock(&c->lock);
 	}
 	return NULL;
 }
 
-static int compile_all(struct unwinder *u)
+static void compile_all(struct unwinder *u)
 {
 	struct compilation c = { .unwinder = u, .lock = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t threads[MAX_COMPILERS];
@@ -483,7 +479,6 @@ static int compile_all(struct unwinder *u)
 	compile(&c);
 	while (nr-- > 0)
 		pthread_join(threads[nr], NULL);
-	return c.error;
 }
 
 static bool is_asked_for(const struct unwinder *u, pid_t pid)
@@ -553,7 +548,7 @@ int unwinder_start(struct unwinder *u)
 	error = read_processes(u, &list);
 	u->counts.read_s = since(&began);
 	if (!error)
-		error = compile_all(u);
+		compile_all(u);
 	u->counts.files_at_start = modules_count(u->modules);
 	u->counts.compile_s = since(&began);
 	if (!error)

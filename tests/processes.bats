@@ -150,7 +150,7 @@ profile() {
 		read -r all whole <<<"$(jq -r 'select(.type == "stack") | [.count, .user[-1].module // "-", .user[-1].file_offset // 0] | @tsv' "$WORK/out" |
 			gawk -v entry="$entry" '{ all += $1 } $2 ~ /moved-text$/ && $3 > entry && $3 <= entry + 64 { whole += $1 } END { print all + 0, whole + 0 }')"
 		echo "# $how: $whole of $all samples down to the entry" >&3
-		expect "$all > 800 && $whole >= 0.98 * $all"
+		expect "$all > 300 && $whole >= 0.98 * $all"
 	done
 }
 
@@ -245,7 +245,7 @@ profile() {
 	profile -v -p "$pid" 1
 	grep -a 'cpuprof: start: 1 processes read in .* files compiled in .* of slabs inserted in' "$WORK/err" | sed 's/^/# /' >&3
 	awk '/files compiled/ { for (i = 1; i < NF; i++) if ($(i + 1) == "files") exit !($i >= 1400) }' "$WORK/err"
-	expect "$(summary .samples) > 800"
+	expect "$(summary .samples) > 300"
 	expect "$(summary .ended.complete) >= 0.99 * $(summary .samples)"
 	# nothing was left for later: no sample had to be sent raw
 	grep -aq ' 0 raw samples' "$WORK/err"
