@@ -357,8 +357,8 @@ static void show_counts(const struct stack_session *s)
 		 (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3, c.publish_s * 1e3);
 	if (c.unpublished)
 		cli_warn("%llu mapping lists found no room", (unsigned long long)c.unpublished);
-	cli_warn("run: %zu files (%llu without a table), %llu rows in %llu bytes of tables; %llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
-		 modules_count(s->modules), (unsigned long long)c.files_without_table, (unsigned long long)c.rows,
+	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables; %llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
+		 (unsigned long long)c.files, (unsigned long long)c.files_without_table, (unsigned long long)c.rows,
 		 (unsigned long long)c.table_bytes, (unsigned long long)c.events, (unsigned long long)c.publications,
 		 (unsigned long long)c.slab_waits, (unsigned long long)c.raw_samples);
 }

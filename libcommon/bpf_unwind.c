@@ -27,13 +27,18 @@
 #define MAX_COMPILERS	64
 #define MAX_STACK_BYTES	(8 << 20)
 
-/* bpf/processes.bpf.h; without tracefs we do not hear of memory given up */
+/* bpf/processes.bpf.h: for which options; without tracefs we do not hear of memory given up */
+enum { FOR_USER_STACKS = 1, FOR_CHILDREN = 2 };
 static const struct {
 	const char *program;
-	bool for_children, on_tracefs;
+	int needed;
+	bool on_tracefs;
 } hooks[] = {
-	{ "process_exited" }, { "process_forked", .for_children = true },
-	{ "enters_munmap", .on_tracefs = true }, { "enters_mremap", .on_tracefs = true }, { "enters_mmap", .on_tracefs = true },
+	{ "process_exited", FOR_USER_STACKS | FOR_CHILDREN, false },
+	{ "process_forked", FOR_CHILDREN, false },
+	{ "enters_munmap", FOR_USER_STACKS, true },
+	{ "enters_mremap", FOR_USER_STACKS, true },
+	{ "enters_mmap", FOR_USER_STACKS, true },
 };
 #define NR_HOOKS (sizeof(hooks) / sizeof(hooks[0]))
 
@@ -254,11 +259,11 @@ static uint32_t read_raw_stack(void *arg, void *to, uint32_t bytes, uint64_t add
 }
 
 /* Reads its mappings, and before that how many of its changes are in them. */
-static int read_mappings(struct unwinder *u, const struct process *process, __u32 tgid, struct process_reading *reading)
+static int read_mappings(struct unwinder *u, pid_t pid, __u32 tgid, struct process_reading *reading)
 {
 	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &reading->changes))
 		reading->changes = 0;
-	return process_read(process, reading);
+	return process_read(pid, reading);
 }
 
 /* has it done anything between these times that is heard of and not applied yet? */
@@ -286,13 +291,15 @@ static int hear(struct unwinder *u)
  */
 static struct process *read_process(struct unwinder *u, const struct raw_record *raw)
 {
-	struct process *process = processes_get(&u->processes, raw->key.pid);
 	struct process_reading reading;
+	struct process *process;
 	struct eh_image image;
 
-	if (!process || read_mappings(u, process, raw->image.tgid, &reading))
+	if (read_mappings(u, raw->key.pid, raw->image.tgid, &reading))
 		return NULL;
-	if (bpf_tasks_image(u->list_tasks, raw->key.pid, &image) || !same_image(&image, &raw->image)) {
+	process = bpf_tasks_image(u->list_tasks, raw->key.pid, &image) || !same_image(&image, &raw->image)
+			  ? NULL : processes_get(&u->processes, raw->key.pid);
+	if (!process) {
 		proc_maps_free(&reading.maps);
 		return NULL;
 	}
@@ -318,13 +325,14 @@ static void look_again(struct unwinder *u, struct process *process, struct raw_r
 	struct eh_process *list;
 
 	if (process->settled != version && now - process->looked_ns > pause && read_process(u, raw)) {
-		if (process->version == version)
+		if (process->version == version) {
 			process->settled = version;
-		else
-		publish(u, process, &raw->image);
-		walk_raw(u, process, raw, stack);
-		if (stack->end != END_NO_MAPPING)
-			return;
+		} else {
+			publish(u, process, &raw->image);
+			walk_raw(u, process, raw, stack);
+			if (stack->end != END_NO_MAPPING)
+				return;
+		}
 	}
 	list = slabs_at(u->slabs, process->loc);
 	if (process->loc)
@@ -510,14 +518,16 @@ static int read_processes(struct unwinder *u, struct task_list *list)
 
 		if (task->kernel_thread || !is_asked_for(u, task->pid) || processes_find(&u->processes, task->pid))
 			continue;
-		process = processes_get(&u->processes, task->pid);
-		if (!process)
-			return -ENOMEM;
-		error = read_mappings(u, process, task->image.tgid, &reading);
+		error = read_mappings(u, task->pid, task->image.tgid, &reading);
 		if (error == -ENOMEM)
 			return error;
 		if (error)
 			continue;	/* gone, or not ours to look at */
+		process = processes_get(&u->processes, task->pid);
+		if (!process) {
+			proc_maps_free(&reading.maps);
+			return -ENOMEM;
+		}
 		process_take(&u->processes, process, &reading);
 		error = image_find_modules(u->modules, &process->maps);
 		if (error)
@@ -569,12 +579,12 @@ int unwinder_start(struct unwinder *u)
 
 static int attach(struct unwinder *u, struct bpf_object *object)
 {
+	int wanted = (u->options.user_stacks ? FOR_USER_STACKS : 0) | (u->options.children ? FOR_CHILDREN : 0);
+
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct bpf_program *program = bpf_object__find_program_by_name(object, hooks[i].program);
 
-		if (hooks[i].for_children ? !u->options.children : !u->options.user_stacks && !u->options.children)
-			continue;
-		if (hooks[i].on_tracefs && !u->options.user_stacks)
+		if (!(hooks[i].needed & wanted))
 			continue;
 		if (!program)
 			return -ENOENT;

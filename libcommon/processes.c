@@ -69,12 +69,12 @@ static bool same(const struct proc_maps *left, const struct proc_maps *right)
 	return true;
 }
 
-int process_read(const struct process *process, struct process_reading *reading)
+int process_read(pid_t pid, struct process_reading *reading)
 {
 	int error;
 
 	reading->began_ns = clock_ns();
-	error = proc_maps_read(&reading->maps, process->pid);
+	error = proc_maps_read(&reading->maps, pid);
 	if (!error && !reading->maps.nr) {	/* a zombie, or a kernel thread */
 		proc_maps_free(&reading->maps);
 		error = -ESRCH;

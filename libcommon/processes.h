@@ -73,7 +73,7 @@ struct process_reading {
 };
 
 /* 0, -ESRCH (gone, or without memory of its own), or -errno */
-int process_read(const struct process *process, struct process_reading *reading);
+int process_read(pid_t pid, struct process_reading *reading);
 /* that is how it is; reading->maps is taken over */
 void process_take(struct processes *processes, struct process *process, struct process_reading *reading);
 

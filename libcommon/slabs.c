@@ -21,7 +21,7 @@ struct free_list {
 
 struct slabs {
 	struct slab_source source;
-	size_t nr, used;
+	size_t nr;
 	size_t current;		/* the ones after it are untouched */
 	struct slab slabs[NR_SLABS];
 	struct free_list free[NR_FREE_LISTS];
@@ -88,10 +88,8 @@ loc_t slabs_alloc(struct slabs *slabs, size_t size)
 		return 0;
 	}
 	loc = reuse(slabs, size);
-	if (loc) {
-		slabs->used += size;
+	if (loc)
 		return loc;
-	}
 	/* the current slab, and a few before it that may have room for something small */
 	for (size_t i = slabs->current > 3 ? slabs->current - 3 : 0; ; i++) {
 		if (i == slabs->nr) {
@@ -109,7 +107,6 @@ loc_t slabs_alloc(struct slabs *slabs, size_t size)
 	}
 	loc = (slab - slabs->slabs) << SLAB_SHIFT | slab->used;
 	slab->used += size;
-	slabs->used += size;
 	return loc;
 }
 
@@ -120,7 +117,6 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size)
 	if (!loc)
 		return;
 	size = rounded(size ? size : 1);
-	slabs->used -= size;
 	list = &slabs->free[63 - __builtin_clzl(size)];
 	if (list->nr == list->max) {
 		size_t max = list->max ? list->max * 2 : 16;
@@ -140,16 +136,10 @@ void slabs_reset(struct slabs *slabs)
 		slabs->slabs[i].used = i ? 0 : EXTENT_ALIGNMENT;
 	for (size_t i = 0; i < NR_FREE_LISTS; i++)
 		slabs->free[i].nr = 0;
-	slabs->used = 0;
 	slabs->current = 0;
 }
 
 void *slabs_at(const struct slabs *slabs, loc_t loc)
 {
 	return LOC_SLAB(loc) < slabs->nr ? slabs->slabs[LOC_SLAB(loc)].bytes + LOC_OFFSET(loc) : NULL;
-}
-
-size_t slabs_used(const struct slabs *slabs)
-{
-	return slabs->used;
 }

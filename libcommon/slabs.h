@@ -34,7 +34,4 @@ void slabs_reset(struct slabs *slabs);
 /* the memory at loc, which may be read SLAB_SLACK bytes far; NULL where no slab is */
 void *slabs_at(const struct slabs *slabs, loc_t loc);
 
-/* bytes handed out */
-size_t slabs_used(const struct slabs *slabs);
-
 #endif

@@ -16,28 +16,16 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../bpf/unwind_step.bpf.h"
 #include "end_reason.h"
-#include "host_unwind.h"
-#include "images.h"
-#include "proc_maps.h"
+#include "stopped.h"
 
 /* ---- the program's memory ---- */
 
 static pid_t child;
-
-static size_t read_memory(void *to, size_t bytes, uint64_t addr)
-{
-	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)addr, bytes };
-	ssize_t done = process_vm_readv(child, &local, 1, &remote, 1, 0);
-
-	return done < 0 ? 0 : done;
-}
 
 #define NR_CODE_PAGES 8192
 static struct code_page {
@@ -51,7 +39,7 @@ static const uint8_t *code_at(uint64_t pc)
 
 	if (p->page != pc >> 12) {
 		p->page = pc >> 12;
-		if (read_memory(p->bytes, 4096, pc & -4096) != 4096)
+		if (read_memory(child, p->bytes, 4096, pc & -4096) != 4096)
 			p->page = 0;
 	}
 	return p->bytes + (pc & 4095);
@@ -109,7 +97,7 @@ static void called(uint64_t rsp)
 {
 	struct call call = { .at = rsp, .cfa = rsp + 8 };
 
-	if (read_memory(&call.caller, 8, rsp) == 8)
+	if (read_memory(child, &call.caller, 8, rsp) == 8)
 		push(call);
 }
 
@@ -119,13 +107,6 @@ static struct modules *modules;
 static struct slabs *slabs;
 static struct proc_maps maps;
 static loc_t list;
-
-static int plain_slab(void *arg, uint32_t number, uint8_t **bytes)
-{
-	(void)arg, (void)number;
-	*bytes = calloc(1, SLAB_VALUE_SIZE);
-	return *bytes ? 0 : -ENOMEM;
-}
 
 static void read_maps(void)
 {
@@ -147,24 +128,6 @@ static const struct proc_mapping *find_mapping_of(uint64_t pc)
 		read_maps();
 	}
 	return NULL;
-}
-
-static uint32_t read_stack_bytes(void *arg, void *to, uint32_t bytes, uint64_t addr)
-{
-	(void)arg;
-	return read_memory(to, bytes, addr);
-}
-
-static uint64_t address_of(uint64_t frame)
-{
-	for (size_t i = 0; i < maps.nr && !(frame & FRAME_ADDRESS); i++) {
-		const struct proc_mapping *m = &maps.mappings[i];
-		uint64_t in_mapping = FRAME_OFFSET(frame) - m->file_offset;
-
-		if (m->module_id == FRAME_MODULE(frame) && in_mapping <= m->end - m->start)
-			return m->start + in_mapping;
-	}
-	return FRAME_ADDR(frame);
 }
 
 /* ---- comparing ---- */
@@ -191,12 +154,8 @@ static void note_open(enum end_reason end, const struct user_regs_struct *r)
 
 static void compare(const struct user_regs_struct *r, bool whole)
 {
-	struct host_registers registers = {
-		.reg = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-			 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-		.ip = r->rip,
-	};
-	struct host_memory memory = { .read = read_stack_bytes };
+	struct host_registers registers = registers_of(r);
+	struct host_memory memory = { .read = read_process_memory, .arg = &child };
 	static struct host_stack stack;
 	uint64_t expected = nr_calls ? calls[nr_calls - 1].caller : 0;
 
@@ -212,12 +171,12 @@ static void compare(const struct user_regs_struct *r, bool whole)
 			nr_right++;
 		else if (++nr_wrong)
 			complain(nr_calls ? "the stack ends" : "a caller where there is none", r, expected,
-				 stack.nr < 2 ? 0 : address_of(stack.frames[1]));
+				 stack.nr < 2 ? 0 : address_of(&maps, stack.frames[1]));
 		return;
 	}
-	if (address_of(stack.frames[1]) != expected) {
+	if (address_of(&maps, stack.frames[1]) != expected) {
 		nr_wrong++;
-		complain("caller", r, expected, address_of(stack.frames[1]));
+		complain("caller", r, expected, address_of(&maps, stack.frames[1]));
 		return;
 	}
 	if (stack.cfa != calls[nr_calls - 1].cfa) {
@@ -230,13 +189,13 @@ static void compare(const struct user_regs_struct *r, bool whole)
 		return;
 	nr_walks++;
 	for (size_t i = 1; i < stack.nr || i <= nr_calls; i++) {
-		if (i < stack.nr && i <= nr_calls && address_of(stack.frames[i]) == calls[nr_calls - i].caller)
+		if (i < stack.nr && i <= nr_calls && address_of(&maps, stack.frames[i]) == calls[nr_calls - i].caller)
 			continue;
 		if (i == stack.nr && stack.end != END_COMPLETE)
 			note_open(stack.end, r);
 		else if (++nr_wrong_walks)
 			complain("walk", r, i <= nr_calls ? calls[nr_calls - i].caller : 0,
-				 i < stack.nr ? address_of(stack.frames[i]) : 0);
+				 i < stack.nr ? address_of(&maps, stack.frames[i]) : 0);
 		return;
 	}
 }

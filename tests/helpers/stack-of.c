@@ -8,46 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 
 #include "end_reason.h"
-#include "host_unwind.h"
-#include "images.h"
-
-static uint32_t read_stack(void *arg, void *to, uint32_t bytes, uint64_t addr)
-{
-	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)addr, bytes };
-	ssize_t done = process_vm_readv(*(pid_t *)arg, &local, 1, &remote, 1, 0);
-
-	return done < 0 ? 0 : done;
-}
-
-static int plain_slab(void *arg, uint32_t number, uint8_t **bytes)
-{
-	(void)arg, (void)number;
-	*bytes = calloc(1, SLAB_VALUE_SIZE);
-	return *bytes ? 0 : -ENOMEM;
-}
-
-static void print_frame(const struct proc_maps *maps, uint64_t frame)
-{
-	for (size_t i = 0; i < maps->nr; i++) {
-		const struct proc_mapping *m = &maps->mappings[i];
-		uint64_t in_mapping = FRAME_OFFSET(frame) - m->file_offset;
-
-		if (!(frame & FRAME_ADDRESS) && m->module_id == FRAME_MODULE(frame) && in_mapping <= m->end - m->start) {
-			printf("%#lx\n", m->start + in_mapping);
-			return;
-		}
-	}
-	printf("%#llx\n", FRAME_ADDR(frame));
-}
+#include "stopped.h"
 
 static int print_stack(pid_t pid)
 {
-	struct host_memory memory = { .read = read_stack, .arg = &pid };
+	struct host_memory memory = { .read = read_process_memory, .arg = &pid };
 	struct modules *modules = modules_new();
 	struct eh_image image = { .tgid = pid };
 	static struct host_stack stack;
@@ -71,14 +39,10 @@ static int print_stack(pid_t pid)
 		error = image_write(slabs, modules, &maps, &image, 0, 1, &list, &bytes);
 	if (error)
 		return error;
-	registers = (struct host_registers){
-		.reg = { r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp,
-			 r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15 },
-		.ip = r.rip,
-	};
+	registers = registers_of(&r);
 	host_unwind(slabs, list, &registers, memory, MAX_DEPTH, &stack);
 	for (size_t i = 0; i < stack.nr; i++)
-		print_frame(&maps, stack.frames[i]);
+		printf("%#lx\n", address_of(&maps, stack.frames[i]));
 	printf("end %s\n", end_reason_name(stack.end));
 	return 0;
 }
