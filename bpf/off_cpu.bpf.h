@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One stay off the CPU, split at the wake-up: blocked up to it, waiting to run from then on. A thread that
+ * leaves while it could still run (preempted, or yielding) waits from the start.
+ *
+ * For tp_btf/sched_switch and tp_btf/sched_wakeup. The kernel orders the three calls for a thread: one that
+ * is leaving is woken only after its sched_switch. All times are bpf_ktime_get_ns().
+ * Needs vmlinux.h included first.
+ */
+#ifndef EHPERF_OFF_CPU_BPF_H
+#define EHPERF_OFF_CPU_BPF_H
+
+struct off_cpu {
+	__u64 left_ns;		/* 0: it is on the CPU, or nobody saw it leave */
+	__u64 runnable_ns;	/* since when it could run again; 0: it is blocked */
+};
+
+/* as the arguments of sched_switch say it: a preempted thread may have set its state for a sleep to come */
+static __always_inline bool leaves_runnable(bool preempt, __u32 prev_state)
+{
+	return preempt || prev_state == 0;
+}
+
+static __always_inline void off_cpu_leave(struct off_cpu *o, __u64 now_ns, bool runnable)
+{
+	o->left_ns = now_ns;
+	o->runnable_ns = runnable ? now_ns : 0;
+}
+
+/* a thread may be woken while it runs, and twice */
+static __always_inline void off_cpu_wake(struct off_cpu *o, __u64 now_ns)
+{
+	if (o->left_ns && !o->runnable_ns)
+		o->runnable_ns = now_ns;
+}
+
+/* It runs again. False if nobody saw it leave. */
+static __always_inline bool off_cpu_return(struct off_cpu *o, __u64 now_ns, __u64 *blocked_ns, __u64 *waited_ns)
+{
+	__u64 runnable_ns = o->runnable_ns ? o->runnable_ns : now_ns;	/* a wake-up nobody saw */
+
+	if (!o->left_ns)
+		return false;
+	*blocked_ns = runnable_ns - o->left_ns;
+	*waited_ns = now_ns - runnable_ns;
+	o->left_ns = 0;
+	return true;
+}
+
+#endif
