@@ -205,6 +205,10 @@ bench-unwind: build-deps
 	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
 	$(B)/bench/unwind $(B)/bench
 
+bench-load: build-deps
+	$(MAKE) all $(B)/bench/load
+	$(B)/bench/load $(TOOLS:%=$(B)/bpf/%.bpf.o)
+
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
 	$(MAKE) all

@@ -48,7 +48,7 @@ int BPF_PROG(process_exited, struct task_struct *task)
 	__u32 pid = task_user_pid(task), tgid = task->tgid;
 	struct process_record record = { .kind = RECORD_EXITED, .pid = pid };
 
-	if (task->signal->live.counter || !process_wanted(task, pid))
+	if (untrusted(task)->signal->live.counter || !process_wanted(task, pid))
 		return 0;
 	tell(&record);
 	bpf_map_delete_elem(&procs, &tgid);

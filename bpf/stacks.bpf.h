@@ -174,7 +174,7 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task, const struct stack_key *key, __u64 value)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 from, end = task->mm->start_stack;	/* of the main thread's stack */
+	__u64 from, end = untrusted(task)->mm->start_stack;	/* of the main thread's stack */
 	__u32 zero = 0, bytes;
 	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &zero);
 

@@ -11,6 +11,21 @@
 
 #define PF_KTHREAD 0x00200000
 
+void *bpf_rdonly_cast(void *object, __u32 btf_id) __ksym __weak;
+
+enum special_kfunc_type___ehperf { KF_bpf_rdonly_cast___ehperf = 1 };	/* there from 6.2 on */
+
+/*
+ * The task, for reading pointers from only. For each pointer read from a task that it trusts, the verifier looks through
+ * all of the kernel's BTF four times, which takes a millisecond or two.
+ */
+static __always_inline struct task_struct *untrusted(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum special_kfunc_type___ehperf, KF_bpf_rdonly_cast___ehperf))
+		return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+	return task;
+}
+
 /* The tool's own PID namespace, noted when the tool reads the task iterator, which it does first. */
 __u64 own_pid_ns;
 __u32 own_pid_level;
@@ -36,17 +51,17 @@ static __always_inline __u32 pid_number(struct pid *pid)
 /* user space's pid (the kernel's tgid) and tid (the kernel's pid); 0 outside the tool's PID namespace and for the idle task */
 static __always_inline __u32 task_user_pid(struct task_struct *task)
 {
-	return own_pid_level == 0 ? task->tgid : pid_number(task->group_leader->thread_pid);
+	return own_pid_level == 0 ? task->tgid : pid_number(untrusted(task)->group_leader->thread_pid);
 }
 
 static __always_inline __u32 task_user_tid(struct task_struct *task)
 {
-	return own_pid_level == 0 ? task->pid : pid_number(task->thread_pid);
+	return own_pid_level == 0 ? task->pid : pid_number(untrusted(task)->thread_pid);
 }
 
 static __always_inline void task_image(struct task_struct *task, struct eh_image *image)
 {
-	struct task_struct *leader = task->group_leader;
+	struct task_struct *leader = untrusted(task)->group_leader;
 
 	image->tgid = task->tgid;
 	image->exec_id = leader->self_exec_id;
@@ -57,7 +72,7 @@ static __always_inline void task_image(struct task_struct *task, struct eh_image
 SEC("iter/task")
 int list_tasks(struct bpf_iter__task *ctx)
 {
-	struct task_struct *self = bpf_get_current_task_btf(), *task = ctx->task;
+	struct task_struct *self = untrusted(bpf_get_current_task_btf()), *task = ctx->task;
 	struct task_record record = {};
 
 	own_pid_level = self->thread_pid->level;

@@ -66,11 +66,12 @@ static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 byt
 static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct mm_struct *mm = untrusted(task)->mm;
 	__u16 cs = regs->cs;
 
-	if (!task->mm || (cs & 3) != 3 || !(regs->ip | regs->sp))
+	if (!mm || (cs & 3) != 3 || !(regs->ip | regs->sp))
 		return END_NO_USER;	/* kernel threads, io_uring workers */
-	if (!task->mm->start_stack)
+	if (!mm->start_stack)
 		return END_NO_USER;	/* in exec: the registers are the old image's, the memory the new one's */
 	if (cs == 0x23)
 		return END_32BIT;
