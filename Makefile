@@ -16,7 +16,7 @@ ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) -Ilibcommon -Ibpf -I$(B)/skel -MMD -MP
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -Ibpf -I$(B) -MMD -MP
-PURE_LIBS := -pthread -lelf -liberty -ljson-c -lunistring -lm
+PURE_LIBS := -pthread -lelf -lZydis -liberty -ljson-c -lunistring -lm
 BPF_LIBS := -lbpf -lelf -lz
 
 PURE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out libcommon/bpf_%,$(wildcard libcommon/*.c)))
@@ -27,9 +27,9 @@ all: $(TOOLS:%=$(B)/%)
 # ---- packages ----
 
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
-	zlib1g-dev uthash-dev libjson-c-dev libunistring-dev
+	zlib1g-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
-TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg linux-perf procps util-linux \
+TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql x264 libjpeg-turbo-progs bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg linux-perf procps util-linux \
 	qemu-system-x86 busybox-static cpio
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \

@@ -23,7 +23,7 @@ static long look_up(__u32 i, struct eh_unwind **ctx)
 
 	if (!lookup)
 		return 1;
-	find_rule(*ctx, lookup->file_offset);
+	find_rule(*ctx, TABLE_CFI, lookup->file_offset);
 	lookup->rule = (*ctx)->rule;
 	return 0;
 }

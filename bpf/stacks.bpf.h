@@ -119,16 +119,44 @@ static __always_inline void add_value(const struct stack_key *key, __u64 value, 
 }
 
 struct raw_sample {
+	__u64 addr, end;	/* what is left to be copied */
 	struct raw_record record;
 	__u8 stack[RAW_STACK_BYTES + 4096];
 };
 
+/* one for each possible CPU, by its number: too large for a per-CPU map */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct raw_sample);
 } raw_samples SEC(".maps");
+
+/* The rest of one page. 1 ends it. */
+static long copy_page(__u32 i, struct raw_sample **ctx)
+{
+	struct raw_sample *raw = *ctx;
+	__u64 addr = raw->addr;
+	__u32 done = raw->record.stack_bytes, bytes = 4096 - (addr & 4095);
+
+	if (addr >= raw->end || done >= RAW_STACK_BYTES)
+		return 1;
+	if (bytes > RAW_STACK_BYTES - done)
+		bytes = RAW_STACK_BYTES - done;
+	if (bytes > raw->end - addr)
+		bytes = raw->end - addr;
+	barrier_var(bytes);	/* or the compiler drops what it knows and 6.1's verifier does not */
+	if (bytes > 4096)
+		return 1;
+	raw->addr = addr + bytes;
+	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_STACK_BYTES - 1), bytes, (void *)addr))
+		raw->record.stack_bytes = done + bytes;
+	else if (!done)
+		raw->record.stack_addr = addr + bytes;
+	else
+		return 1;
+	return 0;
+}
 
 /*
  * The stack up to its end, page by page up to one that is missing. So may the first ones be: a new page
@@ -136,33 +164,16 @@ struct {
  */
 static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 {
-	__u32 done = 0, i, bytes;
-
-	raw->record.stack_addr = addr;
-	for (i = 0; i <= RAW_STACK_BYTES / 4096 && done < RAW_STACK_BYTES && addr < end; i++) {
-		bytes = 4096 - (addr & 4095);
-		if (bytes > RAW_STACK_BYTES - done)
-			bytes = RAW_STACK_BYTES - done;
-		if (bytes > end - addr)
-			bytes = end - addr;
-		barrier_var(bytes);	/* or the compiler drops what it knows and 6.1's verifier does not */
-		if (bytes > 4096)
-			break;
-		addr += bytes;
-		if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_STACK_BYTES - 1), bytes, (void *)(addr - bytes)))
-			done += bytes;
-		else if (!done)
-			raw->record.stack_addr = addr;
-		else
-			break;
-	}
-	raw->record.stack_bytes = done;
+	raw->addr = raw->record.stack_addr = addr;
+	raw->end = end;
+	raw->record.stack_bytes = 0;
+	bpf_loop(RAW_STACK_BYTES / 4096 + 1, copy_page, &raw, 0);
 }
 
-/* May this walk have ended only because user space has not published what is mapped now? */
+/* May this walk have ended only because user space has not published what is mapped now, or not looked into its code? */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
-	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE ||
+	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE || u->wants_code ||
 	       (u->end == END_NO_MAPPING && bpf_ktime_get_ns() > u->quiet_until_ns);
 }
 
@@ -175,8 +186,8 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 from, end = untrusted(task)->mm->start_stack;	/* of the main thread's stack */
-	__u32 zero = 0, bytes;
-	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &zero);
+	__u32 cpu = bpf_get_smp_processor_id(), bytes;
+	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &cpu);
 
 	if (!raw || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > RECORDS_BYTES / 2 ||
 	    unwind_start(u, task) != END_COMPLETE)
@@ -194,7 +205,7 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 	bytes = raw->record.stack_bytes;
 	if (bytes > RAW_STACK_BYTES)
 		bytes = RAW_STACK_BYTES;
-	return !bpf_ringbuf_output(&records, raw, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
+	return !bpf_ringbuf_output(&records, &raw->record, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
 /* One sample of the running task: its user stack, if wanted, and the value, under this key. */

@@ -10,9 +10,9 @@
  *   changes hash: tgid -> how often the process gave up memory that held code
  *   struct eh_process, then struct eh_mapping[nr_mappings], sorted by address
  *   mapping.module -> struct eh_module
- *   module.pages   -> struct eh_page[nr_pages], one for each 4 KiB of the file's text
+ *   table.pages    -> struct eh_page[nr_pages], one for each 4 KiB of the file's text
  *   page.rows      -> 3-byte rows, sorted by pc
- *   module.rules   -> struct eh_rule[], indexed by page.rule_base + the row's rule
+ *   table.rules    -> struct eh_rule[], indexed by page.rule_base + the row's rule
  *
  * A pc is looked up by its offset in the file, so that one number finds the row and names the frame,
  * and the load bias of each segment is nothing but its mapping's start and file offset.
@@ -84,7 +84,9 @@ enum rule_kind {
 #define SAVED_LOST	(-128)	/* undefined; for the return address: this is the outermost frame */
 #define SAVED_ODD	(-127)	/* somewhere a rule cannot say; known to the CFI, unknown to us */
 
-#define RULE_SIGNAL	1	/* rule.flags: the CIE's augmentation has 'S', a signal frame */
+/* rule.flags */
+#define RULE_SIGNAL	1	/* the CIE's augmentation has 'S', a signal frame */
+#define RULE_FROM_CODE	2	/* no FDE covers it: worked out from its instructions; RULE_NONE: in vain, and it keeps no frame pointer */
 
 /* How to find the caller's registers from this frame's (DWARF 5, 6.4.1). Never all zero but for RULE_NONE. */
 struct eh_rule {
@@ -101,17 +103,24 @@ struct eh_rule {
 };
 _Static_assert(sizeof(struct eh_rule) == 16, "rule");
 
-struct eh_module {
-	__u32 id;		/* for frames; never 0 */
+struct eh_table {
 	__u32 first_page;	/* file offset >> PAGE_ROWS_SHIFT of pages[0] */
 	__u32 nr_pages;
-	__u32 nr_rules;
 	loc_t pages;
 	loc_t rules;
+};
+
+/* TABLE_CODE: for what no FDE covers, worked out from the instructions; made when a sample first needs it */
+enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
+
+struct eh_module {
+	__u32 id;		/* for frames; never 0 */
+	__u32 code_pending;	/* TABLE_CODE is not made yet */
 	/* offsets in the file of code at the ELF entry point that no FDE covers; empty where one does */
 	__u32 entry_start, entry_end;
+	struct eh_table tables[NR_TABLES];
 };
-_Static_assert(sizeof(struct eh_module) == 32, "module");
+_Static_assert(sizeof(struct eh_module) == 48, "module");
 
 /* ---- processes ---- */
 
@@ -242,7 +251,7 @@ struct process_record {
  * A sample that could not be unwound in the kernel because the process's mappings were not published
  * or have changed: what user space needs to run the same walk.
  */
-#define RAW_STACK_BYTES (16 << 10)
+#define RAW_STACK_BYTES (64 << 10)
 struct raw_record {
 	__u32 kind;
 	__u32 stack_bytes;	/* valid ones, from stack_addr on */

@@ -15,7 +15,14 @@
 #include <stdbool.h>
 #endif
 
-#define CODE_BYTES 48
+#define CODE_BYTES 16
+
+/* where a rule is looked for, one after the other */
+enum {
+	PLACE_CFI,
+	PLACE_CFI_AFTER,	/* entered as if by a call from before its first byte, as makecontext() has it */
+	PLACE_CODE,
+};
 
 /* All of a walk's state: in map memory in the kernel, which keeps the verifier's work small. */
 struct eh_unwind {
@@ -23,6 +30,8 @@ struct eh_unwind {
 	struct eh_rule rule;	/* of this frame */
 	bool by_call;		/* ip is a return address */
 	bool have_rule;		/* rule is this frame's: only stack bytes were missing */
+	bool wants_code;	/* the walk ended for want of module's TABLE_CODE */
+	__u32 place;		/* where this frame's rule is looked for: PLACE_... */
 	bool by_fp;		/* the frame was found by its callee's frame pointer */
 	bool guessed;		/* the frame was found without a rule: it must prove to be code */
 	__s32 end;
@@ -37,7 +46,6 @@ struct eh_unwind {
 	__u64 hash;
 	__u64 pair[2];		/* a saved frame pointer and return address */
 	__u64 last_ip;		/* of the callee */
-	__u32 sub_at, add_at;	/* where in code */
 	__u8 code[CODE_BYTES];
 	struct window window;
 	__u32 kind;		/* from here on a struct frames_record */
@@ -95,8 +103,7 @@ static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
 	if (pc < mapping->start || pc >= mapping->end)
 		return false;
 	u->mapping = *mapping;
-	u->module.nr_pages = 0;
-	u->module.entry_end = 0;
+	u->module = (struct eh_module){};
 	if (mapping->module) {
 		module = slab_at(u, mapping->module);
 		if (module)
@@ -105,19 +112,20 @@ static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
 	return true;
 }
 
-/* The rule for this offset in the file of u->module, into u->rule; RULE_NONE where no FDE covers it. */
-static __always_inline void find_rule(struct eh_unwind *u, __u64 file_offset)
+/* The rule for this offset in the file of u->module, into u->rule; RULE_NONE where the table has none. */
+static __always_inline void find_rule(struct eh_unwind *u, __u32 table_nr, __u64 file_offset)
 {
-	__u64 page_nr = (file_offset >> PAGE_ROWS_SHIFT) - u->module.first_page;
+	const struct eh_table *table = &u->module.tables[table_nr & (NR_TABLES - 1)];
+	__u64 page_nr = (file_offset >> PAGE_ROWS_SHIFT) - table->first_page;
 	__u32 pc = file_offset & (MAX_PAGE_ROWS - 1), at, nr, half, i, row;
 	struct eh_page *page;
 	struct eh_rule *rule;
 	void *slab;
 
 	u->rule = (struct eh_rule){};
-	if (page_nr >= u->module.nr_pages)
+	if (page_nr >= table->nr_pages)
 		return;
-	page = slab_at(u, u->module.pages + page_nr * sizeof(*page));
+	page = slab_at(u, table->pages + page_nr * sizeof(*page));
 	if (!page)
 		return;
 	at = page->rows;
@@ -133,7 +141,7 @@ static __always_inline void find_rule(struct eh_unwind *u, __u64 file_offset)
 		nr -= half;
 	}
 	row = *(__u32 *)(slab + LOC_OFFSET(at));
-	rule = slab_at(u, u->module.rules + (page->rule_base * RULE_BASE_UNIT + ROW_RULE(row)) * sizeof(*rule));
+	rule = slab_at(u, table->rules + (page->rule_base * RULE_BASE_UNIT + ROW_RULE(row)) * sizeof(*rule));
 	if (rule)
 		u->rule = *rule;
 }
@@ -190,46 +198,17 @@ static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 rsp)
 	return true;
 }
 
-#define ENDBR64		0xfa1e0ff3
-#define SUB_8_RSP	0x08ec8348
-#define ADD_8_RSP	0x08c48348
-#define RET		0xc3
-#define JMP_RIP		0x25ff
-#define INIT_BYTES	18	/* from _init's sub to its add */
-#define CODE_BEFORE	20	/* bytes before pc that are looked at */
+#define RET 0xc3
 
-/*
- * A leaf in code without CFI that is known by its instructions: before its first one, at its last one, a stub that
- * only jumps, the C runtime's _init and _fini, which only move rsp by 8, or called by a call to right here.
- */
+/* A leaf without a rule, in JIT code say: at its `ret`, or called by a call to right here. */
 static __always_inline bool leave_leaf(struct eh_unwind *u)
 {
 	__u64 rsp = u->frame.reg[EH_RSP], pc = u->frame.ip;
-	__u32 i, first, at = 2;		/* where the return address is, in words: 2, nobody knows */
+	bool returns = read_stack(u, u->code, 1, pc) == 1 && u->code[0] == RET;
 
-	u->sub_at = 0;			/* kept in map memory, or the verifier follows every combination */
-	u->add_at = CODE_BYTES;
-	if (read_stack(u, u->code, CODE_BYTES, pc - CODE_BEFORE) == CODE_BYTES) {
-		first = *(__u32 *)(u->code + CODE_BEFORE);
-		if (first == ENDBR64)
-			first = *(__u32 *)(u->code + CODE_BEFORE + 4);
-		for (i = 0; i < CODE_BEFORE; i++)
-			if (*(__u32 *)(u->code + i) == SUB_8_RSP)
-				u->sub_at = i + 1;
-		for (i = CODE_BYTES - 5; i >= CODE_BEFORE; i--)
-			if (*(__u32 *)(u->code + i) == ADD_8_RSP && u->code[i + 4] == RET)
-				u->add_at = i + 1;
-		if ((__u8)first == RET || first == SUB_8_RSP || (__u16)first == JMP_RIP ||
-		    (first & 0xffffff) == (JMP_RIP << 8 | 0xf2))
-			at = 0;
-		else if (u->sub_at && u->add_at - u->sub_at <= INIT_BYTES)
-			at = 1;
-	}
-	if (read_stack(u, u->pair, 16, rsp) < 16 || !follows_call(u, u->pair[at & 1]))
+	if (read_stack(u, u->pair, 8, rsp) < 8 || !follows_call(u, u->pair[0]) || !(returns || calls_here(u, u->pair[0], pc)))
 		return false;
-	if (at == 2 && !calls_here(u, u->pair[0], pc))
-		return false;
-	return leave_to(u, u->pair[at & 1], rsp + (at == 1 ? 16 : 8));
+	return leave_to(u, u->pair[0], rsp + 8);
 }
 
 /* Go's goexit, where every goroutine begins as if called from its second byte: nop; call; nop. rbp is 0 there. */
@@ -250,7 +229,7 @@ static __always_inline bool is_start_context(struct eh_unwind *u, __u64 ip)
 /* a thread about to begin: clone() and clone3() have returned 0 to it, there where they have no CFI, and nothing lies above */
 static __always_inline bool is_new_thread(struct eh_unwind *u)
 {
-	return u->nr_frames == 1 && !u->frame.reg[0] && read_stack(u, u->code, 2, u->frame.ip - 2) == 2 &&
+	return u->nr_frames == 1 && !u->frame.reg[0] && read_stack(u, u->code, 2, u->last_ip - 2) == 2 &&
 	       *(__u16 *)u->code == 0x050f;	/* syscall */
 }
 
@@ -306,6 +285,7 @@ static __always_inline void set_sigreturn_rule(struct eh_rule *rule)
 /* The caller of a frame that no rule is known for, u->end says why. 1 ends the stack. */
 static __always_inline long leave_without_rule(struct eh_unwind *u)
 {
+	u->place = PLACE_CFI;
 	if (u->end_if_wrong == END_NO_ROW && is_sigreturn(u)) {
 		set_sigreturn_rule(&u->rule);
 		u->have_rule = true;
@@ -316,7 +296,7 @@ static __always_inline long leave_without_rule(struct eh_unwind *u)
 		u->end = END_COMPLETE;
 		return 1;
 	}
-	if (!(u->nr_frames == 1 && leave_leaf(u)) && !leave_by_fp(u)) {
+	if (!(u->nr_frames == 1 && leave_leaf(u)) && (u->rule.flags & RULE_FROM_CODE || !leave_by_fp(u))) {
 		u->end = is_new_thread(u) ? END_COMPLETE : u->end_if_wrong;
 		return 1;
 	}
@@ -328,6 +308,19 @@ static __always_inline long leave_without_rule(struct eh_unwind *u)
 
 /* ---- the walk ---- */
 
+/* There is no rule where it was looked for. Is there another place? */
+static __always_inline bool look_elsewhere(struct eh_unwind *u)
+{
+	if (u->place == PLACE_CFI && u->by_call) {
+		u->place = PLACE_CFI_AFTER;
+		return true;
+	}
+	if (u->place == PLACE_CODE || (!u->module.code_pending && !u->module.tables[TABLE_CODE].nr_pages))
+		return false;
+	u->place = PLACE_CODE;
+	return true;
+}
+
 /* One frame, or one window of the stack for it. 1 ends the stack, u->end says why. */
 static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx)
 {
@@ -335,7 +328,7 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 	__u64 need = 0, frame, pc = u->frame.ip - u->by_call;
 	int result;
 
-	if (!u->have_rule) {
+	if (!u->have_rule && u->place == PLACE_CFI) {
 		bool mapped = find_mapping(u, pc);
 
 		if (!mapped && u->nr_frames) {	/* not a frame of anybody's */
@@ -362,16 +355,15 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 			u->end = END_NO_MAPPING;
 			return 1;
 		}
-		u->rule = (struct eh_rule){};
-		u->end_if_wrong = END_NO_TABLE;
-		if (u->mapping.module) {
-			find_rule(u, pc - u->mapping.start + u->mapping.file_offset);
-			/* entered as if by a call from before its first byte, as makecontext() has it */
-			if (u->rule.kind == RULE_NONE && u->by_call)
-				find_rule(u, pc + 1 - u->mapping.start + u->mapping.file_offset);
-			u->end_if_wrong = END_NO_ROW;
-		}
+		u->end_if_wrong = u->mapping.module ? END_NO_ROW : END_NO_TABLE;
 	}
+	if (u->place == PLACE_CODE && u->module.code_pending) {
+		u->wants_code = true;
+		u->end = END_NO_ROW;
+		return 1;
+	}
+	if (!u->have_rule)
+		find_rule(u, u->place == PLACE_CODE, pc + (u->place == PLACE_CFI_AFTER) - u->mapping.start + u->mapping.file_offset);
 	result = unwind_step(&u->rule, &u->frame, &u->window, &need);
 	if (result == STEP_NEEDS_STACK) {
 		u->have_rule = true;
@@ -390,7 +382,7 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 	if (result == END_NO_ROW) {
 		frame = u->frame.ip - u->mapping.start + u->mapping.file_offset;
 		if (frame < u->module.entry_start || frame >= u->module.entry_end)
-			return leave_without_rule(u);
+			return look_elsewhere(u) ? 0 : leave_without_rule(u);
 		result = END_COMPLETE;
 	}
 	if (result >= 0) {
@@ -398,7 +390,12 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 		return 1;
 	}
 	u->have_rule = false;
+	u->place = PLACE_CFI;
 	u->by_call = !(u->rule.flags & RULE_SIGNAL);
+	if (u->rule.flags & RULE_FROM_CODE && !follows_call(u, u->frame.ip)) {
+		u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
+		return 1;
+	}
 	return 0;
 }
 
@@ -411,7 +408,8 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->frame.stage = 0;
 	u->by_call = false;
 	u->have_rule = false;
-	u->by_fp = u->guessed = false;
+	u->by_fp = u->guessed = u->wants_code = false;
+	u->place = PLACE_CFI;
 	u->max_depth = max_depth;
 	u->nr_frames = 0;
 	u->nr_mappings = 0;

@@ -32,8 +32,11 @@ int stack_session_configure(struct bpf_object *object, const struct stack_option
 		{ "with_user_stacks", !o->only_kernel_stacks },
 		{ "with_kernel_stacks", !o->only_user_stacks },
 	};
+	struct bpf_map *raw_samples = bpf_object__find_map_by_name(object, "raw_samples");
 	int error = bpf_load_set(object, "max_depth", &o->max_depth, sizeof(o->max_depth));
 
+	if (!error)
+		error = bpf_map__set_max_entries(raw_samples, libbpf_num_possible_cpus());
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && !error; i++)
 		error = bpf_load_set(object, flags[i].name, &flags[i].value, sizeof(flags[i].value));
 	return error;

@@ -13,7 +13,6 @@
 #include "bpf_tasks.h"
 #include "bpf_tracepoint.h"
 #include "clock.h"
-#include "host_unwind.h"
 #include "images.h"
 #include "perf_records.h"
 #include "processes.h"
@@ -314,7 +313,7 @@ static void walk_raw(struct unwinder *u, const struct process *process, struct r
 	struct host_memory memory = { .read = read_raw_stack, .arg = raw };
 
 	memcpy(registers.reg, raw->reg, sizeof(registers.reg));
-	host_unwind(u->slabs, process ? process->loc : 0, &registers, memory, u->options.max_depth, stack);
+	image_unwind(u->slabs, u->modules, process ? process->loc : 0, &registers, memory, u->options.max_depth, stack);
 }
 
 /* A pc outside the list: memory may have been mapped, by mremap say, with no record of it. */

@@ -51,6 +51,7 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	}
 	stack->id = u->id;
 	stack->end = u->end;
+	stack->wants_code = u->wants_code ? u->module.id : 0;
 	stack->nr = u->nr_frames;
 	memcpy(stack->frames, u->frames, u->nr_frames * sizeof(stack->frames[0]));
 }

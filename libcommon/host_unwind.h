@@ -20,6 +20,7 @@ struct host_stack {
 	enum end_reason end;
 	uint32_t nr;
 	uint64_t cfa;		/* of the leaf, if its caller was found */
+	uint32_t wants_code;	/* 0, or the module whose TABLE_CODE is to be made first */
 	uint64_t frames[MAX_DEPTH];	/* as in unwind_abi.h, leaf first */
 };
 

@@ -77,6 +77,22 @@ int image_write(struct slabs *slabs, struct modules *modules, const struct proc_
 	return 0;
 }
 
+void image_unwind(struct slabs *slabs, struct modules *modules, loc_t process, const struct host_registers *registers,
+		  struct host_memory memory, uint32_t max_depth, struct host_stack *stack)
+{
+	struct unwind_table table;
+	struct module *module;
+
+	for (;;) {
+		host_unwind(slabs, process, registers, memory, max_depth, stack);
+		module = modules_get(modules, stack->wants_code);
+		if (!module)
+			return;
+		module_compile_code(module, &table);
+		upload_code(slabs, module, &table);	/* without memory there is none */
+	}
+}
+
 void image_release(struct slabs *slabs, loc_t loc, size_t bytes)
 {
 	struct eh_process *written = slabs_at(slabs, loc);

@@ -3,6 +3,7 @@
 #ifndef EHPERF_IMAGES_H
 #define EHPERF_IMAGES_H
 
+#include "host_unwind.h"
 #include "modules.h"
 #include "slabs.h"
 
@@ -18,6 +19,10 @@ int image_make_tables(struct slabs *slabs, struct modules *modules, struct proc_
  */
 int image_write(struct slabs *slabs, struct modules *modules, const struct proc_maps *maps, const struct eh_image *image,
 		uint32_t changes, uint32_t generation, loc_t *loc, size_t *bytes);
+
+/* host_unwind(), which makes the tables of uncovered code that it wants */
+void image_unwind(struct slabs *slabs, struct modules *modules, loc_t process, const struct host_registers *registers,
+		  struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 
 /* It is nobody's from now on, and a walk that is on it will see that. */
 void image_release(struct slabs *slabs, loc_t loc, size_t bytes);

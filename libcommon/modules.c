@@ -111,6 +111,14 @@ static int max_open_fd(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX : (int)(limit.rlim_cur / 2);
 }
 
+static void close_surplus(struct module *module)
+{
+	if (module->fd >= max_open_fd()) {
+		close(module->fd);
+		module->fd = -1;
+	}
+}
+
 void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
@@ -126,10 +134,19 @@ void module_compile(struct module *module, struct unwind_table *table)
 	memcpy(module->build_id, file.build_id, file.build_id_bytes);
 	module->error = unwind_table_build(table, &file);
 	elf_file_close(&file);
-	if (module->fd >= max_open_fd()) {
-		close(module->fd);
-		module->fd = -1;
-	}
+	close_surplus(module);
+}
+
+void module_compile_code(struct module *module, struct unwind_table *table)
+{
+	struct elf_file file;
+
+	*table = (struct unwind_table){};
+	if (open_elf(module, &file))
+		return;
+	unwind_table_build_code(table, &file);
+	elf_file_close(&file);
+	close_surplus(module);
 }
 
 static char *plain_path(const char *path)

@@ -46,6 +46,9 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 /* Makes the module's table, to be freed by the caller; empty where there is none. Touches nothing but this module. */
 void module_compile(struct module *module, struct unwind_table *table);
 
+/* its table of the code that no FDE covers, likewise */
+void module_compile_code(struct module *module, struct unwind_table *table);
+
 /* by id, NULL if there is none */
 struct module *modules_get(const struct modules *modules, uint32_t id);
 

@@ -26,34 +26,27 @@ static int upload_rows(struct slabs *slabs, const struct unwind_table *table, st
 	return 0;
 }
 
-static void release(struct slabs *slabs, const struct unwind_table *table, const struct eh_module *header, loc_t module,
-		    uint32_t nr_written)
+static void release(struct slabs *slabs, const struct unwind_table *table, const struct eh_table *written, uint32_t nr_written)
 {
-	const struct eh_page *pages = slabs_at(slabs, header->pages);
+	const struct eh_page *pages = slabs_at(slabs, written->pages);
 
 	for (uint32_t first = 0, end; first < nr_written; first = end) {
 		end = unwind_table_extent_end(table, first);
 		slabs_release(slabs, pages[first].rows, extent_rows(table, first, end) * ROW_BYTES);
 	}
-	slabs_release(slabs, header->pages, table->nr_pages * sizeof(*table->pages));
-	slabs_release(slabs, header->rules, table->nr_rules * sizeof(*table->rules));
-	slabs_release(slabs, module, sizeof(*header));
+	slabs_release(slabs, written->pages, table->nr_pages * sizeof(*table->pages));
+	slabs_release(slabs, written->rules, table->nr_rules * sizeof(*table->rules));
 }
 
-int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
+static int write_table(struct slabs *slabs, const struct unwind_table *table, struct eh_table *written)
 {
-	struct eh_module header = {
-		.id = module_id,
+	struct eh_table header = {
 		.first_page = table->first_page,
 		.nr_pages = table->nr_pages,
-		.nr_rules = table->nr_rules,
-		.entry_start = table->entry_start,
-		.entry_end = table->entry_end,
 		.rules = slabs_alloc(slabs, table->nr_rules * sizeof(*table->rules)),
 		.pages = slabs_alloc(slabs, table->nr_pages * sizeof(*table->pages)),
 	};
-	loc_t module = slabs_alloc(slabs, sizeof(header));
-	int error = !header.rules || !header.pages || !module ? -errno : 0;
+	int error = !header.rules || !header.pages ? -errno : 0;
 	uint32_t first = 0, end;
 
 	for (; first < table->nr_pages && !error; first = error ? first : end) {
@@ -61,24 +54,62 @@ int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_ta
 		error = upload_rows(slabs, table, slabs_at(slabs, header.pages), first, end);
 	}
 	if (error) {
-		release(slabs, table, &header, module, first);
+		release(slabs, table, &header, first);
 		return error;
 	}
 	memcpy(slabs_at(slabs, header.rules), table->rules, table->nr_rules * sizeof(*table->rules));
-	memcpy(slabs_at(slabs, module), &header, sizeof(header));
-	*loc = module;
+	*written = header;
 	return 0;
+}
+
+int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
+{
+	struct eh_module module = {
+		.id = module_id,
+		.code_pending = table->has_other_code,
+		.entry_start = table->entry_start,
+		.entry_end = table->entry_end,
+	};
+	loc_t at = slabs_alloc(slabs, sizeof(module));
+	int error = at ? write_table(slabs, table, &module.tables[TABLE_CFI]) : -errno;
+
+	if (error) {
+		slabs_release(slabs, at, sizeof(module));
+		return error;
+	}
+	memcpy(slabs_at(slabs, at), &module, sizeof(module));
+	*loc = at;
+	return 0;
+}
+
+static void count(struct module *module, const struct unwind_table *table)
+{
+	module->rows += table->nr_rows;
+	module->table_bytes += unwind_table_bytes(table);
 }
 
 int upload_module(struct slabs *slabs, struct module *module, struct unwind_table *table)
 {
 	if (table->nr_pages) {
 		module->error = upload_table(slabs, module->id, table, &module->loc);
-		if (!module->error) {
-			module->rows = table->nr_rows;
-			module->table_bytes = unwind_table_bytes(table);
-		}
+		if (!module->error)
+			count(module, table);
 	}
 	unwind_table_free(table);
 	return module->error == -ENOMEM ? -ENOMEM : 0;
+}
+
+int upload_code(struct slabs *slabs, struct module *module, struct unwind_table *table)
+{
+	struct eh_module *header = slabs_at(slabs, module->loc);
+	int error = 0;
+
+	if (table->nr_pages) {
+		error = write_table(slabs, table, &header->tables[TABLE_CODE]);
+		if (!error)
+			count(module, table);
+	}
+	unwind_table_free(table);
+	__atomic_store_n(&header->code_pending, 0, __ATOMIC_RELEASE);
+	return error == -ENOMEM ? -ENOMEM : 0;
 }

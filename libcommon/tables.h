@@ -12,5 +12,7 @@ int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_ta
 
 /* The module's table, which is freed: module->loc, or module->error. 0 or -ENOMEM */
 int upload_module(struct slabs *slabs, struct module *module, struct unwind_table *table);
+/* the same of its TABLE_CODE: walks see it from now on, or that there is none */
+int upload_code(struct slabs *slabs, struct module *module, struct unwind_table *table);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "cfi.h"
+#include "code_rules.h"
 #include "eh_rule.h"
 
 #define MAX_REMEMBERED 16
@@ -59,7 +60,10 @@ struct span {
 
 struct builder {
 	struct unwind_table *table;
+	const struct elf_file *file;
 	uint64_t pc_bias;
+	bool of_code;			/* rules for what no FDE covers, and only for that */
+	uint64_t code_bytes;		/* that were looked at for them */
 
 	struct span *spans;	/* in section order */
 	size_t nr_spans, max_spans;
@@ -681,32 +685,6 @@ static void sort_spans(struct builder *b)
 	b->nr_by_address = kept;
 }
 
-static void place_spans(struct builder *b)
-{
-	struct unwind_table *t = b->table;
-
-	sort_spans(b);
-	b->nothing = intern_state(b, &(struct state){});
-	if (b->failed)
-		return;
-	t->first_page = b->page = b->spans[b->by_address[0]].start >> PAGE_ROWS_SHIFT;
-	b->last_state = b->nothing;
-	begin_window(b);
-	begin_page(b);
-	for (size_t i = 0; i < b->nr_by_address && !b->failed; i++) {
-		const struct span *span = &b->spans[b->by_address[i]];
-		uint64_t end = span->start + span->length;
-		uint64_t next = i + 1 < b->nr_by_address ? b->spans[b->by_address[i + 1]].start : UINT64_MAX;
-
-		place_fde(b, span, next < end ? next : end);
-		t->nr_placed_fdes++;
-		if (next > end)
-			place_row(b, end, b->nothing);
-	}
-	end_page(b);
-	t->nr_rules = b->window_base + b->window_rules;
-}
-
 #define MAX_ENTRY_BYTES 4096
 
 /* how much of these bytes lies before what is called from there: that is another function (musl's _start_c) */
@@ -725,32 +703,128 @@ static uint64_t before_callees(const struct elf_file *file, uint64_t start, uint
 	return size;
 }
 
+/* the first byte from `start` on that an FDE covers, or `end` */
+static uint64_t before_fdes(const struct builder *b, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < b->nr_by_address; i++) {
+		const struct span *span = &b->spans[b->by_address[i]];
+
+		if (span->start + span->length > start && span->start < end)
+			end = span->start > start ? span->start : start;
+	}
+	return end;
+}
+
 /*
  * Where the ABI leaves the rule for the entry point out (ld.so's _start, musl's, Go's), what no FDE covers from
  * there on is the entry code all the same, and the outermost frame.
  */
-static void find_entry(struct unwind_table *table, const struct elf_file *file)
+static void find_entry(struct builder *b)
 {
-	uint64_t start, end;
+	const GElf_Ehdr *header = &b->file->header;
 
-	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct elf_segment *s = &file->segments[i];
+	for (size_t i = 0; i < b->file->nr_segments; i++) {
+		const struct elf_segment *s = &b->file->segments[i];
+		uint64_t start, end;
 
-		if (!s->executable || file->header.e_entry < s->vaddr || file->header.e_entry - s->vaddr >= s->size)
+		if (!s->executable || header->e_entry < s->vaddr || header->e_entry - s->vaddr >= s->size)
 			continue;
-		start = file->header.e_entry - s->vaddr + s->file_offset;
-		for (end = start; end < start + MAX_ENTRY_BYTES && end < s->file_offset + s->size; end++)
-			if (unwind_table_lookup(table, end).kind != RULE_NONE)
-				break;
+		start = header->e_entry - s->vaddr + s->file_offset;
+		end = s->file_offset + s->size;
+		end = before_fdes(b, start, end - start > MAX_ENTRY_BYTES ? start + MAX_ENTRY_BYTES : end);
 		if (end <= UINT32_MAX && end > start) {
-			table->entry_start = start;
-			table->entry_end = start + before_callees(file, start, end - start);
+			b->table->entry_start = start;
+			b->table->entry_end = start + before_callees(b->file, start, end - start);
 		}
 		return;
 	}
 }
 
-int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
+/* Decoding takes some 100 ns an instruction. No file with CFI leaves as much out but a language's run-time system in its own binary. */
+#define MAX_CODE_BYTES (8 << 20)
+
+struct gap {
+	struct builder *b;
+	uint64_t start;
+};
+
+static void place_code_rule(void *arg, size_t at, const struct eh_rule *rule)
+{
+	const struct gap *gap = arg;
+	struct builder *b = gap->b;
+	uint64_t offset = gap->start + at;
+	bool entry = offset >= b->table->entry_start && offset < b->table->entry_end;
+
+	if (!b->failed)
+		place_row(b, offset, entry ? b->nothing : intern_state(b, &(struct state){ .rule = *rule }));
+}
+
+/* up to the next function */
+static bool is_padding(uint64_t from, uint64_t to)
+{
+	return to - from < 16 && to % 16 == 0;
+}
+
+/* no FDE covers [start, end) */
+static void place_gap(struct builder *b, uint64_t start, uint64_t end)
+{
+	place_row(b, start, b->nothing);
+	for (size_t i = 0; i < b->file->nr_segments; i++) {
+		const struct elf_segment *s = &b->file->segments[i];
+		uint64_t from = start > s->file_offset ? start : s->file_offset;
+		uint64_t to = end < s->file_offset + s->size ? end : s->file_offset + s->size;
+		struct gap gap = { .b = b, .start = from };
+		Elf_Data *data;
+
+		if (!s->executable || from >= to || is_padding(from, to) || to - from > MAX_CODE_BYTES - b->code_bytes)
+			continue;
+		b->table->has_other_code = true;
+		if (!b->of_code)
+			continue;
+		data = elf_getdata_rawchunk(b->file->elf, from, to - from, ELF_T_BYTE);
+		if (!data || !data->d_buf)
+			continue;
+		b->code_bytes += to - from;
+		if (code_rules(data->d_buf, data->d_size, place_code_rule, &gap))
+			b->failed = true;
+		if (!b->failed)
+			place_row(b, to, b->nothing);
+	}
+}
+
+static void place_spans(struct builder *b)
+{
+	struct unwind_table *t = b->table;
+	uint64_t first = b->spans[b->by_address[0]].start, start = first;
+
+	for (size_t i = 0; i < b->file->nr_segments; i++)
+		if (b->file->segments[i].executable && b->file->segments[i].file_offset < start)
+			start = b->file->segments[i].file_offset;
+	t->first_page = b->page = (b->of_code ? start : first) >> PAGE_ROWS_SHIFT;
+	b->last_state = b->nothing;
+	begin_window(b);
+	begin_page(b);
+	if (start < first)
+		place_gap(b, start, first);
+	for (size_t i = 0; i < b->nr_by_address && !b->failed; i++) {
+		const struct span *span = &b->spans[b->by_address[i]];
+		uint64_t end = span->start + span->length;
+		uint64_t next = i + 1 < b->nr_by_address ? b->spans[b->by_address[i + 1]].start : UINT64_MAX;
+
+		if (b->of_code) {
+			place_row(b, span->start, b->nothing);
+		} else {
+			place_fde(b, span, next < end ? next : end);
+			t->nr_placed_fdes++;
+		}
+		if (next > end)
+			place_gap(b, end, next);
+	}
+	end_page(b);
+	t->nr_rules = b->window_base + b->window_rules;
+}
+
+static int compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame, bool of_code)
 {
 	struct builder *b = calloc(1, sizeof(*b));
 	struct unwind_table built = {};
@@ -760,6 +834,8 @@ int unwind_table_compile(struct unwind_table *table, const struct elf_file *file
 	if (!b)
 		return -ENOMEM;
 	b->table = &built;
+	b->file = file;
+	b->of_code = of_code;
 	/* of the 16 random bytes that the kernel gives each process: nobody can prepare a file of colliding states */
 	memcpy(&b->seed, (const void *)getauxval(AT_RANDOM), sizeof(b->seed));
 	b->last_cie = UINT64_MAX;
@@ -767,14 +843,17 @@ int unwind_table_compile(struct unwind_table *table, const struct elf_file *file
 	while (!b->failed && eh_frame_next(frame, &fde))
 		add_fde(b, file, &fde);
 	if (b->nr_spans && !b->failed)
+		sort_spans(b);
+	b->nothing = intern_state(b, &(struct state){});
+	if (!b->failed)
+		find_entry(b);
+	if (b->nr_spans && !b->failed)
 		place_spans(b);
 	built.nr_cies = frame->nr_cies;
 	built.nr_fdes = frame->nr_fdes;
 	for (int i = 0; i < NR_EH_FRAME_SKIPS; i++)
 		built.skipped[i] += frame->skipped[i];
 
-	if (!b->failed)
-		find_entry(&built, file);
 	error = b->failed ? b->too_large ? -EOVERFLOW : -ENOMEM : 0;
 	free(b->spans);
 	free(b->by_address);
@@ -790,7 +869,12 @@ int unwind_table_compile(struct unwind_table *table, const struct elf_file *file
 	return error;
 }
 
-int unwind_table_build(struct unwind_table *table, struct elf_file *file)
+int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
+{
+	return compile(table, file, frame, false);
+}
+
+static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
 	struct elf_section section;
 	struct eh_frame frame;
@@ -799,7 +883,17 @@ int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 	if (file->header.e_machine != EM_X86_64)
 		return -ENOTSUP;
 	error = elf_file_cfi(file, &section, &frame);
-	return error ? error : unwind_table_compile(table, file, &frame);
+	return error ? error : compile(table, file, &frame, of_code);
+}
+
+int unwind_table_build(struct unwind_table *table, struct elf_file *file)
+{
+	return build(table, file, false);
+}
+
+int unwind_table_build_code(struct unwind_table *table, struct elf_file *file)
+{
+	return build(table, file, true);
 }
 
 void unwind_table_free(struct unwind_table *table)

@@ -17,6 +17,7 @@ struct unwind_table {
 	uint32_t nr_rules, nr_pages, first_page;
 	uint64_t nr_rows;
 	uint32_t entry_start, entry_end;	/* code at the ELF entry point that no FDE covers, by offset; empty: none */
+	bool has_other_code;		/* there is code that no FDE covers */
 	/* what it was made of */
 	uint64_t nr_cies, nr_fdes;
 	uint64_t nr_placed_fdes, nr_cfi_rows;	/* the FDEs that rule some byte, and their exact rows */
@@ -36,11 +37,13 @@ uint64_t unwind_table_bytes(const struct unwind_table *table);
  * search of .eh_frame_hdr.
  */
 int unwind_table_build(struct unwind_table *table, struct elf_file *file);
-/* the same of CFI from anywhere; of the file, only the segments count. 0, -EOVERFLOW or -ENOMEM */
+/* a table of what no FDE covers, by what the code itself says (code_rules.h); empty where it says nothing */
+int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
+/* the rules of CFI from anywhere; of the file, only the segments count. 0, -EOVERFLOW or -ENOMEM */
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame);
 void unwind_table_free(struct unwind_table *table);
 
-/* the rule for an offset in the file, by the same search as the kernel's; RULE_NONE where no FDE covers it */
+/* the rule for an offset in the file, by the same search as the kernel's; RULE_NONE where there is none */
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset);
 
 #endif

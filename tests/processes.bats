@@ -45,7 +45,7 @@ burnt() {
 		expect "$exact >= 0.95 * $all"
 		expect "$alien == 0"
 	done
-	# a raw sample holds 16 KiB of the stack, and nested has frames of 40: those of the first moments end there
+	# a raw sample holds 64 KiB of the stack, and nested's is deeper: those of the first moments end there
 	expect "$(summary .ended.complete) >= 0.95 * ($(summary .samples) - $(summary .ended.no_user))"
 }
 

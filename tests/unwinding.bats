@@ -107,6 +107,20 @@ whole() {	# SHARE COMMAND...
 	done
 }
 
+@test "assembly without CFI: rules from its instructions" {
+	need_root
+	need x264 cjpeg djpeg gawk
+	gawk 'BEGIN { printf "P6\n96 64\n255\n"; srand(7); for (i = 0; i < 96 * 64 * 3; i++) printf "%c", 32 + int(rand() * 90) }' >"$WORK/in.ppm"
+	cjpeg -outfile "$WORK/in.jpg" "$WORK/in.ppm"
+	steps 600000 cjpeg -outfile /dev/null "$WORK/in.ppm"
+	steps 600000 djpeg -outfile /dev/null "$WORK/in.jpg"
+
+	head -c $((352 * 288 * 3 / 2 * 40)) /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 2>/dev/null >"$WORK/in.yuv"
+	# its trellis quantisation dispatches by computed jumps
+	whole 0.97 x264 --quiet --threads 1 --preset fast --input-res 352x288 --fps 25 -o "$WORK/out.264" "$WORK/in.yuv"
+	expect "$(jq -r 'select(.type == "stack" and .end == "complete") | select(.user[0].module | test("libx264")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 200"
+}
+
 @test "node: JIT code between C++ frames, by the frame pointer, and marked" {
 	need_root
 	need node

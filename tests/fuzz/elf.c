@@ -9,6 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct symbols *symbols;
 	struct elf_section section;
 	struct eh_frame frame;
+	struct unwind_table table;
 	struct symbol symbol;
 	struct elf_file file;
 
@@ -16,6 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!elf_file_open_memory(&file, copy, size)) {
 		if (!elf_file_cfi(&file, &section, &frame))
 			fuzz_cfi(&file, frame);
+		if (file.header.e_machine == EM_X86_64 && !unwind_table_build_code(&table, &file)) {
+			check_table(&table);
+			unwind_table_free(&table);
+		}
 		if (!symbols_read(&symbols, &file)) {
 			for (uint64_t offset = 0; offset < size; offset += 61)
 				symbols_find(symbols, offset, &symbol);

@@ -160,7 +160,7 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	uint64_t expected = nr_calls ? calls[nr_calls - 1].caller : 0;
 
 	find_mapping_of(r->rip);
-	host_unwind(slabs, list, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
+	image_unwind(slabs, modules, list, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
 	nr_instructions++;
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);

@@ -40,7 +40,7 @@ static int print_stack(pid_t pid)
 	if (error)
 		return error;
 	registers = registers_of(&r);
-	host_unwind(slabs, list, &registers, memory, MAX_DEPTH, &stack);
+	image_unwind(slabs, modules, list, &registers, memory, MAX_DEPTH, &stack);
 	for (size_t i = 0; i < stack.nr; i++)
 		printf("%#lx\n", address_of(&maps, stack.frames[i]));
 	printf("end %s\n", end_reason_name(stack.end));

@@ -8,7 +8,6 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "host_unwind.h"
 #include "images.h"
 
 static inline size_t read_memory(pid_t pid, void *to, size_t bytes, uint64_t addr)

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "code_rules.h"
+
+#include <Zydis/Zydis.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* what an instruction does to registers that a rule may speak of */
+enum effect {
+	NOTHING,
+	RETURN,		/* also a tail call */
+	STOP,		/* nobody knows what comes next */
+	JUMP,		/* to target */
+	BRANCH,		/* to target, or on */
+	CALL,
+	SET,		/* reg = base + displacement */
+	LOAD,		/* reg = *(base + displacement) */
+	STORE,		/* *(base + displacement) = reg */
+	PUSH, POP,	/* reg */
+	LEAVE,
+};
+
+#define NO_REG 16
+
+struct insn {
+	uint32_t at, target;	/* target: number of an instruction */
+	int32_t displacement;
+	uint16_t overwritten;	/* registers, besides what the effect says; bits by DWARF number */
+	uint8_t effect, reg, base;	/* DWARF numbers; NO_REG: something else */
+	bool padding;
+	struct eh_rule rule;	/* before it: RULE_NONE, nothing is known yet; RULE_UNSUPPORTED, ways disagree */
+};
+
+struct code {
+	const uint8_t *bytes;
+	size_t size;
+	struct insn *insns;
+	size_t nr, max;
+	size_t nr_returns, nr_popping;	/* popping: ret $n */
+	int64_t eax, eax_before;	/* the constant that this instruction, and the one before, moves into it; or -1 */
+};
+
+/* ---- decoding ---- */
+
+static uint8_t dwarf_number(ZydisRegister reg)
+{
+	static const uint8_t numbers[16] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
+	int id;
+
+	if (reg < ZYDIS_REGISTER_RAX || reg > ZYDIS_REGISTER_R15)
+		return NO_REG;
+	id = reg - ZYDIS_REGISTER_RAX;
+	return numbers[id];
+}
+
+static uint8_t whole_register(const ZydisDecodedOperand *o)
+{
+	return dwarf_number(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value));
+}
+
+/* a 64-bit register by itself */
+static uint8_t plain_register(const ZydisDecodedOperand *o)
+{
+	return o->type == ZYDIS_OPERAND_TYPE_REGISTER ? dwarf_number(o->reg.value) : NO_REG;
+}
+
+/* base + displacement and nothing else */
+static bool plain_address(const ZydisDecodedOperand *o, struct insn *insn)
+{
+	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.index != ZYDIS_REGISTER_NONE || o->mem.disp.value < INT32_MIN ||
+	    o->mem.disp.value > INT32_MAX || o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
+		return false;
+	insn->base = dwarf_number(o->mem.base);
+	insn->displacement = o->mem.disp.value;
+	return insn->base != NO_REG;
+}
+
+/* reg = base + displacement, or from or to memory; false where it is another kind of move */
+static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct insn *insn)
+{
+	uint8_t to = plain_register(&o[0]);
+
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+		if (to != NO_REG && plain_register(&o[1]) != NO_REG) {
+			insn->effect = SET;
+			insn->base = plain_register(&o[1]);
+			insn->displacement = 0;
+		} else if (to != NO_REG && plain_address(&o[1], insn)) {
+			insn->effect = LOAD;
+		} else if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && plain_address(&o[0], insn)) {
+			insn->effect = STORE;
+			to = plain_register(&o[1]);
+		} else {
+			return false;
+		}
+		break;
+	case ZYDIS_MNEMONIC_LEA:
+		if (to == NO_REG || !plain_address(&o[1], insn))
+			return false;
+		insn->effect = SET;
+		break;
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+		if (to == NO_REG || o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || o[1].imm.value.s <= INT32_MIN ||
+		    o[1].imm.value.s > INT32_MAX)
+			return false;
+		insn->effect = SET;
+		insn->base = to;
+		insn->displacement = d->mnemonic == ZYDIS_MNEMONIC_ADD ? o[1].imm.value.s : -o[1].imm.value.s;
+		break;
+	default:
+		return false;
+	}
+	insn->reg = to;
+	return true;
+}
+
+/* a jump: its target, an offset in the code, stays in .target until all is decoded */
+static void decode_jump(const struct code *c, const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct insn *insn)
+{
+	bool always = d->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+	int64_t to;
+
+	if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP) {
+		insn->effect = RETURN;	/* through the GOT */
+	} else if (o[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !o[0].imm.is_relative) {
+		insn->effect = STOP;
+	} else {
+		to = (int64_t)insn->at + d->length + o[0].imm.value.s;
+		if (to < 0 || to >= (int64_t)c->size) {
+			insn->effect = always ? RETURN : NOTHING;
+		} else {
+			insn->effect = always ? JUMP : BRANCH;
+			insn->target = to;
+		}
+	}
+}
+
+#define CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 1u << EH_RSP | 0xfu << EH_R12)
+
+/* system calls that do not return (Linux x86-64) */
+static bool is_final(int64_t call)
+{
+	return call == 15 || call == 60 || call == 231;	/* rt_sigreturn, exit, exit_group */
+}
+
+static void decode_effect(struct code *c, const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct insn *insn)
+{
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_RET:
+		insn->effect = d->operand_count_visible ? STOP : RETURN;
+		c->nr_returns++;
+		c->nr_popping += insn->effect == STOP;
+		return;
+	case ZYDIS_MNEMONIC_SYSCALL:
+		if (is_final(c->eax_before)) {
+			insn->effect = STOP;
+			return;
+		}
+		break;
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_INT3:
+		insn->effect = STOP;
+		return;
+	case ZYDIS_MNEMONIC_CALL:
+		insn->effect = CALL;
+		insn->overwritten = 0xffff & ~CALLEE_SAVED;
+		return;
+	case ZYDIS_MNEMONIC_NOP:
+		insn->padding = true;
+		return;
+	case ZYDIS_MNEMONIC_LEAVE:
+		insn->effect = LEAVE;
+		return;
+	case ZYDIS_MNEMONIC_PUSH:
+	case ZYDIS_MNEMONIC_POP:
+		if (o[0].size != 64 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+			insn->effect = STOP;	/* push %ax */
+			return;
+		}
+		insn->effect = d->mnemonic == ZYDIS_MNEMONIC_PUSH ? PUSH : POP;
+		insn->reg = plain_register(&o[0]);
+		return;
+	default:
+		break;
+	}
+	if (d->meta.category == ZYDIS_CATEGORY_UNCOND_BR || d->meta.category == ZYDIS_CATEGORY_COND_BR) {
+		decode_jump(c, d, o, insn);
+		return;
+	}
+	if (decode_move(d, o, insn))
+		return;
+	if (d->mnemonic == ZYDIS_MNEMONIC_MOV && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && whole_register(&o[0]) == 0 &&
+	    o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		c->eax = o[1].imm.value.s;
+	for (int i = 0; i < d->operand_count; i++)
+		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER && o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
+			uint8_t reg = whole_register(&o[i]);
+
+			if (reg != NO_REG)
+				insn->overwritten |= 1u << reg;
+		}
+}
+
+/* linkers fill up sections with zeros: there, and only where no instruction can follow, is one not an instruction */
+static bool is_filler(const struct code *c, size_t at)
+{
+	enum effect before = c->nr ? c->insns[c->nr - 1].effect : STOP;
+
+	return !c->bytes[at] && (before == STOP || before == RETURN || before == JUMP);
+}
+
+static int decode(struct code *c)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction d;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+		return -ENOMEM;
+	for (size_t at = 0; at < c->size;) {
+		struct insn *insn;
+
+		if (c->nr == c->max) {
+			size_t max = c->max ? c->max * 2 : c->size / 8 + 64;
+			struct insn *more = reallocarray(c->insns, max, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			c->insns = more;
+			c->max = max;
+		}
+		c->eax_before = c->eax;
+		c->eax = -1;
+		insn = &c->insns[c->nr];
+		*insn = (struct insn){ .at = at, .reg = NO_REG, .base = NO_REG };
+		if (!is_filler(c, at) &&
+		    ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, c->bytes + at, c->size - at, &d, operands))) {
+			decode_effect(c, &d, operands, insn);
+			at += d.length;
+		} else {
+			insn->effect = STOP;
+			at++;
+		}
+		c->nr++;
+	}
+	return 0;
+}
+
+/* the number of the instruction at this offset, or nr where none begins there */
+static size_t find_insn(const struct code *c, uint32_t at)
+{
+	size_t low = 0, high = c->nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (c->insns[middle].at < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->nr && c->insns[low].at == at ? low : c->nr;
+}
+
+#define MAX_FUNCTION 4096	/* instructions from where rsp is kept to where it is restored */
+
+/*
+ * Is rsp set to what it was in this frame? From a register that is not known to hold that, it is another stack's
+ * (switches of contexts), and whoever returns there did not call this.
+ */
+static bool stays_on_stack(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i];
+
+	if (insn->base == EH_RSP || insn->base == EH_RBP)
+		return true;
+	for (size_t n = 0; insn->effect == SET && n < MAX_FUNCTION && i-- > 0 && c->insns[i].effect != RETURN; n++)
+		if (c->insns[i].effect == SET && c->insns[i].reg == insn->base)
+			return c->insns[i].base == EH_RSP;
+	return false;
+}
+
+static void resolve_targets(struct code *c)
+{
+	for (size_t i = 0; i < c->nr; i++) {
+		struct insn *insn = &c->insns[i];
+		size_t to;
+
+		if ((insn->effect == SET || insn->effect == LOAD) && insn->reg == EH_RSP && !stays_on_stack(c, i))
+			insn->effect = STOP;
+		if (insn->effect != JUMP && insn->effect != BRANCH)
+			continue;
+		to = find_insn(c, insn->target);
+		insn->target = to;
+		if (to == c->nr)	/* into the middle of what was decoded */
+			insn->effect = STOP;
+	}
+}
+
+/* ---- backwards through one instruction: the rule after it becomes the rule before it ---- */
+
+static const struct eh_rule disagreement = { .kind = RULE_UNSUPPORTED };
+
+static struct eh_rule rule_at_return(void)
+{
+	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = EH_RSP, .cfa_offset = 8, .flags = RULE_FROM_CODE };
+
+	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
+	rule.saved[SAVED_RA] = -1;
+	return rule;
+}
+
+static int saved_index(uint32_t reg)
+{
+	return reg == EH_RBX ? SAVED_RBX : reg == EH_RBP ? SAVED_RBP :
+	       reg >= EH_R12 && reg < EH_NR_REGS ? SAVED_R12 + (int)reg - EH_R12 : -1;
+}
+
+/* what the caller has in it lies nowhere that is known before it is overwritten */
+static void lose(struct eh_rule *rule, uint32_t reg)
+{
+	int i = saved_index(reg);
+
+	if (i >= 0 && rule->saved[i] == SAVED_SAME)
+		rule->saved[i] = SAVED_ODD;
+}
+
+/* where base + displacement lies in words from the CFA; false where that is not known or cannot be said */
+static bool place_of(const struct eh_rule *rule, uint32_t base, int32_t displacement, int *words)
+{
+	int64_t bytes = (int64_t)displacement - rule->cfa_offset;
+
+	if (rule->kind != RULE_REG || rule->cfa_reg != base || bytes % 8 || bytes / 8 <= SAVED_ODD || bytes / 8 >= 0)
+		return false;
+	*words = bytes / 8;
+	return true;
+}
+
+static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+{
+	int64_t offset;
+
+	if (reg == base && !displacement)
+		return;
+	lose(rule, reg);
+	if (rule->cfa_reg != reg)
+		return;
+	rule->cfa_reg = base;
+	offset = (rule->kind == RULE_DEREF ? rule->deref_offset : rule->cfa_offset) + (int64_t)displacement;
+	if (rule->kind == RULE_DEREF && offset == (int16_t)offset)
+		rule->deref_offset = offset;
+	else if (rule->kind == RULE_REG && offset == (int32_t)offset)
+		rule->cfa_offset = offset;
+	else
+		*rule = disagreement;
+}
+
+static void undo_load(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+{
+	int i = saved_index(reg), words;
+
+	if (i >= 0 && rule->saved[i] == SAVED_SAME)
+		rule->saved[i] = reg != rule->cfa_reg && place_of(rule, base, displacement, &words) ? words : SAVED_ODD;
+	if (rule->cfa_reg != reg)
+		return;
+	if (rule->kind != RULE_REG || displacement != (int16_t)displacement) {
+		*rule = disagreement;
+		return;
+	}
+	rule->kind = RULE_DEREF;
+	rule->cfa_reg = base;
+	rule->deref_offset = displacement;
+}
+
+static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+{
+	int words;
+
+	if (rule->kind == RULE_DEREF && rule->cfa_reg == base && rule->deref_offset == displacement) {
+		if (reg == NO_REG) {
+			*rule = disagreement;
+			return;
+		}
+		rule->kind = RULE_REG;
+		rule->cfa_reg = reg;
+		rule->deref_offset = 0;
+		return;
+	}
+	if (!place_of(rule, base, displacement, &words))
+		return;
+	for (int i = 0; i < SAVED_RA; i++)
+		if (rule->saved[i] == words)
+			rule->saved[i] = saved_index(reg) == i ? SAVED_SAME : SAVED_ODD;
+	if (words == rule->saved[SAVED_RA])
+		*rule = disagreement;
+}
+
+static void undo_overwriting(struct eh_rule *rule, uint16_t registers)
+{
+	if (registers >> rule->cfa_reg & 1) {
+		*rule = disagreement;
+		return;
+	}
+	for (uint32_t reg = 0; reg < EH_NR_REGS; reg++)
+		if (registers >> reg & 1)
+			lose(rule, reg);
+}
+
+static void undo_push(struct eh_rule *rule, uint32_t reg)
+{
+	undo_store(rule, reg, EH_RSP, 0);
+	undo_set(rule, EH_RSP, EH_RSP, -8);
+}
+
+static void undo_pop(struct eh_rule *rule, uint32_t reg)
+{
+	if (reg != EH_RSP)
+		undo_set(rule, EH_RSP, EH_RSP, 8);
+	if (reg != NO_REG)
+		undo_load(rule, reg, EH_RSP, 0);
+}
+
+static void undo(struct eh_rule *rule, const struct insn *insn)
+{
+	if (insn->overwritten)
+		undo_overwriting(rule, insn->overwritten);
+	switch (insn->effect) {
+	case SET:
+		undo_set(rule, insn->reg, insn->base, insn->displacement);
+		break;
+	case LOAD:
+		undo_load(rule, insn->reg, insn->base, insn->displacement);
+		break;
+	case STORE:
+		undo_store(rule, insn->reg, insn->base, insn->displacement);
+		break;
+	case PUSH:
+		undo_push(rule, insn->reg);
+		break;
+	case POP:
+		undo_pop(rule, insn->reg);
+		break;
+	case LEAVE:
+		undo_pop(rule, EH_RBP);
+		undo_set(rule, EH_RSP, EH_RBP, 0);
+		break;
+	}
+	/* the return address cannot lie below the stack pointer */
+	if (rule->kind == RULE_REG && rule->cfa_reg == EH_RSP && rule->cfa_offset < 8)
+		*rule = disagreement;
+}
+
+/* ---- all ways ---- */
+
+static bool same(const struct eh_rule *a, const struct eh_rule *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static bool is_known(const struct eh_rule *rule)
+{
+	return rule->kind != RULE_NONE && rule->kind != RULE_UNSUPPORTED;
+}
+
+/* what both say, or what one of them says if nothing is known of the other */
+static struct eh_rule agreed(const struct eh_rule *a, const struct eh_rule *b)
+{
+	struct eh_rule rule = *a;
+
+	if (a->kind == RULE_NONE || same(a, b))
+		return *b;
+	if (b->kind == RULE_NONE)
+		return *a;
+	if (a->kind != b->kind || a->cfa_reg != b->cfa_reg || a->cfa_offset != b->cfa_offset || a->deref_offset != b->deref_offset)
+		return disagreement;
+	for (int i = 0; i < SAVED_RA; i++)
+		if (a->saved[i] != b->saved[i])
+			rule.saved[i] = SAVED_ODD;
+	return rule;
+}
+
+static struct eh_rule rule_before(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i];
+	struct eh_rule rule = { .kind = RULE_NONE }, entry = rule_at_return();
+
+	switch (insn->effect) {
+	case RETURN:
+		return entry;
+	case STOP:
+		return rule;
+	case JUMP:
+		return c->insns[insn->target].rule;
+	}
+	if (i + 1 < c->nr)
+		rule = c->insns[i + 1].rule;
+	if (insn->effect == BRANCH)
+		return agreed(&rule, &c->insns[insn->target].rule);
+	/* the last call of a function that does not come back, and then another function */
+	if (insn->effect == CALL && i + 1 < c->nr && c->insns[i + 1].padding && same(&rule, &entry))
+		return (struct eh_rule){ .kind = RULE_NONE };
+	if (is_known(&rule))
+		undo(&rule, insn);
+	return rule;
+}
+
+/*
+ * Until nothing changes. A rule only ever goes from unknown to something, loses registers, and ends as disagreement; but for
+ * what a loop's way back changes, one pass is enough. Where many are not, no rule of this code is to be relied upon.
+ */
+#define MAX_PASSES 64
+
+static bool settle(struct code *c)
+{
+	for (int pass = 0; pass < MAX_PASSES; pass++) {
+		bool changed = false;
+
+		for (size_t i = c->nr; i-- > 0;) {
+			struct eh_rule rule = rule_before(c, i);
+
+			if (same(&rule, &c->insns[i].rule))
+				continue;
+			c->insns[i].rule = rule;
+			changed = true;
+		}
+		if (!changed)
+			return true;
+	}
+	return false;
+}
+
+/* Where functions pop their callers' arguments (V8's built-in ones do), what a call leaves of rsp is not known. A few are data. */
+static bool pops_arguments(const struct code *c)
+{
+	return c->nr_popping > c->nr_returns / 16;
+}
+
+int code_rules(const uint8_t *bytes, size_t size, code_rule_fn *emit, void *arg)
+{
+	static const struct eh_rule unknown = { .kind = RULE_NONE, .flags = RULE_FROM_CODE };
+	struct code c = { .bytes = bytes, .size = size };
+	int error = decode(&c);
+
+	if (!error) {
+		resolve_targets(&c);
+		if (!pops_arguments(&c) && settle(&c))
+			for (size_t i = 0; i < c.nr; i++)
+				emit(arg, c.insns[i].at, is_known(&c.insns[i].rule) ? &c.insns[i].rule : &unknown);
+	}
+	free(c.insns);
+	return error;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rules worked out from code whose stack is known by reading it; the program has no CFI for it, nor is it ever run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "code_rules.h"
+
+__asm__(
+	".text\n"
+	".p2align 4\n"
+	"begin:\n"
+	/* pushes, a frame of 24 bytes, a loop, two ways out */
+	"plain:	push %rbx\n"
+	"p1:	push %r12\n"
+	"p2:	sub $24, %rsp\n"
+	"p3:	mov %rdi, %rbx\n"
+	"p4:	cmp $7, %rbx\n"
+	"	je 2f\n"
+	"1:	call begin\n"
+	"p5:	dec %r12\n"
+	"	jnz 1b\n"
+	"2:	lea 24(%rsp), %rsp\n"
+	"p6:	pop %r12\n"
+	"p7:	pop %rbx\n"
+	"p8:	ret\n"
+	"	.p2align 4\n"
+	/* a realigned frame: the old stack pointer in rax, then in memory (x264's assembly) */
+	"real:	push %r15\n"
+	"r1:	mov %rsp, %rax\n"
+	"r2:	sub $512, %rsp\n"
+	"	and $-64, %rsp\n"
+	"r3:	mov %rax, 256(%rsp)\n"
+	"r4:	vpaddd %ymm1, %ymm2, %ymm3\n"
+	"	mov 256(%rsp), %rsp\n"
+	"r5:	pop %r15\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	/* a frame pointer, and a register that is moved to its place and not pushed */
+	"framed: push %rbp\n"
+	"f1:	mov %rsp, %rbp\n"
+	"f2:	sub $64, %rsp\n"
+	"f3:	mov %r13, -8(%rbp)\n"
+	"f4:	sub %rdi, %rsp\n"		/* as alloca() does */
+	"f5:	xor %r13d, %r13d\n"
+	"f6:	mov -8(%rbp), %r13\n"
+	"f7:	leave\n"
+	"f8:	ret\n"
+	"	.p2align 4\n"
+	/* a tail call; one way out of a switch */
+	"tail:	sub $8, %rsp\n"
+	"t1:	test %edi, %edi\n"
+	"	jz 3f\n"
+	"	jmp *%rax\n"
+	"3:	add $8, %rsp\n"
+	"t2:	jmp abort@plt\n"
+	/* nobody knows: two ways that disagree, a stack pointer from elsewhere, no way back */
+	"odd:	test %edi, %edi\n"
+	"	jz 4f\n"
+	"o1:	push %rbx\n"
+	"4:	nop\n"
+	"	ret\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"o2:	mov (%rdi), %rsp\n"		/* to another stack */
+	"o3:	pop %rbx\n"
+	"	ret\n"
+	"o4:	hlt\n"
+	"	.p2align 4\n"
+	"	sub $40, %rsp\n"
+	"o5:	call abort@plt\n"
+	"	.p2align 4\n"
+	"next:	ret\n"
+	"	.byte 0\n"			/* fills up a section */
+	"z1:	sub $8, %rsp\n"
+	"	add $8, %rsp\n"
+	"	ret\n"
+	"o6:	mov $15, %rax\n"
+	"	syscall\n"
+	"	ret\n"
+	"o8:	push %rbp\n"			/* the same */
+	"	mov %rsp, (%rdi)\n"
+	"	mov %rsi, %rsp\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"o9:	mov %rsp, %r10\n"		/* but this stays */
+	"	and $-32, %rsp\n"
+	"	mov %r10, %rsp\n"
+	"	ret\n"
+	"o7:	movl $0, (%rsp)\n"		/* of no saved register */
+	"	mov %rsi, 8(%rsp)\n"
+	"	add $16, %rsp\n"
+	"	ret\n"
+	"end:\n");
+
+extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[], r3[], r4[], r5[], framed[],
+	f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[], o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], end[];
+
+static struct eh_rule rules[1 << 16];
+static size_t filled;
+
+static void emit(void *arg, size_t at, const struct eh_rule *rule)
+{
+	(void)arg;
+	if (at < filled)
+		check(!at, "places rise");
+	for (size_t i = at; i < sizeof(rules) / sizeof(rules[0]); i++)
+		rules[i] = *rule;
+	filled = at;
+}
+
+static struct eh_rule at(const uint8_t *label)
+{
+	return rules[label - begin];
+}
+
+static bool is(const uint8_t *label, int kind, int reg, int offset)
+{
+	struct eh_rule r = at(label);
+
+	return r.kind == kind && r.cfa_reg == reg && r.cfa_offset == offset && r.saved[SAVED_RA] == -1 && r.flags == RULE_FROM_CODE;
+}
+
+int main(void)
+{
+	static uint8_t rets[] = { 0xc3, 0xc3, 0xc2, 8, 0, 0x53, 0xc2, 8, 0 };
+
+	check(!code_rules(begin, end - begin, emit, NULL));
+
+	check(is(plain, RULE_REG, EH_RSP, 8) && at(plain).saved[SAVED_RBX] == SAVED_SAME);
+	check(is(p1, RULE_REG, EH_RSP, 16) && at(p1).saved[SAVED_RBX] == -2 && at(p1).saved[SAVED_R12] == SAVED_SAME);
+	check(is(p2, RULE_REG, EH_RSP, 24));
+	check(is(p3, RULE_REG, EH_RSP, 48) && at(p3).saved[SAVED_RBX] == -2 && at(p3).saved[SAVED_R12] == -3);
+	check(is(p4, RULE_REG, EH_RSP, 48) && at(p4).saved[SAVED_RBX] == -2);
+	check(is(p5, RULE_REG, EH_RSP, 48) && at(p5).saved[SAVED_R12] == -3 && at(p5).saved[SAVED_RBP] == SAVED_SAME);
+	check(is(p6, RULE_REG, EH_RSP, 24) && is(p7, RULE_REG, EH_RSP, 16) && at(p7).saved[SAVED_R12] == SAVED_SAME);
+	check(is(p8, RULE_REG, EH_RSP, 8) && at(p8).saved[SAVED_RBX] == SAVED_SAME);
+
+	check(is(real, RULE_REG, EH_RSP, 8) && is(r1, RULE_REG, EH_RSP, 16));
+	check(is(r2, RULE_REG, 0, 16) && is(r3, RULE_REG, 0, 16) && at(r3).saved[SAVED_R15] == -2);
+	check(is(r4, RULE_DEREF, EH_RSP, 16) && at(r4).deref_offset == 256 && at(r4).saved[SAVED_R15] == -2);
+	check(is(r5, RULE_REG, EH_RSP, 16) && at(r5).saved[SAVED_R15] == -2);
+
+	check(is(framed, RULE_REG, EH_RSP, 8) && is(f1, RULE_REG, EH_RSP, 16) && is(f2, RULE_REG, EH_RBP, 16));
+	check(at(f2).saved[SAVED_RBP] == -2 && at(f3).saved[SAVED_R13] == SAVED_SAME && at(f4).saved[SAVED_R13] == -3);
+	check(is(f5, RULE_REG, EH_RBP, 16) && at(f5).saved[SAVED_R13] == -3 && is(f6, RULE_REG, EH_RBP, 16));
+	check(is(f7, RULE_REG, EH_RBP, 16) && at(f7).saved[SAVED_R13] == SAVED_SAME && is(f8, RULE_REG, EH_RSP, 8));
+
+	check(is(tail, RULE_REG, EH_RSP, 8) && is(t1, RULE_REG, EH_RSP, 16) && is(t2, RULE_REG, EH_RSP, 8));
+
+	check(at(odd).kind == RULE_NONE);
+	check(at(o2).kind == RULE_NONE && is(o3, RULE_REG, EH_RSP, 16) && at(o4).kind == RULE_NONE);
+	check(at(o5).kind == RULE_NONE && is(next, RULE_REG, EH_RSP, 8));
+	check(is(z1, RULE_REG, EH_RSP, 8));
+	check(at(o6).kind == RULE_NONE);
+	check(at(o8).kind == RULE_NONE && is(o9, RULE_REG, EH_RSP, 8));
+	check(is(o7, RULE_REG, EH_RSP, 24) && at(o7).saved[SAVED_RBX] == SAVED_SAME);
+
+	filled = 0;	/* code that pops its callers' arguments */
+	memset(rules, 0, sizeof(rules));
+	check(!code_rules(rets, sizeof(rets), emit, NULL) && rules[0].kind == RULE_NONE);
+	return check_done();
+}
