@@ -59,6 +59,15 @@ static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 byt
 	return bpf_probe_read_user(to, bytes, (void *)addr) ? 0 : bytes;
 }
 
+static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
+{
+	struct return_instance *instance = (struct return_instance *)u->hijacked;
+
+	return !bpf_core_read(&r->slot, sizeof(r->slot), &instance->stack) &&
+	       !bpf_core_read(&r->ip, sizeof(r->ip), &instance->orig_ret_vaddr) &&
+	       !bpf_core_read(&r->next, sizeof(r->next), &instance->next);
+}
+
 /*
  * The user registers of the running task, whether it was interrupted in user mode or in the kernel:
  * every entry from user mode saves them at the top of its stack. END_COMPLETE, or why there are none.
@@ -67,6 +76,7 @@ static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct 
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct mm_struct *mm = untrusted(task)->mm;
+	struct uprobe_task *uprobes;
 	__u16 cs = regs->cs;
 
 	if (!mm || (cs & 3) != 3 || !(regs->ip | regs->sp))
@@ -92,6 +102,10 @@ static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct 
 	u->frame.reg[14] = regs->r14;
 	u->frame.reg[15] = regs->r15;
 	u->frame.ip = regs->ip;
+	if (bpf_core_field_exists(task->utask)) {
+		uprobes = untrusted(task)->utask;
+		u->hijacked = uprobes ? (__u64)uprobes->return_instances : 0;
+	}
 	return END_COMPLETE;
 }
 

@@ -6,6 +6,7 @@
  *
  *   static void *slab_of(struct eh_unwind *u, loc_t loc)	the slab that loc lies in, or NULL
  *   static __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)	how many bytes there were
+ *   static bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)	what u->hijacked points to
  */
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
@@ -16,6 +17,13 @@
 #endif
 
 #define CODE_BYTES 16
+
+/* a return address that a uretprobe, of another tracer's, has put an address of the kernel's in place of */
+struct hijacked_return {
+	__u64 slot;	/* where it would lie */
+	__u64 ip;
+	__u64 next;	/* of the next outer one */
+};
 
 /* where a rule is looked for, one after the other */
 enum {
@@ -46,6 +54,7 @@ struct eh_unwind {
 	__u64 hash;
 	__u64 pair[2];		/* a saved frame pointer and return address */
 	__u64 last_ip;		/* of the callee */
+	__u64 hijacked;		/* 0, or what names the innermost hijacked return address that was not passed yet */
 	__u8 code[CODE_BYTES];
 	struct window window;
 	__u32 kind;		/* from here on a struct frames_record */
@@ -56,6 +65,7 @@ struct eh_unwind {
 
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
 static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
+static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
 
 /* where loc points to; SLAB_SLACK bytes may be read there */
 static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
@@ -308,6 +318,20 @@ static __always_inline long leave_without_rule(struct eh_unwind *u)
 
 /* ---- the walk ---- */
 
+/* The true return address where it was hijacked. False: call again, one that lies below this frame's was passed. */
+static __always_inline bool mend_return(struct eh_unwind *u)
+{
+	__u64 slot = u->frame.reg[EH_RSP] - 8;
+	struct hijacked_return r = {};
+
+	if (read_hijacked(u, &r) && r.slot > slot)
+		return true;
+	if (r.slot == slot)
+		u->frame.ip = r.ip;
+	u->hijacked = r.next;
+	return r.slot == slot;
+}
+
 /* There is no rule where it was looked for. Is there another place? */
 static __always_inline bool look_elsewhere(struct eh_unwind *u)
 {
@@ -325,9 +349,12 @@ static __always_inline bool look_elsewhere(struct eh_unwind *u)
 static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx)
 {
 	struct eh_unwind *u = *ctx;
-	__u64 need = 0, frame, pc = u->frame.ip - u->by_call;
+	__u64 need = 0, frame, pc;
 	int result;
 
+	if (u->hijacked && u->by_call && !u->have_rule && u->place == PLACE_CFI && !mend_return(u))
+		return 0;
+	pc = u->frame.ip - u->by_call;
 	if (!u->have_rule && u->place == PLACE_CFI) {
 		bool mapped = find_mapping(u, pc);
 
@@ -415,6 +442,7 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->nr_mappings = 0;
 	u->hash = 0;
 	u->id = 0;
+	u->hijacked = 0;
 	u->mapping.start = u->mapping.end = 0;
 	u->window.len = 0;
 	u->window.base = 0;

@@ -27,6 +27,12 @@ static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 byt
 	return walk_of(u)->memory.read(walk_of(u)->memory.arg, to, bytes, addr);
 }
 
+static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
+{
+	(void)u, (void)r;
+	return false;
+}
+
 void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers, struct host_memory memory,
 		 uint32_t max_depth, struct host_stack *stack)
 {

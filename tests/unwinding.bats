@@ -107,6 +107,33 @@ whole() {	# SHARE COMMAND...
 	done
 }
 
+@test "samples in page faults, in system calls, in threads that begin and end" {
+	need_root
+	whole 0.99 faults 2
+	# by what the kernel was doing
+	local what
+	for what in asm_exc_page_fault ksys_read; do
+		jq -r --arg what "$what" 'select(.type == "stack" and any(.kernel[]; .symbol == $what)) | [.count, .end] | @tsv' "$WORK/out" |
+			awk -v what="$what" '{ all += $1 } $2 == "complete" { whole += $1 }
+				END { print "# " what ": " whole + 0 " of " all + 0 " complete"; exit !(all > 100 && whole >= 0.995 * all) }' >&3
+	done
+}
+
+@test "uretprobes of another tracer" {
+	need_root
+	need nm
+	gcc -O2 -fomit-frame-pointer -pthread -o "$WORK/nested" "$ROOT/tests/workloads/nested.c"
+	local offsets
+	offsets=$(nm "$WORK/nested" | awk '$3 ~ /^f[0-9]+$/ { print "0x" $1 }')
+	background uretprobe "$WORK/nested" $offsets
+	sleep 0.3
+	grep -q ready "$WORK/background.out" || skip "this kernel has no uprobes"
+	whole 0.97 "$WORK/nested" burn 1
+	# all ten functions were entered by way of a probe, and none is missing
+	jq -r 'select(.type == "stack" and .end == "complete" and .user[0].symbol == "f10") | [.count, ([.user[:11][].symbol] | join(" "))] | @tsv' \
+		"$WORK/out" | awk -F '\t' '{ all += $1 } $2 == "f10 f9 f8 f7 f6 f5 f4 f3 f2 f1 main" { whole += $1 } END { exit !(all > 500 && whole == all) }'
+}
+
 @test "assembly without CFI: rules from its instructions" {
 	need_root
 	need x264 cjpeg djpeg gawk
