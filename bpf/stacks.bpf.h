@@ -119,7 +119,7 @@ static __always_inline void add_value(const struct stack_key *key, __u64 value, 
 }
 
 struct raw_sample {
-	__u64 addr, end;	/* what is left to be copied */
+	__u64 end;	/* of what is to be copied */
 	struct raw_record record;
 	__u8 stack[RAW_STACK_BYTES + 4096];
 };
@@ -132,12 +132,12 @@ struct {
 	__type(value, struct raw_sample);
 } raw_samples SEC(".maps");
 
-/* The rest of one page. 1 ends it. */
+/* What is to be copied of the i-th page. 1 ends it. */
 static long copy_page(__u32 i, struct raw_sample **ctx)
 {
 	struct raw_sample *raw = *ctx;
-	__u64 addr = raw->addr;
-	__u32 done = raw->record.stack_bytes, bytes = 4096 - (addr & 4095);
+	__u64 addr = i ? (raw->record.stack_addr & ~4095ULL) + i * 4096ULL : raw->record.stack_addr;
+	__u64 done = addr - raw->record.stack_addr, bytes = 4096 - (addr & 4095);
 
 	if (addr >= raw->end || done >= RAW_STACK_BYTES)
 		return 1;
@@ -148,25 +148,19 @@ static long copy_page(__u32 i, struct raw_sample **ctx)
 	barrier_var(bytes);	/* or the compiler drops what it knows and 6.1's verifier does not */
 	if (bytes > 4096)
 		return 1;
-	raw->addr = addr + bytes;
 	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_STACK_BYTES - 1), bytes, (void *)addr))
 		raw->record.stack_bytes = done + bytes;
-	else if (!done)
-		raw->record.stack_addr = addr + bytes;
 	else
-		return 1;
+		raw->record.missing |= 1u << (i & 31);
 	return 0;
 }
 
-/*
- * The stack up to its end, page by page up to one that is missing. So may the first ones be: a new page
- * that is being entered is not there yet.
- */
+/* the stack up to its end, page by page; some were never touched, and a new one that is being entered is not there yet */
 static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 {
-	raw->addr = raw->record.stack_addr = addr;
 	raw->end = end;
-	raw->record.stack_bytes = 0;
+	raw->record.stack_addr = addr;
+	raw->record.stack_bytes = raw->record.missing = 0;
 	bpf_loop(RAW_STACK_BYTES / 4096 + 1, copy_page, &raw, 0);
 }
 

@@ -254,7 +254,7 @@ struct process_record {
 #define RAW_STACK_BYTES (64 << 10)
 struct raw_record {
 	__u32 kind;
-	__u32 stack_bytes;	/* valid ones, from stack_addr on */
+	__u32 stack_bytes;	/* from stack_addr on */
 	__u64 stack_addr;	/* about rsp */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
 	struct stack_key key;	/* .user_stack and .end are for user space to fill in */
@@ -262,7 +262,7 @@ struct raw_record {
 	struct eh_image image;
 	__u64 ip, reg[16];	/* by DWARF numbers */
 	__u32 in_exec;		/* interrupted in execve(), where registers may be the old image's */
-	__u32 pad;
+	__u32 missing;		/* bit i: the i-th page from stack_addr's on was not there, and its bytes mean nothing */
 	/* stack_bytes bytes follow */
 };
 

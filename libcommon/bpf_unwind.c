@@ -237,6 +237,17 @@ static int apply_event(struct unwinder *u, const struct item *item)
 
 /* ---- raw samples ---- */
 
+/* how many of these bytes of the stack, from stack_addr + at on, the record has */
+static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t bytes)
+{
+	uint64_t in_page = raw->stack_addr & 4095, end = at + bytes < raw->stack_bytes ? at + bytes : raw->stack_bytes;
+
+	for (uint64_t page = (in_page + at) / 4096; page * 4096 < in_page + end; page++)
+		if (page >= 32 || raw->missing >> page & 1)
+			return page * 4096 <= in_page + at ? 0 : page * 4096 - in_page - at;
+	return end - at;
+}
+
 /* the stack as it was; anything else, code that is, from the process, if it is still there */
 static uint32_t read_raw_stack(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
@@ -246,8 +257,7 @@ static uint32_t read_raw_stack(void *arg, void *to, uint32_t bytes, uint64_t add
 	ssize_t done;
 
 	if (addr >= raw->stack_addr && at < raw->stack_bytes) {
-		if (bytes > raw->stack_bytes - at)
-			bytes = raw->stack_bytes - at;
+		bytes = bytes_there(raw, at, bytes);
 		memcpy(to, (const char *)(raw + 1) + at, bytes);
 		return bytes;
 	}

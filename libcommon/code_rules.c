@@ -37,6 +37,7 @@ struct insn {
 struct code {
 	const uint8_t *bytes;
 	size_t size;
+	uint32_t alignment;		/* the address of bytes[0], modulo 16 */
 	struct insn *insns;
 	size_t nr, max;
 	size_t nr_returns, nr_popping;	/* popping: ret $n */
@@ -119,6 +120,15 @@ static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOper
 	return true;
 }
 
+/* does the instruction before this one end an epilogue? */
+static bool gives_frame_up(const struct code *c)
+{
+	const struct insn *before = &c->insns[c->nr - 1];
+
+	return c->nr && (before->effect == POP || before->effect == LEAVE ||
+			 (before->effect == SET && before->reg == EH_RSP && before->base == EH_RSP && before->displacement > 0));
+}
+
 /* a jump: its target, an offset in the code, stays in .target until all is decoded */
 static void decode_jump(const struct code *c, const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct insn *insn)
 {
@@ -128,7 +138,7 @@ static void decode_jump(const struct code *c, const ZydisDecodedInstruction *d, 
 	if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP) {
 		insn->effect = RETURN;	/* through the GOT */
 	} else if (o[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !o[0].imm.is_relative) {
-		insn->effect = STOP;
+		insn->effect = gives_frame_up(c) ? RETURN : STOP;
 	} else {
 		to = (int64_t)insn->at + d->length + o[0].imm.value.s;
 		if (to < 0 || to >= (int64_t)c->size) {
@@ -173,9 +183,12 @@ static void decode_effect(struct code *c, const ZydisDecodedInstruction *d, cons
 		insn->effect = CALL;
 		insn->overwritten = 0xffff & ~CALLEE_SAVED;
 		return;
+	case ZYDIS_MNEMONIC_XCHG:	/* 66 90 */
 	case ZYDIS_MNEMONIC_NOP:
-		insn->padding = true;
-		return;
+		insn->padding = d->mnemonic == ZYDIS_MNEMONIC_NOP || o[0].reg.value == o[1].reg.value;
+		if (insn->padding)
+			return;
+		break;
 	case ZYDIS_MNEMONIC_LEAVE:
 		insn->effect = LEAVE;
 		return;
@@ -537,23 +550,93 @@ static bool settle(struct code *c)
 	return false;
 }
 
+/* ---- functions that do not return ---- */
+
+/* Does a function seem to begin here? Aligned, behind the end of another or padding, and with a prologue */
+static bool begins_function(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i], *before = i ? &c->insns[i - 1] : NULL;
+
+	if ((c->alignment + insn->at) & 15 || (before && !before->padding && before->effect != RETURN && before->effect != JUMP &&
+					     before->effect != STOP && before->effect != CALL))
+		return false;
+	return insn->effect == PUSH ||
+	       (insn->effect == SET && insn->reg == EH_RSP && insn->base == EH_RSP && insn->displacement < 0);
+}
+
+/* Forwards through one instruction. False: what comes next is not known. */
+static bool follow(struct eh_rule *rule, const struct insn *insn)
+{
+	int i = saved_index(insn->reg);
+
+	switch (insn->effect) {
+	case PUSH:
+		rule->cfa_offset += 8;
+		if (i >= 0 && rule->saved[i] == SAVED_SAME && rule->cfa_offset / 8 < -SAVED_ODD)
+			rule->saved[i] = -(rule->cfa_offset / 8);
+		return true;
+	case SET:
+	case LOAD:
+		if (insn->reg == EH_RSP && (insn->effect == LOAD || insn->base != EH_RSP))
+			return false;
+		if (insn->reg == EH_RSP)
+			rule->cfa_offset -= insn->displacement;
+		lose(rule, insn->reg);
+		return rule->cfa_offset >= 8;
+	case NOTHING:
+	case STORE:
+	case BRANCH:
+	case CALL:
+		for (uint32_t reg = 0; reg < EH_NR_REGS; reg++)
+			if (insn->overwritten >> reg & 1)
+				lose(rule, reg);
+		return !(insn->overwritten >> EH_RSP & 1);
+	default:
+		return false;
+	}
+}
+
+/*
+ * No way leads from here to a return. If this is a function's first instruction, the rules follow from that, in a straight
+ * line up to its last call, which does not come back (musl's way from __libc_start_main to main and exit).
+ */
+static void go_forward(struct code *c, size_t first)
+{
+	struct eh_rule rule = rule_at_return();
+	size_t last = first;
+
+	while (last < c->nr && !c->insns[last].padding && c->insns[last].rule.kind == RULE_NONE && follow(&rule, &c->insns[last]))
+		last++;
+	if (last == first || last == c->nr || c->insns[last - 1].effect != CALL || !c->insns[last].padding)
+		return;
+	rule = rule_at_return();
+	for (size_t i = first; i < last; i++) {
+		c->insns[i].rule = rule;
+		follow(&rule, &c->insns[i]);
+	}
+}
+
 /* Where functions pop their callers' arguments (V8's built-in ones do), what a call leaves of rsp is not known. A few are data. */
 static bool pops_arguments(const struct code *c)
 {
 	return c->nr_popping > c->nr_returns / 16;
 }
 
-int code_rules(const uint8_t *bytes, size_t size, code_rule_fn *emit, void *arg)
+int code_rules(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *emit, void *arg)
 {
 	static const struct eh_rule unknown = { .kind = RULE_NONE, .flags = RULE_FROM_CODE };
-	struct code c = { .bytes = bytes, .size = size };
+	struct code c = { .bytes = bytes, .size = size, .alignment = vaddr & 15 };
 	int error = decode(&c);
 
 	if (!error) {
 		resolve_targets(&c);
-		if (!pops_arguments(&c) && settle(&c))
+		if (!pops_arguments(&c) && settle(&c)) {
+			for (size_t i = 0; i < c.nr; i++)
+				if (c.insns[i].rule.kind == RULE_NONE && begins_function(&c, i))
+					go_forward(&c, i);
 			for (size_t i = 0; i < c.nr; i++)
 				emit(arg, c.insns[i].at, is_known(&c.insns[i].rule) ? &c.insns[i].rule : &unknown);
+		}
 	}
 	free(c.insns);
 	return error;

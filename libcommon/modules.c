@@ -119,6 +119,14 @@ static void close_surplus(struct module *module)
 	}
 }
 
+/* Go's compiler does, in files without CFI that are too large to be looked into */
+static bool keeps_frame_pointers(struct elf_file *file)
+{
+	struct elf_section section;
+
+	return !elf_file_section(file, ".note.go.buildid", &section);
+}
+
 void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
@@ -133,6 +141,8 @@ void module_compile(struct module *module, struct unwind_table *table)
 	module->build_id_bytes = file.build_id_bytes;
 	memcpy(module->build_id, file.build_id, file.build_id_bytes);
 	module->error = unwind_table_build(table, &file);
+	if (module->error == -ENOENT && !keeps_frame_pointers(&file))
+		module->error = unwind_table_build_without_cfi(table, &file);
 	elf_file_close(&file);
 	close_surplus(module);
 }

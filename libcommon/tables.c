@@ -71,7 +71,7 @@ int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_ta
 		.entry_end = table->entry_end,
 	};
 	loc_t at = slabs_alloc(slabs, sizeof(module));
-	int error = at ? write_table(slabs, table, &module.tables[TABLE_CFI]) : -errno;
+	int error = !at ? -errno : table->nr_pages ? write_table(slabs, table, &module.tables[TABLE_CFI]) : 0;
 
 	if (error) {
 		slabs_release(slabs, at, sizeof(module));
@@ -90,7 +90,7 @@ static void count(struct module *module, const struct unwind_table *table)
 
 int upload_module(struct slabs *slabs, struct module *module, struct unwind_table *table)
 {
-	if (table->nr_pages) {
+	if (table->nr_pages || table->has_other_code) {
 		module->error = upload_table(slabs, module->id, table, &module->loc);
 		if (!module->error)
 			count(module, table);

@@ -785,7 +785,7 @@ static void place_gap(struct builder *b, uint64_t start, uint64_t end)
 		if (!data || !data->d_buf)
 			continue;
 		b->code_bytes += to - from;
-		if (code_rules(data->d_buf, data->d_size, place_code_rule, &gap))
+		if (code_rules(data->d_buf, data->d_size, from - s->file_offset + s->vaddr, place_code_rule, &gap))
 			b->failed = true;
 		if (!b->failed)
 			place_row(b, to, b->nothing);
@@ -795,7 +795,7 @@ static void place_gap(struct builder *b, uint64_t start, uint64_t end)
 static void place_spans(struct builder *b)
 {
 	struct unwind_table *t = b->table;
-	uint64_t first = b->spans[b->by_address[0]].start, start = first;
+	uint64_t first = b->nr_by_address ? b->spans[b->by_address[0]].start : UINT64_MAX, start = first;
 
 	for (size_t i = 0; i < b->file->nr_segments; i++)
 		if (b->file->segments[i].executable && b->file->segments[i].file_offset < start)
@@ -847,7 +847,8 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	b->nothing = intern_state(b, &(struct state){});
 	if (!b->failed)
 		find_entry(b);
-	if (b->nr_spans && !b->failed)
+	built.has_other_code = !b->nr_spans;
+	if ((b->nr_spans || of_code) && !b->failed)
 		place_spans(b);
 	built.nr_cies = frame->nr_cies;
 	built.nr_fdes = frame->nr_fdes;
@@ -874,6 +875,13 @@ int unwind_table_compile(struct unwind_table *table, const struct elf_file *file
 	return compile(table, file, frame, false);
 }
 
+static int build_without_cfi(struct unwind_table *table, const struct elf_file *file, bool of_code)
+{
+	struct eh_frame none = eh_frame_over(NULL, 0, 0);
+
+	return compile(table, file, &none, of_code);
+}
+
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
 	struct elf_section section;
@@ -883,12 +891,19 @@ static int build(struct unwind_table *table, struct elf_file *file, bool of_code
 	if (file->header.e_machine != EM_X86_64)
 		return -ENOTSUP;
 	error = elf_file_cfi(file, &section, &frame);
+	if (error == -ENOENT && of_code)
+		return build_without_cfi(table, file, true);
 	return error ? error : compile(table, file, &frame, of_code);
 }
 
 int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 {
 	return build(table, file, false);
+}
+
+int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file)
+{
+	return build_without_cfi(table, file, false);
 }
 
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file)

@@ -37,6 +37,8 @@ uint64_t unwind_table_bytes(const struct unwind_table *table);
  * search of .eh_frame_hdr.
  */
 int unwind_table_build(struct unwind_table *table, struct elf_file *file);
+/* for a file that has none: no rule, but the entry point and has_other_code */
+int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file);
 /* a table of what no FDE covers, by what the code itself says (code_rules.h); empty where it says nothing */
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
 /* the rules of CFI from anywhere; of the file, only the segments count. 0, -EOVERFLOW or -ENOMEM */

@@ -107,6 +107,15 @@ whole() {	# SHARE COMMAND...
 	done
 }
 
+@test "single-stepped: musl's libc and our own code, both without CFI" {
+	need_root
+	need musl-gcc
+	musl-gcc -static -O2 -fno-asynchronous-unwind-tables -fomit-frame-pointer -s -o "$WORK/musl" "$ROOT/tests/workloads/nested.c"
+	[ "$(readelf -SW "$WORK/musl" | grep -c eh_frame)" -eq 0 ] || [ "$(readelf --debug-dump=frames "$WORK/musl" | grep -c FDE)" -lt 20 ]
+	steps 200000 "$WORK/musl" brief 0.01
+	whole 0.99 "$WORK/musl" burn 1
+}
+
 @test "samples in page faults, in system calls, in threads that begin and end" {
 	need_root
 	whole 0.99 faults 2

@@ -22,6 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	size_t next = 0;
 
-	code_rules(bytes, size, emit, &next);
+	code_rules(bytes, size, 0x1000, emit, &next);
 	return 0;
 }

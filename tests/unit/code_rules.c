@@ -54,6 +54,10 @@ __asm__(
 	"	jmp *%rax\n"
 	"3:	add $8, %rsp\n"
 	"t2:	jmp abort@plt\n"
+	"	push %rbx\n"
+	"t3:	pop %rbx\n"
+	"	jmp *%rax\n"
+	"	.p2align 4\n"
 	/* nobody knows: two ways that disagree, a stack pointer from elsewhere, no way back */
 	"odd:	test %edi, %edi\n"
 	"	jz 4f\n"
@@ -67,8 +71,16 @@ __asm__(
 	"	ret\n"
 	"o4:	hlt\n"
 	"	.p2align 4\n"
+	"	mov %rdi, %rax\n"
 	"	sub $40, %rsp\n"
 	"o5:	call abort@plt\n"
+	"	.p2align 4\n"
+	/* this one begins as functions do */
+	"	push %rbp\n"
+	"n1:	push %r14\n"
+	"	mov %rdi, %rbx\n"
+	"n2:	test %edi, %edi\n"
+	"	call abort@plt\n"
 	"	.p2align 4\n"
 	"next:	ret\n"
 	"	.byte 0\n"			/* fills up a section */
@@ -94,7 +106,7 @@ __asm__(
 	"end:\n");
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[], r3[], r4[], r5[], framed[],
-	f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[], o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], end[];
+	f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[], o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], n1[], n2[], end[];
 
 static struct eh_rule rules[1 << 16];
 static size_t filled;
@@ -125,7 +137,7 @@ int main(void)
 {
 	static uint8_t rets[] = { 0xc3, 0xc3, 0xc2, 8, 0, 0x53, 0xc2, 8, 0 };
 
-	check(!code_rules(begin, end - begin, emit, NULL));
+	check(!code_rules(begin, end - begin, (uintptr_t)begin, emit, NULL));
 
 	check(is(plain, RULE_REG, EH_RSP, 8) && at(plain).saved[SAVED_RBX] == SAVED_SAME);
 	check(is(p1, RULE_REG, EH_RSP, 16) && at(p1).saved[SAVED_RBX] == -2 && at(p1).saved[SAVED_R12] == SAVED_SAME);
@@ -146,11 +158,13 @@ int main(void)
 	check(is(f5, RULE_REG, EH_RBP, 16) && at(f5).saved[SAVED_R13] == -3 && is(f6, RULE_REG, EH_RBP, 16));
 	check(is(f7, RULE_REG, EH_RBP, 16) && at(f7).saved[SAVED_R13] == SAVED_SAME && is(f8, RULE_REG, EH_RSP, 8));
 
-	check(is(tail, RULE_REG, EH_RSP, 8) && is(t1, RULE_REG, EH_RSP, 16) && is(t2, RULE_REG, EH_RSP, 8));
+	check(is(tail, RULE_REG, EH_RSP, 8) && is(t1, RULE_REG, EH_RSP, 16) && is(t2, RULE_REG, EH_RSP, 8) && is(t3, RULE_REG, EH_RSP, 16));
 
 	check(at(odd).kind == RULE_NONE);
 	check(at(o2).kind == RULE_NONE && is(o3, RULE_REG, EH_RSP, 16) && at(o4).kind == RULE_NONE);
 	check(at(o5).kind == RULE_NONE && is(next, RULE_REG, EH_RSP, 8));
+	check(is(n1, RULE_REG, EH_RSP, 16) && at(n1).saved[SAVED_RBP] == -2);
+	check(is(n2, RULE_REG, EH_RSP, 24) && at(n2).saved[SAVED_R14] == -3 && at(n2).saved[SAVED_RBX] == SAVED_ODD);
 	check(is(z1, RULE_REG, EH_RSP, 8));
 	check(at(o6).kind == RULE_NONE);
 	check(at(o8).kind == RULE_NONE && is(o9, RULE_REG, EH_RSP, 8));
@@ -158,6 +172,6 @@ int main(void)
 
 	filled = 0;	/* code that pops its callers' arguments */
 	memset(rules, 0, sizeof(rules));
-	check(!code_rules(rets, sizeof(rets), emit, NULL) && rules[0].kind == RULE_NONE);
+	check(!code_rules(rets, sizeof(rets), 0, emit, NULL) && rules[0].kind == RULE_NONE);
 	return check_done();
 }
