@@ -419,7 +419,7 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 	u->have_rule = false;
 	u->place = PLACE_CFI;
 	u->by_call = !(u->rule.flags & RULE_SIGNAL);
-	if (u->rule.flags & RULE_FROM_CODE && !follows_call(u, u->frame.ip)) {
+	if (u->rule.flags & RULE_FROM_CODE && !u->hijacked && !follows_call(u, u->frame.ip)) {
 		u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
 		return 1;
 	}

@@ -150,7 +150,17 @@ static void decode_jump(const struct code *c, const ZydisDecodedInstruction *d, 
 	}
 }
 
+#define NO_TARGET UINT32_MAX
+
+static uint32_t call_target(const struct code *c, const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, const struct insn *insn)
+{
+	int64_t to = (int64_t)insn->at + d->length + o[0].imm.value.s;
+
+	return o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative && to >= 0 && to < (int64_t)c->size ? to : NO_TARGET;
+}
+
 #define CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 1u << EH_RSP | 0xfu << EH_R12)
+#define CALLER_SAVED (0xffff & ~CALLEE_SAVED)
 
 /* system calls that do not return (Linux x86-64) */
 static bool is_final(int64_t call)
@@ -181,7 +191,8 @@ static void decode_effect(struct code *c, const ZydisDecodedInstruction *d, cons
 		return;
 	case ZYDIS_MNEMONIC_CALL:
 		insn->effect = CALL;
-		insn->overwritten = 0xffff & ~CALLEE_SAVED;
+		insn->overwritten = CALLER_SAVED;
+		insn->target = call_target(c, d, o, insn);
 		return;
 	case ZYDIS_MNEMONIC_XCHG:	/* 66 90 */
 	case ZYDIS_MNEMONIC_NOP:
@@ -301,6 +312,28 @@ static bool stays_on_stack(const struct code *c, size_t i)
 	return false;
 }
 
+/*
+ * What a function writes to: assembly counts on that of its own helpers, where they are plain pieces of code up to a
+ * return (x264's hold the stack pointer in rcx meanwhile).
+ */
+static uint16_t written_by(const struct code *c, size_t first)
+{
+	uint16_t registers = 0;
+
+	for (size_t i = first; i < c->nr; i++) {
+		const struct insn *insn = &c->insns[i];
+
+		if (insn->effect == RETURN)
+			return registers;
+		if (insn->effect == CALL || insn->effect == JUMP || insn->effect == STOP)
+			break;
+		registers |= insn->overwritten;
+		if ((insn->effect == SET || insn->effect == LOAD || insn->effect == POP) && insn->reg < EH_NR_REGS)
+			registers |= 1u << insn->reg;
+	}
+	return CALLER_SAVED;
+}
+
 static void resolve_targets(struct code *c)
 {
 	for (size_t i = 0; i < c->nr; i++) {
@@ -309,6 +342,8 @@ static void resolve_targets(struct code *c)
 
 		if ((insn->effect == SET || insn->effect == LOAD) && insn->reg == EH_RSP && !stays_on_stack(c, i))
 			insn->effect = STOP;
+		if (insn->effect == CALL && insn->target != NO_TARGET)
+			insn->overwritten = written_by(c, find_insn(c, insn->target)) & CALLER_SAVED;
 		if (insn->effect != JUMP && insn->effect != BRANCH)
 			continue;
 		to = find_insn(c, insn->target);

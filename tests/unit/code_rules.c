@@ -95,6 +95,13 @@ __asm__(
 	"	mov %rsi, %rsp\n"
 	"	pop %rbp\n"
 	"	ret\n"
+	"helper: xor %eax, %eax\n"
+	"	ret\n"
+	"w1:	mov %rsp, %rcx\n"		/* a helper that leaves rcx alone */
+	"	and $-32, %rsp\n"
+	"w2:	call helper\n"
+	"w3:	mov %rcx, %rsp\n"
+	"	ret\n"
 	"o9:	mov %rsp, %r10\n"		/* but this stays */
 	"	and $-32, %rsp\n"
 	"	mov %r10, %rsp\n"
@@ -106,7 +113,7 @@ __asm__(
 	"end:\n");
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[], r3[], r4[], r5[], framed[],
-	f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[], o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], n1[], n2[], end[];
+	f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[], o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], n1[], n2[], w1[], w2[], w3[], end[];
 
 static struct eh_rule rules[1 << 16];
 static size_t filled;
@@ -163,6 +170,7 @@ int main(void)
 	check(at(odd).kind == RULE_NONE);
 	check(at(o2).kind == RULE_NONE && is(o3, RULE_REG, EH_RSP, 16) && at(o4).kind == RULE_NONE);
 	check(at(o5).kind == RULE_NONE && is(next, RULE_REG, EH_RSP, 8));
+	check(is(w1, RULE_REG, EH_RSP, 8) && is(w2, RULE_REG, 2, 8) && is(w3, RULE_REG, 2, 8));
 	check(is(n1, RULE_REG, EH_RSP, 16) && at(n1).saved[SAVED_RBP] == -2);
 	check(is(n2, RULE_REG, EH_RSP, 24) && at(n2).saved[SAVED_R14] == -3 && at(n2).saved[SAVED_RBX] == SAVED_ODD);
 	check(is(z1, RULE_REG, EH_RSP, 8));
