@@ -759,10 +759,10 @@ static void place_code_rule(void *arg, size_t at, const struct eh_rule *rule)
 		place_row(b, offset, entry ? b->nothing : intern_state(b, &(struct state){ .rule = *rule }));
 }
 
-/* up to the next function */
-static bool is_padding(uint64_t from, uint64_t to)
+/* Between functions; at a segment's ends lie _init and _fini, which are short. */
+static bool is_padding(const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	return to - from < 16 && to % 16 == 0;
+	return to - from < 64 && from > s->file_offset && to < s->file_offset + s->size;
 }
 
 /* no FDE covers [start, end) */
@@ -776,7 +776,7 @@ static void place_gap(struct builder *b, uint64_t start, uint64_t end)
 		struct gap gap = { .b = b, .start = from };
 		Elf_Data *data;
 
-		if (!s->executable || from >= to || is_padding(from, to) || to - from > MAX_CODE_BYTES - b->code_bytes)
+		if (!s->executable || from >= to || is_padding(s, from, to) || to - from > MAX_CODE_BYTES - b->code_bytes)
 			continue;
 		b->table->has_other_code = true;
 		if (!b->of_code)
