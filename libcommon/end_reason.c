@@ -6,8 +6,8 @@ static const struct {
 } reasons[] = {
 	[END_COMPLETE] = { "complete", "the thread's or program's entry was reached" },
 	[END_NO_MAPPING] = { "no_mapping", "a pc outside every known executable mapping" },
-	[END_NO_ROW] = { "no_row", "no FDE covers a pc, and its frame pointer leads nowhere" },
-	[END_NO_TABLE] = { "no_table", "code without unwind tables (JIT code, or a file without .eh_frame), and its frame pointer leads nowhere" },
+	[END_NO_ROW] = { "no_row", "no FDE covers a pc, and neither its instructions nor a frame pointer tell who called" },
+	[END_NO_TABLE] = { "no_table", "code without unwind tables (JIT code, or no ELF file), and its frame pointer leads nowhere" },
 	[END_UNREADABLE] = { "unreadable", "the stack could not be read (paged out, or not a stack)" },
 	[END_UNKNOWN_REGISTER] = { "unknown_register", "a rule needs a register whose value is not known" },
 	[END_UNSUPPORTED] = { "unsupported", "a rule of a kind that is not supported" },
