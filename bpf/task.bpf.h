@@ -9,9 +9,11 @@
 #include "stats.bpf.h"
 #include "unwind_abi.h"
 
-#define PF_KTHREAD 0x00200000
+#define PF_IDLE		0x00000002
+#define PF_KTHREAD	0x00200000
 
-/* The tool's own PID namespace, noted when the tool reads the task iterator, which it does first. */
+/* The tool's own PID namespace and process, noted when the tool reads the task iterator, which it does first. */
+__u32 own_tgid;
 __u64 own_pid_ns;
 __u32 own_pid_level;
 
@@ -60,6 +62,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	struct task_struct *self = bpf_get_current_task_btf(), *task = ctx->task;
 	struct task_record record = {};
 
+	own_tgid = self->tgid;
 	own_pid_level = self->thread_pid->level;
 	own_pid_ns = (__u64)pid_at_level(self->thread_pid, own_pid_level).ns;
 	if (!task)

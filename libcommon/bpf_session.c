@@ -312,12 +312,12 @@ static int add_losses(struct stack_session *s, const struct perf_events *clock, 
 	return 0;
 }
 
-int stack_session_report(struct stack_session *s, const struct perf_events *clock, uint64_t ns_per_value,
+int stack_session_report(struct stack_session *s, const struct perf_events *clock, uint64_t ns_per_sample,
 			 struct report_summary *summary)
 {
 	const struct stack_options *o = s->options;
 	struct report_options report = {
-		.format = o->format, .delimiter = o->delimiter, .annotate = o->annotate, .ns_per_value = ns_per_value,
+		.format = o->format, .delimiter = o->delimiter, .annotate = o->annotate, .ns_per_sample = ns_per_sample,
 	};
 	struct stack_entry *entries;
 	size_t nr;
