@@ -58,19 +58,27 @@ struct {
 
 /* ---- stays ---- */
 
-static __always_inline enum thread_state state_of(bool runnable, __u32 state)
+static __always_inline __u32 state_of(__u32 state)
 {
-	return runnable				     ? THREAD_RUNNABLE
-	       : state & TASK_INTERRUPTIBLE	     ? THREAD_SLEEPING
-	       : state & TASK_STOPPED		     ? THREAD_STOPPED
-	       : state & TASK_TRACED		     ? THREAD_TRACED
-	       : state & TASK_PARKED		     ? THREAD_PARKED
-	       : (state & TASK_UNINTERRUPTIBLE) &&
-			 (state & TASK_NOLOAD)	     ? THREAD_IDLE
-						     : THREAD_UNINTERRUPTIBLE;	/* and frozen, and waiting for a lock */
+	__u32 found = THREAD_UNINTERRUPTIBLE;	/* frozen, and waiting for a lock, too */
+
+	if (!state)
+		found = THREAD_RUNNABLE;
+	else if (state & TASK_INTERRUPTIBLE)
+		found = THREAD_SLEEPING;
+	else if (state & TASK_STOPPED)
+		found = THREAD_STOPPED;
+	else if (state & TASK_TRACED)
+		found = THREAD_TRACED;
+	else if (state & TASK_PARKED)
+		found = THREAD_PARKED;
+	else if (state & TASK_NOLOAD)
+		found = THREAD_IDLE;
+	barrier_var(found);	/* one number for the verifier, not a path for each */
+	return found;
 }
 
-static __always_inline bool state_wanted(enum thread_state state)
+static __always_inline bool state_wanted(__u32 state)
 {
 	return wanted_states >> state & 1;
 }
@@ -80,13 +88,13 @@ static __always_inline bool cpu_wanted(__u32 cpu)
 	return !only_listed_cpus || (cpu < MAX_CPUS && listed_cpus[MASKED(cpu / 64, MAX_CPUS / 64 - 1)] >> (cpu & 63) & 1);
 }
 
-static __always_inline void name_thread(struct stack_key *key, struct task_struct *task, enum thread_state state)
+static __always_inline void name_thread(struct stack_key *key, struct task_struct *task, __u32 state)
 {
 	key->user_stack = key->kernel_stack = 0;
 	key->pid = task_user_pid(task);
 	key->tid = task_user_tid(task);
 	key->end = END_NOT_TAKEN;
-	key->flags = (__u32)state << STACK_STATE_SHIFT;
+	key->flags = state << STACK_STATE_SHIFT;
 	if (task->flags & PF_KTHREAD)
 		key->flags |= STACK_KERNEL_THREAD;
 	bpf_probe_read_kernel(key->comm, sizeof(key->comm), task->comm);
@@ -106,9 +114,9 @@ static __always_inline bool value_of(struct off_cpu *off, __u64 now_ns, struct s
 
 /* ---- while it is measured ---- */
 
-static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns, bool runnable,
-				  enum thread_state state)
+static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns, __u32 task_state)
 {
+	__u32 state = state_of(task_state);
 	struct stack_key *key = &thread->stay.key;
 	struct stack_stats *counts = own_stats();
 	__u32 zero = 0;
@@ -122,14 +130,18 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	if (ctx && with_kernel_stacks)
 		key->kernel_stack = send_kernel_stack(ctx, counts);
 	take_user_stack(u, task, key, counts);
-	off_cpu_leave(&thread->stay.off, now_ns, runnable);
+	/* the state from the key again: kept meanwhile, it makes ten times as much work for the verifier */
+	off_cpu_leave(&thread->stay.off, now_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
 }
 
-static __always_inline void come_back(struct stay *stay, __u64 now_ns)
+static __always_inline void come_back(struct thread *thread, __u64 now_ns)
 {
 	struct stack_stats *counts = own_stats();
+	struct stay *stay = &thread->stay;
 	struct stack_value value;
 
+	if (thread->seen != SEEN && __sync_lock_test_and_set(&thread->seen, SEEN) == BEGUN)
+		stay = &thread->first;
 	if (counts && value_of(&stay->off, now_ns, &value))
 		add_value(&stay->key, &value, counts);
 }
@@ -149,16 +161,10 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 			return 0;
 	}
 	now_ns = bpf_ktime_get_ns();
-	if (returns) {
-		if (returns->seen != SEEN && __sync_lock_test_and_set(&returns->seen, SEEN) == BEGUN)
-			come_back(&returns->first, now_ns);
-		come_back(&returns->stay, now_ns);
-	}
-	if (leaves && !(prev_state & TASK_DEAD)) {
-		bool runnable = leaves_runnable(preempt, prev_state);
-
-		leave(ctx, prev, leaves, now_ns, runnable, state_of(runnable, prev_state));
-	}
+	if (returns)
+		come_back(returns, now_ns);
+	if (leaves && !(prev_state & TASK_DEAD))
+		leave(ctx, prev, leaves, now_ns, leaves_runnable(preempt, prev_state) ? 0 : prev_state);
 	return 0;
 }
 
@@ -202,7 +208,7 @@ int BPF_PROG(thread_starts, struct task_struct *task)
 	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
 
 	if (thread && !ended_ns)
-		leave(NULL, task, thread, bpf_ktime_get_ns(), true, THREAD_RUNNABLE);
+		leave(NULL, task, thread, bpf_ktime_get_ns(), 0);
 	return 0;
 }
 
@@ -249,10 +255,10 @@ int begin_stays(struct bpf_iter__task *ctx)
 	}
 	state = task->__state;
 	if (thread->seen != NOT_SEEN || task->on_cpu || task->exit_state || state & (TASK_DEAD | TASK_NEW) ||
-	    !state_wanted(state_of(!state, state)) || !cpu_wanted(task->thread_info.cpu))
+	    !state_wanted(state_of(state)) || !cpu_wanted(task->thread_info.cpu))
 		return 0;
 	first = &thread->first;
-	name_thread(&first->key, task, state_of(!state, state));
+	name_thread(&first->key, task, state_of(state));
 	if (with_kernel_stacks)
 		first->key.kernel_stack = send_kernel_frames(&b->kernel,
 			bpf_get_task_stack(task, b->kernel.frames, MAX_KERNEL_DEPTH * 8, 0), counts);
