@@ -26,14 +26,14 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		counts->idle_runs++;
 		key.flags |= STACK_IDLE;
 	}
-	if (!task_wanted(task, pid, tid))
+	if (!task_wanted(task, pid, tid) || !task_fits(task))
 		return 0;
 
 	if (task->flags & PF_KTHREAD)
 		key.flags |= STACK_KERNEL_THREAD;
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	if (with_kernel_stacks && (__s64)ctx->regs.ip < 0)
-		key.kernel_stack = send_kernel_stack(ctx, counts);
+		key.kernel_stack = send_kernel_stack(ctx, 0, counts);
 	add_sample(u, task, &key, 1, counts);
 	return 0;
 }

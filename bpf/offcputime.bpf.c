@@ -26,6 +26,8 @@
 #define TASK_NOLOAD		0x400
 #define TASK_NEW		0x800
 
+#define OWN_FRAMES		2	/* the program and bpf_trace_run4(), above __schedule() */
+
 const volatile __u32 wanted_states = ~0U;	/* 1 << enum thread_state */
 const volatile __u64 min_ns = 0, max_ns = ~0ULL;
 const volatile bool count_blocked = true, count_waiting = true;	/* which parts of a stay */
@@ -123,12 +125,13 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	thread->seen = SEEN;
-	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(state) || !cpu_wanted(bpf_get_smp_processor_id()))
+	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(state) || !cpu_wanted(bpf_get_smp_processor_id()) ||
+	    !task_fits(task))
 		return;
 	counts->runs++;
 	name_thread(key, task, state);
 	if (ctx && with_kernel_stacks)
-		key->kernel_stack = send_kernel_stack(ctx, counts);
+		key->kernel_stack = send_kernel_stack(ctx, OWN_FRAMES, counts);
 	take_user_stack(u, task, key, counts);
 	/* the state from the key again: kept meanwhile, it makes ten times as much work for the verifier */
 	off_cpu_leave(&thread->stay.off, now_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
@@ -255,7 +258,7 @@ int begin_stays(struct bpf_iter__task *ctx)
 	}
 	state = task->__state;
 	if (thread->seen != NOT_SEEN || task->on_cpu || task->exit_state || state & (TASK_DEAD | TASK_NEW) ||
-	    !state_wanted(state_of(state)) || !cpu_wanted(task->thread_info.cpu))
+	    !state_wanted(state_of(state)) || !cpu_wanted(task->thread_info.cpu) || !task_fits(task))
 		return 0;
 	first = &thread->first;
 	name_thread(&first->key, task, state_of(state));

@@ -92,12 +92,12 @@ static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long byt
 	return k->id;
 }
 
-static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *stats)
+static __always_inline __u64 send_kernel_stack(void *ctx, __u32 skip, struct stack_stats *stats)
 {
 	__u32 zero = 0;
 	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
 
-	return k ? send_kernel_frames(k, bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0), stats) : 0;
+	return k ? send_kernel_frames(k, bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, skip), stats) : 0;
 }
 
 static __always_inline void sum_up(struct stack_value *sum, const struct stack_value *value)

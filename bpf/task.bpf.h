@@ -82,6 +82,9 @@ int list_tasks(struct bpf_iter__task *ctx)
 const volatile bool only_listed_pids, only_listed_tids;
 const volatile bool only_user_threads, only_kernel_threads;
 const volatile bool with_idle;
+const volatile bool only_one_comm, only_one_cgroup;
+const volatile char only_comm[16];	/* padded with zeroes */
+const volatile __u64 only_cgroup;	/* its ID in the v2 hierarchy */
 const volatile bool follow_forks;	/* children of listed processes are listed too */
 
 struct {
@@ -91,6 +94,41 @@ struct {
 	__type(value, __u8);
 } listed_pids SEC(".maps"), listed_tids SEC(".maps");
 
+#define MAX_CGROUP_DEPTH 32
+
+/* is it in this cgroup, or in one below? */
+static __always_inline bool is_in_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = task->cgroups->dfl_cgrp, *ancestor;
+	int i, level = cgroup->level;
+	__u64 ancestors = (__u64)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
+
+	for (i = 0; i <= level && i < MAX_CGROUP_DEPTH; i++)
+		if (!bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)(ancestors + i * sizeof(ancestor))) &&
+		    BPF_CORE_READ(ancestor, kn, id) == only_cgroup)
+			return true;
+	return false;
+}
+
+static __always_inline bool has_comm(struct task_struct *task)
+{
+	char comm[16] = {};
+	int i;
+
+	bpf_probe_read_kernel_str(comm, sizeof(comm), task->comm);
+	for (i = 0; i < 16; i++)
+		if (comm[i] != only_comm[i])
+			return false;
+	return true;
+}
+
+/* what a task may change: asked anew each time */
+static __always_inline bool task_fits(struct task_struct *task)
+{
+	return (!only_one_comm || has_comm(task)) && (!only_one_cgroup || is_in_cgroup(task));
+}
+
+/* what it is for good */
 static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u32 tid)
 {
 	bool kernel_thread = task->flags & PF_KTHREAD;

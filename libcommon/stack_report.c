@@ -464,7 +464,7 @@ void stack_report_summary_text(FILE *out, const struct report_summary *summary)
 		fprintf(out, "%s: %" PRIu64 " samples lost on all CPUs together: interrupts were late, or the CPU was inside bpf(2)\n",
 			summary->tool, summary->lost);
 	if (summary->no_room)
-		fprintf(out, "%s: %" PRIu64 " samples lost: no room in the maps\n", summary->tool, summary->no_room);
+		fprintf(out, "%s: %" PRIu64 " samples lost: no room in the maps, see --max-stacks\n", summary->tool, summary->no_room);
 	if (summary->forks_lost)
 		fprintf(out, "%s: %" PRIu64 " processes of the command not sampled: too many at a time\n", summary->tool,
 			summary->forks_lost);
