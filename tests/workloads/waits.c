@@ -48,7 +48,7 @@ static void in_nanosleep(void)
 static void in_futex(void)
 {
 	static int word;
-	struct timespec t = { .tv_nsec = ms * 1000000 };
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
 }
