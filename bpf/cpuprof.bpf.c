@@ -33,7 +33,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		key.flags |= STACK_KERNEL_THREAD;
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	if (with_kernel_stacks && (__s64)ctx->regs.ip < 0)
-		key.kernel_stack = send_kernel_stack(ctx, 0, counts);
+		key.kernel_stack = send_kernel_stack(ctx, counts);
 	add_sample(u, task, &key, 1, counts);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 #include "stacks.bpf.h"
+#include "kernel_walk.bpf.h"
 #include "processes.bpf.h"
 
 #define TASK_INTERRUPTIBLE	0x001
@@ -25,8 +26,6 @@
 #define TASK_DEAD		0x080
 #define TASK_NOLOAD		0x400
 #define TASK_NEW		0x800
-
-#define OWN_FRAMES		2	/* the program and bpf_trace_run4(), above __schedule() */
 
 const volatile __u32 wanted_states = ~0U;	/* 1 << enum thread_state */
 const volatile __u64 min_ns = 0, max_ns = ~0ULL;
@@ -131,7 +130,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	counts->runs++;
 	name_thread(key, task, state);
 	if (ctx && with_kernel_stacks)
-		key->kernel_stack = send_kernel_stack(ctx, OWN_FRAMES, counts);
+		key->kernel_stack = send_schedule_stack(ctx, task, counts);
 	take_user_stack(u, task, key, counts);
 	/* the state from the key again: kept meanwhile, it makes ten times as much work for the verifier */
 	off_cpu_leave(&thread->stay.off, now_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);

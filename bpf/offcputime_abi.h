@@ -5,4 +5,7 @@
 
 #define MAX_CPUS 4096
 
+/* so many kernel stacks in a row were bpf_get_stack()'s: from then on it is not asked */
+#define KERNEL_WALK_TRUSTED 64
+
 #endif

@@ -72,13 +72,14 @@ static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_s
 }
 
 /* the frames that bpf_get_stack() and the like have left in k, and its result */
-static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long bytes, struct stack_stats *stats)
+static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
 {
+	__u32 i, bytes = result;
 	__u64 hash = 0;
-	__u32 i;
 
-	if (bytes <= 0)
+	if (result <= 0)
 		return 0;
+	barrier_var(bytes);	/* for 6.1's verifier */
 	if (bytes > MAX_KERNEL_DEPTH * 8)
 		bytes = MAX_KERNEL_DEPTH * 8;
 	k->kind = RECORD_KERNEL_STACK;
@@ -92,12 +93,12 @@ static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long byt
 	return k->id;
 }
 
-static __always_inline __u64 send_kernel_stack(void *ctx, __u32 skip, struct stack_stats *stats)
+static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *stats)
 {
 	__u32 zero = 0;
 	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
 
-	return k ? send_kernel_frames(k, bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, skip), stats) : 0;
+	return k ? send_kernel_frames(k, bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0), stats) : 0;
 }
 
 static __always_inline void sum_up(struct stack_value *sum, const struct stack_value *value)

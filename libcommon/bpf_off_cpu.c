@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "bpf_load.h"
 #include "bpf_tasks.h"
+#include "kallsyms.h"
 
 #define MAX_STACK_BYTES (256 << 10)
 
@@ -59,6 +61,34 @@ static int take_stacks(struct bpf_object *object, struct stack_store *store, str
 	}
 	free(begun);
 	return error;
+}
+
+int off_cpu_configure(struct bpf_object *object)
+{
+	static const char *const names[] = {
+		"__start_orc_unwind_ip", "__stop_orc_unwind_ip", "__start_orc_unwind", "_stext", "_etext",
+		"arch_rethook_trampoline", "return_to_handler", "__schedule",
+	};
+	enum { IPS, IPS_END, ENTRIES, TEXT, TEXT_END, RETHOOK, GRAPH, SCHEDULE, NR };
+	struct kernel_range at[NR];
+	const struct {
+		const char *name;
+		const uint64_t *value;
+	} constants[] = {
+		{ "orc_ips", &at[IPS].start }, { "orc_entries", &at[ENTRIES].start }, { "kernel_text", &at[TEXT].start },
+		{ "kernel_text_end", &at[TEXT_END].start }, { "rethook", &at[RETHOOK].start }, { "graph_hook", &at[GRAPH].start },
+		{ "schedule_begin", &at[SCHEDULE].start }, { "schedule_end", &at[SCHEDULE].end },
+	};
+	uint32_t nr_orc = 0;
+	int error = 0;
+
+	if (kallsyms_ranges(names, at, NR))
+		return 0;
+	if (at[IPS].start && at[IPS_END].start > at[IPS].start && at[ENTRIES].start && at[TEXT].start && at[TEXT_END].start)
+		nr_orc = (at[IPS_END].start - at[IPS].start) / sizeof(int32_t);
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]) && !error; i++)
+		error = bpf_load_set(object, constants[i].name, constants[i].value, sizeof(*constants[i].value));
+	return error ? error : bpf_load_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
 }
 
 int off_cpu_begin(struct bpf_object *object, struct stack_store *store)

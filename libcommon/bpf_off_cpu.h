@@ -7,6 +7,9 @@
 
 #include "bpf_stacks.h"
 
+/* Before loading: where the kernel's own unwind tables are, for bpf/kernel_walk.bpf.h; nothing, where that is not told. 0 or -errno */
+int off_cpu_configure(struct bpf_object *object);
+
 /*
  * With the programs attached: from now on every thread that is to be measured is. Those off the CPU begin
  * their stay now, with the stacks they have. 0 or -errno

@@ -123,6 +123,8 @@ static struct offcputime_bpf *load(const struct options *o)
 	if (o->stacks.cpus.nr)
 		list_cpus(bpf, &o->stacks.cpus);
 	error = stack_session_configure(bpf->obj, &o->stacks);
+	if (!error && !o->stacks.only_user_stacks)
+		error = off_cpu_configure(bpf->obj);
 	if (!error)
 		error = offcputime_bpf__load(bpf);
 	if (error)
@@ -176,6 +178,10 @@ int main(int argc, char **argv)
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
 
+	if (o.stacks.verbose)
+		cli_warn("kernel stacks: %s", bpf->bss->kernel_walks == KERNEL_WALK_TRUSTED
+						      ? "by the kernel's tables, as bpf_get_stack() before"
+						      : "by bpf_get_stack()");
 	error = stack_session_report(&session, NULL, 0, &summary);
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));

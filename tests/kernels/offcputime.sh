@@ -7,7 +7,8 @@ holder=$!
 sleep 1
 offcputime -v -j -p $sleeper,$holder 3 >/tmp/out 2>/tmp/err
 echo "status $?"
-grep -E 'instructions verified|cannot|processed|invalid' /tmp/err
+grep -E 'instructions verified|kernel stacks|cannot' /tmp/err
+grep -B 12 '^processed' /tmp/err
 grep '^{' /tmp/out
 echo "sleeper $sleeper holder $holder"
 offcputime -f -- waits nanosleep 50 >/tmp/out 2>/tmp/err
