@@ -5,7 +5,8 @@ load lib.bash
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
 
 measure() {	# ARG...: offcputime's
-	offcputime -q -j "$@" >"$WORK/out" 2>"$WORK/err"
+	offcputime -q -o "$WORK/out.json" "$@" >"$WORK/command.out" 2>"$WORK/err"
+	mv "$WORK/out.json" "$WORK/out"
 }
 
 # jq's answer on the stacks in $WORK/out, taken together
@@ -174,8 +175,7 @@ same_as_eu_stack() {	# TID, of $pid
 @test "make -j2 of a C project, from its start to its end: complete for 99 % of the time" {
 	need_root
 	need make gcc
-	offcputime -q -j -o "$WORK/out.json" -- make -s -C "$ROOT" -j2 B="$WORK/O" "$WORK/O/libpure.a" 2>"$WORK/err"
-	mv "$WORK/out.json" "$WORK/out"
+	measure -- make -s -C "$ROOT" -j2 B="$WORK/O" "$WORK/O/libpure.a"
 	cat "$WORK/err" | sed 's/^/# /' >&3
 	expect "$(summary .samples) > 500"
 	expect "$(summary .ended_ns.complete) >= 0.99 * ($(summary '.ended_ns | add') - $(summary .ended_ns.no_user))"

@@ -2,7 +2,7 @@
 # Servers from the distribution, and others that wait much, under load. start_NAME DIRECTORY leaves the processes to
 # look at in the array server_pids, and what ends it all in stop_servers; it fails where the program is not here.
 
-servers="postgres_load redis nginx python_threads node go"
+servers="postgres_load redis nginx python_threads node"
 
 server_pids=() to_stop=()
 
