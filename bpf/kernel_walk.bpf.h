@@ -65,7 +65,10 @@ struct kernel_walk {
 	__u64 from, top;	/* of the stack that is looked at, and where the user's registers are saved */
 	__u64 ip, at, bp;	/* at: behind where the return address ip lies */
 	bool bp_known, done;
+	__u32 orc_at, nr_orcs;
 	__u64 orc[2];
+	__u64 theirs_ip[2];	/* bpf_get_stack()'s first two */
+	__u32 ip_word, bp_word;
 	__u64 words[KERNEL_WORDS];
 	struct kernel_stack stack;
 };
@@ -77,21 +80,29 @@ struct {
 	__type(value, struct kernel_walk);
 } kernel_walks_of SEC(".maps");
 
-/* the ORC entry that holds just before this return address */
-static __noinline int find_orc(struct kernel_walk *w)
+/* halves [orc_at, orc_at + nr_orcs), as unwind_walk.bpf.h does */
+static long search_orc(__u32 i, struct kernel_walk **ctx)
 {
-	__u32 at = 0, nr = nr_orc, half, i;
+	struct kernel_walk *w = *ctx;
+	__u32 half = w->nr_orcs / 2;
+	__u64 entry = orc_ips + (w->orc_at + half) * 4ULL;
 	__s32 ip;
 
-	for (i = 0; i < 22 && nr > 1; i++) {
-		half = nr / 2;
-		if (bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(orc_ips + (at + half) * 4ULL)))
-			return -1;
-		if (orc_ips + (at + half) * 4ULL + ip <= w->ip - 1)
-			at += half;
-		nr -= half;
-	}
-	return bpf_probe_read_kernel(w->orc, ORC_BYTES, (void *)(orc_entries + at * (__u64)ORC_BYTES));
+	if (!half || bpf_probe_read_kernel(&ip, sizeof(ip), (void *)entry))
+		return 1;
+	if (entry + ip <= w->ip - 1)
+		w->orc_at += half;
+	w->nr_orcs -= half;
+	return 0;
+}
+
+/* the ORC entry that holds just before this return address */
+static __always_inline bool find_orc(struct kernel_walk *w)
+{
+	w->orc_at = 0;
+	w->nr_orcs = nr_orc;
+	bpf_loop(32, search_orc, &w, 0);
+	return w->nr_orcs == 1 && !bpf_probe_read_kernel(w->orc, ORC_BYTES, (void *)(orc_entries + w->orc_at * (__u64)ORC_BYTES));
 }
 
 static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
@@ -100,7 +111,7 @@ static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 	struct kernel_rule rule = { .kind = KERNEL_ODD };
 	__u32 sp_reg, bp_reg, type;
 
-	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook || find_orc(w))
+	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook || !find_orc(w))
 		return rule;
 	sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg);
 	bp_reg = BPF_CORE_READ_BITFIELD(orc, bp_reg);
@@ -159,7 +170,7 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 
 /*
  * The same stack as bpf_get_stack()'s, from __schedule() on, in w->stack: true if it was walked to its end. A global
- * function, like learn() below: verified once, and not for each way through its caller.
+ * function: verified once, and not for each way through its caller.
  */
 __noinline int walk_kernel(struct kernel_walk *w)
 {
@@ -183,51 +194,52 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	w->stack.id = 0;
 	w->stack.nr_frames = 0;
 	bpf_loop(MAX_KERNEL_WALK, walk_kernel_frame, &w, 0);
+	if (!w->stack.id)
+		w->stack.id = 1;
 	return w->done;
+}
+
+static long calibrate_word(__u32 i, struct kernel_walk **ctx)
+{
+	struct kernel_walk *w = *ctx;
+	__u64 word = w->words[MASKED(i, KERNEL_WORDS - 1)], ip;
+
+	if (word == w->theirs_ip[0]) {
+		w->ip_word = i;
+		return 1;
+	}
+	if (word > w->from && word < w->top && !bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(word + 8)) && ip == w->theirs_ip[1])
+		w->bp_word = i;
+	return 0;
 }
 
 /* Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's. */
 static __always_inline void calibrate(struct kernel_walk *w, const struct kernel_stack *theirs)
 {
-	__u32 i, ip_at = 0, bp_at = 0;
-	__u64 ip;
-
 	if (bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
 		return;
-	for (i = 1; i < CALIBRATION_WORDS && !ip_at; i++) {
-		if (w->words[i] == theirs->frames[0])
-			ip_at = i;
-		if (w->words[i] > w->from && w->words[i] < w->top &&
-		    !bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(w->words[i] + 8)) && ip == theirs->frames[1])
-			bp_at = i;
-	}
-	bp_word = bp_at;
-	schedule_word = ip_at;
+	w->theirs_ip[0] = theirs->frames[0];
+	w->theirs_ip[1] = theirs->frames[1];
+	w->ip_word = w->bp_word = 0;
+	bpf_loop(CALIBRATION_WORDS, calibrate_word, &w, 0);
+	bp_word = w->bp_word;
+	schedule_word = w->ip_word;
 	schedule_ip = theirs->frames[0];
-	if (!ip_at)
+	if (!w->ip_word)
 		kernel_walks = NEVER_TRUSTED;
 }
 
 /* w->stack has been walked, or else calibrates: bpf_get_stack() says theirs */
-__noinline int learn(struct kernel_walk *w, const struct kernel_stack *theirs)
+static __always_inline void learn(struct kernel_walk *w, const struct kernel_stack *theirs)
 {
-	__u32 i;
-
-	if (!w || !theirs)
-		return 0;
 	if (!w->done) {
 		if (!kernel_walks)
 			calibrate(w, theirs);
-		return 0;
-	}
-	for (i = 0; i < MAX_KERNEL_WALK && i < w->stack.nr_frames; i++)
-		if (w->stack.frames[i] != theirs->frames[i])
-			break;
-	if (i == w->stack.nr_frames && i == theirs->nr_frames)
+	} else if (w->stack.id == theirs->id && w->stack.nr_frames == theirs->nr_frames) {
 		kernel_walks++;
-	else
+	} else {
 		kernel_walks = NEVER_TRUSTED;
-	return 0;
+	}
 }
 
 static __always_inline bool is_schedule(__u64 ip)
@@ -275,8 +287,6 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 			if (bytes > MAX_KERNEL_WALK * 8)
 				return 0;
 			w->stack.kind = RECORD_KERNEL_STACK;
-			if (!w->stack.id)
-				w->stack.id = 1;
 			send_stack(w->stack.id, &w->stack, bytes, stats);
 			return w->stack.id;
 		}
