@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "bpf_off_cpu.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,4 +135,20 @@ int off_cpu_end(struct bpf_object *object, struct stack_store *store)
 		error = stack_store_take(store, &open[i], sizeof(open[i]));
 	free(open);
 	return error;
+}
+
+uint64_t off_cpu_missed(struct bpf_object *object)
+{
+	static const char *const names[] = { "thread_begins", "thread_starts", "thread_wakes", "thread_switches" };
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct bpf_program *program = bpf_object__find_program_by_name(object, names[i]);
+		struct bpf_prog_info info = {};
+		__u32 size = sizeof(info);
+
+		if (program && !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			missed += info.recursion_misses;
+	}
+	return missed;
 }

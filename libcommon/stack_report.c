@@ -461,8 +461,9 @@ void stack_report_summary_text(FILE *out, const struct report_summary *summary)
 		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
 	if (summary->lost)
-		fprintf(out, "%s: %" PRIu64 " samples lost on all CPUs together: interrupts were late, or the CPU was inside bpf(2)\n",
-			summary->tool, summary->lost);
+		fprintf(out, "%s: %" PRIu64 " %s\n", summary->tool, summary->lost,
+			off_cpu ? "events lost: a program was running already on that CPU"
+				: "samples lost on all CPUs together: interrupts were late, or the CPU was inside bpf(2)");
 	if (summary->no_room)
 		fprintf(out, "%s: %" PRIu64 " samples lost: no room in the maps, see --max-stacks\n", summary->tool, summary->no_room);
 	if (summary->forks_lost)

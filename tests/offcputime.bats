@@ -153,23 +153,33 @@ same_as_eu_stack() {	# TID, of $pid
 		same_as_eu_stack "$pid"
 		expect "$(stacks "map(select(.pid == $pid)) | map(.value_ns) | add") > 0.95e9"
 	done
-	grep -q "$(stacks "map(select(.pid == $reader))[0].user[].symbol // empty" | grep -m 1 -i lock)" <<<"LockAcquire ProcSleep WaitOnLock LockRelationOid ProcessQuery" ||
-		stacks "map(select(.pid == $reader))[0].user | length" | awk '{ exit !($1 > 15) }'
 	stop_servers
 }
 
-@test "real programs under load: complete user stacks for 99.9 % of their time off the CPU" {
+@test "real programs under load: whole user stacks for 99.9 % of their time off the CPU" {
 	need_root
-	local name
+	need gawk nm
+	local name exe entry clone3 here=0
+	clone3=$(clone3_offset)
 	for name in $servers; do
 		start_"$name" "$WORK/$name" || { echo "# $name: not here" >&3; continue; }
+		here=$((here + 1))
 		sleep 0.5
+		exe=$(readlink "/proc/${server_pids[0]}/exe")
+		entry=$(entry_offset "$exe")
 		measure -p "$(IFS=,; echo "${server_pids[*]}")" 3
 		stop_servers
-		jq -r 'select(.type == "summary") | [.samples, (.ended_ns | add) - .ended_ns.no_user, .ended_ns.complete, .lost] | @tsv' "$WORK/out" |
-			awk -v name="$name" -v least="$(least_complete "$name")" '{ printf "# %s: off the CPU %d times, %.3f s, complete for %.3f %%, %d lost\n", name, $1, $2 / 1e9, 100 * $3 / $2, $4
-				exit !($1 > 50 && $3 >= least * $2 && $4 == 0) }' >&3
+		# by what the frames are, not by what the tool says of them; a thread about to begin has but one
+		jq -r 'select(.type == "stack") | [.value_ns, .count, (.user[-1].module // "-"), (.user[-1].file_offset // 0), .end] | @tsv' "$WORK/out" |
+			gawk -F '\t' -v name="$name" -v exe="$exe" -v entry="$entry" -v clone3="$clone3" '
+				{ all += $1; n += $2; if ($5 == "complete") complete += $1 }
+				$3 == exe && $4 > entry && $4 <= entry + 64 { whole += $1 }
+				$3 ~ /\/libc\.so\.6$/ && $4 > clone3 && $4 <= clone3 + 100 { whole += $1 }
+				END { printf "# %s: off the CPU %d times, %.3f s, whole for %.3f %%, complete for %.3f %%\n", name, n, all / 1e9, 100 * whole / all, 100 * complete / all
+					exit !(n > 50 && whole >= 0.999 * all && complete >= 0.999 * all) }' >&3
+		[ "$(summary .lost)" -eq 0 ]
 	done
+	[ $here -ge 1 ]
 }
 
 @test "make -j2 of a C project, from its start to its end: complete for 99 % of the time" {
@@ -225,31 +235,31 @@ conserved() {	# ARG...
 @test "N sleeps of 10 ms are N x 10 ms" {
 	need_root
 	measure --time blocked -- waits nanosleep 100 10
-	# the kernel's own word for how late its timers are: what the same sleeps take, seen from inside
 	stacks 'map(select(.comm == "waits" and (.user | length) > 8)) | "\(map(.count) | add) \(map(.blocked_ns) | add)"' |
-		awk '{ print "# " $1 " sleeps, " $2 / 1e6 " ms" ; exit !($1 == 100 && $2 > 0.98e9 && $2 < 1.02e9) }' >&3
+		awk '{ print "# " $1 " sleeps, " $2 / 1e6 " ms"; exit !($1 == 100 && $2 > 0.98e9 && $2 < 1.02e9) }' >&3
 }
 
-@test "every switch is counted: the kernel's own count of them, at 100,000 a second" {
+@test "every switch is counted: as the kernel itself counts them, at 100,000 a second" {
 	need_root
-	background "$ROOT/build/bench/pingpong" 30
+	background "$ROOT/build/bench/pingpong" 60
 	sleep 0.5
-	measure -U -p "$pid" 2
-	expect "$(summary .samples) > 50000"
-	[ "$(summary '"\(.lost) \(.stacks_lost)"')" = "0 0" ]
-	# the stays there were between two looks at the thread's own counters
 	switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/status"; }
-	offcputime -j -U -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
-	local tool=$! before after
-	sleep 1.5
-	kill -STOP "$pid" && sleep 0.2
-	before=$(switches)
-	kill -INT $tool && wait $tool
-	after=$(summary .samples)
-	kill -CONT "$pid"
-	# 1.5 s of a thread that does nothing else
-	expect "$after > 30000 && $after < $before"
-	expect "$(summary .lost) == 0"
+	local all some
+	all=$(switches)
+	offcputime -j -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	sleep 3		# it has begun
+	some=$(switches)
+	sleep 2
+	some=$(($(switches) - some))
+	kill -INT $tool
+	wait $tool
+	all=$(($(switches) - all))
+	echo "# $(summary .samples) stays; between $some and $all switches" >&3
+	expect "$some > 60000 && $(summary .samples) >= $some && $(summary .samples) <= $all + 1"
+	[ "$(summary '"\(.lost) \(.stacks_lost) \(.ended.complete)"')" = "0 0 $(summary .samples)" ]
+	# few stacks: a read() and a write() of either pipe, preempted perhaps
+	expect "$(stacks length) < 60"
 }
 
 @test "no room in the maps: what follows is counted all the same" {

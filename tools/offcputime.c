@@ -178,10 +178,10 @@ int main(int argc, char **argv)
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
 
+	summary.lost = off_cpu_missed(bpf->obj);
 	if (o.stacks.verbose)
-		cli_warn("kernel stacks: %s", bpf->bss->kernel_walks == KERNEL_WALK_TRUSTED
-						      ? "by the kernel's tables, as bpf_get_stack() before"
-						      : "by bpf_get_stack()");
+		cli_warn("kernel stacks: %s",
+			 bpf->bss->kernel_walks == KERNEL_WALK_TRUSTED ? "by the kernel's tables" : "by bpf_get_stack()");
 	error = stack_session_report(&session, NULL, 0, &summary);
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));

@@ -9,18 +9,13 @@ server_pids=() to_stop=()
 stop_servers() {
 	local p
 	for p in "${to_stop[@]}"; do
-		kill "$p" 2>/dev/null || kill -- "$p" 2>/dev/null || true
+		kill -INT "$p" 2>/dev/null || true	# of postgres: do not wait for clients
+		kill "$p" 2>/dev/null || true
 	done
-	wait "${to_stop[@]/#-/}" 2>/dev/null || true
+	for p in "${to_stop[@]}"; do
+		wait "$p" 2>/dev/null || true
+	done
 	to_stop=() server_pids=()
-}
-
-# the part of the time that must be whole
-least_complete() {
-	case $1 in
-	go) echo 0.99 ;;
-	*) echo 0.999 ;;
-	esac
 }
 
 run_in_background() {
@@ -119,25 +114,5 @@ start_node() {
 		setInterval(() => crypto.pbkdf2('a', 'b', 1000, 32, 'sha256', () => {}), 5);
 	JS
 	run_in_background node "$1/x.js"
-	server_pids=("${to_stop[-1]}")
-}
-
-start_go() {
-	command -v go >/dev/null || return 1
-	mkdir -p "$1"
-	cat >"$1/x.go" <<-'GO'
-		package main
-		import ("os"; "time")
-		func wait(c chan int) { for { <-c } }
-		func send(c chan int) { for { c <- 1; time.Sleep(time.Millisecond) } }
-		func read(f *os.File) { b := make([]byte, 1); for { f.Read(b) } }
-		func main() {
-			for i := 0; i < 4; i++ { c := make(chan int); go wait(c); go send(c) }
-			r, w, _ := os.Pipe(); go read(r)
-			for { w.Write([]byte{1}); time.Sleep(2 * time.Millisecond) }
-		}
-	GO
-	(cd "$1" && HOME=$1 GOFLAGS=-mod=mod GO111MODULE=off go build -o x x.go) >/dev/null 2>&1 || return 1
-	run_in_background "$1/x"
 	server_pids=("${to_stop[-1]}")
 }

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/calls.h"
+
 static long count, ms = 10;
 static volatile unsigned sink;
 
@@ -161,8 +163,6 @@ static const struct {
 	{ "signal", in_signal }, { "fsync", in_fsync }, { "fault", in_fault }, { "preempt", preempted },
 };
 
-#define NOINLINE __attribute__((noinline, noclone, noipa))
-
 static void (*block)(void);
 
 NOINLINE int w5(int x)
@@ -174,14 +174,6 @@ NOINLINE int w5(int x)
 	return x;
 }
 
-#define CALL(name, callee, bytes)			\
-NOINLINE int name(int x)				\
-{							\
-	volatile char room[bytes];			\
-							\
-	room[x % sizeof(room)] = x;			\
-	return callee(x + 1) + room[x % sizeof(room)];	\
-}
 CALL(w4, w5, 24)
 CALL(w3, w4, 200)
 CALL(w2, w3, 8)
