@@ -30,7 +30,7 @@ BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-
 	zlib1g-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
 TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql x264 libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg linux-perf procps util-linux \
-	qemu-system-x86 busybox-static cpio
+	qemu-system-x86 busybox-static cpio nginx-light apache2-utils nodejs libbpf-tools bpftrace
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
@@ -151,7 +151,7 @@ fuzz: deps
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # one more make, because packages that deps installs change what can be built
 test: deps
@@ -190,7 +190,7 @@ $(B)/bench/%: tests/bench/%.c $(B)/libbpfside.a $(B)/libpure.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) -ldw $(BPF_LIBS) $(PURE_LIBS)
 
-bench: $(BENCHES:%=bench-%)
+bench: $(BENCHES:%=bench-%) bench-offcpu
 
 bench-cfi: build-deps
 	$(MAKE) $(B)/bench/cfi
@@ -209,6 +209,10 @@ bench-load: build-deps
 	$(MAKE) all $(B)/bench/load
 	$(B)/bench/load $(TOOLS:%=$(B)/bpf/%.bpf.o)
 
+bench-offcpu: deps
+	$(MAKE) all $(B)/bench/pingpong
+	tests/bench/offcpu $(B)
+
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
 	$(MAKE) all
@@ -225,7 +229,7 @@ uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
 
 .PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o $(B)/skel/%.skel.h $(B)/tools/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench $(BENCHES:%=bench-%) demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
 
 clean:
 	rm -rf $(B)

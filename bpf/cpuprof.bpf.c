@@ -26,7 +26,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		counts->idle_runs++;
 		key.flags |= STACK_IDLE;
 	}
-	if (!task_wanted(task, pid, tid))
+	if (!task_wanted(task, pid, tid) || !task_fits(task))
 		return 0;
 
 	if (task->flags & PF_KTHREAD)

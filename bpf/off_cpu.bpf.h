@@ -41,6 +41,11 @@ static __always_inline bool off_cpu_return(struct off_cpu *o, __u64 now_ns, __u6
 
 	if (!o->left_ns)
 		return false;
+	/* the clocks of two CPUs */
+	if (runnable_ns < o->left_ns)
+		runnable_ns = o->left_ns;
+	if (now_ns < runnable_ns)
+		now_ns = runnable_ns;
 	*blocked_ns = runnable_ns - o->left_ns;
 	*waited_ns = now_ns - runnable_ns;
 	o->left_ns = 0;

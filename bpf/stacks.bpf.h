@@ -28,7 +28,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__type(key, struct stack_key);
-	__type(value, __u64);
+	__type(value, struct stack_value);
 } values SEC(".maps");
 
 struct kernel_stack {
@@ -71,18 +71,15 @@ static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_s
 	return u->id;
 }
 
-static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *stats)
+/* the frames that bpf_get_stack() and the like have left in k, and its result */
+static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
 {
-	__u32 zero = 0, i;
-	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
+	__u32 i, bytes = result;
 	__u64 hash = 0;
-	long bytes;
 
-	if (!k)
+	if (result <= 0)
 		return 0;
-	bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0);
-	if (bytes <= 0)
-		return 0;
+	barrier_var(bytes);	/* for 6.1's verifier */
 	if (bytes > MAX_KERNEL_DEPTH * 8)
 		bytes = MAX_KERNEL_DEPTH * 8;
 	k->kind = RECORD_KERNEL_STACK;
@@ -96,26 +93,47 @@ static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *st
 	return k->id;
 }
 
-static __always_inline void add_value(const struct stack_key *key, __u64 value, struct stack_stats *stats)
+static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *stats)
 {
-	__u64 *sum = bpf_map_lookup_elem(&values, key);
-	struct value_record record = {};
+	__u32 zero = 0;
+	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
+
+	return k ? send_kernel_frames(k, bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0), stats) : 0;
+}
+
+static __always_inline void sum_up(struct stack_value *sum, const struct stack_value *value)
+{
+	__sync_fetch_and_add(&sum->count, value->count);
+	if (value->blocked_ns)
+		__sync_fetch_and_add(&sum->blocked_ns, value->blocked_ns);
+	if (value->waiting_ns)
+		__sync_fetch_and_add(&sum->waiting_ns, value->waiting_ns);
+}
+
+static __always_inline bool send_value(const struct stack_key *key, const struct stack_value *value)
+{
+	struct value_record record = { .kind = RECORD_VALUE, .key = *key, .value = *value };
+
+	return !bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void add_value(const struct stack_key *key, const struct stack_value *value, struct stack_stats *stats)
+{
+	struct stack_value *sum;
 
 	stats->samples++;
+	if (key->flags & STACK_PENDING && send_value(key, value))
+		return;		/* the only one of this key */
+	sum = bpf_map_lookup_elem(&values, key);
 	if (!sum) {
-		if (!bpf_map_update_elem(&values, key, &value, BPF_NOEXIST))
+		if (!bpf_map_update_elem(&values, key, value, BPF_NOEXIST))
 			return;
 		sum = bpf_map_lookup_elem(&values, key);	/* another CPU was first, or the map is full */
 	}
-	if (sum) {
-		__sync_fetch_and_add(sum, value);
-		return;
-	}
-	record.kind = RECORD_VALUE;
-	record.key = *key;
-	record.value = value;
-	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
-		stats->no_room += value;
+	if (sum)
+		sum_up(sum, value);
+	else if (!send_value(key, value))
+		stats->no_room += value->count;
 }
 
 struct raw_sample {
@@ -175,26 +193,39 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 #define NR_EXECVE	59
 #define NR_EXECVEAT	322
 
+/* All but the stack's bytes. END_COMPLETE, or why there is no user stack */
+static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
+				    const struct stack_key *key, __u64 value)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	int end = unwind_start(u, task);
+
+	if (end != END_COMPLETE)
+		return end;
+	record->kind = RECORD_RAW;
+	record->stack_bytes = record->missing = 0;
+	record->time_ns = bpf_ktime_get_ns();
+	record->key = *key;
+	record->value = value;
+	task_image(task, &record->image);
+	record->ip = u->frame.ip;
+	__builtin_memcpy(record->reg, u->frame.reg, sizeof(record->reg));
+	record->in_exec = regs->orig_ax == NR_EXECVE || regs->orig_ax == NR_EXECVEAT;
+	record->stack_addr = u->frame.reg[EH_RSP] - RED_ZONE_BYTES;
+	return END_COMPLETE;
+}
+
 /* The sample as it is, for user space to unwind. It may take half of the ring buffer, the rest is for what is done. */
 static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task, const struct stack_key *key, __u64 value)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 from, end = untrusted(task)->mm->start_stack;	/* of the main thread's stack */
 	__u32 cpu = bpf_get_smp_processor_id(), bytes;
 	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &cpu);
 
 	if (!raw || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > RECORDS_BYTES / 2 ||
-	    unwind_start(u, task) != END_COMPLETE)
+	    fill_raw(&raw->record, u, task, key, value) != END_COMPLETE)
 		return false;
-	raw->record.kind = RECORD_RAW;
-	raw->record.time_ns = bpf_ktime_get_ns();
-	raw->record.key = *key;
-	raw->record.value = value;
-	task_image(task, &raw->record.image);
-	raw->record.ip = u->frame.ip;
-	__builtin_memcpy(raw->record.reg, u->frame.reg, sizeof(raw->record.reg));
-	raw->record.in_exec = regs->orig_ax == NR_EXECVE || regs->orig_ax == NR_EXECVEAT;
-	from = u->frame.reg[EH_RSP] - RED_ZONE_BYTES;
+	from = raw->record.stack_addr;
 	copy_stack(raw, from, from < end ? end : ~0ULL);
 	bytes = raw->record.stack_bytes;
 	if (bytes > RAW_STACK_BYTES)
@@ -202,21 +233,63 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 	return !bpf_ringbuf_output(&records, &raw->record, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
-/* One sample of the running task: its user stack, if wanted, and the value, under this key. */
-static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key, __u64 value,
+/* One sample of the running task: its user stack, if wanted, and a count, under this key. */
+static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key, __u64 count,
 				       struct stack_stats *stats)
 {
+	struct stack_value value = { .count = count };
+
 	key->end = END_NOT_TAKEN;
 	if (with_user_stacks) {
 		unwind_current(u, task);
-		if (wants_raw(u) && send_raw(u, task, key, value)) {
+		if (wants_raw(u) && send_raw(u, task, key, count)) {
 			stats->samples++;
 			return;
 		}
 		key->user_stack = send_user_stack(u, stats);
 		key->end = u->end;
 	}
-	add_value(key, value, stats);
+	add_value(key, &value, stats);
+}
+
+#define RAW_PER_SECOND	2000	/* of each CPU: copying one takes microseconds, with interrupts off */
+
+static __always_inline bool may_send_raw(struct stack_stats *stats)
+{
+	__u64 second = bpf_ktime_get_ns() >> 30;
+
+	if (stats->raw_second != second) {
+		stats->raw_second = second;
+		stats->raw_sent = 0;
+	}
+	return stats->raw_sent++ < RAW_PER_SECOND;
+}
+
+static __always_inline __u64 new_token(struct stack_stats *stats)
+{
+	return (__u64)bpf_get_smp_processor_id() << 40 | ++stats->tokens;
+}
+
+/* The task's user stack, if wanted, into a key whose value comes later. */
+static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
+					    struct stack_stats *stats)
+{
+	key->end = END_NOT_TAKEN;
+	if (!with_user_stacks)
+		return;
+	unwind_current(u, task);
+	if (wants_raw(u) && may_send_raw(stats)) {
+		__u64 token = new_token(stats);
+
+		key->flags |= STACK_PENDING;
+		if (send_raw(u, task, key, token)) {
+			key->user_stack = token;
+			return;
+		}
+		key->flags &= ~STACK_PENDING;
+	}
+	key->user_stack = send_user_stack(u, stats);
+	key->end = u->end;
 }
 
 #endif

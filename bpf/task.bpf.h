@@ -9,7 +9,8 @@
 #include "stats.bpf.h"
 #include "unwind_abi.h"
 
-#define PF_KTHREAD 0x00200000
+#define PF_IDLE		0x00000002
+#define PF_KTHREAD	0x00200000
 
 void *bpf_rdonly_cast(void *object, __u32 btf_id) __ksym __weak;
 
@@ -26,7 +27,8 @@ static __always_inline struct task_struct *untrusted(struct task_struct *task)
 	return task;
 }
 
-/* The tool's own PID namespace, noted when the tool reads the task iterator, which it does first. */
+/* The tool's own PID namespace and process, noted when the tool reads the task iterator, which it does first. */
+__u32 own_tgid;
 __u64 own_pid_ns;
 __u32 own_pid_level;
 
@@ -75,6 +77,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	struct task_struct *self = untrusted(bpf_get_current_task_btf()), *task = ctx->task;
 	struct task_record record = {};
 
+	own_tgid = self->tgid;
 	own_pid_level = self->thread_pid->level;
 	own_pid_ns = (__u64)pid_at_level(self->thread_pid, own_pid_level).ns;
 	if (!task)
@@ -94,6 +97,9 @@ int list_tasks(struct bpf_iter__task *ctx)
 const volatile bool only_listed_pids, only_listed_tids;
 const volatile bool only_user_threads, only_kernel_threads;
 const volatile bool with_idle;
+const volatile bool only_one_comm, only_one_cgroup;
+const volatile char only_comm[16];	/* padded with zeroes */
+const volatile __u64 only_cgroup;	/* its ID in the v2 hierarchy */
 const volatile bool follow_forks;	/* children of listed processes are listed too */
 
 struct {
@@ -103,6 +109,41 @@ struct {
 	__type(value, __u8);
 } listed_pids SEC(".maps"), listed_tids SEC(".maps");
 
+#define MAX_CGROUP_DEPTH 32
+
+/* is it in this cgroup, or in one below? */
+static __always_inline bool is_in_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = untrusted(task)->cgroups->dfl_cgrp, *ancestor;
+	int i, level = cgroup->level;
+	__u64 ancestors = (__u64)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
+
+	for (i = 0; i <= level && i < MAX_CGROUP_DEPTH; i++)
+		if (!bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)(ancestors + i * sizeof(ancestor))) &&
+		    BPF_CORE_READ(ancestor, kn, id) == only_cgroup)
+			return true;
+	return false;
+}
+
+static __always_inline bool has_comm(struct task_struct *task)
+{
+	char comm[16] = {};
+	int i;
+
+	bpf_probe_read_kernel_str(comm, sizeof(comm), task->comm);
+	for (i = 0; i < 16; i++)
+		if (comm[i] != only_comm[i])
+			return false;
+	return true;
+}
+
+/* what a task may change: asked anew each time */
+static __always_inline bool task_fits(struct task_struct *task)
+{
+	return (!only_one_comm || has_comm(task)) && (!only_one_cgroup || is_in_cgroup(task));
+}
+
+/* what it is for good */
 static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u32 tid)
 {
 	bool kernel_thread = task->flags & PF_KTHREAD;

@@ -218,6 +218,28 @@ struct stack_key {
 _Static_assert(sizeof(struct stack_key) == 48, "stack_key");
 #define STACK_KERNEL_THREAD	1
 #define STACK_IDLE		2
+#define STACK_OPEN		4	/* off the CPU still when the measurement ended */
+#define STACK_PENDING		8	/* user_stack is a token: the stack itself comes raw, apart from its value */
+#define STACK_STATE_SHIFT	8
+#define STACK_STATE(flags)	((flags) >> STACK_STATE_SHIFT & 15)	/* enum thread_state */
+
+/* in which state a thread left the CPU; letters and masks in libcommon/thread_state.c */
+enum thread_state {
+	THREAD_RUNNABLE,
+	THREAD_SLEEPING,
+	THREAD_UNINTERRUPTIBLE,
+	THREAD_STOPPED,
+	THREAD_TRACED,
+	THREAD_PARKED,
+	THREAD_IDLE,
+	NR_THREAD_STATES
+};
+
+/* what is summed under a key */
+struct stack_value {
+	__u64 count;
+	__u64 blocked_ns, waiting_ns;	/* off the CPU: before the wake-up, and after it */
+};
 
 /* records of the ring buffer */
 enum record_kind { RECORD_USER_STACK, RECORD_KERNEL_STACK, RECORD_VALUE, RECORD_RAW, RECORD_UNMAPPED, RECORD_EXITED };
@@ -229,12 +251,12 @@ struct frames_record {
 	__u64 frames[];		/* leaf first; user frames as above, kernel frames are addresses */
 };
 
-/* a count that found no room in the map of counts */
+/* a value that found no room in the map of values, or whose stack is pending */
 struct value_record {
 	__u32 kind;
 	__u32 pad;
 	struct stack_key key;
-	__u64 value;
+	struct stack_value value;
 };
 
 /* a process gave up part of its address space that held code, or is gone */
@@ -258,7 +280,7 @@ struct raw_record {
 	__u64 stack_addr;	/* about rsp */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
 	struct stack_key key;	/* .user_stack and .end are for user space to fill in */
-	__u64 value;
+	__u64 value;		/* a count; or the token, if key.flags has STACK_PENDING */
 	struct eh_image image;
 	__u64 ip, reg[16];	/* by DWARF numbers */
 	__u32 in_exec;		/* interrupted in execve(), where registers may be the old image's */
@@ -275,6 +297,8 @@ struct stack_stats {
 	__u64 changes_lost;	/* process_records that the ring buffer refused */
 	__u64 forks_lost;	/* children that could not be listed, and are not sampled */
 	__u64 stacks_lost;	/* stacks whose frames the ring buffer refused */
+	__u64 tokens;		/* given out */
+	__u64 raw_second, raw_sent;	/* how many raw samples were sent in this second */
 };
 
 #endif

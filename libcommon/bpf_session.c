@@ -29,16 +29,28 @@ int stack_session_configure(struct bpf_object *object, const struct stack_option
 		{ "only_user_threads", o->only_user_threads },
 		{ "only_kernel_threads", o->only_kernel_threads },
 		{ "follow_forks", o->command },
+		{ "only_one_comm", o->comm },
+		{ "only_one_cgroup", o->cgroup },
 		{ "with_user_stacks", !o->only_kernel_stacks },
 		{ "with_kernel_stacks", !o->only_user_stacks },
 	};
+	static const char *const maps_of_stacks[] = { "values", "sent" };
 	struct bpf_map *raw_samples = bpf_object__find_map_by_name(object, "raw_samples");
-	int error = bpf_load_set(object, "max_depth", &o->max_depth, sizeof(o->max_depth));
+	char comm[16] = "";
+	int error;
 
+	strncpy(comm, o->comm ? o->comm : "", sizeof(comm) - 1);
+	error = bpf_load_set(object, "only_comm", comm, sizeof(comm));
+	if (!error)
+		error = bpf_load_set(object, "only_cgroup", &o->cgroup, sizeof(o->cgroup));
+	if (!error)
+		error = bpf_load_set(object, "max_depth", &o->max_depth, sizeof(o->max_depth));
 	if (!error)
 		error = bpf_map__set_max_entries(raw_samples, libbpf_num_possible_cpus());
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && !error; i++)
 		error = bpf_load_set(object, flags[i].name, &flags[i].value, sizeof(flags[i].value));
+	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]) && !error; i++)
+		error = bpf_map__set_max_entries(bpf_object__find_map_by_name(object, maps_of_stacks[i]), o->max_stacks);
 	return error;
 }
 
@@ -315,12 +327,12 @@ static int add_losses(struct stack_session *s, const struct perf_events *clock, 
 	return 0;
 }
 
-int stack_session_report(struct stack_session *s, const struct perf_events *clock, uint64_t ns_per_value,
+int stack_session_report(struct stack_session *s, const struct perf_events *clock, uint64_t ns_per_sample,
 			 struct report_summary *summary)
 {
 	const struct stack_options *o = s->options;
 	struct report_options report = {
-		.format = o->format, .delimiter = o->delimiter, .annotate = o->annotate, .ns_per_value = ns_per_value,
+		.format = o->format, .delimiter = o->delimiter, .annotate = o->annotate, .ns_per_sample = ns_per_sample,
 	};
 	struct stack_entry *entries;
 	size_t nr;

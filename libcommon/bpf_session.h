@@ -48,9 +48,9 @@ int stack_session_run(struct stack_session *session);
 
 /*
  * After detaching: prints stacks and summary where the options say, and fills the summary in but for
- * .tool. Samples lost are counted by the clock's events, NULL for a tool without one. 0 or -errno
+ * .tool and .measure. Samples lost are counted by the clock's events, NULL for a tool without one. 0 or -errno
  */
-int stack_session_report(struct stack_session *session, const struct perf_events *clock, uint64_t ns_per_value,
+int stack_session_report(struct stack_session *session, const struct perf_events *clock, uint64_t ns_per_sample,
 			 struct report_summary *summary);
 
 /* the exit status: the command's, or 0 */

@@ -15,7 +15,16 @@ struct stored_stack {
 
 struct stored_value {
 	struct stack_key key;
-	uint64_t value;
+	struct stack_value value;
+	UT_hash_handle hh;
+};
+
+/* a raw stack and its value, of which one has come */
+struct pending {
+	uint64_t token;
+	struct stack_key key;
+	bool has_stack;			/* else the value: */
+	struct stack_value value;
 	UT_hash_handle hh;
 };
 
@@ -24,6 +33,7 @@ struct stack_store {
 	int values_fd, stats_fd;
 	struct stored_stack *user, *kernel;
 	struct stored_value *values;
+	struct pending *pending;
 	struct stack_entry *entries;
 	int (*take)(void *arg, const void *record, size_t bytes);
 	void *arg;
@@ -55,7 +65,14 @@ static int take_stack(struct stored_stack **stacks, const struct frames_record *
 	return add_stack(stacks, record->id, record->frames, record->nr_frames);
 }
 
-static int add_value(struct stack_store *store, const struct stack_key *key, uint64_t value)
+static void sum_up(struct stack_value *sum, const struct stack_value *value)
+{
+	sum->count += value->count;
+	sum->blocked_ns += value->blocked_ns;
+	sum->waiting_ns += value->waiting_ns;
+}
+
+static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
 {
 	struct stored_value *stored;
 
@@ -67,8 +84,70 @@ static int add_value(struct stack_store *store, const struct stack_key *key, uin
 		stored->key = *key;
 		HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
 	}
-	stored->value += value;
+	sum_up(&stored->value, value);
 	return 0;
+}
+
+/* the key that raw's stack has turned out to have, and the value's other flags */
+static struct stack_key joined(const struct stack_key *stack, const struct stack_key *value)
+{
+	struct stack_key key = *value;
+
+	key.user_stack = stack->user_stack;
+	key.end = stack->end;
+	key.flags &= ~STACK_PENDING;
+	return key;
+}
+
+/* One half of a pending stack; with the other one there, both are done. NULL for the half that this is not. */
+static int join(struct stack_store *store, uint64_t token, const struct stack_key *key, const struct stack_value *value)
+{
+	struct pending *pending;
+	struct stack_key whole;
+	int error;
+
+	HASH_FIND(hh, store->pending, &token, sizeof(token), pending);
+	if (pending && pending->has_stack == !value)
+		return 0;	/* the same half again */
+	if (pending) {
+		whole = value ? joined(&pending->key, key) : joined(key, &pending->key);
+		error = add_value(store, &whole, value ? value : &pending->value);
+		HASH_DEL(store->pending, pending);
+		free(pending);
+		return error;
+	}
+	pending = calloc(1, sizeof(*pending));
+	if (!pending)
+		return -ENOMEM;
+	pending->token = token;
+	pending->key = *key;
+	pending->has_stack = !value;
+	if (value)
+		pending->value = *value;
+	HASH_ADD(hh, store->pending, token, sizeof(pending->token), pending);
+	return 0;
+}
+
+static int take_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+{
+	return key->flags & STACK_PENDING ? join(store, key->user_stack, key, value) : add_value(store, key, value);
+}
+
+/* values whose stacks never came */
+static int give_up_pending(struct stack_store *store)
+{
+	struct pending *pending, *next;
+	int error = 0;
+
+	HASH_ITER(hh, store->pending, pending, next) {
+		struct stack_key no_stack = { .end = END_UNREADABLE }, key = joined(&no_stack, &pending->key);
+
+		if (!pending->has_stack && !error)
+			error = add_value(store, &key, &pending->value);
+		HASH_DEL(store->pending, pending);
+		free(pending);
+	}
+	return error;
 }
 
 static int take_record(void *arg, void *bytes, size_t size)
@@ -79,7 +158,7 @@ static int take_record(void *arg, void *bytes, size_t size)
 	int error = -EBADMSG;
 
 	if (record->kind == RECORD_VALUE && size >= sizeof(*value))
-		error = add_value(store, &value->key, value->value);
+		error = take_value(store, &value->key, &value->value);
 	else if (record->kind == RECORD_USER_STACK)
 		error = take_stack(&store->user, record, size);
 	else if (record->kind == RECORD_KERNEL_STACK)
@@ -116,6 +195,7 @@ void stack_store_free(struct stack_store *store)
 {
 	struct stored_value *value, *next_value;
 	struct stored_stack *stack, *next_stack;
+	struct pending *pending, *next_pending;
 
 	if (!store)
 		return;
@@ -131,9 +211,19 @@ void stack_store_free(struct stack_store *store)
 		HASH_DEL(store->kernel, stack);
 		free(stack);
 	}
+	HASH_ITER(hh, store->pending, pending, next_pending) {
+		HASH_DEL(store->pending, pending);
+		free(pending);
+	}
 	free(store->entries);
 	ring_buffer__free(store->ring);
 	free(store);
+}
+
+int stack_store_take(struct stack_store *store, const void *record, size_t bytes)
+{
+	take_record(store, (void *)record, bytes);
+	return store->error;
 }
 
 int stack_store_drain(struct stack_store *store)
@@ -157,20 +247,23 @@ void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const
 int stack_store_add(struct stack_store *store, const struct stack_key *key, uint64_t value, const uint64_t *frames,
 		    uint32_t nr_frames)
 {
+	struct stack_value count = { .count = value };
 	int error = key->user_stack ? add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames) : 0;
 
-	return error ? error : add_value(store, key, value);
+	if (error)
+		return error;
+	return key->flags & STACK_PENDING ? join(store, value, key, NULL) : add_value(store, key, &count);
 }
 
 static int read_values(struct stack_store *store)
 {
 	struct stack_key key, next, *last = NULL;
-	uint64_t value;
+	struct stack_value value;
 	int error = 0;
 
 	while (!error && !bpf_map_get_next_key(store->values_fd, last, &next)) {
 		if (!bpf_map_lookup_elem(store->values_fd, &next, &value))
-			error = add_value(store, &next, value);
+			error = take_value(store, &next, &value);
 		key = next;
 		last = &key;
 	}
@@ -193,6 +286,8 @@ int stack_store_finish(struct stack_store *store, struct stack_entry **entries, 
 
 	if (!error)
 		error = read_values(store);
+	if (!error)
+		error = give_up_pending(store);
 	if (error)
 		return error;
 	store->entries = calloc(HASH_COUNT(store->values) + 1, sizeof(*store->entries));

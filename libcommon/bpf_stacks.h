@@ -22,7 +22,10 @@ int stack_store_drain(struct stack_store *store);
 /* for poll(): readable when a record is urgent */
 int stack_store_fd(const struct stack_store *store);
 
-/* a user stack that was not unwound in the kernel, and its value. 0 or -ENOMEM */
+/* a record that came another way than through the ring buffer. 0 or -errno */
+int stack_store_take(struct stack_store *store, const void *record, size_t bytes);
+
+/* a user stack that was not unwound in the kernel, and the raw_record's value: a count or a token. 0 or -ENOMEM */
 int stack_store_add(struct stack_store *store, const struct stack_key *key, uint64_t value, const uint64_t *frames,
 		    uint32_t nr_frames);
 

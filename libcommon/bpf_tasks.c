@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list)
+int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, char **bytes, size_t *size)
 {
 	union bpf_iter_link_info info = { .task.tid = tid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
 	struct bpf_link *link = bpf_program__attach_iter(iterator, tid ? &options : NULL);
 	size_t used = 0, max = 0;
-	char *bytes = NULL;
+	char *all = NULL;
 	ssize_t done = 0;
 	int fd;
 
@@ -25,24 +25,36 @@ int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_li
 	do {
 		used += done;
 		if (used == max) {
-			char *more = realloc(bytes, max = max ? max * 2 : 4096);
+			char *more = realloc(all, max = max ? max * 2 : 4096);
 
 			if (!more) {
-				free(bytes);
+				free(all);
 				close(fd);
 				return -ENOMEM;
 			}
-			bytes = more;
+			all = more;
 		}
-		done = read(fd, bytes + used, max - used);
+		done = read(fd, all + used, max - used);
 	} while (done > 0 || (done < 0 && errno == EINTR && !(done = 0)));
 	close(fd);
 	if (done < 0) {
-		free(bytes);
+		free(all);
 		return -errno;
 	}
-	*list = (struct task_list){ .tasks = (struct task_record *)bytes, .nr = used / sizeof(struct task_record) };
+	*bytes = all;
+	*size = used;
 	return 0;
+}
+
+int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list)
+{
+	size_t size;
+	char *bytes;
+	int error = bpf_tasks_read(iterator, tid, &bytes, &size);
+
+	if (!error)
+		*list = (struct task_list){ .tasks = (struct task_record *)bytes, .nr = size / sizeof(struct task_record) };
+	return error;
 }
 
 int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct eh_image *image)

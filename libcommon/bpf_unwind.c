@@ -243,7 +243,7 @@ static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t 
 	uint64_t in_page = raw->stack_addr & 4095, end = at + bytes < raw->stack_bytes ? at + bytes : raw->stack_bytes;
 
 	for (uint64_t page = (in_page + at) / 4096; page * 4096 < in_page + end; page++)
-		if (page >= 32 || raw->missing >> page & 1)
+		if (page < 32 && raw->missing >> page & 1)
 			return page * 4096 <= in_page + at ? 0 : page * 4096 - in_page - at;
 	return end - at;
 }

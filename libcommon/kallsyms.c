@@ -130,3 +130,26 @@ const struct kernel_symbol *kallsyms_find(const struct kallsyms *k, uint64_t add
 	}
 	return low ? &k->symbols[low - 1] : NULL;
 }
+
+int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr)
+{
+	char *text, *line, *rest;
+	int error = read_text("/proc/kallsyms", &text);
+
+	if (error)
+		return error;
+	memset(ranges, 0, nr * sizeof(*ranges));
+	/* the kernel's own come first, by address; "ffffffff81000000 T name", and a module's name behind a tab */
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		uint64_t address = strtoull(line, NULL, 16);
+
+		for (size_t i = 0; i < nr; i++) {
+			if (ranges[i].start && !ranges[i].end && address > ranges[i].start)
+				ranges[i].end = address;
+			if (strlen(line) > 19 && !strcmp(line + 19, names[i]))
+				ranges[i] = (struct kernel_range){ .start = address };
+		}
+	}
+	free(text);
+	return 0;
+}

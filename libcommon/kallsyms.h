@@ -3,6 +3,7 @@
 #ifndef EHPERF_KALLSYMS_H
 #define EHPERF_KALLSYMS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct kallsyms;
@@ -19,5 +20,12 @@ void kallsyms_free(struct kallsyms *kallsyms);
 
 /* the symbol that holds addr, or NULL; valid until kallsyms_free() */
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t addr);
+
+struct kernel_range {
+	uint64_t start, end;	/* of the symbol and of the next one; 0 where there is none */
+};
+
+/* where the kernel's own symbols of these names are, data too. 0 or -errno */
+int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr);
 
 #endif

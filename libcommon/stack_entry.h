@@ -15,7 +15,7 @@ struct stack_frames {
 
 struct stack_entry {
 	struct stack_key key;
-	uint64_t value;
+	struct stack_value value;
 	const struct stack_frames *user, *kernel;	/* NULL: none, or its frames were lost on the way */
 };
 

@@ -2,9 +2,14 @@
 #include "stack_options.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_MAX_DEPTH = 0x100 };
+#include "cgroup.h"
+
+#define MAX_COMM_BYTES 15
+
+enum { OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
@@ -13,9 +18,12 @@ static const struct argp_option options[] = {
 	{ "user-threads-only", 'u', NULL, 0, "only user threads", 1 },
 	{ "kernel-threads-only", 'k', NULL, 0, "only kernel threads", 1 },
 	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", 1 },
+	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only in this cgroup (v2), and below it", 1 },
+	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", 1 },
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", 2 },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", 2 },
 	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, 1024 at most", 2 },
+	{ "max-stacks", OPTION_MAX_STACKS, "N", 0, "room in the kernel for this many different stacks, default 65536", 2 },
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf COUNT", 3 },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames of no file", 3 },
@@ -51,6 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct stack_options *o = state->input;
 	uint64_t number;
+	int error;
 
 	switch (key) {
 	case 'p':
@@ -103,6 +112,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
 			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'", MAX_DEPTH, arg);
 		o->max_depth = number;
+		break;
+	case OPTION_MAX_STACKS:
+		if (!cli_parse_number(arg, 16, 1 << 24, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'", 1 << 24, arg);
+		o->max_stacks = number;
+		break;
+	case OPTION_CGROUP:
+		error = cgroup_id(arg, &o->cgroup);
+		if (error)
+			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s", arg, strerror(-error));
+		break;
+	case OPTION_COMM:
+		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
+			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'", MAX_COMM_BYTES, arg);
+		o->comm = arg;
 		break;
 	case ARGP_KEY_ARG:
 		if (state->quoted && state->next > state->quoted) {

@@ -16,16 +16,18 @@ struct stack_options {
 	bool only_user_threads, only_kernel_threads;
 	bool only_user_stacks, only_kernel_stacks;
 	struct cpu_set cpus;		/* as -C says; none: all */
+	const char *comm;		/* NULL: any */
+	uint64_t cgroup;		/* its ID; 0: any */
 	enum report_format format;
 	bool delimiter, annotate;
 	const char *output;		/* NULL: standard output */
 	bool quiet, verbose;
-	uint32_t max_depth;
+	uint32_t max_depth, max_stacks;
 	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
 	char **command;			/* NULL: none */
 };
 
-#define STACK_OPTIONS_DEFAULT { .max_depth = MAX_DEPTH }
+#define STACK_OPTIONS_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
 
 /*
  * input: struct stack_options *. Wrong values end the program with a message and EXIT_USAGE. To be parsed

@@ -11,6 +11,29 @@
 #include "end_reason.h"
 #include "json.h"
 #include "kallsyms.h"
+#include "thread_state.h"
+
+/* ---- what is measured ---- */
+
+static uint64_t measured(enum report_measure measure, const struct stack_value *value)
+{
+	switch (measure) {
+	case REPORT_OFF_CPU:
+		return value->blocked_ns + value->waiting_ns;
+	case REPORT_BLOCKED:
+		return value->blocked_ns;
+	case REPORT_WAITING:
+		return value->waiting_ns;
+	default:
+		return value->count;
+	}
+}
+
+/* in text: microseconds, as bcc's tools do */
+static uint64_t in_text(enum report_measure measure, uint64_t value)
+{
+	return measure == REPORT_SAMPLES ? value : (value + 500) / 1000;
+}
 
 /* ---- frames by name ---- */
 
@@ -97,6 +120,7 @@ static void put_frame(FILE *out, const struct frame_name *name)
 
 struct frames_writer {
 	const struct report_options *options;
+	enum report_measure measure;
 	struct modules *modules;
 	const struct kallsyms *kallsyms;
 	FILE *out;
@@ -195,7 +219,7 @@ static int print_text(struct frames_writer *w, FILE *out, const struct stack_ent
 		}
 		HASH_FIND_STR(all, text, printed);
 		if (printed) {
-			printed->value += entries[i].value;
+			printed->value += measured(w->measure, &entries[i].value);
 			free(text);
 			continue;
 		}
@@ -206,13 +230,14 @@ static int print_text(struct frames_writer *w, FILE *out, const struct stack_ent
 			break;
 		}
 		printed->text = text;
-		printed->value = entries[i].value;
+		printed->value = measured(w->measure, &entries[i].value);
 		HASH_ADD_KEYPTR(hh, all, text, size, printed);
 	}
 	HASH_SORT(all, most_first);
 	HASH_ITER(hh, all, printed, next) {
 		if (!error)
-			fprintf(out, folded ? "%s %" PRIu64 "\n" : "%s        %" PRIu64 "\n\n", printed->text, printed->value);
+			fprintf(out, folded ? "%s %" PRIu64 "\n" : "%s        %" PRIu64 "\n\n", printed->text,
+				in_text(w->measure, printed->value));
 		HASH_DEL(all, printed);
 		free(printed->text);
 		free(printed);
@@ -256,6 +281,18 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 	return frame;
 }
 
+static void put_off_cpu(struct json_object *stack, enum report_measure measure, const struct stack_entry *entry)
+{
+	char state[] = { thread_state_letter(STACK_STATE(entry->key.flags)), 0 };
+
+	json_object_object_add(stack, "value_ns", json_object_new_uint64(measured(measure, &entry->value)));
+	json_object_object_add(stack, "blocked_ns", json_object_new_uint64(entry->value.blocked_ns));
+	json_object_object_add(stack, "waiting_ns", json_object_new_uint64(entry->value.waiting_ns));
+	json_object_object_add(stack, "state", json_object_new_string(state));
+	if (entry->key.flags & STACK_OPEN)
+		json_object_object_add(stack, "open", json_object_new_boolean(true));
+}
+
 static struct json_object *json_stack(const struct frames_writer *w, const struct stack_entry *entry)
 {
 	struct json_object *stack = json_object_new_object(), *user = json_object_new_array(),
@@ -265,8 +302,11 @@ static struct json_object *json_stack(const struct frames_writer *w, const struc
 	json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
 	json_object_object_add(stack, "tid", json_object_new_int64(entry->key.tid));
 	json_object_object_add(stack, "comm", json_name(entry->key.comm));
-	json_object_object_add(stack, "count", json_object_new_uint64(entry->value));
-	json_object_object_add(stack, "value_ns", json_object_new_uint64(entry->value * w->options->ns_per_value));
+	json_object_object_add(stack, "count", json_object_new_uint64(entry->value.count));
+	if (w->measure == REPORT_SAMPLES)
+		json_object_object_add(stack, "value_ns", json_object_new_uint64(entry->value.count * w->options->ns_per_sample));
+	else
+		put_off_cpu(stack, w->measure, entry);
 	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
 		struct frame_name name = name_user_frame(w->modules, entry->user->frames[i]);
@@ -283,12 +323,14 @@ static struct json_object *json_stack(const struct frames_writer *w, const struc
 	return stack;
 }
 
-static int most_first_entry(const void *left, const void *right)
+static int most_first_entry(const void *left, const void *right, void *measure)
 {
 	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+	uint64_t of_left = measured(*(enum report_measure *)measure, &l->value);
+	uint64_t of_right = measured(*(enum report_measure *)measure, &r->value);
 
-	if (l->value != r->value)
-		return l->value > r->value ? -1 : 1;
+	if (of_left != of_right)
+		return of_left > of_right ? -1 : 1;
 	return memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
@@ -300,7 +342,7 @@ static int print_json(struct frames_writer *w, FILE *out, const struct stack_ent
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		sorted[i] = &entries[i];
-	qsort(sorted, nr, sizeof(*sorted), most_first_entry);
+	qsort_r(sorted, nr, sizeof(*sorted), most_first_entry, &w->measure);
 	for (size_t i = 0; i < nr; i++)
 		json_print(out, json_stack(w, sorted[i]));
 	free(sorted);
@@ -309,20 +351,32 @@ static int print_json(struct frames_writer *w, FILE *out, const struct stack_ent
 
 /* ---- the whole ---- */
 
+static void count(const struct stack_entry *entries, size_t nr, struct report_summary *summary)
+{
+	summary->samples = summary->blocked_ns = summary->waiting_ns = 0;
+	memset(summary->ended, 0, sizeof(summary->ended));
+	memset(summary->ended_ns, 0, sizeof(summary->ended_ns));
+	for (size_t i = 0; i < nr; i++) {
+		const struct stack_value *value = &entries[i].value;
+
+		summary->samples += value->count;
+		summary->blocked_ns += value->blocked_ns;
+		summary->waiting_ns += value->waiting_ns;
+		if (entries[i].key.end >= NR_END_REASONS)
+			continue;
+		summary->ended[entries[i].key.end] += value->count;
+		summary->ended_ns[entries[i].key.end] += measured(summary->measure, value);
+	}
+}
+
 int stack_report(FILE *out, const struct report_options *options, struct modules *modules,
 		 const struct stack_entry *entries, size_t nr, struct report_summary *summary)
 {
-	struct frames_writer w = { .options = options, .modules = modules };
+	struct frames_writer w = { .options = options, .measure = summary->measure, .modules = modules };
 	struct kallsyms *kallsyms = NULL;
 	int error;
 
-	summary->samples = 0;
-	memset(summary->ended, 0, sizeof(summary->ended));
-	for (size_t i = 0; i < nr; i++) {
-		summary->samples += entries[i].value;
-		if (entries[i].key.end < NR_END_REASONS)
-			summary->ended[entries[i].key.end] += entries[i].value;
-	}
+	count(entries, nr, summary);
 	for (size_t i = 0; i < nr && !kallsyms; i++)
 		if (entries[i].kernel && kallsyms_read(&kallsyms))
 			break;		/* not permitted: the frames stay without names */
@@ -332,9 +386,18 @@ int stack_report(FILE *out, const struct report_options *options, struct modules
 	return error;
 }
 
+static struct json_object *json_by_reason(const uint64_t values[NR_END_REASONS])
+{
+	struct json_object *object = json_object_new_object();
+
+	for (int i = 0; i < NR_END_REASONS; i++)
+		json_object_object_add(object, end_reason_name(i), json_object_new_uint64(values[i]));
+	return object;
+}
+
 void stack_report_summary_json(FILE *out, const struct report_summary *summary)
 {
-	struct json_object *object = json_object_new_object(), *ended = json_object_new_object();
+	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "type", json_object_new_string("summary"));
 	json_object_object_add(object, "tool", json_object_new_string(summary->tool));
@@ -345,13 +408,16 @@ void stack_report_summary_json(FILE *out, const struct report_summary *summary)
 	json_object_object_add(object, "lost_no_room", json_object_new_uint64(summary->no_room));
 	json_object_object_add(object, "stacks_lost", json_object_new_uint64(summary->stacks_lost));
 	json_object_object_add(object, "forks_lost", json_object_new_uint64(summary->forks_lost));
-	for (int i = 0; i < NR_END_REASONS; i++)
-		json_object_object_add(ended, end_reason_name(i), json_object_new_uint64(summary->ended[i]));
-	json_object_object_add(object, "ended", ended);
+	json_object_object_add(object, "ended", json_by_reason(summary->ended));
+	if (summary->measure != REPORT_SAMPLES) {
+		json_object_object_add(object, "blocked_ns", json_object_new_uint64(summary->blocked_ns));
+		json_object_object_add(object, "waiting_ns", json_object_new_uint64(summary->waiting_ns));
+		json_object_object_add(object, "ended_ns", json_by_reason(summary->ended_ns));
+	}
 	json_print(out, object);
 }
 
-void stack_report_summary_text(FILE *out, const struct report_summary *summary)
+static void put_samples(FILE *out, const struct report_summary *summary)
 {
 	uint64_t none = summary->ended[END_NO_USER] + summary->ended[END_NOT_TAKEN];
 	uint64_t with_user = summary->samples - none;
@@ -361,17 +427,45 @@ void stack_report_summary_text(FILE *out, const struct report_summary *summary)
 		fprintf(out, ", %.2f %% of %" PRIu64 " user stacks complete",
 			100.0 * summary->ended[END_COMPLETE] / with_user, with_user);
 	fprintf(out, ", %" PRIu64 " lost\n", summary->lost + summary->no_room);
+}
+
+static void put_stays(FILE *out, const struct report_summary *summary)
+{
+	double with_user = 0;
+
+	for (int i = 0; i < NR_END_REASONS; i++)
+		if (i != END_NO_USER && i != END_NOT_TAKEN)
+			with_user += summary->ended_ns[i];
+	fprintf(out, "%s: off the CPU %" PRIu64 " times in %.1f s, blocked for %.3f s and waiting to run for %.3f s", summary->tool,
+		summary->samples, summary->seconds, summary->blocked_ns / 1e9, summary->waiting_ns / 1e9);
+	if (with_user > 0)
+		fprintf(out, ", user stacks complete for %.2f %% of %.3f s", 100.0 * summary->ended_ns[END_COMPLETE] / with_user,
+			with_user / 1e9);
+	fprintf(out, ", %" PRIu64 " lost\n", summary->lost + summary->no_room);
+}
+
+void stack_report_summary_text(FILE *out, const struct report_summary *summary)
+{
+	bool off_cpu = summary->measure != REPORT_SAMPLES;
+
+	if (off_cpu)
+		put_stays(out, summary);
+	else
+		put_samples(out, summary);
 	for (int i = 0; i < NR_END_REASONS; i++) {
 		if (!summary->ended[i] || i == END_COMPLETE || i == END_NO_USER || i == END_NOT_TAKEN)
 			continue;
-		fprintf(out, "%s: %" PRIu64 " ended %s: %s\n", summary->tool, summary->ended[i], end_reason_name(i),
-			end_reason_meaning(i));
+		fprintf(out, "%s: %" PRIu64, summary->tool, summary->ended[i]);
+		if (off_cpu)
+			fprintf(out, " (%.3f s)", summary->ended_ns[i] / 1e9);
+		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
 	if (summary->lost)
-		fprintf(out, "%s: %" PRIu64 " samples lost on all CPUs together: interrupts were late, or the CPU was inside bpf(2)\n",
-			summary->tool, summary->lost);
+		fprintf(out, "%s: %" PRIu64 " %s\n", summary->tool, summary->lost,
+			off_cpu ? "events lost: a program was running already on that CPU"
+				: "samples lost on all CPUs together: interrupts were late, or the CPU was inside bpf(2)");
 	if (summary->no_room)
-		fprintf(out, "%s: %" PRIu64 " samples lost: no room in the maps\n", summary->tool, summary->no_room);
+		fprintf(out, "%s: %" PRIu64 " samples lost: no room in the maps, see --max-stacks\n", summary->tool, summary->no_room);
 	if (summary->forks_lost)
 		fprintf(out, "%s: %" PRIu64 " processes of the command not sampled: too many at a time\n", summary->tool,
 			summary->forks_lost);
@@ -390,7 +484,7 @@ void stack_report_tableless(FILE *out, const char *tool, const struct modules *m
 
 		if (entries[i].key.end == END_NO_TABLE && user && user->nr && !(user->frames[user->nr - 1] & FRAME_ADDRESS) &&
 		    FRAME_MODULE(user->frames[user->nr - 1]) <= modules_count(modules))
-			ended[FRAME_MODULE(user->frames[user->nr - 1])] += entries[i].value;
+			ended[FRAME_MODULE(user->frames[user->nr - 1])] += entries[i].value.count;
 	}
 	for (size_t id = 1; ended && id <= modules_count(modules); id++) {
 		const struct module *module = modules_get(modules, id);

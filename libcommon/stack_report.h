@@ -12,20 +12,26 @@
 
 enum report_format { REPORT_TEXT, REPORT_FOLDED, REPORT_JSON };
 
+/* what is printed and sorted by: samples, or microseconds off the CPU: of whole stays, or a part of each */
+enum report_measure { REPORT_SAMPLES, REPORT_OFF_CPU, REPORT_BLOCKED, REPORT_WAITING };
+
 struct report_options {
 	enum report_format format;
 	bool delimiter;			/* "-" between user and kernel frames */
 	bool annotate;			/* "_[k]" behind kernel frames, "_[j]" behind nobody's code */
-	uint64_t ns_per_value;		/* for JSON's value_ns */
+	uint64_t ns_per_sample;		/* REPORT_SAMPLES: for JSON's value_ns */
 };
 
 struct report_summary {
 	const char *tool;
+	enum report_measure measure;
 	double seconds;
-	uint64_t samples;		/* the entries' values, filled in by stack_report() */
+	uint64_t samples;		/* the entries' counts, filled in by stack_report() */
 	uint64_t lost;			/* no program saw them */
 	uint64_t no_room, stacks_lost, forks_lost;
 	uint64_t ended[NR_END_REASONS];	/* filled in by stack_report() */
+	/* and these, but for REPORT_SAMPLES: time by end reason, as measured, and of what it consists */
+	uint64_t ended_ns[NR_END_REASONS], blocked_ns, waiting_ns;
 };
 
 /*

@@ -75,11 +75,6 @@ load lib.bash
 
 # ---- true stacks ----
 
-# eu-stack's addresses of thread $1 of a stopped or sleeping process
-eu_addresses() {
-	eu-stack -r -1 -p "$1" 2>/dev/null | awk '/^#/ { print $2 }'
-}
-
 # our most frequent user stack of $pid in $WORK/out that has eu-stack's leaf, as "MODULE OFFSET" lines
 our_frames() {
 	jq -r --arg leaf "$1" 'select(.type == "stack") |

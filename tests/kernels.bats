@@ -4,23 +4,27 @@
 
 load lib.bash
 
-boots() {	# META-PACKAGE VERSION-PATTERN
+runs() {	# SCRIPT META-PACKAGE VERSION-PATTERN
 	local status=0
 	need_root
 	need qemu-system-x86_64 busybox cpio jq
-	"$BATS_TEST_DIRNAME/kernels/boot" "$1" "$BATS_TEST_DIRNAME/kernels/cpuprof.sh" >"$WORK/console" || status=$?
-	[ $status -ne 77 ] || skip "no kernel of $1 can be downloaded"
+	"$BATS_TEST_DIRNAME/kernels/boot" "$2" "$BATS_TEST_DIRNAME/kernels/$1.sh" >"$WORK/console" || status=$?
+	[ $status -ne 77 ] || skip "no kernel of $2 can be downloaded"
 	grep -vE '^\{' "$WORK/console" | tail -n 30
-	grep -qE "^=== begin $2" "$WORK/console"
+	grep -qE "^=== begin $3" "$WORK/console"
 	grep -q '^=== end' "$WORK/console"
 
 	grep -q '^status 0' "$WORK/console"
 	awk '/instructions verified/ { n++; if ($3 < 1 || $3 > 30000) exit 1 } END { exit n < 3 }' "$WORK/console"
+	grep '^{' "$WORK/console" >"$WORK/out"
+}
+
+boots() {	# META-PACKAGE VERSION-PATTERN
+	runs cpuprof "$@"
 
 	# whole by what the frames are: twelve of nested's own, from the entry point on
 	local entry
 	entry=$(entry_offset "$ROOT/build/tests/nested")
-	grep '^{' "$WORK/console" >"$WORK/out"
 	jq -r 'select(.type == "stack") | [.count, (.user[-1].module // "-"), (.user[-1].file_offset // 0),
 		([.user[] | select(.module == "/bin/nested")] | length)] | @tsv' "$WORK/out" |
 		gawk -v entry="$entry" '{ all += $1 } $2 == "/bin/nested" && $3 > entry && $3 <= entry + 64 && $4 >= 12 { whole += $1 }
@@ -38,4 +42,29 @@ boots() {	# META-PACKAGE VERSION-PATTERN
 
 @test "Debian's 6.12: every program loads, stacks are whole" {
 	boots linux-image-6.12-cloud-amd64 6.12
+}
+
+boots_off_cpu() {	# META-PACKAGE VERSION-PATTERN
+	local entry sleeper holder
+	runs offcputime "$@"
+	entry=$(entry_offset "$ROOT/build/tests/nested")
+	read -r sleeper holder <<<"$(awk '/^sleeper/ { print $2, $4 }' "$WORK/console")"
+	# one slept thousands of times, one was blocked throughout; both whole but for a first stay that ran while it was read
+	jq -r 'select(.type == "stack") | [.tid, .count, .value_ns, (.user[-1].file_offset // 0), ([.user[] | select(.module == "/bin/nested")] | length),
+		(.open // false), .kernel[-1].symbol] | @tsv' "$WORK/out" |
+		gawk -v entry="$entry" -v sleeper="$sleeper" -v holder="$holder" '
+			{ all += $3 } $4 > entry && $4 <= entry + 64 && $5 >= 12 && $7 == "entry_SYSCALL_64_after_hwframe" { whole += $3 }
+			$1 == sleeper { n += $2 } $1 == holder { held = $3; open = $6 }
+			END { print all, whole, n, held, open; exit !(whole >= 0.98 * all && n > 1000 && held > 2.9e9 && open == "true") }'
+	grep -q "kernel stacks: by the kernel's tables" "$WORK/console"
+	grep -q '^command status 0' "$WORK/console"
+	grep -qE '^waits;.*nanosleep' "$WORK/console"
+}
+
+@test "Debian's 6.1: offcputime" {
+	boots_off_cpu linux-image-cloud-amd64 6.1
+}
+
+@test "Debian's 6.12: offcputime" {
+	boots_off_cpu linux-image-6.12-cloud-amd64 6.12
 }

@@ -82,6 +82,11 @@ normalise() {
 		}'
 }
 
+# eu-stack's addresses of thread $1 of a stopped or sleeping process
+eu_addresses() {
+	eu-stack -r -1 -p "$1" 2>/dev/null | awk '/^#/ { print $2 }'
+}
+
 # the file offset of the ELF entry point of a program, by readelf
 entry_offset() {
 	readelf -hlW "$1" | gawk --non-decimal-data '

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/calls.h"
+
 static const char *mode;
 static double seconds, started;
 static char **command;
@@ -29,8 +31,6 @@ static double cpu_seconds(void)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
-
-#define NOINLINE __attribute__((noinline, noclone, noipa))
 
 NOINLINE int f10(int x)
 {
@@ -50,14 +50,6 @@ NOINLINE int f10(int x)
 		nanosleep(&brief, NULL);
 }
 
-#define CALL(name, callee, bytes)			\
-NOINLINE int name(int x)				\
-{							\
-	volatile char room[bytes];			\
-							\
-	room[x % sizeof(room)] = x;			\
-	return callee(x + 1) + room[x % sizeof(room)];	\
-}
 CALL(f9, f10, 8)
 CALL(f8, f9, 100)
 CALL(f7, f8, 5000)

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's stack of a task that is leaving the CPU, from a tracepoint in __schedule(), by the kernel's own ORC
+ * tables: what bpf_get_stack() answers, in a tenth of its time, because each return address's entry is looked up
+ * once and kept. Whatever is out of the ordinary (modules, interrupts, hooked returns) is left to bpf_get_stack(), and
+ * so is everything until this walk has given its answers a few times.
+ *
+ * See arch/x86/include/asm/orc_types.h and unwind_next_frame() in arch/x86/kernel/unwind_orc.c.
+ * Needs offcputime_abi.h and stacks.bpf.h included first.
+ */
+#ifndef EHPERF_KERNEL_WALK_BPF_H
+#define EHPERF_KERNEL_WALK_BPF_H
+
+/* by /proc/kallsyms, set before loading; nr_orc 0: not known */
+const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook, schedule_begin, schedule_end;
+const volatile __u32 nr_orc;
+
+/* entries change their layout; the kernel's BTF says how */
+struct orc_entry___any {
+	__s16 sp_offset, bp_offset;
+	unsigned int sp_reg : 4, bp_reg : 4, type : 3, end : 1;
+} __attribute__((packed, preserve_access_index));
+
+#define ORC_BYTES	6
+#define ORC_REG_UNDEFINED 0
+#define ORC_REG_PREV_SP	1
+#define ORC_REG_BP	4
+#define ORC_REG_SP	5
+/* up to 6.3, with .end: CALL, REGS; from 6.4 on: UNDEFINED, END_OF_STACK, CALL, REGS */
+#define ORC_CALL	(bpf_core_field_exists(struct orc_entry___any, end) ? 0 : 2)
+#define ORC_REGS	(bpf_core_field_exists(struct orc_entry___any, end) ? 1 : 3)
+#define ORC_END		1
+
+enum { KERNEL_ODD, KERNEL_SP, KERNEL_BP, KERNEL_REGS, KERNEL_END };
+struct kernel_rule {
+	__s16 cfa_offset, bp_offset;
+	__u8 kind;
+	__u8 restores_bp;
+	__u16 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);	/* return address */
+	__type(value, struct kernel_rule);
+} kernel_rules SEC(".maps");
+
+#define KERNEL_WORDS		512
+#define MAX_KERNEL_WALK		64
+#define CALIBRATION_WORDS	80
+
+/*
+ * Of the call of the tracepoint in __schedule(): its return address, in which word that lies, counted from a bit below
+ * the program's context on, and in which one __schedule()'s rbp, saved by who is called: the program at the latest.
+ */
+__u64 schedule_ip;
+__u32 schedule_word, bp_word;
+__u32 frames_above = 2;		/* it: the program and bpf_trace_run4(); one more where others trace it too */
+#define BELOW_CONTEXT	256
+__u32 kernel_walks;		/* equal answers so far; or never again: */
+#define NEVER_TRUSTED (~0U)
+
+struct kernel_walk {
+	__u64 from, top;	/* of the stack that is looked at, and where the user's registers are saved */
+	__u64 ip, at, bp;	/* at: behind where the return address ip lies */
+	bool bp_known, done;
+	__u32 orc_at, nr_orcs;
+	__u64 orc[2];
+	__u64 theirs_ip[2];	/* bpf_get_stack()'s first two */
+	__u32 ip_word, bp_word;
+	__u64 words[KERNEL_WORDS];
+	struct kernel_stack stack;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kernel_walk);
+} kernel_walks_of SEC(".maps");
+
+/* halves [orc_at, orc_at + nr_orcs), as unwind_walk.bpf.h does */
+static long search_orc(__u32 i, struct kernel_walk **ctx)
+{
+	struct kernel_walk *w = *ctx;
+	__u32 half = w->nr_orcs / 2;
+	__u64 entry = orc_ips + (w->orc_at + half) * 4ULL;
+	__s32 ip;
+
+	if (!half || bpf_probe_read_kernel(&ip, sizeof(ip), (void *)entry))
+		return 1;
+	if (entry + ip <= w->ip - 1)
+		w->orc_at += half;
+	w->nr_orcs -= half;
+	return 0;
+}
+
+/* the ORC entry that holds just before this return address */
+static __always_inline bool find_orc(struct kernel_walk *w)
+{
+	w->orc_at = 0;
+	w->nr_orcs = nr_orc;
+	bpf_loop(32, search_orc, &w, 0);
+	return w->nr_orcs == 1 && !bpf_probe_read_kernel(w->orc, ORC_BYTES, (void *)(orc_entries + w->orc_at * (__u64)ORC_BYTES));
+}
+
+static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
+{
+	struct orc_entry___any *orc = (void *)w->orc;
+	struct kernel_rule rule = { .kind = KERNEL_ODD };
+	__u32 sp_reg, bp_reg, type;
+
+	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook || !find_orc(w))
+		return rule;
+	sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg);
+	bp_reg = BPF_CORE_READ_BITFIELD(orc, bp_reg);
+	type = BPF_CORE_READ_BITFIELD(orc, type);
+	rule.cfa_offset = orc->sp_offset;
+	rule.bp_offset = orc->bp_offset;
+	if (bpf_core_field_exists(orc->end) ? BPF_CORE_READ_BITFIELD(orc, end) : type == ORC_END)
+		rule.kind = KERNEL_END;
+	else if (type == ORC_REGS && sp_reg == ORC_REG_SP)
+		rule.kind = KERNEL_REGS;
+	else if (type == ORC_CALL && (bp_reg == ORC_REG_UNDEFINED || bp_reg == ORC_REG_PREV_SP))
+		rule.kind = sp_reg == ORC_REG_SP ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
+	rule.restores_bp = bp_reg == ORC_REG_PREV_SP;
+	return rule;
+}
+
+/* One frame. 1 ends the walk, w->done says whether at its end */
+static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
+{
+	struct kernel_walk *w = *ctx;
+	struct kernel_rule *known, rule;
+	__u64 ip = w->ip, cfa, bp;
+
+	w->stack.frames[MASKED(i, MAX_KERNEL_WALK - 1)] = ip;
+	w->stack.nr_frames = i + 1;
+	w->stack.id = (w->stack.id ^ ip) * 0x9e3779b97f4a7c15;
+	w->stack.id ^= w->stack.id >> 32;
+	known = bpf_map_lookup_elem(&kernel_rules, &ip);
+	if (known) {
+		rule = *known;
+	} else {
+		rule = make_rule(w);
+		bpf_map_update_elem(&kernel_rules, &ip, &rule, BPF_ANY);
+	}
+	if (rule.kind == KERNEL_END || (rule.kind == KERNEL_REGS && w->at + rule.cfa_offset == w->top)) {
+		w->done = true;
+		return 1;
+	}
+	if (rule.kind == KERNEL_SP)
+		cfa = w->at + rule.cfa_offset;
+	else if (rule.kind == KERNEL_BP && w->bp_known)
+		cfa = w->bp + rule.cfa_offset;
+	else
+		return 1;
+	if (cfa & 7 || cfa < w->at + 8 || cfa > w->top || cfa - w->from > KERNEL_WORDS * 8)
+		return 1;
+	if (rule.restores_bp) {
+		bp = cfa + rule.bp_offset - w->from;
+		w->bp = w->words[MASKED(bp / 8, KERNEL_WORDS - 1)];
+		w->bp_known = bp < KERNEL_WORDS * 8;
+	}
+	w->ip = w->words[MASKED((cfa - 8 - w->from) / 8, KERNEL_WORDS - 1)];
+	w->at = cfa;
+	return 0;
+}
+
+/*
+ * The same stack as bpf_get_stack()'s, from __schedule() on, in w->stack: true if it was walked to its end. A global
+ * function: verified once, and not for each way through its caller.
+ */
+__noinline int walk_kernel(struct kernel_walk *w)
+{
+	__u32 at = schedule_word;
+	__u64 bytes;
+
+	if (!w)
+		return false;
+	bytes = w->top - w->from;
+	if (bytes > KERNEL_WORDS * 8)
+		bytes = KERNEL_WORDS * 8;
+	barrier_var(bytes);
+	if (bytes > KERNEL_WORDS * 8 || bpf_probe_read_kernel(w->words, bytes, (void *)w->from) ||
+	    w->words[MASKED(at, KERNEL_WORDS - 1)] != schedule_ip)
+		return false;
+	w->at = w->from + at * 8 + 8;
+	w->ip = schedule_ip;
+	w->bp = w->words[MASKED(bp_word, KERNEL_WORDS - 1)];
+	w->bp_known = bp_word;
+	w->done = false;
+	w->stack.id = 0;
+	w->stack.nr_frames = 0;
+	bpf_loop(MAX_KERNEL_WALK, walk_kernel_frame, &w, 0);
+	if (!w->stack.id)
+		w->stack.id = 1;
+	return w->done;
+}
+
+static long calibrate_word(__u32 i, struct kernel_walk **ctx)
+{
+	struct kernel_walk *w = *ctx;
+	__u64 word = w->words[MASKED(i, KERNEL_WORDS - 1)], ip;
+
+	if (word == w->theirs_ip[0]) {
+		w->ip_word = i;
+		return 1;
+	}
+	if (word > w->from && word < w->top && !bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(word + 8)) && ip == w->theirs_ip[1])
+		w->bp_word = i;
+	return 0;
+}
+
+/* Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's. */
+static __always_inline void calibrate(struct kernel_walk *w, const struct kernel_stack *theirs)
+{
+	if (bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
+		return;
+	w->theirs_ip[0] = theirs->frames[0];
+	w->theirs_ip[1] = theirs->frames[1];
+	w->ip_word = w->bp_word = 0;
+	bpf_loop(CALIBRATION_WORDS, calibrate_word, &w, 0);
+	bp_word = w->bp_word;
+	schedule_word = w->ip_word;
+	schedule_ip = theirs->frames[0];
+	if (!w->ip_word)
+		kernel_walks = NEVER_TRUSTED;
+}
+
+/* w->stack has been walked, or else calibrates: bpf_get_stack() says theirs */
+static __always_inline void learn(struct kernel_walk *w, const struct kernel_stack *theirs)
+{
+	if (!w->done) {
+		if (!kernel_walks)
+			calibrate(w, theirs);
+	} else if (w->stack.id == theirs->id && w->stack.nr_frames == theirs->nr_frames) {
+		kernel_walks++;
+	} else {
+		kernel_walks = NEVER_TRUSTED;
+	}
+}
+
+static __always_inline bool is_schedule(__u64 ip)
+{
+	return !schedule_end || (ip > schedule_begin && ip <= schedule_end);
+}
+
+/* bpf_get_stack() from __schedule() on: who else traces it decides how much lies above. Bytes, or less than 1 */
+static __always_inline long ask_kernel(void *ctx, struct kernel_stack *k)
+{
+	long bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, frames_above & 7);
+	__u32 i;
+
+	if (bytes < 8 || is_schedule(k->frames[0]))
+		return bytes;
+	bytes = bpf_get_stack(ctx, k->frames, 8 * 8, 0);
+	for (i = 0; i < 8; i++)
+		if (is_schedule(k->frames[i]))
+			break;
+	frames_above = i & 7;
+	if (kernel_walks != NEVER_TRUSTED)
+		kernel_walks = 0;
+	return bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, i & 7);
+}
+
+/* send_kernel_stack() for a task that is leaving the CPU */
+static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *task, struct stack_stats *stats)
+{
+	__u32 zero = 0;
+	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
+	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
+	__u32 bytes;
+	__u64 id;
+
+	if (!w || !k)
+		return 0;
+	w->done = false;
+	if (nr_orc && kernel_walks != NEVER_TRUSTED) {
+		w->from = (__u64)ctx - BELOW_CONTEXT;
+		w->top = (__u64)bpf_task_pt_regs(task);
+		barrier();	/* pointers in, numbers out */
+		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED) {
+			bytes = w->stack.nr_frames * 8;
+			barrier_var(bytes);
+			if (bytes > MAX_KERNEL_WALK * 8)
+				return 0;
+			w->stack.kind = RECORD_KERNEL_STACK;
+			send_stack(w->stack.id, &w->stack, bytes, stats);
+			return w->stack.id;
+		}
+	}
+	id = send_kernel_frames(k, ask_kernel(ctx, k), stats);
+	if (id && nr_orc && kernel_walks < KERNEL_WALK_TRUSTED)
+		learn(w, k);
+	return id;
+}
+
+#endif

@@ -1,0 +1,418 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+. "$BATS_TEST_DIRNAME/workloads/servers.bash"
+
+measure() {	# ARG...: offcputime's
+	offcputime -q -o "$WORK/out.json" "$@" >"$WORK/command.out" 2>"$WORK/err"
+	mv "$WORK/out.json" "$WORK/out"
+}
+
+# jq's answer on the stacks in $WORK/out, taken together
+stacks() {
+	jq -r -n "[inputs | select(.type == \"stack\")] | $1" "$WORK/out"
+}
+
+# the user frames of thread $1's longest stay, as "MODULE OFFSET" lines
+longest() {
+	stacks "map(select(.tid == $1)) | max_by(.value_ns) | .user[] | \"\(.module // \"-\") \(.file_offset // .address)\""
+}
+
+# ---- what it says to wrong arguments ----
+
+@test "wrong arguments: one clear line, exit 2" {
+	while IFS='|' read -r arguments pattern; do
+		run offcputime $arguments
+		echo "offcputime $arguments: $status: $output"
+		[ "$status" -eq 2 ]
+		[[ "${lines[0]}" =~ $pattern ]]
+	done <<-'EOF'
+		-p foo 1|not a list of process IDs: 'foo'
+		-m x 1|not a time: 'x'
+		-m 2ms -M 1ms 1|the least time is more than the most
+		--state Q 1|not states
+		--state D, 1|not states
+		--state 0x10000 1|not states
+		--time some 1|not all, blocked or waiting
+		--comm sixteen-bytes-is-1 1|a thread's name has 1 to 15 bytes
+		--max-stacks 0 1|not a number of stacks
+		-F 99 1|invalid option
+	EOF
+	run offcputime --cgroup /proc 1
+	[ "$status" -eq 1 ]
+	[[ "${lines[0]}" == *"not a cgroup of the v2 hierarchy: '/proc'"* ]]
+}
+
+@test "a process that is not there, no permission, a CPU that is not there: one clear line, exit 1" {
+	need_root
+	need setpriv
+	run offcputime -p 4194305 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "offcputime: no process with PID 4194305" ]
+	run offcputime -C 4000 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "offcputime: none of these CPUs is online" ]
+	install -m 755 "$ROOT/build/offcputime" "$WORK/offcputime"
+	chmod 755 "$WORK"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$WORK/offcputime" 1
+	[ "$status" -eq 1 ]
+	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
+}
+
+@test "the man page, --help and the parser agree on the options" {
+	options_agree offcputime
+}
+
+# ---- true stacks ----
+
+same_as_eu_stack() {	# TID, of $pid
+	eu-stack -r -p "$pid" 2>/dev/null | awk -v tid="TID $1:" '$0 == tid { on = 1; next } /^TID/ { on = 0 } on && /^#/ { print $2 }' |
+		normalise "$pid" >"$WORK/theirs"
+	longest "$1" >"$WORK/ours"
+	[ "$(wc -l <"$WORK/theirs")" -ge 5 ]
+	diff "$WORK/theirs" "$WORK/ours"
+}
+
+@test "blocked before it began, and still at the end: eu-stack's frames, the whole time, marked open" {
+	need_root
+	need eu-stack gawk
+	local p held=()
+	background nested hold && held+=("$pid")	# 45 KiB of stack
+	background python3 -c 'import time; time.sleep(1000)' && held+=("$pid")
+	background perl -e 'sub f { $_[0] ? f($_[0] - 1) : sleep 1000 } f(30)' && held+=("$pid")
+	background waits epoll 0 100000000 && held+=("$pid")
+	background waits futex 0 100000000 && held+=("$pid")
+	for p in "${held[@]}"; do
+		wait_until is_sleeping "$p"
+	done
+	sleep 0.5
+	measure -p "$(IFS=,; echo "${held[*]}")" 1
+	for pid in "${held[@]}"; do
+		same_as_eu_stack "$pid"
+		[ "$(stacks "map(select(.tid == $pid)) | length")" -eq 1 ]
+		[ "$(stacks "map(select(.tid == $pid))[0] | \"\(.open) \(.state) \(.end) \(.count)\"")" = "true S complete 1" ]
+		expect "$(stacks "map(select(.tid == $pid))[0].value_ns") / $(summary .seconds) / 1e9 > 0.98"
+	done
+}
+
+@test "the kernel's stack is the one /proc tells" {
+	need_root
+	background waits pipe 0 100000
+	wait_until is_sleeping "$pid"
+	[ -r "/proc/$pid/stack" ] || skip "the kernel does not tell stacks"
+	local theirs
+	theirs=$(sed -E 's/.*\] ([^+]*)\+.*/\1/' "/proc/$pid/stack")
+	measure -p "$pid" 0.5
+	[ "$(stacks "map(select(.tid == $pid))[0].kernel[].symbol" | grep -vx 'schedule\|__schedule')" = "$theirs" ]
+	# and of stays that are seen to begin: the same, below the scheduler's own functions
+	kill "$pid"
+	background waits pipe 0 10
+	wait_until is_sleeping "$pid"
+	measure -p "$pid" 0.5
+	[ "$(stacks "map(select(.tid == $pid and .count > 5)) | max_by(.count) | .kernel[].symbol" | tail -n "$(wc -l <<<"$theirs")")" = "$theirs" ]
+}
+
+@test "blocked again and again, each way there is, for 10 ms: whole stacks, the right state" {
+	need_root
+	need eu-stack gawk
+	local kind state entry
+	entry=$(entry_offset "$ROOT/build/tests/waits")
+	cd "$WORK"
+	for kind in nanosleep:S futex:S pipe:S poll:S epoll:S signal:S fsync:D fault:D; do
+		state=${kind#*:} kind=${kind%:*}
+		background waits "$kind"
+		wait_until grep -q ready "$WORK/background.out"
+		measure -p "$pid" 1
+		kill "$pid"
+		# w5 to w1, main, and the entry point
+		stacks "map(select(.tid == $pid)) | .[] | [.state, .value_ns, .count, (.user[-1].file_offset // 0), ([.user[] | select(.module // \"\" | endswith(\"/waits\"))] | length)] | @tsv" |
+			awk -v state="$state" -v entry="$entry" -v kind="$kind" '{ all += $2 } $1 == state { in_state += $2; n += $3 }
+				$4 > entry && $4 <= entry + 64 && $5 >= 7 { whole += $2 }
+				END { printf "# %s: %.3f s in all, %.3f s whole, %.3f s and %d times in state %s\n", kind, all / 1e9, whole / 1e9, in_state / 1e9, n, state
+					exit !(n >= 3 && whole >= 0.97 * all && in_state > 0) }' >&3
+	done
+}
+
+@test "postgres waiting for a client and for a lock: eu-stack's frames" {
+	need_root
+	need eu-stack gawk
+	start_postgres "$WORK/pg" || skip "no postgres"
+	local reader holder
+	psql_ -c 'CREATE TABLE t (i int)' >/dev/null
+	(echo 'BEGIN; LOCK TABLE t;'; sleep 60) | psql_ >/dev/null 2>&1 3>&- &
+	pids+=($!)
+	wait_until psql_waits "state = 'idle in transaction'"
+	psql_ -c 'SELECT * FROM t' >/dev/null 2>&1 3>&- &
+	pids+=($!)
+	wait_until psql_waits "wait_event_type = 'Lock'"
+	holder=$(psql_waits "state = 'idle in transaction'") reader=$(psql_waits "wait_event_type = 'Lock'")
+	sleep 1.2	# deadlock_timeout is over
+	measure -p "$holder,$reader" 1
+	for pid in $holder $reader; do
+		same_as_eu_stack "$pid"
+		expect "$(stacks "map(select(.pid == $pid)) | map(.value_ns) | add") > 0.95e9"
+	done
+	stop_servers
+}
+
+@test "real programs under load: whole user stacks for 99.9 % of their time off the CPU" {
+	need_root
+	need gawk nm
+	local name exe entry clone3 here=0
+	clone3=$(clone3_offset)
+	for name in $servers; do
+		start_"$name" "$WORK/$name" || { echo "# $name: not here" >&3; continue; }
+		here=$((here + 1))
+		sleep 0.5
+		exe=$(readlink "/proc/${server_pids[0]}/exe")
+		entry=$(entry_offset "$exe")
+		measure -p "$(IFS=,; echo "${server_pids[*]}")" 3
+		stop_servers
+		# by what the frames are, not by what the tool says of them; a thread about to begin has but one
+		jq -r 'select(.type == "stack") | [.value_ns, .count, (.user[-1].module // "-"), (.user[-1].file_offset // 0), .end] | @tsv' "$WORK/out" |
+			gawk -F '\t' -v name="$name" -v exe="$exe" -v entry="$entry" -v clone3="$clone3" '
+				{ all += $1; n += $2; if ($5 == "complete") complete += $1 }
+				$3 == exe && $4 > entry && $4 <= entry + 64 { whole += $1 }
+				$3 ~ /\/libc\.so\.6$/ && $4 > clone3 && $4 <= clone3 + 100 { whole += $1 }
+				END { printf "# %s: off the CPU %d times, %.3f s, whole for %.3f %%, complete for %.3f %%\n", name, n, all / 1e9, 100 * whole / all, 100 * complete / all
+					exit !(n > 50 && whole >= 0.999 * all && complete >= 0.999 * all) }' >&3
+		[ "$(summary .lost)" -eq 0 ]
+	done
+	[ $here -ge 1 ]
+}
+
+@test "make -j2 of a C project, from its start to its end: complete for 99 % of the time" {
+	need_root
+	need make gcc
+	measure -- make -s -C "$ROOT" -j2 B="$WORK/O" "$WORK/O/libpure.a"
+	cat "$WORK/err" | sed 's/^/# /' >&3
+	expect "$(summary .samples) > 500"
+	expect "$(summary .ended_ns.complete) >= 0.99 * ($(summary '.ended_ns | add') - $(summary .ended_ns.no_user))"
+	[ "$(stacks 'map(.pid) | unique | length')" -ge 30 ]
+}
+
+# ---- time ----
+
+# runtime and run-queue time of each thread of $pid, by the kernel's own count
+schedstat() {
+	local task
+	for task in "/proc/$pid/task/"*; do
+		echo "${task##*/} $(cat "$task/schedstat")"
+	done
+}
+
+# On the CPU + blocked + waiting = wall, for each of the threads. The tool begins later than the first look at
+# schedstat: what threads that always do the same did in that longer time is scaled down to its own.
+conserved() {	# ARG...
+	local looked
+	looked=${EPOCHREALTIME/./}
+	schedstat >"$WORK/before"
+	measure "$@" 8
+	schedstat >"$WORK/after"
+	looked=$((${EPOCHREALTIME/./} - looked))
+	stacks "map(select(.pid == $pid)) | group_by(.tid) | .[] | \"\(.[0].tid) \(map(.blocked_ns) | add) \(map(.waiting_ns) | add)\"" >"$WORK/off"
+	awk -v wall="$(summary '.seconds * 1e9')" -v looked="$looked" '
+		BEGIN { scale = wall / looked / 1000 }
+		FILENAME ~ /before/ { on[$1] -= $2 * scale; queued[$1] -= $3 * scale; next }
+		FILENAME ~ /after/ { on[$1] += $2 * scale; queued[$1] += $3 * scale; next }
+		{ blocked[$1] = $2; waiting[$1] = $3 }
+		END { for (t in on) { n++; sum += on[t] + blocked[t] + waiting[t]; q += queued[t]; w += waiting[t]
+				r = (on[t] + blocked[t] + waiting[t]) / wall; if (r < 0.98 || r > 1.02) { bad++; print "# thread " t ": " r } }
+			printf "# %d threads: %.4f of their time; waiting to run %.3f s, by schedstat %.3f s\n", n, sum / (n * wall), w / 1e9, q / 1e9
+			exit !(n == 9 && !bad && sum > 0.99 * n * wall && sum < 1.01 * n * wall && w > 0.95 * q && w < 1.05 * q) }' \
+		"$WORK/before" "$WORK/after" "$WORK/off" >&3
+}
+
+@test "on the CPU + blocked + waiting to run = wall time, for each of eight threads; and waiting is schedstat's" {
+	need_root
+	background taskset -c 0 waits threads 8
+	wait_until grep -q ready "$WORK/background.out"
+	conserved -p "$pid"
+	conserved
+}
+
+@test "N sleeps of 10 ms are N x 10 ms" {
+	need_root
+	measure --time blocked -- waits nanosleep 100 10
+	stacks 'map(select(.comm == "waits" and (.user | length) > 8)) | "\(map(.count) | add) \(map(.blocked_ns) | add)"' |
+		awk '{ print "# " $1 " sleeps, " $2 / 1e6 " ms"; exit !($1 == 100 && $2 > 0.98e9 && $2 < 1.02e9) }' >&3
+}
+
+@test "every switch is counted: as the kernel itself counts them, at 100,000 a second" {
+	need_root
+	background "$ROOT/build/bench/pingpong" 60
+	sleep 0.5
+	switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/status"; }
+	local all some
+	all=$(switches)
+	offcputime -j -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	sleep 3		# it has begun
+	some=$(switches)
+	sleep 2
+	some=$(($(switches) - some))
+	kill -INT $tool
+	wait $tool
+	all=$(($(switches) - all))
+	echo "# $(summary .samples) stays; between $some and $all switches" >&3
+	expect "$some > 60000 && $(summary .samples) >= $some && $(summary .samples) <= $all + 1"
+	[ "$(summary '"\(.lost) \(.stacks_lost) \(.ended.complete)"')" = "0 0 $(summary .samples)" ]
+	# few stacks: a read() and a write() of either pipe, preempted perhaps
+	expect "$(stacks length) < 60"
+}
+
+@test "no room in the maps: what follows is counted all the same" {
+	need_root
+	background waits threads 200
+	wait_until grep -q ready "$WORK/background.out"
+	measure --max-stacks 16 -p "$pid" 2
+	expect "$(stacks length) > 200"
+	[ "$(summary .lost)" -eq 0 ]
+	expect "$(summary '(.blocked_ns + .waiting_ns) / 1e9') > 0.9 * 200 * 2"
+}
+
+# ---- states and limits ----
+
+@test "--state, -m and -M: only those; preempted is R" {
+	need_root
+	background taskset -c 0 waits preempt
+	local burner=$pid
+	background taskset -c 0 waits preempt
+	local other=$pid
+	background waits nanosleep 0 20
+	local sleeper=$pid
+	wait_until is_sleeping "$sleeper"
+	measure -p "$burner,$other,$sleeper" --state R 1
+	[ "$(stacks 'map(.state) | unique | join(",")')" = R ]
+	expect "$(stacks "map(select(.pid == $burner or .pid == $other) | .waiting_ns) | add") > 0.5e9"
+	expect "$(stacks "map(.blocked_ns) | add") == 0"
+	measure -p "$burner,$other,$sleeper" --state 1 1
+	[ "$(stacks 'map(select(.value_ns > 1000000) | "\(.state) \(.pid)") | unique | join(",")')" = "S $sleeper" ]
+	measure -p "$sleeper" --state DT 1
+	[ "$(stacks length)" -eq 0 ]
+	measure -p "$sleeper" -m 30ms 1
+	expect "$(stacks 'map(.count) | add // 0') <= 2"
+	measure -p "$sleeper" -m 15ms 1
+	expect "$(stacks 'map(.count) | add') > 30"
+	measure -p "$sleeper" -M 15000 1
+	expect "$(stacks 'map(.count) | add // 0') <= 2"
+	kill -STOP "$sleeper"
+	measure -p "$sleeper" --state T 0.5
+	[ "$(stacks 'map("\(.state) \(.open)") | join(",")')" = "T true" ]
+	kill -CONT "$sleeper"
+}
+
+@test "--comm, --cgroup, -t, -k, -C" {
+	need_root
+	background waits nanosleep
+	local first=$pid
+	background nested sleep
+	wait_until is_sleeping "$first"
+	measure --comm waits -U 0.5
+	[ "$(stacks 'map(.comm) | unique | join(",")')" = waits ]
+	measure -t "$first" 0.5
+	[ "$(stacks 'map(.tid) | unique | join(",")')" = "$first" ]
+	measure -k 0.5
+	[ "$(stacks 'map(select(.user | length > 0)) | length')" -eq 0 ]
+	[ "$(summary .ended.no_user)" -eq "$(summary .samples)" ]
+	expect "$(summary .samples) > 3"
+	local cgroups cgroup
+	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$cgroups" ] && mkdir "$cgroups/offcputime-test.$$" || skip "no cgroup can be made"
+	mkdir "$cgroups/offcputime-test.$$/below"
+	echo "$first" >"$cgroups/offcputime-test.$$/below/cgroup.procs"
+	measure --cgroup "$cgroups/offcputime-test.$$" -U 0.5
+	cgroup=$(stacks 'map(.pid) | unique | join(",")')
+	kill "$first"
+	wait_until rmdir "$cgroups/offcputime-test.$$/below" "$cgroups/offcputime-test.$$"
+	[ "$cgroup" = "$first" ]
+}
+
+# ---- threads that come and go ----
+
+@test "a thread that is blocked when its process exits counts until then" {
+	need_root
+	measure -- waits exit
+	# half a second in main, half a second in the other one
+	stacks 'map(select(.value_ns > 100000000)) | length' | grep -qx 2
+	expect "$(stacks 'map(.value_ns) | add') > 0.9e9 && $(stacks 'map(.value_ns) | add') < 1.3e9"
+	[ "$(stacks 'map(select(.open)) | length')" -eq 0 ]
+}
+
+@test "1,000 threads blocked before it began: each is there, whole, and Ctrl-C ends it at once" {
+	need_root
+	background python3 -c '
+import threading, time
+threading.stack_size(1 << 18)
+def hold(): time.sleep(1000)
+for i in range(1000): threading.Thread(target=hold, daemon=True).start()
+print("ready", flush=True)
+time.sleep(1000)'
+	wait_until grep -q ready "$WORK/background.out"
+	offcputime -j -U -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$! began
+	sleep 2
+	began=$EPOCHREALTIME
+	kill -INT $tool
+	wait $tool
+	expect "${EPOCHREALTIME/./} - ${began/./} < 2000000"
+	[ "$(stacks 'map(.tid) | unique | length')" -eq 1001 ]
+	[ "$(stacks 'map(select(.open and .end == "complete" and (.user | length) > 5)) | length')" -eq 1001 ]
+}
+
+@test "in a PID namespace: -p as seen there, and whole stacks" {
+	need_root
+	need unshare
+	cat >"$WORK/inside" <<-EOF
+		waits nanosleep >/dev/null & sleeper=\$!
+		sleep 0.3
+		offcputime -q -j -p \$sleeper 1 >"$WORK/out" 2>"$WORK/err" || exit 1
+		echo \$sleeper >"$WORK/pid"
+		kill \$sleeper
+	EOF
+	unshare --pid --fork --mount-proc bash "$WORK/inside"
+	[ "$(stacks 'map(.pid) | unique | join(",")')" = "$(cat "$WORK/pid")" ]
+	expect "$(summary .ended_ns.complete) > 0.9e9"
+	# from outside, by its number here
+	background unshare --pid --fork --mount-proc waits nanosleep
+	wait_until pgrep -P "$pid"
+	local inner
+	inner=$(pgrep -P "$pid")
+	wait_until is_sleeping "$inner"
+	measure -p "$inner" 1
+	expect "$(summary .ended_ns.complete) > 0.9e9"
+	kill "$inner"
+}
+
+@test "an idle process, a kernel thread; SIGTERM prints; a command's status" {
+	need_root
+	background sleep 100
+	measure -U -p "$pid" 0.3
+	[ "$(summary .samples)" -eq 1 ]
+	measure -p 2 0.3
+	[ "$(stacks 'map("\(.comm) \(.user | length) \(.end)") | unique | join(",")')" = "kthreadd 0 no_user" ]
+	offcputime -f -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	sleep 1
+	kill $!
+	wait $!
+	grep -qE '^sleep;.* [0-9]+$' "$WORK/out"
+	run offcputime -q -- sh -c 'exit 7'
+	[ "$status" -eq 7 ]
+}
+
+@test "folded and text are in microseconds" {
+	need_root
+	offcputime -q -f -- waits nanosleep 20 10 >"$WORK/folded" 2>/dev/null
+	awk '/^waits;.*nanosleep/ { n += $NF } END { exit !(n > 0.19e6 && n < 0.3e6) }' "$WORK/folded"
+	offcputime -q -- waits nanosleep 20 10 >"$WORK/text" 2>/dev/null
+	grep -qE '^    -                waits \([0-9]+\)$' "$WORK/text"
+	awk '/^        [0-9]+$/ && $1 > 0.19e6 && $1 < 0.3e6 { found = 1 } END { exit !found }' "$WORK/text"
+}
+
+@test "each BPF program takes at most 30,000 instructions to verify" {
+	need_root
+	offcputime -v 0.1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
+	[ "$(wc -l <"$WORK/verified")" -ge 3 ]
+	awk '$2 > 30000 { exit 1 }' "$WORK/verified"
+}
