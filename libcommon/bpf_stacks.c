@@ -15,7 +15,8 @@ struct stored_stack {
 
 struct stored_value {
 	struct stack_key key;
-	uint64_t value;
+	uint64_t value, in_map;		/* what came here, and what the kernel keeps */
+	uint64_t handed_out;		/* of the sum of both */
 	UT_hash_handle hh;
 };
 
@@ -55,18 +56,28 @@ static int take_stack(struct stored_stack **stacks, const struct frames_record *
 	return add_stack(stacks, record->id, record->frames, record->nr_frames);
 }
 
-static int add_value(struct stack_store *store, const struct stack_key *key, uint64_t value)
+/* NULL: no memory */
+static struct stored_value *value_of(struct stack_store *store, const struct stack_key *key)
 {
 	struct stored_value *stored;
 
 	HASH_FIND(hh, store->values, key, sizeof(*key), stored);
-	if (!stored) {
-		stored = calloc(1, sizeof(*stored));
-		if (!stored)
-			return -ENOMEM;
-		stored->key = *key;
-		HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
-	}
+	if (stored)
+		return stored;
+	stored = calloc(1, sizeof(*stored));
+	if (!stored)
+		return NULL;
+	stored->key = *key;
+	HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
+	return stored;
+}
+
+static int add_value(struct stack_store *store, const struct stack_key *key, uint64_t value)
+{
+	struct stored_value *stored = value_of(store, key);
+
+	if (!stored)
+		return -ENOMEM;
 	stored->value += value;
 	return 0;
 }
@@ -166,15 +177,19 @@ static int read_values(struct stack_store *store)
 {
 	struct stack_key key, next, *last = NULL;
 	uint64_t value;
-	int error = 0;
 
-	while (!error && !bpf_map_get_next_key(store->values_fd, last, &next)) {
-		if (!bpf_map_lookup_elem(store->values_fd, &next, &value))
-			error = add_value(store, &next, value);
+	while (!bpf_map_get_next_key(store->values_fd, last, &next)) {
+		if (!bpf_map_lookup_elem(store->values_fd, &next, &value)) {
+			struct stored_value *stored = value_of(store, &next);
+
+			if (!stored)
+				return -ENOMEM;
+			stored->in_map = value;
+		}
 		key = next;
 		last = &key;
 	}
-	return error;
+	return 0;
 }
 
 static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
@@ -186,6 +201,11 @@ static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64
 	return stack ? &stack->frames : NULL;
 }
 
+const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user)
+{
+	return find_stack(user ? store->user : store->kernel, id);
+}
+
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
 {
 	struct stored_value *value, *next;
@@ -195,17 +215,24 @@ int stack_store_finish(struct stack_store *store, struct stack_entry **entries, 
 		error = read_values(store);
 	if (error)
 		return error;
+	free(store->entries);
 	store->entries = calloc(HASH_COUNT(store->values) + 1, sizeof(*store->entries));
 	if (!store->entries)
 		return -ENOMEM;
 	*nr = 0;
-	HASH_ITER(hh, store->values, value, next)
+	HASH_ITER(hh, store->values, value, next) {
+		uint64_t sum = value->value + value->in_map;
+
+		if (sum == value->handed_out)
+			continue;
 		store->entries[(*nr)++] = (struct stack_entry){
 			.key = value->key,
-			.value = value->value,
+			.value = sum - value->handed_out,
 			.user = find_stack(store->user, value->key.user_stack),
 			.kernel = find_stack(store->kernel, value->key.kernel_stack),
 		};
+		value->handed_out = sum;
+	}
 	*entries = store->entries;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define EHPERF_BPF_STACKS_H
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "stack_entry.h"
@@ -26,9 +27,12 @@ int stack_store_fd(const struct stack_store *store);
 int stack_store_add(struct stack_store *store, const struct stack_key *key, uint64_t value, const uint64_t *frames,
 		    uint32_t nr_frames);
 
+/* a stack whose frames have come, or NULL; valid until stack_store_free() */
+const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user);
+
 /*
- * The last drain, and the values: *entries is an array of *nr, in no order, valid until
- * stack_store_free(). No program may be attached any more. 0 or -errno
+ * A drain, and the values that have come since the last call: *entries is an array of *nr, in no order, valid
+ * until the next one. With no program attached any more, that is all there are. 0 or -errno
  */
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list)
+int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **records, size_t *nr_bytes)
 {
 	union bpf_iter_link_info info = { .task.tid = tid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
@@ -41,8 +41,20 @@ int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_li
 		free(bytes);
 		return -errno;
 	}
-	*list = (struct task_list){ .tasks = (struct task_record *)bytes, .nr = used / sizeof(struct task_record) };
+	*records = bytes;
+	*nr_bytes = used;
 	return 0;
+}
+
+int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list)
+{
+	void *records;
+	size_t bytes;
+	int error = bpf_tasks_read(iterator, tid, &records, &bytes);
+
+	if (!error)
+		*list = (struct task_list){ .tasks = records, .nr = bytes / sizeof(struct task_record) };
+	return error;
 }
 
 int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct eh_image *image)

@@ -17,6 +17,9 @@ struct task_list {
 /* the tasks with this thread ID, or all of them (0). 0 or -errno, -EINVAL where there is none */
 int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list);
 
+/* what a task iterator of other records writes: *records is to be freed. 0 or -errno */
+int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **records, size_t *bytes);
+
 /* a process's image as it is now. 0, -ESRCH or -errno */
 int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct eh_image *image);
 

@@ -95,13 +95,6 @@ static void put_frame(FILE *out, const struct frame_name *name)
 	}
 }
 
-struct frames_writer {
-	const struct report_options *options;
-	struct modules *modules;
-	const struct kallsyms *kallsyms;
-	FILE *out;
-};
-
 static void put_user(const struct frames_writer *w, uint64_t frame)
 {
 	struct frame_name name = name_user_frame(w->modules, frame);
@@ -137,22 +130,27 @@ static void put_folded(const struct frames_writer *w, const struct stack_entry *
 	}
 }
 
-static void put_multiline(const struct frames_writer *w, const struct stack_entry *entry)
+void stack_report_frames(const struct frames_writer *w, const struct stack_entry *entry, int indent)
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
 	for (uint32_t i = 0; kernel && i < kernel->nr; i++) {
-		fputs("    ", w->out);
+		fprintf(w->out, "%*s", indent, "");
 		put_kernel(w, kernel->frames[i]);
 		putc('\n', w->out);
 	}
 	if (w->options->delimiter && user && kernel)
-		fputs("    -\n", w->out);
+		fprintf(w->out, "%*s-\n", indent, "");
 	for (uint32_t i = 0; user && i < user->nr; i++) {
-		fputs("    ", w->out);
+		fprintf(w->out, "%*s", indent, "");
 		put_user(w, user->frames[i]);
 		putc('\n', w->out);
 	}
+}
+
+static void put_multiline(const struct frames_writer *w, const struct stack_entry *entry)
+{
+	stack_report_frames(w, entry, 4);
 	fputs("    -                ", w->out);
 	put_escaped(w->out, entry->key.comm);
 	fprintf(w->out, " (%u)\n", entry->key.pid);
@@ -256,18 +254,10 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 	return frame;
 }
 
-static struct json_object *json_stack(const struct frames_writer *w, const struct stack_entry *entry)
+void stack_report_json_frames(const struct frames_writer *w, const struct stack_entry *entry, struct json_object *stack)
 {
-	struct json_object *stack = json_object_new_object(), *user = json_object_new_array(),
-			   *kernel = json_object_new_array();
+	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
 
-	json_object_object_add(stack, "type", json_object_new_string("stack"));
-	json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
-	json_object_object_add(stack, "tid", json_object_new_int64(entry->key.tid));
-	json_object_object_add(stack, "comm", json_name(entry->key.comm));
-	json_object_object_add(stack, "count", json_object_new_uint64(entry->value));
-	json_object_object_add(stack, "value_ns", json_object_new_uint64(entry->value * w->options->ns_per_value));
-	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
 		struct frame_name name = name_user_frame(w->modules, entry->user->frames[i]);
 
@@ -280,6 +270,20 @@ static struct json_object *json_stack(const struct frames_writer *w, const struc
 	}
 	json_object_object_add(stack, "user", user);
 	json_object_object_add(stack, "kernel", kernel);
+}
+
+static struct json_object *json_stack(const struct frames_writer *w, const struct stack_entry *entry)
+{
+	struct json_object *stack = json_object_new_object();
+
+	json_object_object_add(stack, "type", json_object_new_string("stack"));
+	json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
+	json_object_object_add(stack, "tid", json_object_new_int64(entry->key.tid));
+	json_object_object_add(stack, "comm", json_name(entry->key.comm));
+	json_object_object_add(stack, "count", json_object_new_uint64(entry->value));
+	json_object_object_add(stack, "value_ns", json_object_new_uint64(entry->value * w->options->ns_per_value));
+	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
+	stack_report_json_frames(w, entry, stack);
 	return stack;
 }
 

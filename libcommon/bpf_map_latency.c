@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bpf_map_latency.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bpf_map_calls.h"
+#include "bpf_tasks.h"
+#include "clock.h"
+#include "series_report.h"
+
+#define NR_STACKS	5	/* shown of a series */
+#define NR_IN_FLIGHT	10	/* shown at the end */
+
+struct map_latency {
+	const struct map_latency_options *options;
+	struct stack_session *session;
+	struct session_hook hook;
+	struct bpf_histograms *histograms;
+	struct ring_buffer *slow;
+	struct kallsyms *kallsyms;
+	struct report_options stacks;
+	uint64_t intervals, counted, errors;
+};
+
+/* ---- times of day ---- */
+
+static const char *time_of_day(uint64_t monotonic_ns)
+{
+	static char text[32];
+	struct timespec now;
+	uint64_t ns;
+	time_t seconds;
+	char clock[16];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ns = now.tv_sec * UINT64_C(1000000000) + now.tv_nsec - (clock_ns() - monotonic_ns);
+	seconds = ns / 1000000000;
+	strftime(clock, sizeof(clock), "%H:%M:%S", localtime(&seconds));
+	snprintf(text, sizeof(text), "%s.%06" PRIu64, clock, ns % 1000000000 / 1000);
+	return text;
+}
+
+/* ---- stacks ---- */
+
+static struct frames_writer writer(struct map_latency *l)
+{
+	if (!l->kallsyms && kallsyms_read(&l->kallsyms))
+		l->kallsyms = NULL;	/* not permitted: the frames stay without names */
+	return (struct frames_writer){
+		.options = &l->stacks, .modules = l->session->modules, .kallsyms = l->kallsyms, .out = l->session->out,
+	};
+}
+
+/* ---- slow calls, as they return ---- */
+
+static void slow_stacks(struct map_latency *l, const struct slow_call *call, struct stack_entry *entries)
+{
+	for (uint32_t i = 0; i < call->nr_blocked; i++)
+		entries[i] = (struct stack_entry){
+			.key = { .kernel_stack = call->blocked[i].kernel_stack, .end = END_NOT_TAKEN },
+			.value = call->blocked[i].ns,
+			.kernel = stack_store_find(l->session->store, call->blocked[i].kernel_stack, false),
+		};
+	/* who called is told with the first one */
+	entries[0].key.end = call->user_end;
+	entries[0].user = stack_store_find(l->session->store, call->user_stack, true);
+}
+
+static void print_slow(struct map_latency *l, const struct slow_call *call, const struct stack_entry *entries, uint32_t nr)
+{
+	struct frames_writer frames = writer(l);
+
+	fprintf(frames.out, "%s %s: %s, blocked %s, waiting to run %s%s%s\n", time_of_day(call->ended_ns),
+		map_calls_title(&call->key), histogram_time(call->latency_ns).text, histogram_time(call->blocked_ns).text,
+		histogram_time(call->waiting_ns).text, call->result < 0 ? ", " : "",
+		call->result < 0 ? strerrorname_np(-call->result) : "");
+	for (uint32_t i = 0; i < nr; i++)
+		series_report_stack(&frames, &entries[i], call->latency_ns);
+}
+
+static void print_slow_json(struct map_latency *l, const struct slow_call *call, const struct stack_entry *entries, uint32_t nr)
+{
+	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
+	struct frames_writer frames = writer(l);
+
+	json_object_object_add(object, "type", json_object_new_string("call"));
+	json_object_object_add(object, "time", json_object_new_string(time_of_day(call->ended_ns)));
+	json_object_object_add(object, "key", map_calls_json(&call->key));
+	json_object_object_add(object, "tid", json_object_new_int64(call->tid));
+	json_object_object_add(object, "result", json_object_new_int(call->result));
+	json_object_object_add(object, "latency_ns", json_object_new_uint64(call->latency_ns));
+	json_object_object_add(object, "blocked_ns", json_object_new_uint64(call->blocked_ns));
+	json_object_object_add(object, "waiting_ns", json_object_new_uint64(call->waiting_ns));
+	for (uint32_t i = 0; i < nr; i++)
+		json_object_array_add(list, series_report_json_stack(&frames, &entries[i]));
+	json_object_object_add(object, "stacks", list);
+	json_print(frames.out, object);
+}
+
+static int take_slow(void *arg, void *bytes, size_t size)
+{
+	const struct slow_call *call = bytes;
+	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
+	struct map_latency *l = arg;
+	uint32_t nr = call->nr_blocked;
+
+	if (size < sizeof(*call) || nr > MAX_BLOCKED_STACKS)
+		return -EBADMSG;
+	slow_stacks(l, call, entries);
+	if (!nr && entries[0].key.end != END_NOT_TAKEN) {	/* not blocked, but there is a user stack to show */
+		entries[0].value = call->latency_ns;
+		nr = 1;
+	}
+	(l->options->json ? print_slow_json : print_slow)(l, call, entries, nr);
+	fflush(l->session->out);
+	return 0;
+}
+
+static int look(void *arg)
+{
+	struct map_latency *l = arg;
+	int taken = ring_buffer__consume(l->slow);
+
+	return taken < 0 ? taken : 0;
+}
+
+/* ---- intervals ---- */
+
+static void print_series(struct map_latency *l, const struct series_report *report, const struct series *series)
+{
+	struct json_object *object;
+
+	if (!l->options->json) {
+		series_report_text(report, series, map_calls_title(series->key));
+		return;
+	}
+	object = json_object_new_object();
+	json_object_object_add(object, "type", json_object_new_string("histogram"));
+	json_object_object_add(object, "interval", json_object_new_uint64(l->intervals));
+	if (l->options->timestamps)
+		json_object_object_add(object, "time", json_object_new_string(time_of_day(clock_ns())));
+	json_object_object_add(object, "key", map_calls_json(series->key));
+	series_report_json(report, series, object);
+	json_print(l->session->out, object);
+}
+
+static int print_interval(struct map_latency *l)
+{
+	struct stack_entry *entries;
+	struct series_report report = { .what = "calls", .frames = writer(l), .nr_stacks = NR_STACKS };
+	struct series *series;
+	size_t nr;
+	int error = bpf_histograms_take(l->histograms, &series, &nr);
+
+	if (!error)
+		error = stack_store_finish(l->session->store, &entries, &report.nr_entries);
+	if (error)
+		return error;
+	report.entries = entries;
+	if (l->options->timestamps && !l->options->json)
+		fprintf(l->session->out, "%.8s\n", time_of_day(clock_ns()));
+	for (size_t i = 0; i < nr; i++) {
+		print_series(l, &report, &series[i]);
+		l->counted += series[i].histogram.count;
+		l->errors += series[i].errors;
+	}
+	fflush(l->session->out);
+	l->intervals++;
+	return 0;
+}
+
+static int interval(void *arg)
+{
+	struct map_latency *l = arg;
+	int error = print_interval(l);
+
+	return error ? error : l->options->nr_intervals && l->intervals == l->options->nr_intervals;
+}
+
+/* ---- the end ---- */
+
+static int read_counts(const struct map_latency *l, struct map_call_counts *sum)
+{
+	int nr = libbpf_num_possible_cpus(), fd = bpf_object__find_map_fd_by_name(l->session->object, "call_counts");
+	struct map_call_counts *cpus = nr > 0 ? calloc(nr, sizeof(*cpus)) : NULL;
+	__u32 zero = 0;
+
+	if (!cpus)
+		return nr < 0 ? nr : -ENOMEM;
+	if (bpf_map_lookup_elem(fd, &zero, cpus)) {
+		free(cpus);
+		return -errno;
+	}
+	memset(sum, 0, sizeof(*sum));
+	for (int i = 0; i < nr; i++)
+		for (size_t j = 0; j < sizeof(*sum) / sizeof(__u64); j++)
+			((__u64 *)sum)[j] += ((__u64 *)&cpus[i])[j];
+	free(cpus);
+	return 0;
+}
+
+static void say_in_flight(struct map_latency *l, uint64_t nr)
+{
+	const struct bpf_program *list = bpf_object__find_program_by_name(l->session->object, "list_calls");
+	const struct call_in_flight *calls;
+	uint64_t now = clock_ns();
+	size_t bytes;
+	void *records;
+
+	cli_warn("%" PRIu64 " calls had not returned at the end, and are in no histogram", nr);
+	if (!list || bpf_tasks_read(list, 0, &records, &bytes))
+		return;
+	calls = records;
+	for (size_t i = 0; i < bytes / sizeof(*calls) && i < NR_IN_FLIGHT; i++)
+		cli_warn("since %s: %s, thread %u", histogram_time(now - calls[i].start_ns).text, map_calls_title(&calls[i].key),
+			 calls[i].tid);
+	free(records);
+}
+
+static void say_losses(struct map_latency *l, const struct map_call_counts *c, uint64_t in_flight)
+{
+	if (in_flight)
+		say_in_flight(l, in_flight);
+	if (c->unseen > c->no_memory)
+		cli_warn("%" PRIu64 " calls had begun before the start, and are in no histogram", (uint64_t)(c->unseen - c->no_memory));
+	if (c->no_memory)
+		cli_warn("%" PRIu64 " calls lost: no memory to remember them", (uint64_t)c->no_memory);
+	if (c->died)
+		cli_warn("%" PRIu64 " threads died inside a call, which is in no histogram", (uint64_t)c->died);
+	if (c->no_series)
+		cli_warn("%" PRIu64 " calls lost: too many histograms", (uint64_t)c->no_series);
+	if (c->slow_lost)
+		cli_warn("%" PRIu64 " slow calls not printed: too many at a time", (uint64_t)c->slow_lost);
+	if (c->stacks_untold)
+		cli_warn("%" PRIu64 " times a call blocked in more stacks than are told apart", (uint64_t)c->stacks_untold);
+}
+
+static void print_summary_json(struct map_latency *l, const struct map_call_counts *c, uint64_t in_flight)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} counts[] = {
+		{ "calls", l->counted }, { "errors", l->errors }, { "in_flight", in_flight },
+		{ "begun_before", c->unseen - c->no_memory }, { "died", c->died }, { "lost", c->no_memory + c->no_series },
+		{ "lost_no_memory", c->no_memory }, { "lost_no_series", c->no_series }, { "slow_lost", c->slow_lost },
+		{ "stacks_untold", c->stacks_untold }, { "intervals", l->intervals },
+	};
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "type", json_object_new_string("summary"));
+	json_object_object_add(object, "tool", json_object_new_string(program_invocation_short_name));
+	json_object_object_add(object, "seconds", json_object_new_double(l->session->seconds));
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		json_object_object_add(object, counts[i].name, json_object_new_uint64(counts[i].count));
+	json_print(l->session->out, object);
+}
+
+int map_latency_finish(struct map_latency *l)
+{
+	struct map_call_counts counts;
+	uint64_t in_flight;
+	int error;
+
+	l->session->doing = "read what was gathered";
+	error = unwinder_follow(l->session->unwinder, true);
+	if (!error)
+		error = look(l);
+	if (!error && (!l->options->nr_intervals || l->intervals < l->options->nr_intervals))
+		error = print_interval(l);
+	if (!error)
+		error = read_counts(l, &counts);
+	if (error)
+		return error;
+	in_flight = counts.entered - l->counted - counts.no_series - counts.died;
+	if (l->options->json)
+		print_summary_json(l, &counts, in_flight);
+	cli_finish(l->session->out, l->session->options->output ? l->session->options->output : "standard output");
+	say_losses(l, &counts, in_flight);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+int map_latency_new(struct map_latency **latency, struct stack_session *session, const struct map_latency_options *options)
+{
+	struct map_latency *l = calloc(1, sizeof(*l));
+	int error;
+
+	if (!l)
+		return -ENOMEM;
+	l->options = options;
+	l->session = session;
+	l->stacks.delimiter = true;
+	l->hook = (struct session_hook){ .look = look, .interval = interval, .interval_ns = options->interval_ns, .arg = l };
+	session->doing = "set up the histograms";
+	error = bpf_histograms_new(&l->histograms, session->object, options->unit);
+	if (!error) {
+		l->slow = ring_buffer__new(bpf_object__find_map_fd_by_name(session->object, "slow_calls"), take_slow, l, NULL);
+		error = l->slow ? 0 : -errno;
+	}
+	if (error) {
+		map_latency_free(l);
+		return error;
+	}
+	session->hook = &l->hook;
+	*latency = l;
+	return 0;
+}
+
+void map_latency_free(struct map_latency *l)
+{
+	if (!l)
+		return;
+	bpf_histograms_free(l->histograms);
+	ring_buffer__free(l->slow);
+	kallsyms_free(l->kallsyms);
+	free(l);
+}
