@@ -356,42 +356,54 @@ static __always_inline __u32 find_series(struct call *call, struct task_struct *
 	return *number;
 }
 
-static __always_inline void add_stack(struct eh_unwind *u, struct task_struct *task, struct stack_key *key, __u64 ns,
-				      bool raw, struct stack_stats *stats)
+/* what bpf_loop() hands on: a call's time, stack by stack */
+struct stacks_of_call {
+	struct call *call;
+	struct stack_key key;
+	__u64 rest_ns;		/* of the latency, not yet added */
+	bool raw;
+};
+
+/* the i-th stack that it was blocked in, or else the rest */
+static long add_stack(__u32 i, struct stacks_of_call *s)
 {
-	if (raw && send_raw(u, task, key, ns))
-		return;
-	add_value(key, ns, stats);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_stats *stats = own_stats();
+	__u64 ns = s->rest_ns;
+	__u32 zero = 0;
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+
+	if (!stats || !u)
+		return 1;
+	s->key.kernel_stack = 0;
+	if (i < MAX_BLOCKED_STACKS && i < s->call->nr_blocked) {
+		s->key.kernel_stack = s->call->blocked[i].kernel_stack;
+		ns = s->call->blocked[i].ns;
+	}
+	s->rest_ns -= ns;
+	if (ns && !(s->raw && send_raw(u, task, &s->key, ns)))
+		add_value(&s->key, ns, stats);
+	return 0;
 }
 
 /* The stacks it was blocked in; with user stacks, the rest of the time too. */
-static __always_inline void add_stacks(struct call *call, struct task_struct *task, __u32 number, __u64 latency_ns,
-				       struct stack_key *key)
+static __always_inline void add_stacks(struct stacks_of_call *s, struct task_struct *task, __u32 number)
 {
 	struct stack_stats *stats = own_stats();
-	__u32 zero = 0, i;
+	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
-	bool raw = false;
 
 	if (!stats || !u)
 		return;
-	key->flags = STACK_SERIES(number);
-	key->end = END_NOT_TAKEN;
+	s->key.flags = STACK_SERIES(number);
 	if (with_user_stacks) {
 		unwind_current(u, task);
-		raw = wants_raw(u);
-		key->user_stack = send_user_stack(u, stats);
-		key->end = u->end;
-		key->pid = call->key.pid;
+		s->raw = wants_raw(u);
+		s->key.user_stack = send_user_stack(u, stats);
+		s->key.end = u->end;
+		s->key.pid = s->call->key.pid;
 	}
-	for (i = 0; i < MAX_BLOCKED_STACKS && i < call->nr_blocked; i++) {
-		key->kernel_stack = call->blocked[i].kernel_stack;
-		latency_ns -= call->blocked[i].ns;
-		add_stack(u, task, key, call->blocked[i].ns, raw, stats);
-	}
-	key->kernel_stack = 0;
-	if (with_user_stacks && latency_ns)
-		add_stack(u, task, key, latency_ns, raw, stats);
+	bpf_loop(s->call->nr_blocked + with_user_stacks, add_stack, s, 0);
 }
 
 static __always_inline void tell_slow(const struct call *call, struct task_struct *task, __u64 now_ns, __u64 latency_ns,
@@ -437,7 +449,7 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(call_returns, struct pt_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct stack_key stacks = {};
+	struct stacks_of_call stacks = { .key.end = END_NOT_TAKEN };
 	struct map_call_counts *counts;
 	__u64 now_ns, latency_ns;
 	struct call *call;
@@ -466,10 +478,13 @@ int BPF_PROG(call_returns, struct pt_regs *regs, long result)
 	number = find_series(call, task);
 	if (!series_add(number, latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
 		counts->no_series++;
-	if (with_user_stacks || call->nr_blocked)
-		add_stacks(call, task, number, latency_ns, &stacks);
+	if (with_user_stacks || call->nr_blocked) {
+		stacks.call = call;
+		stacks.rest_ns = latency_ns;
+		add_stacks(&stacks, task, number);
+	}
 	if (slow_ns && latency_ns > slow_ns)
-		tell_slow(call, task, now_ns, latency_ns, result, &stacks, counts);
+		tell_slow(call, task, now_ns, latency_ns, result, &stacks.key, counts);
 	return 0;
 }
 

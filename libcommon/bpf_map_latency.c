@@ -296,7 +296,7 @@ int map_latency_new(struct map_latency **latency, struct stack_session *session,
 		return -ENOMEM;
 	l->options = options;
 	l->session = session;
-	l->stacks.delimiter = true;
+	l->stacks = (struct report_options){ .delimiter = true, .switched = true };
 	l->hook = (struct session_hook){ .look = look, .interval = interval, .interval_ns = options->interval_ns, .arg = l };
 	session->doing = "set up the histograms";
 	error = bpf_histograms_new(&l->histograms, session->object, options->unit);

@@ -95,6 +95,20 @@ static void put_frame(FILE *out, const struct frame_name *name)
 	}
 }
 
+#define MAX_TRACING_FRAMES 8
+
+/* the first kernel frame to be shown */
+static uint32_t first_kernel_frame(const struct frames_writer *w, const struct stack_frames *kernel)
+{
+	for (uint32_t i = 0; w->options->switched && i < kernel->nr && i < MAX_TRACING_FRAMES; i++) {
+		struct frame_name name = name_kernel_frame(w->kallsyms, kernel->frames[i]);
+
+		if (name.symbol && !strcmp(name.symbol, "__schedule"))
+			return i;
+	}
+	return 0;
+}
+
 static void put_user(const struct frames_writer *w, uint64_t frame)
 {
 	struct frame_name name = name_user_frame(w->modules, frame);
@@ -124,7 +138,7 @@ static void put_folded(const struct frames_writer *w, const struct stack_entry *
 	}
 	if (w->options->delimiter && user && kernel)
 		fputs(";-", w->out);
-	for (uint32_t i = kernel ? kernel->nr : 0; i-- > 0;) {
+	for (uint32_t i = kernel ? kernel->nr : 0, first = kernel ? first_kernel_frame(w, kernel) : 0; i-- > first;) {
 		putc(';', w->out);
 		put_kernel(w, kernel->frames[i]);
 	}
@@ -134,7 +148,7 @@ void stack_report_frames(const struct frames_writer *w, const struct stack_entry
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
-	for (uint32_t i = 0; kernel && i < kernel->nr; i++) {
+	for (uint32_t i = kernel ? first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
 		fprintf(w->out, "%*s", indent, "");
 		put_kernel(w, kernel->frames[i]);
 		putc('\n', w->out);
@@ -263,7 +277,7 @@ void stack_report_json_frames(const struct frames_writer *w, const struct stack_
 
 		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
 	}
-	for (uint32_t i = 0; entry->kernel && i < entry->kernel->nr; i++) {
+	for (uint32_t i = entry->kernel ? first_kernel_frame(w, entry->kernel) : 0; entry->kernel && i < entry->kernel->nr; i++) {
 		struct frame_name name = name_kernel_frame(w->kallsyms, entry->kernel->frames[i]);
 
 		json_object_array_add(kernel, json_frame(&name, false));

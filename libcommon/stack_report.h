@@ -19,6 +19,7 @@ struct report_options {
 	bool delimiter;			/* "-" between user and kernel frames */
 	bool annotate;			/* "_[k]" behind kernel frames, "_[j]" behind nobody's code */
 	uint64_t ns_per_value;		/* for JSON's value_ns */
+	bool switched;			/* kernel stacks were taken in sched_switch: without what takes them */
 };
 
 struct report_summary {

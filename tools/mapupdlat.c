@@ -39,6 +39,7 @@ struct options {
 	struct map_latency_options report;
 	uint64_t cmds, slow_ns;
 	unsigned int by;
+	bool per_process;
 	const char *map;
 	bool only_type;
 	uint32_t type;
@@ -115,7 +116,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "not name, type, map, process, command, or all alone: '%s'", arg);
 		break;
 	case 'P':
-		o->by |= BY_PROCESS;
+		o->per_process = true;
 		break;
 	case 'U':
 		o->run.only_kernel_stacks = false;
@@ -196,7 +197,7 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_type = o->by & BY_TYPE;
 	bpf->rodata->by_name = o->by & BY_NAME;
 	bpf->rodata->by_map = o->by & BY_MAP;
-	bpf->rodata->by_process = o->by & BY_PROCESS;
+	bpf->rodata->by_process = o->per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
 	bpf->rodata->slow_ns = o->slow_ns;
 }
@@ -241,7 +242,7 @@ static void attach(struct mapupdlat_bpf *bpf, struct bpf_link *links[MAP_LATENCY
 int main(int argc, char **argv)
 {
 	struct options o = {
-		.run = STACK_OPTIONS_DEFAULT, .report = { .unit = &histogram_usecs },
+		.run = STACK_OPTIONS_DEFAULT, .report = { .unit = &histogram_usecs }, .by = BY_NAME | BY_TYPE,
 	};
 	struct bpf_link *links[MAP_LATENCY_LINKS];
 	struct stack_session session;
@@ -253,8 +254,6 @@ int main(int argc, char **argv)
 	o.run.only_kernel_stacks = true;
 	map_calls_parse_cmds("update,update-batch", &o.cmds);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	if (!(o.by & ~BY_PROCESS))
-		o.by |= BY_NAME | BY_TYPE;
 	stack_session_check_tasks(&o.run);
 
 	bpf_load_init(o.run.verbose);
