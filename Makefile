@@ -205,6 +205,10 @@ bench-unwind: build-deps
 	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
 	$(B)/bench/unwind $(B)/bench
 
+bench-mapupdlat: deps
+	$(MAKE) $(B)/bench/mapupdlat $(B)/mapupdlat
+	$(B)/bench/mapupdlat $(B)
+
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
 	$(MAKE) all

@@ -2,8 +2,9 @@
 /*
  * Calls of bpf(2) on maps: how long, and what for.
  *
- * All system calls are looked at, by raw tracepoints: the tracepoints of one system call do not run programs
- * while another thread was preempted on this CPU within a map operation, and lose what happens there.
+ * The kernel does not run programs on a system call's tracepoints where a thread was preempted on this CPU
+ * inside a map operation, until that goes on: such switches of calls are counted. Raw tracepoints would run, but for
+ * every system call of the machine, which was measured to cost all of them too much.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -17,10 +18,6 @@
 #include "off_cpu.bpf.h"
 #include "histograms.bpf.h"
 #include "mapupdlat_abi.h"
-
-#define NR_BPF		321
-#define NR_BPF_I386	357
-#define TS_COMPAT	2
 
 /* ---- what is measured: set before loading ---- */
 
@@ -36,6 +33,7 @@ const volatile bool with_blocked_stacks = true;
 
 /* ---- the tool itself ---- */
 
+bool measuring;		/* set when all programs are attached, reset before they are detached */
 __s32 own_map_fd;	/* some map's; set before note_self() is run */
 __u32 own_tgid;
 __u64 map_fops;		/* what makes a file a map */
@@ -120,12 +118,6 @@ static __always_inline struct call *call_in_flight(struct task_struct *task)
 	return call && call->start_ns ? call : NULL;
 }
 
-static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
-{
-	return nr == NR_BPF ? !(task->thread_info.status & TS_COMPAT) :
-	       nr == NR_BPF_I386 && task->thread_info.status & TS_COMPAT;
-}
-
 /* ---- on what it is ---- */
 
 /* as the kernel takes it: attributes that are not given are 0 */
@@ -203,20 +195,21 @@ static __always_inline bool is_late(const struct map_call_key *key)
 
 static __always_inline bool wants_cmd(struct task_struct *task, __u32 cmd)
 {
-	return cmd < 64 && wanted_cmds >> cmd & 1 && task->tgid != own_tgid;
+	return measuring && cmd < 64 && wanted_cmds >> cmd & 1 && task->tgid != own_tgid;
 }
 
 /* ---- it begins ---- */
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(call_begins, struct pt_regs *regs, long nr)
+SEC("tp/syscalls/sys_enter_bpf")
+int call_begins(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 cmd = regs->di, pid;
 	struct map_call_counts *counts;
 	struct call *call;
 
-	if (!is_bpf_call(task, nr) || !wants_cmd(task, cmd))
+	if (!wants_cmd(task, cmd))
 		return 0;
 	pid = task_user_pid(task);
 	counts = own_counts();
@@ -227,6 +220,8 @@ int BPF_PROG(call_begins, struct pt_regs *regs, long nr)
 		counts->no_memory++;
 		return 0;
 	}
+	if (call->start_ns)
+		counts->returns_unseen++;
 	call->start_ns = 0;
 	look_at_call(task, regs, -1, &call->key);
 	if (!is_late(&call->key) && !wants_map(&call->key))
@@ -272,7 +267,10 @@ int BPF_PROG(switches, bool preempt, struct task_struct *prev, struct task_struc
 	if (call) {
 		bool runnable = leaves_runnable(preempt, prev_state);
 		struct stack_stats *stats = own_stats();
+		struct map_call_counts *counts = own_counts();
 
+		if (preempt && counts)
+			counts->preempted++;
 		off_cpu_leave(&call->off, bpf_ktime_get_ns(), runnable);
 		call->kernel_stack = !runnable && stats && with_blocked_stacks ? send_kernel_stack(ctx, stats) : 0;
 	}
@@ -445,18 +443,18 @@ static __always_inline void count_unseen(struct task_struct *task, const struct 
 		counts->unseen++;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(call_returns, struct pt_regs *regs, long result)
+SEC("tp/syscalls/sys_exit_bpf")
+int call_returns(struct trace_event_raw_sys_exit *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	long result = ctx->ret;
 	struct stacks_of_call stacks = { .key.end = END_NOT_TAKEN };
 	struct map_call_counts *counts;
 	__u64 now_ns, latency_ns;
 	struct call *call;
 	__u32 number;
 
-	if (!is_bpf_call(task, regs->orig_ax))
-		return 0;
 	now_ns = bpf_ktime_get_ns();
 	call = call_in_flight(task);
 	counts = own_counts();

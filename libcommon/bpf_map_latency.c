@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bpf_load.h"
 #include "bpf_map_calls.h"
 #include "bpf_tasks.h"
 #include "clock.h"
@@ -24,7 +25,9 @@ struct map_latency {
 	struct ring_buffer *slow;
 	struct kallsyms *kallsyms;
 	struct report_options stacks;
-	uint64_t intervals, counted, errors;
+	uint64_t intervals, calls, errors;
+	uint64_t counted;	/* all that returned, after the last interval too */
+	bool over;		/* all intervals are; what comes now is counted only */
 };
 
 /* ---- times of day ---- */
@@ -162,11 +165,15 @@ static int print_interval(struct map_latency *l)
 	if (error)
 		return error;
 	report.entries = entries;
+	for (size_t i = 0; i < nr; i++)
+		l->counted += series[i].histogram.count;
+	if (l->over)
+		return 0;
 	if (l->options->timestamps && !l->options->json)
 		fprintf(l->session->out, "%.8s\n", time_of_day(clock_ns()));
 	for (size_t i = 0; i < nr; i++) {
 		print_series(l, &report, &series[i]);
-		l->counted += series[i].histogram.count;
+		l->calls += series[i].histogram.count;
 		l->errors += series[i].errors;
 	}
 	fflush(l->session->out);
@@ -179,7 +186,8 @@ static int interval(void *arg)
 	struct map_latency *l = arg;
 	int error = print_interval(l);
 
-	return error ? error : l->options->nr_intervals && l->intervals == l->options->nr_intervals;
+	l->over = l->options->nr_intervals && l->intervals == l->options->nr_intervals;
+	return error ? error : l->over;
 }
 
 /* ---- the end ---- */
@@ -222,12 +230,38 @@ static void say_in_flight(struct map_latency *l, uint64_t nr)
 	free(records);
 }
 
+/* how often the kernel did not run our programs for that, as newer ones tell */
+static uint64_t missed(const struct map_latency *l)
+{
+	static const char *const names[] = { "call_begins", "call_returns" };
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct bpf_program *program = bpf_object__find_program_by_name(l->session->object, names[i]);
+		struct bpf_prog_info info = {};
+		__u32 size = sizeof(info);
+
+		if (program && !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) && info.recursion_misses > most)
+			most = info.recursion_misses;
+	}
+	return most;
+}
+
 static void say_losses(struct map_latency *l, const struct map_call_counts *c, uint64_t in_flight)
 {
+	uint64_t not_seen = missed(l);
+
 	if (in_flight)
 		say_in_flight(l, in_flight);
 	if (c->unseen > c->no_memory)
 		cli_warn("%" PRIu64 " calls had begun before the start, and are in no histogram", (uint64_t)(c->unseen - c->no_memory));
+	if (c->returns_unseen)
+		cli_warn("%" PRIu64 " calls lost: their return was not seen", (uint64_t)c->returns_unseen);
+	if (not_seen)
+		cli_warn("up to %" PRIu64 " calls not seen: another thread had been preempted inside a map operation on their CPU", not_seen);
+	else if (c->preempted && bpf_load_kernel_is_older_than(6, 7))
+		cli_warn("%" PRIu64 " calls were preempted in the kernel: those that others made on their CPU may not have been seen, "
+			 "and this kernel does not count them", (uint64_t)c->preempted);
 	if (c->no_memory)
 		cli_warn("%" PRIu64 " calls lost: no memory to remember them", (uint64_t)c->no_memory);
 	if (c->died)
@@ -246,9 +280,10 @@ static void print_summary_json(struct map_latency *l, const struct map_call_coun
 		const char *name;
 		uint64_t count;
 	} counts[] = {
-		{ "calls", l->counted }, { "errors", l->errors }, { "in_flight", in_flight },
-		{ "begun_before", c->unseen - c->no_memory }, { "died", c->died }, { "lost", c->no_memory + c->no_series },
-		{ "lost_no_memory", c->no_memory }, { "lost_no_series", c->no_series }, { "slow_lost", c->slow_lost },
+		{ "calls", l->calls }, { "errors", l->errors }, { "in_flight", in_flight },
+		{ "begun_before", c->unseen - c->no_memory }, { "died", c->died }, { "lost", c->no_memory + c->no_series + c->returns_unseen },
+		{ "lost_no_memory", c->no_memory }, { "lost_no_series", c->no_series }, { "lost_returns", c->returns_unseen },
+		{ "preempted", c->preempted }, { "not_seen", missed(l) }, { "slow_lost", c->slow_lost },
 		{ "stacks_untold", c->stacks_untold }, { "intervals", l->intervals },
 	};
 	struct json_object *object = json_object_new_object();
@@ -271,13 +306,13 @@ int map_latency_finish(struct map_latency *l)
 	error = unwinder_follow(l->session->unwinder, true);
 	if (!error)
 		error = look(l);
-	if (!error && (!l->options->nr_intervals || l->intervals < l->options->nr_intervals))
+	if (!error)
 		error = print_interval(l);
 	if (!error)
 		error = read_counts(l, &counts);
 	if (error)
 		return error;
-	in_flight = counts.entered - l->counted - counts.no_series - counts.died;
+	in_flight = counts.entered - l->counted - counts.no_series - counts.died - counts.returns_unseen;
 	if (l->options->json)
 		print_summary_json(l, &counts, in_flight);
 	cli_finish(l->session->out, l->session->options->output ? l->session->options->output : "standard output");

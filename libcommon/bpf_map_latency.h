@@ -18,9 +18,6 @@ struct map_latency_options {
 	bool heatmap;			/* instead of histograms; to the session's output */
 };
 
-/* programs that hang on links of their own */
-#define MAP_LATENCY_LINKS 5
-
 struct map_latency;
 
 /* For an opened session, in whose run it takes part. Errors are the session's, as to what was being done. 0 or -errno */

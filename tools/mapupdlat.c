@@ -9,6 +9,7 @@
 #include "bpf_load.h"
 #include "bpf_map_calls.h"
 #include "bpf_map_latency.h"
+#include "bpf_tracepoint.h"
 #include "cli.h"
 #include "mapupdlat.skel.h"
 
@@ -225,15 +226,17 @@ static struct mapupdlat_bpf *load(const struct options *o)
 	return bpf;
 }
 
-/* the beginnings come last, so that each one's return is seen */
-static void attach(struct mapupdlat_bpf *bpf, struct bpf_link *links[MAP_LATENCY_LINKS])
+#define NR_SYSCALL_LINKS	2	/* on the system call's tracepoints */
+#define NR_LINKS		5
+
+static void attach(struct mapupdlat_bpf *bpf, struct bpf_link *links[NR_LINKS])
 {
-	struct bpf_program *const programs[MAP_LATENCY_LINKS] = {
-		bpf->progs.thread_dies, bpf->progs.wakes, bpf->progs.switches, bpf->progs.call_returns, bpf->progs.call_begins,
+	struct bpf_program *const programs[NR_LINKS] = {
+		bpf->progs.call_begins, bpf->progs.call_returns, bpf->progs.switches, bpf->progs.wakes, bpf->progs.thread_dies,
 	};
 
-	for (int i = 0; i < MAP_LATENCY_LINKS; i++) {
-		links[i] = bpf_program__attach(programs[i]);
+	for (int i = 0; i < NR_LINKS; i++) {
+		links[i] = i < NR_SYSCALL_LINKS ? bpf_tracepoint_attach(programs[i]) : bpf_program__attach(programs[i]);
 		if (!links[i])
 			bpf_load_die("attach to the tracepoints", -errno);
 	}
@@ -244,14 +247,14 @@ int main(int argc, char **argv)
 	struct options o = {
 		.run = STACK_OPTIONS_DEFAULT, .report = { .unit = &histogram_usecs }, .by = BY_NAME | BY_TYPE,
 	};
-	struct bpf_link *links[MAP_LATENCY_LINKS];
+	struct bpf_link *links[NR_LINKS];
 	struct stack_session session;
 	struct map_latency *latency;
 	struct mapupdlat_bpf *bpf;
 	int error;
 
 	cli_init();
-	o.run.only_kernel_stacks = true;
+	o.run.only_kernel_stacks = o.run.quiet = true;
 	map_calls_parse_cmds("update,update-batch", &o.cmds);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	stack_session_check_tasks(&o.run);
@@ -265,8 +268,10 @@ int main(int argc, char **argv)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
 	attach(bpf, links);
 
+	bpf->bss->measuring = true;
 	error = stack_session_run(&session);
-	for (int i = MAP_LATENCY_LINKS - 1; i >= 0; i--)
+	bpf->bss->measuring = false;
+	for (int i = 0; i < NR_LINKS; i++)
 		bpf_link__destroy(links[i]);
 	if (!error)
 		error = map_latency_finish(latency);
