@@ -6,15 +6,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "../bpf/histograms_abi.h"
 #include "bpf_load.h"
 #include "bpf_map_calls.h"
 #include "bpf_tasks.h"
 #include "clock.h"
+#include "heatmap.h"
 #include "series_report.h"
 
 #define NR_STACKS	5	/* shown of a series */
+#define PLAIN_WIDTH	80	/* of what is no terminal */
 #define NR_IN_FLIGHT	10	/* shown at the end */
 
 struct map_latency {
@@ -24,6 +29,7 @@ struct map_latency {
 	struct bpf_histograms *histograms;
 	struct ring_buffer *slow;
 	struct kallsyms *kallsyms;
+	struct heatmap *heatmaps[MAX_SERIES];
 	struct report_options stacks;
 	uint64_t intervals, calls, errors;
 	uint64_t counted;	/* all that returned, after the last interval too */
@@ -50,10 +56,8 @@ static const char *time_of_day(uint64_t monotonic_ns)
 
 /* ---- stacks ---- */
 
-static struct frames_writer writer(struct map_latency *l)
+static struct frames_writer writer(const struct map_latency *l)
 {
-	if (!l->kallsyms && kallsyms_read(&l->kallsyms))
-		l->kallsyms = NULL;	/* not permitted: the frames stay without names */
 	return (struct frames_writer){
 		.options = &l->stacks, .modules = l->session->modules, .kallsyms = l->kallsyms, .out = l->session->out,
 	};
@@ -152,6 +156,40 @@ static void print_series(struct map_latency *l, const struct series_report *repo
 	json_print(l->session->out, object);
 }
 
+static int add_to_heatmap(struct map_latency *l, const struct series *series)
+{
+	struct heatmap **map = &l->heatmaps[series->number];
+
+	if (!*map) {
+		int error;
+
+		*map = calloc(1, sizeof(**map));
+		if (!*map)
+			return -ENOMEM;
+		error = heatmap_init(*map, map_calls_title(series->key), l->options->unit, l->options->interval_ns / 1e9);
+		if (error)
+			return error;
+	}
+	return heatmap_add(*map, l->intervals, &series->histogram);
+}
+
+static void print_heatmaps(struct map_latency *l)
+{
+	FILE *out = l->session->out;
+	bool terminal = isatty(fileno(out));
+	struct winsize size = {};
+
+	if (out != stdout) {
+		heatmap_svg(out, (const struct heatmap *const *)l->heatmaps, MAX_SERIES);
+		return;
+	}
+	if (!terminal || ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
+		size.ws_col = PLAIN_WIDTH;
+	for (size_t i = 0; i < MAX_SERIES; i++)
+		if (l->heatmaps[i])
+			heatmap_print(out, l->heatmaps[i], size.ws_col, terminal);
+}
+
 static int print_interval(struct map_latency *l)
 {
 	struct stack_entry *entries;
@@ -169,10 +207,15 @@ static int print_interval(struct map_latency *l)
 		l->counted += series[i].histogram.count;
 	if (l->over)
 		return 0;
-	if (l->options->timestamps && !l->options->json)
+	if (l->options->timestamps && !l->options->json && !l->options->heatmap)
 		fprintf(l->session->out, "%.8s\n", time_of_day(clock_ns()));
 	for (size_t i = 0; i < nr; i++) {
-		print_series(l, &report, &series[i]);
+		if (l->options->heatmap)
+			error = add_to_heatmap(l, &series[i]);
+		else
+			print_series(l, &report, &series[i]);
+		if (error)
+			return error;
 		l->calls += series[i].histogram.count;
 		l->errors += series[i].errors;
 	}
@@ -251,6 +294,7 @@ static void say_losses(struct map_latency *l, const struct map_call_counts *c, u
 {
 	uint64_t not_seen = missed(l);
 
+	cli_warn("%" PRIu64 " calls in %.1f s, %" PRIu64 " of them failed", l->calls, l->session->seconds, l->errors);
 	if (in_flight)
 		say_in_flight(l, in_flight);
 	if (c->unseen > c->no_memory)
@@ -313,6 +357,8 @@ int map_latency_finish(struct map_latency *l)
 	if (error)
 		return error;
 	in_flight = counts.entered - l->counted - counts.no_series - counts.died - counts.returns_unseen;
+	if (l->options->heatmap)
+		print_heatmaps(l);
 	if (l->options->json)
 		print_summary_json(l, &counts, in_flight);
 	cli_finish(l->session->out, l->session->options->output ? l->session->options->output : "standard output");
@@ -333,6 +379,8 @@ int map_latency_new(struct map_latency **latency, struct stack_session *session,
 	l->session = session;
 	l->stacks = (struct report_options){ .delimiter = true, .switched = true };
 	l->hook = (struct session_hook){ .look = look, .interval = interval, .interval_ns = options->interval_ns, .arg = l };
+	if (kallsyms_read(&l->kallsyms))
+		l->kallsyms = NULL;	/* not permitted: the frames stay without names */
 	session->doing = "set up the histograms";
 	error = bpf_histograms_new(&l->histograms, session->object, options->unit);
 	if (!error) {
@@ -352,6 +400,11 @@ void map_latency_free(struct map_latency *l)
 {
 	if (!l)
 		return;
+	for (size_t i = 0; i < MAX_SERIES; i++) {
+		if (l->heatmaps[i])
+			heatmap_free(l->heatmaps[i]);
+		free(l->heatmaps[i]);
+	}
 	bpf_histograms_free(l->histograms);
 	ring_buffer__free(l->slow);
 	kallsyms_free(l->kallsyms);

@@ -49,15 +49,22 @@ void histogram_merge(struct histogram *h, const struct histogram *more)
 /* ---- statistics ---- */
 
 /* the time a value of a bucket stands for */
-static double value_ns(const struct histogram *h, double value)
+static double value_ns(const struct histogram_unit *unit, double value)
 {
-	return ldexp(value, -(int)h->unit->shift) * h->unit->ns;
+	return ldexp(value, -(int)unit->shift) * unit->ns;
 }
 
 /* where a bucket begins, and the one after the last too */
 static double start_of(uint32_t bucket)
 {
 	return bucket < NR_BUCKETS ? (double)bucket_start(bucket) : 0x1p64;
+}
+
+uint64_t histogram_bucket_ns(const struct histogram_unit *unit, uint32_t bucket)
+{
+	double ns = ceil(value_ns(unit, start_of(bucket)));
+
+	return ns < 0x1p64 ? ns : UINT64_MAX;
 }
 
 uint64_t histogram_quantile(const struct histogram *h, double share)
@@ -76,7 +83,7 @@ uint64_t histogram_quantile(const struct histogram *h, double share)
 		}
 		/* as if they were spread evenly over the bucket */
 		part = (rank - before - 0.5) / h->buckets[i];
-		ns = value_ns(h, start_of(i) + part * (start_of(i + 1) - start_of(i)));
+		ns = value_ns(h->unit, start_of(i) + part * (start_of(i + 1) - start_of(i)));
 		return ns <= h->min_ns ? h->min_ns : ns >= h->max_ns ? h->max_ns : (uint64_t)ns;
 	}
 	return h->min_ns;
@@ -165,7 +172,7 @@ struct histogram_time histogram_time(uint64_t ns)
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		value = ns / units[i].ns;
-		if (value < 0.9995)
+		if (value < 0.99995)
 			continue;
 		snprintf(time.text, sizeof(time.text), "%.*f %s", value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95,
 			 value, units[i].name);
@@ -203,11 +210,6 @@ void histogram_print_statistics(FILE *out, const struct histogram *h, const char
 	putc('\n', out);
 }
 
-static struct json_object *json_time(double ns)
-{
-	return ns < 0x1p64 ? json_object_new_uint64(ns) : json_object_new_uint64(UINT64_MAX);
-}
-
 void histogram_json(struct json_object *object, const struct histogram *h)
 {
 	struct json_object *buckets = json_object_new_array();
@@ -227,8 +229,8 @@ void histogram_json(struct json_object *object, const struct histogram *h)
 		if (!h->buckets[i])
 			continue;
 		bucket = json_object_new_object();
-		json_object_object_add(bucket, "from", json_time(ceil(value_ns(h, start_of(i)))));
-		json_object_object_add(bucket, "to", json_time(ceil(value_ns(h, start_of(i + 1)))));
+		json_object_object_add(bucket, "from", json_object_new_uint64(histogram_bucket_ns(h->unit, i)));
+		json_object_object_add(bucket, "to", json_object_new_uint64(histogram_bucket_ns(h->unit, i + 1)));
 		json_object_object_add(bucket, "count", json_object_new_uint64(h->buckets[i]));
 		json_object_array_add(buckets, bucket);
 	}

@@ -30,6 +30,9 @@ struct histogram {
 	uint64_t buckets[NR_BUCKETS];
 };
 
+/* the time that a bucket begins with */
+uint64_t histogram_bucket_ns(const struct histogram_unit *unit, uint32_t bucket);
+
 void histogram_init(struct histogram *histogram, const struct histogram_unit *unit);
 /* count times the same */
 void histogram_add(struct histogram *histogram, uint64_t ns, uint64_t count);

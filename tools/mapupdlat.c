@@ -164,6 +164,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
 		if (o->report.heatmap && o->report.json)
 			argp_failure(state, EXIT_USAGE, 0, "a heat map has no JSON: -j and --heatmap exclude each other");
+		if (o->report.heatmap && !o->report.interval_ns)
+			o->report.interval_ns = 1000000000;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
