@@ -75,16 +75,19 @@ static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
 	return count;
 }
 
-/* One more of the series, which took latency_ns, part of it off the CPU. error: 0 or an errno. False: no such series */
-static __always_inline bool series_add(__u32 series, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns, __u32 error)
+/* where a series is filled now; to be asked once for all that belongs together */
+static __always_inline __u32 series_slot(__u32 number)
 {
-	__u32 which = HISTOGRAMS_TURN, *turn = bpf_map_lookup_elem(&histograms, &which), slot;
-	struct series_stats *s;
+	__u32 which = HISTOGRAMS_TURN, *turn = bpf_map_lookup_elem(&histograms, &which);
 
-	if (!turn)
-		return false;
-	slot = SLOT(series, *turn);
-	s = bpf_map_lookup_elem(&series_stats, &slot);
+	return SLOT(number, turn ? *turn : 0);
+}
+
+/* One more in this slot, which took latency_ns, part of it off the CPU. error: 0 or an errno. False: no such slot */
+static __always_inline bool series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns, __u32 error)
+{
+	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &slot);
+
 	if (!s)
 		return false;
 	if (!s->count || latency_ns < s->min_ns)

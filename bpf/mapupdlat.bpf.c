@@ -385,7 +385,7 @@ static long add_stack(__u32 i, struct stacks_of_call *s)
 }
 
 /* The stacks it was blocked in; with user stacks, the rest of the time too. */
-static __always_inline void add_stacks(struct stacks_of_call *s, struct task_struct *task, __u32 number)
+static __always_inline void add_stacks(struct stacks_of_call *s, struct task_struct *task, __u32 slot)
 {
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
@@ -393,7 +393,7 @@ static __always_inline void add_stacks(struct stacks_of_call *s, struct task_str
 
 	if (!stats || !u)
 		return;
-	s->key.flags = STACK_SERIES(number);
+	s->key.flags = STACK_SLOT(slot);
 	if (with_user_stacks) {
 		unwind_current(u, task);
 		s->raw = wants_raw(u);
@@ -453,7 +453,7 @@ int call_returns(struct trace_event_raw_sys_exit *ctx)
 	struct map_call_counts *counts;
 	__u64 now_ns, latency_ns;
 	struct call *call;
-	__u32 number;
+	__u32 slot;
 
 	now_ns = bpf_ktime_get_ns();
 	call = call_in_flight(task);
@@ -473,13 +473,13 @@ int call_returns(struct trace_event_raw_sys_exit *ctx)
 			return 0;
 		}
 	}
-	number = find_series(call, task);
-	if (!series_add(number, latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
+	slot = series_slot(find_series(call, task));
+	if (!series_add(slot, latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
 		counts->no_series++;
 	if (with_user_stacks || call->nr_blocked) {
 		stacks.call = call;
 		stacks.rest_ns = latency_ns;
-		add_stacks(&stacks, task, number);
+		add_stacks(&stacks, task, slot);
 	}
 	if (slow_ns && latency_ns > slow_ns)
 		tell_slow(call, task, now_ns, latency_ns, result, &stacks.key, counts);

@@ -209,9 +209,9 @@ struct stack_key {
 _Static_assert(sizeof(struct stack_key) == 48, "stack_key");
 #define STACK_KERNEL_THREAD	1
 #define STACK_IDLE		2
-/* of a tool with several histograms: the number of the stack's */
-#define STACK_SERIES_SHIFT	8
-#define STACK_SERIES(number)	((number) << STACK_SERIES_SHIFT)
+/* of a tool with several histograms: the slot of the stack's (histograms_abi.h) */
+#define STACK_SLOT_SHIFT	8
+#define STACK_SLOT(slot)	((slot) << STACK_SLOT_SHIFT)
 
 /* records of the ring buffer */
 enum record_kind { RECORD_USER_STACK, RECORD_KERNEL_STACK, RECORD_VALUE, RECORD_RAW, RECORD_UNMAPPED, RECORD_EXITED };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../bpf/histograms_abi.h"
+#include "../bpf/unwind_abi.h"
 #include "bpf_load.h"
 
 struct bpf_histograms {
@@ -134,9 +135,9 @@ static int take_all_stats(struct bpf_histograms *h)
 			error = -errno;
 			break;
 		}
-		*s = (struct series){ .number = number, .key = key };
+		*s = (struct series){ .number = number, .slot = SLOT(number, h->turn - 1), .key = key };
 		histogram_init(&s->histogram, h->unit);
-		error = take_stats(h, s, SLOT(number, h->turn - 1), cpus);
+		error = take_stats(h, s, s->slot, cpus);
 		h->nr++;
 		last = key;
 		key += h->key_size;
@@ -210,6 +211,11 @@ static int take_buckets(struct bpf_histograms *h)
 	free(keys);
 	free(cpus);
 	return error;
+}
+
+uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *h)
+{
+	return STACK_SLOT(SLOT(0, h->turn - 1));
 }
 
 static int most_time_first(const void *left, const void *right)

@@ -18,6 +18,10 @@ int bpf_histograms_configure(struct bpf_object *object, const struct histogram_u
 int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object, const struct histogram_unit *unit);
 void bpf_histograms_free(struct bpf_histograms *histograms);
 
+/* In struct stack_key.flags: the stacks of the interval that was taken last have these. */
+#define BPF_HISTOGRAMS_TURN_MASK STACK_SLOT(1U)
+uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *histograms);
+
 /*
  * Ends an interval, which takes a grace period of the kernel's (some ms), and reads it: the series that have
  * anything, most time first, valid until the next call. Nothing is lost in between. 0 or -errno

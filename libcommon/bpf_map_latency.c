@@ -32,8 +32,10 @@ struct map_latency {
 	struct heatmap *heatmaps[MAX_SERIES];
 	struct report_options stacks;
 	uint64_t intervals, calls, errors;
-	uint64_t counted;	/* all that returned, after the last interval too */
-	bool over;		/* all intervals are; what comes now is counted only */
+	struct call_in_flight *in_flight;	/* at the end */
+	size_t nr_in_flight;
+	uint64_t in_flight_at_ns;
+	bool over;		/* all intervals are; what returns now had not when they ended */
 };
 
 /* ---- times of day ---- */
@@ -173,21 +175,25 @@ static int add_to_heatmap(struct map_latency *l, const struct series *series)
 	return heatmap_add(*map, l->intervals, &series->histogram);
 }
 
-static void print_heatmaps(struct map_latency *l)
+static int print_heatmaps(struct map_latency *l)
 {
 	FILE *out = l->session->out;
 	bool terminal = isatty(fileno(out));
 	struct winsize size = {};
 
+	for (size_t i = 0; i < MAX_SERIES; i++)	/* all are as long as the run */
+		if (l->heatmaps[i] && heatmap_add(l->heatmaps[i], l->intervals - 1, NULL))
+			return -ENOMEM;
 	if (out != stdout) {
 		heatmap_svg(out, (const struct heatmap *const *)l->heatmaps, MAX_SERIES);
-		return;
+		return 0;
 	}
 	if (!terminal || ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
 		size.ws_col = PLAIN_WIDTH;
 	for (size_t i = 0; i < MAX_SERIES; i++)
 		if (l->heatmaps[i])
 			heatmap_print(out, l->heatmaps[i], size.ws_col, terminal);
+	return 0;
 }
 
 static int print_interval(struct map_latency *l)
@@ -199,12 +205,11 @@ static int print_interval(struct map_latency *l)
 	int error = bpf_histograms_take(l->histograms, &series, &nr);
 
 	if (!error)
-		error = stack_store_finish(l->session->store, &entries, &report.nr_entries);
+		error = stack_store_take(l->session->store, BPF_HISTOGRAMS_TURN_MASK, bpf_histograms_stack_flags(l->histograms),
+					 &entries, &report.nr_entries);
 	if (error)
 		return error;
 	report.entries = entries;
-	for (size_t i = 0; i < nr; i++)
-		l->counted += series[i].histogram.count;
 	if (l->over)
 		return 0;
 	if (l->options->timestamps && !l->options->json && !l->options->heatmap)
@@ -224,13 +229,33 @@ static int print_interval(struct map_latency *l)
 	return 0;
 }
 
+/* that it cannot be told is no reason to fail: they are counted too */
+static void list_in_flight(struct map_latency *l)
+{
+	const struct bpf_program *list = bpf_object__find_program_by_name(l->session->object, "list_calls");
+	size_t bytes;
+	void *records;
+
+	if (!list || bpf_tasks_read(list, 0, &records, &bytes))
+		return;
+	l->in_flight = records;
+	l->nr_in_flight = bytes / sizeof(*l->in_flight);
+	l->in_flight_at_ns = clock_ns();
+}
+
 static int interval(void *arg)
 {
 	struct map_latency *l = arg;
-	int error = print_interval(l);
+	bool last = l->intervals + 1 == l->options->nr_intervals;
+	int error;
 
-	l->over = l->options->nr_intervals && l->intervals == l->options->nr_intervals;
-	return error ? error : l->over;
+	if (last) {
+		*l->options->measuring = false;
+		list_in_flight(l);
+	}
+	error = print_interval(l);
+	l->over = last;
+	return error ? error : last;
 }
 
 /* ---- the end ---- */
@@ -255,22 +280,14 @@ static int read_counts(const struct map_latency *l, struct map_call_counts *sum)
 	return 0;
 }
 
-static void say_in_flight(struct map_latency *l, uint64_t nr)
+static void say_in_flight(const struct map_latency *l, uint64_t nr)
 {
-	const struct bpf_program *list = bpf_object__find_program_by_name(l->session->object, "list_calls");
-	const struct call_in_flight *calls;
-	uint64_t now = clock_ns();
-	size_t bytes;
-	void *records;
+	const struct call_in_flight *calls = l->in_flight;
 
 	cli_warn("%" PRIu64 " calls had not returned at the end, and are in no histogram", nr);
-	if (!list || bpf_tasks_read(list, 0, &records, &bytes))
-		return;
-	calls = records;
-	for (size_t i = 0; i < bytes / sizeof(*calls) && i < NR_IN_FLIGHT; i++)
-		cli_warn("since %s: %s, thread %u", histogram_time(now - calls[i].start_ns).text, map_calls_title(&calls[i].key),
-			 calls[i].tid);
-	free(records);
+	for (size_t i = 0; i < l->nr_in_flight && i < NR_IN_FLIGHT; i++)
+		cli_warn("since %s: %s, thread %u", histogram_time(l->in_flight_at_ns - calls[i].start_ns).text,
+			 map_calls_title(&calls[i].key), calls[i].tid);
 }
 
 /* how often the kernel did not run our programs for that, as newer ones tell */
@@ -352,13 +369,15 @@ int map_latency_finish(struct map_latency *l)
 		error = look(l);
 	if (!error)
 		error = print_interval(l);
+	if (!l->over)
+		list_in_flight(l);
 	if (!error)
 		error = read_counts(l, &counts);
 	if (error)
 		return error;
-	in_flight = counts.entered - l->counted - counts.no_series - counts.died - counts.returns_unseen;
-	if (l->options->heatmap)
-		print_heatmaps(l);
+	in_flight = counts.entered - l->calls - counts.no_series - counts.died - counts.returns_unseen;
+	if (l->options->heatmap && print_heatmaps(l))
+		return -ENOMEM;
 	if (l->options->json)
 		print_summary_json(l, &counts, in_flight);
 	cli_finish(l->session->out, l->session->options->output ? l->session->options->output : "standard output");
@@ -408,5 +427,6 @@ void map_latency_free(struct map_latency *l)
 	bpf_histograms_free(l->histograms);
 	ring_buffer__free(l->slow);
 	kallsyms_free(l->kallsyms);
+	free(l->in_flight);
 	free(l);
 }

@@ -15,6 +15,7 @@ struct map_latency_options {
 	uint64_t interval_ns;		/* 0: all is one */
 	uint64_t nr_intervals;		/* 0: no limit */
 	bool timestamps, json;
+	bool *measuring;		/* the programs', who begin no call where it is false */
 	bool heatmap;			/* instead of histograms; to the session's output */
 };
 

@@ -208,6 +208,11 @@ const struct stack_frames *stack_store_find(const struct stack_store *store, uin
 
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
 {
+	return stack_store_take(store, 0, 0, entries, nr);
+}
+
+int stack_store_take(struct stack_store *store, uint32_t mask, uint32_t flags, struct stack_entry **entries, size_t *nr)
+{
 	struct stored_value *value, *next;
 	int error = stack_store_drain(store);
 
@@ -223,7 +228,7 @@ int stack_store_finish(struct stack_store *store, struct stack_entry **entries, 
 	HASH_ITER(hh, store->values, value, next) {
 		uint64_t sum = value->value + value->in_map;
 
-		if (sum == value->handed_out)
+		if (sum == value->handed_out || (value->key.flags & mask) != flags)
 			continue;
 		store->entries[(*nr)++] = (struct stack_entry){
 			.key = value->key,

@@ -31,9 +31,11 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, uint
 const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user);
 
 /*
- * A drain, and the values that have come since the last call: *entries is an array of *nr, in no order, valid
- * until the next one. With no program attached any more, that is all there are. 0 or -errno
+ * A drain, and the values that have come since they were last handed out, of the keys whose flags are these
+ * where the mask says: *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
  */
+int stack_store_take(struct stack_store *store, uint32_t mask, uint32_t flags, struct stack_entry **entries, size_t *nr);
+/* All of them. With no program attached any more, there are no others */
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
 
 /* Of each possible CPU, at any time: a malloc()ed array of *nr. 0 or -errno */

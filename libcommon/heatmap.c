@@ -30,7 +30,7 @@ int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *hi
 		map->columns = more;
 		map->nr = interval + 1;
 	}
-	for (size_t i = 0; i < NR_BUCKETS; i++)
+	for (size_t i = 0; histogram && i < NR_BUCKETS; i++)
 		map->columns[interval].rows[i * HEATMAP_ROWS / NR_BUCKETS] += histogram->buckets[i];
 	return 0;
 }

@@ -27,7 +27,7 @@ struct heatmap {
 /* 0 or -ENOMEM */
 int heatmap_init(struct heatmap *map, const char *title, const struct histogram_unit *unit, double interval_seconds);
 void heatmap_free(struct heatmap *map);
-/* what came in this interval, counted from 0; intervals without anything may be left out. 0 or -ENOMEM */
+/* What came in this interval, counted from 0; NULL: nothing, as in those left out. 0 or -ENOMEM */
 int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *histogram);
 
 /* width: of the terminal; colours: its 256, else plain characters */

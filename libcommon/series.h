@@ -13,6 +13,7 @@ struct errno_count {
 /* what came to it in one interval */
 struct series {
 	uint32_t number;
+	uint32_t slot;		/* where it was filled (bpf/histograms_abi.h), as its stacks say too */
 	const void *key;	/* the tool's own */
 	struct histogram histogram;
 	uint64_t errors, blocked_ns, waiting_ns;	/* errors: of the count; times: of the total */

@@ -31,7 +31,7 @@ static const struct stack_entry **stacks_of(const struct series_report *r, const
 
 	*nr = 0;
 	for (size_t i = 0; stacks && i < r->nr_entries; i++)
-		if (r->entries[i].key.flags >> STACK_SERIES_SHIFT == s->number)
+		if (r->entries[i].key.flags >> STACK_SLOT_SHIFT == s->slot)
 			stacks[(*nr)++] = &r->entries[i];
 	if (*nr)
 		qsort(stacks, *nr, sizeof(*stacks), most_first);

@@ -270,6 +270,7 @@ int main(int argc, char **argv)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
 	attach(bpf, links);
 
+	o.report.measuring = &bpf->bss->measuring;
 	bpf->bss->measuring = true;
 	error = stack_session_run(&session);
 	bpf->bss->measuring = false;
