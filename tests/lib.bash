@@ -51,6 +51,19 @@ summary() {	# FILTER, of the JSON in $WORK/out
 	jq -r "select(.type == \"summary\") | $1" "$WORK/out"
 }
 
+# a FILTER of the histogram of the map with this name in $WORK/out
+histogram_of() {	# NAME FILTER
+	jq -r --arg name "$1" 'select(.type == "histogram" and .key.map_name == $name) | '"$2" "$WORK/out"
+}
+
+# "COUNT TOTAL P25 P50 P75" of the nanoseconds on stdin, by sorting them
+statistics() {
+	sort -n | awk '
+		function rank(share,  r) { r = share * NR; return v[r == int(r) ? r : int(r) + 1] }
+		{ v[NR] = $1; total += $1 }
+		END { printf "%d %.0f %d %d %d\n", NR, total, rank(0.25), rank(0.5), rank(0.75) }'
+}
+
 # fails, saying what was compared, unless the awk expression holds
 expect() {
 	awk "BEGIN { exit !($1) }" || { echo "expected: $1" >&2; return 1; }

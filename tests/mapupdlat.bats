@@ -3,19 +3,6 @@
 
 load lib.bash
 
-# a FILTER of the histogram of the map with this name in $WORK/out
-histogram_of() {	# NAME FILTER
-	jq -r --arg name "$1" 'select(.type == "histogram" and .key.map_name == $name) | '"$2" "$WORK/out"
-}
-
-# "COUNT TOTAL P25 P50 P75" of the nanoseconds on stdin, by sorting them
-statistics() {
-	sort -n | awk '
-		function rank(share,  r) { r = share * NR; return v[r == int(r) ? r : int(r) + 1] }
-		{ v[NR] = $1; total += $1 }
-		END { printf "%d %.0f %d %d %d\n", NR, total, rank(0.25), rank(0.5), rank(0.75) }'
-}
-
 # ---- what it says to wrong arguments ----
 
 @test "wrong arguments: one clear line, exit 2" {
@@ -183,7 +170,7 @@ statistics() {
 	expect "$(summary .begun_before) >= 20 && $(summary .begun_before) <= 32"
 	expect "$(summary .in_flight) >= 20 && $(summary .in_flight) <= 32"
 	grep -q "calls had not returned at the end" "$WORK/err"
-	grep -qE "since [0-9.]+ (ms|us|s): update, array_of_maps 'flight', id [0-9]+, thread [0-9]+" "$WORK/err"
+	grep -qE "since [0-9.]+ (ms|us|s): mapinmap \($pid\), update, array_of_maps 'flight', id [0-9]+, thread [0-9]+" "$WORK/err"
 	grep -q "calls had begun before the start" "$WORK/err"
 }
 
