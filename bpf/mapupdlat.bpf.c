@@ -2,9 +2,9 @@
 /*
  * Calls of bpf(2) on maps: how long, and what for.
  *
- * The kernel does not run programs on a system call's tracepoints where a thread was preempted on this CPU
- * inside a map operation, until that goes on: such switches of calls are counted. Raw tracepoints would run, but for
- * every system call of the machine, which was measured to cost all of them too much.
+ * The kernel does not run programs on a system call's own tracepoints where another thread was preempted on this
+ * CPU inside a map operation, until that goes on: newer kernels count that, and so do we. Raw tracepoints miss some
+ * too from 7.0 on, for programs on them may be preempted then, and cost every system call of the machine more.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -37,6 +37,7 @@ bool measuring;		/* set when all programs are attached, reset before they are de
 __s32 own_map_fd;	/* some map's; set before note_self() is run */
 __u32 own_tgid;
 __u64 map_fops;		/* what makes a file a map */
+__u64 prog_active, per_cpu_offset;	/* addresses of these variables of the kernel's; 0: it does not tell */
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
@@ -60,6 +61,9 @@ int note_self(void *ctx)
 	own_tgid = bpf_get_current_pid_tgid() >> 32;
 	bpf_probe_read_kernel(&file, sizeof(file), fds + own_map_fd);
 	map_fops = (__u64)BPF_CORE_READ(file, f_op);
+	if (bpf_kallsyms_lookup_name("bpf_prog_active", sizeof("bpf_prog_active"), 0, &prog_active) ||
+	    bpf_kallsyms_lookup_name("__per_cpu_offset", sizeof("__per_cpu_offset"), 0, &per_cpu_offset))
+		prog_active = 0;
 	return 0;
 }
 
@@ -258,6 +262,18 @@ static __always_inline void add_blocked(struct call *call, __u64 blocked_ns)
 		counts->stacks_untold++;
 }
 
+/* Is this CPU inside a map operation? Where that cannot be told, it may be. */
+static __always_inline bool in_map_operation(void)
+{
+	__u64 offset = 0;
+	int active = 1;
+
+	if (!prog_active || bpf_probe_read_kernel(&offset, sizeof(offset), (void *)per_cpu_offset + 8 * bpf_get_smp_processor_id()))
+		return true;
+	bpf_probe_read_kernel(&active, sizeof(active), (void *)prog_active + offset);
+	return active;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switches, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
@@ -269,7 +285,7 @@ int BPF_PROG(switches, bool preempt, struct task_struct *prev, struct task_struc
 		struct stack_stats *stats = own_stats();
 		struct map_call_counts *counts = own_counts();
 
-		if (preempt && counts)
+		if (preempt && counts && in_map_operation())
 			counts->preempted++;
 		off_cpu_leave(&call->off, bpf_ktime_get_ns(), runnable);
 		call->kernel_stack = !runnable && stats && with_blocked_stacks ? send_kernel_stack(ctx, stats) : 0;

@@ -63,7 +63,7 @@ struct map_call_counts {
 	__u64 unseen;		/* whose return was seen and whose beginning was not */
 	__u64 no_memory;	/* of the unseen: there was no memory to remember them */
 	__u64 returns_unseen;	/* calls whose return was not seen */
-	__u64 preempted;	/* times a call was preempted in the kernel */
+	__u64 preempted;	/* times a call was preempted inside the map operation */
 	__u64 died;		/* threads that died inside one */
 	__u64 no_series;	/* calls that are in no series: there were too many of them */
 	__u64 slow_lost;	/* struct slow_call that the ring buffer refused */

@@ -315,13 +315,14 @@ static void say_losses(struct map_latency *l, const struct map_call_counts *c, u
 	if (in_flight)
 		say_in_flight(l, in_flight);
 	if (c->unseen > c->no_memory)
-		cli_warn("%" PRIu64 " calls had begun before the start, and are in no histogram", (uint64_t)(c->unseen - c->no_memory));
+		cli_warn("%" PRIu64 " calls had begun before the start%s, and are in no histogram", (uint64_t)(c->unseen - c->no_memory),
+			 not_seen ? ", or their beginning was not seen" : "");
 	if (c->returns_unseen)
 		cli_warn("%" PRIu64 " calls lost: their return was not seen", (uint64_t)c->returns_unseen);
 	if (not_seen)
 		cli_warn("up to %" PRIu64 " calls not seen: another thread had been preempted inside a map operation on their CPU", not_seen);
 	else if (c->preempted && bpf_load_kernel_is_older_than(6, 7))
-		cli_warn("%" PRIu64 " calls were preempted in the kernel: those that others made on their CPU may not have been seen, "
+		cli_warn("%" PRIu64 " calls were preempted inside the map operation: those that others made on their CPU may not have been seen, "
 			 "and this kernel does not count them", (uint64_t)c->preempted);
 	if (c->no_memory)
 		cli_warn("%" PRIu64 " calls lost: no memory to remember them", (uint64_t)c->no_memory);
