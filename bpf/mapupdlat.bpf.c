@@ -3,8 +3,10 @@
  * Calls of bpf(2) on maps: how long, and what for.
  *
  * The kernel does not run programs on a system call's own tracepoints where another thread was preempted on this
- * CPU inside a map operation, until that goes on: newer kernels count that, and so do we. Raw tracepoints miss some
- * too from 7.0 on, for programs on them may be preempted then, and cost every system call of the machine more.
+ * CPU inside a map operation, until that goes on. So where there is preemption, raw tracepoints are used as well,
+ * though every system call of the machine pays for them. Of a call, whichever comes first is told and the other one
+ * finds that it was: from 7.0 on, programs on raw tracepoints may be preempted too, and then they do not run for
+ * other threads, but that is at another time.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -18,6 +20,9 @@
 #include "off_cpu.bpf.h"
 #include "histograms.bpf.h"
 #include "mapupdlat_abi.h"
+
+#define NR_BPF		321
+#define TS_COMPAT	2
 
 /* ---- what is measured: set before loading ---- */
 
@@ -69,8 +74,13 @@ int note_self(void *ctx)
 
 /* ---- calls in flight ---- */
 
+/* by which tracepoints a call is seen, as bits */
+enum way { BY_SYSCALL = 1, BY_RAW = 2 };
+
 struct call {
 	__u64 start_ns;		/* 0: this thread is in no call that is measured */
+	__u32 begun_by;		/* ways by which this beginning was seen; holds while start_ns does */
+	__u32 returned_by;	/* the way by which the last return was told, until the other one was there too; or 0 */
 	struct off_cpu off;
 	__u64 blocked_ns, waiting_ns;
 	__u64 kernel_stack;	/* where it is blocked */
@@ -120,6 +130,12 @@ static __always_inline struct call *call_in_flight(struct task_struct *task)
 	struct call *call = task->bpf_storage ? bpf_task_storage_get(&calls, task, NULL, 0) : NULL;
 
 	return call && call->start_ns ? call : NULL;
+}
+
+/* the raw tracepoints are 32-bit programs' too, whose numbers are others */
+static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
+{
+	return nr == NR_BPF && !(task->thread_info.status & TS_COMPAT);
 }
 
 /* ---- on what it is ---- */
@@ -204,38 +220,78 @@ static __always_inline bool wants_cmd(struct task_struct *task, __u32 cmd)
 
 /* ---- it begins ---- */
 
-SEC("tp/syscalls/sys_enter_bpf")
-int call_begins(void *ctx)
+static __always_inline void begins(struct task_struct *task, const struct pt_regs *regs, enum way way)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 cmd = regs->di, pid;
 	struct map_call_counts *counts;
 	struct call *call;
 
 	if (!wants_cmd(task, cmd))
-		return 0;
+		return;
 	pid = task_user_pid(task);
 	counts = own_counts();
 	if (!counts || !task_wanted(task, pid, 0))
-		return 0;
+		return;
 	call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!call) {
 		counts->no_memory++;
-		return 0;
+		return;
+	}
+	if (call->start_ns && !(call->begun_by & way)) {
+		call->begun_by |= way;
+		return;
 	}
 	if (call->start_ns)
 		counts->returns_unseen++;
 	call->start_ns = 0;
+	call->begun_by = way;
+	call->returned_by = 0;
 	look_at_call(task, regs, -1, &call->key);
 	if (!is_late(&call->key) && !wants_map(&call->key))
-		return 0;
+		return;
 	call->key.pid = pid;
 	call->off.left_ns = 0;
 	call->blocked_ns = call->waiting_ns = 0;
 	call->nr_blocked = 0;
 	counts->entered++;
 	call->start_ns = bpf_ktime_get_ns();
+}
+
+SEC("tp/syscalls/sys_enter_bpf")
+int call_begins(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	begins(task, (struct pt_regs *)bpf_task_pt_regs(task), BY_SYSCALL);
+	return 0;
+}
+
+/* programs on raw tracepoints write per-CPU values: not to be preempted meanwhile, where they could be */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void stay(void)
+{
+	if (bpf_preempt_disable)
+		bpf_preempt_disable();
+}
+
+static __always_inline void may_leave(void)
+{
+	if (bpf_preempt_enable)
+		bpf_preempt_enable();
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_begins_raw, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!is_bpf_call(task, nr))
+		return 0;
+	stay();
+	begins(task, regs, BY_RAW);
+	may_leave();
 	return 0;
 }
 
@@ -446,25 +502,31 @@ static __always_inline void tell_slow(const struct call *call, struct task_struc
 }
 
 /* its beginning was not seen: was it one that is wanted? */
-static __always_inline void count_unseen(struct task_struct *task, const struct pt_regs *regs, long result)
+static __always_inline void count_unseen(struct task_struct *task, const struct pt_regs *regs, long result, enum way way)
 {
+	struct call *call = bpf_task_storage_get(&calls, task, NULL, 0);
 	struct map_call_counts *counts = own_counts();
 	__u32 cmd = regs->di, pid = task_user_pid(task);
 	struct map_call_key key = {};
 
+	if (call && call->returned_by && call->returned_by != way) {
+		call->returned_by = 0;
+		return;
+	}
 	if (!counts || !wants_cmd(task, cmd) || !task_wanted(task, pid, 0))
 		return;
 	look_at_call(task, regs, result, &key);
-	if (wants_map(&key))
-		counts->unseen++;
+	if (!wants_map(&key))
+		return;
+	counts->unseen++;
+	if (!call)
+		call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (call)
+		call->returned_by = way;
 }
 
-SEC("tp/syscalls/sys_exit_bpf")
-int call_returns(struct trace_event_raw_sys_exit *ctx)
+static __always_inline void returns(struct task_struct *task, const struct pt_regs *regs, long result, enum way way)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	long result = ctx->ret;
 	struct stacks_of_call stacks = { .key.end = END_NOT_TAKEN };
 	struct map_call_counts *counts;
 	__u64 now_ns, latency_ns;
@@ -475,18 +537,19 @@ int call_returns(struct trace_event_raw_sys_exit *ctx)
 	call = call_in_flight(task);
 	counts = own_counts();
 	if (!counts)
-		return 0;
+		return;
 	if (!call) {
-		count_unseen(task, regs, result);
-		return 0;
+		count_unseen(task, regs, result, way);
+		return;
 	}
 	latency_ns = now_ns - call->start_ns;
 	call->start_ns = 0;
+	call->returned_by = way;
 	if (is_late(&call->key)) {
 		look_at_call(task, regs, result, &call->key);
 		if (!wants_map(&call->key)) {
 			counts->entered--;
-			return 0;
+			return;
 		}
 	}
 	slot = series_slot(find_series(call, task));
@@ -499,6 +562,27 @@ int call_returns(struct trace_event_raw_sys_exit *ctx)
 	}
 	if (slow_ns && latency_ns > slow_ns)
 		tell_slow(call, task, now_ns, latency_ns, result, &stacks.key, counts);
+}
+
+SEC("tp/syscalls/sys_exit_bpf")
+int call_returns(struct trace_event_raw_sys_exit *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	returns(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx->ret, BY_SYSCALL);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_returns_raw, struct pt_regs *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!is_bpf_call(task, regs->orig_ax))
+		return 0;
+	stay();
+	returns(task, regs, result, BY_RAW);
+	may_leave();
 	return 0;
 }
 

@@ -290,38 +290,48 @@ static void say_in_flight(const struct map_latency *l, uint64_t nr)
 			 map_calls_title(&calls[i].key), calls[i].tid);
 }
 
-/* how often the kernel did not run our programs for that, as newer ones tell */
-static uint64_t missed(const struct map_latency *l)
+/*
+ * Calls of which neither beginning nor return was seen, at most: all programs that would have told must have been
+ * skipped for preemption, which newer kernels count.
+ */
+static uint64_t not_seen(const struct map_latency *l)
 {
-	static const char *const names[] = { "call_begins", "call_returns" };
-	uint64_t most = 0;
+	static const char *const programs[] = { "call_begins", "call_returns", "call_begins_raw", "call_returns_raw" };
+	uint64_t least = UINT64_MAX;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct bpf_program *program = bpf_object__find_program_by_name(l->session->object, names[i]);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		const struct bpf_program *program = bpf_object__find_program_by_name(l->session->object, programs[i]);
 		struct bpf_prog_info info = {};
 		__u32 size = sizeof(info);
 
-		if (program && !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) && info.recursion_misses > most)
-			most = info.recursion_misses;
+		if (!program || bpf_program__fd(program) < 0)
+			continue;
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) && info.recursion_misses < least)
+			least = info.recursion_misses;
 	}
-	return most;
+	return least == UINT64_MAX ? 0 : least;
+}
+
+static bool uses_raw(const struct map_latency *l)
+{
+	return bpf_program__autoload(bpf_object__find_program_by_name(l->session->object, "call_begins_raw"));
 }
 
 static void say_losses(struct map_latency *l, const struct map_call_counts *c, uint64_t in_flight)
 {
-	uint64_t not_seen = missed(l);
+	uint64_t calls_not_seen = not_seen(l);
 
 	cli_warn("%" PRIu64 " calls in %.1f s, %" PRIu64 " of them failed", l->calls, l->session->seconds, l->errors);
 	if (in_flight)
 		say_in_flight(l, in_flight);
 	if (c->unseen > c->no_memory)
-		cli_warn("%" PRIu64 " calls had begun before the start%s, and are in no histogram", (uint64_t)(c->unseen - c->no_memory),
-			 not_seen ? ", or their beginning was not seen" : "");
+		cli_warn("%" PRIu64 " calls had begun before the start, or unseen, and are in no histogram",
+			 (uint64_t)(c->unseen - c->no_memory));
 	if (c->returns_unseen)
 		cli_warn("%" PRIu64 " calls lost: their return was not seen", (uint64_t)c->returns_unseen);
-	if (not_seen)
-		cli_warn("up to %" PRIu64 " calls not seen: another thread had been preempted inside a map operation on their CPU", not_seen);
-	else if (c->preempted && bpf_load_kernel_is_older_than(6, 7))
+	if (calls_not_seen)
+		cli_warn("up to %" PRIu64 " calls not seen: another thread had been preempted inside a map operation on their CPU", calls_not_seen);
+	else if (c->preempted && !uses_raw(l) && bpf_load_kernel_is_older_than(6, 7))
 		cli_warn("%" PRIu64 " calls were preempted inside the map operation: those that others made on their CPU may not have been seen, "
 			 "and this kernel does not count them", (uint64_t)c->preempted);
 	if (c->no_memory)
@@ -345,7 +355,7 @@ static void print_summary_json(struct map_latency *l, const struct map_call_coun
 		{ "calls", l->calls }, { "errors", l->errors }, { "in_flight", in_flight },
 		{ "begun_before", c->unseen - c->no_memory }, { "died", c->died }, { "lost", c->no_memory + c->no_series + c->returns_unseen },
 		{ "lost_no_memory", c->no_memory }, { "lost_no_series", c->no_series }, { "lost_returns", c->returns_unseen },
-		{ "preempted", c->preempted }, { "not_seen", missed(l) }, { "slow_lost", c->slow_lost },
+		{ "preempted", c->preempted }, { "not_seen", not_seen(l) }, { "slow_lost", c->slow_lost },
 		{ "stacks_untold", c->stacks_untold }, { "intervals", l->intervals },
 	};
 	struct json_object *object = json_object_new_object();

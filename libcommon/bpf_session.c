@@ -367,7 +367,9 @@ static void show_counts(const struct stack_session *s)
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, s->object)
-		cli_warn("%s: %u instructions verified", bpf_program__name(program), bpf_load_verified(program));
+		if (bpf_program__autoload(program))
+			cli_warn("%s: %u instructions verified", bpf_program__name(program),
+				 bpf_load_verified(program));
 	if (c.deaf)
 		cli_warn("no tracepoints (%s): code that is unmapped and replaced within milliseconds may be taken for what was there",
 			 strerror(c.deaf));

@@ -126,6 +126,20 @@ load lib.bash
 	[ "$(summary '.lost + .not_seen + .in_flight + .begun_before')" -eq 0 ]
 }
 
+@test "where the kernel may preempt: seen in two ways, and each call once" {
+	need_root
+	echo "preempt=full" >"$WORK/cmdline"	# as the tool sees it; the kernel need not
+	unshare -m bash -c "mount --bind '$WORK/cmdline' /proc/cmdline; exec '$ROOT/build/mapupdlat' -v -j -- sh -c 'mapinmap hash 200000 2 0 million; mapinmap array_of_maps 50 16 0 nested; mapfails 3'" \
+		>"$WORK/all" 2>"$WORK/err"
+	grep '^{' "$WORK/all" >"$WORK/out"
+	grep -q 'call_returns_raw: [0-9]* instructions verified' "$WORK/err"
+	awk '/instructions verified/ && $3 > 30000 { exit 1 }' "$WORK/err"
+	[ "$(histogram_of million .count)" -eq 200000 ]
+	[ "$(histogram_of nested .count)" -eq 50 ]
+	[ "$(histogram_of fails '"\(.count) \(.errors)"')" = "13 12" ]
+	[ "$(summary '.lost + .not_seen + .in_flight + .begun_before + .died')" -eq 0 ]
+}
+
 @test "intervals: each call is in exactly one" {
 	need_root
 	mapupdlat -j 0.1 -- sh -c 'mapinmap hash 600000 2 0 many >/dev/null' >"$WORK/out"

@@ -9,6 +9,7 @@
 #include "bpf_load.h"
 #include "bpf_map_calls.h"
 #include "bpf_map_latency.h"
+#include "bpf_preemption.h"
 #include "bpf_tracepoint.h"
 #include "cli.h"
 #include "mapupdlat.skel.h"
@@ -44,6 +45,7 @@ struct options {
 	const char *map;
 	bool only_type;
 	uint32_t type;
+	bool preemption;
 };
 
 enum { BY_NAME = 1, BY_TYPE = 2, BY_MAP = 4, BY_PROCESS = 8, BY_COMMAND = 16, BY_ALL = 32 };
@@ -203,6 +205,8 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_process = o->per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
 	bpf->rodata->slow_ns = o->slow_ns;
+	bpf_program__set_autoload(bpf->progs.call_begins_raw, o->preemption);
+	bpf_program__set_autoload(bpf->progs.call_returns_raw, o->preemption);
 }
 
 static struct mapupdlat_bpf *load(const struct options *o)
@@ -228,16 +232,20 @@ static struct mapupdlat_bpf *load(const struct options *o)
 	return bpf;
 }
 
-#define NR_SYSCALL_LINKS	2	/* on the system call's tracepoints */
-#define NR_LINKS		5
+#define NR_SYSCALL_LINKS	2	/* on the system call's own tracepoints */
+#define NR_LINKS		7
 
 static void attach(struct mapupdlat_bpf *bpf, struct bpf_link *links[NR_LINKS])
 {
 	struct bpf_program *const programs[NR_LINKS] = {
-		bpf->progs.call_begins, bpf->progs.call_returns, bpf->progs.switches, bpf->progs.wakes, bpf->progs.thread_dies,
+		bpf->progs.call_begins, bpf->progs.call_returns, bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
+		bpf->progs.switches, bpf->progs.wakes, bpf->progs.thread_dies,
 	};
 
 	for (int i = 0; i < NR_LINKS; i++) {
+		links[i] = NULL;
+		if (!bpf_program__autoload(programs[i]))
+			continue;
 		links[i] = i < NR_SYSCALL_LINKS ? bpf_tracepoint_attach(programs[i]) : bpf_program__attach(programs[i]);
 		if (!links[i])
 			bpf_load_die("attach to the tracepoints", -errno);
@@ -260,6 +268,7 @@ int main(int argc, char **argv)
 	map_calls_parse_cmds("update,update-batch", &o.cmds);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	stack_session_check_tasks(&o.run);
+	o.preemption = bpf_preemption_possible();
 
 	bpf_load_init(o.run.verbose);
 	bpf = load(&o);
