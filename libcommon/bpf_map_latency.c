@@ -312,12 +312,31 @@ static uint64_t not_seen(const struct map_latency *l)
 	return least == UINT64_MAX ? 0 : least;
 }
 
+/* what of the stacks was lost, summed over the CPUs */
+static int read_stack_losses(const struct map_latency *l, struct stack_stats *sum)
+{
+	struct stack_stats *cpus;
+	size_t nr;
+	int error = stack_store_stats(l->session->store, &cpus, &nr);
+
+	if (error)
+		return error;
+	*sum = (struct stack_stats){};
+	for (size_t i = 0; i < nr; i++) {
+		sum->no_room += cpus[i].no_room;
+		sum->stacks_lost += cpus[i].stacks_lost;
+		sum->forks_lost += cpus[i].forks_lost;
+	}
+	free(cpus);
+	return 0;
+}
+
 static bool uses_raw(const struct map_latency *l)
 {
 	return bpf_program__autoload(bpf_object__find_program_by_name(l->session->object, "call_begins_raw"));
 }
 
-static void say_losses(struct map_latency *l, const struct map_call_counts *c, uint64_t in_flight)
+static void say_losses(struct map_latency *l, const struct map_call_counts *c, const struct stack_stats *stacks, uint64_t in_flight)
 {
 	uint64_t calls_not_seen = not_seen(l);
 
@@ -342,11 +361,18 @@ static void say_losses(struct map_latency *l, const struct map_call_counts *c, u
 		cli_warn("%" PRIu64 " calls lost: too many histograms", (uint64_t)c->no_series);
 	if (c->slow_lost)
 		cli_warn("%" PRIu64 " slow calls not printed: too many at a time", (uint64_t)c->slow_lost);
+	if (stacks->no_room)
+		cli_warn("%s of all stacks' time lost: no room in the maps", histogram_time(stacks->no_room).text);
+	if (stacks->stacks_lost)
+		cli_warn("the frames of %" PRIu64 " stacks found no room in the ring buffer at first", (uint64_t)stacks->stacks_lost);
+	if (stacks->forks_lost)
+		cli_warn("%" PRIu64 " processes of the command not measured: too many at a time", (uint64_t)stacks->forks_lost);
 	if (c->stacks_untold)
 		cli_warn("%" PRIu64 " times a call blocked in more stacks than are told apart", (uint64_t)c->stacks_untold);
 }
 
-static void print_summary_json(struct map_latency *l, const struct map_call_counts *c, uint64_t in_flight)
+static void print_summary_json(struct map_latency *l, const struct map_call_counts *c, const struct stack_stats *stacks,
+			       uint64_t in_flight)
 {
 	const struct {
 		const char *name;
@@ -356,7 +382,8 @@ static void print_summary_json(struct map_latency *l, const struct map_call_coun
 		{ "begun_before", c->unseen - c->no_memory }, { "died", c->died }, { "lost", c->no_memory + c->no_series + c->returns_unseen },
 		{ "lost_no_memory", c->no_memory }, { "lost_no_series", c->no_series }, { "lost_returns", c->returns_unseen },
 		{ "preempted", c->preempted }, { "not_seen", not_seen(l) }, { "slow_lost", c->slow_lost },
-		{ "stacks_untold", c->stacks_untold }, { "intervals", l->intervals },
+		{ "stacks_untold", c->stacks_untold }, { "stacks_no_room_ns", stacks->no_room },
+		{ "stacks_lost", stacks->stacks_lost }, { "forks_lost", stacks->forks_lost }, { "intervals", l->intervals },
 	};
 	struct json_object *object = json_object_new_object();
 
@@ -371,6 +398,7 @@ static void print_summary_json(struct map_latency *l, const struct map_call_coun
 int map_latency_finish(struct map_latency *l)
 {
 	struct map_call_counts counts;
+	struct stack_stats stacks;
 	uint64_t in_flight;
 	int error;
 
@@ -384,15 +412,17 @@ int map_latency_finish(struct map_latency *l)
 		list_in_flight(l);
 	if (!error)
 		error = read_counts(l, &counts);
+	if (!error)
+		error = read_stack_losses(l, &stacks);
 	if (error)
 		return error;
 	in_flight = counts.entered - l->calls - counts.no_series - counts.died - counts.returns_unseen;
 	if (l->options->heatmap && print_heatmaps(l))
 		return -ENOMEM;
 	if (l->options->json)
-		print_summary_json(l, &counts, in_flight);
+		print_summary_json(l, &counts, &stacks, in_flight);
 	cli_finish(l->session->out, l->session->options->output ? l->session->options->output : "standard output");
-	say_losses(l, &counts, in_flight);
+	say_losses(l, &counts, &stacks, in_flight);
 	return 0;
 }
 

@@ -4,12 +4,17 @@
 
 load lib.bash
 
-boots() {	# META-PACKAGE VERSION-PATTERN
+# what SCRIPT prints in that kernel, in $WORK/console
+boot() {	# META-PACKAGE SCRIPT
 	local status=0
 	need_root
 	need qemu-system-x86_64 busybox cpio jq
-	"$BATS_TEST_DIRNAME/kernels/boot" "$1" "$BATS_TEST_DIRNAME/kernels/cpuprof.sh" >"$WORK/console" || status=$?
+	"$BATS_TEST_DIRNAME/kernels/boot" "$1" "$BATS_TEST_DIRNAME/kernels/$2" >"$WORK/console" || status=$?
 	[ $status -ne 77 ] || skip "no kernel of $1 can be downloaded"
+}
+
+boots() {	# META-PACKAGE VERSION-PATTERN
+	boot "$1" cpuprof.sh
 	grep -vE '^\{' "$WORK/console" | tail -n 30
 	grep -qE "^=== begin $2" "$WORK/console"
 	grep -q '^=== end' "$WORK/console"
@@ -43,11 +48,8 @@ boots() {	# META-PACKAGE VERSION-PATTERN
 # ---- mapupdlat ----
 
 measures_maps() {	# META-PACKAGE VERSION-PATTERN
-	local status=0 count total p25 p50 p75
-	need_root
-	need qemu-system-x86_64 busybox cpio jq
-	"$BATS_TEST_DIRNAME/kernels/boot" "$1" "$BATS_TEST_DIRNAME/kernels/mapupdlat.sh" >"$WORK/console" || status=$?
-	[ $status -ne 77 ] || skip "no kernel of $1 can be downloaded"
+	local count total p25 p50 p75
+	boot "$1" mapupdlat.sh
 	grep -vE '\{|^[a-z_]+ [0-9]+$' "$WORK/console" | tail -n 30
 	grep -qE "^=== begin $2" "$WORK/console"
 	grep -q '^status 0' "$WORK/console"

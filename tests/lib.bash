@@ -119,3 +119,17 @@ options_agree() {
 	[ -s "$WORK/help" ]
 	diff "$WORK/help" "$WORK/man"
 }
+
+# without its capabilities, the tool says in two lines what is missing and what to do, and exits with 1
+refuses_without_root() {	# TOOL
+	need_root
+	need setpriv
+	install -m 755 "$ROOT/build/$1" "$WORK/$1"
+	chmod 755 "$WORK"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$WORK/$1" 1
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 2 ]
+	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
+	[[ "${lines[1]}" == *"run as root"* ]]
+}

@@ -43,16 +43,7 @@ load lib.bash
 }
 
 @test "no root: cause and cure, exit 1" {
-	need_root
-	need setpriv
-	install -m 755 "$ROOT/build/mapupdlat" "$WORK/mapupdlat"
-	chmod 755 "$WORK"
-	run setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$WORK/mapupdlat" 1
-	echo "$output"
-	[ "$status" -eq 1 ]
-	[ "${#lines[@]}" -eq 2 ]
-	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
-	[[ "${lines[1]}" == *"run as root"* ]]
+	refuses_without_root mapupdlat
 }
 
 @test "the man page, --help and the parser agree on the options" {
