@@ -152,22 +152,33 @@ static __always_inline bool read_fd(const struct pt_regs *regs, __u32 cmd, __u32
 	return given <= at || !bpf_probe_read_user(fd, (given - at) & 3, (void *)regs->si + at);
 }
 
+static __always_inline void no_map(struct map_call_key *key, enum map_call_kind kind)
+{
+	key->kind = kind;
+	key->map_id = key->map_type = 0;
+	__builtin_memset(key->name, 0, sizeof(key->name));
+}
+
 static __always_inline void look_at_fd(struct task_struct *task, __u32 fd, struct map_call_key *key)
 {
 	struct file *file = file_of(task, fd);
 	struct bpf_map *map;
+	__u32 id;
 
 	if (!file) {
-		key->kind = CALL_BAD_FD;
+		no_map(key, CALL_BAD_FD);
 		return;
 	}
 	if ((__u64)BPF_CORE_READ(file, f_op) != map_fops) {
-		key->kind = CALL_NOT_A_MAP;
+		no_map(key, CALL_NOT_A_MAP);
 		return;
 	}
-	key->kind = CALL_ON_MAP;
 	map = BPF_CORE_READ(file, private_data);
-	key->map_id = BPF_CORE_READ(map, id);
+	id = BPF_CORE_READ(map, id);
+	key->kind = CALL_ON_MAP;
+	if (id == key->map_id)
+		return;		/* the thread's last call was on it too */
+	key->map_id = id;
 	key->map_type = BPF_CORE_READ(map, map_type);
 	bpf_core_read(key->name, sizeof(key->name), &map->name);
 }
@@ -190,10 +201,8 @@ static __always_inline void look_at_call(struct task_struct *task, const struct 
 	__u32 cmd = regs->di, fd = result;
 
 	key->command = cmd + 1;
-	key->map_id = key->map_type = 0;
-	__builtin_memset(key->name, 0, sizeof(key->name));
 	if (fd_is_result >> cmd & 1 ? result < 0 : !read_fd(regs, cmd, &fd))
-		key->kind = fd_is_result >> cmd & 1 ? CALL_NOT_CREATED : CALL_UNREADABLE;
+		no_map(key, fd_is_result >> cmd & 1 ? CALL_NOT_CREATED : CALL_UNREADABLE);
 	else
 		look_at_fd(task, fd, key);
 }

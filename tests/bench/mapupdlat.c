@@ -2,7 +2,7 @@
 /*
  * bench/mapupdlat BUILD: what a million updates of a hash by two threads cost, alone, under `mapupdlat`, under
  * bpftrace's plain histogram of the same calls, and under mapupdlat's two ways to see them where the kernel may
- * preempt; and what a system call costs that is none of theirs. The least of three rounds, in turns, in one run.
+ * preempt; and what a system call costs that is none of theirs. The least of five rounds, in turns, in one run.
  */
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 #define UPDATES	1000000
 #define OTHERS	3000000
-#define ROUNDS	3
+#define ROUNDS	5
 
 static int map;
 
