@@ -393,7 +393,6 @@ int BPF_PROG(thread_dies, struct task_struct *task)
 static __always_inline void series_key(const struct map_call_key *call, struct map_call_key *key, struct task_struct *task)
 {
 	__builtin_memset(key, 0, sizeof(*key));
-	key->series_all = !by_type && !by_process && !by_command;
 	if (by_type)
 		key->kind = call->kind;
 	if (by_map)
@@ -495,7 +494,6 @@ static __always_inline void tell_slow(const struct call *call, struct task_struc
 		return;
 	}
 	slow->key = call->key;
-	slow->key.series_all = 0;
 	bpf_probe_read_kernel_str(slow->key.comm, sizeof(slow->key.comm), task->comm);
 	slow->tid = task_user_tid(task);
 	slow->result = result;

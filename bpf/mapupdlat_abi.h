@@ -23,7 +23,7 @@ struct map_call_key {
 	__u32 map_id, map_type;
 	__u32 command;		/* enum bpf_cmd + 1 */
 	__u32 pid;
-	__u32 series_all;	/* 1: the one series of all */
+	__u32 pad;
 	char name[16];		/* the map's */
 	char comm[16];
 };

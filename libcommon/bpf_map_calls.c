@@ -120,19 +120,24 @@ const char *map_calls_title(const struct map_call_key *key)
 {
 	static char text[256];
 	FILE *out = fmemopen(text, sizeof(text), "w");
+	const char *comma = "";
 
 	if (!out)
 		return "";
-	if (key->pid)
-		fprintf(out, "%s (%u), ", key->comm, key->pid);
-	if (key->command)
-		fprintf(out, "%s, ", commands[key->command - 1].name);
-	if (key->series_all)
+	if (key->pid) {
+		fprintf(out, "%s (%u)", key->comm, key->pid);
+		comma = ", ";
+	}
+	if (key->command) {
+		fprintf(out, "%s%s", comma, commands[key->command - 1].name);
+		comma = ", ";
+	}
+	if (no_map(key->kind))
+		fprintf(out, "%son %s", comma, no_map(key->kind));
+	else if (key->map_type)
+		fprintf(out, "%s%s", comma, type_name(key->map_type));
+	else if (!*comma)
 		fputs("all calls", out);
-	else if (no_map(key->kind))
-		fprintf(out, "on %s", no_map(key->kind));
-	else
-		fputs(type_name(key->map_type), out);
 	if (key->name[0])
 		fprintf(out, " '%s'", key->name);
 	if (key->map_id)

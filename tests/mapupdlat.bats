@@ -70,8 +70,9 @@ load lib.bash
 	expect "$(histogram_of nested .p75_ns) / $p75 > 0.97 && $(histogram_of nested .p75_ns) / $p75 < 1.03"
 	[ "$(histogram_of nested '.max_ns >= .p75_ns and .p75_ns >= .p50_ns and .p50_ns >= .p25_ns and .p25_ns >= .min_ns')" = true ]
 	expect "$(histogram_of nested .blocked_ns) + $(histogram_of nested .waiting_ns) + $(histogram_of nested .cpu_ns) == $(histogram_of nested .total_ns)"
-	# before 6.19, where this kind of insert waits for a whole grace period
-	expect "$(histogram_of nested .p50_ns) < 1e6 || $(histogram_of nested .blocked_ns) >= 0.95 * $(histogram_of nested .total_ns)"
+	# but for what the machine's other work makes it wait
+	expect "$(histogram_of nested .blocked_ns) >= 0.95 * ($(histogram_of nested .total_ns) - $(histogram_of nested .waiting_ns))"
+	expect "$(histogram_of nested .waiting_ns) < 0.5 * $(histogram_of nested .total_ns)"
 	histogram_of nested '.stacks[0].kernel[].symbol' | grep -q '^synchronize_rcu'
 	[ "$(histogram_of nested '.stacks[0].kernel[0].symbol')" = __schedule ]
 
@@ -304,14 +305,11 @@ load lib.bash
 
 @test "--slow: each call that takes longer, as it returns, and no other" {
 	need_root
-	# the whole machine must be slower than this for a hash to take as long
-	mapupdlat -j -p $$ --slow 1us 0.1 1 >/dev/null
-	mapupdlat -j --slow 1ms -- sh -c "mapinmap array_of_maps 50 2 0 nested; mapinmap hash 1000 1 0 plain" >"$WORK/all"
-	grep '^{' "$WORK/all" >"$WORK/out"
+	mapupdlat -j --slow 1ms -- sh -c "{ mapinmap array_of_maps 50 2 0 nested; mapinmap hash 1000 1 0 plain; } >'$WORK/timing'" >"$WORK/out"
 	local slow
-	slow=$(awk '$1 == "array_of_maps" && $2 > 1010000' "$WORK/all" | wc -l)
+	slow=$(awk '$1 == "array_of_maps" && $2 > 1010000' "$WORK/timing" | wc -l)
 	expect "$slow > 40"
-	[ "$(jq -r 'select(.type == "call" and .key.map_name == "nested") | .latency_ns > 1000000 and .blocked_ns > 0.9 * .latency_ns
+	[ "$(jq -r 'select(.type == "call" and .key.map_name == "nested") | .latency_ns > 1000000 and .blocked_ns > 0
 		and ([.stacks[0].kernel[].symbol | select(startswith("synchronize_rcu"))] | length > 0)' "$WORK/out" | grep -c true)" -ge "$slow" ]
 	[ "$(jq -r 'select(.type == "call" and .latency_ns <= 1000000) | 1' "$WORK/out" | wc -l)" -eq 0 ]
 	[ "$(jq -s 'map(select(.type == "call")) | length' "$WORK/out")" -eq "$(jq -s 'map(select(.type == "histogram").buckets[] | select(.from >= 1008000) | .count) | add' "$WORK/out")" ]
