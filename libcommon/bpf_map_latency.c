@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "bpf_map_latency.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,16 +10,14 @@
 #include <unistd.h>
 
 #include "../bpf/histograms_abi.h"
-#include "bpf_load.h"
 #include "bpf_map_calls.h"
-#include "bpf_tasks.h"
+#include "bpf_map_losses.h"
 #include "clock.h"
 #include "heatmap.h"
 #include "series_report.h"
 
 #define NR_STACKS	5	/* shown of a series */
 #define PLAIN_WIDTH	80	/* of what is no terminal */
-#define NR_IN_FLIGHT	10	/* shown at the end */
 
 struct map_latency {
 	const struct map_latency_options *options;
@@ -32,9 +29,7 @@ struct map_latency {
 	struct heatmap *heatmaps[MAX_SERIES];
 	struct report_options stacks;
 	uint64_t intervals, calls, errors;
-	struct call_in_flight *in_flight;	/* at the end */
-	size_t nr_in_flight;
-	uint64_t in_flight_at_ns;
+	struct map_losses losses;
 	bool over;		/* all intervals are; what returns now had not when they ended */
 };
 
@@ -229,20 +224,6 @@ static int print_interval(struct map_latency *l)
 	return 0;
 }
 
-/* that it cannot be told is no reason to fail: they are counted too */
-static void list_in_flight(struct map_latency *l)
-{
-	const struct bpf_program *list = bpf_object__find_program_by_name(l->session->object, "list_calls");
-	size_t bytes;
-	void *records;
-
-	if (!list || bpf_tasks_read(list, 0, &records, &bytes))
-		return;
-	l->in_flight = records;
-	l->nr_in_flight = bytes / sizeof(*l->in_flight);
-	l->in_flight_at_ns = clock_ns();
-}
-
 static int interval(void *arg)
 {
 	struct map_latency *l = arg;
@@ -251,7 +232,7 @@ static int interval(void *arg)
 
 	if (last) {
 		*l->options->measuring = false;
-		list_in_flight(l);
+		map_losses_list(&l->losses, l->session->object);
 	}
 	error = print_interval(l);
 	l->over = last;
@@ -260,146 +241,26 @@ static int interval(void *arg)
 
 /* ---- the end ---- */
 
-static int read_counts(const struct map_latency *l, struct map_call_counts *sum)
+static void print_summary(struct map_latency *l)
 {
-	int nr = libbpf_num_possible_cpus(), fd = bpf_object__find_map_fd_by_name(l->session->object, "call_counts");
-	struct map_call_counts *cpus = nr > 0 ? calloc(nr, sizeof(*cpus)) : NULL;
-	__u32 zero = 0;
+	struct json_object *object;
 
-	if (!cpus)
-		return nr < 0 ? nr : -ENOMEM;
-	if (bpf_map_lookup_elem(fd, &zero, cpus)) {
-		free(cpus);
-		return -errno;
-	}
-	memset(sum, 0, sizeof(*sum));
-	for (int i = 0; i < nr; i++)
-		for (size_t j = 0; j < sizeof(*sum) / sizeof(__u64); j++)
-			((__u64 *)sum)[j] += ((__u64 *)&cpus[i])[j];
-	free(cpus);
-	return 0;
-}
-
-static void say_in_flight(const struct map_latency *l, uint64_t nr)
-{
-	const struct call_in_flight *calls = l->in_flight;
-
-	cli_warn("%" PRIu64 " calls had not returned at the end, and are in no histogram", nr);
-	for (size_t i = 0; i < l->nr_in_flight && i < NR_IN_FLIGHT; i++)
-		cli_warn("since %s: %s, thread %u", histogram_time(l->in_flight_at_ns - calls[i].start_ns).text,
-			 map_calls_title(&calls[i].key), calls[i].tid);
-}
-
-/*
- * Calls of which neither beginning nor return was seen, at most: all programs that would have told must have been
- * skipped for preemption, which newer kernels count.
- */
-static uint64_t not_seen(const struct map_latency *l)
-{
-	static const char *const programs[] = { "call_begins", "call_returns", "call_begins_raw", "call_returns_raw" };
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		const struct bpf_program *program = bpf_object__find_program_by_name(l->session->object, programs[i]);
-		struct bpf_prog_info info = {};
-		__u32 size = sizeof(info);
-
-		if (!program || bpf_program__fd(program) < 0)
-			continue;
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) && info.recursion_misses < least)
-			least = info.recursion_misses;
-	}
-	return least == UINT64_MAX ? 0 : least;
-}
-
-/* what of the stacks was lost, summed over the CPUs */
-static int read_stack_losses(const struct map_latency *l, struct stack_stats *sum)
-{
-	struct stack_stats *cpus;
-	size_t nr;
-	int error = stack_store_stats(l->session->store, &cpus, &nr);
-
-	if (error)
-		return error;
-	*sum = (struct stack_stats){};
-	for (size_t i = 0; i < nr; i++) {
-		sum->no_room += cpus[i].no_room;
-		sum->stacks_lost += cpus[i].stacks_lost;
-		sum->forks_lost += cpus[i].forks_lost;
-	}
-	free(cpus);
-	return 0;
-}
-
-static bool uses_raw(const struct map_latency *l)
-{
-	return bpf_program__autoload(bpf_object__find_program_by_name(l->session->object, "call_begins_raw"));
-}
-
-static void say_losses(struct map_latency *l, const struct map_call_counts *c, const struct stack_stats *stacks, uint64_t in_flight)
-{
-	uint64_t calls_not_seen = not_seen(l);
-
-	cli_warn("%" PRIu64 " calls in %.1f s, %" PRIu64 " of them failed", l->calls, l->session->seconds, l->errors);
-	if (in_flight)
-		say_in_flight(l, in_flight);
-	if (c->unseen > c->no_memory)
-		cli_warn("%" PRIu64 " calls had begun before the start, or unseen, and are in no histogram",
-			 (uint64_t)(c->unseen - c->no_memory));
-	if (c->returns_unseen)
-		cli_warn("%" PRIu64 " calls lost: their return was not seen", (uint64_t)c->returns_unseen);
-	if (calls_not_seen)
-		cli_warn("up to %" PRIu64 " calls not seen: another thread had been preempted inside a map operation on their CPU", calls_not_seen);
-	else if (c->preempted && !uses_raw(l) && bpf_load_kernel_is_older_than(6, 7))
-		cli_warn("%" PRIu64 " calls were preempted inside the map operation: those that others made on their CPU may not have been seen, "
-			 "and this kernel does not count them", (uint64_t)c->preempted);
-	if (c->no_memory)
-		cli_warn("%" PRIu64 " calls lost: no memory to remember them", (uint64_t)c->no_memory);
-	if (c->died)
-		cli_warn("%" PRIu64 " threads died inside a call, which is in no histogram", (uint64_t)c->died);
-	if (c->no_series)
-		cli_warn("%" PRIu64 " calls lost: too many histograms", (uint64_t)c->no_series);
-	if (c->slow_lost)
-		cli_warn("%" PRIu64 " slow calls not printed: too many at a time", (uint64_t)c->slow_lost);
-	if (stacks->no_room)
-		cli_warn("%s of all stacks' time lost: no room in the maps", histogram_time(stacks->no_room).text);
-	if (stacks->stacks_lost)
-		cli_warn("the frames of %" PRIu64 " stacks found no room in the ring buffer at first", (uint64_t)stacks->stacks_lost);
-	if (stacks->forks_lost)
-		cli_warn("%" PRIu64 " processes of the command not measured: too many at a time", (uint64_t)stacks->forks_lost);
-	if (c->stacks_untold)
-		cli_warn("%" PRIu64 " times a call blocked in more stacks than are told apart", (uint64_t)c->stacks_untold);
-}
-
-static void print_summary_json(struct map_latency *l, const struct map_call_counts *c, const struct stack_stats *stacks,
-			       uint64_t in_flight)
-{
-	const struct {
-		const char *name;
-		uint64_t count;
-	} counts[] = {
-		{ "calls", l->calls }, { "errors", l->errors }, { "in_flight", in_flight },
-		{ "begun_before", c->unseen - c->no_memory }, { "died", c->died }, { "lost", c->no_memory + c->no_series + c->returns_unseen },
-		{ "lost_no_memory", c->no_memory }, { "lost_no_series", c->no_series }, { "lost_returns", c->returns_unseen },
-		{ "preempted", c->preempted }, { "not_seen", not_seen(l) }, { "slow_lost", c->slow_lost },
-		{ "stacks_untold", c->stacks_untold }, { "stacks_no_room_ns", stacks->no_room },
-		{ "stacks_lost", stacks->stacks_lost }, { "forks_lost", stacks->forks_lost }, { "intervals", l->intervals },
-	};
-	struct json_object *object = json_object_new_object();
-
+	if (!l->options->json)
+		return;
+	object = json_object_new_object();
 	json_object_object_add(object, "type", json_object_new_string("summary"));
 	json_object_object_add(object, "tool", json_object_new_string(program_invocation_short_name));
 	json_object_object_add(object, "seconds", json_object_new_double(l->session->seconds));
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		json_object_object_add(object, counts[i].name, json_object_new_uint64(counts[i].count));
+	json_object_object_add(object, "intervals", json_object_new_uint64(l->intervals));
+	json_object_object_add(object, "calls", json_object_new_uint64(l->calls));
+	json_object_object_add(object, "errors", json_object_new_uint64(l->errors));
+	map_losses_json(&l->losses, object);
 	json_print(l->session->out, object);
 }
 
 int map_latency_finish(struct map_latency *l)
 {
-	struct map_call_counts counts;
-	struct stack_stats stacks;
-	uint64_t in_flight;
+	const char *output = l->session->options->output;
 	int error;
 
 	l->session->doing = "read what was gathered";
@@ -409,20 +270,17 @@ int map_latency_finish(struct map_latency *l)
 	if (!error)
 		error = print_interval(l);
 	if (!l->over)
-		list_in_flight(l);
+		map_losses_list(&l->losses, l->session->object);
 	if (!error)
-		error = read_counts(l, &counts);
-	if (!error)
-		error = read_stack_losses(l, &stacks);
+		error = map_losses_read(&l->losses, l->session->object, l->session->store, l->calls);
+	if (!error && l->options->heatmap)
+		error = print_heatmaps(l);
 	if (error)
 		return error;
-	in_flight = counts.entered - l->calls - counts.no_series - counts.died - counts.returns_unseen;
-	if (l->options->heatmap && print_heatmaps(l))
-		return -ENOMEM;
-	if (l->options->json)
-		print_summary_json(l, &counts, &stacks, in_flight);
-	cli_finish(l->session->out, l->session->options->output ? l->session->options->output : "standard output");
-	say_losses(l, &counts, &stacks, in_flight);
+	print_summary(l);
+	cli_finish(l->session->out, output ? output : "standard output");
+	cli_warn("%" PRIu64 " calls in %.1f s, %" PRIu64 " of them failed", l->calls, l->session->seconds, l->errors);
+	map_losses_say(&l->losses);
 	return 0;
 }
 
@@ -468,6 +326,6 @@ void map_latency_free(struct map_latency *l)
 	bpf_histograms_free(l->histograms);
 	ring_buffer__free(l->slow);
 	kallsyms_free(l->kallsyms);
-	free(l->in_flight);
+	map_losses_free(&l->losses);
 	free(l);
 }

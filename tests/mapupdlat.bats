@@ -192,6 +192,14 @@ load lib.bash
 	expect "$(summary '.calls + .in_flight + .died') <= $begun && $(summary '.calls + .in_flight + .died') >= $begun - 16"
 }
 
+@test "more histograms than there is room for: what is in none is counted" {
+	need_root
+	mapupdlat -j --by process -- bash -c 'for ((i = 0; i < 1100; i++)); do mapinmap hash 3 1 0 each; done >/dev/null' >"$WORK/out" 2>"$WORK/err"
+	[ "$(jq -s 'map(select(.type == "histogram")) | length' "$WORK/out")" -eq 1024 ]
+	[ "$(summary '"\(.calls) \(.lost_no_series)"')" = "$((1024 * 3)) $((76 * 3))" ]
+	grep -q "$((76 * 3)) calls lost: too many histograms" "$WORK/err"
+}
+
 # ---- what is measured ----
 
 @test "bpftool, bpftrace and cpuprof at their start: ids, names and types as bpftool map says" {
