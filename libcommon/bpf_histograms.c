@@ -260,8 +260,10 @@ int bpf_histograms_take(struct bpf_histograms *h, struct series **series, size_t
 	if (error)
 		return error;
 	for (size_t i = 0; i < h->nr; i++)
-		qsort(h->series[i].by_errno, h->series[i].nr_errnos, sizeof(struct errno_count), most_errors_first);
-	qsort(h->series, h->nr, sizeof(*h->series), most_time_first);
+		if (h->series[i].nr_errnos)
+			qsort(h->series[i].by_errno, h->series[i].nr_errnos, sizeof(struct errno_count), most_errors_first);
+	if (h->nr)
+		qsort(h->series, h->nr, sizeof(*h->series), most_time_first);
 	*series = h->series;
 	*nr = h->nr;
 	return 0;
