@@ -34,7 +34,6 @@ const volatile __u32 wanted_map_id, wanted_map_type;
 const volatile char wanted_map_name[16];
 const volatile bool by_type, by_map, by_name, by_process, by_command;
 const volatile __u64 slow_ns;		/* 0: none is told of */
-const volatile bool with_blocked_stacks = true;
 
 /* ---- the tool itself ---- */
 
@@ -353,7 +352,7 @@ int BPF_PROG(switches, bool preempt, struct task_struct *prev, struct task_struc
 		if (preempt && counts && in_map_operation())
 			counts->preempted++;
 		off_cpu_leave(&call->off, bpf_ktime_get_ns(), runnable);
-		call->kernel_stack = !runnable && stats && with_blocked_stacks ? send_kernel_stack(ctx, stats) : 0;
+		call->kernel_stack = !runnable && stats ? send_kernel_stack(ctx, stats) : 0;
 	}
 	call = call_in_flight(next);
 	if (call && off_cpu_return(&call->off, bpf_ktime_get_ns(), &blocked_ns, &waited_ns)) {
