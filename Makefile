@@ -29,8 +29,9 @@ all: $(TOOLS:%=$(B)/%)
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
 	zlib1g-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
-TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql x264 libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg linux-perf procps util-linux \
-	qemu-system-x86 busybox-static cpio nginx-light apache2-utils nodejs libbpf-tools bpftrace
+TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
+	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg \
+	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
@@ -212,6 +213,10 @@ bench-load: build-deps
 bench-offcpu: deps
 	$(MAKE) all $(B)/bench/pingpong
 	tests/bench/offcpu $(B)
+
+bench-mapupdlat: deps
+	$(MAKE) $(B)/bench/mapupdlat $(B)/mapupdlat
+	$(B)/bench/mapupdlat $(B)
 
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))

@@ -243,6 +243,7 @@ int begin_stays(struct bpf_iter__task *ctx)
 	struct stack_stats *counts = own_stats();
 	__u32 zero = 0, state;
 	struct begun *b = bpf_map_lookup_elem(&scratch, &zero);
+	struct stack_value later = {};
 	struct thread *thread;
 	struct stay *first;
 	__u64 token;
@@ -268,7 +269,7 @@ int begin_stays(struct bpf_iter__task *ctx)
 		token = 1ULL << 63 | __sync_fetch_and_add(&begun_tokens, 1);
 		first->key.flags |= STACK_PENDING;
 		first->key.user_stack = token;
-		first->key.end = fill_raw(&b->raw, &b->u, task, &first->key, token);
+		first->key.end = fill_raw(&b->raw, &b->u, task, &first->key, &later, token);
 		if (first->key.end != END_COMPLETE) {
 			first->key.flags &= ~STACK_PENDING;
 			first->key.user_stack = 0;

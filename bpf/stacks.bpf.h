@@ -195,7 +195,7 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 
 /* All but the stack's bytes. END_COMPLETE, or why there is no user stack */
 static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
-				    const struct stack_key *key, __u64 value)
+				    const struct stack_key *key, const struct stack_value *value, __u64 token)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	int end = unwind_start(u, task);
@@ -206,7 +206,8 @@ static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind 
 	record->stack_bytes = record->missing = 0;
 	record->time_ns = bpf_ktime_get_ns();
 	record->key = *key;
-	record->value = value;
+	record->value = *value;
+	record->token = token;
 	task_image(task, &record->image);
 	record->ip = u->frame.ip;
 	__builtin_memcpy(record->reg, u->frame.reg, sizeof(record->reg));
@@ -216,14 +217,15 @@ static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind 
 }
 
 /* The sample as it is, for user space to unwind. It may take half of the ring buffer, the rest is for what is done. */
-static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task, const struct stack_key *key, __u64 value)
+static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task, const struct stack_key *key,
+				     const struct stack_value *value, __u64 token)
 {
 	__u64 from, end = untrusted(task)->mm->start_stack;	/* of the main thread's stack */
 	__u32 cpu = bpf_get_smp_processor_id(), bytes;
 	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &cpu);
 
 	if (!raw || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > RECORDS_BYTES / 2 ||
-	    fill_raw(&raw->record, u, task, key, value) != END_COMPLETE)
+	    fill_raw(&raw->record, u, task, key, value, token) != END_COMPLETE)
 		return false;
 	from = raw->record.stack_addr;
 	copy_stack(raw, from, from < end ? end : ~0ULL);
@@ -242,7 +244,7 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 	key->end = END_NOT_TAKEN;
 	if (with_user_stacks) {
 		unwind_current(u, task);
-		if (wants_raw(u) && send_raw(u, task, key, count)) {
+		if (wants_raw(u) && send_raw(u, task, key, &value, 0)) {
 			stats->samples++;
 			return;
 		}
@@ -274,6 +276,8 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
 static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
 					    struct stack_stats *stats)
 {
+	struct stack_value later = {};
+
 	key->end = END_NOT_TAKEN;
 	if (!with_user_stacks)
 		return;
@@ -282,7 +286,7 @@ static __always_inline void take_user_stack(struct eh_unwind *u, struct task_str
 		__u64 token = new_token(stats);
 
 		key->flags |= STACK_PENDING;
-		if (send_raw(u, task, key, token)) {
+		if (send_raw(u, task, key, &later, token)) {
 			key->user_stack = token;
 			return;
 		}

@@ -220,8 +220,12 @@ _Static_assert(sizeof(struct stack_key) == 48, "stack_key");
 #define STACK_IDLE		2
 #define STACK_OPEN		4	/* off the CPU still when the measurement ended */
 #define STACK_PENDING		8	/* user_stack is a token: the stack itself comes raw, apart from its value */
+/* the upper flags are the tool's own: offcputime's states, */
 #define STACK_STATE_SHIFT	8
 #define STACK_STATE(flags)	((flags) >> STACK_STATE_SHIFT & 15)	/* enum thread_state */
+/* and, where there are several histograms, the slot of the stack's (histograms_abi.h) */
+#define STACK_SLOT_SHIFT	8
+#define STACK_SLOT(slot)	((slot) << STACK_SLOT_SHIFT)
 
 /* in which state a thread left the CPU; letters and masks in libcommon/thread_state.c */
 enum thread_state {
@@ -238,7 +242,7 @@ enum thread_state {
 /* what is summed under a key */
 struct stack_value {
 	__u64 count;
-	__u64 blocked_ns, waiting_ns;	/* off the CPU: before the wake-up, and after it */
+	__u64 blocked_ns, waiting_ns;	/* off the CPU: before the wake-up, and after it; in mapupdlat, not blocked */
 };
 
 /* records of the ring buffer */
@@ -280,7 +284,8 @@ struct raw_record {
 	__u64 stack_addr;	/* about rsp */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
 	struct stack_key key;	/* .user_stack and .end are for user space to fill in */
-	__u64 value;		/* a count; or the token, if key.flags has STACK_PENDING */
+	struct stack_value value;	/* if key.flags has STACK_PENDING, it comes apart, under this: */
+	__u64 token;
 	struct eh_image image;
 	__u64 ip, reg[16];	/* by DWARF numbers */
 	__u32 in_exec;		/* interrupted in execve(), where registers may be the old image's */

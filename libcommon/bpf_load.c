@@ -113,7 +113,7 @@ static bool has_capabilities(void)
 	       (data[1].effective & 1U << (CAP_BPF - 32) && data[1].effective & 1U << (CAP_PERFMON - 32));
 }
 
-static bool kernel_is_older_than(int major, int minor)
+bool bpf_load_kernel_is_older_than(int major, int minor)
 {
 	struct utsname name;
 	int has_major, has_minor;
@@ -127,7 +127,7 @@ static void explain(int error, const char **cause, const char **cure)
 	if ((error == -EPERM || error == -EACCES) && !has_capabilities()) {
 		*cause = "CAP_BPF and CAP_PERFMON are missing";
 		*cure = "run as root";
-	} else if (kernel_is_older_than(6, 1)) {
+	} else if (bpf_load_kernel_is_older_than(6, 1)) {
 		*cause = "this kernel is older than 6.1";
 		*cure = "use a newer kernel";
 	} else if (access("/sys/kernel/btf/vmlinux", R_OK)) {

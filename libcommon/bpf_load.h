@@ -20,6 +20,8 @@ int bpf_load_set(struct bpf_object *object, const char *name, const void *value,
 /* how many instructions the verifier went through for this loaded program; 0: the kernel does not tell */
 uint32_t bpf_load_verified(const struct bpf_program *program);
 
+bool bpf_load_kernel_is_older_than(int major, int minor);
+
 /* Ends the program: "cannot DOING: cause" and what to do about it, for an error of opening, loading or attaching. */
 void bpf_load_die(const char *doing, int error) __attribute__((noreturn));
 

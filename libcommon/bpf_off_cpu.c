@@ -13,7 +13,7 @@
 
 #define MAX_STACK_BYTES (256 << 10)
 
-static int read_iterator(struct bpf_object *object, const char *name, char **bytes, size_t *size)
+static int read_iterator(struct bpf_object *object, const char *name, void **bytes, size_t *size)
 {
 	const struct bpf_program *iterator = bpf_object__find_program_by_name(object, name);
 
@@ -49,13 +49,13 @@ static int take_stacks(struct bpf_object *object, struct stack_store *store, str
 {
 	uint64_t *begun;
 	size_t size;
-	int error = read_iterator(object, "list_begun", (char **)&begun, &size);
+	int error = read_iterator(object, "list_begun", (void **)&begun, &size);
 
 	if (error)
 		return error;
 	qsort(begun, size / sizeof(*begun), sizeof(*begun), by_number);
 	for (size_t i = 0; i < nr && !error; i++) {
-		uint64_t token = raws[i]->value;
+		uint64_t token = raws[i]->token;
 
 		if (bsearch(&token, begun, size / sizeof(*begun), sizeof(*begun), by_number))
 			error = stack_store_take(store, raws[i], sizeof(*raws[i]) + raws[i]->stack_bytes);
@@ -96,12 +96,12 @@ int off_cpu_begin(struct bpf_object *object, struct stack_store *store)
 {
 	struct raw_record **raws, *begun;
 	size_t size, nr = 0;
-	int error = read_iterator(object, "begin_stays", (char **)&begun, &size);
+	int error = read_iterator(object, "begin_stays", (void **)&begun, &size);
 
 	if (error)
 		return error;
 	free(begun);
-	error = read_iterator(object, "begin_stays", (char **)&begun, &size);
+	error = read_iterator(object, "begin_stays", (void **)&begun, &size);
 	if (error)
 		return error;
 	raws = calloc(size / sizeof(*begun) + 1, sizeof(*raws));
@@ -127,7 +127,7 @@ int off_cpu_end(struct bpf_object *object, struct stack_store *store)
 {
 	struct value_record *open;
 	size_t size;
-	int error = read_iterator(object, "end_stays", (char **)&open, &size);
+	int error = read_iterator(object, "end_stays", (void **)&open, &size);
 
 	if (error)
 		return error;

@@ -204,14 +204,23 @@ static void show_progress(struct stack_session *s)
 		(unsigned long long)samples);
 }
 
-static int wait_ms(const struct stack_session *s)
+/* until then, but not longer than until the next drain; 0: it is past */
+static int wait_ms(double then)
 {
-	double left;
+	double left = then - clock_seconds();
 
-	if (!s->options->duration_ns)
-		return DRAIN_MS;
-	left = s->options->duration_ns / 1e9 - (clock_seconds() - s->started);
 	return left <= 0 ? 0 : left * 1e3 < DRAIN_MS ? (int)(left * 1e3) + 1 : DRAIN_MS;
+}
+
+static int call_hook(struct stack_session *s)
+{
+	const struct session_hook *hook = s->hook;
+	int result = hook && hook->look ? hook->look(hook->arg) : 0;
+
+	if (result || !hook || !hook->interval_ns || clock_seconds() < s->next_interval)
+		return result;
+	s->next_interval += hook->interval_ns / 1e9;
+	return hook->interval(hook->arg);
 }
 
 /* The signal; a SIGTERM is the command's as well, a SIGINT from the terminal it has got itself. */
@@ -272,10 +281,16 @@ int stack_session_run(struct stack_session *s)
 			return error;
 	}
 	s->doing = "gather the stacks";
+	if (s->hook)
+		s->next_interval = s->started + s->hook->interval_ns / 1e9;
 	for (;;) {
-		int timeout = wait_ms(s);
+		int timeout = s->options->duration_ns ? wait_ms(s->started + s->options->duration_ns / 1e9) : DRAIN_MS;
 
-		if (!timeout || (poll(fds, 4, timeout) < 0 && errno != EINTR))
+		if (!timeout)
+			break;
+		if (s->hook && s->hook->interval_ns && wait_ms(s->next_interval) < timeout)
+			timeout = wait_ms(s->next_interval);
+		if (poll(fds, 4, timeout) < 0 && errno != EINTR)
 			break;
 		if (fds[0].revents) {
 			take_signal(s);
@@ -287,6 +302,10 @@ int stack_session_run(struct stack_session *s)
 		if (fds[2].revents || fds[3].revents)
 			usleep(GATHER_US);	/* one raw sample seldom comes alone */
 		error = unwinder_follow(s->unwinder, false);
+		if (!error)
+			error = call_hook(s);
+		if (error > 0)
+			break;
 		if (error)
 			return error;
 		if (progress && clock_seconds() - shown >= 1) {
@@ -363,7 +382,9 @@ static void show_counts(const struct stack_session *s)
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, s->object)
-		cli_warn("%s: %u instructions verified", bpf_program__name(program), bpf_load_verified(program));
+		if (bpf_program__autoload(program))
+			cli_warn("%s: %u instructions verified", bpf_program__name(program),
+				 bpf_load_verified(program));
 	if (c.deaf)
 		cli_warn("no tracepoints (%s): code that is unmapped and replaced within milliseconds may be taken for what was there",
 			 strerror(c.deaf));

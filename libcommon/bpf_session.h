@@ -14,8 +14,17 @@
 #include "perf_events.h"
 #include "stack_options.h"
 
+/* What a tool does besides, while it runs. Both return 0, -errno, or 1: that is enough */
+struct session_hook {
+	int (*look)(void *arg);		/* several times a second */
+	int (*interval)(void *arg);
+	uint64_t interval_ns;		/* 0: none */
+	void *arg;
+};
+
 struct stack_session {
 	const struct stack_options *options;
+	const struct session_hook *hook;	/* NULL: none. Set after open */
 	struct bpf_object *object;
 	struct modules *modules;
 	struct unwinder *unwinder;
@@ -23,6 +32,7 @@ struct stack_session {
 	struct command command;
 	int signal_fd;
 	double started, seconds;	/* CLOCK_MONOTONIC */
+	double next_interval;
 	bool signalled;
 	FILE *out;
 	const char *doing;		/* what failed, for "cannot %s": valid after an error */

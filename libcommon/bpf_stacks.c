@@ -15,7 +15,8 @@ struct stored_stack {
 
 struct stored_value {
 	struct stack_key key;
-	struct stack_value value;
+	struct stack_value value, in_map;	/* what came here, and what the kernel keeps */
+	struct stack_value handed_out;		/* of the sum of both */
 	UT_hash_handle hh;
 };
 
@@ -72,18 +73,35 @@ static void sum_up(struct stack_value *sum, const struct stack_value *value)
 	sum->waiting_ns += value->waiting_ns;
 }
 
-static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+static void take_away(struct stack_value *sum, const struct stack_value *value)
+{
+	sum->count -= value->count;
+	sum->blocked_ns -= value->blocked_ns;
+	sum->waiting_ns -= value->waiting_ns;
+}
+
+/* NULL: no memory */
+static struct stored_value *value_of(struct stack_store *store, const struct stack_key *key)
 {
 	struct stored_value *stored;
 
 	HASH_FIND(hh, store->values, key, sizeof(*key), stored);
-	if (!stored) {
-		stored = calloc(1, sizeof(*stored));
-		if (!stored)
-			return -ENOMEM;
-		stored->key = *key;
-		HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
-	}
+	if (stored)
+		return stored;
+	stored = calloc(1, sizeof(*stored));
+	if (!stored)
+		return NULL;
+	stored->key = *key;
+	HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
+	return stored;
+}
+
+static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+{
+	struct stored_value *stored = value_of(store, key);
+
+	if (!stored)
+		return -ENOMEM;
 	sum_up(&stored->value, value);
 	return 0;
 }
@@ -244,30 +262,44 @@ void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const
 	store->arg = arg;
 }
 
-int stack_store_add(struct stack_store *store, const struct stack_key *key, uint64_t value, const uint64_t *frames,
-		    uint32_t nr_frames)
+int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value, uint64_t token,
+		    const uint64_t *frames, uint32_t nr_frames)
 {
-	struct stack_value count = { .count = value };
 	int error = key->user_stack ? add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames) : 0;
 
 	if (error)
 		return error;
-	return key->flags & STACK_PENDING ? join(store, value, key, NULL) : add_value(store, key, &count);
+	return key->flags & STACK_PENDING ? join(store, token, key, NULL) : add_value(store, key, value);
+}
+
+/* what the kernel's map says now; a pending one is the only one of its key */
+static int take_kept(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+{
+	struct stored_value *stored;
+
+	if (key->flags & STACK_PENDING)
+		return take_value(store, key, value);
+	stored = value_of(store, key);
+	if (!stored)
+		return -ENOMEM;
+	stored->in_map = *value;
+	return 0;
 }
 
 static int read_values(struct stack_store *store)
 {
 	struct stack_key key, next, *last = NULL;
 	struct stack_value value;
-	int error = 0;
 
-	while (!error && !bpf_map_get_next_key(store->values_fd, last, &next)) {
-		if (!bpf_map_lookup_elem(store->values_fd, &next, &value))
-			error = take_value(store, &next, &value);
+	while (!bpf_map_get_next_key(store->values_fd, last, &next)) {
+		int error = bpf_map_lookup_elem(store->values_fd, &next, &value) ? 0 : take_kept(store, &next, &value);
+
+		if (error)
+			return error;
 		key = next;
 		last = &key;
 	}
-	return error;
+	return 0;
 }
 
 static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
@@ -279,7 +311,17 @@ static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64
 	return stack ? &stack->frames : NULL;
 }
 
+const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user)
+{
+	return find_stack(user ? store->user : store->kernel, id);
+}
+
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
+{
+	return stack_store_hand_out(store, 0, 0, entries, nr);
+}
+
+int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags, struct stack_entry **entries, size_t *nr)
 {
 	struct stored_value *value, *next;
 	int error = stack_store_drain(store);
@@ -290,17 +332,26 @@ int stack_store_finish(struct stack_store *store, struct stack_entry **entries, 
 		error = give_up_pending(store);
 	if (error)
 		return error;
+	free(store->entries);
 	store->entries = calloc(HASH_COUNT(store->values) + 1, sizeof(*store->entries));
 	if (!store->entries)
 		return -ENOMEM;
 	*nr = 0;
-	HASH_ITER(hh, store->values, value, next)
+	HASH_ITER(hh, store->values, value, next) {
+		struct stack_value rest = value->value;
+
+		sum_up(&rest, &value->in_map);
+		take_away(&rest, &value->handed_out);
+		if (!rest.count || (value->key.flags & mask) != flags)
+			continue;
 		store->entries[(*nr)++] = (struct stack_entry){
 			.key = value->key,
-			.value = value->value,
+			.value = rest,
 			.user = find_stack(store->user, value->key.user_stack),
 			.kernel = find_stack(store->kernel, value->key.kernel_stack),
 		};
+		sum_up(&value->handed_out, &rest);
+	}
 	*entries = store->entries;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define EHPERF_BPF_STACKS_H
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "stack_entry.h"
@@ -25,14 +26,19 @@ int stack_store_fd(const struct stack_store *store);
 /* a record that came another way than through the ring buffer. 0 or -errno */
 int stack_store_take(struct stack_store *store, const void *record, size_t bytes);
 
-/* a user stack that was not unwound in the kernel, and the raw_record's value: a count or a token. 0 or -ENOMEM */
-int stack_store_add(struct stack_store *store, const struct stack_key *key, uint64_t value, const uint64_t *frames,
-		    uint32_t nr_frames);
+/* a user stack that was not unwound in the kernel, and the raw_record's value or token. 0 or -ENOMEM */
+int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value, uint64_t token,
+		    const uint64_t *frames, uint32_t nr_frames);
+
+/* a stack whose frames have come, or NULL; valid until stack_store_free() */
+const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user);
 
 /*
- * The last drain, and the values: *entries is an array of *nr, in no order, valid until
- * stack_store_free(). No program may be attached any more. 0 or -errno
+ * A drain, and the values that have come since they were last handed out, of the keys whose flags are these
+ * where the mask says: *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
  */
+int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags, struct stack_entry **entries, size_t *nr);
+/* All of them. With no program attached any more, there are no others */
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
 
 /* Of each possible CPU, at any time: a malloc()ed array of *nr. 0 or -errno */

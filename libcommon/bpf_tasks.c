@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, char **bytes, size_t *size)
+int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size)
 {
 	union bpf_iter_link_info info = { .task.tid = tid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
@@ -49,11 +49,11 @@ int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, char **bytes, 
 int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list)
 {
 	size_t size;
-	char *bytes;
+	void *bytes;
 	int error = bpf_tasks_read(iterator, tid, &bytes, &size);
 
 	if (!error)
-		*list = (struct task_list){ .tasks = (struct task_record *)bytes, .nr = size / sizeof(struct task_record) };
+		*list = (struct task_list){ .tasks = bytes, .nr = size / sizeof(struct task_record) };
 	return error;
 }
 

@@ -15,7 +15,7 @@ struct task_list {
 };
 
 /* What a task iterator writes of the thread with this ID, or of all of them (0): *bytes is to be freed. 0 or -errno */
-int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, char **bytes, size_t *size);
+int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size);
 
 /* the tasks with this thread ID, or all of them (0). 0 or -errno, -EINVAL where there is none */
 int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list);

@@ -377,7 +377,7 @@ static int unwind_raw(struct unwinder *u, struct raw_record *raw)
 	}
 	raw->key.user_stack = stack.id;
 	raw->key.end = stack.end;
-	return stack_store_add(u->store, &raw->key, raw->value, stack.frames, stack.nr);
+	return stack_store_add(u->store, &raw->key, &raw->value, raw->token, stack.frames, stack.nr);
 }
 
 /* ---- following ---- */

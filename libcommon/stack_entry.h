@@ -19,4 +19,9 @@ struct stack_entry {
 	const struct stack_frames *user, *kernel;	/* NULL: none, or its frames were lost on the way */
 };
 
+static inline uint64_t stack_entry_ns(const struct stack_entry *entry)
+{
+	return entry->value.blocked_ns + entry->value.waiting_ns;
+}
+
 #endif

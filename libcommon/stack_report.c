@@ -118,13 +118,19 @@ static void put_frame(FILE *out, const struct frame_name *name)
 	}
 }
 
-struct frames_writer {
-	const struct report_options *options;
-	enum report_measure measure;
-	struct modules *modules;
-	const struct kallsyms *kallsyms;
-	FILE *out;
-};
+#define MAX_TRACING_FRAMES 8
+
+/* the first kernel frame to be shown */
+static uint32_t first_kernel_frame(const struct frames_writer *w, const struct stack_frames *kernel)
+{
+	for (uint32_t i = 0; w->options->switched && i < kernel->nr && i < MAX_TRACING_FRAMES; i++) {
+		struct frame_name name = name_kernel_frame(w->kallsyms, kernel->frames[i]);
+
+		if (name.symbol && !strcmp(name.symbol, "__schedule"))
+			return i;
+	}
+	return 0;
+}
 
 static void put_user(const struct frames_writer *w, uint64_t frame)
 {
@@ -155,28 +161,33 @@ static void put_folded(const struct frames_writer *w, const struct stack_entry *
 	}
 	if (w->options->delimiter && user && kernel)
 		fputs(";-", w->out);
-	for (uint32_t i = kernel ? kernel->nr : 0; i-- > 0;) {
+	for (uint32_t i = kernel ? kernel->nr : 0, first = kernel ? first_kernel_frame(w, kernel) : 0; i-- > first;) {
 		putc(';', w->out);
 		put_kernel(w, kernel->frames[i]);
 	}
 }
 
-static void put_multiline(const struct frames_writer *w, const struct stack_entry *entry)
+void stack_report_frames(const struct frames_writer *w, const struct stack_entry *entry, int indent)
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
-	for (uint32_t i = 0; kernel && i < kernel->nr; i++) {
-		fputs("    ", w->out);
+	for (uint32_t i = kernel ? first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
+		fprintf(w->out, "%*s", indent, "");
 		put_kernel(w, kernel->frames[i]);
 		putc('\n', w->out);
 	}
 	if (w->options->delimiter && user && kernel)
-		fputs("    -\n", w->out);
+		fprintf(w->out, "%*s-\n", indent, "");
 	for (uint32_t i = 0; user && i < user->nr; i++) {
-		fputs("    ", w->out);
+		fprintf(w->out, "%*s", indent, "");
 		put_user(w, user->frames[i]);
 		putc('\n', w->out);
 	}
+}
+
+static void put_multiline(const struct frames_writer *w, const struct stack_entry *entry)
+{
+	stack_report_frames(w, entry, 4);
 	fputs("    -                ", w->out);
 	put_escaped(w->out, entry->key.comm);
 	fprintf(w->out, " (%u)\n", entry->key.pid);
@@ -293,10 +304,27 @@ static void put_off_cpu(struct json_object *stack, enum report_measure measure, 
 		json_object_object_add(stack, "open", json_object_new_boolean(true));
 }
 
+void stack_report_json_frames(const struct frames_writer *w, const struct stack_entry *entry, struct json_object *stack)
+{
+	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
+
+	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
+		struct frame_name name = name_user_frame(w->modules, entry->user->frames[i]);
+
+		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
+	}
+	for (uint32_t i = entry->kernel ? first_kernel_frame(w, entry->kernel) : 0; entry->kernel && i < entry->kernel->nr; i++) {
+		struct frame_name name = name_kernel_frame(w->kallsyms, entry->kernel->frames[i]);
+
+		json_object_array_add(kernel, json_frame(&name, false));
+	}
+	json_object_object_add(stack, "user", user);
+	json_object_object_add(stack, "kernel", kernel);
+}
+
 static struct json_object *json_stack(const struct frames_writer *w, const struct stack_entry *entry)
 {
-	struct json_object *stack = json_object_new_object(), *user = json_object_new_array(),
-			   *kernel = json_object_new_array();
+	struct json_object *stack = json_object_new_object();
 
 	json_object_object_add(stack, "type", json_object_new_string("stack"));
 	json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
@@ -308,18 +336,7 @@ static struct json_object *json_stack(const struct frames_writer *w, const struc
 	else
 		put_off_cpu(stack, w->measure, entry);
 	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
-	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
-		struct frame_name name = name_user_frame(w->modules, entry->user->frames[i]);
-
-		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
-	}
-	for (uint32_t i = 0; entry->kernel && i < entry->kernel->nr; i++) {
-		struct frame_name name = name_kernel_frame(w->kallsyms, entry->kernel->frames[i]);
-
-		json_object_array_add(kernel, json_frame(&name, false));
-	}
-	json_object_object_add(stack, "user", user);
-	json_object_object_add(stack, "kernel", kernel);
+	stack_report_json_frames(w, entry, stack);
 	return stack;
 }
 

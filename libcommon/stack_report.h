@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "json.h"
+#include "kallsyms.h"
 #include "modules.h"
 #include "stack_entry.h"
 
@@ -20,6 +22,7 @@ struct report_options {
 	bool delimiter;			/* "-" between user and kernel frames */
 	bool annotate;			/* "_[k]" behind kernel frames, "_[j]" behind nobody's code */
 	uint64_t ns_per_sample;		/* REPORT_SAMPLES: for JSON's value_ns */
+	bool switched;			/* kernel stacks were taken in sched_switch: without what takes them */
 };
 
 struct report_summary {
@@ -40,6 +43,20 @@ struct report_summary {
  */
 int stack_report(FILE *out, const struct report_options *options, struct modules *modules,
 		 const struct stack_entry *entries, size_t nr, struct report_summary *summary);
+
+/* for tools that print stacks their own way: one stack's frames */
+struct frames_writer {
+	const struct report_options *options;
+	enum report_measure measure;
+	struct modules *modules;
+	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	FILE *out;
+};
+
+/* a line for each, kernel frames first, leaf first */
+void stack_report_frames(const struct frames_writer *writer, const struct stack_entry *entry, int indent);
+/* "user" and "kernel" into an object */
+void stack_report_json_frames(const struct frames_writer *writer, const struct stack_entry *entry, struct json_object *stack);
 
 /* {"type":"summary",…} */
 void stack_report_summary_json(FILE *out, const struct report_summary *summary);

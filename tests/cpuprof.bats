@@ -48,16 +48,7 @@ load lib.bash
 }
 
 @test "no root: cause and cure, exit 1" {
-	need_root
-	need setpriv
-	install -m 755 "$ROOT/build/cpuprof" "$WORK/cpuprof"
-	chmod 755 "$WORK"
-	run setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$WORK/cpuprof" 1
-	echo "$output"
-	[ "$status" -eq 1 ]
-	[ "${#lines[@]}" -eq 2 ]
-	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
-	[[ "${lines[1]}" == *"run as root"* ]]
+	refuses_without_root cpuprof
 }
 
 @test "a CPU that is not there: one line, exit 1" {

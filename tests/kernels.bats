@@ -10,7 +10,7 @@ runs() {	# SCRIPT META-PACKAGE VERSION-PATTERN
 	need qemu-system-x86_64 busybox cpio jq
 	"$BATS_TEST_DIRNAME/kernels/boot" "$2" "$BATS_TEST_DIRNAME/kernels/$1.sh" >"$WORK/console" || status=$?
 	[ $status -ne 77 ] || skip "no kernel of $2 can be downloaded"
-	grep -vE '^\{' "$WORK/console" | tail -n 30
+	grep -vE '\{|^[a-z_]+ [0-9]+$' "$WORK/console" | tail -n 30
 	grep -qE "^=== begin $3" "$WORK/console"
 	grep -q '^=== end' "$WORK/console"
 
@@ -67,4 +67,41 @@ boots_off_cpu() {	# META-PACKAGE VERSION-PATTERN
 
 @test "Debian's 6.12: offcputime" {
 	boots_off_cpu linux-image-6.12-cloud-amd64 6.12
+}
+
+# ---- mapupdlat ----
+
+measures_maps() {	# META-PACKAGE VERSION-PATTERN
+	local count total p25 p50 p75
+	runs mapupdlat "$@"
+
+	# the program's own timing: the first 140 lines are of the map "nested"
+	read -r count total p25 p50 p75 < <(awk '$1 == "array_of_maps" && ++n <= 140 { print $2 }' "$WORK/console" | statistics)
+	[ "$count" -eq 140 ]
+	[ "$(histogram_of nested .count)" -eq 140 ]
+	[ "$(histogram_of batched .count)" -eq 4 ]
+	[ "$(histogram_of plain .count)" -eq 1000 ]
+	expect "$(histogram_of nested .total_ns) / $total > 0.99 && $(histogram_of nested .total_ns) / $total < 1.01"
+	expect "$(histogram_of nested .p25_ns) / $p25 > 0.97 && $(histogram_of nested .p25_ns) / $p25 < 1.03"
+	expect "$(histogram_of nested .p50_ns) / $p50 > 0.97 && $(histogram_of nested .p50_ns) / $p50 < 1.03"
+	expect "$(histogram_of nested .p75_ns) / $p75 > 0.97 && $(histogram_of nested .p75_ns) / $p75 < 1.03"
+	expect "$(histogram_of nested .blocked_ns) >= 0.95 * ($(histogram_of nested .total_ns) - $(histogram_of nested .waiting_ns))"
+	histogram_of nested '.stacks[0].kernel[].symbol' | grep -q '^synchronize_rcu'
+
+	# who called, from the thread's start on: the guest has no debug files, so by the program's own frames
+	sed -n 's/^called //p' "$WORK/console" >"$WORK/out"
+	[ "$(summary .calls)" -eq 40 ]
+	jq -r 'select(.type == "histogram") | .stacks[] | "\(.value_ns) \(.end) \(.user | length) \(.user[1].module)"' "$WORK/out" |
+		awk '{ all += $1 } $2 == "complete" && $3 >= 4 && $4 == "/bin/mapinmap" { whole += $1 } END { exit !(all > 0 && whole > 0.9 * all) }'
+
+	sed -n 's/^fails //p' "$WORK/console" >"$WORK/out"
+	[ "$(summary '"\(.calls) \(.errors) \(.lost)"')" = "57 49 0" ]
+}
+
+@test "Debian's 6.1: mapupdlat tells what the program itself measures" {
+	measures_maps linux-image-cloud-amd64 6.1
+}
+
+@test "Debian's 6.12: mapupdlat tells what the program itself measures" {
+	measures_maps linux-image-6.12-cloud-amd64 6.12
 }

@@ -51,6 +51,19 @@ summary() {	# FILTER, of the JSON in $WORK/out
 	jq -r "select(.type == \"summary\") | $1" "$WORK/out"
 }
 
+# a FILTER of the histogram of the map with this name in $WORK/out
+histogram_of() {	# NAME FILTER
+	jq -r --arg name "$1" 'select(.type == "histogram" and .key.map_name == $name) | '"$2" "$WORK/out"
+}
+
+# "COUNT TOTAL P25 P50 P75" of the nanoseconds on stdin, by sorting them
+statistics() {
+	sort -n | awk '
+		function rank(share,  r) { r = share * NR; return v[r == int(r) ? r : int(r) + 1] }
+		{ v[NR] = $1; total += $1 }
+		END { printf "%d %.0f %d %d %d\n", NR, total, rank(0.25), rank(0.5), rank(0.75) }'
+}
+
 # fails, saying what was compared, unless the awk expression holds
 expect() {
 	awk "BEGIN { exit !($1) }" || { echo "expected: $1" >&2; return 1; }
@@ -110,4 +123,18 @@ options_agree() {
 		grep -E '^\.(BR|B|TP|IR) ' | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u >"$WORK/man"
 	[ -s "$WORK/help" ]
 	diff "$WORK/help" "$WORK/man"
+}
+
+# without its capabilities, the tool says in two lines what is missing and what to do, and exits with 1
+refuses_without_root() {	# TOOL
+	need_root
+	need setpriv
+	install -m 755 "$ROOT/build/$1" "$WORK/$1"
+	chmod 755 "$WORK"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$WORK/$1" 1
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 2 ]
+	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
+	[[ "${lines[1]}" == *"run as root"* ]]
 }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Times gathered in series, each a histogram with exact count, total, minimum and maximum. What a series is
+ * of, its key, is the tool's: it looks up series[] and gives numbers away by series_number().
+ * All values are per CPU and written with preemption off, so that nothing is shared and nothing is lost.
+ * Needs vmlinux.h and the bpf headers included first.
+ */
+#ifndef EHPERF_HISTOGRAMS_BPF_H
+#define EHPERF_HISTOGRAMS_BPF_H
+
+#include "histogram_bucket.h"
+#include "histograms_abi.h"
+
+const volatile __u32 unit_ns = 1000, unit_shift = 10;	/* as bucket_value() wants them */
+
+/*
+ * HISTOGRAMS_TURN says which slots are filled. User space changes it and waits, by an insert into grace, until
+ * no program runs that may have read what it was.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);	/* HISTOGRAMS_* */
+	__type(value, __u32);
+} histograms SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_ARRAY);
+		__uint(max_entries, 1);
+		__type(key, __u32);
+		__type(value, __u32);
+	});
+} grace SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAX_SERIES * 2);
+	__type(key, __u32);	/* SLOT() */
+	__type(value, struct series_stats);
+} series_stats SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct bucket_key);
+	__type(value, __u64);
+} buckets SEC(".maps");
+
+/* a number for a new series; MAX_SERIES: there are too many */
+static __always_inline __u32 series_number(void)
+{
+	__u32 nr = HISTOGRAMS_NR, *used = bpf_map_lookup_elem(&histograms, &nr), number;
+
+	if (!used || *used >= MAX_SERIES)
+		return MAX_SERIES;
+	number = __sync_fetch_and_add(used, 1);
+	return number < MAX_SERIES ? number : MAX_SERIES;
+}
+
+static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
+{
+	struct bucket_key key = { .slot = slot, .bucket = bucket };
+	__u64 *count = bpf_map_lookup_elem(&buckets, &key), none = 0;
+
+	if (!count) {
+		bpf_map_update_elem(&buckets, &key, &none, BPF_NOEXIST);	/* another CPU may be first */
+		count = bpf_map_lookup_elem(&buckets, &key);
+	}
+	if (count)
+		(*count)++;
+	return count;
+}
+
+/* where a series is filled now; to be asked once for all that belongs together */
+static __always_inline __u32 series_slot(__u32 number)
+{
+	__u32 which = HISTOGRAMS_TURN, *turn = bpf_map_lookup_elem(&histograms, &which);
+
+	return SLOT(number, turn ? *turn : 0);
+}
+
+/* One more in this slot, which took latency_ns, part of it off the CPU. error: 0 or an errno. False: no such slot */
+static __always_inline bool series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns, __u32 error)
+{
+	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &slot);
+
+	if (!s)
+		return false;
+	if (!s->count || latency_ns < s->min_ns)
+		s->min_ns = latency_ns;
+	if (latency_ns > s->max_ns)
+		s->max_ns = latency_ns;
+	s->count++;
+	s->total_ns += latency_ns;
+	s->blocked_ns += blocked_ns;
+	s->waiting_ns += waiting_ns;
+	if (error) {
+		s->errors++;
+		count_in_bucket(slot, BUCKET_ERROR + error);
+	}
+	if (!count_in_bucket(slot, bucket_of(bucket_value(latency_ns, unit_ns, unit_shift))))
+		s->no_bucket++;
+	return true;
+}
+
+#endif

@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+
+# bcc's own picture of the numbers in $WORK/values: log2 UNIT NS, or linear LABEL
+bcc_prints() {
+	/usr/bin/python3 - "$WORK/values" "$@" <<-'EOF'
+		import sys
+		from bcc import table
+		numbers = [int(line) for line in open(sys.argv[1])]
+		if sys.argv[2] == "linear":
+		    rows = [numbers.count(i) for i in range(max(numbers) + 1)]
+		    table._print_linear_hist(rows, sys.argv[3], False)
+		else:
+		    rows = [0] * 65
+		    for n in numbers:
+		        rows[max(1, (n // int(sys.argv[4])).bit_length())] += 1
+		    table._print_log2_hist(rows, sys.argv[3], False)
+	EOF
+}
+
+need_bcc() {
+	/usr/bin/python3 -c 'from bcc import table' 2>/dev/null || skip "needs python3-bpfcc"
+}
+
+@test "powers of two: to the letter what bcc prints" {
+	need_bcc
+	local unit limit
+	for limit in 1 2 1000 100000 1000000000 60000000000 100000000000000000; do
+		awk -v limit=$limit 'BEGIN { srand(limit); for (i = 0; i < 1000; i++) printf "%d\n", exp(rand() * log(limit)) }' >"$WORK/values"
+		for unit in "nsecs 1" "usecs 1000" "msecs 1000000"; do
+			bcc_prints log2 $unit >"$WORK/theirs"
+			histogram ${unit% *} <"$WORK/values" >"$WORK/ours"
+			[ "$(wc -l <"$WORK/theirs")" -ge 2 ]
+			diff "$WORK/theirs" "$WORK/ours"
+		done
+	done
+}
+
+@test "one by one: to the letter what bcc prints" {
+	need_bcc
+	awk 'BEGIN { srand(7); for (i = 0; i < 5000; i++) printf "%d\n", rand() * rand() * 40 }' >"$WORK/values"
+	bcc_prints linear depth >"$WORK/theirs"
+	histogram linear depth <"$WORK/values" >"$WORK/ours"
+	[ "$(wc -l <"$WORK/theirs")" -ge 20 ]
+	diff "$WORK/theirs" "$WORK/ours"
+}

@@ -1,0 +1,390 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+
+# ---- what it says to wrong arguments ----
+
+@test "wrong arguments: one clear line, exit 2" {
+	while IFS='|' read -r arguments pattern; do
+		run mapupdlat $arguments
+		echo "mapupdlat $arguments: $status: $output"
+		[ "$status" -eq 2 ]
+		[[ "${lines[0]}" =~ $pattern ]]
+	done <<-'EOT'
+		-p foo 1|not a list of process IDs: 'foo'
+		-p 12x 1|not a list of process IDs: '12x'
+		--cmd paint 1|not a list of map commands: 'paint'
+		--cmd update, 1|not a list of map commands: 'update,'
+		--type nonsense 1|not a type of maps: 'nonsense'
+		--map sixteen_letters_ 1|not a map's ID or its name
+		--by colour 1|not name, type, map, process, command, or all alone: 'colour'
+		--by all,map 1|not name, type, map, process, command, or all alone: 'all,map'
+		--slow 0 1|not a time: '0'
+		--slow 5x 1|not a time: '5x'
+		-o heat.png 1|must end in .svg
+		--heatmap -j 1|exclude each other
+		0|not an interval: '0'
+		1x|not an interval: '1x'
+		1 0|not a count of intervals: '0'
+		1 2 3|one interval and one count only
+		true|not an interval: 'true'
+		--|a command is missing
+		-p 1 -- true|either -p or a command
+		--nonsense|unrecognized option
+	EOT
+}
+
+@test "a process that does not exist: one line, exit 1" {
+	need_root
+	run mapupdlat -p 4194305 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "mapupdlat: no process with PID 4194305" ]
+}
+
+@test "no root: cause and cure, exit 1" {
+	refuses_without_root mapupdlat
+}
+
+@test "the man page, --help and the parser agree on the options" {
+	options_agree mapupdlat
+	run mapupdlat -V
+	[[ "$output" == "ehperf "* ]]
+}
+
+# ---- the story it was made for ----
+
+@test "1,400 inserts into a map of maps: the program's own timing, blocked in synchronize_rcu; a hash beside it is not" {
+	need_root
+	mapupdlat -j -- sh -c "mapinmap array_of_maps 1400 4 0 nested & mapinmap hash 1400 1 0 plain; wait" >"$WORK/all"
+	grep '^{' "$WORK/all" >"$WORK/out"
+	local count total p25 p50 p75
+	read -r count total p25 p50 p75 < <(awk '$1 == "array_of_maps" { print $2 }' "$WORK/all" | statistics)
+	histogram_of nested '{count, total_ns, p25_ns, p50_ns, p75_ns}'
+	[ "$count" -eq 1400 ]
+	[ "$(histogram_of nested .count)" -eq 1400 ]
+	[ "$(histogram_of nested '.buckets | map(.count) | add')" -eq 1400 ]
+	expect "$(histogram_of nested .total_ns) / $total > 0.99 && $(histogram_of nested .total_ns) / $total < 1.01"
+	expect "$(histogram_of nested .p25_ns) / $p25 > 0.97 && $(histogram_of nested .p25_ns) / $p25 < 1.03"
+	expect "$(histogram_of nested .p50_ns) / $p50 > 0.97 && $(histogram_of nested .p50_ns) / $p50 < 1.03"
+	expect "$(histogram_of nested .p75_ns) / $p75 > 0.97 && $(histogram_of nested .p75_ns) / $p75 < 1.03"
+	[ "$(histogram_of nested '.max_ns >= .p75_ns and .p75_ns >= .p50_ns and .p50_ns >= .p25_ns and .p25_ns >= .min_ns')" = true ]
+	expect "$(histogram_of nested .blocked_ns) + $(histogram_of nested .waiting_ns) + $(histogram_of nested .cpu_ns) == $(histogram_of nested .total_ns)"
+	# but for what the machine's other work makes it wait
+	expect "$(histogram_of nested .blocked_ns) >= 0.95 * ($(histogram_of nested .total_ns) - $(histogram_of nested .waiting_ns))"
+	expect "$(histogram_of nested .waiting_ns) < 0.5 * $(histogram_of nested .total_ns)"
+	histogram_of nested '.stacks[0].kernel[].symbol' | grep -q '^synchronize_rcu'
+	[ "$(histogram_of nested '.stacks[0].kernel[0].symbol')" = __schedule ]
+
+	[ "$(histogram_of plain .count)" -eq 1400 ]
+	[ "$(histogram_of plain .key.map_type)" = hash ]
+	expect "$(histogram_of plain .p75_ns) < 100000"
+	refute grep -q synchronize_rcu <(histogram_of plain '.stacks[].kernel[].symbol')
+}
+
+@test "one by one, in batches, in hashes: counted by calls, and the commands told apart" {
+	need_root
+	mapupdlat -j --by name,command -- sh -c "for t in array hash array_of_maps hash_of_maps; do mapinmap \$t 20 2 0 \$t; mapinmap \$t 6 2 10 \$t; done" >"$WORK/all"
+	grep '^{' "$WORK/all" >"$WORK/out"
+	local t
+	for t in array hash array_of_maps hash_of_maps; do
+		[ "$(histogram_of $t 'select(.key.command == "update") | "\(.key.map_type) \(.count)"')" = "$t 20" ]
+		[ "$(histogram_of $t 'select(.key.command == "update-batch") | "\(.key.map_type) \(.count)"')" = "$t 6" ]
+	done
+	[ "$(summary .calls)" -eq 104 ]
+}
+
+@test "text: bcc's layout, the figures, the stacks" {
+	need_root
+	mapupdlat -m -- sh -c 'mapinmap array_of_maps 20 1 0 nested >/dev/null' >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/out"
+	[ "$(sed -n 1p "$WORK/out")" = "array_of_maps 'nested'" ]
+	[ "$(sed -n 2p "$WORK/out")" = "     msecs               : count     distribution" ]
+	grep -qE '^ +[0-9]+ -> [0-9]+ +: [0-9]+ +\|\*{40}\|$' "$WORK/out"
+	grep -qE '^calls 20  total [0-9.]+ [mu]?s  min .* p25 .* p50 .* p75 .* max .* mean ' "$WORK/out"
+	grep -qE '^on the CPU [0-9.]+ %, blocked [0-9.]+ %, waiting to run [0-9.]+ % of the time$' "$WORK/out"
+	grep -qE '^      synchronize_rcu' "$WORK/out"
+	grep -q '^mapupdlat: 20 calls in .* 0 of them failed' "$WORK/err"
+}
+
+# ---- counts ----
+
+@test "a million updates from two threads: none lost" {
+	need_root
+	mapupdlat -j -- sh -c 'mapinmap hash 1000000 2 0 million >/dev/null' >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	[ "$(histogram_of million .count)" -eq 1000000 ]
+	[ "$(histogram_of million '.buckets | map(.count) | add')" -eq 1000000 ]
+	[ "$(summary '.lost + .not_seen + .in_flight + .begun_before')" -eq 0 ]
+}
+
+@test "where the kernel may preempt: seen in two ways, and each call once" {
+	need_root
+	echo "preempt=full" >"$WORK/cmdline"	# as the tool sees it; the kernel need not
+	unshare -m bash -c "mount --bind '$WORK/cmdline' /proc/cmdline; exec '$ROOT/build/mapupdlat' -v -j -- sh -c 'mapinmap hash 200000 2 0 million; mapinmap array_of_maps 50 16 0 nested; mapfails 3'" \
+		>"$WORK/all" 2>"$WORK/err"
+	grep '^{' "$WORK/all" >"$WORK/out"
+	grep -q 'call_returns_raw: [0-9]* instructions verified' "$WORK/err"
+	awk '/instructions verified/ && $3 > 30000 { exit 1 }' "$WORK/err"
+	[ "$(histogram_of million .count)" -eq 200000 ]
+	[ "$(histogram_of nested .count)" -eq 50 ]
+	[ "$(histogram_of fails '"\(.count) \(.errors)"')" = "13 12" ]
+	[ "$(summary '.lost + .not_seen + .in_flight + .begun_before + .died')" -eq 0 ]
+}
+
+@test "intervals: each call is in exactly one" {
+	need_root
+	mapupdlat -j 0.1 -- sh -c 'mapinmap hash 600000 2 0 many >/dev/null' >"$WORK/out"
+	expect "$(summary .intervals) >= 3"
+	[ "$(jq -s 'map(select(.key.map_name? == "many").count) | add' "$WORK/out")" -eq 600000 ]
+	[ "$(jq -s 'map(select(.key.map_name? == "many").buckets[].count) | add' "$WORK/out")" -eq 600000 ]
+	# and all that is said of an interval is of that interval
+	[ "$(histogram_of many '.count == (.buckets | map(.count) | add) and .max_ns < .buckets[-1].to and .max_ns >= .buckets[-1].from
+		and .min_ns >= .buckets[0].from - 1 and .min_ns < .buckets[0].to and .total_ns >= .count * .min_ns' | sort -u)" = true ]
+}
+
+@test "INTERVAL and COUNT, -T: as many as asked for, each with its time" {
+	need_root
+	background mapinmap hash 100000000 1 0 endless
+	mapupdlat -T -p "$pid" 0.2 3 >"$WORK/out"
+	[ "$(grep -cE '^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]$' "$WORK/out")" -eq 3 ]
+	[ "$(grep -c "^hash 'endless'" "$WORK/out")" -eq 3 ]
+}
+
+@test "calls that fail: how and on what, as the program's errno says it" {
+	need_root
+	mapupdlat -j -- sh -c "mapfails 7 >'$WORK/failed'" >"$WORK/out"
+	local on
+	for on in "closed|no open file" "file|a file that is no map" "unreadable|attributes that cannot be read"; do
+		diff <(awk -v on="${on%|*}" '$2 == on { print $1, $3 }' "$WORK/failed") \
+			<(jq -r --arg on "${on#*|}" 'select(.key.no_map? == $on) | .by_errno | to_entries[] | "\(.key) \(.value)"' "$WORK/out")
+	done
+	diff <(awk '$2 == "map" { n[$1] += $3 } END { for (e in n) print e, n[e] }' "$WORK/failed" | sort) \
+		<(histogram_of fails '.by_errno | to_entries[] | "\(.key) \(.value)"' | sort)
+	[ "$(histogram_of fails .count)" -eq $((4 * 7 + 1)) ]
+	[ "$(summary .errors)" -eq "$(awk '{ n += $3 } END { print n }' "$WORK/failed")" ]
+	# closed while the call was waiting
+	[ "$(histogram_of gone '"\(.count) \(.errors)"')" = "7 0" ]
+}
+
+@test "calls in flight at the start and at the end are said, and what is between is whole" {
+	need_root
+	background mapinmap array_of_maps 100000 32 0 flight
+	sleep 0.3
+	mapupdlat -j -p "$pid" 0.5 1 >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	expect "$(summary .begun_before) >= 20 && $(summary .begun_before) <= 32"
+	expect "$(summary .in_flight) >= 20 && $(summary .in_flight) <= 32"
+	grep -q "calls had not returned at the end" "$WORK/err"
+	grep -qE "since [0-9.]+ (ms|us|s): mapinmap \($pid\), update, array_of_maps 'flight', id [0-9]+, thread [0-9]+" "$WORK/err"
+	grep -q "calls had begun before the start" "$WORK/err"
+}
+
+@test "threads killed inside the call: every call that was begun is counted or said" {
+	need_root
+	local begun
+	head -c 8 /dev/zero >"$WORK/begun"
+	mapupdlat -j -- sh -c "BEGUN='$WORK/begun' mapinmap array_of_maps 100000 16 0 killed & sleep 0.5; kill -KILL \$!; wait; sleep 0.3" >"$WORK/out"
+	begun=$(od -An -t u8 "$WORK/begun" | tr -d ' ')
+	echo "begun $begun, $(summary '"calls \(.calls) in flight \(.in_flight) died \(.died)"')"
+	expect "$begun > 100"
+	# a thread may be killed between its own count and the call
+	expect "$(summary '.calls + .in_flight + .died') <= $begun && $(summary '.calls + .in_flight + .died') >= $begun - 16"
+}
+
+@test "more histograms than there is room for: what is in none is counted" {
+	need_root
+	mapupdlat -j --by process -- bash -c 'for ((i = 0; i < 1100; i++)); do mapinmap hash 3 1 0 each; done >/dev/null' >"$WORK/out" 2>"$WORK/err"
+	[ "$(jq -s 'map(select(.type == "histogram")) | length' "$WORK/out")" -eq 1024 ]
+	[ "$(summary '"\(.calls) \(.lost_no_series)"')" = "$((1024 * 3)) $((76 * 3))" ]
+	grep -q "$((76 * 3)) calls lost: too many histograms" "$WORK/err"
+}
+
+# ---- what is measured ----
+
+@test "bpftool, bpftrace and cpuprof at their start: ids, names and types as bpftool map says" {
+	need_root
+	need bpftool bpftrace
+	mapupdlat -j --by map,process --cmd all >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$! id subjects=()
+	pids+=("$tool")
+	sleep 1
+	timeout -s INT 4 cpuprof -q 3 >/dev/null 2>&1 &
+	subjects+=($!)
+	timeout -s INT 4 bpftrace -e 'BEGIN { @started[pid] = nsecs } software:cpu-clock:100000 { @on[cpu] = count() }' >"$WORK/bpftrace" 2>&1 &
+	subjects+=($!)
+	sleep 2.5
+	bpftool -j map list >"$WORK/maps"
+	id=$(jq -r 'map(select(.type == "hash" and .name == "listed_pids"))[-1].id' "$WORK/maps")
+	bpftool map update id "$id" key 1 0 0 0 value 1
+	bpftool map dump id "$id" >/dev/null
+	wait "${subjects[@]}" || true
+	kill -INT $tool
+	wait $tool
+	# every map that both know: (id, type, name)
+	jq -r '.[] | "\(.id) \(.type) \(.name // "")"' "$WORK/maps" | sort >"$WORK/theirs"
+	jq -r 'select(.type == "histogram" and .key.map_id) | "\(.key.map_id) \(.key.map_type) \(.key.map_name // "") \(.key.comm)"' \
+		"$WORK/out" | sort -u >"$WORK/ours"
+	awk 'NR == FNR { is[$1] = $2 " " $3; next } $1 in is { n++; if (is[$1] != $2 " " (NF > 3 ? $3 : "")) { print "differs: " $0 ", theirs: " is[$1]; bad++ } }
+		END { print n " compared"; exit bad || n < 10 }' "$WORK/theirs" "$WORK/ours"
+	local comm
+	for comm in cpuprof bpftrace bpftool; do
+		grep -q " $comm\$" "$WORK/ours"
+	done
+	# and never its own
+	refute grep -q " mapupdlat\$" "$WORK/ours"
+}
+
+@test "--map, --type, --cmd, -p filter; --by tells apart" {
+	need_root
+	local filter
+	for filter in "--map one" "--type array" "--cmd update-batch" ""; do
+		mapupdlat -j $filter -- sh -c 'mapinmap hash 30 1 0 one; mapinmap array 50 1 0 two; mapinmap hash 7 1 10 three' >"$WORK/all"
+		grep '^{' "$WORK/all" >"$WORK/out"
+		jq -r 'select(.type == "histogram") | "\(.key.map_type) \(.key.map_name) \(.count)"' "$WORK/out" | sort | tr '\n' ';'
+	done >"$WORK/got"
+	[ "$(cat "$WORK/got")" = "hash one 30;array two 50;hash three 7;array two 50;hash one 30;hash three 7;" ]
+
+	for filter in all type name map process command; do
+		mapupdlat -j --by $filter -- sh -c 'mapinmap hash 30 1 0 one; mapinmap hash 50 1 0 two; mapinmap hash 7 1 10 two' >"$WORK/all"
+		grep '^{' "$WORK/all" >"$WORK/out"
+		echo "$filter $(jq -r 'select(.type == "histogram") | .count' "$WORK/out" | sort -n | tr '\n' ' ')"
+	done >"$WORK/got"
+	diff "$WORK/got" - <<-'EOT'
+		all 87 
+		type 87 
+		name 30 57 
+		map 7 30 50 
+		process 7 30 50 
+		command 7 80 
+	EOT
+	[ "$(jq -r 'select(.type == "histogram") | .key.command' "$WORK/out" | sort | tr '\n' ' ')" = "update update-batch " ]
+}
+
+@test "--map ID: one map of two with the same name" {
+	need_root
+	local id other
+	mkfifo "$WORK/go" "$WORK/go2"
+	HOLD=1 mapinmap hash 40 1 0 same <"$WORK/go" >"$WORK/held" 3>&- &
+	HOLD=1 mapinmap hash 50 1 0 same <"$WORK/go2" >"$WORK/held2" 3>&- &
+	exec 8>"$WORK/go" 9>"$WORK/go2"
+	wait_until grep -q ready "$WORK/held"
+	wait_until grep -q ready "$WORK/held2"
+	id=$(awk '/ready/ { print $2 }' "$WORK/held")
+	mapupdlat -j --map "$id" >"$WORK/out" 3>&- 8>&- 9>&- &
+	local tool=$!
+	sleep 1
+	echo >&8
+	echo >&9
+	exec 8>&- 9>&-
+	wait_until grep -q hash "$WORK/held2"
+	sleep 0.2
+	kill -INT $tool
+	wait $tool
+	[ "$(summary .calls)" -eq 40 ]
+	wait
+}
+
+@test "-P: processes apart" {
+	need_root
+	mapupdlat -j -P -- sh -c 'mapinmap hash 30 1 0 one >/dev/null & echo $!; wait; mapinmap hash 40 1 0 one >/dev/null & echo $!; wait' >"$WORK/all"
+	grep '^{' "$WORK/all" >"$WORK/out"
+	diff <(histogram_of one '"\(.key.pid) \(.key.comm) \(.count)"' | sort -n) <(grep -v '^{' "$WORK/all" | sort -n | awk '{ print $1, "mapinmap", 20 + 10 * NR }')
+}
+
+@test "-U: who called, down to clone3" {
+	need_root
+	need gawk nm
+	background mapinmap array_of_maps 100000 2 0 nested
+	sleep 0.3
+	mapupdlat -j -U -p "$pid" 1 1 >"$WORK/out" 2>"$WORK/err"
+	local clone3
+	clone3=$(clone3_offset)
+	# all of the time is in some stack, and almost all of it in whole ones
+	histogram_of nested '[.total_ns, .count] | @tsv'
+	histogram_of nested '.stacks[] | [.value_ns, .blocked, (.user[-1].module // "-"), (.user[-1].file_offset // 0)] | @tsv' |
+		gawk -F '\t' -v clone3="$clone3" -v total="$(histogram_of nested .total_ns)" '
+			{ all += $1 }
+			$3 ~ /\/libc\.so\.6$/ && $4 > clone3 && $4 <= clone3 + 100 { whole += $1 }
+			END { print all, whole, total; exit !(all > 0.99 * total && all <= 1.000001 * total && whole > 0.99 * total) }'
+	histogram_of nested '.stacks[0].user[].module' | grep -q '/mapinmap$'
+	histogram_of nested '.stacks[0].kernel[].symbol' | grep -q '^synchronize_rcu'
+}
+
+@test "--slow: each call that takes longer, as it returns, and no other" {
+	need_root
+	mapupdlat -j --slow 1ms -- sh -c "{ mapinmap array_of_maps 50 2 0 nested; mapinmap hash 1000 1 0 plain; } >'$WORK/timing'" >"$WORK/out"
+	local slow
+	slow=$(awk '$1 == "array_of_maps" && $2 > 1010000' "$WORK/timing" | wc -l)
+	expect "$slow > 40"
+	[ "$(jq -r 'select(.type == "call" and .key.map_name == "nested") | .latency_ns > 1000000 and .blocked_ns > 0
+		and ([.stacks[0].kernel[].symbol | select(startswith("synchronize_rcu"))] | length > 0)' "$WORK/out" | grep -c true)" -ge "$slow" ]
+	[ "$(jq -r 'select(.type == "call" and .latency_ns <= 1000000) | 1' "$WORK/out" | wc -l)" -eq 0 ]
+	[ "$(jq -s 'map(select(.type == "call")) | length' "$WORK/out")" -eq "$(jq -s 'map(select(.type == "histogram").buckets[] | select(.from >= 1008000) | .count) | add' "$WORK/out")" ]
+	# as they return: before the end
+	background mapinmap array_of_maps 100000 2 0 nested
+	mapupdlat --slow 1ms -p "$pid" >"$WORK/out" 2>&1 3>&- &
+	local tool=$!
+	wait_until grep -q "array_of_maps 'nested'" "$WORK/out"
+	grep -qE "^[0-9:.]+ mapinmap \($pid\), update, array_of_maps 'nested', id [0-9]+: [0-9.]+ ms, blocked " "$WORK/out"
+	kill -INT $tool
+	wait $tool
+}
+
+# ---- pictures ----
+
+@test "--heatmap: one column an interval, in the terminal and as SVG" {
+	need_root
+	need script xmllint
+	local command="mapinmap array_of_maps 100 2 0 nested >/dev/null; mapinmap hash 1000 1 0 plain >/dev/null"
+	mapupdlat --heatmap 0.1 -- sh -c "$command" >"$WORK/out"
+	cat "$WORK/out"
+	grep -q "^array_of_maps 'nested'" "$WORK/out"
+	grep -qE '^ +[0-9.]+ (ms|us) \|[ .:=+*#%@-]+\|$' "$WORK/out"
+	refute grep -q $'\033' "$WORK/out"
+	script -qec "mapupdlat --heatmap 0.1 -- sh -c '$command'" "$WORK/typescript" >/dev/null
+	grep -q $'\033\[48;5;[0-9]*m' "$WORK/typescript"
+	mapupdlat -o "$WORK/heat.svg" 0.1 -- sh -c "$command"
+	xmllint --noout "$WORK/heat.svg"
+	# every call is in a cell
+	[ "$(grep -oE '<title>[0-9]+ from' "$WORK/heat.svg" | awk -F '[> ]' '{ n += $2 } END { print n }')" -eq 1100 ]
+	[ "$(xmllint --xpath 'count(//*[local-name() = "text"][@font-size = "14"])' "$WORK/heat.svg")" -eq 2 ]
+}
+
+# ---- ends ----
+
+@test "a command: its exit status; SIGINT and SIGTERM print what was gathered" {
+	need_root
+	run mapupdlat -- sh -c 'exit 7'
+	[ "$status" -eq 7 ]
+	run mapupdlat -- /nonexistent/program
+	[ "$status" -eq 1 ]
+	local signal
+	for signal in INT TERM; do
+		background mapinmap hash 100000000 1 0 endless
+		mapupdlat -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
+		sleep 1
+		kill -$signal $!
+		wait $!
+		grep -q "^hash 'endless'" "$WORK/out"
+	done
+}
+
+@test "a closed pipe is quiet, a full disk is an error, an output file that cannot be opened is said at once" {
+	need_root
+	mapupdlat 0.1 3 2>"$WORK/err" | true
+	refute grep -qi 'broken pipe\|cannot write' "$WORK/err"
+	run bash -c 'mapupdlat -j 0.1 1 >/dev/full'
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"cannot write standard output: "* ]]
+	run timeout 5 mapupdlat -o /nonexistent/x.svg 60
+	[ "$status" -eq 1 ]
+	[ "$output" = "mapupdlat: cannot open '/nonexistent/x.svg': No such file or directory" ]
+}
+
+@test "each BPF program takes at most 30,000 instructions to verify" {
+	need_root
+	mapupdlat -v 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
+	[ "$(wc -l <"$WORK/verified")" -ge 5 ]
+	awk '$2 > 30000 { exit 1 }' "$WORK/verified"
+}
