@@ -44,7 +44,7 @@ __u64 prog_active, per_cpu_offset;	/* addresses of these variables of the kernel
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
-	struct fdtable *fdt = task->files->fdt;
+	struct fdtable *fdt = untrusted(task)->files->fdt;
 	struct file *file = NULL;
 
 	if (fd < fdt->max_fds)
@@ -81,6 +81,8 @@ struct call {
 	struct off_cpu off;
 	__u64 blocked_ns, waiting_ns;
 	__u64 kernel_stack;	/* where it is blocked */
+	__u64 user_stack;	/* once it has returned */
+	__s32 user_end;
 	__u32 nr_blocked;
 	__u32 series;		/* of what the key said when it was last looked up */
 	__u32 series_map_id, series_command;
@@ -124,7 +126,7 @@ static __always_inline struct map_call_counts *own_counts(void)
 /* most threads never call bpf(2): a look at the task tells */
 static __always_inline struct call *call_in_flight(struct task_struct *task)
 {
-	struct call *call = task->bpf_storage ? bpf_task_storage_get(&calls, task, NULL, 0) : NULL;
+	struct call *call = untrusted(task)->bpf_storage ? bpf_task_storage_get(&calls, task, NULL, 0) : NULL;
 
 	return call && call->start_ns ? call : NULL;
 }
@@ -259,6 +261,8 @@ static __always_inline void begins(struct task_struct *task, const struct pt_reg
 	call->off.left_ns = 0;
 	call->blocked_ns = call->waiting_ns = 0;
 	call->nr_blocked = 0;
+	call->user_stack = 0;
+	call->user_end = END_NOT_TAKEN;
 	counts->entered++;
 	call->start_ns = bpf_ktime_get_ns();
 }
@@ -402,7 +406,7 @@ static __always_inline void series_key(const struct map_call_key *call, struct m
 		key->command = call->command;
 	if (by_process) {
 		key->pid = call->pid;
-		bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->group_leader->comm);
+		bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), untrusted(task)->group_leader->comm);
 	}
 }
 
@@ -465,28 +469,34 @@ static long add_stack(__u32 i, struct stacks_of_call *s)
 	return 0;
 }
 
-/* The stacks it was blocked in; with user stacks, the rest of the time too. */
-static __always_inline void add_stacks(struct stacks_of_call *s, struct task_struct *task, __u32 slot)
+/*
+ * The stacks that the running thread's call was blocked in; with user stacks, the rest of the time too. A global
+ * function: verified once, and not for each way that leads here.
+ */
+__noinline int add_stacks(__u64 latency_ns, __u32 slot)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stacks_of_call s = { .rest_ns = latency_ns, .key = { .end = END_NOT_TAKEN, .flags = STACK_SLOT(slot) } };
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
-	if (!stats || !u)
-		return;
-	s->key.flags = STACK_SLOT(slot);
+	s.call = bpf_task_storage_get(&calls, task, NULL, 0);
+	if (!s.call || !stats || !u)
+		return 0;
 	if (with_user_stacks) {
 		unwind_current(u, task);
-		s->raw = wants_raw(u);
-		s->key.user_stack = send_user_stack(u, stats);
-		s->key.end = u->end;
-		s->key.pid = s->call->key.pid;
+		s.raw = wants_raw(u);
+		s.key.user_stack = s.call->user_stack = send_user_stack(u, stats);
+		s.key.end = s.call->user_end = u->end;
+		s.key.pid = s.call->key.pid;
 	}
-	bpf_loop(s->call->nr_blocked + with_user_stacks, add_stack, s, 0);
+	bpf_loop(s.call->nr_blocked + with_user_stacks, add_stack, &s, 0);
+	return 0;
 }
 
 static __always_inline void tell_slow(const struct call *call, struct task_struct *task, __u64 now_ns, __u64 latency_ns,
-				      long result, const struct stack_key *key, struct map_call_counts *counts)
+				      long result, struct map_call_counts *counts)
 {
 	struct slow_call *slow = bpf_ringbuf_reserve(&slow_calls, sizeof(*slow), 0);
 
@@ -502,8 +512,8 @@ static __always_inline void tell_slow(const struct call *call, struct task_struc
 	slow->latency_ns = latency_ns;
 	slow->blocked_ns = call->blocked_ns;
 	slow->waiting_ns = call->waiting_ns;
-	slow->user_stack = key->user_stack;
-	slow->user_end = key->end;
+	slow->user_stack = call->user_stack;
+	slow->user_end = call->user_end;
 	slow->nr_blocked = call->nr_blocked;
 	__builtin_memcpy(slow->blocked, call->blocked, sizeof(slow->blocked));
 	bpf_ringbuf_submit(slow, 0);
@@ -535,7 +545,6 @@ static __always_inline void count_unseen(struct task_struct *task, const struct 
 
 static __always_inline void returns(struct task_struct *task, const struct pt_regs *regs, long result, enum way way)
 {
-	struct stacks_of_call stacks = { .key.end = END_NOT_TAKEN };
 	struct map_call_counts *counts;
 	__u64 now_ns, latency_ns;
 	struct call *call;
@@ -563,13 +572,10 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 	slot = series_slot(find_series(call, task));
 	if (!series_add(slot, latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
 		counts->no_series++;
-	if (with_user_stacks || call->nr_blocked) {
-		stacks.call = call;
-		stacks.rest_ns = latency_ns;
-		add_stacks(&stacks, task, slot);
-	}
+	if (with_user_stacks || call->nr_blocked)
+		add_stacks(latency_ns, slot);
 	if (slow_ns && latency_ns > slow_ns)
-		tell_slow(call, task, now_ns, latency_ns, result, &stacks.key, counts);
+		tell_slow(call, task, now_ns, latency_ns, result, counts);
 }
 
 SEC("tp/syscalls/sys_exit_bpf")
