@@ -31,6 +31,8 @@ int main(int argc, char **argv)
 	if (sched_setaffinity(0, sizeof(cpu), &cpu) || pipe(there) || pipe(back))
 		return 1;
 	child = fork();
+	close(child ? there[0] : there[1]);	/* so that neither outlives the other */
+	close(child ? back[1] : back[0]);
 	if (!child)
 		for (;;)
 			if (read(there[0], &c, 1) != 1 || write(back[1], &c, 1) != 1)
