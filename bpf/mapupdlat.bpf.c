@@ -81,8 +81,12 @@ struct call {
 	struct off_cpu off;
 	__u64 blocked_ns, waiting_ns;
 	__u64 kernel_stack;	/* where it is blocked */
-	__u64 user_stack;	/* once it has returned */
+	/* once it has returned: */
+	bool told;
 	__s32 user_end;
+	__u64 user_stack, latency_ns, ended_ns;
+	__s64 result;
+	__u32 slot;
 	__u32 nr_blocked;
 	__u32 series;		/* of what the key said when it was last looked up */
 	__u32 series_map_id, series_command;
@@ -263,6 +267,7 @@ static __always_inline void begins(struct task_struct *task, const struct pt_reg
 	call->nr_blocked = 0;
 	call->user_stack = 0;
 	call->user_end = END_NOT_TAKEN;
+	call->told = true;
 	counts->entered++;
 	call->start_ns = bpf_ktime_get_ns();
 }
@@ -469,34 +474,29 @@ static long add_stack(__u32 i, struct stacks_of_call *s)
 	return 0;
 }
 
-/*
- * The stacks that the running thread's call was blocked in; with user stacks, the rest of the time too. A global
- * function: verified once, and not for each way that leads here.
- */
-__noinline int add_stacks(__u64 latency_ns, __u32 slot)
+/* The stacks that the call was blocked in; with user stacks, the rest of the time too. */
+static __always_inline void add_stacks(struct call *call, struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct stacks_of_call s = { .rest_ns = latency_ns, .key = { .end = END_NOT_TAKEN, .flags = STACK_SLOT(slot) } };
+	struct stacks_of_call s = { .call = call, .rest_ns = call->latency_ns };
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
-	s.call = bpf_task_storage_get(&calls, task, NULL, 0);
-	if (!s.call || !stats || !u)
-		return 0;
+	if (!stats || !u)
+		return;
+	s.key.end = END_NOT_TAKEN;
+	s.key.flags = STACK_SLOT(call->slot);
 	if (with_user_stacks) {
 		unwind_current(u, task);
 		s.raw = wants_raw(u);
-		s.key.user_stack = s.call->user_stack = send_user_stack(u, stats);
-		s.key.end = s.call->user_end = u->end;
-		s.key.pid = s.call->key.pid;
+		s.key.user_stack = call->user_stack = send_user_stack(u, stats);
+		s.key.end = call->user_end = u->end;
+		s.key.pid = call->key.pid;
 	}
-	bpf_loop(s.call->nr_blocked + with_user_stacks, add_stack, &s, 0);
-	return 0;
+	bpf_loop(call->nr_blocked + with_user_stacks, add_stack, &s, 0);
 }
 
-static __always_inline void tell_slow(const struct call *call, struct task_struct *task, __u64 now_ns, __u64 latency_ns,
-				      long result, struct map_call_counts *counts)
+static __always_inline void tell_slow(const struct call *call, struct task_struct *task, struct map_call_counts *counts)
 {
 	struct slow_call *slow = bpf_ringbuf_reserve(&slow_calls, sizeof(*slow), 0);
 
@@ -507,9 +507,9 @@ static __always_inline void tell_slow(const struct call *call, struct task_struc
 	slow->key = call->key;
 	bpf_probe_read_kernel_str(slow->key.comm, sizeof(slow->key.comm), task->comm);
 	slow->tid = task_user_tid(task);
-	slow->result = result;
-	slow->ended_ns = now_ns;
-	slow->latency_ns = latency_ns;
+	slow->result = call->result;
+	slow->ended_ns = call->ended_ns;
+	slow->latency_ns = call->latency_ns;
 	slow->blocked_ns = call->blocked_ns;
 	slow->waiting_ns = call->waiting_ns;
 	slow->user_stack = call->user_stack;
@@ -548,7 +548,6 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 	struct map_call_counts *counts;
 	__u64 now_ns, latency_ns;
 	struct call *call;
-	__u32 slot;
 
 	now_ns = bpf_ktime_get_ns();
 	call = call_in_flight(task);
@@ -569,13 +568,29 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 			return;
 		}
 	}
-	slot = series_slot(find_series(call, task));
-	if (!series_add(slot, latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
+	call->slot = series_slot(find_series(call, task));
+	if (!series_add(call->slot, latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
 		counts->no_series++;
+	call->latency_ns = latency_ns;
+	call->ended_ns = now_ns;
+	call->result = result;
+	call->told = false;
+}
+
+/* What is told of a call that has returned, besides numbers: apart, so that this is verified once and not for each way that leads here. */
+static __noinline void tell_stacks(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call *call = bpf_task_storage_get(&calls, task, NULL, 0);
+	struct map_call_counts *counts = own_counts();
+
+	if (!call || !counts || call->told)
+		return;
+	call->told = true;
 	if (with_user_stacks || call->nr_blocked)
-		add_stacks(latency_ns, slot);
-	if (slow_ns && latency_ns > slow_ns)
-		tell_slow(call, task, now_ns, latency_ns, result, counts);
+		add_stacks(call, task);
+	if (slow_ns && call->latency_ns > slow_ns)
+		tell_slow(call, task, counts);
 }
 
 SEC("tp/syscalls/sys_exit_bpf")
@@ -584,6 +599,7 @@ int call_returns(struct trace_event_raw_sys_exit *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	returns(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx->ret, BY_SYSCALL);
+	tell_stacks();
 	return 0;
 }
 
@@ -596,6 +612,7 @@ int BPF_PROG(call_returns_raw, struct pt_regs *regs, long result)
 		return 0;
 	stay();
 	returns(task, regs, result, BY_RAW);
+	tell_stacks();
 	may_leave();
 	return 0;
 }
