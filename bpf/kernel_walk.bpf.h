@@ -3,7 +3,7 @@
  * The kernel's stack of a task that is leaving the CPU, from a tracepoint in __schedule(), by the kernel's own ORC
  * tables: what bpf_get_stack() answers, in a tenth of its time, because each return address's entry is looked up
  * once and kept. Whatever is out of the ordinary (modules, interrupts, hooked returns) is left to bpf_get_stack(), and
- * so is everything until this walk has given its answers a few times.
+ * so is everything until this walk has given its answers a few times. Now and then both are asked again.
  *
  * See arch/x86/include/asm/orc_types.h and unwind_next_frame() in arch/x86/kernel/unwind_orc.c.
  * Needs offcputime_abi.h and stacks.bpf.h included first.
@@ -49,6 +49,7 @@ struct {
 #define KERNEL_WORDS		512
 #define MAX_KERNEL_WALK		64
 #define CALIBRATION_WORDS	80
+#define ASK_AGAIN		1024
 
 /*
  * Of the call of the tracepoint in __schedule(): its return address, in which word that lies, counted from a bit below
@@ -65,6 +66,7 @@ struct kernel_walk {
 	__u64 from, top;	/* of the stack that is looked at, and where the user's registers are saved */
 	__u64 ip, at, bp;	/* at: behind where the return address ip lies */
 	bool bp_known, done;
+	__u32 nr;		/* walks of this CPU */
 	__u32 orc_at, nr_orcs;
 	__u64 orc[2];
 	__u64 theirs_ip[2];	/* bpf_get_stack()'s first two */
@@ -236,7 +238,8 @@ static __always_inline void learn(struct kernel_walk *w, const struct kernel_sta
 		if (!kernel_walks)
 			calibrate(w, theirs);
 	} else if (w->stack.id == theirs->id && w->stack.nr_frames == theirs->nr_frames) {
-		kernel_walks++;
+		if (kernel_walks < KERNEL_WALK_TRUSTED)
+			kernel_walks++;
 	} else {
 		kernel_walks = NEVER_TRUSTED;
 	}
@@ -281,7 +284,7 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 		w->from = (__u64)ctx - BELOW_CONTEXT;
 		w->top = (__u64)bpf_task_pt_regs(task);
 		barrier();	/* pointers in, numbers out */
-		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED) {
+		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED && ++w->nr % ASK_AGAIN) {
 			bytes = w->stack.nr_frames * 8;
 			barrier_var(bytes);
 			if (bytes > MAX_KERNEL_WALK * 8)
@@ -292,7 +295,7 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 		}
 	}
 	id = send_kernel_frames(k, ask_kernel(ctx, k), stats);
-	if (id && nr_orc && kernel_walks < KERNEL_WALK_TRUSTED)
+	if (id && nr_orc && (kernel_walks < KERNEL_WALK_TRUSTED || w->done))
 		learn(w, k);
 	return id;
 }

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #endif
 
-#define CODE_BYTES 16
+#define CODE_BYTES 24
 
 /* a return address that a uretprobe, of another tracer's, has put an address of the kernel's in place of */
 struct hijacked_return {
@@ -210,15 +210,31 @@ static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 rsp)
 
 #define RET 0xc3
 
-/* A leaf without a rule, in JIT code say: at its `ret`, or called by a call to right here. */
-static __always_inline bool leave_leaf(struct eh_unwind *u)
+/* A frame without a rule, in JIT code say, that is about to return; or a leaf that is called by a call to right here. */
+static __always_inline bool leave_at_once(struct eh_unwind *u)
 {
 	__u64 rsp = u->frame.reg[EH_RSP], pc = u->frame.ip;
 	bool returns = read_stack(u, u->code, 1, pc) == 1 && u->code[0] == RET;
 
-	if (read_stack(u, u->pair, 8, rsp) < 8 || !follows_call(u, u->pair[0]) || !(returns || calls_here(u, u->pair[0], pc)))
+	if ((!returns && u->nr_frames > 1) || read_stack(u, u->pair, 8, rsp) < 8 || !follows_call(u, u->pair[0]) ||
+	    !(returns || calls_here(u, u->pair[0], pc)))
 		return false;
 	return leave_to(u, u->pair[0], rsp + 8);
+}
+
+/*
+ * What a thread calls first returns to code that ends the thread: exit(its result) in musl, exit(111) in Go. And Go's mcall(),
+ * with which a thread's own stack begins while it looks for work: whoever called it may run elsewhere by now.
+ */
+static __always_inline bool is_thread_start(struct eh_unwind *u)
+{
+	const __u8 *c = u->code + 8;
+
+	if (!u->by_call || read_stack(u, u->code, 20, u->frame.ip - 8) < 20)
+		return false;
+	return *(__u64 *)c == 0x050f3cb0c031c789 ||	/* mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall */
+	       (c[0] == 0xbf && c[5] == 0xb8 && c[6] == 60 && c[10] == 0x0f && c[11] == 0x05) ||	/* mov, mov $60,%eax; syscall */
+	       *(__u64 *)(c - 6) == 0xe958d4ff41228b4c;	/* mov (%rdx),%r12; call *%r12; pop %rax; jmp runtime.badmcall2 */
 }
 
 /* Go's goexit, where every goroutine begins as if called from its second byte: nop; call; nop. rbp is 0 there. */
@@ -306,7 +322,11 @@ static __always_inline long leave_without_rule(struct eh_unwind *u)
 		u->end = END_COMPLETE;
 		return 1;
 	}
-	if (!(u->nr_frames == 1 && leave_leaf(u)) && (u->rule.flags & RULE_FROM_CODE || !leave_by_fp(u))) {
+	if (is_thread_start(u)) {
+		u->end = END_COMPLETE;
+		return 1;
+	}
+	if (!leave_at_once(u) && (u->rule.flags & RULE_FROM_CODE || !leave_by_fp(u))) {
 		u->end = is_new_thread(u) ? END_COMPLETE : u->end_if_wrong;
 		return 1;
 	}
@@ -407,7 +427,7 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 		result = END_UNREADABLE;
 	}
 	if (result == END_NO_ROW) {
-		frame = u->frame.ip - u->mapping.start + u->mapping.file_offset;
+		frame = pc - u->mapping.start + u->mapping.file_offset;
 		if (frame < u->module.entry_start || frame >= u->module.entry_end)
 			return look_elsewhere(u) ? 0 : leave_without_rule(u);
 		result = END_COMPLETE;

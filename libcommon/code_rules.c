@@ -12,7 +12,8 @@
 enum effect {
 	NOTHING,
 	RETURN,		/* also a tail call */
-	STOP,		/* nobody knows what comes next */
+	STOP,		/* nothing comes next, or nobody knows what */
+	INDIRECT,	/* a jump to where a register or a table says */
 	JUMP,		/* to target */
 	BRANCH,		/* to target, or on */
 	CALL,
@@ -138,7 +139,7 @@ static void decode_jump(const struct code *c, const ZydisDecodedInstruction *d, 
 	if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP) {
 		insn->effect = RETURN;	/* through the GOT */
 	} else if (o[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !o[0].imm.is_relative) {
-		insn->effect = gives_frame_up(c) ? RETURN : STOP;
+		insn->effect = gives_frame_up(c) ? RETURN : INDIRECT;
 	} else {
 		to = (int64_t)insn->at + d->length + o[0].imm.value.s;
 		if (to < 0 || to >= (int64_t)c->size) {
@@ -238,7 +239,7 @@ static bool is_filler(const struct code *c, size_t at)
 {
 	enum effect before = c->nr ? c->insns[c->nr - 1].effect : STOP;
 
-	return !c->bytes[at] && (before == STOP || before == RETURN || before == JUMP);
+	return !c->bytes[at] && (before == STOP || before == INDIRECT || before == RETURN || before == JUMP);
 }
 
 static int decode(struct code *c)
@@ -325,7 +326,7 @@ static uint16_t written_by(const struct code *c, size_t first)
 
 		if (insn->effect == RETURN)
 			return registers;
-		if (insn->effect == CALL || insn->effect == JUMP || insn->effect == STOP)
+		if (insn->effect == CALL || insn->effect == JUMP || insn->effect == STOP || insn->effect == INDIRECT)
 			break;
 		registers |= insn->overwritten;
 		if ((insn->effect == SET || insn->effect == LOAD || insn->effect == POP) && insn->reg < EH_NR_REGS)
@@ -535,6 +536,17 @@ static struct eh_rule agreed(const struct eh_rule *a, const struct eh_rule *b)
 	return rule;
 }
 
+static bool is_aligned(const struct code *c, size_t i)
+{
+	return !((c->alignment + c->insns[i].at) & 15);
+}
+
+/* may a function have ended before this instruction, with a call that does not come back? */
+static bool ends_function(const struct code *c, size_t i)
+{
+	return i < c->nr && (c->insns[i].padding || is_aligned(c, i));
+}
+
 static struct eh_rule rule_before(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i];
@@ -544,6 +556,7 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 	case RETURN:
 		return entry;
 	case STOP:
+	case INDIRECT:
 		return rule;
 	case JUMP:
 		return c->insns[insn->target].rule;
@@ -553,7 +566,7 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 	if (insn->effect == BRANCH)
 		return agreed(&rule, &c->insns[insn->target].rule);
 	/* the last call of a function that does not come back, and then another function */
-	if (insn->effect == CALL && i + 1 < c->nr && c->insns[i + 1].padding && same(&rule, &entry))
+	if (insn->effect == CALL && ends_function(c, i + 1) && same(&rule, &entry))
 		return (struct eh_rule){ .kind = RULE_NONE };
 	if (is_known(&rule))
 		undo(&rule, insn);
@@ -592,8 +605,8 @@ static bool begins_function(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i], *before = i ? &c->insns[i - 1] : NULL;
 
-	if ((c->alignment + insn->at) & 15 || (before && !before->padding && before->effect != RETURN && before->effect != JUMP &&
-					     before->effect != STOP && before->effect != CALL))
+	if (!is_aligned(c, i) || (before && !before->padding && before->effect != RETURN && before->effect != JUMP &&
+					     before->effect != STOP && before->effect != INDIRECT && before->effect != CALL))
 		return false;
 	return insn->effect == PUSH ||
 	       (insn->effect == SET && insn->reg == EH_RSP && insn->base == EH_RSP && insn->displacement < 0);
@@ -631,24 +644,62 @@ static bool follow(struct eh_rule *rule, const struct insn *insn)
 	}
 }
 
+#define MAX_FORWARD 512		/* instructions of a function that does not return */
+
+struct forward {
+	struct code *code;
+	uint32_t reached[MAX_FORWARD], nr, done;	/* numbers of instructions, in the order of being reached */
+};
+
+/* false: it is too large to be followed */
+static bool reach(struct forward *f, size_t i, const struct eh_rule *rule)
+{
+	if (i >= f->code->nr || f->code->insns[i].rule.kind != RULE_NONE)
+		return true;
+	if (f->nr == MAX_FORWARD)
+		return false;
+	f->code->insns[i].rule = *rule;
+	f->reached[f->nr++] = i;
+	return true;
+}
+
+/* on to what comes after it. False: to where nobody knows */
+static bool pass(struct forward *f, size_t i)
+{
+	const struct insn *insn = &f->code->insns[i];
+	struct eh_rule rule = insn->rule;
+
+	switch (insn->effect) {
+	case INDIRECT:
+		return false;
+	case STOP:
+		return true;
+	case JUMP:
+		return reach(f, insn->target, &rule);
+	case BRANCH:
+		if (!reach(f, insn->target, &rule))
+			return false;
+		break;
+	}
+	if (insn->effect == CALL && i + 1 < f->code->nr && (f->code->insns[i + 1].padding || begins_function(f->code, i + 1)))
+		return true;
+	return !follow(&rule, insn) || reach(f, i + 1, &rule);
+}
+
 /*
- * No way leads from here to a return. If this is a function's first instruction, the rules follow from that, in a straight
- * line up to its last call, which does not come back (musl's way from __libc_start_main to main and exit).
+ * No way leads from here to a return. If this is a function's first instruction, and it stays within what is known, the
+ * rules follow from that: it does not return (musl's way from __libc_start_main to exit, and its threads' beginning).
  */
 static void go_forward(struct code *c, size_t first)
 {
-	struct eh_rule rule = rule_at_return();
-	size_t last = first;
+	struct eh_rule entry = rule_at_return();
+	struct forward f = { .code = c };
+	bool known = reach(&f, first, &entry);
 
-	while (last < c->nr && !c->insns[last].padding && c->insns[last].rule.kind == RULE_NONE && follow(&rule, &c->insns[last]))
-		last++;
-	if (last == first || last == c->nr || c->insns[last - 1].effect != CALL || !c->insns[last].padding)
-		return;
-	rule = rule_at_return();
-	for (size_t i = first; i < last; i++) {
-		c->insns[i].rule = rule;
-		follow(&rule, &c->insns[i]);
-	}
+	while (known && f.done < f.nr)
+		known = pass(&f, f.reached[f.done++]);
+	for (uint32_t i = 0; !known && i < f.nr; i++)
+		c->insns[f.reached[i]].rule = (struct eh_rule){ .kind = RULE_NONE };
 }
 
 /* Where functions pop their callers' arguments (V8's built-in ones do), what a call leaves of rsp is not known. A few are data. */

@@ -243,6 +243,22 @@ conserved() {	# ARG...
 	false
 }
 
+@test "idle threads of Go, threads of musl: whole, down to where they begin" {
+	need_root
+	need gojq musl-gcc
+	cat >"$WORK/threads.c" <<-'EOF'
+		#include <pthread.h>
+		#include <unistd.h>
+		static void *sleeper(void *arg) { for (int i = 0; i < 100; i++) usleep(10000); return arg; }
+		int main(void) { pthread_t id; pthread_create(&id, 0, sleeper, 0); return pthread_join(id, 0); }
+	EOF
+	musl-gcc -static -O2 -s -o "$WORK/threads" "$WORK/threads.c"
+	measure -- "$WORK/threads"
+	expect "$(summary .ended_ns.complete) >= 0.99 * ($(summary .blocked_ns) + $(summary .waiting_ns)) && $(summary .blocked_ns) > 1.9e9"
+	measure -- gojq -c . < <(sleep 1; echo 1; sleep 1; echo 2)
+	expect "$(summary .ended_ns.complete) >= 0.99 * ($(summary .blocked_ns) + $(summary .waiting_ns)) && $(summary .blocked_ns) > 3e9"
+}
+
 @test "every switch is counted: as the kernel itself counts them, at 100,000 a second" {
 	need_root
 	background "$ROOT/build/bench/pingpong" 60

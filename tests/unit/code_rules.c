@@ -168,7 +168,7 @@ int main(void)
 	check(is(tail, RULE_REG, EH_RSP, 8) && is(t1, RULE_REG, EH_RSP, 16) && is(t2, RULE_REG, EH_RSP, 8) && is(t3, RULE_REG, EH_RSP, 16));
 
 	check(at(odd).kind == RULE_NONE);
-	check(at(o2).kind == RULE_NONE && is(o3, RULE_REG, EH_RSP, 16) && at(o4).kind == RULE_NONE);
+	check(is(o2, RULE_REG, EH_RSP, 16) && is(o3, RULE_REG, EH_RSP, 16) && at(o4).kind == RULE_NONE);
 	check(at(o5).kind == RULE_NONE && is(next, RULE_REG, EH_RSP, 8));
 	check(is(w1, RULE_REG, EH_RSP, 8) && is(w2, RULE_REG, 2, 8) && is(w3, RULE_REG, 2, 8));
 	check(is(n1, RULE_REG, EH_RSP, 16) && at(n1).saved[SAVED_RBP] == -2);
