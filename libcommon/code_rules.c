@@ -124,10 +124,10 @@ static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOper
 /* does the instruction before this one end an epilogue? */
 static bool gives_frame_up(const struct code *c)
 {
-	const struct insn *before = &c->insns[c->nr - 1];
+	const struct insn *before = c->nr ? &c->insns[c->nr - 1] : NULL;
 
-	return c->nr && (before->effect == POP || before->effect == LEAVE ||
-			 (before->effect == SET && before->reg == EH_RSP && before->base == EH_RSP && before->displacement > 0));
+	return before && (before->effect == POP || before->effect == LEAVE ||
+			  (before->effect == SET && before->reg == EH_RSP && before->base == EH_RSP && before->displacement > 0));
 }
 
 /* a jump: its target, an offset in the code, stays in .target until all is decoded */
