@@ -612,6 +612,8 @@ static bool begins_function(const struct code *c, size_t i)
 	       (insn->effect == SET && insn->reg == EH_RSP && insn->base == EH_RSP && insn->displacement < 0);
 }
 
+#define MAX_FRAME_BYTES (1 << 30)
+
 /* Forwards through one instruction. False: what comes next is not known. */
 static bool follow(struct eh_rule *rule, const struct insn *insn)
 {
@@ -627,10 +629,10 @@ static bool follow(struct eh_rule *rule, const struct insn *insn)
 	case LOAD:
 		if (insn->reg == EH_RSP && (insn->effect == LOAD || insn->base != EH_RSP))
 			return false;
-		if (insn->reg == EH_RSP)
-			rule->cfa_offset -= insn->displacement;
+		if (insn->reg == EH_RSP && __builtin_sub_overflow(rule->cfa_offset, insn->displacement, &rule->cfa_offset))
+			return false;
 		lose(rule, insn->reg);
-		return rule->cfa_offset >= 8;
+		return rule->cfa_offset >= 8 && rule->cfa_offset <= MAX_FRAME_BYTES;
 	case NOTHING:
 	case STORE:
 	case BRANCH:
