@@ -216,7 +216,7 @@ static __always_inline bool leave_at_once(struct eh_unwind *u)
 	__u64 rsp = u->frame.reg[EH_RSP], pc = u->frame.ip;
 	bool returns = read_stack(u, u->code, 1, pc) == 1 && u->code[0] == RET;
 
-	if ((!returns && u->nr_frames > 1) || read_stack(u, u->pair, 8, rsp) < 8 || !follows_call(u, u->pair[0]) ||
+	if ((!returns && (u->nr_frames > 1 || u->rule.flags & RULE_FROM_CODE)) || read_stack(u, u->pair, 8, rsp) < 8 || !follows_call(u, u->pair[0]) ||
 	    !(returns || calls_here(u, u->pair[0], pc)))
 		return false;
 	return leave_to(u, u->pair[0], rsp + 8);

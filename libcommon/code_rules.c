@@ -32,6 +32,7 @@ struct insn {
 	uint16_t overwritten;	/* registers, besides what the effect says; bits by DWARF number */
 	uint8_t effect, reg, base;	/* DWARF numbers; NO_REG: something else */
 	bool padding;
+	bool jumped_to, called;		/* from this code; called: a function's first instruction */
 	struct eh_rule rule;	/* before it: RULE_NONE, nothing is known yet; RULE_UNSUPPORTED, ways disagree */
 };
 
@@ -122,10 +123,14 @@ static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOper
 }
 
 /* does the instruction before this one end an epilogue? */
-static bool gives_frame_up(const struct code *c)
+static bool gives_frame_up(const struct code *c, const ZydisDecodedOperand *to)
 {
 	const struct insn *before = c->nr ? &c->insns[c->nr - 1] : NULL;
 
+	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.index != ZYDIS_REGISTER_NONE)
+		return false;	/* through a table: a switch */
+	if (before && before->effect == POP && before->reg != NO_REG && before->reg == plain_register(to))
+		return false;	/* that was the return address */
 	return before && (before->effect == POP || before->effect == LEAVE ||
 			  (before->effect == SET && before->reg == EH_RSP && before->base == EH_RSP && before->displacement > 0));
 }
@@ -139,7 +144,7 @@ static void decode_jump(const struct code *c, const ZydisDecodedInstruction *d, 
 	if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP) {
 		insn->effect = RETURN;	/* through the GOT */
 	} else if (o[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !o[0].imm.is_relative) {
-		insn->effect = gives_frame_up(c) ? RETURN : INDIRECT;
+		insn->effect = gives_frame_up(c, &o[0]) ? RETURN : INDIRECT;
 	} else {
 		to = (int64_t)insn->at + d->length + o[0].imm.value.s;
 		if (to < 0 || to >= (int64_t)c->size) {
@@ -197,7 +202,8 @@ static void decode_effect(struct code *c, const ZydisDecodedInstruction *d, cons
 		return;
 	case ZYDIS_MNEMONIC_XCHG:	/* 66 90 */
 	case ZYDIS_MNEMONIC_NOP:
-		insn->padding = d->mnemonic == ZYDIS_MNEMONIC_NOP || o[0].reg.value == o[1].reg.value;
+		insn->padding = d->mnemonic == ZYDIS_MNEMONIC_NOP || (o[0].size == 16 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+								      o[1].type == o[0].type && o[0].reg.value == o[1].reg.value);
 		if (insn->padding)
 			return;
 		break;
@@ -234,6 +240,13 @@ static void decode_effect(struct code *c, const ZydisDecodedInstruction *d, cons
 		}
 }
 
+/* or may have, on the way to the next instruction */
+static bool writes_rax(const struct insn *insn)
+{
+	return insn->overwritten & 1 || (insn->reg == 0 && (insn->effect == SET || insn->effect == LOAD || insn->effect == POP)) ||
+	       (insn->effect != NOTHING && insn->effect < SET && insn->effect != BRANCH);
+}
+
 /* linkers fill up sections with zeros: there, and only where no instruction can follow, is one not an instruction */
 static bool is_filler(const struct code *c, size_t at)
 {
@@ -263,7 +276,6 @@ static int decode(struct code *c)
 			c->max = max;
 		}
 		c->eax_before = c->eax;
-		c->eax = -1;
 		insn = &c->insns[c->nr];
 		*insn = (struct insn){ .at = at, .reg = NO_REG, .base = NO_REG };
 		if (!is_filler(c, at) &&
@@ -274,6 +286,8 @@ static int decode(struct code *c)
 			insn->effect = STOP;
 			at++;
 		}
+		if (c->eax == c->eax_before && writes_rax(insn))
+			c->eax = -1;
 		c->nr++;
 	}
 	return 0;
@@ -295,7 +309,7 @@ static size_t find_insn(const struct code *c, uint32_t at)
 	return low < c->nr && c->insns[low].at == at ? low : c->nr;
 }
 
-#define MAX_FUNCTION 4096	/* instructions from where rsp is kept to where it is restored */
+#define MAX_FUNCTION 1024	/* instructions from where rsp is kept to where it is restored */
 
 /*
  * Is rsp set to what it was in this frame? From a register that is not known to hold that, it is another stack's
@@ -307,9 +321,16 @@ static bool stays_on_stack(const struct code *c, size_t i)
 
 	if (insn->base == EH_RSP || insn->base == EH_RBP)
 		return true;
-	for (size_t n = 0; insn->effect == SET && n < MAX_FUNCTION && i-- > 0 && c->insns[i].effect != RETURN; n++)
-		if (c->insns[i].effect == SET && c->insns[i].reg == insn->base)
-			return c->insns[i].base == EH_RSP;
+	for (size_t n = 0; insn->effect == SET && n < MAX_FUNCTION && i-- > 0 && c->insns[i].effect != RETURN; n++) {
+		const struct insn *before = &c->insns[i];
+
+		if (before->reg != insn->base)
+			continue;
+		if (before->effect == SET)
+			return before->base == EH_RSP;
+		if (before->effect == LOAD)
+			return before->base == EH_RSP || before->base == EH_RBP;
+	}
 	return false;
 }
 
@@ -317,11 +338,13 @@ static bool stays_on_stack(const struct code *c, size_t i)
  * What a function writes to: assembly counts on that of its own helpers, where they are plain pieces of code up to a
  * return (x264's hold the stack pointer in rcx meanwhile).
  */
+#define MAX_HELPER 256	/* instructions */
+
 static uint16_t written_by(const struct code *c, size_t first)
 {
 	uint16_t registers = 0;
 
-	for (size_t i = first; i < c->nr; i++) {
+	for (size_t i = first; i < c->nr && i - first < MAX_HELPER; i++) {
 		const struct insn *insn = &c->insns[i];
 
 		if (insn->effect == RETURN)
@@ -343,13 +366,20 @@ static void resolve_targets(struct code *c)
 
 		if ((insn->effect == SET || insn->effect == LOAD) && insn->reg == EH_RSP && !stays_on_stack(c, i))
 			insn->effect = STOP;
-		if (insn->effect == CALL && insn->target != NO_TARGET)
-			insn->overwritten = written_by(c, find_insn(c, insn->target)) & CALLER_SAVED;
+		if (insn->effect == CALL && insn->target != NO_TARGET) {
+			to = find_insn(c, insn->target);
+			insn->overwritten = written_by(c, to) & CALLER_SAVED;
+			insn->target = to < c->nr ? to : NO_TARGET;
+			if (to < c->nr)
+				c->insns[to].called = true;
+		}
 		if (insn->effect != JUMP && insn->effect != BRANCH)
 			continue;
 		to = find_insn(c, insn->target);
 		insn->target = to;
-		if (to == c->nr)	/* into the middle of what was decoded */
+		if (to < c->nr)
+			c->insns[to].jumped_to = true;
+		else	/* into the middle of what was decoded */
 			insn->effect = STOP;
 	}
 }
@@ -465,6 +495,11 @@ static void undo_overwriting(struct eh_rule *rule, uint16_t registers)
 
 static void undo_push(struct eh_rule *rule, uint32_t reg)
 {
+	int i = saved_index(reg);
+
+	/* where that is, counted from another register, is not known: before it, that place may hold nothing yet */
+	if (i >= 0 && rule->cfa_reg != EH_RSP && rule->saved[i] != SAVED_SAME)
+		rule->saved[i] = SAVED_ODD;
 	undo_store(rule, reg, EH_RSP, 0);
 	undo_set(rule, EH_RSP, EH_RSP, -8);
 }
@@ -541,10 +576,22 @@ static bool is_aligned(const struct code *c, size_t i)
 	return !((c->alignment + c->insns[i].at) & 15);
 }
 
-/* may a function have ended before this instruction, with a call that does not come back? */
-static bool ends_function(const struct code *c, size_t i)
+static bool is_entry(const struct eh_rule *rule)
 {
-	return i < c->nr && (c->insns[i].padding || is_aligned(c, i));
+	return rule->kind == RULE_REG && rule->cfa_reg == EH_RSP && rule->cfa_offset == 8;
+}
+
+/*
+ * Does this call seem not to come back? Nothing says that its target returns; or another function begins behind it.
+ * What comes next in memory is nothing of its own then.
+ */
+static bool is_last_call(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i], *next = insn + 1;
+
+	if (insn->target != NO_TARGET && c->insns[insn->target].rule.kind == RULE_NONE)
+		return true;
+	return i + 1 < c->nr && (next->called || ((next->padding || is_aligned(c, i + 1)) && next->effect != RETURN && is_entry(&next->rule)));
 }
 
 static struct eh_rule rule_before(const struct code *c, size_t i)
@@ -565,12 +612,11 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 		rule = c->insns[i + 1].rule;
 	if (insn->effect == BRANCH)
 		return agreed(&rule, &c->insns[insn->target].rule);
-	/* the last call of a function that does not come back, and then another function */
-	if (insn->effect == CALL && ends_function(c, i + 1) && same(&rule, &entry))
+	if (insn->effect == CALL && is_last_call(c, i))
 		return (struct eh_rule){ .kind = RULE_NONE };
 	if (is_known(&rule))
 		undo(&rule, insn);
-	return rule;
+	return insn->called && is_known(&rule) && !is_entry(&rule) ? disagreement : rule;
 }
 
 /*
@@ -605,11 +651,10 @@ static bool begins_function(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i], *before = i ? &c->insns[i - 1] : NULL;
 
-	if (!is_aligned(c, i) || (before && !before->padding && before->effect != RETURN && before->effect != JUMP &&
+	if ((insn->jumped_to && !insn->called) || !is_aligned(c, i) || (before && !before->padding && before->effect != RETURN && before->effect != JUMP &&
 					     before->effect != STOP && before->effect != INDIRECT && before->effect != CALL))
 		return false;
-	return insn->effect == PUSH ||
-	       (insn->effect == SET && insn->reg == EH_RSP && insn->base == EH_RSP && insn->displacement < 0);
+	return insn->effect == PUSH && saved_index(insn->reg) >= 0;
 }
 
 #define MAX_FRAME_BYTES (1 << 30)

@@ -143,6 +143,8 @@ void module_compile(struct module *module, struct unwind_table *table)
 	module->error = unwind_table_build(table, &file);
 	if (module->error == -ENOENT && !keeps_frame_pointers(&file))
 		module->error = unwind_table_build_without_cfi(table, &file);
+	if (keeps_frame_pointers(&file))	/* with cgo, the C runtime's pieces have CFI */
+		table->has_other_code = false;
 	elf_file_close(&file);
 	close_surplus(module);
 }

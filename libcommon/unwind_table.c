@@ -63,7 +63,7 @@ struct builder {
 	const struct elf_file *file;
 	uint64_t pc_bias;
 	bool of_code;			/* rules for what no FDE covers, and only for that */
-	uint64_t code_bytes;		/* that were looked at for them */
+	uint64_t code_bytes, code_end;	/* that were looked at for them, and where the last ones end: no byte twice */
 
 	struct span *spans;	/* in section order */
 	size_t nr_spans, max_spans;
@@ -776,7 +776,7 @@ static void place_gap(struct builder *b, uint64_t start, uint64_t end)
 		struct gap gap = { .b = b, .start = from };
 		Elf_Data *data;
 
-		if (!s->executable || from >= to || is_padding(s, from, to) || to - from > MAX_CODE_BYTES - b->code_bytes)
+		if (!s->executable || from < b->code_end || from >= to || is_padding(s, from, to) || to - from > MAX_CODE_BYTES - b->code_bytes)
 			continue;
 		b->table->has_other_code = true;
 		if (!b->of_code)
@@ -785,6 +785,7 @@ static void place_gap(struct builder *b, uint64_t start, uint64_t end)
 		if (!data || !data->d_buf)
 			continue;
 		b->code_bytes += to - from;
+		b->code_end = to;
 		if (code_rules(data->d_buf, data->d_size, from - s->file_offset + s->vaddr, place_code_rule, &gap))
 			b->failed = true;
 		if (!b->failed)
