@@ -278,6 +278,8 @@ int begin_stays(struct bpf_iter__task *ctx)
 		}
 	}
 	off_cpu_leave(&first->off, bpf_ktime_get_ns(), !state);
+	if (!task->__state)	/* woken since it was looked at: nobody told, for it had not left */
+		off_cpu_wake(&first->off, first->off.left_ns);
 	__sync_val_compare_and_swap(&thread->seen, NOT_SEEN, BEGUN);
 	return 0;
 }

@@ -45,15 +45,17 @@ static __always_inline bool process_wanted(struct task_struct *task, __u32 pid)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exited, struct task_struct *task)
 {
-	__u32 pid = task_user_pid(task), tgid = task->tgid;
+	__u32 pid = task_user_pid(task), tid = task_user_tid(task), tgid = task->tgid;
 	struct process_record record = { .kind = RECORD_EXITED, .pid = pid };
 
+	if (only_listed_tids)
+		bpf_map_delete_elem(&listed_tids, &tid);
 	if (untrusted(task)->signal->live.counter || !process_wanted(task, pid))
 		return 0;
 	tell(&record);
 	bpf_map_delete_elem(&procs, &tgid);
 	bpf_map_delete_elem(&changes, &tgid);
-	if (follow_forks)
+	if (only_listed_pids)
 		bpf_map_delete_elem(&listed_pids, &pid);
 	return 0;
 }

@@ -82,7 +82,7 @@ static void print_slow(struct map_latency *l, const struct slow_call *call, cons
 	fprintf(frames.out, "%s %s: %s, blocked %s, waiting to run %s%s%s\n", time_of_day(call->ended_ns),
 		map_calls_title(&call->key), histogram_time(call->latency_ns).text, histogram_time(call->blocked_ns).text,
 		histogram_time(call->waiting_ns).text, call->result < 0 ? ", " : "",
-		call->result < 0 ? strerrorname_np(-call->result) : "");
+		call->result < 0 ? errno_name(-call->result).text : "");
 	for (uint32_t i = 0; i < nr; i++)
 		series_report_stack(&frames, &entries[i], call->latency_ns);
 }
@@ -207,6 +207,7 @@ static int print_interval(struct map_latency *l)
 	report.entries = entries;
 	if (l->over)
 		return 0;
+	map_losses_warn(&l->losses, l->session->object);
 	if (l->options->timestamps && !l->options->json && !l->options->heatmap)
 		fprintf(l->session->out, "%.8s\n", time_of_day(clock_ns()));
 	for (size_t i = 0; i < nr; i++) {

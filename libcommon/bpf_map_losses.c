@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../bpf/histograms_abi.h"
 #include "bpf_load.h"
 #include "bpf_map_calls.h"
 #include "bpf_tasks.h"
@@ -47,6 +48,16 @@ static int read_counts(struct bpf_object *object, struct map_call_counts *sum)
 			((__u64 *)sum)[j] += ((__u64 *)&cpus[i])[j];
 	free(cpus);
 	return 0;
+}
+
+void map_losses_warn(struct map_losses *l, struct bpf_object *object)
+{
+	struct map_call_counts counts;
+
+	if (l->warned || read_counts(object, &counts) || !counts.no_series)
+		return;
+	l->warned = true;
+	cli_warn("%d histograms are as many as there may be in a run: calls that would need more are lost", MAX_SERIES);
 }
 
 /*
@@ -134,9 +145,9 @@ void map_losses_say(const struct map_losses *l)
 		{ c->died, "threads died inside a call, which is in no histogram" },
 		{ c->no_series, "calls lost: too many histograms" },
 		{ c->slow_lost, "slow calls not printed: too many at a time" },
-		{ l->stacks.no_room, "ns of all stacks' time lost: no room in the maps" },
+		{ l->stacks.no_room, "stacks of calls lost: no room in the maps" },
 		{ l->stacks.stacks_lost, "stacks' frames found no room in the ring buffer at first" },
-		{ l->stacks.forks_lost, "processes of the command not measured: too many at a time" },
+		{ l->stacks.forks_lost, "processes or threads not measured: too many at a time, or no memory" },
 		{ c->stacks_untold, "times a call blocked in more stacks than are told apart" },
 	};
 

@@ -12,6 +12,7 @@
 struct map_losses {
 	struct map_call_counts counts;
 	struct stack_stats stacks;
+	bool warned;
 	uint64_t in_flight;		/* calls that had not returned at the end */
 	uint64_t not_seen;		/* calls, at most, of which nothing was seen */
 	bool uncounted;			/* there may be others not seen, which this kernel does not count */
@@ -25,6 +26,9 @@ void map_losses_list(struct map_losses *losses, struct bpf_object *object);
 
 /* With no program attached any more: the rest. calls: how many the histograms have. 0 or -errno */
 int map_losses_read(struct map_losses *losses, struct bpf_object *object, struct stack_store *store, uint64_t calls);
+
+/* While it runs: tells on standard error, once, when there begin to be too many histograms. */
+void map_losses_warn(struct map_losses *losses, struct bpf_object *object);
 
 /* on standard error, a line for each kind there is */
 void map_losses_say(const struct map_losses *losses);

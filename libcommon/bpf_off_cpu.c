@@ -92,7 +92,7 @@ int off_cpu_configure(struct bpf_object *object)
 	return error ? error : bpf_load_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
 }
 
-int off_cpu_begin(struct bpf_object *object, struct stack_store *store)
+int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command)
 {
 	struct raw_record **raws, *begun;
 	size_t size, nr = 0;
@@ -101,6 +101,8 @@ int off_cpu_begin(struct bpf_object *object, struct stack_store *store)
 	if (error)
 		return error;
 	free(begun);
+	if (command)	/* it waits for us to let it go: nothing of its own */
+		return 0;
 	error = read_iterator(object, "begin_stays", (void **)&begun, &size);
 	if (error)
 		return error;

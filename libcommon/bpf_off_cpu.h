@@ -4,6 +4,7 @@
 #define EHPERF_BPF_OFF_CPU_H
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 
 #include "bpf_stacks.h"
 
@@ -12,9 +13,9 @@ int off_cpu_configure(struct bpf_object *object);
 
 /*
  * With the programs attached: from now on every thread that is to be measured is. Those off the CPU begin
- * their stay now, with the stacks they have. 0 or -errno
+ * their stay now, with the stacks they have, but for a command that was not let go yet. 0 or -errno
  */
-int off_cpu_begin(struct bpf_object *object, struct stack_store *store);
+int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command);
 
 /* Ends the measurement: those off the CPU have been up to now, marked STACK_OPEN. 0 or -errno */
 int off_cpu_end(struct bpf_object *object, struct stack_store *store);

@@ -27,13 +27,13 @@
 #define MAX_STACK_BYTES	(8 << 20)
 
 /* bpf/processes.bpf.h: for which options; without tracefs we do not hear of memory given up */
-enum { FOR_USER_STACKS = 1, FOR_CHILDREN = 2 };
+enum { FOR_USER_STACKS = 1, FOR_CHILDREN = 2, ALWAYS = 4 };
 static const struct {
 	const char *program;
 	int needed;
 	bool on_tracefs;
 } hooks[] = {
-	{ "process_exited", FOR_USER_STACKS | FOR_CHILDREN, false },
+	{ "process_exited", ALWAYS, false },	/* the number of a process that is gone is not asked for any more */
 	{ "process_forked", FOR_CHILDREN, false },
 	{ "enters_munmap", FOR_USER_STACKS, true },
 	{ "enters_mremap", FOR_USER_STACKS, true },
@@ -588,7 +588,7 @@ int unwinder_start(struct unwinder *u)
 
 static int attach(struct unwinder *u, struct bpf_object *object)
 {
-	int wanted = (u->options.user_stacks ? FOR_USER_STACKS : 0) | (u->options.children ? FOR_CHILDREN : 0);
+	int wanted = (u->options.user_stacks ? FOR_USER_STACKS : 0) | (u->options.children ? FOR_CHILDREN : 0) | ALWAYS;
 
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct bpf_program *program = bpf_object__find_program_by_name(object, hooks[i].program);

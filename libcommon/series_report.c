@@ -69,18 +69,25 @@ struct json_object *series_report_json_stack(const struct frames_writer *frames,
 
 /* ---- series ---- */
 
-static const char *errno_name(int number)
-{
-	const char *name = strerrorname_np(number);
+#define ENOTSUPP 524	/* the kernel's own: a batch on a map that has none, say */
 
-	return name ? name : "unknown";
+struct errno_name errno_name(int number)
+{
+	const char *known = number == ENOTSUPP ? "ENOTSUPP" : strerrorname_np(number);
+	struct errno_name name;
+
+	if (known)
+		snprintf(name.text, sizeof(name.text), "%s", known);
+	else
+		snprintf(name.text, sizeof(name.text), "errno %d", number);
+	return name;
 }
 
 static void print_errors(FILE *out, const struct series *s)
 {
 	fprintf(out, "errors %" PRIu64 ":", s->errors);
 	for (size_t i = 0; i < s->nr_errnos; i++)
-		fprintf(out, "%s %s %" PRIu64, i ? "," : "", errno_name(s->by_errno[i].number), s->by_errno[i].count);
+		fprintf(out, "%s %s %" PRIu64, i ? "," : "", errno_name(s->by_errno[i].number).text, s->by_errno[i].count);
 	putc('\n', out);
 }
 
@@ -120,7 +127,7 @@ void series_report_json(const struct series_report *r, const struct series *s, s
 	json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->waiting_ns));
 	json_object_object_add(object, "errors", json_object_new_uint64(s->errors));
 	for (size_t i = 0; i < s->nr_errnos; i++)
-		json_object_object_add(errors, errno_name(s->by_errno[i].number), json_object_new_uint64(s->by_errno[i].count));
+		json_object_object_add(errors, errno_name(s->by_errno[i].number).text, json_object_new_uint64(s->by_errno[i].count));
 	json_object_object_add(object, "by_errno", errors);
 	json_object_object_add(object, "no_bucket", json_object_new_uint64(s->no_bucket));
 	for (size_t i = 0; i < nr; i++)

@@ -19,6 +19,12 @@ void series_report_text(const struct series_report *report, const struct series 
 void series_report_json(const struct series_report *report, const struct series *series, struct json_object *object);
 
 /* a stack, its time and its share of total_ns */
+/* "EINVAL"; a number where libc has no name for it */
+struct errno_name {
+	char text[24];
+};
+struct errno_name errno_name(int number);
+
 void series_report_stack(const struct frames_writer *frames, const struct stack_entry *entry, uint64_t total_ns);
 struct json_object *series_report_json_stack(const struct frames_writer *frames, const struct stack_entry *entry);
 

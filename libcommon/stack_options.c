@@ -34,6 +34,15 @@ static const struct argp_option options[] = {
 	{},
 };
 
+/* -f and -j, and the ending of -o's file: one of them is enough */
+static void set_format(struct argp_state *state, struct stack_options *o, enum report_format format)
+{
+	if (o->format_named && o->format != format)
+		argp_failure(state, EXIT_USAGE, 0, "-f, -j and the ending of the output file's name ask for different formats");
+	o->format = format;
+	o->format_named = true;
+}
+
 static void set_output(struct argp_state *state, struct stack_options *o, const char *name)
 {
 	static const struct {
@@ -51,7 +60,7 @@ static void set_output(struct argp_state *state, struct stack_options *o, const 
 	if (i == nr)
 		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .folded, .txt or .json: '%s'", name);
 	else
-		o->format = endings[i].format;
+		set_format(state, o, endings[i].format);
 	o->output = name;
 }
 
@@ -88,7 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
 		break;
 	case 'f':
-		o->format = REPORT_FOLDED;
+		set_format(state, o, REPORT_FOLDED);
 		break;
 	case 'd':
 		o->delimiter = true;
@@ -97,7 +106,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->annotate = true;
 		break;
 	case 'j':
-		o->format = REPORT_JSON;
+		set_format(state, o, REPORT_JSON);
 		break;
 	case 'o':
 		set_output(state, o, arg);

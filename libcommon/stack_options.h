@@ -19,6 +19,7 @@ struct stack_options {
 	const char *comm;		/* NULL: any */
 	uint64_t cgroup;		/* its ID; 0: any */
 	enum report_format format;
+	bool format_named;
 	bool delimiter, annotate;
 	const char *output;		/* NULL: standard output */
 	bool quiet, verbose;

@@ -484,8 +484,9 @@ void stack_report_summary_text(FILE *out, const struct report_summary *summary)
 	if (summary->no_room)
 		fprintf(out, "%s: %" PRIu64 " samples lost: no room in the maps, see --max-stacks\n", summary->tool, summary->no_room);
 	if (summary->forks_lost)
-		fprintf(out, "%s: %" PRIu64 " processes of the command not sampled: too many at a time\n", summary->tool,
-			summary->forks_lost);
+		fprintf(out, "%s: %" PRIu64 " %s\n", summary->tool, summary->forks_lost,
+			off_cpu ? "threads not measured: too many at a time, or no memory"
+				: "processes of the command not sampled: too many at a time");
 	if (summary->stacks_lost)
 		fprintf(out, "%s: the frames of %" PRIu64 " samples found no room in the ring buffer at first\n",
 			summary->tool, summary->stacks_lost);

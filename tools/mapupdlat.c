@@ -93,6 +93,7 @@ static void parse_argument(struct argp_state *state, struct options *o, const ch
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	uint64_t number;
 	size_t length;
 
 	switch (key) {
@@ -105,7 +106,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "not a list of map commands: '%s'", arg);
 		break;
 	case OPTION_MAP:
-		if (!*arg || strlen(arg) > 15)
+		if (!*arg || strlen(arg) > 15 || (strspn(arg, "0123456789") == strlen(arg) && !cli_parse_number(arg, 1, UINT32_MAX, &number)))
 			argp_failure(state, EXIT_USAGE, 0, "not a map's ID or its name, which has 15 characters at most: '%s'", arg);
 		o->map = arg;
 		break;

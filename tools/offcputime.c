@@ -167,11 +167,11 @@ int main(int argc, char **argv)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
 	attach(bpf);
 	session.doing = "look at who is off the CPU";
-	error = off_cpu_begin(bpf->obj, session.store);
+	error = off_cpu_begin(bpf->obj, session.store, o.stacks.command);
 	if (!error)
 		error = stack_session_run(&session);
 	if (!error) {
-		session.doing = "look at who is off the CPU";
+		session.doing = "look at who is still off the CPU";
 		error = off_cpu_end(bpf->obj, session.store);
 	}
 	offcputime_bpf__detach(bpf);
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	summary.lost = off_cpu_missed(bpf->obj);
 	if (o.stacks.verbose)
 		cli_warn("kernel stacks: %s",
-			 bpf->bss->kernel_walks == KERNEL_WALK_TRUSTED ? "by the kernel's tables" : "by bpf_get_stack()");
+			 bpf->bss->kernel_walks >= KERNEL_WALK_TRUSTED && bpf->bss->kernel_walks != UINT32_MAX ? "by the kernel's tables" : "by bpf_get_stack()");
 	error = stack_session_report(&session, NULL, 0, &summary);
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
