@@ -25,6 +25,8 @@ load lib.bash
 		-C 1-0 1|not a list of CPUs
 		-C x 1|not a list of CPUs
 		-o stacks.doc 1|must end in
+		-f -o stacks.json 1|different formats
+		-f -j 1|different formats
 		--max-depth 0 1|not a number of frames
 		-u -k 1|exclude each other
 		-U -K 1|exclude each other
