@@ -597,11 +597,11 @@ static bool is_last_call(const struct code *c, size_t i)
 static struct eh_rule rule_before(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i];
-	struct eh_rule rule = { .kind = RULE_NONE }, entry = rule_at_return();
+	struct eh_rule rule = { .kind = RULE_NONE };
 
 	switch (insn->effect) {
 	case RETURN:
-		return entry;
+		return rule_at_return();
 	case STOP:
 	case INDIRECT:
 		return rule;
