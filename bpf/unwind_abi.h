@@ -187,7 +187,7 @@ _Static_assert(sizeof(struct task_record) == 40, "task_record");
 #define FRAME_MODULE(frame)	((__u32)((frame) >> FRAME_OFFSET_BITS) & 0x1fffff)
 #define FRAME_ADDR(frame)	((frame) & ((1ULL << 61) - 1))
 
-/* why a stack ends where it does; names and meanings in libcommon/end_reason.c */
+/* why a stack ends where it does; names and meanings in libcommon/unwind/end_reason.c */
 enum end_reason {
 	END_COMPLETE,
 	END_NO_MAPPING,
@@ -227,7 +227,7 @@ _Static_assert(sizeof(struct stack_key) == 48, "stack_key");
 #define STACK_SLOT_SHIFT	8
 #define STACK_SLOT(slot)	((slot) << STACK_SLOT_SHIFT)
 
-/* in which state a thread left the CPU; letters and masks in libcommon/thread_state.c */
+/* in which state a thread left the CPU; letters and masks in libcommon/process/thread_state.c */
 enum thread_state {
 	THREAD_RUNNABLE,
 	THREAD_SLEEPING,

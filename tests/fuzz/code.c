@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Machine code that no FDE covers. */
-#include "code_rules.h"
+#include "table/code_rules.h"
 #include "fuzz.h"
 
 static void emit(void *arg, size_t at, const struct eh_rule *rule)

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "bpf_check.h"
+#include "ehdump/check.h"
 
 int main(int argc, char **argv)
 {

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "end_reason.h"
+#include "unwind/end_reason.h"
 #include "stopped.h"
 
 /* ---- the program's memory ---- */

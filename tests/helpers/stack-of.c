@@ -10,7 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "end_reason.h"
+#include "unwind/end_reason.h"
 #include "stopped.h"
 
 static int print_stack(pid_t pid)

@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "images.h"
+#include "unwind/images.h"
 
 static inline size_t read_memory(pid_t pid, void *to, size_t bytes, uint64_t addr)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "code_rules.h"
+#include "table/code_rules.h"
 
 __asm__(
 	".text\n"

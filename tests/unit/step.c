@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "../../bpf/unwind_step.bpf.h"
+#include "unwind_step.bpf.h"
 
 #define STACK 0x7fff0000ULL
 

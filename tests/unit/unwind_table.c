@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "proc_maps.h"
-#include "unwind_table.h"
+#include "process/proc_maps.h"
+#include "table/unwind_table.h"
 
 __asm__(
 	".text\n"
