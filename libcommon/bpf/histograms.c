@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "histograms_abi.h"
-#include "unwind_abi.h"
+#include "stacks_abi.h"
 #include "bpf/load.h"
 
 struct bpf_histograms {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "report/series.h"
+#include "stacks_abi.h"
 
 struct bpf_histograms;
 

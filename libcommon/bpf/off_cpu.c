@@ -10,6 +10,7 @@
 #include "bpf/load.h"
 #include "bpf/tasks.h"
 #include "process/kallsyms.h"
+#include "records_abi.h"
 
 #define MAX_STACK_BYTES (256 << 10)
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "process/clock.h"
+#include "slabs_abi.h"
 
 /* one is enough unless libraries come faster than a slab lasts; each wait doubles it */
 #define MAX_SPARES 8

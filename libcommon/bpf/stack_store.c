@@ -7,6 +7,8 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "records_abi.h"
+
 struct stored_stack {
 	uint64_t id;
 	UT_hash_handle hh;

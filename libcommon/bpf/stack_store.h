@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "report/stack_entry.h"
+#include "stacks_abi.h"
 
 struct stack_store;
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "unwind_abi.h"
+#include "processes_abi.h"
 
 struct task_list {
 	struct task_record *tasks;	/* to be freed */

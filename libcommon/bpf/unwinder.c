@@ -17,6 +17,7 @@
 #include "process/perf_records.h"
 #include "unwind/processes.h"
 #include "unwind/tables.h"
+#include "records_abi.h"
 
 /* records of one moment may come this much out of order, from different CPUs and buffers */
 #define DISORDER_NS	1000000

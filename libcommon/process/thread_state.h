@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Letters of enum thread_state (bpf/unwind_abi.h), as ps and the kernel's sched_switch write them. */
+/* Letters of enum thread_state (bpf/stacks_abi.h), as ps and the kernel's sched_switch write them. */
 #ifndef EHPERF_PROCESS_THREAD_STATE_H
 #define EHPERF_PROCESS_THREAD_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind_abi.h"
+#include "stacks_abi.h"
 
 char thread_state_letter(enum thread_state state);
 

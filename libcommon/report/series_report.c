@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "unwind/end_reason.h"
+#include "stacks_abi.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {

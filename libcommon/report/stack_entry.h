@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "unwind_abi.h"
+#include "stacks_abi.h"
 
 struct stack_frames {
 	uint64_t id;

@@ -12,6 +12,7 @@
 #include "report/json.h"
 #include "process/kallsyms.h"
 #include "process/thread_state.h"
+#include "stacks_abi.h"
 
 /* ---- what is measured ---- */
 

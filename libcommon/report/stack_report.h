@@ -11,6 +11,7 @@
 #include "process/kallsyms.h"
 #include "unwind/modules.h"
 #include "report/stack_entry.h"
+#include "stacks_abi.h"
 
 enum report_format { REPORT_TEXT, REPORT_FOLDED, REPORT_JSON };
 

@@ -12,6 +12,7 @@
 
 #include "bpf/load.h"
 #include "process/clock.h"
+#include "stacks_abi.h"
 
 #define DRAIN_MS 50
 #define GATHER_US 2000

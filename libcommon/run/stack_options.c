@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "process/cgroup.h"
+#include "stacks_abi.h"
 
 #define MAX_COMM_BYTES 15
 

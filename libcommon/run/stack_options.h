@@ -10,6 +10,7 @@
 #include "run/cli.h"
 #include "process/cpu_set.h"
 #include "report/stack_report.h"
+#include "stacks_abi.h"
 
 struct stack_options {
 	struct id_list pids, tids;

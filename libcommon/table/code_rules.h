@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind_abi.h"
+#include "tables_abi.h"
 
 /* from code[at] on, up to the next call, the rule, flagged RULE_FROM_CODE, holds: RULE_NONE where nothing is known; `at` rises */
 typedef void code_rule_fn(void *arg, size_t at, const struct eh_rule *rule);

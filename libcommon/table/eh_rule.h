@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* struct eh_rule (bpf/unwind_abi.h) made from CFI: what of DWARF's rules 16 bytes can say. */
+/* struct eh_rule (bpf/tables_abi.h) made from CFI: what of DWARF's rules 16 bytes can say. */
 #ifndef EHPERF_TABLE_EH_RULE_H
 #define EHPERF_TABLE_EH_RULE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "unwind_abi.h"
+#include "tables_abi.h"
 #include "dwarf/cfi.h"
 
 /* before any instruction: no CFA, no return address, all else unchanged */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory in slabs (bpf/unwind_abi.h), handed out in extents that loc_t names. Where a slab comes from is
+ * Memory in slabs (bpf/slabs_abi.h), handed out in extents that loc_t names. Where a slab comes from is
  * the source's business: maps that the kernel reads too (bpf/slab_maps.h), or plain memory.
  */
 #ifndef EHPERF_TABLE_SLABS_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind_abi.h"
+#include "slabs_abi.h"
 
 struct slabs;
 

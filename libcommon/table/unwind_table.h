@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The compact table of one file (bpf/unwind_abi.h), compiled from its CFI. */
+/* The compact table of one file (bpf/tables_abi.h), compiled from its CFI. */
 #ifndef EHPERF_TABLE_UNWIND_TABLE_H
 #define EHPERF_TABLE_UNWIND_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind_abi.h"
+#include "tables_abi.h"
 #include "dwarf/eh_frame.h"
 #include "dwarf/elf_file.h"
 

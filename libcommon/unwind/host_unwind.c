@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "unwind_walk.bpf.h"
+#include "processes_abi.h"
+#include "stacks_abi.h"
 
 struct host_walk {
 	struct eh_unwind unwind;

@@ -4,6 +4,8 @@
 #define EHPERF_UNWIND_HOST_UNWIND_H
 
 #include "table/slabs.h"
+#include "tables_abi.h"
+#include "stacks_abi.h"
 
 struct host_registers {
 	uint64_t reg[EH_NR_REGS], ip;	/* by DWARF numbers */
@@ -21,7 +23,7 @@ struct host_stack {
 	uint32_t nr;
 	uint64_t cfa;		/* of the leaf, if its caller was found */
 	uint32_t wants_code;	/* 0, or the module whose TABLE_CODE is to be made first */
-	uint64_t frames[MAX_DEPTH];	/* as in unwind_abi.h, leaf first */
+	uint64_t frames[MAX_DEPTH];	/* as in stacks_abi.h, leaf first */
 };
 
 /* by the mapping list at `process`, as image_write() left it */

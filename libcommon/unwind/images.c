@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "unwind/tables.h"
+#include "processes_abi.h"
 
 int image_find_modules(struct modules *modules, struct proc_maps *maps)
 {

@@ -6,6 +6,7 @@
 #include "unwind/host_unwind.h"
 #include "unwind/modules.h"
 #include "table/slabs.h"
+#include "processes_abi.h"
 
 /* Finds the modules of mappings that have none yet. What cannot be found is left, for another time. 0 or -ENOMEM */
 int image_find_modules(struct modules *modules, struct proc_maps *maps);

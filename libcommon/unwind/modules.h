@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "unwind_abi.h"
+#include "slabs_abi.h"
 #include "process/proc_maps.h"
 #include "dwarf/symbols.h"
 #include "table/unwind_table.h"

@@ -14,7 +14,7 @@
 
 #include "process/proc_maps.h"
 #include "process/process_event.h"
-#include "unwind_abi.h"
+#include "processes_abi.h"
 
 struct process {
 	pid_t pid;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tables_abi.h"
+
 static uint64_t extent_rows(const struct unwind_table *table, uint32_t first, uint32_t end)
 {
 	return (uint64_t)table->pages[end - 1].rows + table->pages[end - 1].nr_rows - table->pages[first].rows;

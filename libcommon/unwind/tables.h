@@ -6,6 +6,7 @@
 #include "unwind/modules.h"
 #include "table/slabs.h"
 #include "table/unwind_table.h"
+#include "slabs_abi.h"
 
 /* *loc: of the struct eh_module, which has this id. 0, or -errno, and nothing is kept */
 int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc);

@@ -20,6 +20,7 @@
 #include "bpf/unwinder.h"
 #include "run/cli.h"
 #include "unwind.skel.h"
+#include "stacks_abi.h"
 
 #define WARM_UP_US 200000
 

@@ -21,6 +21,8 @@
 #include "process/clock.h"
 #include "unwind/images.h"
 #include "unwind/tables.h"
+#include "processes_abi.h"
+#include "tables_abi.h"
 
 #define MAX_LIBRARIES 10000
 #define PAGE 4096

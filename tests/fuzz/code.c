@@ -2,6 +2,7 @@
 /* Machine code that no FDE covers. */
 #include "table/code_rules.h"
 #include "fuzz.h"
+#include "tables_abi.h"
 
 static void emit(void *arg, size_t at, const struct eh_rule *rule)
 {

@@ -11,6 +11,7 @@
 #include "ehdump/expect.h"
 #include "table/eh_rule.h"
 #include "table/unwind_table.h"
+#include "tables_abi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "ehdump/check.h"
+#include "tables_abi.h"
 
 int main(int argc, char **argv)
 {

@@ -9,6 +9,7 @@
 
 #include "table/code_rules.h"
 #include "table/unwind_table.h"
+#include "tables_abi.h"
 
 struct comparison {
 	const struct unwind_table *table;

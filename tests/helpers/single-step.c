@@ -22,6 +22,8 @@
 
 #include "unwind/end_reason.h"
 #include "stopped.h"
+#include "processes_abi.h"
+#include "stacks_abi.h"
 
 /* ---- the program's memory ---- */
 

@@ -12,6 +12,8 @@
 
 #include "unwind/end_reason.h"
 #include "stopped.h"
+#include "processes_abi.h"
+#include "stacks_abi.h"
 
 static int print_stack(pid_t pid)
 {

@@ -11,6 +11,7 @@
 #include "ehdump/expect.h"
 #include "table/eh_rule.h"
 #include "table/unwind_table.h"
+#include "tables_abi.h"
 
 static size_t nr_differences(const struct unwind_table *table, const struct expectation *expected, size_t nr)
 {

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "table/code_rules.h"
+#include "tables_abi.h"
 
 __asm__(
 	".text\n"

@@ -5,6 +5,8 @@
 
 #include "check.h"
 #include "unwind_step.bpf.h"
+#include "stacks_abi.h"
+#include "tables_abi.h"
 
 #define STACK 0x7fff0000ULL
 

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "process/proc_maps.h"
 #include "table/unwind_table.h"
+#include "tables_abi.h"
 
 __asm__(
 	".text\n"

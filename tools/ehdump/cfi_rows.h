@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "unwind_abi.h"
+#include "tables_abi.h"
 #include "dwarf/eh_frame.h"
 
 #define CFI_MAX_REGS 128	/* higher numbers are passed over */

@@ -11,6 +11,7 @@
 #include "unwind/tables.h"
 #include "expect.h"
 #include "table/eh_rule.h"
+#include "tables_abi.h"
 
 struct checker {
 	struct bpf_slabs *source;

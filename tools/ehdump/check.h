@@ -7,6 +7,7 @@
 
 #include "dwarf/elf_file.h"
 #include "table/unwind_table.h"
+#include "tables_abi.h"
 
 struct checker;
 

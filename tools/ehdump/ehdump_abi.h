@@ -3,7 +3,7 @@
 #ifndef EHPERF_EHDUMP_ABI_H
 #define EHPERF_EHDUMP_ABI_H
 
-#include "unwind_abi.h"
+#include "tables_abi.h"
 
 struct eh_lookup {
 	__u64 file_offset;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind_abi.h"
+#include "tables_abi.h"
 #include "dwarf/elf_file.h"
 
 struct expectation {

@@ -11,6 +11,7 @@
 #include "report/json.h"
 #include "dwarf/registers.h"
 #include "dwarf/symbols.h"
+#include "tables_abi.h"
 
 static const char *const kind_names[NR_RULE_KINDS] = {
 	[RULE_NONE] = "none", [RULE_REG] = "register", [RULE_DEREF] = "dereference", [RULE_PLT] = "plt",

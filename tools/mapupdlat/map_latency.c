@@ -15,6 +15,7 @@
 #include "process/clock.h"
 #include "report/heatmap.h"
 #include "report/series_report.h"
+#include "stacks_abi.h"
 
 #define NR_STACKS	5	/* shown of a series */
 #define PLAIN_WIDTH	80	/* of what is no terminal */

@@ -14,6 +14,7 @@
 #include "run/cli.h"
 #include "process/clock.h"
 #include "report/histogram.h"
+#include "stacks_abi.h"
 
 #define NR_SHOWN	10	/* of the calls in flight */
 

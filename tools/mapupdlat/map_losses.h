@@ -8,6 +8,7 @@
 
 #include "mapupdlat_abi.h"
 #include "bpf/stack_store.h"
+#include "stacks_abi.h"
 
 struct map_losses {
 	struct map_call_counts counts;
