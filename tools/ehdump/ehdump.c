@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "bpf/load.h"
+#include "bpf/object.h"
 #include "run/cli.h"
+#include "run/kernel.h"
 #include "report.h"
 #include "table/eh_rule.h"
 #include "ehdump.skel.h"
@@ -176,19 +177,15 @@ static const struct elf_visitor visitor = { .visit = dump, .failed = fail };
 
 static struct checker *load_checker(void)
 {
-	struct ehdump_bpf *bpf = ehdump_bpf__open();
+	struct ehdump_bpf *bpf;
 	struct checker *c;
-	int error;
 
-	if (!bpf)
-		bpf_load_die("open the BPF program", -errno);
-	error = ehdump_bpf__load(bpf);
-	if (!error)
-		error = checker_new(&c, bpf->obj);
-	if (error)
-		bpf_load_die("load the BPF program", error);
+	kernel_init(options.verbose);
+	bpf = kernel_opened(ehdump_bpf__open());
+	kernel_loaded(ehdump_bpf__load(bpf));
+	kernel_check(checker_new(&c, bpf->obj), "load the BPF programs");
 	if (options.verbose)
-		cli_warn("look_up_all: %u instructions verified", bpf_load_verified(bpf->progs.look_up_all));
+		cli_warn("look_up_all: %u instructions verified", program_verified(bpf->progs.look_up_all));
 	return c;
 }
 
@@ -196,10 +193,8 @@ int main(int argc, char **argv)
 {
 	cli_init();
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (options.check) {
-		bpf_load_init(options.verbose);
+	if (options.check)
 		checker = load_checker();
-	}
 	for (int i = 0; i < options.nr_names; i++)
 		elf_visit(options.names[i], options.recursive, &visitor);
 	if (options.mode == SUMMARY && options.json)
