@@ -89,13 +89,13 @@ shown_of() {	# PID
 	refute grep -lsF "$WORK/tmp" /proc/[0-9]*/cmdline
 }
 
-@test "no terminal, no locale, no input: the same" {
+@test "no terminal, no input, no locale or one that is not there: the same" {
 	need_root
 	need perl
 	run --separate-stderr env -i PATH="$PATH" "$ROOT/tests/demo" perl <&-
 	[ "$status" -eq 0 ]
 	grep -qE '^    - +perl \(' <<<"$output"
-	run --separate-stderr env -i PATH="$PATH" LC_ALL=C "$ROOT/tests/demo" perl </dev/null
+	run --separate-stderr env -i PATH="$PATH" LANG=xx_YY.UTF-8 "$ROOT/tests/demo" perl </dev/null
 	[ "$status" -eq 0 ]
 	refute grep -v '^cpuprof: ' <<<"$stderr"
 }
