@@ -12,7 +12,7 @@
 #define PF_IDLE		0x00000002
 #define PF_KTHREAD	0x00200000
 
-void *bpf_rdonly_cast(void *object, __u32 btf_id) __ksym __weak;
+void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 
 enum special_kfunc_type___ehperf { KF_bpf_rdonly_cast___ehperf = 1 };	/* there from 6.2 on */
 
