@@ -8,11 +8,6 @@
  * finds that it was: from 7.0 on, programs on raw tracepoints may be preempted too, and then they do not run for
  * other threads, but that is at another time.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 #include "stacks.bpf.h"
