@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who is running: process and thread IDs as the tool's user sees them, images, filters.
- * Needs vmlinux.h and the bpf headers included first.
  */
 #ifndef EHPERF_TASK_BPF_H
 #define EHPERF_TASK_BPF_H
 
+#include "kernel.bpf.h"
 #include "stats.bpf.h"
 #include "processes_abi.h"
 
