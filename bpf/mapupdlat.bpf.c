@@ -281,19 +281,31 @@ int call_begins(void *ctx)
 	return 0;
 }
 
-/* programs on raw tracepoints write per-CPU values: not to be preempted meanwhile, where they could be */
+/*
+ * Programs on raw tracepoints write per-CPU values: not to be preempted meanwhile, where they could be, from 7.0 on. The
+ * kernels that have bpf_preempt_disable() and do not know yet which global functions sleep, 6.10 to 6.14, allow none after it.
+ */
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
+struct bpf_subprog_info___sleep {
+	bool might_sleep;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool may_be_preempted(void)
+{
+	return bpf_preempt_disable && bpf_core_field_exists(struct bpf_subprog_info___sleep, might_sleep);
+}
+
 static __always_inline void stay(void)
 {
-	if (bpf_preempt_disable)
+	if (may_be_preempted())
 		bpf_preempt_disable();
 }
 
 static __always_inline void may_leave(void)
 {
-	if (bpf_preempt_enable)
+	if (may_be_preempted())
 		bpf_preempt_enable();
 }
 

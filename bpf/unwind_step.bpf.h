@@ -18,6 +18,15 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
+/*
+ * Reads a field of what lies in map memory, each time anew. What a verifier knows of a value that stays in a register
+ * (which way it was compared, which of its bits were set) it may carry along, and then it follows every combination of
+ * the branches below apart: up to 3 to the power of 7 ways through one step, and how many of them are pruned again
+ * differs from version to version. Of what is read from memory it knows nothing but the width, on each of them: the ways
+ * meet again behind each branch, with pointers alone in registers, and are one.
+ */
+#define AGAIN(field) (*(const volatile __typeof__(field) *)&(field))
+
 /* x & mask, which the compiler must not leave out where it knows better than the verifier */
 #ifdef __bpf__
 #define MASKED(x, mask) ({ __u64 x_ = (x); asm volatile("%0 &= %1" : "+r"(x_) : "i"(mask)); x_; })
@@ -64,15 +73,23 @@ static __always_inline __u32 saved_reg(__u32 i)
 /* is saved[i] base_reg's value or, if an offset, counted from it? */
 static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 {
-	return rule->from_base >> i & 1;
+	return AGAIN(rule->from_base) >> i & 1;
+}
+
+/* is the caller's register in saved[i]'s place, rather than what it was or lost? */
+static __always_inline int is_restored(const struct eh_rule *rule, __u32 i)
+{
+	__s8 where = AGAIN(rule->saved[i]);
+
+	return where > SAVED_ODD && (where != SAVED_SAME || in_base(rule, i));
 }
 
 /* 1 and *value, or 0: the window lacks these 8 bytes */
 static __always_inline int window_read(const struct window *window, __u64 addr, __u64 *value)
 {
-	__u64 at = addr - window->base;
+	__u64 at = addr - AGAIN(window->base);
 
-	if (at >= WINDOW_BYTES || at + 8 > window->len)
+	if (at >= WINDOW_BYTES || at + 8 > AGAIN(window->len))
 		return 0;
 	*value = *(const __u64 *)(window->bytes + MASKED(at, WINDOW_BYTES - 1));
 	return 1;
@@ -108,6 +125,29 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 	return STEP_OK;
 }
 
+/* the caller's register of saved[i], which is_restored(), into frame->saved[i] */
+static __always_inline int step_saved(const struct eh_rule *rule, struct frame_state *frame,
+				      const struct window *window, __u32 i, __u64 *need)
+{
+	__s8 where = AGAIN(rule->saved[i]);
+	__u64 base = frame->cfa;
+
+	if (in_base(rule, i)) {
+		if (!(AGAIN(frame->known) >> rule->base_reg & 1))
+			return END_UNKNOWN_REGISTER;
+		base = frame->reg[rule->base_reg];
+		if (where == SAVED_SAME) {
+			frame->saved[i] = base;
+			return STEP_OK;
+		}
+	}
+	*need = base + where * 8LL;
+	if (window_read(window, *need, &frame->saved[i]))
+		return STEP_OK;
+	frame->stage = i + 1;
+	return STEP_NEEDS_STACK;
+}
+
 /*
  * STEP_OK: *frame is the caller's. STEP_NEEDS_STACK: call again, all else unchanged, when the window
  * holds the 8 bytes at *need. Otherwise an enum end_reason; END_COMPLETE: the frame is the outermost.
@@ -115,7 +155,7 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_state *frame,
 				       const struct window *window, __u64 *need)
 {
-	__u32 known, i;
+	__u32 i;
 	int result;
 
 	if (frame->stage == 0) {
@@ -134,53 +174,33 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		frame->stage = 1;
 	}
 
+	UNROLL
+	for (i = 0; i < NR_SAVED; i++) {
+		if (!is_restored(rule, i) || AGAIN(frame->stage) > i + 1)
+			continue;	/* nothing to read, or read before the window moved */
+		result = step_saved(rule, frame, window, i, need);
+		if (result != STEP_OK)
+			return result;
+	}
+
 	/*
 	 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI (aesni_gcm_encrypt's
 	 * CFA is rax + 8 where it calls). So each is what it was, as gdb and libgcc have it, but for a signal frame's.
 	 */
-	known = frame->known;
 	if (rule->flags & RULE_SIGNAL)
-		known &= KNOWN_CALLEE_SAVED | 1u << EH_RSP;
-	UNROLL
-	for (i = 0; i < NR_SAVED; i++) {
-		__s8 where = rule->saved[i];
-		__u64 base = frame->cfa;
-
-		if (where == SAVED_SAME && !in_base(rule, i))
-			continue;
-		if (where <= SAVED_ODD) {
-			known &= ~(1u << saved_reg(i));
-			continue;
-		}
-		known |= 1u << (i < SAVED_RA ? saved_reg(i) : EH_RSP);
-		if (frame->stage > i + 1)
-			continue;	/* read before the window moved */
-		if (in_base(rule, i)) {
-			if (!(frame->known >> rule->base_reg & 1))
-				return END_UNKNOWN_REGISTER;
-			base = frame->reg[rule->base_reg];
-			if (where == SAVED_SAME) {
-				frame->saved[i] = base;
-				continue;
-			}
-		}
-		*need = base + where * 8LL;
-		if (!window_read(window, *need, &frame->saved[i])) {
-			frame->stage = i + 1;
-			return STEP_NEEDS_STACK;
-		}
-	}
-
+		frame->known &= KNOWN_CALLEE_SAVED;
 	UNROLL
 	for (i = 0; i < SAVED_RA; i++) {
-		__s8 where = rule->saved[i];
-
-		if (where > SAVED_ODD && (where != SAVED_SAME || in_base(rule, i)))
-			frame->reg[saved_reg(i)] = frame->saved[i];
+		if (is_restored(rule, i)) {
+			frame->reg[saved_reg(i)] = AGAIN(frame->saved[i]);
+			frame->known |= 1u << saved_reg(i);
+		} else if (AGAIN(rule->saved[i]) <= SAVED_ODD) {
+			frame->known &= ~(1u << saved_reg(i));
+		}
 	}
 	frame->ip = frame->saved[SAVED_RA];
 	frame->reg[EH_RSP] = frame->cfa;
-	frame->known = known;
+	frame->known |= 1u << EH_RSP;
 	frame->stage = 0;
 	return STEP_OK;
 }

@@ -366,9 +366,8 @@ static __always_inline bool look_elsewhere(struct eh_unwind *u)
 }
 
 /* One frame, or one window of the stack for it. 1 ends the stack, u->end says why. */
-static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx)
+static __always_inline int unwind_frame(struct eh_unwind *u)
 {
-	struct eh_unwind *u = *ctx;
 	__u64 need = 0, frame, pc;
 	int result;
 
