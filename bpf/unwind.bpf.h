@@ -119,9 +119,15 @@ __noinline int unwind_one(struct eh_unwind *u)
 	return u ? unwind_frame(u) : 1;
 }
 
+#define STEPS_A_TURN 8	/* a turn of bpf_loop() costs a call, too */
+
 static long unwind_next(__u32 i, struct eh_unwind **ctx)
 {
-	return unwind_one(*ctx) ? 1 : 0;
+	UNROLL
+	for (i = 0; i < STEPS_A_TURN; i++)
+		if (unwind_one(*ctx))
+			return 1;
+	return 0;
 }
 
 /*
@@ -144,7 +150,7 @@ static __always_inline void unwind_current(struct eh_unwind *u, struct task_stru
 	u->end = slot ? walk_open(u, *(volatile __u64 *)slot, &image, changed ? *changed : 0) : END_UNKNOWN_PROCESS;
 	if (u->end == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
-		bpf_loop(MAX_WALK_STEPS, unwind_next, &u, 0);
+		bpf_loop(MAX_WALK_STEPS / STEPS_A_TURN, unwind_next, &u, 0);
 		walk_close(u);
 	} else {
 		walk_leaf_only(u);

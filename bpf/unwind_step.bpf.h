@@ -44,17 +44,19 @@ struct window {
 };
 
 /*
- * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done; known has
- * bit i set while reg[i] holds a value. A step that lacks stack bytes is taken up where it stopped:
- * stage and the half-done caller are kept here.
+ * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done, but for those that are the
+ * caller's already by stage; known has bit i set while reg[i] holds a value. A step that lacks stack bytes is taken up
+ * where it stopped.
  */
 struct frame_state {
 	__u64 reg[EH_NR_REGS];	/* DWARF numbers */
 	__u64 ip;
 	__u32 known;
-	__u32 stage;		/* 0: CFA not known yet; i + 1: saved[0..i-1] are done */
-	__u64 cfa;
-	__u64 saved[NR_SAVED + 1];
+	__u32 stage;		/* 0: CFA not known yet; i + 1: the registers of saved[0..i-1] are done */
+	__u64 cfa;		/* from stage 1 on: */
+	__u64 base;		/* the frame's own base_reg, */
+	__u32 base_known;	/* if it is known */
+	__u32 pad;
 };
 
 #define KNOWN_ALL 0xffff
@@ -74,14 +76,6 @@ static __always_inline __u32 saved_reg(__u32 i)
 static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 {
 	return AGAIN(rule->from_base) >> i & 1;
-}
-
-/* is the caller's register in saved[i]'s place, rather than what it was or lost? */
-static __always_inline int is_restored(const struct eh_rule *rule, __u32 i)
-{
-	__s8 where = AGAIN(rule->saved[i]);
-
-	return where > SAVED_ODD && (where != SAVED_SAME || in_base(rule, i));
 }
 
 /* 1 and *value, or 0: the window lacks these 8 bytes */
@@ -125,27 +119,36 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 	return STEP_OK;
 }
 
-/* the caller's register of saved[i], which is_restored(), into frame->saved[i] */
+/* the register of saved[i], as it is in the caller */
 static __always_inline int step_saved(const struct eh_rule *rule, struct frame_state *frame,
 				      const struct window *window, __u32 i, __u64 *need)
 {
+	__u64 *reg = i < SAVED_RA ? &frame->reg[saved_reg(i)] : &frame->ip, base = frame->cfa;
+	__u32 bit = 1u << (i < SAVED_RA ? saved_reg(i) : EH_RSP);
 	__s8 where = AGAIN(rule->saved[i]);
-	__u64 base = frame->cfa;
 
+	if ((where == SAVED_SAME && !in_base(rule, i)) || AGAIN(frame->stage) > i + 1)
+		return STEP_OK;
+	if (where <= SAVED_ODD) {
+		frame->known &= ~bit;
+		return STEP_OK;
+	}
 	if (in_base(rule, i)) {
-		if (!(AGAIN(frame->known) >> rule->base_reg & 1))
+		if (!AGAIN(frame->base_known))
 			return END_UNKNOWN_REGISTER;
-		base = frame->reg[rule->base_reg];
-		if (where == SAVED_SAME) {
-			frame->saved[i] = base;
-			return STEP_OK;
+		base = AGAIN(frame->base);
+	}
+	if (where == SAVED_SAME) {
+		*reg = base;
+	} else {
+		*need = base + where * 8LL;
+		if (!window_read(window, *need, reg)) {
+			frame->stage = i + 1;
+			return STEP_NEEDS_STACK;
 		}
 	}
-	*need = base + where * 8LL;
-	if (window_read(window, *need, &frame->saved[i]))
-		return STEP_OK;
-	frame->stage = i + 1;
-	return STEP_NEEDS_STACK;
+	frame->known |= bit;
+	return STEP_OK;
 }
 
 /*
@@ -171,34 +174,24 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 			return result;
 		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED)
 			return END_NO_PROGRESS;
+		frame->base = frame->reg[rule->base_reg];
+		frame->base_known = frame->known >> rule->base_reg & 1;
+		/*
+		 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI
+		 * (aesni_gcm_encrypt's CFA is rax + 8 where it calls). So each is what it was, as gdb and libgcc have it, but
+		 * for a signal frame's.
+		 */
+		if (rule->flags & RULE_SIGNAL)
+			frame->known &= KNOWN_CALLEE_SAVED;
 		frame->stage = 1;
 	}
 
 	UNROLL
 	for (i = 0; i < NR_SAVED; i++) {
-		if (!is_restored(rule, i) || AGAIN(frame->stage) > i + 1)
-			continue;	/* nothing to read, or read before the window moved */
 		result = step_saved(rule, frame, window, i, need);
 		if (result != STEP_OK)
 			return result;
 	}
-
-	/*
-	 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI (aesni_gcm_encrypt's
-	 * CFA is rax + 8 where it calls). So each is what it was, as gdb and libgcc have it, but for a signal frame's.
-	 */
-	if (rule->flags & RULE_SIGNAL)
-		frame->known &= KNOWN_CALLEE_SAVED;
-	UNROLL
-	for (i = 0; i < SAVED_RA; i++) {
-		if (is_restored(rule, i)) {
-			frame->reg[saved_reg(i)] = AGAIN(frame->saved[i]);
-			frame->known |= 1u << saved_reg(i);
-		} else if (AGAIN(rule->saved[i]) <= SAVED_ODD) {
-			frame->known &= ~(1u << saved_reg(i));
-		}
-	}
-	frame->ip = frame->saved[SAVED_RA];
 	frame->reg[EH_RSP] = frame->cfa;
 	frame->known |= 1u << EH_RSP;
 	frame->stage = 0;

@@ -389,10 +389,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 			frame |= (__u64)u->mapping.module_id << FRAME_OFFSET_BITS;
 		else
 			frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
-		if (u->by_call)
-			frame |= FRAME_CALL;
-		if (u->by_fp)
-			frame |= FRAME_BY_FP;
+		frame |= u->by_call * FRAME_CALL | u->by_fp * FRAME_BY_FP;
 		u->by_fp = u->guessed = false;
 		u->frames[u->nr_frames++ & (MAX_DEPTH - 1)] = frame;
 		u->hash = (u->hash ^ frame) * 0x9e3779b97f4a7c15;
