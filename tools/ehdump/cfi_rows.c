@@ -215,7 +215,7 @@ void cfi_row_print_cfa(FILE *out, uint16_t machine, const struct cfi_row *row)
 	if (row->cfa_by_expression)
 		fputs("exp", out);
 	else
-		fprintf(out, "%s%+" PRId64, register_name(machine, row->cfa_reg), row->cfa_offset);
+		fprintf(out, "%s%+" PRId64, register_name(machine, row->cfa_reg).text, row->cfa_offset);
 }
 
 void cfi_row_print_reg(FILE *out, uint16_t machine, const struct cfi_row *row, uint64_t reg)
@@ -231,7 +231,7 @@ void cfi_row_print_reg(FILE *out, uint16_t machine, const struct cfi_row *row, u
 	else if (r->kind == CFI_RULE_OFFSET || r->kind == CFI_RULE_VAL_OFFSET)
 		fprintf(out, "%c%+" PRId64, r->kind == CFI_RULE_OFFSET ? 'c' : 'v', r->offset);
 	else if (r->kind == CFI_RULE_REGISTER)
-		fputs(register_name(machine, r->offset), out);
+		fputs(register_name(machine, r->offset).text, out);
 	else
 		fputs(words[r->kind], out);
 }
