@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "dwarf/array.h"
+#include "base/array.h"
 #include "dwarf/cfi.h"
 #include "table/eh_rule.h"
 
@@ -67,7 +67,7 @@ uint32_t cfi_states_intern(struct cfi_states *s, const struct cfi_state *state)
 	for (at = hash(s, state) & mask; s->slots[at]; at = (at + 1) & mask)
 		if (!memcmp(&s->all[s->slots[at] - 1], state, sizeof(*state)))
 			return s->slots[at] - 1;
-	error = s->nr >= MAX_RULES ? -EOVERFLOW : array_reserve(s->all, s->max, s->nr + 1);
+	error = s->nr >= MAX_RULES ? -EOVERFLOW : array_reserve(&s->all, &s->max, s->nr + 1);
 	if (error || s->error) {
 		s->error = s->error ? s->error : error;
 		return 0;
@@ -229,7 +229,7 @@ int cfi_states_class(struct cfi_states *s, const struct cie *cie)
 			s->last_cie = UINT64_MAX;
 			return -1;
 		}
-		if (array_reserve(s->classes, s->max_classes, nr + 1)) {
+		if (array_reserve(&s->classes, &s->max_classes, nr + 1)) {
 			s->error = -ENOMEM;
 			return -1;
 		}

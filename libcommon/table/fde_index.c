@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dwarf/array.h"
+#include "base/array.h"
 #include "table/row_writer.h"
 
 /* the offset of its start in the file; false unless one executable segment holds all of it */
@@ -29,7 +29,7 @@ int fde_index_add(struct fde_index *index, const struct elf_file *file, const st
 
 	if (!fde->length || fde->length > UINT32_MAX || !file_range(file, fde, &start))
 		return -ERANGE;
-	if (array_reserve(index->spans, index->max_spans, index->nr_spans + 1))
+	if (array_reserve(&index->spans, &index->max_spans, index->nr_spans + 1))
 		return -ENOMEM;
 	index->spans[index->nr_spans++] = (struct fde_span){
 		.start = start, .length = fde->length, .class = class, .vaddr = fde->start,

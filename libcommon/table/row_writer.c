@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dwarf/array.h"
+#include "base/array.h"
 
 static void fail(struct row_writer *w, int error)
 {
@@ -24,7 +24,7 @@ static void begin_window(struct row_writer *w)
 static int reserve_slot_of(struct row_writer *w, uint32_t state)
 {
 	size_t old = w->nr_slot_of;
-	int error = array_reserve(w->slot_of, w->nr_slot_of, state + 1);
+	int error = array_reserve(&w->slot_of, &w->nr_slot_of, state + 1);
 
 	if (!error && w->nr_slot_of > old)
 		memset(w->slot_of + old, 0, (w->nr_slot_of - old) * sizeof(*w->slot_of));
@@ -37,7 +37,7 @@ static uint32_t add_to_window(struct row_writer *w, uint32_t state)
 	struct unwind_table *t = w->table;
 	uint32_t slot = w->window_rules;
 
-	if (array_reserve(t->rules, w->max_rules, w->window_base + slot + 1) || reserve_slot_of(w, state)) {
+	if (array_reserve(&t->rules, &w->max_rules, w->window_base + slot + 1) || reserve_slot_of(w, state)) {
 		fail(w, -ENOMEM);
 		return 0;
 	}
@@ -86,8 +86,8 @@ static void begin_page(struct row_writer *w)
 	struct unwind_table *t = w->table;
 
 	end_page(w);
-	if (array_reserve(t->rows, w->max_row_bytes, (t->nr_rows + MAX_PAGE_ROWS + 1) * ROW_BYTES) ||
-	    array_reserve(t->pages, w->max_pages, t->nr_pages + 1)) {
+	if (array_reserve(&t->rows, &w->max_row_bytes, (t->nr_rows + MAX_PAGE_ROWS + 1) * ROW_BYTES) ||
+	    array_reserve(&t->pages, &w->max_pages, t->nr_pages + 1)) {
 		fail(w, -ENOMEM);
 		return;
 	}

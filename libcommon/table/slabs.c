@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dwarf/array.h"
+#include "base/array.h"
 
 /* released extents by size: list i holds those of 2^i to 2^(i+1) - 1 bytes */
 #define NR_FREE_LISTS	(SLAB_SHIFT + 1)
@@ -114,7 +114,7 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size)
 	size = extent_bytes(size ? size : 1);
 	list = &slabs->free[63 - __builtin_clzl(size)];
 	/* without memory it is not reused, which does no harm */
-	if (!array_reserve(list->locs, list->max, list->nr + 1))
+	if (!array_reserve(&list->locs, &list->max, list->nr + 1))
 		list->locs[list->nr++] = loc;
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "dwarf/array.h"
+#include "base/array.h"
 #include "table/code_insns.h"
 #include "table/machine.h"
 
@@ -313,7 +313,7 @@ int machine_decode(struct code *c)
 	for (size_t at = 0; at < c->size; c->nr++) {
 		struct insn *insn;
 
-		if (array_reserve(c->insns, c->max, c->nr + 1))
+		if (array_reserve(&c->insns, &c->max, c->nr + 1))
 			return -ENOMEM;
 		decoder.eax_before = decoder.eax;
 		insn = &c->insns[c->nr];
