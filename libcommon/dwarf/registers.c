@@ -39,7 +39,8 @@ struct register_name register_name(uint16_t machine, uint64_t reg)
 		if (n->names)
 			snprintf(name.text, sizeof(name.text), "%s", n->names[reg - n->first]);
 		else
-			snprintf(name.text, sizeof(name.text), "%s%d", n->prefix, (int)reg - n->first + n->first_suffix);
+			snprintf(name.text, sizeof(name.text), "%s%d", n->prefix,
+				 (int)reg - n->first + n->first_suffix);
 		return name;
 	}
 	snprintf(name.text, sizeof(name.text), "r%" PRIu64, reg);

@@ -11,7 +11,10 @@
 
 void cfi_states_init(struct cfi_states *s)
 {
-	/* of the 16 random bytes that the kernel gives each process: nobody can prepare a file of colliding states */
+	/*
+	 * of the 16 random bytes that the kernel gives each process: nobody can prepare a file of
+	 * colliding states
+	 */
 	memcpy(&s->seed, (const void *)getauxval(AT_RANDOM), sizeof(s->seed));
 	s->last_cie = UINT64_MAX;
 }
@@ -154,7 +157,10 @@ static void on_restore(void *run, uint64_t reg)
 		r->misplaced = true;	/* there is nothing yet to restore */
 }
 
-/* Only in a CIE: an FDE's strings of instructions end before these, and a CIE's rules belong to no place. */
+/*
+ * Only in a CIE: an FDE's strings of instructions end before these, and a CIE's rules belong to no
+ * place.
+ */
 static void on_misplaced(void *run)
 {
 	((struct run *)run)->misplaced = true;

@@ -2,13 +2,15 @@
 /*
  * The state set of the call frame machine (DWARF 5, 6.4.2 and 6.4.3).
  *
- * A state is a row's rules while an FDE's program runs. What a string of instructions makes of a state, if none
- * of them advances the location, remembers or restores a state, depends on three things only: the state, the
- * bytes of the string, and what the CIE says (its alignment factors and its initial rules, which
- * DW_CFA_restore comes back to). So the program of an FDE is a walk through a small automaton: states and CIEs are
- * interned (each distinct one gets a number), each transition is run once by cfi_run() and remembered, and
- * nearly all of a file is compiled by look-ups. Advancing is what ends a row, and DW_CFA_remember_state and
- * DW_CFA_restore_state work on a stack of states: whoever runs an FDE (fde_rows.c) does these, on numbers.
+ * A state is a row's rules while an FDE's program runs. What a string of instructions makes of a
+ * state, if none of them advances the location, remembers or restores a state, depends on three
+ * things only: the state, the bytes of the string, and what the CIE says (its alignment factors and
+ * its initial rules, which DW_CFA_restore comes back to). So the program of an FDE is a walk
+ * through a small automaton: states and CIEs are interned (each distinct one gets a number), each
+ * transition is run once by cfi_run() and remembered, and nearly all of a file is compiled by
+ * look-ups. Advancing is what ends a row, and DW_CFA_remember_state and DW_CFA_restore_state work
+ * on a stack of states: fde_rows.c, which runs the FDEs, does these, on
+ * numbers.
  *
  * There are few states: libcrypto has 618, Chromium some thousand.
  */
@@ -47,13 +49,14 @@ struct cie_class {
 /* a remembered transition */
 #define MEMO_SHIFT 11
 struct cfi_memo {
-	uint64_t ops;		/* up to 8 bytes, zero-extended, which is unambiguous: no string begins with a 0 (a nop). 0: empty */
+	/* up to 8 bytes, zero-extended, which is unambiguous: none of them is a nop, the only instruction of value 0. 0: empty */
+	uint64_t ops;
 	uint32_t from;		/* class << 20 | state */
 	uint32_t to;
 };
 
 struct cfi_states {
-	int error;		/* sticky: 0, -ENOMEM, or -EOVERFLOW (more states than a table has room for rules) */
+	int error;		/* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table has room for rules) */
 	struct cfi_state *all;	/* distinct, in order of appearance; two of them may have one rule, which is rare */
 	size_t nr, max;
 	/* private */
@@ -85,7 +88,10 @@ uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule);
 /* The number of the CIE's class; -1 where there are too many, or with s->error set. */
 int cfi_states_class(struct cfi_states *s, const struct cie *cie);
 
-/* The state that these instructions lead to; RULE_UNSUPPORTED's where they do not decode. Not remembered. */
+/*
+ * The state that these instructions lead to; RULE_UNSUPPORTED's where they do not decode. Not
+ * remembered.
+ */
 uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops, size_t size);
 
 /* the same, remembered. ops[0 .. size) is followed by more of the program, up to limit */

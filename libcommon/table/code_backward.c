@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A backward data-flow analysis (Kildall, 1973: the meet over all paths). Each instruction has a cell, insn.rule: what
- * is known of the place before it.
+ * A backward data-flow analysis (Kildall, 1973: the meet over all paths). Each instruction has a
+ * cell, insn.rule: what is known of the place before it.
  *
  *	RULE_NONE		nothing: no way from here to a return is known so far (top)
  *	RULE_REG, RULE_DEREF	the rule by every way that was found so far
  *	   with SAVED_ODD	the same, but where this register's value lies is not known
  *	RULE_UNSUPPORTED	ways disagree in the CFA: no rule holds (bottom)
  *
- * A cell is computed from the cells of the instructions that come next: from one, by undoing the instruction's effect; at
- * a branch, by the meet of both. The meet only goes down: none and a rule give the rule, two rules that differ in saved
- * registers lose these, and two that differ in the CFA give the conflict. A function's depth in this order is that
- * of its registers, so cells that only went down would settle after a few passes; passes run from the last
- * instruction to the first, so that one is enough but for what a loop's way back changes.
+ * A cell is computed from the cells of the instructions that come next: from one, by undoing the
+ * instruction's effect; at a branch, by the meet of both. The meet only goes down: none and a rule
+ * give the rule, two rules that differ in saved registers lose these, and two that differ in the
+ * CFA give the conflict. A function's depth in this order is that of its registers, so cells that
+ * only went down would settle after a few passes; passes run from the last instruction to the
+ * first, so that one is enough but for what a loop's way back changes.
  *
- * Two things can also raise a cell or move it sideways, so that this is no proof of an end: is_last_call() makes a call's
- * cell depend on whether its target has a rule *yet*; and a loop that moves the CFA's register gives a new offset
- * on each pass. So passes are counted, and where they are too many no rule of this code is relied upon.
+ * Two things can also raise a cell or move it sideways, so that this is no proof of an end:
+ * is_last_call() makes a call's cell depend on whether its target has a rule *yet*; and a loop that
+ * moves the CFA's register gives a new offset on each pass. So passes are counted, and where they
+ * are too many no rule of this code is relied upon.
  */
 #include <string.h>
 
@@ -40,7 +42,8 @@ static struct eh_rule meet(const struct eh_rule *a, const struct eh_rule *b)
 		return *b;
 	if (b->kind == RULE_NONE)
 		return *a;
-	if (a->kind != b->kind || a->cfa_reg != b->cfa_reg || a->cfa_offset != b->cfa_offset || a->deref_offset != b->deref_offset)
+	if (a->kind != b->kind || a->cfa_reg != b->cfa_reg || a->cfa_offset != b->cfa_offset ||
+	    a->deref_offset != b->deref_offset)
 		return code_rule_conflict();
 	for (int i = 0; i < SAVED_RA; i++)
 		if (a->saved[i] != b->saved[i])
@@ -54,8 +57,9 @@ bool code_is_aligned(const struct code *c, size_t i)
 }
 
 /*
- * Does this call seem not to return? Nothing says that its target does; or another function begins behind it, so that
- * the compiler left nothing to return to. What comes next in memory says nothing about this place then.
+ * Does this call seem not to return? Nothing says that its target does; or another function begins
+ * behind it, so that the compiler left nothing to return to. What comes next in memory says nothing
+ * about this place then.
  */
 static bool is_last_call(const struct code *c, size_t i)
 {
@@ -93,7 +97,10 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 		return none;
 	if (code_rule_is_known(&rule))
 		code_rule_undo(&rule, insn);
-	/* a function that is called has its return address at sp: where that does not come out, something was misread */
+	/*
+	 * a function that is called has its return address at sp: where that does not come out,
+	 * something was misread
+	 */
 	return insn->called && code_rule_is_known(&rule) && !code_rule_is_entry(&rule) ? code_rule_conflict() : rule;
 }
 

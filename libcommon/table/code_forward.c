@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Functions that do not return: musl's way from __libc_start_main to exit, and its threads' beginning. No return
- * leads backwards to them, so they are followed from their first instruction on, where the rule is known, over all
- * their ways. The first rule to reach an instruction is kept: a function that does not
- * return may be entered at one place only, and its ways agree in the frame as any compiler's do.
+ * Functions that do not return: musl's way from __libc_start_main to exit, and its threads'
+ * beginning. No return leads backwards to them, so they are followed from their first instruction
+ * on, where the rule is known, over all their ways. The first rule to reach an instruction is kept:
+ * a function that does not return may be entered at one place only, and its ways agree in the frame
+ * as any compiler's do.
  */
 #include "table/code_rule.h"
 #include "table/code_solve.h"
@@ -13,13 +14,13 @@
 
 struct forward {
 	struct code *code;
-	uint32_t reached[MAX_FORWARD], nr, done;	/* numbers of instructions, in the order of being reached */
+	uint32_t reached[MAX_FORWARD];	/* numbers of instructions, in the order of being reached */
+	uint32_t nr, done;
 };
 
 static bool ends_function(const struct insn *insn)
 {
-	return insn->padding || insn->effect == INSN_RETURN || insn->effect == INSN_JUMP || insn->effect == INSN_STOP ||
-	       insn->effect == INSN_INDIRECT || insn->effect == INSN_CALL;
+	return insn->padding || insn->effect == INSN_CALL || !insn_reaches_next(insn);
 }
 
 /* Does a function seem to begin here? Aligned, behind the end of another or padding, and with a prologue */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A piece of code as the solver of code rules sees it: each instruction's effect on the registers that a rule may speak
- * of. Three steps work on it: machine_decode() (machine.h), code_link() here, and the solver (code_rules.c).
+ * A piece of code as the solver of code rules sees it: each instruction's effect on the registers
+ * that a rule may speak of. Three steps work on it: machine_decode() (machine.h), code_link() here,
+ * and the solver (code_rules.c).
  */
 #ifndef EHPERF_TABLE_CODE_INSNS_H
 #define EHPERF_TABLE_CODE_INSNS_H
@@ -12,11 +13,11 @@
 
 #include "tables_abi.h"
 
-/* in this order: those before INSN_SET end or divide the way to the next instruction */
+/* in this order: insn_reaches_next() compares */
 enum insn_effect {
 	INSN_OTHER,	/* none but registers overwritten */
 	INSN_RETURN,	/* leaves the function: a return or a tail call */
-	INSN_STOP,	/* the next instruction is not reached from here, or what the stack is like there is not known */
+	INSN_STOP,	/* what comes next is not reached from here, or with a stack that is not known */
 	INSN_INDIRECT,	/* a jump whose targets are not known: by a register or a table */
 	INSN_JUMP,	/* to target */
 	INSN_BRANCH,	/* to target, or on */
@@ -33,14 +34,25 @@ enum insn_effect {
 
 struct insn {
 	uint32_t at;		/* offset in the code */
-	uint32_t target;	/* number of an instruction; as machine_decode() leaves it, an offset in the code; or NO_TARGET */
+	uint32_t target;	/* number of an instruction, or NO_TARGET; before code_link(), an offset in the code */
 	int32_t displacement;
-	uint16_t overwritten;	/* registers that get an unknown value besides what the effect says: bits by DWARF number */
+	uint16_t overwritten;	/* registers that get values the effect does not say: bits by DWARF number */
 	uint8_t effect, reg, base;	/* DWARF numbers, or NO_REG */
 	bool padding;		/* does nothing, and is what assemblers fill up with */
 	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
 	struct eh_rule rule;	/* before it; the cells of code_rules.c's lattice */
 };
+
+/* Does the instruction behind it come next, at least one way? */
+static inline bool insn_reaches_next(const struct insn *insn)
+{
+	return insn->effect < INSN_RETURN || insn->effect > INSN_JUMP;
+}
+
+static inline bool insn_sets_reg(const struct insn *insn)
+{
+	return insn->effect == INSN_SET || insn->effect == INSN_LOAD || insn->effect == INSN_POP;
+}
 
 struct code {
 	const uint8_t *bytes;
@@ -52,8 +64,9 @@ struct code {
 };
 
 /*
- * Second step: targets become numbers of instructions, and what can only be said with the neighbours in view becomes part of the
- * effects: stack pointers from elsewhere, what helpers overwrite, what is jumped to and called.
+ * Second step: targets become numbers of instructions, and what can only be said with the
+ * neighbours in view becomes part of the effects: stack pointers from elsewhere, what helpers
+ * overwrite, what is jumped to and called.
  */
 void code_link(struct code *code);
 

@@ -22,8 +22,9 @@ static size_t find_insn(const struct code *c, uint32_t at)
 }
 
 /*
- * Instruction i sets sp. Is that to a value that sp had in this frame? From a register that is not known to hold one, it is
- * another stack's (a switch of contexts), and the return behind it does not lead to this frame's caller.
+ * Instruction i sets sp. Is that to a value that sp had in this frame? From a register that is not
+ * known to hold one, it is another stack's (a switch of contexts), and the return behind it does
+ * not lead to this frame's caller.
  */
 static bool stays_on_stack(const struct code *c, size_t i)
 {
@@ -31,9 +32,13 @@ static bool stays_on_stack(const struct code *c, size_t i)
 
 	if (insn->base == REG_SP || insn->base == REG_FP)
 		return true;
-	for (size_t n = 0; insn->effect == INSN_SET && n < MAX_LOOK_BACK && i-- > 0 && c->insns[i].effect != INSN_RETURN; n++) {
+	if (insn->effect != INSN_SET)
+		return false;
+	for (size_t n = 0; n < MAX_LOOK_BACK && i-- > 0; n++) {
 		const struct insn *before = &c->insns[i];
 
+		if (before->effect == INSN_RETURN)
+			break;
 		if (before->reg != insn->base)
 			continue;
 		if (before->effect == INSN_SET)
@@ -45,9 +50,10 @@ static bool stays_on_stack(const struct code *c, size_t i)
 }
 
 /*
- * What the function at `first` overwrites. Assembly counts on its own helpers leaving alone what they do not mention
- * (x264's callers keep the stack pointer in rcx meanwhile): so where a helper is a plain piece of code up to its
- * return, this is known. All that the ABI allows where it is not.
+ * What the function at `first` overwrites. Assembly counts on its own helpers leaving alone what
+ * they do not mention (x264's callers keep the stack pointer in rcx meanwhile): so where a helper
+ * is a plain piece of code up to its return, this is known. All that the ABI allows where it is
+ * not.
  */
 static uint16_t written_by(const struct code *c, size_t first)
 {
@@ -58,10 +64,10 @@ static uint16_t written_by(const struct code *c, size_t first)
 
 		if (insn->effect == INSN_RETURN)
 			return registers & CALLER_SAVED;
-		if (insn->effect == INSN_CALL || insn->effect == INSN_JUMP || insn->effect == INSN_STOP || insn->effect == INSN_INDIRECT)
+		if (insn->effect == INSN_CALL || !insn_reaches_next(insn))
 			break;
 		registers |= insn->overwritten;
-		if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD || insn->effect == INSN_POP) && insn->reg < EH_NR_REGS)
+		if (insn_sets_reg(insn) && insn->reg < EH_NR_REGS)
 			registers |= 1u << insn->reg;
 	}
 	return CALLER_SAVED;
@@ -93,11 +99,13 @@ void code_link(struct code *c)
 	for (size_t i = 0; i < c->nr; i++) {
 		struct insn *insn = &c->insns[i];
 
-		if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD) && insn->reg == REG_SP && !stays_on_stack(c, i))
-			insn->effect = INSN_STOP;
-		else if (insn->effect == INSN_CALL && insn->target != NO_TARGET)
+		if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD) && insn->reg == REG_SP) {
+			if (!stays_on_stack(c, i))
+				insn->effect = INSN_STOP;
+		} else if (insn->effect == INSN_CALL && insn->target != NO_TARGET) {
 			link_call(c, insn);
-		else if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH)
+		} else if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH) {
 			link_jump(c, insn);
+		}
 	}
 }

@@ -7,7 +7,9 @@
 
 struct eh_rule code_rule_at_entry(void)
 {
-	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .flags = RULE_FROM_CODE };
+	struct eh_rule rule = {
+		.kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .flags = RULE_FROM_CODE,
+	};
 
 	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
 	rule.saved[SAVED_RA] = RA_AT_ENTRY;
@@ -21,7 +23,10 @@ bool code_rule_is_entry(const struct eh_rule *rule)
 
 /* ---- backwards ---- */
 
-/* The register is overwritten: where the caller's value lies before that is not known, unless it was saved elsewhere. */
+/*
+ * The register is overwritten: where the caller's value lies before that is not known, unless it
+ * was saved elsewhere.
+ */
 static void lose(struct eh_rule *rule, uint32_t reg)
 {
 	int i = saved_index(reg);
@@ -30,7 +35,10 @@ static void lose(struct eh_rule *rule, uint32_t reg)
 		rule->saved[i] = SAVED_ODD;
 }
 
-/* where base + displacement lies, in words from the CFA; false where that is not known or does not fit rule.saved[] */
+/*
+ * where base + displacement lies, in words from the CFA; false where that is not known or does not
+ * fit rule.saved[]
+ */
 static bool place_of(const struct eh_rule *rule, uint32_t base, int32_t displacement, int *words)
 {
 	int64_t bytes = (int64_t)displacement - rule->cfa_offset;
@@ -65,7 +73,8 @@ static void undo_load(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t
 	int i = saved_index(reg), words;
 
 	if (i >= 0 && rule->saved[i] == SAVED_SAME)
-		rule->saved[i] = reg != rule->cfa_reg && place_of(rule, base, displacement, &words) ? words : SAVED_ODD;
+		rule->saved[i] = reg != rule->cfa_reg && place_of(rule, base, displacement, &words) ? words :
+				 SAVED_ODD;
 	if (rule->cfa_reg != reg)
 		return;
 	if (rule->kind != RULE_REG || displacement != (int16_t)displacement) {
@@ -116,8 +125,9 @@ static void undo_push(struct eh_rule *rule, uint32_t reg)
 	int i = saved_index(reg);
 
 	/*
-	 * After it, the rule says that the register is saved, maybe by this very push; but with a CFA that is not counted from
-	 * sp, the place that is pushed to is not known, so whether it is saved before this is not known either.
+	 * After it, the rule says that the register is saved, maybe by this very push; but with a
+	 * CFA that is not counted from sp, the place that is pushed to is not known, so whether it
+	 * is saved before this is not known either.
 	 */
 	if (i >= 0 && rule->cfa_reg != REG_SP && rule->saved[i] != SAVED_SAME)
 		rule->saved[i] = SAVED_ODD;
@@ -179,9 +189,9 @@ bool code_rule_follow(struct eh_rule *rule, const struct insn *insn)
 		return true;
 	case INSN_SET:
 	case INSN_LOAD:
-		if (insn->reg == REG_SP && (insn->effect == INSN_LOAD || insn->base != REG_SP))
-			return false;
-		if (insn->reg == REG_SP && __builtin_sub_overflow(rule->cfa_offset, insn->displacement, &rule->cfa_offset))
+		if (insn->reg == REG_SP &&
+		    (insn->effect == INSN_LOAD || insn->base != REG_SP ||
+		     __builtin_sub_overflow(rule->cfa_offset, insn->displacement, &rule->cfa_offset)))
 			return false;
 		lose(rule, insn->reg);
 		return rule->cfa_offset >= CFA_AT_ENTRY && rule->cfa_offset <= MAX_FRAME_BYTES;

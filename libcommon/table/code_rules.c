@@ -8,7 +8,10 @@
 #include "table/code_solve.h"
 #include "table/machine.h"
 
-/* Where functions pop their callers' arguments, what a call leaves of sp is not known. A few such returns are data. */
+/*
+ * Where functions pop their callers' arguments, what a call leaves of sp is not known. A few such
+ * returns are data.
+ */
 static bool pops_arguments(const struct code *c)
 {
 	return c->nr_popping > c->nr_returns / 16;

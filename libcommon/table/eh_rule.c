@@ -54,8 +54,8 @@ bool eh_rule_read_plus(struct cursor *c, int64_t *plus)
 }
 
 /*
- * Two shapes occur on every machine: reg + a, and *(reg + a) + b (realigned frames, signal frames). What else there is
- * is the machine's.
+ * Two shapes occur on every machine: reg + a, and *(reg + a) + b (realigned frames, signal frames).
+ * What else there is is the machine's.
  */
 void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size_t size)
 {

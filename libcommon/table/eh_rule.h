@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * struct eh_rule (bpf/tables_abi.h) from call frame instructions (DWARF 5, 6.4.2): the part of DWARF's rules
- * that 16 bytes can hold.
+ * struct eh_rule (bpf/tables_abi.h) from call frame instructions (DWARF 5, 6.4.2): the part of
+ * DWARF's rules that 16 bytes can hold.
  */
 #ifndef EHPERF_TABLE_EH_RULE_H
 #define EHPERF_TABLE_EH_RULE_H

@@ -75,8 +75,9 @@ static inline uint64_t page_of(const struct fde_span *span)
 }
 
 /*
- * A counting sort by page, then each page by insertion: linkers leave FDEs nearly in order, and this is
- * several times as fast as qsort(). ends: nr_pages + 1 zeroes, which become where each page's part of by_address ends.
+ * A counting sort by page, then each page by insertion: linkers leave FDEs nearly in order, and
+ * this is several times as fast as qsort(). ends: nr_pages + 1 zeroes, which become where each
+ * page's part of by_address ends.
  */
 static void sort_by_address(struct fde_index *index, uint32_t *ends, uint64_t first_page, uint64_t nr_pages)
 {

@@ -2,10 +2,10 @@
 /*
  * A file's FDEs by their place in the file, and which of them rules a byte.
  *
- * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE that starts last at or before a byte rules it, if
- * it reaches that far. So an FDE rules up to its own end or to the start of the next one, whichever is lower; and behind
- * the end of an inner FDE no rule holds, even where an outer one goes on. Of several that start at one
- * place, the first in the section rules.
+ * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE that starts last at or before a byte
+ * rules it, if it reaches that far. So an FDE rules up to its own end or to the start of the next
+ * one, whichever is lower; and behind the end of an inner FDE no rule holds, even where an outer
+ * one goes on. Of several that start at one place, the first in the section rules.
  */
 #ifndef EHPERF_TABLE_FDE_INDEX_H
 #define EHPERF_TABLE_FDE_INDEX_H
@@ -34,12 +34,15 @@ struct fde_index {
 };
 
 /*
- * Adds an FDE. 0, or -ENOMEM; -ERANGE where it covers no byte, or where no executable segment of the file holds
- * all of it.
+ * Adds an FDE. 0, or -ENOMEM; -ERANGE where it covers no byte, or where no executable segment of
+ * the file holds all of it.
  */
 int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde, uint32_t class);
 
-/* Fills by_address, once all are added. 0, -EOVERFLOW (they lie further apart than a table's pages reach) or -ENOMEM */
+/*
+ * Fills by_address, once all are added. 0, -EOVERFLOW (they lie further apart than a table's pages
+ * reach) or -ENOMEM
+ */
 int fde_index_sort(struct fde_index *index);
 void fde_index_free(struct fde_index *index);
 

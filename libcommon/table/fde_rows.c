@@ -20,19 +20,24 @@ struct program {
 static inline bool ends_ops(uint8_t op)
 {
 	return (op & 0xc0) == DW_CFA_advance_loc || (op >= DW_CFA_set_loc && op <= DW_CFA_advance_loc4) ||
-	       op == DW_CFA_MIPS_advance_loc8 || op == DW_CFA_nop || op == DW_CFA_remember_state || op == DW_CFA_restore_state;
+	       op == DW_CFA_MIPS_advance_loc8 || op == DW_CFA_nop || op == DW_CFA_remember_state ||
+	       op == DW_CFA_restore_state;
 }
 
 /*
- * Where the string of instructions from p on ends that cfi_states_apply() takes in one piece: before the next one that
- * advances, remembers or restores a state, or does nothing. NULL: it does not decode
+ * Where the string of instructions from p on ends that cfi_states_apply() takes in one piece:
+ * before the next one that advances, remembers or restores a state, or does nothing. NULL: it does
+ * not decode
  */
 static inline const uint8_t *end_of_ops(const uint8_t *p, const uint8_t *end)
 {
 	while (p < end && !ends_ops(*p)) {
 		size_t size = 0;
 
-		/* nearly all there is: DW_CFA_offset, DW_CFA_def_cfa_offset and _register, with a one-byte operand */
+		/*
+		 * nearly all there is: DW_CFA_offset, DW_CFA_def_cfa_offset and _register, with a
+		 * one-byte operand
+		 */
 		if (((*p & 0xc0) == DW_CFA_offset || *p == DW_CFA_def_cfa_offset || *p == DW_CFA_def_cfa_register) &&
 		    end - p > 1 && p[1] < 0x80)
 			size = 2;
@@ -94,8 +99,8 @@ static inline bool advance(struct program *r, struct row_writer *w, const struct
 }
 
 /* Runs the whole program; false where it does not decode, r->at being the row where that happened. */
-static inline bool run(struct program *r, struct row_writer *w, struct cfi_states *states, const struct fde_span *span,
-		       uint64_t pc_bias)
+static inline bool run(struct program *r, struct row_writer *w, struct cfi_states *states,
+		       const struct fde_span *span, uint64_t pc_bias)
 {
 	const struct cie_class *class = &states->classes[span->class];
 	uint32_t remembered[MAX_REMEMBERED];
@@ -118,7 +123,10 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 			remembered[r->nr_remembered++] = r->state;
 			r->p++;
 		} else if (op == DW_CFA_restore_state) {
-			/* the CFA's rule as well, as all producers and unwinders take it (DWARF 5, 6.4.2.4, says "all rules") */
+			/*
+			 * DWARF 5, 6.4.2.4, speaks of the rules of every register. The CFA's rule comes back as well:
+			 * compilers count on it, and libgcc and gdb do so.
+			 */
 			if (!r->nr_remembered)
 				return false;
 			r->state = remembered[--r->nr_remembered];

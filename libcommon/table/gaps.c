@@ -7,8 +7,8 @@
 #define MAX_ENTRY_BYTES 4096
 
 /*
- * Decoding and solving take some 300 ns an instruction. A file with CFI that leaves out more code than this has a
- * language's run-time system in it, or OpenBLAS's kernels.
+ * Decoding and solving take some 300 ns an instruction. A file with CFI that leaves out more code
+ * than this has a language's run-time system in it, or OpenBLAS's kernels.
  */
 #define MAX_CODE_BYTES (8 << 20)
 
@@ -33,7 +33,9 @@ void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, co
 			continue;
 		start = entry - s->vaddr + s->file_offset;
 		end = s->file_offset + s->size;
-		end = fde_index_first_covered(fdes, start, end - start > MAX_ENTRY_BYTES ? start + MAX_ENTRY_BYTES : end);
+		if (end - start > MAX_ENTRY_BYTES)
+			end = start + MAX_ENTRY_BYTES;
+		end = fde_index_first_covered(fdes, start, end);
 		if (end <= UINT32_MAX && end > start) {
 			code = bytes_at(file, start, end - start);
 			table->entry_start = start;
@@ -43,7 +45,10 @@ void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, co
 	}
 }
 
-/* What separates two functions. At a segment's ends lie _init and _fini, which are as short and are code. */
+/*
+ * What separates two functions. At a segment's ends lie _init and _fini, which are as short and are
+ * code.
+ */
 static bool is_padding(const struct elf_segment *s, uint64_t from, uint64_t to)
 {
 	return to - from < MAX_ALIGNMENT && from > s->file_offset && to < s->file_offset + s->size;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes that no FDE covers: the entry point's code, padding, and code to work rules out for (code_rules.h). */
+/*
+ * The bytes that no FDE covers: the entry point's code, padding, and code to work rules out for
+ * (code_rules.h).
+ */
 #ifndef EHPERF_TABLE_GAPS_H
 #define EHPERF_TABLE_GAPS_H
 
@@ -15,14 +18,15 @@ struct gaps {
 	struct cfi_states *states;
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */
-	bool of_code;			/* work rules out; else only note that there is code (table->has_other_code) */
+	bool of_code;			/* work rules out; else only set table->has_other_code */
 	uint64_t code_bytes;		/* of the code that was looked at so far */
-	uint64_t code_end;		/* where the last of it ends: with overlapping segments, no byte is looked at twice */
+	uint64_t code_end;		/* where it ended: of overlapping segments, no byte is looked at twice */
 };
 
 /*
- * Sets the table's entry_start and entry_end. Where the ABI leaves the rule for the entry point out (ld.so's _start,
- * musl's, Go's), what no FDE covers from there on is the entry code all the same, and the outermost frame.
+ * Sets the table's entry_start and entry_end. Where the ABI leaves the rule for the entry point out
+ * (ld.so's _start, musl's, Go's), what no FDE covers from there on is the entry code all the same,
+ * and the outermost frame.
  */
 void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes);
 

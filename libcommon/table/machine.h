@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a table's making needs to know of the machine: the one that ehperf is built for, since a table is
- * made for the unwinder that runs on it. All of it stands in one folder, which the Makefile picks by `uname -m`:
+ * What a table's making needs to know of the machine: the one that ehperf is built for, since a
+ * table is made for the unwinder that runs on it. All of it stands in one folder, which the
+ * Makefile picks by `uname -m`:
  *
  *   abi.h             registers, calls, alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
@@ -24,8 +25,8 @@
 struct code;
 
 /*
- * An expression for the CFA that begins with DW_OP_breg<reg> offset; c is behind that, and not at its end. Sets *rule
- * if the machine has a rule for it, and leaves it as it is otherwise.
+ * An expression for the CFA that begins with DW_OP_breg<reg> offset; c is behind that, and not at
+ * its end. Sets *rule if the machine has a rule for it, and leaves it as it is otherwise.
  */
 void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t offset);
 

@@ -48,7 +48,10 @@ static uint32_t add_to_window(struct row_writer *w, uint32_t state)
 	return slot;
 }
 
-/* Moves the page being written to a new window: its rows, fewer than the window has slots, are numbered anew. */
+/*
+ * Moves the page being written to a new window: its rows, fewer than the window has slots, are
+ * numbered anew.
+ */
 static void move_page(struct row_writer *w)
 {
 	uint32_t old[MAX_PAGE_RULES];

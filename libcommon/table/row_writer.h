@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes a table's rows, pages and rules (bpf/tables_abi.h) from (offset in the file, state) pairs in rising
- * order of offsets.
+ * Writes a table's rows, pages and rules (bpf/tables_abi.h) from (offset in the file, state) pairs
+ * in rising order of offsets.
  *
- * A row has 12 bits for its rule, so a page's rows can name the 4,096 rules from the page's rule_base on: a
- * window. A state's rule joins the current window when a row first needs it. Where the window is full, the page being
- * written moves to a new window, behind the old one, with the rules that its rows name; earlier pages keep the
- * old one. A rule is thus stored once for each window that uses it, and nearly every file has one window.
+ * A row has 12 bits for its rule, so a page's rows can name the 4,096 rules from the page's
+ * rule_base on: a window. A state's rule joins the current window when a row first needs it. Where
+ * the window is full, the page being written moves to a new window, behind the old one, with the
+ * rules that its rows name; earlier pages keep the old one. A rule is thus stored once for each
+ * window that uses it, and nearly every file has one window.
  */
 #ifndef EHPERF_TABLE_ROW_WRITER_H
 #define EHPERF_TABLE_ROW_WRITER_H
@@ -62,7 +63,9 @@ static inline uint32_t row_writer_slot(struct row_writer *w, uint32_t state)
 {
 	uint32_t slot = state < w->nr_slot_of ? w->slot_of[state] : 0;
 
-	return __builtin_expect(slot >> 12 == w->window, 1) ? slot & (MAX_PAGE_RULES - 1) : row_writer_join_window(w, state);
+	if (__builtin_expect(slot >> 12 != w->window, 0))
+		return row_writer_join_window(w, state);
+	return slot & (MAX_PAGE_RULES - 1);
 }
 
 /* Appends a row. rows[] has room for one byte more, which the next row overwrites. */

@@ -22,7 +22,10 @@ static inline size_t extent_bytes(size_t size)
 struct slabs;
 
 struct slab_source {
-	/* SLAB_VALUE_SIZE zeroed bytes, which are to be slab `number` (0, 1, 2, ...): 0 or -errno. Not freed by slabs_free(). */
+	/*
+	 * SLAB_VALUE_SIZE zeroed bytes, which are to be slab `number` (0, 1, 2, ...): 0 or -errno.
+	 * Not freed by slabs_free().
+	 */
 	int (*add)(void *arg, uint32_t number, uint8_t **bytes);
 	void *arg;
 };
@@ -33,7 +36,10 @@ void slabs_free(struct slabs *slabs);
 
 /* size bytes, aligned to EXTENT_ALIGNMENT, in one slab: its loc, 0 with errno set where there is no room */
 loc_t slabs_alloc(struct slabs *slabs, size_t size);
-/* Frees what slabs_alloc(slabs, size) returned: it may be allocated again, so no reader may still use it. */
+/*
+ * Frees what slabs_alloc(slabs, size) returned: it may be allocated again, so no reader may still
+ * use it.
+ */
 void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 
 /* Frees all extents. The slabs stay. */

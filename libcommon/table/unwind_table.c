@@ -12,10 +12,11 @@
 #include "table/row_writer.h"
 
 /*
- * The way from CFI to a table: each FDE of the section is put into an index (fde_index.h) and its CIE run once
- * (cfi_states.h); then, by rising address, the programs of the FDEs are run (fde_rows.h) and what lies between them is
- * looked at (gaps.h); each row is written as it is found (row_writer.h). A table of the code that no FDE covers is made
- * likewise, with the FDEs' own bytes left empty.
+ * The way from CFI to a table: each FDE of the section is put into an index (fde_index.h) and its
+ * CIE run once (cfi_states.h); then, by rising address, the programs of the FDEs are run
+ * (fde_rows.h) and what lies between them is looked at (gaps.h); each row is written as it is found
+ * (row_writer.h). A table of the code that no FDE covers is made likewise, with the FDEs' own bytes
+ * left empty.
  */
 struct compilation {
 	struct unwind_table table;
@@ -110,7 +111,8 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	cfi_states_init(&c->states);
 	error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .states = &c->states, .writer = &c->writer, .of_code = c->of_code,
+		.table = &c->table, .file = c->file, .states = &c->states, .writer = &c->writer,
+		.of_code = c->of_code,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};
 	if (error || c->states.error)
@@ -217,8 +219,8 @@ uint64_t unwind_table_bytes(const struct unwind_table *table)
 		end = unwind_table_extent_end(table, first);
 		bytes += extent_bytes((row_after(table, end - 1) - table->pages[first].rows) * ROW_BYTES);
 	}
-	return bytes + extent_bytes(table->nr_pages * sizeof(*table->pages)) + extent_bytes(table->nr_rules * sizeof(*table->rules)) +
-	       extent_bytes(sizeof(struct eh_module));
+	return bytes + extent_bytes(table->nr_pages * sizeof(*table->pages)) +
+	       extent_bytes(table->nr_rules * sizeof(*table->rules)) + extent_bytes(sizeof(struct eh_module));
 }
 
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset)

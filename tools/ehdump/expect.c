@@ -107,7 +107,7 @@ static void expect_fde(struct expecter *e, struct kept_fde *kept, uint64_t next,
 	e->end = next < own_end ? next : own_end;
 	e->any_row = false;
 	if (cfi_rows(&kept->fde, pc_bias, on_row, e) && !e->failed) {
-		/* no rule is known where the instructions do not decode: from the last row on, or, if the CIE's do not, at all */
+		/* where the instructions do not decode, no rule is known: in the last row, or, if it is the CIE's, in all */
 		if (!e->any_row) {
 			expect(e, kept->fde.start, &unsupported);
 			expect(e, e->end - 1, &unsupported);

@@ -17,7 +17,10 @@
 #define CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 1u << EH_RSP | 0xfu << EH_R12)
 #define CALLER_SAVED (0xffff & ~CALLEE_SAVED)
 
-/* A call pushes the return address: at a function's first instruction, and at its `ret`, CFA = sp + CFA_AT_ENTRY. */
+/*
+ * A call pushes the return address: at a function's first instruction, and at its `ret`, CFA = sp +
+ * CFA_AT_ENTRY.
+ */
 #define CFA_AT_ENTRY 8
 #define RA_AT_ENTRY (-1)	/* in words from the CFA */
 
@@ -25,7 +28,10 @@
 #define FUNCTION_ALIGNMENT 16
 #define MAX_ALIGNMENT 64
 
-/* where rule.saved[] has this register, which may be any number; -1 for those that a rule does not restore */
+/*
+ * where rule.saved[] has this register, which may be any number; -1 for those that a rule does not
+ * restore
+ */
 static inline int saved_index(uint64_t reg)
 {
 	switch (reg) {

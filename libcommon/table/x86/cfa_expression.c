@@ -7,8 +7,9 @@
 #include "table/machine.h"
 
 /*
- * The one that ld writes for all lazy PLT entries (binutils, bfd/elfxx-x86.c, elf_x86_64_eh_frame_lazy_plt): an entry has 16
- * bytes and pushes the relocation's index at the n-th: CFA = reg + a + ((rip & 15) >= n ? 8 : 0)
+ * The one that ld writes for all lazy PLT entries (binutils, bfd/elfxx-x86.c,
+ * elf_x86_64_eh_frame_lazy_plt): an entry has 16 bytes and pushes the relocation's index at the
+ * n-th: CFA = reg + a + ((rip & 15) >= n ? 8 : 0)
  */
 static bool set_plt(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t offset)
 {
@@ -19,7 +20,8 @@ static bool set_plt(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t
 	if (cursor_left(c) != sizeof(head) + 1 + sizeof(tail) || offset != (int32_t)offset)
 		return false;
 	n = c->p + sizeof(head);
-	if (memcmp(c->p, head, sizeof(head)) || *n < DW_OP_lit0 || *n > DW_OP_lit15 || memcmp(n + 1, tail, sizeof(tail)))
+	if (memcmp(c->p, head, sizeof(head)) || *n < DW_OP_lit0 || *n > DW_OP_lit15 ||
+	    memcmp(n + 1, tail, sizeof(tail)))
 		return false;
 	eh_rule_set_cfa(rule, reg, offset);
 	rule->kind = RULE_PLT;
@@ -37,8 +39,8 @@ static void set_indexed(struct eh_rule *rule, struct cursor *c, uint8_t reg, int
 	int64_t zero, plus;
 	uint8_t index;
 
-	if (!eh_rule_read_breg(c, &index, &zero) || zero || offset != (int16_t)offset || cursor_left(c) < sizeof(middle) ||
-	    memcmp(c->p, middle, sizeof(middle)))
+	if (!eh_rule_read_breg(c, &index, &zero) || zero || offset != (int16_t)offset ||
+	    cursor_left(c) < sizeof(middle) || memcmp(c->p, middle, sizeof(middle)))
 		return;
 	cursor_bytes(c, sizeof(middle));
 	if (!eh_rule_read_plus(c, &plus) || plus > 0xffff)

@@ -21,7 +21,7 @@ struct decoder {
 
 /* ---- operands ---- */
 
-/* Reading operands takes as long as all the rest, and most instructions say what they do by less. */
+/* Zydis can leave these out, and jumps, calls, compares and padding say what they do without. */
 static const ZydisDecodedOperand *read_operands(struct decoder *decoder)
 {
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, &decoder->context, &decoder->d, decoder->operands,
@@ -51,8 +51,9 @@ static uint8_t plain_register(const ZydisDecodedOperand *o)
 /* base + displacement and nothing else */
 static bool plain_address(const ZydisDecodedOperand *o, struct insn *insn)
 {
-	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.index != ZYDIS_REGISTER_NONE || o->mem.disp.value < INT32_MIN ||
-	    o->mem.disp.value > INT32_MAX || o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
+	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.index != ZYDIS_REGISTER_NONE ||
+	    o->mem.disp.value < INT32_MIN || o->mem.disp.value > INT32_MAX ||
+	    o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
 		return false;
 	insn->base = dwarf_number(o->mem.base);
 	insn->displacement = o->mem.disp.value;
@@ -113,7 +114,10 @@ static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOper
 
 /* ---- jumps and calls ---- */
 
-/* Where a relative jump or call leads, by an offset in the code, which may lie outside. false: it is not relative */
+/*
+ * Where a relative jump or call leads, by an offset in the code, which may lie outside. false: it
+ * is not relative
+ */
 static bool relative_target(const struct decoder *decoder, const struct insn *insn, int64_t *to)
 {
 	const ZydisDecodedInstruction *d = &decoder->d;
@@ -139,7 +143,8 @@ static bool gives_frame_up(const struct code *c, const ZydisDecodedOperand *to)
 	if (before && before->effect == INSN_POP && before->reg != NO_REG && before->reg == plain_register(to))
 		return false;	/* that was the return address */
 	return before && (before->effect == INSN_POP || before->effect == INSN_LEAVE ||
-			  (before->effect == INSN_SET && before->reg == REG_SP && before->base == REG_SP && before->displacement > 0));
+			  (before->effect == INSN_SET && before->reg == REG_SP && before->base == REG_SP &&
+			   before->displacement > 0));
 }
 
 static void decode_jump(struct decoder *decoder, struct insn *insn)
@@ -261,8 +266,8 @@ static void decode_other(struct decoder *decoder, struct insn *insn)
 	o = read_operands(decoder);
 	if (decode_move(d, o, insn))
 		return;
-	if (d->mnemonic == ZYDIS_MNEMONIC_MOV && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && whole_register(&o[0]) == 0 &&
-	    o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+	if (d->mnemonic == ZYDIS_MNEMONIC_MOV && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    whole_register(&o[0]) == 0 && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 		decoder->eax = o[1].imm.value.s;
 	for (int i = 0; i < d->operand_count; i++)
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER && o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
@@ -273,14 +278,17 @@ static void decode_other(struct decoder *decoder, struct insn *insn)
 		}
 }
 
-/* or may have, on the way to the next instruction */
-static bool writes_rax(const struct insn *insn)
+/* May rax hold another value at the next instruction? */
+static bool changes_rax(const struct insn *insn)
 {
-	return insn->overwritten & 1 || (insn->reg == 0 && (insn->effect == INSN_SET || insn->effect == INSN_LOAD || insn->effect == INSN_POP)) ||
-	       (insn->effect != INSN_OTHER && insn->effect < INSN_SET && insn->effect != INSN_BRANCH);
+	return insn->overwritten & 1 || (insn_sets_reg(insn) && insn->reg == 0) || insn->effect == INSN_CALL ||
+	       !insn_reaches_next(insn);
 }
 
-/* linkers fill up sections with zeros: there, and only where no instruction can follow, is one not an instruction */
+/*
+ * linkers fill up sections with zeros: there, and only where no instruction can follow, is one not
+ * an instruction
+ */
 static bool is_filler(const struct code *c, size_t at)
 {
 	enum insn_effect before = c->nr ? c->insns[c->nr - 1].effect : INSN_STOP;
@@ -319,7 +327,7 @@ int machine_decode(struct code *c)
 		insn = &c->insns[c->nr];
 		*insn = (struct insn){ .at = at, .reg = NO_REG, .base = NO_REG };
 		at += decode_insn(&decoder, insn);
-		if (decoder.eax == decoder.eax_before && writes_rax(insn))
+		if (decoder.eax == decoder.eax_before && changes_rax(insn))
 			decoder.eax = -1;
 	}
 	return 0;

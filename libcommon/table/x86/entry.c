@@ -2,9 +2,9 @@
 #include "table/machine.h"
 
 /*
- * What is called from there is another function, and is no outermost frame: musl's crt/x86_64/crt_arch.h calls
- * _start_c, which lies right behind _start and has no FDE either. So the entry code ends where the first callee
- * behind it begins.
+ * What is called from there is another function, and is no outermost frame: musl's
+ * crt/x86_64/crt_arch.h calls _start_c, which lies right behind _start and has no FDE either. So
+ * the entry code ends where the first callee behind it begins.
  */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size)
 {
