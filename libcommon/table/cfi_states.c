@@ -22,6 +22,7 @@ void cfi_states_init(struct cfi_states *s)
 void cfi_states_free(struct cfi_states *s)
 {
 	free(s->all);
+	free(s->slot_of);
 	free(s->slots);
 	free(s->classes);
 }
@@ -71,11 +72,14 @@ uint32_t cfi_states_intern(struct cfi_states *s, const struct cfi_state *state)
 		if (!memcmp(&s->all[s->slots[at] - 1], state, sizeof(*state)))
 			return s->slots[at] - 1;
 	error = s->nr >= MAX_RULES ? -EOVERFLOW : array_reserve(&s->all, &s->max, s->nr + 1);
+	if (!error)
+		error = array_reserve(&s->slot_of, &s->max_slots_of, s->nr + 1);
 	if (error || s->error) {
 		s->error = s->error ? s->error : error;
 		return 0;
 	}
 	s->all[s->nr] = *state;
+	s->slot_of[s->nr] = 0;
 	s->slots[at] = s->nr + 1;
 	return s->nr++;
 }
@@ -219,13 +223,11 @@ static void classify(struct cfi_states *s, const struct cie *cie, struct cie_cla
 	class->initial = cfi_states_intern(s, &run.state);
 }
 
-int cfi_states_class(struct cfi_states *s, const struct cie *cie)
+int cfi_states_find_class(struct cfi_states *s, const struct cie *cie)
 {
 	struct cie_class class;
 	uint32_t nr;
 
-	if (cie->offset == s->last_cie)
-		return s->last_class;
 	classify(s, cie, &class);
 	for (nr = 0; nr < s->nr_classes; nr++)
 		if (!memcmp(&s->classes[nr], &class, sizeof(class)))

@@ -58,7 +58,8 @@ struct cfi_memo {
 struct cfi_states {
 	int error;		/* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table has room for rules) */
 	struct cfi_state *all;	/* distinct, in order of appearance; two of them may have one rule, which is rare */
-	size_t nr, max;
+	uint32_t *slot_of;	/* of each state, 0 at first: the row writer's (row_writer.h) */
+	size_t nr, max, max_slots_of;
 	/* private */
 	uint32_t *slots;	/* hash table: state number + 1; 0 is empty */
 	uint32_t nr_slots;	/* power of two */
@@ -85,8 +86,14 @@ uint32_t cfi_states_intern(struct cfi_states *s, const struct cfi_state *state);
 /* of a state that is not of CFI and has this rule: no instructions are applied to it */
 uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule);
 
+/* private: for a CIE that is not the one of the FDE before */
+int cfi_states_find_class(struct cfi_states *s, const struct cie *cie);
+
 /* The number of the CIE's class; -1 where there are too many, or with s->error set. */
-int cfi_states_class(struct cfi_states *s, const struct cie *cie);
+static inline int cfi_states_class(struct cfi_states *s, const struct cie *cie)
+{
+	return cie->offset == s->last_cie ? (int)s->last_class : cfi_states_find_class(s, cie);
+}
 
 /*
  * The state that these instructions lead to; RULE_UNSUPPORTED's where they do not decode. Not

@@ -52,42 +52,9 @@ static inline const uint8_t *end_of_ops(const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
-/* The longer forms of an advance. delta: by how much, in units of *align. false: it does not decode */
-static inline bool read_advance(struct program *r, const struct cie_class *class, uint64_t pc_bias, uint64_t *delta,
-				uint64_t *align)
+/* Ends the current row: the next one starts delta * align higher. false: that is beyond all addresses */
+static inline bool advance(struct program *r, struct row_writer *w, uint64_t delta, uint64_t align)
 {
-	struct cursor c = cursor_over(r->p + 1, r->end - r->p - 1);
-
-	switch (*r->p) {
-	case DW_CFA_advance_loc1:
-		*delta = cursor_u8(&c);
-		break;
-	case DW_CFA_advance_loc2:
-		*delta = cursor_u16(&c);
-		break;
-	case DW_CFA_advance_loc4:
-		*delta = cursor_u32(&c);
-		break;
-	case DW_CFA_MIPS_advance_loc8:
-		*delta = cursor_u64(&c);
-		break;
-	default:	/* DW_CFA_set_loc: to an address. One that is lower overflows in advance(). */
-		*delta = eh_frame_pointer(&c, class->fde_encoding, pc_bias, 0) - r->vaddr;
-		*align = 1;
-	}
-	r->p = c.p;
-	return !c.bad;
-}
-
-/* Ends the current row. false: the advance does not decode, or leads beyond all addresses */
-static inline bool advance(struct program *r, struct row_writer *w, const struct cie_class *class, uint64_t pc_bias)
-{
-	uint64_t align = class->code_align, delta;
-
-	if ((*r->p & 0xc0) == DW_CFA_advance_loc)
-		delta = *r->p++ & 0x3f;
-	else if (!read_advance(r, class, pc_bias, &delta, &align))
-		return false;
 	if (__builtin_mul_overflow(delta, align, &delta) || __builtin_add_overflow(r->vaddr, delta, &r->vaddr))
 		return false;
 	r->nr_rows++;
@@ -96,6 +63,33 @@ static inline bool advance(struct program *r, struct row_writer *w, const struct
 	/* rows from the limit on are decoded and counted, but the next FDE's hold there */
 	r->at = delta < r->limit - r->at ? r->at + delta : r->limit;
 	return true;
+}
+
+/* The same for the longer forms of an advance. false also where they do not decode */
+static inline bool advance_long(struct program *r, struct row_writer *w, const struct cie_class *class, uint64_t pc_bias)
+{
+	struct cursor c = cursor_over(r->p + 1, r->end - r->p - 1);
+	uint64_t align = class->code_align, delta;
+
+	switch (*r->p) {
+	case DW_CFA_advance_loc1:
+		delta = cursor_u8(&c);
+		break;
+	case DW_CFA_advance_loc2:
+		delta = cursor_u16(&c);
+		break;
+	case DW_CFA_advance_loc4:
+		delta = cursor_u32(&c);
+		break;
+	case DW_CFA_MIPS_advance_loc8:
+		delta = cursor_u64(&c);
+		break;
+	default:	/* DW_CFA_set_loc: to an address. The way to one that is lower overflows. */
+		delta = eh_frame_pointer(&c, class->fde_encoding, pc_bias, 0) - r->vaddr;
+		align = 1;
+	}
+	r->p = c.p;
+	return !c.bad && advance(r, w, delta, align);
 }
 
 /* Runs the whole program; false where it does not decode, r->at being the row where that happened. */
@@ -109,7 +103,11 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 	while (r->p < r->end) {
 		uint8_t op = *r->p;
 
-		if (!ends_ops(op)) {
+		if ((op & 0xc0) == DW_CFA_advance_loc) {	/* first: every other instruction is one */
+			r->p++;
+			if (!advance(r, w, op & 0x3f, class->code_align))
+				return false;
+		} else if (!ends_ops(op)) {
 			next = end_of_ops(r->p, r->end);
 			if (!next)
 				return false;
@@ -131,7 +129,7 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 				return false;
 			r->state = remembered[--r->nr_remembered];
 			r->p++;
-		} else if (!advance(r, w, class, pc_bias)) {
+		} else if (!advance_long(r, w, class, pc_bias)) {
 			return false;
 		}
 	}

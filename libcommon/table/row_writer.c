@@ -2,7 +2,6 @@
 #include "table/row_writer.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/array.h"
 
@@ -21,29 +20,19 @@ static void begin_window(struct row_writer *w)
 		fail(w, -EOVERFLOW);
 }
 
-static int reserve_slot_of(struct row_writer *w, uint32_t state)
-{
-	size_t old = w->nr_slot_of;
-	int error = array_reserve(&w->slot_of, &w->nr_slot_of, state + 1);
-
-	if (!error && w->nr_slot_of > old)
-		memset(w->slot_of + old, 0, (w->nr_slot_of - old) * sizeof(*w->slot_of));
-	return error;
-}
-
 /* Adds the state's rule to the window, which is not full; its slot. */
 static uint32_t add_to_window(struct row_writer *w, uint32_t state)
 {
 	struct unwind_table *t = w->table;
 	uint32_t slot = w->window_rules;
 
-	if (array_reserve(&t->rules, &w->max_rules, w->window_base + slot + 1) || reserve_slot_of(w, state)) {
+	if (array_reserve(&t->rules, &w->max_rules, w->window_base + slot + 1)) {
 		fail(w, -ENOMEM);
 		return 0;
 	}
 	t->rules[w->window_base + slot] = w->states->all[state].rule;
 	w->state_of[slot] = state;
-	w->slot_of[state] = w->window << 12 | slot;
+	w->states->slot_of[state] = w->window << 12 | slot;
 	w->window_rules++;
 	return slot;
 }
@@ -132,9 +121,4 @@ void row_writer_end(struct row_writer *w)
 {
 	end_page(w);
 	w->table->nr_rules = w->window_base + w->window_rules;
-}
-
-void row_writer_free(struct row_writer *w)
-{
-	free(w->slot_of);
 }

@@ -34,9 +34,8 @@ struct row_writer {
 	/* the current window */
 	uint32_t window;		/* counted from 1 */
 	uint32_t window_base, window_rules;
-	uint32_t *slot_of;		/* of each state: window << 12 | slot */
-	size_t nr_slot_of;
-	uint32_t state_of[MAX_PAGE_RULES];	/* the inverse, for the current window */
+	/* states->slot_of[state] is window << 12 | slot; the inverse, for the current window: */
+	uint32_t state_of[MAX_PAGE_RULES];
 };
 
 /* w is zeroed; the first page is first_page, and `state` holds from its start */
@@ -44,8 +43,6 @@ void row_writer_begin(struct row_writer *w, struct unwind_table *table, const st
 		      uint64_t first_page, uint32_t state);
 /* Completes the last page and the table's counts. */
 void row_writer_end(struct row_writer *w);
-/* Frees what is not the table's. */
-void row_writer_free(struct row_writer *w);
 
 static inline uint32_t row_at(const uint8_t *at)
 {
@@ -61,7 +58,7 @@ uint32_t row_writer_join_window(struct row_writer *w, uint32_t state);
 
 static inline uint32_t row_writer_slot(struct row_writer *w, uint32_t state)
 {
-	uint32_t slot = state < w->nr_slot_of ? w->slot_of[state] : 0;
+	uint32_t slot = w->states->slot_of[state];
 
 	if (__builtin_expect(slot >> 12 != w->window, 0))
 		return row_writer_join_window(w, state);

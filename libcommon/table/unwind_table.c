@@ -138,7 +138,6 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 		*table = c->table;
 	fde_index_free(&c->fdes);
 	cfi_states_free(&c->states);
-	row_writer_free(&c->writer);
 	free(c);
 	return error;
 }
