@@ -24,7 +24,7 @@ void call_report_json(const struct stack_writer *writer, const struct call_repor
 	json_object_object_add(object, "time", json_object_new_string(time_of_day(call->ended_ns).text));
 	json_object_object_add(object, "key", key);
 	json_object_object_add(object, "tid", json_object_new_int64(call->tid));
-	json_object_object_add(object, "result", json_object_new_int(call->result));
+	json_object_object_add(object, "result", json_object_new_int64(call->result));
 	json_object_object_add(object, "latency_ns", json_object_new_uint64(call->latency_ns));
 	json_object_object_add(object, "blocked_ns", json_object_new_uint64(call->blocked_ns));
 	json_object_object_add(object, "waiting_ns", json_object_new_uint64(call->waiting_ns));

@@ -11,7 +11,7 @@
 
 struct call_report {
 	uint32_t tid;
-	int32_t result;			/* or -errno */
+	int64_t result;			/* or -errno */
 	uint64_t ended_ns;		/* CLOCK_MONOTONIC */
 	uint64_t latency_ns, blocked_ns, waiting_ns;
 	/* where it was blocked, and for how long; the first one has the user stack, if any */

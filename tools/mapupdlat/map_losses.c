@@ -29,6 +29,8 @@ void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *
 		return;
 	in_flight->calls = records;
 	in_flight->nr = bytes / sizeof(*in_flight->calls);
+	for (size_t i = 0; i < in_flight->nr; i++)
+		memcpy(in_flight->calls[i].key.comm, in_flight->calls[i].call.comm, sizeof(in_flight->calls[i].key.comm));
 	in_flight->listed_ns = clock_ns();
 }
 
@@ -43,15 +45,15 @@ void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count
 		return;
 	cli_warn("%" PRIu64 " calls had not returned at the end, and are in no histogram", count);
 	for (size_t i = 0; i < in_flight->nr && i < NR_SHOWN; i++)
-		cli_warn("since %s: %s, thread %u", histogram_time(in_flight->listed_ns - in_flight->calls[i].start_ns).text,
-			 map_calls_title(&in_flight->calls[i].key).text, in_flight->calls[i].tid);
+		cli_warn("since %s: %s, thread %u", histogram_time(in_flight->listed_ns - in_flight->calls[i].call.start_ns).text,
+			 map_calls_title(&in_flight->calls[i].key).text, in_flight->calls[i].call.tid);
 }
 
 /* ---- losses ---- */
 
 uint64_t map_losses_no_series(struct bpf_object *object)
 {
-	struct map_call_counts counts;
+	struct call_counts counts;
 
 	return object_sum_counts(object, "call_counts", &counts, sizeof(counts)) ? 0 : counts.no_series;
 }
@@ -79,7 +81,7 @@ static bool is_uncounted(const struct bpf_object *object)
 
 int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object, const struct stack_stats *stacks, uint64_t calls)
 {
-	struct map_call_counts c;
+	struct call_counts c;
 	int error = object_sum_counts(object, "call_counts", &c, sizeof(c));
 
 	if (error)

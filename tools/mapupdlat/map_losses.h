@@ -16,7 +16,7 @@ struct bpf_object;
 
 /* the calls that had not returned when measuring ended */
 struct calls_in_flight {
-	struct call_in_flight *calls;	/* NULL: not listed */
+	struct map_call_in_flight *calls;	/* NULL: not listed */
 	size_t nr;
 	uint64_t listed_ns;		/* CLOCK_MONOTONIC */
 };

@@ -152,7 +152,7 @@ static void attach(struct links *links, struct mapupdlat_bpf *bpf)
 {
 	struct bpf_program *const programs[] = {
 		bpf->progs.call_begins, bpf->progs.call_returns, bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
-		bpf->progs.switches, bpf->progs.wakes, bpf->progs.thread_dies,
+		bpf->progs.thread_switches, bpf->progs.thread_wakes, bpf->progs.thread_dies,
 	};
 
 	kernel_attach(links, programs, sizeof(programs) / sizeof(programs[0]), "the tracepoints");

@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 
 #include "map_calls.h"
 #include "mapupdlat_abi.h"
@@ -34,12 +35,14 @@ static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *
 static int take(void *arg, void *bytes, size_t size)
 {
 	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
-	const struct slow_call *call = bytes;
+	struct slow_map_call *slow = bytes;
+	const struct slow_call *call = &slow->call;
 	struct slow_calls *calls = arg;
 	struct call_report report = { .entries = entries };
 
-	if (size < sizeof(*call) || call->nr_blocked > MAX_BLOCKED_STACKS)
+	if (size < sizeof(*slow) || call->nr_blocked > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
+	memcpy(slow->key.comm, call->comm, sizeof(slow->key.comm));
 	report.tid = call->tid;
 	report.result = call->result;
 	report.ended_ns = call->ended_ns;
@@ -48,9 +51,9 @@ static int take(void *arg, void *bytes, size_t size)
 	report.waiting_ns = call->waiting_ns;
 	report.nr_entries = stacks_of(calls, call, entries);
 	if (calls->json)
-		call_report_json(&calls->writer, &report, map_calls_json(&call->key));
+		call_report_json(&calls->writer, &report, map_calls_json(&slow->key));
 	else
-		call_report_text(&calls->writer, &report, map_calls_title(&call->key).text);
+		call_report_text(&calls->writer, &report, map_calls_title(&slow->key).text);
 	fflush(calls->writer.out);
 	return 0;
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "bpf/off_cpu.h"
+#include "off_cpu_abi.h"
 #include "offcputime.skel.h"
-#include "offcputime_abi.h"
 #include "process/thread_state.h"
 #include "run/kernel.h"
 #include "run/stack_session.h"
