@@ -3,7 +3,7 @@
 # The house: what each folder may use, what it may do, and what belongs to a tool.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-ROOMS=(run bpf report unwind process table dwarf)
+ROOMS=(run bpf report unwind process table dwarf base)
 
 setup() {
 	cd "$ROOT"
