@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "base/array.h"
-
-#define MAX_CPUS 65536
+#include "off_cpu_abi.h"
 
 static int add_range(struct cpu_set *set, unsigned long from, unsigned long to)
 {
-	if (from > to || to >= MAX_CPUS)
+	if (from > to || to >= MAX_LISTED_CPUS)
 		return -EINVAL;
 	if (to >= set->nr) {
 		if (array_reserve(&set->has, &set->room, to + 1))
