@@ -27,7 +27,7 @@ static int find_id(struct modules *modules, pid_t tid, const struct proc_mapping
 
 int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules, const struct proc_maps *maps)
 {
-	struct mapped_module *of = calloc(maps->nr + 1, sizeof(*of));
+	struct mapped_module *of = reallocarray(NULL, maps->nr + 1, sizeof(*of));
 	int error = of ? 0 : -ENOMEM;
 
 	for (size_t i = 0, at = 0; i < maps->nr && !error; i++) {
@@ -48,7 +48,7 @@ int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules
 
 int mapped_modules_copy(struct mapped_modules *copy, const struct mapped_modules *mapped)
 {
-	struct mapped_module *of = calloc(mapped->nr + 1, sizeof(*of));
+	struct mapped_module *of = reallocarray(NULL, mapped->nr + 1, sizeof(*of));
 
 	if (!of)
 		return -ENOMEM;
