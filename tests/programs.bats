@@ -21,6 +21,16 @@ make_noise() {
 	head -c $((640 * 360 * 3 / 2 * 50)) /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 2>/dev/null >"$bin/noise.yuv"
 }
 
+# one P, so that the goroutines that a thread runs stay its own; one thread for dgemm
+step() {	# SHARE TOOL COMMAND
+	local figures
+	eval "GOMAXPROCS=1 OPENBLAS_NUM_THREADS=1 timeout 120 $2 $3" >"$WORK/steps" 2>/dev/null </dev/null || true
+	figures=$(grep -E '^[0-9]+ instructions' "$WORK/steps") || figures="it did not end"
+	echo "# $state $name: $figures" >&3
+	[[ $figures == *", 0 wrong; "*" whole walks, 0 wrong;"* ]] &&
+		awk -v share="$1" '{ exit !($1 > 50000 && $(NF - 1) <= 100 * (1 - share)) }' <<<"$figures"
+}
+
 measure() {	# TOOL COMMAND
 	local pid
 	if [[ $1 == attach* ]]; then
@@ -38,6 +48,10 @@ check() {
 	out=$bin/$name src=$ROOT/tests/workloads/$source
 	recorded=${RECORDINGS:-$WORK}/$name.json
 	[ "$build" = - ] || build "$build" || return 1
+	if [[ $tool == single-step* ]]; then
+		step "$share" "$tool" "$command" || [ "$state" = open ]
+		return
+	fi
 	measure "$tool" "$command"
 	figures=$(jq -r 'select(.type == "summary") | (.samples - .ended.no_user) as $all | "\($all) \(if $all > 0 then .ended.complete / $all else 0 end) \(
 		.ended | with_entries(select(.value > 0 and .key != "no_user")) | tostring)"' "$recorded")

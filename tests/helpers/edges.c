@@ -52,6 +52,7 @@ struct file {
 	size_t nr_starts;
 	struct slot *slots;		/* of the GOT, by vaddr */
 	size_t nr_slots;
+	char build_id[64];		/* in hex, "" without */
 	UT_hash_handle hh;
 };
 
@@ -160,6 +161,18 @@ static void add_fdes(struct file *f, Elf_Scn *section, const GElf_Shdr *header)
 	}
 }
 
+static void read_build_id(struct file *f, Elf_Scn *section)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t name, description;
+	GElf_Nhdr note;
+
+	if (!data || !gelf_getnote(data, 0, &note, &name, &description) || note.n_type != NT_GNU_BUILD_ID)
+		return;
+	for (size_t i = 0; i < note.n_descsz && 2 * i + 2 < sizeof(f->build_id); i++)
+		snprintf(f->build_id + 2 * i, 3, "%02x", ((uint8_t *)data->d_buf)[description + i]);
+}
+
 static void read_sections(struct file *f, Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -177,6 +190,8 @@ static void read_sections(struct file *f, Elf *elf)
 			add_slots(f, elf, section, &h);
 		else if (h.sh_type != SHT_NOBITS && name && strcmp(name, ".eh_frame_hdr") == 0)
 			add_fdes(f, section, &h);
+		else if (h.sh_type == SHT_NOTE && name && strcmp(name, ".note.gnu.build-id") == 0)
+			read_build_id(f, section);
 	}
 }
 
@@ -565,7 +580,10 @@ static struct place place_of(struct json_object *frame)
 		return place;
 	json_object_object_get_ex(frame, "build_id", &build_id);
 	place.file = read_file(json_object_get_string(module), build_id ? json_object_get_string(build_id) : NULL);
-	if (!vaddr_of(place.file, json_object_get_int64(offset), &place.vaddr))
+	/* another mount namespace's, or replaced since */
+	if (build_id && place.file->build_id[0] && strcmp(json_object_get_string(build_id), place.file->build_id) != 0)
+		place.file = NULL;
+	else if (!vaddr_of(place.file, json_object_get_int64(offset), &place.vaddr))
 		place.file = NULL;
 	return place;
 }
