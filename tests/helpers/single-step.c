@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * single-step [-b] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...: steps through the program from its
+ * single-step [-bv] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...: steps through the program from its
  * first instruction on, or from where it sends itself a SIGTRAP (-b), or through the THREADth of the threads that it creates,
  * and asks our rules at each one who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth is a
  * shadow stack (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk, down to the entry, is
  * compared with it too.
  *
- * Prints what was compared, each kind of disagreement with its first place, and for what our rules left open
+ * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what our rules left open
  * the end reasons. Exit status 1: something was wrong.
  */
 #include <errno.h>
@@ -30,12 +30,12 @@
 
 static pid_t child;	/* the thread that is followed */
 
-static const struct proc_mapping *find_mapping_of(uint64_t pc);
+static const struct proc_mapping *known_mapping_of(uint64_t pc);
 
 /* code of no file, which may change */
 static bool is_nobodys(uint64_t pc)
 {
-	const struct proc_mapping *m = find_mapping_of(pc);
+	const struct proc_mapping *m = known_mapping_of(pc);
 
 	return m && !m->inode && m->path[0] != '[';
 }
@@ -115,15 +115,19 @@ static void read_maps(void)
 		exit(2);
 }
 
+static const struct proc_mapping *known_mapping_of(uint64_t pc)
+{
+	for (size_t i = 0; i < maps.nr; i++)
+		if (pc >= maps.mappings[i].start && pc < maps.mappings[i].end)
+			return &maps.mappings[i];
+	return NULL;
+}
+
 static const struct proc_mapping *find_mapping_of(uint64_t pc)
 {
-	for (int tries = 0; tries < 2; tries++) {
-		for (size_t i = 0; i < maps.nr; i++)
-			if (pc >= maps.mappings[i].start && pc < maps.mappings[i].end)
-				return &maps.mappings[i];
+	if (!known_mapping_of(pc))
 		read_maps();
-	}
-	return NULL;
+	return known_mapping_of(pc);
 }
 
 /* ---- comparing ---- */
@@ -131,11 +135,13 @@ static const struct proc_mapping *find_mapping_of(uint64_t pc)
 static unsigned long nr_instructions, nr_right, nr_wrong, nr_open[NR_END_REASONS], nr_walks, nr_wrong_walks,
 	nr_ended_at_switch;
 
+static bool verbose;
+
 static void complain(const char *what, const struct user_regs_struct *r, uint64_t theirs, uint64_t ours)
 {
 	const struct proc_mapping *m = find_mapping_of(r->rip);
 
-	if (nr_wrong + nr_wrong_walks <= 20)
+	if (verbose || nr_wrong + nr_wrong_walks <= 20)
 		printf("%s at %s+%#llx (rsp %#llx): expected %#lx, ours %#lx\n", what, m ? m->path : "?",
 		       m ? r->rip - m->start + m->file_offset : r->rip, r->rsp, theirs, ours);
 }
@@ -144,7 +150,7 @@ static void note_open(enum end_reason end, const struct user_regs_struct *r)
 {
 	const struct proc_mapping *m = find_mapping_of(r->rip);
 
-	if (nr_open[end]++ < 5)
+	if (nr_open[end]++ < 5 || verbose)
 		printf("open: %s at %s+%#llx\n", end_reason_name(end), m ? m->path : "?",
 		       m ? r->rip - m->start + m->file_offset : r->rip);
 }
@@ -212,7 +218,6 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	static struct host_stack stack;
 	const struct call *top = shadow_top(&shadow);
 
-	find_mapping_of(r->rip);
 	image_unwind(slabs, modules, list, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);
@@ -247,16 +252,23 @@ static void compare(const struct user_regs_struct *r, bool whole)
 
 #define NR_RT_SIGRETURN 15
 
-/* the threads that are not followed go on, whatever they stop for */
+/* a thread that is not followed goes on, whatever it has stopped for */
+static void go_on(pid_t tid, int status)
+{
+	bool ptraces = status >> 16 || WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP;
+
+	if (WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, tid, NULL, ptraces ? 0 : WSTOPSIG(status));
+}
+
 static void let_others_run(void)
 {
 	int status;
 	pid_t tid;
 
 	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
-		if (tid != child && WIFSTOPPED(status))
-			ptrace(PTRACE_CONT, tid, NULL, status >> 16 || WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP ?
-			       0 : WSTOPSIG(status));
+		if (tid != child)
+			go_on(tid, status);
 }
 
 static bool step(int signal, struct user_regs_struct *r, int *stopped_by)
@@ -316,6 +328,7 @@ static void step_through(unsigned long skip, unsigned long max, unsigned every)
 		enum transfer transfer = transfer_at(r.rip);
 		bool syscall = is_syscall(r.rip), returns = syscall && r.rax == NR_RT_SIGRETURN;
 
+		find_mapping_of(r.rip);
 		if (nr_instructions >= skip)
 			compare(&r, every && nr_instructions % every == 0);
 		if (nr_instructions % 256 == 0)
@@ -356,26 +369,29 @@ static int run_to_trap(void)
 	return 0;
 }
 
-/* lets the program run until it has created that many threads, and follows the last of them. Its first instruction, or -1 */
+/* lets the program run until it has created that many threads, and follows the last of them from its first instruction on */
 static int follow_thread(unsigned number)
 {
-	unsigned long created = 0;
+	pid_t tid, known[256] = { child };
+	unsigned nr = 1;
 	int status;
-	pid_t tid;
 
+	if (number >= 256)
+		return -1;
 	ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
 	ptrace(PTRACE_CONT, child, NULL, 0);
 	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
-		if (!WIFSTOPPED(status))
-			continue;
-		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_CLONE << 8) && --number == 0)
-			ptrace(PTRACE_GETEVENTMSG, tid, NULL, &created);
-		if (created && (pid_t)created != tid && waitpid(created, &status, __WALL) == (pid_t)created) {
-			ptrace(PTRACE_CONT, tid, NULL, 0);
-			child = created;
+		unsigned i = 0;
+
+		while (i < nr && known[i] != tid)
+			i++;
+		if (i == nr)
+			known[nr++] = tid;
+		if (i == number && WIFSTOPPED(status)) {
+			child = tid;
 			return 0;
 		}
-		ptrace(PTRACE_CONT, tid, NULL, status >> 16 || WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status));
+		go_on(tid, status);
 	}
 	return -1;
 }
@@ -389,7 +405,7 @@ int main(int argc, char **argv)
 	pid_t process;
 	cpu_set_t one;
 
-	while ((option = getopt(argc, argv, "+bn:s:t:w:")) != -1) {
+	while ((option = getopt(argc, argv, "+bn:s:t:vw:")) != -1) {
 		if (option == 'n')
 			max = strtoul(optarg, NULL, 10);
 		else if (option == 'b')
@@ -398,6 +414,8 @@ int main(int argc, char **argv)
 			skip = strtoul(optarg, NULL, 10);
 		else if (option == 't')
 			thread = strtoul(optarg, NULL, 10);
+		else if (option == 'v')
+			verbose = true;
 		else if (option == 'w')
 			every = strtoul(optarg, NULL, 10);
 		else
