@@ -66,7 +66,7 @@ check() {
 	make_noise
 	export GOCACHE=$ROOT/build/tests/gocache HOME=$WORK OPENBLAS_NUM_THREADS=2
 	while IFS='|' read -r state name share tool source build command; do
-		name=${name// /} source=${source// /}
+		state=${state// /} name=${name// /} source=${source// /}
 		[[ -n $state && $state != \#* && ( -z ${PROGRAMS-} || ,$PROGRAMS, == *,$name,* ) ]] || continue
 		check "$state" "$name" "$share" "$tool" "$source" "$build" "$command" || missed+=("$name")
 	done <"$ROOT/tests/programs.table"
@@ -87,4 +87,24 @@ check() {
 	run edges "$WORK/moved.json"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"no call before"* ]]
+}
+
+@test "a million frames of compilers and interpreters: every caller can have called" {
+	need_root
+	local sources=$ROOT/tests/workloads frames
+	awk -f "$sources/templates.awk" >"$WORK/deep.cc"
+	cat >"$WORK/work.sh" <<-EOF
+		g++ -O1 -S -o /dev/null $WORK/deep.cc
+		g++ -O2 -c -o /dev/null $sources/coroutine.cpp
+		gcc -O2 -c -o /dev/null $sources/hard.c
+		/usr/bin/python3 -c 'import json, re
+		for i in range(60): re.sub(r"\d+", lambda m: json.dumps(m[0]), str(list(range(3000))))'
+		perl -e 'my %h; \$h{\$_ % 977} .= sprintf("%x", \$_) for 1 .. 300000; print length join ",", sort { \$h{\$a} cmp \$h{\$b} } keys %h'
+		find /usr/include -name '*.h' -type f | head -n 2000 | xargs cat | xz -6 -c
+	EOF
+	cpuprof -j -q -F 4999 -o "$WORK/out" -- sh "$WORK/work.sh" >/dev/null 2>"$WORK/err"
+	edges "$WORK/out" >"$WORK/edges" || { head -n 20 "$WORK/edges" >&2; return 1; }
+	echo "# $(tail -n 1 "$WORK/edges")" >&3
+	read -r frames _ <"$WORK/edges"
+	expect "$frames > 1000000"
 }
