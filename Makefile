@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Everything is built under build/; the tools, at build/TOOL, are found by their sources' names.
-# A new tool is tools/x.c, bpf/x.bpf.c, man/man8/x.8 and tests/x.bats: nothing here names it.
+# Everything is built under build/; the tools, at build/TOOL, are found by their folders' names.
+# A new tool is tools/x/ (x.c, x.bpf.c), man/man8/x.8 and tests/x.bats: nothing here names it.
 
 VERSION := 0.1
 PREFIX ?= /usr/local
@@ -10,17 +10,23 @@ VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
 CFLAGS ?= -O2 -g
 
 B := build
-TOOLS := $(patsubst tools/%.c,%,$(wildcard tools/*.c))
+TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
+# libcommon's rooms: each may use those after it, and none before it
+ROOMS := run bpf report unwind process table dwarf
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
-COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) -Ilibcommon -Ibpf -I$(B)/skel -MMD -MP
-BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -Ibpf -I$(B) -MMD -MP
+INCLUDES := -iquote libcommon -iquote bpf -iquote tools
+COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
+BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
 PURE_LIBS := -pthread -lelf -lZydis -liberty -ljson-c -lunistring -lm
 BPF_LIBS := -lbpf -lelf -lz
 
-PURE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out libcommon/bpf_%,$(wildcard libcommon/*.c)))
-BPF_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/bpf_*.c))
+ROOM_ARCHIVES := $(ROOMS:%=$(B)/libcommon/%.a)
+# without libbpf: what is linked with these alone proves that the rooms it uses are free of it
+PURE_ARCHIVES := $(filter-out $(B)/libcommon/bpf.a,$(ROOM_ARCHIVES))
+# what is a tool's own, besides its main file
+TOOL_SOURCES := $(filter-out $(foreach t,$(TOOLS),tools/$t/$t.c tools/$t/$t.bpf.c),$(wildcard tools/*/*.c))
 
 all: $(TOOLS:%=$(B)/%)
 
@@ -55,31 +61,52 @@ $(B)/vmlinux.h: | build-deps-once
 build-deps-once:
 	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || { echo "$$c is missing: run 'make deps' as root" >&2; exit 1; }; done
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/vmlinux.h
+define compile_bpf
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_FLAGS) -c $< -o $@
+endef
 
-$(B)/skel/%.skel.h: $(B)/bpf/%.bpf.o
-	@mkdir -p $(@D)
-	$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@.tmp && mv $@.tmp $@
+$(B)/tools/%.bpf.o: tools/%.bpf.c $(B)/vmlinux.h
+	$(compile_bpf)
+
+$(B)/tests/%.bpf.o: tests/%.bpf.c $(B)/vmlinux.h
+	$(compile_bpf)
 
 $(B)/libcommon/%.o: libcommon/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
 
-$(B)/tools/%.o: tools/%.c $(B)/skel/%.skel.h
+$(B)/tools/%.o: tools/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -c $< -o $@
 
-# pure modules must link without libbpf: what uses only this archive proves it
-$(B)/libpure.a: $(PURE_OBJECTS)
-	rm -f $@ && $(AR) rcs $@ $^
+define archive
+	rm -f $@ && $(AR) qcs $@ $^
+endef
 
-$(B)/libbpfside.a: $(BPF_OBJECTS)
-	rm -f $@ && $(AR) rcs $@ $^
+define room
+$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c))
+	$$(archive)
+endef
+$(foreach r,$(ROOMS),$(eval $(call room,$r)))
 
-$(TOOLS:%=$(B)/%): $(B)/%: $(B)/tools/%.o $(B)/libbpfside.a $(B)/libpure.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(PURE_LIBS)
+$(B)/tools.a: $(TOOL_SOURCES:%.c=$(B)/%.o)
+	$(archive)
+
+# NAME, BPF OBJECT
+define skeleton
+$(B)/skel/$1.skel.h: $2
+	@mkdir -p $$(@D)
+	$(BPFTOOL) gen skeleton $$< name $(subst -,_,$1)_bpf > $$@.tmp && mv $$@.tmp $$@
+endef
+
+define tool
+$(call skeleton,$1,$(B)/tools/$1/$1.bpf.o)
+$(B)/tools/$1/$1.o: $(B)/skel/$1.skel.h
+$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(ROOM_ARCHIVES)
+	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(BPF_LIBS) $$(PURE_LIBS)
+endef
+$(foreach t,$(TOOLS),$(eval $(call tool,$t)))
 
 # ---- tests ----
 
@@ -106,12 +133,12 @@ $(STORM_LIBRARIES): $(B)/tests/storm%.so: tests/workloads/lib/storm.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -fomit-frame-pointer -fPIC -shared -DVARIANT=$* -Wall -o $@ $<
 
-$(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/libpure.a
+$(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/tools.a $(PURE_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
 # those that load BPF programs themselves
-$(B)/tests/bpf-%: $(B)/obj/bpf-%.o $(B)/libbpfside.a $(B)/libpure.a
+$(B)/tests/bpf-%: $(B)/obj/bpf-%.o $(B)/tools.a $(ROOM_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(PURE_LIBS)
 
@@ -128,22 +155,29 @@ $(B)/obj/unit/%.o: tests/unit/%.c
 FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-PURE_SOURCES := $(filter-out libcommon/bpf_%,$(wildcard libcommon/*.c))
+FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c)) $(TOOL_SOURCES)
 
-$(B)/san/%.o: libcommon/%.c
+$(B)/san/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) $(COMMON_FLAGS) -c $< -o $@
 
-$(B)/san/libpure.a: $(PURE_SOURCES:libcommon/%.c=$(B)/san/%.o)
-	rm -f $@ && $(AR) rcs $@ $^
+$(B)/san/all.a: $(FUZZED:%.c=$(B)/san/%.o)
+	$(archive)
 
-$(FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/libpure.a
+$(FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/all.a
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ tests/fuzz/$*.c tests/fuzz/replay.c $(B)/san/libpure.a $(PURE_LIBS)
+	$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ tests/fuzz/$*.c tests/fuzz/replay.c $(B)/san/all.a $(PURE_LIBS)
 
-$(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(PURE_SOURCES)
+$(B)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(PURE_SOURCES) $(PURE_LIBS)
+	$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(COMMON_FLAGS) -c $< -o $@
+
+$(B)/fuzz/all.a: $(FUZZED:%.c=$(B)/fuzz/obj/%.o)
+	$(archive)
+
+$(FUZZ_TARGETS:%=$(B)/fuzz/%): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a
+	@mkdir -p $(@D)
+	$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(B)/fuzz/all.a $(PURE_LIBS)
 
 # new inputs stay under build/; what is worth keeping goes to tests/fuzz/corpus by hand
 fuzz: deps
@@ -173,10 +207,6 @@ test-cfi: deps
 
 BENCHES := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
 
-$(B)/bpf/%.bpf.o: tests/bench/%.bpf.c $(B)/vmlinux.h
-	@mkdir -p $(@D)
-	$(CLANG) $(BPF_FLAGS) -c $< -o $@
-
 # one program, without frame pointers and with them
 $(B)/bench/%-fp: tests/bench/workloads/%.c
 	@mkdir -p $(@D)
@@ -186,10 +216,11 @@ $(B)/bench/%: tests/bench/workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
 
+$(eval $(call skeleton,unwind,$(B)/tests/bench/unwind.bpf.o))
 $(B)/bench/unwind: $(B)/skel/unwind.skel.h
-$(B)/bench/%: tests/bench/%.c $(B)/libbpfside.a $(B)/libpure.a
+$(B)/bench/%: tests/bench/%.c $(B)/tools.a $(ROOM_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) -ldw $(BPF_LIBS) $(PURE_LIBS)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) -ldw $(BPF_LIBS) $(PURE_LIBS)
 
 bench: $(BENCHES:%=bench-%) bench-offcpu
 
@@ -208,7 +239,7 @@ bench-unwind: build-deps
 
 bench-load: build-deps
 	$(MAKE) all $(B)/bench/load
-	$(B)/bench/load $(TOOLS:%=$(B)/bpf/%.bpf.o)
+	$(B)/bench/load $(foreach t,$(TOOLS),$(B)/tools/$t/$t.bpf.o)
 
 bench-offcpu: deps
 	$(MAKE) all $(B)/bench/pingpong
@@ -233,10 +264,10 @@ install: all
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
 
-.PRECIOUS: $(B)/%.o $(B)/bpf/%.bpf.o $(B)/skel/%.skel.h $(B)/tools/%.o
+.PRECIOUS: $(B)/%.o
 .PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
 
 clean:
 	rm -rf $(B)
 
--include $(wildcard $(B)/*/*.d $(B)/obj/unit/*.d $(B)/tests/fuzz/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d)

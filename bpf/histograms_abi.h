@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histograms on their way out of the kernel: bpf/histograms.bpf.h fills them, libcommon/bpf_histograms reads them. */
+/* Histograms on their way out of the kernel: bpf/histograms.bpf.h fills them, libcommon/bpf/histograms.c reads them. */
 #ifndef EHPERF_HISTOGRAMS_ABI_H
 #define EHPERF_HISTOGRAMS_ABI_H
 

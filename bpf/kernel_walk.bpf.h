@@ -11,6 +11,8 @@
 #ifndef EHPERF_KERNEL_WALK_BPF_H
 #define EHPERF_KERNEL_WALK_BPF_H
 
+#include "records_abi.h"
+
 /* by /proc/kallsyms, set before loading; nr_orc 0: not known */
 const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook, schedule_begin, schedule_end;
 const volatile __u32 nr_orc;

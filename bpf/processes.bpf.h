@@ -8,6 +8,8 @@
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
 
+#include "records_abi.h"
+
 #define VM_EXEC		4
 #define MAP_FIXED	0x10
 #define MREMAP_FIXED	2

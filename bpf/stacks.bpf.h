@@ -8,6 +8,8 @@
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
 
+#include "records_abi.h"
+
 #define RECORDS_BYTES (8 << 20)
 
 const volatile bool with_user_stacks = true, with_kernel_stacks = true;

@@ -3,7 +3,7 @@
 #ifndef EHPERF_STATS_BPF_H
 #define EHPERF_STATS_BPF_H
 
-#include "unwind_abi.h"
+#include "stacks_abi.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -7,7 +7,7 @@
 #define EHPERF_TASK_BPF_H
 
 #include "stats.bpf.h"
-#include "unwind_abi.h"
+#include "processes_abi.h"
 
 #define PF_IDLE		0x00000002
 #define PF_KTHREAD	0x00200000

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The unwinder in the kernel: from a task's user registers to its frames, by the tables in the slabs
- * (unwind_abi.h). All state lives in a per-CPU map value, which keeps the verifier's work small.
+ * (tables_abi.h, processes_abi.h). All state lives in a per-CPU map value, which keeps the verifier's work small.
  * Needs vmlinux.h, the bpf headers and task.bpf.h included first.
  */
 #ifndef EHPERF_UNWIND_BPF_H
 #define EHPERF_UNWIND_BPF_H
 
 #include "unwind_walk.bpf.h"
+#include "processes_abi.h"
+#include "stacks_abi.h"
 
 const volatile __u32 max_depth = MAX_DEPTH;
 

@@ -6,7 +6,8 @@
 #ifndef EHPERF_UNWIND_STEP_BPF_H
 #define EHPERF_UNWIND_STEP_BPF_H
 
-#include "unwind_abi.h"
+#include "stacks_abi.h"
+#include "tables_abi.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

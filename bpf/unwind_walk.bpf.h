@@ -14,6 +14,10 @@
 #include "unwind_step.bpf.h"
 #ifndef __bpf__
 #include <stdbool.h>
+
+#include "processes_abi.h"
+#include "stacks_abi.h"
+#include "tables_abi.h"
 #endif
 
 #define CODE_BYTES 24

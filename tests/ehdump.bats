@@ -198,7 +198,7 @@ compare() {
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"differs"* ]]
-	bpf-wrong-table "$ROOT/build/bpf/ehdump.bpf.o" /usr/bin/xz
+	bpf-wrong-table "$ROOT/build/tools/ehdump/ehdump.bpf.o" /usr/bin/xz
 }
 
 @test "the BPF program takes at most 30,000 instructions to verify" {

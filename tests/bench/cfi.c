@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unwind_table.h"
+#include "table/unwind_table.h"
 
 static char **files;
 static size_t nr_files;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf_load.h"
-#include "clock.h"
+#include "bpf/load.h"
+#include "process/clock.h"
 
 #define LOADS 10
 #define MAX_PROGRAMS 32

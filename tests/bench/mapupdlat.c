@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "process/clock.h"
 
 #define UPDATES	1000000
 #define OTHERS	3000000

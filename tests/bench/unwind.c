@@ -16,10 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf_load.h"
-#include "bpf_unwind.h"
-#include "cli.h"
+#include "bpf/load.h"
+#include "bpf/unwinder.h"
+#include "run/cli.h"
 #include "unwind.skel.h"
+#include "stacks_abi.h"
 
 #define WARM_UP_US 200000
 

@@ -17,10 +17,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "bpf_slabs.h"
-#include "clock.h"
-#include "images.h"
-#include "tables.h"
+#include "bpf/slab_maps.h"
+#include "process/clock.h"
+#include "unwind/images.h"
+#include "unwind/tables.h"
+#include "processes_abi.h"
+#include "tables_abi.h"
 
 #define MAX_LIBRARIES 10000
 #define PAGE 4096

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Machine code that no FDE covers. */
-#include "code_rules.h"
+#include "table/code_rules.h"
 #include "fuzz.h"
+#include "tables_abi.h"
 
 static void emit(void *arg, size_t at, const struct eh_rule *rule)
 {

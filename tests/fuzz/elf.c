@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A whole file: headers, sections, tables, symbols. */
 #include "fuzz.h"
-#include "symbols.h"
+#include "dwarf/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

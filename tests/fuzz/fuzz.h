@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi_expect.h"
-#include "eh_rule.h"
-#include "unwind_table.h"
+#include "ehdump/expect.h"
+#include "table/eh_rule.h"
+#include "table/unwind_table.h"
+#include "tables_abi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -6,7 +6,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "bpf_check.h"
+#include "ehdump/check.h"
+#include "tables_abi.h"
 
 int main(int argc, char **argv)
 {

@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "code_rules.h"
-#include "unwind_table.h"
+#include "table/code_rules.h"
+#include "table/unwind_table.h"
+#include "tables_abi.h"
 
 struct comparison {
 	const struct unwind_table *table;

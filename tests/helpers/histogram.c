@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "histogram.h"
+#include "report/histogram.h"
 
 int main(int argc, char **argv)
 {

@@ -20,8 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "end_reason.h"
+#include "unwind/end_reason.h"
 #include "stopped.h"
+#include "processes_abi.h"
+#include "stacks_abi.h"
 
 /* ---- the program's memory ---- */
 

@@ -10,8 +10,10 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "end_reason.h"
+#include "unwind/end_reason.h"
 #include "stopped.h"
+#include "processes_abi.h"
+#include "stacks_abi.h"
 
 static int print_stack(pid_t pid)
 {

@@ -8,7 +8,9 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "images.h"
+#include "unwind/images.h"
+#include "slabs_abi.h"
+#include "stacks_abi.h"
 
 static inline size_t read_memory(pid_t pid, void *to, size_t bytes, uint64_t addr)
 {

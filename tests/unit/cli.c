@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Values of options: what is taken and, above all, what is not. */
 #include "check.h"
-#include "cli.h"
-#include "cpu_set.h"
+#include "run/cli.h"
+#include "process/cpu_set.h"
 
 int main(void)
 {

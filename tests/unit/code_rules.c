@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "code_rules.h"
+#include "table/code_rules.h"
+#include "tables_abi.h"
 
 __asm__(
 	".text\n"

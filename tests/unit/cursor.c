@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* LEB128: DWARF 5, figures 22 and 24; bounds. */
 #include "check.h"
-#include "cursor.h"
+#include "dwarf/cursor.h"
 
 int main(void)
 {

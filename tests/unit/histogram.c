@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "heatmap.h"
-#include "histogram.h"
+#include "report/heatmap.h"
+#include "report/histogram.h"
 
 #define NR 20000
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "processes.h"
+#include "unwind/processes.h"
 #include "check.h"
 
 static struct processes all;

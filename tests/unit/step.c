@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "../../bpf/unwind_step.bpf.h"
+#include "unwind_step.bpf.h"
+#include "stacks_abi.h"
+#include "tables_abi.h"
 
 #define STACK 0x7fff0000ULL
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* --state's texts; masks are those of include/linux/sched.h. */
 #include "check.h"
-#include "thread_state.h"
+#include "process/thread_state.h"
 
 #define BIT(state) (1U << THREAD_##state)
 

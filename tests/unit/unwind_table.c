@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "proc_maps.h"
-#include "unwind_table.h"
+#include "process/proc_maps.h"
+#include "table/unwind_table.h"
+#include "tables_abi.h"
 
 __asm__(
 	".text\n"

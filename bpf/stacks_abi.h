@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What stack tools aggregate: frames, end reasons, keys and values; and the counters of what was seen and lost. */
+#ifndef EHPERF_STACKS_ABI_H
+#define EHPERF_STACKS_ABI_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define MAX_DEPTH	1024	/* user frames */
+#define MAX_KERNEL_DEPTH 127
+
+/*
+ * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is mapped.
+ * FRAME_CALL: the pc is a return address, so the call site is at pc - 1.
+ * FRAME_BY_FP: found through the frame pointer, for want of a rule.
+ */
+#define FRAME_ADDRESS		(1ULL << 63)
+#define FRAME_BY_FP		(1ULL << 62)
+#define FRAME_CALL		(1ULL << 61)
+#define FRAME_OFFSET_BITS	40
+#define FRAME_OFFSET(frame)	((frame) & ((1ULL << FRAME_OFFSET_BITS) - 1))
+#define FRAME_MODULE(frame)	((__u32)((frame) >> FRAME_OFFSET_BITS) & 0x1fffff)
+#define FRAME_ADDR(frame)	((frame) & ((1ULL << 61) - 1))
+
+/* why a stack ends where it does; names and meanings in libcommon/unwind/end_reason.c */
+enum end_reason {
+	END_COMPLETE,
+	END_NO_MAPPING,
+	END_NO_ROW,
+	END_NO_TABLE,
+	END_UNREADABLE,
+	END_UNKNOWN_REGISTER,
+	END_UNSUPPORTED,
+	END_NO_PROGRESS,
+	END_TOO_DEEP,
+	END_32BIT,
+	END_NO_USER,
+	END_UNKNOWN_PROCESS,
+	END_STALE,
+	END_NOT_TAKEN,
+	NR_END_REASONS
+};
+
+/* What values are summed by. There is no padding, so that equal keys have equal bytes for the kernel's hash. */
+struct stack_key {
+	__u64 user_stack;	/* id, 0: none */
+	__u64 kernel_stack;	/* id, 0: none */
+	__u32 pid, tid;
+	__u32 end;		/* enum end_reason */
+	__u32 flags;		/* STACK_* */
+	char comm[16];
+};
+_Static_assert(sizeof(struct stack_key) == 48, "struct stack_key");
+#define STACK_KERNEL_THREAD	1
+#define STACK_IDLE		2
+#define STACK_OPEN		4	/* still off the CPU when the measurement ended */
+#define STACK_PENDING		8	/* user_stack is a token: the stack comes in a raw_record, its value separately */
+/* The upper bits are the tool's own. Off-CPU tools keep the thread's state there, */
+#define STACK_STATE_SHIFT	8
+#define STACK_STATE(flags)	((flags) >> STACK_STATE_SHIFT & 15)	/* enum thread_state */
+/* histogram tools the slot of the histogram that the stack belongs to (histograms_abi.h). */
+#define STACK_SLOT_SHIFT	8
+#define STACK_SLOT(slot)	((slot) << STACK_SLOT_SHIFT)
+
+/* in which state a thread left the CPU; letters and masks in libcommon/process/thread_state.c */
+enum thread_state {
+	THREAD_RUNNABLE,
+	THREAD_SLEEPING,
+	THREAD_UNINTERRUPTIBLE,
+	THREAD_STOPPED,
+	THREAD_TRACED,
+	THREAD_PARKED,
+	THREAD_IDLE,
+	NR_THREAD_STATES
+};
+
+/* what is summed under a key */
+struct stack_value {
+	__u64 count;
+	__u64 blocked_ns;	/* off the CPU, before the wake-up */
+	__u64 waiting_ns;	/* off the CPU, after it; where calls are timed: all that is not blocked_ns */
+};
+_Static_assert(sizeof(struct stack_value) == 24, "struct stack_value");
+
+/* counters of one CPU, summed by user space */
+struct stack_stats {
+	__u64 runs;		/* of the sampling program, before any filter */
+	__u64 idle_runs;	/* of those, in the idle task */
+	__u64 samples;		/* values that passed the filters */
+	__u64 no_room;		/* values lost: neither the map nor the ring buffer took them */
+	__u64 changes_lost;	/* process_records that the ring buffer refused */
+	__u64 forks_lost;	/* new threads and processes that could not be listed, and are not measured */
+	__u64 stacks_lost;	/* stacks whose frames the ring buffer refused */
+	__u64 tokens;		/* handed out for pending stacks */
+	__u64 raw_second, raw_sent;	/* raw samples sent in this second, to limit their rate */
+};
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The unwind tables of files, in slabs:
+ *
+ *   struct eh_module
+ *   table.pages    -> struct eh_page[nr_pages], one for each 4 KiB of the file's text
+ *   page.rows      -> 3-byte rows, sorted by pc
+ *   table.rules    -> struct eh_rule[], indexed by page.rule_base + the row's rule
+ *
+ * A pc is looked up by its offset in the file, so that one number finds the row and names the frame,
+ * and the load bias of each segment is nothing but its mapping's start and file offset.
+ */
+#ifndef EHPERF_TABLES_ABI_H
+#define EHPERF_TABLES_ABI_H
+
+#include "slabs_abi.h"
+
+#define PAGE_ROWS_SHIFT	12	/* bits of file offset that a row's pc holds */
+#define MAX_PAGE_ROWS	(1 << PAGE_ROWS_SHIFT)
+#define ROW_BYTES	3
+#define ROW_PC(row)	((row) & 0xfff)		/* offset in the page where the row begins to hold */
+#define ROW_RULE(row)	((row) >> 12 & 0xfff)	/* relative to its page's rule_base */
+#define MAX_PAGE_RULES	(1 << 12)
+
+/*
+ * The rows of one page of text. The first one's pc is 0, so that every pc of the page has a row.
+ * The rules of a file are as many as it needs: rule_base moves the 12-bit window of the page's rows.
+ */
+struct eh_page {
+	loc_t rows;
+	__u16 nr_rows;
+	__u16 rule_base;	/* in units of RULE_BASE_UNIT rules */
+};
+#define RULE_BASE_UNIT	64
+_Static_assert(sizeof(struct eh_page) == 8, "struct eh_page");
+
+/* x86-64 registers by their DWARF numbers (psABI, figure 3.36) */
+enum { EH_RBX = 3, EH_RBP = 6, EH_RSP = 7, EH_R12 = 12, EH_RA = 16, EH_NR_REGS = 16 };
+
+/* the registers a rule restores, in the order of rule.saved; the return address comes last */
+enum { SAVED_RBX, SAVED_RBP, SAVED_R12, SAVED_R13, SAVED_R14, SAVED_R15, SAVED_RA, NR_SAVED };
+
+enum rule_kind {
+	RULE_NONE,	/* no FDE covers this pc */
+	RULE_REG,	/* CFA = cfa_reg + cfa_offset */
+	RULE_DEREF,	/* CFA = *(cfa_reg + deref_offset) + cfa_offset */
+	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
+	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
+	RULE_UNSUPPORTED,	/* an FDE covers this pc, but its rule does not fit into a struct eh_rule */
+	NR_RULE_KINDS
+};
+
+/* of a RULE_INDEXED's cfa_offset */
+#define INDEXED_REG(offset)	((offset) >> 16 & 15)
+#define INDEXED_PLUS(offset)	((offset) & 0xffff)
+
+/* rule.saved[]: where a register's value in the caller lies, in units of 8 bytes from the CFA or from base_reg, or: */
+#define SAVED_SAME	127	/* unchanged */
+#define SAVED_LOST	(-128)	/* undefined; for the return address: this is the outermost frame */
+#define SAVED_ODD	(-127)	/* saved where a struct eh_rule cannot say: unknown to the unwinder */
+
+/* rule.flags */
+#define RULE_SIGNAL	1	/* the CIE's augmentation has 'S', a signal frame */
+/* No FDE covers the pc; the rule was worked out from the instructions. With RULE_NONE: none was found, and the code keeps no frame pointer */
+#define RULE_FROM_CODE	2
+
+/* How to find the caller's registers from this frame's (DWARF 5, 6.4.1). Only RULE_NONE may be all zero. */
+struct eh_rule {
+	__s32 cfa_offset;
+	__s16 deref_offset;
+	__u8 kind : 4, cfa_reg : 4;
+	__u8 flags : 4, base_reg : 4;
+	__s8 saved[NR_SAVED];
+	/*
+	 * bit i: saved[i] counts from base_reg's value in this frame, not from the CFA; SAVED_SAME: it is that
+	 * value, as in vfork(), which keeps its return address in rdi
+	 */
+	__u8 from_base;
+};
+_Static_assert(sizeof(struct eh_rule) == 16, "struct eh_rule");
+
+/* nr_pages 0: an empty table */
+struct eh_table {
+	__u32 first_page;	/* file offset >> PAGE_ROWS_SHIFT of pages[0] */
+	__u32 nr_pages;
+	loc_t pages;
+	loc_t rules;
+};
+
+/* TABLE_CODE is for code that no FDE covers, made from its instructions when a sample first falls there */
+enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
+
+struct eh_module {
+	__u32 id;		/* for frames; never 0 */
+	__u32 code_pending;	/* 1: TABLE_CODE is not made yet */
+	/* the code at the ELF entry point, [start, end) in the file; empty where an FDE covers it */
+	__u32 entry_start, entry_end;
+	struct eh_table tables[NR_TABLES];
+};
+_Static_assert(sizeof(struct eh_module) == 48, "struct eh_module");
+
+#endif

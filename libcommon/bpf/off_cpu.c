@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bpf/off_cpu.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "bpf/load.h"
+#include "bpf/tasks.h"
+#include "process/kallsyms.h"
+#include "records_abi.h"
+
+#define MAX_STACK_BYTES (256 << 10)
+
+static int read_iterator(struct bpf_object *object, const char *name, void **bytes, size_t *size)
+{
+	const struct bpf_program *iterator = bpf_object__find_program_by_name(object, name);
+
+	return iterator ? bpf_tasks_read(iterator, 0, bytes, size) : -ENOENT;
+}
+
+/* The registers' record with the stack behind it: as much as lies there, the mapping's end ends it. To be freed */
+static struct raw_record *with_stack(const struct raw_record *registers)
+{
+	struct raw_record *raw = malloc(sizeof(*raw) + MAX_STACK_BYTES), *less;
+	struct iovec local = { raw + 1, MAX_STACK_BYTES };
+	struct iovec remote = { (void *)(uintptr_t)registers->stack_addr, MAX_STACK_BYTES };
+	ssize_t done;
+
+	if (!raw)
+		return NULL;
+	*raw = *registers;
+	done = process_vm_readv(raw->key.tid, &local, 1, &remote, 1, 0);
+	raw->stack_bytes = done < 0 ? 0 : done;
+	less = realloc(raw, sizeof(*raw) + raw->stack_bytes);
+	return less ? less : raw;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
+
+	return l == r ? 0 : l < r ? -1 : 1;
+}
+
+/* the stacks of those who have not run meanwhile */
+static int take_stacks(struct bpf_object *object, struct stack_store *store, struct raw_record **raws, size_t nr)
+{
+	uint64_t *begun;
+	size_t size;
+	int error = read_iterator(object, "list_begun", (void **)&begun, &size);
+
+	if (error)
+		return error;
+	qsort(begun, size / sizeof(*begun), sizeof(*begun), by_number);
+	for (size_t i = 0; i < nr && !error; i++) {
+		uint64_t token = raws[i]->token;
+
+		if (bsearch(&token, begun, size / sizeof(*begun), sizeof(*begun), by_number))
+			error = stack_store_take(store, raws[i], sizeof(*raws[i]) + raws[i]->stack_bytes);
+	}
+	free(begun);
+	return error;
+}
+
+int off_cpu_configure(struct bpf_object *object)
+{
+	static const char *const names[] = {
+		"__start_orc_unwind_ip", "__stop_orc_unwind_ip", "__start_orc_unwind", "_stext", "_etext",
+		"arch_rethook_trampoline", "return_to_handler", "__schedule",
+	};
+	enum { IPS, IPS_END, ENTRIES, TEXT, TEXT_END, RETHOOK, GRAPH, SCHEDULE, NR };
+	struct kernel_range at[NR];
+	const struct {
+		const char *name;
+		const uint64_t *value;
+	} constants[] = {
+		{ "orc_ips", &at[IPS].start }, { "orc_entries", &at[ENTRIES].start }, { "kernel_text", &at[TEXT].start },
+		{ "kernel_text_end", &at[TEXT_END].start }, { "rethook", &at[RETHOOK].start }, { "graph_hook", &at[GRAPH].start },
+		{ "schedule_begin", &at[SCHEDULE].start }, { "schedule_end", &at[SCHEDULE].end },
+	};
+	uint32_t nr_orc = 0;
+	int error = 0;
+
+	if (kallsyms_ranges(names, at, NR))
+		return 0;
+	if (at[IPS].start && at[IPS_END].start > at[IPS].start && at[ENTRIES].start && at[TEXT].start && at[TEXT_END].start)
+		nr_orc = (at[IPS_END].start - at[IPS].start) / sizeof(int32_t);
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]) && !error; i++)
+		error = bpf_load_set(object, constants[i].name, constants[i].value, sizeof(*constants[i].value));
+	return error ? error : bpf_load_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
+}
+
+int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command)
+{
+	struct raw_record **raws, *begun;
+	size_t size, nr = 0;
+	int error = read_iterator(object, "begin_stays", (void **)&begun, &size);
+
+	if (error)
+		return error;
+	free(begun);
+	if (command)	/* it waits for us to let it go: nothing of its own */
+		return 0;
+	error = read_iterator(object, "begin_stays", (void **)&begun, &size);
+	if (error)
+		return error;
+	raws = calloc(size / sizeof(*begun) + 1, sizeof(*raws));
+	if (!raws)
+		error = -ENOMEM;
+	while (!error && nr < size / sizeof(*begun)) {
+		raws[nr] = with_stack(&begun[nr]);
+		if (raws[nr])
+			nr++;
+		else
+			error = -ENOMEM;
+	}
+	if (!error)
+		error = take_stacks(object, store, raws, nr);
+	while (nr)
+		free(raws[--nr]);
+	free(raws);
+	free(begun);
+	return error;
+}
+
+int off_cpu_end(struct bpf_object *object, struct stack_store *store)
+{
+	struct value_record *open;
+	size_t size;
+	int error = read_iterator(object, "end_stays", (void **)&open, &size);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < size / sizeof(*open) && !error; i++)
+		error = stack_store_take(store, &open[i], sizeof(open[i]));
+	free(open);
+	return error;
+}
+
+uint64_t off_cpu_missed(struct bpf_object *object)
+{
+	static const char *const names[] = { "thread_begins", "thread_starts", "thread_wakes", "thread_switches" };
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct bpf_program *program = bpf_object__find_program_by_name(object, names[i]);
+		struct bpf_prog_info info = {};
+		__u32 size = sizeof(info);
+
+		if (program && !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			missed += info.recursion_misses;
+	}
+	return missed;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bpf/stack_store.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "records_abi.h"
+
+struct stored_stack {
+	uint64_t id;
+	UT_hash_handle hh;
+	struct stack_frames frames;	/* the last member: its frames follow */
+};
+
+struct stored_value {
+	struct stack_key key;
+	struct stack_value value, in_map;	/* what came here, and what the kernel keeps */
+	struct stack_value handed_out;		/* of the sum of both */
+	UT_hash_handle hh;
+};
+
+/* a raw stack and its value, of which one has come */
+struct pending {
+	uint64_t token;
+	struct stack_key key;
+	bool has_stack;			/* else the value: */
+	struct stack_value value;
+	UT_hash_handle hh;
+};
+
+struct stack_store {
+	struct ring_buffer *ring;
+	int values_fd, stats_fd;
+	struct stored_stack *user, *kernel;
+	struct stored_value *values;
+	struct pending *pending;
+	struct stack_entry *entries;
+	int (*take)(void *arg, const void *record, size_t bytes);
+	void *arg;
+	int error;
+};
+
+static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr)
+{
+	size_t bytes = nr * sizeof(*frames);
+	struct stored_stack *stack;
+
+	HASH_FIND(hh, *stacks, &id, sizeof(id), stack);
+	if (stack)
+		return 0;
+	stack = malloc(sizeof(*stack) + bytes);
+	if (!stack)
+		return -ENOMEM;
+	stack->id = stack->frames.id = id;
+	stack->frames.nr = nr;
+	memcpy(stack->frames.frames, frames, bytes);
+	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
+	return 0;
+}
+
+static int take_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
+{
+	if (size < sizeof(*record) + record->nr_frames * sizeof(record->frames[0]))
+		return -EBADMSG;
+	return add_stack(stacks, record->id, record->frames, record->nr_frames);
+}
+
+static void sum_up(struct stack_value *sum, const struct stack_value *value)
+{
+	sum->count += value->count;
+	sum->blocked_ns += value->blocked_ns;
+	sum->waiting_ns += value->waiting_ns;
+}
+
+static void take_away(struct stack_value *sum, const struct stack_value *value)
+{
+	sum->count -= value->count;
+	sum->blocked_ns -= value->blocked_ns;
+	sum->waiting_ns -= value->waiting_ns;
+}
+
+/* NULL: no memory */
+static struct stored_value *value_of(struct stack_store *store, const struct stack_key *key)
+{
+	struct stored_value *stored;
+
+	HASH_FIND(hh, store->values, key, sizeof(*key), stored);
+	if (stored)
+		return stored;
+	stored = calloc(1, sizeof(*stored));
+	if (!stored)
+		return NULL;
+	stored->key = *key;
+	HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
+	return stored;
+}
+
+static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+{
+	struct stored_value *stored = value_of(store, key);
+
+	if (!stored)
+		return -ENOMEM;
+	sum_up(&stored->value, value);
+	return 0;
+}
+
+/* the key that raw's stack has turned out to have, and the value's other flags */
+static struct stack_key joined(const struct stack_key *stack, const struct stack_key *value)
+{
+	struct stack_key key = *value;
+
+	key.user_stack = stack->user_stack;
+	key.end = stack->end;
+	key.flags &= ~STACK_PENDING;
+	return key;
+}
+
+/* One half of a pending stack; with the other one there, both are done. NULL for the half that this is not. */
+static int join(struct stack_store *store, uint64_t token, const struct stack_key *key, const struct stack_value *value)
+{
+	struct pending *pending;
+	struct stack_key whole;
+	int error;
+
+	HASH_FIND(hh, store->pending, &token, sizeof(token), pending);
+	if (pending && pending->has_stack == !value)
+		return 0;	/* the same half again */
+	if (pending) {
+		whole = value ? joined(&pending->key, key) : joined(key, &pending->key);
+		error = add_value(store, &whole, value ? value : &pending->value);
+		HASH_DEL(store->pending, pending);
+		free(pending);
+		return error;
+	}
+	pending = calloc(1, sizeof(*pending));
+	if (!pending)
+		return -ENOMEM;
+	pending->token = token;
+	pending->key = *key;
+	pending->has_stack = !value;
+	if (value)
+		pending->value = *value;
+	HASH_ADD(hh, store->pending, token, sizeof(pending->token), pending);
+	return 0;
+}
+
+static int take_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+{
+	return key->flags & STACK_PENDING ? join(store, key->user_stack, key, value) : add_value(store, key, value);
+}
+
+/* values whose stacks never came */
+static int give_up_pending(struct stack_store *store)
+{
+	struct pending *pending, *next;
+	int error = 0;
+
+	HASH_ITER(hh, store->pending, pending, next) {
+		struct stack_key no_stack = { .end = END_UNREADABLE }, key = joined(&no_stack, &pending->key);
+
+		if (!pending->has_stack && !error)
+			error = add_value(store, &key, &pending->value);
+		HASH_DEL(store->pending, pending);
+		free(pending);
+	}
+	return error;
+}
+
+static int take_record(void *arg, void *bytes, size_t size)
+{
+	struct stack_store *store = arg;
+	const struct frames_record *record = bytes;
+	const struct value_record *value = bytes;
+	int error = -EBADMSG;
+
+	if (record->kind == RECORD_VALUE && size >= sizeof(*value))
+		error = take_value(store, &value->key, &value->value);
+	else if (record->kind == RECORD_USER_STACK)
+		error = take_stack(&store->user, record, size);
+	else if (record->kind == RECORD_KERNEL_STACK)
+		error = take_stack(&store->kernel, record, size);
+	else if (store->take)
+		error = store->take(store->arg, bytes, size);
+	if (error)
+		store->error = error;
+	return 0;
+}
+
+int stack_store_new(struct stack_store **store, struct bpf_object *object)
+{
+	struct stack_store *s = calloc(1, sizeof(*s));
+	int error = 0;
+
+	if (!s)
+		return -ENOMEM;
+	s->values_fd = bpf_object__find_map_fd_by_name(object, "values");
+	s->stats_fd = bpf_object__find_map_fd_by_name(object, "stats");
+	s->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(object, "records"), take_record, s, NULL);
+	if (!s->ring)
+		error = -errno;
+	else if (s->values_fd < 0 || s->stats_fd < 0)
+		error = -ENOENT;
+	if (error)
+		stack_store_free(s);
+	else
+		*store = s;
+	return error;
+}
+
+void stack_store_free(struct stack_store *store)
+{
+	struct stored_value *value, *next_value;
+	struct stored_stack *stack, *next_stack;
+	struct pending *pending, *next_pending;
+
+	if (!store)
+		return;
+	HASH_ITER(hh, store->values, value, next_value) {
+		HASH_DEL(store->values, value);
+		free(value);
+	}
+	HASH_ITER(hh, store->user, stack, next_stack) {
+		HASH_DEL(store->user, stack);
+		free(stack);
+	}
+	HASH_ITER(hh, store->kernel, stack, next_stack) {
+		HASH_DEL(store->kernel, stack);
+		free(stack);
+	}
+	HASH_ITER(hh, store->pending, pending, next_pending) {
+		HASH_DEL(store->pending, pending);
+		free(pending);
+	}
+	free(store->entries);
+	ring_buffer__free(store->ring);
+	free(store);
+}
+
+int stack_store_take(struct stack_store *store, const void *record, size_t bytes)
+{
+	take_record(store, (void *)record, bytes);
+	return store->error;
+}
+
+int stack_store_drain(struct stack_store *store)
+{
+	int taken = ring_buffer__consume(store->ring);
+
+	return taken < 0 ? taken : store->error;
+}
+
+int stack_store_fd(const struct stack_store *store)
+{
+	return ring_buffer__epoll_fd(store->ring);
+}
+
+void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes), void *arg)
+{
+	store->take = take;
+	store->arg = arg;
+}
+
+int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value, uint64_t token,
+		    const uint64_t *frames, uint32_t nr_frames)
+{
+	int error = key->user_stack ? add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames) : 0;
+
+	if (error)
+		return error;
+	return key->flags & STACK_PENDING ? join(store, token, key, NULL) : add_value(store, key, value);
+}
+
+/* what the kernel's map says now; a pending one is the only one of its key */
+static int take_kept(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+{
+	struct stored_value *stored;
+
+	if (key->flags & STACK_PENDING)
+		return take_value(store, key, value);
+	stored = value_of(store, key);
+	if (!stored)
+		return -ENOMEM;
+	stored->in_map = *value;
+	return 0;
+}
+
+static int read_values(struct stack_store *store)
+{
+	struct stack_key key, next, *last = NULL;
+	struct stack_value value;
+
+	while (!bpf_map_get_next_key(store->values_fd, last, &next)) {
+		int error = bpf_map_lookup_elem(store->values_fd, &next, &value) ? 0 : take_kept(store, &next, &value);
+
+		if (error)
+			return error;
+		key = next;
+		last = &key;
+	}
+	return 0;
+}
+
+static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
+{
+	struct stored_stack *stack = NULL;
+
+	if (id)
+		HASH_FIND(hh, stacks, &id, sizeof(id), stack);
+	return stack ? &stack->frames : NULL;
+}
+
+const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user)
+{
+	return find_stack(user ? store->user : store->kernel, id);
+}
+
+int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
+{
+	return stack_store_hand_out(store, 0, 0, entries, nr);
+}
+
+int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags, struct stack_entry **entries, size_t *nr)
+{
+	struct stored_value *value, *next;
+	int error = stack_store_drain(store);
+
+	if (!error)
+		error = read_values(store);
+	if (!error)
+		error = give_up_pending(store);
+	if (error)
+		return error;
+	free(store->entries);
+	store->entries = calloc(HASH_COUNT(store->values) + 1, sizeof(*store->entries));
+	if (!store->entries)
+		return -ENOMEM;
+	*nr = 0;
+	HASH_ITER(hh, store->values, value, next) {
+		struct stack_value rest = value->value;
+
+		sum_up(&rest, &value->in_map);
+		take_away(&rest, &value->handed_out);
+		if (!rest.count || (value->key.flags & mask) != flags)
+			continue;
+		store->entries[(*nr)++] = (struct stack_entry){
+			.key = value->key,
+			.value = rest,
+			.user = find_stack(store->user, value->key.user_stack),
+			.kernel = find_stack(store->kernel, value->key.kernel_stack),
+		};
+		sum_up(&value->handed_out, &rest);
+	}
+	*entries = store->entries;
+	return 0;
+}
+
+int stack_store_stats(struct stack_store *store, struct stack_stats **stats, size_t *nr)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct stack_stats *each;
+	__u32 zero = 0;
+
+	if (cpus < 0)
+		return cpus;
+	each = calloc(cpus, sizeof(*each));
+	if (!each)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(store->stats_fd, &zero, each)) {
+		free(each);
+		return -errno;
+	}
+	*stats = each;
+	*nr = cpus;
+	return 0;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dwarf/elf_file.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dwarf/cursor.h"
+#include "dwarf/eh_frame.h"
+
+/* Chromium's .eh_frame has some 20 MB; a sparse file may claim any size and have it. */
+#define MAX_SECTION_BYTES (512 << 20)
+
+/* libelf keeps every piece it is asked for: of an attacker's notes and segments, few and small ones are read */
+#define MAX_NOTE_BYTES (64 << 10)
+#define MAX_NOTES 16
+#define MAX_SEGMENTS 512
+/* real sections compress to a third or so */
+#define MAX_COMPRESSION 32
+
+static int read_build_id(struct elf_file *file, const GElf_Phdr *note)
+{
+	Elf_Data *data = elf_getdata_rawchunk(file->elf, note->p_offset, note->p_filesz,
+					      note->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	size_t at = 0, name, desc;
+	GElf_Nhdr header;
+
+	while (data && (at = gelf_getnote(data, at, &header, &name, &desc)) > 0) {
+		if (header.n_type != NT_GNU_BUILD_ID || header.n_namesz != 4 ||
+		    memcmp((char *)data->d_buf + name, "GNU", 4) || header.n_descsz > sizeof(file->build_id))
+			continue;
+		memcpy(file->build_id, (char *)data->d_buf + desc, header.n_descsz);
+		file->build_id_bytes = header.n_descsz;
+	}
+	return 0;
+}
+
+/* what of [offset, offset + size) is in the file */
+static uint64_t bytes_in_file(uint64_t offset, uint64_t size, uint64_t file_bytes)
+{
+	if (offset >= file_bytes)
+		return 0;
+	return size < file_bytes - offset ? size : file_bytes - offset;
+}
+
+static int read_headers(struct elf_file *file, uint64_t file_bytes)
+{
+	size_t nr, i, nr_notes = 0;
+
+	if (!file->elf)
+		return -EIO;
+	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header))
+		return -ENOEXEC;
+	if (file->header.e_ident[EI_CLASS] != ELFCLASS64 || file->header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (file->header.e_type != ET_EXEC && file->header.e_type != ET_DYN))
+		return -ENOTSUP;
+	if (elf_getphdrnum(file->elf, &nr))
+		return -ENOEXEC;
+	if (file->header.e_phoff > file_bytes ||
+	    file->header.e_phnum > (file_bytes - file->header.e_phoff) / sizeof(Elf64_Phdr))
+		return -EBADMSG;	/* libelf would say that there are none */
+	file->segments = calloc(nr + 1, sizeof(*file->segments));
+	if (!file->segments)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(file->elf, i, &header))
+			return -ENOEXEC;
+		if (header.p_type == PT_NOTE && !file->build_id_bytes && header.p_filesz <= MAX_NOTE_BYTES &&
+		    nr_notes++ < MAX_NOTES)
+			read_build_id(file, &header);
+		if (header.p_type == PT_LOAD && file->nr_segments < MAX_SEGMENTS)
+			file->segments[file->nr_segments++] = (struct elf_segment){
+				.vaddr = header.p_vaddr,
+				.file_offset = header.p_offset,
+				.size = bytes_in_file(header.p_offset, header.p_filesz, file_bytes),
+				.executable = header.p_flags & PF_X,
+			};
+	}
+	return 0;
+}
+
+static int open_elf(struct elf_file *file, Elf *elf, uint64_t file_bytes)
+{
+	int error;
+
+	*file = (struct elf_file){ .elf = elf };
+	error = read_headers(file, file_bytes);
+	if (error)
+		elf_file_close(file);
+	return error;
+}
+
+int elf_file_open(struct elf_file *file, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	elf_version(EV_CURRENT);
+	/* not mapped: a file that is truncated meanwhile must not kill us with SIGBUS */
+	return open_elf(file, elf_begin(fd, ELF_C_READ, NULL), st.st_size);
+}
+
+int elf_file_open_memory(struct elf_file *file, void *image, size_t size)
+{
+	elf_version(EV_CURRENT);
+	return open_elf(file, elf_memory(image, size), size);
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	elf_end(file->elf);
+	free(file->segments);
+	*file = (struct elf_file){};
+}
+
+const char *elf_file_explain(int error)
+{
+	switch (error) {
+	case -ENOEXEC:
+		return "not an ELF file";
+	case -ENOTSUP:
+		return "not supported: only 64-bit little-endian executables and libraries of x86-64 and aarch64 are";
+	case -ENOENT:
+		return "has no .eh_frame, and no .debug_frame";
+	case -EFBIG:
+		return "a section of it is larger than any real one";
+	case -EBADMSG:
+		return "its headers lead outside the file";
+	default:
+		return strerror(-error);
+	}
+}
+
+static bool is_bomb(uint64_t compressed, uint64_t size)
+{
+	return size > MAX_SECTION_BYTES || size / MAX_COMPRESSION > compressed;
+}
+
+static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name, struct elf_section *section)
+{
+	GElf_Chdr compression;
+	Elf_Data *data;
+	uint64_t size;
+
+	if (header->sh_type == SHT_NOBITS)
+		return -ENOENT;
+	if (header->sh_size > MAX_SECTION_BYTES)
+		return -EFBIG;
+	if (header->sh_flags & SHF_COMPRESSED) {
+		if (!gelf_getchdr(scn, &compression))
+			return -EBADMSG;
+		if (is_bomb(header->sh_size, compression.ch_size))
+			return -EFBIG;
+		if (elf_compress(scn, 0, 0) < 0)
+			return -EBADMSG;
+	}
+	data = elf_getdata(scn, NULL);
+	if (!data || (data->d_size && !data->d_buf))
+		return -EBADMSG;
+	if (!strncmp(name, ".zdebug", 7) && data->d_size > 12 && !memcmp(data->d_buf, "ZLIB", 4)) {
+		memcpy(&size, (char *)data->d_buf + 4, sizeof(size));
+		if (is_bomb(header->sh_size, be64toh(size)))
+			return -EFBIG;
+		if (elf_compress_gnu(scn, 0, 0) < 0)
+			return -EBADMSG;
+		data = elf_getdata(scn, NULL);
+		if (!data || !data->d_buf)
+			return -EBADMSG;
+	}
+	*section = (struct elf_section){
+		.name = name, .bytes = data->d_buf, .size = data->d_size, .vaddr = header->sh_addr,
+	};
+	return 0;
+}
+
+int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(file->elf, &names))
+		return -ENOENT;
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		GElf_Shdr header;
+		const char *found;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		found = elf_strptr(file->elf, names, header.sh_name);
+		if (found && !strcmp(found, name))
+			return section_bytes(scn, &header, name, section);
+	}
+	return -ENOENT;
+}
+
+/* the bytes of the file from vaddr to the end of its segment */
+static int segment_tail(struct elf_file *file, uint64_t vaddr, struct elf_section *section)
+{
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+		Elf_Data *data;
+
+		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->size)
+			continue;
+		if (s->size - (vaddr - s->vaddr) > MAX_SECTION_BYTES)
+			return -EFBIG;
+		data = elf_getdata_rawchunk(file->elf, s->file_offset + (vaddr - s->vaddr),
+					    s->size - (vaddr - s->vaddr), ELF_T_BYTE);
+		if (!data || !data->d_buf)
+			return -EBADMSG;
+		*section = (struct elf_section){
+			.name = "PT_GNU_EH_FRAME", .bytes = data->d_buf, .size = data->d_size, .vaddr = vaddr,
+		};
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* LSB core, 10.6.2: version, encodings of the pointer, the count and the table, the pointer to .eh_frame */
+static int eh_frame_by_header(struct elf_file *file, struct elf_section *section)
+{
+	struct elf_section table;
+	struct cursor c;
+	GElf_Phdr header;
+	uint64_t vaddr;
+	size_t nr, i;
+	int error;
+
+	if (elf_getphdrnum(file->elf, &nr))
+		return -ENOENT;
+	for (i = 0; i < nr; i++)
+		if (gelf_getphdr(file->elf, i, &header) && header.p_type == PT_GNU_EH_FRAME)
+			break;
+	if (i == nr)
+		return -ENOENT;
+	error = segment_tail(file, header.p_vaddr, &table);
+	if (error)
+		return error;
+	if (table.size < 4 || table.bytes[0] != 1)
+		return -EBADMSG;
+	c = cursor_over(table.bytes + 4, table.size - 4);
+	vaddr = eh_frame_pointer(&c, table.bytes[1], table.vaddr + 4 - (uint64_t)(uintptr_t)c.p, table.vaddr);
+	return c.bad ? -EBADMSG : segment_tail(file, vaddr, section);
+}
+
+int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame)
+{
+	static const char *const names[] = { ".eh_frame", ".debug_frame", ".zdebug_frame" };
+	size_t nr_sections = 0;
+	int error = -ENOENT;
+
+	if (elf_getshdrnum(file->elf, &nr_sections) || !nr_sections) {
+		error = eh_frame_by_header(file, section);
+		if (!error) {
+			*frame = eh_frame_over(section->bytes, section->size, section->vaddr);
+			frame->ends_at_terminator = true;	/* what follows is something else */
+		}
+		return error;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		error = elf_file_section(file, names[i], section);
+		if (error == -ENOENT || (!error && !section->size && !i))
+			continue;
+		if (!error) {
+			*frame = eh_frame_over(section->bytes, section->size, section->vaddr);
+			frame->is_debug_frame = i > 0;
+		}
+		return error;
+	}
+	return error == -ENOENT || !error ? -ENOENT : error;
+}
+
+bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *file_offset)
+{
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+
+		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->size) {
+			*file_offset = vaddr - s->vaddr + s->file_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+
+		if (file_offset >= s->file_offset && file_offset - s->file_offset < s->size) {
+			*vaddr = file_offset - s->file_offset + s->vaddr;
+			return true;
+		}
+	}
+	return false;
+}

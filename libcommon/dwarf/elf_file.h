@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An ELF file, read through libelf: what the unwinder and the symbolizer want of it. */
+#ifndef EHPERF_DWARF_ELF_FILE_H
+#define EHPERF_DWARF_ELF_FILE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf/eh_frame.h"
+
+struct elf_segment {
+	uint64_t vaddr, file_offset, size;	/* size: bytes in the file */
+	bool executable;
+};
+
+struct elf_file {
+	Elf *elf;
+	GElf_Ehdr header;
+	struct elf_segment *segments;	/* PT_LOAD, as in the program headers */
+	size_t nr_segments;
+	uint8_t build_id[64];
+	size_t build_id_bytes;		/* 0: none */
+};
+
+struct elf_section {
+	const char *name;
+	const uint8_t *bytes;		/* valid until elf_file_close() */
+	size_t size;
+	uint64_t vaddr;
+};
+
+/*
+ * Reads the headers; no section yet. fd must stay open until elf_file_close(). 0, or -ENOEXEC (not an
+ * ELF file), -ENOTSUP (not a 64-bit little-endian executable or library), -EBADMSG (its headers lead
+ * outside the file), -EIO, -ENOMEM; on failure
+ * *file needs no closing.
+ */
+int elf_file_open(struct elf_file *file, int fd);
+/* the same for an image in memory, such as the vDSO's; the bytes are written to by libelf and must outlive it */
+int elf_file_open_memory(struct elf_file *file, void *image, size_t size);
+void elf_file_close(struct elf_file *file);
+
+/* what to tell the user of an error of these functions, and of those that read the file's CFI */
+const char *elf_file_explain(int error);
+
+/* the first section of this name, uncompressed; -ENOENT, -EBADMSG (what its header says is not in the file) */
+int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section);
+
+/*
+ * The CFI: .eh_frame by its section header, or, in a file without section headers, from where
+ * PT_GNU_EH_FRAME's table points to its terminator; else .debug_frame, compressed or not. *frame iterates
+ * over it. -ENOENT where there is none.
+ */
+int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame);
+
+/* vaddr <-> offset in the file, by the PT_LOAD segments; false outside them */
+bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *file_offset);
+bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64_t *vaddr);
+
+#endif

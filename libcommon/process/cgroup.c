@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+/* name_to_handle_at() gives kernfs' 64-bit ID as the handle */
+static int id_of(const char *directory, uint64_t *id)
+{
+	struct {
+		struct file_handle handle;
+		uint64_t id;
+	} h = { .handle.handle_bytes = sizeof(h.id) };
+	struct statfs fs;
+	struct stat st;
+	int mount_id;
+
+	if (statfs(directory, &fs) || stat(directory, &st))
+		return -errno;
+	if (fs.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	if (name_to_handle_at(AT_FDCWD, directory, &h.handle, &mount_id, 0))
+		return -errno;
+	memcpy(id, h.handle.f_handle, sizeof(*id));
+	return 0;
+}
+
+int cgroup_id(const char *path, uint64_t *id)
+{
+	int error = id_of(path, id);
+	char directory[4096];
+	struct mntent *entry;
+	FILE *mounts;
+
+	if (error != -ENOENT && error != -ENOTDIR)
+		return error;
+	mounts = setmntent("/proc/self/mounts", "re");
+	if (!mounts)
+		return error;
+	while ((entry = getmntent(mounts))) {
+		if (strcmp(entry->mnt_type, "cgroup2"))
+			continue;
+		snprintf(directory, sizeof(directory), "%s/%s", entry->mnt_dir, path);
+		if (!id_of(directory, id)) {
+			error = 0;
+			break;
+		}
+	}
+	endmntent(mounts);
+	return error;
+}

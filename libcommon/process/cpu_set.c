@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/cpu_set.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CPUS 65536
+
+static int add_range(struct cpu_set *set, unsigned long from, unsigned long to)
+{
+	if (from > to || to >= MAX_CPUS)
+		return -EINVAL;
+	if (to >= set->nr) {
+		bool *more = realloc(set->has, (to + 1) * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + set->nr, 0, (to + 1 - set->nr) * sizeof(*more));
+		set->has = more;
+		set->nr = to + 1;
+	}
+	for (; from <= to; from++)
+		set->has[from] = true;
+	return 0;
+}
+
+int cpu_set_parse(struct cpu_set *set, const char *list)
+{
+	struct cpu_set parsed = {};
+	int error = -EINVAL;
+
+	for (;;) {
+		unsigned long from, to;
+		char *end;
+
+		if (!isdigit((unsigned char)*list))
+			break;
+		from = to = strtoul(list, &end, 10);
+		if (*end == '-') {
+			list = end + 1;
+			if (!isdigit((unsigned char)*list))
+				break;
+			to = strtoul(list, &end, 10);
+		}
+		error = add_range(&parsed, from, to);
+		if (error || (*end != ',' && *end != '\0' && *end != '\n')) {
+			error = error ? error : -EINVAL;
+			break;
+		}
+		if (*end != ',') {
+			*set = parsed;
+			return 0;
+		}
+		list = end + 1;
+		error = -EINVAL;
+	}
+	cpu_set_free(&parsed);
+	return error;
+}
+
+int cpu_set_online(struct cpu_set *set)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	char *line = NULL;
+	size_t size = 0;
+	int error;
+
+	if (!file)
+		return -errno;
+	error = getline(&line, &size, file) > 0 ? cpu_set_parse(set, line) : -EIO;
+	free(line);
+	fclose(file);
+	return error;
+}
+
+void cpu_set_keep(struct cpu_set *set, const struct cpu_set *kept)
+{
+	for (size_t cpu = 0; cpu < set->nr; cpu++)
+		set->has[cpu] &= cpu_set_has(kept, cpu);
+}
+
+void cpu_set_free(struct cpu_set *set)
+{
+	free(set->has);
+	*set = (struct cpu_set){};
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lists of CPUs as the kernel and perf write them: "0,2-3". */
+#ifndef EHPERF_PROCESS_CPU_SET_H
+#define EHPERF_PROCESS_CPU_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cpu_set {
+	bool *has;	/* [0, nr) */
+	size_t nr;
+};
+
+/* 0, -EINVAL, -ENOMEM */
+int cpu_set_parse(struct cpu_set *set, const char *list);
+/* the CPUs that are online; 0 or -errno */
+int cpu_set_online(struct cpu_set *set);
+/* takes out of set what is not in kept */
+void cpu_set_keep(struct cpu_set *set, const struct cpu_set *kept);
+void cpu_set_free(struct cpu_set *set);
+
+static inline bool cpu_set_has(const struct cpu_set *set, size_t cpu)
+{
+	return cpu < set->nr && set->has[cpu];
+}
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/kallsyms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kallsyms {
+	struct kernel_symbol *symbols;
+	size_t nr, max;
+	char *text;	/* the file; names point into it */
+};
+
+static int read_text(const char *name, char **text)
+{
+	FILE *file = fopen(name, "re");
+	size_t size = 0;
+	int error = 0;
+
+	if (!file)
+		return -errno;
+	*text = NULL;
+	errno = 0;
+	if (getdelim(text, &size, 0, file) < 0)
+		error = errno ? -errno : -ENODATA;
+	fclose(file);
+	if (error)
+		free(*text);
+	return error;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct kernel_symbol *l = left, *r = right;
+
+	return l->start < r->start ? -1 : l->start > r->start;
+}
+
+static int add(struct kallsyms *k, struct kernel_symbol symbol)
+{
+	if (k->nr == k->max) {
+		size_t max = k->max ? k->max * 2 : 1 << 16;
+		struct kernel_symbol *more = reallocarray(k->symbols, max, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		k->symbols = more;
+		k->max = max;
+	}
+	k->symbols[k->nr++] = symbol;
+	return 0;
+}
+
+/* "ffffffff81000000 T name[\t[module]]" */
+static int parse(struct kallsyms *k)
+{
+	char *line, *next;
+	int error = 0;
+
+	for (line = k->text; line && *line && !error; line = next) {
+		struct kernel_symbol symbol = {};
+		char *end, *tab;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		symbol.start = strtoull(line, &end, 16);
+		if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ' || !strchr("tTwW", end[1]))
+			continue;
+		symbol.name = end + 3;
+		tab = strchr(end + 3, '\t');
+		if (tab) {
+			*tab = 0;
+			if (tab[1] == '[') {
+				symbol.module = tab + 2;
+				tab[strcspn(tab + 1, "]") + 1] = 0;
+			}
+		}
+		if (symbol.start)
+			error = add(k, symbol);
+	}
+	return error;
+}
+
+int kallsyms_read(struct kallsyms **kallsyms)
+{
+	struct kallsyms *k = calloc(1, sizeof(*k));
+	int error;
+
+	if (!k)
+		return -ENOMEM;
+	error = read_text("/proc/kallsyms", &k->text);
+	if (error) {
+		free(k);
+		return error;
+	}
+	error = parse(k);
+	if (!error && !k->nr)
+		error = -EACCES;
+	if (error) {
+		kallsyms_free(k);
+		return error;
+	}
+	qsort(k->symbols, k->nr, sizeof(*k->symbols), by_start);
+	*kallsyms = k;
+	return 0;
+}
+
+void kallsyms_free(struct kallsyms *k)
+{
+	if (!k)
+		return;
+	free(k->symbols);
+	free(k->text);
+	free(k);
+}
+
+const struct kernel_symbol *kallsyms_find(const struct kallsyms *k, uint64_t addr)
+{
+	size_t low = 0, high = k ? k->nr : 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (k->symbols[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &k->symbols[low - 1] : NULL;
+}
+
+int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr)
+{
+	char *text, *line, *rest;
+	int error = read_text("/proc/kallsyms", &text);
+
+	if (error)
+		return error;
+	memset(ranges, 0, nr * sizeof(*ranges));
+	/* the kernel's own come first, by address; "ffffffff81000000 T name", and a module's name behind a tab */
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		uint64_t address = strtoull(line, NULL, 16);
+
+		for (size_t i = 0; i < nr; i++) {
+			if (ranges[i].start && !ranges[i].end && address > ranges[i].start)
+				ranges[i].end = address;
+			if (strlen(line) > 19 && !strcmp(line + 19, names[i]))
+				ranges[i] = (struct kernel_range){ .start = address };
+		}
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/proc_maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* the path is left in the line */
+static int parse_line(char *line, struct proc_mapping *mapping, bool *code)
+{
+	unsigned major, minor;
+	char perms[5];
+	int path = 0;
+
+	*mapping = (struct proc_mapping){};
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end,
+		   perms, &mapping->file_offset, &major, &minor, &mapping->inode, &path) < 7 || !path)
+		return -EBADMSG;
+	mapping->dev = makedev(major, minor);
+	mapping->path = line + path;
+	mapping->path[strcspn(mapping->path, "\n")] = 0;
+	*code = perms[2] == 'x';
+	return 0;
+}
+
+static uint64_t offset_behind(const struct proc_mapping *m)
+{
+	return m->file_offset + (m->end - m->start);
+}
+
+/*
+ * Nameless code right between two pieces of one file, as large as what is missing there, is the file's
+ * text, moved to huge pages: it becomes the file's again.
+ */
+static void adopt(const struct proc_mapping *before, struct proc_mapping *code, const struct proc_mapping *after)
+{
+	if (code->inode || code->path[0] || !before->inode || before->inode != after->inode || before->dev != after->dev ||
+	    before->end != code->start || code->end != after->start ||
+	    offset_behind(before) + (code->end - code->start) != after->file_offset)
+		return;
+	code->dev = before->dev;
+	code->inode = before->inode;
+	code->file_offset = offset_behind(before);
+	code->path = before->path;
+}
+
+/*
+ * The file is read piece by piece: what changes meanwhile may be told twice, in part. Mappings must not overlap,
+ * so of those that do the first one holds.
+ */
+static int append(struct proc_maps *maps, size_t *max, const struct proc_mapping *mapping)
+{
+	uint64_t from = maps->nr ? maps->mappings[maps->nr - 1].end : 0;
+
+	if (mapping->end <= from || mapping->end <= mapping->start)
+		return 0;
+	if (maps->nr == *max) {
+		struct proc_mapping *more = reallocarray(maps->mappings, *max ? *max * 2 : 64, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		maps->mappings = more;
+		*max = *max ? *max * 2 : 64;
+	}
+	maps->mappings[maps->nr] = *mapping;
+	if (mapping->start < from) {
+		maps->mappings[maps->nr].start = from;
+		maps->mappings[maps->nr].file_offset += from - mapping->start;
+	}
+	maps->mappings[maps->nr].path = strdup(mapping->path);
+	return maps->mappings[maps->nr].path ? (maps->nr++, 0) : -ENOMEM;
+}
+
+/* Three lines are looked at together: the middle one is taken once the next is known. */
+static int read_file(struct proc_maps *maps, const char *name)
+{
+	FILE *file = fopen(name, "re");
+	char *lines[3] = {};
+	size_t sizes[3] = {}, max = 0;
+	struct proc_mapping around[3] = { { .path = "" }, { .path = "" }, { .path = "" } };
+	bool code[3] = {}, more = true;
+	int error = 0;
+
+	if (!file)
+		return errno == ENOENT ? -ESRCH : -errno;
+	errno = 0;
+	for (int next = 0; more && !error; next = (next + 1) % 3) {
+		int middle = (next + 2) % 3, before = (next + 1) % 3;
+
+		more = getline(&lines[next], &sizes[next], file) > 0;
+		around[next] = (struct proc_mapping){ .path = "" };
+		code[next] = false;
+		if (more)
+			error = parse_line(lines[next], &around[next], &code[next]);
+		if (!error && code[middle]) {
+			adopt(&around[before], &around[middle], &around[next]);
+			error = append(maps, &max, &around[middle]);
+		}
+	}
+	if (!error && ferror(file))
+		error = errno ? -errno : -EIO;
+	for (int i = 0; i < 3; i++)
+		free(lines[i]);
+	fclose(file);
+	if (error)
+		proc_maps_free(maps);
+	return error;
+}
+
+int proc_maps_read(struct proc_maps *maps, pid_t pid)
+{
+	struct proc_maps read = {};
+	char name[64];
+	struct dirent *entry;
+	DIR *tasks;
+	int error;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	error = read_file(&read, name);
+	if (error)
+		return error;
+	read.tid = pid;
+	if (!read.nr) {		/* the leader has exited: ask the others */
+		snprintf(name, sizeof(name), "/proc/%d/task", pid);
+		tasks = opendir(name);
+		while (tasks && !read.nr && (entry = readdir(tasks))) {
+			if (entry->d_name[0] == '.' || atoi(entry->d_name) == pid)
+				continue;
+			snprintf(name, sizeof(name), "/proc/%d/task/%.10s/maps", pid, entry->d_name);
+			if (!read_file(&read, name))
+				read.tid = atoi(entry->d_name);
+		}
+		if (tasks)
+			closedir(tasks);
+	}
+	*maps = read;
+	return 0;
+}
+
+void proc_maps_free(struct proc_maps *maps)
+{
+	for (size_t i = 0; i < maps->nr; i++)
+		free(maps->mappings[i].path);
+	free(maps->mappings);
+	*maps = (struct proc_maps){};
+}
+
+bool proc_maps_repeats(const struct proc_maps *maps, size_t i)
+{
+	const struct proc_mapping *m = &maps->mappings[i];
+
+	for (size_t j = 0; j < i && m->inode; j++)
+		if (maps->mappings[j].inode == m->inode && maps->mappings[j].dev == m->dev)
+			return true;
+	return false;
+}
+
+int proc_maps_open(pid_t tid, const struct proc_mapping *mapping)
+{
+	char names[3][4300];
+	struct stat st;
+	int error = 0;
+
+	snprintf(names[0], sizeof(names[0]), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid, mapping->start, mapping->end);
+	snprintf(names[1], sizeof(names[1]), "/proc/%d/root%s", tid, mapping->path);
+	snprintf(names[2], sizeof(names[2]), "%s", mapping->path);
+	for (int i = 0; i < 3; i++) {
+		int fd = open(names[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+		if (fd < 0) {
+			if (!error)
+				error = -errno;
+			continue;
+		}
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == mapping->inode &&
+		    (i < 2 || st.st_dev == mapping->dev))
+			return fd;
+		close(fd);
+		error = -ESTALE;
+	}
+	return error;
+}
+
+/* ---- changes ---- */
+
+static int make_room(struct proc_maps *maps, size_t at)
+{
+	struct proc_mapping *more = reallocarray(maps->mappings, maps->nr + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	maps->mappings = more;
+	memmove(more + at + 1, more + at, (maps->nr - at) * sizeof(*more));
+	maps->nr++;
+	return 0;
+}
+
+int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end)
+{
+	size_t first = 0, last, kept;
+	struct proc_mapping *m = maps->mappings;
+
+	while (first < maps->nr && m[first].end <= start)
+		first++;
+	for (last = first; last < maps->nr && m[last].start < end; last++)
+		;
+	if (first == last || end <= start)
+		return 0;
+	if (m[first].start < start && m[first].end > end) {	/* a hole in the middle of one */
+		char *path = strdup(m[first].path);
+
+		if (!path || make_room(maps, first + 1)) {
+			free(path);
+			return -ENOMEM;
+		}
+		m = maps->mappings;
+		m[first + 1] = m[first];
+		m[first + 1].path = path;
+		m[first].end = start;
+		m[first + 1].file_offset += end - m[first].start;
+		m[first + 1].start = end;
+		return 1;
+	}
+	if (m[first].start < start)
+		m[first++].end = start;
+	if (last > first && m[last - 1].end > end) {
+		last--;
+		m[last].file_offset += end - m[last].start;
+		m[last].start = end;
+	}
+	for (kept = first; first < last; first++)
+		free(m[first].path);
+	memmove(m + kept, m + last, (maps->nr - last) * sizeof(*m));
+	maps->nr -= last - kept;
+	return 1;
+}
+
+int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
+{
+	struct proc_mapping added = *mapping;
+	size_t at = 0;
+	int error;
+
+	for (size_t i = 0; i < maps->nr && !mapping->inode; i++)
+		if (maps->mappings[i].inode && maps->mappings[i].start <= mapping->start && maps->mappings[i].end >= mapping->end)
+			return 0;
+	added.path = strdup(mapping->path);
+	if (!added.path)
+		return -ENOMEM;
+	error = proc_maps_remove(maps, mapping->start, mapping->end);
+	while (at < maps->nr && maps->mappings[at].start < mapping->start)
+		at++;
+	if (error >= 0)
+		error = make_room(maps, at);
+	if (error < 0) {
+		free(added.path);
+		return error;
+	}
+	maps->mappings[at] = added;
+	return 0;
+}
+
+int proc_maps_copy(struct proc_maps *copy, const struct proc_maps *maps)
+{
+	*copy = (struct proc_maps){ .mappings = calloc(maps->nr + 1, sizeof(*maps->mappings)), .tid = maps->tid };
+	if (!copy->mappings)
+		return -ENOMEM;
+	for (; copy->nr < maps->nr; copy->nr++) {
+		copy->mappings[copy->nr] = maps->mappings[copy->nr];
+		copy->mappings[copy->nr].path = strdup(maps->mappings[copy->nr].path);
+		if (!copy->mappings[copy->nr].path) {
+			proc_maps_free(copy);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+ssize_t proc_maps_copy_vdso(void **image)
+{
+	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct proc_maps maps;
+	ssize_t bytes = vdso ? proc_maps_read(&maps, getpid()) : -ENOENT;
+
+	if (bytes)
+		return bytes;
+	for (size_t i = 0; i < maps.nr; i++)
+		if (maps.mappings[i].start == (uintptr_t)vdso)
+			bytes = maps.mappings[i].end - maps.mappings[i].start;
+	proc_maps_free(&maps);
+	*image = bytes ? malloc(bytes) : NULL;
+	if (!*image)
+		return bytes ? -ENOMEM : -ENOENT;
+	memcpy(*image, vdso, bytes);
+	return bytes;
+}

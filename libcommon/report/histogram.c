@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/histogram.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAX_STARS 40
+
+const struct histogram_unit histogram_nsecs = { "nsecs", 1, 0 }, histogram_usecs = { "usecs", 1000, 10 },
+			    histogram_msecs = { "msecs", 1000000, 20 };
+
+void histogram_init(struct histogram *h, const struct histogram_unit *unit)
+{
+	memset(h, 0, sizeof(*h));
+	h->unit = unit;
+}
+
+static void widen(struct histogram *h, uint64_t min_ns, uint64_t max_ns)
+{
+	if (!h->count || min_ns < h->min_ns)
+		h->min_ns = min_ns;
+	if (!h->count || max_ns > h->max_ns)
+		h->max_ns = max_ns;
+}
+
+void histogram_add(struct histogram *h, uint64_t ns, uint64_t count)
+{
+	if (!count)
+		return;
+	widen(h, ns, ns);
+	h->count += count;
+	h->total_ns += ns * count;
+	h->buckets[bucket_of(bucket_value(ns, h->unit->ns, h->unit->shift))] += count;
+}
+
+void histogram_merge(struct histogram *h, const struct histogram *more)
+{
+	if (!more->count)
+		return;
+	widen(h, more->min_ns, more->max_ns);
+	h->count += more->count;
+	h->total_ns += more->total_ns;
+	for (size_t i = 0; i < NR_BUCKETS; i++)
+		h->buckets[i] += more->buckets[i];
+}
+
+/* ---- statistics ---- */
+
+/* the time a value of a bucket stands for */
+static double value_ns(const struct histogram_unit *unit, double value)
+{
+	return ldexp(value, -(int)unit->shift) * unit->ns;
+}
+
+/* where a bucket begins, and the one after the last too */
+static double start_of(uint32_t bucket)
+{
+	return bucket < NR_BUCKETS ? (double)bucket_start(bucket) : 0x1p64;
+}
+
+uint64_t histogram_bucket_ns(const struct histogram_unit *unit, uint32_t bucket)
+{
+	double ns = ceil(value_ns(unit, start_of(bucket)));
+
+	return ns < 0x1p64 ? ns : UINT64_MAX;
+}
+
+uint64_t histogram_quantile(const struct histogram *h, double share)
+{
+	uint64_t in_buckets = 0, before = 0, rank;
+
+	for (size_t i = 0; i < NR_BUCKETS; i++)
+		in_buckets += h->buckets[i];
+	rank = ceil(share * in_buckets);
+	for (uint32_t i = 0; i < NR_BUCKETS && rank; i++) {
+		double part, ns;
+
+		if (before + h->buckets[i] < rank) {
+			before += h->buckets[i];
+			continue;
+		}
+		/* as if they were spread evenly over the bucket */
+		part = (rank - before - 0.5) / h->buckets[i];
+		ns = value_ns(h->unit, start_of(i) + part * (start_of(i + 1) - start_of(i)));
+		return ns <= h->min_ns ? h->min_ns : ns >= h->max_ns ? h->max_ns : (uint64_t)ns;
+	}
+	return h->min_ns;
+}
+
+uint64_t histogram_mean(const struct histogram *h)
+{
+	return h->total_ns / h->count;
+}
+
+/* ---- pictures ---- */
+
+size_t histogram_fold(const struct histogram *h, uint64_t rows[HISTOGRAM_ROWS])
+{
+	size_t used = 0;
+
+	memset(rows, 0, HISTOGRAM_ROWS * sizeof(*rows));
+	for (uint32_t i = 0; i < NR_BUCKETS; i++) {
+		uint64_t units = bucket_start(i) >> h->unit->shift;
+		size_t row = units ? bucket_log2(units) : 0;
+
+		rows[row] += h->buckets[i];
+		if (h->buckets[i])
+			used = row + 1;
+	}
+	return used;
+}
+
+static uint64_t most_of(const uint64_t *counts, size_t nr)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (counts[i] > most)
+			most = counts[i];
+	return most;
+}
+
+static void print_bar(FILE *out, uint64_t count, uint64_t most, int width)
+{
+	int stars = most ? (double)width * count / most : 0;
+
+	fprintf(out, " : %-8" PRIu64 " |%.*s%*s|\n", count, stars, "****************************************", width - stars, "");
+}
+
+void histogram_print_log2(FILE *out, const struct histogram *h)
+{
+	uint64_t rows[HISTOGRAM_ROWS], most;
+	size_t used = histogram_fold(h, rows);
+	/* as bcc, which counts rows from 1: figures that need more room get it from the stars */
+	bool wide = used > 32;
+
+	most = most_of(rows, used);
+	fprintf(out, "%*s%-*s : count     distribution\n", wide ? 15 : 5, "", wide ? 29 : 19, h->unit->name);
+	for (size_t i = 0; i < used; i++) {
+		fprintf(out, "%*" PRIu64 " -> %-*" PRIu64, wide ? 20 : 10, i ? UINT64_C(1) << i : 0, wide ? 20 : 10,
+			(UINT64_C(2) << i) - 1);
+		print_bar(out, rows[i], most, wide ? MAX_STARS / 2 : MAX_STARS);
+	}
+}
+
+void histogram_print_linear(FILE *out, const uint64_t *counts, size_t nr, const char *label)
+{
+	uint64_t most = most_of(counts, nr);
+
+	while (nr && !counts[nr - 1])
+		nr--;
+	if (nr)
+		fprintf(out, "     %-13s : count     distribution\n", label);
+	for (size_t i = 0; i < nr; i++) {
+		fprintf(out, "        %-10zu", i);
+		print_bar(out, counts[i], most, MAX_STARS);
+	}
+}
+
+/* ---- figures ---- */
+
+struct histogram_time histogram_time(uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 } };
+	struct histogram_time time;
+	double value;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		value = ns / units[i].ns;
+		if (value < 0.99995)
+			continue;
+		snprintf(time.text, sizeof(time.text), "%.*f %s", value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95,
+			 value, units[i].name);
+		return time;
+	}
+	snprintf(time.text, sizeof(time.text), "%" PRIu64 " ns", ns);
+	return time;
+}
+
+struct statistic {
+	const char *name;
+	uint64_t ns;
+};
+#define NR_STATISTICS 7
+
+static void statistics_of(const struct histogram *h, struct statistic s[NR_STATISTICS])
+{
+	s[0] = (struct statistic){ "total", h->total_ns };
+	s[1] = (struct statistic){ "min", h->min_ns };
+	s[2] = (struct statistic){ "p25", histogram_quantile(h, 0.25) };
+	s[3] = (struct statistic){ "p50", histogram_quantile(h, 0.5) };
+	s[4] = (struct statistic){ "p75", histogram_quantile(h, 0.75) };
+	s[5] = (struct statistic){ "max", h->max_ns };
+	s[6] = (struct statistic){ "mean", histogram_mean(h) };
+}
+
+void histogram_print_statistics(FILE *out, const struct histogram *h, const char *what)
+{
+	struct statistic s[NR_STATISTICS];
+
+	statistics_of(h, s);
+	fprintf(out, "%s %" PRIu64, what, h->count);
+	for (int i = 0; i < NR_STATISTICS; i++)
+		fprintf(out, "  %s %s", s[i].name, histogram_time(s[i].ns).text);
+	putc('\n', out);
+}
+
+void histogram_json(struct json_object *object, const struct histogram *h)
+{
+	struct json_object *buckets = json_object_new_array();
+	struct statistic s[NR_STATISTICS];
+	char name[16];
+
+	statistics_of(h, s);
+	json_object_object_add(object, "unit", json_object_new_string("ns"));
+	json_object_object_add(object, "count", json_object_new_uint64(h->count));
+	for (int i = 0; i < NR_STATISTICS; i++) {
+		snprintf(name, sizeof(name), "%s_ns", s[i].name);
+		json_object_object_add(object, name, json_object_new_uint64(s[i].ns));
+	}
+	for (uint32_t i = 0; i < NR_BUCKETS; i++) {
+		struct json_object *bucket;
+
+		if (!h->buckets[i])
+			continue;
+		bucket = json_object_new_object();
+		json_object_object_add(bucket, "from", json_object_new_uint64(histogram_bucket_ns(h->unit, i)));
+		json_object_object_add(bucket, "to", json_object_new_uint64(histogram_bucket_ns(h->unit, i + 1)));
+		json_object_object_add(bucket, "count", json_object_new_uint64(h->buckets[i]));
+		json_object_array_add(buckets, bucket);
+	}
+	json_object_object_add(object, "buckets", buckets);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/series_report.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/end_reason.h"
+#include "stacks_abi.h"
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+/* ---- stacks ---- */
+
+static int most_first(const void *left, const void *right)
+{
+	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+
+	if (stack_entry_ns(l) != stack_entry_ns(r))
+		return stack_entry_ns(l) > stack_entry_ns(r) ? -1 : 1;
+	return memcmp(&l->key, &r->key, sizeof(l->key));
+}
+
+/* the series' stacks, most time first: a malloc()ed array of *nr, NULL where there are none */
+static const struct stack_entry **stacks_of(const struct series_report *r, const struct series *s, size_t *nr)
+{
+	const struct stack_entry **stacks = calloc(r->nr_entries + 1, sizeof(*stacks));
+
+	*nr = 0;
+	for (size_t i = 0; stacks && i < r->nr_entries; i++)
+		if (r->entries[i].key.flags >> STACK_SLOT_SHIFT == s->slot)
+			stacks[(*nr)++] = &r->entries[i];
+	if (*nr)
+		qsort(stacks, *nr, sizeof(*stacks), most_first);
+	if (*nr > r->nr_stacks)
+		*nr = r->nr_stacks;
+	return stacks;
+}
+
+void series_report_stack(const struct frames_writer *frames, const struct stack_entry *entry, uint64_t total_ns)
+{
+	bool blocked = entry->key.kernel_stack;
+
+	fprintf(frames->out, "  %5.1f %%  %s %s\n", percent(stack_entry_ns(entry), total_ns),
+		histogram_time(stack_entry_ns(entry)).text,
+		blocked ? "blocked in" : "not blocked, called from");
+	stack_report_frames(frames, entry, 6);
+	if (blocked && !entry->kernel)
+		fprintf(frames->out, "      [the stack was lost]\n");
+	if (entry->key.end != END_NOT_TAKEN && entry->key.end != END_COMPLETE)
+		fprintf(frames->out, "      [%s: %s]\n", end_reason_name(entry->key.end), end_reason_meaning(entry->key.end));
+}
+
+struct json_object *series_report_json_stack(const struct frames_writer *frames, const struct stack_entry *entry)
+{
+	struct json_object *stack = json_object_new_object();
+
+	json_object_object_add(stack, "value_ns", json_object_new_uint64(stack_entry_ns(entry)));
+	json_object_object_add(stack, "blocked", json_object_new_boolean(entry->key.kernel_stack));
+	if (entry->key.pid)
+		json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
+	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
+	stack_report_json_frames(frames, entry, stack);
+	return stack;
+}
+
+/* ---- series ---- */
+
+#define ENOTSUPP 524	/* the kernel's own: a batch on a map that has none, say */
+
+struct errno_name errno_name(int number)
+{
+	const char *known = number == ENOTSUPP ? "ENOTSUPP" : strerrorname_np(number);
+	struct errno_name name;
+
+	if (known)
+		snprintf(name.text, sizeof(name.text), "%s", known);
+	else
+		snprintf(name.text, sizeof(name.text), "errno %d", number);
+	return name;
+}
+
+static void print_errors(FILE *out, const struct series *s)
+{
+	fprintf(out, "errors %" PRIu64 ":", s->errors);
+	for (size_t i = 0; i < s->nr_errnos; i++)
+		fprintf(out, "%s %s %" PRIu64, i ? "," : "", errno_name(s->by_errno[i].number).text, s->by_errno[i].count);
+	putc('\n', out);
+}
+
+void series_report_text(const struct series_report *r, const struct series *s, const char *title)
+{
+	const struct histogram *h = &s->histogram;
+	FILE *out = r->frames.out;
+	size_t nr;
+	const struct stack_entry **stacks = stacks_of(r, s, &nr);
+
+	fprintf(out, "%s\n", title);
+	histogram_print_log2(out, h);
+	histogram_print_statistics(out, h, r->what);
+	if (s->errors)
+		print_errors(out, s);
+	if (s->no_bucket)
+		fprintf(out, "%" PRIu64 " of them are missing in the picture and the quartiles: too many buckets\n", s->no_bucket);
+	fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
+		percent(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns), percent(s->blocked_ns, h->total_ns),
+		percent(s->waiting_ns, h->total_ns));
+	for (size_t i = 0; i < nr; i++)
+		series_report_stack(&r->frames, stacks[i], h->total_ns);
+	putc('\n', out);
+	free(stacks);
+}
+
+void series_report_json(const struct series_report *r, const struct series *s, struct json_object *object)
+{
+	struct json_object *errors = json_object_new_object(), *list = json_object_new_array();
+	size_t nr;
+	const struct stack_entry **stacks = stacks_of(r, s, &nr);
+
+	histogram_json(object, &s->histogram);
+	json_object_object_add(object, "cpu_ns",
+			       json_object_new_uint64(s->histogram.total_ns - s->blocked_ns - s->waiting_ns));
+	json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->blocked_ns));
+	json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->waiting_ns));
+	json_object_object_add(object, "errors", json_object_new_uint64(s->errors));
+	for (size_t i = 0; i < s->nr_errnos; i++)
+		json_object_object_add(errors, errno_name(s->by_errno[i].number).text, json_object_new_uint64(s->by_errno[i].count));
+	json_object_object_add(object, "by_errno", errors);
+	json_object_object_add(object, "no_bucket", json_object_new_uint64(s->no_bucket));
+	for (size_t i = 0; i < nr; i++)
+		json_object_array_add(list, series_report_json_stack(&r->frames, stacks[i]));
+	json_object_object_add(object, "stacks", list);
+	free(stacks);
+}

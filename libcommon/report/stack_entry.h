@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who, with which stack, how often or how long: one row of what a stack tool gathers. */
+#ifndef EHPERF_REPORT_STACK_ENTRY_H
+#define EHPERF_REPORT_STACK_ENTRY_H
+
+#include <stdint.h>
+
+#include "stacks_abi.h"
+
+struct stack_frames {
+	uint64_t id;
+	uint32_t nr;
+	uint64_t frames[];	/* leaf first */
+};
+
+struct stack_entry {
+	struct stack_key key;
+	struct stack_value value;
+	const struct stack_frames *user, *kernel;	/* NULL: none, or its frames were lost on the way */
+};
+
+static inline uint64_t stack_entry_ns(const struct stack_entry *entry)
+{
+	return entry->value.blocked_ns + entry->value.waiting_ns;
+}
+
+#endif

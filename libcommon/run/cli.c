@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/cli.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *argp_program_version = "ehperf " EHPERF_VERSION;
+
+void cli_finish(FILE *file, const char *name)
+{
+	bool failed = ferror(file);
+
+	errno = 0;
+	failed |= fflush(file) != 0;
+	if (file != stdout)
+		failed |= fclose(file) != 0;
+	if (!failed)
+		return;
+	if (errno != EPIPE)
+		fprintf(stderr, "%s: cannot write %s: %s\n", program_invocation_short_name, name,
+			errno ? strerror(errno) : "an earlier write failed");
+	_exit(EXIT_FAILURE);
+}
+
+static void finish_stdout(void)
+{
+	cli_finish(stdout, "standard output");
+}
+
+void cli_init(void)
+{
+	int fd;
+
+	/* a descriptor that was closed must not become one of our files */
+	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
+		;
+	close(fd);
+	argp_err_exit_status = EXIT_USAGE;
+	atexit(finish_stdout);
+}
+
+static void say(const char *format, va_list args)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	vfprintf(stderr, format, args);
+	putc('\n', stderr);
+}
+
+void cli_warn(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+}
+
+void cli_die(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	exit(status);
+}
+
+bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	unsigned long long n;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || *end || n < min || n > max)
+		return false;
+	*value = n;
+	return true;
+}
+
+bool cli_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
+	double unit = unit_ns, value;
+	char *end;
+
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return false;
+	if (text[0] == '0' && tolower((unsigned char)text[1]) == 'x')
+		return false;
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || end == text || !isfinite(value))
+		return false;
+	if (*end) {
+		size_t i, nr = sizeof(units) / sizeof(units[0]);
+
+		for (i = 0; i < nr && strcmp(end, units[i].name); i++)
+			;
+		if (i == nr)
+			return false;
+		unit = units[i].ns;
+	}
+	value *= unit;
+	if (value >= (double)INT64_MAX)
+		return false;
+	*ns = llround(value);
+	return true;
+}
+
+bool cli_parse_ids(const char *text, struct id_list *list)
+{
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		char number[16];
+		uint64_t id;
+		pid_t *more;
+
+		if (length >= sizeof(number))
+			return false;
+		memcpy(number, text, length);
+		number[length] = 0;
+		if (!cli_parse_number(number, 1, INT_MAX, &id))
+			return false;
+		more = reallocarray(list->ids, list->nr + 1, sizeof(*more));
+		if (!more)
+			return false;
+		list->ids = more;
+		list->ids[list->nr++] = id;
+		if (!text[length])
+			return true;
+		text += length + 1;
+	}
+}

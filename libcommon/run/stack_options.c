@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/stack_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/cgroup.h"
+#include "stacks_abi.h"
+
+#define MAX_COMM_BYTES 15
+
+enum { OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM };
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
+	{ "tid", 't', "TID[,TID...]", 0, "only these threads", 1 },
+	{ NULL, 'L', "TID[,TID...]", OPTION_HIDDEN, NULL, 1 },
+	{ "user-threads-only", 'u', NULL, 0, "only user threads", 1 },
+	{ "kernel-threads-only", 'k', NULL, 0, "only kernel threads", 1 },
+	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", 1 },
+	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only in this cgroup (v2), and below it", 1 },
+	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", 1 },
+	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", 2 },
+	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", 2 },
+	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, 1024 at most", 2 },
+	{ "max-stacks", OPTION_MAX_STACKS, "N", 0, "room in the kernel for this many different stacks, default 65536", 2 },
+	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf COUNT", 3 },
+	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
+	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames of no file", 3 },
+	{ "json", 'j', NULL, 0, "JSON, one object a line", 3 },
+	{ "output", 'o', "FILE", 0, "write there: .folded, .txt or .json", 3 },
+	{ "quiet", 'q', NULL, 0, "no progress", 4 },
+	{ "verbose", 'v', NULL, 0, "more detail", 4 },
+	{},
+};
+
+/* -f and -j, and the ending of -o's file: one of them is enough */
+static void set_format(struct argp_state *state, struct stack_options *o, enum report_format format)
+{
+	if (o->format_named && o->format != format)
+		argp_failure(state, EXIT_USAGE, 0, "-f, -j and the ending of the output file's name ask for different formats");
+	o->format = format;
+	o->format_named = true;
+}
+
+static void set_output(struct argp_state *state, struct stack_options *o, const char *name)
+{
+	static const struct {
+		const char *ending;
+		enum report_format format;
+	} endings[] = { { ".folded", REPORT_FOLDED }, { ".txt", REPORT_TEXT }, { ".json", REPORT_JSON } };
+	size_t length = strlen(name), i, nr = sizeof(endings) / sizeof(endings[0]);
+
+	for (i = 0; i < nr; i++) {
+		size_t ending = strlen(endings[i].ending);
+
+		if (length > ending && !strcmp(name + length - ending, endings[i].ending))
+			break;
+	}
+	if (i == nr)
+		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .folded, .txt or .json: '%s'", name);
+	else
+		set_format(state, o, endings[i].format);
+	o->output = name;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct stack_options *o = state->input;
+	uint64_t number;
+	int error;
+
+	switch (key) {
+	case 'p':
+		if (!cli_parse_ids(arg, &o->pids))
+			argp_failure(state, EXIT_USAGE, 0, "not a list of process IDs: '%s'", arg);
+		break;
+	case 't':
+	case 'L':
+		if (!cli_parse_ids(arg, &o->tids))
+			argp_failure(state, EXIT_USAGE, 0, "not a list of thread IDs: '%s'", arg);
+		break;
+	case 'u':
+		o->only_user_threads = true;
+		break;
+	case 'k':
+		o->only_kernel_threads = true;
+		break;
+	case 'U':
+		o->only_user_stacks = true;
+		break;
+	case 'K':
+		o->only_kernel_stacks = true;
+		break;
+	case 'C':
+		if (cpu_set_parse(&o->cpus, arg))
+			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
+		break;
+	case 'f':
+		set_format(state, o, REPORT_FOLDED);
+		break;
+	case 'd':
+		o->delimiter = true;
+		break;
+	case 'a':
+		o->annotate = true;
+		break;
+	case 'j':
+		set_format(state, o, REPORT_JSON);
+		break;
+	case 'o':
+		set_output(state, o, arg);
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose = true;
+		break;
+	case OPTION_MAX_DEPTH:
+		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'", MAX_DEPTH, arg);
+		o->max_depth = number;
+		break;
+	case OPTION_MAX_STACKS:
+		if (!cli_parse_number(arg, 16, 1 << 24, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'", 1 << 24, arg);
+		o->max_stacks = number;
+		break;
+	case OPTION_CGROUP:
+		error = cgroup_id(arg, &o->cgroup);
+		if (error)
+			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s", arg, strerror(-error));
+		break;
+	case OPTION_COMM:
+		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
+			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'", MAX_COMM_BYTES, arg);
+		o->comm = arg;
+		break;
+	case ARGP_KEY_ARG:
+		if (state->quoted && state->next > state->quoted) {
+			o->command = &state->argv[state->next - 1];
+			state->next = state->argc;
+		} else if (o->duration_ns) {
+			argp_failure(state, EXIT_USAGE, 0, "one duration only, and a command comes after --: '%s'", arg);
+		} else if (!cli_parse_time(arg, 1000000000, &o->duration_ns) || !o->duration_ns) {
+			argp_failure(state, EXIT_USAGE, 0, "not a duration: '%s'", arg);
+		}
+		break;
+	case ARGP_KEY_END:
+		if (o->only_user_threads && o->only_kernel_threads)
+			argp_failure(state, EXIT_USAGE, 0, "-u and -k exclude each other");
+		if (o->only_user_stacks && o->only_kernel_stacks)
+			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
+		if (state->quoted && !o->command)
+			argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
+		if (o->command && (o->pids.nr || o->tids.nr))
+			argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp stack_argp = { .options = options, .parser = parse };

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/host_unwind.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "unwind_walk.bpf.h"
+#include "processes_abi.h"
+#include "stacks_abi.h"
+
+struct host_walk {
+	struct eh_unwind unwind;
+	const struct slabs *slabs;
+	struct host_memory memory;
+};
+
+static struct host_walk *walk_of(struct eh_unwind *u)
+{
+	return (struct host_walk *)((char *)u - offsetof(struct host_walk, unwind));
+}
+
+static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
+{
+	return slabs_at(walk_of(u)->slabs, LOC_SLAB(loc) << SLAB_SHIFT);
+}
+
+static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+{
+	return walk_of(u)->memory.read(walk_of(u)->memory.arg, to, bytes, addr);
+}
+
+static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
+{
+	(void)u, (void)r;
+	return false;
+}
+
+void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers, struct host_memory memory,
+		 uint32_t max_depth, struct host_stack *stack)
+{
+	const struct eh_process *list = process ? slabs_at(slabs, process) : NULL;
+	static _Thread_local struct host_walk walk;
+	struct eh_unwind *u = &walk.unwind;
+
+	walk.slabs = slabs;
+	walk.memory = memory;
+	walk_reset(u, max_depth);
+	memcpy(u->frame.reg, registers->reg, sizeof(u->frame.reg));
+	u->frame.ip = registers->ip;
+	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) == END_COMPLETE) {
+		u->end = END_TOO_DEEP;
+		for (uint32_t i = 0; i < MAX_WALK_STEPS && !unwind_frame(i, &u); i++)
+			if (u->nr_frames == 1 && !u->have_rule)
+				stack->cfa = u->frame.reg[EH_RSP];
+		walk_close(u);
+	} else {
+		u->end = END_UNKNOWN_PROCESS;
+		walk_leaf_only(u);
+	}
+	stack->id = u->id;
+	stack->end = u->end;
+	stack->wants_code = u->wants_code ? u->module.id : 0;
+	stack->nr = u->nr_frames;
+	memcpy(stack->frames, u->frames, u->nr_frames * sizeof(stack->frames[0]));
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uthash.h>
+
+struct file_key {
+	uint64_t dev, inode;	/* the vDSO: all ones, 0 */
+	int64_t mtime_s, mtime_ns;
+};
+
+struct entry {
+	struct file_key key;
+	struct module module;
+	UT_hash_handle hh;
+};
+
+struct modules {
+	struct entry *by_file;
+	struct entry **by_id;	/* [id - 1] */
+	size_t nr, max;
+};
+
+struct modules *modules_new(void)
+{
+	return calloc(1, sizeof(struct modules));
+}
+
+static void free_entry(struct entry *e)
+{
+	symbols_free(e->module.symbols);
+	if (e->module.fd >= 0)
+		close(e->module.fd);
+	free(e->module.image);
+	free(e->module.path);
+	free(e);
+}
+
+void modules_free(struct modules *modules)
+{
+	if (!modules)
+		return;
+	HASH_CLEAR(hh, modules->by_file);
+	for (size_t i = 0; i < modules->nr; i++)
+		free_entry(modules->by_id[i]);
+	free(modules->by_id);
+	free(modules);
+}
+
+size_t modules_count(const struct modules *modules)
+{
+	return modules->nr;
+}
+
+/* the file again, if it is still the one at its path. An fd, or -errno */
+static int reopen(const struct module *module)
+{
+	const struct file_key *key = &((const struct entry *)((const char *)module - offsetof(struct entry, module)))->key;
+	int fd = open(module->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && st.st_dev == key->dev && st.st_ino == key->inode && st.st_mtim.tv_sec == key->mtime_s &&
+	    st.st_mtim.tv_nsec == key->mtime_ns)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_elf(struct module *module, struct elf_file *file)
+{
+	if (module->image)
+		return elf_file_open_memory(file, module->image, module->image_bytes);
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	return module->fd < 0 ? module->fd : elf_file_open(file, module->fd);
+}
+
+static int add(struct modules *modules, struct entry *entry)
+{
+	if (modules->nr + 1 >= MAX_MODULES)
+		return -ENOSPC;
+	if (modules->nr == modules->max) {
+		size_t max = modules->max ? modules->max * 2 : 64;
+		struct entry **more = reallocarray(modules->by_id, max, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		modules->by_id = more;
+		modules->max = max;
+	}
+	modules->by_id[modules->nr++] = entry;
+	entry->module.id = modules->nr;
+	HASH_ADD(hh, modules->by_file, key, sizeof(entry->key), entry);
+	return 0;
+}
+
+/* files are kept open up to this number of an fd: half of what there may be */
+static int max_open_fd(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX : (int)(limit.rlim_cur / 2);
+}
+
+static void close_surplus(struct module *module)
+{
+	if (module->fd >= max_open_fd()) {
+		close(module->fd);
+		module->fd = -1;
+	}
+}
+
+/* Go's compiler does, in files without CFI that are too large to be looked into */
+static bool keeps_frame_pointers(struct elf_file *file)
+{
+	struct elf_section section;
+
+	return !elf_file_section(file, ".note.go.buildid", &section);
+}
+
+void module_compile(struct module *module, struct unwind_table *table)
+{
+	struct elf_file file;
+
+	*table = (struct unwind_table){};
+	module->compiled = true;
+	if (module->error)
+		return;
+	module->error = open_elf(module, &file);
+	if (module->error)
+		return;
+	module->build_id_bytes = file.build_id_bytes;
+	memcpy(module->build_id, file.build_id, file.build_id_bytes);
+	module->error = unwind_table_build(table, &file);
+	if (module->error == -ENOENT && !keeps_frame_pointers(&file))
+		module->error = unwind_table_build_without_cfi(table, &file);
+	if (keeps_frame_pointers(&file))	/* with cgo, the C runtime's pieces have CFI */
+		table->has_other_code = false;
+	elf_file_close(&file);
+	close_surplus(module);
+}
+
+void module_compile_code(struct module *module, struct unwind_table *table)
+{
+	struct elf_file file;
+
+	*table = (struct unwind_table){};
+	if (open_elf(module, &file))
+		return;
+	unwind_table_build_code(table, &file);
+	elf_file_close(&file);
+	close_surplus(module);
+}
+
+static char *plain_path(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), tail = sizeof(deleted) - 1;
+
+	if (length > tail && !strcmp(path + length - tail, deleted))
+		length -= tail;
+	return strndup(path, length);
+}
+
+/* opens the mapped file: its key, and what entry->module needs to read it */
+static int identify(struct entry *entry, pid_t tid, const struct proc_mapping *mapping)
+{
+	struct stat st;
+
+	entry->module.fd = -1;
+	if (!mapping->inode) {
+		entry->key = (struct file_key){ .dev = UINT64_MAX };
+		return 0;
+	}
+	entry->module.fd = proc_maps_open(tid, mapping);
+	if (entry->module.fd < 0)
+		return entry->module.fd;
+	if (fstat(entry->module.fd, &st))
+		return -errno;
+	entry->key = (struct file_key){
+		.dev = st.st_dev, .inode = st.st_ino, .mtime_s = st.st_mtim.tv_sec, .mtime_ns = st.st_mtim.tv_nsec,
+	};
+	return 0;
+}
+
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, struct module **module)
+{
+	struct entry *entry, *known;
+	int error;
+
+	*module = NULL;
+	if (!mapping->inode && strcmp(mapping->path, "[vdso]"))
+		return 0;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	error = identify(entry, tid, mapping);
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE) {	/* gone; another time, perhaps */
+		free_entry(entry);
+		return error;
+	}
+	if (error)	/* it cannot be read, but it can be named */
+		entry->key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
+	HASH_FIND(hh, modules->by_file, &entry->key, sizeof(entry->key), known);
+	if (known) {
+		free_entry(entry);
+		*module = &known->module;
+		return 0;
+	}
+	if (!mapping->inode) {
+		ssize_t bytes = proc_maps_copy_vdso(&entry->module.image);
+
+		entry->module.image_bytes = bytes < 0 ? 0 : bytes;
+		error = bytes < 0 ? (int)bytes : 0;
+	}
+	entry->module.error = error;
+	entry->module.path = plain_path(mapping->path);
+	error = entry->module.path ? add(modules, entry) : -ENOMEM;
+	if (error) {
+		free_entry(entry);
+		return error;
+	}
+	*module = &entry->module;
+	return 0;
+}
+
+struct module *modules_get(const struct modules *modules, uint32_t id)
+{
+	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
+}
+
+bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol)
+{
+	struct elf_file file;
+
+	if (!module->symbols_tried) {
+		module->symbols_tried = true;
+		if (!open_elf(module, &file)) {
+			if (symbols_read(&module->symbols, &file))
+				module->symbols = NULL;
+			elf_file_close(&file);
+		}
+	}
+	return module->symbols && symbols_find(module->symbols, file_offset, symbol);
+}

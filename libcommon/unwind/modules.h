@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every file that code was seen in, known by its device and inode, numbered for the frames. */
+#ifndef EHPERF_UNWIND_MODULES_H
+#define EHPERF_UNWIND_MODULES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "slabs_abi.h"
+#include "process/proc_maps.h"
+#include "dwarf/symbols.h"
+#include "table/unwind_table.h"
+
+#define MAX_MODULES (1 << 21)	/* FRAME_MODULE */
+
+struct module {
+	uint32_t id;		/* from 1 */
+	char *path;		/* as the process that had it first saw it */
+	uint8_t build_id[64];
+	size_t build_id_bytes;
+	bool compiled;		/* its table was made, or tried */
+	int error;		/* why it has no table; 0: it has, once compiled */
+	loc_t loc;		/* of its struct eh_module in the slabs, 0: it has no table; for the uploader, as the next two */
+	uint64_t rows, table_bytes;
+	/* private */
+	int fd;			/* kept open if there are not too many: the path may name another file by the time symbols are wanted */
+	void *image;		/* instead, for a vDSO */
+	size_t image_bytes;
+	struct symbols *symbols;
+	bool symbols_tried;
+};
+
+struct modules;
+
+struct modules *modules_new(void);
+void modules_free(struct modules *modules);
+size_t modules_count(const struct modules *modules);
+
+/*
+ * The module of this mapping of a thread; NULL for memory that is no file's. 0, or -errno where nothing can be
+ * said of the file, as when the process is gone.
+ */
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, struct module **module);
+
+/* Makes the module's table, to be freed by the caller; empty where there is none. Touches nothing but this module. */
+void module_compile(struct module *module, struct unwind_table *table);
+
+/* its table of the code that no FDE covers, likewise */
+void module_compile_code(struct module *module, struct unwind_table *table);
+
+/* by id, NULL if there is none */
+struct module *modules_get(const struct modules *modules, uint32_t id);
+
+/* the symbol at an offset in the module's file; false: nothing is known */
+bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol);
+
+#endif

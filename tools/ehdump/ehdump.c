@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* ehdump: shows what a file's .eh_frame says and what of it the kernel's unwinder is given. */
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "bpf/load.h"
+#include "run/cli.h"
+#include "report.h"
+#include "table/eh_rule.h"
+#include "ehdump.skel.h"
+#include "elf_visit.h"
+
+enum { OPTION_CHECK = 0x100, OPTION_RECURSIVE };
+
+enum mode { SUMMARY, ROWS, ALL_ROWS, TABLE, ADDRESS };
+
+struct options {
+	enum mode mode;
+	uint64_t vaddr;
+	bool json, check, recursive, verbose;
+	char **names;
+	int nr_names;
+};
+
+static struct options options;
+static struct checker *checker;
+static struct eh_summary total;
+static int status;
+
+static const struct argp_option option_list[] = {
+	{ "rows", 'r', NULL, 0, "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
+	{ "all-registers", 'R', NULL, 0, "the same with every register that occurs", 1 },
+	{ "table", 't', NULL, 0, "the rows of the compact table", 1 },
+	{ "address", 'a', "ADDR", 0, "the FDE, the row, the rule and the symbol of an address of the file's", 1 },
+	{ "json", 'j', NULL, 0, "summaries as JSON, one object a line", 1 },
+	{ "check", OPTION_CHECK, NULL, 0, "upload the table and compare the kernel's answers with the exact rows", 2 },
+	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
+	{ "verbose", 'v', NULL, 0, "more detail", 3 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	char *end;
+
+	switch (key) {
+	case 'r':
+		o->mode = ROWS;
+		break;
+	case 'R':
+		o->mode = ALL_ROWS;
+		break;
+	case 't':
+		o->mode = TABLE;
+		break;
+	case 'a':
+		o->mode = ADDRESS;
+		errno = 0;
+		o->vaddr = strtoull(arg, &end, 0);
+		if (errno || end == arg || *end || !isdigit((unsigned char)*arg))
+			argp_failure(state, EXIT_USAGE, 0, "not an address: '%s'", arg);
+		break;
+	case 'j':
+		o->json = true;
+		break;
+	case OPTION_CHECK:
+		o->check = true;
+		break;
+	case OPTION_RECURSIVE:
+		o->recursive = true;
+		break;
+	case 'v':
+		o->verbose = true;
+		break;
+	case ARGP_KEY_ARGS:
+		o->names = state->argv + state->next;
+		o->nr_names = state->argc - state->next;
+		break;
+	case ARGP_KEY_END:
+		if (!o->nr_names)
+			argp_failure(state, EXIT_USAGE, 0, "a file or a process ID is missing");
+		if (o->mode != SUMMARY && (o->json || o->check))
+			argp_failure(state, EXIT_USAGE, 0, "-j and --check go with neither of -r, -R, -t and -a");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.args_doc = "FILE|PID...",
+	.doc = "Show what the unwind information of ELF files says, and the compact table that the kernel is given of it. "
+	       "A PID means every file the process has mapped, and its vDSO.",
+};
+
+static void fail(const char *path, const char *what)
+{
+	cli_warn("'%s': %s", path, what);
+	status = EXIT_FAILURE;
+}
+
+static void check(struct elf_file *file, const struct unwind_table *table, struct eh_summary *summary)
+{
+	struct check_result result;
+	int error = checker_upload(checker, table);
+
+	if (!error)
+		error = checker_compare(checker, file, table, &result);
+	if (error) {
+		fail(summary->path, strerror(-error));
+		return;
+	}
+	summary->checked = true;
+	summary->lookups = result.lookups;
+	summary->differences = result.differences;
+	if (!result.differences)
+		return;
+	status = EXIT_FAILURE;
+	fflush(stdout);
+	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", summary->path,
+		(unsigned long long)result.file_offset);
+	eh_rule_print(stderr, &result.exact);
+	fputs(", user ", stderr);
+	eh_rule_print(stderr, &result.user);
+	fputs(", kernel ", stderr);
+	eh_rule_print(stderr, &result.kernel);
+	putc('\n', stderr);
+}
+
+static int dump(const char *path, struct elf_file *file)
+{
+	struct eh_summary summary;
+	struct unwind_table table;
+	int error = eh_summarize(&summary, path, file, &table);
+
+	if (error)
+		return error;
+	/* rows of several files need names */
+	if (options.mode != SUMMARY && (options.nr_names > 1 || strcmp(path, options.names[0])))
+		printf("# %s\n", path);
+	switch (options.mode) {
+	case SUMMARY:
+		if (checker && summary.has_table)
+			check(file, &table, &summary);
+		eh_summary_add(&total, &summary);
+		(options.json ? eh_summary_print_json : eh_summary_print)(stdout, &summary);
+		break;
+	case ROWS:
+	case ALL_ROWS:
+		eh_print_rows(stdout, file, options.mode == ALL_ROWS);
+		break;
+	case TABLE:
+		if (summary.has_table)
+			eh_print_table(stdout, file, &table);
+		else
+			fail(path, "no table is made for this machine");
+		break;
+	case ADDRESS:
+		if (eh_print_address(stdout, file, &table, options.vaddr) == -ENOENT)
+			fail(path, "no FDE covers this address");
+		break;
+	}
+	unwind_table_free(&table);
+	return 0;
+}
+
+static const struct elf_visitor visitor = { .visit = dump, .failed = fail };
+
+static struct checker *load_checker(void)
+{
+	struct ehdump_bpf *bpf = ehdump_bpf__open();
+	struct checker *c;
+	int error;
+
+	if (!bpf)
+		bpf_load_die("open the BPF program", -errno);
+	error = ehdump_bpf__load(bpf);
+	if (!error)
+		error = checker_new(&c, bpf->obj);
+	if (error)
+		bpf_load_die("load the BPF program", error);
+	if (options.verbose)
+		cli_warn("look_up_all: %u instructions verified", bpf_load_verified(bpf->progs.look_up_all));
+	return c;
+}
+
+int main(int argc, char **argv)
+{
+	cli_init();
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	if (options.check) {
+		bpf_load_init(options.verbose);
+		checker = load_checker();
+	}
+	for (int i = 0; i < options.nr_names; i++)
+		elf_visit(options.names[i], options.recursive, &visitor);
+	if (options.mode == SUMMARY && options.json)
+		eh_summary_print_json(stdout, &total);
+	else if (options.mode == SUMMARY && total.files > 1)
+		eh_summary_print(stdout, &total);
+	return status;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What ehdump --check and its BPF program tell each other. */
+#ifndef EHPERF_EHDUMP_ABI_H
+#define EHPERF_EHDUMP_ABI_H
+
+#include "tables_abi.h"
+
+struct eh_lookup {
+	__u64 file_offset;
+	struct eh_rule rule;	/* the program's answer */
+};
+_Static_assert(sizeof(struct eh_lookup) == 24, "lookup");
+#define MAX_LOOKUPS (1 << 16)
+
+/* the program's context */
+struct eh_lookup_args {
+	__u32 nr_lookups;
+	loc_t module;
+};
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "elf_visit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/cli.h"
+#include "process/proc_maps.h"
+
+static const struct elf_visitor *current;	/* nftw() passes nothing on */
+
+static void visit_fd(const char *path, int fd, bool pass_over, const struct elf_visitor *visitor)
+{
+	struct elf_file file;
+	int error = elf_file_open(&file, fd);
+
+	if (!error) {
+		error = visitor->visit(path, &file);
+		elf_file_close(&file);
+	}
+	if (error && !(pass_over && (error == -ENOEXEC || error == -ENOTSUP || error == -ENOENT)))
+		visitor->failed(path, elf_file_explain(error));
+	close(fd);
+}
+
+static void visit_file(const char *path, bool pass_over, const struct elf_visitor *visitor)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0) {
+		visitor->failed(path, strerror(errno));
+	} else if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		visitor->failed(path, S_ISDIR(st.st_mode) ? "a directory: --recursive takes the files in it" : "not a regular file");
+		close(fd);
+	} else {
+		visit_fd(path, fd, pass_over, visitor);
+	}
+}
+
+static int on_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)ftw;
+	if (type == FTW_F && S_ISREG(st->st_mode) && st->st_size)
+		visit_file(path, true, current);
+	else if (type == FTW_DNR || type == FTW_NS)
+		current->failed(path, "cannot be read");
+	return 0;
+}
+
+static void visit_directory(const char *name, const struct elf_visitor *visitor)
+{
+	char *path = realpath(name, NULL);	/* nftw() would not follow a link, not even this one */
+
+	current = visitor;
+	if (!path || nftw(path, on_entry, 64, FTW_PHYS))
+		visitor->failed(name, strerror(errno));
+	free(path);
+}
+
+static void visit_vdso(const struct proc_mapping *mapping, const struct elf_visitor *visitor)
+{
+	struct elf_file file;
+	void *image;
+	ssize_t size = proc_maps_copy_vdso(&image);
+	int error = size < 0 ? (int)size : elf_file_open_memory(&file, image, size);
+
+	if (!error) {
+		error = visitor->visit(mapping->path, &file);
+		elf_file_close(&file);
+	}
+	if (error)
+		visitor->failed(mapping->path, elf_file_explain(error));
+	if (size >= 0)
+		free(image);
+}
+
+static void visit_process(const char *name, pid_t pid, const struct elf_visitor *visitor)
+{
+	struct proc_maps maps;
+	int error = proc_maps_read(&maps, pid);
+
+	if (error || !maps.nr) {
+		visitor->failed(name, error ? strerror(-error) : "the process has no code mapped");
+		return;
+	}
+	for (size_t i = 0; i < maps.nr; i++) {
+		const struct proc_mapping *m = &maps.mappings[i];
+		int fd;
+
+		if (proc_maps_repeats(&maps, i))
+			continue;
+		if (!strcmp(m->path, "[vdso]")) {
+			visit_vdso(m, visitor);
+		} else if (m->inode) {
+			fd = proc_maps_open(maps.tid, m);
+			if (fd < 0)
+				visitor->failed(m->path, strerror(-fd));
+			else
+				visit_fd(m->path, fd, false, visitor);
+		}
+	}
+	proc_maps_free(&maps);
+}
+
+void elf_visit(const char *name, bool recursive, const struct elf_visitor *visitor)
+{
+	struct stat st = {};
+	uint64_t pid;
+
+	if (stat(name, &st) && cli_parse_number(name, 1, INT_MAX, &pid))
+		visit_process(name, pid, visitor);
+	else if (S_ISDIR(st.st_mode) && recursive)
+		visit_directory(name, visitor);
+	else
+		visit_file(name, false, visitor);
+}

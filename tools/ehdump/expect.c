@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "expect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cfi_rows.h"
+#include "table/eh_rule.h"
+
+/* an FDE, kept with its CIE */
+struct kept_fde {
+	struct fde fde;
+	struct cie cie;
+	size_t order;
+};
+
+struct expecter {
+	const struct elf_file *file;
+	struct kept_fde *fdes;
+	size_t nr_fdes, max_fdes;
+	struct expectation *expected;
+	size_t nr, max;
+	uint64_t end;		/* vaddr where the FDE ceases to rule: its own end or the next one's start */
+	bool any_row;		/* of this FDE was told of */
+	size_t last_row;	/* what was expected before the last one */
+	bool failed;
+};
+
+/* the executable segment that vaddr lies in, or NULL */
+static const struct elf_segment *find_text(const struct elf_file *file, uint64_t vaddr)
+{
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+
+		if (s->executable && vaddr >= s->vaddr && vaddr - s->vaddr < s->size)
+			return s;
+	}
+	return NULL;
+}
+
+static bool is_executable(const struct elf_file *file, const struct fde *fde)
+{
+	const struct elf_segment *s = find_text(file, fde->start);
+
+	return s && fde->length <= s->size - (fde->start - s->vaddr);
+}
+
+static int collect_fdes(struct expecter *e, struct eh_frame *frame)
+{
+	struct fde fde;
+
+	while (eh_frame_next(frame, &fde)) {
+		if (!fde.length || fde.length > UINT32_MAX || !is_executable(e->file, &fde))
+			continue;
+		if (e->nr_fdes == e->max_fdes) {
+			size_t max = e->max_fdes ? e->max_fdes * 2 : 256;
+			struct kept_fde *more = reallocarray(e->fdes, max, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			e->fdes = more;
+			e->max_fdes = max;
+		}
+		e->fdes[e->nr_fdes] = (struct kept_fde){ .fde = fde, .cie = *fde.cie, .order = e->nr_fdes };
+		e->nr_fdes++;
+	}
+	return 0;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct kept_fde *l = left, *r = right;
+
+	if (l->fde.start != r->fde.start)
+		return l->fde.start < r->fde.start ? -1 : 1;
+	return l->order < r->order ? -1 : 1;
+}
+
+static void expect(struct expecter *e, uint64_t vaddr, const struct eh_rule *rule)
+{
+	const struct elf_segment *text = find_text(e->file, vaddr);
+
+	if (!text)
+		return;
+	if (e->nr == e->max) {
+		size_t max = e->max ? e->max * 2 : 4096;
+		struct expectation *more = reallocarray(e->expected, max, sizeof(*more));
+
+		if (!more) {
+			e->failed = true;
+			return;
+		}
+		e->expected = more;
+		e->max = max;
+	}
+	e->expected[e->nr++] = (struct expectation){ .file_offset = vaddr - text->vaddr + text->file_offset, .rule = *rule };
+}
+
+static void on_row(void *arg, const struct cfi_row *row, uint64_t end)
+{
+	struct expecter *e = arg;
+	struct eh_rule rule = cfi_row_rule(row);
+
+	e->any_row = true;
+	e->last_row = e->nr;
+	if (end > e->end)
+		end = e->end;
+	if (row->pc >= end || e->failed)
+		return;
+	expect(e, row->pc, &rule);
+	expect(e, end - 1, &rule);
+}
+
+static void expect_fde(struct expecter *e, struct kept_fde *kept, uint64_t next, uint64_t pc_bias)
+{
+	static const struct eh_rule nothing = { .kind = RULE_NONE }, unsupported = { .kind = RULE_UNSUPPORTED };
+	uint64_t own_end = kept->fde.start + kept->fde.length;
+
+	kept->fde.cie = &kept->cie;
+	e->end = next < own_end ? next : own_end;
+	e->any_row = false;
+	if (cfi_rows(&kept->fde, pc_bias, on_row, e) && !e->failed) {
+		/* nobody knows what holds where the instructions do not decode: in the last row, or, if the CIE's do not, in all */
+		if (!e->any_row) {
+			expect(e, kept->fde.start, &unsupported);
+			expect(e, e->end - 1, &unsupported);
+		}
+		for (size_t i = e->last_row; e->any_row && i < e->nr; i++)
+			e->expected[i].rule = unsupported;
+	}
+	if (next > own_end) {
+		expect(e, own_end, &nothing);	/* unless its segment ends there as well */
+		if (next != UINT64_MAX)
+			expect(e, next - 1, &nothing);
+	}
+}
+
+int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expectation **expected, size_t *nr)
+{
+	struct expecter e = { .file = file };
+	int error = collect_fdes(&e, frame);
+
+	if (!error && e.nr_fdes)
+		qsort(e.fdes, e.nr_fdes, sizeof(*e.fdes), by_start);
+	for (size_t i = 0, next; i < e.nr_fdes && !error; i = next) {
+		for (next = i + 1; next < e.nr_fdes && e.fdes[next].fde.start == e.fdes[i].fde.start; next++)
+			;	/* of several at one place, the first rules */
+		expect_fde(&e, &e.fdes[i], next < e.nr_fdes ? e.fdes[next].fde.start : UINT64_MAX,
+			   frame->vaddr - (uintptr_t)frame->bytes);
+		error = e.failed ? -ENOMEM : 0;
+	}
+	free(e.fdes);
+	if (error) {
+		free(e.expected);
+		return error;
+	}
+	*expected = e.expected;
+	*nr = e.nr;
+	return 0;
+}
