@@ -186,7 +186,7 @@ fuzz: deps
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # one more make, because packages that deps installs change what can be built
 test: deps

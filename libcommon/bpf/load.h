@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * To be called first. libbpf's own messages go to stderr if verbose, else the last of them is kept for
- * bpf_load_die(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
+ * To be called first. libbpf's own messages go to stderr if verbose; what they say of a failure is
+ * kept for bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
  */
 void bpf_load_init(bool verbose);
 
@@ -22,7 +22,7 @@ uint32_t bpf_load_verified(const struct bpf_program *program);
 
 bool bpf_load_kernel_is_older_than(int major, int minor);
 
-/* Ends the program: "cannot DOING: cause" and what to do about it, for an error of opening, loading or attaching. */
-void bpf_load_die(const char *doing, int error) __attribute__((noreturn));
+/* Why opening, loading or attaching ended with this error, in one line, and what to do about it, in another */
+void bpf_load_explain(int error, char *cause, size_t size, const char **cure);
 
 #endif

@@ -4,6 +4,10 @@
 #define EHPERF_BPF_TRACEPOINT_H
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
+
+/* whether this kernel has the tracepoint of the program's section; false too where tracefs cannot be read */
+bool bpf_tracepoint_exists(const struct bpf_program *program);
 
 /*
  * Attaches a program whose section is "tp/GROUP/NAME". Needs no mounted tracefs: where there is none, one is

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/load.h"
+#include "run/bpf_load_die.h"
 #include "run/session.h"
 #include "run/cli.h"
 #include "cpuprof.skel.h"

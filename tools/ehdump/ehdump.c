@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "bpf/load.h"
+#include "run/bpf_load_die.h"
 #include "run/cli.h"
 #include "report.h"
 #include "table/eh_rule.h"

@@ -11,6 +11,7 @@
 #include "map_latency.h"
 #include "bpf/preemption.h"
 #include "bpf/tracepoint.h"
+#include "run/bpf_load_die.h"
 #include "run/cli.h"
 #include "mapupdlat.skel.h"
 
@@ -187,6 +188,7 @@ static const struct argp argp = {
 static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 {
 	uint64_t id;
+	bool own;
 
 	bpf->rodata->wanted_cmds = o->cmds;
 	bpf->rodata->fd_in_batch = map_calls_batches();
@@ -206,8 +208,12 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_process = o->per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
 	bpf->rodata->slow_ns = o->slow_ns;
-	bpf_program__set_autoload(bpf->progs.call_begins_raw, o->preemption);
-	bpf_program__set_autoload(bpf->progs.call_returns_raw, o->preemption);
+	/* a kernel without CONFIG_FTRACE_SYSCALLS has no tracepoint of one system call: then those of all do alone */
+	own = bpf_tracepoint_exists(bpf->progs.call_begins);
+	bpf_program__set_autoload(bpf->progs.call_begins, own);
+	bpf_program__set_autoload(bpf->progs.call_returns, own);
+	bpf_program__set_autoload(bpf->progs.call_begins_raw, o->preemption || !own);
+	bpf_program__set_autoload(bpf->progs.call_returns_raw, o->preemption || !own);
 }
 
 static struct mapupdlat_bpf *load(const struct options *o)

@@ -7,6 +7,7 @@
 
 #include "bpf/load.h"
 #include "bpf/off_cpu.h"
+#include "run/bpf_load_die.h"
 #include "run/session.h"
 #include "run/cli.h"
 #include "offcputime.skel.h"
