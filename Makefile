@@ -11,7 +11,7 @@ CFLAGS ?= -O2 -g
 
 B := build
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
-# libcommon's rooms: each may use those after it, and none before it
+# libcommon's rooms: each may use those after it, and none before it. What knows one machine is in the room's folder $(ARCH).
 ROOMS := run bpf report unwind process table dwarf
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
@@ -41,6 +41,7 @@ TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools post
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
+	if [ -n "$$missing" ] && [ "$$(id -u)" != 0 ]; then echo "missing packages, run 'make $@' as root:" $$missing >&2; exit 1; fi; \
 	if [ -n "$$missing" ]; then DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; fi
 
 SHELL := /bin/bash
@@ -85,7 +86,7 @@ define archive
 endef
 
 define room
-$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c))
+$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c libcommon/$1/$(ARCH)/*.c))
 	$$(archive)
 endef
 $(foreach r,$(ROOMS),$(eval $(call room,$r)))
@@ -155,7 +156,7 @@ $(B)/obj/unit/%.o: tests/unit/%.c
 FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c)) $(TOOL_SOURCES)
+FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c libcommon/*/$(ARCH)/*.c)) $(TOOL_SOURCES)
 
 $(B)/san/%.o: %.c
 	@mkdir -p $(@D)
@@ -280,4 +281,4 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d)

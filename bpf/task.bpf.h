@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who is running: process and thread IDs as the tool's user sees them, images, filters.
- * Needs vmlinux.h and the bpf headers included first.
  */
 #ifndef EHPERF_TASK_BPF_H
 #define EHPERF_TASK_BPF_H
 
+#include "kernel.bpf.h"
 #include "stats.bpf.h"
 #include "processes_abi.h"
 
 #define PF_IDLE		0x00000002
 #define PF_KTHREAD	0x00200000
 
-void *bpf_rdonly_cast(void *object, __u32 btf_id) __ksym __weak;
+void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 
 enum special_kfunc_type___ehperf { KF_bpf_rdonly_cast___ehperf = 1 };	/* there from 6.2 on */
 
@@ -26,6 +26,12 @@ static __always_inline struct task_struct *untrusted(struct task_struct *task)
 		return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
 	return task;
 }
+
+/*
+ * A signed field, however wide it is in this kernel: on_cpu is an int up to 7.1 and a u8 from 7.2 on. libbpf adapts the
+ * width of a plain read where both are unsigned or pointers, and makes an invalid instruction of any other.
+ */
+#define SIGNED_FIELD(s, field) BPF_CORE_READ_BITFIELD(s, field)
 
 /* The tool's own PID namespace and process, noted when the tool reads the task iterator, which it does first. */
 __u32 own_tgid;
@@ -115,7 +121,7 @@ struct {
 static __always_inline bool is_in_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = untrusted(task)->cgroups->dfl_cgrp, *ancestor;
-	int i, level = cgroup->level;
+	int i, level = SIGNED_FIELD(cgroup, level);
 	__u64 ancestors = (__u64)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
 
 	for (i = 0; i <= level && i < MAX_CGROUP_DEPTH; i++)
