@@ -89,6 +89,6 @@ NO_ADDRESSES='
 		staged "$hidden" offcputime -v -j -- waits nanosleep 50 2>"$WORK/err" | grep '^{' >"$WORK/out"
 		grep -F 'kernel stacks: by bpf_get_stack()' "$WORK/err"
 		jq -r 'select(.type == "stack" and .comm == "waits") | "\(.count) \(.user | length) \(.kernel | length)"' "$WORK/out" |
-			awk '$2 > 5 && $3 > 3 { n += $1 } END { print n; exit !(n >= 50) }'
+			awk '$2 > 5 && $3 > 3 { n += $1 } END { print n; exit !(n >= 45) }'
 	done
 }
