@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "bpf/load.h"
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -13,9 +12,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static bool verbose;
+static void (*pass_on)(const char *format, va_list args);
 
-/* what libbpf warned of first, the rest follows from it; which program the kernel refused, and the verifier's reason */
+/* what libbpf warned of first, the rest follows; which program the kernel refused, and the verifier's reason */
 static char first_warning[512];
 static char refused[64];
 static char reason[256];
@@ -62,7 +61,9 @@ static int on_message(enum libbpf_print_level level, const char *format, va_list
 		}
 		va_end(again);
 	}
-	return verbose ? vfprintf(stderr, format, args) : 0;
+	if (pass_on)
+		pass_on(format, args);
+	return 0;
 }
 
 static void raise_limit(int which)
@@ -81,60 +82,12 @@ static void raise_limit(int which)
 	setrlimit(which, &limit);
 }
 
-void bpf_load_init(bool be_verbose)
+void bpf_load_init(void (*say)(const char *format, va_list args))
 {
-	verbose = be_verbose;
+	pass_on = say;
 	libbpf_set_print(on_message);
 	raise_limit(RLIMIT_MEMLOCK);	/* kernels before 5.11 count maps by it */
 	raise_limit(RLIMIT_NOFILE);
-}
-
-static int set_in_section(struct bpf_map *map, const struct btf *btf, const struct btf_type *section,
-			  const char *name, const void *value, size_t size)
-{
-	const struct btf_var_secinfo *v = btf_var_secinfos(section), *end = v + btf_vlen(section);
-	const void *image;
-	size_t bytes;
-	char *changed;
-	int error;
-
-	while (v < end && strcmp(btf__name_by_offset(btf, btf__type_by_id(btf, v->type)->name_off), name))
-		v++;
-	if (v == end)
-		return -ENOENT;
-	image = bpf_map__initial_value(map, &bytes);
-	if (!image || v->size != size || v->offset + size > bytes)
-		return -EINVAL;
-	changed = malloc(bytes);
-	if (!changed)
-		return -ENOMEM;
-	memcpy(changed, image, bytes);
-	memcpy(changed + v->offset, value, size);
-	error = bpf_map__set_initial_value(map, changed, bytes);
-	free(changed);
-	return error;
-}
-
-int bpf_load_set(struct bpf_object *object, const char *name, const void *value, size_t size)
-{
-	const struct btf *btf = bpf_object__btf(object);
-	int section = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
-	struct bpf_map *map;
-
-	if (section < 0)
-		return -ENOENT;
-	bpf_object__for_each_map(map, object)
-		if (strstr(bpf_map__name(map), ".rodata"))
-			return set_in_section(map, btf, btf__type_by_id(btf, section), name, value, size);
-	return -ENOENT;
-}
-
-uint32_t bpf_load_verified(const struct bpf_program *program)
-{
-	struct bpf_prog_info info = {};
-	__u32 size = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) ? 0 : info.verified_insns;
 }
 
 /* CAP_SYS_ADMIN or both CAP_BPF and CAP_PERFMON */
@@ -149,7 +102,7 @@ static bool has_capabilities(void)
 	       (data[1].effective & 1U << (CAP_BPF - 32) && data[1].effective & 1U << (CAP_PERFMON - 32));
 }
 
-bool bpf_load_kernel_is_older_than(int major, int minor)
+bool kernel_is_older_than(int major, int minor)
 {
 	struct utsname name;
 	int has_major, has_minor;
@@ -168,7 +121,7 @@ static const char *kernel_release(void)
 /* what the kernel is or has not, whatever the error says */
 static bool explain_kernel(char *cause, size_t size, const char **cure)
 {
-	if (bpf_load_kernel_is_older_than(6, 1)) {
+	if (kernel_is_older_than(6, 1)) {
 		snprintf(cause, size, "this kernel, %s, is older than 6.1", kernel_release());
 		*cure = "use Linux 6.1 or newer";
 	} else if (access("/sys/kernel", F_OK)) {
@@ -193,13 +146,16 @@ static void explain_refusal(char *cause, size_t size, const char **cure, int err
 	} else if (refused[0]) {
 		snprintf(cause, size, "Linux %s refuses program '%s': %s", kernel_release(), refused, strerror(-error));
 		*cure = "the kernel lacks what the program needs: use another, or see what the same command prints with -v";
+	} else if (!first_warning[0]) {
+		snprintf(cause, size, "%s", strerror(-error));
+		*cure = "see what the same command prints with -v";
 	} else {
-		snprintf(cause, size, "Linux %s: %s", kernel_release(), first_warning[0] ? first_warning : strerror(-error));
+		snprintf(cause, size, "Linux %s: %s", kernel_release(), first_warning);
 		*cure = "the kernel lacks what is needed, or was built without it: see what the same command prints with -v";
 	}
 }
 
-void bpf_load_explain(int error, char *cause, size_t size, const char **cure)
+static void explain(int error, char *cause, size_t size, const char **cure)
 {
 	static const struct {
 		int error;
@@ -227,4 +183,12 @@ void bpf_load_explain(int error, char *cause, size_t size, const char **cure)
 		}
 	}
 	explain_refusal(cause, size, cure, error);
+}
+
+void bpf_load_explain(int error, const char **cause, const char **cure)
+{
+	static char text[700];
+
+	explain(error, text, sizeof(text), cure);
+	*cause = text;
 }

@@ -3,8 +3,10 @@
 #ifndef EHPERF_BPF_TRACEPOINT_H
 #define EHPERF_BPF_TRACEPOINT_H
 
-#include <bpf/libbpf.h>
 #include <stdbool.h>
+
+struct bpf_link;
+struct bpf_program;
 
 /* whether this kernel has the tracepoint of the program's section; false too where tracefs cannot be read */
 bool bpf_tracepoint_exists(const struct bpf_program *program);

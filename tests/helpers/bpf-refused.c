@@ -3,11 +3,10 @@
  * bpf-refused OBJECT [PROGRAM | ERROR]: what a user is told when the kernel refuses to load the object's PROGRAM too, or
  * when loading ends with that negative number.
  */
-#include <errno.h>
+#include <bpf/libbpf.h>
 #include <stdlib.h>
 
-#include "bpf/load.h"
-#include "run/bpf_load_die.h"
+#include "run/kernel.h"
 
 int main(int argc, char **argv)
 {
@@ -15,7 +14,7 @@ int main(int argc, char **argv)
 	struct bpf_program *program;
 	int error = argc > 2 ? atoi(argv[2]) : 0;
 
-	bpf_load_init(false);
+	kernel_init(false);
 	if (!object)
 		return 2;
 	if (argc > 2 && !error) {
@@ -25,7 +24,6 @@ int main(int argc, char **argv)
 	}
 	if (!error)
 		error = bpf_object__load(object);
-	if (error)
-		bpf_load_die("load the BPF programs", error);
+	kernel_loaded(error);
 	return 0;
 }
