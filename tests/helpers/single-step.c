@@ -105,19 +105,18 @@ static void called(uint64_t rsp)
 
 /* ---- ours ---- */
 
-static struct modules *modules;
-static struct slabs *slabs;
+static struct tables *tables;
 static struct proc_maps maps;
-static loc_t list;
+static struct mapped_modules mapped;
+static struct image_list list;
 
 static void read_maps(void)
 {
-	struct eh_image image = { .tgid = child };
-	size_t bytes;
+	struct eh_process header = { .image = { .tgid = child }, .generation = 1 };
 
 	proc_maps_free(&maps);
-	if (proc_maps_read(&maps, child) || image_make_tables(slabs, modules, &maps) ||
-	    image_write(slabs, modules, &maps, &image, 0, 1, &list, &bytes))
+	if (proc_maps_read(&maps, child) || image_make_tables(tables, &maps, &mapped) ||
+	    image_write(tables, &maps, &mapped, &header, &list))
 		exit(2);
 }
 
@@ -162,7 +161,7 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	uint64_t expected = nr_calls ? calls[nr_calls - 1].caller : 0;
 
 	find_mapping_of(r->rip);
-	image_unwind(slabs, modules, list, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
+	image_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
 	nr_instructions++;
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);
@@ -173,12 +172,12 @@ static void compare(const struct user_regs_struct *r, bool whole)
 			nr_right++;
 		else if (++nr_wrong)
 			complain(nr_calls ? "the stack ends" : "a caller where there is none", r, expected,
-				 stack.nr < 2 ? 0 : address_of(&maps, stack.frames[1]));
+				 stack.nr < 2 ? 0 : address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
-	if (address_of(&maps, stack.frames[1]) != expected) {
+	if (address_of(&maps, &mapped, stack.frames[1]) != expected) {
 		nr_wrong++;
-		complain("caller", r, expected, address_of(&maps, stack.frames[1]));
+		complain("caller", r, expected, address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
 	if (stack.cfa != calls[nr_calls - 1].cfa) {
@@ -191,13 +190,13 @@ static void compare(const struct user_regs_struct *r, bool whole)
 		return;
 	nr_walks++;
 	for (size_t i = 1; i < stack.nr || i <= nr_calls; i++) {
-		if (i < stack.nr && i <= nr_calls && address_of(&maps, stack.frames[i]) == calls[nr_calls - i].caller)
+		if (i < stack.nr && i <= nr_calls && address_of(&maps, &mapped, stack.frames[i]) == calls[nr_calls - i].caller)
 			continue;
 		if (i == stack.nr && stack.end != END_COMPLETE)
 			note_open(stack.end, r);
 		else if (++nr_wrong_walks)
 			complain("walk", r, i <= nr_calls ? calls[nr_calls - i].caller : 0,
-				 i < stack.nr ? address_of(&maps, stack.frames[i]) : 0);
+				 i < stack.nr ? address_of(&maps, &mapped, stack.frames[i]) : 0);
 		return;
 	}
 }
@@ -257,6 +256,8 @@ static void step_through(unsigned long max, unsigned every)
 
 int main(int argc, char **argv)
 {
+	struct modules *modules = modules_new();
+	struct slabs *slabs;
 	unsigned long max = 1000000, open = 0;
 	unsigned every = 16;
 	int option, status;
@@ -281,9 +282,8 @@ int main(int argc, char **argv)
 		execvp(argv[optind], argv + optind);
 		_exit(127);
 	}
-	modules = modules_new();
 	if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status) || !modules ||
-	    slabs_new(&slabs, (struct slab_source){ .add = plain_slab }))
+	    slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) || tables_new(&tables, slabs, modules))
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	read_maps();
