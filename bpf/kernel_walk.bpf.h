@@ -79,12 +79,7 @@ struct kernel_walk {
 	struct kernel_stack stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_walk);
-} kernel_walks_of SEC(".maps");
+ONE_PER_CPU(struct kernel_walk) kernel_walks_of SEC(".maps");
 
 /* halves [orc_at, orc_at + nr_orcs), as unwind_walk.bpf.h does */
 static long search_orc(__u32 i, struct kernel_walk **ctx)

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/cpu_set.h"
 #include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/run.h"
@@ -25,7 +24,6 @@ struct stacks_wanted {
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
-	struct cpu_set cpus;		/* as -C says; none: all */
 	enum report_format format;
 	bool format_named;
 	bool delimiter, annotate;	/* as struct stack_writer has them */
