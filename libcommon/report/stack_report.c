@@ -68,7 +68,7 @@ static struct frame_name name_user_frame(struct modules *modules, uint64_t frame
 	if (modules_symbol(module, name.file_offset - by_call, &symbol)) {
 		name.symbol = symbol.name;
 		name.offset = symbol.offset + by_call;
-		name.function = symbol.vaddr;
+		name.function = symbol.has_function ? symbol.function_vaddr : 0;
 	}
 	return name;
 }

@@ -245,7 +245,10 @@ bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *
 	if (!module->symbols_tried) {
 		module->symbols_tried = true;
 		if (!open_elf(module, &file)) {
-			if (symbols_read(&module->symbols, &file))
+			struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
+
+			options.path = module->path;
+			if (symbols_read(&module->symbols, &file, &options))
 				module->symbols = NULL;
 			elf_file_close(&file);
 		}

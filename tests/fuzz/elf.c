@@ -6,6 +6,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy = malloc(size);	/* libelf may write to it */
+	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct symbols *symbols;
 	struct elf_section section;
 	struct eh_frame frame;
@@ -21,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			check_table(&table);
 			unwind_table_free(&table);
 		}
-		if (!symbols_read(&symbols, &file)) {
+		if (!symbols_read(&symbols, &file, &options)) {
 			for (uint64_t offset = 0; offset < size; offset += 61)
 				symbols_find(symbols, offset, &symbol);
 			symbols_free(symbols);
