@@ -2,17 +2,15 @@
 #include "dwarf/debug_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "dwarf/regular_file.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
 #define MAX_PATH (PATH_MAX + 512)
@@ -27,28 +25,6 @@ struct searching {
 	struct debug_link link;
 	const char *path;
 };
-
-/* a regular file, read-only, and nothing else is ever opened; below root, if that is one, even through links */
-static int open_below(int root, const char *path)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC, .resolve = root >= 0 ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0,
-	};
-	int found = syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, path, &how, sizeof(how)), fd;
-	char name[32];
-	struct stat st;
-
-	if (found < 0)
-		return -errno;
-	if (fstat(found, &st) || !S_ISREG(st.st_mode)) {
-		close(found);
-		return -ENOENT;
-	}
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	close(found);
-	return fd < 0 ? -errno : fd;
-}
 
 /* ---- is it the right one? ---- */
 
@@ -138,7 +114,7 @@ static int open_by_id(const struct searching *s, int root, const char *directory
 	for (int i = 1; i < bytes; i++)
 		at += sprintf(path + at, "%02x", s->file->build_id[i]);
 	strcpy(path + at, ".debug");
-	return check_by_id(s, open_below(root, path));
+	return check_by_id(s, regular_file_open(root, path, true));
 }
 
 /* PREFIX + the file's directory + INFIX + the link's name */
@@ -152,7 +128,7 @@ static int open_by_link(const struct searching *s, int root, const char *prefix,
 	if ((size_t)snprintf(path, sizeof(path), "%s%.*s/%s%s", prefix, (int)(slash - s->path), s->path, infix,
 			     s->link.name) >= sizeof(path) || !strcmp(path, s->path))
 		return -1;
-	return check_by_link(s, open_below(root, path));
+	return check_by_link(s, regular_file_open(root, path, true));
 }
 
 static int search_directory(const struct searching *s, int root, const char *directory)
