@@ -10,37 +10,32 @@
 #include "fuzz.h"
 #include "dwarf/symbols.h"
 
-static const char *debug_path(void)
-{
-	static char directory[32] = "/tmp/ehperf-fuzz-XXXXXX", path[64];
-
-	if (!*path) {
-		must(mkdtemp(directory), "a directory");
-		snprintf(path, sizeof(path), "%s/debug", directory);
-	}
-	return path;
-}
+static char directory[32], debug_path[64], file_path[64];
 
 static void clean_up(void)
 {
-	char directory[64];
-
-	unlink(debug_path());
-	strcpy(directory, debug_path());
-	*strrchr(directory, '/') = 0;
+	unlink(debug_path);
 	rmdir(directory);
+}
+
+static void make_directory(void)
+{
+	strcpy(directory, "/tmp/ehperf-fuzz-XXXXXX");
+	must(mkdtemp(directory), "a directory");
+	snprintf(debug_path, sizeof(debug_path), "%s/debug", directory);
+	snprintf(file_path, sizeof(file_path), "%s/file", directory);
+	atexit(clean_up);
 }
 
 static void write_debug_file(const uint8_t *bytes, size_t size)
 {
-	static bool registered;
-	int fd = open(debug_path(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd;
 
+	if (!*directory)
+		make_directory();
+	fd = open(debug_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	must(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "a debug file");
 	close(fd);
-	if (!registered)
-		atexit(clean_up);
-	registered = true;
 }
 
 static void look_up(struct symbols *symbols, size_t size)
@@ -67,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	if (size < 2)
 		return 0;
-	options.path = debug_path();
+	options.path = file_path;
 	options.max_bytes = 32 << 20;
 	options.no_demangle = true;
 	write_debug_file(bytes + 2 + first, size - 2 - first);
