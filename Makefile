@@ -41,6 +41,7 @@ TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools post
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
+	if [ -n "$$missing" ] && [ "$$(id -u)" != 0 ]; then echo "missing packages, run 'make $@' as root:" $$missing >&2; exit 1; fi; \
 	if [ -n "$$missing" ]; then DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; fi
 
 SHELL := /bin/bash

@@ -7,7 +7,9 @@
 #ifndef EHPERF_HISTOGRAM_BUCKET_H
 #define EHPERF_HISTOGRAM_BUCKET_H
 
-#ifndef __VMLINUX_H__
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
 #include <linux/types.h>
 #endif
 

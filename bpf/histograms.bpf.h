@@ -3,11 +3,11 @@
  * Times gathered in series, each a histogram with exact count, total, minimum and maximum. What a series is
  * of, its key, is the tool's: it looks up series[] and gives numbers away by series_number().
  * All values are per CPU and written with preemption off, so that nothing is shared and nothing is lost.
- * Needs vmlinux.h and the bpf headers included first.
  */
 #ifndef EHPERF_HISTOGRAMS_BPF_H
 #define EHPERF_HISTOGRAMS_BPF_H
 
+#include "kernel.bpf.h"
 #include "histogram_bucket.h"
 #include "histograms_abi.h"
 

@@ -3,7 +3,9 @@
 #ifndef EHPERF_HISTOGRAMS_ABI_H
 #define EHPERF_HISTOGRAMS_ABI_H
 
-#ifndef __VMLINUX_H__
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
 #include <linux/types.h>
 #endif
 

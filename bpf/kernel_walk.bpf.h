@@ -6,11 +6,13 @@
  * so is everything until this walk has given its answers a few times. Now and then both are asked again.
  *
  * See arch/x86/include/asm/orc_types.h and unwind_next_frame() in arch/x86/kernel/unwind_orc.c.
- * Needs offcputime_abi.h and stacks.bpf.h included first.
  */
 #ifndef EHPERF_KERNEL_WALK_BPF_H
 #define EHPERF_KERNEL_WALK_BPF_H
 
+#include "kernel.bpf.h"
+#include "off_cpu_abi.h"
+#include "stacks.bpf.h"
 #include "records_abi.h"
 
 /* by /proc/kallsyms, set before loading; nr_orc 0: not known */

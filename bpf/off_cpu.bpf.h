@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One stay off the CPU, split at the wake-up: blocked up to it, waiting to run from then on. A thread that
+ * The times of one off-CPU period, split at the wake-up: blocked up to it, waiting to run from then on. A thread that
  * leaves while it could still run (preempted, or yielding) waits from the start.
  *
  * For tp_btf/sched_switch and tp_btf/sched_wakeup. The kernel orders the three calls for a thread: one that
  * is leaving is woken only after its sched_switch. All times are bpf_ktime_get_ns().
- * Needs vmlinux.h included first.
  */
 #ifndef EHPERF_OFF_CPU_BPF_H
 #define EHPERF_OFF_CPU_BPF_H
 
+#include "kernel.bpf.h"
+
 struct off_cpu {
-	__u64 left_ns;		/* 0: it is on the CPU, or nobody saw it leave */
-	__u64 runnable_ns;	/* since when it could run again; 0: it is blocked */
+	__u64 left_ns;		/* 0: it is on the CPU, or left before it was measured */
+	__u64 runnable_ns;	/* when it was woken; 0: it is still blocked */
 };
 
-/* as the arguments of sched_switch say it: a preempted thread may have set its state for a sleep to come */
+/* By the arguments of sched_switch: a preempted thread may already have set its state for the sleep it was about to begin. */
 static __always_inline bool leaves_runnable(bool preempt, __u32 prev_state)
 {
 	return preempt || prev_state == 0;
@@ -34,10 +35,10 @@ static __always_inline void off_cpu_wake(struct off_cpu *o, __u64 now_ns)
 		o->runnable_ns = now_ns;
 }
 
-/* It runs again. False if nobody saw it leave. */
+/* It runs again: the times of the period. False if the switch away was not seen. */
 static __always_inline bool off_cpu_return(struct off_cpu *o, __u64 now_ns, __u64 *blocked_ns, __u64 *waited_ns)
 {
-	__u64 runnable_ns = o->runnable_ns ? o->runnable_ns : now_ns;	/* a wake-up nobody saw */
+	__u64 runnable_ns = o->runnable_ns ? o->runnable_ns : now_ns;	/* the wake-up was not seen */
 
 	if (!o->left_ns)
 		return false;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What user space must hear of processes at once and no perf record tells: that the last thread is gone,
- * and that addresses that held code are given up. That is counted, so that a list which does not know of
- * it is stale on the spot, and what is mapped there next is never taken for what was. And which
- * children are measured with their parents. Needs stacks.bpf.h included first.
+ * Process events that perf has no record of, and that must take effect at once: the exit of a process's last thread,
+ * and the unmapping or replacing of memory that held code. The latter are counted for each process, so that a mapping
+ * list made before is stale on the spot, and what is mapped there next is never taken for what was there. Also the
+ * children that are measured with their parents.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
 
+#include "kernel.bpf.h"
 #include "records_abi.h"
+#include "stacks.bpf.h"
+#include "task.bpf.h"
+#include "unwind.bpf.h"
 
 #define VM_EXEC		4
 #define MAP_FIXED	0x10

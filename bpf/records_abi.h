@@ -1,56 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The records of the ring buffer: frames, values, samples that user space unwinds, and what processes do. */
+/* The records of the ring buffer: frames, values, samples for user space to unwind, and what processes do. */
 #ifndef EHPERF_RECORDS_ABI_H
 #define EHPERF_RECORDS_ABI_H
 
 #include "processes_abi.h"
 #include "stacks_abi.h"
 
+/* the first word of every record */
 enum record_kind { RECORD_USER_STACK, RECORD_KERNEL_STACK, RECORD_VALUE, RECORD_RAW, RECORD_UNMAPPED, RECORD_EXITED };
 
 struct frames_record {
 	__u32 kind;
 	__u32 nr_frames;
 	__u64 id;
-	__u64 frames[];		/* leaf first; user frames as above, kernel frames are addresses */
+	__u64 frames[];		/* leaf first; user frames as in stacks_abi.h, kernel frames are addresses */
 };
+_Static_assert(sizeof(struct frames_record) == 16, "struct frames_record");
 
-/* a value that found no room in the map of values, or whose stack is pending */
+/* a value that did not fit into the map of values, or whose stack is pending */
 struct value_record {
 	__u32 kind;
 	__u32 pad;
 	struct stack_key key;
 	struct stack_value value;
 };
+_Static_assert(sizeof(struct value_record) == 80, "struct value_record");
 
-/* a process gave up part of its address space that held code, or is gone */
+/* a process unmapped or replaced memory that held code, or exited */
 struct process_record {
 	__u32 kind;
-	__u32 pid;		/* as task_record's */
+	__u32 pid;		/* as in struct task_record */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
-	__u64 start, end;	/* RECORD_UNMAPPED: the addresses given up */
-	__u32 changes;		/* with this one; for struct eh_process */
+	__u64 start, end;	/* RECORD_UNMAPPED: the addresses, [start, end) */
+	__u32 changes;		/* the process's count of such changes, this one included; see struct eh_process */
 	__u32 pad;
 };
+_Static_assert(sizeof(struct process_record) == 40, "struct process_record");
 
 /*
- * A sample that could not be unwound in the kernel because the process's mappings were not published
- * or have changed: what user space needs to run the same walk.
+ * A sample that the kernel could not unwind, because the process's mappings are not published or have changed: the
+ * registers and stack bytes that user space needs to run the same walk. stack_bytes bytes of stack follow.
  */
 #define RAW_STACK_BYTES (64 << 10)
 struct raw_record {
 	__u32 kind;
 	__u32 stack_bytes;	/* from stack_addr on */
-	__u64 stack_addr;	/* about rsp */
+	__u64 stack_addr;	/* rsp, less the red zone */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
-	struct stack_key key;	/* .user_stack and .end are for user space to fill in */
-	struct stack_value value;	/* if key.flags has STACK_PENDING, it comes apart, under this: */
+	struct stack_key key;	/* user space fills in .user_stack and .end */
+	struct stack_value value;	/* with STACK_PENDING in key.flags, it comes later, under: */
 	__u64 token;
 	struct eh_image image;
 	__u64 ip, reg[16];	/* by DWARF numbers */
-	__u32 in_exec;		/* interrupted in execve(), where registers may be the old image's */
-	__u32 missing;		/* bit i: the i-th page from stack_addr's on was not there, and its bytes mean nothing */
-	/* stack_bytes bytes follow */
+	__u32 in_exec;		/* taken inside execve(), where the registers may still be the old image's */
+	__u32 missing;		/* bit i: the i-th page from stack_addr on could not be read; its bytes are meaningless */
 };
+_Static_assert(sizeof(struct raw_record) == 264, "struct raw_record");
 
 #endif

@@ -7,7 +7,9 @@
 #ifndef EHPERF_SLABS_ABI_H
 #define EHPERF_SLABS_ABI_H
 
-#ifndef __VMLINUX_H__
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
 #include <linux/types.h>
 #endif
 

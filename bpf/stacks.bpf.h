@@ -3,12 +3,15 @@
  * Stacks and values on their way out. Frames go through the ring buffer once for each distinct stack;
  * values are summed by struct stack_key in a hash, and what the hash has no room for follows the frames.
  * What the kernel cannot unwind yet goes out raw.
- * Needs vmlinux.h, the bpf headers and unwind.bpf.h included first.
  */
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
 
+#include "kernel.bpf.h"
 #include "records_abi.h"
+#include "stats.bpf.h"
+#include "task.bpf.h"
+#include "unwind.bpf.h"
 
 #define RECORDS_BYTES (8 << 20)
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tool aggregates: frames, why a stack ends, keys and values, and what was counted on the way. */
+/* What stack tools aggregate: frames, end reasons, keys and values; and the counters of what was seen and lost. */
 #ifndef EHPERF_STACKS_ABI_H
 #define EHPERF_STACKS_ABI_H
 
-#ifndef __VMLINUX_H__
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
 #include <linux/types.h>
 #endif
 
@@ -11,8 +13,9 @@
 #define MAX_KERNEL_DEPTH 127
 
 /*
- * A user frame: a module and an offset in its file, or the address itself where no file is mapped.
- * FRAME_CALL: the frame was entered by a call, so pc is the return address and the call is at pc - 1.
+ * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is mapped.
+ * FRAME_CALL: the pc is a return address, so the call site is at pc - 1.
+ * FRAME_BY_FP: found through the frame pointer, for want of a rule.
  */
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
@@ -41,7 +44,7 @@ enum end_reason {
 	NR_END_REASONS
 };
 
-/* what a tool aggregates by; a key has no padding, so that hashing it is exact */
+/* What values are summed by. There is no padding, so that equal keys have equal bytes for the kernel's hash. */
 struct stack_key {
 	__u64 user_stack;	/* id, 0: none */
 	__u64 kernel_stack;	/* id, 0: none */
@@ -50,15 +53,15 @@ struct stack_key {
 	__u32 flags;		/* STACK_* */
 	char comm[16];
 };
-_Static_assert(sizeof(struct stack_key) == 48, "stack_key");
+_Static_assert(sizeof(struct stack_key) == 48, "struct stack_key");
 #define STACK_KERNEL_THREAD	1
 #define STACK_IDLE		2
-#define STACK_OPEN		4	/* off the CPU still when the measurement ended */
-#define STACK_PENDING		8	/* user_stack is a token: the stack itself comes raw, apart from its value */
-/* the upper flags are the tool's own: offcputime's states, */
+#define STACK_OPEN		4	/* still off the CPU when the measurement ended */
+#define STACK_PENDING		8	/* user_stack is a token: the stack comes in a raw_record, its value separately */
+/* The upper bits are the tool's own. Off-CPU tools keep the thread's state there, */
 #define STACK_STATE_SHIFT	8
 #define STACK_STATE(flags)	((flags) >> STACK_STATE_SHIFT & 15)	/* enum thread_state */
-/* and, where there are several histograms, the slot of the stack's (histograms_abi.h) */
+/* histogram tools the slot of the histogram that the stack belongs to (histograms_abi.h). */
 #define STACK_SLOT_SHIFT	8
 #define STACK_SLOT(slot)	((slot) << STACK_SLOT_SHIFT)
 
@@ -77,20 +80,22 @@ enum thread_state {
 /* what is summed under a key */
 struct stack_value {
 	__u64 count;
-	__u64 blocked_ns, waiting_ns;	/* off the CPU: before the wake-up, and after it; in mapupdlat, not blocked */
+	__u64 blocked_ns;	/* off the CPU, before the wake-up */
+	__u64 waiting_ns;	/* off the CPU, after it; where calls are timed: all that is not blocked_ns */
 };
+_Static_assert(sizeof(struct stack_value) == 24, "struct stack_value");
 
-/* per CPU, summed by user space */
+/* counters of one CPU, summed by user space */
 struct stack_stats {
 	__u64 runs;		/* of the sampling program, before any filter */
-	__u64 idle_runs;	/* of them, in the idle task */
-	__u64 samples;		/* of them, what passed the filters */
-	__u64 no_room;		/* values lost: neither map nor ring buffer took them */
+	__u64 idle_runs;	/* of those, in the idle task */
+	__u64 samples;		/* values that passed the filters */
+	__u64 no_room;		/* values lost: neither the map nor the ring buffer took them */
 	__u64 changes_lost;	/* process_records that the ring buffer refused */
-	__u64 forks_lost;	/* children that could not be listed, and are not sampled */
+	__u64 forks_lost;	/* new threads and processes that could not be listed, and are not measured */
 	__u64 stacks_lost;	/* stacks whose frames the ring buffer refused */
-	__u64 tokens;		/* given out */
-	__u64 raw_second, raw_sent;	/* how many raw samples were sent in this second */
+	__u64 tokens;		/* handed out for pending stacks */
+	__u64 raw_second, raw_sent;	/* raw samples sent in this second, to limit their rate */
 };
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef EHPERF_STATS_BPF_H
 #define EHPERF_STATS_BPF_H
 
+#include "kernel.bpf.h"
 #include "stacks_abi.h"
 
 struct {

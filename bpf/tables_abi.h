@@ -32,7 +32,7 @@ struct eh_page {
 	__u16 rule_base;	/* in units of RULE_BASE_UNIT rules */
 };
 #define RULE_BASE_UNIT	64
-_Static_assert(sizeof(struct eh_page) == 8, "page");
+_Static_assert(sizeof(struct eh_page) == 8, "struct eh_page");
 
 /* x86-64 registers by their DWARF numbers (psABI, figure 3.36) */
 enum { EH_RBX = 3, EH_RBP = 6, EH_RSP = 7, EH_R12 = 12, EH_RA = 16, EH_NR_REGS = 16 };
@@ -46,7 +46,7 @@ enum rule_kind {
 	RULE_DEREF,	/* CFA = *(cfa_reg + deref_offset) + cfa_offset */
 	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
 	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
-	RULE_UNSUPPORTED,	/* the CFI is there and says what a rule cannot */
+	RULE_UNSUPPORTED,	/* an FDE covers this pc, but its rule does not fit into a struct eh_rule */
 	NR_RULE_KINDS
 };
 
@@ -57,13 +57,14 @@ enum rule_kind {
 /* rule.saved[]: where a register's value in the caller lies, in units of 8 bytes from the CFA or from base_reg, or: */
 #define SAVED_SAME	127	/* unchanged */
 #define SAVED_LOST	(-128)	/* undefined; for the return address: this is the outermost frame */
-#define SAVED_ODD	(-127)	/* somewhere a rule cannot say; known to the CFI, unknown to us */
+#define SAVED_ODD	(-127)	/* saved where a struct eh_rule cannot say: unknown to the unwinder */
 
 /* rule.flags */
 #define RULE_SIGNAL	1	/* the CIE's augmentation has 'S', a signal frame */
-#define RULE_FROM_CODE	2	/* no FDE covers it: worked out from its instructions; RULE_NONE: in vain, and it keeps no frame pointer */
+/* No FDE covers the pc; the rule was worked out from the instructions. With RULE_NONE: none was found, and the code keeps no frame pointer */
+#define RULE_FROM_CODE	2
 
-/* How to find the caller's registers from this frame's (DWARF 5, 6.4.1). Never all zero but for RULE_NONE. */
+/* How to find the caller's registers from this frame's (DWARF 5, 6.4.1). Only RULE_NONE may be all zero. */
 struct eh_rule {
 	__s32 cfa_offset;
 	__s16 deref_offset;
@@ -76,8 +77,9 @@ struct eh_rule {
 	 */
 	__u8 from_base;
 };
-_Static_assert(sizeof(struct eh_rule) == 16, "rule");
+_Static_assert(sizeof(struct eh_rule) == 16, "struct eh_rule");
 
+/* nr_pages 0: an empty table */
 struct eh_table {
 	__u32 first_page;	/* file offset >> PAGE_ROWS_SHIFT of pages[0] */
 	__u32 nr_pages;
@@ -85,16 +87,16 @@ struct eh_table {
 	loc_t rules;
 };
 
-/* TABLE_CODE: for what no FDE covers, worked out from the instructions; made when a sample first needs it */
+/* TABLE_CODE is for code that no FDE covers, made from its instructions when a sample first falls there */
 enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
 
 struct eh_module {
 	__u32 id;		/* for frames; never 0 */
-	__u32 code_pending;	/* TABLE_CODE is not made yet */
-	/* offsets in the file of code at the ELF entry point that no FDE covers; empty where one does */
+	__u32 code_pending;	/* 1: TABLE_CODE is not made yet */
+	/* the code at the ELF entry point, [start, end) in the file; empty where an FDE covers it */
 	__u32 entry_start, entry_end;
 	struct eh_table tables[NR_TABLES];
 };
-_Static_assert(sizeof(struct eh_module) == 48, "module");
+_Static_assert(sizeof(struct eh_module) == 48, "struct eh_module");
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who is running: process and thread IDs as the tool's user sees them, images, filters.
- * Needs vmlinux.h and the bpf headers included first.
  */
 #ifndef EHPERF_TASK_BPF_H
 #define EHPERF_TASK_BPF_H
 
+#include "kernel.bpf.h"
 #include "stats.bpf.h"
 #include "processes_abi.h"
 
 #define PF_IDLE		0x00000002
 #define PF_KTHREAD	0x00200000
 
-void *bpf_rdonly_cast(void *object, __u32 btf_id) __ksym __weak;
+void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 
 enum special_kfunc_type___ehperf { KF_bpf_rdonly_cast___ehperf = 1 };	/* there from 6.2 on */
 

@@ -2,14 +2,15 @@
 /*
  * The unwinder in the kernel: from a task's user registers to its frames, by the tables in the slabs
  * (tables_abi.h, processes_abi.h). All state lives in a per-CPU map value, which keeps the verifier's work small.
- * Needs vmlinux.h, the bpf headers and task.bpf.h included first.
  */
 #ifndef EHPERF_UNWIND_BPF_H
 #define EHPERF_UNWIND_BPF_H
 
-#include "unwind_walk.bpf.h"
+#include "kernel.bpf.h"
 #include "processes_abi.h"
 #include "stacks_abi.h"
+#include "task.bpf.h"
+#include "unwind_walk.bpf.h"
 
 const volatile __u32 max_depth = MAX_DEPTH;
 

@@ -11,14 +11,16 @@
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
 
-#include "unwind_step.bpf.h"
-#ifndef __bpf__
+#ifdef __bpf__
+#include "kernel.bpf.h"
+#else
 #include <stdbool.h>
+#endif
 
 #include "processes_abi.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"
-#endif
+#include "unwind_step.bpf.h"
 
 #define CODE_BYTES 24
 

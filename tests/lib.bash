@@ -32,6 +32,10 @@ background() {
 	pids+=("$pid")
 }
 
+# a command before a command: PID and mount namespaces of its own. A chroot's root is no mount point, whose
+# propagation could be changed; /proc is made private all the same
+in_pid_namespace=(unshare --pid --fork --propagation unchanged --mount-proc)
+
 # waits until the command succeeds, 10 s at most
 wait_until() {
 	local i

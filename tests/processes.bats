@@ -127,7 +127,7 @@ profile() {
 		wait \$tool
 	EOF
 	local status=0
-	unshare --pid --fork --mount-proc bash "$WORK/reuse" || status=$?
+	"${in_pid_namespace[@]}" bash "$WORK/reuse" || status=$?
 	[ $status -ne 77 ] || skip "ns_last_pid cannot be written"
 	[ $status -eq 0 ]
 	[ "$(jq -r 'select(.type == "stack" and (.comm == "first" or .comm == "second")) | .pid' "$WORK/out" | sort -u)" = 401 ]

@@ -97,14 +97,14 @@ int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool com
 {
 	struct raw_record **raws, *begun;
 	size_t size, nr = 0;
-	int error = read_iterator(object, "begin_stays", (void **)&begun, &size);
+	int error = read_iterator(object, "begin_periods", (void **)&begun, &size);
 
 	if (error)
 		return error;
 	free(begun);
 	if (command)	/* it waits for us to let it go: nothing of its own */
 		return 0;
-	error = read_iterator(object, "begin_stays", (void **)&begun, &size);
+	error = read_iterator(object, "begin_periods", (void **)&begun, &size);
 	if (error)
 		return error;
 	raws = calloc(size / sizeof(*begun) + 1, sizeof(*raws));
@@ -130,7 +130,7 @@ int off_cpu_end(struct bpf_object *object, struct stack_store *store)
 {
 	struct value_record *open;
 	size_t size;
-	int error = read_iterator(object, "end_stays", (void **)&open, &size);
+	int error = read_iterator(object, "end_periods", (void **)&open, &size);
 
 	if (error)
 		return error;

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CPUS 65536
+#include "off_cpu_abi.h"
 
 static int add_range(struct cpu_set *set, unsigned long from, unsigned long to)
 {
-	if (from > to || to >= MAX_CPUS)
+	if (from > to || to >= MAX_LISTED_CPUS)
 		return -EINVAL;
 	if (to >= set->nr) {
 		bool *more = realloc(set->has, (to + 1) * sizeof(*more));

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The unwinder and the kernel's walk along frame pointers, each as a program of its own. */
-#include "vmlinux.h"
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 #include "stacks.bpf.h"

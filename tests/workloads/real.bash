@@ -43,27 +43,20 @@ start_cc1() {
 	pid=$! started=$!
 }
 
+# becomes git in a repository of its own, whatever repository the caller is in: call it in a subshell
+exec_git() {	# DIRECTORY ARGUMENT...
+	unset $(git rev-parse --local-env-vars)
+	export HOME=$1 GIT_DIR=$1/.git GIT_CONFIG_NOSYSTEM=1
+	exec git "${@:2}"
+}
+
+# what `git repack` spends its time in, as a process of its own: nobody has to find git's child
 start_git() {
-	(
-		unset $(git rev-parse --local-env-vars)
-		export HOME=$1 GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@x
-		git init -q "$1/repo" && cd "$1/repo" || exit
-		for round in 1 2 3 4 5 6; do
-			for file in $(seq 60); do
-				find /usr/include -name '*.h' -type f | sed -n "$((file * 5)),$((file * 5 + 4 + round))p" | xargs cat >"file$file"
-			done
-			git add . && git commit -qm "round $round"
-		done
-	) >/dev/null
-	setsid env -C "$1/repo" -u GIT_DIR -u GIT_WORK_TREE -u GIT_INDEX_FILE \
-		sh -c 'while :; do git -c pack.threads=2 repack -q -a -d -f --window=4000 --depth=200; done' &
-	started=$!
-	for _ in $(seq 100); do
-		# its own grandchild: a name alone may be somebody else's process
-		repack=$(pgrep -P "$started" -x git) && pid=$(pgrep -P "$repack" -x git) && return
-		sleep 0.05
-	done
-	return 1
+	(exec_git "$1" init -q) || return
+	find /usr/include -name '*.h' -type f -exec cat {} + 2>/dev/null | head -c 16000000 | split -a 4 -b 20000 - "$1/part"
+	printf '%s\n' "$1"/part* | exec_git "$1" hash-object -w --no-filters --stdin-paths >"$1/ids" || return
+	exec_git "$1" pack-objects -q --stdout --threads=2 --no-reuse-delta --window=4000 --depth=200 <"$1/ids" >/dev/null &
+	pid=$! started=$!
 }
 
 stop_real() {

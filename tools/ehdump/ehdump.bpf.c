@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Looks up rules in the slabs as the unwinder does, for ehdump --check to compare. */
-#include "vmlinux.h"
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
 #include "ehdump_abi.h"
 #include "task.bpf.h"
 #include "unwind.bpf.h"

@@ -76,26 +76,29 @@ static void slow_stacks(struct map_latency *l, const struct slow_call *call, str
 	entries[0].user = stack_store_find(l->session->store, call->user_stack, true);
 }
 
-static void print_slow(struct map_latency *l, const struct slow_call *call, const struct stack_entry *entries, uint32_t nr)
+static void print_slow(struct map_latency *l, const struct slow_map_call *slow, const struct stack_entry *entries, uint32_t nr)
 {
+	const struct slow_call *call = &slow->call;
 	struct frames_writer frames = writer(l);
 
 	fprintf(frames.out, "%s %s: %s, blocked %s, waiting to run %s%s%s\n", time_of_day(call->ended_ns),
-		map_calls_title(&call->key), histogram_time(call->latency_ns).text, histogram_time(call->blocked_ns).text,
+		map_calls_title(&slow->key), histogram_time(call->latency_ns).text, histogram_time(call->blocked_ns).text,
 		histogram_time(call->waiting_ns).text, call->result < 0 ? ", " : "",
 		call->result < 0 ? errno_name(-call->result).text : "");
 	for (uint32_t i = 0; i < nr; i++)
 		series_report_stack(&frames, &entries[i], call->latency_ns);
 }
 
-static void print_slow_json(struct map_latency *l, const struct slow_call *call, const struct stack_entry *entries, uint32_t nr)
+static void print_slow_json(struct map_latency *l, const struct slow_map_call *slow, const struct stack_entry *entries,
+			    uint32_t nr)
 {
+	const struct slow_call *call = &slow->call;
 	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
 	struct frames_writer frames = writer(l);
 
 	json_object_object_add(object, "type", json_object_new_string("call"));
 	json_object_object_add(object, "time", json_object_new_string(time_of_day(call->ended_ns)));
-	json_object_object_add(object, "key", map_calls_json(&call->key));
+	json_object_object_add(object, "key", map_calls_json(&slow->key));
 	json_object_object_add(object, "tid", json_object_new_int64(call->tid));
 	json_object_object_add(object, "result", json_object_new_int(call->result));
 	json_object_object_add(object, "latency_ns", json_object_new_uint64(call->latency_ns));
@@ -109,19 +112,21 @@ static void print_slow_json(struct map_latency *l, const struct slow_call *call,
 
 static int take_slow(void *arg, void *bytes, size_t size)
 {
-	const struct slow_call *call = bytes;
+	struct slow_map_call *slow = bytes;
+	const struct slow_call *call = &slow->call;
 	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
 	struct map_latency *l = arg;
 	uint32_t nr = call->nr_blocked;
 
-	if (size < sizeof(*call) || nr > MAX_BLOCKED_STACKS)
+	if (size < sizeof(*slow) || nr > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
+	memcpy(slow->key.comm, call->comm, sizeof(slow->key.comm));
 	slow_stacks(l, call, entries);
 	if (!nr && entries[0].key.end != END_NOT_TAKEN) {	/* not blocked, but there is a user stack to show */
 		entries[0].value = (struct stack_value){ .count = 1, .waiting_ns = call->latency_ns };
 		nr = 1;
 	}
-	(l->options->json ? print_slow_json : print_slow)(l, call, entries, nr);
+	(l->options->json ? print_slow_json : print_slow)(l, slow, entries, nr);
 	fflush(l->session->out);
 	return 0;
 }

@@ -28,13 +28,15 @@ void map_losses_list(struct map_losses *l, struct bpf_object *object)
 		return;
 	l->calls = records;
 	l->nr_calls = bytes / sizeof(*l->calls);
+	for (size_t i = 0; i < l->nr_calls; i++)
+		memcpy(l->calls[i].key.comm, l->calls[i].call.comm, sizeof(l->calls[i].key.comm));
 	l->listed_ns = clock_ns();
 }
 
-static int read_counts(struct bpf_object *object, struct map_call_counts *sum)
+static int read_counts(struct bpf_object *object, struct call_counts *sum)
 {
 	int nr = libbpf_num_possible_cpus(), fd = bpf_object__find_map_fd_by_name(object, "call_counts");
-	struct map_call_counts *cpus = nr > 0 ? calloc(nr, sizeof(*cpus)) : NULL;
+	struct call_counts *cpus = nr > 0 ? calloc(nr, sizeof(*cpus)) : NULL;
 	__u32 zero = 0;
 
 	if (!cpus)
@@ -53,7 +55,7 @@ static int read_counts(struct bpf_object *object, struct map_call_counts *sum)
 
 void map_losses_warn(struct map_losses *l, struct bpf_object *object)
 {
-	struct map_call_counts counts;
+	struct call_counts counts;
 
 	if (l->warned || read_counts(object, &counts) || !counts.no_series)
 		return;
@@ -109,7 +111,7 @@ static bool uses_raw(struct bpf_object *object)
 
 int map_losses_read(struct map_losses *l, struct bpf_object *object, struct stack_store *store, uint64_t calls)
 {
-	const struct map_call_counts *c = &l->counts;
+	const struct call_counts *c = &l->counts;
 	int error = read_counts(object, &l->counts);
 
 	if (!error)
@@ -126,13 +128,13 @@ static void say_in_flight(const struct map_losses *l)
 {
 	cli_warn("%" PRIu64 " calls had not returned at the end, and are in no histogram", l->in_flight);
 	for (size_t i = 0; i < l->nr_calls && i < NR_SHOWN; i++)
-		cli_warn("since %s: %s, thread %u", histogram_time(l->listed_ns - l->calls[i].start_ns).text,
-			 map_calls_title(&l->calls[i].key), l->calls[i].tid);
+		cli_warn("since %s: %s, thread %u", histogram_time(l->listed_ns - l->calls[i].call.start_ns).text,
+			 map_calls_title(&l->calls[i].key), l->calls[i].call.tid);
 }
 
 void map_losses_say(const struct map_losses *l)
 {
-	const struct map_call_counts *c = &l->counts;
+	const struct call_counts *c = &l->counts;
 	const struct {
 		uint64_t count;
 		const char *what;
@@ -161,7 +163,7 @@ void map_losses_say(const struct map_losses *l)
 
 void map_losses_json(const struct map_losses *l, struct json_object *object)
 {
-	const struct map_call_counts *c = &l->counts;
+	const struct call_counts *c = &l->counts;
 	const struct {
 		const char *name;
 		uint64_t count;

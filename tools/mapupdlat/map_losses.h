@@ -11,13 +11,13 @@
 #include "stacks_abi.h"
 
 struct map_losses {
-	struct map_call_counts counts;
+	struct call_counts counts;
 	struct stack_stats stacks;
 	bool warned;
 	uint64_t in_flight;		/* calls that had not returned at the end */
 	uint64_t not_seen;		/* calls, at most, of which nothing was seen */
 	bool uncounted;			/* there may be others not seen, which this kernel does not count */
-	struct call_in_flight *calls;	/* of those in flight */
+	struct map_call_in_flight *calls;	/* of those in flight */
 	size_t nr_calls;
 	uint64_t listed_ns;		/* CLOCK_MONOTONIC */
 };

@@ -240,7 +240,7 @@ static void attach(struct mapupdlat_bpf *bpf, struct bpf_link *links[NR_LINKS])
 {
 	struct bpf_program *const programs[NR_LINKS] = {
 		bpf->progs.call_begins, bpf->progs.call_returns, bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
-		bpf->progs.switches, bpf->progs.wakes, bpf->progs.thread_dies,
+		bpf->progs.thread_switches, bpf->progs.thread_wakes, bpf->progs.thread_dies,
 	};
 
 	for (int i = 0; i < NR_LINKS; i++) {

@@ -10,7 +10,7 @@
 #include "run/session.h"
 #include "run/cli.h"
 #include "offcputime.skel.h"
-#include "offcputime_abi.h"
+#include "off_cpu_abi.h"
 #include "process/thread_state.h"
 
 struct options {
@@ -96,7 +96,7 @@ static void list_cpus(struct offcputime_bpf *bpf, const struct cpu_set *wanted)
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot list the CPUs: %s", strerror(-error));
 	cpu_set_keep(&cpus, wanted);
-	for (size_t cpu = 0; cpu < cpus.nr && cpu < MAX_CPUS; cpu++) {
+	for (size_t cpu = 0; cpu < cpus.nr && cpu < MAX_LISTED_CPUS; cpu++) {
 		if (!cpus.has[cpu])
 			continue;
 		bpf->rodata->listed_cpus[cpu / 64] |= 1ULL << cpu % 64;

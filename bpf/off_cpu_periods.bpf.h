@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Off-CPU periods: from the switch away from a thread to the switch back to it, each with the stacks that the thread
+ * left the CPU with, and split at the wake-up (off_cpu.bpf.h).
+ *
+ * Here are the programs, on the scheduler's tracepoints, and the task iterators with which libcommon/bpf/off_cpu.c
+ * begins the periods of threads that are off the CPU already, and ends those that are still open. The includer
+ * defines what to do with a period that ends:
+ *
+ *   static __always_inline bool period_counts(const struct stack_value *value);
+ *	false: it is filtered out
+ *   static __always_inline void period_ended(const struct stack_key *key, const struct stack_value *value,
+ *						struct stack_stats *stats);
+ *
+ * Every measured thread has a task storage: one lookup says whether a thread is measured, and no storage is created
+ * while the scheduler's locks are held.
+ */
+#ifndef EHPERF_OFF_CPU_PERIODS_BPF_H
+#define EHPERF_OFF_CPU_PERIODS_BPF_H
+
+#include "kernel_walk.bpf.h"
+#include "off_cpu.bpf.h"
+#include "off_cpu_abi.h"
+#include "processes.bpf.h"
+#include "stacks.bpf.h"
+#include "task.bpf.h"
+#include "unwind.bpf.h"
+
+#define TASK_INTERRUPTIBLE	0x001
+#define TASK_STOPPED		0x004
+#define TASK_TRACED		0x008
+#define TASK_PARKED		0x040
+#define TASK_DEAD		0x080
+#define TASK_NOLOAD		0x400
+#define TASK_NEW		0x800
+
+/* ---- filters: set before loading ---- */
+
+const volatile __u32 wanted_states = ~0U;	/* 1 << enum thread_state */
+const volatile bool only_listed_cpus;
+const volatile __u64 listed_cpus[MAX_LISTED_CPUS / 64];
+
+/* ---- periods ---- */
+
+__u64 ended_ns;	/* when the measurement ended; 0: it goes on */
+
+struct period {
+	struct off_cpu off;
+	struct stack_key key;
+};
+
+/*
+ * The first period of a thread that had left the CPU before the programs were attached is written by the iterator,
+ * into .first, unless the thread runs before that is done: whoever sets .seen first decides.
+ */
+enum { NOT_SEEN, BEGUN, SEEN };
+struct thread {
+	struct period period, first;
+	__u32 seen, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+static __always_inline bool period_counts(const struct stack_value *value);
+static __always_inline void period_ended(const struct stack_key *key, const struct stack_value *value,
+					 struct stack_stats *stats);
+
+static __always_inline __u32 state_of(__u32 state)
+{
+	__u32 found = THREAD_UNINTERRUPTIBLE;	/* frozen, and waiting for a lock, too */
+
+	if (!state)
+		found = THREAD_RUNNABLE;
+	else if (state & TASK_INTERRUPTIBLE)
+		found = THREAD_SLEEPING;
+	else if (state & TASK_STOPPED)
+		found = THREAD_STOPPED;
+	else if (state & TASK_TRACED)
+		found = THREAD_TRACED;
+	else if (state & TASK_PARKED)
+		found = THREAD_PARKED;
+	else if (state & TASK_NOLOAD)
+		found = THREAD_IDLE;
+	barrier_var(found);	/* one number for the verifier, not a path for each */
+	return found;
+}
+
+static __always_inline bool state_wanted(__u32 state)
+{
+	return wanted_states >> state & 1;
+}
+
+static __always_inline bool cpu_wanted(__u32 cpu)
+{
+	return !only_listed_cpus || (cpu < MAX_LISTED_CPUS && listed_cpus[MASKED(cpu / 64, MAX_LISTED_CPUS / 64 - 1)] >> (cpu & 63) & 1);
+}
+
+static __always_inline void name_thread(struct stack_key *key, struct task_struct *task, __u32 state)
+{
+	key->user_stack = key->kernel_stack = 0;
+	key->pid = task_user_pid(task);
+	key->tid = task_user_tid(task);
+	key->end = END_NOT_TAKEN;
+	key->flags = state << STACK_STATE_SHIFT;
+	if (task->flags & PF_KTHREAD)
+		key->flags |= STACK_KERNEL_THREAD;
+	bpf_probe_read_kernel(key->comm, sizeof(key->comm), task->comm);
+}
+
+/* The period's times, up to now. False: it is filtered out, or its begin was not seen */
+static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, struct stack_value *value)
+{
+	value->count = 1;
+	return off_cpu_return(off, now_ns, &value->blocked_ns, &value->waiting_ns) && period_counts(value);
+}
+
+/* ---- threads leave, wake up and come back ---- */
+
+static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns, __u32 task_state)
+{
+	__u32 state = state_of(task_state);
+	struct stack_key *key = &thread->period.key;
+	struct stack_stats *counts = own_stats();
+	__u32 zero = 0;
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+
+	thread->seen = SEEN;
+	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(state) || !cpu_wanted(bpf_get_smp_processor_id()) ||
+	    !task_fits(task))
+		return;
+	counts->runs++;
+	name_thread(key, task, state);
+	if (ctx && with_kernel_stacks)
+		key->kernel_stack = send_schedule_stack(ctx, task, counts);
+	take_user_stack(u, task, key, counts);
+	/* the state from the key again: kept meanwhile, it makes ten times as much work for the verifier */
+	off_cpu_leave(&thread->period.off, now_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
+}
+
+static __always_inline void come_back(struct thread *thread, __u64 now_ns)
+{
+	struct stack_stats *counts = own_stats();
+	struct period *period = &thread->period;
+	struct stack_value value;
+
+	if (thread->seen != SEEN && __sync_lock_test_and_set(&thread->seen, SEEN) == BEGUN)
+		period = &thread->first;
+	if (counts && end_period(&period->off, now_ns, &value))
+		period_ended(&period->key, &value, counts);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	struct thread *leaves = bpf_task_storage_get(&threads, prev, NULL, 0);
+	struct thread *returns = bpf_task_storage_get(&threads, next, NULL, 0);
+	__u64 now_ns;
+
+	if (ended_ns)
+		return 0;
+	if (!leaves) {
+		barrier_var(leaves);	/* or both are tested by one `or`, which the verifier refuses */
+		if (!returns)
+			return 0;
+	}
+	now_ns = bpf_ktime_get_ns();
+	if (returns)
+		come_back(returns, now_ns);
+	if (leaves && !(prev_state & TASK_DEAD))
+		leave(ctx, prev, leaves, now_ns, leaves_runnable(preempt, prev_state) ? 0 : prev_state);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(thread_wakes, struct task_struct *task)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	__u64 now_ns;
+
+	if (!thread || ended_ns)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	off_cpu_wake(&thread->period.off, now_ns);
+	if (thread->seen != SEEN)
+		off_cpu_wake(&thread->first.off, now_ns);
+	return 0;
+}
+
+/* ---- which threads are measured ---- */
+
+static __always_inline bool is_measured(struct task_struct *task)
+{
+	return task->tgid != own_tgid && task_wanted(task, task_user_pid(task), task_user_tid(task));
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *child)
+{
+	struct stack_stats *counts = own_stats();
+
+	if (!ended_ns && is_measured(child) &&
+	    !bpf_task_storage_get(&threads, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE) && counts)
+		counts->forks_lost++;
+	return 0;
+}
+
+/* It waits to run for the first time. Its registers are there, and its stack is what its parent sees at that address. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(thread_starts, struct task_struct *task)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
+
+	if (thread && !ended_ns)
+		leave(NULL, task, thread, bpf_ktime_get_ns(), 0);
+	return 0;
+}
+
+/* ---- threads off the CPU when the measurement begins, and when it ends ---- */
+
+__u64 begun_tokens;
+
+/* The iterators' scratch: they can be preempted, so per-CPU scratch would not be theirs alone. */
+struct begun {
+	struct eh_unwind u;
+	struct kernel_stack kernel;
+	struct raw_record raw;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct begun);
+} scratch SEC(".maps");
+
+/*
+ * To be read twice. The first time it creates the storages, so that from then on every switch is seen. The second time
+ * it begins a period for each thread that is off the CPU and was not seen to leave: it writes a raw_record with the
+ * thread's registers, to which user space adds the stack.
+ */
+SEC("iter/task")
+int begin_periods(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct stack_stats *counts = own_stats();
+	__u32 zero = 0, state;
+	struct begun *b = bpf_map_lookup_elem(&scratch, &zero);
+	struct stack_value later = {};
+	struct thread *thread;
+	struct period *first;
+	__u64 token;
+
+	if (!task || !b || !counts || !is_measured(task))
+		return 0;
+	thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (!thread) {
+		if (!bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
+			__sync_fetch_and_add(&counts->forks_lost, 1);
+		return 0;
+	}
+	state = task->__state;
+	if (thread->seen != NOT_SEEN || task->on_cpu || task->exit_state || state & (TASK_DEAD | TASK_NEW) ||
+	    !state_wanted(state_of(state)) || !cpu_wanted(task->thread_info.cpu) || !task_fits(task))
+		return 0;
+	first = &thread->first;
+	name_thread(&first->key, task, state_of(state));
+	if (with_kernel_stacks)
+		first->key.kernel_stack = send_kernel_frames(&b->kernel,
+			bpf_get_task_stack(task, b->kernel.frames, MAX_KERNEL_DEPTH * 8, 0), counts);
+	if (with_user_stacks) {
+		token = 1ULL << 63 | __sync_fetch_and_add(&begun_tokens, 1);
+		first->key.flags |= STACK_PENDING;
+		first->key.user_stack = token;
+		first->key.end = fill_raw(&b->raw, &b->u, task, &first->key, &later, token);
+		if (first->key.end != END_COMPLETE) {
+			first->key.flags &= ~STACK_PENDING;
+			first->key.user_stack = 0;
+		} else if (bpf_seq_write(ctx->meta->seq, &b->raw, sizeof(b->raw))) {
+			return 0;	/* the buffer is full: called again for this task */
+		}
+	}
+	off_cpu_leave(&first->off, bpf_ktime_get_ns(), !state);
+	if (!task->__state)	/* woken meanwhile, before there was a period to mark */
+		off_cpu_wake(&first->off, first->off.left_ns);
+	__sync_val_compare_and_swap(&thread->seen, NOT_SEEN, BEGUN);
+	return 0;
+}
+
+/* The tokens of the threads that have not run since their first period was begun. */
+SEC("iter/task")
+int list_begun(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
+
+	if (thread && thread->seen == BEGUN)
+		bpf_seq_write(ctx->meta->seq, &thread->first.key.user_stack, sizeof(thread->first.key.user_stack));
+	return 0;
+}
+
+/* Ends the measurement. The periods that are still open end now, as value_records. */
+SEC("iter/task")
+int end_periods(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct value_record record = { .kind = RECORD_VALUE };
+	struct thread *thread;
+	struct off_cpu off;
+	struct period *period;
+
+	if (!ended_ns)
+		ended_ns = bpf_ktime_get_ns();
+	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
+	if (!thread)
+		return 0;
+	period = thread->seen == BEGUN ? &thread->first : &thread->period;
+	off = period->off;
+	record.key = period->key;
+	record.key.flags |= STACK_OPEN;
+	if (end_period(&off, ended_ns, &record.value))
+		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+#endif

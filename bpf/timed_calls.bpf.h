@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Timed calls: how long something takes from its entry to its return, and what it waits for meanwhile. Each call is
+ * added to a histogram (histograms.bpf.h), its time is split into on the CPU, blocked and waiting to run, and the
+ * kernel stacks that it was blocked in are kept, with the user stack at its return.
+ *
+ * Here are the programs on the scheduler's tracepoints, and the iterator over the calls that have not returned. The
+ * includer defines TIMED_KEY, the type of what a call is of, and
+ *
+ *   static __always_inline void call_series(const TIMED_KEY *of, TIMED_KEY *series, struct task_struct *task);
+ *	which histogram a call belongs to: `of` with what is not told apart left 0; *series is all 0 before
+ *
+ * and has programs of its own at entry and return:
+ *
+ *   entry:	call = call_enter(task, way); fills call->key; call_start(call, pid)
+ *   return:	call = call_leave(task, way); call_finish(call, task, result); call_report();
+ *
+ * A thread has one such call at a time.
+ */
+#ifndef EHPERF_TIMED_CALLS_BPF_H
+#define EHPERF_TIMED_CALLS_BPF_H
+
+#include "histograms.bpf.h"
+#include "kernel.bpf.h"
+#include "off_cpu.bpf.h"
+#include "processes.bpf.h"
+#include "stacks.bpf.h"
+#include "task.bpf.h"
+#include "timed_calls_abi.h"
+#include "unwind.bpf.h"
+
+const volatile __u64 slow_ns;	/* calls that take longer are sent one by one; 0: none is. Set before loading */
+
+/*
+ * A program does not run where its CPU is inside a map operation (bpf_prog_active), of a preempted thread too. So an
+ * entry or a return may be watched in two ways that are not skipped together. Of each, the first to come counts, and
+ * the second finds that it did.
+ */
+enum call_way { CALL_WAY_1 = 1, CALL_WAY_2 = 2 };	/* bits */
+
+struct timed_call {
+	__u64 start_ns;		/* 0: this thread is in no measured call */
+	__u32 entered_by;	/* ways that saw this entry; valid while start_ns is set */
+	__u32 returned_by;	/* the way that saw the last return first, until the other has seen it too; or 0 */
+	struct off_cpu off;
+	__u64 blocked_ns, waiting_ns;
+	__u64 kernel_stack;	/* where it is blocked */
+	/* after the return: */
+	bool reported;
+	__s32 user_end;
+	__u64 user_stack, latency_ns, ended_ns;
+	__s64 result;
+	__u32 slot, nr_blocked;
+	__u32 series;		/* the histogram of: */
+	bool has_series;
+	struct blocked_in blocked[MAX_BLOCKED_STACKS];
+	__u32 pid;
+	TIMED_KEY key;
+	TIMED_KEY series_key, next_series_key;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct timed_call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_SERIES);
+	__type(key, TIMED_KEY);
+	__type(value, __u32);	/* its number */
+} series SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call_counts);
+} call_counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} slow_calls SEC(".maps");
+
+static __always_inline void call_series(const TIMED_KEY *of, TIMED_KEY *series, struct task_struct *task);
+
+static __always_inline struct call_counts *own_counts(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&call_counts, &zero);
+}
+
+/* Most threads are never in a call: a look at the task tells. */
+static __always_inline struct timed_call *call_in_flight(struct task_struct *task)
+{
+	struct timed_call *call = untrusted(task)->bpf_storage ? bpf_task_storage_get(&calls, task, NULL, 0) : NULL;
+
+	return call && call->start_ns ? call : NULL;
+}
+
+/*
+ * Programs on raw tracepoints may be preempted from 7.0 on, and in sleepable context before; they write per-CPU values,
+ * so they must not be, where that can be asked for.
+ */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void preemption_off(void)
+{
+	if (bpf_preempt_disable)
+		bpf_preempt_disable();
+}
+
+static __always_inline void preemption_on(void)
+{
+	if (bpf_preempt_enable)
+		bpf_preempt_enable();
+}
+
+/* ---- entry ---- */
+
+/* The thread's call, whose key is now to be filled in; NULL: the other way was first, or there is no memory. */
+static __always_inline struct timed_call *call_enter(struct task_struct *task, enum call_way way)
+{
+	struct timed_call *call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct call_counts *counts = own_counts();
+
+	if (!counts)
+		return NULL;
+	if (!call) {
+		counts->no_memory++;
+		return NULL;
+	}
+	if (call->start_ns && !(call->entered_by & way)) {
+		call->entered_by |= way;
+		return NULL;
+	}
+	if (call->start_ns)
+		counts->returns_unseen++;
+	call->start_ns = 0;
+	call->entered_by = way;
+	call->returned_by = 0;
+	return call;
+}
+
+/* The call is to be measured, from now on. pid: as user space knows it */
+static __always_inline void call_start(struct timed_call *call, __u32 pid)
+{
+	struct call_counts *counts = own_counts();
+
+	if (!counts)
+		return;
+	call->pid = pid;
+	call->off.left_ns = 0;
+	call->blocked_ns = call->waiting_ns = 0;
+	call->nr_blocked = 0;
+	call->user_stack = 0;
+	call->user_end = END_NOT_TAKEN;
+	call->reported = true;
+	counts->entered++;
+	call->start_ns = bpf_ktime_get_ns();
+}
+
+/* ---- the thread leaves the CPU and comes back ---- */
+
+static __always_inline void add_blocked(struct timed_call *call, __u64 blocked_ns)
+{
+	struct call_counts *counts = own_counts();
+	__u32 i;
+
+	for (i = 0; i < MAX_BLOCKED_STACKS; i++) {
+		if (i >= call->nr_blocked) {
+			call->nr_blocked = i + 1;
+			call->blocked[i].kernel_stack = call->kernel_stack;
+			call->blocked[i].ns = blocked_ns;
+			return;
+		}
+		if (call->blocked[i].kernel_stack == call->kernel_stack) {
+			call->blocked[i].ns += blocked_ns;
+			return;
+		}
+	}
+	if (counts)
+		counts->stacks_untold++;
+}
+
+__u64 prog_active, per_cpu_offset;	/* addresses of these variables of the kernel's; 0: not known */
+
+/* for a program that runs once, before any call is measured */
+static __always_inline void find_prog_active(void)
+{
+	if (bpf_kallsyms_lookup_name("bpf_prog_active", sizeof("bpf_prog_active"), 0, &prog_active) ||
+	    bpf_kallsyms_lookup_name("__per_cpu_offset", sizeof("__per_cpu_offset"), 0, &per_cpu_offset))
+		prog_active = 0;
+}
+
+/* Is this CPU inside a map operation? Where that cannot be told, it may be. */
+static __always_inline bool in_map_operation(void)
+{
+	__u64 offset = 0;
+	int active = 1;
+
+	if (!prog_active || bpf_probe_read_kernel(&offset, sizeof(offset), (void *)per_cpu_offset + 8 * bpf_get_smp_processor_id()))
+		return true;
+	bpf_probe_read_kernel(&active, sizeof(active), (void *)prog_active + offset);
+	return active;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	struct timed_call *call = call_in_flight(prev);
+	__u64 blocked_ns, waited_ns;
+
+	if (call) {
+		bool runnable = leaves_runnable(preempt, prev_state);
+		struct stack_stats *stats = own_stats();
+		struct call_counts *counts = own_counts();
+
+		if (preempt && counts && in_map_operation())
+			counts->preempted++;
+		off_cpu_leave(&call->off, bpf_ktime_get_ns(), runnable);
+		call->kernel_stack = !runnable && stats ? send_kernel_stack(ctx, stats) : 0;
+	}
+	call = call_in_flight(next);
+	if (call && off_cpu_return(&call->off, bpf_ktime_get_ns(), &blocked_ns, &waited_ns)) {
+		call->blocked_ns += blocked_ns;
+		call->waiting_ns += waited_ns;
+		if (blocked_ns)
+			add_blocked(call, blocked_ns);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(thread_wakes, struct task_struct *task)
+{
+	struct timed_call *call = call_in_flight(task);
+
+	if (call)
+		off_cpu_wake(&call->off, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(thread_dies, struct task_struct *task)
+{
+	struct timed_call *call = call_in_flight(task);
+	struct call_counts *counts = own_counts();
+
+	if (call && counts) {
+		call->start_ns = 0;
+		counts->died++;
+	}
+	return 0;
+}
+
+/* ---- return ---- */
+
+_Static_assert(sizeof(TIMED_KEY) % sizeof(__u32) == 0, "keys are compared by words");
+
+static __always_inline bool same_key(const TIMED_KEY *left, const TIMED_KEY *right)
+{
+	const __u32 *l = (const __u32 *)left, *r = (const __u32 *)right;
+
+	for (__u32 i = 0; i < sizeof(TIMED_KEY) / sizeof(__u32); i++)
+		if (l[i] != r[i])
+			return false;
+	return true;
+}
+
+static __always_inline __u32 find_series(struct timed_call *call, struct task_struct *task)
+{
+	__u32 *number, new;
+
+	__builtin_memset(&call->next_series_key, 0, sizeof(call->next_series_key));
+	call_series(&call->key, &call->next_series_key, task);
+	if (call->has_series && same_key(&call->next_series_key, &call->series_key))
+		return call->series;
+	number = bpf_map_lookup_elem(&series, &call->next_series_key);
+	if (!number) {
+		new = series_number();
+		if (new == MAX_SERIES)
+			return MAX_SERIES;
+		bpf_map_update_elem(&series, &call->next_series_key, &new, BPF_NOEXIST);	/* another CPU may be first */
+		number = bpf_map_lookup_elem(&series, &call->next_series_key);
+		if (!number)
+			return MAX_SERIES;
+	}
+	call->series = *number;
+	call->series_key = call->next_series_key;
+	call->has_series = true;
+	return *number;
+}
+
+/*
+ * The call that returns; NULL: its entry was not seen. If *again, the other way has seen this return already; else a
+ * return that the tool wants is to be counted by call_unseen().
+ */
+static __always_inline struct timed_call *call_leave(struct task_struct *task, enum call_way way, bool *again)
+{
+	struct timed_call *call = call_in_flight(task);
+
+	*again = false;
+	if (call)
+		return call;
+	call = bpf_task_storage_get(&calls, task, NULL, 0);
+	if (call && call->returned_by && call->returned_by != way) {
+		call->returned_by = 0;
+		*again = true;
+	}
+	return NULL;
+}
+
+static __always_inline void call_unseen(struct task_struct *task, enum call_way way)
+{
+	struct timed_call *call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct call_counts *counts = own_counts();
+
+	if (counts)
+		counts->unseen++;
+	if (call)
+		call->returned_by = way;
+}
+
+/* The call ended at now_ns: its time is no longer counted, and whoever sees this return next finds it taken. */
+static __always_inline void call_stop(struct timed_call *call, enum call_way way, __u64 now_ns)
+{
+	call->latency_ns = now_ns - call->start_ns;
+	call->ended_ns = now_ns;
+	call->start_ns = 0;
+	call->returned_by = way;
+}
+
+/* Adds a stopped call to its histogram. result: below 0, it is counted as an error of this errno */
+static __always_inline void call_finish(struct timed_call *call, struct task_struct *task, __s64 result)
+{
+	struct call_counts *counts = own_counts();
+
+	if (!counts)
+		return;
+	call->slot = series_slot(find_series(call, task));
+	if (!series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
+		counts->no_series++;
+	call->result = result;
+	call->reported = false;
+}
+
+/* what bpf_loop() hands on: a call's time, stack by stack */
+struct stacks_of_call {
+	struct timed_call *call;
+	struct stack_key key;
+	__u64 rest_ns;		/* of the latency, not yet added */
+	bool raw;
+};
+
+/* the i-th stack that it was blocked in, or else the rest */
+static long add_stack(__u32 i, struct stacks_of_call *s)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_stats *stats = own_stats();
+	struct stack_value value = {};
+	__u64 ns = s->rest_ns;
+	__u32 zero = 0;
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+
+	if (!stats || !u)
+		return 1;
+	s->key.kernel_stack = 0;
+	if (i < MAX_BLOCKED_STACKS && i < s->call->nr_blocked) {
+		s->key.kernel_stack = s->call->blocked[i].kernel_stack;
+		ns = s->call->blocked[i].ns;
+	}
+	s->rest_ns -= ns;
+	value.count = !!ns;
+	value.blocked_ns = s->key.kernel_stack ? ns : 0;
+	value.waiting_ns = ns - value.blocked_ns;
+	if (ns && !(s->raw && send_raw(u, task, &s->key, &value, 0)))
+		add_value(&s->key, &value, stats);
+	return 0;
+}
+
+/* The stacks that the call was blocked in; with user stacks, the rest of the time too. */
+static __always_inline void add_stacks(struct timed_call *call, struct task_struct *task)
+{
+	struct stacks_of_call s = { .call = call, .rest_ns = call->latency_ns };
+	struct stack_stats *stats = own_stats();
+	__u32 zero = 0;
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+
+	if (!stats || !u)
+		return;
+	s.key.end = END_NOT_TAKEN;
+	s.key.flags = STACK_SLOT(call->slot);
+	if (with_user_stacks) {
+		unwind_current(u, task);
+		s.raw = wants_raw(u);
+		s.key.user_stack = call->user_stack = send_user_stack(u, stats);
+		s.key.end = call->user_end = u->end;
+		s.key.pid = call->pid;
+	}
+	bpf_loop(call->nr_blocked + with_user_stacks, add_stack, &s, 0);
+}
+
+static __always_inline void send_slow(const struct timed_call *call, struct task_struct *task, struct call_counts *counts)
+{
+	struct {
+		struct slow_call call;
+		TIMED_KEY key;
+	} *slow = bpf_ringbuf_reserve(&slow_calls, sizeof(*slow), 0);
+
+	if (!slow) {
+		counts->slow_lost++;
+		return;
+	}
+	slow->call.tid = task_user_tid(task);
+	slow->call.result = call->result;
+	slow->call.ended_ns = call->ended_ns;
+	slow->call.latency_ns = call->latency_ns;
+	slow->call.blocked_ns = call->blocked_ns;
+	slow->call.waiting_ns = call->waiting_ns;
+	slow->call.user_stack = call->user_stack;
+	slow->call.user_end = call->user_end;
+	slow->call.nr_blocked = call->nr_blocked;
+	slow->call.pad = 0;
+	bpf_probe_read_kernel_str(slow->call.comm, sizeof(slow->call.comm), task->comm);
+	__builtin_memcpy(slow->call.blocked, call->blocked, sizeof(slow->call.blocked));
+	slow->key = call->key;
+	bpf_ringbuf_submit(slow, 0);
+}
+
+/* The stacks of a call that has returned, and the call itself if it was slow. Apart, so that it is verified once. */
+static __noinline void call_report(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct timed_call *call = bpf_task_storage_get(&calls, task, NULL, 0);
+	struct call_counts *counts = own_counts();
+
+	if (!call || !counts || call->reported)
+		return;
+	call->reported = true;
+	if (with_user_stacks || call->nr_blocked)
+		add_stacks(call, task);
+	if (slow_ns && call->latency_ns > slow_ns)
+		send_slow(call, task, counts);
+}
+
+/* ---- calls that have not returned ---- */
+
+/* Every thread that is in one, as struct call_in_flight, each followed by its key. */
+SEC("iter/task")
+int list_calls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct timed_call *call = task ? call_in_flight(task) : NULL;
+	struct {
+		struct call_in_flight call;
+		TIMED_KEY key;
+	} record = {};
+
+	if (!call)
+		return 0;
+	record.call.start_ns = call->start_ns;
+	record.call.tid = task_user_tid(task);
+	bpf_probe_read_kernel_str(record.call.comm, sizeof(record.call.comm), task->comm);
+	record.key = call->key;
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+#endif

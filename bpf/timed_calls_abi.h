@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Timed calls on their way out of the kernel. What a call is of, its key, is the tool's: in the records here it comes
+ * last, behind the struct.
+ */
+#ifndef EHPERF_TIMED_CALLS_ABI_H
+#define EHPERF_TIMED_CALLS_ABI_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#endif
+
+#define MAX_BLOCKED_STACKS 6	/* kernel stacks that one call is blocked in, kept apart */
+
+struct blocked_in {
+	__u64 kernel_stack;	/* id */
+	__u64 ns;
+};
+
+/* A call that took longer than the tool's limit. The key follows. */
+struct slow_call {
+	__u64 ended_ns;		/* CLOCK_MONOTONIC */
+	__u64 latency_ns, blocked_ns, waiting_ns;
+	__s64 result;
+	__u64 user_stack;	/* id, 0: none */
+	__u32 user_end;		/* enum end_reason */
+	__u32 tid;
+	__u32 pad;
+	__u32 nr_blocked;
+	char comm[16];		/* of the thread */
+	struct blocked_in blocked[MAX_BLOCKED_STACKS];
+};
+_Static_assert(sizeof(struct slow_call) == 176, "struct slow_call");
+
+/* A call that has not returned. The key follows. */
+struct call_in_flight {
+	__u64 start_ns;		/* CLOCK_MONOTONIC */
+	__u32 tid;
+	__u32 pad;
+	char comm[16];
+};
+_Static_assert(sizeof(struct call_in_flight) == 32, "struct call_in_flight");
+
+/* counters of one CPU, summed by user space; all are __u64 */
+struct call_counts {
+	__u64 entered;		/* calls that are measured */
+	__u64 unseen;		/* calls whose return was seen and whose entry was not */
+	__u64 no_memory;	/* of the unseen: there was no memory for a task storage */
+	__u64 returns_unseen;	/* calls whose return was not seen */
+	__u64 preempted;	/* times that a call was preempted inside a map operation */
+	__u64 died;		/* threads that died inside a call */
+	__u64 no_series;	/* calls in no histogram: there were too many */
+	__u64 slow_lost;	/* slow calls that the ring buffer refused */
+	__u64 stacks_untold;	/* times that a call was blocked in more stacks than are kept apart */
+};
+
+#endif
