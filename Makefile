@@ -11,7 +11,7 @@ CFLAGS ?= -O2 -g
 
 B := build
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
-# libcommon's rooms: each may use those after it, and none before it
+# libcommon's rooms: each may use those after it, and none before it. What knows one machine is in the room's folder $(ARCH).
 ROOMS := run bpf report unwind process table dwarf
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
@@ -86,7 +86,7 @@ define archive
 endef
 
 define room
-$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c))
+$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c libcommon/$1/$(ARCH)/*.c))
 	$$(archive)
 endef
 $(foreach r,$(ROOMS),$(eval $(call room,$r)))
@@ -156,7 +156,7 @@ $(B)/obj/unit/%.o: tests/unit/%.c
 FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c)) $(TOOL_SOURCES)
+FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c libcommon/*/$(ARCH)/*.c)) $(TOOL_SOURCES)
 
 $(B)/san/%.o: %.c
 	@mkdir -p $(@D)
@@ -271,4 +271,4 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d)

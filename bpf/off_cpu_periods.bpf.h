@@ -264,7 +264,7 @@ int begin_periods(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	state = task->__state;
-	if (thread->seen != NOT_SEEN || task->on_cpu || task->exit_state || state & (TASK_DEAD | TASK_NEW) ||
+	if (thread->seen != NOT_SEEN || SIGNED_FIELD(task, on_cpu) || SIGNED_FIELD(task, exit_state) || state & (TASK_DEAD | TASK_NEW) ||
 	    !state_wanted(state_of(state)) || !cpu_wanted(task->thread_info.cpu) || !task_fits(task))
 		return 0;
 	first = &thread->first;

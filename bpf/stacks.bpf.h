@@ -76,11 +76,26 @@ static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_s
 	return u->id;
 }
 
+/* k->id from its frames. A global function: the loop is verified once, and not for each way that leads to it. */
+__noinline int name_kernel_stack(struct kernel_stack *k)
+{
+	__u64 hash = 0;
+	__u32 i;
+
+	if (!k)
+		return 0;
+	for (i = 0; i < MAX_KERNEL_DEPTH && i < k->nr_frames; i++) {
+		hash = (hash ^ k->frames[i]) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 32;
+	}
+	k->id = hash ? hash : 1;
+	return 0;
+}
+
 /* the frames that bpf_get_stack() and the like have left in k, and its result */
 static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
 {
-	__u32 i, bytes = result;
-	__u64 hash = 0;
+	__u32 bytes = result;
 
 	if (result <= 0)
 		return 0;
@@ -89,11 +104,7 @@ static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long res
 		bytes = MAX_KERNEL_DEPTH * 8;
 	k->kind = RECORD_KERNEL_STACK;
 	k->nr_frames = bytes / 8;
-	for (i = 0; i < MAX_KERNEL_DEPTH && i < k->nr_frames; i++) {
-		hash = (hash ^ k->frames[i]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
-	}
-	k->id = hash ? hash : 1;
+	name_kernel_stack(k);
 	send_stack(k->id, k, bytes, stats);
 	return k->id;
 }

@@ -27,6 +27,12 @@ static __always_inline struct task_struct *untrusted(struct task_struct *task)
 	return task;
 }
 
+/*
+ * A signed field, however wide it is in this kernel: on_cpu is an int up to 7.1 and a u8 from 7.2 on. libbpf adapts the
+ * width of a plain read where both are unsigned or pointers, and makes an invalid instruction of any other.
+ */
+#define SIGNED_FIELD(s, field) BPF_CORE_READ_BITFIELD(s, field)
+
 /* The tool's own PID namespace and process, noted when the tool reads the task iterator, which it does first. */
 __u32 own_tgid;
 __u64 own_pid_ns;
@@ -115,7 +121,7 @@ struct {
 static __always_inline bool is_in_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = untrusted(task)->cgroups->dfl_cgrp, *ancestor;
-	int i, level = cgroup->level;
+	int i, level = SIGNED_FIELD(cgroup, level);
 	__u64 ancestors = (__u64)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
 
 	for (i = 0; i <= level && i < MAX_CGROUP_DEPTH; i++)

@@ -103,21 +103,30 @@ static __always_inline struct timed_call *call_in_flight(struct task_struct *tas
 }
 
 /*
- * Programs on raw tracepoints may be preempted from 7.0 on, and in sleepable context before; they write per-CPU values,
- * so they must not be, where that can be asked for.
+ * Programs on raw tracepoints write per-CPU values, and must not be preempted meanwhile. They can be from 7.0 on. Kernels
+ * 6.10 to 6.14 have bpf_preempt_disable(), but do not know which global functions sleep, so they allow none after it.
  */
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
+struct bpf_subprog_info___sleep {
+	bool might_sleep;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool can_be_preempted(void)
+{
+	return bpf_preempt_disable && bpf_core_field_exists(struct bpf_subprog_info___sleep, might_sleep);
+}
+
 static __always_inline void preemption_off(void)
 {
-	if (bpf_preempt_disable)
+	if (can_be_preempted())
 		bpf_preempt_disable();
 }
 
 static __always_inline void preemption_on(void)
 {
-	if (bpf_preempt_enable)
+	if (can_be_preempted())
 		bpf_preempt_enable();
 }
 

@@ -113,6 +113,27 @@ static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct 
 }
 
 /*
+ * unwind_frame() as a global function, which the verifier looks at once and by itself. As a part of the loop's callback
+ * it would be compared at each turn: there, from 6.19 on, two ways meet again only if they know the very same of each
+ * number in a register, and all combinations of the branches within a frame are followed apart, a million instructions.
+ */
+__noinline int unwind_one(struct eh_unwind *u)
+{
+	return u ? unwind_frame(u) : 1;
+}
+
+#define STEPS_A_TURN 8	/* a turn of bpf_loop() costs a call, too */
+
+static long unwind_next(__u32 i, struct eh_unwind **ctx)
+{
+	UNROLL
+	for (i = 0; i < STEPS_A_TURN; i++)
+		if (unwind_one(*ctx))
+			return 1;
+	return 0;
+}
+
+/*
  * Unwinds the user stack of the running task. The frames are in u->frames, leaf first, u->nr_frames of
  * them, named by u->id (0: none); u->end is the enum end_reason.
  */
@@ -132,7 +153,7 @@ static __always_inline void unwind_current(struct eh_unwind *u, struct task_stru
 	u->end = slot ? walk_open(u, *(volatile __u64 *)slot, &image, changed ? *changed : 0) : END_UNKNOWN_PROCESS;
 	if (u->end == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
-		bpf_loop(MAX_WALK_STEPS, unwind_frame, &u, 0);
+		bpf_loop(MAX_WALK_STEPS / STEPS_A_TURN, unwind_next, &u, 0);
 		walk_close(u);
 	} else {
 		walk_leaf_only(u);

@@ -19,6 +19,15 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
+/*
+ * Reads a field of what lies in map memory, each time anew. What a verifier knows of a value that stays in a register
+ * (which way it was compared, which of its bits were set) it may carry along, and then it follows every combination of
+ * the branches below apart: up to 3 to the power of 7 ways through one step, and how many of them are pruned again
+ * differs from version to version. Of what is read from memory it knows nothing but the width, on each of them: the ways
+ * meet again behind each branch, with pointers alone in registers, and are one.
+ */
+#define AGAIN(field) (*(const volatile __typeof__(field) *)&(field))
+
 /* x & mask, which the compiler must not leave out where it knows better than the verifier */
 #ifdef __bpf__
 #define MASKED(x, mask) ({ __u64 x_ = (x); asm volatile("%0 &= %1" : "+r"(x_) : "i"(mask)); x_; })
@@ -36,17 +45,19 @@ struct window {
 };
 
 /*
- * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done; known has
- * bit i set while reg[i] holds a value. A step that lacks stack bytes is taken up where it stopped:
- * stage and the half-done caller are kept here.
+ * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done, but for those that are the
+ * caller's already by stage; known has bit i set while reg[i] holds a value. A step that lacks stack bytes is taken up
+ * where it stopped.
  */
 struct frame_state {
 	__u64 reg[EH_NR_REGS];	/* DWARF numbers */
 	__u64 ip;
 	__u32 known;
-	__u32 stage;		/* 0: CFA not known yet; i + 1: saved[0..i-1] are done */
-	__u64 cfa;
-	__u64 saved[NR_SAVED + 1];
+	__u32 stage;		/* 0: CFA not known yet; i + 1: the registers of saved[0..i-1] are done */
+	__u64 cfa;		/* from stage 1 on: */
+	__u64 base;		/* the frame's own base_reg, */
+	__u32 base_known;	/* if it is known */
+	__u32 pad;
 };
 
 #define KNOWN_ALL 0xffff
@@ -65,15 +76,15 @@ static __always_inline __u32 saved_reg(__u32 i)
 /* is saved[i] base_reg's value or, if an offset, counted from it? */
 static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 {
-	return rule->from_base >> i & 1;
+	return AGAIN(rule->from_base) >> i & 1;
 }
 
 /* 1 and *value, or 0: the window lacks these 8 bytes */
 static __always_inline int window_read(const struct window *window, __u64 addr, __u64 *value)
 {
-	__u64 at = addr - window->base;
+	__u64 at = addr - AGAIN(window->base);
 
-	if (at >= WINDOW_BYTES || at + 8 > window->len)
+	if (at >= WINDOW_BYTES || at + 8 > AGAIN(window->len))
 		return 0;
 	*value = *(const __u64 *)(window->bytes + MASKED(at, WINDOW_BYTES - 1));
 	return 1;
@@ -109,6 +120,38 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 	return STEP_OK;
 }
 
+/* the register of saved[i], as it is in the caller */
+static __always_inline int step_saved(const struct eh_rule *rule, struct frame_state *frame,
+				      const struct window *window, __u32 i, __u64 *need)
+{
+	__u64 *reg = i < SAVED_RA ? &frame->reg[saved_reg(i)] : &frame->ip, base = frame->cfa;
+	__u32 bit = 1u << (i < SAVED_RA ? saved_reg(i) : EH_RSP);
+	__s8 where = AGAIN(rule->saved[i]);
+
+	if ((where == SAVED_SAME && !in_base(rule, i)) || AGAIN(frame->stage) > i + 1)
+		return STEP_OK;
+	if (where <= SAVED_ODD) {
+		frame->known &= ~bit;
+		return STEP_OK;
+	}
+	if (in_base(rule, i)) {
+		if (!AGAIN(frame->base_known))
+			return END_UNKNOWN_REGISTER;
+		base = AGAIN(frame->base);
+	}
+	if (where == SAVED_SAME) {
+		*reg = base;
+	} else {
+		*need = base + where * 8LL;
+		if (!window_read(window, *need, reg)) {
+			frame->stage = i + 1;
+			return STEP_NEEDS_STACK;
+		}
+	}
+	frame->known |= bit;
+	return STEP_OK;
+}
+
 /*
  * STEP_OK: *frame is the caller's. STEP_NEEDS_STACK: call again, all else unchanged, when the window
  * holds the 8 bytes at *need. Otherwise an enum end_reason; END_COMPLETE: the frame is the outermost.
@@ -116,7 +159,7 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_state *frame,
 				       const struct window *window, __u64 *need)
 {
-	__u32 known, i;
+	__u32 i;
 	int result;
 
 	if (frame->stage == 0) {
@@ -132,56 +175,26 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 			return result;
 		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED)
 			return END_NO_PROGRESS;
+		frame->base = frame->reg[rule->base_reg];
+		frame->base_known = frame->known >> rule->base_reg & 1;
+		/*
+		 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI
+		 * (aesni_gcm_encrypt's CFA is rax + 8 where it calls). So each is what it was, as gdb and libgcc have it, but
+		 * for a signal frame's.
+		 */
+		if (rule->flags & RULE_SIGNAL)
+			frame->known &= KNOWN_CALLEE_SAVED;
 		frame->stage = 1;
 	}
 
-	/*
-	 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI (aesni_gcm_encrypt's
-	 * CFA is rax + 8 where it calls). So each is what it was, as gdb and libgcc have it, but for a signal frame's.
-	 */
-	known = frame->known;
-	if (rule->flags & RULE_SIGNAL)
-		known &= KNOWN_CALLEE_SAVED | 1u << EH_RSP;
 	UNROLL
 	for (i = 0; i < NR_SAVED; i++) {
-		__s8 where = rule->saved[i];
-		__u64 base = frame->cfa;
-
-		if (where == SAVED_SAME && !in_base(rule, i))
-			continue;
-		if (where <= SAVED_ODD) {
-			known &= ~(1u << saved_reg(i));
-			continue;
-		}
-		known |= 1u << (i < SAVED_RA ? saved_reg(i) : EH_RSP);
-		if (frame->stage > i + 1)
-			continue;	/* read before the window moved */
-		if (in_base(rule, i)) {
-			if (!(frame->known >> rule->base_reg & 1))
-				return END_UNKNOWN_REGISTER;
-			base = frame->reg[rule->base_reg];
-			if (where == SAVED_SAME) {
-				frame->saved[i] = base;
-				continue;
-			}
-		}
-		*need = base + where * 8LL;
-		if (!window_read(window, *need, &frame->saved[i])) {
-			frame->stage = i + 1;
-			return STEP_NEEDS_STACK;
-		}
+		result = step_saved(rule, frame, window, i, need);
+		if (result != STEP_OK)
+			return result;
 	}
-
-	UNROLL
-	for (i = 0; i < SAVED_RA; i++) {
-		__s8 where = rule->saved[i];
-
-		if (where > SAVED_ODD && (where != SAVED_SAME || in_base(rule, i)))
-			frame->reg[saved_reg(i)] = frame->saved[i];
-	}
-	frame->ip = frame->saved[SAVED_RA];
 	frame->reg[EH_RSP] = frame->cfa;
-	frame->known = known;
+	frame->known |= 1u << EH_RSP;
 	frame->stage = 0;
 	return STEP_OK;
 }

@@ -372,9 +372,8 @@ static __always_inline bool look_elsewhere(struct eh_unwind *u)
 }
 
 /* One frame, or one window of the stack for it. 1 ends the stack, u->end says why. */
-static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx)
+static __always_inline int unwind_frame(struct eh_unwind *u)
 {
-	struct eh_unwind *u = *ctx;
 	__u64 need = 0, frame, pc;
 	int result;
 
@@ -396,10 +395,7 @@ static long unwind_frame(__u32 i __attribute__((unused)), struct eh_unwind **ctx
 			frame |= (__u64)u->mapping.module_id << FRAME_OFFSET_BITS;
 		else
 			frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
-		if (u->by_call)
-			frame |= FRAME_CALL;
-		if (u->by_fp)
-			frame |= FRAME_BY_FP;
+		frame |= u->by_call * FRAME_CALL | u->by_fp * FRAME_BY_FP;
 		u->by_fp = u->guessed = false;
 		u->frames[u->nr_frames++ & (MAX_DEPTH - 1)] = frame;
 		u->hash = (u->hash ^ frame) * 0x9e3779b97f4a7c15;

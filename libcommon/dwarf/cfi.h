@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call frame instructions (DWARF 5, 6.4.2), decoded once and inlined into whoever keeps the rows: the
- * caller gives a constant table of what to do, so that each keeps just the state it needs.
+ * Call frame instructions (DWARF 5, 6.4.2; GNU's in LSB core, 10.6; AArch64's in AADWARF64). One decoder for all
+ * users: each has a constant table of callbacks and keeps just the state it needs, and the decoder is inlined
+ * with the callbacks into it.
  */
 #ifndef EHPERF_DWARF_CFI_H
 #define EHPERF_DWARF_CFI_H
@@ -20,15 +21,15 @@ enum cfi_where {
 };
 
 struct cfi_ops {
-	void (*advance)(void *state, uint64_t vaddr);	/* the row so far holds up to vaddr; called in rising order */
+	void (*advance)(void *state, uint64_t vaddr);	/* the current row ends at vaddr, which never falls */
 	void (*cfa)(void *state, uint64_t reg, int64_t offset);
 	void (*cfa_register)(void *state, uint64_t reg);
 	void (*cfa_offset)(void *state, int64_t offset);
 	void (*cfa_expression)(void *state, const uint8_t *bytes, size_t size);
 	void (*saved)(void *state, uint64_t reg, enum cfi_where where, int64_t offset);
-	/* saved at the expression's value, or (is_value) it is the register's */
+	/* the expression's value is where the register is saved, or (is_value) the register's value */
 	void (*expression)(void *state, uint64_t reg, bool is_value, const uint8_t *bytes, size_t size);
-	void (*restore)(void *state, uint64_t reg);	/* to what the CIE says */
+	void (*restore)(void *state, uint64_t reg);	/* to its rule after the CIE's initial instructions */
 	void (*remember)(void *state);
 	void (*restore_state)(void *state);
 	void (*toggle_ra_signing)(void *state);		/* DW_CFA_AARCH64_negate_ra_state */
@@ -39,8 +40,8 @@ struct cfi_ops {
 #endif
 
 /*
- * Runs a program that starts at vaddr. 0, or -EBADMSG where it does not decode; what came before has
- * been told to ops. pc_bias as for eh_frame_pointer().
+ * Runs a program that starts at vaddr. 0, or -EBADMSG where it does not decode; ops has been called for the
+ * instructions before that. pc_bias as for eh_frame_pointer().
  */
 static inline __attribute__((always_inline))
 int cfi_run(const struct cie *cie, const uint8_t *program, size_t size, uint64_t vaddr, uint64_t pc_bias,

@@ -14,12 +14,12 @@ const char *const eh_frame_skip_names[NR_EH_FRAME_SKIPS] = {
 };
 
 #define NO_CIE UINT64_MAX
-/* Real ones have some 20. They are run again for FDEs without number: a long one would be an attack. */
+/* Real ones have some 20. Each is run again when FDEs alternate between CIEs, so long ones could be made to take for ever. */
 #define MAX_CIE_BYTES 1024
 
 struct eh_frame eh_frame_over(const uint8_t *bytes, size_t size, uint64_t vaddr)
 {
-	/* an FDE may claim to have its CIE at NO_CIE, too */
+	/* cie_error: an FDE's pointer may lead to NO_CIE, too */
 	return (struct eh_frame){
 		.bytes = bytes, .size = size, .vaddr = vaddr, .last_cie = NO_CIE, .cie_error = -EBADMSG,
 	};
@@ -97,7 +97,7 @@ static int parse_augmentation(struct eh_frame *frame, struct cursor *c, const ch
 	if (!*augmentation)
 		return 0;
 	if (*augmentation != 'z')
-		return -ENOTSUP;	/* nobody can tell where the instructions begin */
+		return -ENOTSUP;	/* augmentation data of unknown length comes before the instructions */
 	cie->has_augmentation_bytes = true;
 	size = cursor_uleb128(c);
 	extra.p = cursor_bytes(c, size);
@@ -178,7 +178,7 @@ static int parse_fde(struct eh_frame *frame, struct cursor c, uint64_t cie_offse
 	}
 	fde->cie = &frame->cie;
 	if (fde->cie->fde_encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && cursor_left(&c) >= 9 && !c.p[8]) {
-		/* what nearly every FDE of nearly every file looks like: faster, not different */
+		/* nearly every FDE has this form: the same as below, but faster */
 		fde->start = pc_bias + (uintptr_t)c.p + (int32_t)cursor_u32(&c);
 		fde->length = (int32_t)cursor_u32(&c);
 		c.p += fde->cie->has_augmentation_bytes;

@@ -29,14 +29,17 @@ struct fde {
 	size_t program_bytes;
 };
 
-/* Why an FDE is not in the rows or in the table; names in eh_frame_skip_names[]. */
+/*
+ * Why an FDE is missing from the exact rows (ehdump -r) or from the table, as far as those differ; texts in
+ * eh_frame_skip_names[].
+ */
 enum eh_frame_skip {
 	SKIP_BAD_ENTRY,			/* it does not parse */
 	SKIP_BAD_CIE,			/* its CIE does not parse or is of no known version */
 	SKIP_TRUNCATED,			/* the rest of the section: a length leads past its end */
-	SKIP_EMPTY,			/* it covers no byte (rows: yes, table: no) */
-	SKIP_OUTSIDE,			/* it covers bytes outside the file's executable segments (rows: yes, table: no) */
-	SKIP_BAD_PROGRAM,		/* instructions that do not decode: up to there only (table: unsupported from there) */
+	SKIP_EMPTY,			/* it covers no byte: missing from the table */
+	SKIP_OUTSIDE,			/* not in one executable segment: missing from the table */
+	SKIP_BAD_PROGRAM,		/* instructions that do not decode: rows up to there; RULE_UNSUPPORTED after */
 	NR_EH_FRAME_SKIPS
 };
 extern const char *const eh_frame_skip_names[NR_EH_FRAME_SKIPS];

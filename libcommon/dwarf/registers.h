@@ -6,7 +6,11 @@
 #include <elf.h>
 #include <stdint.h>
 
-/* machine: EM_X86_64 or EM_AARCH64. Unnamed ones are "r99"; the string lasts until the 8th call after. */
-const char *register_name(uint16_t machine, uint64_t reg);
+struct register_name {
+	char text[24];
+};
+
+/* machine: EM_X86_64 or EM_AARCH64. A number without a name of its own is "r99". */
+struct register_name register_name(uint16_t machine, uint64_t reg);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* struct eh_rule (bpf/tables_abi.h) made from CFI: what of DWARF's rules 16 bytes can say. */
+/*
+ * struct eh_rule (bpf/tables_abi.h) from call frame instructions (DWARF 5, 6.4.2): the part of
+ * DWARF's rules that 16 bytes can hold.
+ */
 #ifndef EHPERF_TABLE_EH_RULE_H
 #define EHPERF_TABLE_EH_RULE_H
 
@@ -21,7 +24,13 @@ void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size
 void eh_rule_set_saved(struct eh_rule *rule, uint64_t reg, enum cfi_where where, int64_t offset);
 void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, const uint8_t *bytes, size_t size);
 
-/* to what `initial` says of the register */
+/* pieces of expressions, for machine_cfa_expression(); both false for anything else */
+/* DW_OP_breg<reg> offset, of a register that a rule can name */
+bool eh_rule_read_breg(struct cursor *c, uint8_t *reg, int64_t *offset);
+/* what follows DW_OP_deref up to the expression's end: nothing, or DW_OP_plus_uconst plus */
+bool eh_rule_read_plus(struct cursor *c, int64_t *plus);
+
+/* DW_CFA_restore: what `initial`, the CIE's rule, says of the register */
 void eh_rule_restore(struct eh_rule *rule, const struct eh_rule *initial, uint64_t reg);
 
 /* do they mean the same? All unsupported rules do. */

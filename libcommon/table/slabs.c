@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "table/unwind_table.h"
+#include "base/array.h"
 
-/* released extents by size: list i holds those of at least 2^i bytes and less than 2^(i+1) */
+/* released extents by size: list i holds those of 2^i to 2^(i+1) - 1 bytes */
 #define NR_FREE_LISTS	(SLAB_SHIFT + 1)
 
 struct slab {
@@ -49,7 +49,7 @@ void slabs_free(struct slabs *slabs)
 
 static int add_slab(struct slabs *slabs)
 {
-	struct slab slab = { .used = slabs->nr ? 0 : EXTENT_ALIGNMENT };	/* loc 0 is nobody's */
+	struct slab slab = { .used = slabs->nr ? 0 : EXTENT_ALIGNMENT };	/* loc 0 means none */
 	int error;
 
 	if (slabs->nr == NR_SLABS)
@@ -59,11 +59,6 @@ static int add_slab(struct slabs *slabs)
 		return error;
 	slabs->slabs[slabs->nr++] = slab;
 	return 0;
-}
-
-static size_t rounded(size_t size)
-{
-	return (size + EXTENT_ALIGNMENT - 1) / EXTENT_ALIGNMENT * EXTENT_ALIGNMENT;
 }
 
 static loc_t reuse(struct slabs *slabs, size_t size)
@@ -82,7 +77,7 @@ loc_t slabs_alloc(struct slabs *slabs, size_t size)
 	loc_t loc;
 	int error;
 
-	size = rounded(size ? size : 1);
+	size = extent_bytes(size ? size : 1);
 	if (size > SLAB_BYTES - EXTENT_ALIGNMENT) {
 		errno = E2BIG;
 		return 0;
@@ -116,18 +111,11 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size)
 
 	if (!loc)
 		return;
-	size = rounded(size ? size : 1);
+	size = extent_bytes(size ? size : 1);
 	list = &slabs->free[63 - __builtin_clzl(size)];
-	if (list->nr == list->max) {
-		size_t max = list->max ? list->max * 2 : 16;
-		loc_t *more = reallocarray(list->locs, max, sizeof(*more));
-
-		if (!more)
-			return;		/* not reused, no harm */
-		list->locs = more;
-		list->max = max;
-	}
-	list->locs[list->nr++] = loc;
+	/* without memory it is not reused, which does no harm */
+	if (!array_reserve(&list->locs, &list->max, list->nr + 1))
+		list->locs[list->nr++] = loc;
 }
 
 void slabs_reset(struct slabs *slabs)

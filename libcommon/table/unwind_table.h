@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The compact table of one file (bpf/tables_abi.h), compiled from its CFI. */
+/*
+ * The compact table of one file: its pages, rows and rules as bpf/tables_abi.h has them, before
+ * they are in slabs.
+ */
 #ifndef EHPERF_TABLE_UNWIND_TABLE_H
 #define EHPERF_TABLE_UNWIND_TABLE_H
 
@@ -16,36 +19,51 @@ struct unwind_table {
 	uint8_t *rows;			/* ROW_BYTES each */
 	uint32_t nr_rules, nr_pages, first_page;
 	uint64_t nr_rows;
-	uint32_t entry_start, entry_end;	/* code at the ELF entry point that no FDE covers, by offset; empty: none */
-	bool has_other_code;		/* there is code that no FDE covers */
+	/* the code at the ELF entry point that no FDE covers, offsets in the file; empty where one does */
+	uint32_t entry_start, entry_end;
+	/* there is more code that no FDE covers: unwind_table_build_code() may have rules for it */
+	bool has_other_code;
 	/* what it was made of */
 	uint64_t nr_cies, nr_fdes;
-	uint64_t nr_placed_fdes, nr_cfi_rows;	/* the FDEs that rule some byte, and their exact rows */
+	uint64_t nr_placed_fdes;	/* those that rule some byte */
+	uint64_t nr_cfi_rows;		/* of these, as the standard counts rows */
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
 };
 
-/* The pages from `first` on whose rows are to lie in one extent, since they must not cross slabs: the one after the last */
-uint32_t unwind_table_extent_end(const struct unwind_table *table, uint32_t first);
-/* what extents of the slabs are aligned to, and rounded up to */
-#define EXTENT_ALIGNMENT 16
-/* the bytes the kernel will hold for it: rows, pages, rules, header, rounding */
-uint64_t unwind_table_bytes(const struct unwind_table *table);
-
 /*
- * Compiles the file's .eh_frame. 0, -ENOENT (it has none), -ENOTSUP (not x86-64), -EBADMSG, -ENOMEM.
- * Broken FDEs are counted, not fatal. Where FDEs overlap, the one that starts last rules, as in a
- * search of .eh_frame_hdr.
+ * Compiles the file's CFI: .eh_frame, else .debug_frame. 0, or -ENOENT (it has none), -ENOTSUP
+ * (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG, -EOVERFLOW (more than
+ * a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted in skipped[],
+ * and the others are in the table. Where FDEs overlap: fde_index.h.
  */
 int unwind_table_build(struct unwind_table *table, struct elf_file *file);
-/* for a file that has none: no rule, but the entry point and has_other_code */
+/* of a file without CFI: no pages, just the entry point and has_other_code */
 int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file);
-/* a table of what no FDE covers, by what the code itself says (code_rules.h); empty where it says nothing */
+/*
+ * A table of the code that no FDE covers, with or without CFI in the file, by rules worked out from
+ * its instructions (code_rules.h). It has pages even where no rule is known.
+ */
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
-/* the rules of CFI from anywhere; of the file, only the segments count. 0, -EOVERFLOW or -ENOMEM */
+/*
+ * the CFI in *frame instead of the file's; only the file's segments and entry point matter. 0,
+ * -EOVERFLOW or -ENOMEM
+ */
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame);
+/* Frees a built table, or a zeroed one, and zeroes it. */
 void unwind_table_free(struct unwind_table *table);
 
-/* the rule for an offset in the file, by the same search as the kernel's; RULE_NONE where there is none */
+/* The rule for an offset in the file, by the same search as the kernel's; RULE_NONE where there is none. */
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset);
+
+/*
+ * In the slabs, a page's rows must not cross slabs: rows lie in extents of many pages. The number
+ * of the page after the last one whose rows are to share an extent with those of page `first`.
+ */
+uint32_t unwind_table_extent_end(const struct unwind_table *table, uint32_t first);
+/*
+ * The bytes that the table takes in the slabs: rows, pages, rules, header, each rounded up as
+ * extents are.
+ */
+uint64_t unwind_table_bytes(const struct unwind_table *table);
 
 #endif

@@ -49,7 +49,7 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	u->frame.ip = registers->ip;
 	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
-		for (uint32_t i = 0; i < MAX_WALK_STEPS && !unwind_frame(i, &u); i++)
+		for (uint32_t i = 0; i < MAX_WALK_STEPS && !unwind_frame(u); i++)
 			if (u->nr_frames == 1 && !u->have_rule)
 				stack->cfa = u->frame.reg[EH_RSP];
 		walk_close(u);

@@ -130,6 +130,7 @@ static bool keeps_frame_pointers(struct elf_file *file)
 void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
+	bool frame_pointers;
 
 	*table = (struct unwind_table){};
 	module->compiled = true;
@@ -140,10 +141,11 @@ void module_compile(struct module *module, struct unwind_table *table)
 		return;
 	module->build_id_bytes = file.build_id_bytes;
 	memcpy(module->build_id, file.build_id, file.build_id_bytes);
+	frame_pointers = keeps_frame_pointers(&file);
 	module->error = unwind_table_build(table, &file);
-	if (module->error == -ENOENT && !keeps_frame_pointers(&file))
+	if (module->error == -ENOENT && !frame_pointers)
 		module->error = unwind_table_build_without_cfi(table, &file);
-	if (keeps_frame_pointers(&file))	/* with cgo, the C runtime's pieces have CFI */
+	if (frame_pointers)	/* with cgo, the C runtime's pieces have CFI */
 		table->has_other_code = false;
 	elf_file_close(&file);
 	close_surplus(module);

@@ -14,7 +14,7 @@ struct run {
 	struct cfi_row row, initial, remembered[MAX_REMEMBERED];
 	unsigned nr_remembered;
 	bool failed;
-	void (*tell)(void *arg, const struct cfi_row *row, uint64_t end);
+	void (*on_row)(void *arg, const struct cfi_row *row, uint64_t end);	/* NULL while the CIE's program runs */
 	void *arg;
 };
 
@@ -32,11 +32,11 @@ static void on_advance(void *state, uint64_t vaddr)
 {
 	struct run *r = state;
 
-	if (!r->tell)	/* a CIE's instructions belong to no place */
+	if (!r->on_row)	/* a CIE's instructions belong to no place */
 		r->failed = true;
 	if (r->failed)
 		return;
-	r->tell(r->arg, &r->row, vaddr);
+	r->on_row(r->arg, &r->row, vaddr);
 	r->row.pc = vaddr;
 }
 
@@ -106,7 +106,7 @@ static void on_restore(void *state, uint64_t reg)
 {
 	struct run *r = state;
 
-	if (!r->tell)		/* in a CIE, there is nothing to restore */
+	if (!r->on_row)		/* in a CIE, there is nothing to restore */
 		r->failed = true;
 	if (reg >= CFI_MAX_REGS || r->failed)
 		return;
@@ -119,7 +119,7 @@ static void on_remember(void *state)
 {
 	struct run *r = state;
 
-	if (r->tell && r->nr_remembered < MAX_REMEMBERED)
+	if (r->on_row && r->nr_remembered < MAX_REMEMBERED)
 		copy_row(&r->remembered[r->nr_remembered++], &r->row);
 	else
 		r->failed = true;
@@ -169,14 +169,14 @@ int cfi_rows(const struct fde *fde, uint64_t pc_bias,
 	r.initial.nr_regs = CFI_MAX_REGS;
 	r.nr_remembered = 0;
 	r.failed = false;
-	r.tell = NULL;
+	r.on_row = NULL;
 	error = cfi_run(cie, cie->program, cie->program_bytes, fde->start, pc_bias, &ops, &r);
 	if (error || r.failed)
 		return -EBADMSG;
 	r.row.pc = fde->start;
 	r.initial.nr_regs = CFI_MAX_REGS;
 	copy_row(&r.initial, &r.row);
-	r.tell = row;
+	r.on_row = row;
 	r.arg = arg;
 	error = cfi_run(cie, fde->program, fde->program_bytes, fde->start, pc_bias, &ops, &r);
 	row(arg, &r.row, fde->start + fde->length);
@@ -215,7 +215,7 @@ void cfi_row_print_cfa(FILE *out, uint16_t machine, const struct cfi_row *row)
 	if (row->cfa_by_expression)
 		fputs("exp", out);
 	else
-		fprintf(out, "%s%+" PRId64, register_name(machine, row->cfa_reg), row->cfa_offset);
+		fprintf(out, "%s%+" PRId64, register_name(machine, row->cfa_reg).text, row->cfa_offset);
 }
 
 void cfi_row_print_reg(FILE *out, uint16_t machine, const struct cfi_row *row, uint64_t reg)
@@ -231,7 +231,7 @@ void cfi_row_print_reg(FILE *out, uint16_t machine, const struct cfi_row *row, u
 	else if (r->kind == CFI_RULE_OFFSET || r->kind == CFI_RULE_VAL_OFFSET)
 		fprintf(out, "%c%+" PRId64, r->kind == CFI_RULE_OFFSET ? 'c' : 'v', r->offset);
 	else if (r->kind == CFI_RULE_REGISTER)
-		fputs(register_name(machine, r->offset), out);
+		fputs(register_name(machine, r->offset).text, out);
 	else
 		fputs(words[r->kind], out);
 }

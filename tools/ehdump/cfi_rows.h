@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Exact rows: the table of DWARF 5, 6.4.1, all registers, for whoever wants to read or compare it. */
+/* Exact rows: the table of DWARF 5, 6.4.1, with all registers, to be printed or compared with. */
 #ifndef EHPERF_EHDUMP_CFI_ROWS_H
 #define EHPERF_EHDUMP_CFI_ROWS_H
 
@@ -25,7 +25,7 @@ enum cfi_rule_kind {
 
 struct cfi_rule {
 	enum cfi_rule_kind kind;
-	bool mentioned;		/* told apart from CFI_RULE_UNDEFINED by default */
+	bool mentioned;		/* by an instruction: else it is CFI_RULE_UNDEFINED by default */
 	int64_t offset;
 	const uint8_t *expression;	/* in the section */
 	size_t expression_bytes;
@@ -45,10 +45,10 @@ struct cfi_row {
 };
 
 /*
- * Tells of each row of the FDE: in rising order, one for each advance and one at the end, as readelf
+ * Calls `row` for each row of the FDE: in rising order, one for each advance and one at the end, as readelf
  * does (two rows of one pc where an instruction advances by 0). `end` is where the row ceases to hold.
- * pc_bias as for eh_frame_pointer(). 0, or -EBADMSG where the instructions do not decode: the rows
- * up to there have been told, the last of them as far as it went.
+ * pc_bias as for eh_frame_pointer(). 0, or -EBADMSG where the instructions do not decode: then `row` was called for
+ * the rows up to there, the last of which is as far as it went, and for none if the CIE's do not.
  */
 int cfi_rows(const struct fde *fde, uint64_t pc_bias,
 	     void (*row)(void *arg, const struct cfi_row *row, uint64_t end), void *arg);

@@ -24,7 +24,10 @@ void checker_free(struct checker *checker);
 
 /* Uploads the table, in the place of the one before. 0 or -errno */
 int checker_upload(struct checker *checker, const struct unwind_table *table);
-/* Compares what was uploaded, the table and the file. 0, whatever was found, or -errno where it could not be done */
+/*
+ * Compares the kernel's answers from what was uploaded, the table's and the file's exact rows. 0, also where they
+ * differ, or -errno where they could not be compared.
+ */
 int checker_compare(struct checker *checker, struct elf_file *file, const struct unwind_table *table,
 		    struct check_result *result);
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "bpf/load.h"
-#include "run/cli.h"
-#include "report.h"
-#include "table/eh_rule.h"
+#include "check.h"
 #include "ehdump.skel.h"
 #include "elf_visit.h"
+#include "report.h"
+#include "run/cli.h"
+#include "table/eh_rule.h"
 
 enum { OPTION_CHECK = 0x100, OPTION_RECURSIVE };
 
@@ -26,10 +26,13 @@ struct options {
 	int nr_names;
 };
 
-static struct options options;
-static struct checker *checker;
-static struct eh_summary total;
-static int status;
+/* what the files that are visited have in common */
+struct dump {
+	struct options options;
+	struct checker *checker;	/* NULL: without --check */
+	struct eh_summary total;
+	int status;			/* the program's */
+};
 
 static const struct argp_option option_list[] = {
 	{ "rows", 'r', NULL, 0, "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
@@ -101,42 +104,55 @@ static const struct argp argp = {
 	       "A PID means every file the process has mapped, and its vDSO.",
 };
 
-static void fail(const char *path, const char *what)
+static void fail(void *arg, const char *path, const char *why)
 {
-	cli_warn("'%s': %s", path, what);
-	status = EXIT_FAILURE;
+	struct dump *d = arg;
+
+	cli_warn("'%s': %s", path, why);
+	d->status = EXIT_FAILURE;
 }
 
-static void check(struct elf_file *file, const struct unwind_table *table, struct eh_summary *summary)
+static void print_difference(const char *path, const struct check_result *result)
+{
+	fflush(stdout);
+	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", path, (unsigned long long)result->file_offset);
+	eh_rule_print(stderr, &result->exact);
+	fputs(", user ", stderr);
+	eh_rule_print(stderr, &result->user);
+	fputs(", kernel ", stderr);
+	eh_rule_print(stderr, &result->kernel);
+	putc('\n', stderr);
+}
+
+static void check(struct dump *d, struct elf_file *file, const struct unwind_table *table, struct eh_summary *summary)
 {
 	struct check_result result;
-	int error = checker_upload(checker, table);
+	int error = checker_upload(d->checker, table);
 
 	if (!error)
-		error = checker_compare(checker, file, table, &result);
+		error = checker_compare(d->checker, file, table, &result);
 	if (error) {
-		fail(summary->path, strerror(-error));
+		fail(d, summary->path, strerror(-error));
 		return;
 	}
 	summary->checked = true;
 	summary->lookups = result.lookups;
 	summary->differences = result.differences;
-	if (!result.differences)
-		return;
-	status = EXIT_FAILURE;
-	fflush(stdout);
-	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", summary->path,
-		(unsigned long long)result.file_offset);
-	eh_rule_print(stderr, &result.exact);
-	fputs(", user ", stderr);
-	eh_rule_print(stderr, &result.user);
-	fputs(", kernel ", stderr);
-	eh_rule_print(stderr, &result.kernel);
-	putc('\n', stderr);
+	if (result.differences) {
+		print_difference(summary->path, &result);
+		d->status = EXIT_FAILURE;
+	}
 }
 
-static int dump(const char *path, struct elf_file *file)
+static void print_summary(const struct options *o, const struct eh_summary *summary)
 {
+	(o->json ? eh_summary_print_json : eh_summary_print)(stdout, summary);
+}
+
+static int dump(void *arg, const char *path, struct elf_file *file)
+{
+	struct dump *d = arg;
+	const struct options *o = &d->options;
 	struct eh_summary summary;
 	struct unwind_table table;
 	int error = eh_summarize(&summary, path, file, &table);
@@ -144,42 +160,42 @@ static int dump(const char *path, struct elf_file *file)
 	if (error)
 		return error;
 	/* rows of several files need names */
-	if (options.mode != SUMMARY && (options.nr_names > 1 || strcmp(path, options.names[0])))
+	if (o->mode != SUMMARY && (o->nr_names > 1 || strcmp(path, o->names[0])))
 		printf("# %s\n", path);
-	switch (options.mode) {
+	switch (o->mode) {
 	case SUMMARY:
-		if (checker && summary.has_table)
-			check(file, &table, &summary);
-		eh_summary_add(&total, &summary);
-		(options.json ? eh_summary_print_json : eh_summary_print)(stdout, &summary);
+		if (d->checker && summary.has_table)
+			check(d, file, &table, &summary);
+		eh_summary_add(&d->total, &summary);
+		print_summary(o, &summary);
 		break;
 	case ROWS:
 	case ALL_ROWS:
-		eh_print_rows(stdout, file, options.mode == ALL_ROWS);
+		eh_print_rows(stdout, file, o->mode == ALL_ROWS);
 		break;
 	case TABLE:
 		if (summary.has_table)
 			eh_print_table(stdout, file, &table);
 		else
-			fail(path, "no table is made for this machine");
+			fail(d, path, "no table is made for this machine");
 		break;
 	case ADDRESS:
-		if (eh_print_address(stdout, file, &table, options.vaddr) == -ENOENT)
-			fail(path, "no FDE covers this address");
+		if (eh_print_address(stdout, file, &table, o->vaddr) == -ENOENT)
+			fail(d, path, "no FDE covers this address");
 		break;
 	}
 	unwind_table_free(&table);
 	return 0;
 }
 
-static const struct elf_visitor visitor = { .visit = dump, .failed = fail };
-
-static struct checker *load_checker(void)
+static struct checker *load_checker(bool verbose)
 {
-	struct ehdump_bpf *bpf = ehdump_bpf__open();
+	struct ehdump_bpf *bpf;
 	struct checker *c;
 	int error;
 
+	bpf_load_init(verbose);
+	bpf = ehdump_bpf__open();
 	if (!bpf)
 		bpf_load_die("open the BPF program", -errno);
 	error = ehdump_bpf__load(bpf);
@@ -187,24 +203,24 @@ static struct checker *load_checker(void)
 		error = checker_new(&c, bpf->obj);
 	if (error)
 		bpf_load_die("load the BPF program", error);
-	if (options.verbose)
+	if (verbose)
 		cli_warn("look_up_all: %u instructions verified", bpf_load_verified(bpf->progs.look_up_all));
 	return c;
 }
 
 int main(int argc, char **argv)
 {
+	struct dump d = {};
+	const struct options *o = &d.options;
+	const struct elf_visitor visitor = { .visit = dump, .failed = fail, .arg = &d };
+
 	cli_init();
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (options.check) {
-		bpf_load_init(options.verbose);
-		checker = load_checker();
-	}
-	for (int i = 0; i < options.nr_names; i++)
-		elf_visit(options.names[i], options.recursive, &visitor);
-	if (options.mode == SUMMARY && options.json)
-		eh_summary_print_json(stdout, &total);
-	else if (options.mode == SUMMARY && total.files > 1)
-		eh_summary_print(stdout, &total);
-	return status;
+	argp_parse(&argp, argc, argv, 0, NULL, &d.options);
+	if (o->check)
+		d.checker = load_checker(o->verbose);
+	for (int i = 0; i < o->nr_names; i++)
+		elf_visit(o->names[i], o->recursive, &visitor);
+	if (o->mode == SUMMARY && (o->json || d.total.files > 1))
+		print_summary(o, &d.total);
+	return d.status;
 }

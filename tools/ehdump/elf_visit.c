@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,10 @@
 #include "run/cli.h"
 #include "process/proc_maps.h"
 
-static const struct elf_visitor *current;	/* nftw() passes nothing on */
+static void fail(const struct elf_visitor *visitor, const char *name, const char *why)
+{
+	visitor->failed(visitor->arg, name, why);
+}
 
 static void visit_fd(const char *path, int fd, bool pass_over, const struct elf_visitor *visitor)
 {
@@ -21,11 +24,11 @@ static void visit_fd(const char *path, int fd, bool pass_over, const struct elf_
 	int error = elf_file_open(&file, fd);
 
 	if (!error) {
-		error = visitor->visit(path, &file);
+		error = visitor->visit(visitor->arg, path, &file);
 		elf_file_close(&file);
 	}
 	if (error && !(pass_over && (error == -ENOEXEC || error == -ENOTSUP || error == -ENOENT)))
-		visitor->failed(path, elf_file_explain(error));
+		fail(visitor, path, elf_file_explain(error));
 	close(fd);
 }
 
@@ -35,32 +38,43 @@ static void visit_file(const char *path, bool pass_over, const struct elf_visito
 	struct stat st;
 
 	if (fd < 0) {
-		visitor->failed(path, strerror(errno));
+		fail(visitor, path, strerror(errno));
 	} else if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		visitor->failed(path, S_ISDIR(st.st_mode) ? "a directory: --recursive takes the files in it" : "not a regular file");
+		fail(visitor, path, S_ISDIR(st.st_mode) ? "a directory: --recursive takes the files in it" : "not a regular file");
 		close(fd);
 	} else {
 		visit_fd(path, fd, pass_over, visitor);
 	}
 }
 
-static int on_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static void visit_entry(const FTSENT *entry, const struct elf_visitor *visitor)
 {
-	(void)ftw;
-	if (type == FTW_F && S_ISREG(st->st_mode) && st->st_size)
-		visit_file(path, true, current);
-	else if (type == FTW_DNR || type == FTW_NS)
-		current->failed(path, "cannot be read");
-	return 0;
+	switch (entry->fts_info) {
+	case FTS_F:
+		if (entry->fts_statp->st_size)
+			visit_file(entry->fts_path, true, visitor);
+		break;
+	case FTS_DNR:
+	case FTS_NS:
+	case FTS_ERR:
+		fail(visitor, entry->fts_path, strerror(entry->fts_errno));
+		break;
+	}
 }
 
 static void visit_directory(const char *name, const struct elf_visitor *visitor)
 {
-	char *path = realpath(name, NULL);	/* nftw() would not follow a link, not even this one */
+	char *path = realpath(name, NULL);	/* a link to a directory is followed if it is named itself */
+	FTS *tree = path ? fts_open((char *[]){ path, NULL }, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+	FTSENT *entry;
 
-	current = visitor;
-	if (!path || nftw(path, on_entry, 64, FTW_PHYS))
-		visitor->failed(name, strerror(errno));
+	errno = tree ? 0 : errno;
+	while (tree && (entry = fts_read(tree)))
+		visit_entry(entry, visitor);
+	if (errno)
+		fail(visitor, name, strerror(errno));
+	if (tree)
+		fts_close(tree);
 	free(path);
 }
 
@@ -72,11 +86,11 @@ static void visit_vdso(const struct proc_mapping *mapping, const struct elf_visi
 	int error = size < 0 ? (int)size : elf_file_open_memory(&file, image, size);
 
 	if (!error) {
-		error = visitor->visit(mapping->path, &file);
+		error = visitor->visit(visitor->arg, mapping->path, &file);
 		elf_file_close(&file);
 	}
 	if (error)
-		visitor->failed(mapping->path, elf_file_explain(error));
+		fail(visitor, mapping->path, elf_file_explain(error));
 	if (size >= 0)
 		free(image);
 }
@@ -87,7 +101,7 @@ static void visit_process(const char *name, pid_t pid, const struct elf_visitor 
 	int error = proc_maps_read(&maps, pid);
 
 	if (error || !maps.nr) {
-		visitor->failed(name, error ? strerror(-error) : "the process has no code mapped");
+		fail(visitor, name, error ? strerror(-error) : "the process has no code mapped");
 		return;
 	}
 	for (size_t i = 0; i < maps.nr; i++) {
@@ -101,7 +115,7 @@ static void visit_process(const char *name, pid_t pid, const struct elf_visitor 
 		} else if (m->inode) {
 			fd = proc_maps_open(maps.tid, m);
 			if (fd < 0)
-				visitor->failed(m->path, strerror(-fd));
+				fail(visitor, m->path, strerror(-fd));
 			else
 				visit_fd(m->path, fd, false, visitor);
 		}

@@ -9,14 +9,17 @@
 
 struct elf_visitor {
 	/* an opened file, closed afterwards: 0, or a -errno that elf_file_explain() knows */
-	int (*visit)(const char *path, struct elf_file *file);
-	void (*failed)(const char *name, const char *why);
+	int (*visit)(void *arg, const char *path, struct elf_file *file);
+	/* a file or an argument that could not be visited, or whose visit failed */
+	void (*failed)(void *arg, const char *name, const char *why);
+	void *arg;
 };
 
 /*
  * name: a path, or, where no such file exists, a PID: every file the process has mapped as code, once, and
- * its vDSO. recursive: a directory stands for the files in it, of which those that are no ELF file, or have no
- * CFI, are passed over; a file that is named itself has failed then. Links in a directory are not followed.
+ * its vDSO. recursive: a directory stands for the regular files below it; those that are no ELF file, or have no
+ * CFI, are passed over in silence, while a file that is named itself has failed then. Links in a directory are not
+ * followed.
  */
 void elf_visit(const char *name, bool recursive, const struct elf_visitor *visitor);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cfi_rows.h"
+#include "base/array.h"
 #include "table/eh_rule.h"
 
 /* an FDE, kept with its CIE */
@@ -20,9 +21,9 @@ struct expecter {
 	size_t nr_fdes, max_fdes;
 	struct expectation *expected;
 	size_t nr, max;
-	uint64_t end;		/* vaddr where the FDE ceases to rule: its own end or the next one's start */
-	bool any_row;		/* of this FDE was told of */
-	size_t last_row;	/* what was expected before the last one */
+	uint64_t end;		/* vaddr up to which the FDE rules: its own end or the next one's start */
+	bool any_row;		/* this FDE has one so far */
+	size_t last_row;	/* the first expectation of its last row */
 	bool failed;
 };
 
@@ -52,15 +53,8 @@ static int collect_fdes(struct expecter *e, struct eh_frame *frame)
 	while (eh_frame_next(frame, &fde)) {
 		if (!fde.length || fde.length > UINT32_MAX || !is_executable(e->file, &fde))
 			continue;
-		if (e->nr_fdes == e->max_fdes) {
-			size_t max = e->max_fdes ? e->max_fdes * 2 : 256;
-			struct kept_fde *more = reallocarray(e->fdes, max, sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			e->fdes = more;
-			e->max_fdes = max;
-		}
+		if (array_reserve(&e->fdes, &e->max_fdes, e->nr_fdes + 1))
+			return -ENOMEM;
 		e->fdes[e->nr_fdes] = (struct kept_fde){ .fde = fde, .cie = *fde.cie, .order = e->nr_fdes };
 		e->nr_fdes++;
 	}
@@ -82,16 +76,9 @@ static void expect(struct expecter *e, uint64_t vaddr, const struct eh_rule *rul
 
 	if (!text)
 		return;
-	if (e->nr == e->max) {
-		size_t max = e->max ? e->max * 2 : 4096;
-		struct expectation *more = reallocarray(e->expected, max, sizeof(*more));
-
-		if (!more) {
-			e->failed = true;
-			return;
-		}
-		e->expected = more;
-		e->max = max;
+	if (array_reserve(&e->expected, &e->max, e->nr + 1)) {
+		e->failed = true;
+		return;
 	}
 	e->expected[e->nr++] = (struct expectation){ .file_offset = vaddr - text->vaddr + text->file_offset, .rule = *rule };
 }
@@ -120,7 +107,7 @@ static void expect_fde(struct expecter *e, struct kept_fde *kept, uint64_t next,
 	e->end = next < own_end ? next : own_end;
 	e->any_row = false;
 	if (cfi_rows(&kept->fde, pc_bias, on_row, e) && !e->failed) {
-		/* nobody knows what holds where the instructions do not decode: in the last row, or, if the CIE's do not, in all */
+		/* where the instructions do not decode, no rule is known: in the last row, or, if it is the CIE's, in all */
 		if (!e->any_row) {
 			expect(e, kept->fde.start, &unsupported);
 			expect(e, e->end - 1, &unsupported);

@@ -200,7 +200,7 @@ static void print_header(const struct columns *c)
 {
 	fputs("pc\tcfa", c->out);
 	for (unsigned i = 0; i < c->nr; i++)
-		fprintf(c->out, "\t%s", c->regs[i] == c->ra_reg ? "ra" : register_name(c->machine, c->regs[i]));
+		fprintf(c->out, "\t%s", c->regs[i] == c->ra_reg ? "ra" : register_name(c->machine, c->regs[i]).text);
 	putc('\n', c->out);
 }
 
@@ -318,7 +318,7 @@ static void print_wanted_row(void *arg, const struct cfi_row *row, uint64_t end)
 	for (unsigned i = 0; i < w->columns.nr; i++) {
 		unsigned reg = w->columns.regs[i];
 
-		fprintf(w->columns.out, " %s=", reg == w->columns.ra_reg ? "ra" : register_name(w->columns.machine, reg));
+		fprintf(w->columns.out, " %s=", reg == w->columns.ra_reg ? "ra" : register_name(w->columns.machine, reg).text);
 		cfi_row_print_reg(w->columns.out, w->columns.machine, row, reg);
 	}
 	putc('\n', w->columns.out);

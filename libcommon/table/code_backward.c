@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A backward data-flow analysis (Kildall, 1973: the meet over all paths). Each instruction has a
+ * cell, insn.rule: what is known of the place before it.
+ *
+ *	RULE_NONE		nothing: no way from here to a return is known so far (top)
+ *	RULE_REG, RULE_DEREF	the rule by every way that was found so far
+ *	   with SAVED_ODD	the same, but where this register's value lies is not known
+ *	RULE_UNSUPPORTED	ways disagree in the CFA: no rule holds (bottom)
+ *
+ * A cell is computed from the cells of the instructions that come next: from one, by undoing the
+ * instruction's effect; at a branch, by the meet of both. The meet only goes down: none and a rule
+ * give the rule, two rules that differ in saved registers lose these, and two that differ in the
+ * CFA give the conflict. A function's depth in this order is that of its registers, so cells that
+ * only went down would settle after a few passes; passes run from the last instruction to the
+ * first, so that one is enough but for what a loop's way back changes.
+ *
+ * Two things can also raise a cell or move it sideways, so that this is no proof of an end:
+ * is_last_call() makes a call's cell depend on whether its target has a rule *yet*; and a loop that
+ * moves the CFA's register gives a new offset on each pass. So passes are counted, and where they
+ * are too many no rule of this code is relied upon.
+ */
+#include <string.h>
+
+#include "table/code_rule.h"
+#include "table/code_solve.h"
+#include "table/machine.h"
+
+#define MAX_PASSES 64
+
+static bool same(const struct eh_rule *a, const struct eh_rule *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/* what both say; where one says nothing, what the other says */
+static struct eh_rule meet(const struct eh_rule *a, const struct eh_rule *b)
+{
+	struct eh_rule rule = *a;
+
+	if (a->kind == RULE_NONE || same(a, b))
+		return *b;
+	if (b->kind == RULE_NONE)
+		return *a;
+	if (a->kind != b->kind || a->cfa_reg != b->cfa_reg || a->cfa_offset != b->cfa_offset ||
+	    a->deref_offset != b->deref_offset)
+		return code_rule_conflict();
+	for (int i = 0; i < SAVED_RA; i++)
+		if (a->saved[i] != b->saved[i])
+			rule.saved[i] = SAVED_ODD;
+	return rule;
+}
+
+bool code_is_aligned(const struct code *c, size_t i)
+{
+	return !((c->vaddr + c->insns[i].at) % FUNCTION_ALIGNMENT);
+}
+
+/*
+ * Does this call seem not to return? Nothing says that its target does; or another function begins
+ * behind it, so that the compiler left nothing to return to. What comes next in memory says nothing
+ * about this place then.
+ */
+static bool is_last_call(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i], *next = insn + 1;
+
+	if (insn->target != NO_TARGET && c->insns[insn->target].rule.kind == RULE_NONE)
+		return true;
+	if (i + 1 == c->nr)
+		return false;
+	return next->called || ((next->padding || code_is_aligned(c, i + 1)) && next->effect != INSN_RETURN &&
+				code_rule_is_entry(&next->rule));
+}
+
+/* the cell of instruction i, from the cells of those that come next */
+static struct eh_rule rule_before(const struct code *c, size_t i)
+{
+	static const struct eh_rule none = { .kind = RULE_NONE };
+	const struct insn *insn = &c->insns[i];
+	struct eh_rule rule = none;
+
+	switch (insn->effect) {
+	case INSN_RETURN:
+		return code_rule_at_entry();
+	case INSN_STOP:
+	case INSN_INDIRECT:
+		return none;
+	case INSN_JUMP:
+		return c->insns[insn->target].rule;
+	}
+	if (i + 1 < c->nr)
+		rule = c->insns[i + 1].rule;
+	if (insn->effect == INSN_BRANCH)
+		return meet(&rule, &c->insns[insn->target].rule);
+	if (insn->effect == INSN_CALL && is_last_call(c, i))
+		return none;
+	if (code_rule_is_known(&rule))
+		code_rule_undo(&rule, insn);
+	/*
+	 * a function that is called has its return address at sp: where that does not come out,
+	 * something was misread
+	 */
+	return insn->called && code_rule_is_known(&rule) && !code_rule_is_entry(&rule) ? code_rule_conflict() : rule;
+}
+
+bool code_solve_backward(struct code *c)
+{
+	for (int pass = 0; pass < MAX_PASSES; pass++) {
+		bool changed = false;
+
+		for (size_t i = c->nr; i-- > 0;) {
+			struct eh_rule rule = rule_before(c, i);
+
+			if (same(&rule, &c->insns[i].rule))
+				continue;
+			c->insns[i].rule = rule;
+			changed = true;
+		}
+		if (!changed)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Functions that do not return: musl's way from __libc_start_main to exit, and its threads'
+ * beginning. No return leads backwards to them, so they are followed from their first instruction
+ * on, where the rule is known, over all their ways. The first rule to reach an instruction is kept:
+ * a function that does not return may be entered at one place only, and its ways agree in the frame
+ * as any compiler's do.
+ */
+#include "table/code_rule.h"
+#include "table/code_solve.h"
+#include "table/machine.h"
+
+#define MAX_FORWARD 512		/* instructions of such a function */
+
+struct forward {
+	struct code *code;
+	uint32_t reached[MAX_FORWARD];	/* numbers of instructions, in the order of being reached */
+	uint32_t nr, done;
+};
+
+static bool ends_function(const struct insn *insn)
+{
+	return insn->padding || insn->effect == INSN_CALL || !insn_reaches_next(insn);
+}
+
+/* Does a function seem to begin here? Aligned, behind the end of another or padding, and with a prologue */
+static bool begins_function(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i];
+
+	if ((insn->jumped_to && !insn->called) || !code_is_aligned(c, i) || (i && !ends_function(insn - 1)))
+		return false;
+	return insn->effect == INSN_PUSH && saved_index(insn->reg) >= 0;
+}
+
+/* false: it is too large to be followed */
+static bool reach(struct forward *f, size_t i, const struct eh_rule *rule)
+{
+	if (i >= f->code->nr || f->code->insns[i].rule.kind != RULE_NONE)
+		return true;
+	if (f->nr == MAX_FORWARD)
+		return false;
+	f->code->insns[i].rule = *rule;
+	f->reached[f->nr++] = i;
+	return true;
+}
+
+/* Reaches what comes after instruction i. false: that is not known, or too much */
+static bool pass(struct forward *f, size_t i)
+{
+	const struct insn *insn = &f->code->insns[i];
+	struct eh_rule rule = insn->rule;
+	bool has_next = i + 1 < f->code->nr;
+
+	switch (insn->effect) {
+	case INSN_INDIRECT:
+		return false;
+	case INSN_STOP:
+		return true;
+	case INSN_JUMP:
+		return reach(f, insn->target, &rule);
+	case INSN_BRANCH:
+		if (!reach(f, insn->target, &rule))
+			return false;
+		break;
+	case INSN_CALL:		/* the last one does not return */
+		if (has_next && (f->code->insns[i + 1].padding || begins_function(f->code, i + 1)))
+			return true;
+		break;
+	}
+	return !code_rule_follow(&rule, insn) || reach(f, i + 1, &rule);
+}
+
+/* All or nothing: where its ways lead out of what is known, it may return after all. */
+static void follow_function(struct code *c, size_t first)
+{
+	struct eh_rule entry = code_rule_at_entry();
+	struct forward f = { .code = c };
+	bool known = reach(&f, first, &entry);
+
+	while (known && f.done < f.nr)
+		known = pass(&f, f.reached[f.done++]);
+	for (uint32_t i = 0; !known && i < f.nr; i++)
+		c->insns[f.reached[i]].rule = (struct eh_rule){ .kind = RULE_NONE };
+}
+
+void code_solve_forward(struct code *c)
+{
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->insns[i].rule.kind == RULE_NONE && begins_function(c, i))
+			follow_function(c, i);
+}

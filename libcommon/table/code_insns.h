@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A piece of code as the solver of code rules sees it: each instruction's effect on the registers
+ * that a rule may speak of. Three steps work on it: machine_decode() (machine.h), code_link() here,
+ * and the solver (code_rules.c).
+ */
+#ifndef EHPERF_TABLE_CODE_INSNS_H
+#define EHPERF_TABLE_CODE_INSNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tables_abi.h"
+
+/* in this order: insn_reaches_next() compares */
+enum insn_effect {
+	INSN_OTHER,	/* none but registers overwritten */
+	INSN_RETURN,	/* leaves the function: a return or a tail call */
+	INSN_STOP,	/* what comes next is not reached from here, or with a stack that is not known */
+	INSN_INDIRECT,	/* a jump whose targets are not known: by a register or a table */
+	INSN_JUMP,	/* to target */
+	INSN_BRANCH,	/* to target, or on */
+	INSN_CALL,	/* of target, if that is in this code */
+	INSN_SET,	/* reg = base + displacement */
+	INSN_LOAD,	/* reg = *(base + displacement) */
+	INSN_STORE,	/* *(base + displacement) = reg */
+	INSN_PUSH, INSN_POP,	/* reg, 8 bytes */
+	INSN_LEAVE,	/* sp = reg, then pop reg: the end of a frame that reg points to */
+};
+
+#define NO_REG 255		/* something else than a 64-bit general register */
+#define NO_TARGET UINT32_MAX
+
+struct insn {
+	uint32_t at;		/* offset in the code */
+	uint32_t target;	/* number of an instruction, or NO_TARGET; before code_link(), an offset in the code */
+	int32_t displacement;
+	uint16_t overwritten;	/* registers that get values the effect does not say: bits by DWARF number */
+	uint8_t effect, reg, base;	/* DWARF numbers, or NO_REG */
+	bool padding;		/* does nothing, and is what assemblers fill up with */
+	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
+	struct eh_rule rule;	/* before it; the cells of code_rules.c's lattice */
+};
+
+/* Does the instruction behind it come next, at least one way? */
+static inline bool insn_reaches_next(const struct insn *insn)
+{
+	return insn->effect < INSN_RETURN || insn->effect > INSN_JUMP;
+}
+
+static inline bool insn_sets_reg(const struct insn *insn)
+{
+	return insn->effect == INSN_SET || insn->effect == INSN_LOAD || insn->effect == INSN_POP;
+}
+
+struct code {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t vaddr;			/* of bytes[0]; only its alignment matters */
+	struct insn *insns;		/* rising; every byte belongs to one */
+	size_t nr, max;
+	size_t nr_returns, nr_popping;	/* return instructions, and those of them that pop arguments */
+};
+
+/*
+ * Second step: targets become numbers of instructions, and what can only be said with the
+ * neighbours in view becomes part of the effects: stack pointers from elsewhere, what helpers
+ * overwrite, what is jumped to and called.
+ */
+void code_link(struct code *code);
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "table/code_insns.h"
+#include "table/machine.h"
+
+#define MAX_LOOK_BACK 1024	/* instructions from where sp is kept to where it is restored */
+#define MAX_HELPER 256		/* instructions */
+
+/* the number of the instruction at this offset, or nr where none begins there */
+static size_t find_insn(const struct code *c, uint32_t at)
+{
+	size_t low = 0, high = c->nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (c->insns[middle].at < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->nr && c->insns[low].at == at ? low : c->nr;
+}
+
+/*
+ * Instruction i sets sp. Is that to a value that sp had in this frame? From a register that is not
+ * known to hold one, it is another stack's (a switch of contexts), and the return behind it does
+ * not lead to this frame's caller.
+ */
+static bool stays_on_stack(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i];
+
+	if (insn->base == REG_SP || insn->base == REG_FP)
+		return true;
+	if (insn->effect != INSN_SET)
+		return false;
+	for (size_t n = 0; n < MAX_LOOK_BACK && i-- > 0; n++) {
+		const struct insn *before = &c->insns[i];
+
+		if (before->effect == INSN_RETURN)
+			break;
+		if (before->reg != insn->base)
+			continue;
+		if (before->effect == INSN_SET)
+			return before->base == REG_SP;
+		if (before->effect == INSN_LOAD)
+			return before->base == REG_SP || before->base == REG_FP;
+	}
+	return false;
+}
+
+/*
+ * What the function at `first` overwrites. Assembly counts on its own helpers leaving alone what
+ * they do not mention (x264's callers keep the stack pointer in rcx meanwhile): so where a helper
+ * is a plain piece of code up to its return, this is known. All that the ABI allows where it is
+ * not.
+ */
+static uint16_t written_by(const struct code *c, size_t first)
+{
+	uint16_t registers = 0;
+
+	for (size_t i = first; i < c->nr && i - first < MAX_HELPER; i++) {
+		const struct insn *insn = &c->insns[i];
+
+		if (insn->effect == INSN_RETURN)
+			return registers & CALLER_SAVED;
+		if (insn->effect == INSN_CALL || !insn_reaches_next(insn))
+			break;
+		registers |= insn->overwritten;
+		if (insn_sets_reg(insn) && insn->reg < EH_NR_REGS)
+			registers |= 1u << insn->reg;
+	}
+	return CALLER_SAVED;
+}
+
+static void link_call(struct code *c, struct insn *insn)
+{
+	size_t to = find_insn(c, insn->target);
+
+	insn->overwritten = written_by(c, to);
+	insn->target = to < c->nr ? to : NO_TARGET;
+	if (to < c->nr)
+		c->insns[to].called = true;
+}
+
+static void link_jump(struct code *c, struct insn *insn)
+{
+	size_t to = find_insn(c, insn->target);
+
+	insn->target = to;
+	if (to < c->nr)
+		c->insns[to].jumped_to = true;
+	else	/* into the middle of what was decoded */
+		insn->effect = INSN_STOP;
+}
+
+void code_link(struct code *c)
+{
+	for (size_t i = 0; i < c->nr; i++) {
+		struct insn *insn = &c->insns[i];
+
+		if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD) && insn->reg == REG_SP) {
+			if (!stays_on_stack(c, i))
+				insn->effect = INSN_STOP;
+		} else if (insn->effect == INSN_CALL && insn->target != NO_TARGET) {
+			link_call(c, insn);
+		} else if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH) {
+			link_jump(c, insn);
+		}
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The two ways in which code_rules() fills the rules of linked instructions (code_insns.h):
+ * backwards, then forwards.
+ */
+#ifndef EHPERF_TABLE_CODE_SOLVE_H
+#define EHPERF_TABLE_CODE_SOLVE_H
+
+#include "table/code_insns.h"
+
+/* From all returns backwards. false: the rules do not settle, and none is to be relied upon. */
+bool code_solve_backward(struct code *code);
+
+/* From the first instructions of functions that do not return, forwards, where no rule is known so far. */
+void code_solve_forward(struct code *code);
+
+/* Does instruction i lie at an address that functions are aligned to? */
+bool code_is_aligned(const struct code *code, size_t i);
+
+#endif

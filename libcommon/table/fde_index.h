@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file's FDEs by their place in the file, and which of them rules a byte.
+ *
+ * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE that starts last at or before a byte
+ * rules it, if it reaches that far. So an FDE rules up to its own end or to the start of the next
+ * one, whichever is lower; and behind the end of an inner FDE no rule holds, even where an outer
+ * one goes on. Of several that start at one place, the first in the section rules.
+ */
+#ifndef EHPERF_TABLE_FDE_INDEX_H
+#define EHPERF_TABLE_FDE_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf/eh_frame.h"
+#include "dwarf/elf_file.h"
+
+/* one FDE's code */
+struct fde_span {
+	uint64_t start;		/* offset in the file */
+	uint32_t length;
+	uint32_t class;		/* of its CIE: cfi_states_class() */
+	const uint8_t *program;	/* in the section */
+	size_t program_bytes;
+	uint64_t vaddr;		/* of start */
+};
+
+struct fde_index {
+	struct fde_span *spans;		/* in section order */
+	size_t nr_spans, max_spans;
+	uint32_t *by_address;		/* spans' numbers, one for each start, rising */
+	size_t nr;
+};
+
+/*
+ * Adds an FDE. 0, or -ENOMEM; -ERANGE where it covers no byte, or where no executable segment of
+ * the file holds all of it.
+ */
+int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde, uint32_t class);
+
+/*
+ * Fills by_address, once all are added. 0, -EOVERFLOW (they lie further apart than a table's pages
+ * reach) or -ENOMEM
+ */
+int fde_index_sort(struct fde_index *index);
+void fde_index_free(struct fde_index *index);
+
+/* the i-th by address, and where the next one starts: UINT64_MAX after the last */
+static inline const struct fde_span *fde_index_at(const struct fde_index *index, size_t i)
+{
+	return &index->spans[index->by_address[i]];
+}
+
+static inline uint64_t fde_index_start(const struct fde_index *index, size_t i)
+{
+	return i < index->nr ? fde_index_at(index, i)->start : UINT64_MAX;
+}
+
+/* the first byte from `start` on that an FDE covers, or `end` */
+uint64_t fde_index_first_covered(const struct fde_index *index, uint64_t start, uint64_t end);
+
+#endif

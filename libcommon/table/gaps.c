@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "table/gaps.h"
+
+#include "table/code_rules.h"
+#include "table/machine.h"
+
+#define MAX_ENTRY_BYTES 4096
+
+/*
+ * Decoding and solving take some 300 ns an instruction. A file with CFI that leaves out more code
+ * than this has a language's run-time system in it, or OpenBLAS's kernels.
+ */
+#define MAX_CODE_BYTES (8 << 20)
+
+/* NULL where the file does not hold them */
+static const uint8_t *bytes_at(const struct elf_file *file, uint64_t offset, uint64_t size)
+{
+	const Elf_Data *data = elf_getdata_rawchunk(file->elf, offset, size, ELF_T_BYTE);
+
+	return data ? data->d_buf : NULL;
+}
+
+void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes)
+{
+	uint64_t entry = file->header.e_entry;
+
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+		const uint8_t *code;
+		uint64_t start, end;
+
+		if (!s->executable || entry < s->vaddr || entry - s->vaddr >= s->size)
+			continue;
+		start = entry - s->vaddr + s->file_offset;
+		end = s->file_offset + s->size;
+		if (end - start > MAX_ENTRY_BYTES)
+			end = start + MAX_ENTRY_BYTES;
+		end = fde_index_first_covered(fdes, start, end);
+		if (end <= UINT32_MAX && end > start) {
+			code = bytes_at(file, start, end - start);
+			table->entry_start = start;
+			table->entry_end = code ? start + machine_entry_bytes(code, end - start) : end;
+		}
+		return;
+	}
+}
+
+/*
+ * What separates two functions. At a segment's ends lie _init and _fini, which are as short and are
+ * code.
+ */
+static bool is_padding(const struct elf_segment *s, uint64_t from, uint64_t to)
+{
+	return to - from < MAX_ALIGNMENT && from > s->file_offset && to < s->file_offset + s->size;
+}
+
+struct code_place {
+	struct gaps *gaps;
+	uint64_t start;		/* of the code, offset in the file */
+};
+
+static void write_code_rule(void *place, size_t at, const struct eh_rule *rule)
+{
+	const struct code_place *p = place;
+	struct gaps *g = p->gaps;
+	uint64_t offset = p->start + at;
+	bool is_entry = offset >= g->table->entry_start && offset < g->table->entry_end;
+
+	if (!g->states->error && !g->writer->error)
+		row_writer_add(g->writer, offset, is_entry ? g->nothing : cfi_states_of_rule(g->states, rule));
+}
+
+/* [from, to) is code of this segment */
+static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
+{
+	const uint8_t *code = bytes_at(g->file, from, to - from);
+
+	if (!code)
+		return;
+	g->code_bytes += to - from;
+	g->code_end = to;
+	g->error = code_rules(code, to - from, from - s->file_offset + s->vaddr, write_code_rule,
+			      &(struct code_place){ .gaps = g, .start = from });
+	if (!g->error && !g->states->error && !g->writer->error)
+		row_writer_add(g->writer, to, g->nothing);
+}
+
+void gaps_write(struct gaps *g, uint64_t start, uint64_t end)
+{
+	row_writer_add(g->writer, start, g->nothing);
+	for (size_t i = 0; i < g->file->nr_segments && !g->error; i++) {
+		const struct elf_segment *s = &g->file->segments[i];
+		uint64_t segment_end = s->file_offset + s->size;
+		uint64_t from = start > s->file_offset ? start : s->file_offset;
+		uint64_t to = end < segment_end ? end : segment_end;
+
+		if (!s->executable || from < g->code_end || from >= to || is_padding(s, from, to) ||
+		    to - from > MAX_CODE_BYTES - g->code_bytes)
+			continue;
+		g->table->has_other_code = true;
+		if (g->of_code)
+			write_code(g, s, from, to);
+	}
+}

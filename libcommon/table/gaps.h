@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes that no FDE covers: the entry point's code, padding, and code to work rules out for
+ * (code_rules.h).
+ */
+#ifndef EHPERF_TABLE_GAPS_H
+#define EHPERF_TABLE_GAPS_H
+
+#include <stdbool.h>
+
+#include "table/fde_index.h"
+#include "table/row_writer.h"
+
+struct gaps {
+	int error;			/* sticky: 0 or -ENOMEM */
+	struct unwind_table *table;
+	const struct elf_file *file;
+	struct cfi_states *states;
+	struct row_writer *writer;
+	uint32_t nothing;		/* the state of no rule */
+	bool of_code;			/* work rules out; else only set table->has_other_code */
+	uint64_t code_bytes;		/* of the code that was looked at so far */
+	uint64_t code_end;		/* where it ended: of overlapping segments, no byte is looked at twice */
+};
+
+/*
+ * Sets the table's entry_start and entry_end. Where the ABI leaves the rule for the entry point out
+ * (ld.so's _start, musl's, Go's), what no FDE covers from there on is the entry code all the same,
+ * and the outermost frame.
+ */
+void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes);
+
+/* Writes the rows of [start, end), offsets in the file, which no FDE covers. */
+void gaps_write(struct gaps *g, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a table's making needs to know of the machine: the one that ehperf is built for, since a
+ * table is made for the unwinder that runs on it. All of it stands in one folder, which the
+ * Makefile picks by `uname -m`:
+ *
+ *   abi.h             registers, calls, alignment
+ *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
+ *   entry.c           where the code at the ELF entry point ends
+ *   decode.c          instructions, as code_insns.h has them
+ */
+#ifndef EHPERF_TABLE_MACHINE_H
+#define EHPERF_TABLE_MACHINE_H
+
+#include <stdint.h>
+
+#include "dwarf/cursor.h"
+#include "tables_abi.h"
+#ifdef __x86_64__
+#include "table/x86/abi.h"
+#else
+#error "no tables are made for this machine yet"
+#endif
+
+struct code;
+
+/*
+ * An expression for the CFA that begins with DW_OP_breg<reg> offset; c is behind that, and not at
+ * its end. Sets *rule if the machine has a rule for it, and leaves it as it is otherwise.
+ */
+void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t offset);
+
+/* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
+uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+
+/* Decodes code->bytes into code->insns. 0 or -ENOMEM */
+int machine_decode(struct code *code);
+
+#endif

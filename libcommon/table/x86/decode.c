@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* x86-64 instructions, by Zydis. */
+#include <Zydis/Zydis.h>
+#include <errno.h>
+#include <limits.h>
+
+#include "base/array.h"
+#include "table/code_insns.h"
+#include "table/machine.h"
+
+struct decoder {
+	ZydisDecoder zydis;
+	struct code *code;
+	/* the instruction at hand */
+	ZydisDecoderContext context;
+	ZydisDecodedInstruction d;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];	/* once read_operands() was called */
+	/* the constant that this instruction, and the one before, moves into eax; or -1 */
+	int64_t eax, eax_before;
+};
+
+/* ---- operands ---- */
+
+/* Zydis can leave these out, and jumps, calls, compares and padding say what they do without. */
+static const ZydisDecodedOperand *read_operands(struct decoder *decoder)
+{
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, &decoder->context, &decoder->d, decoder->operands,
+						     decoder->d.operand_count)))
+		memset(decoder->operands, 0, sizeof(decoder->operands));	/* all of no type */
+	return decoder->operands;
+}
+
+static uint8_t dwarf_number(ZydisRegister reg)
+{
+	static const uint8_t numbers[16] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+	return reg < ZYDIS_REGISTER_RAX || reg > ZYDIS_REGISTER_R15 ? NO_REG : numbers[reg - ZYDIS_REGISTER_RAX];
+}
+
+static uint8_t whole_register(const ZydisDecodedOperand *o)
+{
+	return dwarf_number(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value));
+}
+
+/* a 64-bit register by itself */
+static uint8_t plain_register(const ZydisDecodedOperand *o)
+{
+	return o->type == ZYDIS_OPERAND_TYPE_REGISTER ? dwarf_number(o->reg.value) : NO_REG;
+}
+
+/* base + displacement and nothing else */
+static bool plain_address(const ZydisDecodedOperand *o, struct insn *insn)
+{
+	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.index != ZYDIS_REGISTER_NONE ||
+	    o->mem.disp.value < INT32_MIN || o->mem.disp.value > INT32_MAX ||
+	    o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
+		return false;
+	insn->base = dwarf_number(o->mem.base);
+	insn->displacement = o->mem.disp.value;
+	return insn->base != NO_REG;
+}
+
+/* ---- moves ---- */
+
+static bool decode_mov(const ZydisDecodedOperand *o, struct insn *insn)
+{
+	uint8_t to = plain_register(&o[0]), from = plain_register(&o[1]);
+
+	if (to != NO_REG && from != NO_REG) {
+		insn->effect = INSN_SET;
+		insn->base = from;
+		insn->displacement = 0;
+	} else if (to != NO_REG && plain_address(&o[1], insn)) {
+		insn->effect = INSN_LOAD;
+	} else if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && plain_address(&o[0], insn)) {
+		insn->effect = INSN_STORE;
+		to = from;
+	} else {
+		return false;
+	}
+	insn->reg = to;
+	return true;
+}
+
+/* reg = base + displacement, or from or to memory; false where it is another kind of move */
+static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct insn *insn)
+{
+	uint8_t to;
+
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+		return decode_mov(o, insn);
+	case ZYDIS_MNEMONIC_LEA:
+		to = plain_register(&o[0]);
+		if (to == NO_REG || !plain_address(&o[1], insn))
+			return false;
+		break;
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+		to = plain_register(&o[0]);
+		if (to == NO_REG || o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || o[1].imm.value.s <= INT32_MIN ||
+		    o[1].imm.value.s > INT32_MAX)
+			return false;
+		insn->base = to;
+		insn->displacement = d->mnemonic == ZYDIS_MNEMONIC_ADD ? o[1].imm.value.s : -o[1].imm.value.s;
+		break;
+	default:
+		return false;
+	}
+	insn->effect = INSN_SET;
+	insn->reg = to;
+	return true;
+}
+
+/* ---- jumps and calls ---- */
+
+/*
+ * Where a relative jump or call leads, by an offset in the code, which may lie outside. false: it
+ * is not relative
+ */
+static bool relative_target(const struct decoder *decoder, const struct insn *insn, int64_t *to)
+{
+	const ZydisDecodedInstruction *d = &decoder->d;
+
+	if (!d->raw.imm[0].is_relative)
+		return false;
+	*to = (int64_t)insn->at + d->length + d->raw.imm[0].value.s;
+	return true;
+}
+
+static bool is_inside(const struct code *c, int64_t at)
+{
+	return at >= 0 && at < (int64_t)c->size;
+}
+
+/* Does an indirect jump to `to` leave the function? It does behind an epilogue. */
+static bool gives_frame_up(const struct code *c, const ZydisDecodedOperand *to)
+{
+	const struct insn *before = c->nr ? &c->insns[c->nr - 1] : NULL;
+
+	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.index != ZYDIS_REGISTER_NONE)
+		return false;	/* through a table: a switch */
+	if (before && before->effect == INSN_POP && before->reg != NO_REG && before->reg == plain_register(to))
+		return false;	/* that was the return address */
+	return before && (before->effect == INSN_POP || before->effect == INSN_LEAVE ||
+			  (before->effect == INSN_SET && before->reg == REG_SP && before->base == REG_SP &&
+			   before->displacement > 0));
+}
+
+static void decode_jump(struct decoder *decoder, struct insn *insn)
+{
+	bool always = decoder->d.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+	const ZydisDecodedOperand *o;
+	int64_t to;
+
+	if (relative_target(decoder, insn, &to)) {
+		if (is_inside(decoder->code, to)) {
+			insn->effect = always ? INSN_JUMP : INSN_BRANCH;
+			insn->target = to;
+		} else {
+			insn->effect = always ? INSN_RETURN : INSN_OTHER;	/* a tail call */
+		}
+		return;
+	}
+	o = read_operands(decoder);
+	if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP)
+		insn->effect = INSN_RETURN;	/* a tail call through the GOT */
+	else
+		insn->effect = gives_frame_up(decoder->code, &o[0]) ? INSN_RETURN : INSN_INDIRECT;
+}
+
+static void decode_call(struct decoder *decoder, struct insn *insn)
+{
+	int64_t to;
+
+	insn->effect = INSN_CALL;
+	insn->overwritten = CALLER_SAVED;
+	insn->target = relative_target(decoder, insn, &to) && is_inside(decoder->code, to) ? to : NO_TARGET;
+}
+
+/* system calls that do not return (arch/x86/entry/syscalls/syscall_64.tbl) */
+static bool is_final(int64_t call)
+{
+	return call == 15 || call == 60 || call == 231;	/* rt_sigreturn, exit, exit_group */
+}
+
+/* ---- everything ---- */
+
+/* 66 90 is xchg %ax,%ax */
+static bool is_nop(struct decoder *decoder)
+{
+	const ZydisDecodedOperand *o;
+
+	if (decoder->d.mnemonic == ZYDIS_MNEMONIC_NOP)
+		return true;
+	o = read_operands(decoder);
+	return o[0].size == 16 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[1].type == o[0].type &&
+	       o[0].reg.value == o[1].reg.value;
+}
+
+static void decode_push_pop(struct decoder *decoder, struct insn *insn)
+{
+	const ZydisDecodedOperand *o = read_operands(decoder);
+
+	if (o[0].size != 64 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		insn->effect = INSN_STOP;	/* push %ax */
+		return;
+	}
+	insn->effect = decoder->d.mnemonic == ZYDIS_MNEMONIC_PUSH ? INSN_PUSH : INSN_POP;
+	insn->reg = plain_register(&o[0]);
+}
+
+/* What has to do with the stack, or with what comes next. false: it is none of these */
+static bool decode_control(struct decoder *decoder, struct insn *insn)
+{
+	const ZydisDecodedInstruction *d = &decoder->d;
+
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_RET:
+		insn->effect = d->operand_count_visible ? INSN_STOP : INSN_RETURN;
+		decoder->code->nr_returns++;
+		decoder->code->nr_popping += d->operand_count_visible != 0;
+		return true;
+	case ZYDIS_MNEMONIC_SYSCALL:
+		if (is_final(decoder->eax_before))
+			insn->effect = INSN_STOP;
+		return insn->effect == INSN_STOP;
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_INT3:
+		insn->effect = INSN_STOP;
+		return true;
+	case ZYDIS_MNEMONIC_CALL:
+		decode_call(decoder, insn);
+		return true;
+	case ZYDIS_MNEMONIC_XCHG:
+	case ZYDIS_MNEMONIC_NOP:
+		insn->padding = is_nop(decoder);
+		return insn->padding;
+	case ZYDIS_MNEMONIC_LEAVE:
+		insn->effect = INSN_LEAVE;
+		insn->reg = REG_FP;
+		return true;
+	case ZYDIS_MNEMONIC_PUSH:
+	case ZYDIS_MNEMONIC_POP:
+		decode_push_pop(decoder, insn);
+		return true;
+	default:
+		if (d->meta.category != ZYDIS_CATEGORY_UNCOND_BR && d->meta.category != ZYDIS_CATEGORY_COND_BR)
+			return false;
+		decode_jump(decoder, insn);
+		return true;
+	}
+}
+
+/* the rest: what it moves, or which registers it overwrites */
+static void decode_other(struct decoder *decoder, struct insn *insn)
+{
+	const ZydisDecodedInstruction *d = &decoder->d;
+	const ZydisDecodedOperand *o;
+
+	if (d->mnemonic == ZYDIS_MNEMONIC_CMP || d->mnemonic == ZYDIS_MNEMONIC_TEST)
+		return;		/* flags only */
+	o = read_operands(decoder);
+	if (decode_move(d, o, insn))
+		return;
+	if (d->mnemonic == ZYDIS_MNEMONIC_MOV && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    whole_register(&o[0]) == 0 && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		decoder->eax = o[1].imm.value.s;
+	for (int i = 0; i < d->operand_count; i++)
+		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER && o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
+			uint8_t reg = whole_register(&o[i]);
+
+			if (reg != NO_REG)
+				insn->overwritten |= 1u << reg;
+		}
+}
+
+/* May rax hold another value at the next instruction? */
+static bool changes_rax(const struct insn *insn)
+{
+	return insn->overwritten & 1 || (insn_sets_reg(insn) && insn->reg == 0) || insn->effect == INSN_CALL ||
+	       !insn_reaches_next(insn);
+}
+
+/*
+ * linkers fill up sections with zeros: there, and only where no instruction can follow, is one not
+ * an instruction
+ */
+static bool is_filler(const struct code *c, size_t at)
+{
+	enum insn_effect before = c->nr ? c->insns[c->nr - 1].effect : INSN_STOP;
+
+	return !c->bytes[at] && (before == INSN_STOP || before == INSN_INDIRECT || before == INSN_RETURN || before == INSN_JUMP);
+}
+
+/* the instruction at insn->at; its bytes */
+static size_t decode_insn(struct decoder *decoder, struct insn *insn)
+{
+	const struct code *c = decoder->code;
+
+	if (is_filler(c, insn->at) ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, &decoder->context, c->bytes + insn->at,
+							c->size - insn->at, &decoder->d))) {
+		insn->effect = INSN_STOP;
+		return 1;
+	}
+	if (!decode_control(decoder, insn))
+		decode_other(decoder, insn);
+	return decoder->d.length;
+}
+
+int machine_decode(struct code *c)
+{
+	struct decoder decoder = { .code = c };
+
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder.zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+		return -ENOMEM;
+	for (size_t at = 0; at < c->size; c->nr++) {
+		struct insn *insn;
+
+		if (array_reserve(&c->insns, &c->max, c->nr + 1))
+			return -ENOMEM;
+		decoder.eax_before = decoder.eax;
+		insn = &c->insns[c->nr];
+		*insn = (struct insn){ .at = at, .reg = NO_REG, .base = NO_REG };
+		at += decode_insn(&decoder, insn);
+		if (decoder.eax == decoder.eax_before && changes_rax(insn))
+			decoder.eax = -1;
+	}
+	return 0;
+}
