@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define CHUNK_SYMBOLS 2048
 /* an entry that lies within more than this many others is hostile */
 #define MAX_NESTING 256
@@ -23,15 +25,8 @@ struct reading {
 
 int symbol_table_add(struct symbol_table *table, const struct symbol_entry *entry)
 {
-	if (table->nr == table->max) {
-		size_t max = table->max ? table->max + table->max / 2 : 256;
-		struct symbol_entry *more = reallocarray(table->entries, max, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		table->entries = more;
-		table->max = max;
-	}
+	if (array_reserve(&table->entries, &table->room, table->nr + 1))
+		return -ENOMEM;
 	table->entries[table->nr++] = *entry;
 	return 0;
 }
@@ -203,10 +198,12 @@ void symbol_table_finish(struct symbol_table *table)
 		if (has_size(&entries[kept - 1]))
 			around = kept;
 	}
-	table->nr = table->max = kept;
+	table->nr = kept;
 	fitting = reallocarray(entries, kept, sizeof(*entries));
-	if (fitting)
+	if (fitting) {
 		table->entries = fitting;
+		table->room = kept;
+	}
 }
 
 int symbol_table_read(struct symbol_table *table, struct elf_file *file, uint32_t type, const struct elf_file *code,
@@ -248,7 +245,7 @@ void symbol_table_free(struct symbol_table *table)
 
 size_t symbol_table_bytes(const struct symbol_table *table)
 {
-	return table->max * sizeof(*table->entries) + table->string_bytes;
+	return table->room * sizeof(*table->entries) + table->string_bytes;
 }
 
 bool symbol_table_find(const struct symbol_table *table, uint64_t vaddr, struct symbol_match *match)

@@ -31,7 +31,7 @@ struct symbol_entry {
 
 struct symbol_table {
 	struct symbol_entry *entries;	/* by start, no two with the same */
-	size_t nr, max;
+	size_t nr, room;
 	char *strings;			/* ends with a NUL */
 	size_t string_bytes;
 };

@@ -8,10 +8,11 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "base/array.h"
 #include "dwarf/eh_frame.h"
+#include "dwarf/plt.h"
 #include "dwarf/symbol_name.h"
 #include "dwarf/symbol_table.h"
-#include "dwarf/plt.h"
 
 #define MAX_CACHE_BYTES (8 << 20)
 
@@ -40,7 +41,7 @@ struct symbols {
 	struct elf_file code;	/* its segments only */
 	struct symbol_table tables[NR_SYMBOL_SOURCES];
 	struct range *fdes;	/* by start; those that no symbol covers */
-	size_t nr_fdes, max_fdes;
+	size_t nr_fdes, fde_room;
 	uint64_t *entries;	/* rising */
 	size_t nr_entries;
 	struct named *names;
@@ -132,15 +133,8 @@ static bool find_match(const struct symbols *s, uint64_t vaddr, struct symbol_ma
 
 static int add_range(struct symbols *s, const struct fde *fde)
 {
-	if (s->nr_fdes == s->max_fdes) {
-		size_t max = s->max_fdes ? s->max_fdes * 2 : 256;
-		struct range *more = reallocarray(s->fdes, max, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->fdes = more;
-		s->max_fdes = max;
-	}
+	if (array_reserve(&s->fdes, &s->fde_room, s->nr_fdes + 1))
+		return -ENOMEM;
 	s->fdes[s->nr_fdes++] = (struct range){ fde->start, fde->start + fde->length };
 	return 0;
 }
@@ -248,7 +242,7 @@ void symbols_free(struct symbols *symbols)
 
 size_t symbols_bytes(const struct symbols *s)
 {
-	size_t bytes = sizeof(*s) + s->max_fdes * sizeof(*s->fdes) + s->nr_entries * sizeof(*s->entries) + s->name_bytes;
+	size_t bytes = sizeof(*s) + s->fde_room * sizeof(*s->fdes) + s->nr_entries * sizeof(*s->entries) + s->name_bytes;
 
 	for (int i = 0; i < NR_SYMBOL_SOURCES; i++)
 		bytes += symbol_table_bytes(&s->tables[i]);
@@ -323,6 +317,8 @@ static bool in_one_segment(const struct symbols *s, uint64_t a, uint64_t b)
 static bool find_entry(const struct symbols *s, uint64_t vaddr, uint64_t *start)
 {
 	size_t low = 0, high = s->nr_entries;
+	struct symbol_match match;
+	enum symbol_source source;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -333,6 +329,9 @@ static bool find_entry(const struct symbols *s, uint64_t vaddr, uint64_t *start)
 			high = middle;
 	}
 	if (!low || !in_one_segment(s, s->entries[low - 1], vaddr))
+		return false;
+	/* a function that ends before vaddr begins there */
+	if (find_match(s, s->entries[low - 1], &match, &source) && match.has_size)
 		return false;
 	*start = s->entries[low - 1];
 	return true;

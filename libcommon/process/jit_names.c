@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* codes looked at for one address: more of them at one place are hostile */
 #define MAX_VISITS 10000
 
@@ -17,42 +19,10 @@ void jit_names_free(struct jit_names *names)
 
 size_t jit_names_bytes(const struct jit_names *names)
 {
-	return names->max * sizeof(*names->codes) + names->max_strings;
+	return names->room * sizeof(*names->codes) + names->string_room;
 }
 
 /* ---- adding ---- */
-
-static int make_room_for_code(struct jit_names *n)
-{
-	size_t max = n->max ? n->max * 2 : 256;
-	struct jit_code *more;
-
-	if (n->nr < n->max)
-		return 0;
-	more = reallocarray(n->codes, max, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	n->codes = more;
-	n->max = max;
-	return 0;
-}
-
-static int make_room_for_string(struct jit_names *n, size_t length)
-{
-	size_t max = n->max_strings ? n->max_strings : 4096;
-	char *more;
-
-	while (max < n->string_bytes + length + 2)
-		max *= 2;
-	if (max == n->max_strings)
-		return 0;
-	more = realloc(n->strings, max);
-	if (!more)
-		return -ENOMEM;
-	n->strings = more;
-	n->max_strings = max;
-	return 0;
-}
 
 static uint32_t add_string(struct jit_names *n, const char *name, size_t length)
 {
@@ -81,7 +51,8 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 		n->refused++;
 		return 0;
 	}
-	if (make_room_for_code(n) || make_room_for_string(n, length))
+	if (array_reserve(&n->codes, &n->room, n->nr + 1) ||
+	    array_reserve(&n->strings, &n->string_room, n->string_bytes + length + 2))
 		return -ENOMEM;
 	added.name = name ? add_string(n, name, length) : 0;
 	added.order = n->nr;	/* nothing is taken out */

@@ -26,9 +26,9 @@ struct jit_code {
 
 struct jit_names {
 	struct jit_code *codes;		/* a binary search tree: the middle of a range is the root of it */
-	size_t nr, max, nr_sorted;
+	size_t nr, room, nr_sorted;
 	char *strings;			/* the first is "" */
-	size_t string_bytes, max_strings;
+	size_t string_bytes, string_room;
 	uint64_t refused;		/* codes beyond the limits */
 	uint64_t bad;			/* lines and records that say nothing */
 };
