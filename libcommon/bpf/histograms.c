@@ -2,6 +2,7 @@
 #include "bpf/histograms.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #include "histograms_abi.h"
 #include "stacks_abi.h"
-#include "bpf/load.h"
+#include "bpf/object.h"
 
 struct bpf_histograms {
 	const struct histogram_unit *unit;
@@ -25,9 +26,9 @@ struct bpf_histograms {
 
 int bpf_histograms_configure(struct bpf_object *object, const struct histogram_unit *unit)
 {
-	int error = bpf_load_set(object, "unit_ns", &unit->ns, sizeof(unit->ns));
+	int error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns));
 
-	return error ? error : bpf_load_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
+	return error ? error : object_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
 }
 
 int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object, const struct histogram_unit *unit)

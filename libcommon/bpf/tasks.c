@@ -2,6 +2,7 @@
 #include "bpf/tasks.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,6 +2,7 @@
 #include "bpf/unwinder.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
