@@ -47,9 +47,15 @@ static int check_owner(const struct jit_files *f, int fd)
 	return -1;
 }
 
+/* its root directory; -1: it is gone, or only waits for its parent */
+static int open_root(const struct jit_files *f)
+{
+	return f->proc < 0 ? -1 : openat(f->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int open_map(const struct jit_files *f)
 {
-	int root = openat(f->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	int root = open_root(f), fd;
 	char path[64];
 
 	if (root < 0)
@@ -83,19 +89,37 @@ int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *m
 {
 	struct jit_files f = { .map_fd = -1, .dump_fd = -1 };
 	char name[32];
-	int error;
+	int error, root;
 
 	snprintf(name, sizeof(name), "/proc/%d", pid);
 	f.proc = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (f.proc < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	error = read_status(&f);
+	root = error ? -1 : open_root(&f);
+	if (root >= 0)
+		close(root);
+	else if (!error)
+		error = errno == ENOENT ? -ESRCH : -errno;
 	if (error) {
 		close(f.proc);
 		return error;
 	}
 	f.map_fd = open_map(&f);
 	f.dump_fd = open_dump(&f, maps);
+	*files = f;
+	return 0;
+}
+
+int jit_files_open_dead(struct jit_files *files, pid_t pid)
+{
+	struct jit_files f = { .proc = -1, .ns_pid = pid, .uids = { geteuid(), geteuid() }, .dump_fd = -1 };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	f.map_fd = check_owner(&f, regular_file_open(-1, path, false));
+	if (f.map_fd < 0)
+		return -ESRCH;
 	*files = f;
 	return 0;
 }

@@ -13,7 +13,7 @@
 struct jit_files {
 	struct jit_names names;
 	/* private; the fds are kept, because the process and its root directory may be gone when names are wanted */
-	int proc;			/* /proc/PID: never another process's */
+	int proc;			/* /proc/PID: never another process's; -1: it was gone */
 	pid_t ns_pid;			/* as it knows itself, and so its files */
 	uid_t uids[2];			/* real and effective: whose files are believed, besides root's */
 	int map_fd, dump_fd;		/* -1: not found */
@@ -27,6 +27,10 @@ struct jit_files {
  * to the process's user or to root. 0, also where there are none; -ESRCH or -errno: then nothing needs closing
  */
 int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *maps);
+/*
+ * The same for one that is gone: /tmp/perf-PID.map below our own root, if it is root's or our own user's. 0 or -ESRCH
+ */
+int jit_files_open_dead(struct jit_files *files, pid_t pid);
 void jit_files_close(struct jit_files *files);
 
 /* Reads what was added since; a map that did not exist before is found as long as the process lives. 0 or -ENOMEM */

@@ -44,7 +44,7 @@ static int open_files(struct jit_process *process, const struct proc_maps *maps)
 	if (!error)
 		error = jit_files_open(&process->files, process->pid, maps ? maps : &own);
 	proc_maps_free(&own);
-	return error;
+	return error == -ESRCH ? jit_files_open_dead(&process->files, process->pid) : error;
 }
 
 int jit_processes_see(struct jit_processes *processes, pid_t pid, const struct proc_maps *maps)

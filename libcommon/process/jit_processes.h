@@ -18,9 +18,9 @@ struct jit_processes *jit_processes_new(void);
 void jit_processes_free(struct jit_processes *processes);
 
 /*
- * This process runs code of no file: to be called when that is first seen, while it lives, because its files are not to
- * be found when it is gone, and cheap when called again. maps: its own; NULL: they are read. 0, -ENOSPC, -ESRCH (gone
- * already), -ENOMEM or -errno
+ * This process runs code of no file: best called when that is first seen, while it lives, because but for a perf map
+ * in our own /tmp nothing is to be found when it is gone; and cheap when called again. maps: its own; NULL: they are
+ * read. 0, -ENOSPC, -ESRCH (gone already), -ENOMEM or -errno
  */
 int jit_processes_see(struct jit_processes *processes, pid_t pid, const struct proc_maps *maps);
 

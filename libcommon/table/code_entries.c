@@ -72,8 +72,8 @@ static void add_gap(struct entries *e, uint64_t start, uint64_t end)
 		uint64_t to = end < segment_end ? end : segment_end;
 		const Elf_Data *data;
 
-		if (!s->executable || from >= to || to - from < MAX_ALIGNMENT)
-			continue;
+		if (!s->executable || from >= to || (to - from < MAX_ALIGNMENT && from > s->file_offset && to < segment_end))
+			continue;	/* what separates two functions is no code, as in gaps.c */
 		e->code_bytes += to - from;
 		if (e->code_bytes > CODE_ENTRIES_MAX_BYTES) {
 			e->error = -EFBIG;
