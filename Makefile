@@ -37,7 +37,8 @@ BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
 TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
 	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
-	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio
+	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio \
+	golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
@@ -271,4 +272,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d)
+# the tests unpack other machines' packages in $(B)/arm64, where directories end in .d
+-include $(filter-out $(B)/arm64/%,$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))

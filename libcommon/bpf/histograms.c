@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "histograms_abi.h"
 #include "stacks_abi.h"
 #include "bpf/object.h"
@@ -170,19 +171,14 @@ static int add_bucket(struct bpf_histograms *h, const struct bucket_key *key, ui
 static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size_t *nr)
 {
 	struct bucket_key key, next, *last = NULL;
-	size_t max = 0;
+	size_t room = 0;
 
 	*keys = NULL;
 	*nr = 0;
 	while (!bpf_map_get_next_key(h->buckets_fd, last, &next)) {
 		if (SLOT(next.slot / 2, h->turn - 1) == next.slot) {
-			if (*nr == max) {
-				struct bucket_key *more = reallocarray(*keys, max = max ? max * 2 : 256, sizeof(*more));
-
-				if (!more)
-					return -ENOMEM;
-				*keys = more;
-			}
+			if (array_reserve(keys, &room, *nr + 1))
+				return -ENOMEM;
 			(*keys)[(*nr)++] = next;
 		}
 		key = next;
