@@ -259,3 +259,94 @@ same_plt() {	# FILE
 	"$tests/names-against-addr2line" -n 600 $LIBC /lib64/ld-linux-x86-64.so.2 "$(command -v bash)" "$ROOT/build/cpuprof" \
 		"$ROOT/build/tests/symbol-of" /usr/lib/x86_64-linux-gnu/libstdc++.so.6
 }
+
+# ---- in the tools ----
+
+@test "names: what cpuprof prints without a symbol is what addr2line, objdump and gdb take, as the man page says" {
+	need_root
+	need gcc strip addr2line objdump gdb jq
+	printf 'static __attribute__((noinline)) void spin(volatile int *x) { for (;;) ++*x; }\nint main(void) { int x = 0; spin(&x); }\n' >"$WORK/a.c"
+	gcc -g -O1 -o "$WORK/full" "$WORK/a.c"
+	strip -o "$WORK/stripped" "$WORK/full"
+	background "$WORK/stripped"
+	cpuprof -f -p "$pid" 1 >"$WORK/folded" 2>"$WORK/err"
+	cat "$WORK/folded"
+	start=$(sed -n 's/.*;\[stripped+0x\([0-9a-f]*\)\] .*/\1/p' "$WORK/folded" | head -1)
+	[ -n "$start" ]
+	sed -n '/^\.SH NAMES/,/^\.SH EXIT/{/^\.nf/,/^\.fi/{/^\./!p}}' "$ROOT/man/man8/cpuprof.8" | sed "s/0xSTART/0x$start/; s|FILE|$WORK/full|" >"$WORK/lines"
+	[ "$(wc -l <"$WORK/lines")" = 3 ]
+	while read -r line; do
+		eval "$line" </dev/null >"$WORK/out" 2>&1
+		head -8 "$WORK/out"
+		grep -qw spin "$WORK/out"
+	done <"$WORK/lines"
+}
+
+@test "names: in JSON a frame has vaddr, function_vaddr and file_offset, that agree with readelf" {
+	need_root
+	need gcc jq
+	printf 'static __attribute__((noinline)) void spin(volatile int *x) { for (;;) ++*x; }\nint main(void) { int x = 0; spin(&x); }\n' >"$WORK/a.c"
+	gcc -g -O1 -o "$WORK/full" "$WORK/a.c"
+	background "$WORK/full"
+	cpuprof -j -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	read -r symbol vaddr function offset file_offset <<<"$(jq -r 'select(.type == "stack" and (.user | length) > 1) | .user[0] |
+		[.symbol, .vaddr, .function_vaddr, .offset, .file_offset] | @tsv' "$WORK/out" | head -1)"
+	[ "$symbol" = spin ]
+	[ $((function)) = $((0x$(nm "$WORK/full" | awk '$3 == "spin" { print $1 }'))) ]
+	[ $((vaddr)) = $((function + offset)) ]
+	readelf -lW "$WORK/full" | gawk --non-decimal-data -v at="$file_offset" -v vaddr="$((vaddr))" '
+		/^  LOAD/ && at >= strtonum($2) && at < strtonum($2) + strtonum($5) { found = at - strtonum($2) + strtonum($3) == vaddr }
+		END { exit !found }'
+	expect "$(summary .named) > 0 && $(summary .named) <= $(summary .frames)"
+}
+
+@test "names: --debug-dir and --no-demangle in cpuprof" {
+	need_root
+	need g++ objcopy strip
+	printf 'namespace a { struct b { static __attribute__((noinline)) void spin(volatile int *x) { for (;;) ++*x; } }; }\nint main() { int x = 0; a::b::spin(&x); }\n' >"$WORK/a.cc"
+	g++ -g -O1 -Wl,--build-id -o "$WORK/full" "$WORK/a.cc"
+	strip -o "$WORK/stripped" "$WORK/full"
+	id=$(readelf -n "$WORK/full" | awk '/Build ID/ { print $3 }')
+	mkdir -p "$WORK/debug/.build-id/${id:0:2}"
+	objcopy --only-keep-debug "$WORK/full" "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug"
+	background "$WORK/stripped"
+	cpuprof -f -p "$pid" --debug-dir "$WORK/debug" 1 2>/dev/null | grep -q ';a::b::spin '
+	cpuprof -f -p "$pid" --debug-dir="$WORK/debug" --no-demangle 1 2>/dev/null | grep -q ';_ZN1a1b4spinEPVi '
+	cpuprof -f -p "$pid" 1 2>/dev/null | grep -q ';\[stripped+0x[0-9a-f]*\] '
+	run env -u DEBUGINFOD_URLS cpuprof --debuginfod 1
+	[ "$status" = 2 ]
+	[[ "$output" == *DEBUGINFOD_URLS* ]]
+}
+
+@test "names: a process with bomb symbols does not delay cpuprof" {
+	need_root
+	need python3 gcc objcopy
+	printf '.globl main\nmain: jmp bomb\n.type bomb,@function\nbomb: nop\njmp bomb\n.size bomb, .-bomb\n' >"$WORK/a.s"
+	gcc -o "$WORK/plain" "$WORK/a.s"
+	python3 "$ROOT/tests/hostile-elf" pairs "$WORK/pairs" 28
+	objcopy --redefine-sym "bomb=$(nm "$WORK/pairs" | awk '{ print $3 }')" "$WORK/plain" "$WORK/bomb"
+	background "$WORK/bomb"
+	start=$(date +%s%N)
+	cpuprof -f -p "$pid" 1 >"$WORK/folded" 2>"$WORK/err"
+	expect "$(($(date +%s%N) - start)) < 4e9"
+	grep -q ';_Z1fISt4pair' "$WORK/folded"
+}
+
+@test "names: node's frames have names in cpuprof, alive or gone; without a map it says what to do" {
+	need_root
+	need node
+	echo 'function leaf(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i) * i % 7; return s; }
+		function hot() { let s = 0; for (let i = 0; i < 100; i++) s += leaf(10000); return s; }
+		const end = Date.now() + 1000 * process.argv[2]; while (Date.now() < end) hot();' >"$WORK/busy.js"
+	cpuprof -f -- bash -c 'echo $$ >"$0/pid"; exec node --perf-basic-prof "$0/busy.js" 3' "$WORK" >"$WORK/folded" 2>"$WORK/err"
+	rm "/tmp/perf-$(cat "$WORK/pid").map"
+	cat "$WORK/err"
+	grep -q 'leaf' "$WORK/folded"
+	expect "$(sed -n 's/.* \([0-9.]*\) % of frames named.*/\1/p' "$WORK/err") >= 99"
+	background node --perf-basic-prof "$WORK/busy.js" 10
+	cpuprof -f -p "$pid" 2 2>"$WORK/err" | grep -q leaf
+	cpuprof -f -- node "$WORK/busy.js" 2 >"$WORK/folded" 2>"$WORK/err"
+	grep -q 'JIT code without names of PID [0-9]*, .*--perf-basic-prof' "$WORK/err"
+	kill -KILL "$pid"
+	rm "/tmp/perf-$pid.map"
+}
