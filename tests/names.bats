@@ -260,6 +260,26 @@ same_plt() {	# FILE
 		"$ROOT/build/tests/symbol-of" /usr/lib/x86_64-linux-gnu/libstdc++.so.6
 }
 
+@test "names: without FDE and symbol, the code tells where functions begin: musl's for >= 85 % of its addresses" {
+	need musl-gcc strip python3
+	printf 'int main(void) { return 0; }\n' >"$WORK/a.c"
+	musl-gcc -O2 -static -Wl,-z,muldefs -o "$WORK/full" "$WORK/a.c" \
+		-Wl,--whole-archive "$(musl-gcc -print-file-name=libc.a)" -Wl,--no-whole-archive
+	strip -o "$WORK/stripped" "$WORK/full"
+	nm -S "$WORK/full" | awk '$3 ~ /[tTwW]/ && NF == 4 { print $1, $2 }' | sort -u >"$WORK/functions"
+	python3 - "$WORK/functions" >"$WORK/asked" <<-'END'
+		import random, sys
+		random.seed(1)
+		functions = [tuple(int(n, 16) for n in line.split()) for line in open(sys.argv[1])]
+		for start, size in random.choices(functions, [size for _, size in functions], k=3000):
+		    print("%x %x" % (start + random.randrange(size), start))
+	END
+	cut -d ' ' -f 1 "$WORK/asked" | symbol-of -e "$WORK/stripped" 2>/dev/null | cut -d ' ' -f 1,2 >"$WORK/got"
+	right=$(paste -d '\n' "$WORK/asked" "$WORK/got" | uniq -d | wc -l)
+	echo "# $right of 3000" >&3
+	expect "$right >= 2550"
+}
+
 # ---- in the tools ----
 
 @test "names: what cpuprof prints without a symbol is what addr2line, objdump and gdb take, as the man page says" {

@@ -33,32 +33,70 @@ static bool is_padding(const struct code *c, const struct insn *insn)
 	return insn->padding || (insn->at + 1 < c->size && !c->bytes[insn->at] && !c->bytes[insn->at + 1]);
 }
 
-/* behind padding, or behind what does not go on, nothing but a jump leads to a place within a function */
-static bool is_entry(const struct code *c, size_t i, bool apart)
-{
-	const struct insn *insn = &c->insns[i];
+/* what is found out of each instruction */
+struct place {
+	bool apart;		/* only a jump or a call leads to it: behind padding, or behind what does not go on */
+	bool entry;
+	uint32_t function;	/* number of the entry at or before it */
+};
 
-	return insn->called || (apart && !insn->jumped_to && (c->vaddr + insn->at) % FUNCTION_ALIGNMENT == 0);
+static bool is_aligned(const struct code *c, size_t i)
+{
+	return (c->vaddr + c->insns[i].at) % FUNCTION_ALIGNMENT == 0;
+}
+
+/* what is called, and what nothing leads to */
+static void find_entries(const struct code *c, struct place *places)
+{
+	bool apart = true, first = true;
+
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct insn *insn = &c->insns[i];
+
+		if (is_padding(c, insn)) {
+			apart = true;
+			continue;
+		}
+		places[i].apart = apart;
+		places[i].entry = first || insn->called || (apart && !insn->jumped_to && is_aligned(c, i));
+		first = false;
+		apart = !insn_reaches_next(insn);
+	}
+}
+
+/* a jump out of a function to a place apart is a tail call */
+static void find_tail_called(const struct code *c, struct place *places)
+{
+	uint32_t function = 0;
+
+	for (size_t i = 0; i < c->nr; i++)
+		places[i].function = function += places[i].entry;
+	for (size_t i = 0; i < c->nr; i++) {
+		uint32_t to = c->insns[i].effect == INSN_JUMP ? c->insns[i].target : NO_TARGET;
+
+		if (to < c->nr && places[to].apart && is_aligned(c, to) && places[to].function != places[i].function)
+			places[to].entry = true;
+	}
 }
 
 static void add_code(struct entries *e, const uint8_t *bytes, size_t size, uint64_t vaddr)
 {
 	struct code c = { .bytes = bytes, .size = size, .vaddr = vaddr };
-	bool apart = true, first = true;
+	struct place *places;
 
 	e->error = machine_decode(&c);
-	if (!e->error)
+	places = e->error ? NULL : calloc(c.nr + 1, sizeof(*places));
+	if (places) {
 		code_link(&c);
-	for (size_t i = 0; i < c.nr && !e->error; i++) {
-		if (is_padding(&c, &c.insns[i])) {
-			apart = true;
-			continue;
-		}
-		if (first || is_entry(&c, i, apart))
-			add(e, vaddr + c.insns[i].at);
-		first = false;
-		apart = !insn_reaches_next(&c.insns[i]);
+		find_entries(&c, places);
+		find_tail_called(&c, places);
+		for (size_t i = 0; i < c.nr; i++)
+			if (places[i].entry)
+				add(e, vaddr + c.insns[i].at);
+	} else if (!e->error) {
+		e->error = -ENOMEM;
 	}
+	free(places);
 	free(c.insns);
 }
 

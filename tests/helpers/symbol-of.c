@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * symbol-of [-n] [-f] [-d DEBUG_DIR] [-r ROOT] FILE: for each vaddr on stdin, in hexadecimal, a line
- * "VADDR FUNCTION_VADDR|- SOURCE|- RAW_NAME NAME". -n: not demangled; -f: ask debuginfod.
+ * symbol-of [-n] [-f] [-e] [-d DEBUG_DIR] [-r ROOT] FILE: for each vaddr on stdin, in hexadecimal, a line
+ * "VADDR FUNCTION_VADDR|- SOURCE|- RAW_NAME NAME". -n: not demangled; -f: ask debuginfod;
+ * -e: with the starts that the code itself tells.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "dwarf/symbols.h"
+#include "table/code_entries.h"
 
 static void print(struct symbols *symbols, struct elf_file *file, uint64_t vaddr)
 {
@@ -32,6 +34,19 @@ static void print(struct symbols *symbols, struct elf_file *file, uint64_t vaddr
 		puts(" - - -");
 }
 
+static int add_entries(struct symbols *symbols, struct elf_file *file)
+{
+	uint64_t *vaddrs;
+	size_t nr;
+	int error = code_entries(file, &vaddrs, &nr);
+
+	if (!error) {
+		error = symbols_add_entries(symbols, vaddrs, nr);
+		free(vaddrs);
+	}
+	return error;
+}
+
 int main(int argc, char **argv)
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
@@ -41,16 +56,19 @@ int main(int argc, char **argv)
 	struct elf_file file;
 	struct rusage usage;
 	uint64_t vaddr;
+	bool entries = false;
 	int option, fd, error;
 
 	options.search.directories = directories;
-	while ((option = getopt(argc, argv, "nd:r:f")) != -1) {
+	while ((option = getopt(argc, argv, "nd:r:fe")) != -1) {
 		if (option == 'n')
 			options.no_demangle = true;
 		else if (option == 'd' && options.search.nr_directories < 8)
 			directories[options.search.nr_directories++] = optarg;
 		else if (option == 'r')
 			options.search.root = open(optarg, O_PATH | O_DIRECTORY);
+		else if (option == 'e')
+			entries = true;
 		else if (option == 'f')
 			options.debuginfod = &debuginfod;
 		else
@@ -63,6 +81,8 @@ int main(int argc, char **argv)
 	error = fd < 0 ? -1 : elf_file_open(&file, fd);
 	if (!error)
 		error = symbols_read(&symbols, &file, &options);
+	if (!error && entries)
+		error = add_entries(symbols, &file);
 	if (error) {
 		fprintf(stderr, "symbol-of: '%s': %s\n", options.path, elf_file_explain(error));
 		return 1;
