@@ -208,7 +208,8 @@ int symbols_add_entries(struct symbols *symbols, const uint64_t *vaddrs, size_t 
 
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, vaddrs, nr * sizeof(*copy));
+	if (nr)
+		memcpy(copy, vaddrs, nr * sizeof(*copy));
 	free(symbols->entries);
 	symbols->entries = copy;
 	symbols->nr_entries = nr;
