@@ -188,7 +188,7 @@ fuzz: deps
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # one more make, because packages that deps installs change what can be built
 test: deps
@@ -197,7 +197,17 @@ test: deps
 
 test-kernels: deps
 	$(MAKE) all test-programs
-	tests/run tests/kernels.bats
+	tests/run tests/kernels/test
+
+# every kernel that Debian's archives offer, and what that showed into README.md
+test-all-kernels: deps
+	$(MAKE) all test-programs
+	set -o pipefail; tests/kernels/test --all | tee $(B)/kernels/tap
+	tests/kernels/table README.md
+	! grep -q '^not ok' $(B)/kernels/tap
+
+kernels-table:
+	tests/kernels/table README.md
 
 # every ELF file of the machine: exact rows against readelf and llvm-dwarfdump, and the kernel's answers
 test-cfi: deps
@@ -233,7 +243,7 @@ bench-cfi: build-deps
 bench-upload: deps
 	$(MAKE) $(B)/bench/upload all test-programs
 	tests/elf-files | $(B)/bench/upload 1400
-	for k in linux-image-cloud-amd64 linux-image-6.12-cloud-amd64; do tests/kernels/boot $$k tests/kernels/upload.sh $(B)/bench/upload; done
+	for k in 6.1 6.12; do tests/kernels/boot $$k tests/bench/upload.guest $(B)/bench/upload; done
 
 bench-unwind: build-deps
 	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
@@ -267,7 +277,7 @@ uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
 
 clean:
 	rm -rf $(B)
