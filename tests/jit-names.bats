@@ -50,6 +50,7 @@ same_names() {	# PID MAP
 @test "jit names: node's perf map" {
 	need node gawk
 	cat_js
+	cd "$WORK"	# it leaves a log where it runs
 	background node --perf-basic-prof "$WORK/busy.js"
 	wait_until has_lines "/tmp/perf-$pid.map" 300
 	sleep 1
