@@ -17,7 +17,10 @@
  */
 #define SLOT(series, turn)	((series) * 2 + ((turn) & 1))
 
-/* what is in the map of that name: the turn, how many numbers were given away, some for nothing, and how many times found no series */
+/*
+ * what is in the map of that name: the turn, how many numbers were given away, some for nothing, and how many times
+ * found no series
+ */
 enum { HISTOGRAMS_TURN, HISTOGRAMS_NR, HISTOGRAMS_LOST, NR_HISTOGRAMS_CONTROLS };
 
 /* per CPU */

@@ -143,9 +143,10 @@ static size_t gather_losses(const struct stack_session *s, const struct measure 
 			    size_t nr_losses, struct loss all[MAX_LOSSES])
 {
 	struct stack_stats stats = stack_session_stats(s);
+	const char *unfollowed = measure->unfollowed ? measure->unfollowed : "processes or threads not followed: too many at a time";
 	const struct loss own[] = {
 		{ "lost_no_room", stats.no_room, "samples lost: no room in the maps, see --max-stacks", .lost = true },
-		{ "forks_lost", stats.forks_lost, measure->unfollowed ? measure->unfollowed : "processes or threads not followed: too many at a time" },
+		{ "forks_lost", stats.forks_lost, unfollowed },
 		{ "stacks_lost", stats.stacks_lost, "samples found no room in the ring buffer at first", "the frames of " },
 	};
 

@@ -26,8 +26,8 @@ void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *
 void calls_in_flight_free(struct calls_in_flight *in_flight);
 
 /*
- * With no program attached any more. calls: how many were added to histograms, or found none; stacks: what of them was lost. The first
- * one is the calls in flight. 0 or -errno
+ * With no program attached any more. calls: how many were added to histograms, or found none; stacks: what of them was
+ * lost. The first one is the calls in flight. 0 or -errno
  */
 int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object, const struct stack_stats *stacks, uint64_t calls);
 
