@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <sys/syscall.h>
 
 #include "bpf/slab_maps.h"
 #include "bpf/tasks.h"
@@ -320,7 +321,7 @@ static struct process *read_process(struct unwinder *u, const struct raw_record 
 
 static void walk_raw(struct unwinder *u, const struct process *process, struct raw_record *raw, struct host_stack *stack)
 {
-	struct host_registers registers = { .ip = raw->ip };
+	struct host_registers registers = { .ip = raw->ip, .in_syscall = raw->syscall >= 0 };
 	struct host_memory memory = { .read = read_raw_stack, .arg = raw };
 
 	memcpy(registers.reg, raw->reg, sizeof(registers.reg));
@@ -356,6 +357,12 @@ static bool is_another_image(const struct process *process, const struct raw_rec
 	       (process->image.exec_id != raw->image.exec_id && !process->in_exec);
 }
 
+/* where the registers may still be the old image's */
+static bool is_in_exec(const struct raw_record *raw)
+{
+	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
+}
+
 static int unwind_raw(struct unwinder *u, struct raw_record *raw)
 {
 	struct process *process = processes_find(&u->processes, raw->key.pid);
@@ -367,12 +374,12 @@ static int unwind_raw(struct unwinder *u, struct raw_record *raw)
 	if (process && (!process->loc || process->written != process->version || !process->live ||
 			!same_image(&process->image, &raw->image))) {
 		publish(u, process, &raw->image);
-		process->in_exec = raw->in_exec;
+		process->in_exec = is_in_exec(raw);
 	}
 	walk_raw(u, process, raw, &stack);
-	if (stack.end == END_NO_MAPPING && process && !raw->in_exec)
+	if (stack.end == END_NO_MAPPING && process && !is_in_exec(raw))
 		look_again(u, process, raw, &stack);
-	if (raw->in_exec && stack.end != END_COMPLETE) {
+	if (is_in_exec(raw) && stack.end != END_COMPLETE) {
 		stack.end = END_NO_USER;
 		stack.id = 0;
 	}
