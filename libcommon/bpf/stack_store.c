@@ -64,9 +64,9 @@ static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *fra
 
 static int take_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
 {
-	if (size < sizeof(*record) + record->nr_frames * sizeof(record->frames[0]))
+	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
-	return add_stack(stacks, record->id, record->frames, record->nr_frames);
+	return add_stack(stacks, record->stack.id, record->frames, record->stack.nr_frames);
 }
 
 static void sum_up(struct stack_value *sum, const struct stack_value *value)
@@ -178,11 +178,11 @@ static int take_record(void *arg, void *bytes, size_t size)
 	const struct value_record *value = bytes;
 	int error = -EBADMSG;
 
-	if (record->kind == RECORD_VALUE && size >= sizeof(*value))
+	if (record->stack.kind == RECORD_VALUE && size >= sizeof(*value))
 		error = take_value(store, &value->key, &value->value);
-	else if (record->kind == RECORD_USER_STACK)
+	else if (record->stack.kind == RECORD_USER_STACK)
 		error = take_stack(&store->user, record, size);
-	else if (record->kind == RECORD_KERNEL_STACK)
+	else if (record->stack.kind == RECORD_KERNEL_STACK)
 		error = take_stack(&store->kernel, record, size);
 	else if (store->take)
 		error = store->take(store->arg, bytes, size);
