@@ -80,12 +80,7 @@ struct kernel_walk {
 	struct kernel_stack stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_walk);
-} kernel_walks_of SEC(".maps");
+ONE_PER_CPU(struct kernel_walk) kernel_walks_of SEC(".maps");
 
 /* halves [orc_at, orc_at + nr_orcs), as unwind_walk.bpf.h does */
 static long search_orc(__u32 i, struct kernel_walk **ctx)
@@ -155,9 +150,9 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 	__u64 ip = w->ip, cfa, bp;
 
 	w->stack.frames[MASKED(i, MAX_KERNEL_WALK - 1)] = ip;
-	w->stack.nr_frames = i + 1;
-	w->stack.id = (w->stack.id ^ ip) * 0x9e3779b97f4a7c15;
-	w->stack.id ^= w->stack.id >> 32;
+	w->stack.stack.nr_frames = i + 1;
+	w->stack.stack.id = (w->stack.stack.id ^ ip) * 0x9e3779b97f4a7c15;
+	w->stack.stack.id ^= w->stack.stack.id >> 32;
 	known = bpf_map_lookup_elem(&kernel_rules, &ip);
 	if (known) {
 		rule = *known;
@@ -210,11 +205,11 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	w->bp = w->words[MASKED(bp_word, KERNEL_WORDS - 1)];
 	w->bp_known = bp_word;
 	w->done = false;
-	w->stack.id = 0;
-	w->stack.nr_frames = 0;
+	w->stack.stack.id = 0;
+	w->stack.stack.nr_frames = 0;
 	bpf_loop(MAX_KERNEL_WALK, walk_kernel_frame, &w, 0);
-	if (!w->stack.id)
-		w->stack.id = 1;
+	if (!w->stack.stack.id)
+		w->stack.stack.id = 1;
 	return w->done;
 }
 
@@ -258,7 +253,7 @@ static __always_inline void learn(struct kernel_walk *w, const struct kernel_sta
 	if (!w->done) {
 		if (!kernel_walks)
 			calibrate(w, theirs);
-	} else if (w->stack.id == theirs->id && w->stack.nr_frames == theirs->nr_frames) {
+	} else if (w->stack.stack.id == theirs->stack.id && w->stack.stack.nr_frames == theirs->stack.nr_frames) {
 		if (kernel_walks < KERNEL_WALK_TRUSTED)
 			kernel_walks++;
 	} else {
@@ -306,13 +301,13 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 		w->top = (__u64)bpf_task_pt_regs(task);
 		barrier();	/* pointers in, numbers out */
 		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED && ++w->nr % ASK_AGAIN) {
-			bytes = w->stack.nr_frames * 8;
+			bytes = w->stack.stack.nr_frames * 8;
 			barrier_var(bytes);
 			if (bytes > MAX_KERNEL_WALK * 8)
 				return 0;
-			w->stack.kind = RECORD_KERNEL_STACK;
-			send_stack(w->stack.id, &w->stack, bytes, stats);
-			return w->stack.id;
+			w->stack.stack.kind = RECORD_KERNEL_STACK;
+			send_stack(w->stack.stack.id, &w->stack, bytes, stats);
+			return w->stack.stack.id;
 		}
 	}
 	id = send_kernel_frames(k, ask_kernel(ctx, k), stats);

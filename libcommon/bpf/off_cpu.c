@@ -141,17 +141,3 @@ int off_cpu_end(struct bpf_object *object, struct stack_store *store)
 	free(open);
 	return error;
 }
-
-uint64_t off_cpu_missed(struct bpf_object *object)
-{
-	static const char *const names[] = { "thread_begins", "thread_starts", "thread_wakes", "thread_switches" };
-	uint64_t missed = 0;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		uint64_t of_one;
-
-		if (object_missed(object, names[i], &of_one))
-			missed += of_one;
-	}
-	return missed;
-}
