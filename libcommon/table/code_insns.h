@@ -18,6 +18,7 @@ enum insn_effect {
 	INSN_OTHER,	/* none but registers overwritten */
 	INSN_RETURN,	/* leaves the function: a return or a tail call */
 	INSN_STOP,	/* what comes next is not reached from here, or with a stack that is not known */
+	INSN_EXIT,	/* a system call that does not return: the next place is its pc while it lasts */
 	INSN_INDIRECT,	/* a jump whose targets are not known: by a register or a table */
 	INSN_JUMP,	/* to target */
 	INSN_BRANCH,	/* to target, or on */

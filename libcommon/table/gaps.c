@@ -7,10 +7,11 @@
 #define MAX_ENTRY_BYTES 4096
 
 /*
- * Decoding and solving take some 300 ns an instruction. A file with CFI that leaves out more code
- * than this has a language's run-time system in it, or OpenBLAS's kernels.
+ * More than that at one place is a language's run-time system, and is not looked at; nor is what lies behind this much
+ * in all. OpenBLAS's kernels are 12 MB, 0.3 MB at a place.
  */
-#define MAX_CODE_BYTES (8 << 20)
+#define MAX_PLACE_BYTES (8 << 20)
+#define MAX_CODE_BYTES (64 << 20)
 
 /* NULL where the file does not hold them */
 static const uint8_t *bytes_at(const struct elf_file *file, uint64_t offset, uint64_t size)
@@ -46,12 +47,19 @@ void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, co
 }
 
 /*
- * What separates two functions. At a segment's ends lie _init and _fini, which are as short and are
- * code.
+ * What separates two functions: so short that no other one fits in, or filled up as assemblers and linkers do. At a
+ * segment's ends lie _init and _fini, which are as short and are code.
  */
-static bool is_padding(const struct elf_segment *s, uint64_t from, uint64_t to)
+static bool is_padding(const struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	return to - from < MAX_ALIGNMENT && from > s->file_offset && to < s->file_offset + s->size;
+	const uint8_t *bytes;
+
+	if (from == s->file_offset || to == s->file_offset + s->size || to - from >= MAX_ALIGNMENT)
+		return false;
+	if (to - from < FUNCTION_ALIGNMENT)
+		return true;
+	bytes = bytes_at(g->file, from, to - from);
+	return !bytes || machine_is_padding(bytes, to - from);
 }
 
 struct code_place {
@@ -94,8 +102,8 @@ void gaps_write(struct gaps *g, uint64_t start, uint64_t end)
 		uint64_t from = start > s->file_offset ? start : s->file_offset;
 		uint64_t to = end < segment_end ? end : segment_end;
 
-		if (!s->executable || from < g->code_end || from >= to || is_padding(s, from, to) ||
-		    to - from > MAX_CODE_BYTES - g->code_bytes)
+		if (!s->executable || from < g->code_end || from >= to || is_padding(g, s, from, to) ||
+		    to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
 			continue;
 		g->table->has_other_code = true;
 		if (g->of_code)

@@ -7,11 +7,13 @@
  *   abi.h             registers, calls, alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
  *   entry.c           where the code at the ELF entry point ends
+ *   padding.c         what fills up the room between functions
  *   decode.c          instructions, as code_insns.h has them
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dwarf/cursor.h"
@@ -32,6 +34,9 @@ void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg,
 
 /* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+
+/* Is code[0 .. size) nothing but what assemblers and linkers fill gaps between functions up with? */
+bool machine_is_padding(const uint8_t *code, uint64_t size);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);
