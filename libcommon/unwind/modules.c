@@ -234,6 +234,25 @@ struct module *modules_get(const struct modules *modules, uint32_t id)
 	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
 }
 
+uint32_t modules_read(struct module *module, void *to, uint32_t bytes, uint64_t file_offset)
+{
+	ssize_t done;
+
+	if (module->image) {
+		if (file_offset >= module->image_bytes)
+			return 0;
+		if (bytes > module->image_bytes - file_offset)
+			bytes = module->image_bytes - file_offset;
+		memcpy(to, (const char *)module->image + file_offset, bytes);
+		return bytes;
+	}
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	done = module->fd < 0 ? 0 : pread(module->fd, to, bytes, file_offset);
+	close_surplus(module);
+	return done < 0 ? 0 : done;
+}
+
 bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol)
 {
 	struct elf_file file;

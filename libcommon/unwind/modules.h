@@ -48,6 +48,9 @@ void module_compile_code(struct module *module, struct unwind_table *table);
 /* by id, NULL if there is none */
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
+/* bytes of the module's file: how many of these there were, 0 where it cannot be read */
+uint32_t modules_read(struct module *module, void *to, uint32_t bytes, uint64_t file_offset);
+
 /* the symbol at an offset in the module's file; false: nothing is known */
 bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol);
 

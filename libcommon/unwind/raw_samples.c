@@ -54,13 +54,55 @@ static int read_process(struct raw_samples *s, const struct raw_record *raw, str
 	return error;
 }
 
+/* ---- the walk ---- */
+
+/* the memory of a sample's process */
+struct sample_memory {
+	struct host_memory of_sample;
+	const struct process *process;
+	const struct publication *published;
+	struct modules *modules;
+};
+
+/* Code of a process that is gone by now is what its file says. */
+static uint32_t read_file(const struct sample_memory *m, void *to, uint32_t bytes, uint64_t addr)
+{
+	const struct proc_maps *maps = &m->process->maps;
+	const struct mapped_modules *mapped = &m->published->mapped;
+
+	for (size_t i = 0; i < maps->nr && i < mapped->nr; i++) {
+		const struct proc_mapping *mapping = &maps->mappings[i];
+		struct module *module;
+
+		if (addr < mapping->start || addr >= mapping->end)
+			continue;
+		module = modules_get(m->modules, mapped->of[i].module_id);
+		if (bytes > mapping->end - addr)
+			bytes = mapping->end - addr;
+		return module ? modules_read(module, to, bytes, addr - mapping->start + mapping->file_offset) : 0;
+	}
+	return 0;
+}
+
+static uint32_t read_memory(void *arg, void *to, uint32_t bytes, uint64_t addr)
+{
+	const struct sample_memory *m = arg;
+	uint32_t done = m->of_sample.read(m->of_sample.arg, to, bytes, addr);
+
+	return done || !m->published || m->published->version != m->process->version ? done : read_file(m, to, bytes, addr);
+}
+
 /* process NULL: without any mappings, which leaves the leaf's address */
 static void walk(struct raw_samples *s, const struct process *process, const struct raw_record *raw, struct host_stack *stack)
 {
-	const struct publication *published = process ? publisher_find(s->publisher, process->pid) : NULL;
 	struct host_registers registers = raw_stack_registers(raw);
+	struct sample_memory memory = {
+		.of_sample = raw_stack_memory(raw), .process = process,
+		.published = process ? publisher_find(s->publisher, process->pid) : NULL, .modules = tables_modules(s->tables),
+	};
 
-	image_unwind(s->tables, published ? published->list.loc : 0, &registers, raw_stack_memory(raw), s->max_depth, stack);
+	image_unwind(s->tables, memory.published ? memory.published->list.loc : 0, &registers,
+		     (struct host_memory){ .read = read_memory, .arg = &memory }, s->max_depth, stack);
 }
 
 static bool is_confirmed(const struct raw_samples *s, const struct process *process)
