@@ -178,7 +178,7 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 	return 0;
 }
 
-int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section)
+int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;

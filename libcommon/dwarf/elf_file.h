@@ -46,7 +46,7 @@ void elf_file_close(struct elf_file *file);
 const char *elf_file_explain(int error);
 
 /* the first section of this name, uncompressed; -ENOENT, -EBADMSG (what its header says is not in the file) */
-int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section);
+int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
 
 /*
  * The CFI: .eh_frame by its section header, or, in a file without section headers, from where

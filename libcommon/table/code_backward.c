@@ -129,17 +129,33 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 	return insn->called && code_rule_is_known(&rule) && !code_rule_is_entry(&rule) ? code_rule_conflict() : rule;
 }
 
+/*
+ * Has a cell that instruction i's is computed from changed since that was done last? What comes next is computed just
+ * before, in this pass; a target further up was, in the last one, computed after i.
+ */
+static bool is_stale(const struct code *c, size_t i, int pass)
+{
+	const struct insn *insn = &c->insns[i];
+
+	return pass == 1 || (i + 1 < c->nr && insn[1].changed == pass) ||
+	       (insn->target != NO_TARGET && c->insns[insn->target].changed >= pass - 1);
+}
+
 bool code_solve_backward(struct code *c)
 {
-	for (int pass = 0; pass < MAX_PASSES; pass++) {
+	for (int pass = 1; pass <= MAX_PASSES; pass++) {
 		bool changed = false;
 
 		for (size_t i = c->nr; i-- > 0;) {
-			struct eh_rule rule = rule_before(c, i);
+			struct eh_rule rule;
 
+			if (!is_stale(c, i, pass))
+				continue;
+			rule = rule_before(c, i);
 			if (same(&rule, &c->insns[i].rule))
 				continue;
 			c->insns[i].rule = rule;
+			c->insns[i].changed = pass;
 			changed = true;
 		}
 		if (!changed)

@@ -92,7 +92,7 @@ static void link_jump(struct code *c, struct insn *insn)
 {
 	size_t to = find_insn(c, insn->target);
 
-	insn->target = to;
+	insn->target = to < c->nr ? to : NO_TARGET;
 	if (to < c->nr)
 		c->insns[to].jumped_to = true;
 	else	/* into the middle of what was decoded */

@@ -65,17 +65,23 @@ static bool is_padding(const struct gaps *g, const struct elf_segment *s, uint64
 struct code_place {
 	struct gaps *gaps;
 	uint64_t start;		/* of the code, offset in the file */
+	struct eh_rule last;	/* and its state: most instructions have the rule of the one before */
+	uint32_t last_state;
 };
 
 static void write_code_rule(void *place, size_t at, const struct eh_rule *rule)
 {
-	const struct code_place *p = place;
+	struct code_place *p = place;
 	struct gaps *g = p->gaps;
 	uint64_t offset = p->start + at;
 	bool is_entry = offset >= g->table->entry_start && offset < g->table->entry_end;
 
+	if (memcmp(&p->last, rule, sizeof(*rule))) {
+		p->last = *rule;
+		p->last_state = cfi_states_of_rule(g->states, rule);
+	}
 	if (!g->states->error && !g->writer->error)
-		row_writer_add(g->writer, offset, is_entry ? g->nothing : cfi_states_of_rule(g->states, rule));
+		row_writer_add(g->writer, offset, is_entry ? g->nothing : p->last_state);
 }
 
 /* [from, to) is code of this segment */
@@ -88,25 +94,49 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 	g->code_bytes += to - from;
 	g->code_end = to;
 	g->error = code_rules(code, to - from, from - s->file_offset + s->vaddr, write_code_rule,
-			      &(struct code_place){ .gaps = g, .start = from });
+			      &(struct code_place){ .gaps = g, .start = from, .last_state = g->nothing });
 	if (!g->error && !g->states->error && !g->writer->error)
 		row_writer_add(g->writer, to, g->nothing);
 }
 
-void gaps_write(struct gaps *g, uint64_t start, uint64_t end)
+/* [from, to) of this segment, which is no code of Go's */
+static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	row_writer_add(g->writer, start, g->nothing);
+	if (is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
+		return;
+	g->table->has_other_code = true;
+	if (g->of_code)
+		write_code(g, s, from, to);
+}
+
+/* [from, to) of this segment */
+static void look_around_go(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
+{
+	while (from < to && !g->error) {
+		const struct go_range *go = go_code_after(g->go, from);
+		uint64_t end = go && go->start < to ? go->start : to;
+
+		if (end > from)
+			look_at(g, s, from, end);
+		from = end < to ? go->end : to;
+	}
+}
+
+void gaps_look(struct gaps *g, uint64_t start, uint64_t end)
+{
 	for (size_t i = 0; i < g->file->nr_segments && !g->error; i++) {
 		const struct elf_segment *s = &g->file->segments[i];
 		uint64_t segment_end = s->file_offset + s->size;
 		uint64_t from = start > s->file_offset ? start : s->file_offset;
 		uint64_t to = end < segment_end ? end : segment_end;
 
-		if (!s->executable || from < g->code_end || from >= to || is_padding(g, s, from, to) ||
-		    to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
-			continue;
-		g->table->has_other_code = true;
-		if (g->of_code)
-			write_code(g, s, from, to);
+		if (s->executable && from >= g->code_end && from < to)
+			look_around_go(g, s, from, to);
 	}
+}
+
+void gaps_write(struct gaps *g, uint64_t start, uint64_t end)
+{
+	row_writer_add(g->writer, start, g->nothing);
+	gaps_look(g, start, end);
 }

@@ -114,18 +114,21 @@ static void close_surplus(struct module *module)
 	}
 }
 
-/* Go's compiler does, in files without CFI that are too large to be looked into */
-static bool keeps_frame_pointers(struct elf_file *file)
+/* the table of its CFI, or of what else is to be known of it. 0 or -errno, as unwind_table_build() */
+static int build(struct unwind_table *table, struct elf_file *file)
 {
-	struct elf_section section;
+	int error = unwind_table_build(table, file);
 
-	return !elf_file_section(file, ".note.go.buildid", &section);
+	if (error != -ENOENT)
+		return error;
+	error = unwind_table_build_without_cfi(table, file);
+	/* a Go program linked without its CFI: its frame pointers are all there is */
+	return error || table->has_other_code ? error : -ENOENT;
 }
 
 void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
-	bool frame_pointers;
 
 	*table = (struct unwind_table){};
 	if (module->error)
@@ -135,12 +138,7 @@ void module_compile(struct module *module, struct unwind_table *table)
 		return;
 	module->build_id_bytes = file.build_id_bytes;
 	memcpy(module->build_id, file.build_id, file.build_id_bytes);
-	frame_pointers = keeps_frame_pointers(&file);
-	module->error = unwind_table_build(table, &file);
-	if (module->error == -ENOENT && !frame_pointers)
-		module->error = unwind_table_build_without_cfi(table, &file);
-	if (frame_pointers)	/* with cgo, the C runtime's pieces have CFI */
-		table->has_other_code = false;
+	module->error = build(table, &file);
 	elf_file_close(&file);
 	close_surplus(module);
 }

@@ -359,7 +359,7 @@ int machine_decode(struct code *c)
 			return -ENOMEM;
 		decoder.eax_before = decoder.eax;
 		insn = &c->insns[c->nr];
-		*insn = (struct insn){ .at = at, .reg = NO_REG, .base = NO_REG };
+		*insn = (struct insn){ .at = at, .target = NO_TARGET, .reg = NO_REG, .base = NO_REG };
 		at += decode_insn(&decoder, insn);
 		if (decoder.eax == decoder.eax_before && changes_rax(insn))
 			decoder.eax = -1;
