@@ -105,6 +105,7 @@ static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, 
 	if (is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
 		return;
 	g->table->has_other_code = true;
+	g->table->other_code_bytes += to - from;
 	if (g->of_code)
 		write_code(g, s, from, to);
 }

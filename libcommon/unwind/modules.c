@@ -155,6 +155,19 @@ void module_compile_code(struct module *module, struct unwind_table *table)
 	close_surplus(module);
 }
 
+int module_open_file(struct module *module)
+{
+	int fd;
+
+	if (module->image)
+		return -1;
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	fd = module->fd < 0 ? -1 : fcntl(module->fd, F_DUPFD_CLOEXEC, 0);
+	close_surplus(module);
+	return fd;
+}
+
 static char *plain_path(const char *path)
 {
 	static const char deleted[] = " (deleted)";
