@@ -19,7 +19,7 @@ WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -W
 INCLUDES := -iquote libcommon -iquote bpf -iquote tools
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
-PURE_LIBS := -pthread -lelf -lZydis -liberty -ljson-c -lunistring -lm
+PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lm
 BPF_LIBS := -lbpf -lelf -lz
 
 ROOM_ARCHIVES := $(ROOMS:%=$(B)/libcommon/%.a)
@@ -33,11 +33,12 @@ all: $(TOOLS:%=$(B)/%)
 # ---- packages ----
 
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
-	zlib1g-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
+	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
 TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
-	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg \
-	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio
+	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
+	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio \
+	golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
@@ -187,7 +188,7 @@ fuzz: deps
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # one more make, because packages that deps installs change what can be built
 test: deps
@@ -196,7 +197,17 @@ test: deps
 
 test-kernels: deps
 	$(MAKE) all test-programs
-	tests/run tests/kernels.bats
+	tests/run tests/kernels/test
+
+# every kernel that Debian's archives offer, and what that showed into README.md
+test-all-kernels: deps
+	$(MAKE) all test-programs
+	set -o pipefail; tests/kernels/test --all | tee $(B)/kernels/tap
+	tests/kernels/table README.md
+	! grep -q '^not ok' $(B)/kernels/tap
+
+kernels-table:
+	tests/kernels/table README.md
 
 # every ELF file of the machine: exact rows against readelf and llvm-dwarfdump, and the kernel's answers
 test-cfi: deps
@@ -232,7 +243,7 @@ bench-cfi: build-deps
 bench-upload: deps
 	$(MAKE) $(B)/bench/upload all test-programs
 	tests/elf-files | $(B)/bench/upload 1400
-	for k in linux-image-cloud-amd64 linux-image-6.12-cloud-amd64; do tests/kernels/boot $$k tests/kernels/upload.sh $(B)/bench/upload; done
+	for k in 6.1 6.12; do tests/kernels/boot $$k tests/bench/upload.guest $(B)/bench/upload; done
 
 bench-unwind: build-deps
 	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
@@ -266,7 +277,7 @@ uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
 
 clean:
 	rm -rf $(B)

@@ -183,7 +183,7 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	__u32 at = schedule_word;
 	__u64 bytes;
 
-	if (!w)
+	if (!w || !nr_orc)	/* nr_orc 0: the kernel may know no ORC types, and nothing after this is verified */
 		return false;
 	bytes = w->top - w->from;
 	if (bytes > KERNEL_WORDS * 8)

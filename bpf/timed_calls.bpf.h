@@ -54,6 +54,9 @@ struct timed_call {
 	__u32 series;		/* the histogram of: */
 	bool has_series;
 	struct blocked_in blocked[MAX_BLOCKED_STACKS];
+	struct stack_key stack;	/* of the part of its time that is added at the moment, */
+	__u64 rest_ns;		/* and what is still to be added; here, for want of room on the programs' stack */
+	bool raw;
 	__u32 pid;
 	TIMED_KEY key;
 	TIMED_KEY series_key, next_series_key;
@@ -359,60 +362,53 @@ static __always_inline void call_finish(struct timed_call *call, struct task_str
 	call->reported = false;
 }
 
-/* what bpf_loop() hands on: a call's time, stack by stack */
-struct stacks_of_call {
-	struct timed_call *call;
-	struct stack_key key;
-	__u64 rest_ns;		/* of the latency, not yet added */
-	bool raw;
-};
-
-/* the i-th stack that it was blocked in, or else the rest */
-static long add_stack(__u32 i, struct stacks_of_call *s)
+/* the time in the i-th stack that the call was blocked in, or else the rest */
+static long add_stack(__u32 i, struct timed_call **ctx)
 {
+	struct timed_call *call = *ctx;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_stats *stats = own_stats();
 	struct stack_value value = {};
-	__u64 ns = s->rest_ns;
+	__u64 ns = call->rest_ns;
 	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	if (!stats || !u)
 		return 1;
-	s->key.kernel_stack = 0;
-	if (i < MAX_BLOCKED_STACKS && i < s->call->nr_blocked) {
-		s->key.kernel_stack = s->call->blocked[i].kernel_stack;
-		ns = s->call->blocked[i].ns;
+	call->stack.kernel_stack = 0;
+	if (i < MAX_BLOCKED_STACKS && i < call->nr_blocked) {
+		call->stack.kernel_stack = call->blocked[i].kernel_stack;
+		ns = call->blocked[i].ns;
 	}
-	s->rest_ns -= ns;
+	call->rest_ns -= ns;
 	value.count = !!ns;
-	value.blocked_ns = s->key.kernel_stack ? ns : 0;
+	value.blocked_ns = call->stack.kernel_stack ? ns : 0;
 	value.waiting_ns = ns - value.blocked_ns;
-	if (ns && !(s->raw && send_raw(u, task, &s->key, &value, 0)))
-		add_value(&s->key, &value, stats);
+	if (ns && !(call->raw && send_raw(u, task, &call->stack, &value, 0)))
+		add_value(&call->stack, &value, stats);
 	return 0;
 }
 
 /* The stacks that the call was blocked in; with user stacks, the rest of the time too. */
 static __always_inline void add_stacks(struct timed_call *call, struct task_struct *task)
 {
-	struct stacks_of_call s = { .call = call, .rest_ns = call->latency_ns };
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	if (!stats || !u)
 		return;
-	s.key.end = END_NOT_TAKEN;
-	s.key.flags = STACK_SLOT(call->slot);
+	call->rest_ns = call->latency_ns;
+	call->raw = false;
+	call->stack = (struct stack_key){ .end = END_NOT_TAKEN, .flags = STACK_SLOT(call->slot) };
 	if (with_user_stacks) {
 		unwind_current(u, task);
-		s.raw = wants_raw(u);
-		s.key.user_stack = call->user_stack = send_user_stack(u, stats);
-		s.key.end = call->user_end = u->end;
-		s.key.pid = call->pid;
+		call->raw = wants_raw(u);
+		call->stack.user_stack = call->user_stack = send_user_stack(u, stats);
+		call->stack.end = call->user_end = u->end;
+		call->stack.pid = call->pid;
 	}
-	bpf_loop(call->nr_blocked + with_user_stacks, add_stack, &s, 0);
+	bpf_loop(call->nr_blocked + with_user_stacks, add_stack, &call, 0);
 }
 
 static __always_inline void send_slow(const struct timed_call *call, struct task_struct *task, struct call_counts *counts)

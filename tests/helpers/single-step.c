@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * single-step [-n INSTRUCTIONS] [-w EVERY] COMMAND...: steps through the program from its first instruction on and
- * asks our rules at each one who the caller is: its pc, and the CFA. The truth is a shadow stack, kept by watching
- * call instructions and the stack pointer: CFI has no part in it. At every 16th instruction (-w) the whole walk,
- * down to the program's entry, is compared with it too.
+ * single-step [-bv] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...: steps through the program from its
+ * first instruction on, or from where it sends itself a SIGTRAP (-b), or through the THREADth of the threads that it creates,
+ * and asks our rules at each one who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth is a
+ * shadow stack (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk, down to the entry, is
+ * compared with it too.
  *
- * Prints what was compared, each kind of disagreement with its first place, and for what our rules left open
+ * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what our rules left open
  * the end reasons. Exit status 1: something was wrong.
  */
 #include <errno.h>
@@ -21,17 +22,28 @@
 #include <unistd.h>
 
 #include "unwind/end_reason.h"
-#include "stopped.h"
+#include "shadow-stack.h"
 #include "processes_abi.h"
 #include "stacks_abi.h"
 
 /* ---- the program's memory ---- */
 
-static pid_t child;
+static pid_t child;	/* the thread that is followed */
+
+static const struct proc_mapping *known_mapping_of(uint64_t pc);
+
+/* code of no file, which may change */
+static bool is_nobodys(uint64_t pc)
+{
+	const struct proc_mapping *m = known_mapping_of(pc);
+
+	return m && !m->inode && m->path[0] != '[';
+}
 
 #define NR_CODE_PAGES 8192
 static struct code_page {
 	uint64_t page;
+	bool changes;
 	uint8_t bytes[4096];
 } code_pages[NR_CODE_PAGES];
 
@@ -39,69 +51,51 @@ static const uint8_t *code_at(uint64_t pc)
 {
 	struct code_page *p = &code_pages[(pc >> 12) % NR_CODE_PAGES];
 
-	if (p->page != pc >> 12) {
+	if (p->page != pc >> 12 || p->changes) {
 		p->page = pc >> 12;
+		p->changes = is_nobodys(pc);
 		if (read_memory(child, p->bytes, 4096, pc & -4096) != 4096)
 			p->page = 0;
 	}
 	return p->bytes + (pc & 4095);
 }
 
-/* call rel32, or call through a register or memory; an instruction that crosses pages is read as two */
-static bool is_call(uint64_t pc)
+/* what it does to the flow: call rel32, through a register or memory, …; an instruction that crosses pages is read as two */
+static enum transfer transfer_at(uint64_t pc)
 {
-	uint8_t bytes[6];
+	uint8_t bytes[7];
 
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		bytes[i] = *code_at(pc + i);
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		switch (bytes[i]) {
 		case 0x66: case 0xf2: case 0xf3: case 0x2e: case 0x3e: case 0x64: case 0x65: case 0x67: case 0x40 ... 0x4f:
 			continue;	/* prefixes */
 		case 0xe8:
-			return true;
+			return TRANSFER_CALL;
+		case 0xe9: case 0xeb:
+			return TRANSFER_JUMP;
+		case 0xc2: case 0xc3:
+			return TRANSFER_RETURN;
 		case 0xff:
-			return (bytes[i + 1] >> 3 & 7) == 2;
+			switch (bytes[i + 1] >> 3 & 7) {
+			case 2: return TRANSFER_CALL;
+			case 4: return TRANSFER_JUMP;
+			}
+			return TRANSFER_NONE;
 		default:
-			return false;
+			return TRANSFER_NONE;
 		}
 	}
-	return false;
+	return TRANSFER_NONE;
 }
 
-/* ---- the truth ---- */
-
-struct call {
-	uint64_t at;		/* where the return address lies; for a signal, the handler's first rsp */
-	uint64_t caller, cfa;
-	bool signal;		/* what is above it may be another stack */
-};
-
-#define MAX_CALLS 100000
-static struct call calls[MAX_CALLS];
-static size_t nr_calls;
-
-static void push(struct call call)
+static bool is_syscall(uint64_t pc)
 {
-	if (nr_calls == MAX_CALLS)
-		exit(2);
-	calls[nr_calls++] = call;
+	return code_at(pc)[0] == 0x0f && *code_at(pc + 1) == 0x05;
 }
 
-/* those that have returned: their return address lies below the stack */
-static void prune(uint64_t rsp)
-{
-	while (nr_calls && !calls[nr_calls - 1].signal && calls[nr_calls - 1].at < rsp)
-		nr_calls--;
-}
-
-static void called(uint64_t rsp)
-{
-	struct call call = { .at = rsp, .cfa = rsp + 8 };
-
-	if (read_memory(child, &call.caller, 8, rsp) == 8)
-		push(call);
-}
+static struct shadow shadow;
 
 /* ---- ours ---- */
 
@@ -120,26 +114,33 @@ static void read_maps(void)
 		exit(2);
 }
 
+static const struct proc_mapping *known_mapping_of(uint64_t pc)
+{
+	for (size_t i = 0; i < maps.nr; i++)
+		if (pc >= maps.mappings[i].start && pc < maps.mappings[i].end)
+			return &maps.mappings[i];
+	return NULL;
+}
+
 static const struct proc_mapping *find_mapping_of(uint64_t pc)
 {
-	for (int tries = 0; tries < 2; tries++) {
-		for (size_t i = 0; i < maps.nr; i++)
-			if (pc >= maps.mappings[i].start && pc < maps.mappings[i].end)
-				return &maps.mappings[i];
+	if (!known_mapping_of(pc))
 		read_maps();
-	}
-	return NULL;
+	return known_mapping_of(pc);
 }
 
 /* ---- comparing ---- */
 
-static unsigned long nr_instructions, nr_right, nr_wrong, nr_open[NR_END_REASONS], nr_walks, nr_wrong_walks;
+static unsigned long nr_instructions, nr_right, nr_wrong, nr_open[NR_END_REASONS], nr_walks, nr_wrong_walks,
+	nr_ended_at_switch;
+
+static bool verbose;
 
 static void complain(const char *what, const struct user_regs_struct *r, uint64_t theirs, uint64_t ours)
 {
 	const struct proc_mapping *m = find_mapping_of(r->rip);
 
-	if (nr_wrong + nr_wrong_walks <= 20)
+	if (verbose || nr_wrong + nr_wrong_walks <= 20)
 		printf("%s at %s+%#llx (rsp %#llx): expected %#lx, ours %#lx\n", what, m ? m->path : "?",
 		       m ? r->rip - m->start + m->file_offset : r->rip, r->rsp, theirs, ours);
 }
@@ -148,9 +149,65 @@ static void note_open(enum end_reason end, const struct user_regs_struct *r)
 {
 	const struct proc_mapping *m = find_mapping_of(r->rip);
 
-	if (nr_open[end]++ < 5)
+	if (nr_open[end]++ < 5 || verbose)
 		printf("open: %s at %s+%#llx\n", end_reason_name(end), m ? m->path : "?",
 		       m ? r->rip - m->start + m->file_offset : r->rip);
+}
+
+/* before the change of stacks, or after it, where a new goroutine finds its first caller at rsp */
+static bool is_switch_right(uint64_t caller, uint64_t rsp)
+{
+	const struct calls *lists[] = { shadow.calls, &shadow.first };
+	uint64_t planted;
+
+	if (!shadow.calls->nr && !shadow.calls->floor && read_memory(child, &planted, 8, rsp) == 8 && planted == caller)
+		return true;
+	for (int l = 0; l < 2; l++)
+		for (size_t i = lists[l]->nr; i > 0 && i + 64 > lists[l]->nr; i--)
+			if (lists[l]->call[i - 1].caller == caller)
+				return true;
+	return false;
+}
+
+/* true: nothing is known of the leaf's caller, or what is was looked at here */
+static bool compare_odd_leaf(const struct user_regs_struct *r, const struct host_stack *stack)
+{
+	uint64_t ours = stack->nr < 2 ? 0 : address_of(&maps, &mapped, stack->frames[1]);
+
+	if (shadow.switching)
+		nr_wrong += ours && !is_switch_right(ours, r->rsp) ? (complain("in a change of stacks", r, 0, ours), 1) : 0;
+	else if (shadow.in_register)
+		nr_wrong += ours != shadow.in_register ? (complain("return address in a register", r, shadow.in_register, ours), 1) : 0;
+	else
+		return !shadow.calls->nr && shadow.calls->floor;
+	return true;
+}
+
+/*
+ * A frame of ours and one of the truth are the same. Ours may stop where the stack changes, for a reason that is no guess, and
+ * may go on with the goroutine's own frames below what it has called elsewhere.
+ */
+static void compare_walk(const struct user_regs_struct *r, const struct host_stack *stack)
+{
+	const struct calls *calls = shadow.calls;
+	size_t i = 1, t = calls->nr;
+
+	nr_walks++;
+	while (t && i < stack->nr && address_of(&maps, &mapped, stack->frames[i]) == calls->call[t - 1].caller)
+		i++, t--;
+	if (i == stack->nr && (!t || stack->end != END_COMPLETE)) {
+		if (stack->end != END_COMPLETE)
+			note_open(stack->end, r);
+		return;
+	}
+	if (!t && calls->floor)
+		return;
+	if (i == stack->nr && t < calls->nr && calls->call[t - 1].on_goroutine != calls->call[t].on_goroutine) {
+		nr_ended_at_switch++;
+		return;
+	}
+	nr_wrong_walks++;
+	complain("walk", r, t ? calls->call[t - 1].caller : 0, i < stack->nr ? address_of(&maps, &mapped, stack->frames[i]) : 0);
 }
 
 static void compare(const struct user_regs_struct *r, bool whole)
@@ -158,114 +215,208 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	struct host_registers registers = registers_of(r);
 	struct host_memory memory = { .read = read_process_memory, .arg = &child };
 	static struct host_stack stack;
-	uint64_t expected = nr_calls ? calls[nr_calls - 1].caller : 0;
+	const struct call *top = shadow_top(&shadow);
 
-	find_mapping_of(r->rip);
 	image_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
-	nr_instructions++;
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);
 		return;
 	}
-	if (!nr_calls || stack.nr < 2) {
-		if (!nr_calls && stack.nr < 2)
+	if (compare_odd_leaf(r, &stack))
+		return;
+	if (!top || stack.nr < 2) {
+		if (!top && stack.nr < 2)
 			nr_right++;
 		else if (++nr_wrong)
-			complain(nr_calls ? "the stack ends" : "a caller where there is none", r, expected,
+			complain(top ? "the stack ends" : "a caller where there is none", r, top ? top->caller : 0,
 				 stack.nr < 2 ? 0 : address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
-	if (address_of(&maps, &mapped, stack.frames[1]) != expected) {
+	if (address_of(&maps, &mapped, stack.frames[1]) != top->caller) {
 		nr_wrong++;
-		complain("caller", r, expected, address_of(&maps, &mapped, stack.frames[1]));
+		complain("caller", r, top->caller, address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
-	if (stack.cfa != calls[nr_calls - 1].cfa) {
+	if (stack.cfa != shadow_cfa(&shadow, top)) {
 		nr_wrong++;
-		complain("CFA", r, calls[nr_calls - 1].cfa, stack.cfa);
+		complain("CFA", r, shadow_cfa(&shadow, top), stack.cfa);
 		return;
 	}
 	nr_right++;
-	if (!whole)
-		return;
-	nr_walks++;
-	for (size_t i = 1; i < stack.nr || i <= nr_calls; i++) {
-		if (i < stack.nr && i <= nr_calls && address_of(&maps, &mapped, stack.frames[i]) == calls[nr_calls - i].caller)
-			continue;
-		if (i == stack.nr && stack.end != END_COMPLETE)
-			note_open(stack.end, r);
-		else if (++nr_wrong_walks)
-			complain("walk", r, i <= nr_calls ? calls[nr_calls - i].caller : 0,
-				 i < stack.nr ? address_of(&maps, &mapped, stack.frames[i]) : 0);
-		return;
-	}
+	if (whole)
+		compare_walk(r, &stack);
 }
 
 /* ---- stepping ---- */
 
 #define NR_RT_SIGRETURN 15
 
-static void step_through(unsigned long max, unsigned every)
+/* a thread that is not followed goes on, whatever it has stopped for */
+static void go_on(pid_t tid, int status)
+{
+	bool ptraces = status >> 16 || WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP;
+
+	if (WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, tid, NULL, ptraces ? 0 : WSTOPSIG(status));
+}
+
+static void let_others_run(void)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		if (tid != child)
+			go_on(tid, status);
+}
+
+static bool step(int signal, struct user_regs_struct *r, int *stopped_by)
+{
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, child, NULL, signal) || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_GETREGS, child, NULL, r))
+		return false;
+	*stopped_by = WSTOPSIG(status);
+	return true;
+}
+
+/* what HotSpot's interpreter does: it pushes a return address and jumps, and pops one and jumps to it */
+static void watch_nobodys_code(const struct user_regs_struct *before, const struct user_regs_struct *r, enum transfer transfer)
+{
+	uint64_t pushed;
+
+	if (r->rip == shadow.in_register)
+		shadow.in_register = 0;
+	if (transfer != TRANSFER_NONE || r->rsp != before->rsp - 8 || read_memory(child, &pushed, 8, r->rsp) != 8 || !is_nobodys(pushed))
+		return;
+	shadow_called(&shadow, r->rsp);
+	if (pushed == shadow.in_register)
+		shadow.in_register = 0;
+}
+
+/* from before to r by one instruction */
+static void watch(const struct user_regs_struct *before, const struct user_regs_struct *r, enum transfer transfer)
+{
+	bool nobodys = is_nobodys(before->rip);
+	const struct call *top;
+
+	shadow_moved(&shadow, r);
+	top = shadow_top(&shadow);
+	if (nobodys && top && !top->signal && transfer == TRANSFER_NONE && r->rsp > before->rsp && r->rsp - before->rsp == 8 &&
+	    shadow_at(&shadow, top) == before->rsp)
+		shadow.in_register = top->caller;
+	if (!shadow.switching)
+		shadow_prune(&shadow, r->rsp);
+	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8)
+		shadow_called(&shadow, r->rsp);
+	if (shadow.switching && transfer != TRANSFER_NONE)
+		shadow_arrived(&shadow, transfer, r->rsp);
+	if (nobodys)
+		watch_nobodys_code(before, r, transfer);
+}
+
+static void step_through(unsigned long skip, unsigned long max, unsigned every)
 {
 	struct user_regs_struct r, before = {};
-	int status, signal = 0;
-	bool call = false, returns = false;
+	int signal = 0;
 
 	if (ptrace(PTRACE_GETREGS, child, NULL, &r))
 		exit(2);
-	while (nr_instructions < max) {
-		compare(&r, every && nr_instructions % every == 0);
-		before = r;
-		call = is_call(r.rip);
-		returns = r.rax == NR_RT_SIGRETURN && code_at(r.rip)[0] == 0x0f && *code_at(r.rip + 1) == 0x05;
-		do {
-			if (ptrace(PTRACE_SINGLESTEP, child, NULL, signal) || waitpid(child, &status, 0) < 0)
-				exit(2);
-			if (!WIFSTOPPED(status))
-				return;
-			if (ptrace(PTRACE_GETREGS, child, NULL, &r))
-				exit(2);
-			/* a signal comes before the instruction: deliver it, and look where the handler begins */
-			signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-			if (signal && (ptrace(PTRACE_SINGLESTEP, child, NULL, signal) || waitpid(child, &status, 0) < 0 ||
-				       !WIFSTOPPED(status)))
-				return;
-			if (signal) {
-				struct user_regs_struct interrupted = r;
+	for (nr_instructions = 0; nr_instructions < skip + max; nr_instructions++) {
+		enum transfer transfer = transfer_at(r.rip);
+		bool syscall = is_syscall(r.rip), returns = syscall && r.rax == NR_RT_SIGRETURN;
 
-				signal = 0;
-				if (ptrace(PTRACE_GETREGS, child, NULL, &r))
-					exit(2);
-				if (r.rip != interrupted.rip && r.rip - interrupted.rip > 15) {
-					push((struct call){ .at = r.rsp, .caller = interrupted.rip, .cfa = interrupted.rsp, .signal = true });
-					called(r.rsp);
-				}
-				call = returns = false;
-			}
-		} while (signal);
-		if (returns && nr_calls) {
-			while (nr_calls && !calls[nr_calls - 1].signal)
-				nr_calls--;
-			nr_calls -= nr_calls > 0;
+		find_mapping_of(r.rip);
+		if (nr_instructions >= skip)
+			compare(&r, every && nr_instructions % every == 0);
+		if (nr_instructions % 256 == 0)
+			let_others_run();
+		shadow.syscalls += syscall;
+		before = r;
+		if (!step(0, &r, &signal))
+			return;
+		/* a signal comes before the instruction: deliver it, and look where the handler begins */
+		while (signal != SIGTRAP) {
+			struct user_regs_struct interrupted = r;
+
+			if (!step(signal, &r, &signal))
+				return;
+			if (signal == SIGTRAP && r.rip != interrupted.rip && r.rip - interrupted.rip > 15)
+				shadow_interrupted(&shadow, &interrupted, r.rsp);
+			transfer = TRANSFER_NONE;
+			returns = false;
+			before = r;
 		}
-		prune(r.rsp);
-		if (call && r.rsp == before.rsp - 8)
-			called(r.rsp);
+		if (returns)
+			shadow_signal_returned(&shadow, &r);
+		watch(&before, &r, transfer);
 	}
+}
+
+/* lets the program run until it traps: who called it there is not known */
+static int run_to_trap(void)
+{
+	int status, signal = 0;
+
+	do {
+		if (ptrace(PTRACE_CONT, child, NULL, signal) || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
+			return -1;
+		signal = WSTOPSIG(status);
+	} while (signal != SIGTRAP);
+	shadow.first.floor = true;
+	return 0;
+}
+
+/* lets the program run until it has created that many threads, and follows the last of them from its first instruction on */
+static int follow_thread(unsigned number)
+{
+	pid_t tid, known[256] = { child };
+	unsigned nr = 1;
+	int status;
+
+	if (number >= 256)
+		return -1;
+	ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
+	ptrace(PTRACE_CONT, child, NULL, 0);
+	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
+		unsigned i = 0;
+
+		while (i < nr && known[i] != tid)
+			i++;
+		if (i == nr)
+			known[nr++] = tid;
+		if (i == number && WIFSTOPPED(status)) {
+			child = tid;
+			return 0;
+		}
+		go_on(tid, status);
+	}
+	return -1;
 }
 
 int main(int argc, char **argv)
 {
 	struct modules *modules = modules_new();
 	struct slabs *slabs;
-	unsigned long max = 1000000, open = 0;
-	unsigned every = 16;
+	unsigned long max = 1000000, skip = 0, open = 0;
+	unsigned every = 16, thread = 0;
+	bool to_trap = false;
 	int option, status;
+	pid_t process;
 	cpu_set_t one;
 
-	while ((option = getopt(argc, argv, "+n:w:")) != -1) {
+	while ((option = getopt(argc, argv, "+bn:s:t:vw:")) != -1) {
 		if (option == 'n')
 			max = strtoul(optarg, NULL, 10);
+		else if (option == 'b')
+			to_trap = true;
+		else if (option == 's')
+			skip = strtoul(optarg, NULL, 10);
+		else if (option == 't')
+			thread = strtoul(optarg, NULL, 10);
+		else if (option == 'v')
+			verbose = true;
 		else if (option == 'w')
 			every = strtoul(optarg, NULL, 10);
 		else
@@ -286,11 +437,19 @@ int main(int argc, char **argv)
 	    slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) || tables_new(&tables, slabs, modules))
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	shadow.calls = &shadow.first;
+	process = child;
+	if ((to_trap && run_to_trap()) || (thread && follow_thread(thread)))
+		return 2;
+	shadow.tid = child;
 	read_maps();
-	step_through(max, every);
-	kill(child, SIGKILL);
+	step_through(skip, max, every);
+	kill(process, SIGKILL);
+	nr_instructions -= nr_instructions < skip ? nr_instructions : skip;
 	printf("%lu instructions, %lu right, %lu wrong; %lu whole walks, %lu wrong;", nr_instructions, nr_right, nr_wrong, nr_walks,
 	       nr_wrong_walks);
+	if (nr_ended_at_switch)
+		printf(" %lu ended where the stack changes;", nr_ended_at_switch);
 	for (int end = 0; end < NR_END_REASONS; end++) {
 		if (nr_open[end])
 			printf(" %s %lu", end_reason_name(end), nr_open[end]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/preemption.h"
+#include "bpf/tracepoint.h"
 #include "map_calls.h"
 #include "map_losses.h"
 #include "mapupdlat.skel.h"
@@ -110,7 +111,9 @@ static const struct argp argp = {
 
 static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 {
-	bool preemption = bpf_preemption_possible();
+	/* a kernel without CONFIG_FTRACE_SYSCALLS has no tracepoint of one system call: then those of all do alone */
+	bool own = bpf_tracepoint_exists(bpf->progs.call_begins);
+	bool raw = !own || bpf_preemption_possible();
 	uint64_t id;
 
 	bpf->rodata->wanted_cmds = o->cmds;
@@ -131,8 +134,10 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_process = o->histograms.per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
 	bpf->rodata->slow_ns = o->slow_ns;
-	bpf_program__set_autoload(bpf->progs.call_begins_raw, preemption);
-	bpf_program__set_autoload(bpf->progs.call_returns_raw, preemption);
+	bpf_program__set_autoload(bpf->progs.call_begins, own);
+	bpf_program__set_autoload(bpf->progs.call_returns, own);
+	bpf_program__set_autoload(bpf->progs.call_begins_raw, raw);
+	bpf_program__set_autoload(bpf->progs.call_returns_raw, raw);
 	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);
 }

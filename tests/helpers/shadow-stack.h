@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The truth about who called whom, in one thread that is stepped through: kept by watching its instructions and its stack
+ * pointer, no unwinding has a part in it. Return addresses come by call instructions, by signals, and in code of no file by
+ * a push (HotSpot's interpreter pushes them and jumps); they go when the stack pointer is above them.
+ *
+ * Go: a goroutine's calls are a list of its own, known by its g. Its stack can move, so places on it are kept as distances
+ * from its end. What runs elsewhere on its behalf (systemstack, C code) stands above its calls in the same list. When
+ * the stack pointer has changed stacks, the next transfer tells why: a call goes on from what was left,
+ * a return or a jump goes back to what was left earlier. With one P (GOMAXPROCS=1) another thread can run a goroutine only
+ * while this one is in a system call: what we knew of it is forgotten then.
+ */
+#ifndef EHPERF_SHADOW_STACK_H
+#define EHPERF_SHADOW_STACK_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "stopped.h"
+
+struct call {
+	uint64_t at;		/* where the return address lies; on_goroutine: the distance from the stack's end */
+	uint64_t caller;
+	bool on_goroutine;
+	bool signal;		/* at: the handler's first rsp; caller: what was interrupted */
+	uint64_t interrupted_rsp;
+};
+
+#define MAX_CALLS 100000
+
+struct calls {
+	struct call *call;
+	size_t nr;
+	bool floor;		/* below the first is more that is not known */
+	unsigned long syscalls;	/* when it was left */
+};
+
+struct goroutine {
+	uint64_t g, low, high;
+	struct calls calls;
+};
+
+#define MAX_GOROUTINES 4096
+
+enum transfer { TRANSFER_NONE, TRANSFER_CALL, TRANSFER_RETURN, TRANSFER_JUMP };
+
+struct shadow {
+	pid_t tid;
+	struct calls first;	/* of what ran before any goroutine */
+	struct calls *calls;	/* the current list, one of */
+	struct goroutine goroutines[MAX_GOROUTINES], *owner;	/* theirs, or NULL: first's */
+	size_t nr_goroutines, nr_signals;
+	bool on_goroutine;	/* rsp is on the owner's stack */
+	bool switching;		/* from the change of stacks until the next transfer */
+	unsigned long syscalls;
+	uint64_t in_register;	/* a return address that code of no file has popped, to jump to it or to push it again */
+};
+
+static inline struct call *shadow_top(const struct shadow *s)
+{
+	return s->calls->nr ? &s->calls->call[s->calls->nr - 1] : NULL;
+}
+
+static inline uint64_t shadow_at(const struct shadow *s, const struct call *c)
+{
+	return c->on_goroutine ? s->owner->high - c->at : c->at;
+}
+
+static inline uint64_t shadow_cfa(const struct shadow *s, const struct call *c)
+{
+	return c->signal ? c->interrupted_rsp : shadow_at(s, c) + 8;
+}
+
+static inline void shadow_push(struct calls *calls, struct call call)
+{
+	if (calls->nr == MAX_CALLS)
+		exit(2);
+	if ((calls->nr & (calls->nr - 1)) == 0)
+		calls->call = realloc(calls->call, (calls->nr ? calls->nr * 2 : 1) * sizeof(call));
+	calls->call[calls->nr++] = call;
+}
+
+/* the return address at rsp has just come there */
+static inline void shadow_called(struct shadow *s, uint64_t rsp)
+{
+	struct call call = { .at = s->on_goroutine ? s->owner->high - rsp : rsp, .on_goroutine = s->on_goroutine };
+
+	if (read_memory(s->tid, &call.caller, 8, rsp) == 8)
+		shadow_push(s->calls, call);
+}
+
+static inline void shadow_interrupted(struct shadow *s, const struct user_regs_struct *interrupted, uint64_t rsp)
+{
+	shadow_push(s->calls, (struct call){ .at = rsp, .caller = interrupted->rip, .signal = true,
+					     .interrupted_rsp = interrupted->rsp });
+	s->nr_signals++;
+	s->on_goroutine = false;
+	shadow_called(s, rsp);
+}
+
+static inline bool is_go_heap(uint64_t addr)
+{
+	return addr >> 32 == 0xc0;
+}
+
+/* Back from a handler. Go's makes the code go on as if it had called asyncPreempt. */
+static inline void shadow_signal_returned(struct shadow *s, const struct user_regs_struct *r)
+{
+	struct call *top, signal;
+	uint64_t planted;
+
+	while ((top = shadow_top(s)) && !top->signal)
+		s->calls->nr--;
+	if (!top)
+		return;
+	signal = *top;
+	s->calls->nr--;
+	s->nr_signals--;
+	s->on_goroutine = !s->nr_signals && s->owner && is_go_heap(r->rsp);
+	if (r->rsp == signal.interrupted_rsp - 8 && r->rip != signal.caller && read_memory(s->tid, &planted, 8, r->rsp) == 8 &&
+	    planted == signal.caller)
+		shadow_called(s, r->rsp);
+}
+
+/* those that have returned: their return address lies below the stack */
+static inline void shadow_prune(struct shadow *s, uint64_t rsp)
+{
+	struct call *top;
+
+	while ((top = shadow_top(s)) && !top->signal && top->on_goroutine == s->on_goroutine && shadow_at(s, top) < rsp)
+		s->calls->nr--;
+}
+
+/* the g that runs, by thread-local storage, as Go's ABI has it */
+static inline struct goroutine *running_goroutine(struct shadow *s, const struct user_regs_struct *r)
+{
+	struct goroutine *found = NULL;
+	uint64_t g, bounds[2];
+
+	if (read_memory(s->tid, &g, 8, r->fs_base - 8) != 8 || read_memory(s->tid, bounds, 16, g) != 16 ||
+	    r->rsp < bounds[0] || r->rsp > bounds[1])
+		return NULL;
+	for (size_t i = 0; i < s->nr_goroutines && !found; i++)
+		if (s->goroutines[i].g == g)
+			found = &s->goroutines[i];
+	if (!found && s->nr_goroutines < MAX_GOROUTINES)
+		found = &s->goroutines[s->nr_goroutines++];
+	if (found)
+		*found = (struct goroutine){ g, bounds[0], bounds[1], found->calls };
+	return found;
+}
+
+/* the stack pointer may have gone to another stack; a handler's is its own affair */
+static inline void shadow_moved(struct shadow *s, const struct user_regs_struct *r)
+{
+	bool on_goroutine = is_go_heap(r->rsp);
+	struct goroutine *g;
+
+	if (s->nr_signals || (on_goroutine == s->on_goroutine &&
+			      (!on_goroutine || (r->rsp >= s->owner->low && r->rsp <= s->owner->high))))
+		return;
+	g = on_goroutine ? running_goroutine(s, r) : NULL;
+	if (on_goroutine && !g)
+		return;
+	s->on_goroutine = on_goroutine;
+	s->switching = true;
+	if (!g || g == s->owner)
+		return;
+	s->calls->syscalls = s->syscalls;
+	s->owner = g;
+	s->calls = &g->calls;
+	if (g->calls.nr && g->calls.syscalls != s->syscalls) {
+		g->calls.nr = 0;
+		g->calls.floor = true;
+	}
+}
+
+/* the first transfer after a change of stacks */
+static inline void shadow_arrived(struct shadow *s, enum transfer by, uint64_t rsp)
+{
+	struct call *top;
+
+	s->switching = false;
+	if (by == TRANSFER_CALL)
+		return;
+	while ((top = shadow_top(s)) && !top->signal && top->on_goroutine != s->on_goroutine)
+		s->calls->nr--;
+	shadow_prune(s, rsp);
+	/* a new goroutine's function finds goexit as its caller */
+	if (!s->calls->nr && s->on_goroutine && !s->calls->floor && by == TRANSFER_JUMP)
+		shadow_called(s, rsp);
+}
+
+#endif

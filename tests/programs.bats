@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Programs that people run: their stacks are whole (tests/programs.table says which), and no caller in them is wrong.
+# PROGRAMS=NAME,… measures only these rows; RECORDINGS=DIRECTORY keeps what was recorded.
+
+load lib.bash
+
+bin=$ROOT/build/tests/programs
+
+# builds $out unless it is there and newer than its source
+build() {	# COMMAND
+	[ ! -e "$out" ] || [ "$src" -nt "$out" ] || return 0
+	mkdir -p "$bin"
+	eval "$1" >"$WORK/build" 2>&1 || { cat "$WORK/build" >&2; return 1; }
+}
+
+# frames of noise, for the encoders
+make_noise() {
+	[ -s "$bin/noise.yuv" ] && return
+	mkdir -p "$bin"
+	head -c $((640 * 360 * 3 / 2 * 50)) /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 2>/dev/null >"$bin/noise.yuv"
+}
+
+# one P, so that the goroutines that a thread runs stay its own; one thread for dgemm
+step() {	# SHARE TOOL COMMAND
+	local figures
+	eval "GOMAXPROCS=1 OPENBLAS_NUM_THREADS=1 timeout 120 $2 $3" >"$WORK/steps" 2>/dev/null </dev/null || true
+	figures=$(grep -E '^[0-9]+ instructions' "$WORK/steps") || figures="it did not end"
+	echo "# $state $name: $figures" >&3
+	[[ $figures == *", 0 wrong; "*" whole walks, 0 wrong;"* ]] &&
+		awk -v share="$1" '{ exit !($1 > 50000 && $(NF - 1) <= 100 * (1 - share)) }' <<<"$figures"
+}
+
+measure() {	# TOOL COMMAND
+	local pid
+	if [[ $1 == attach* ]]; then
+		eval "background $2"
+		sleep 0.5
+		${1#attach } -j -q -o "$recorded" -p "$pid" 3 2>"$WORK/err"
+	else
+		eval "$1 -j -q -o $recorded -- $2" >"$WORK/stdout" 2>"$WORK/err" </dev/null
+	fi || true	# the program's own status
+}
+
+# one row: fails if it is due and not reached
+check() {
+	local state=$1 name=$2 share=$3 tool=$4 source=$5 build=$6 command=$7 out src recorded figures
+	out=$bin/$name src=$ROOT/tests/workloads/$source
+	recorded=${RECORDINGS:-$WORK}/$name.json
+	[ "$build" = - ] || build "$build" || return 1
+	if [[ $tool == single-step* ]]; then
+		step "$share" "$tool" "$command" || [ "$state" = open ]
+		return
+	fi
+	measure "$tool" "$command"
+	figures=$(jq -r 'select(.type == "summary") | (.samples - .ended.no_user) as $all | "\($all) \(if $all > 0 then .ended.complete / $all else 0 end) \(
+		.ended | with_entries(select(.value > 0 and .key != "no_user")) | tostring)"' "$recorded")
+	echo "# $state $name: $figures, expected $share" >&3
+	edges "$recorded" >"$WORK/edges" || { tail -n 5 "$WORK/edges" | sed "s/^/# $state $name: /" >&3; [ "$state" = open ] || return 1; }
+	[ "$state" = open ] || awk -v share="$share" '{ exit !($1 > 100 && $2 >= share) }' <<<"$figures"
+}
+
+@test "programs: the share of whole stacks, and no wrong caller" {
+	need_root
+	local state name share tool source build command missed=()
+	make_noise
+	export GOCACHE=$ROOT/build/tests/gocache HOME=$WORK OPENBLAS_NUM_THREADS=2
+	while IFS='|' read -r state name share tool source build command; do
+		state=${state// /} name=${name// /} source=${source// /}
+		[[ -n $state && $state != \#* && ( -z ${PROGRAMS-} || ,$PROGRAMS, == *,$name,* ) ]] || continue
+		check "$state" "$name" "$share" "$tool" "$source" "$build" "$command" || missed+=("$name")
+	done <"$ROOT/tests/programs.table"
+	echo "missed: ${missed[*]}"
+	[ ${#missed[@]} -eq 0 ]
+}
+
+@test "the oracle of edges sees a caller that cannot be" {
+	need_root
+	cpuprof -j -q -F 999 -o "$WORK/good.json" -- nested burn 0.5
+	edges "$WORK/good.json"
+	# one caller left out, as a walk by frame pointers does it; a return address in the middle of a function
+	jq -c 'if .type == "stack" and (.user | length) > 8 then del(.user[4]) else . end' "$WORK/good.json" >"$WORK/left-out.json"
+	jq -c 'if .type == "stack" and (.user | length) > 8 then .user[4].file_offset += 2 else . end' "$WORK/good.json" >"$WORK/moved.json"
+	run edges "$WORK/left-out.json"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"the call leads elsewhere"* ]]
+	run edges "$WORK/moved.json"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"no call before"* ]]
+}
+
+@test "a million frames of compilers and interpreters: every caller can have called" {
+	need_root
+	local sources=$ROOT/tests/workloads frames
+	awk -f "$sources/templates.awk" >"$WORK/deep.cc"
+	cat >"$WORK/work.sh" <<-EOF
+		g++ -O1 -S -o /dev/null $WORK/deep.cc
+		g++ -O2 -c -o /dev/null $sources/coroutine.cpp
+		gcc -O2 -c -o /dev/null $sources/hard.c
+		/usr/bin/python3 -c 'import json, re
+		for i in range(60): re.sub(r"\d+", lambda m: json.dumps(m[0]), str(list(range(3000))))'
+		perl -e 'my %h; \$h{\$_ % 977} .= sprintf("%x", \$_) for 1 .. 300000; print length join ",", sort { \$h{\$a} cmp \$h{\$b} } keys %h'
+		find /usr/include -name '*.h' -type f | head -n 2000 | xargs cat | xz -6 -c
+	EOF
+	cpuprof -j -q -F 4999 -o "$WORK/million.json" -- sh "$WORK/work.sh" >/dev/null 2>"$WORK/err"
+	edges "$WORK/million.json" >"$WORK/edges" || { head -n 20 "$WORK/edges" >&2; return 1; }
+	echo "# $(tail -n 1 "$WORK/edges")" >&3
+	read -r frames _ <"$WORK/edges"
+	expect "$frames > 1000000"
+}
