@@ -8,7 +8,7 @@
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
  *   entry.c           where the code at the ELF entry point ends
  *   padding.c         what fills up the room between functions
- *   decode.c          instructions, as code_insns.h has them
+ *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H

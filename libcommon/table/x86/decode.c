@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "table/code_insns.h"
 #include "table/machine.h"
+#include "table/x86/vector.h"
 
 struct decoder {
 	ZydisDecoder zydis;
@@ -334,7 +335,10 @@ static bool is_filler(const struct code *c, size_t at)
 static size_t decode_insn(struct decoder *decoder, struct insn *insn)
 {
 	const struct code *c = decoder->code;
+	size_t vector = vector_bytes(c->bytes + insn->at, c->size - insn->at);
 
+	if (vector)
+		return vector;
 	if (is_filler(c, insn->at) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, &decoder->context, c->bytes + insn->at,
 							c->size - insn->at, &decoder->d))) {
