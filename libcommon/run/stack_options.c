@@ -113,7 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->wanted.only_kernel = true;
 		break;
 	case 'C':
-		if (cpu_set_parse(&o->cpus, arg))
+		if (cpu_set_parse(&o->run.tasks.cpus, arg))
 			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
 		break;
 	case 'f':

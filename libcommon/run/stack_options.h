@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/cpu_set.h"
 #include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/run.h"
@@ -34,7 +33,6 @@ struct naming_options {
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
-	struct cpu_set cpus;		/* as -C says; none: all */
 	enum report_format format;
 	bool format_named;
 	struct naming_options naming;

@@ -138,26 +138,19 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 
 /* ---- the report ---- */
 
-#define MAX_LOSSES 16
-
 /* the tool's losses and the stacks' own; how many they are */
 static size_t gather_losses(const struct stack_session *s, const struct measure *measure, const struct loss *losses,
 			    size_t nr_losses, struct loss all[MAX_LOSSES])
 {
 	struct stack_stats stats = stack_session_stats(s);
+	const char *unfollowed = measure->unfollowed ? measure->unfollowed : "processes or threads not followed: too many at a time";
 	const struct loss own[] = {
 		{ "lost_no_room", stats.no_room, "samples lost: no room in the maps, see --max-stacks", .lost = true },
-		{ "forks_lost", stats.forks_lost, measure->unfollowed },
+		{ "forks_lost", stats.forks_lost, unfollowed },
 		{ "stacks_lost", stats.stacks_lost, "samples found no room in the ring buffer at first", "the frames of " },
 	};
-	size_t nr_own = sizeof(own) / sizeof(own[0]);
 
-	if (nr_losses > MAX_LOSSES - nr_own)
-		abort();
-	if (nr_losses)
-		memcpy(all, losses, nr_losses * sizeof(*all));
-	memcpy(all + nr_losses, own, sizeof(own));
-	return nr_losses + nr_own;
+	return losses_join(all, losses, nr_losses, own, sizeof(own) / sizeof(own[0]));
 }
 
 static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
