@@ -47,8 +47,17 @@ enum rule_kind {
 	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
 	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
 	RULE_UNSUPPORTED,	/* an FDE covers this pc, but its rule does not fit into a struct eh_rule */
+	RULE_OTHER_STACK,	/* Go's assembly, which has left its caller's stack: cfa_offset is an enum go_switch */
 	NR_RULE_KINDS
 };
+
+/*
+ * of a RULE_OTHER_STACK's cfa_offset: who has changed stacks. What is called from there runs on the
+ * thread's stack, g0's, and m.curg.sched says where the goroutine's own goes on: that of the caller of
+ * runtime.systemstack or runtime.asmcgocall has its return address at sched.sp, and the function that
+ * called runtime.morestack is at sched.pc, with sched.sp.
+ */
+enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK };
 
 /* of a RULE_INDEXED's cfa_offset */
 #define INDEXED_REG(offset)	((offset) >> 16 & 15)

@@ -171,6 +171,9 @@ void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule)
 	case RULE_PLT:
 		fprintf(out, "%s%+d+plt(%d)", reg.text, rule->cfa_offset, rule->deref_offset);
 		break;
+	case RULE_OTHER_STACK:
+		fputs("other stack", out);
+		break;
 	default:
 		fputs("unsupported", out);
 	}

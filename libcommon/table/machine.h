@@ -8,10 +8,12 @@
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
  *   entry.c           where the code at the ELF entry point ends
  *   decode.c          instructions, as code_insns.h has them
+ *   go.c              what Go's compiler and runtime write
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dwarf/cursor.h"
@@ -32,6 +34,23 @@ void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg,
 
 /* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+
+/*
+ * Go's compiler: code[at] is the first instruction for which the function has a frame, of so many
+ * bytes. Does the prologue save the frame pointer in its highest word? *from: the first instruction
+ * after that
+ */
+bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t frame_bytes, uint64_t *from);
+
+/* Does the instruction at `at` return, by way of the return address that sp points to? */
+bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at);
+bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at);
+
+/*
+ * Is the code what signal handlers return to, where it has no CFI? *rule: of the interrupted registers,
+ * which the kernel has put where sp points to
+ */
+bool machine_sigreturn(const uint8_t *code, uint64_t size, struct eh_rule *rule);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);

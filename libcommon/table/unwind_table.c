@@ -8,6 +8,7 @@
 #include "table/fde_index.h"
 #include "table/fde_rows.h"
 #include "table/gaps.h"
+#include "table/go_rows.h"
 #include "table/machine.h"
 #include "table/row_writer.h"
 
@@ -17,6 +18,9 @@
  * (fde_rows.h) and what lies between them is looked at (gaps.h); each row is written as it is found
  * (row_writer.h). A table of the code that no FDE covers is made likewise, with the FDEs' own bytes
  * left empty.
+ *
+ * Go's functions stand in the same index, before the FDEs, and have their rows from Go's own table
+ * (go_rows.h).
  */
 struct compilation {
 	struct unwind_table table;
@@ -27,6 +31,7 @@ struct compilation {
 	struct cfi_states states;
 	struct row_writer writer;
 	struct gaps gaps;
+	struct go_rows go;
 };
 
 static int error_of(const struct compilation *c)
@@ -49,7 +54,7 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 static int index_fdes(struct compilation *c, struct eh_frame *frame)
 {
 	struct fde fde;
-	int error = 0;
+	int error = c->go.present ? go_rows_add_functions(&c->go, &c->fdes, c->file) : 0;
 
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
 	while (!error && eh_frame_next(frame, &fde))
@@ -77,6 +82,10 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 {
 	if (c->of_code) {
 		row_writer_add(&c->writer, span->start, c->gaps.nothing);
+		return;
+	}
+	if (span->class == GO_CLASS) {
+		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end, &c->table.nr_cfi_rows);
 		return;
 	}
 	if (!fde_rows_write(&c->writer, &c->states, span, end, c->pc_bias, &c->table.nr_cfi_rows))
@@ -122,7 +131,9 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	return c->fdes.nr || c->of_code ? write_rows(c) : 0;
 }
 
-static int compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame, bool of_code)
+/* go: its table, and *frame has then no FDE of Go's; or NULL */
+static int compile(struct unwind_table *table, const struct elf_file *file, const struct go_rows *go,
+		   struct eh_frame *frame, bool of_code)
 {
 	struct compilation *c = calloc(1, sizeof(*c));
 	int error;
@@ -131,6 +142,8 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 		return -ENOMEM;
 	c->file = file;
 	c->of_code = of_code;
+	if (go)
+		c->go = *go;
 	error = make_table(c, frame);
 	if (error)
 		unwind_table_free(&c->table);
@@ -144,38 +157,36 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
 {
-	return compile(table, file, frame, false);
+	return compile(table, file, NULL, frame, false);
 }
 
-static int build_without_cfi(struct unwind_table *table, const struct elf_file *file, bool of_code)
+int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file)
 {
 	struct eh_frame none = eh_frame_over(NULL, 0, 0);
 
-	return compile(table, file, &none, of_code);
+	return compile(table, file, NULL, &none, false);
 }
 
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
+	struct eh_frame frame = eh_frame_over(NULL, 0, 0);
 	struct elf_section section;
-	struct eh_frame frame;
+	struct go_rows go = {};
 	int error;
 
 	if (file->header.e_machine != MACHINE)
 		return -ENOTSUP;
-	error = elf_file_cfi(file, &section, &frame);
-	if (error == -ENOENT && of_code)
-		return build_without_cfi(table, file, true);
-	return error ? error : compile(table, file, &frame, of_code);
+	go_rows_open(&go, file);
+	/* Go's linker makes .debug_frame of that same table, and knows less */
+	error = go.present ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
+	if (error == -ENOENT && (go.present || of_code))
+		error = 0;
+	return error ? error : compile(table, file, &go, &frame, of_code);
 }
 
 int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 {
 	return build(table, file, false);
-}
-
-int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file)
-{
-	return build_without_cfi(table, file, false);
 }
 
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file)

@@ -31,7 +31,8 @@ struct unwind_table {
 };
 
 /*
- * Compiles the file's CFI: .eh_frame, else .debug_frame. 0, or -ENOENT (it has none), -ENOTSUP
+ * Compiles the file's CFI: .eh_frame, else .debug_frame; and Go's table of functions, which rules where
+ * it and an FDE begin at one place. .debug_frame is not read of a file that has such a table. 0, or -ENOENT (it has none), -ENOTSUP
  * (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG, -EOVERFLOW (more than
  * a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted in skipped[],
  * and the others are in the table. Where FDEs overlap: fde_index.h.
