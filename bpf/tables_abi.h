@@ -72,6 +72,8 @@ enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK };
 #define RULE_SIGNAL	1	/* the CIE's augmentation has 'S', a signal frame */
 /* No FDE covers the pc; the rule was worked out from the instructions. With RULE_NONE: none was found, and the code keeps no frame pointer */
 #define RULE_FROM_CODE	2
+/* the function may have changed stacks since it was called: the CFA can lie anywhere, and lower than rsp */
+#define RULE_CROSSES	4
 
 /* How to find the caller's registers from this frame's (DWARF 5, 6.4.1). Only RULE_NONE may be all zero. */
 struct eh_rule {

@@ -173,7 +173,8 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		result = step_cfa(rule, frame, window, need);
 		if (result != STEP_OK)
 			return result;
-		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED)
+		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF &&
+		    rule->kind != RULE_INDEXED && !(rule->flags & RULE_CROSSES))
 			return END_NO_PROGRESS;
 		frame->base = frame->reg[rule->base_reg];
 		frame->base_known = frame->known >> rule->base_reg & 1;

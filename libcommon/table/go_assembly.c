@@ -18,7 +18,7 @@ static const struct {
 } specials[] = {
 	{ "_rt0_amd64_linux", GO_OUTERMOST },
 	{ "_rt0_amd64", GO_OUTERMOST },
-	{ "runtime.rt0_go", GO_OUTERMOST },
+	{ "runtime.rt0_go", GO_FIRST },
 	{ "runtime.goexit", GO_OUTERMOST },
 	{ "runtime.mstart", GO_CALLED },
 	{ "runtime.sigtramp", GO_CALLED },
@@ -66,11 +66,20 @@ struct assembly {
 	bool writes_fp;
 };
 
+/* At the entry of what C has called, sp is CFA_AT_ENTRY short of a multiple of 16. Does it stay as it is? */
+static bool aligns_aligned(const struct assembly *a, const struct insn *insn, int32_t depth)
+{
+	return a->special == GO_FIRST && depth >= 0 && (depth + CFA_AT_ENTRY) % FUNCTION_ALIGNMENT == 0 &&
+	       machine_aligns_sp(a->code.bytes, a->code.size, insn->at);
+}
+
 /* The depth after the instruction. */
 static int32_t depth_after(const struct assembly *a, const struct insn *insn, int32_t depth)
 {
 	int64_t to = depth;
 
+	if (aligns_aligned(a, insn, depth))
+		return depth;
 	if (insn->effect == INSN_LEAVE || insn->overwritten >> REG_SP & 1 ||
 	    (insn_sets_reg(insn) && insn->reg == REG_SP && (insn->effect != INSN_SET || insn->base != REG_SP)))
 		return SWITCHED;
@@ -201,11 +210,14 @@ static bool returns_straight(const struct assembly *a, size_t i)
  */
 static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t depth)
 {
-	const struct eh_rule *by_return = &a->by_return[i];
+	struct eh_rule by_return = a->by_return[i];
 
-	if (by_return->kind == RULE_DEREF || (by_return->kind == RULE_REG && by_return->cfa_reg != REG_SP) ||
-	    (by_return->kind == RULE_REG && returns_straight(a, i)))
-		return *by_return;
+	if (by_return.kind == RULE_REG && by_return.cfa_reg == REG_SP && returns_straight(a, i))
+		return by_return;
+	if (by_return.kind == RULE_DEREF || (by_return.kind == RULE_REG && by_return.cfa_reg != REG_SP)) {
+		by_return.flags |= RULE_CROSSES;
+		return by_return;
+	}
 	if (depth != SWITCHED)
 		return (struct eh_rule){ .kind = RULE_UNSUPPORTED };
 	if (a->special == GO_NO_RETURN || a->special == GO_NEW_THREAD) {

@@ -18,6 +18,7 @@
 enum go_special {
 	GO_ORDINARY,
 	GO_OUTERMOST,		/* nobody calls it */
+	GO_FIRST,		/* rt0_go(): GO_OUTERMOST, unless C calls it, as it does where the program begins with C's start */
 	GO_CALLED,		/* GO_TOPFRAME, but it has a caller: C, or another function of the runtime */
 	GO_ENTERED_AT_START,	/* its start is made a return address: the byte before is its own, too */
 	GO_NEW_THREAD,		/* clone(), which returns twice, once on a new stack */

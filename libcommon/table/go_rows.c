@@ -30,11 +30,21 @@ static void find_code(struct go_rows *go, struct elf_file *file)
 	}
 }
 
+static bool is_in_table(const struct gopclntab *table, uint64_t vaddr)
+{
+	struct go_function first, last;
+
+	return gopclntab_function(table, 0, &first) && gopclntab_function(table, table->nr - 1, &last) &&
+	       vaddr >= first.start && vaddr < last.start + last.size;
+}
+
 void go_rows_open(struct go_rows *go, struct elf_file *file)
 {
 	go->present = !gopclntab_open(&go->table, file);
-	if (go->present)
-		find_code(go, file);
+	if (!go->present)
+		return;
+	go->begins_with_c = !is_in_table(&go->table, file->header.e_entry);
+	find_code(go, file);
 }
 
 /* the function's bytes, NULL where the file does not hold them all */
@@ -173,6 +183,8 @@ int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *s
 		return 0;
 	code = code_of(go, &f);
 	special = go_special_of(&f);
+	if (special == GO_FIRST && !go->begins_with_c)
+		special = GO_OUTERMOST;
 	p.start = span->start + (f.start - span->vaddr);
 	if (!go_is_assembly(&go->table, &f, special)) {
 		write_compiled(&p, &f, code, nr_rows);

@@ -24,6 +24,7 @@ struct go_rows {
 	bool present;			/* the file has a table */
 	struct gopclntab table;
 	/* private */
+	bool begins_with_c;		/* the ELF entry point is none of its functions */
 	const uint8_t *code;		/* the executable segment that holds the functions */
 	uint64_t code_vaddr, code_size;
 	uint64_t assembly_bytes;	/* decoded so far */

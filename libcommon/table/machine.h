@@ -42,9 +42,13 @@ uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
  */
 bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t frame_bytes, uint64_t *from);
 
-/* Does the instruction at `at` return, by way of the return address that sp points to? */
+/*
+ * Does the instruction at `at` return, by way of the return address that sp points to; call the kernel;
+ * round sp down to a multiple of 16?
+ */
 bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at);
 bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at);
+bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at);
 
 /*
  * Is the code what signal handlers return to, where it has no CFI? *rule: of the interrupted registers,

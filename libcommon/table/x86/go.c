@@ -48,6 +48,13 @@ bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at)
 	return at + 2 <= size && code[at] == 0x0f && code[at + 1] == 0x05;
 }
 
+bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at)
+{
+	static const uint8_t and[] = { 0x48, 0x83, 0xe4, 0xf0 };	/* and $-16,%rsp */
+
+	return at + sizeof(and) <= size && !memcmp(code + at, and, sizeof(and));
+}
+
 /* mov $15,%rax; syscall. struct sigcontext's registers lie 5 words from rsp on: r8 ... r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
 bool machine_sigreturn(const uint8_t *code, uint64_t size, struct eh_rule *rule)
 {
