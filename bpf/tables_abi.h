@@ -47,17 +47,25 @@ enum rule_kind {
 	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
 	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
 	RULE_UNSUPPORTED,	/* an FDE covers this pc, but its rule does not fit into a struct eh_rule */
-	RULE_OTHER_STACK,	/* Go's assembly, which has left its caller's stack: cfa_offset is an enum go_switch */
+	RULE_OTHER_STACK,	/* Go's assembly, which has left its caller's stack: see below */
 	NR_RULE_KINDS
 };
 
 /*
- * of a RULE_OTHER_STACK's cfa_offset: who has changed stacks. What is called from there runs on the
- * thread's stack, g0's, and m.curg.sched says where the goroutine's own goes on: that of the caller of
- * runtime.systemstack or runtime.asmcgocall has its return address at sched.sp, and the function that
- * called runtime.morestack is at sched.pc, with sched.sp.
+ * of a RULE_OTHER_STACK's cfa_offset: which function it is, and where struct m has curg, if that is
+ * known. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA = sched.sp +
+ * deref_offset, of
+ *
+ *   GO_SYSTEMSTACK    m.curg
+ *   GO_MORESTACK      m.curg; its return address is sched.pc, and is no more below sched.sp if the stack was copied
+ *   GO_CGOCALLBACK    m.g0; where C has called Go that called C again, that of the innermost one
+ *   GO_ASMCGOCALL     the g at rsp + 48, where it has called C. But its sched may have been used since: CFA =
+ *                     g.stack.hi - *(rsp + 40) + deref_offset
+ *   GO_SWITCH         nothing is known
  */
-enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK };
+enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOCALLBACK };
+#define OTHER_STACK_SWITCH(offset)	((offset) & 255)
+#define OTHER_STACK_CURG(offset)	((offset) >> 8)		/* in bytes, 0: not known */
 
 /* of a RULE_INDEXED's cfa_offset */
 #define INDEXED_REG(offset)	((offset) >> 16 & 15)

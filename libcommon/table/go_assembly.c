@@ -22,12 +22,17 @@ static const struct {
 	{ "runtime.goexit", GO_OUTERMOST },
 	{ "runtime.mstart", GO_CALLED },
 	{ "runtime.sigtramp", GO_CALLED },
+	{ "runtime.cgoSigtramp", GO_CALLED },
+	{ "runtime.sigprofNonGoWrapper", GO_CALLED },
+	{ "crosscall2", GO_CALLED },
+	{ "_rt0_amd64_linux_lib", GO_CALLED },
+	{ "_rt0_amd64_lib", GO_CALLED },
 	{ "runtime.sigreturn", GO_ENTERED_AT_START },
 	{ "runtime.sigreturn__sigaction", GO_ENTERED_AT_START },
 	{ "runtime.systemstack_switch", GO_ENTERED_AT_START },
 	{ "runtime.clone", GO_NEW_THREAD },
 	{ "runtime.mcall", GO_NO_RETURN },
-	{ "runtime.cgocallback", GO_BOTH_STACKS },
+	{ "runtime.cgocallback", GO_SWITCHES + GO_CGOCALLBACK },
 	{ "runtime.systemstack", GO_SWITCHES + GO_SYSTEMSTACK },
 	{ "runtime.asmcgocall", GO_SWITCHES + GO_ASMCGOCALL },
 	{ "runtime.morestack", GO_SWITCHES + GO_MORESTACK },
@@ -37,7 +42,7 @@ int go_special_of(const struct go_function *function)
 {
 	const char *name = function->name;
 
-	if (name[0] == '_' || !strncmp(name, "runtime.", 8))
+	if (name[0] == '_' || name[0] == 'c' || !strncmp(name, "runtime.", 8))
 		for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
 			if (!strcmp(name, specials[i].name))
 				return specials[i].is;
@@ -64,6 +69,7 @@ struct assembly {
 	size_t nr_rules;
 	bool uses_fp;			/* and does not restore it */
 	bool writes_fp;
+	uint32_t curg;
 };
 
 /* At the entry of what C has called, sp is CFA_AT_ENTRY short of a multiple of 16. Does it stay as it is? */
@@ -174,16 +180,27 @@ static void look_at_fp(struct assembly *a)
 	a->uses_fp = a->writes_fp && !restores;
 }
 
-/* the depth is known; registers as the way to the return has it, if that agrees in the CFA */
+/*
+ * What the way to the return says of registers goes for what C calls. Among Go's own functions it goes
+ * for the frame pointer, and none of the others is the caller's at a return.
+ */
+static void take_registers(const struct assembly *a, struct eh_rule *rule, const struct eh_rule *by_return)
+{
+	if (a->special == GO_CALLED)
+		memcpy(rule->saved, by_return->saved, sizeof(rule->saved));
+	else
+		rule->saved[SAVED_FP] = by_return->saved[SAVED_FP];
+	if (a->uses_fp)
+		rule->saved[SAVED_FP] = SAVED_LOST;
+}
+
 static struct eh_rule rule_at_depth(const struct assembly *a, size_t i, int32_t depth)
 {
 	const struct eh_rule *by_return = &a->by_return[i];
 	struct eh_rule rule = go_frame_rule(depth, a->writes_fp ? GO_FP_LOST : GO_FP_SAME);
 
 	if (by_return->kind == RULE_REG && by_return->cfa_reg == rule.cfa_reg && by_return->cfa_offset == rule.cfa_offset)
-		memcpy(rule.saved, by_return->saved, sizeof(rule.saved));
-	if (a->uses_fp || (a->special == GO_BOTH_STACKS && depth))
-		rule.saved[SAVED_FP] = SAVED_LOST;
+		take_registers(a, &rule, by_return);
 	return rule;
 }
 
@@ -205,18 +222,54 @@ static bool returns_straight(const struct assembly *a, size_t i)
 }
 
 /*
+ * Where systemstack comes back, it loads sp from a g that it has from struct m: the last load of that
+ * register.
+ */
+static uint32_t find_curg(const struct assembly *a)
+{
+	const struct insn *insns = a->code.insns;
+	uint8_t g = NO_REG;
+
+	for (size_t i = a->code.nr; i-- > 0;) {
+		if (insns[i].effect != INSN_LOAD)
+			continue;
+		if (insns[i].reg == REG_SP)
+			g = insns[i].base;
+		else if (g != NO_REG && insns[i].reg == g)
+			return insns[i].displacement > 0 && insns[i].displacement < 1 << 16 ? insns[i].displacement : 0;
+	}
+	return 0;
+}
+
+static struct eh_rule rule_of_switch(const struct assembly *a, int32_t pcsp)
+{
+	int which = a->special > GO_SWITCHES ? a->special - GO_SWITCHES : GO_SWITCH;
+
+	return (struct eh_rule){
+		.kind = RULE_OTHER_STACK, .cfa_offset = which | a->curg << 8,
+		.deref_offset = which == GO_CGOCALLBACK ? pcsp + CFA_AT_ENTRY :
+				which == GO_SYSTEMSTACK || which == GO_ASMCGOCALL ? CFA_AT_ENTRY : 0,
+	};
+}
+
+/*
  * sp is not what it was. From the way to the return a rule may be had that counts from elsewhere: a
  * register or a word that sp was saved in, or sp once it was restored from there.
  */
-static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t depth)
+static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t depth, int32_t pcsp)
 {
-	struct eh_rule by_return = a->by_return[i];
+	const struct eh_rule *by_return = &a->by_return[i];
+	bool by_sp = by_return->kind == RULE_REG && by_return->cfa_reg == REG_SP;
+	struct eh_rule rule = *by_return;
 
-	if (by_return.kind == RULE_REG && by_return.cfa_reg == REG_SP && returns_straight(a, i))
-		return by_return;
-	if (by_return.kind == RULE_DEREF || (by_return.kind == RULE_REG && by_return.cfa_reg != REG_SP)) {
-		by_return.flags |= RULE_CROSSES;
-		return by_return;
+	memcpy(rule.saved, go_frame_rule(0, GO_FP_LOST).saved, sizeof(rule.saved));
+	take_registers(a, &rule, by_return);
+	/* cgocallback comes back to its first stack, and there is no way from the other to a return without that */
+	if (by_sp && (returns_straight(a, i) || a->special == GO_SWITCHES + GO_CGOCALLBACK))
+		return rule;
+	if (by_return->kind == RULE_DEREF || (by_return->kind == RULE_REG && !by_sp)) {
+		rule.flags |= RULE_CROSSES;
+		return rule;
 	}
 	if (depth != SWITCHED)
 		return (struct eh_rule){ .kind = RULE_UNSUPPORTED };
@@ -226,15 +279,13 @@ static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t
 		first.saved[SAVED_RA] = SAVED_LOST;
 		return first;
 	}
-	return (struct eh_rule){
-		.kind = RULE_OTHER_STACK, .cfa_offset = a->special > GO_SWITCHES ? a->special - GO_SWITCHES : GO_SWITCH,
-	};
+	return rule_of_switch(a, pcsp);
 }
 
 static void emit_all(struct assembly *a, go_rule_fn *emit, void *arg)
 {
 	struct go_values v = gopclntab_values(a->table, a->function->pcsp, a->function->size);
-	bool by_table = !(a->function->flags & GO_SPWRITE) || a->special == GO_BOTH_STACKS, good = true;
+	bool by_table = !(a->function->flags & GO_SPWRITE), good = true;
 
 	for (size_t i = 0; i < a->code.nr; i++) {
 		uint32_t at = a->code.insns[i].at;
@@ -249,7 +300,7 @@ static void emit_all(struct assembly *a, go_rule_fn *emit, void *arg)
 		}
 		if (by_table && v.value >= 0 && v.value % 8 == 0)
 			depth = v.value;
-		rule = depth >= 0 ? rule_at_depth(a, i, depth) : rule_elsewhere(a, i, depth);
+		rule = depth >= 0 ? rule_at_depth(a, i, depth) : rule_elsewhere(a, i, depth, v.value);
 		emit(arg, at, &rule);
 	}
 }
@@ -270,15 +321,17 @@ static int work_out(struct assembly *a, go_rule_fn *emit, void *arg)
 	if (a->function->flags & GO_SPWRITE)
 		follow(a);
 	look_at_fp(a);
+	if (a->special == GO_SWITCHES + GO_SYSTEMSTACK)
+		a->curg = find_curg(a);
 	emit_all(a, emit, arg);
 	return 0;
 }
 
 int go_assembly(const struct gopclntab *table, const struct go_function *function, int special, const uint8_t *code,
-		go_rule_fn *emit, void *arg)
+		uint32_t *curg, go_rule_fn *emit, void *arg)
 {
 	struct assembly a = {
-		.table = table, .function = function, .special = special,
+		.table = table, .function = function, .special = special, .curg = *curg,
 		.code = { .bytes = code, .size = function->size, .vaddr = function->start },
 	};
 	struct eh_rule rule = go_frame_rule(0, GO_FP_LOST);
@@ -289,6 +342,7 @@ int go_assembly(const struct gopclntab *table, const struct go_function *functio
 		emit(arg, 0, &rule);
 	else
 		error = work_out(&a, emit, arg);
+	*curg = a.curg;
 	free(a.code.insns);
 	free(a.by_return);
 	free(a.depth);

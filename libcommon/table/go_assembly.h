@@ -19,11 +19,10 @@ enum go_special {
 	GO_ORDINARY,
 	GO_OUTERMOST,		/* nobody calls it */
 	GO_FIRST,		/* rt0_go(): GO_OUTERMOST, unless C calls it, as it does where the program begins with C's start */
-	GO_CALLED,		/* GO_TOPFRAME, but it has a caller: C, or another function of the runtime */
+	GO_CALLED,		/* by C, whose registers it keeps, or by the kernel; GO_TOPFRAME or not */
 	GO_ENTERED_AT_START,	/* its start is made a return address: the byte before is its own, too */
 	GO_NEW_THREAD,		/* clone(), which returns twice, once on a new stack */
 	GO_NO_RETURN,		/* mcall(): who called it may run elsewhere by now, so where sp is written its stack begins */
-	GO_BOTH_STACKS,		/* GO_SPWRITE, but both stacks have its frame */
 	GO_SWITCHES,		/* + enum go_switch */
 };
 
@@ -35,8 +34,11 @@ bool go_is_assembly(const struct gopclntab *table, const struct go_function *fun
 /* from `at` in the function on, the rule holds; `at` rises */
 typedef void go_rule_fn(void *arg, uint64_t at, const struct eh_rule *rule);
 
-/* Calls emit for the function's instructions. code: all its bytes. 0 or -ENOMEM */
+/*
+ * Calls emit for the function's instructions. code: all its bytes. *curg: where struct m has its field
+ * curg, which is found in runtime.systemstack and put into rules of the functions behind. 0 or -ENOMEM
+ */
 int go_assembly(const struct gopclntab *table, const struct go_function *function, int special, const uint8_t *code,
-		go_rule_fn *emit, void *arg);
+		uint32_t *curg, go_rule_fn *emit, void *arg);
 
 #endif

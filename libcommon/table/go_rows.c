@@ -195,7 +195,7 @@ int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *s
 		return 0;
 	}
 	go->assembly_bytes += f.size;
-	error = go_assembly(&go->table, &f, special, code, on_rule, &p);
+	error = go_assembly(&go->table, &f, special, code, &go->curg, on_rule, &p);
 	++*nr_rows;
 	return error;
 }

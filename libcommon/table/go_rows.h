@@ -28,6 +28,7 @@ struct go_rows {
 	const uint8_t *code;		/* the executable segment that holds the functions */
 	uint64_t code_vaddr, code_size;
 	uint64_t assembly_bytes;	/* decoded so far */
+	uint32_t curg;			/* go_assembly()'s */
 	uint32_t known[NR_GO_FPS][GO_KNOWN_FRAMES];	/* [words of the frame]: its state + 1, or 0: not asked for yet */
 };
 
