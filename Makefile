@@ -272,4 +272,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d)
+# the tests unpack other machines' packages in $(B)/arm64, where directories end in .d
+-include $(filter-out $(B)/arm64/%,$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))

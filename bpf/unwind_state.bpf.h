@@ -67,6 +67,7 @@ struct eh_unwind {
 	__u64 pair[2];		/* a saved frame pointer and return address */
 	__u64 last_ip;		/* of the callee */
 	__u64 hijacked;		/* 0, or what names the innermost hijacked return address that was not passed yet */
+	__u64 go_sp;		/* unwind_go.bpf.h: 0, or g0's sched.sp before the cgocallback() that was passed last */
 	__u8 code[CODE_BYTES];	/* what was read last; nobody counts on what another function has left here */
 	struct window window;
 	/* goes out as one struct frames_record */

@@ -102,8 +102,8 @@ check() {
 		perl -e 'my %h; \$h{\$_ % 977} .= sprintf("%x", \$_) for 1 .. 300000; print length join ",", sort { \$h{\$a} cmp \$h{\$b} } keys %h'
 		find /usr/include -name '*.h' -type f | head -n 2000 | xargs cat | xz -6 -c
 	EOF
-	cpuprof -j -q -F 4999 -o "$WORK/out" -- sh "$WORK/work.sh" >/dev/null 2>"$WORK/err"
-	edges "$WORK/out" >"$WORK/edges" || { head -n 20 "$WORK/edges" >&2; return 1; }
+	cpuprof -j -q -F 4999 -o "$WORK/million.json" -- sh "$WORK/work.sh" >/dev/null 2>"$WORK/err"
+	edges "$WORK/million.json" >"$WORK/edges" || { head -n 20 "$WORK/edges" >&2; return 1; }
 	echo "# $(tail -n 1 "$WORK/edges")" >&3
 	read -r frames _ <"$WORK/edges"
 	expect "$frames > 1000000"

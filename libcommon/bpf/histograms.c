@@ -2,14 +2,16 @@
 #include "bpf/histograms.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "histograms_abi.h"
 #include "stacks_abi.h"
-#include "bpf/load.h"
+#include "bpf/object.h"
 
 struct bpf_histograms {
 	const struct histogram_unit *unit;
@@ -25,9 +27,9 @@ struct bpf_histograms {
 
 int bpf_histograms_configure(struct bpf_object *object, const struct histogram_unit *unit)
 {
-	int error = bpf_load_set(object, "unit_ns", &unit->ns, sizeof(unit->ns));
+	int error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns));
 
-	return error ? error : bpf_load_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
+	return error ? error : object_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
 }
 
 int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object, const struct histogram_unit *unit)
@@ -169,19 +171,14 @@ static int add_bucket(struct bpf_histograms *h, const struct bucket_key *key, ui
 static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size_t *nr)
 {
 	struct bucket_key key, next, *last = NULL;
-	size_t max = 0;
+	size_t room = 0;
 
 	*keys = NULL;
 	*nr = 0;
 	while (!bpf_map_get_next_key(h->buckets_fd, last, &next)) {
 		if (SLOT(next.slot / 2, h->turn - 1) == next.slot) {
-			if (*nr == max) {
-				struct bucket_key *more = reallocarray(*keys, max = max ? max * 2 : 256, sizeof(*more));
-
-				if (!more)
-					return -ENOMEM;
-				*keys = more;
-			}
+			if (array_reserve(keys, &room, *nr + 1))
+				return -ENOMEM;
 			(*keys)[(*nr)++] = next;
 		}
 		key = next;

@@ -3,12 +3,13 @@
 #ifndef EHPERF_BPF_HISTOGRAMS_H
 #define EHPERF_BPF_HISTOGRAMS_H
 
-#include <bpf/libbpf.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "report/series.h"
 #include "stacks_abi.h"
+
+struct bpf_object;
 
 struct bpf_histograms;
 

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "bpf/load.h"
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "run/cli.h"
-
-static bool verbose;
+static void (*pass_on)(const char *format, va_list args);
 static char last_message[512];
 
 static int on_message(enum libbpf_print_level level, const char *format, va_list args)
 {
-	if (verbose)
-		return vfprintf(stderr, format, args);
-	if (level == LIBBPF_WARN) {
+	if (pass_on) {
+		pass_on(format, args);
+	} else if (level == LIBBPF_WARN) {
 		vsnprintf(last_message, sizeof(last_message), format, args);
 		last_message[strcspn(last_message, "\n")] = 0;
 	}
@@ -45,60 +41,12 @@ static void raise_limit(int which)
 	setrlimit(which, &limit);
 }
 
-void bpf_load_init(bool be_verbose)
+void bpf_load_init(void (*say)(const char *format, va_list args))
 {
-	verbose = be_verbose;
+	pass_on = say;
 	libbpf_set_print(on_message);
 	raise_limit(RLIMIT_MEMLOCK);	/* kernels before 5.11 count maps by it */
 	raise_limit(RLIMIT_NOFILE);
-}
-
-static int set_in_section(struct bpf_map *map, const struct btf *btf, const struct btf_type *section,
-			  const char *name, const void *value, size_t size)
-{
-	const struct btf_var_secinfo *v = btf_var_secinfos(section), *end = v + btf_vlen(section);
-	const void *image;
-	size_t bytes;
-	char *changed;
-	int error;
-
-	while (v < end && strcmp(btf__name_by_offset(btf, btf__type_by_id(btf, v->type)->name_off), name))
-		v++;
-	if (v == end)
-		return -ENOENT;
-	image = bpf_map__initial_value(map, &bytes);
-	if (!image || v->size != size || v->offset + size > bytes)
-		return -EINVAL;
-	changed = malloc(bytes);
-	if (!changed)
-		return -ENOMEM;
-	memcpy(changed, image, bytes);
-	memcpy(changed + v->offset, value, size);
-	error = bpf_map__set_initial_value(map, changed, bytes);
-	free(changed);
-	return error;
-}
-
-int bpf_load_set(struct bpf_object *object, const char *name, const void *value, size_t size)
-{
-	const struct btf *btf = bpf_object__btf(object);
-	int section = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
-	struct bpf_map *map;
-
-	if (section < 0)
-		return -ENOENT;
-	bpf_object__for_each_map(map, object)
-		if (strstr(bpf_map__name(map), ".rodata"))
-			return set_in_section(map, btf, btf__type_by_id(btf, section), name, value, size);
-	return -ENOENT;
-}
-
-uint32_t bpf_load_verified(const struct bpf_program *program)
-{
-	struct bpf_prog_info info = {};
-	__u32 size = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) ? 0 : info.verified_insns;
 }
 
 /* CAP_SYS_ADMIN or both CAP_BPF and CAP_PERFMON */
@@ -113,7 +61,7 @@ static bool has_capabilities(void)
 	       (data[1].effective & 1U << (CAP_BPF - 32) && data[1].effective & 1U << (CAP_PERFMON - 32));
 }
 
-bool bpf_load_kernel_is_older_than(int major, int minor)
+bool kernel_is_older_than(int major, int minor)
 {
 	struct utsname name;
 	int has_major, has_minor;
@@ -122,12 +70,12 @@ bool bpf_load_kernel_is_older_than(int major, int minor)
 	       (has_major < major || (has_major == major && has_minor < minor));
 }
 
-static void explain(int error, const char **cause, const char **cure)
+void bpf_load_explain(int error, const char **cause, const char **cure)
 {
 	if ((error == -EPERM || error == -EACCES) && !has_capabilities()) {
 		*cause = "CAP_BPF and CAP_PERFMON are missing";
 		*cure = "run as root";
-	} else if (bpf_load_kernel_is_older_than(6, 1)) {
+	} else if (kernel_is_older_than(6, 1)) {
 		*cause = "this kernel is older than 6.1";
 		*cure = "use a newer kernel";
 	} else if (access("/sys/kernel/btf/vmlinux", R_OK)) {
@@ -146,13 +94,4 @@ static void explain(int error, const char **cause, const char **cure)
 		*cause = last_message[0] ? last_message : strerror(-error);
 		*cure = "run with -v for libbpf's messages";
 	}
-}
-
-void bpf_load_die(const char *doing, int error)
-{
-	const char *cause, *cure;
-
-	explain(error, &cause, &cure);
-	cli_warn("cannot %s: %s", doing, cause);
-	cli_die(EXIT_FAILURE, "%s", cure);
 }

@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Around opening and loading a BPF object: constants, limits, and what to tell the user when it fails. */
+/* Around opening and loading a BPF object: limits, and what it means when the kernel refuses. */
 #ifndef EHPERF_BPF_LOAD_H
 #define EHPERF_BPF_LOAD_H
 
-#include <bpf/libbpf.h>
+#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /*
- * To be called first. libbpf's own messages go to stderr if verbose, else the last of them is kept for
- * bpf_load_die(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
+ * To be called first. libbpf's own messages go to `say`, or, where that is NULL, the last of them is kept for
+ * bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
  */
-void bpf_load_init(bool verbose);
+void bpf_load_init(void (*say)(const char *format, va_list args));
 
-/* Sets a `const volatile` variable of an opened, not yet loaded object. 0, -ENOENT, -EINVAL (its size is another) */
-int bpf_load_set(struct bpf_object *object, const char *name, const void *value, size_t size);
+/* Why opening, loading or attaching failed with this error, and what to do about it: valid until the next message. */
+void bpf_load_explain(int error, const char **cause, const char **cure);
 
-/* how many instructions the verifier went through for this loaded program; 0: the kernel does not tell */
-uint32_t bpf_load_verified(const struct bpf_program *program);
-
-bool bpf_load_kernel_is_older_than(int major, int minor);
-
-/* Ends the program: "cannot DOING: cause" and what to do about it, for an error of opening, loading or attaching. */
-void bpf_load_die(const char *doing, int error) __attribute__((noreturn));
+bool kernel_is_older_than(int major, int minor);
 
 #endif

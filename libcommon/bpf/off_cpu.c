@@ -2,12 +2,13 @@
 #include "bpf/off_cpu.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
-#include "bpf/load.h"
+#include "bpf/object.h"
 #include "bpf/tasks.h"
 #include "process/kallsyms.h"
 #include "records_abi.h"
@@ -89,8 +90,8 @@ int off_cpu_configure(struct bpf_object *object)
 	if (at[IPS].start && at[IPS_END].start > at[IPS].start && at[ENTRIES].start && at[TEXT].start && at[TEXT_END].start)
 		nr_orc = (at[IPS_END].start - at[IPS].start) / sizeof(int32_t);
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]) && !error; i++)
-		error = bpf_load_set(object, constants[i].name, constants[i].value, sizeof(*constants[i].value));
-	return error ? error : bpf_load_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
+		error = object_set(object, constants[i].name, constants[i].value, sizeof(*constants[i].value));
+	return error ? error : object_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
 }
 
 int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command)
@@ -146,12 +147,10 @@ uint64_t off_cpu_missed(struct bpf_object *object)
 	uint64_t missed = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct bpf_program *program = bpf_object__find_program_by_name(object, names[i]);
-		struct bpf_prog_info info = {};
-		__u32 size = sizeof(info);
+		uint64_t of_one;
 
-		if (program && !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
-			missed += info.recursion_misses;
+		if (object_missed(object, names[i], &of_one))
+			missed += of_one;
 	}
 	return missed;
 }

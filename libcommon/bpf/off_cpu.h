@@ -3,10 +3,11 @@
 #ifndef EHPERF_BPF_OFF_CPU_H
 #define EHPERF_BPF_OFF_CPU_H
 
-#include <bpf/libbpf.h>
 #include <stdbool.h>
 
 #include "bpf/stack_store.h"
+
+struct bpf_object;
 
 /* Before loading: where the kernel's own unwind tables are, for bpf/kernel_walk.bpf.h; nothing, where that is not told. 0 or -errno */
 int off_cpu_configure(struct bpf_object *object);

@@ -2,6 +2,7 @@
 #include "bpf/stack_store.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +356,22 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 		sum_up(&value->handed_out, &rest);
 	}
 	*entries = store->entries;
+	return 0;
+}
+
+int stack_store_sum_stats(struct stack_store *store, struct stack_stats *sum)
+{
+	struct stack_stats *stats;
+	uint64_t *counts = (uint64_t *)sum;
+	size_t nr;
+	int error = stack_store_stats(store, &stats, &nr);
+
+	if (error)
+		return error;
+	*sum = (struct stack_stats){};
+	for (size_t i = 0, nr_counts = sizeof(*sum) / sizeof(*counts); i < nr * nr_counts; i++)
+		counts[i % nr_counts] += ((uint64_t *)stats)[i];
+	free(stats);
 	return 0;
 }
 

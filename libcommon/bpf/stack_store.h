@@ -3,12 +3,13 @@
 #ifndef EHPERF_BPF_STACK_STORE_H
 #define EHPERF_BPF_STACK_STORE_H
 
-#include <bpf/libbpf.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "report/stack_entry.h"
 #include "stacks_abi.h"
+
+struct bpf_object;
 
 struct stack_store;
 
@@ -42,7 +43,9 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 /* All of them. With no program attached any more, there are no others */
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
 
-/* Of each possible CPU, at any time: a malloc()ed array of *nr. 0 or -errno */
+/* at any time: summed over the CPUs. 0 or -errno */
+int stack_store_sum_stats(struct stack_store *store, struct stack_stats *sum);
+/* or of each possible CPU: a malloc()ed array of *nr. 0 or -errno */
 int stack_store_stats(struct stack_store *store, struct stack_stats **stats, size_t *nr);
 
 #endif

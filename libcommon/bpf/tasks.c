@@ -2,16 +2,22 @@
 #include "bpf/tasks.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/array.h"
+
+/* bytes: each read() has room for this much at least */
+#define MIN_READ 4096
 
 int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size)
 {
 	union bpf_iter_link_info info = { .task.tid = tid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
 	struct bpf_link *link = bpf_program__attach_iter(iterator, tid ? &options : NULL);
-	size_t used = 0, max = 0;
+	size_t used = 0, room = 0;
 	char *all = NULL;
 	ssize_t done = 0;
 	int fd;
@@ -24,17 +30,12 @@ int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, 
 		return fd;
 	do {
 		used += done;
-		if (used == max) {
-			char *more = realloc(all, max = max ? max * 2 : 4096);
-
-			if (!more) {
-				free(all);
-				close(fd);
-				return -ENOMEM;
-			}
-			all = more;
+		if (array_reserve(&all, &room, used + MIN_READ)) {
+			free(all);
+			close(fd);
+			return -ENOMEM;
 		}
-		done = read(fd, all + used, max - used);
+		done = read(fd, all + used, room - used);
 	} while (done > 0 || (done < 0 && errno == EINTR && !(done = 0)));
 	close(fd);
 	if (done < 0) {

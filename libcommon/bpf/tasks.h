@@ -3,11 +3,12 @@
 #ifndef EHPERF_BPF_TASKS_H
 #define EHPERF_BPF_TASKS_H
 
-#include <bpf/libbpf.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "processes_abi.h"
+
+struct bpf_program;
 
 struct task_list {
 	struct task_record *tasks;	/* to be freed */

@@ -3,7 +3,8 @@
 #ifndef EHPERF_BPF_TRACEPOINT_H
 #define EHPERF_BPF_TRACEPOINT_H
 
-#include <bpf/libbpf.h>
+struct bpf_link;
+struct bpf_program;
 
 /*
  * Attaches a program whose section is "tp/GROUP/NAME". Needs no mounted tracefs: where there is none, one is

@@ -8,7 +8,6 @@
 #ifndef EHPERF_BPF_UNWINDER_H
 #define EHPERF_BPF_UNWINDER_H
 
-#include <bpf/libbpf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +15,8 @@
 
 #include "bpf/stack_store.h"
 #include "unwind/modules.h"
+
+struct bpf_object;
 
 struct unwinder;
 

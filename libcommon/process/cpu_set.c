@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "off_cpu_abi.h"
 
 static int add_range(struct cpu_set *set, unsigned long from, unsigned long to)
@@ -14,12 +15,9 @@ static int add_range(struct cpu_set *set, unsigned long from, unsigned long to)
 	if (from > to || to >= MAX_LISTED_CPUS)
 		return -EINVAL;
 	if (to >= set->nr) {
-		bool *more = realloc(set->has, (to + 1) * sizeof(*more));
-
-		if (!more)
+		if (array_reserve(&set->has, &set->room, to + 1))
 			return -ENOMEM;
-		memset(more + set->nr, 0, (to + 1 - set->nr) * sizeof(*more));
-		set->has = more;
+		memset(set->has + set->nr, 0, (to + 1 - set->nr) * sizeof(*set->has));
 		set->nr = to + 1;
 	}
 	for (; from <= to; from++)

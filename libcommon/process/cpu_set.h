@@ -8,7 +8,7 @@
 
 struct cpu_set {
 	bool *has;	/* [0, nr) */
-	size_t nr;
+	size_t nr, room;
 };
 
 /* 0, -EINVAL, -ENOMEM */

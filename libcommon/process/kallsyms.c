@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct kallsyms {
 	struct kernel_symbol *symbols;
-	size_t nr, max;
+	size_t nr, room;
 	char *text;	/* the file; names point into it */
 };
 
@@ -39,15 +41,8 @@ static int by_start(const void *left, const void *right)
 
 static int add(struct kallsyms *k, struct kernel_symbol symbol)
 {
-	if (k->nr == k->max) {
-		size_t max = k->max ? k->max * 2 : 1 << 16;
-		struct kernel_symbol *more = reallocarray(k->symbols, max, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		k->symbols = more;
-		k->max = max;
-	}
+	if (array_reserve(&k->symbols, &k->room, k->nr + 1))
+		return -ENOMEM;
 	k->symbols[k->nr++] = symbol;
 	return 0;
 }

@@ -46,13 +46,16 @@ static int open_ring(struct perf_records *records, int cpu)
 	};
 	struct ring ring = { .fd = perf_event_open_cpu(&attr, cpu) };
 	struct epoll_event event = { .events = EPOLLIN };
+	size_t bytes = (1 + RING_PAGES) * records->page_size;
 	int error;
 
 	if (ring.fd < 0)
 		return ring.fd == -ENODEV ? 0 : ring.fd;
-	ring.page = mmap(NULL, (1 + RING_PAGES) * records->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
+	ring.page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
 	if (ring.page == MAP_FAILED || epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, ring.fd, &event)) {
 		error = -errno;
+		if (ring.page != MAP_FAILED)
+			munmap(ring.page, bytes);
 		close(ring.fd);
 		return error;
 	}

@@ -13,6 +13,16 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
+/* processes may be read by several threads */
+static uint64_t new_number(void)
+{
+	static uint64_t last;
+
+	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
 /* the path is left in the line */
 static int parse_line(char *line, struct proc_mapping *mapping, bool *code)
 {
@@ -53,30 +63,30 @@ static void adopt(const struct proc_mapping *before, struct proc_mapping *code, 
 }
 
 /*
- * The file is read piece by piece: what changes meanwhile may be told twice, in part. Mappings must not overlap,
- * so of those that do the first one holds.
+ * The kernel writes the file piece by piece: a mapping that changes meanwhile may appear twice, in part. Mappings must
+ * not overlap, so the second one is cut, or left out.
  */
-static int append(struct proc_maps *maps, size_t *max, const struct proc_mapping *mapping)
+static int append(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
+	struct proc_mapping *added;
 	uint64_t from = maps->nr ? maps->mappings[maps->nr - 1].end : 0;
 
 	if (mapping->end <= from || mapping->end <= mapping->start)
 		return 0;
-	if (maps->nr == *max) {
-		struct proc_mapping *more = reallocarray(maps->mappings, *max ? *max * 2 : 64, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		maps->mappings = more;
-		*max = *max ? *max * 2 : 64;
-	}
-	maps->mappings[maps->nr] = *mapping;
+	if (array_reserve(&maps->mappings, &maps->room, maps->nr + 1))
+		return -ENOMEM;
+	added = &maps->mappings[maps->nr];
+	*added = *mapping;
 	if (mapping->start < from) {
-		maps->mappings[maps->nr].start = from;
-		maps->mappings[maps->nr].file_offset += from - mapping->start;
+		added->start = from;
+		added->file_offset += from - mapping->start;
 	}
-	maps->mappings[maps->nr].path = strdup(mapping->path);
-	return maps->mappings[maps->nr].path ? (maps->nr++, 0) : -ENOMEM;
+	added->number = new_number();
+	added->path = strdup(mapping->path);
+	if (!added->path)
+		return -ENOMEM;
+	maps->nr++;
+	return 0;
 }
 
 /* Three lines are looked at together: the middle one is taken once the next is known. */
@@ -84,7 +94,7 @@ static int read_file(struct proc_maps *maps, const char *name)
 {
 	FILE *file = fopen(name, "re");
 	char *lines[3] = {};
-	size_t sizes[3] = {}, max = 0;
+	size_t sizes[3] = {};
 	struct proc_mapping around[3] = { { .path = "" }, { .path = "" }, { .path = "" } };
 	bool code[3] = {}, more = true;
 	int error = 0;
@@ -102,7 +112,7 @@ static int read_file(struct proc_maps *maps, const char *name)
 			error = parse_line(lines[next], &around[next], &code[next]);
 		if (!error && code[middle]) {
 			adopt(&around[before], &around[middle], &around[next]);
-			error = append(maps, &max, &around[middle]);
+			error = append(maps, &around[middle]);
 		}
 	}
 	if (!error && ferror(file))
@@ -193,17 +203,14 @@ int proc_maps_open(pid_t tid, const struct proc_mapping *mapping)
 
 static int make_room(struct proc_maps *maps, size_t at)
 {
-	struct proc_mapping *more = reallocarray(maps->mappings, maps->nr + 1, sizeof(*more));
-
-	if (!more)
+	if (array_reserve(&maps->mappings, &maps->room, maps->nr + 1))
 		return -ENOMEM;
-	maps->mappings = more;
-	memmove(more + at + 1, more + at, (maps->nr - at) * sizeof(*more));
+	memmove(&maps->mappings[at + 1], &maps->mappings[at], (maps->nr - at) * sizeof(*maps->mappings));
 	maps->nr++;
 	return 0;
 }
 
-int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end)
+int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool *removed)
 {
 	size_t first = 0, last, kept;
 	struct proc_mapping *m = maps->mappings;
@@ -212,13 +219,15 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end)
 		first++;
 	for (last = first; last < maps->nr && m[last].start < end; last++)
 		;
-	if (first == last || end <= start)
+	*removed = first < last && start < end;
+	if (!*removed)
 		return 0;
 	if (m[first].start < start && m[first].end > end) {	/* a hole in the middle of one */
 		char *path = strdup(m[first].path);
 
 		if (!path || make_room(maps, first + 1)) {
 			free(path);
+			*removed = false;
 			return -ENOMEM;
 		}
 		m = maps->mappings;
@@ -227,7 +236,7 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end)
 		m[first].end = start;
 		m[first + 1].file_offset += end - m[first].start;
 		m[first + 1].start = end;
-		return 1;
+		return 0;
 	}
 	if (m[first].start < start)
 		m[first++].end = start;
@@ -240,12 +249,13 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end)
 		free(m[first].path);
 	memmove(m + kept, m + last, (maps->nr - last) * sizeof(*m));
 	maps->nr -= last - kept;
-	return 1;
+	return 0;
 }
 
 int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
 	struct proc_mapping added = *mapping;
+	bool removed;
 	size_t at = 0;
 	int error;
 
@@ -255,12 +265,13 @@ int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
 	added.path = strdup(mapping->path);
 	if (!added.path)
 		return -ENOMEM;
-	error = proc_maps_remove(maps, mapping->start, mapping->end);
+	added.number = new_number();
+	error = proc_maps_remove(maps, mapping->start, mapping->end, &removed);
 	while (at < maps->nr && maps->mappings[at].start < mapping->start)
 		at++;
-	if (error >= 0)
+	if (!error)
 		error = make_room(maps, at);
-	if (error < 0) {
+	if (error) {
 		free(added.path);
 		return error;
 	}
@@ -270,8 +281,8 @@ int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
 
 int proc_maps_copy(struct proc_maps *copy, const struct proc_maps *maps)
 {
-	*copy = (struct proc_maps){ .mappings = calloc(maps->nr + 1, sizeof(*maps->mappings)), .tid = maps->tid };
-	if (!copy->mappings)
+	*copy = (struct proc_maps){ .tid = maps->tid };
+	if (array_reserve(&copy->mappings, &copy->room, maps->nr))
 		return -ENOMEM;
 	for (; copy->nr < maps->nr; copy->nr++) {
 		copy->mappings[copy->nr] = maps->mappings[copy->nr];

@@ -22,4 +22,9 @@ struct series {
 	size_t nr_errnos;
 };
 
+/* what a series is called: what its key says */
+struct series_title {
+	char text[256];
+};
+
 #endif

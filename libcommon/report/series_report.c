@@ -41,21 +41,21 @@ static const struct stack_entry **stacks_of(const struct series_report *r, const
 	return stacks;
 }
 
-void series_report_stack(const struct frames_writer *frames, const struct stack_entry *entry, uint64_t total_ns)
+void series_report_stack(const struct stack_writer *w, const struct stack_entry *entry, uint64_t total_ns)
 {
 	bool blocked = entry->key.kernel_stack;
 
-	fprintf(frames->out, "  %5.1f %%  %s %s\n", percent(stack_entry_ns(entry), total_ns),
+	fprintf(w->out, "  %5.1f %%  %s %s\n", percent(stack_entry_ns(entry), total_ns),
 		histogram_time(stack_entry_ns(entry)).text,
 		blocked ? "blocked in" : "not blocked, called from");
-	stack_report_frames(frames, entry, 6);
+	stack_print_frames(w, entry, 6);
 	if (blocked && !entry->kernel)
-		fprintf(frames->out, "      [the stack was lost]\n");
+		fprintf(w->out, "      [the stack was lost]\n");
 	if (entry->key.end != END_NOT_TAKEN && entry->key.end != END_COMPLETE)
-		fprintf(frames->out, "      [%s: %s]\n", end_reason_name(entry->key.end), end_reason_meaning(entry->key.end));
+		fprintf(w->out, "      [%s: %s]\n", end_reason_name(entry->key.end), end_reason_meaning(entry->key.end));
 }
 
-struct json_object *series_report_json_stack(const struct frames_writer *frames, const struct stack_entry *entry)
+struct json_object *series_report_json_stack(const struct stack_writer *w, const struct stack_entry *entry)
 {
 	struct json_object *stack = json_object_new_object();
 
@@ -64,7 +64,7 @@ struct json_object *series_report_json_stack(const struct frames_writer *frames,
 	if (entry->key.pid)
 		json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
 	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
-	stack_report_json_frames(frames, entry, stack);
+	stack_json_frames(w, entry, stack);
 	return stack;
 }
 
@@ -95,22 +95,23 @@ static void print_errors(FILE *out, const struct series *s)
 void series_report_text(const struct series_report *r, const struct series *s, const char *title)
 {
 	const struct histogram *h = &s->histogram;
-	FILE *out = r->frames.out;
+	FILE *out = r->writer.out;
 	size_t nr;
 	const struct stack_entry **stacks = stacks_of(r, s, &nr);
 
 	fprintf(out, "%s\n", title);
 	histogram_print_log2(out, h);
-	histogram_print_statistics(out, h, r->what);
+	histogram_print_statistics(out, h, r->counted);
 	if (s->errors)
 		print_errors(out, s);
 	if (s->no_bucket)
 		fprintf(out, "%" PRIu64 " of them are missing in the picture and the quartiles: too many buckets\n", s->no_bucket);
-	fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
-		percent(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns), percent(s->blocked_ns, h->total_ns),
-		percent(s->waiting_ns, h->total_ns));
+	if (r->off_cpu)
+		fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
+			percent(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns), percent(s->blocked_ns, h->total_ns),
+			percent(s->waiting_ns, h->total_ns));
 	for (size_t i = 0; i < nr; i++)
-		series_report_stack(&r->frames, stacks[i], h->total_ns);
+		series_report_stack(&r->writer, stacks[i], h->total_ns);
 	putc('\n', out);
 	free(stacks);
 }
@@ -122,17 +123,19 @@ void series_report_json(const struct series_report *r, const struct series *s, s
 	const struct stack_entry **stacks = stacks_of(r, s, &nr);
 
 	histogram_json(object, &s->histogram);
-	json_object_object_add(object, "cpu_ns",
-			       json_object_new_uint64(s->histogram.total_ns - s->blocked_ns - s->waiting_ns));
-	json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->blocked_ns));
-	json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->waiting_ns));
+	if (r->off_cpu) {
+		json_object_object_add(object, "cpu_ns",
+				       json_object_new_uint64(s->histogram.total_ns - s->blocked_ns - s->waiting_ns));
+		json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->blocked_ns));
+		json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->waiting_ns));
+	}
 	json_object_object_add(object, "errors", json_object_new_uint64(s->errors));
 	for (size_t i = 0; i < s->nr_errnos; i++)
 		json_object_object_add(errors, errno_name(s->by_errno[i].number).text, json_object_new_uint64(s->by_errno[i].count));
 	json_object_object_add(object, "by_errno", errors);
 	json_object_object_add(object, "no_bucket", json_object_new_uint64(s->no_bucket));
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(list, series_report_json_stack(&r->frames, stacks[i]));
+		json_object_array_add(list, series_report_json_stack(&r->writer, stacks[i]));
 	json_object_object_add(object, "stacks", list);
 	free(stacks);
 }

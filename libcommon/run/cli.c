@@ -74,6 +74,12 @@ void cli_die(int status, const char *format, ...)
 	exit(status);
 }
 
+void cli_check(int error, const char *doing)
+{
+	if (error)
+		cli_die(EXIT_FAILURE, "cannot %s: %s", doing, strerror(-error));
+}
+
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	unsigned long long n;

@@ -22,6 +22,9 @@ void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* the same, and exits with status */
 void cli_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
+/* dies where there is an error, 0 or -errno: "cannot DOING: what strerror(3) says of it" */
+void cli_check(int error, const char *doing);
+
 /*
  * Flushes what a tool wrote, and closes it unless it is stdout; exits with 1 and a message where that
  * fails (a full disk), without one on a broken pipe.

@@ -46,23 +46,13 @@ static void set_format(struct argp_state *state, struct stack_options *o, enum r
 
 static void set_output(struct argp_state *state, struct stack_options *o, const char *name)
 {
-	static const struct {
-		const char *ending;
-		enum report_format format;
-	} endings[] = { { ".folded", REPORT_FOLDED }, { ".txt", REPORT_TEXT }, { ".json", REPORT_JSON } };
-	size_t length = strlen(name), i, nr = sizeof(endings) / sizeof(endings[0]);
+	enum report_format format;
 
-	for (i = 0; i < nr; i++) {
-		size_t ending = strlen(endings[i].ending);
-
-		if (length > ending && !strcmp(name + length - ending, endings[i].ending))
-			break;
-	}
-	if (i == nr)
-		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .folded, .txt or .json: '%s'", name);
+	if (report_format_of(name, &format))
+		set_format(state, o, format);
 	else
-		set_format(state, o, endings[i].format);
-	o->output = name;
+		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .folded, .txt or .json: '%s'", name);
+	o->run.output = name;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -73,25 +63,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		if (!cli_parse_ids(arg, &o->pids))
+		if (!cli_parse_ids(arg, &o->run.tasks.pids))
 			argp_failure(state, EXIT_USAGE, 0, "not a list of process IDs: '%s'", arg);
 		break;
 	case 't':
 	case 'L':
-		if (!cli_parse_ids(arg, &o->tids))
+		if (!cli_parse_ids(arg, &o->run.tasks.tids))
 			argp_failure(state, EXIT_USAGE, 0, "not a list of thread IDs: '%s'", arg);
 		break;
 	case 'u':
-		o->only_user_threads = true;
+		o->run.tasks.only_user_threads = true;
 		break;
 	case 'k':
-		o->only_kernel_threads = true;
+		o->run.tasks.only_kernel_threads = true;
 		break;
 	case 'U':
-		o->only_user_stacks = true;
+		o->wanted.only_user = true;
 		break;
 	case 'K':
-		o->only_kernel_stacks = true;
+		o->wanted.only_kernel = true;
 		break;
 	case 'C':
 		if (cpu_set_parse(&o->cpus, arg))
@@ -113,50 +103,45 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_output(state, o, arg);
 		break;
 	case 'q':
-		o->quiet = true;
+		o->run.quiet = true;
 		break;
 	case 'v':
-		o->verbose = true;
+		o->run.verbose = true;
 		break;
 	case OPTION_MAX_DEPTH:
 		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
 			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'", MAX_DEPTH, arg);
-		o->max_depth = number;
+		o->wanted.max_depth = number;
 		break;
 	case OPTION_MAX_STACKS:
 		if (!cli_parse_number(arg, 16, 1 << 24, &number))
 			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'", 1 << 24, arg);
-		o->max_stacks = number;
+		o->wanted.max_stacks = number;
 		break;
 	case OPTION_CGROUP:
-		error = cgroup_id(arg, &o->cgroup);
+		error = cgroup_id(arg, &o->run.tasks.cgroup);
 		if (error)
 			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s", arg, strerror(-error));
 		break;
 	case OPTION_COMM:
 		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
 			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'", MAX_COMM_BYTES, arg);
-		o->comm = arg;
+		o->run.tasks.comm = arg;
 		break;
 	case ARGP_KEY_ARG:
-		if (state->quoted && state->next > state->quoted) {
-			o->command = &state->argv[state->next - 1];
-			state->next = state->argc;
-		} else if (o->duration_ns) {
+		if (run_take_command(state, &o->run))
+			break;
+		if (o->run.duration_ns)
 			argp_failure(state, EXIT_USAGE, 0, "one duration only, and a command comes after --: '%s'", arg);
-		} else if (!cli_parse_time(arg, 1000000000, &o->duration_ns) || !o->duration_ns) {
+		else if (!cli_parse_time(arg, 1000000000, &o->run.duration_ns) || !o->run.duration_ns)
 			argp_failure(state, EXIT_USAGE, 0, "not a duration: '%s'", arg);
-		}
 		break;
 	case ARGP_KEY_END:
-		if (o->only_user_threads && o->only_kernel_threads)
+		if (o->run.tasks.only_user_threads && o->run.tasks.only_kernel_threads)
 			argp_failure(state, EXIT_USAGE, 0, "-u and -k exclude each other");
-		if (o->only_user_stacks && o->only_kernel_stacks)
+		if (o->wanted.only_user && o->wanted.only_kernel)
 			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
-		if (state->quoted && !o->command)
-			argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
-		if (o->command && (o->pids.nr || o->tids.nr))
-			argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
+		run_check_command(state, &o->run);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -164,4 +149,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-const struct argp stack_argp = { .options = options, .parser = parse };
+void stack_options_parse(struct stack_options *o, const struct argp *tool, void *tool_options, int argc, char **argv)
+{
+	static const struct argp shared = { .options = options, .parser = parse };
+
+	run_parse(tool, tool_options, &shared, o, argc, argv, &o->run);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options that all stack tools share, as a child of the tool's own argp parser. */
+/* The options that all stack tools share. */
 #ifndef EHPERF_RUN_STACK_OPTIONS_H
 #define EHPERF_RUN_STACK_OPTIONS_H
 
@@ -7,37 +7,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/cli.h"
 #include "process/cpu_set.h"
 #include "report/stack_report.h"
+#include "run/cli.h"
+#include "run/run.h"
 #include "stacks_abi.h"
 
-struct stack_options {
-	struct id_list pids, tids;
-	bool only_user_threads, only_kernel_threads;
-	bool only_user_stacks, only_kernel_stacks;
-	struct cpu_set cpus;		/* as -C says; none: all */
-	const char *comm;		/* NULL: any */
-	uint64_t cgroup;		/* its ID; 0: any */
-	enum report_format format;
-	bool format_named;
-	bool delimiter, annotate;
-	const char *output;		/* NULL: standard output */
-	bool quiet, verbose;
-	uint32_t max_depth, max_stacks;
-	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
-	char **command;			/* NULL: none */
+/* which stacks are taken, and how much of them is kept */
+struct stacks_wanted {
+	bool only_user, only_kernel;
+	uint32_t max_depth;		/* user frames of a stack */
+	uint32_t max_stacks;		/* different ones, in the kernel */
 };
 
-#define STACK_OPTIONS_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
+#define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
 
-/*
- * input: struct stack_options *. Wrong values end the program with a message and EXIT_USAGE. To be parsed
- * with ARGP_IN_ORDER: only so is a DURATION before -- told from what comes after it.
- */
-extern const struct argp stack_argp;
+struct stack_options {
+	struct run_options run;
+	struct stacks_wanted wanted;
+	struct cpu_set cpus;		/* as -C says; none: all */
+	enum report_format format;
+	bool format_named;
+	bool delimiter, annotate;	/* as struct stack_writer has them */
+};
+
+#define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT }
 
 /* for the tool's own argp */
 #define STACK_ARGS_DOC "[DURATION] [-- COMMAND [ARG...]]"
+
+/*
+ * Parses the command line of a stack tool, whose own options are tool's. What is wrong with it ends the program
+ * with a message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
+ */
+void stack_options_parse(struct stack_options *options, const struct argp *tool, void *tool_options, int argc, char **argv);
 
 #endif

@@ -8,6 +8,7 @@
 #include "table/fde_index.h"
 #include "table/fde_rows.h"
 #include "table/gaps.h"
+#include "table/go_rows.h"
 #include "table/known_functions.h"
 #include "table/machine.h"
 #include "table/row_writer.h"
@@ -18,6 +19,9 @@
  * (fde_rows.h) and what lies between them is looked at (gaps.h); each row is written as it is found
  * (row_writer.h). A table of the code that no FDE covers is made likewise, with the FDEs' own bytes
  * left empty.
+ *
+ * Go's functions stand in the same index, before the FDEs, and have their rows from Go's own table
+ * (go_rows.h).
  */
 struct compilation {
 	struct unwind_table table;
@@ -29,6 +33,7 @@ struct compilation {
 	struct cfi_states states;
 	struct row_writer writer;
 	struct gaps gaps;
+	struct go_rows go;
 	struct known_functions functions;
 };
 
@@ -52,10 +57,10 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 static int index_fdes(struct compilation *c, struct eh_frame *frame)
 {
 	struct fde fde;
-	int error = 0;
+	int error = c->go.present ? go_rows_add_functions(&c->go, &c->fdes, c->file) : 0;
 
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
-	if (c->known)
+	if (!error && c->known)
 		error = known_functions_add(&c->functions, &c->fdes, c->known);
 	while (!error && eh_frame_next(frame, &fde))
 		error = add_fde(c, &fde);
@@ -87,6 +92,10 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 	if (span->class == SPAN_RULE) {
 		row_writer_add(&c->writer, span->start,
 			       cfi_states_of_rule(&c->states, (const struct eh_rule *)span->program));
+		return;
+	}
+	if (span->class == GO_CLASS) {
+		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end, &c->table.nr_cfi_rows);
 		return;
 	}
 	if (!fde_rows_write(&c->writer, &c->states, span, end, c->pc_bias, &c->table.nr_cfi_rows))
@@ -132,7 +141,8 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	return c->fdes.nr || c->of_code ? write_rows(c) : 0;
 }
 
-static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
+/* known: where to look for known functions, or NULL. go: its table, and *frame has then no FDE of Go's; or NULL */
+static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known, const struct go_rows *go,
 		   struct eh_frame *frame, bool of_code)
 {
 	struct compilation *c = calloc(1, sizeof(*c));
@@ -143,6 +153,8 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	c->file = file;
 	c->known = known;
 	c->of_code = of_code;
+	if (go)
+		c->go = *go;
 	error = make_table(c, frame);
 	if (error)
 		unwind_table_free(&c->table);
@@ -156,38 +168,36 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
 {
-	return compile(table, file, NULL, frame, false);
+	return compile(table, file, NULL, NULL, frame, false);
 }
 
-static int build_without_cfi(struct unwind_table *table, struct elf_file *file, bool of_code)
+int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file)
 {
 	struct eh_frame none = eh_frame_over(NULL, 0, 0);
 
-	return compile(table, file, file, &none, of_code);
+	return compile(table, file, NULL, NULL, &none, false);
 }
 
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
+	struct eh_frame frame = eh_frame_over(NULL, 0, 0);
 	struct elf_section section;
-	struct eh_frame frame;
+	struct go_rows go = {};
 	int error;
 
 	if (file->header.e_machine != MACHINE)
 		return -ENOTSUP;
-	error = elf_file_cfi(file, &section, &frame);
-	if (error == -ENOENT && of_code)
-		return build_without_cfi(table, file, true);
-	return error ? error : compile(table, file, file, &frame, of_code);
+	go_rows_open(&go, file);
+	/* Go's linker makes .debug_frame of that same table, and knows less */
+	error = go.present ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
+	if (error == -ENOENT && (go.present || of_code))
+		error = 0;
+	return error ? error : compile(table, file, go.present ? NULL : file, &go, &frame, of_code);
 }
 
 int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 {
 	return build(table, file, false);
-}
-
-int unwind_table_build_without_cfi(struct unwind_table *table, struct elf_file *file)
-{
-	return build_without_cfi(table, file, false);
 }
 
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file)

@@ -3,43 +3,16 @@
 
 #include <errno.h>
 
-#include "unwind/tables.h"
-#include "processes_abi.h"
-
-int image_find_modules(struct modules *modules, struct proc_maps *maps)
+int image_make_tables(struct tables *tables, const struct proc_maps *maps, struct mapped_modules *mapped)
 {
-	for (size_t i = 0; i < maps->nr; i++) {
-		struct module *module;
-		int error;
+	int error = mapped_modules_update(mapped, tables_modules(tables), maps);
 
-		if (maps->mappings[i].module_id)
-			continue;
-		error = modules_find(modules, maps->tid, &maps->mappings[i], &module);
-		if (error == -ENOMEM)
-			return error;
-		if (!error && module)
-			maps->mappings[i].module_id = module->id;
-	}
-	return 0;
-}
-
-int image_make_tables(struct slabs *slabs, struct modules *modules, struct proc_maps *maps)
-{
-	int error = image_find_modules(modules, maps);
-
-	for (size_t i = 0; i < maps->nr && !error; i++) {
-		struct module *module = modules_get(modules, maps->mappings[i].module_id);
-		struct unwind_table table;
-
-		if (!module || module->compiled)
-			continue;
-		module_compile(module, &table);
-		error = upload_module(slabs, module, &table);
-	}
+	for (size_t i = 0; i < mapped->nr && !error; i++)
+		error = tables_make(tables, mapped->of[i].module_id);
 	return error;
 }
 
-/* a power of two: so sized, what one list leaves another can use */
+/* a power of two: of a few sizes only, lists can use each other's memory again */
 static size_t list_bytes(size_t nr)
 {
 	size_t wanted = sizeof(struct eh_process) + nr * sizeof(struct eh_mapping), size = 256;
@@ -49,57 +22,53 @@ static size_t list_bytes(size_t nr)
 	return size <= SLAB_BYTES / 2 ? size : wanted;
 }
 
-int image_write(struct slabs *slabs, struct modules *modules, const struct proc_maps *maps, const struct eh_image *image,
-		uint32_t changes, uint32_t generation, loc_t *loc, size_t *bytes)
+int image_write(const struct tables *tables, const struct proc_maps *maps, const struct mapped_modules *mapped,
+		const struct eh_process *header, struct image_list *list)
 {
 	size_t nr = maps->nr < MAX_MAPPINGS ? maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
-	loc_t at = slabs_alloc(slabs, size);
-	struct eh_process *written = slabs_at(slabs, at);
+	loc_t loc = slabs_alloc(tables_slabs(tables), size);
+	struct eh_process *written = slabs_at(tables_slabs(tables), loc);
 
-	if (!at)
+	if (!loc)
 		return -errno;
+	/* a walk may still hold the handle of a list that lay here: the generation changes first and last */
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-	written->image = *image;
-	written->changes = changes;
+	written->image = header->image;
+	written->changes = header->changes;
 	written->nr_mappings = nr;
 	written->quiet_until_ns = 0;
 	for (size_t i = 0; i < nr; i++) {
 		const struct proc_mapping *m = &maps->mappings[i];
-		const struct module *module = modules_get(modules, m->module_id);
+		uint32_t module_id = mapped->of[i].module_id;
 
 		written->mappings[i] = (struct eh_mapping){
 			.start = m->start, .end = m->end, .file_offset = m->file_offset,
-			.module = module ? module->loc : 0, .module_id = m->module_id,
+			.module = tables_loc(tables, module_id), .module_id = module_id,
 		};
 	}
-	__atomic_store_n(&written->generation, generation, __ATOMIC_SEQ_CST);
-	*loc = at;
-	*bytes = size;
+	__atomic_store_n(&written->generation, header->generation, __ATOMIC_SEQ_CST);
+	*list = (struct image_list){ .loc = loc, .bytes = size };
 	return 0;
 }
 
-void image_unwind(struct slabs *slabs, struct modules *modules, loc_t process, const struct host_registers *registers,
-		  struct host_memory memory, uint32_t max_depth, struct host_stack *stack)
+void image_unwind(struct tables *tables, loc_t list, const struct host_registers *registers, struct host_memory memory,
+		  uint32_t max_depth, struct host_stack *stack)
 {
-	struct unwind_table table;
-	struct module *module;
-
 	for (;;) {
-		host_unwind(slabs, process, registers, memory, max_depth, stack);
-		module = modules_get(modules, stack->wants_code);
-		if (!module)
+		host_unwind(tables_slabs(tables), list, registers, memory, max_depth, stack);
+		if (!stack->wants_code)
 			return;
-		module_compile_code(module, &table);
-		upload_code(slabs, module, &table);	/* without memory there is none */
+		tables_make_code(tables, stack->wants_code);	/* if there is no memory, the module has none from now on */
 	}
 }
 
-void image_release(struct slabs *slabs, loc_t loc, size_t bytes)
+void image_release(const struct tables *tables, struct image_list *list)
 {
-	struct eh_process *written = slabs_at(slabs, loc);
+	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
 
-	if (!loc)
-		return;
-	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-	slabs_release(slabs, loc, bytes);
+	if (list->loc) {
+		__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
+		slabs_release(tables_slabs(tables), list->loc, list->bytes);
+	}
+	*list = (struct image_list){};
 }

@@ -1,31 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process's mapping list and the tables of the files in it, written into slabs as the walk reads them. */
+/*
+ * A process's mapping list, written into slabs as the walk reads it (processes_abi.h). A list is never changed where
+ * it lies: a new one is written beside it, and the old one is released.
+ */
 #ifndef EHPERF_UNWIND_IMAGES_H
 #define EHPERF_UNWIND_IMAGES_H
 
 #include "unwind/host_unwind.h"
-#include "unwind/modules.h"
-#include "table/slabs.h"
+#include "unwind/mapped_modules.h"
+#include "unwind/tables.h"
 #include "processes_abi.h"
 
-/* Finds the modules of mappings that have none yet. What cannot be found is left, for another time. 0 or -ENOMEM */
-int image_find_modules(struct modules *modules, struct proc_maps *maps);
-
-/* the same, and their tables, into the slabs. 0 or -ENOMEM */
-int image_make_tables(struct slabs *slabs, struct modules *modules, struct proc_maps *maps);
+struct image_list {
+	loc_t loc;		/* of its struct eh_process; 0: there is none */
+	size_t bytes;
+};
 
 /*
- * Writes the list: *loc of a struct eh_process, in *bytes of the slabs. What of these mappings has no table
- * yet is written without. 0 or -errno
+ * Finds the modules of the process's mappings, and makes their tables. A file that cannot be read goes without.
+ * 0 or -ENOMEM
  */
-int image_write(struct slabs *slabs, struct modules *modules, const struct proc_maps *maps, const struct eh_image *image,
-		uint32_t changes, uint32_t generation, loc_t *loc, size_t *bytes);
+int image_make_tables(struct tables *tables, const struct proc_maps *maps, struct mapped_modules *mapped);
 
-/* host_unwind(), which makes the tables of uncovered code that it wants */
-void image_unwind(struct slabs *slabs, struct modules *modules, loc_t process, const struct host_registers *registers,
-		  struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
+/*
+ * Writes a list of these mappings and of the tables their modules have by now: `mapped` is up to date with maps.
+ * Of `header`, image, generation (not 0) and changes count. 0, or -errno and *list is as it was
+ */
+int image_write(const struct tables *tables, const struct proc_maps *maps, const struct mapped_modules *mapped,
+		const struct eh_process *header, struct image_list *list);
 
-/* It is nobody's from now on, and a walk that is on it will see that. */
-void image_release(struct slabs *slabs, loc_t loc, size_t bytes);
+/* host_unwind(), which makes the TABLE_CODEs that it asks for */
+void image_unwind(struct tables *tables, loc_t list, const struct host_registers *registers, struct host_memory memory,
+		  uint32_t max_depth, struct host_stack *stack);
+
+/* Invalidates the list, so that walks that are reading it notice, and gives its memory back. *list is {} then. */
+void image_release(const struct tables *tables, struct image_list *list);
 
 #endif

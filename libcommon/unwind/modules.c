@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "base/array.h"
+
 struct file_key {
 	uint64_t dev, inode;	/* the vDSO: all ones, 0 */
 	int64_t mtime_s, mtime_ns;
@@ -25,7 +27,7 @@ struct entry {
 struct modules {
 	struct entry *by_file;
 	struct entry **by_id;	/* [id - 1] */
-	size_t nr, max;
+	size_t nr, room;
 };
 
 struct modules *modules_new(void)
@@ -88,15 +90,8 @@ static int add(struct modules *modules, struct entry *entry)
 {
 	if (modules->nr + 1 >= MAX_MODULES)
 		return -ENOSPC;
-	if (modules->nr == modules->max) {
-		size_t max = modules->max ? modules->max * 2 : 64;
-		struct entry **more = reallocarray(modules->by_id, max, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		modules->by_id = more;
-		modules->max = max;
-	}
+	if (array_reserve(&modules->by_id, &modules->room, modules->nr + 1))
+		return -ENOMEM;
 	modules->by_id[modules->nr++] = entry;
 	entry->module.id = modules->nr;
 	HASH_ADD(hh, modules->by_file, key, sizeof(entry->key), entry);
@@ -133,7 +128,6 @@ void module_compile(struct module *module, struct unwind_table *table)
 	bool frame_pointers;
 
 	*table = (struct unwind_table){};
-	module->compiled = true;
 	if (module->error)
 		return;
 	module->error = open_elf(module, &file);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "slabs_abi.h"
 #include "process/proc_maps.h"
 #include "dwarf/symbols.h"
 #include "table/unwind_table.h"
@@ -19,10 +18,7 @@ struct module {
 	char *path;		/* as the process that had it first saw it */
 	uint8_t build_id[64];
 	size_t build_id_bytes;
-	bool compiled;		/* its table was made, or tried */
-	int error;		/* why it has no table; 0: it has, once compiled */
-	loc_t loc;		/* of its struct eh_module in the slabs, 0: it has no table; for the uploader, as the next two */
-	uint64_t rows, table_bytes;
+	int error;		/* why it has no table, -errno; 0: it has one, or nobody has asked for it yet */
 	/* private */
 	int fd;			/* kept open if there are not too many: the path may name another file by the time symbols are wanted */
 	void *image;		/* instead, for a vDSO */

@@ -7,7 +7,7 @@
 
 #include "process/clock.h"
 
-/* we hear of munmap() when it is called, and it is done when it returns: this much later, say */
+/* munmap() is reported when it is called and has taken effect when it returns: at most this much later, we assume */
 #define UNMAPPING_NS 10000000
 
 struct process *processes_find(const struct processes *processes, pid_t pid)
@@ -33,18 +33,25 @@ struct process *processes_get(struct processes *processes, pid_t pid)
 	return process;
 }
 
-static void changing(struct processes *processes, struct process *process)
+static void invalidate(struct processes *processes, const struct process *process)
 {
-	if (processes->changing && process->loc)
-		processes->changing(processes->arg, process);
+	if (processes->observer.invalidated)
+		processes->observer.invalidated(processes->observer.arg, process->pid);
 }
 
-void processes_forget(struct processes *processes, struct process *process)
+static void drop(struct processes *processes, struct process *process)
 {
-	changing(processes, process);
 	HASH_DEL(processes->by_pid, process);
 	proc_maps_free(&process->maps);
 	free(process);
+}
+
+static void forget(struct processes *processes, struct process *process)
+{
+	invalidate(processes, process);
+	if (processes->observer.exited)
+		processes->observer.exited(processes->observer.arg, process->pid);
+	drop(processes, process);
 }
 
 void processes_free(struct processes *processes)
@@ -52,7 +59,7 @@ void processes_free(struct processes *processes)
 	struct process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
-		processes_forget(processes, process);
+		drop(processes, process);
 }
 
 static bool same(const struct proc_maps *left, const struct proc_maps *right)
@@ -99,7 +106,7 @@ void process_take(struct processes *processes, struct process *process, struct p
 		proc_maps_free(&reading->maps);
 		return;
 	}
-	changing(processes, process);
+	invalidate(processes, process);
 	proc_maps_free(&process->maps);
 	process->maps = reading->maps;
 	process->complete = true;
@@ -111,8 +118,8 @@ static int forked(struct processes *processes, const struct process_event *event
 	const struct process *parent = processes_find(processes, event->parent);
 	struct process *child = processes_find(processes, event->pid);
 
-	if (child)	/* another one's number, whose exit was not heard of */
-		processes_forget(processes, child);
+	if (child)	/* the PID is used again, and no event said that its last process exited */
+		forget(processes, child);
 	if (!parent || !(processes->all || processes->children))
 		return 0;
 	child = processes_get(processes, event->pid);
@@ -122,6 +129,8 @@ static int forked(struct processes *processes, const struct process_event *event
 	if (proc_maps_copy(&child->maps, &parent->maps))
 		return -ENOMEM;
 	child->maps.tid = child->pid;
+	if (processes->observer.forked)
+		processes->observer.forked(processes->observer.arg, parent->pid, child->pid);
 	return 0;
 }
 
@@ -135,7 +144,7 @@ static int execed(struct processes *processes, const struct process_event *event
 		process = processes_get(processes, event->pid);
 	if (!process)
 		return -ENOMEM;
-	changing(processes, process);
+	invalidate(processes, process);
 	proc_maps_free(&process->maps);
 	process->maps.tid = process->pid;
 	process->complete = true;
@@ -143,7 +152,10 @@ static int execed(struct processes *processes, const struct process_event *event
 	return 0;
 }
 
-/* is the event older than what was read? Mapping and unmapping may be done again, in their order, if that is not sure. */
+/*
+ * Is the event in what was read already? Where that is not sure, mapping and unmapping are applied again: in their
+ * order, they lead to the same mappings.
+ */
 static bool is_in_maps(const struct process *process, const struct process_event *event)
 {
 	bool may_repeat = event->kind == PROCESS_UNMAPPED || event->kind == PROCESS_MAPPED;
@@ -152,10 +164,28 @@ static bool is_in_maps(const struct process *process, const struct process_event
 	       event->time_ns + (may_repeat ? UNMAPPING_NS : 0) <= process->read_ns;
 }
 
+static int unmapped(struct process *process, const struct process_event *event)
+{
+	bool removed;
+	int error = proc_maps_remove(&process->maps, event->mapping.start, event->mapping.end, &removed);
+
+	process->version += removed;
+	return error;
+}
+
+static void events_lost(struct processes *processes)
+{
+	struct process *process, *next;
+
+	HASH_ITER(hh, processes->by_pid, process, next) {
+		invalidate(processes, process);
+		process->complete = false;
+	}
+}
+
 int processes_apply(struct processes *processes, const struct process_event *event)
 {
-	struct process *process = processes_find(processes, event->pid), *next;
-	int removed;
+	struct process *process = processes_find(processes, event->pid);
 
 	if (process && event->kind == PROCESS_UNMAPPED)
 		note_changes(process, event->changes);
@@ -172,20 +202,13 @@ int processes_apply(struct processes *processes, const struct process_event *eve
 		process->version++;
 		return proc_maps_add(&process->maps, &event->mapping);
 	case PROCESS_UNMAPPED:
-		if (!process)
-			return 0;
-		removed = proc_maps_remove(&process->maps, event->mapping.start, event->mapping.end);
-		process->version += removed > 0;
-		return removed < 0 ? removed : 0;
+		return process ? unmapped(process, event) : 0;
 	case PROCESS_EXITED:
 		if (process)
-			processes_forget(processes, process);
+			forget(processes, process);
 		return 0;
 	case PROCESS_EVENTS_LOST:
-		HASH_ITER(hh, processes->by_pid, process, next) {
-			changing(processes, process);
-			process->complete = false;
-		}
+		events_lost(processes);
 		return 0;
 	}
 	return 0;

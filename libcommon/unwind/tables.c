@@ -2,9 +2,17 @@
 #include "unwind/tables.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "tables_abi.h"
+
+#define MAX_THREADS 64
+
+/* ---- one table ---- */
 
 static uint64_t extent_rows(const struct unwind_table *table, uint32_t first, uint32_t end)
 {
@@ -84,34 +92,178 @@ int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_ta
 	return 0;
 }
 
-static void count(struct module *module, const struct unwind_table *table)
+/* ---- of all modules ---- */
+
+struct module_table {
+	bool tried;
+	loc_t loc;		/* 0: there is none */
+	uint64_t rows, bytes;
+};
+
+struct tables {
+	struct slabs *slabs;
+	struct modules *modules;
+	struct module_table *of;	/* [module ID - 1] */
+	size_t nr, room;
+};
+
+int tables_new(struct tables **tables, struct slabs *slabs, struct modules *modules)
 {
-	module->rows += table->nr_rows;
-	module->table_bytes += unwind_table_bytes(table);
+	struct tables *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->slabs = slabs;
+	t->modules = modules;
+	*tables = t;
+	return 0;
 }
 
-int upload_module(struct slabs *slabs, struct module *module, struct unwind_table *table)
+void tables_free(struct tables *tables)
 {
+	if (!tables)
+		return;
+	free(tables->of);
+	free(tables);
+}
+
+struct slabs *tables_slabs(const struct tables *tables)
+{
+	return tables->slabs;
+}
+
+struct modules *tables_modules(const struct tables *tables)
+{
+	return tables->modules;
+}
+
+/* an element for every module there is */
+static int make_room(struct tables *tables)
+{
+	size_t nr = modules_count(tables->modules);
+
+	if (nr <= tables->nr)
+		return 0;
+	if (array_reserve(&tables->of, &tables->room, nr))
+		return -ENOMEM;
+	memset(tables->of + tables->nr, 0, (nr - tables->nr) * sizeof(*tables->of));
+	tables->nr = nr;
+	return 0;
+}
+
+static void count(struct module_table *of, const struct unwind_table *table)
+{
+	of->rows += table->nr_rows;
+	of->bytes += unwind_table_bytes(table);
+}
+
+/* frees the table */
+static int write_module(struct tables *tables, struct module *module, struct unwind_table *table)
+{
+	struct module_table *of = &tables->of[module->id - 1];
+
 	if (table->nr_pages || table->has_other_code) {
-		module->error = upload_table(slabs, module->id, table, &module->loc);
+		module->error = upload_table(tables->slabs, module->id, table, &of->loc);
 		if (!module->error)
-			count(module, table);
+			count(of, table);
 	}
 	unwind_table_free(table);
 	return module->error == -ENOMEM ? -ENOMEM : 0;
 }
 
-int upload_code(struct slabs *slabs, struct module *module, struct unwind_table *table)
+int tables_make(struct tables *tables, uint32_t module_id)
 {
-	struct eh_module *header = slabs_at(slabs, module->loc);
+	struct module *module = modules_get(tables->modules, module_id);
+	struct unwind_table table;
+
+	if (!module)
+		return 0;
+	if (make_room(tables))
+		return -ENOMEM;
+	if (tables->of[module_id - 1].tried)
+		return 0;
+	tables->of[module_id - 1].tried = true;
+	module_compile(module, &table);
+	return write_module(tables, module, &table);
+}
+
+int tables_make_code(struct tables *tables, uint32_t module_id)
+{
+	struct module_table *of = &tables->of[module_id - 1];
+	struct eh_module *header = slabs_at(tables->slabs, of->loc);
+	struct unwind_table table;
 	int error = 0;
 
-	if (table->nr_pages) {
-		error = write_table(slabs, table, &header->tables[TABLE_CODE]);
+	module_compile_code(modules_get(tables->modules, module_id), &table);
+	if (table.nr_pages) {
+		error = write_table(tables->slabs, &table, &header->tables[TABLE_CODE]);
 		if (!error)
-			count(module, table);
+			count(of, &table);
 	}
-	unwind_table_free(table);
+	unwind_table_free(&table);
 	__atomic_store_n(&header->code_pending, 0, __ATOMIC_RELEASE);
 	return error == -ENOMEM ? -ENOMEM : 0;
+}
+
+loc_t tables_loc(const struct tables *tables, uint32_t module_id)
+{
+	return module_id && module_id <= tables->nr ? tables->of[module_id - 1].loc : 0;
+}
+
+struct tables_counts tables_counts(const struct tables *tables)
+{
+	struct tables_counts counts = { .files_without_table = modules_count(tables->modules) };
+
+	for (size_t i = 0; i < tables->nr; i++) {
+		counts.files_without_table -= tables->of[i].loc != 0;
+		counts.rows += tables->of[i].rows;
+		counts.bytes += tables->of[i].bytes;
+	}
+	return counts;
+}
+
+/* ---- at once, on all CPUs ---- */
+
+struct compilation {
+	struct tables *tables;
+	uint32_t last_id;	/* of the module that a thread took last, atomically */
+	pthread_mutex_t lock;	/* of the slabs */
+};
+
+/* in each thread: compile a module, write its table, take the next */
+static void *compile(void *arg)
+{
+	struct compilation *c = arg;
+	struct unwind_table table;
+	uint32_t id;
+
+	while ((id = __atomic_add_fetch(&c->last_id, 1, __ATOMIC_RELAXED)) <= c->tables->nr) {
+		struct module *module = modules_get(c->tables->modules, id);
+
+		if (c->tables->of[id - 1].tried)
+			continue;
+		c->tables->of[id - 1].tried = true;
+		module_compile(module, &table);
+		pthread_mutex_lock(&c->lock);
+		write_module(c->tables, module, &table);	/* if there is no memory, it has no table */
+		pthread_mutex_unlock(&c->lock);
+	}
+	return NULL;
+}
+
+int tables_make_all(struct tables *tables)
+{
+	struct compilation c = { .tables = tables, .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t threads[MAX_THREADS];
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN), nr = 0;
+
+	if (make_room(tables))
+		return -ENOMEM;
+	while (nr < cpus - 1 && nr < MAX_THREADS && (size_t)nr < tables->nr &&
+	       !pthread_create(&threads[nr], NULL, compile, &c))
+		nr++;
+	compile(&c);
+	while (nr-- > 0)
+		pthread_join(threads[nr], NULL);
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bpf/load.h"
+#include "bpf/object.h"
 #include "process/clock.h"
 
 #define LOADS 10
@@ -59,7 +60,7 @@ static void bench(const char *path)
 			const char *time = strstr(logs[nr], "verification time ");
 
 			verified_ms[nr][load] = time ? atof(time + strlen("verification time ")) / 1e3 : 0;
-			instructions[nr] = bpf_load_verified(program);
+			instructions[nr] = program_verified(program);
 			snprintf(names[nr], sizeof(names[nr]), "%s", bpf_program__name(program));
 			if (++nr == MAX_PROGRAMS)
 				break;
@@ -77,7 +78,7 @@ static void bench(const char *path)
 
 int main(int argc, char **argv)
 {
-	bpf_load_init(false);
+	bpf_load_init(NULL);
 	for (int i = 1; i < argc; i++)
 		bench(argv[i]);
 	return 0;

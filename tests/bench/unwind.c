@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 	int stats;
 
 	cli_init();
-	bpf_load_init(false);
+	bpf_load_init(NULL);
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (stats < 0)
 		cli_die(1, "cannot enable BPF statistics: %s", strerror(-stats));

@@ -162,14 +162,16 @@ static void open_ours(struct ours *o)
 static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start)
 {
 	double began = clock_seconds(), running;
-	struct eh_image image = { .tgid = 1 };
-	struct modules *modules = modules_new();
+	struct eh_process header = { .image.tgid = 1 };
+	struct mapped_modules mapped = {};
+	struct image_list list = {};
 	struct proc_maps maps = {};
+	struct tables *made;
 	struct ours o;
-	size_t bytes = 0;
-	loc_t list = 0;
 
 	open_ours(&o);
+	if (tables_new(&made, o.slabs, modules_new()))
+		die("tables");
 	slabs_release(o.slabs, slabs_alloc(o.slabs, 16), 16);	/* the first slab, which start pays for */
 	if (bpf_slabs_settle(o.source))
 		die("settle");
@@ -177,17 +179,19 @@ static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start
 	*start = running - began;
 	for (size_t i = 0; i < nr; i++) {
 		struct proc_mapping mapping = { .start = (i + 1) << 24, .end = ((i + 1) << 24) + PAGE, .path = "" };
-		size_t old_bytes = bytes;
-		loc_t old = list, module;
+		struct image_list old = list;
 		__u64 handle;
+		loc_t module;
 
+		header.generation = i + 1;
 		if (upload_table(o.slabs, i + 1, &tables[i % nr_tables], &module) || proc_maps_add(&maps, &mapping) ||
-		    image_write(o.slabs, modules, &maps, &image, 0, i + 1, &list, &bytes) || bpf_slabs_settle(o.source))
+		    image_make_tables(made, &maps, &mapped) || image_write(made, &maps, &mapped, &header, &list) ||
+		    bpf_slabs_settle(o.source))
 			die("publish");
-		handle = HANDLE(list, i + 1);
-		if (bpf_map_update_elem(o.procs, &image.tgid, &handle, BPF_ANY))
+		handle = HANDLE(list.loc, header.generation);
+		if (bpf_map_update_elem(o.procs, &header.image.tgid, &handle, BPF_ANY))
 			die("publish");
-		image_release(o.slabs, old, old_bytes);
+		image_release(made, &old);
 	}
 	running = clock_seconds() - running;
 	*counts = bpf_slabs_counts(o.source);

@@ -487,7 +487,12 @@ static void search_from(struct search *s, struct place place)
 		follow(s, place.file, place.vaddr + insn.d.length);
 }
 
-enum verdict { DIRECT, BY_JUMPS, BY_SLOT, BY_NAME_UNKNOWN, INDIRECT, PLANTED, SIGNAL, UNCHECKED, NO_CALL, UNREACHABLE, NR_VERDICTS };
+enum verdict {
+	DIRECT, BY_JUMPS, BY_SLOT, BY_NAME_UNKNOWN, INDIRECT, PLANTED, SIGNAL, UNCHECKED,
+	NO_CALL, UNREACHABLE,	/* from here on: wrong */
+	NR_VERDICTS
+};
+
 static const char *const verdict_names[] = {
 	[DIRECT] = "direct", [BY_JUMPS] = "by jumps", [BY_SLOT] = "by the GOT", [BY_NAME_UNKNOWN] = "possible by an indirect jump",
 	[INDIRECT] = "by an indirect call", [PLANTED] = "planted", [SIGNAL] = "signals", [UNCHECKED] = "outside files",

@@ -91,7 +91,8 @@ static inline void shadow_called(struct shadow *s, uint64_t rsp)
 
 static inline void shadow_interrupted(struct shadow *s, const struct user_regs_struct *interrupted, uint64_t rsp)
 {
-	shadow_push(s->calls, (struct call){ .at = rsp, .caller = interrupted->rip, .signal = true, .interrupted_rsp = interrupted->rsp });
+	shadow_push(s->calls, (struct call){ .at = rsp, .caller = interrupted->rip, .signal = true,
+					     .interrupted_rsp = interrupted->rsp });
 	s->nr_signals++;
 	s->on_goroutine = false;
 	shadow_called(s, rsp);

@@ -99,19 +99,18 @@ static struct shadow shadow;
 
 /* ---- ours ---- */
 
-static struct modules *modules;
-static struct slabs *slabs;
+static struct tables *tables;
 static struct proc_maps maps;
-static loc_t list;
+static struct mapped_modules mapped;
+static struct image_list list;
 
 static void read_maps(void)
 {
-	struct eh_image image = { .tgid = child };
-	size_t bytes;
+	struct eh_process header = { .image = { .tgid = child }, .generation = 1 };
 
 	proc_maps_free(&maps);
-	if (proc_maps_read(&maps, child) || image_make_tables(slabs, modules, &maps) ||
-	    image_write(slabs, modules, &maps, &image, 0, 1, &list, &bytes))
+	if (proc_maps_read(&maps, child) || image_make_tables(tables, &maps, &mapped) ||
+	    image_write(tables, &maps, &mapped, &header, &list))
 		exit(2);
 }
 
@@ -173,7 +172,7 @@ static bool is_switch_right(uint64_t caller, uint64_t rsp)
 /* true: nothing is known of the leaf's caller, or what is was looked at here */
 static bool compare_odd_leaf(const struct user_regs_struct *r, const struct host_stack *stack)
 {
-	uint64_t ours = stack->nr < 2 ? 0 : address_of(&maps, stack->frames[1]);
+	uint64_t ours = stack->nr < 2 ? 0 : address_of(&maps, &mapped, stack->frames[1]);
 
 	if (shadow.switching)
 		nr_wrong += ours && !is_switch_right(ours, r->rsp) ? (complain("in a change of stacks", r, 0, ours), 1) : 0;
@@ -194,7 +193,7 @@ static void compare_walk(const struct user_regs_struct *r, const struct host_sta
 	size_t i = 1, t = calls->nr;
 
 	nr_walks++;
-	while (t && i < stack->nr && address_of(&maps, stack->frames[i]) == calls->call[t - 1].caller)
+	while (t && i < stack->nr && address_of(&maps, &mapped, stack->frames[i]) == calls->call[t - 1].caller)
 		i++, t--;
 	if (i == stack->nr && (!t || stack->end != END_COMPLETE)) {
 		if (stack->end != END_COMPLETE)
@@ -208,7 +207,7 @@ static void compare_walk(const struct user_regs_struct *r, const struct host_sta
 		return;
 	}
 	nr_wrong_walks++;
-	complain("walk", r, t ? calls->call[t - 1].caller : 0, i < stack->nr ? address_of(&maps, stack->frames[i]) : 0);
+	complain("walk", r, t ? calls->call[t - 1].caller : 0, i < stack->nr ? address_of(&maps, &mapped, stack->frames[i]) : 0);
 }
 
 static void compare(const struct user_regs_struct *r, bool whole)
@@ -218,7 +217,7 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	static struct host_stack stack;
 	const struct call *top = shadow_top(&shadow);
 
-	image_unwind(slabs, modules, list, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
+	image_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);
 		return;
@@ -230,12 +229,12 @@ static void compare(const struct user_regs_struct *r, bool whole)
 			nr_right++;
 		else if (++nr_wrong)
 			complain(top ? "the stack ends" : "a caller where there is none", r, top ? top->caller : 0,
-				 stack.nr < 2 ? 0 : address_of(&maps, stack.frames[1]));
+				 stack.nr < 2 ? 0 : address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
-	if (address_of(&maps, stack.frames[1]) != top->caller) {
+	if (address_of(&maps, &mapped, stack.frames[1]) != top->caller) {
 		nr_wrong++;
-		complain("caller", r, top->caller, address_of(&maps, stack.frames[1]));
+		complain("caller", r, top->caller, address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
 	if (stack.cfa != shadow_cfa(&shadow, top)) {
@@ -398,6 +397,8 @@ static int follow_thread(unsigned number)
 
 int main(int argc, char **argv)
 {
+	struct modules *modules = modules_new();
+	struct slabs *slabs;
 	unsigned long max = 1000000, skip = 0, open = 0;
 	unsigned every = 16, thread = 0;
 	bool to_trap = false;
@@ -432,9 +433,8 @@ int main(int argc, char **argv)
 		execvp(argv[optind], argv + optind);
 		_exit(127);
 	}
-	modules = modules_new();
 	if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status) || !modules ||
-	    slabs_new(&slabs, (struct slab_source){ .add = plain_slab }))
+	    slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) || tables_new(&tables, slabs, modules))
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shadow.calls = &shadow.first;

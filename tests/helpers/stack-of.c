@@ -19,14 +19,15 @@ static int print_stack(pid_t pid)
 {
 	struct host_memory memory = { .read = read_process_memory, .arg = &pid };
 	struct modules *modules = modules_new();
-	struct eh_image image = { .tgid = pid };
+	struct eh_process header = { .image = { .tgid = pid }, .generation = 1 };
+	struct mapped_modules mapped = {};
 	static struct host_stack stack;
 	struct host_registers registers;
 	struct user_regs_struct r;
 	struct proc_maps maps;
+	struct image_list list;
+	struct tables *tables;
 	struct slabs *slabs;
-	size_t bytes;
-	loc_t list;
 	int error;
 
 	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) ||
@@ -34,17 +35,19 @@ static int print_stack(pid_t pid)
 		return -errno;
 	error = slabs_new(&slabs, (struct slab_source){ .add = plain_slab });
 	if (!error)
+		error = tables_new(&tables, slabs, modules);
+	if (!error)
 		error = proc_maps_read(&maps, pid);
 	if (!error)
-		error = image_make_tables(slabs, modules, &maps);
+		error = image_make_tables(tables, &maps, &mapped);
 	if (!error)
-		error = image_write(slabs, modules, &maps, &image, 0, 1, &list, &bytes);
+		error = image_write(tables, &maps, &mapped, &header, &list);
 	if (error)
 		return error;
 	registers = registers_of(&r);
-	image_unwind(slabs, modules, list, &registers, memory, MAX_DEPTH, &stack);
+	image_unwind(tables, list.loc, &registers, memory, MAX_DEPTH, &stack);
 	for (size_t i = 0; i < stack.nr; i++)
-		printf("%#lx\n", address_of(&maps, stack.frames[i]));
+		printf("%#lx\n", address_of(&maps, &mapped, stack.frames[i]));
 	printf("end %s\n", end_reason_name(stack.end));
 	return 0;
 }

@@ -45,13 +45,13 @@ static inline struct host_registers registers_of(const struct user_regs_struct *
 	};
 }
 
-static inline uint64_t address_of(const struct proc_maps *maps, uint64_t frame)
+static inline uint64_t address_of(const struct proc_maps *maps, const struct mapped_modules *mapped, uint64_t frame)
 {
 	for (size_t i = 0; i < maps->nr && !(frame & FRAME_ADDRESS); i++) {
 		const struct proc_mapping *m = &maps->mappings[i];
 		uint64_t in_mapping = FRAME_OFFSET(frame) - m->file_offset;
 
-		if (m->module_id == FRAME_MODULE(frame) && in_mapping <= m->end - m->start)
+		if (mapped->of[i].module_id == FRAME_MODULE(frame) && in_mapping <= m->end - m->start)
 			return m->start + in_mapping;
 	}
 	return FRAME_ADDR(frame);

@@ -8,12 +8,46 @@
 #include "check.h"
 
 static struct processes all;
-static unsigned nr_changing;
 
-static void changing(void *arg, struct process *process)
+/* what the observer is told since heard() was last called: "forked 1 2, invalidated 2, ..." */
+static char told[256];
+
+static void tell(const char *what)
 {
-	(void)arg, (void)process;
-	nr_changing++;
+	size_t length = strlen(told);
+
+	snprintf(told + length, sizeof(told) - length, "%s%s", length ? ", " : "", what);
+}
+
+static void invalidated(void *arg, pid_t pid)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "invalidated %s", pid == getpid() ? "self" : processes_find(arg, pid) ? "known" : "unknown");
+	tell(text);
+}
+
+static void forked(void *arg, pid_t parent, pid_t child)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "forked %d %d%s", parent, child, processes_find(arg, child)->maps.nr ? "" : " without mappings");
+	tell(text);
+}
+
+static void exited(void *arg, pid_t pid)
+{
+	char text[64];
+
+	(void)arg;
+	snprintf(text, sizeof(text), "exited %d", pid);
+	tell(text);
+}
+
+static void heard(const char *expected)
+{
+	check(!strcmp(told, expected), "the observer heard '%s', expected '%s'", told, expected);
+	told[0] = 0;
 }
 
 static void happens(enum process_event_kind kind, pid_t pid, pid_t parent, uint64_t time, uint64_t start, uint64_t end,
@@ -72,18 +106,24 @@ static void test_mappings(void)
 
 static void test_fork_and_exec(void)
 {
+	told[0] = 0;
 	happens(PROCESS_FORKED, 2, 1, 10, 0, 0, 0);
 	is(2, "1000-2000@1000 20000-21000@1000");
+	heard("forked 1 2");
 	happens(PROCESS_UNMAPPED, 2, 0, 11, 0x20000, 0x21000, 0);
 	is(2, "1000-2000@1000");
 	is(1, "1000-2000@1000 20000-21000@1000");
 	happens(PROCESS_EXECED, 2, 0, 12, 0, 0, 0);
 	is(2, "");
+	heard("invalidated known");
 	happens(PROCESS_EXITED, 2, 0, 13, 0, 0, 0);
 	is(2, "unknown");
+	heard("invalidated known, exited 2");
 	happens(PROCESS_FORKED, 2, 1, 14, 0, 0, 0);	/* the number again */
+	heard("forked 1 2");
 	happens(PROCESS_FORKED, 2, 3, 15, 0, 0, 0);	/* and again, with no word of the exit, from somebody unknown */
 	is(2, "unknown");
+	heard("invalidated known, exited 2");
 }
 
 static void test_readings(void)
@@ -98,18 +138,23 @@ static void test_readings(void)
 	version = process->version;
 	happens(PROCESS_EXECED, getpid(), 0, process->read_ns - 1, 0, 0, 0);
 	check(process->version == version, "an event before the reading is in it already");
-	process->loc = 16;	/* as if published */
-	nr_changing = 0;
+	told[0] = 0;
+	check(!process_read(getpid(), &reading), "and again");
+	process_take(&all, process, &reading);
+	heard("");	/* nothing has changed */
 	happens(PROCESS_EVENTS_LOST, 0, 0, process->read_ns + 1, 0, 0, 0);
-	check(!process->complete && nr_changing == 1, "after lost events nothing is complete, and what was published is called back");
+	check(!process->complete, "after lost events nothing is complete");
+	heard("invalidated known, invalidated self");
 	happens(PROCESS_EXECED, getpid(), 0, process->read_ns + 2, 0, 0, 0);
-	check(process->complete && process->maps.nr == 0 && nr_changing == 2, "exec makes it complete again");
-	process->loc = 0;
+	check(process->complete && process->maps.nr == 0, "exec makes it complete again");
+	heard("invalidated self");
 }
 
 int main(void)
 {
-	all = (struct processes){ .all = true, .changing = changing };
+	all = (struct processes){
+		.all = true, .observer = { .invalidated = invalidated, .forked = forked, .exited = exited, .arg = &all },
+	};
 	test_mappings();
 	test_fork_and_exec();
 	test_readings();

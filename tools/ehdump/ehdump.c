@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/load.h"
+#include "bpf/object.h"
 #include "check.h"
 #include "ehdump.skel.h"
 #include "elf_visit.h"
 #include "report.h"
 #include "run/cli.h"
+#include "run/kernel.h"
 #include "table/eh_rule.h"
 
 enum { OPTION_CHECK = 0x100, OPTION_RECURSIVE };
@@ -192,19 +193,13 @@ static struct checker *load_checker(bool verbose)
 {
 	struct ehdump_bpf *bpf;
 	struct checker *c;
-	int error;
 
-	bpf_load_init(verbose);
-	bpf = ehdump_bpf__open();
-	if (!bpf)
-		bpf_load_die("open the BPF program", -errno);
-	error = ehdump_bpf__load(bpf);
-	if (!error)
-		error = checker_new(&c, bpf->obj);
-	if (error)
-		bpf_load_die("load the BPF program", error);
+	kernel_init(verbose);
+	bpf = kernel_opened(ehdump_bpf__open());
+	kernel_loaded(ehdump_bpf__load(bpf));
+	kernel_check(checker_new(&c, bpf->obj), "load the BPF programs");
 	if (verbose)
-		cli_warn("look_up_all: %u instructions verified", bpf_load_verified(bpf->progs.look_up_all));
+		cli_warn("look_up_all: %u instructions verified", program_verified(bpf->progs.look_up_all));
 	return c;
 }
 

@@ -78,15 +78,20 @@ bool map_calls_parse_cmds(const char *text, uint64_t *cmds)
 	return true;
 }
 
-static const char *type_name(uint32_t type)
-{
-	static char number[24];
-	const char *name = libbpf_bpf_map_type_str(type);
+struct type_name {
+	char text[40];
+};
 
-	if (name)
-		return name;
-	snprintf(number, sizeof(number), "type %u", type);
-	return number;
+static struct type_name type_name(uint32_t type)
+{
+	const char *known = libbpf_bpf_map_type_str(type);
+	struct type_name name;
+
+	if (known)
+		snprintf(name.text, sizeof(name.text), "%s", known);
+	else
+		snprintf(name.text, sizeof(name.text), "type %u", type);
+	return name;
 }
 
 bool map_calls_parse_type(const char *text, uint32_t *type)
@@ -116,14 +121,15 @@ static const char *no_map(uint32_t kind)
 	return kind < NR_CALL_KINDS ? texts[kind] : NULL;
 }
 
-const char *map_calls_title(const struct map_call_key *key)
+struct series_title map_calls_title(const void *call)
 {
-	static char text[256];
-	FILE *out = fmemopen(text, sizeof(text), "w");
+	const struct map_call_key *key = call;
+	struct series_title title = {};
+	FILE *out = fmemopen(title.text, sizeof(title.text), "w");
 	const char *comma = "";
 
 	if (!out)
-		return "";
+		return title;
 	if (key->pid) {
 		fprintf(out, "%s (%u)", key->comm, key->pid);
 		comma = ", ";
@@ -135,7 +141,7 @@ const char *map_calls_title(const struct map_call_key *key)
 	if (no_map(key->kind))
 		fprintf(out, "%son %s", comma, no_map(key->kind));
 	else if (key->map_type)
-		fprintf(out, "%s%s", comma, type_name(key->map_type));
+		fprintf(out, "%s%s", comma, type_name(key->map_type).text);
 	else if (!*comma)
 		fputs("all calls", out);
 	if (key->name[0])
@@ -143,11 +149,12 @@ const char *map_calls_title(const struct map_call_key *key)
 	if (key->map_id)
 		fprintf(out, ", id %u", key->map_id);
 	fclose(out);
-	return text;
+	return title;
 }
 
-struct json_object *map_calls_json(const struct map_call_key *key)
+struct json_object *map_calls_json(const void *call)
 {
+	const struct map_call_key *key = call;
 	struct json_object *object = json_object_new_object();
 
 	if (no_map(key->kind))
@@ -155,7 +162,7 @@ struct json_object *map_calls_json(const struct map_call_key *key)
 	if (key->map_id)
 		json_object_object_add(object, "map_id", json_object_new_int64(key->map_id));
 	if (key->map_type)
-		json_object_object_add(object, "map_type", json_object_new_string(type_name(key->map_type)));
+		json_object_object_add(object, "map_type", json_object_new_string(type_name(key->map_type).text));
 	if (key->name[0])
 		json_object_object_add(object, "map_name", json_name(key->name));
 	if (key->command)

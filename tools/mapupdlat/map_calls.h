@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "mapupdlat_abi.h"
+#include "report/series.h"
 
 /* "update,delete-batch" or "all": bit i is command i */
 bool map_calls_parse_cmds(const char *text, uint64_t *cmds);
@@ -18,8 +19,8 @@ uint64_t map_calls_creations(void);
 /* a type by its name, as bpftool says it, or by its number */
 bool map_calls_parse_type(const char *text, uint32_t *type);
 
-/* what a key says, the fields that are 0 left out; valid until the next call */
-const char *map_calls_title(const struct map_call_key *key);
-struct json_object *map_calls_json(const struct map_call_key *key);
+/* what a struct map_call_key says, the fields that are 0 left out */
+struct series_title map_calls_title(const void *key);
+struct json_object *map_calls_json(const void *key);
 
 #endif

@@ -3,39 +3,38 @@
 #ifndef EHPERF_MAPUPDLAT_MAP_LOSSES_H
 #define EHPERF_MAPUPDLAT_MAP_LOSSES_H
 
-#include <bpf/libbpf.h>
-#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "mapupdlat_abi.h"
-#include "bpf/stack_store.h"
+#include "report/losses.h"
 #include "stacks_abi.h"
 
-struct map_losses {
-	struct call_counts counts;
-	struct stack_stats stacks;
-	bool warned;
-	uint64_t in_flight;		/* calls that had not returned at the end */
-	uint64_t not_seen;		/* calls, at most, of which nothing was seen */
-	bool uncounted;			/* there may be others not seen, which this kernel does not count */
-	struct map_call_in_flight *calls;	/* of those in flight */
-	size_t nr_calls;
+struct bpf_object;
+
+#define NR_MAP_LOSSES 14
+
+/* the calls that had not returned when measuring ended */
+struct calls_in_flight {
+	struct map_call_in_flight *calls;	/* NULL: not listed */
+	size_t nr;
 	uint64_t listed_ns;		/* CLOCK_MONOTONIC */
 };
 
-/* Lists the calls in flight, once measuring is over. That this fails is no error: they are counted too. */
-void map_losses_list(struct map_losses *losses, struct bpf_object *object);
+/* Lists them, once measuring is over. That this fails is no error: they are counted too. */
+void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *object);
+void calls_in_flight_free(struct calls_in_flight *in_flight);
 
-/* With no program attached any more: the rest. calls: how many the histograms have. 0 or -errno */
-int map_losses_read(struct map_losses *losses, struct bpf_object *object, struct stack_store *store, uint64_t calls);
+/* how many of the calls so far found no series */
+uint64_t map_losses_no_series(struct bpf_object *object);
 
-/* While it runs: tells on standard error, once, when there begin to be too many histograms. */
-void map_losses_warn(struct map_losses *losses, struct bpf_object *object);
+/*
+ * With no program attached any more. calls: how many the histograms have; stacks: what of them was lost. The first
+ * one is the calls in flight. 0 or -errno
+ */
+int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object, const struct stack_stats *stacks, uint64_t calls);
 
-/* on standard error, a line for each kind there is */
-void map_losses_say(const struct map_losses *losses);
-/* all counts, into an object */
-void map_losses_json(const struct map_losses *losses, struct json_object *object);
-
-void map_losses_free(struct map_losses *losses);
+/* on standard error: how many calls had not returned, and some of them */
+void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count);
 
 #endif

@@ -3,49 +3,37 @@
 #include <argp.h>
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bpf/load.h"
-#include "map_calls.h"
-#include "map_latency.h"
 #include "bpf/preemption.h"
-#include "bpf/tracepoint.h"
-#include "run/cli.h"
+#include "map_calls.h"
+#include "map_losses.h"
 #include "mapupdlat.skel.h"
+#include "run/histogram_session.h"
+#include "run/kernel.h"
+#include "run/stack_session.h"
+#include "slow_calls.h"
 
-enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW, OPTION_HEATMAP };
+enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW };
 
 static const struct argp_option option_list[] = {
-	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
 	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "these commands, or all; default update,update-batch", 1 },
 	{ "map", OPTION_MAP, "ID|NAME", 0, "only this map, or those of this name", 1 },
 	{ "type", OPTION_TYPE, "TYPE", 0, "only maps of this type", 1 },
 	{ "by", OPTION_BY, "WHAT[,WHAT...]", 0, "a histogram for each name (the default), type, map, process, command, or all", 2 },
-	{ "per-process", 'P', NULL, 0, "a histogram for each process", 2 },
 	{ "user-stacks", 'U', NULL, 0, "user stacks too", 2 },
 	{ "slow", OPTION_SLOW, "TIME", 0, "print calls that take longer, as they return; microseconds unless told", 2 },
-	{ "nanoseconds", 'n', NULL, 0, "histograms in nanoseconds", 3 },
-	{ "microseconds", 'u', NULL, 0, "in microseconds, the default", 3 },
-	{ "milliseconds", 'm', NULL, 0, "in milliseconds", 3 },
-	{ "timestamp", 'T', NULL, 0, "the time before each interval", 3 },
-	{ "json", 'j', NULL, 0, "JSON, one object a line", 3 },
-	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map, one column an interval", 3 },
-	{ "output", 'o', "FILE", 0, "write the heat map there: .svg", 3 },
-	{ "verbose", 'v', NULL, 0, "more detail", 4 },
 	{},
 };
 
 struct options {
-	struct stack_options run;
-	struct map_latency_options report;
+	struct histogram_options histograms;
+	struct stacks_wanted stacks;
 	uint64_t cmds, slow_ns;
 	unsigned int by;
-	bool per_process;
 	const char *map;
 	bool only_type;
 	uint32_t type;
-	bool preemption;
 };
 
 enum { BY_NAME = 1, BY_TYPE = 2, BY_MAP = 4, BY_PROCESS = 8, BY_COMMAND = 16, BY_ALL = 32 };
@@ -75,32 +63,12 @@ static bool parse_by(const char *text, unsigned int *by)
 	}
 }
 
-static void parse_argument(struct argp_state *state, struct options *o, const char *arg)
-{
-	if (state->quoted && state->next > state->quoted) {
-		o->run.command = &state->argv[state->next - 1];
-		state->next = state->argc;
-	} else if (!o->report.interval_ns) {
-		if (!cli_parse_time(arg, 1000000000, &o->report.interval_ns) || !o->report.interval_ns)
-			argp_failure(state, EXIT_USAGE, 0, "not an interval: '%s'", arg);
-	} else if (o->report.nr_intervals) {
-		argp_failure(state, EXIT_USAGE, 0, "one interval and one count only, and a command comes after --: '%s'", arg);
-	} else if (!cli_parse_number(arg, 1, UINT32_MAX, &o->report.nr_intervals)) {
-		argp_failure(state, EXIT_USAGE, 0, "not a count of intervals: '%s'", arg);
-	}
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 	uint64_t number;
-	size_t length;
 
 	switch (key) {
-	case 'p':
-		if (!cli_parse_ids(arg, &o->run.pids))
-			argp_failure(state, EXIT_USAGE, 0, "not a list of process IDs: '%s'", arg);
-		break;
 	case OPTION_CMD:
 		if (!map_calls_parse_cmds(arg, &o->cmds))
 			argp_failure(state, EXIT_USAGE, 0, "not a list of map commands: '%s'", arg);
@@ -119,56 +87,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!parse_by(arg, &o->by))
 			argp_failure(state, EXIT_USAGE, 0, "not name, type, map, process, command, or all alone: '%s'", arg);
 		break;
-	case 'P':
-		o->per_process = true;
-		break;
 	case 'U':
-		o->run.only_kernel_stacks = false;
+		o->stacks.only_kernel = false;
 		break;
 	case OPTION_SLOW:
 		if (!cli_parse_time(arg, 1000, &o->slow_ns) || !o->slow_ns)
 			argp_failure(state, EXIT_USAGE, 0, "not a time: '%s'", arg);
-		break;
-	case 'n':
-		o->report.unit = &histogram_nsecs;
-		break;
-	case 'u':
-		o->report.unit = &histogram_usecs;
-		break;
-	case 'm':
-		o->report.unit = &histogram_msecs;
-		break;
-	case 'T':
-		o->report.timestamps = true;
-		break;
-	case 'j':
-		o->report.json = true;
-		break;
-	case OPTION_HEATMAP:
-		o->report.heatmap = true;
-		break;
-	case 'o':
-		length = strlen(arg);
-		if (length < 5 || strcmp(arg + length - 4, ".svg"))
-			argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .svg: '%s'", arg);
-		o->run.output = arg;
-		o->report.heatmap = true;
-		break;
-	case 'v':
-		o->run.verbose = true;
-		break;
-	case ARGP_KEY_ARG:
-		parse_argument(state, o, arg);
-		break;
-	case ARGP_KEY_END:
-		if (state->quoted && !o->run.command)
-			argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
-		if (o->run.command && o->run.pids.nr)
-			argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
-		if (o->report.heatmap && o->report.json)
-			argp_failure(state, EXIT_USAGE, 0, "a heat map has no JSON: -j and --heatmap exclude each other");
-		if (o->report.heatmap && !o->report.interval_ns)
-			o->report.interval_ns = 1000000000;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -179,13 +103,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.args_doc = "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]",
+	.args_doc = HISTOGRAM_ARGS_DOC,
 	.doc = "Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting for a CPU, and in "
 	       "which kernel functions. INTERVAL is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.",
 };
 
 static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 {
+	bool preemption = bpf_preemption_possible();
 	uint64_t id;
 
 	bpf->rodata->wanted_cmds = o->cmds;
@@ -203,93 +128,107 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_type = o->by & BY_TYPE;
 	bpf->rodata->by_name = o->by & BY_NAME;
 	bpf->rodata->by_map = o->by & BY_MAP;
-	bpf->rodata->by_process = o->per_process || o->by & BY_PROCESS;
+	bpf->rodata->by_process = o->histograms.per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
 	bpf->rodata->slow_ns = o->slow_ns;
-	bpf_program__set_autoload(bpf->progs.call_begins_raw, o->preemption);
-	bpf_program__set_autoload(bpf->progs.call_returns_raw, o->preemption);
+	bpf_program__set_autoload(bpf->progs.call_begins_raw, preemption);
+	bpf_program__set_autoload(bpf->progs.call_returns_raw, preemption);
+	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
+	histogram_session_configure(bpf->obj, &o->histograms);
 }
 
-static struct mapupdlat_bpf *load(const struct options *o)
+/* The programs tell a map's file from others by one of ours. */
+static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 {
-	struct mapupdlat_bpf *bpf = mapupdlat_bpf__open();
 	LIBBPF_OPTS(bpf_test_run_opts, once);
 	int error;
 
-	if (!bpf)
-		bpf_load_die("open the BPF programs", -errno);
-	configure(bpf, o);
-	error = stack_session_configure(bpf->obj, &o->run);
-	if (!error)
-		error = bpf_histograms_configure(bpf->obj, o->report.unit);
-	if (!error)
-		error = mapupdlat_bpf__load(bpf);
-	if (error)
-		bpf_load_die("load the BPF programs", error);
 	bpf->bss->own_map_fd = bpf_map__fd(bpf->maps.series);
 	error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.note_self), &once);
-	if (error || !bpf->bss->map_fops)
-		bpf_load_die("learn what a map is", error ? error : -ENOENT);
-	return bpf;
+	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "learn what a map is");
 }
 
-#define NR_SYSCALL_LINKS	2	/* on the system call's own tracepoints */
-#define NR_LINKS		7
-
-static void attach(struct mapupdlat_bpf *bpf, struct bpf_link *links[NR_LINKS])
+static void attach(struct links *links, struct mapupdlat_bpf *bpf)
 {
-	struct bpf_program *const programs[NR_LINKS] = {
+	struct bpf_program *const programs[] = {
 		bpf->progs.call_begins, bpf->progs.call_returns, bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
 		bpf->progs.thread_switches, bpf->progs.thread_wakes, bpf->progs.thread_dies,
 	};
 
-	for (int i = 0; i < NR_LINKS; i++) {
-		links[i] = NULL;
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		links[i] = i < NR_SYSCALL_LINKS ? bpf_tracepoint_attach(programs[i]) : bpf_program__attach(programs[i]);
-		if (!links[i])
-			bpf_load_die("attach to the tracepoints", -errno);
-	}
+	kernel_attach(links, programs, sizeof(programs) / sizeof(programs[0]), "the tracepoints");
+}
+
+/* ---- measuring ---- */
+
+struct measuring {
+	struct mapupdlat_bpf *bpf;
+	struct calls_in_flight in_flight;
+};
+
+/* what returns after the last interval had not returned when it ended */
+static void stop(void *arg)
+{
+	struct measuring *m = arg;
+
+	m->bpf->bss->measuring = false;
+	calls_in_flight_list(&m->in_flight, m->bpf->obj);
+}
+
+static uint64_t without_series(void *arg)
+{
+	const struct measuring *m = arg;
+
+	return map_losses_no_series(m->bpf->obj);
 }
 
 int main(int argc, char **argv)
 {
 	struct options o = {
-		.run = STACK_OPTIONS_DEFAULT, .report = { .unit = &histogram_usecs }, .by = BY_NAME | BY_TYPE,
+		.histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT, .by = BY_NAME | BY_TYPE,
 	};
-	struct bpf_link *links[NR_LINKS];
-	struct stack_session session;
-	struct map_latency *latency;
-	struct mapupdlat_bpf *bpf;
-	int error;
+	struct measuring m = {};
+	const struct histogram_tool tool = {
+		.counted = "calls", .off_cpu = true, .title = map_calls_title, .json = map_calls_json, .stop = stop,
+		.without_series = without_series, .arg = &m,
+	};
+	struct loss losses[NR_MAP_LOSSES];
+	struct histogram_session histograms;
+	struct stack_session stacks;
+	struct slow_calls slow;
+	struct links links = {};
+	struct stack_stats stats;
 
-	cli_init();
-	o.run.only_kernel_stacks = o.run.quiet = true;
+	o.stacks.only_kernel = true;
 	map_calls_parse_cmds("update,update-batch", &o.cmds);
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	stack_session_check_tasks(&o.run);
-	o.preemption = bpf_preemption_possible();
+	histogram_options_parse(&o.histograms, &argp, &o, argc, argv);
 
-	bpf_load_init(o.run.verbose);
-	bpf = load(&o);
-	error = stack_session_open(&session, bpf->obj, &o.run);
-	if (!error)
-		error = map_latency_new(&latency, &session, &o.report);
-	if (error)
-		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
-	attach(bpf, links);
+	m.bpf = kernel_opened(mapupdlat_bpf__open());
+	configure(m.bpf, &o);
+	kernel_loaded(mapupdlat_bpf__load(m.bpf));
+	learn_what_a_map_is(m.bpf);
 
-	o.report.measuring = &bpf->bss->measuring;
-	bpf->bss->measuring = true;
-	error = stack_session_run(&session);
-	bpf->bss->measuring = false;
-	for (int i = 0; i < NR_LINKS; i++)
-		bpf_link__destroy(links[i]);
-	if (!error)
-		error = map_latency_finish(latency);
-	if (error)
-		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
-	map_latency_free(latency);
-	return stack_session_close(&session);
+	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
+	kernel_check(slow_calls_open(&slow, &stacks, o.histograms.json), "set up the histograms");
+	histogram_session_open(&histograms, &stacks.run, &stacks, m.bpf->obj, &o.histograms, &tool);
+	attach(&links, m.bpf);
+
+	m.bpf->bss->measuring = true;
+	run_measure(&stacks.run);
+	m.bpf->bss->measuring = false;
+	links_detach(&links);
+
+	stack_session_drain(&stacks);
+	cli_check(slow_calls_print(&slow), "read what was gathered");
+	histogram_session_finish(&histograms);
+	calls_in_flight_list(&m.in_flight, m.bpf->obj);
+	stats = stack_session_stats(&stacks);
+	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count), "read what was gathered");
+	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
+	calls_in_flight_say(&m.in_flight, losses[0].count);
+	run_say_losses(losses, NR_MAP_LOSSES);
+
+	calls_in_flight_free(&m.in_flight);
+	histogram_session_close(&histograms);
+	slow_calls_close(&slow);
+	return stack_session_close(&stacks);
 }

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* offcputime: where threads wait, with whole user and kernel stacks. */
-#include <argp.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bpf/load.h"
 #include "bpf/off_cpu.h"
-#include "run/session.h"
-#include "run/cli.h"
-#include "offcputime.skel.h"
 #include "off_cpu_abi.h"
+#include "offcputime.skel.h"
 #include "process/thread_state.h"
+#include "run/kernel.h"
+#include "run/stack_session.h"
 
 struct options {
 	struct stack_options stacks;
 	uint64_t min_ns, max_ns;
 	uint32_t states;
-	enum report_measure measure;
+	enum off_cpu_part part;
 };
 
 enum { OPTION_STATE = 0x200, OPTION_TIME };
@@ -30,16 +26,16 @@ static const struct argp_option option_list[] = {
 	{},
 };
 
-static bool parse_part(const char *text, enum report_measure *measure)
+static bool parse_part(const char *text, enum off_cpu_part *part)
 {
 	static const struct {
 		const char *name;
-		enum report_measure measure;
-	} parts[] = { { "all", REPORT_OFF_CPU }, { "blocked", REPORT_BLOCKED }, { "waiting", REPORT_WAITING } };
+		enum off_cpu_part part;
+	} parts[] = { { "all", OFF_CPU_ALL }, { "blocked", OFF_CPU_BLOCKED }, { "waiting", OFF_CPU_WAITING } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (!strcmp(text, parts[i].name)) {
-			*measure = parts[i].measure;
+			*part = parts[i].part;
 			return true;
 		}
 	}
@@ -61,11 +57,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'", arg);
 		break;
 	case OPTION_TIME:
-		if (!parse_part(arg, &o->measure))
+		if (!parse_part(arg, &o->part))
 			argp_failure(state, EXIT_USAGE, 0, "not all, blocked or waiting: '%s'", arg);
-		break;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->stacks;
 		break;
 	case ARGP_KEY_END:
 		if (o->min_ns > o->max_ns)
@@ -77,113 +70,67 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = { { &stack_argp, 0, NULL, 0 }, {} };
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
 	.args_doc = STACK_ARGS_DOC,
 	.doc = "Where threads wait, off the CPU, and for how long, with whole user and kernel stacks, of stripped programs "
 	       "without frame pointers too. DURATION is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.",
-	.children = children,
 };
 
-static void list_cpus(struct offcputime_bpf *bpf, const struct cpu_set *wanted)
+static void configure(struct offcputime_bpf *bpf, const struct options *o)
 {
-	struct cpu_set cpus;
-	int error = cpu_set_online(&cpus);
-	size_t nr = 0;
-
-	if (error)
-		cli_die(EXIT_FAILURE, "cannot list the CPUs: %s", strerror(-error));
-	cpu_set_keep(&cpus, wanted);
-	for (size_t cpu = 0; cpu < cpus.nr && cpu < MAX_LISTED_CPUS; cpu++) {
-		if (!cpus.has[cpu])
-			continue;
-		bpf->rodata->listed_cpus[cpu / 64] |= 1ULL << cpu % 64;
-		nr++;
-	}
-	cpu_set_free(&cpus);
-	if (!nr)
-		cli_die(EXIT_FAILURE, "none of these CPUs is online");
-	bpf->rodata->only_listed_cpus = true;
-}
-
-static struct offcputime_bpf *load(const struct options *o)
-{
-	struct offcputime_bpf *bpf = offcputime_bpf__open();
-	int error;
-
-	if (!bpf)
-		bpf_load_die("open the BPF programs", -errno);
 	bpf->rodata->min_ns = o->min_ns;
 	bpf->rodata->max_ns = o->max_ns;
 	bpf->rodata->wanted_states = o->states;
-	bpf->rodata->count_blocked = o->measure != REPORT_WAITING;
-	bpf->rodata->count_waiting = o->measure != REPORT_BLOCKED;
-	if (o->stacks.cpus.nr)
-		list_cpus(bpf, &o->stacks.cpus);
-	error = stack_session_configure(bpf->obj, &o->stacks);
-	if (!error && !o->stacks.only_user_stacks)
-		error = off_cpu_configure(bpf->obj);
-	if (!error)
-		error = offcputime_bpf__load(bpf);
-	if (error)
-		bpf_load_die("load the BPF programs", error);
-	return bpf;
+	bpf->rodata->count_blocked = o->part != OFF_CPU_WAITING;
+	bpf->rodata->count_waiting = o->part != OFF_CPU_BLOCKED;
+	cpus_configure(bpf->obj, &o->stacks.cpus);
+	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
+	if (!o->stacks.wanted.only_user)
+		kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
 }
 
 /* who begins first: from then on nobody is missed */
-static void attach(struct offcputime_bpf *bpf)
+static void attach(struct links *links, struct offcputime_bpf *bpf)
 {
-	struct bpf_program *programs[] = { bpf->progs.thread_begins, bpf->progs.thread_starts, bpf->progs.thread_wakes,
-					   bpf->progs.thread_switches };
-	struct bpf_link **links[] = { &bpf->links.thread_begins, &bpf->links.thread_starts, &bpf->links.thread_wakes,
-				      &bpf->links.thread_switches };
+	struct bpf_program *const programs[] = {
+		bpf->progs.thread_begins, bpf->progs.thread_starts, bpf->progs.thread_wakes, bpf->progs.thread_switches,
+	};
 
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		*links[i] = bpf_program__attach(programs[i]);
-		if (!*links[i])
-			bpf_load_die("attach to the scheduler's tracepoints", -errno);
-	}
+	kernel_attach(links, programs, sizeof(programs) / sizeof(programs[0]), "the scheduler's tracepoints");
+}
+
+static void show_kernel_walks(uint32_t walks)
+{
+	cli_warn("kernel stacks: %s",
+		 walks >= KERNEL_WALK_TRUSTED && walks != UINT32_MAX ? "by the kernel's tables" : "by bpf_get_stack()");
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = { .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .measure = REPORT_OFF_CPU };
-	struct report_summary summary = { .tool = "offcputime" };
+	struct options o = { .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL };
+	struct loss missed = { "lost_unseen", .what = "events lost: a program was running already on that CPU", .lost = true };
 	struct stack_session session;
 	struct offcputime_bpf *bpf;
-	int error;
+	struct links links = {};
 
-	cli_init();
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	stack_session_check_tasks(&o.stacks);
-	summary.measure = o.measure;
+	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
-	bpf_load_init(o.stacks.verbose);
-	bpf = load(&o);
-	error = stack_session_open(&session, bpf->obj, &o.stacks);
-	if (error)
-		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
-	attach(bpf);
-	session.doing = "look at who is off the CPU";
-	error = off_cpu_begin(bpf->obj, session.store, o.stacks.command);
-	if (!error)
-		error = stack_session_run(&session);
-	if (!error) {
-		session.doing = "look at who is still off the CPU";
-		error = off_cpu_end(bpf->obj, session.store);
-	}
-	offcputime_bpf__detach(bpf);
-	if (error)
-		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
+	bpf = kernel_opened(offcputime_bpf__open());
+	configure(bpf, &o);
+	kernel_loaded(offcputime_bpf__load(bpf));
+	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
+	attach(&links, bpf);
 
-	summary.lost = off_cpu_missed(bpf->obj);
-	if (o.stacks.verbose)
-		cli_warn("kernel stacks: %s",
-			 bpf->bss->kernel_walks >= KERNEL_WALK_TRUSTED && bpf->bss->kernel_walks != UINT32_MAX ? "by the kernel's tables" : "by bpf_get_stack()");
-	error = stack_session_report(&session, NULL, 0, &summary);
-	if (error)
-		cli_die(EXIT_FAILURE, "cannot %s: %s", session.doing, strerror(-error));
+	cli_check(off_cpu_begin(bpf->obj, session.store, o.stacks.run.command), "look at who is off the CPU");
+	run_measure(&session.run);
+	cli_check(off_cpu_end(bpf->obj, session.store), "look at who is still off the CPU");
+	links_detach(&links);
+
+	missed.count = off_cpu_missed(bpf->obj);
+	if (o.stacks.run.verbose)
+		show_kernel_walks(bpf->bss->kernel_walks);
+	stack_session_report(&session, &o.stacks, &off_cpu_measures[o.part], &missed, 1);
 	return stack_session_close(&session);
 }

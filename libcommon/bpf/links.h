@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a tool's programs are attached to, as long as it measures. Leaving the program detaches them too. */
+#ifndef EHPERF_BPF_LINKS_H
+#define EHPERF_BPF_LINKS_H
+
+#include <stddef.h>
+
+#include "process/perf_events.h"
+
+struct bpf_link;
+struct bpf_program;
+
+struct links {
+	struct bpf_link **links;
+	size_t nr;
+};
+
+/*
+ * Attaches a program to what its section says; nothing is done for one that was not loaded. "tp/GROUP/NAME" needs
+ * no mounted tracefs. 0 or -errno
+ */
+int links_attach(struct links *links, struct bpf_program *program);
+
+/* Attaches a program to events, which may be closed then. 0 or -errno */
+int links_attach_to_events(struct links *links, struct bpf_program *program, const struct perf_events *events);
+
+/* Detaches them all, in the order of attaching. */
+void links_detach(struct links *links);
+
+#endif

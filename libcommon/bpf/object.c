@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bpf/object.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- constants ---- */
+
+/* where a constant lies in the object's .rodata, and that map; NULL: there is none of this name */
+static const struct btf_var_secinfo *find_constant(const struct bpf_object *object, const char *name, struct bpf_map **rodata)
+{
+	const struct btf *btf = bpf_object__btf(object);
+	int section = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
+	const struct btf_type *type = section < 0 ? NULL : btf__type_by_id(btf, section);
+	const struct btf_var_secinfo *v = type ? btf_var_secinfos(type) : NULL;
+	struct bpf_map *map;
+
+	for (int i = 0; type && i < btf_vlen(type); i++, v++) {
+		if (strcmp(btf__name_by_offset(btf, btf__type_by_id(btf, v->type)->name_off), name))
+			continue;
+		bpf_object__for_each_map(map, object) {
+			if (strstr(bpf_map__name(map), ".rodata")) {
+				*rodata = map;
+				return v;
+			}
+		}
+	}
+	return NULL;
+}
+
+size_t object_constant_size(const struct bpf_object *object, const char *constant)
+{
+	struct bpf_map *map;
+	const struct btf_var_secinfo *v = find_constant(object, constant, &map);
+
+	return v ? v->size : 0;
+}
+
+int object_set(struct bpf_object *object, const char *constant, const void *value, size_t size)
+{
+	struct bpf_map *map;
+	const struct btf_var_secinfo *v = find_constant(object, constant, &map);
+	const void *image;
+	size_t bytes;
+	char *changed;
+	int error;
+
+	if (!v)
+		return -ENOENT;
+	image = bpf_map__initial_value(map, &bytes);
+	if (!image || v->size != size || v->offset + size > bytes)
+		return -EINVAL;
+	changed = malloc(bytes);
+	if (!changed)
+		return -ENOMEM;
+	memcpy(changed, image, bytes);
+	memcpy(changed + v->offset, value, size);
+	error = bpf_map__set_initial_value(map, changed, bytes);
+	free(changed);
+	return error;
+}
+
+/* ---- maps ---- */
+
+int object_resize(struct bpf_object *object, const char *name, uint32_t nr)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	return map ? bpf_map__set_max_entries(map, nr) : -ENOENT;
+}
+
+int object_resize_to_cpus(struct bpf_object *object, const char *map)
+{
+	int nr = libbpf_num_possible_cpus();
+
+	return nr < 0 ? nr : object_resize(object, map, nr);
+}
+
+int object_list_id(struct bpf_object *object, const char *map, uint32_t id)
+{
+	int fd = bpf_object__find_map_fd_by_name(object, map);
+	__u8 one = 1;
+
+	if (fd < 0)
+		return fd;
+	return bpf_map_update_elem(fd, &id, &one, BPF_ANY) ? -errno : 0;
+}
+
+int object_sum_counts(struct bpf_object *object, const char *map, void *sum, size_t size)
+{
+	int nr = libbpf_num_possible_cpus(), fd = bpf_object__find_map_fd_by_name(object, map);
+	__u64 *cpus = nr > 0 ? calloc(nr, size) : NULL, *counts = sum;
+	__u32 zero = 0;
+
+	if (!cpus)
+		return nr < 0 ? nr : -ENOMEM;
+	if (fd < 0 || bpf_map_lookup_elem(fd, &zero, cpus)) {
+		free(cpus);
+		return fd < 0 ? fd : -errno;
+	}
+	memset(sum, 0, size);
+	for (size_t i = 0, nr_counts = size / sizeof(*counts); i < nr * nr_counts; i++)
+		counts[i % nr_counts] += cpus[i];
+	free(cpus);
+	return 0;
+}
+
+/* ---- programs ---- */
+
+static bool program_info(const struct bpf_program *program, struct bpf_prog_info *info)
+{
+	__u32 size = sizeof(*info);
+
+	*info = (struct bpf_prog_info){};
+	return program && bpf_program__fd(program) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(program), info, &size);
+}
+
+bool object_missed(const struct bpf_object *object, const char *program, uint64_t *missed)
+{
+	struct bpf_prog_info info;
+
+	if (!program_info(bpf_object__find_program_by_name(object, program), &info))
+		return false;
+	*missed = info.recursion_misses;
+	return true;
+}
+
+uint32_t program_verified(const struct bpf_program *program)
+{
+	struct bpf_prog_info info;
+
+	return program_info(program, &info) ? info.verified_insns : 0;
+}
+
+void object_verified(const struct bpf_object *object, void (*tell)(const char *program, uint32_t instructions))
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+		if (bpf_program__autoload(program))
+			tell(bpf_program__name(program), program_verified(program));
+}

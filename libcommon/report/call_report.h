@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Prints one call, as those that took long: when it returned, how its time was spent, and in which stacks. */
+#ifndef EHPERF_REPORT_CALL_REPORT_H
+#define EHPERF_REPORT_CALL_REPORT_H
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/stack_writer.h"
+
+struct call_report {
+	uint32_t tid;
+	int64_t result;			/* or -errno */
+	uint64_t ended_ns;		/* CLOCK_MONOTONIC */
+	uint64_t latency_ns, blocked_ns, waiting_ns;
+	/* where it was blocked, and for how long; the first one has the user stack, if any */
+	const struct stack_entry *entries;
+	size_t nr_entries;
+};
+
+void call_report_text(const struct stack_writer *writer, const struct call_report *call, const char *title);
+/* key: what the tool says of it; becomes part of what is printed */
+void call_report_json(const struct stack_writer *writer, const struct call_report *call, struct json_object *key);
+
+#endif

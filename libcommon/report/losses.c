@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/losses.h"
+
+#include <inttypes.h>
+
+uint64_t losses_total(const struct loss *losses, size_t nr)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (losses[i].lost)
+			total += losses[i].count;
+	return total;
+}
+
+void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (losses[i].count && losses[i].what)
+			fprintf(out, "%s: %s%" PRIu64 " %s\n", tool, losses[i].before ? losses[i].before : "", losses[i].count,
+				losses[i].what);
+}
+
+void losses_json(struct json_object *object, const struct loss *losses, size_t nr)
+{
+	json_object_object_add(object, "lost", json_object_new_uint64(losses_total(losses, nr)));
+	for (size_t i = 0; i < nr; i++)
+		if (losses[i].name)
+			json_object_object_add(object, losses[i].name, json_object_new_uint64(losses[i].count));
+}

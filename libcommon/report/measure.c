@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/measure.h"
+
+#include <inttypes.h>
+
+#include "process/thread_state.h"
+#include "report/stack_summary.h"
+
+uint64_t measure_count(const struct stack_value *value)
+{
+	return value->count;
+}
+
+/* ---- off-CPU times ---- */
+
+static uint64_t blocked_and_waiting(const struct stack_value *value)
+{
+	return value->blocked_ns + value->waiting_ns;
+}
+
+static uint64_t blocked(const struct stack_value *value)
+{
+	return value->blocked_ns;
+}
+
+static uint64_t waiting(const struct stack_value *value)
+{
+	return value->waiting_ns;
+}
+
+static void say(FILE *out, const struct stack_summary *s)
+{
+	fprintf(out, "off the CPU %" PRIu64 " times in %.1f s, blocked for %.3f s and waiting to run for %.3f s",
+		(uint64_t)s->sum.count, s->seconds, s->sum.blocked_ns / 1e9, s->sum.waiting_ns / 1e9);
+}
+
+static void stack_json(struct json_object *stack, const struct stack_entry *entry)
+{
+	char state[] = { thread_state_letter(STACK_STATE(entry->key.flags)), 0 };
+
+	json_object_object_add(stack, "blocked_ns", json_object_new_uint64(entry->value.blocked_ns));
+	json_object_object_add(stack, "waiting_ns", json_object_new_uint64(entry->value.waiting_ns));
+	json_object_object_add(stack, "state", json_object_new_string(state));
+	if (entry->key.flags & STACK_OPEN)
+		json_object_object_add(stack, "open", json_object_new_boolean(true));
+}
+
+static void summary_json(struct json_object *object, const struct stack_summary *s)
+{
+	json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->sum.blocked_ns));
+	json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->sum.waiting_ns));
+}
+
+#define OFF_CPU_MEASURE(of) { \
+	.value = of, .is_time = true, .value_ns = 1, .counted = "samples", \
+	.unfollowed = "threads not measured: too many at a time, or no memory", \
+	.say = say, .stack_json = stack_json, .summary_json = summary_json, \
+}
+
+const struct measure off_cpu_measures[NR_OFF_CPU_PARTS] = {
+	[OFF_CPU_ALL] = OFF_CPU_MEASURE(blocked_and_waiting),
+	[OFF_CPU_BLOCKED] = OFF_CPU_MEASURE(blocked),
+	[OFF_CPU_WAITING] = OFF_CPU_MEASURE(waiting),
+};

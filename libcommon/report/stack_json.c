@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Stacks as JSON: the frames of one, and all of them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json.h"
+#include "report/stack_report.h"
+#include "report/stack_writer.h"
+#include "stacks_abi.h"
+#include "unwind/end_reason.h"
+
+/* ---- one stack ---- */
+
+static void put_build_id(struct json_object *frame, const struct module *module)
+{
+	char hex[2 * sizeof(module->build_id) + 1] = "";
+
+	for (size_t i = 0; i < module->build_id_bytes; i++)
+		sprintf(hex + 2 * i, "%02x", module->build_id[i]);
+	if (*hex)
+		json_object_object_add(frame, "build_id", json_object_new_string(hex));
+}
+
+static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
+{
+	struct json_object *frame = json_object_new_object();
+
+	if (name->symbol) {
+		json_object_object_add(frame, "symbol", json_name(name->symbol));
+		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
+	} else if (name->function) {
+		json_object_object_add(frame, "function_vaddr", json_object_new_uint64(name->function));
+		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
+	}
+	if (name->module)
+		json_object_object_add(frame, "module", json_name(name->module));
+	if (name->file) {
+		put_build_id(frame, name->file);
+		json_object_object_add(frame, "file_offset", json_object_new_uint64(name->file_offset));
+	} else {
+		json_object_object_add(frame, "address", json_object_new_uint64(name->address));
+	}
+	if (by_fp)
+		json_object_object_add(frame, "by", json_object_new_string("fp"));
+	return frame;
+}
+
+void stack_json_frames(const struct stack_writer *w, const struct stack_entry *entry, struct json_object *stack)
+{
+	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
+
+	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
+		struct frame_name name = frame_name_user(w->modules, entry->user->frames[i]);
+
+		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
+	}
+	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0; entry->kernel && i < entry->kernel->nr; i++) {
+		struct frame_name name = frame_name_kernel(w->kallsyms, entry->kernel->frames[i]);
+
+		json_object_array_add(kernel, json_frame(&name, false));
+	}
+	json_object_object_add(stack, "user", user);
+	json_object_object_add(stack, "kernel", kernel);
+}
+
+static struct json_object *json_stack(const struct stack_writer *w, const struct measure *measure,
+				      const struct stack_entry *entry)
+{
+	struct json_object *stack = json_object_new_object();
+
+	json_object_object_add(stack, "type", json_object_new_string("stack"));
+	json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
+	json_object_object_add(stack, "tid", json_object_new_int64(entry->key.tid));
+	json_object_object_add(stack, "comm", json_name(entry->key.comm));
+	json_object_object_add(stack, "count", json_object_new_uint64(entry->value.count));
+	if (measure->value_ns)
+		json_object_object_add(stack, "value_ns", json_object_new_uint64(measure->value(&entry->value) * measure->value_ns));
+	if (measure->stack_json)
+		measure->stack_json(stack, entry);
+	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
+	stack_json_frames(w, entry, stack);
+	return stack;
+}
+
+/* ---- all of them ---- */
+
+static int most_first(const void *left, const void *right, void *arg)
+{
+	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+	const struct measure *measure = arg;
+	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
+
+	if (of_left != of_right)
+		return of_left > of_right ? -1 : 1;
+	return memcmp(&l->key, &r->key, sizeof(l->key));
+}
+
+int stack_report_json(const struct stack_writer *w, const struct measure *measure, const struct stack_entry *entries, size_t nr)
+{
+	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		sorted[i] = &entries[i];
+	qsort_r(sorted, nr, sizeof(*sorted), most_first, (void *)measure);
+	for (size_t i = 0; i < nr; i++)
+		json_print(w->out, json_stack(w, measure, sorted[i]));
+	free(sorted);
+	return 0;
+}

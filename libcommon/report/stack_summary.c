@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/stack_summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json.h"
+#include "unwind/end_reason.h"
+
+void stack_summary_count(struct stack_summary *s, const struct stack_entry *entries, size_t nr)
+{
+	s->sum = (struct stack_value){};
+	memset(s->ended, 0, sizeof(s->ended));
+	memset(s->ended_value, 0, sizeof(s->ended_value));
+	for (size_t i = 0; i < nr; i++) {
+		const struct stack_value *value = &entries[i].value;
+
+		s->sum.count += value->count;
+		s->sum.blocked_ns += value->blocked_ns;
+		s->sum.waiting_ns += value->waiting_ns;
+		if (entries[i].key.end >= NR_END_REASONS)
+			continue;
+		s->ended[entries[i].key.end] += value->count;
+		s->ended_value[entries[i].key.end] += s->measure->value(value);
+	}
+}
+
+/* ---- JSON ---- */
+
+static struct json_object *json_by_reason(const uint64_t values[NR_END_REASONS])
+{
+	struct json_object *object = json_object_new_object();
+
+	for (int i = 0; i < NR_END_REASONS; i++)
+		json_object_object_add(object, end_reason_name(i), json_object_new_uint64(values[i]));
+	return object;
+}
+
+void stack_summary_json(FILE *out, const struct stack_summary *s)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "type", json_object_new_string("summary"));
+	json_object_object_add(object, "tool", json_object_new_string(s->tool));
+	json_object_object_add(object, "seconds", json_object_new_double(s->seconds));
+	json_object_object_add(object, "samples", json_object_new_uint64(s->sum.count));
+	losses_json(object, s->losses, s->nr_losses);
+	json_object_object_add(object, "ended", json_by_reason(s->ended));
+	if (s->measure->summary_json)
+		s->measure->summary_json(object, s);
+	if (s->measure->is_time)
+		json_object_object_add(object, "ended_ns", json_by_reason(s->ended_value));
+	json_print(out, object);
+}
+
+/* ---- text ---- */
+
+static bool has_user_stack(enum end_reason end)
+{
+	return end != END_NO_USER && end != END_NOT_TAKEN;
+}
+
+/* what share of the user stacks is whole: of their number, or of their time */
+static void say_complete(FILE *out, const struct stack_summary *s)
+{
+	uint64_t with_user = 0;
+
+	for (int i = 0; i < NR_END_REASONS; i++)
+		if (has_user_stack(i))
+			with_user += s->ended_value[i];
+	if (!with_user)
+		return;
+	if (s->measure->is_time)
+		fprintf(out, ", user stacks complete for %.2f %% of %.3f s", 100.0 * s->ended_value[END_COMPLETE] / with_user,
+			with_user / 1e9);
+	else
+		fprintf(out, ", %.2f %% of %" PRIu64 " user stacks complete",
+			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user);
+}
+
+void stack_summary_print(FILE *out, const struct stack_summary *s)
+{
+	fprintf(out, "%s: ", s->tool);
+	if (s->measure->say)
+		s->measure->say(out, s);
+	else
+		fprintf(out, "%" PRIu64 " %s in %.1f s", (uint64_t)s->sum.count, s->measure->counted, s->seconds);
+	say_complete(out, s);
+	fprintf(out, ", %" PRIu64 " lost\n", losses_total(s->losses, s->nr_losses));
+	for (int i = 0; i < NR_END_REASONS; i++) {
+		if (!s->ended[i] || i == END_COMPLETE || !has_user_stack(i))
+			continue;
+		fprintf(out, "%s: %" PRIu64, s->tool, s->ended[i]);
+		if (s->measure->is_time)
+			fprintf(out, " (%.3f s)", s->ended_value[i] / 1e9);
+		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
+	}
+	losses_print(out, s->tool, s->losses, s->nr_losses);
+}
+
+void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules, const struct stack_entry *entries,
+			    size_t nr)
+{
+	uint64_t *ended = calloc(modules_count(modules) + 1, sizeof(*ended));
+
+	for (size_t i = 0; ended && i < nr; i++) {
+		const struct stack_frames *user = entries[i].user;
+
+		if (entries[i].key.end == END_NO_TABLE && user && user->nr && !(user->frames[user->nr - 1] & FRAME_ADDRESS) &&
+		    FRAME_MODULE(user->frames[user->nr - 1]) <= modules_count(modules))
+			ended[FRAME_MODULE(user->frames[user->nr - 1])] += entries[i].value.count;
+	}
+	for (size_t id = 1; ended && id <= modules_count(modules); id++) {
+		const struct module *module = modules_get(modules, id);
+
+		if (ended[id])
+			fprintf(out, "%s: %" PRIu64 " of these in '%s': %s\n", tool, ended[id], module->path,
+				module->error ? elf_file_explain(module->error) : "its tables were not ready");
+	}
+	free(ended);
+}

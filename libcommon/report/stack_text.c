@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Stacks as text: one of them, and all as text or folded. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "report/stack_report.h"
+#include "report/stack_writer.h"
+#include "stacks_abi.h"
+
+/* ---- one stack ---- */
+
+#define MAX_TRACING_FRAMES 8
+
+uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct stack_frames *kernel)
+{
+	for (uint32_t i = 0; w->switched && i < kernel->nr && i < MAX_TRACING_FRAMES; i++) {
+		struct frame_name name = frame_name_kernel(w->kallsyms, kernel->frames[i]);
+
+		if (name.symbol && !strcmp(name.symbol, "__schedule"))
+			return i;
+	}
+	return 0;
+}
+
+static void put_user(const struct stack_writer *w, uint64_t frame)
+{
+	struct frame_name name = frame_name_user(w->modules, frame);
+
+	frame_name_print(w->out, &name);
+	if (w->annotate && frame & FRAME_ADDRESS)
+		fputs("_[j]", w->out);
+}
+
+static void put_kernel(const struct stack_writer *w, uint64_t frame)
+{
+	struct frame_name name = frame_name_kernel(w->kallsyms, frame);
+
+	frame_name_print(w->out, &name);
+	if (w->annotate)
+		fputs("_[k]", w->out);
+}
+
+void stack_print_folded(const struct stack_writer *w, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+
+	print_escaped(w->out, entry->key.comm);
+	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
+		putc(';', w->out);
+		put_user(w, user->frames[i]);
+	}
+	if (w->delimiter && user && kernel)
+		fputs(";-", w->out);
+	for (uint32_t i = kernel ? kernel->nr : 0, first = kernel ? stack_first_kernel_frame(w, kernel) : 0; i-- > first;) {
+		putc(';', w->out);
+		put_kernel(w, kernel->frames[i]);
+	}
+}
+
+void stack_print_frames(const struct stack_writer *w, const struct stack_entry *entry, int indent)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+
+	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
+		fprintf(w->out, "%*s", indent, "");
+		put_kernel(w, kernel->frames[i]);
+		putc('\n', w->out);
+	}
+	if (w->delimiter && user && kernel)
+		fprintf(w->out, "%*s-\n", indent, "");
+	for (uint32_t i = 0; user && i < user->nr; i++) {
+		fprintf(w->out, "%*s", indent, "");
+		put_user(w, user->frames[i]);
+		putc('\n', w->out);
+	}
+}
+
+static void print_multiline(const struct stack_writer *w, const struct stack_entry *entry)
+{
+	stack_print_frames(w, entry, 4);
+	fputs("    -                ", w->out);
+	print_escaped(w->out, entry->key.comm);
+	fprintf(w->out, " (%u)\n", entry->key.pid);
+}
+
+/* ---- all of them ---- */
+
+/* stacks that read the same are one */
+struct printed {
+	char *text;
+	uint64_t value;
+	UT_hash_handle hh;
+};
+
+static int most_first(struct printed *left, struct printed *right)
+{
+	if (left->value != right->value)
+		return left->value > right->value ? -1 : 1;
+	return strcmp(left->text, right->text);
+}
+
+/* what prints a stack without its value, and how value and text are put together */
+struct layout {
+	void (*print)(const struct stack_writer *writer, const struct stack_entry *entry);
+	const char *between, *behind;	/* text and value; the value */
+};
+
+/* 0 or -ENOMEM */
+static int add(struct printed **all, const struct stack_writer *writer, const struct layout *layout,
+	       const struct stack_entry *entry, uint64_t value)
+{
+	struct stack_writer w = *writer;
+	struct printed *printed;
+	char *text = NULL;
+	size_t size;
+
+	w.out = open_memstream(&text, &size);
+	if (!w.out)
+		return -ENOMEM;
+	layout->print(&w, entry);
+	if (fclose(w.out) || !text)
+		return -ENOMEM;
+	HASH_FIND_STR(*all, text, printed);
+	if (printed) {
+		free(text);
+	} else {
+		printed = calloc(1, sizeof(*printed));
+		if (!printed) {
+			free(text);
+			return -ENOMEM;
+		}
+		printed->text = text;
+		HASH_ADD_KEYPTR(hh, *all, text, size, printed);
+	}
+	printed->value += value;
+	return 0;
+}
+
+/* in text: microseconds */
+static uint64_t in_text(const struct measure *measure, uint64_t value)
+{
+	return measure->is_time ? (value + 500) / 1000 : value;
+}
+
+static int print(const struct stack_writer *w, const struct measure *measure, const struct layout *layout,
+		 const struct stack_entry *entries, size_t nr)
+{
+	struct printed *all = NULL, *printed, *next;
+	int error = 0;
+
+	for (size_t i = 0; i < nr && !error; i++)
+		error = add(&all, w, layout, &entries[i], measure->value(&entries[i].value));
+	HASH_SORT(all, most_first);
+	HASH_ITER(hh, all, printed, next) {
+		if (!error)
+			fprintf(w->out, "%s%s%" PRIu64 "%s", printed->text, layout->between, in_text(measure, printed->value),
+				layout->behind);
+		HASH_DEL(all, printed);
+		free(printed->text);
+		free(printed);
+	}
+	return error;
+}
+
+int stack_report_text(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
+		      size_t nr)
+{
+	static const struct layout layout = { print_multiline, "        ", "\n\n" };
+
+	return print(writer, measure, &layout, entries, nr);
+}
+
+int stack_report_folded(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
+			size_t nr)
+{
+	static const struct layout layout = { stack_print_folded, " ", "\n" };
+
+	return print(writer, measure, &layout, entries, nr);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/histogram_options.h"
+
+#include <string.h>
+
+enum { OPTION_HEATMAP = 0x180 };
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
+	{ "per-process", 'P', NULL, 0, "a histogram for each process", 2 },
+	{ "nanoseconds", 'n', NULL, 0, "histograms in nanoseconds", 3 },
+	{ "microseconds", 'u', NULL, 0, "in microseconds, the default", 3 },
+	{ "milliseconds", 'm', NULL, 0, "in milliseconds", 3 },
+	{ "timestamp", 'T', NULL, 0, "the time before each interval", 3 },
+	{ "json", 'j', NULL, 0, "JSON, one object a line", 3 },
+	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map, one column an interval", 3 },
+	{ "output", 'o', "FILE", 0, "write the heat map there: .svg", 3 },
+	{ "verbose", 'v', NULL, 0, "more detail", 4 },
+	{},
+};
+
+static void parse_argument(struct argp_state *state, struct run_options *run, const char *arg)
+{
+	if (run_take_command(state, run))
+		return;
+	if (!run->interval_ns) {
+		if (!cli_parse_time(arg, 1000000000, &run->interval_ns) || !run->interval_ns)
+			argp_failure(state, EXIT_USAGE, 0, "not an interval: '%s'", arg);
+	} else if (run->nr_intervals) {
+		argp_failure(state, EXIT_USAGE, 0, "one interval and one count only, and a command comes after --: '%s'", arg);
+	} else if (!cli_parse_number(arg, 1, UINT32_MAX, &run->nr_intervals)) {
+		argp_failure(state, EXIT_USAGE, 0, "not a count of intervals: '%s'", arg);
+	}
+}
+
+static void set_output(struct argp_state *state, struct histogram_options *o, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length < 5 || strcmp(name + length - 4, ".svg"))
+		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .svg: '%s'", name);
+	o->run.output = name;
+	o->heatmap = true;
+}
+
+static void check_all(struct argp_state *state, struct histogram_options *o)
+{
+	if (state->quoted && !o->run.command)
+		argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
+	if (o->run.command && o->run.tasks.pids.nr)
+		argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
+	if (o->heatmap && o->json)
+		argp_failure(state, EXIT_USAGE, 0, "a heat map has no JSON: -j and --heatmap exclude each other");
+	if (o->heatmap && !o->run.interval_ns)
+		o->run.interval_ns = 1000000000;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct histogram_options *o = state->input;
+
+	switch (key) {
+	case 'p':
+		if (!cli_parse_ids(arg, &o->run.tasks.pids))
+			argp_failure(state, EXIT_USAGE, 0, "not a list of process IDs: '%s'", arg);
+		break;
+	case 'P':
+		o->per_process = true;
+		break;
+	case 'n':
+		o->unit = &histogram_nsecs;
+		break;
+	case 'u':
+		o->unit = &histogram_usecs;
+		break;
+	case 'm':
+		o->unit = &histogram_msecs;
+		break;
+	case 'T':
+		o->timestamps = true;
+		break;
+	case 'j':
+		o->json = true;
+		break;
+	case OPTION_HEATMAP:
+		o->heatmap = true;
+		break;
+	case 'o':
+		set_output(state, o, arg);
+		break;
+	case 'v':
+		o->run.verbose = true;
+		break;
+	case ARGP_KEY_ARG:
+		parse_argument(state, &o->run, arg);
+		break;
+	case ARGP_KEY_END:
+		check_all(state, o);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+void histogram_options_parse(struct histogram_options *o, const struct argp *tool, void *tool_options, int argc, char **argv)
+{
+	static const struct argp shared = { .options = options, .parser = parse };
+
+	run_parse(tool, tool_options, &shared, o, argc, argv, &o->run);
+}

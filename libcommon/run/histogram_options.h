@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The options that all histogram tools share. */
+#ifndef EHPERF_RUN_HISTOGRAM_OPTIONS_H
+#define EHPERF_RUN_HISTOGRAM_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "report/histogram.h"
+#include "run/cli.h"
+#include "run/run.h"
+
+struct histogram_options {
+	struct run_options run;
+	const struct histogram_unit *unit;
+	bool per_process;		/* for the tool's programs */
+	bool timestamps, json;
+	bool heatmap;			/* instead of histograms; to the run's output */
+};
+
+/* nothing is said while it runs */
+#define HISTOGRAM_OPTIONS_DEFAULT { .run.quiet = true, .unit = &histogram_usecs }
+
+/* for the tool's own argp */
+#define HISTOGRAM_ARGS_DOC "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]"
+
+/*
+ * Parses the command line of a histogram tool, whose own options are tool's. What is wrong with it ends the program
+ * with a message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
+ */
+void histogram_options_parse(struct histogram_options *options, const struct argp *tool, void *tool_options, int argc,
+			     char **argv);
+
+#endif

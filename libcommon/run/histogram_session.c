@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/histogram_session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "bpf/histograms.h"
+#include "process/clock.h"
+#include "report/heatmap.h"
+#include "report/json.h"
+#include "report/series_report.h"
+#include "report/time_of_day.h"
+#include "run/kernel.h"
+#include "run/stack_session.h"
+
+#define NR_STACKS	5	/* shown of a series */
+#define PLAIN_WIDTH	80	/* of what is no terminal */
+
+void histogram_session_configure(struct bpf_object *object, const struct histogram_options *options)
+{
+	kernel_check(bpf_histograms_configure(object, options->unit), "load the BPF programs");
+}
+
+/* ---- heat maps ---- */
+
+static int add_to_heatmap(struct histogram_session *h, const struct series *series)
+{
+	struct heatmap **map = &h->heatmaps[series->number];
+
+	if (!*map) {
+		int error;
+
+		*map = calloc(1, sizeof(**map));
+		if (!*map)
+			return -ENOMEM;
+		error = heatmap_init(*map, h->tool->title(series->key).text, h->options->unit, h->options->run.interval_ns / 1e9);
+		if (error)
+			return error;
+	}
+	return heatmap_add(*map, h->intervals, &series->histogram);
+}
+
+static int print_heatmaps(struct histogram_session *h)
+{
+	FILE *out = h->run->out;
+	bool terminal = isatty(fileno(out));
+	struct winsize size = {};
+
+	for (size_t i = 0; i < MAX_SERIES; i++)	/* all are as long as the run */
+		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
+			return -ENOMEM;
+	if (out != stdout) {
+		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES);
+		return 0;
+	}
+	if (!terminal || ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
+		size.ws_col = PLAIN_WIDTH;
+	for (size_t i = 0; i < MAX_SERIES; i++)
+		if (h->heatmaps[i])
+			heatmap_print(out, h->heatmaps[i], size.ws_col, terminal);
+	return 0;
+}
+
+/* ---- intervals ---- */
+
+static void print_series_json(struct histogram_session *h, const struct series_report *report, const struct series *series)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "type", json_object_new_string("histogram"));
+	json_object_object_add(object, "interval", json_object_new_uint64(h->intervals));
+	if (h->options->timestamps)
+		json_object_object_add(object, "time", json_object_new_string(time_of_day(clock_ns()).text));
+	json_object_object_add(object, "key", h->tool->json(series->key));
+	series_report_json(report, series, object);
+	json_print(h->run->out, object);
+}
+
+static int show_series(struct histogram_session *h, const struct series_report *report, const struct series *series)
+{
+	if (h->options->heatmap)
+		return add_to_heatmap(h, series);
+	if (h->options->json)
+		print_series_json(h, report, series);
+	else
+		series_report_text(report, series, h->tool->title(series->key).text);
+	return 0;
+}
+
+static void warn(struct histogram_session *h)
+{
+	if (h->warned || !h->tool->without_series || !h->tool->without_series(h->tool->arg))
+		return;
+	h->warned = true;
+	cli_warn("%d histograms are as many as there may be in a run: %s that would need more are lost", MAX_SERIES,
+		 h->tool->counted);
+}
+
+/* the stacks of the interval that was taken last */
+static int take_stacks(struct histogram_session *h, struct series_report *report)
+{
+	struct stack_entry *entries;
+	int error = stack_store_hand_out(h->stacks->store, BPF_HISTOGRAMS_TURN_MASK, bpf_histograms_stack_flags(h->histograms),
+					 &entries, &report->nr_entries);
+
+	report->entries = error ? NULL : entries;
+	return error;
+}
+
+static int print_interval(struct histogram_session *h)
+{
+	struct series_report report = {
+		.counted = h->tool->counted, .off_cpu = h->tool->off_cpu, .writer = h->writer, .nr_stacks = NR_STACKS,
+	};
+	struct series *series;
+	size_t nr;
+	int error = bpf_histograms_take(h->histograms, &series, &nr);
+
+	if (!error && h->stacks)
+		error = take_stacks(h, &report);
+	if (error || h->over)
+		return error;
+	warn(h);
+	if (h->options->timestamps && !h->options->json && !h->options->heatmap)
+		fprintf(h->run->out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(clock_ns()).text);
+	for (size_t i = 0; i < nr; i++) {
+		error = show_series(h, &report, &series[i]);
+		if (error)
+			return error;
+		h->count += series[i].histogram.count;
+		h->errors += series[i].errors;
+	}
+	fflush(h->run->out);
+	h->intervals++;
+	return 0;
+}
+
+static int interval(void *arg, bool last)
+{
+	struct histogram_session *h = arg;
+	int error;
+
+	if (last && h->tool->stop)
+		h->tool->stop(h->tool->arg);
+	error = print_interval(h);
+	h->over = last;
+	return error;
+}
+
+/* ---- the whole ---- */
+
+void histogram_session_open(struct histogram_session *h, struct run *run, struct stack_session *stacks,
+			    struct bpf_object *object, const struct histogram_options *options,
+			    const struct histogram_tool *tool)
+{
+	*h = (struct histogram_session){ .run = run, .options = options, .tool = tool, .stacks = stacks, .writer.out = run->out };
+	if (stacks) {
+		h->writer = stack_session_writer(stacks, true);
+		h->writer.delimiter = h->writer.switched = true;
+	}
+	cli_check(bpf_histograms_new(&h->histograms, object, options->unit), "set up the histograms");
+	run_add(run, &(struct run_part){ .doing = "gather the histograms", .interval = interval, .arg = h });
+}
+
+void histogram_session_finish(struct histogram_session *h)
+{
+	cli_check(print_interval(h), "read what was gathered");
+}
+
+void histogram_session_report(struct histogram_session *h, const struct loss *losses, size_t nr_losses)
+{
+	struct json_object *object;
+
+	if (h->options->heatmap)
+		cli_check(print_heatmaps(h), "print the heat maps");
+	if (h->options->json) {
+		object = json_object_new_object();
+		json_object_object_add(object, "type", json_object_new_string("summary"));
+		json_object_object_add(object, "tool", json_object_new_string(program_invocation_short_name));
+		json_object_object_add(object, "seconds", json_object_new_double(h->run->seconds));
+		json_object_object_add(object, "intervals", json_object_new_uint64(h->intervals));
+		json_object_object_add(object, h->tool->counted, json_object_new_uint64(h->count));
+		json_object_object_add(object, "errors", json_object_new_uint64(h->errors));
+		losses_json(object, losses, nr_losses);
+		json_print(h->run->out, object);
+	}
+	run_finish_output(h->run);
+	cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted, h->run->seconds, h->errors);
+}
+
+void histogram_session_close(struct histogram_session *h)
+{
+	for (size_t i = 0; i < MAX_SERIES; i++) {
+		if (h->heatmaps[i])
+			heatmap_free(h->heatmaps[i]);
+		free(h->heatmaps[i]);
+	}
+	bpf_histograms_free(h->histograms);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/kernel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bpf/load.h"
+#include "bpf/object.h"
+#include "run/cli.h"
+
+static void on_stderr(const char *format, va_list args)
+{
+	vfprintf(stderr, format, args);
+}
+
+void kernel_init(bool verbose)
+{
+	bpf_load_init(verbose ? on_stderr : NULL);
+}
+
+void kernel_check(int error, const char *doing)
+{
+	const char *cause, *cure;
+
+	if (!error)
+		return;
+	bpf_load_explain(error, &cause, &cure);
+	cli_warn("cannot %s: %s", doing, cause);
+	cli_die(EXIT_FAILURE, "%s", cure);
+}
+
+void kernel_refused_open(void)
+{
+	kernel_check(errno ? -errno : -EINVAL, "open the BPF programs");
+	abort();
+}
+
+void kernel_loaded(int error)
+{
+	kernel_check(error, "load the BPF programs");
+}
+
+void kernel_attach(struct links *links, struct bpf_program *const programs[], size_t nr, const char *to)
+{
+	char doing[128];
+
+	snprintf(doing, sizeof(doing), "attach to %s", to);
+	for (size_t i = 0; i < nr; i++)
+		kernel_check(links_attach(links, programs[i]), doing);
+}
+
+void kernel_set(struct bpf_object *object, const char *constant, const void *value, size_t size)
+{
+	kernel_check(object_set(object, constant, value, size), "load the BPF programs");
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "process/clock.h"
+#include "run/kernel.h"
+
+#define WORK_MS		50	/* parts work at least this often */
+#define GATHER_US	2000	/* what is urgent seldom comes alone: wait for more of it */
+
+/* ---- options ---- */
+
+bool run_take_command(struct argp_state *state, struct run_options *o)
+{
+	if (!state->quoted || state->next <= state->quoted)
+		return false;
+	o->command = &state->argv[state->next - 1];
+	state->next = state->argc;
+	return true;
+}
+
+void run_check_command(struct argp_state *state, const struct run_options *o)
+{
+	if (state->quoted && !o->command)
+		argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
+	if (o->command && (o->tasks.pids.nr || o->tasks.tids.nr))
+		argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
+}
+
+static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
+{
+	void *const *inputs = state->input;
+
+	(void)arg;
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = inputs[0];
+	state->child_inputs[1] = inputs[1];
+	return 0;
+}
+
+void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc, char **argv,
+	       struct run_options *options)
+{
+	const struct argp only_options = { .options = own->options, .parser = own->parser };
+	const struct argp_child children[] = { { &only_options, 0, NULL, 0 }, { shared, 0, NULL, 0 }, {} };
+	const struct argp argp = {
+		.parser = hand_inputs_down, .args_doc = own->args_doc, .doc = own->doc, .children = children,
+	};
+	void *inputs[] = { input, shared_input };
+
+	cli_init();
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, inputs);
+	task_filter_check(&options->tasks);
+	kernel_init(options->verbose);
+}
+
+/* ---- beginning ---- */
+
+void run_open(struct run *run, const struct run_options *options)
+{
+	*run = (struct run){ .options = options, .signal_fd = -1, .command.pid = -1 };
+	run->out = options->output ? fopen(options->output, "we") : stdout;
+	if (!run->out)
+		cli_die(EXIT_FAILURE, "cannot open '%s': %s", options->output, strerror(errno));
+}
+
+/* SIGHUP where it is not ignored, as nohup(1) does: signalfd(2) would see it nevertheless */
+static bool takes_hangup(void)
+{
+	struct sigaction action;
+
+	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler != SIG_IGN;
+}
+
+void run_get_ready(struct run *run)
+{
+	sigset_t signals;
+
+	if (run->options->command)
+		cli_check(command_start(&run->command, run->options->command), "start the command");
+	/* after the fork: the command has the caller's mask */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	if (takes_hangup())
+		sigaddset(&signals, SIGHUP);
+	if (!sigprocmask(SIG_BLOCK, &signals, NULL))
+		run->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	if (run->signal_fd < 0)
+		cli_check(-errno, "take signals");
+}
+
+void run_add(struct run *run, const struct run_part *part)
+{
+	if (run->nr_parts == MAX_RUN_PARTS)
+		abort();
+	run->parts[run->nr_parts++] = *part;
+}
+
+/* ---- while it lasts ---- */
+
+/* until then, but not longer than until parts are to work again; 0: it is past */
+static int wait_ms(double then)
+{
+	double left = then - clock_seconds();
+
+	return left <= 0 ? 0 : left * 1e3 < WORK_MS ? (int)(left * 1e3) + 1 : WORK_MS;
+}
+
+/* The signal; SIGTERM is the command's as well, while others that come from the terminal it has got itself. */
+static int take_signal(struct run *run)
+{
+	struct signalfd_siginfo signal;
+
+	if (read(run->signal_fd, &signal, sizeof(signal)) != sizeof(signal))
+		return SIGINT;
+	if (run->command.pid > 0 && (signal.ssi_signo == SIGTERM || signal.ssi_code != SI_KERNEL))
+		kill(run->command.pid, signal.ssi_signo);
+	return signal.ssi_signo;
+}
+
+static void work(struct run *run)
+{
+	for (size_t i = 0; i < run->nr_parts; i++)
+		if (run->parts[i].work)
+			cli_check(run->parts[i].work(run->parts[i].arg), run->parts[i].doing);
+}
+
+/* True: it was the last one. */
+static bool end_interval(struct run *run)
+{
+	bool last = ++run->intervals == run->options->nr_intervals;
+
+	run->next_interval += run->options->interval_ns / 1e9;
+	for (size_t i = 0; i < run->nr_parts; i++)
+		if (run->parts[i].interval)
+			cli_check(run->parts[i].interval(run->parts[i].arg, last), run->parts[i].doing);
+	return last;
+}
+
+static void show_progress(struct run *run)
+{
+	uint64_t count;
+
+	run->next_progress += 1;
+	for (size_t i = 0; i < run->nr_parts; i++)
+		if (run->parts[i].progress && !run->parts[i].progress(run->parts[i].arg, &count))
+			fprintf(stderr, "\r%s: %.0f s, %llu %s ", program_invocation_short_name,
+				clock_seconds() - run->started, (unsigned long long)count, run->parts[i].counted);
+}
+
+struct poll_list {
+	struct pollfd fds[2 + MAX_RUN_FDS];
+	nfds_t nr;
+};
+
+static void add_fd(struct poll_list *list, int fd)
+{
+	if (list->nr < sizeof(list->fds) / sizeof(list->fds[0]))
+		list->fds[list->nr++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+}
+
+static struct poll_list fds_of(const struct run *run)
+{
+	struct poll_list list = {};
+
+	add_fd(&list, run->signal_fd);
+	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1);
+	for (size_t i = 0; i < run->nr_parts; i++)
+		for (size_t fd = 0; fd < run->parts[i].nr_fds; fd++)
+			add_fd(&list, run->parts[i].fds[fd]);
+	return list;
+}
+
+static bool any_urgent(const struct poll_list *list)
+{
+	for (nfds_t i = 2; i < list->nr; i++)
+		if (list->fds[i].revents)
+			return true;
+	return false;
+}
+
+/* Waits for something to do and does it. False: the run is over. */
+static bool do_some(struct run *run, struct poll_list *list)
+{
+	const struct run_options *o = run->options;
+	int duration = o->duration_ns ? wait_ms(run->started + o->duration_ns / 1e9) : WORK_MS;
+	int interval = o->interval_ns ? wait_ms(run->next_interval) : WORK_MS;
+
+	if (!duration || (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
+		return false;
+	if (list->fds[0].revents) {
+		take_signal(run);
+		run->signalled = true;
+		return false;
+	}
+	if (list->fds[1].revents)
+		return false;
+	if (any_urgent(list))
+		usleep(GATHER_US);
+	work(run);
+	return !(o->interval_ns && clock_seconds() >= run->next_interval && end_interval(run));
+}
+
+void run_measure(struct run *run)
+{
+	bool progress = !run->options->quiet && isatty(STDERR_FILENO);
+	struct poll_list list = fds_of(run);
+
+	run->started = clock_seconds();
+	run->next_progress = run->started + 1;
+	run->next_interval = run->started + run->options->interval_ns / 1e9;
+	if (run->command.pid > 0)
+		cli_check(command_release(&run->command), "run the command");
+	while (do_some(run, &list))
+		if (progress && clock_seconds() >= run->next_progress)
+			show_progress(run);
+	run->seconds = clock_seconds() - run->started;
+	if (progress)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- the end ---- */
+
+void run_finish_output(struct run *run)
+{
+	cli_finish(run->out, run->options->output ? run->options->output : "standard output");
+}
+
+void run_say_losses(const struct loss *losses, size_t nr)
+{
+	losses_print(stderr, program_invocation_short_name, losses, nr);
+}
+
+/* Waits for the command, and passes signals on meanwhile: it may take them otherwise. The second one ends the wait. */
+static int wait_for_command(struct run *run)
+{
+	struct pollfd fds[] = {
+		{ .fd = run->command.pidfd, .events = POLLIN },
+		{ .fd = run->signal_fd, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return EXIT_FAILURE;
+		if (fds[0].revents)
+			return command_wait(&run->command);
+		if (fds[1].revents) {
+			int signal = take_signal(run);
+
+			if (run->signalled)
+				return 128 + signal;
+			run->signalled = true;
+		}
+	}
+}
+
+int run_close(struct run *run)
+{
+	int status = run->command.pid > 0 ? wait_for_command(run) : 0;
+
+	if (run->signal_fd >= 0)
+		close(run->signal_fd);
+	return status;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/stack_session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/object.h"
+#include "report/stack_report.h"
+#include "report/stack_summary.h"
+#include "run/kernel.h"
+#include "stacks_abi.h"
+
+void stack_session_configure(struct bpf_object *object, const struct run_options *run, const struct stacks_wanted *wanted)
+{
+	static const char *const maps_of_stacks[] = { "values", "sent" };
+	bool user = !wanted->only_kernel, kernel = !wanted->only_user;
+
+	task_filter_configure(object, &run->tasks, run->command);
+	kernel_set(object, "with_user_stacks", &user, sizeof(user));
+	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
+	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
+	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
+	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
+		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks), "load the BPF programs");
+}
+
+/* ---- as a part of the run ---- */
+
+static int work(void *arg)
+{
+	struct stack_session *s = arg;
+
+	return unwinder_follow(s->unwinder, false);
+}
+
+static int progress(void *arg, uint64_t *samples)
+{
+	struct stack_session *s = arg;
+	struct stack_stats stats;
+	int error = stack_store_sum_stats(s->store, &stats);
+
+	if (!error)
+		*samples = stats.samples;
+	return error;
+}
+
+static void add_to_run(struct stack_session *s)
+{
+	struct run_part part = {
+		.doing = "gather the stacks", .work = work, .progress = progress, .counted = "samples", .arg = s,
+		.fds = s->urgent, .nr_fds = UNWINDER_FDS,
+	};
+
+	unwinder_fds(s->unwinder, s->urgent);
+	run_add(&s->run, &part);
+}
+
+/* ---- opening ---- */
+
+static void start_unwinder(struct stack_session *s)
+{
+	const struct run_options *run = s->run.options;
+	struct unwinder_options options = {
+		.user_stacks = !s->wanted->only_kernel,
+		.all = !s->nr_pids && !run->command && !s->wanted->only_kernel,
+		.pids = s->pids,
+		.nr_pids = s->nr_pids,
+		.children = run->command,
+		.max_depth = s->wanted->max_depth,
+	};
+
+	cli_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options), "follow the processes");
+	cli_check(unwinder_start(s->unwinder), "read the processes' mappings");
+}
+
+void stack_session_open(struct stack_session *s, struct bpf_object *object, const struct run_options *run,
+			const struct stacks_wanted *wanted)
+{
+	*s = (struct stack_session){ .object = object, .wanted = wanted };
+	run_open(&s->run, run);
+	s->modules = modules_new();
+	cli_check(s->modules ? 0 : -ENOMEM, "set up");
+	cli_check(stack_store_new(&s->store, object), "set up");
+	task_filter_list(object, &run->tasks);
+	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
+	start_unwinder(s);
+	run_get_ready(&s->run);
+	if (run->command) {
+		task_filter_add(object, s->run.command.pid);
+		cli_check(unwinder_expect(s->unwinder, s->run.command.pid), "start the command");
+	}
+	add_to_run(s);
+}
+
+/* ---- what was gathered ---- */
+
+void stack_session_drain(struct stack_session *s)
+{
+	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
+}
+
+struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_names)
+{
+	if (kernel_names && !s->kallsyms && kallsyms_read(&s->kallsyms))
+		s->kallsyms = NULL;	/* not permitted */
+	return (struct stack_writer){ .out = s->run.out, .modules = s->modules, .kallsyms = s->kallsyms };
+}
+
+struct stack_stats stack_session_stats(const struct stack_session *s)
+{
+	struct stack_stats stats;
+
+	cli_check(stack_store_sum_stats(s->store, &stats), "read what was gathered");
+	return stats;
+}
+
+uint64_t stack_session_lost(const struct stack_session *s, const struct perf_events *events)
+{
+	struct stack_stats *stats;
+	struct perf_runs *runs;
+	uint64_t lost;
+	size_t nr;
+
+	cli_check(stack_store_stats(s->store, &stats, &nr), "read what was gathered");
+	runs = calloc(nr, sizeof(*runs));
+	cli_check(runs ? 0 : -ENOMEM, "read what was gathered");
+	for (size_t cpu = 0; cpu < nr; cpu++)
+		runs[cpu] = (struct perf_runs){ .runs = stats[cpu].runs, .idle_runs = stats[cpu].idle_runs };
+	lost = perf_events_lost(events, runs);
+	free(runs);
+	free(stats);
+	return lost;
+}
+
+/* ---- the report ---- */
+
+#define MAX_LOSSES 16
+
+/* the tool's losses and the stacks' own; how many they are */
+static size_t gather_losses(const struct stack_session *s, const struct measure *measure, const struct loss *losses,
+			    size_t nr_losses, struct loss all[MAX_LOSSES])
+{
+	struct stack_stats stats = stack_session_stats(s);
+	const struct loss own[] = {
+		{ "lost_no_room", stats.no_room, "samples lost: no room in the maps, see --max-stacks", .lost = true },
+		{ "forks_lost", stats.forks_lost, measure->unfollowed },
+		{ "stacks_lost", stats.stacks_lost, "samples found no room in the ring buffer at first", "the frames of " },
+	};
+	size_t nr_own = sizeof(own) / sizeof(own[0]);
+
+	if (nr_losses > MAX_LOSSES - nr_own)
+		abort();
+	if (nr_losses)
+		memcpy(all, losses, nr_losses * sizeof(*all));
+	memcpy(all + nr_losses, own, sizeof(own));
+	return nr_losses + nr_own;
+}
+
+static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (entries[i].kernel)
+			return true;
+	return false;
+}
+
+void stack_session_report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
+			  const struct loss *losses, size_t nr_losses)
+{
+	struct loss all[MAX_LOSSES];
+	struct stack_summary summary = {
+		.tool = program_invocation_short_name, .measure = measure, .seconds = s->run.seconds, .losses = all,
+	};
+	struct stack_writer writer;
+	struct stack_entry *entries;
+	size_t nr;
+	int error;
+
+	stack_session_drain(s);
+	cli_check(stack_store_finish(s->store, &entries, &nr), "read what was gathered");
+	summary.nr_losses = gather_losses(s, measure, losses, nr_losses, all);
+	stack_summary_count(&summary, entries, nr);
+
+	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
+	writer.delimiter = o->delimiter;
+	writer.annotate = o->annotate;
+	error = stack_report(o->format, &writer, measure, entries, nr);
+	if (!error && o->format == REPORT_JSON)
+		stack_summary_json(s->run.out, &summary);
+	run_finish_output(&s->run);
+	stack_summary_print(stderr, &summary);
+	stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
+	cli_check(error, "print the stacks");
+}
+
+/* ---- the end ---- */
+
+static void show_verified(const char *program, uint32_t instructions)
+{
+	cli_warn("%s: %u instructions verified", program, instructions);
+}
+
+static void show_counts(const struct stack_session *s)
+{
+	struct unwinder_counts c = unwinder_counts(s->unwinder);
+
+	object_verified(s->object, show_verified);
+	if (c.deaf)
+		cli_warn("no tracepoints (%s): code that is unmapped and replaced within milliseconds may be taken for what was there",
+			 strerror(c.deaf));
+	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
+		 (unsigned long long)c.processes, c.read_s * 1e3, (unsigned long long)c.files_at_start, c.compile_s * 1e3,
+		 (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3, c.publish_s * 1e3);
+	if (c.unpublished)
+		cli_warn("%llu mapping lists found no room", (unsigned long long)c.unpublished);
+	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables; %llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
+		 (unsigned long long)c.files, (unsigned long long)c.files_without_table, (unsigned long long)c.rows,
+		 (unsigned long long)c.table_bytes, (unsigned long long)c.events, (unsigned long long)c.publications,
+		 (unsigned long long)c.slab_waits, (unsigned long long)c.raw_samples);
+}
+
+int stack_session_close(struct stack_session *s)
+{
+	int status = run_close(&s->run);
+
+	if (s->run.options->verbose)
+		show_counts(s);
+	unwinder_free(s->unwinder);
+	stack_store_free(s->store);
+	modules_free(s->modules);
+	kallsyms_free(s->kallsyms);
+	free(s->pids);
+	return status;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/publisher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct publisher {
+	struct tables *tables;
+	struct publisher_target target;
+	struct publication *by_pid;
+	uint32_t generation;		/* of the list written last */
+	struct publisher_counts counts;
+};
+
+int publisher_new(struct publisher **publisher, struct tables *tables, struct publisher_target target)
+{
+	struct publisher *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->tables = tables;
+	p->target = target;
+	*publisher = p;
+	return 0;
+}
+
+static void drop(struct publisher *p, struct publication *publication)
+{
+	HASH_DEL(p->by_pid, publication);
+	mapped_modules_free(&publication->mapped);
+	free(publication);
+}
+
+void publisher_free(struct publisher *p)
+{
+	struct publication *publication, *next;
+
+	if (!p)
+		return;
+	HASH_ITER(hh, p->by_pid, publication, next)
+		drop(p, publication);
+	free(p);
+}
+
+static struct publication *find(const struct publisher *p, pid_t pid)
+{
+	struct publication *publication;
+
+	HASH_FIND_INT(p->by_pid, &pid, publication);
+	return publication;
+}
+
+/* NULL: no memory */
+static struct publication *get(struct publisher *p, pid_t pid)
+{
+	struct publication *publication = find(p, pid);
+
+	if (publication)
+		return publication;
+	publication = calloc(1, sizeof(*publication));
+	if (!publication)
+		return NULL;
+	publication->pid = pid;
+	HASH_ADD_INT(p->by_pid, pid, publication);
+	return publication;
+}
+
+const struct publication *publisher_find(const struct publisher *p, pid_t pid)
+{
+	const struct publication *publication = find(p, pid);
+
+	return publication && publication->list.loc ? publication : NULL;
+}
+
+/* ---- publishing ---- */
+
+static void invalidate(struct publisher *p, struct publication *publication)
+{
+	if (publication->live)
+		p->target.remove_handle(p->target.arg, publication->image.tgid);
+	publication->live = false;
+	image_release(p->tables, &publication->list);
+}
+
+void publisher_invalidate(struct publisher *p, pid_t pid)
+{
+	struct publication *publication = find(p, pid);
+
+	if (publication)
+		invalidate(p, publication);
+}
+
+int publisher_find_modules(struct publisher *p, const struct process *process)
+{
+	struct publication *publication = get(p, process->pid);
+
+	return publication ? mapped_modules_update(&publication->mapped, tables_modules(p->tables), &process->maps) : -ENOMEM;
+}
+
+static uint32_t next_generation(struct publisher *p)
+{
+	if (!++p->generation)
+		p->generation = 1;	/* 0 is a list that is being written */
+	return p->generation;
+}
+
+/* Gives the kernel the handle. Where it has no room for one, samples go on coming raw: no error. */
+static int make_live(struct publisher *p, struct publication *publication, uint32_t generation)
+{
+	int error = p->target.set_handle(p->target.arg, publication->image.tgid, HANDLE(publication->list.loc, generation));
+
+	publication->live = !error;
+	p->counts.publications += publication->live;
+	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
+}
+
+/* Writes the list beside the one that is there, and puts it into that one's place. */
+static int replace_list(struct publisher *p, struct publication *publication, const struct process *process,
+			const struct eh_image *image)
+{
+	struct eh_process header = { .image = *image, .changes = process->changes };
+	struct image_list old = publication->list;
+	int error = image_make_tables(p->tables, &process->maps, &publication->mapped);
+
+	header.generation = next_generation(p);
+	if (!error)
+		error = image_write(p->tables, &process->maps, &publication->mapped, &header, &publication->list);
+	if (error)
+		return error;
+	publication->image = *image;
+	publication->version = process->version;
+	error = p->target.settle(p->target.arg);
+	if (!error)
+		error = make_live(p, publication, header.generation);
+	image_release(p->tables, &old);	/* a walk that is reading it notices */
+	return error;
+}
+
+void publisher_publish(struct publisher *p, const struct process *process, const struct eh_image *image)
+{
+	struct publication *publication = get(p, process->pid);
+	int error = publication ? replace_list(p, publication, process, image) : -ENOMEM;
+
+	if (!error)
+		return;
+	if (publication)
+		invalidate(p, publication);
+	p->counts.unpublished++;
+}
+
+void publisher_publish_changed(struct publisher *p, const struct processes *processes)
+{
+	struct publication *publication, *next;
+
+	HASH_ITER(hh, p->by_pid, publication, next) {
+		const struct process *process = publication->list.loc ? processes_find(processes, publication->pid) : NULL;
+
+		if (process && process->complete && !(publication->live && publication->version == process->version))
+			publisher_publish(p, process, &publication->image);
+	}
+}
+
+bool publisher_is_current(const struct publisher *p, const struct process *process, const struct eh_image *image)
+{
+	const struct publication *publication = publisher_find(p, process->pid);
+
+	return publication && publication->live && publication->version == process->version &&
+	       !memcmp(&publication->image, image, sizeof(*image));
+}
+
+/* ---- what is learnt later ---- */
+
+static struct eh_process *list_of(const struct publisher *p, pid_t pid)
+{
+	const struct publication *publication = publisher_find(p, pid);
+
+	return publication ? slabs_at(tables_slabs(p->tables), publication->list.loc) : NULL;
+}
+
+void publisher_set_changes(struct publisher *p, pid_t pid, uint32_t changes)
+{
+	struct eh_process *list = list_of(p, pid);
+
+	if (list)
+		list->changes = changes;
+}
+
+void publisher_set_quiet(struct publisher *p, pid_t pid, uint64_t until_ns)
+{
+	struct eh_process *list = list_of(p, pid);
+
+	if (list)
+		list->quiet_until_ns = until_ns;
+}
+
+void publisher_set_in_exec(struct publisher *p, pid_t pid, bool in_exec)
+{
+	struct publication *publication = find(p, pid);
+
+	if (publication)
+		publication->in_exec = in_exec;
+}
+
+void publisher_set_confirmed(struct publisher *p, pid_t pid)
+{
+	struct publication *publication = find(p, pid);
+
+	if (publication)
+		publication->confirmed = publication->version;
+}
+
+/* ---- what processes do ---- */
+
+static void invalidated(void *arg, pid_t pid)
+{
+	publisher_invalidate(arg, pid);
+}
+
+/* A child's mappings are of the same files. Without memory it finds that out by itself. */
+static void forked(void *arg, pid_t parent, pid_t child)
+{
+	const struct publication *from = find(arg, parent);
+	struct publication *to = from && from->mapped.nr ? get(arg, child) : NULL;
+
+	if (to) {
+		mapped_modules_free(&to->mapped);
+		mapped_modules_copy(&to->mapped, &from->mapped);
+	}
+}
+
+static void exited(void *arg, pid_t pid)
+{
+	struct publication *publication = find(arg, pid);
+
+	if (publication)
+		drop(arg, publication);
+}
+
+struct process_observer publisher_observer(struct publisher *p)
+{
+	return (struct process_observer){ .invalidated = invalidated, .forked = forked, .exited = exited, .arg = p };
+}
+
+struct publisher_counts publisher_counts(const struct publisher *p)
+{
+	return p->counts;
+}

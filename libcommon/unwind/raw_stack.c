@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/raw_stack.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+#define PAGE_BYTES 4096
+/* what lies this far above the stack pointer at most is taken for the stack: the default of RLIMIT_STACK */
+#define MAX_STACK_BYTES (8 << 20)
+/* pages that raw_record.missing has a bit for */
+#define MAX_MISSING 32
+
+/* how many of the `bytes` at stack_addr + at the record has */
+static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t bytes)
+{
+	uint64_t in_page = raw->stack_addr % PAGE_BYTES;
+	uint64_t end = at + bytes < raw->stack_bytes ? at + bytes : raw->stack_bytes;
+
+	for (uint64_t page = (in_page + at) / PAGE_BYTES; page * PAGE_BYTES < in_page + end; page++)
+		if (page < MAX_MISSING && raw->missing >> page & 1)
+			return page * PAGE_BYTES <= in_page + at ? 0 : page * PAGE_BYTES - in_page - at;
+	return end - at;
+}
+
+static uint32_t read_process(const struct raw_record *raw, void *to, uint32_t bytes, uint64_t addr)
+{
+	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)addr, bytes };
+	ssize_t done = process_vm_readv(raw->key.pid, &local, 1, &remote, 1, 0);
+
+	return done < 0 ? 0 : done;
+}
+
+static uint32_t read_memory(void *arg, void *to, uint32_t bytes, uint64_t addr)
+{
+	const struct raw_record *raw = arg;
+	uint64_t at = addr - raw->stack_addr;
+
+	if (addr >= raw->stack_addr && at < raw->stack_bytes) {
+		bytes = bytes_there(raw, at, bytes);
+		memcpy(to, (const char *)(raw + 1) + at, bytes);
+		return bytes;
+	}
+	if (addr >= raw->reg[EH_RSP] && addr - raw->reg[EH_RSP] < MAX_STACK_BYTES)
+		return 0;
+	return read_process(raw, to, bytes, addr);
+}
+
+struct host_registers raw_stack_registers(const struct raw_record *raw)
+{
+	struct host_registers registers = { .ip = raw->ip, .in_syscall = raw->syscall >= 0 };
+
+	memcpy(registers.reg, raw->reg, sizeof(registers.reg));
+	return registers;
+}
+
+struct host_memory raw_stack_memory(const struct raw_record *raw)
+{
+	return (struct host_memory){ .read = read_memory, .arg = (void *)raw };
+}

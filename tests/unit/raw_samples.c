@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Raw samples of this test itself: its registers, by getcontext(), and a copy of its stack, unwound by its mappings;
+ * and those that are not to be unwound, because the process is not, or may not be, how it was.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "process/clock.h"
+#include "unwind/raw_samples.h"
+#include "unwind/raw_stack.h"
+#include "check.h"
+
+#define STACK_BYTES 8192
+
+static struct processes processes;
+static struct modules *modules;
+static struct slabs *slabs;
+static struct tables *tables;
+static struct publisher *publisher;
+static struct event_queue queue;
+static struct host_stack stack;
+
+/* ---- the kernel ---- */
+
+static struct eh_image now;	/* the process's image */
+static uint64_t happens_ns;	/* 0, or when an event happened that a drain finds */
+static int drain_error;
+static unsigned nr_readings;
+
+static int image(void *arg, pid_t pid, struct eh_image *image)
+{
+	(void)arg, (void)pid;
+	*image = now;
+	return now.tgid ? 0 : -ESRCH;
+}
+
+static int read_mappings(void *arg, pid_t pid, uint32_t tgid, struct process_reading *reading)
+{
+	(void)arg, (void)tgid;
+	nr_readings++;
+	reading->changes = 0;
+	return process_read(pid, reading);
+}
+
+static int drain(void *arg)
+{
+	struct process_event event = { .kind = PROCESS_EXECED, .pid = getpid(), .time_ns = happens_ns };
+
+	(void)arg;
+	return happens_ns ? event_queue_add(&queue, &event) : drain_error;
+}
+
+static int add_slab(void *arg, uint32_t number, uint8_t **bytes)
+{
+	(void)arg, (void)number;
+	*bytes = calloc(1, SLAB_VALUE_SIZE);
+	return *bytes ? 0 : -ENOMEM;
+}
+
+static int settle(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static int set_handle(void *arg, uint32_t tgid, uint64_t handle)
+{
+	(void)arg, (void)tgid, (void)handle;
+	return 0;
+}
+
+static void remove_handle(void *arg, uint32_t tgid)
+{
+	(void)arg, (void)tgid;
+}
+
+static struct raw_samples samples = {
+	.processes = &processes, .queue = &queue, .max_depth = MAX_DEPTH,
+	.source = { .image = image, .read = read_mappings, .drain = drain },
+};
+
+/* ---- samples ---- */
+
+/* of the caller's frame and those above; what belongs to this function's own frame is not looked at */
+static struct raw_record *sample_self(void)
+{
+	struct raw_record *raw = calloc(1, sizeof(*raw) + STACK_BYTES);
+	ucontext_t c;
+	const greg_t *r = c.uc_mcontext.gregs;
+	struct iovec local = { raw + 1, STACK_BYTES }, remote = { .iov_len = STACK_BYTES };
+
+	getcontext(&c);
+	*raw = (struct raw_record){
+		.syscall = -1,
+		.kind = RECORD_RAW, .stack_addr = r[REG_RSP], .time_ns = clock_ns(),
+		.key.pid = getpid(), .image = now, .ip = r[REG_RIP],
+		.reg = { r[REG_RAX], r[REG_RDX], r[REG_RCX], r[REG_RBX], r[REG_RSI], r[REG_RDI], r[REG_RBP], r[REG_RSP],
+			 r[REG_R8], r[REG_R9], r[REG_R10], r[REG_R11], r[REG_R12], r[REG_R13], r[REG_R14], r[REG_R15] },
+	};
+	remote.iov_base = (void *)(uintptr_t)raw->stack_addr;
+	raw->stack_bytes = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);	/* up to where the stack ends */
+	return raw;
+}
+
+/* the caller's return address is what the compiler says it is, and the stack ends where processes begin */
+static __attribute__((noinline)) void test_whole(void)
+{
+	struct raw_record *raw = sample_self();
+	uint64_t expected = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), address = 0;
+	const struct process *process;
+
+	check(!raw_samples_unwind(&samples, raw, &stack));
+	check(stack.end == END_COMPLETE && stack.nr >= 4, "end %d after %u frames", stack.end, stack.nr);
+	process = processes_find(&processes, getpid());
+	check(process && process->complete && publisher_is_current(publisher, process, &now), "the process is published now");
+	for (size_t i = 0; process && stack.nr > 2 && i < process->maps.nr; i++) {
+		const struct proc_mapping *m = &process->maps.mappings[i];
+		uint64_t there = FRAME_OFFSET(stack.frames[2]) - m->file_offset;
+
+		if (expected >= m->start && expected < m->end && there < m->end - m->start)
+			address = m->start + there;
+	}
+	/* a frame is the return address, or an address within its call instruction */
+	check(address <= expected && expected - address <= 8, "the second caller is %#lx, expected %#lx", address, expected);
+	check(nr_readings == 1 && !raw_samples_unwind(&samples, raw, &stack) && nr_readings == 1, "it is read once");
+	free(raw);
+}
+
+static void test_another_image(void)
+{
+	struct raw_record *raw = sample_self();
+
+	processes_find(&processes, getpid())->complete = false;
+	now.exec_id++;
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS,
+	      "the process is another image by now: end %d", stack.end);
+	now.tgid = 0;
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS, "it is gone: end %d", stack.end);
+	now = raw->image;
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_COMPLETE, "it is the sample's: end %d", stack.end);
+	free(raw);
+}
+
+static void test_changed_meanwhile(void)
+{
+	struct raw_record *raw = sample_self();
+	struct queued_event event;
+
+	processes_find(&processes, getpid())->complete = false;
+	happens_ns = raw->time_ns + 1;
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS,
+	      "an exec between the sample and the reading: end %d", stack.end);
+	happens_ns = 0;
+	event_queue_begin(&queue, UINT64_MAX);
+	check(event_queue_next(&queue, &event) && !event_queue_next(&queue, &event));
+	drain_error = -EIO;
+	processes_find(&processes, getpid())->complete = false;
+	check(raw_samples_unwind(&samples, raw, &stack) == -EIO, "an error on the way is not taken for a process that is gone");
+	drain_error = 0;
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_COMPLETE);
+	free(raw);
+}
+
+static void test_in_exec(void)
+{
+	struct raw_record *raw;
+
+	now = (struct eh_image){ .tgid = getpid(), .exec_id = 100 };
+	raw = sample_self();
+	raw->syscall = SYS_execve;
+	raw->ip = 0x10;
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_NO_USER && !stack.id, "end %d", stack.end);
+	now.exec_id++;
+	raw->image = now;
+	nr_readings = 0;
+	raw->syscall = -1;
+	raw_samples_unwind(&samples, raw, &stack);
+	check(!nr_readings, "execve() counted itself meanwhile: no exec that was missed");
+	free(raw);
+}
+
+/* pages that the kernel could not copy; the record's stack is bytes 0, 1, 2, ... */
+static void test_stack(void)
+{
+	struct raw_record *raw = calloc(1, sizeof(*raw) + 3 * 4096);
+	struct host_memory memory = raw_stack_memory(raw);
+	static const struct {
+		uint64_t at;
+		uint32_t bytes, expected;
+	} reads[] = {
+		{ 0, 64, 64 }, { 100, 8, 8 },
+		{ 0x7c0, 0x80, 0x40 },		/* up to the page that is missing */
+		{ 0x800, 8, 0 }, { 0x17ff, 1, 0 }, { 0x17ff, 8, 0 },
+		{ 0x1800, 8, 8 },
+		{ 0x2ff8, 64, 8 },		/* up to the end of what was copied */
+		{ 0x3000, 8, 0 },		/* stack still, and not to be read later */
+	};
+
+	*raw = (struct raw_record){ .syscall = -1, .stack_addr = 0x7f0000000800, .stack_bytes = 3 * 4096, .missing = 1 << 1, .key.pid = getpid() };
+	raw->reg[EH_RSP] = raw->stack_addr + 128;
+	for (int i = 0; i < 3 * 4096; i++)
+		((uint8_t *)(raw + 1))[i] = i;
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+		uint8_t to[128];
+		uint32_t done = memory.read(memory.arg, to, reads[i].bytes, raw->stack_addr + reads[i].at);
+
+		check(done == reads[i].expected && (!done || to[done - 1] == (uint8_t)(reads[i].at + done - 1)),
+		      "%#x bytes at %#lx: %#x", reads[i].bytes, reads[i].at, done);
+	}
+	check(memory.read(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)test_stack) == 4, "code is read from the process");
+	free(raw);
+}
+
+int main(void)
+{
+	struct publisher_target target = { .settle = settle, .set_handle = set_handle, .remove_handle = remove_handle };
+
+	now = (struct eh_image){ .tgid = getpid(), .exec_id = 1 };
+	modules = modules_new();
+	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = add_slab }) && !tables_new(&tables, slabs, modules) &&
+	      !publisher_new(&publisher, tables, target));
+	processes = (struct processes){ .observer = publisher_observer(publisher) };
+	samples.publisher = publisher;
+	samples.tables = tables;
+	test_whole();
+	test_another_image();
+	test_changed_meanwhile();
+	test_in_exec();
+	test_stack();
+	processes_free(&processes);
+	publisher_free(publisher);
+	event_queue_free(&queue);
+	tables_free(tables);
+	slabs_free(slabs);
+	modules_free(modules);
+	return check_done();
+}

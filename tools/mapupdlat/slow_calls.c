@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slow_calls.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "map_calls.h"
+#include "mapupdlat_abi.h"
+#include "report/call_report.h"
+#include "run/stack_session.h"
+#include "stacks_abi.h"
+
+/* the stacks of a call: how many */
+static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *call, struct stack_entry *entries)
+{
+	const struct stack_store *store = calls->session->store;
+
+	for (uint32_t i = 0; i < call->nr_blocked; i++)
+		entries[i] = (struct stack_entry){
+			.key = { .kernel_stack = call->blocked[i].kernel_stack, .end = END_NOT_TAKEN },
+			.value = { .count = 1, .blocked_ns = call->blocked[i].ns },
+			.kernel = stack_store_find(store, call->blocked[i].kernel_stack, false),
+		};
+	/* who called is told with the first one */
+	entries[0].key.end = call->user_end;
+	entries[0].user = stack_store_find(store, call->user_stack, true);
+	if (call->nr_blocked || call->user_end == END_NOT_TAKEN)
+		return call->nr_blocked;
+	/* not blocked, but there is a user stack to show */
+	entries[0].value = (struct stack_value){ .count = 1, .waiting_ns = call->latency_ns };
+	return 1;
+}
+
+static int take(void *arg, void *bytes, size_t size)
+{
+	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
+	struct slow_map_call *slow = bytes;
+	const struct slow_call *call = &slow->call;
+	struct slow_calls *calls = arg;
+	struct call_report report = { .entries = entries };
+
+	if (size < sizeof(*slow) || call->nr_blocked > MAX_BLOCKED_STACKS)
+		return -EBADMSG;
+	memcpy(slow->key.comm, call->comm, sizeof(slow->key.comm));
+	report.tid = call->tid;
+	report.result = call->result;
+	report.ended_ns = call->ended_ns;
+	report.latency_ns = call->latency_ns;
+	report.blocked_ns = call->blocked_ns;
+	report.waiting_ns = call->waiting_ns;
+	report.nr_entries = stacks_of(calls, call, entries);
+	if (calls->json)
+		call_report_json(&calls->writer, &report, map_calls_json(&slow->key));
+	else
+		call_report_text(&calls->writer, &report, map_calls_title(&slow->key).text);
+	fflush(calls->writer.out);
+	return 0;
+}
+
+int slow_calls_print(struct slow_calls *calls)
+{
+	int taken = ring_buffer__consume(calls->ring);
+
+	return taken < 0 ? taken : 0;
+}
+
+static int work(void *arg)
+{
+	return slow_calls_print(arg);
+}
+
+int slow_calls_open(struct slow_calls *calls, struct stack_session *session, bool json)
+{
+	int fd = bpf_object__find_map_fd_by_name(session->object, "slow_calls");
+
+	*calls = (struct slow_calls){ .session = session, .writer = stack_session_writer(session, true), .json = json };
+	calls->writer.delimiter = calls->writer.switched = true;
+	calls->ring = ring_buffer__new(fd, take, calls, NULL);
+	if (!calls->ring)
+		return -errno;
+	run_add(&session->run, &(struct run_part){ .doing = "print slow calls", .work = work, .arg = calls });
+	return 0;
+}
+
+void slow_calls_close(struct slow_calls *calls)
+{
+	ring_buffer__free(calls->ring);
+}
