@@ -8,6 +8,7 @@
 #define EHPERF_STACKS_BPF_H
 
 #include "kernel.bpf.h"
+#include "preemption.bpf.h"
 #include "records_abi.h"
 #include "stats.bpf.h"
 #include "task.bpf.h"
@@ -43,12 +44,7 @@ struct kernel_stack {
 };
 _Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct frames_record), "struct kernel_stack");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_stack);
-} kernel_stacks SEC(".maps");
+ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
 /* Sends a stack_record unless it was: marked only when the ring buffer took it. */
 static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes, struct stack_stats *stats)
@@ -266,6 +262,38 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 		key->end = u->end;
 	}
 	add_value(key, &value, stats);
+}
+
+/*
+ * Counts the stacks that the running task has now, if no filter is against it: for a program that cannot be preempted.
+ * with_kernel: ctx, the program's context, is one in the kernel
+ */
+static __always_inline void count_sample(void *ctx, bool with_kernel)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 zero = 0;
+	struct stack_stats *stats = own_stats();
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task) };
+
+	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || !task_wanted(task, key.pid, key.tid) || !task_fits(task))
+		return;
+	if (task->pid == 0)
+		key.flags |= STACK_IDLE;
+	if (task->flags & PF_KTHREAD)
+		key.flags |= STACK_KERNEL_THREAD;
+	bpf_get_current_comm(key.comm, sizeof(key.comm));
+	if (with_kernel && with_kernel_stacks)
+		key.kernel_stack = send_kernel_stack(ctx, stats);
+	add_sample(u, task, &key, 1, stats);
+}
+
+/* the same for a program on a tracepoint */
+static __always_inline void count_stacks(void *ctx)
+{
+	preemption_off();
+	count_sample(ctx, true);
+	preemption_on();
 }
 
 #define RAW_PER_SECOND	2000	/* of each CPU: copying one takes microseconds, with interrupts off */

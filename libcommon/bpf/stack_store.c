@@ -212,30 +212,24 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object)
 	return error;
 }
 
+#define free_all(table)						\
+	do {							\
+		__typeof__(table) one, next;			\
+								\
+		HASH_ITER(hh, table, one, next) {		\
+			HASH_DEL(table, one);			\
+			free(one);				\
+		}						\
+	} while (0)
+
 void stack_store_free(struct stack_store *store)
 {
-	struct stored_value *value, *next_value;
-	struct stored_stack *stack, *next_stack;
-	struct pending *pending, *next_pending;
-
 	if (!store)
 		return;
-	HASH_ITER(hh, store->values, value, next_value) {
-		HASH_DEL(store->values, value);
-		free(value);
-	}
-	HASH_ITER(hh, store->user, stack, next_stack) {
-		HASH_DEL(store->user, stack);
-		free(stack);
-	}
-	HASH_ITER(hh, store->kernel, stack, next_stack) {
-		HASH_DEL(store->kernel, stack);
-		free(stack);
-	}
-	HASH_ITER(hh, store->pending, pending, next_pending) {
-		HASH_DEL(store->pending, pending);
-		free(pending);
-	}
+	free_all(store->values);
+	free_all(store->user);
+	free_all(store->kernel);
+	free_all(store->pending);
 	free(store->entries);
 	ring_buffer__free(store->ring);
 	free(store);

@@ -14,6 +14,12 @@
 /* where that has shown that the list is right, the kernel sends no such samples for this long */
 #define QUIET_NS	1000000000
 
+/* taken inside execve(), where the registers may still be the old image's */
+static bool is_in_exec(const struct raw_record *raw)
+{
+	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
+}
+
 /* The process as it is now becomes what is known of it. *process is NULL where it is not to be read. 0 or -errno */
 static int take_reading(struct raw_samples *s, const struct raw_record *raw, struct process **process)
 {
