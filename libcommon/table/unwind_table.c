@@ -95,6 +95,7 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 		return;
 	}
 	if (span->class == GO_CLASS) {
+		c->table.nr_go_functions++;
 		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end, &c->table.nr_cfi_rows);
 		return;
 	}

@@ -27,6 +27,7 @@ struct unwind_table {
 	uint64_t nr_cies, nr_fdes;
 	uint64_t nr_placed_fdes;	/* those that rule some byte */
 	uint64_t nr_cfi_rows;		/* of these, as the standard counts rows */
+	uint64_t nr_go_functions;	/* with rows from Go's table */
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
 };
 
