@@ -79,8 +79,9 @@ _Static_assert(__builtin_offsetof(struct eh_unwind, frames) == __builtin_offseto
 
 /* the slab that loc lies in, or NULL */
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
-/* copies this many bytes of the process's memory, stack or code: how many there were */
+/* copies this many bytes of the process's data, a stack mostly: how many there were; and of its code, which does not change */
 static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
+static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
 /* what u->hijacked points to */
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
 

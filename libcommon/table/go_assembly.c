@@ -30,6 +30,9 @@ static const struct {
 	{ "runtime.sigreturn", GO_ENTERED_AT_START },
 	{ "runtime.sigreturn__sigaction", GO_ENTERED_AT_START },
 	{ "runtime.systemstack_switch", GO_ENTERED_AT_START },
+	{ "runtime.asyncPreempt", GO_INTERRUPTS },
+	{ "runtime.sigpanic", GO_INTERRUPTS },
+	{ "runtime.sigpanic0", GO_INTERRUPTS },
 	{ "runtime.clone", GO_NEW_THREAD },
 	{ "runtime.mcall", GO_NO_RETURN },
 	{ "runtime.cgocallback", GO_SWITCHES + GO_CGOCALLBACK },
@@ -301,6 +304,8 @@ static void emit_all(struct assembly *a, go_rule_fn *emit, void *arg)
 		if (by_table && v.value >= 0 && v.value % 8 == 0)
 			depth = v.value;
 		rule = depth >= 0 ? rule_at_depth(a, i, depth) : rule_elsewhere(a, i, depth, v.value);
+		if (a->special == GO_INTERRUPTS)
+			rule.flags |= RULE_SIGNAL;
 		emit(arg, at, &rule);
 	}
 }

@@ -21,6 +21,7 @@ enum go_special {
 	GO_FIRST,		/* rt0_go(): GO_OUTERMOST, unless C calls it, as it does where the program begins with C's start */
 	GO_CALLED,		/* by C, whose registers it keeps, or by the kernel; GO_TOPFRAME or not */
 	GO_ENTERED_AT_START,	/* its start is made a return address: the byte before is its own, too */
+	GO_INTERRUPTS,		/* a signal's handler has made it look called by what the signal interrupted */
 	GO_NEW_THREAD,		/* clone(), which returns twice, once on a new stack */
 	GO_NO_RETURN,		/* mcall(): who called it may run elsewhere by now, so where sp is written its stack begins */
 	GO_SWITCHES,		/* + enum go_switch */

@@ -105,12 +105,6 @@ static int look_again(struct raw_samples *s, struct process *process, const stru
 	return 0;
 }
 
-/* where the registers may still be the old image's */
-static bool is_in_exec(const struct raw_record *raw)
-{
-	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
-}
-
 /*
  * Is what is published another image's? An exec invalidates it, so an exec has happened of which no record came; unless
  * the image was that of a sample within execve(), which changes it.

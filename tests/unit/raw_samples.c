@@ -213,7 +213,8 @@ static void test_stack(void)
 		check(done == reads[i].expected && (!done || to[done - 1] == (uint8_t)(reads[i].at + done - 1)),
 		      "%#x bytes at %#lx: %#x", reads[i].bytes, reads[i].at, done);
 	}
-	check(memory.read(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)test_stack) == 4, "code is read from the process");
+	check(memory.read_text(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)test_stack) == 4, "code is read from the process");
+	check(memory.read(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)&now) == 0, "other data has changed since");
 	free(raw);
 }
 
