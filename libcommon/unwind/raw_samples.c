@@ -89,10 +89,17 @@ static uint32_t read_file(const struct sample_memory *m, void *to, uint32_t byte
 	return 0;
 }
 
-static uint32_t read_memory(void *arg, void *to, uint32_t bytes, uint64_t addr)
+static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
 	const struct sample_memory *m = arg;
-	uint32_t done = m->of_sample.read(m->of_sample.arg, to, bytes, addr);
+
+	return m->of_sample.read(m->of_sample.arg, to, bytes, addr);
+}
+
+static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
+{
+	const struct sample_memory *m = arg;
+	uint32_t done = m->of_sample.read_text(m->of_sample.arg, to, bytes, addr);
 
 	return done ? done : read_file(m, to, bytes, addr);
 }
@@ -106,8 +113,8 @@ static void walk_by(const struct raw_samples *s, loc_t list, const struct raw_re
 		.modules = tables_modules(s->tables),
 	};
 
-	image_unwind(s->tables, list, &registers, (struct host_memory){ .read = read_memory, .arg = &memory }, s->max_depth,
-		     stack);
+	image_unwind(s->tables, list, &registers,
+		     (struct host_memory){ .read = read_data, .read_text = read_text, .arg = &memory }, s->max_depth, stack);
 }
 
 static void walk(const struct raw_samples *s, const struct process *process, const struct raw_record *raw,
