@@ -128,28 +128,42 @@ static __always_inline int gives_up(__u64 start, __u64 bytes)
 	return 0;
 }
 
-SEC("tp/syscalls/sys_enter_munmap")
-int enters_munmap(struct trace_event_raw_sys_enter *ctx)
+/*
+ * The arguments are in the registers. What these tracepoints themselves hand over lies elsewhere than the kernel's types
+ * say in 6.1-rt, whose struct trace_entry is longer.
+ */
+static __always_inline struct pt_regs *arguments(void)
 {
-	return gives_up(ctx->args[0], ctx->args[1]);
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+SEC("tp/syscalls/sys_enter_munmap")
+int enters_munmap(void *ctx)
+{
+	struct pt_regs *regs = arguments();
+
+	return gives_up(regs->di, regs->si);
 }
 
 SEC("tp/syscalls/sys_enter_mremap")
-int enters_mremap(struct trace_event_raw_sys_enter *ctx)
+int enters_mremap(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = arguments();
 	__u32 pid = task_user_pid(task);
 
 	/* what it covers is seldom asked of, so it is not looked at */
-	if (ctx->args[3] & MREMAP_FIXED && process_wanted(task, pid))
-		count_change(task, pid, ctx->args[4], ctx->args[4] + ctx->args[2]);
-	return gives_up(ctx->args[0], ctx->args[1]);
+	if (regs->r10 & MREMAP_FIXED && process_wanted(task, pid))
+		count_change(task, pid, regs->r8, regs->r8 + regs->dx);
+	return gives_up(regs->di, regs->si);
 }
 
 SEC("tp/syscalls/sys_enter_mmap")
-int enters_mmap(struct trace_event_raw_sys_enter *ctx)
+int enters_mmap(void *ctx)
 {
-	return ctx->args[3] & MAP_FIXED ? gives_up(ctx->args[0], ctx->args[1]) : 0;
+	struct pt_regs *regs = arguments();
+
+	return regs->r10 & MAP_FIXED ? gives_up(regs->di, regs->si) : 0;
 }
 
 #endif

@@ -259,11 +259,12 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 }
 
 SEC("tp/syscalls/sys_exit_bpf")
-int call_returns(struct trace_event_raw_sys_exit *ctx)
+int call_returns(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	returns(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx->ret, BY_SYSCALL);
+	returns(task, regs, regs->ax, BY_SYSCALL);
 	call_report();
 	return 0;
 }
