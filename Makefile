@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Everything is built under build/; the tools, at build/TOOL, are found by their folders' names.
-# A new tool is tools/x/ (x.c, x.bpf.c), man/man8/x.8 and tests/x.bats: nothing here names it.
+# A new tool is tools/x/ (x.c, x.bpf.c), man/man8/x.8 and tests/x.bats: nothing here names it (see ehperf-tutorial(7)).
 
 VERSION := 0.1
 PREFIX ?= /usr/local
@@ -11,6 +11,7 @@ CFLAGS ?= -O2 -g
 
 B := build
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
+MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's rooms: each may use those after it, and none before it. What knows one machine is in the room's folder $(ARCH).
 ROOMS := run bpf report unwind process table dwarf
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
@@ -19,7 +20,7 @@ WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -W
 INCLUDES := -iquote libcommon -iquote bpf -iquote tools
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
-PURE_LIBS := -pthread -lelf -lZydis -liberty -ljson-c -lunistring -lm
+PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lm
 BPF_LIBS := -lbpf -lelf -lz
 
 ROOM_ARCHIVES := $(ROOMS:%=$(B)/libcommon/%.a)
@@ -33,10 +34,10 @@ all: $(TOOLS:%=$(B)/%)
 # ---- packages ----
 
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
-	zlib1g-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
+	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
 TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
-	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu libclang-rt-14-dev libc6-dbg \
+	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
 	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio \
 	golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev
 
@@ -188,7 +189,7 @@ fuzz: deps
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # one more make, because packages that deps installs change what can be built
 test: deps
@@ -197,7 +198,17 @@ test: deps
 
 test-kernels: deps
 	$(MAKE) all test-programs
-	tests/run tests/kernels.bats
+	tests/run tests/kernels/test
+
+# every kernel that Debian's archives offer, and what that showed into README.md
+test-all-kernels: deps
+	$(MAKE) all test-programs
+	set -o pipefail; tests/kernels/test --all | tee $(B)/kernels/tap
+	tests/kernels/table README.md
+	! grep -q '^not ok' $(B)/kernels/tap
+
+kernels-table:
+	tests/kernels/table README.md
 
 # every ELF file of the machine: exact rows against readelf and llvm-dwarfdump, and the kernel's answers
 test-cfi: deps
@@ -233,7 +244,7 @@ bench-cfi: build-deps
 bench-upload: deps
 	$(MAKE) $(B)/bench/upload all test-programs
 	tests/elf-files | $(B)/bench/upload 1400
-	for k in linux-image-cloud-amd64 linux-image-6.12-cloud-amd64; do tests/kernels/boot $$k tests/kernels/upload.sh $(B)/bench/upload; done
+	for k in 6.1 6.12; do tests/kernels/boot $$k tests/bench/upload.guest $(B)/bench/upload; done
 
 bench-unwind: build-deps
 	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
@@ -259,15 +270,15 @@ demo: build-deps
 # ---- installation ----
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man8
+	install -d $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(TOOLS:%=$(B)/%) $(DESTDIR)$(PREFIX)/sbin
-	install -m 644 $(TOOLS:%=man/man8/%.8) $(DESTDIR)$(PREFIX)/share/man/man8
+	for page in $(MAN_PAGES); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/$$page || exit 1; done
 
 uninstall:
-	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
+	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(MAN_PAGES:%=$(DESTDIR)$(PREFIX)/share/%)
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
 
 clean:
 	rm -rf $(B)

@@ -17,8 +17,11 @@
  */
 #define SLOT(series, turn)	((series) * 2 + ((turn) & 1))
 
-/* what is in the map of that name: the turn, and how many numbers were given away, some for nothing */
-enum { HISTOGRAMS_TURN, HISTOGRAMS_NR };
+/*
+ * what is in the map of that name: the turn, how many numbers were given away, some for nothing, and how many times
+ * found no series
+ */
+enum { HISTOGRAMS_TURN, HISTOGRAMS_NR, HISTOGRAMS_LOST, NR_HISTOGRAMS_CONTROLS };
 
 /* per CPU */
 struct series_stats {

@@ -16,7 +16,8 @@
 #include "records_abi.h"
 
 /* by /proc/kallsyms, set before loading; nr_orc 0: not known */
-const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook, schedule_begin, schedule_end;
+const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook;
+const volatile __u64 schedule_begin, schedule_end, function_begin;	/* of __schedule(); of any function in these tables */
 const volatile __u32 nr_orc;
 
 /* entries change their layout; the kernel's BTF says how */
@@ -27,9 +28,9 @@ struct orc_entry___any {
 
 #define ORC_BYTES	6
 #define ORC_REG_UNDEFINED 0
-#define ORC_REG_PREV_SP	1
 #define ORC_REG_BP	4
-#define ORC_REG_SP	5
+/* other numbers changed in 7.1, and no type tells: see learn_orc_sp() */
+__u32 orc_sp;
 /* up to 6.3, with .end: CALL, REGS; from 6.4 on: UNDEFINED, END_OF_STACK, CALL, REGS */
 #define ORC_CALL	(bpf_core_field_exists(struct orc_entry___any, end) ? 0 : 2)
 #define ORC_REGS	(bpf_core_field_exists(struct orc_entry___any, end) ? 1 : 3)
@@ -79,12 +80,7 @@ struct kernel_walk {
 	struct kernel_stack stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_walk);
-} kernel_walks_of SEC(".maps");
+ONE_PER_CPU(struct kernel_walk) kernel_walks_of SEC(".maps");
 
 /* halves [orc_at, orc_at + nr_orcs), as unwind_walk.bpf.h does */
 static long search_orc(__u32 i, struct kernel_walk **ctx)
@@ -111,6 +107,18 @@ static __always_inline bool find_orc(struct kernel_walk *w)
 	return w->nr_orcs == 1 && !bpf_probe_read_kernel(w->orc, ORC_BYTES, (void *)(orc_entries + w->orc_at * (__u64)ORC_BYTES));
 }
 
+/* rsp's number, from the entry of a function's first instruction, where the CFA is rsp + 8 */
+static __always_inline bool learn_orc_sp(struct kernel_walk *w)
+{
+	struct orc_entry___any *orc = (void *)w->orc;
+
+	w->ip = function_begin + 1;
+	if (!function_begin || !find_orc(w) || orc->sp_offset != 8)
+		return false;
+	orc_sp = BPF_CORE_READ_BITFIELD(orc, sp_reg);
+	return true;
+}
+
 static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 {
 	struct orc_entry___any *orc = (void *)w->orc;
@@ -124,13 +132,13 @@ static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 	type = BPF_CORE_READ_BITFIELD(orc, type);
 	rule.cfa_offset = orc->sp_offset;
 	rule.bp_offset = orc->bp_offset;
+	rule.restores_bp = bp_reg != ORC_REG_UNDEFINED && rule.bp_offset;	/* only what is saved below the CFA has an offset */
 	if (bpf_core_field_exists(orc->end) ? BPF_CORE_READ_BITFIELD(orc, end) : type == ORC_END)
 		rule.kind = KERNEL_END;
-	else if (type == ORC_REGS && sp_reg == ORC_REG_SP)
+	else if (type == ORC_REGS && sp_reg == orc_sp)
 		rule.kind = KERNEL_REGS;
-	else if (type == ORC_CALL && (bp_reg == ORC_REG_UNDEFINED || bp_reg == ORC_REG_PREV_SP))
-		rule.kind = sp_reg == ORC_REG_SP ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
-	rule.restores_bp = bp_reg == ORC_REG_PREV_SP;
+	else if (type == ORC_CALL && (bp_reg == ORC_REG_UNDEFINED || rule.restores_bp))
+		rule.kind = sp_reg == orc_sp ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
 	return rule;
 }
 
@@ -142,9 +150,9 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 	__u64 ip = w->ip, cfa, bp;
 
 	w->stack.frames[MASKED(i, MAX_KERNEL_WALK - 1)] = ip;
-	w->stack.nr_frames = i + 1;
-	w->stack.id = (w->stack.id ^ ip) * 0x9e3779b97f4a7c15;
-	w->stack.id ^= w->stack.id >> 32;
+	w->stack.stack.nr_frames = i + 1;
+	w->stack.stack.id = (w->stack.stack.id ^ ip) * 0x9e3779b97f4a7c15;
+	w->stack.stack.id ^= w->stack.stack.id >> 32;
 	known = bpf_map_lookup_elem(&kernel_rules, &ip);
 	if (known) {
 		rule = *known;
@@ -183,7 +191,7 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	__u32 at = schedule_word;
 	__u64 bytes;
 
-	if (!w)
+	if (!w || !nr_orc)	/* nr_orc 0: the kernel may know no ORC types, and nothing after this is verified */
 		return false;
 	bytes = w->top - w->from;
 	if (bytes > KERNEL_WORDS * 8)
@@ -197,11 +205,11 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	w->bp = w->words[MASKED(bp_word, KERNEL_WORDS - 1)];
 	w->bp_known = bp_word;
 	w->done = false;
-	w->stack.id = 0;
-	w->stack.nr_frames = 0;
+	w->stack.stack.id = 0;
+	w->stack.stack.nr_frames = 0;
 	bpf_loop(MAX_KERNEL_WALK, walk_kernel_frame, &w, 0);
-	if (!w->stack.id)
-		w->stack.id = 1;
+	if (!w->stack.stack.id)
+		w->stack.stack.id = 1;
 	return w->done;
 }
 
@@ -219,11 +227,14 @@ static long calibrate_word(__u32 i, struct kernel_walk **ctx)
 	return 0;
 }
 
-/* Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's. */
-static __always_inline void calibrate(struct kernel_walk *w, const struct kernel_stack *theirs)
+/*
+ * Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's. A global
+ * function, as walk_kernel() is.
+ */
+__noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *theirs)
 {
-	if (bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
-		return;
+	if (!w || !theirs || !nr_orc || bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
+		return 0;
 	w->theirs_ip[0] = theirs->frames[0];
 	w->theirs_ip[1] = theirs->frames[1];
 	w->ip_word = w->bp_word = 0;
@@ -231,8 +242,9 @@ static __always_inline void calibrate(struct kernel_walk *w, const struct kernel
 	bp_word = w->bp_word;
 	schedule_word = w->ip_word;
 	schedule_ip = theirs->frames[0];
-	if (!w->ip_word)
+	if (!w->ip_word || !learn_orc_sp(w))
 		kernel_walks = NEVER_TRUSTED;
+	return 0;
 }
 
 /* w->stack has been walked, or else calibrates: bpf_get_stack() says theirs */
@@ -241,7 +253,7 @@ static __always_inline void learn(struct kernel_walk *w, const struct kernel_sta
 	if (!w->done) {
 		if (!kernel_walks)
 			calibrate(w, theirs);
-	} else if (w->stack.id == theirs->id && w->stack.nr_frames == theirs->nr_frames) {
+	} else if (w->stack.stack.id == theirs->stack.id && w->stack.stack.nr_frames == theirs->stack.nr_frames) {
 		if (kernel_walks < KERNEL_WALK_TRUSTED)
 			kernel_walks++;
 	} else {
@@ -289,13 +301,13 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 		w->top = (__u64)bpf_task_pt_regs(task);
 		barrier();	/* pointers in, numbers out */
 		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED && ++w->nr % ASK_AGAIN) {
-			bytes = w->stack.nr_frames * 8;
+			bytes = w->stack.stack.nr_frames * 8;
 			barrier_var(bytes);
 			if (bytes > MAX_KERNEL_WALK * 8)
 				return 0;
-			w->stack.kind = RECORD_KERNEL_STACK;
-			send_stack(w->stack.id, &w->stack, bytes, stats);
-			return w->stack.id;
+			w->stack.stack.kind = RECORD_KERNEL_STACK;
+			send_stack(w->stack.stack.id, &w->stack, bytes, stats);
+			return w->stack.stack.id;
 		}
 	}
 	id = send_kernel_frames(k, ask_kernel(ctx, k), stats);

@@ -2,8 +2,7 @@
 /*
  * Process events that perf has no record of, and that must take effect at once: the exit of a process's last thread,
  * and the unmapping or replacing of memory that held code. The latter are counted for each process, so that a mapping
- * list made before is stale on the spot, and what is mapped there next is never taken for what was there. Also the
- * children that are measured with their parents.
+ * list made before is stale on the spot, and what is mapped there next is never taken for what was there.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
@@ -18,20 +17,6 @@
 #define MAP_FIXED	0x10
 #define MREMAP_FIXED	2
 #define MAX_VMAS	8	/* of one unmapped range that are looked at; a library has four or five */
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
-{
-	__u32 from = task_user_pid(parent), to = task_user_pid(child);
-	struct stack_stats *counts = own_stats();
-	__u8 one = 1;
-
-	if (!follow_forks || !to || to == from || !bpf_map_lookup_elem(&listed_pids, &from))
-		return 0;
-	if (bpf_map_update_elem(&listed_pids, &to, &one, BPF_ANY) && counts)
-		counts->forks_lost++;
-	return 0;
-}
 
 static __always_inline void tell(struct process_record *record)
 {
@@ -54,15 +39,14 @@ int BPF_PROG(process_exited, struct task_struct *task)
 	__u32 pid = task_user_pid(task), tid = task_user_tid(task), tgid = task->tgid;
 	struct process_record record = { .kind = RECORD_EXITED, .pid = pid };
 
-	if (only_listed_tids)
-		bpf_map_delete_elem(&listed_tids, &tid);
-	if (untrusted(task)->signal->live.counter || !process_wanted(task, pid))
-		return 0;
-	tell(&record);
-	bpf_map_delete_elem(&procs, &tgid);
-	bpf_map_delete_elem(&changes, &tgid);
-	if (only_listed_pids)
-		bpf_map_delete_elem(&listed_pids, &pid);
+	bool last = !untrusted(task)->signal->live.counter;
+
+	if (last && process_wanted(task, pid)) {
+		tell(&record);
+		bpf_map_delete_elem(&procs, &tgid);
+		bpf_map_delete_elem(&changes, &tgid);
+	}
+	take_off_lists(pid, tid, last);
 	return 0;
 }
 

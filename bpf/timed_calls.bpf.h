@@ -5,9 +5,9 @@
  * kernel stacks that it was blocked in are kept, with the user stack at its return.
  *
  * Here are the programs on the scheduler's tracepoints, and the iterator over the calls that have not returned. The
- * includer defines TIMED_KEY, the type of what a call is of, and
+ * includer defines SERIES_KEY, the type of what a call is of and of what a histogram is of, and
  *
- *   static __always_inline void call_series(const TIMED_KEY *of, TIMED_KEY *series, struct task_struct *task);
+ *   static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series, struct task_struct *task);
  *	which histogram a call belongs to: `of` with what is not told apart left 0; *series is all 0 before
  *
  * and has programs of its own at entry and return:
@@ -23,6 +23,7 @@
 #include "histograms.bpf.h"
 #include "kernel.bpf.h"
 #include "off_cpu.bpf.h"
+#include "preemption.bpf.h"
 #include "processes.bpf.h"
 #include "stacks.bpf.h"
 #include "task.bpf.h"
@@ -54,9 +55,12 @@ struct timed_call {
 	__u32 series;		/* the histogram of: */
 	bool has_series;
 	struct blocked_in blocked[MAX_BLOCKED_STACKS];
+	struct stack_key stack;	/* of the part of its time that is added at the moment, */
+	__u64 rest_ns;		/* and what is still to be added; here, for want of room on the programs' stack */
+	bool raw;
 	__u32 pid;
-	TIMED_KEY key;
-	TIMED_KEY series_key, next_series_key;
+	SERIES_KEY key;
+	SERIES_KEY series_key, next_series_key;
 };
 
 struct {
@@ -66,26 +70,14 @@ struct {
 	__type(value, struct timed_call);
 } calls SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_SERIES);
-	__type(key, TIMED_KEY);
-	__type(value, __u32);	/* its number */
-} series SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct call_counts);
-} call_counts SEC(".maps");
+ONE_PER_CPU(struct call_counts) call_counts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } slow_calls SEC(".maps");
 
-static __always_inline void call_series(const TIMED_KEY *of, TIMED_KEY *series, struct task_struct *task);
+static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series, struct task_struct *task);
 
 static __always_inline struct call_counts *own_counts(void)
 {
@@ -100,34 +92,6 @@ static __always_inline struct timed_call *call_in_flight(struct task_struct *tas
 	struct timed_call *call = untrusted(task)->bpf_storage ? bpf_task_storage_get(&calls, task, NULL, 0) : NULL;
 
 	return call && call->start_ns ? call : NULL;
-}
-
-/*
- * Programs on raw tracepoints write per-CPU values, and must not be preempted meanwhile. They can be from 7.0 on. Kernels
- * 6.10 to 6.14 have bpf_preempt_disable(), but do not know which global functions sleep, so they allow none after it.
- */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-struct bpf_subprog_info___sleep {
-	bool might_sleep;
-} __attribute__((preserve_access_index));
-
-static __always_inline bool can_be_preempted(void)
-{
-	return bpf_preempt_disable && bpf_core_field_exists(struct bpf_subprog_info___sleep, might_sleep);
-}
-
-static __always_inline void preemption_off(void)
-{
-	if (can_be_preempted())
-		bpf_preempt_disable();
-}
-
-static __always_inline void preemption_on(void)
-{
-	if (can_be_preempted())
-		bpf_preempt_enable();
 }
 
 /* ---- entry ---- */
@@ -270,40 +234,34 @@ int BPF_PROG(thread_dies, struct task_struct *task)
 
 /* ---- return ---- */
 
-_Static_assert(sizeof(TIMED_KEY) % sizeof(__u32) == 0, "keys are compared by words");
+_Static_assert(sizeof(SERIES_KEY) % sizeof(__u32) == 0, "keys are compared by words");
 
-static __always_inline bool same_key(const TIMED_KEY *left, const TIMED_KEY *right)
+static __always_inline bool same_key(const SERIES_KEY *left, const SERIES_KEY *right)
 {
 	const __u32 *l = (const __u32 *)left, *r = (const __u32 *)right;
 
-	for (__u32 i = 0; i < sizeof(TIMED_KEY) / sizeof(__u32); i++)
+	for (__u32 i = 0; i < sizeof(SERIES_KEY) / sizeof(__u32); i++)
 		if (l[i] != r[i])
 			return false;
 	return true;
 }
 
+/* The histogram of a thread's calls is seldom another one than the last time. */
 static __always_inline __u32 find_series(struct timed_call *call, struct task_struct *task)
 {
-	__u32 *number, new;
+	__u32 number;
 
 	__builtin_memset(&call->next_series_key, 0, sizeof(call->next_series_key));
 	call_series(&call->key, &call->next_series_key, task);
 	if (call->has_series && same_key(&call->next_series_key, &call->series_key))
 		return call->series;
-	number = bpf_map_lookup_elem(&series, &call->next_series_key);
-	if (!number) {
-		new = series_number();
-		if (new == MAX_SERIES)
-			return MAX_SERIES;
-		bpf_map_update_elem(&series, &call->next_series_key, &new, BPF_NOEXIST);	/* another CPU may be first */
-		number = bpf_map_lookup_elem(&series, &call->next_series_key);
-		if (!number)
-			return MAX_SERIES;
-	}
-	call->series = *number;
+	number = series_of(&call->next_series_key);
+	if (number == MAX_SERIES)
+		return MAX_SERIES;
+	call->series = number;
 	call->series_key = call->next_series_key;
 	call->has_series = true;
-	return *number;
+	return number;
 }
 
 /*
@@ -348,78 +306,66 @@ static __always_inline void call_stop(struct timed_call *call, enum call_way way
 /* Adds a stopped call to its histogram. result: below 0, it is counted as an error of this errno */
 static __always_inline void call_finish(struct timed_call *call, struct task_struct *task, __s64 result)
 {
-	struct call_counts *counts = own_counts();
-
-	if (!counts)
-		return;
 	call->slot = series_slot(find_series(call, task));
-	if (!series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0))
-		counts->no_series++;
+	series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0);
 	call->result = result;
 	call->reported = false;
 }
 
-/* what bpf_loop() hands on: a call's time, stack by stack */
-struct stacks_of_call {
-	struct timed_call *call;
-	struct stack_key key;
-	__u64 rest_ns;		/* of the latency, not yet added */
-	bool raw;
-};
-
-/* the i-th stack that it was blocked in, or else the rest */
-static long add_stack(__u32 i, struct stacks_of_call *s)
+/* the time in the i-th stack that the call was blocked in, or else the rest */
+static long add_stack(__u32 i, struct timed_call **ctx)
 {
+	struct timed_call *call = *ctx;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_stats *stats = own_stats();
 	struct stack_value value = {};
-	__u64 ns = s->rest_ns;
+	__u64 ns = call->rest_ns;
 	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	if (!stats || !u)
 		return 1;
-	s->key.kernel_stack = 0;
-	if (i < MAX_BLOCKED_STACKS && i < s->call->nr_blocked) {
-		s->key.kernel_stack = s->call->blocked[i].kernel_stack;
-		ns = s->call->blocked[i].ns;
+	call->stack.kernel_stack = 0;
+	if (i < MAX_BLOCKED_STACKS && i < call->nr_blocked) {
+		call->stack.kernel_stack = call->blocked[i].kernel_stack;
+		ns = call->blocked[i].ns;
 	}
-	s->rest_ns -= ns;
+	call->rest_ns -= ns;
 	value.count = !!ns;
-	value.blocked_ns = s->key.kernel_stack ? ns : 0;
+	value.blocked_ns = call->stack.kernel_stack ? ns : 0;
 	value.waiting_ns = ns - value.blocked_ns;
-	if (ns && !(s->raw && send_raw(u, task, &s->key, &value, 0)))
-		add_value(&s->key, &value, stats);
+	if (ns && !(call->raw && send_raw(u, task, &call->stack, &value, 0)))
+		add_value(&call->stack, &value, stats);
 	return 0;
 }
 
 /* The stacks that the call was blocked in; with user stacks, the rest of the time too. */
 static __always_inline void add_stacks(struct timed_call *call, struct task_struct *task)
 {
-	struct stacks_of_call s = { .call = call, .rest_ns = call->latency_ns };
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	if (!stats || !u)
 		return;
-	s.key.end = END_NOT_TAKEN;
-	s.key.flags = STACK_SLOT(call->slot);
+	call->rest_ns = call->latency_ns;
+	call->raw = false;
+	call->stack = (struct stack_key){ .end = END_NOT_TAKEN, .flags = STACK_SLOT(call->slot) };
 	if (with_user_stacks) {
 		unwind_current(u, task);
-		s.raw = wants_raw(u);
-		s.key.user_stack = call->user_stack = send_user_stack(u, stats);
-		s.key.end = call->user_end = u->end;
-		s.key.pid = call->pid;
+		call->raw = wants_raw(u);
+		call->stack.user_stack = call->user_stack = send_user_stack(u, stats);
+		call->stack.end = call->user_end = u->end;
+		call->stack.pid = call->pid;
 	}
-	bpf_loop(call->nr_blocked + with_user_stacks, add_stack, &s, 0);
+	bpf_loop(call->nr_blocked + with_user_stacks, add_stack, &call, 0);
 }
 
 static __always_inline void send_slow(const struct timed_call *call, struct task_struct *task, struct call_counts *counts)
 {
 	struct {
 		struct slow_call call;
-		TIMED_KEY key;
+		SERIES_KEY key;
 	} *slow = bpf_ringbuf_reserve(&slow_calls, sizeof(*slow), 0);
 
 	if (!slow) {
@@ -468,7 +414,7 @@ int list_calls(struct bpf_iter__task *ctx)
 	struct timed_call *call = task ? call_in_flight(task) : NULL;
 	struct {
 		struct call_in_flight call;
-		TIMED_KEY key;
+		SERIES_KEY key;
 	} record = {};
 
 	if (!call)

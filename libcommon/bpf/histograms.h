@@ -24,6 +24,9 @@ void bpf_histograms_free(struct bpf_histograms *histograms);
 #define BPF_HISTOGRAMS_TURN_MASK STACK_SLOT(1U)
 uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *histograms);
 
+/* how many times found no series so far: there were too many */
+uint64_t bpf_histograms_lost(const struct bpf_histograms *histograms);
+
 /*
  * Ends an interval, which takes a grace period of the kernel's (some ms), and reads it: the series that have
  * anything, most time first, valid until the next call. Nothing is lost in between. 0 or -errno

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -12,16 +13,56 @@
 #include <unistd.h>
 
 static void (*pass_on)(const char *format, va_list args);
-static char last_message[512];
+
+/* what libbpf warned of first, the rest follows; which program the kernel refused, and the verifier's reason */
+static char first_warning[512];
+static char refused[64];
+static char reason[256];
+
+/* The last line of the verifier's log but for its statistics */
+static void note_reason(char *log)
+{
+	char *end = strstr(log, "\nprocessed "), *line;
+
+	if (!end)
+		end = strstr(log, "\n-- END PROG LOAD LOG --");
+	if (!end)
+		return;
+	*end = 0;
+	line = strrchr(log, '\n');
+	snprintf(reason, sizeof(reason), "%s", line ? line + 1 : log);
+}
+
+static void note(char *warning)
+{
+	static const char log_begins[] = "-- BEGIN PROG LOAD LOG --\n";
+	char *log = strstr(warning, log_begins);
+
+	if (strstr(warning, "BPF program load failed"))
+		sscanf(warning, "libbpf: prog '%63[^']'", refused);
+	if (log)
+		note_reason(log + sizeof(log_begins) - 2);	/* from a line's end on */
+	if (!first_warning[0]) {
+		snprintf(first_warning, sizeof(first_warning), "%s", strncmp(warning, "libbpf: ", 8) ? warning : warning + 8);
+		first_warning[strcspn(first_warning, "\n")] = 0;
+	}
+}
 
 static int on_message(enum libbpf_print_level level, const char *format, va_list args)
 {
-	if (pass_on) {
-		pass_on(format, args);
-	} else if (level == LIBBPF_WARN) {
-		vsnprintf(last_message, sizeof(last_message), format, args);
-		last_message[strcspn(last_message, "\n")] = 0;
+	va_list again;
+	char *text;
+
+	if (level == LIBBPF_WARN) {
+		va_copy(again, args);
+		if (vasprintf(&text, format, again) >= 0) {
+			note(text);
+			free(text);
+		}
+		va_end(again);
 	}
+	if (pass_on)
+		pass_on(format, args);
 	return 0;
 }
 
@@ -70,28 +111,84 @@ bool kernel_is_older_than(int major, int minor)
 	       (has_major < major || (has_major == major && has_minor < minor));
 }
 
+static const char *kernel_release(void)
+{
+	static struct utsname name;
+
+	return uname(&name) ? "unknown" : name.release;
+}
+
+/* what the kernel is or has not, whatever the error says */
+static bool explain_kernel(char *cause, size_t size, const char **cure)
+{
+	if (kernel_is_older_than(6, 1)) {
+		snprintf(cause, size, "this kernel, %s, is older than 6.1", kernel_release());
+		*cure = "use Linux 6.1 or newer";
+	} else if (access("/sys/kernel", F_OK)) {
+		snprintf(cause, size, "sysfs is not mounted on /sys");
+		*cure = "mount it: mount -t sysfs sys /sys";
+	} else if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		snprintf(cause, size, "this kernel, %s, has no BTF (CONFIG_DEBUG_INFO_BTF): no /sys/kernel/btf/vmlinux",
+			 kernel_release());
+		*cure = "use a kernel that is built with it, as most distributions' are";
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* what libbpf said of it */
+static void explain_refusal(char *cause, size_t size, const char **cure, int error)
+{
+	if (refused[0] && reason[0]) {
+		snprintf(cause, size, "the verifier of Linux %s refuses program '%s': %s", kernel_release(), refused, reason);
+		*cure = "this is a bug: please report what the same command prints with -v";
+	} else if (refused[0]) {
+		snprintf(cause, size, "Linux %s refuses program '%s': %s", kernel_release(), refused, strerror(-error));
+		*cure = "the kernel lacks what the program needs: use another, or see what the same command prints with -v";
+	} else if (!first_warning[0]) {
+		snprintf(cause, size, "%s", strerror(-error));
+		*cure = "see what the same command prints with -v";
+	} else {
+		snprintf(cause, size, "Linux %s: %s", kernel_release(), first_warning);
+		*cure = "the kernel lacks what is needed, or was built without it: see what the same command prints with -v";
+	}
+}
+
+static void explain(int error, char *cause, size_t size, const char **cure)
+{
+	static const struct {
+		int error;
+		const char *cause, *cure;
+	} causes[] = {
+		{ -ENOMEM, "not enough memory, or RLIMIT_MEMLOCK is too low", "free some, or raise it with 'ulimit -l'" },
+		{ -EMFILE, "too many open files", "raise the limit with 'ulimit -n'" },
+		{ -ENFILE, "too many open files in the system", "raise the limit in /proc/sys/fs/file-max" },
+		{ -EPERM, "the kernel refuses, as lockdown, a seccomp filter or a container does",
+		  "run on the host, and see 'cat /sys/kernel/security/lockdown'" },
+	};
+
+	if ((error == -EPERM || error == -EACCES) && !has_capabilities()) {
+		snprintf(cause, size, "CAP_BPF and CAP_PERFMON are missing");
+		*cure = "run as root";
+		return;
+	}
+	if (explain_kernel(cause, size, cure))
+		return;
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]) && !reason[0]; i++) {
+		if (causes[i].error == error) {
+			snprintf(cause, size, "%s", causes[i].cause);
+			*cure = causes[i].cure;
+			return;
+		}
+	}
+	explain_refusal(cause, size, cure, error);
+}
+
 void bpf_load_explain(int error, const char **cause, const char **cure)
 {
-	if ((error == -EPERM || error == -EACCES) && !has_capabilities()) {
-		*cause = "CAP_BPF and CAP_PERFMON are missing";
-		*cure = "run as root";
-	} else if (kernel_is_older_than(6, 1)) {
-		*cause = "this kernel is older than 6.1";
-		*cure = "use a newer kernel";
-	} else if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		*cause = "the kernel tells nothing of its types: /sys/kernel/btf/vmlinux cannot be read";
-		*cure = "use a kernel built with CONFIG_DEBUG_INFO_BTF, and mount /sys";
-	} else if (error == -ENOMEM) {
-		*cause = "not enough memory, or RLIMIT_MEMLOCK is too low";
-		*cure = "free some, or raise it with 'ulimit -l'";
-	} else if (error == -EMFILE || error == -ENFILE) {
-		*cause = "too many open files";
-		*cure = "raise the limit with 'ulimit -n'";
-	} else if (error == -EPERM) {
-		*cause = "the kernel refuses, as lockdown, a seccomp filter or a container does";
-		*cure = "run on the host, and see 'cat /sys/kernel/security/lockdown'";
-	} else {
-		*cause = last_message[0] ? last_message : strerror(-error);
-		*cure = "run with -v for libbpf's messages";
-	}
+	static char text[700];
+
+	explain(error, text, sizeof(text), cure);
+	*cause = text;
 }

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 
 /*
- * To be called first. libbpf's own messages go to `say`, or, where that is NULL, the last of them is kept for
- * bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
+ * To be called first. libbpf's own messages go to `say`, where that is not NULL; what they say of a
+ * failure is kept for bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
  */
 void bpf_load_init(void (*say)(const char *format, va_list args));
 
-/* Why opening, loading or attaching failed with this error, and what to do about it: valid until the next message. */
+/* Why opening, loading or attaching failed with this error, and what to do about it: one line each, valid until the next call. */
 void bpf_load_explain(int error, const char **cause, const char **cure);
 
 bool kernel_is_older_than(int major, int minor);

@@ -21,7 +21,4 @@ int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool com
 /* Ends the measurement: those off the CPU have been up to now, marked STACK_OPEN. 0 or -errno */
 int off_cpu_end(struct bpf_object *object, struct stack_store *store);
 
-/* how many events the kernel kept from the programs, because one was running on that CPU already */
-uint64_t off_cpu_missed(struct bpf_object *object);
-
 #endif

@@ -8,12 +8,16 @@
 
 #include "processes_abi.h"
 
+struct bpf_object;
 struct bpf_program;
 
 struct task_list {
 	struct task_record *tasks;	/* to be freed */
 	size_t nr;
 };
+
+/* To be called before all others: from then on PIDs are those of the caller's namespace. 0 or -errno */
+int bpf_tasks_begin(const struct bpf_object *object);
 
 /* What a task iterator writes of the thread with this ID, or of all of them (0): *bytes is to be freed. 0 or -errno */
 int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size);

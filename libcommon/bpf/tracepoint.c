@@ -60,12 +60,24 @@ static int tracepoint_id(const char *name)
 	return id;
 }
 
-struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
+/* that the program's section names: "tp/GROUP/NAME" */
+static int id_of(const struct bpf_program *program)
 {
 	const char *name = strchr(bpf_program__section_name(program), '/');
+
+	return name ? tracepoint_id(name + 1) : -EINVAL;
+}
+
+bool bpf_tracepoint_exists(const struct bpf_program *program)
+{
+	return id_of(program) >= 0;
+}
+
+struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
+{
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
 	struct bpf_link *link;
-	int fd = name ? tracepoint_id(name + 1) : -EINVAL;
+	int fd = id_of(program);
 
 	if (fd >= 0) {
 		attr.config = fd;

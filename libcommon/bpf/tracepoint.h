@@ -3,8 +3,13 @@
 #ifndef EHPERF_BPF_TRACEPOINT_H
 #define EHPERF_BPF_TRACEPOINT_H
 
+#include <stdbool.h>
+
 struct bpf_link;
 struct bpf_program;
+
+/* whether this kernel has the tracepoint of the program's section; false too where tracefs cannot be read */
+bool bpf_tracepoint_exists(const struct bpf_program *program);
 
 /*
  * Attaches a program whose section is "tp/GROUP/NAME". Needs no mounted tracefs: where there is none, one is

@@ -403,17 +403,6 @@ static void connect_parts(struct unwinder *u)
 	stack_store_pass_on(u->store, take_record, u);
 }
 
-/* From the first list on, PIDs are those of the caller's namespace (bpf/task.bpf.h). */
-static int list_own_task(const struct unwinder *u)
-{
-	struct task_list list;
-	int error = bpf_tasks_list(u->list_tasks, getpid(), &list);
-
-	if (!error)
-		free(list.tasks);
-	return error;
-}
-
 int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules, struct stack_store *store,
 		 const struct unwinder_options *options)
 {
@@ -429,7 +418,7 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 	if (!error)
 		error = make_publisher(u, object);
 	if (!error)
-		error = list_own_task(u);
+		error = bpf_tasks_begin(object);
 	if (!error && options->user_stacks)
 		error = perf_records_open(&u->records);
 	if (!error)

@@ -17,6 +17,12 @@ struct loss {
 	bool lost;		/* is missing in what was measured: all such together are "lost" in JSON */
 };
 
+#define MAX_LOSSES	24	/* of one report */
+
+/* Two tables, one behind the other, in all. How many they are; at most MAX_LOSSES are taken */
+size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first, const struct loss *second,
+		   size_t nr_second);
+
 /* all that are lost */
 uint64_t losses_total(const struct loss *losses, size_t nr);
 /* "TOOL: COUNT WHAT", a line for each that there is */

@@ -18,7 +18,8 @@ struct measure {
 	bool is_time;			/* text and folded output have it in microseconds, as bcc's tools do */
 	uint64_t value_ns;		/* the time that one of the value stands for: 1 where it is a time; 0: none */
 	const char *counted;		/* the summary begins with how many of these there were: "samples" */
-	const char *unfollowed;		/* what children are that could not be listed: "processes … not sampled: …" */
+	/* what children are that could not be listed: "processes … not sampled: …"; NULL: "… not followed: …" */
+	const char *unfollowed;
 	/* instead of "COUNT counted in SECONDS s"; NULL: that */
 	void (*say)(FILE *out, const struct stack_summary *summary);
 	/* what else is told of a stack and in the summary; NULL: nothing */

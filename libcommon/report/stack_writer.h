@@ -13,8 +13,7 @@
 
 struct stack_writer {
 	FILE *out;
-	struct modules *modules;
-	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	struct frame_names names;
 	bool delimiter;		/* "-" between user and kernel frames */
 	bool annotate;		/* "_[k]" behind kernel frames, "_[j]" behind those of no file */
 	bool switched;		/* kernel stacks were taken in sched_switch: they are shown from __schedule() on */

@@ -4,8 +4,8 @@
  * drawn as heat maps at the end; with the stacks that most of the time was spent in, for a tool that has a stack
  * session too. What goes wrong ends the program with a message.
  *
- *   histogram_session_configure   (load)   histogram_session_open   (attach)   run_measure   (detach)
- *   histogram_session_finish   histogram_session_report   run_say_losses   histogram_session_close
+ *   histogram_session_configure   (load)   histogram_session_open   (attach)   run_measure(session.run)   (detach)
+ *   histogram_session_finish   histogram_session_report   return histogram_session_close
  */
 #ifndef EHPERF_RUN_HISTOGRAM_SESSION_H
 #define EHPERF_RUN_HISTOGRAM_SESSION_H
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/links.h"
 #include "histograms_abi.h"
 #include "report/losses.h"
 #include "report/series.h"
@@ -28,18 +29,18 @@ struct stack_session;
 /* what a tool's histograms are of */
 struct histogram_tool {
 	const char *counted;		/* "calls": in text, and in the summary's JSON */
-	bool off_cpu;			/* its programs tell which part of the time was off the CPU */
+	bool off_cpu;			/* its programs tell which part of the time was off the CPU, */
+	bool errors;			/* and what failed */
 	struct series_title (*title)(const void *key);
 	struct json_object *(*json)(const void *key);
 	/* The last interval is over: nothing that begins from now on is in any. NULL: nothing is to be done */
 	void (*stop)(void *arg);
-	/* how many found no series, for which a warning is given while it runs; NULL: never */
-	uint64_t (*without_series)(void *arg);
 	void *arg;
 };
 
 struct histogram_session {
-	struct run *run;
+	struct run *run;		/* the stack session's, or */
+	struct run own_run;
 	const struct histogram_options *options;
 	const struct histogram_tool *tool;
 	struct stack_session *stacks;	/* NULL: no stacks */
@@ -47,25 +48,39 @@ struct histogram_session {
 	uint64_t intervals;		/* that were printed */
 	bool over;			/* all intervals are: what is gathered now belongs to none */
 	/* private */
+	struct links followers;		/* of processes, where no stack session has them followed */
 	struct stack_writer writer;
 	struct bpf_histograms *histograms;
 	struct heatmap *heatmaps[MAX_SERIES];
 	bool warned;
 };
 
+/*
+ * Writes the options into an opened object that includes bpf/histograms.bpf.h and bpf/task.bpf.h. One with a stack
+ * session is to be configured by that, too.
+ */
 void histogram_session_configure(struct bpf_object *object, const struct histogram_options *options);
 
-/* After loading, for an opened run, of which it becomes a part. stacks: whose run it is, or NULL */
-void histogram_session_open(struct histogram_session *session, struct run *run, struct stack_session *stacks,
-			    struct bpf_object *object, const struct histogram_options *options,
-			    const struct histogram_tool *tool);
+/*
+ * After loading. stacks: an open session, of whose run it becomes a part; or NULL: it has a run of its own, lists what
+ * is to be measured and starts the command, which waits.
+ */
+void histogram_session_open(struct histogram_session *session, struct stack_session *stacks, struct bpf_object *object,
+			    const struct histogram_options *options, const struct histogram_tool *tool);
+
+/* how many of what was counted found no series, and are in no histogram */
+uint64_t histogram_session_lost(const struct histogram_session *session);
 
 /* With no program attached any more: the rest is an interval too. */
 void histogram_session_finish(struct histogram_session *session);
 
-/* Prints heat maps and summary, closes the output, and says how many there were; run_say_losses() comes next. */
+/*
+ * Prints heat maps and summary, closes the output, and says how many there were and what was lost. losses: the tool's
+ * own, to which those that found no series are added
+ */
 void histogram_session_report(struct histogram_session *session, const struct loss *losses, size_t nr_losses);
 
-void histogram_session_close(struct histogram_session *session);
+/* the exit status of its own run: the command's, or 0 */
+int histogram_session_close(struct histogram_session *session);
 
 #endif

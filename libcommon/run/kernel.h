@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "bpf/links.h"
+#include "report/losses.h"
 
 struct bpf_object;
 
@@ -21,8 +22,15 @@ void kernel_refused_open(void) __attribute__((noreturn));
 /* what its load() returned */
 void kernel_loaded(int error);
 
-/* attaches programs in this order; those that were not loaded are left out */
-void kernel_attach(struct links *links, struct bpf_program *const programs[], size_t nr, const char *to);
+/* kernel_attach(links, to, program, ...): attaches programs in this order; those that were not loaded are left out */
+#define kernel_attach(links, to, ...) \
+	kernel_attach_list(links, to, (struct bpf_program *const[]){ __VA_ARGS__, NULL })
+void kernel_attach_list(struct links *links, const char *to, struct bpf_program *const programs[]);
+
+/*
+ * The row of a tool's table of losses for what its programs on tracepoints did not see, for links that are attached
+ */
+struct loss kernel_missed(const struct links *links);
 
 /* The program ends if there is an error, 0 or -errno: "cannot DOING: cause", and what to do about it. */
 void kernel_check(int error, const char *doing);

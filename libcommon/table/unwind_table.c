@@ -9,6 +9,7 @@
 #include "table/fde_rows.h"
 #include "table/gaps.h"
 #include "table/go_rows.h"
+#include "table/known_functions.h"
 #include "table/machine.h"
 #include "table/row_writer.h"
 
@@ -19,12 +20,13 @@
  * (row_writer.h). A table of the code that no FDE covers is made likewise, with the FDEs' own bytes
  * left empty.
  *
- * Go's functions stand in the same index, before the FDEs, and have their rows from Go's own table
- * (go_rows.h).
+ * What rules a byte is a matter of this one index: known code (known_functions.h) comes first, then
+ * Go's functions, whose rows are from Go's own table (go_rows.h), then FDEs.
  */
 struct compilation {
 	struct unwind_table table;
 	const struct elf_file *file;
+	struct elf_file *known;		/* where to look for known functions: the file, or NULL */
 	bool of_code;
 	uint64_t pc_bias;
 	struct fde_index fdes;
@@ -32,6 +34,7 @@ struct compilation {
 	struct row_writer writer;
 	struct gaps gaps;
 	struct go_rows go;
+	struct known_functions functions;
 };
 
 static int error_of(const struct compilation *c)
@@ -54,9 +57,13 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 static int index_fdes(struct compilation *c, struct eh_frame *frame)
 {
 	struct fde fde;
-	int error = c->go.present ? go_rows_add_functions(&c->go, &c->fdes, c->file) : 0;
+	int error = 0;
 
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
+	if (c->known)
+		error = known_functions_add(&c->functions, &c->fdes, c->known);
+	if (!error && c->go.present)
+		error = go_rows_add_functions(&c->go, &c->fdes, c->file);
 	while (!error && eh_frame_next(frame, &fde))
 		error = add_fde(c, &fde);
 	c->table.nr_cies = frame->nr_cies;
@@ -87,6 +94,11 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 	if (span->class == GO_CLASS) {
 		c->table.nr_go_functions++;
 		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end, &c->table.nr_cfi_rows);
+		return;
+	}
+	if (span->class == SPAN_RULE) {
+		row_writer_add(&c->writer, span->start,
+			       cfi_states_of_rule(&c->states, (const struct eh_rule *)span->program));
 		return;
 	}
 	if (!fde_rows_write(&c->writer, &c->states, span, end, c->pc_bias, &c->table.nr_cfi_rows))
@@ -133,7 +145,8 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 }
 
 /* go: its table, and *frame has then no FDE of Go's; or NULL */
-static int compile(struct unwind_table *table, const struct elf_file *file, const struct go_rows *go,
+static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
+		   const struct go_rows *go,
 		   struct eh_frame *frame, bool of_code)
 {
 	struct compilation *c = calloc(1, sizeof(*c));
@@ -142,6 +155,7 @@ static int compile(struct unwind_table *table, const struct elf_file *file, cons
 	if (!c)
 		return -ENOMEM;
 	c->file = file;
+	c->known = known;
 	c->of_code = of_code;
 	if (go)
 		c->go = *go;
@@ -158,14 +172,7 @@ static int compile(struct unwind_table *table, const struct elf_file *file, cons
 
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
 {
-	return compile(table, file, NULL, frame, false);
-}
-
-int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file)
-{
-	struct eh_frame none = eh_frame_over(NULL, 0, 0);
-
-	return compile(table, file, NULL, &none, false);
+	return compile(table, file, NULL, NULL, frame, false);
 }
 
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
@@ -182,12 +189,19 @@ static int build(struct unwind_table *table, struct elf_file *file, bool of_code
 	error = go.present ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
 	if (error == -ENOENT && (go.present || of_code))
 		error = 0;
-	return error ? error : compile(table, file, &go, &frame, of_code);
+	return error ? error : compile(table, file, file, &go, &frame, of_code);
 }
 
 int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 {
 	return build(table, file, false);
+}
+
+int unwind_table_build_without_cfi(struct unwind_table *table, struct elf_file *file)
+{
+	struct eh_frame none = eh_frame_over(NULL, 0, 0);
+
+	return compile(table, file, file, NULL, &none, false);
 }
 
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file)

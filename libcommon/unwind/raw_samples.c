@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "process/clock.h"
 #include "unwind/raw_stack.h"
@@ -12,6 +13,12 @@
 #define REREAD_FACTOR	20
 /* where that has shown that the list is right, the kernel sends no such samples for this long */
 #define QUIET_NS	1000000000
+
+/* taken inside execve(), where the registers may still be the old image's */
+static bool is_in_exec(const struct raw_record *raw)
+{
+	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
+}
 
 /* The process as it is now becomes what is known of it. *process is NULL where it is not to be read. 0 or -errno */
 static int take_reading(struct raw_samples *s, const struct raw_record *raw, struct process **process)
@@ -121,12 +128,12 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 		return error;
 	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
 		publisher_publish(s->publisher, process, &raw->image);
-		publisher_set_in_exec(s->publisher, process->pid, raw->in_exec);
+		publisher_set_in_exec(s->publisher, process->pid, is_in_exec(raw));
 	}
 	walk(s, process, raw, stack);
-	if (stack->end == END_NO_MAPPING && process && !raw->in_exec)
+	if (stack->end == END_NO_MAPPING && process && !is_in_exec(raw))
 		error = look_again(s, process, raw, stack);
-	if (raw->in_exec && stack->end != END_COMPLETE) {	/* registers of one image, memory of another */
+	if (is_in_exec(raw) && stack->end != END_COMPLETE) {	/* registers of one image, memory of another */
 		stack->end = END_NO_USER;
 		stack->id = 0;
 	}

@@ -35,6 +35,10 @@ struct dump {
 	int status;			/* the program's */
 };
 
+static const char doc[] =
+	"Show what the unwind information of ELF files says, and the compact table that the kernel is given of it. "
+	"A PID means every file the process has mapped, and its vDSO.";
+
 static const struct argp_option option_list[] = {
 	{ "rows", 'r', NULL, 0, "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
 	{ "all-registers", 'R', NULL, 0, "the same with every register that occurs", 1 },
@@ -96,14 +100,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 	return 0;
 }
-
-static const struct argp argp = {
-	.options = option_list,
-	.parser = parse,
-	.args_doc = "FILE|PID...",
-	.doc = "Show what the unwind information of ELF files says, and the compact table that the kernel is given of it. "
-	       "A PID means every file the process has mapped, and its vDSO.",
-};
 
 static void fail(void *arg, const char *path, const char *why)
 {
@@ -205,6 +201,7 @@ static struct checker *load_checker(bool verbose)
 
 int main(int argc, char **argv)
 {
+	const struct argp argp = { option_list, parse, "FILE|PID...", doc };
 	struct dump d = {};
 	const struct options *o = &d.options;
 	const struct elf_visitor visitor = { .visit = dump, .failed = fail, .arg = &d };

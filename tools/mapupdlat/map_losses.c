@@ -51,13 +51,6 @@ void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count
 
 /* ---- losses ---- */
 
-uint64_t map_losses_no_series(struct bpf_object *object)
-{
-	struct call_counts counts;
-
-	return object_sum_counts(object, "call_counts", &counts, sizeof(counts)) ? 0 : counts.no_series;
-}
-
 /*
  * Calls of which neither beginning nor return was seen, at most: all programs that would have told must have been
  * skipped for preemption, which newer kernels count.
@@ -88,7 +81,7 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		return error;
 
 	const struct loss all[] = {
-		{ "in_flight", c.entered - calls - c.no_series - c.died - c.returns_unseen },	/* said with a list of them */
+		{ "in_flight", c.entered - calls - c.died - c.returns_unseen },	/* said with a list of them */
 		{ "begun_before", c.unseen - c.no_memory, "calls had begun before the start, or unseen, and are in no histogram" },
 		{ "lost_returns", c.returns_unseen, "calls lost: their return was not seen", .lost = true },
 		{ "not_seen", not_seen(object),
@@ -99,7 +92,6 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		{ "preempted", c.preempted },
 		{ "lost_no_memory", c.no_memory, "calls lost: no memory to remember them", .lost = true },
 		{ "died", c.died, "threads died inside a call, which is in no histogram" },
-		{ "lost_no_series", c.no_series, "calls lost: too many histograms", .lost = true },
 		{ "slow_lost", c.slow_lost, "slow calls not printed: too many at a time" },
 		{ "stacks_no_room_ns", stacks->no_room, "stacks of calls lost: no room in the maps" },
 		{ "stacks_lost", stacks->stacks_lost, "stacks' frames found no room in the ring buffer at first" },

@@ -12,7 +12,7 @@
 
 struct bpf_object;
 
-#define NR_MAP_LOSSES 14
+#define NR_MAP_LOSSES 13
 
 /* the calls that had not returned when measuring ended */
 struct calls_in_flight {
@@ -25,12 +25,9 @@ struct calls_in_flight {
 void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *object);
 void calls_in_flight_free(struct calls_in_flight *in_flight);
 
-/* how many of the calls so far found no series */
-uint64_t map_losses_no_series(struct bpf_object *object);
-
 /*
- * With no program attached any more. calls: how many the histograms have; stacks: what of them was lost. The first
- * one is the calls in flight. 0 or -errno
+ * With no program attached any more. calls: how many were added to histograms, or found none; stacks: what of them was
+ * lost. The first one is the calls in flight. 0 or -errno
  */
 int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object, const struct stack_stats *stacks, uint64_t calls);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/preemption.h"
+#include "bpf/tracepoint.h"
 #include "map_calls.h"
 #include "map_losses.h"
 #include "mapupdlat.skel.h"
@@ -15,6 +16,10 @@
 #include "slow_calls.h"
 
 enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW };
+
+static const char doc[] =
+	"Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting for a CPU, and in "
+	"which kernel functions. INTERVAL is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.";
 
 static const struct argp_option option_list[] = {
 	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "these commands, or all; default update,update-batch", 1 },
@@ -100,17 +105,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp argp = {
-	.options = option_list,
-	.parser = parse,
-	.args_doc = HISTOGRAM_ARGS_DOC,
-	.doc = "Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting for a CPU, and in "
-	       "which kernel functions. INTERVAL is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.",
-};
-
 static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 {
-	bool preemption = bpf_preemption_possible();
+	/* a kernel without CONFIG_FTRACE_SYSCALLS has no tracepoint of one system call: then those of all do alone */
+	bool own = bpf_tracepoint_exists(bpf->progs.call_begins);
+	bool raw = !own || bpf_preemption_possible();
 	uint64_t id;
 
 	bpf->rodata->wanted_cmds = o->cmds;
@@ -131,8 +130,10 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_process = o->histograms.per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
 	bpf->rodata->slow_ns = o->slow_ns;
-	bpf_program__set_autoload(bpf->progs.call_begins_raw, preemption);
-	bpf_program__set_autoload(bpf->progs.call_returns_raw, preemption);
+	bpf_program__set_autoload(bpf->progs.call_begins, own);
+	bpf_program__set_autoload(bpf->progs.call_returns, own);
+	bpf_program__set_autoload(bpf->progs.call_begins_raw, raw);
+	bpf_program__set_autoload(bpf->progs.call_returns_raw, raw);
 	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
@@ -146,16 +147,6 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 	bpf->bss->own_map_fd = bpf_map__fd(bpf->maps.series);
 	error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.note_self), &once);
 	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "learn what a map is");
-}
-
-static void attach(struct links *links, struct mapupdlat_bpf *bpf)
-{
-	struct bpf_program *const programs[] = {
-		bpf->progs.call_begins, bpf->progs.call_returns, bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
-		bpf->progs.thread_switches, bpf->progs.thread_wakes, bpf->progs.thread_dies,
-	};
-
-	kernel_attach(links, programs, sizeof(programs) / sizeof(programs[0]), "the tracepoints");
 }
 
 /* ---- measuring ---- */
@@ -174,22 +165,16 @@ static void stop(void *arg)
 	calls_in_flight_list(&m->in_flight, m->bpf->obj);
 }
 
-static uint64_t without_series(void *arg)
-{
-	const struct measuring *m = arg;
-
-	return map_losses_no_series(m->bpf->obj);
-}
-
 int main(int argc, char **argv)
 {
+	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
 	struct options o = {
 		.histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT, .by = BY_NAME | BY_TYPE,
 	};
 	struct measuring m = {};
 	const struct histogram_tool tool = {
-		.counted = "calls", .off_cpu = true, .title = map_calls_title, .json = map_calls_json, .stop = stop,
-		.without_series = without_series, .arg = &m,
+		.counted = "calls", .off_cpu = true, .errors = true, .title = map_calls_title, .json = map_calls_json,
+		.stop = stop, .arg = &m,
 	};
 	struct loss losses[NR_MAP_LOSSES];
 	struct histogram_session histograms;
@@ -209,8 +194,10 @@ int main(int argc, char **argv)
 
 	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
 	kernel_check(slow_calls_open(&slow, &stacks, o.histograms.json), "set up the histograms");
-	histogram_session_open(&histograms, &stacks.run, &stacks, m.bpf->obj, &o.histograms, &tool);
-	attach(&links, m.bpf);
+	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
+	kernel_attach(&links, "the tracepoints", m.bpf->progs.call_begins, m.bpf->progs.call_returns,
+		      m.bpf->progs.call_begins_raw, m.bpf->progs.call_returns_raw, m.bpf->progs.thread_switches,
+		      m.bpf->progs.thread_wakes, m.bpf->progs.thread_dies);
 
 	m.bpf->bss->measuring = true;
 	run_measure(&stacks.run);
@@ -222,10 +209,10 @@ int main(int argc, char **argv)
 	histogram_session_finish(&histograms);
 	calls_in_flight_list(&m.in_flight, m.bpf->obj);
 	stats = stack_session_stats(&stacks);
-	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count), "read what was gathered");
+	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count + histogram_session_lost(&histograms)),
+		  "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
 	calls_in_flight_say(&m.in_flight, losses[0].count);
-	run_say_losses(losses, NR_MAP_LOSSES);
 
 	calls_in_flight_free(&m.in_flight);
 	histogram_session_close(&histograms);

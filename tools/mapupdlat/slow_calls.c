@@ -35,14 +35,16 @@ static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *
 static int take(void *arg, void *bytes, size_t size)
 {
 	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
-	struct slow_map_call *slow = bytes;
+	const struct slow_map_call *slow = bytes;
 	const struct slow_call *call = &slow->call;
 	struct slow_calls *calls = arg;
 	struct call_report report = { .entries = entries };
+	struct map_call_key key;
 
 	if (size < sizeof(*slow) || call->nr_blocked > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
-	memcpy(slow->key.comm, call->comm, sizeof(slow->key.comm));
+	key = slow->key;
+	memcpy(key.comm, call->comm, sizeof(key.comm));	/* in a copy: the ring buffer may only be read */
 	report.tid = call->tid;
 	report.result = call->result;
 	report.ended_ns = call->ended_ns;
@@ -51,9 +53,9 @@ static int take(void *arg, void *bytes, size_t size)
 	report.waiting_ns = call->waiting_ns;
 	report.nr_entries = stacks_of(calls, call, entries);
 	if (calls->json)
-		call_report_json(&calls->writer, &report, map_calls_json(&slow->key));
+		call_report_json(&calls->writer, &report, map_calls_json(&key));
 	else
-		call_report_text(&calls->writer, &report, map_calls_title(&slow->key).text);
+		call_report_text(&calls->writer, &report, map_calls_title(&key).text);
 	fflush(calls->writer.out);
 	return 0;
 }

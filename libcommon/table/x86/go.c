@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/machine.h"
+#include "table/x86/known_code.h"
 
 /*
  * Two forms: sub $frame,%rsp; mov %rbp,frame-8(%rsp); lea ... - and from Go 1.21 on, where the frame is
@@ -55,20 +56,13 @@ bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at)
 	return at + sizeof(and) <= size && !memcmp(code + at, and, sizeof(and));
 }
 
-/* mov $15,%rax; syscall. struct sigcontext's registers lie 5 words from rsp on: r8 ... r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
+/* mov $15,%rax; syscall */
 bool machine_sigreturn(const uint8_t *code, uint64_t size, struct eh_rule *rule)
 {
 	static const uint8_t instructions[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
 
 	if (size < sizeof(instructions) || memcmp(code, instructions, sizeof(instructions)))
 		return false;
-	*rule = (struct eh_rule){
-		.kind = RULE_DEREF, .flags = RULE_SIGNAL, .cfa_reg = EH_RSP, .base_reg = EH_RSP,
-		.deref_offset = (5 + 15) * 8, .from_base = (1 << NR_SAVED) - 1,
-		.saved = {
-			[SAVED_RBX] = 5 + 11, [SAVED_RBP] = 5 + 10, [SAVED_R12] = 5 + 4, [SAVED_R13] = 5 + 5,
-			[SAVED_R14] = 5 + 6, [SAVED_R15] = 5 + 7, [SAVED_RA] = 5 + 16,
-		},
-	};
+	*rule = known_signal_frame();
 	return true;
 }
