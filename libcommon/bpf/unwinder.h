@@ -54,7 +54,7 @@ int unwinder_start(struct unwinder *unwinder);
 int unwinder_expect(struct unwinder *unwinder, pid_t pid);
 
 /* fds for poll(): when one is readable, unwinder_follow() has something to do soon; it is to be called now and then anyway */
-#define UNWINDER_FDS 2
+#define UNWINDER_FDS 3
 void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*

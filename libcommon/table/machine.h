@@ -7,7 +7,8 @@
  *   abi.h             registers, calls, alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
  *   entry.c           where the code at the ELF entry point ends, what addresses code takes
- *   decode.c          instructions, as code_insns.h has them
+ *   padding.c         what fills up the room between functions
+ *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
  *   go.c              what Go's compiler and runtime write
  *   known_code.c      certain code of certain programs
  */
@@ -36,6 +37,9 @@ void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg,
 
 /* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+
+/* Is code[0 .. size) nothing but what assemblers and linkers fill gaps between functions up with? */
+bool machine_is_padding(const uint8_t *code, uint64_t size);
 
 /*
  * Go's compiler: code[at] is the first instruction for which the function has a frame, of so many

@@ -8,6 +8,7 @@
 #include "table/fde_index.h"
 #include "table/fde_rows.h"
 #include "table/gaps.h"
+#include "table/go_code.h"
 #include "table/go_rows.h"
 #include "table/known_functions.h"
 #include "table/machine.h"
@@ -32,8 +33,9 @@ struct compilation {
 	struct fde_index fdes;
 	struct cfi_states states;
 	struct row_writer writer;
+	struct go_code go;
 	struct gaps gaps;
-	struct go_rows go;
+	struct go_rows go_rows;
 	struct known_functions functions;
 };
 
@@ -62,8 +64,8 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
 	if (c->known)
 		error = known_functions_add(&c->functions, &c->fdes, c->known);
-	if (!error && c->go.present)
-		error = go_rows_add_functions(&c->go, &c->fdes, c->file);
+	if (!error && c->go_rows.present)
+		error = go_rows_add_functions(&c->go_rows, &c->fdes, c->file);
 	while (!error && eh_frame_next(frame, &fde))
 		error = add_fde(c, &fde);
 	c->table.nr_cies = frame->nr_cies;
@@ -93,7 +95,8 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 	}
 	if (span->class == GO_CLASS) {
 		c->table.nr_go_functions++;
-		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end, &c->table.nr_cfi_rows);
+		c->gaps.error = go_rows_write(&c->go_rows, &c->writer, &c->states, span, end,
+					       &c->table.nr_cfi_rows);
 		return;
 	}
 	if (span->class == SPAN_RULE) {
@@ -131,23 +134,27 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	int error;
 
 	cfi_states_init(&c->states);
-	error = index_fdes(c, frame);
+	error = go_code_find(&c->go, c->file);
+	if (!error)
+		error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .states = &c->states, .writer = &c->writer,
+		.table = &c->table, .file = c->file, .go = &c->go, .states = &c->states, .writer = &c->writer,
 		.of_code = c->of_code,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};
 	if (error || c->states.error)
 		return error ? error : c->states.error;
 	gaps_find_entry(&c->table, c->file, &c->fdes);
-	c->table.has_other_code = !c->fdes.nr;
-	return c->fdes.nr || c->of_code ? write_rows(c) : 0;
+	if (c->fdes.nr || c->of_code)
+		return write_rows(c);
+	c->table.has_other_code = !c->go.nr;
+	gaps_look(&c->gaps, 0, UINT64_MAX);
+	return error_of(c);
 }
 
 /* go: its table, and *frame has then no FDE of Go's; or NULL */
 static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
-		   const struct go_rows *go,
-		   struct eh_frame *frame, bool of_code)
+		   const struct go_rows *go, struct eh_frame *frame, bool of_code)
 {
 	struct compilation *c = calloc(1, sizeof(*c));
 	int error;
@@ -158,13 +165,14 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	c->known = known;
 	c->of_code = of_code;
 	if (go)
-		c->go = *go;
+		c->go_rows = *go;
 	error = make_table(c, frame);
 	if (error)
 		unwind_table_free(&c->table);
 	else
 		*table = c->table;
 	fde_index_free(&c->fdes);
+	go_code_free(&c->go);
 	cfi_states_free(&c->states);
 	free(c);
 	return error;

@@ -2,6 +2,7 @@
 #include "unwind/images.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 int image_make_tables(struct tables *tables, const struct proc_maps *maps, struct mapped_modules *mapped)
 {
@@ -54,21 +55,39 @@ int image_write(const struct tables *tables, const struct proc_maps *maps, const
 void image_unwind(struct tables *tables, loc_t list, const struct host_registers *registers, struct host_memory memory,
 		  uint32_t max_depth, struct host_stack *stack)
 {
-	for (;;) {
+	do
 		host_unwind(tables_slabs(tables), list, registers, memory, max_depth, stack);
-		if (!stack->wants_code)
-			return;
-		tables_make_code(tables, stack->wants_code);	/* if there is no memory, the module has none from now on */
+	while (stack->wants_code && tables_want_code(tables, stack->wants_code));
+}
+
+int image_share(struct image_list *list, struct image_list *share)
+{
+	if (!list->nr_users) {
+		list->nr_users = malloc(sizeof(*list->nr_users));
+		if (!list->nr_users)
+			return -ENOMEM;
+		*list->nr_users = 1;
 	}
+	++*list->nr_users;
+	*share = *list;
+	return 0;
+}
+
+void image_unshare(const struct tables *tables, struct image_list *share)
+{
+	if (!share->nr_users || !--*share->nr_users) {
+		free(share->nr_users);
+		if (share->loc)
+			slabs_release(tables_slabs(tables), share->loc, share->bytes);
+	}
+	*share = (struct image_list){};
 }
 
 void image_release(const struct tables *tables, struct image_list *list)
 {
 	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
 
-	if (list->loc) {
+	if (list->loc)
 		__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-		slabs_release(tables_slabs(tables), list->loc, list->bytes);
-	}
-	*list = (struct image_list){};
+	image_unshare(tables, list);
 }

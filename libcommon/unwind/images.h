@@ -14,6 +14,7 @@
 struct image_list {
 	loc_t loc;		/* of its struct eh_process; 0: there is none */
 	size_t bytes;
+	unsigned *nr_users;	/* NULL: it is not shared */
 };
 
 /*
@@ -29,11 +30,17 @@ int image_make_tables(struct tables *tables, const struct proc_maps *maps, struc
 int image_write(const struct tables *tables, const struct proc_maps *maps, const struct mapped_modules *mapped,
 		const struct eh_process *header, struct image_list *list);
 
-/* host_unwind(), which makes the TABLE_CODEs that it asks for */
+/* host_unwind(), which asks for the TABLE_CODEs that it wants; stack->wants_code: one that is being made */
 void image_unwind(struct tables *tables, loc_t list, const struct host_registers *registers, struct host_memory memory,
 		  uint32_t max_depth, struct host_stack *stack);
 
-/* Invalidates the list, so that walks that are reading it notice, and gives its memory back. *list is {} then. */
+/*
+ * Keeps the list's memory until image_unshare(), too: what was valid when it was shared can be walked by on this side even
+ * when it has been replaced. 0 or -ENOMEM
+ */
+int image_share(struct image_list *list, struct image_list *share);
+void image_unshare(const struct tables *tables, struct image_list *share);
+/* Invalidates the list, so that walks of the kernel's that are reading it notice, and gives its memory back. *list is {} then. */
 void image_release(const struct tables *tables, struct image_list *list);
 
 #endif

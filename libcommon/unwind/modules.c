@@ -122,18 +122,21 @@ static void close_surplus(struct module *module)
 	}
 }
 
-/* Go's compiler does, in files without CFI that are too large to be looked into */
-static bool keeps_frame_pointers(struct elf_file *file)
+/* the table of its CFI, or of what else is to be known of it. 0 or -errno, as unwind_table_build() */
+static int build(struct unwind_table *table, struct elf_file *file)
 {
-	struct elf_section section;
+	int error = unwind_table_build(table, file);
 
-	return !elf_file_section(file, ".note.go.buildid", &section);
+	if (error != -ENOENT)
+		return error;
+	error = unwind_table_build_without_cfi(table, file);
+	/* a Go program linked without its CFI: its frame pointers are all there is */
+	return error || table->has_other_code ? error : -ENOENT;
 }
 
 void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
-	bool frame_pointers;
 
 	*table = (struct unwind_table){};
 	if (module->error)
@@ -143,12 +146,7 @@ void module_compile(struct module *module, struct unwind_table *table)
 		return;
 	module->build_id_bytes = file.build_id_bytes;
 	memcpy(module->build_id, file.build_id, file.build_id_bytes);
-	frame_pointers = keeps_frame_pointers(&file);
-	module->error = unwind_table_build(table, &file);
-	if (module->error == -ENOENT && !frame_pointers)
-		module->error = unwind_table_build_without_cfi(table, &file);
-	if (frame_pointers)	/* with cgo, the C runtime's pieces have CFI */
-		table->has_other_code = false;
+	module->error = build(table, &file);
 	elf_file_close(&file);
 	close_surplus(module);
 }
@@ -163,6 +161,19 @@ void module_compile_code(struct module *module, struct unwind_table *table)
 	unwind_table_build_code(table, &file);
 	elf_file_close(&file);
 	close_surplus(module);
+}
+
+int module_open_file(struct module *module)
+{
+	int fd;
+
+	if (module->image)
+		return -1;
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	fd = module->fd < 0 ? -1 : fcntl(module->fd, F_DUPFD_CLOEXEC, 0);
+	close_surplus(module);
+	return fd;
 }
 
 static char *plain_path(const char *path)
@@ -243,6 +254,25 @@ struct module *modules_get(const struct modules *modules, uint32_t id)
 	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
 }
 
+uint32_t modules_read(struct module *module, void *to, uint32_t bytes, uint64_t file_offset)
+{
+	ssize_t done;
+
+	if (module->image) {
+		if (file_offset >= module->image_bytes)
+			return 0;
+		if (bytes > module->image_bytes - file_offset)
+			bytes = module->image_bytes - file_offset;
+		memcpy(to, (const char *)module->image + file_offset, bytes);
+		return bytes;
+	}
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	done = module->fd < 0 ? 0 : pread(module->fd, to, bytes, file_offset);
+	close_surplus(module);
+	return done < 0 ? 0 : done;
+}
+
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options)
 {
 	modules->symbol_options = *options;
@@ -277,6 +307,13 @@ static void read_symbols(struct modules *modules, struct module *module)
 	elf_file_close(&file);
 }
 
+static bool is_go(const struct elf_file *file)
+{
+	struct elf_section section;
+
+	return !elf_file_section(file, ".note.go.buildid", &section);
+}
+
 /* where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met */
 static void read_entries(struct module *module)
 {
@@ -287,7 +324,7 @@ static void read_entries(struct module *module)
 	module->entries_tried = true;
 	if (open_elf(module, &file))
 		return;
-	if (!keeps_frame_pointers(&file) && !code_entries(&file, &vaddrs, &nr)) {
+	if (!is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}

@@ -72,6 +72,8 @@ void publisher_invalidate(struct publisher *publisher, pid_t pid);
 
 /* the process's publication if it has a list, or NULL; valid until the publisher is called again */
 const struct publication *publisher_find(const struct publisher *publisher, pid_t pid);
+/* its list, to be kept (image_share()). 0, -ESRCH or -ENOMEM */
+int publisher_share_list(struct publisher *publisher, pid_t pid, struct image_list *share);
 /* Is this version of the process's mappings published, as this image's, and does the kernel know? */
 bool publisher_is_current(const struct publisher *publisher, const struct process *process, const struct eh_image *image);
 

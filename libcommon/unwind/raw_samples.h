@@ -9,6 +9,8 @@
 #ifndef EHPERF_UNWIND_RAW_SAMPLES_H
 #define EHPERF_UNWIND_RAW_SAMPLES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,7 +31,12 @@ struct raw_samples_source {
 	void *arg;
 };
 
-/* all of them the caller's */
+struct waiting_sample {
+	struct raw_record *raw;
+	struct image_list list;		/* its process's when it was taken */
+};
+
+/* the pointers are the caller's, and what they point to */
 struct raw_samples {
 	struct processes *processes;
 	struct publisher *publisher;
@@ -37,6 +44,10 @@ struct raw_samples {
 	const struct event_queue *queue;
 	struct raw_samples_source source;
 	uint32_t max_depth;
+	/* private: those that wait, in the order of coming */
+	struct waiting_sample *waiting;
+	size_t nr_waiting, room;
+	uint64_t waiting_bytes;
 };
 
 /*
@@ -44,5 +55,21 @@ struct raw_samples {
  * go on: no memory, or what source.drain() returned
  */
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
+
+/*
+ * The walk of the sample that was unwound last came to code whose table is being made (stack->wants_code): keeps it, with
+ * the mapping list that its process has now, to be unwound again. false: it is the caller's still, and stays as it is,
+ * since as many wait as are allowed to, or there is no memory.
+ */
+bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw);
+
+/* 0 or -errno; raw is not the callee's */
+typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);
+/*
+ * Unwinds again what was kept, stack being room for one; what waits for another table is kept again, the others are done.
+ * 0, or what `done` returned.
+ */
+int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, raw_sample_fn *done, void *arg);
+void raw_samples_free(struct raw_samples *samples);
 
 #endif

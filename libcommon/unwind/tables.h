@@ -3,11 +3,13 @@
  * The compact tables of modules, in slabs.
  *
  * A table is made in two steps: module_compile() (modules.h), which may run in any thread, and writing it into the
- * slabs, one table at a time. Only the second step is in need of the slabs.
+ * slabs, one table at a time. Only the second step is in need of the slabs. Tables of code that no FDE covers, which
+ * may take a second, can be left to a thread of their own.
  */
 #ifndef EHPERF_UNWIND_TABLES_H
 #define EHPERF_UNWIND_TABLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,8 +32,18 @@ void tables_free(struct tables *tables);
 int tables_make(struct tables *tables, uint32_t module_id);
 /* of every module there is, on all CPUs */
 int tables_make_all(struct tables *tables);
-/* The TABLE_CODE of a module that has a table: walks see it from now on, or that there is none. 0 or -ENOMEM */
-int tables_make_code(struct tables *tables, uint32_t module_id);
+
+/*
+ * A walk has come to code of a module that has a table, and wants its TABLE_CODE. true: it is there, or it is known that
+ * there is none, and walks see that from now on. false: it is being made; until it is taken, walks will want it.
+ */
+bool tables_want_code(struct tables *tables, uint32_t module_id);
+/* From now on, files with much of such code are left to a thread, and others are made at once, as all are without it. 0 or -errno */
+int tables_start_thread(struct tables *tables);
+/* for poll(): readable when the thread has made a table; -1: there is no thread */
+int tables_fd(const struct tables *tables);
+/* Writes the tables that the thread has made, wait: one at least if any was wanted. How many there were */
+unsigned tables_take_code(struct tables *tables, bool wait);
 
 /* of the module's struct eh_module; 0: it has no table */
 loc_t tables_loc(const struct tables *tables, uint32_t module_id);

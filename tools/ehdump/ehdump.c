@@ -43,7 +43,7 @@ static const struct argp_option option_list[] = {
 	{ "rows", 'r', NULL, 0, "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
 	{ "all-registers", 'R', NULL, 0, "the same with every register that occurs", 1 },
 	{ "table", 't', NULL, 0, "the rows of the compact table", 1 },
-	{ "address", 'a', "ADDR", 0, "the FDE, the row, the rule and the symbol of an address of the file's", 1 },
+	{ "address", 'a', "ADDR", 0, "the symbol, the FDE, the row and the rule of an address of the file's, and what applies where no FDE covers it", 1 },
 	{ "json", 'j', NULL, 0, "summaries as JSON, one object a line", 1 },
 	{ "check", OPTION_CHECK, NULL, 0, "upload the table and compare the kernel's answers with the exact rows", 2 },
 	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
@@ -154,6 +154,8 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 	struct unwind_table table;
 	int error = eh_summarize(&summary, path, file, &table);
 
+	if (error == -ENOENT && o->mode == ADDRESS)	/* without CFI, its code may tell */
+		error = unwind_table_build_without_cfi(&table, file);
 	if (error)
 		return error;
 	/* rows of several files need names */
@@ -178,7 +180,7 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 		break;
 	case ADDRESS:
 		if (eh_print_address(stdout, file, &table, o->vaddr) == -ENOENT)
-			fail(d, path, "no FDE covers this address");
+			fail(d, path, "no FDE covers this address, and its code has no rule");
 		break;
 	}
 	unwind_table_free(&table);

@@ -36,7 +36,10 @@ void eh_summary_print_json(FILE *out, const struct eh_summary *summary);
 int eh_print_rows(FILE *out, struct elf_file *file, bool all_registers);
 /* the compact table's rows in the same columns, pc by vaddr, and the number of the rule */
 void eh_print_table(FILE *out, const struct elf_file *file, const struct unwind_table *table);
-/* the FDE, the row, the rule and the symbol of a vaddr; -ENOENT: no FDE covers it */
+/*
+ * the FDE, the row, the rule and the symbol of a vaddr, and where no FDE covers it, the rule that applies instead;
+ * -ENOENT: there is none
+ */
 int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t vaddr);
 
 #endif

@@ -58,10 +58,13 @@ int note_self(void *ctx)
 	return 0;
 }
 
-/* the raw tracepoints are 32-bit programs' too, whose numbers are others */
+/*
+ * The raw tracepoints are 32-bit programs' too, whose numbers are others. The tool's own calls go on at once: where
+ * programs on raw tracepoints can be preempted, they are at preemption_on(), and hide what others do on that CPU.
+ */
 static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
 {
-	return nr == NR_BPF && !(task->thread_info.status & TS_COMPAT);
+	return nr == NR_BPF && !(task->thread_info.status & TS_COMPAT) && task->tgid != own_tgid;
 }
 
 /* ---- what the call is on ---- */
