@@ -267,3 +267,38 @@ compare() {
 @test "the man page, --help and the parser agree on the options" {
 	options_agree ehdump
 }
+
+@test "Go: .gopclntab says what .debug_frame says, but for functions that change stacks or have no caller" {
+	need go nm mawk
+	local sources=$BATS_TEST_DIRNAME/workloads program rows odd
+	odd='^(_rt0_amd64(_linux)?|runtime\.(rt0_go|goexit|mcall|systemstack|morestack|asmcgocall|cgocallback|clone)(\.abi0)?'
+	odd+='|runtime\.(nanotime1|sigfwd|sigreturn|cgoSigtramp|callCgo[A-Z][a-z]+)(\.abi0)?|time\.now|gogo|runtime\.rawVforkSyscall.*)$'
+	for program in gosteps gonet cgo; do
+		CGO_ENABLED=$((program == cgo)) go build -o "$WORK/go" "$sources/$program.go"
+		# of a file with C in it, .debug_frame alone is wanted
+		objcopy -R .eh_frame -R .eh_frame_hdr "$WORK/go" "$WORK/exact" 2>/dev/null
+		ehdump -t "$WORK/go" >"$WORK/table"
+		ehdump -r "$WORK/exact" >"$WORK/rows"
+		nm -n "$WORK/go" >"$WORK/symbols"
+		mawk -v symbols="$WORK/symbols" -f "$BATS_TEST_DIRNAME/cfi/go-rows.awk" \
+			"$WORK/table" "$WORK/rows" >"$WORK/differences"
+		echo "$program: $(cat "$WORK/differences")"
+		read -r rows _ <"$WORK/differences"
+		expect "$rows > 5000"
+		[ -z "$(tail -n +2 "$WORK/differences" | grep -vE "$odd")" ]
+	done
+}
+
+@test "Go: stripped, with C, and position-independent, where the linker has merged the table, the rows are the same" {
+	need go strip
+	local source=$BATS_TEST_DIRNAME/workloads/cgo.go
+	go build -o "$WORK/plain" "$source"
+	strip -o "$WORK/stripped" "$WORK/plain"
+	ehdump -t "$WORK/plain" >"$WORK/rows"
+	ehdump -t "$WORK/stripped" | cmp - "$WORK/rows"
+	go build -buildmode=pie -ldflags="-s -w" -o "$WORK/pie" "$source"
+	[ -z "$(readelf -SW "$WORK/pie" | grep gopclntab)" ]
+	expect "$(ehdump -t "$WORK/pie" | wc -l) > 0.95 * $(wc -l <"$WORK/rows")"
+	ehdump -t "$WORK/pie" | grep -q 'other stack 1+8'
+	expect "$(ehdump -j --check "$WORK/plain" | jq 'select(.type == "file").differences') == 0"
+}
