@@ -167,7 +167,7 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	c->known = known;
 	c->of_code = of_code;
 	if (go)
-		c->go_rows = *go;
+		c->go = *go;
 	error = make_table(c, frame);
 	if (error)
 		unwind_table_free(&c->table);
