@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tool's programs are attached to, as long as it measures. Leaving the program detaches them too. */
+/*
+ * The links by which a tool's programs are attached while it measures. They end with the process at the
+ * latest.
+ */
 #ifndef EHPERF_BPF_LINKS_H
 #define EHPERF_BPF_LINKS_H
 
@@ -16,13 +19,14 @@ struct links {
 };
 
 /*
- * Attaches a program to what its section says; nothing is done for one that was not loaded. "tp/GROUP/NAME" needs
- * no mounted tracefs. 0 or -errno
+ * Attaches a program where its section's name says; does nothing if it was not loaded. "tp/GROUP/NAME" works
+ * without a mounted tracefs. 0 or -errno
  */
 int links_attach(struct links *links, struct bpf_program *program);
 
-/* Attaches a program to events, which may be closed then. 0 or -errno */
-int links_attach_to_events(struct links *links, struct bpf_program *program, const struct perf_events *events);
+/* Attaches a program to events, which may be closed afterwards. 0 or -errno */
+int links_attach_to_events(struct links *links, struct bpf_program *program,
+			   const struct perf_events *events);
 
 /* Detaches them all, in the order of attaching. */
 void links_detach(struct links *links);

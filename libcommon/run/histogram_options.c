@@ -27,7 +27,8 @@ static void parse_argument(struct argp_state *state, struct run_options *run, co
 		if (!cli_parse_time(arg, 1000000000, &run->interval_ns) || !run->interval_ns)
 			argp_failure(state, EXIT_USAGE, 0, "not an interval: '%s'", arg);
 	} else if (run->nr_intervals) {
-		argp_failure(state, EXIT_USAGE, 0, "one interval and one count only, and a command comes after --: '%s'", arg);
+		argp_failure(state, EXIT_USAGE, 0,
+			     "one interval and one count only, and a command comes after --: '%s'", arg);
 	} else if (!cli_parse_number(arg, 1, UINT32_MAX, &run->nr_intervals)) {
 		argp_failure(state, EXIT_USAGE, 0, "not a count of intervals: '%s'", arg);
 	}
@@ -50,7 +51,8 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 	if (o->run.command && o->run.tasks.pids.nr)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
 	if (o->heatmap && o->json)
-		argp_failure(state, EXIT_USAGE, 0, "a heat map has no JSON: -j and --heatmap exclude each other");
+		argp_failure(state, EXIT_USAGE, 0,
+			     "a heat map has no JSON: -j and --heatmap exclude each other");
 	if (o->heatmap && !o->run.interval_ns)
 		o->run.interval_ns = 1000000000;
 }
@@ -103,7 +105,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void histogram_options_parse(struct histogram_options *o, const struct argp *tool, void *tool_options, int argc, char **argv)
+void histogram_options_parse(struct histogram_options *o, const struct argp *tool, void *tool_options,
+			     int argc, char **argv)
 {
 	static const struct argp shared = { .options = options, .parser = parse };
 

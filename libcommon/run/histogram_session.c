@@ -17,8 +17,8 @@
 #include "run/kernel.h"
 #include "run/stack_session.h"
 
-#define NR_STACKS	5	/* shown of a series */
-#define PLAIN_WIDTH	80	/* of what is no terminal */
+#define NR_STACKS	5	/* shown for a series */
+#define PLAIN_WIDTH	80	/* of output that is not a terminal */
 
 void histogram_session_configure(struct bpf_object *object, const struct histogram_options *options)
 {
@@ -37,7 +37,8 @@ static int add_to_heatmap(struct histogram_session *h, const struct series *seri
 		*map = calloc(1, sizeof(**map));
 		if (!*map)
 			return -ENOMEM;
-		error = heatmap_init(*map, h->tool->title(series->key).text, h->options->unit, h->options->run.interval_ns / 1e9);
+		error = heatmap_init(*map, h->tool->title(series->key).text, h->options->unit,
+				     h->options->run.interval_ns / 1e9);
 		if (error)
 			return error;
 	}
@@ -50,7 +51,7 @@ static int print_heatmaps(struct histogram_session *h)
 	bool terminal = isatty(fileno(out));
 	struct winsize size = {};
 
-	for (size_t i = 0; i < MAX_SERIES; i++)	/* all are as long as the run */
+	for (size_t i = 0; i < MAX_SERIES; i++)	/* extend all to the length of the run */
 		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
 			return -ENOMEM;
 	if (out != stdout) {
@@ -67,7 +68,8 @@ static int print_heatmaps(struct histogram_session *h)
 
 /* ---- intervals ---- */
 
-static void print_series_json(struct histogram_session *h, const struct series_report *report, const struct series *series)
+static void print_series_json(struct histogram_session *h, const struct series_report *report,
+			      const struct series *series)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -80,7 +82,8 @@ static void print_series_json(struct histogram_session *h, const struct series_r
 	json_print(h->run->out, object);
 }
 
-static int show_series(struct histogram_session *h, const struct series_report *report, const struct series *series)
+static int show_series(struct histogram_session *h, const struct series_report *report,
+		       const struct series *series)
 {
 	if (h->options->heatmap)
 		return add_to_heatmap(h, series);
@@ -96,16 +99,17 @@ static void warn(struct histogram_session *h)
 	if (h->warned || !h->tool->without_series || !h->tool->without_series(h->tool->arg))
 		return;
 	h->warned = true;
-	cli_warn("%d histograms are as many as there may be in a run: %s that would need more are lost", MAX_SERIES,
+	cli_warn("all %d histograms are in use: %s that would need another one are lost", MAX_SERIES,
 		 h->tool->counted);
 }
 
-/* the stacks of the interval that was taken last */
+/* Gets the stacks of the interval that was taken last. */
 static int take_stacks(struct histogram_session *h, struct series_report *report)
 {
 	struct stack_entry *entries;
-	int error = stack_store_hand_out(h->stacks->store, BPF_HISTOGRAMS_TURN_MASK, bpf_histograms_stack_flags(h->histograms),
-					 &entries, &report->nr_entries);
+	int error = stack_store_hand_out(h->stacks->store, BPF_HISTOGRAMS_TURN_MASK,
+					 bpf_histograms_stack_flags(h->histograms), &entries,
+					 &report->nr_entries);
 
 	report->entries = error ? NULL : entries;
 	return error;
@@ -114,7 +118,10 @@ static int take_stacks(struct histogram_session *h, struct series_report *report
 static int print_interval(struct histogram_session *h)
 {
 	struct series_report report = {
-		.counted = h->tool->counted, .off_cpu = h->tool->off_cpu, .writer = h->writer, .nr_stacks = NR_STACKS,
+		.counted = h->tool->counted,
+		.off_cpu = h->tool->off_cpu,
+		.writer = h->writer,
+		.nr_stacks = NR_STACKS,
 	};
 	struct series *series;
 	size_t nr;
@@ -157,7 +164,9 @@ void histogram_session_open(struct histogram_session *h, struct run *run, struct
 			    struct bpf_object *object, const struct histogram_options *options,
 			    const struct histogram_tool *tool)
 {
-	*h = (struct histogram_session){ .run = run, .options = options, .tool = tool, .stacks = stacks, .writer.out = run->out };
+	*h = (struct histogram_session){
+		.run = run, .options = options, .tool = tool, .stacks = stacks, .writer.out = run->out
+	};
 	if (stacks) {
 		h->writer = stack_session_writer(stacks, true);
 		h->writer.delimiter = h->writer.switched = true;
@@ -189,7 +198,8 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 		json_print(h->run->out, object);
 	}
 	run_finish_output(h->run);
-	cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted, h->run->seconds, h->errors);
+	cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
+		 h->run->seconds, h->errors);
 }
 
 void histogram_session_close(struct histogram_session *h)

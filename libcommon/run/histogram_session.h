@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run in which times are gathered in histograms (bpf/histograms.bpf.h), read and printed interval by interval, or
- * drawn as heat maps at the end; with the stacks that most of the time was spent in, for a tool that has a stack
- * session too. What goes wrong ends the program with a message.
+ * A run that gathers times in histograms (bpf/histograms.bpf.h), and prints them at the end of each interval,
+ * or draws heat maps at the end. If the tool has a stack session too, histograms are printed with the stacks
+ * in which most of the time was spent. Errors end the program with a message.
  *
  *   histogram_session_configure   (load)   histogram_session_open   (attach)   run_measure   (detach)
  *   histogram_session_finish   histogram_session_report   run_say_losses   histogram_session_close
@@ -25,15 +25,18 @@
 struct bpf_object;
 struct stack_session;
 
-/* what a tool's histograms are of */
+/* what a tool's histograms show */
 struct histogram_tool {
-	const char *counted;		/* "calls": in text, and in the summary's JSON */
-	bool off_cpu;			/* its programs tell which part of the time was off the CPU */
+	const char *counted;		/* "calls": what is counted, in text and in the summary's JSON */
+	bool off_cpu;			/* its programs split the time into on the CPU, blocked and waiting */
 	struct series_title (*title)(const void *key);
 	struct json_object *(*json)(const void *key);
-	/* The last interval is over: nothing that begins from now on is in any. NULL: nothing is to be done */
+	/* Called when the last interval ends, to stop measuring. NULL: nothing to do */
 	void (*stop)(void *arg);
-	/* how many found no series, for which a warning is given while it runs; NULL: never */
+	/*
+	 * How many values were lost for want of a series: the first time it is not 0, a warning is printed.
+	 * NULL: none
+	 */
 	uint64_t (*without_series)(void *arg);
 	void *arg;
 };
@@ -44,8 +47,8 @@ struct histogram_session {
 	const struct histogram_tool *tool;
 	struct stack_session *stacks;	/* NULL: no stacks */
 	uint64_t count, errors;		/* in the intervals so far */
-	uint64_t intervals;		/* that were printed */
-	bool over;			/* all intervals are: what is gathered now belongs to none */
+	uint64_t intervals;		/* how many were printed */
+	bool over;			/* the last interval is over: later values belong to none */
 	/* private */
 	struct stack_writer writer;
 	struct bpf_histograms *histograms;
@@ -55,15 +58,21 @@ struct histogram_session {
 
 void histogram_session_configure(struct bpf_object *object, const struct histogram_options *options);
 
-/* After loading, for an opened run, of which it becomes a part. stacks: whose run it is, or NULL */
+/*
+ * After loading. The session becomes a part of the opened run. stacks: the stack session that owns the run,
+ * or NULL
+ */
 void histogram_session_open(struct histogram_session *session, struct run *run, struct stack_session *stacks,
 			    struct bpf_object *object, const struct histogram_options *options,
 			    const struct histogram_tool *tool);
 
-/* With no program attached any more: the rest is an interval too. */
+/* To be called when no program is attached any more: prints the rest as one more interval. */
 void histogram_session_finish(struct histogram_session *session);
 
-/* Prints heat maps and summary, closes the output, and says how many there were; run_say_losses() comes next. */
+/*
+ * Prints heat maps and summary, closes the output, and prints the total to stderr. Call run_say_losses()
+ * next.
+ */
 void histogram_session_report(struct histogram_session *session, const struct loss *losses, size_t nr_losses);
 
 void histogram_session_close(struct histogram_session *session);

@@ -24,7 +24,8 @@ static const struct argp_option options[] = {
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", 2 },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", 2 },
 	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, 1024 at most", 2 },
-	{ "max-stacks", OPTION_MAX_STACKS, "N", 0, "room in the kernel for this many different stacks, default 65536", 2 },
+	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
+	  "room in the kernel for this many different stacks, default 65536", 2 },
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf COUNT", 3 },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames of no file", 3 },
@@ -35,11 +36,12 @@ static const struct argp_option options[] = {
 	{},
 };
 
-/* -f and -j, and the ending of -o's file: one of them is enough */
+/* -f, -j and the ending of -o's file set the format; if several do, they must agree. */
 static void set_format(struct argp_state *state, struct stack_options *o, enum report_format format)
 {
 	if (o->format_named && o->format != format)
-		argp_failure(state, EXIT_USAGE, 0, "-f, -j and the ending of the output file's name ask for different formats");
+		argp_failure(state, EXIT_USAGE, 0,
+			     "-f, -j and the ending of the output file's name ask for different formats");
 	o->format = format;
 	o->format_named = true;
 }
@@ -51,7 +53,8 @@ static void set_output(struct argp_state *state, struct stack_options *o, const 
 	if (report_format_of(name, &format))
 		set_format(state, o, format);
 	else
-		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .folded, .txt or .json: '%s'", name);
+		argp_failure(state, EXIT_USAGE, 0,
+			     "the output file's name must end in .folded, .txt or .json: '%s'", name);
 	o->run.output = name;
 }
 
@@ -110,29 +113,34 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_MAX_DEPTH:
 		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'", MAX_DEPTH, arg);
+			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'",
+				     MAX_DEPTH, arg);
 		o->wanted.max_depth = number;
 		break;
 	case OPTION_MAX_STACKS:
 		if (!cli_parse_number(arg, 16, 1 << 24, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'", 1 << 24, arg);
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'",
+				     1 << 24, arg);
 		o->wanted.max_stacks = number;
 		break;
 	case OPTION_CGROUP:
 		error = cgroup_id(arg, &o->run.tasks.cgroup);
 		if (error)
-			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s", arg, strerror(-error));
+			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s",
+				     arg, strerror(-error));
 		break;
 	case OPTION_COMM:
 		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
-			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'", MAX_COMM_BYTES, arg);
+			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'",
+				     MAX_COMM_BYTES, arg);
 		o->run.tasks.comm = arg;
 		break;
 	case ARGP_KEY_ARG:
 		if (run_take_command(state, &o->run))
 			break;
 		if (o->run.duration_ns)
-			argp_failure(state, EXIT_USAGE, 0, "one duration only, and a command comes after --: '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0,
+				     "one duration only, and a command comes after --: '%s'", arg);
 		else if (!cli_parse_time(arg, 1000000000, &o->run.duration_ns) || !o->run.duration_ns)
 			argp_failure(state, EXIT_USAGE, 0, "not a duration: '%s'", arg);
 		break;
@@ -149,7 +157,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void stack_options_parse(struct stack_options *o, const struct argp *tool, void *tool_options, int argc, char **argv)
+void stack_options_parse(struct stack_options *o, const struct argp *tool, void *tool_options, int argc,
+			 char **argv)
 {
 	static const struct argp shared = { .options = options, .parser = parse };
 

@@ -17,7 +17,7 @@
 struct stacks_wanted {
 	bool only_user, only_kernel;
 	uint32_t max_depth;		/* user frames of a stack */
-	uint32_t max_stacks;		/* different ones, in the kernel */
+	uint32_t max_stacks;		/* room for different stacks in the kernel */
 };
 
 #define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
@@ -25,7 +25,7 @@ struct stacks_wanted {
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
-	struct cpu_set cpus;		/* as -C says; none: all */
+	struct cpu_set cpus;		/* of -C; empty: all */
 	enum report_format format;
 	bool format_named;
 	bool delimiter, annotate;	/* as struct stack_writer has them */
@@ -37,9 +37,10 @@ struct stack_options {
 #define STACK_ARGS_DOC "[DURATION] [-- COMMAND [ARG...]]"
 
 /*
- * Parses the command line of a stack tool, whose own options are tool's. What is wrong with it ends the program
- * with a message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
+ * Parses the command line of a stack tool; `tool` has its own options. An error ends the program with a
+ * message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
  */
-void stack_options_parse(struct stack_options *options, const struct argp *tool, void *tool_options, int argc, char **argv);
+void stack_options_parse(struct stack_options *options, const struct argp *tool, void *tool_options, int argc,
+			 char **argv);
 
 #endif

@@ -61,17 +61,18 @@ size_t modules_count(const struct modules *modules)
 	return modules->nr;
 }
 
-/* the file again, if it is still the one at its path. An fd, or -errno */
+/* Opens the module's path again: an fd, or -errno, which is -ESTALE if the path names another file by now. */
 static int reopen(const struct module *module)
 {
-	const struct file_key *key = &((const struct entry *)((const char *)module - offsetof(struct entry, module)))->key;
+	const struct file_key
+		*key = &((const struct entry *)((const char *)module - offsetof(struct entry, module)))->key;
 	int fd = open(module->path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && st.st_dev == key->dev && st.st_ino == key->inode && st.st_mtim.tv_sec == key->mtime_s &&
-	    st.st_mtim.tv_nsec == key->mtime_ns)
+	if (!fstat(fd, &st) && st.st_dev == key->dev && st.st_ino == key->inode &&
+	    st.st_mtim.tv_sec == key->mtime_s && st.st_mtim.tv_nsec == key->mtime_ns)
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -98,12 +99,13 @@ static int add(struct modules *modules, struct entry *entry)
 	return 0;
 }
 
-/* files are kept open up to this number of an fd: half of what there may be */
+/* An fd below this is kept open: half of what the process may have. */
 static int max_open_fd(void)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX : (int)(limit.rlim_cur / 2);
+	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX :
+									      (int)(limit.rlim_cur / 2);
 }
 
 static void close_surplus(struct module *module)
@@ -114,7 +116,10 @@ static void close_surplus(struct module *module)
 	}
 }
 
-/* Go's compiler does, in files without CFI that are too large to be looked into */
+/*
+ * Go code does. Its files are large and mostly without CFI: working out rules from their instructions would
+ * take long.
+ */
 static bool keeps_frame_pointers(struct elf_file *file)
 {
 	struct elf_section section;
@@ -139,7 +144,7 @@ void module_compile(struct module *module, struct unwind_table *table)
 	module->error = unwind_table_build(table, &file);
 	if (module->error == -ENOENT && !frame_pointers)
 		module->error = unwind_table_build_without_cfi(table, &file);
-	if (frame_pointers)	/* with cgo, the C runtime's pieces have CFI */
+	if (frame_pointers)	/* with cgo, the file has CFI for its C parts: the rest is Go code */
 		table->has_other_code = false;
 	elf_file_close(&file);
 	close_surplus(module);
@@ -183,12 +188,16 @@ static int identify(struct entry *entry, pid_t tid, const struct proc_mapping *m
 	if (fstat(entry->module.fd, &st))
 		return -errno;
 	entry->key = (struct file_key){
-		.dev = st.st_dev, .inode = st.st_ino, .mtime_s = st.st_mtim.tv_sec, .mtime_ns = st.st_mtim.tv_nsec,
+		.dev = st.st_dev,
+		.inode = st.st_ino,
+		.mtime_s = st.st_mtim.tv_sec,
+		.mtime_ns = st.st_mtim.tv_nsec,
 	};
 	return 0;
 }
 
-int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, struct module **module)
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
+		 struct module **module)
 {
 	struct entry *entry, *known;
 	int error;
@@ -200,11 +209,15 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	if (!entry)
 		return -ENOMEM;
 	error = identify(entry, tid, mapping);
-	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE) {	/* gone; another time, perhaps */
+	/*
+	 * the process or file is gone, or resources are short at the moment: not the module's fault, so do
+	 * not add it
+	 */
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE) {
 		free_entry(entry);
 		return error;
 	}
-	if (error)	/* it cannot be read, but it can be named */
+	if (error)	/* its code cannot be unwound, but its frames can be named */
 		entry->key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
 	HASH_FIND(hh, modules->by_file, &entry->key, sizeof(entry->key), known);
 	if (known) {

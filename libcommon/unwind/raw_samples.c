@@ -7,14 +7,27 @@
 #include "process/clock.h"
 #include "unwind/raw_stack.h"
 
-/* for a pc outside the list, a process is read again after this long, and after 20 times what reading it took */
+/*
+ * How often a process may be reread because a pc lies outside its list: not before 100 ms, and not before 20
+ * times what the last reading took, so that rereading a process takes 5 % of a CPU at most.
+ */
 #define REREAD_NS	100000000
 #define REREAD_FACTOR	20
-/* where that has shown that the list is right, the kernel sends no such samples for this long */
+/* once a reading has confirmed the list, the kernel sends no raw samples for pcs outside it for this long */
 #define QUIET_NS	1000000000
 
-/* The process as it is now becomes what is known of it. *process is NULL where it is not to be read. 0 or -errno */
-static int take_reading(struct raw_samples *s, const struct raw_record *raw, struct process **process)
+/*
+ * A reading of /proc says how the process is now. It holds for an earlier sample if the process has not
+ * changed in between:
+ *  - its image, checked after the reading, still is the sample's: then the mappings are that image's, too;
+ *  - once the buffers have been drained, no event of the process between sample and reading is queued.
+ */
+
+/*
+ * Reads the process as it is now. *process is NULL if it cannot be read, or is not the sample's image. 0 or
+ * -errno
+ */
+static int read_now(struct raw_samples *s, const struct raw_record *raw, struct process **process)
 {
 	struct process_reading reading;
 	struct eh_image image;
@@ -22,8 +35,8 @@ static int take_reading(struct raw_samples *s, const struct raw_record *raw, str
 	*process = NULL;
 	if (s->source.read(s->source.arg, raw->key.pid, raw->image.tgid, &reading))
 		return 0;
-	/* after the mappings were read: if it is still the sample's image, they are too */
-	if (s->source.image(s->source.arg, raw->key.pid, &image) || memcmp(&image, &raw->image, sizeof(image))) {
+	if (s->source.image(s->source.arg, raw->key.pid, &image) ||
+	    memcmp(&image, &raw->image, sizeof(image))) {
 		proc_maps_free(&reading.maps);
 		return 0;
 	}
@@ -37,13 +50,13 @@ static int take_reading(struct raw_samples *s, const struct raw_record *raw, str
 }
 
 /*
- * Reads the process. *process is NULL if that does not say how it was when the sample was taken: it is gone, is another
- * image, or its mappings have changed since. 0 or -errno
+ * Reads the process. *process is NULL if the reading does not hold for the time of the sample: the process is
+ * gone, is another image now, or its mappings have changed since. 0 or -errno
  */
-static int read_process(struct raw_samples *s, const struct raw_record *raw, struct process **process)
+static int read_for_sample(struct raw_samples *s, const struct raw_record *raw, struct process **process)
 {
 	struct process *read;
-	int error = take_reading(s, raw, &read);
+	int error = read_now(s, raw, &read);
 
 	*process = NULL;
 	if (error || !read)
@@ -54,13 +67,15 @@ static int read_process(struct raw_samples *s, const struct raw_record *raw, str
 	return error;
 }
 
-/* process NULL: without any mappings, which leaves the leaf's address */
-static void walk(struct raw_samples *s, const struct process *process, const struct raw_record *raw, struct host_stack *stack)
+/* process NULL: without mappings, so that the stack is the leaf's address alone */
+static void walk(struct raw_samples *s, const struct process *process, const struct raw_record *raw,
+		 struct host_stack *stack)
 {
 	const struct publication *published = process ? publisher_find(s->publisher, process->pid) : NULL;
 	struct host_registers registers = raw_stack_registers(raw);
 
-	image_unwind(s->tables, published ? published->list.loc : 0, &registers, raw_stack_memory(raw), s->max_depth, stack);
+	mapping_list_unwind(s->tables, published ? published->list.loc : 0, &registers, raw_stack_memory(raw),
+			    s->max_depth, stack);
 }
 
 static bool is_confirmed(const struct raw_samples *s, const struct process *process)
@@ -71,18 +86,22 @@ static bool is_confirmed(const struct raw_samples *s, const struct process *proc
 }
 
 /*
- * A pc outside the list. Memory may have been mapped with no record of it, by mremap() say: the process is read again
- * and its sample unwound again, but not too often, and the kernel keeps quiet about such samples meanwhile.
+ * A pc lies outside the list. Memory may have been mapped without a record, by mremap() for example: reads
+ * the process again, and unwinds the sample again if that changes the list. Not too often; meanwhile the
+ * kernel sends no raw samples for such pcs.
  */
-static int look_again(struct raw_samples *s, struct process *process, const struct raw_record *raw, struct host_stack *stack)
+static int reread_for_sample(struct raw_samples *s, struct process *process, const struct raw_record *raw,
+			     struct host_stack *stack)
 {
 	uint64_t now = clock_ns(), version = process->version;
-	uint64_t pause = process->look_took_ns * REREAD_FACTOR > REREAD_NS ? process->look_took_ns * REREAD_FACTOR : REREAD_NS;
+	uint64_t pause = process->look_took_ns * REREAD_FACTOR;
 	struct process *read = NULL;
 	int error = 0;
 
+	if (pause < REREAD_NS)
+		pause = REREAD_NS;
 	if (!is_confirmed(s, process) && now - process->looked_ns > pause)
-		error = read_process(s, raw, &read);
+		error = read_for_sample(s, raw, &read);
 	if (error)
 		return error;
 	if (read && process->version == version) {
@@ -99,8 +118,9 @@ static int look_again(struct raw_samples *s, struct process *process, const stru
 }
 
 /*
- * Is what is published another image's? An exec invalidates it, so an exec has happened of which no record came; unless
- * the image was that of a sample within execve(), which changes it.
+ * Is the published list that of another image than the sample's? The record of an exec invalidates it, so the
+ * record of an exec was missed; but the image of a sample taken inside execve() may change without another
+ * exec.
  */
 static bool is_another_image(const struct raw_samples *s, const struct raw_record *raw)
 {
@@ -116,7 +136,7 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	int error = 0;
 
 	if (!process || !process->complete || is_another_image(s, raw))
-		error = read_process(s, raw, &process);
+		error = read_for_sample(s, raw, &process);
 	if (error)
 		return error;
 	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
@@ -125,8 +145,9 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	}
 	walk(s, process, raw, stack);
 	if (stack->end == END_NO_MAPPING && process && !raw->in_exec)
-		error = look_again(s, process, raw, stack);
-	if (raw->in_exec && stack->end != END_COMPLETE) {	/* registers of one image, memory of another */
+		error = reread_for_sample(s, process, raw, stack);
+	/* the old image's registers, the new one's memory */
+	if (raw->in_exec && stack->end != END_COMPLETE) {
 		stack->end = END_NO_USER;
 		stack->id = 0;
 	}

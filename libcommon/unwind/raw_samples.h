@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinds raw samples (records_abi.h): those that the kernel could not unwind, because their process was not published
- * or had changed. The process is read if it is not known, and published, so that its next samples need not come raw.
+ * Unwinds raw samples (records_abi.h), which the kernel could not unwind because their process was not
+ * published or its list was stale. A process that is not known is read from /proc, and published, so that the
+ * kernel unwinds its next samples.
  *
- * Samples are to be handled in the order of time, between the events of processes (event_queue.h): then what is known
- * of a process is how it was when the sample was taken.
+ * Samples and process events must be handled in order of time (event_queue.h): then the known mappings are
+ * those of the moment of the sample.
  */
 #ifndef EHPERF_UNWIND_RAW_SAMPLES_H
 #define EHPERF_UNWIND_RAW_SAMPLES_H
@@ -18,18 +19,18 @@
 #include "unwind/publisher.h"
 #include "unwind/tables.h"
 
-/* what is asked of the kernel */
+/* where current facts about processes come from: the kernel, or a test */
 struct raw_samples_source {
-	/* the image of the process as it is now. 0, or -errno where there is none */
+	/* the process's current image. 0, or -errno if there is none */
 	int (*image)(void *arg, pid_t pid, struct eh_image *image);
-	/* the mappings of the process as they are now, and the changes before. 0, or -errno where they cannot be read */
+	/* the current mappings, with reading->changes from before they were read. 0 or -errno */
 	int (*read)(void *arg, pid_t pid, uint32_t tgid, struct process_reading *reading);
-	/* queues what has happened up to now. 0 or -errno */
+	/* queues all events up to now. 0 or -errno */
 	int (*drain)(void *arg);
 	void *arg;
 };
 
-/* all of them the caller's */
+/* all pointers are the caller's */
 struct raw_samples {
 	struct processes *processes;
 	struct publisher *publisher;
@@ -40,8 +41,8 @@ struct raw_samples {
 };
 
 /*
- * *stack is what could be unwound, with stack->id and stack->end for the sample's key. 0, or -errno where nothing can
- * go on: no memory, or what source.drain() returned
+ * Unwinds the sample into *stack; stack->id and stack->end are for the sample's key. 0, or a fatal -errno: no
+ * memory, or source.drain()'s
  */
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
 

@@ -5,12 +5,12 @@
 #include <sys/uio.h>
 
 #define PAGE_BYTES 4096
-/* what lies this far above the stack pointer at most is taken for the stack: the default of RLIMIT_STACK */
+/* addresses up to this far above the stack pointer are taken for the stack: the default of RLIMIT_STACK */
 #define MAX_STACK_BYTES (8 << 20)
-/* pages that raw_record.missing has a bit for */
+/* bits in raw_record.missing */
 #define MAX_MISSING 32
 
-/* how many of the `bytes` at stack_addr + at the record has */
+/* How many of the `bytes` at stack_addr + at are in the record, before its end or a missing page. */
 static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t bytes)
 {
 	uint64_t in_page = raw->stack_addr % PAGE_BYTES;
@@ -22,7 +22,7 @@ static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t 
 	return end - at;
 }
 
-static uint32_t read_process(const struct raw_record *raw, void *to, uint32_t bytes, uint64_t addr)
+static uint32_t read_process_memory(const struct raw_record *raw, void *to, uint32_t bytes, uint64_t addr)
 {
 	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)addr, bytes };
 	ssize_t done = process_vm_readv(raw->key.pid, &local, 1, &remote, 1, 0);
@@ -42,7 +42,7 @@ static uint32_t read_memory(void *arg, void *to, uint32_t bytes, uint64_t addr)
 	}
 	if (addr >= raw->reg[EH_RSP] && addr - raw->reg[EH_RSP] < MAX_STACK_BYTES)
 		return 0;
-	return read_process(raw, to, bytes, addr);
+	return read_process_memory(raw, to, bytes, addr);
 }
 
 struct host_registers raw_stack_registers(const struct raw_record *raw)

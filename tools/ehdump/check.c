@@ -94,7 +94,7 @@ int checker_upload(struct checker *c, const struct unwind_table *table)
 	slabs_reset(c->slabs);
 	if (!table->nr_pages)
 		return 0;
-	error = upload_table(c->slabs, 1, table, &c->module);
+	error = tables_upload_one(c->slabs, 1, table, &c->module);
 	return error ? error : bpf_slabs_settle(c->source);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/images.h"
+#include "unwind/mapping_list.h"
 
 #include <errno.h>
 
-int image_make_tables(struct tables *tables, const struct proc_maps *maps, struct mapped_modules *mapped)
+int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
+			     struct mapped_modules *mapped)
 {
 	int error = mapped_modules_update(mapped, tables_modules(tables), maps);
 
@@ -12,7 +13,7 @@ int image_make_tables(struct tables *tables, const struct proc_maps *maps, struc
 	return error;
 }
 
-/* a power of two: of a few sizes only, lists can use each other's memory again */
+/* A power of two: with few different sizes, a released list's memory can be used for another list. */
 static size_t list_bytes(size_t nr)
 {
 	size_t wanted = sizeof(struct eh_process) + nr * sizeof(struct eh_mapping), size = 256;
@@ -22,8 +23,9 @@ static size_t list_bytes(size_t nr)
 	return size <= SLAB_BYTES / 2 ? size : wanted;
 }
 
-int image_write(const struct tables *tables, const struct proc_maps *maps, const struct mapped_modules *mapped,
-		const struct eh_process *header, struct image_list *list)
+int mapping_list_write(const struct tables *tables, const struct proc_maps *maps,
+		       const struct mapped_modules *mapped, const struct eh_process *header,
+		       struct mapping_list *list)
 {
 	size_t nr = maps->nr < MAX_MAPPINGS ? maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
 	loc_t loc = slabs_alloc(tables_slabs(tables), size);
@@ -31,7 +33,10 @@ int image_write(const struct tables *tables, const struct proc_maps *maps, const
 
 	if (!loc)
 		return -errno;
-	/* a walk may still hold the handle of a list that lay here: the generation changes first and last */
+	/*
+	 * A walk may still hold the handle of an older list at this place. The generation is 0 while the list
+	 * is being written, and set last: see struct eh_process.
+	 */
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 	written->image = header->image;
 	written->changes = header->changes;
@@ -47,22 +52,23 @@ int image_write(const struct tables *tables, const struct proc_maps *maps, const
 		};
 	}
 	__atomic_store_n(&written->generation, header->generation, __ATOMIC_SEQ_CST);
-	*list = (struct image_list){ .loc = loc, .bytes = size };
+	*list = (struct mapping_list){ .loc = loc, .bytes = size };
 	return 0;
 }
 
-void image_unwind(struct tables *tables, loc_t list, const struct host_registers *registers, struct host_memory memory,
-		  uint32_t max_depth, struct host_stack *stack)
+void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
+			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack)
 {
 	for (;;) {
 		host_unwind(tables_slabs(tables), list, registers, memory, max_depth, stack);
 		if (!stack->wants_code)
 			return;
-		tables_make_code(tables, stack->wants_code);	/* if there is no memory, the module has none from now on */
+		/* even without memory the module is marked as tried, so that this ends */
+		tables_make_code(tables, stack->wants_code);
 	}
 }
 
-void image_release(const struct tables *tables, struct image_list *list)
+void mapping_list_release(const struct tables *tables, struct mapping_list *list)
 {
 	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
 
@@ -70,5 +76,5 @@ void image_release(const struct tables *tables, struct image_list *list)
 		__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 		slabs_release(tables_slabs(tables), list->loc, list->bytes);
 	}
-	*list = (struct image_list){};
+	*list = (struct mapping_list){};
 }
