@@ -3,10 +3,10 @@
 #ifndef EHPERF_OFF_CPU_ABI_H
 #define EHPERF_OFF_CPU_ABI_H
 
-/* CPU numbers that a list can hold: more than any kernel's NR_CPUS */
+/* the size of a list of CPUs: more than any kernel's NR_CPUS */
 #define MAX_LISTED_CPUS 65536
 
-/* after so many kernel stacks in a row that equalled bpf_get_stack()'s, the walk by ORC tables is trusted */
+/* the walk by ORC tables is trusted after this many kernel stacks that equalled bpf_get_stack()'s */
 #define KERNEL_WALK_TRUSTED 64
 
 #endif

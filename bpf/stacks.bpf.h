@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks and values on their way out. Frames go through the ring buffer once for each distinct stack;
- * values are summed by struct stack_key in a hash, and what the hash has no room for follows the frames.
- * What the kernel cannot unwind yet goes out raw.
+ * Sends stacks and values to user space. The frames of each distinct stack go through the ring buffer once.
+ * Values are summed up by struct stack_key in the map `values`; those that find no room there go through the
+ * ring buffer, too, as do raw samples, which the kernel cannot unwind yet.
  */
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
@@ -37,7 +37,7 @@ struct {
 } values SEC(".maps");
 
 struct kernel_stack {
-	__u32 kind;	/* a struct frames_record */
+	__u32 kind;	/* up to frames[]: a struct frames_record */
 	__u32 nr_frames;
 	__u64 id;
 	__u64 frames[MAX_KERNEL_DEPTH + 1];
@@ -50,14 +50,19 @@ struct {
 	__type(value, struct kernel_stack);
 } kernel_stacks SEC(".maps");
 
-/* Sends a stack_record unless it was: marked only when the ring buffer took it. */
-static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes, struct stack_stats *stats)
+/*
+ * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries
+ * again.
+ */
+static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes,
+				       struct stack_stats *stats)
 {
 	__u8 one = 1;
 
 	if (bpf_map_lookup_elem(&sent, &id))
 		return;
-	if (bpf_ringbuf_output(&records, (void *)record, sizeof(struct frames_record) + frames_bytes, BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&records, (void *)record, sizeof(struct frames_record) + frames_bytes,
+			       BPF_RB_NO_WAKEUP))
 		stats->stacks_lost++;
 	else
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
@@ -76,7 +81,10 @@ static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_s
 	return u->id;
 }
 
-/* k->id from its frames. A global function: the loop is verified once, and not for each way that leads to it. */
+/*
+ * Makes k->id from the frames. A global function: its loop is verified once, and not for each path that leads
+ * to it.
+ */
 __noinline int name_kernel_stack(struct kernel_stack *k)
 {
 	__u64 hash = 0;
@@ -92,8 +100,12 @@ __noinline int name_kernel_stack(struct kernel_stack *k)
 	return 0;
 }
 
-/* the frames that bpf_get_stack() and the like have left in k, and its result */
-static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
+/*
+ * Sends the frames in k, where bpf_get_stack() or the like has put them; result: what that returned. The
+ * stack's ID
+ */
+static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result,
+						struct stack_stats *stats)
 {
 	__u32 bytes = result;
 
@@ -133,18 +145,20 @@ static __always_inline bool send_value(const struct stack_key *key, const struct
 	return !bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void add_value(const struct stack_key *key, const struct stack_value *value, struct stack_stats *stats)
+static __always_inline void add_value(const struct stack_key *key, const struct stack_value *value,
+				      struct stack_stats *stats)
 {
 	struct stack_value *sum;
 
 	stats->samples++;
 	if (key->flags & STACK_PENDING && send_value(key, value))
-		return;		/* the only one of this key */
+		return;		/* a pending key is unique: nothing to sum up */
 	sum = bpf_map_lookup_elem(&values, key);
 	if (!sum) {
 		if (!bpf_map_update_elem(&values, key, value, BPF_NOEXIST))
 			return;
-		sum = bpf_map_lookup_elem(&values, key);	/* another CPU was first, or the map is full */
+		/* another CPU was first, or the map is full */
+		sum = bpf_map_lookup_elem(&values, key);
 	}
 	if (sum)
 		sum_up(sum, value);
@@ -153,12 +167,15 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 }
 
 struct raw_sample {
-	__u64 end;	/* of what is to be copied */
+	__u64 end;	/* address up to which the stack is copied */
 	struct raw_record record;
 	__u8 stack[RAW_STACK_BYTES + 4096];
 };
 
-/* one for each possible CPU, by its number: too large for a per-CPU map */
+/*
+ * One for each possible CPU, by its number, since a per-CPU map's values cannot be as large. Resized before
+ * loading.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -166,7 +183,7 @@ struct {
 	__type(value, struct raw_sample);
 } raw_samples SEC(".maps");
 
-/* What is to be copied of the i-th page. 1 ends it. */
+/* Copies what is needed of the i-th page, for bpf_loop(). 1 ends the loop */
 static long copy_page(__u32 i, struct raw_sample **ctx)
 {
 	struct raw_sample *raw = *ctx;
@@ -179,7 +196,8 @@ static long copy_page(__u32 i, struct raw_sample **ctx)
 		bytes = RAW_STACK_BYTES - done;
 	if (bytes > raw->end - addr)
 		bytes = raw->end - addr;
-	barrier_var(bytes);	/* or the compiler drops what it knows and 6.1's verifier does not */
+	/* else the compiler drops the check that it knows to be true, but 6.1's verifier does not */
+	barrier_var(bytes);
 	if (bytes > 4096)
 		return 1;
 	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_STACK_BYTES - 1), bytes, (void *)addr))
@@ -189,7 +207,10 @@ static long copy_page(__u32 i, struct raw_sample **ctx)
 	return 0;
 }
 
-/* the stack up to its end, page by page; some were never touched, and a new one that is being entered is not there yet */
+/*
+ * Copies the stack up to its end, page by page, because single pages may be absent: never touched, or not
+ * yet, as the page that the stack is just growing into.
+ */
 static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 {
 	raw->end = end;
@@ -198,18 +219,18 @@ static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64
 	bpf_loop(RAW_STACK_BYTES / 4096 + 1, copy_page, &raw, 0);
 }
 
-/* May this walk have ended only because user space has not published what is mapped now, or not looked into its code? */
+/* Did the walk end because of something that user space can supply: the mapping list, or a TABLE_CODE? */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
 	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE || u->wants_code ||
 	       (u->end == END_NO_MAPPING && bpf_ktime_get_ns() > u->quiet_until_ns);
 }
 
-#define RED_ZONE_BYTES	128	/* below rsp, in use too */
+#define RED_ZONE_BYTES	128	/* in use below rsp (psABI, 3.2.2) */
 #define NR_EXECVE	59
 #define NR_EXECVEAT	322
 
-/* All but the stack's bytes. END_COMPLETE, or why there is no user stack */
+/* Fills in all but the stack's bytes. END_COMPLETE, or why there is no user stack */
 static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
 				    const struct stack_key *key, const struct stack_value *value, __u64 token)
 {
@@ -232,11 +253,12 @@ static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind 
 	return END_COMPLETE;
 }
 
-/* The sample as it is, for user space to unwind. It may take half of the ring buffer, the rest is for what is done. */
-static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task, const struct stack_key *key,
-				     const struct stack_value *value, __u64 token)
+/* Sends a raw sample. Raw samples use half of the ring buffer at most, to leave room for finished stacks. */
+static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task,
+				     const struct stack_key *key, const struct stack_value *value,
+				     __u64 token)
 {
-	__u64 from, end = untrusted(task)->mm->start_stack;	/* of the main thread's stack */
+	__u64 from, end = untrusted(task)->mm->start_stack;	/* the end of the main thread's stack */
 	__u32 cpu = bpf_get_smp_processor_id(), bytes;
 	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &cpu);
 
@@ -251,9 +273,12 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 	return !bpf_ringbuf_output(&records, &raw->record, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
-/* One sample of the running task: its user stack, if wanted, and a count, under this key. */
-static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key, __u64 count,
-				       struct stack_stats *stats)
+/*
+ * Adds one sample of the running task: completes the key by its user stack, if wanted, and adds `count` to
+ * its value.
+ */
+static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
+				       __u64 count, struct stack_stats *stats)
 {
 	struct stack_value value = { .count = count };
 
@@ -270,7 +295,7 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 	add_value(key, &value, stats);
 }
 
-#define RAW_PER_SECOND	2000	/* of each CPU: copying one takes microseconds, with interrupts off */
+#define RAW_PER_SECOND	2000	/* on each CPU: copying a stack takes microseconds, with interrupts off */
 
 static __always_inline bool may_send_raw(struct stack_stats *stats)
 {
@@ -288,9 +313,12 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
 	return (__u64)bpf_get_smp_processor_id() << 40 | ++stats->tokens;
 }
 
-/* The task's user stack, if wanted, into a key whose value comes later. */
-static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
-					    struct stack_stats *stats)
+/*
+ * Puts the task's user stack, if wanted, into a key whose value comes later: a raw sample makes it
+ * STACK_PENDING.
+ */
+static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task,
+					    struct stack_key *key, struct stack_stats *stats)
 {
 	struct stack_value later = {};
 

@@ -30,7 +30,7 @@ longest() {
 	done <<-'EOF'
 		-p foo 1|not a list of process IDs: 'foo'
 		-m x 1|not a time: 'x'
-		-m 2ms -M 1ms 1|the least time is more than the most
+		-m 2ms -M 1ms 1|-m is more than -M
 		--state Q 1|not states
 		--state D, 1|not states
 		--state 0x10000 1|not states

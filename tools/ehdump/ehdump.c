@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehdump: shows what a file's .eh_frame says and what of it the kernel's unwinder is given. */
+/* ehdump: shows a file's .eh_frame, and the compact table that the kernel's unwinder gets of it. */
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -27,21 +27,23 @@ struct options {
 	int nr_names;
 };
 
-/* what the files that are visited have in common */
+/* state across the files that are visited */
 struct dump {
 	struct options options;
 	struct checker *checker;	/* NULL: without --check */
 	struct eh_summary total;
-	int status;			/* the program's */
+	int status;			/* the exit status */
 };
 
 static const struct argp_option option_list[] = {
-	{ "rows", 'r', NULL, 0, "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
+	{ "rows", 'r', NULL, 0,
+	  "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
 	{ "all-registers", 'R', NULL, 0, "the same with every register that occurs", 1 },
 	{ "table", 't', NULL, 0, "the rows of the compact table", 1 },
-	{ "address", 'a', "ADDR", 0, "the FDE, the row, the rule and the symbol of an address of the file's", 1 },
+	{ "address", 'a', "ADDR", 0, "symbol, FDE, row and rule of an address of the file", 1 },
 	{ "json", 'j', NULL, 0, "summaries as JSON, one object a line", 1 },
-	{ "check", OPTION_CHECK, NULL, 0, "upload the table and compare the kernel's answers with the exact rows", 2 },
+	{ "check", OPTION_CHECK, NULL, 0,
+	  "upload the table and compare the kernel's answers with the exact rows", 2 },
 	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
 	{ "verbose", 'v', NULL, 0, "more detail", 3 },
 	{},
@@ -89,7 +91,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->nr_names)
 			argp_failure(state, EXIT_USAGE, 0, "a file or a process ID is missing");
 		if (o->mode != SUMMARY && (o->json || o->check))
-			argp_failure(state, EXIT_USAGE, 0, "-j and --check go with neither of -r, -R, -t and -a");
+			argp_failure(state, EXIT_USAGE, 0,
+				     "-j and --check go with neither of -r, -R, -t and -a");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -101,8 +104,8 @@ static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
 	.args_doc = "FILE|PID...",
-	.doc = "Show what the unwind information of ELF files says, and the compact table that the kernel is given of it. "
-	       "A PID means every file the process has mapped, and its vDSO.",
+	.doc = "Show the unwind information of ELF files, and the compact tables that the kernel gets of "
+	       "it. A PID means every file the process has mapped, and its vDSO.",
 };
 
 static void fail(void *arg, const char *path, const char *why)
@@ -116,7 +119,8 @@ static void fail(void *arg, const char *path, const char *why)
 static void print_difference(const char *path, const struct check_result *result)
 {
 	fflush(stdout);
-	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", path, (unsigned long long)result->file_offset);
+	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", path,
+		(unsigned long long)result->file_offset);
 	eh_rule_print(stderr, &result->exact);
 	fputs(", user ", stderr);
 	eh_rule_print(stderr, &result->user);
@@ -125,7 +129,8 @@ static void print_difference(const char *path, const struct check_result *result
 	putc('\n', stderr);
 }
 
-static void check(struct dump *d, struct elf_file *file, const struct unwind_table *table, struct eh_summary *summary)
+static void check(struct dump *d, struct elf_file *file, const struct unwind_table *table,
+		  struct eh_summary *summary)
 {
 	struct check_result result;
 	int error = checker_upload(d->checker, table);
@@ -160,7 +165,7 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 
 	if (error)
 		return error;
-	/* rows of several files need names */
+	/* print the file's name, unless it is the only file that was named */
 	if (o->mode != SUMMARY && (o->nr_names > 1 || strcmp(path, o->names[0])))
 		printf("# %s\n", path);
 	switch (o->mode) {

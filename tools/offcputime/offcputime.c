@@ -19,10 +19,13 @@ struct options {
 enum { OPTION_STATE = 0x200, OPTION_TIME };
 
 static const struct argp_option option_list[] = {
-	{ "min-time", 'm', "TIME", 0, "only stays of at least this long: microseconds, or with a unit: 10ms", 1 },
-	{ "max-time", 'M', "TIME", 0, "only stays of at most this long", 1 },
-	{ "state", OPTION_STATE, "STATES", 0, "only those that left the CPU in these states: letters of RSDTtPI, or a mask", 1 },
-	{ "time", OPTION_TIME, "PART", 0, "which part of a stay counts: all (unless told), blocked, waiting (to run)", 1 },
+	{ "min-time", 'm', "TIME", 0,
+	  "only off-CPU periods of at least this long: microseconds, or with a unit: 10ms", 1 },
+	{ "max-time", 'M', "TIME", 0, "only off-CPU periods of at most this long", 1 },
+	{ "state", OPTION_STATE, "STATES", 0,
+	  "only if the thread left the CPU in these states: letters of RSDTtPI, or a mask", 1 },
+	{ "time", OPTION_TIME, "PART", 0,
+	  "which part of a period counts: all (the default), blocked, waiting (to run)", 1 },
 	{},
 };
 
@@ -31,7 +34,9 @@ static bool parse_part(const char *text, enum off_cpu_part *part)
 	static const struct {
 		const char *name;
 		enum off_cpu_part part;
-	} parts[] = { { "all", OFF_CPU_ALL }, { "blocked", OFF_CPU_BLOCKED }, { "waiting", OFF_CPU_WAITING } };
+	} parts[] = { { "all", OFF_CPU_ALL },
+		      { "blocked", OFF_CPU_BLOCKED },
+		      { "waiting", OFF_CPU_WAITING } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (!strcmp(text, parts[i].name)) {
@@ -54,7 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_STATE:
 		if (!thread_states_parse(arg, &o->states))
-			argp_failure(state, EXIT_USAGE, 0, "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'",
+				     arg);
 		break;
 	case OPTION_TIME:
 		if (!parse_part(arg, &o->part))
@@ -62,7 +69,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (o->min_ns > o->max_ns)
-			argp_failure(state, EXIT_USAGE, 0, "the least time is more than the most");
+			argp_failure(state, EXIT_USAGE, 0, "-m is more than -M");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -74,8 +81,9 @@ static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
 	.args_doc = STACK_ARGS_DOC,
-	.doc = "Where threads wait, off the CPU, and for how long, with whole user and kernel stacks, of stripped programs "
-	       "without frame pointers too. DURATION is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.",
+	.doc = "Show where threads wait off the CPU, and for how long, with whole user and kernel stacks, "
+	       "even of stripped programs without frame pointers. DURATION is in seconds; the default is "
+	       "until Ctrl-C or SIGTERM, or COMMAND's end.",
 };
 
 static void configure(struct offcputime_bpf *bpf, const struct options *o)
@@ -91,11 +99,12 @@ static void configure(struct offcputime_bpf *bpf, const struct options *o)
 		kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
 }
 
-/* who begins first: from then on nobody is missed */
+/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
 static void attach(struct links *links, struct offcputime_bpf *bpf)
 {
 	struct bpf_program *const programs[] = {
-		bpf->progs.thread_begins, bpf->progs.thread_starts, bpf->progs.thread_wakes, bpf->progs.thread_switches,
+		bpf->progs.thread_begins, bpf->progs.thread_starts,
+		bpf->progs.thread_wakes, bpf->progs.thread_switches,
 	};
 
 	kernel_attach(links, programs, sizeof(programs) / sizeof(programs[0]), "the scheduler's tracepoints");
@@ -103,14 +112,19 @@ static void attach(struct links *links, struct offcputime_bpf *bpf)
 
 static void show_kernel_walks(uint32_t walks)
 {
-	cli_warn("kernel stacks: %s",
-		 walks >= KERNEL_WALK_TRUSTED && walks != UINT32_MAX ? "by the kernel's tables" : "by bpf_get_stack()");
+	bool trusted = walks >= KERNEL_WALK_TRUSTED && walks != UINT32_MAX;
+
+	cli_warn("kernel stacks: %s", trusted ? "by the kernel's tables" : "by bpf_get_stack()");
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = { .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL };
-	struct loss missed = { "lost_unseen", .what = "events lost: a program was running already on that CPU", .lost = true };
+	struct options o = {
+		.stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL
+	};
+	struct loss missed = {
+		"lost_unseen", .what = "events lost: one was being handled already on that CPU", .lost = true
+	};
 	struct stack_session session;
 	struct offcputime_bpf *bpf;
 	struct links links = {};
@@ -123,9 +137,10 @@ int main(int argc, char **argv)
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	attach(&links, bpf);
 
-	cli_check(off_cpu_begin(bpf->obj, session.store, o.stacks.run.command), "look at who is off the CPU");
+	cli_check(off_cpu_begin(bpf->obj, session.store, o.stacks.run.command),
+		  "list the threads that are off the CPU");
 	run_measure(&session.run);
-	cli_check(off_cpu_end(bpf->obj, session.store), "look at who is still off the CPU");
+	cli_check(off_cpu_end(bpf->obj, session.store), "list the threads that are still off the CPU");
 	links_detach(&links);
 
 	missed.count = off_cpu_missed(bpf->obj);
