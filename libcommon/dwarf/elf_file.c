@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "dwarf/cursor.h"
 #include "dwarf/eh_frame.h"
@@ -83,12 +84,12 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes)
 	return 0;
 }
 
-static int open_elf(struct elf_file *file, Elf *elf, uint64_t file_bytes)
+static int open_elf(struct elf_file *file, struct elf_file opened)
 {
 	int error;
 
-	*file = (struct elf_file){ .elf = elf };
-	error = read_headers(file, file_bytes);
+	*file = opened;
+	error = read_headers(file, file->file_bytes);
 	if (error)
 		elf_file_close(file);
 	return error;
@@ -102,13 +103,17 @@ int elf_file_open(struct elf_file *file, int fd)
 		return -errno;
 	elf_version(EV_CURRENT);
 	/* not mapped: a file that is truncated meanwhile must not kill us with SIGBUS */
-	return open_elf(file, elf_begin(fd, ELF_C_READ, NULL), st.st_size);
+	return open_elf(file, (struct elf_file){
+		.elf = elf_begin(fd, ELF_C_READ, NULL), .fd = fd, .file_bytes = st.st_size,
+	});
 }
 
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size)
 {
 	elf_version(EV_CURRENT);
-	return open_elf(file, elf_memory(image, size), size);
+	return open_elf(file, (struct elf_file){
+		.elf = elf_memory(image, size), .fd = -1, .image = image, .file_bytes = size,
+	});
 }
 
 void elf_file_close(struct elf_file *file)
@@ -178,24 +183,57 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 	return 0;
 }
 
-int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section)
+Elf_Scn *elf_file_header(struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *scn = NULL;
-	size_t names;
+	size_t names = 0;
 
-	if (elf_getshdrstrndx(file->elf, &names))
-		return -ENOENT;
+	if (name && elf_getshdrstrndx(file->elf, &names))
+		return NULL;
 	while ((scn = elf_nextscn(file->elf, scn))) {
-		GElf_Shdr header;
 		const char *found;
 
-		if (!gelf_getshdr(scn, &header))
+		if (!gelf_getshdr(scn, header) || (type && header->sh_type != type))
 			continue;
-		found = elf_strptr(file->elf, names, header.sh_name);
-		if (found && !strcmp(found, name))
-			return section_bytes(scn, &header, name, section);
+		found = name ? elf_strptr(file->elf, names, header->sh_name) : NULL;
+		if (!name || (found && !strcmp(found, name)))
+			return scn;
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section)
+{
+	GElf_Shdr header;
+	Elf_Scn *scn = elf_file_header(file, 0, name, &header);
+
+	return scn ? section_bytes(scn, &header, name, section) : -ENOENT;
+}
+
+int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size)
+{
+	uint8_t *to = bytes;
+
+	if (offset > file->file_bytes || size > file->file_bytes - offset)
+		return -EBADMSG;
+	if (file->fd < 0) {
+		memcpy(to, file->image + offset, size);
+		return 0;
+	}
+	while (size) {
+		ssize_t got = pread(file->fd, to, size, offset);
+
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (!got)
+			return -EBADMSG;	/* truncated meanwhile */
+		if (got > 0) {
+			to += got;
+			offset += got;
+			size -= got;
+		}
+	}
+	return 0;
 }
 
 /* the bytes of the file from vaddr to the end of its segment */

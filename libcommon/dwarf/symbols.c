@@ -2,187 +2,199 @@
 #include "dwarf/symbols.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <uthash.h>
 
+#include "base/array.h"
 #include "dwarf/eh_frame.h"
+#include "dwarf/plt.h"
+#include "dwarf/symbol_name.h"
+#include "dwarf/symbol_table.h"
 
-struct function {
-	uint64_t start, end;	/* vaddr */
-	char *mangled, *name;	/* name: demangled when first asked for */
-	unsigned char rank;	/* of several at one place, the highest */
+#define MAX_CACHE_BYTES (8 << 20)
+
+const char *const symbol_source_names[NR_SYMBOL_SOURCES] = {
+	[SOURCE_SYMTAB] = "symtab",
+	[SOURCE_DEBUG_FILE] = "debug_file",
+	[SOURCE_DEBUG_DATA] = "debug_data",
+	[SOURCE_DEBUGINFOD] = "debuginfod",
+	[SOURCE_DYNSYM] = "dynsym",
+	[SOURCE_PLT] = "plt",
 };
 
-struct functions {
-	struct function *all;
-	size_t nr, max;
+/* code that one FDE covers */
+struct range {
+	uint64_t start, end;	/* vaddr */
+};
+
+/* a name that was asked for */
+struct named {
+	const char *raw;	/* the key: where it is in its table's strings */
+	char *name;
+	UT_hash_handle hh;
 };
 
 struct symbols {
-	struct elf_file segments;	/* a copy, for the addresses only */
-	struct functions named, unnamed;
+	struct elf_file code;	/* its segments only */
+	struct symbol_table tables[NR_SYMBOL_SOURCES];
+	struct range *fdes;	/* by start; those that no symbol covers */
+	size_t nr_fdes, fde_room;
+	uint64_t *entries;	/* rising */
+	size_t nr_entries;
+	struct named *names;
+	size_t name_bytes;
+	bool no_demangle, is_go;	/* Go has functions called x.cold */
 };
 
-static int add(struct functions *f, const struct function *function)
-{
-	if (f->nr == f->max) {
-		size_t max = f->max ? f->max * 2 : 256;
-		struct function *more = reallocarray(f->all, max, sizeof(*more));
+/* ---- reading ---- */
 
-		if (!more)
-			return -ENOMEM;
-		f->all = more;
-		f->max = max;
-	}
-	f->all[f->nr++] = *function;
-	return 0;
+static size_t bytes_left(const struct symbols *s, const struct symbol_options *options)
+{
+	size_t used = symbols_bytes(s);
+
+	return used < options->max_bytes ? options->max_bytes - used : 0;
 }
 
-static unsigned char rank(const GElf_Sym *symbol, const char *name)
+/* 0 or -ENOMEM: a table that cannot be read is one that is not there */
+static int read_table(struct symbols *s, enum symbol_source source, struct elf_file *file,
+		      const struct symbol_options *options)
 {
-	unsigned char binding = GELF_ST_BIND(symbol->st_info);
+	uint32_t type = source == SOURCE_DYNSYM ? SHT_DYNSYM : SHT_SYMTAB;
 
-	return (symbol->st_size ? 8 : 0) + (binding == STB_GLOBAL ? 4 : binding == STB_WEAK ? 2 : 0) +
-	       (name[0] != '_' ? 1 : 0);
+	return symbol_table_read(&s->tables[source], file, type, &s->code, bytes_left(s, options)) == -ENOMEM ? -ENOMEM : 0;
 }
 
-static int read_section(struct functions *functions, Elf *elf, unsigned type)
+static int read_table_of(struct symbols *s, enum symbol_source source, int fd, const struct symbol_options *options)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr header;
-	Elf_Data *data;
-	size_t i, nr;
-
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &header) && header.sh_type == type)
-			break;
-	data = scn ? elf_getdata(scn, NULL) : NULL;
-	if (!data || !header.sh_entsize)
-		return 0;
-	nr = header.sh_size / header.sh_entsize;
-	for (i = 0; i < nr; i++) {
-		GElf_Sym symbol;
-		const char *name;
-		struct function f;
-
-		if (!gelf_getsym(data, i, &symbol) || symbol.st_shndx == SHN_UNDEF || !symbol.st_value)
-			continue;
-		switch (GELF_ST_TYPE(symbol.st_info)) {
-		case STT_FUNC:
-		case STT_GNU_IFUNC:
-		case STT_NOTYPE:
-			break;
-		default:
-			continue;
-		}
-		name = elf_strptr(elf, header.sh_link, symbol.st_name);
-		if (!name || !*name || symbol.st_value + symbol.st_size < symbol.st_value)
-			continue;
-		f = (struct function){
-			.start = symbol.st_value,
-			.end = symbol.st_value + symbol.st_size,
-			.rank = rank(&symbol, name),
-			.mangled = strndup(name, strcspn(name + 1, "@") + 1),	/* without a version */
-		};
-		if (!f.mangled || add(functions, &f)) {
-			free(f.mangled);
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-static int by_start(const void *left, const void *right)
-{
-	const struct function *l = left, *r = right;
-
-	if (l->start != r->start)
-		return l->start < r->start ? -1 : 1;
-	return (int)r->rank - l->rank;
-}
-
-/* sorted, one for each start */
-static void sort(struct functions *f)
-{
-	size_t kept = 0;
-
-	if (!f->nr)
-		return;
-	qsort(f->all, f->nr, sizeof(*f->all), by_start);
-	for (size_t i = 1; i < f->nr; i++) {
-		if (f->all[i].start == f->all[kept].start)
-			free(f->all[i].mangled);
-		else
-			f->all[++kept] = f->all[i];
-	}
-	f->nr = kept + 1;
-}
-
-static int read_debug_file(struct functions *functions, const struct elf_file *file)
-{
-	char name[sizeof("/usr/lib/debug/.build-id/") + 2 * sizeof(file->build_id) + sizeof("/.debug")];
 	struct elf_file debug;
-	int fd, error, at;
+	int error = 0;
 
-	if (file->build_id_bytes < 2)
-		return 0;
-	at = sprintf(name, "/usr/lib/debug/.build-id/%02x/", file->build_id[0]);
-	for (size_t i = 1; i < file->build_id_bytes; i++)
-		at += sprintf(name + at, "%02x", file->build_id[i]);
-	strcpy(name + at, ".debug");
-	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	error = elf_file_open(&debug, fd);
-	if (!error) {
-		error = read_section(functions, debug.elf, SHT_SYMTAB);
+	if (!elf_file_open(&debug, fd)) {
+		error = read_table(s, source, &debug, options);
 		elf_file_close(&debug);
 	}
 	close(fd);
-	return error == -ENOMEM ? error : 0;
+	return error;
 }
 
-static int read_fdes(struct functions *functions, struct elf_file *file)
+static int read_debug_data(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
+{
+	struct elf_file mini;
+	void *image;
+	int error = debug_data_open(file, &mini, &image);
+
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	error = read_table(s, SOURCE_DEBUG_DATA, &mini, options);
+	elf_file_close(&mini);
+	free(image);
+	return error;
+}
+
+static int read_tables(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
+{
+	int error = read_table(s, SOURCE_SYMTAB, file, options);
+
+	if (!error && !s->tables[SOURCE_SYMTAB].nr)
+		error = read_table_of(s, SOURCE_DEBUG_FILE, debug_file_open(&options->search, file, options->path), options);
+	if (!error && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
+		error = read_debug_data(s, file, options);
+		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->debuginfod)
+			error = read_table_of(s, SOURCE_DEBUGINFOD, debuginfod_open(options->debuginfod, file->build_id,
+										     file->build_id_bytes), options);
+		if (!error)
+			error = read_table(s, SOURCE_DYNSYM, file, options);
+	}
+	return error || plt_read(&s->tables[SOURCE_PLT], file) == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* the best of all sources; one with a size before any without */
+static bool find_match(const struct symbols *s, uint64_t vaddr, struct symbol_match *match, enum symbol_source *source)
+{
+	struct symbol_match found;
+	bool any = false;
+
+	for (int i = 0; i < NR_SYMBOL_SOURCES; i++) {
+		if (!symbol_table_find(&s->tables[i], vaddr, &found) || (any && !found.has_size))
+			continue;
+		*match = found;
+		*source = i;
+		any = true;
+		if (found.has_size)
+			break;
+	}
+	return any;
+}
+
+static int add_range(struct symbols *s, const struct fde *fde)
+{
+	if (array_reserve(&s->fdes, &s->fde_room, s->nr_fdes + 1))
+		return -ENOMEM;
+	s->fdes[s->nr_fdes++] = (struct range){ fde->start, fde->start + fde->length };
+	return 0;
+}
+
+static int by_range_start(const void *left, const void *right)
+{
+	const struct range *l = left, *r = right;
+
+	return l->start < r->start ? -1 : l->start > r->start;
+}
+
+static int read_fdes(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
 {
 	struct elf_section section;
+	struct symbol_match match;
+	enum symbol_source source;
 	struct eh_frame frame;
 	struct fde fde;
 	int error = 0;
 
 	if (elf_file_cfi(file, &section, &frame))
 		return 0;
-	while (!error && eh_frame_next(&frame, &fde))
-		error = add(functions, &(struct function){ .start = fde.start, .end = fde.start + fde.length });
+	while (!error && eh_frame_next(&frame, &fde)) {
+		if (find_match(s, fde.start, &match, &source) && match.has_size && match.start == fde.start)
+			continue;
+		if (!bytes_left(s, options))
+			break;
+		error = add_range(s, &fde);
+	}
+	if (s->nr_fdes)
+		qsort(s->fdes, s->nr_fdes, sizeof(*s->fdes), by_range_start);
 	return error;
 }
 
-int symbols_read(struct symbols **symbols, struct elf_file *file)
+static int copy_segments(struct elf_file *to, const struct elf_file *file)
+{
+	to->segments = calloc(file->nr_segments + 1, sizeof(*to->segments));
+	if (!to->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < file->nr_segments; i++)
+		if (file->segments[i].executable)
+			to->segments[to->nr_segments++] = file->segments[i];
+	return 0;
+}
+
+int symbols_read(struct symbols **symbols, struct elf_file *file, const struct symbol_options *options)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
+	GElf_Shdr header;
 	int error;
 
 	if (!s)
 		return -ENOMEM;
-	s->segments.segments = calloc(file->nr_segments + 1, sizeof(*s->segments.segments));
-	if (!s->segments.segments) {
-		free(s);
-		return -ENOMEM;
-	}
-	s->segments.nr_segments = file->nr_segments;
-	memcpy(s->segments.segments, file->segments, file->nr_segments * sizeof(*file->segments));
-	error = read_section(&s->named, file->elf, SHT_SYMTAB);
-	if (!error && !s->named.nr)
-		error = read_debug_file(&s->named, file);
-	if (!error && !s->named.nr)
-		error = read_section(&s->named, file->elf, SHT_DYNSYM);
+	s->no_demangle = options->no_demangle;
+	s->is_go = elf_file_header(file, 0, ".note.go.buildid", &header);
+	error = copy_segments(&s->code, file);
 	if (!error)
-		error = read_fdes(&s->unnamed, file);
-	sort(&s->named);
-	sort(&s->unnamed);
+		error = read_tables(s, file, options);
+	if (!error)
+		error = read_fdes(s, file, options);
 	if (error)
 		symbols_free(s);
 	else
@@ -190,73 +202,170 @@ int symbols_read(struct symbols **symbols, struct elf_file *file)
 	return error;
 }
 
+int symbols_add_entries(struct symbols *symbols, const uint64_t *vaddrs, size_t nr)
+{
+	uint64_t *copy = malloc((nr + 1) * sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	if (nr)
+		memcpy(copy, vaddrs, nr * sizeof(*copy));
+	free(symbols->entries);
+	symbols->entries = copy;
+	symbols->nr_entries = nr;
+	return 0;
+}
+
+static void forget_names(struct symbols *s)
+{
+	struct named *named, *next;
+
+	HASH_ITER(hh, s->names, named, next) {
+		HASH_DEL(s->names, named);
+		free(named->name);
+		free(named);
+	}
+	s->name_bytes = 0;
+}
+
 void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < symbols->named.nr; i++) {
-		free(symbols->named.all[i].mangled);
-		free(symbols->named.all[i].name);
-	}
-	free(symbols->named.all);
-	free(symbols->unnamed.all);
-	free(symbols->segments.segments);
+	for (int i = 0; i < NR_SYMBOL_SOURCES; i++)
+		symbol_table_free(&symbols->tables[i]);
+	forget_names(symbols);
+	free(symbols->fdes);
+	free(symbols->entries);
+	free(symbols->code.segments);
 	free(symbols);
 }
 
-/* the last one that starts at vaddr or before */
-static struct function *find(struct functions *f, uint64_t vaddr)
+size_t symbols_bytes(const struct symbols *s)
 {
-	size_t low = 0, high = f->nr;
+	size_t bytes = sizeof(*s) + s->fde_room * sizeof(*s->fdes) + s->nr_entries * sizeof(*s->entries) + s->name_bytes;
+
+	for (int i = 0; i < NR_SYMBOL_SOURCES; i++)
+		bytes += symbol_table_bytes(&s->tables[i]);
+	return bytes;
+}
+
+/* ---- finding ---- */
+
+static char *make_name(const struct symbols *s, const char *raw, enum symbol_source source)
+{
+	char *name = symbol_name_for_people(raw, s->no_demangle, s->is_go), *plt = NULL;
+
+	if (!name || source != SOURCE_PLT)
+		return name;
+	if (asprintf(&plt, "%s@plt", name) < 0)
+		plt = NULL;
+	free(name);
+	return plt;
+}
+
+/* NULL: no memory */
+static const char *name_of(struct symbols *s, const char *raw, enum symbol_source source)
+{
+	struct named *named;
+
+	HASH_FIND_PTR(s->names, &raw, named);
+	if (named)
+		return named->name;
+	if (s->name_bytes > MAX_CACHE_BYTES)
+		forget_names(s);
+	named = calloc(1, sizeof(*named));
+	if (!named)
+		return NULL;
+	named->raw = raw;
+	named->name = make_name(s, raw, source);
+	if (!named->name) {
+		free(named);
+		return NULL;
+	}
+	s->name_bytes += sizeof(*named) + strlen(named->name) + 1;
+	HASH_ADD_PTR(s->names, raw, named);
+	return named->name;
+}
+
+/* the FDE that covers vaddr */
+static const struct range *find_fde(const struct symbols *s, uint64_t vaddr)
+{
+	size_t low = 0, high = s->nr_fdes;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (f->all[middle].start <= vaddr)
+		if (s->fdes[middle].start <= vaddr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &f->all[low - 1] : NULL;
+	return low && vaddr < s->fdes[low - 1].end ? &s->fdes[low - 1] : NULL;
 }
 
-/* the same, or an earlier one around it that still goes on: an alias inside a function ends before that */
-static struct function *find_named(struct functions *f, uint64_t vaddr)
+static bool in_one_segment(const struct symbols *s, uint64_t a, uint64_t b)
 {
-	struct function *nearest = find(f, vaddr), *around = nearest;
+	for (size_t i = 0; i < s->code.nr_segments; i++) {
+		const struct elf_segment *segment = &s->code.segments[i];
 
-	for (int i = 0; around && i < 8 && around >= f->all; i++, around--)
-		if (vaddr < around->end)
-			return around;
-	return nearest;
+		if (a - segment->vaddr < segment->size && b - segment->vaddr < segment->size)
+			return true;
+	}
+	return false;
 }
 
-static const char *demangled(struct function *f)
+static bool find_entry(const struct symbols *s, uint64_t vaddr, uint64_t *start)
 {
-	if (!f->name)
-		f->name = cplus_demangle(f->mangled, DMGL_AUTO);
-	return f->name ? f->name : f->mangled;
+	size_t low = 0, high = s->nr_entries;
+	struct symbol_match match;
+	enum symbol_source source;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (s->entries[middle] <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || !in_one_segment(s, s->entries[low - 1], vaddr))
+		return false;
+	/* a function that ends before vaddr begins there */
+	if (find_match(s, s->entries[low - 1], &match, &source) && match.has_size)
+		return false;
+	*start = s->entries[low - 1];
+	return true;
 }
 
 bool symbols_find(struct symbols *symbols, uint64_t file_offset, struct symbol *symbol)
 {
-	struct function *named, *unnamed;
-	uint64_t vaddr;
+	struct symbol found = {};
+	struct symbol_match match;
+	enum symbol_source source;
+	const struct range *fde;
+	bool named;
 
-	if (!elf_file_vaddr_of(&symbols->segments, file_offset, &vaddr))
+	if (!elf_file_vaddr_of(&symbols->code, file_offset, &found.vaddr))
 		return false;
-	named = find_named(&symbols->named, vaddr);
-	unnamed = find(&symbols->unnamed, vaddr);
-	if (unnamed && vaddr >= unnamed->end)
-		unnamed = NULL;
+	named = find_match(symbols, found.vaddr, &match, &source);
+	fde = find_fde(symbols, found.vaddr);
 	/* a symbol without a size names what follows it, but no function that an FDE starts in between */
-	if (named && vaddr >= named->end &&
-	    (named->end > named->start || (unnamed && unnamed->start > named->start)))
-		named = NULL;
-	if (!named && !unnamed)
-		return false;
-	symbol->name = named ? demangled(named) : NULL;
-	symbol->vaddr = named ? named->start : unnamed->start;
-	symbol->offset = vaddr - symbol->vaddr;
+	if (named && !match.has_size && fde && fde->start > match.start)
+		named = false;
+	found.has_function = true;
+	if (named) {
+		found.function_vaddr = match.start;
+		found.name = name_of(symbols, match.name, source);
+		found.raw_name = source == SOURCE_PLT || !found.name ? found.name : match.name;
+		found.source = source;
+	} else if (fde) {
+		found.function_vaddr = fde->start;
+	} else if (!find_entry(symbols, found.vaddr, &found.function_vaddr)) {
+		found.function_vaddr = found.vaddr;
+		found.has_function = false;
+	}
+	found.offset = found.vaddr - found.function_vaddr;
+	*symbol = found;
 	return true;
 }

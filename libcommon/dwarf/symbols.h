@@ -1,30 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Function names of an ELF file, by offset in the file. */
+/* Names and starts of the functions of a file, found by offset in the file. */
 #ifndef EHPERF_DWARF_SYMBOLS_H
 #define EHPERF_DWARF_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dwarf/debug_file.h"
+#include "dwarf/debuginfod.h"
 #include "dwarf/elf_file.h"
+
+/* where a name is from, in the order in which they are asked; names in symbol_source_names[] */
+enum symbol_source {
+	SOURCE_SYMTAB,		/* .symtab */
+	SOURCE_DEBUG_FILE,	/* .symtab of the separate debug file */
+	SOURCE_DEBUG_DATA,	/* .symtab in .gnu_debugdata */
+	SOURCE_DEBUGINFOD,	/* .symtab of a server's debug file */
+	SOURCE_DYNSYM,		/* .dynsym */
+	SOURCE_PLT,		/* an entry of the PLT, "read@plt" */
+	NR_SYMBOL_SOURCES
+};
+extern const char *const symbol_source_names[NR_SYMBOL_SOURCES];
+
+struct symbol_options {
+	struct debug_search search;
+	struct debuginfod *debuginfod;	/* NULL: it is not asked */
+	const char *path;		/* the file's, as its process sees it, for .gnu_debuglink; may be NULL */
+	size_t max_bytes;		/* of memory, for tables and strings; a source that needs more is left out */
+	bool no_demangle;
+};
+
+#define SYMBOL_OPTIONS_DEFAULT ((struct symbol_options){ .search.root = -1, .max_bytes = (size_t)256 << 20 })
 
 struct symbols;
 
+/*
+ * A byte of code. Names are valid until the next symbols_find() of these symbols; raw_name can be as long as the
+ * file's author likes.
+ */
 struct symbol {
-	const char *name;	/* demangled; NULL: none is known. Valid until symbols_free() */
-	uint64_t vaddr;		/* of the function's start: the symbol's, or its FDE's where it has no name */
-	uint64_t offset;	/* of the looked-up byte from there */
+	uint64_t vaddr;			/* its own: what objdump, addr2line and gdb take */
+	bool has_function;		/* the start of its function is known */
+	uint64_t function_vaddr;	/* that start; vaddr where it is not known */
+	uint64_t offset;		/* from there */
+	const char *name;		/* for people: of the function, demangled; NULL: none is known */
+	const char *raw_name;		/* as in the file, with version and suffixes; NULL with name */
+	enum symbol_source source;	/* of name */
 };
 
 /*
- * Reads .symtab, of the separate debug file (by build ID, under /usr/lib/debug) where the file was
- * stripped, else .dynsym; functions without a symbol are bounded by their FDEs. 0 or -errno; the file
- * may be closed afterwards.
+ * Reads what names the file's code: .symtab, else that of the separate debug file, else .gnu_debugdata's, else a
+ * debuginfod's; without .symtab of its own or of a debug file .dynsym as well; and the PLT. Functions without a
+ * symbol are bounded by their FDEs. What does not parse is left out. 0 or -ENOMEM; the file may be closed afterwards.
  */
-int symbols_read(struct symbols **symbols, struct elf_file *file);
+int symbols_read(struct symbols **symbols, struct elf_file *file, const struct symbol_options *options);
 void symbols_free(struct symbols *symbols);
+size_t symbols_bytes(const struct symbols *symbols);
 
-/* false: nothing is known about this offset */
+/* starts of functions that are known otherwise, for code with neither symbol nor FDE. Copied. 0 or -ENOMEM */
+int symbols_add_entries(struct symbols *symbols, const uint64_t *vaddrs, size_t nr);
+
+/* false: the offset is in no executable segment, nothing is known */
 bool symbols_find(struct symbols *symbols, uint64_t file_offset, struct symbol *symbol);
 
 #endif

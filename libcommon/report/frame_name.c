@@ -7,29 +7,46 @@
 
 #include "stacks_abi.h"
 
-struct frame_name frame_name_user(struct modules *modules, uint64_t frame)
+static struct frame_name name_jit(const struct frame_names *names, pid_t pid, uint64_t frame)
 {
-	struct frame_name name = {};
+	struct frame_name name = { .address = FRAME_ADDR(frame) };
+	bool by_call = frame & FRAME_CALL;
+	uint64_t start;
+
+	if (names->jit && jit_processes_find(names->jit, pid, name.address - by_call, UINT64_MAX, &name.symbol, &start) == JIT_FOUND) {
+		name.is_jit = true;
+		name.offset = name.address - start;
+	} else {
+		name.symbol = NULL;
+	}
+	return name;
+}
+
+struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
+{
+	struct frame_name name = { .file_offset = FRAME_OFFSET(frame) };
 	struct module *module;
 	struct symbol symbol;
 	bool by_call = frame & FRAME_CALL;
 
-	if (frame & FRAME_ADDRESS) {
-		name.address = FRAME_ADDR(frame);
-		return name;
-	}
-	name.file_offset = FRAME_OFFSET(frame);
-	module = modules_get(modules, FRAME_MODULE(frame));
+	if (frame & FRAME_ADDRESS)
+		return name_jit(names, pid, frame);
+	module = modules_get(names->modules, FRAME_MODULE(frame));
 	if (!module)
 		return name;
 	name.file = module;
 	name.module = module->path;
 	/* a return address may be the next function's first byte: ask for the call */
-	if (modules_symbol(module, name.file_offset - by_call, &symbol)) {
-		name.symbol = symbol.name;
-		name.offset = symbol.offset + by_call;
-		name.function = symbol.vaddr;
-	}
+	if (!modules_symbol(names->modules, module, name.file_offset - by_call, &symbol))
+		return name;
+	name.symbol = symbol.name;
+	if (symbol.name && strcmp(symbol.name, symbol.raw_name))
+		name.raw_symbol = symbol.raw_name;
+	name.offset = symbol.offset + by_call;
+	name.has_vaddr = true;
+	name.vaddr = symbol.vaddr + by_call;
+	name.has_function = symbol.has_function;
+	name.function_vaddr = symbol.function_vaddr;
 	return name;
 }
 
@@ -70,7 +87,9 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 	} else if (name->module) {	/* stripped: the function's start tells functions apart */
 		putc('[', out);
 		print_escaped(out, base_name(name->module));
-		fprintf(out, "+0x%" PRIx64 "]", name->function ? name->function : name->file_offset);
+		if (name->has_vaddr)
+			fprintf(out, "+0x%" PRIx64, name->has_function ? name->function_vaddr : name->vaddr);
+		putc(']', out);
 	} else {
 		fputs("[unknown]", out);
 	}

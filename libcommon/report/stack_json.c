@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks as JSON: the frames of one, and all of them. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,25 +23,46 @@ static void put_build_id(struct json_object *frame, const struct module *module)
 		json_object_object_add(frame, "build_id", json_object_new_string(hex));
 }
 
+#define MAX_RAW_SYMBOL 4096	/* bytes; a longer one is left out */
+
+/* a number that jq and JavaScript would round */
+static void put_address(struct json_object *frame, const char *key, uint64_t address)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	json_object_object_add(frame, key, json_object_new_string(text));
+}
+
+static void put_place(struct json_object *frame, const struct frame_name *name)
+{
+	if (name->has_vaddr)
+		put_address(frame, "vaddr", name->vaddr);
+	if (name->has_function)
+		put_address(frame, "function_vaddr", name->function_vaddr);
+	if (name->file)
+		json_object_object_add(frame, "file_offset", json_object_new_uint64(name->file_offset));
+	else
+		put_address(frame, "address", name->address);
+}
+
 static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 {
 	struct json_object *frame = json_object_new_object();
 
-	if (name->symbol) {
+	if (name->symbol)
 		json_object_object_add(frame, "symbol", json_name(name->symbol));
+	if (name->raw_symbol && strnlen(name->raw_symbol, MAX_RAW_SYMBOL) < MAX_RAW_SYMBOL)
+		json_object_object_add(frame, "raw_symbol", json_name(name->raw_symbol));
+	if (name->symbol || name->has_function)
 		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
-	} else if (name->function) {
-		json_object_object_add(frame, "function_vaddr", json_object_new_uint64(name->function));
-		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
-	}
 	if (name->module)
 		json_object_object_add(frame, "module", json_name(name->module));
-	if (name->file) {
+	if (name->file)
 		put_build_id(frame, name->file);
-		json_object_object_add(frame, "file_offset", json_object_new_uint64(name->file_offset));
-	} else {
-		json_object_object_add(frame, "address", json_object_new_uint64(name->address));
-	}
+	put_place(frame, name);
+	if (name->is_jit)
+		json_object_object_add(frame, "runtime", json_object_new_string("jit"));
 	if (by_fp)
 		json_object_object_add(frame, "by", json_object_new_string("fp"));
 	return frame;
@@ -51,12 +73,12 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
-		struct frame_name name = frame_name_user(w->modules, entry->user->frames[i]);
+		struct frame_name name = frame_name_user(&w->names, entry->key.pid, entry->user->frames[i]);
 
 		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
 	}
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0; entry->kernel && i < entry->kernel->nr; i++) {
-		struct frame_name name = frame_name_kernel(w->kallsyms, entry->kernel->frames[i]);
+		struct frame_name name = frame_name_kernel(w->names.kallsyms, entry->kernel->frames[i]);
 
 		json_object_array_add(kernel, json_frame(&name, false));
 	}

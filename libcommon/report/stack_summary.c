@@ -45,6 +45,8 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 	json_object_object_add(object, "tool", json_object_new_string(s->tool));
 	json_object_object_add(object, "seconds", json_object_new_double(s->seconds));
 	json_object_object_add(object, "samples", json_object_new_uint64(s->sum.count));
+	json_object_object_add(object, "frames", json_object_new_uint64(s->names.frames));
+	json_object_object_add(object, "named", json_object_new_uint64(s->names.named));
 	losses_json(object, s->losses, s->nr_losses);
 	json_object_object_add(object, "ended", json_by_reason(s->ended));
 	if (s->measure->summary_json)
@@ -87,6 +89,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	else
 		fprintf(out, "%" PRIu64 " %s in %.1f s", (uint64_t)s->sum.count, s->measure->counted, s->seconds);
 	say_complete(out, s);
+	names_count_say(out, &s->names);
 	fprintf(out, ", %" PRIu64 " lost\n", losses_total(s->losses, s->nr_losses));
 	for (int i = 0; i < NR_END_REASONS; i++) {
 		if (!s->ended[i] || i == END_COMPLETE || !has_user_stack(i))
@@ -96,6 +99,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 			fprintf(out, " (%.3f s)", s->ended_value[i] / 1e9);
 		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
+	names_count_print_cure(out, s->tool, &s->names);
 	losses_print(out, s->tool, s->losses, s->nr_losses);
 }
 

@@ -9,6 +9,7 @@
 
 #include "report/losses.h"
 #include "report/measure.h"
+#include "report/names_count.h"
 #include "report/stack_entry.h"
 #include "stacks_abi.h"
 #include "unwind/modules.h"
@@ -19,6 +20,7 @@ struct stack_summary {
 	double seconds;
 	const struct loss *losses;
 	size_t nr_losses;
+	struct names_count names;
 	/* filled in by stack_summary_count(): */
 	struct stack_value sum;
 	uint64_t ended[NR_END_REASONS];		/* how many, by end reason */

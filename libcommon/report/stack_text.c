@@ -17,7 +17,7 @@
 uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct stack_frames *kernel)
 {
 	for (uint32_t i = 0; w->switched && i < kernel->nr && i < MAX_TRACING_FRAMES; i++) {
-		struct frame_name name = frame_name_kernel(w->kallsyms, kernel->frames[i]);
+		struct frame_name name = frame_name_kernel(w->names.kallsyms, kernel->frames[i]);
 
 		if (name.symbol && !strcmp(name.symbol, "__schedule"))
 			return i;
@@ -25,9 +25,9 @@ uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct sta
 	return 0;
 }
 
-static void put_user(const struct stack_writer *w, uint64_t frame)
+static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame)
 {
-	struct frame_name name = frame_name_user(w->modules, frame);
+	struct frame_name name = frame_name_user(&w->names, pid, frame);
 
 	frame_name_print(w->out, &name);
 	if (w->annotate && frame & FRAME_ADDRESS)
@@ -36,7 +36,7 @@ static void put_user(const struct stack_writer *w, uint64_t frame)
 
 static void put_kernel(const struct stack_writer *w, uint64_t frame)
 {
-	struct frame_name name = frame_name_kernel(w->kallsyms, frame);
+	struct frame_name name = frame_name_kernel(w->names.kallsyms, frame);
 
 	frame_name_print(w->out, &name);
 	if (w->annotate)
@@ -50,7 +50,7 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 	print_escaped(w->out, entry->key.comm);
 	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
 		putc(';', w->out);
-		put_user(w, user->frames[i]);
+		put_user(w, entry->key.pid, user->frames[i]);
 	}
 	if (w->delimiter && user && kernel)
 		fputs(";-", w->out);
@@ -74,7 +74,7 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 		fprintf(w->out, "%*s-\n", indent, "");
 	for (uint32_t i = 0; user && i < user->nr; i++) {
 		fprintf(w->out, "%*s", indent, "");
-		put_user(w, user->frames[i]);
+		put_user(w, entry->key.pid, user->frames[i]);
 		putc('\n', w->out);
 	}
 }

@@ -13,8 +13,7 @@
 
 struct stack_writer {
 	FILE *out;
-	struct modules *modules;
-	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	struct frame_names names;
 	bool delimiter;		/* "-" between user and kernel frames */
 	bool annotate;		/* append "_[k]" to kernel frames, "_[j]" to frames in no file */
 	/* kernel stacks are from sched_switch: leave out what is above __schedule() */

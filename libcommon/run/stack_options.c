@@ -10,7 +10,7 @@
 
 #define MAX_COMM_BYTES 15
 
-enum { OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM };
+enum { OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
@@ -31,6 +31,9 @@ static const struct argp_option options[] = {
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames of no file", 3 },
 	{ "json", 'j', NULL, 0, "JSON, one object a line", 3 },
 	{ "output", 'o', "FILE", 0, "write there: .folded, .txt or .json", 3 },
+	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0, "look there for debug files too, before /usr/lib/debug; may be given again", 3 },
+	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "ask the servers in $DEBUGINFOD_URLS for debug files", 3 },
+	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", 3 },
 	{ "quiet", 'q', NULL, 0, "no progress", 4 },
 	{ "verbose", 'v', NULL, 0, "more detail", 4 },
 	{},
@@ -58,12 +61,38 @@ static void set_output(struct argp_state *state, struct stack_options *o, const 
 	o->run.output = name;
 }
 
+/* false: it is none of these options */
+static bool parse_naming(int key, char *arg, struct argp_state *state, struct naming_options *naming)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	switch (key) {
+	case OPTION_DEBUG_DIR:
+		if (naming->nr_directories == MAX_DEBUG_DIRECTORIES)
+			argp_failure(state, EXIT_USAGE, 0, "no more than %d --debug-dir", MAX_DEBUG_DIRECTORIES);
+		naming->directories[naming->nr_directories++] = arg;
+		return true;
+	case OPTION_DEBUGINFOD:
+		if (!urls || !*urls)
+			argp_failure(state, EXIT_USAGE, 0, "--debuginfod: DEBUGINFOD_URLS is not set in the environment");
+		naming->debuginfod = true;
+		return true;
+	case OPTION_NO_DEMANGLE:
+		naming->no_demangle = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct stack_options *o = state->input;
 	uint64_t number;
 	int error;
 
+	if (parse_naming(key, arg, state, &o->naming))
+		return 0;
 	switch (key) {
 	case 'p':
 		if (!cli_parse_ids(arg, &o->run.tasks.pids))

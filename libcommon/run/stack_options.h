@@ -22,12 +22,22 @@ struct stacks_wanted {
 
 #define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
 
+/* where names are looked for, and how they are shown */
+#define MAX_DEBUG_DIRECTORIES 16
+struct naming_options {
+	const char *directories[MAX_DEBUG_DIRECTORIES];
+	size_t nr_directories;
+	bool debuginfod;		/* asked for; the servers are in $DEBUGINFOD_URLS */
+	bool no_demangle;
+};
+
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
 	struct cpu_set cpus;		/* of -C; empty: all */
 	enum report_format format;
 	bool format_named;
+	struct naming_options naming;
 	bool delimiter, annotate;	/* as struct stack_writer has them */
 };
 

@@ -88,7 +88,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	*s = (struct stack_session){ .object = object, .wanted = wanted };
 	run_open(&s->run, run);
 	s->modules = modules_new();
-	cli_check(s->modules ? 0 : -ENOMEM, "set up");
+	s->jit = jit_processes_new();
+	cli_check(s->modules && s->jit ? 0 : -ENOMEM, "set up");
 	cli_check(stack_store_new(&s->store, object), "set up");
 	task_filter_list(object, &run->tasks);
 	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
@@ -112,7 +113,9 @@ struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_na
 {
 	if (kernel_names && !s->kallsyms && kallsyms_read(&s->kallsyms))
 		s->kallsyms = NULL;	/* not permitted */
-	return (struct stack_writer){ .out = s->run.out, .modules = s->modules, .kallsyms = s->kallsyms };
+	return (struct stack_writer){
+		.out = s->run.out, .names = { .modules = s->modules, .jit = s->jit, .kallsyms = s->kallsyms },
+	};
 }
 
 struct stack_stats stack_session_stats(const struct stack_session *s)
@@ -175,6 +178,23 @@ static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
 	return false;
 }
 
+/* seconds that fetching debug files may take, all together */
+#define DEBUGINFOD_SECONDS 60
+
+static void set_naming(struct stack_session *s, const struct naming_options *naming)
+{
+	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	options.search.directories = naming->directories;
+	options.search.nr_directories = naming->nr_directories;
+	options.no_demangle = naming->no_demangle;
+	s->debuginfod.seconds = DEBUGINFOD_SECONDS;
+	if (naming->debuginfod || (urls && *urls))
+		options.debuginfod = &s->debuginfod;
+	modules_set_symbol_options(s->modules, &options);
+}
+
 void stack_session_report(struct stack_session *s, const struct stack_options *o,
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
 {
@@ -195,7 +215,10 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	summary.nr_losses = gather_losses(s, measure, losses, nr_losses, all);
 	stack_summary_count(&summary, entries, nr);
 
+	set_naming(s, &o->naming);
 	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
+	cli_check(names_find_jit(&writer.names, entries, nr), "name the frames");
+	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
 	error = stack_report(o->format, &writer, measure, entries, nr);
@@ -246,6 +269,8 @@ int stack_session_close(struct stack_session *s)
 	unwinder_free(s->unwinder);
 	stack_store_free(s->store);
 	modules_free(s->modules);
+	jit_processes_free(s->jit);
+	debuginfod_close(&s->debuginfod);
 	kallsyms_free(s->kallsyms);
 	free(s->pids);
 	return status;

@@ -15,6 +15,8 @@
 
 #include "bpf/stack_store.h"
 #include "bpf/unwinder.h"
+#include "dwarf/debuginfod.h"
+#include "process/jit_processes.h"
 #include "process/kallsyms.h"
 #include "process/perf_events.h"
 #include "report/losses.h"
@@ -30,6 +32,8 @@ struct stack_session {
 	struct modules *modules;
 	struct unwinder *unwinder;
 	struct stack_store *store;
+	struct jit_processes *jit;
+	struct debuginfod debuginfod;
 	/* read by stack_session_writer(); NULL: kernel frames have no names */
 	struct kallsyms *kallsyms;
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <uthash.h>
 
 #include "base/array.h"
+#include "table/code_entries.h"
 
 struct file_key {
 	uint64_t dev, inode;	/* the vDSO: all ones, 0 */
@@ -28,11 +30,17 @@ struct modules {
 	struct entry *by_file;
 	struct entry **by_id;	/* [id - 1] */
 	size_t nr, room;
+	struct symbol_options symbol_options;
+	size_t symbol_bytes;	/* of all that were read */
 };
 
 struct modules *modules_new(void)
 {
-	return calloc(1, sizeof(struct modules));
+	struct modules *modules = calloc(1, sizeof(*modules));
+
+	if (modules)
+		modules->symbol_options = SYMBOL_OPTIONS_DEFAULT;
+	return modules;
 }
 
 static void free_entry(struct entry *e)
@@ -232,6 +240,7 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 		error = bytes < 0 ? (int)bytes : 0;
 	}
 	entry->module.error = error;
+	entry->module.tid = tid;
 	entry->module.path = plain_path(mapping->path);
 	error = entry->module.path ? add(modules, entry) : -ENOMEM;
 	if (error) {
@@ -247,17 +256,65 @@ struct module *modules_get(const struct modules *modules, uint32_t id)
 	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
 }
 
-bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol)
+void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options)
 {
+	modules->symbol_options = *options;
+}
+
+/* the root directory of the process that had the file: debug files of its container are there. -1: it is gone */
+static int open_root(const struct module *module)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%d/root", module->tid);
+	return module->tid ? open(name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+static void read_symbols(struct modules *modules, struct module *module)
+{
+	struct symbol_options options = modules->symbol_options;
 	struct elf_file file;
 
-	if (!module->symbols_tried) {
-		module->symbols_tried = true;
-		if (!open_elf(module, &file)) {
-			if (symbols_read(&module->symbols, &file))
-				module->symbols = NULL;
-			elf_file_close(&file);
-		}
+	module->symbols_tried = true;
+	if (open_elf(module, &file))
+		return;
+	options.path = module->path;
+	options.search.root = open_root(module);
+	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes : options.max_bytes;
+	if (symbols_read(&module->symbols, &file, &options))
+		module->symbols = NULL;
+	else
+		modules->symbol_bytes += symbols_bytes(module->symbols);
+	if (options.search.root >= 0)
+		close(options.search.root);
+	elf_file_close(&file);
+}
+
+/* where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met */
+static void read_entries(struct module *module)
+{
+	struct elf_file file;
+	uint64_t *vaddrs;
+	size_t nr;
+
+	module->entries_tried = true;
+	if (open_elf(module, &file))
+		return;
+	if (!keeps_frame_pointers(&file) && !code_entries(&file, &vaddrs, &nr)) {
+		symbols_add_entries(module->symbols, vaddrs, nr);
+		free(vaddrs);
 	}
-	return module->symbols && symbols_find(module->symbols, file_offset, symbol);
+	elf_file_close(&file);
+}
+
+bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset, struct symbol *symbol)
+{
+	if (!module->symbols_tried)
+		read_symbols(modules, module);
+	if (!module->symbols || !symbols_find(module->symbols, file_offset, symbol))
+		return false;
+	if (symbol->has_function || module->entries_tried)
+		return true;
+	read_entries(module);
+	return symbols_find(module->symbols, file_offset, symbol);
 }

@@ -27,8 +27,9 @@ struct module {
 	int fd;
 	void *image;		/* for the vDSO: its bytes, instead of a file */
 	size_t image_bytes;
+	pid_t tid;		/* who had it first */
 	struct symbols *symbols;
-	bool symbols_tried;
+	bool symbols_tried, entries_tried;
 };
 
 struct modules;
@@ -56,7 +57,16 @@ void module_compile_code(struct module *module, struct unwind_table *table);
 /* by id, NULL if there is none */
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
-/* the symbol at an offset in the module's file; false: nothing is known */
-bool modules_symbol(struct module *module, uint64_t file_offset, struct symbol *symbol);
+/*
+ * How names are looked for from now on: directories and debuginfod are the caller's and must stay. max_bytes is
+ * for all modules together.
+ */
+void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options);
+
+/*
+ * What is known of the code at an offset in the module's file; false: it cannot be read, or there is no code. The names are
+ * valid until the next call for the same module.
+ */
+bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset, struct symbol *symbol);
 
 #endif

@@ -2,11 +2,15 @@
 /* A whole file: headers, sections, tables, symbols. */
 #include "fuzz.h"
 #include "dwarf/symbols.h"
+#include "table/code_entries.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy = malloc(size);	/* libelf may write to it */
+	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct symbols *symbols;
+	uint64_t *entries;
+	size_t nr;
 	struct elf_section section;
 	struct eh_frame frame;
 	struct unwind_table table;
@@ -21,7 +25,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			check_table(&table);
 			unwind_table_free(&table);
 		}
-		if (!symbols_read(&symbols, &file)) {
+		if (!symbols_read(&symbols, &file, &options)) {
+			if (!code_entries(&file, &entries, &nr)) {
+				for (size_t i = 1; i < nr; i++)
+					must(entries[i - 1] <= entries[i], "entries rise");
+				symbols_add_entries(symbols, entries, nr);
+				free(entries);
+			}
 			for (uint64_t offset = 0; offset < size; offset += 61)
 				symbols_find(symbols, offset, &symbol);
 			symbols_free(symbols);

@@ -327,11 +327,12 @@ static void print_wanted_row(void *arg, const struct cfi_row *row, uint64_t end)
 
 static void print_symbol(FILE *out, struct elf_file *file, uint64_t vaddr)
 {
+	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct symbols *symbols;
 	struct symbol symbol;
 	uint64_t file_offset;
 
-	if (!elf_file_offset_of(file, vaddr, &file_offset) || symbols_read(&symbols, file))
+	if (!elf_file_offset_of(file, vaddr, &file_offset) || symbols_read(&symbols, file, &options))
 		return;
 	if (symbols_find(symbols, file_offset, &symbol) && symbol.name)
 		fprintf(out, "symbol: %s+0x%" PRIx64 "\n", symbol.name, symbol.offset);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the names of a stripped file are: separate debug files, and what .gnu_debugdata holds (MiniDebugInfo). */
+#ifndef EHPERF_DWARF_DEBUG_FILE_H
+#define EHPERF_DWARF_DEBUG_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf/elf_file.h"
+
+#define DEBUG_FILE_MAX_CRC_BYTES (1ULL << 30)	/* what is read of a file to check its CRC32 */
+#define DEBUG_DATA_MAX_BYTES (64 << 20)		/* what .gnu_debugdata may hold */
+#define DEBUG_DATA_MAX_MEMORY (72 << 20)	/* what liblzma may use: xz -9 wants 65 MiB */
+
+struct debug_search {
+	const char *const *directories;	/* to look in before /usr/lib/debug */
+	size_t nr_directories;
+	int root;			/* an fd (O_PATH will do) of the root directory of the process that has the file; -1: ours */
+};
+
+/*
+ * An fd of the file's separate debug file: under each directory, then under /usr/lib/debug of `root`, then of our
+ * own root,
+ *   1. by build ID: .build-id/ab/cdef….debug
+ *   2. by the name in .gnu_debuglink: beside the file, in .debug/ there, and in its directory's place under the
+ *      debug directory.
+ * What is found must be a regular file with the same build ID; where one of the two has none, the link's CRC32
+ * must be its. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there is none
+ */
+int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);
+
+/*
+ * The ELF image that is compressed in .gnu_debugdata, opened; *image is to be freed after elf_file_close().
+ * -ENOENT, -EFBIG, -EBADMSG, -ENOMEM, or as elf_file_open()
+ */
+int debug_data_open(struct elf_file *file, struct elf_file *mini, void **image);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The names of C++, Rust and D as people write them, at a bounded price. A mangled name of 300 bytes can
+ * stand for gigabytes, and the demangler's time can explode without any output. It therefore works in a
+ * child process, which may neither use much memory nor open anything, and which a CPU timer ends.
+ */
+#ifndef EHPERF_DWARF_DEMANGLE_H
+#define EHPERF_DWARF_DEMANGLE_H
+
+#include <stdint.h>
+
+#define DEMANGLE_MAX_MANGLED 16384	/* bytes; a longer name stays as it is */
+#define DEMANGLE_MAX_NAME 4096		/* bytes, with its NUL: one that would become longer stays as it is */
+#define DEMANGLE_CPU_MS 20		/* what one name may take */
+#define DEMANGLE_MAX_BYTES (32 << 20)	/* of memory */
+#define DEMANGLE_MAX_OVERRUNS 10	/* after so many names that took more, only short ones are tried: */
+#define DEMANGLE_SHORT 96		/* bytes that cannot stand for much */
+
+/*
+ * The readable form, to be freed; NULL where it is no mangled name, or is beyond the limits. Without
+ * parameter lists, and without Rust's hash. From any thread.
+ */
+char *demangle(const char *mangled);
+
+/* names that stayed mangled because of the limits */
+uint64_t demangle_refused(void);
+
+/* ends the child; the next demangle() starts another. Not needed before exit */
+void demangle_stop(void);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/perf_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (64 << 10)
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* a hexadecimal number and the blanks behind it; false: there is none, or it is too large */
+static bool parse_hex(const char **p, const char *end, uint64_t *value)
+{
+	const char *first;
+
+	if (end - *p > 2 && (*p)[0] == '0' && ((*p)[1] | 0x20) == 'x')
+		*p += 2;
+	first = *p;
+	for (*value = 0; *p < end && digit(**p) >= 0; ++*p) {
+		if (*value >> 60)
+			return false;
+		*value = *value << 4 | digit(**p);
+	}
+	if (*p == first || *p == end || (**p != ' ' && **p != '\t'))
+		return false;
+	while (*p < end && (**p == ' ' || **p == '\t'))
+		++*p;
+	return true;
+}
+
+static int add_line(struct jit_names *names, const char *line, const char *end)
+{
+	struct jit_code code = { .until_ns = UINT64_MAX };
+	uint64_t size;
+
+	while (end > line && (end[-1] == '\r' || end[-1] == ' '))
+		end--;
+	if (line == end)
+		return 0;
+	if (!parse_hex(&line, end, &code.start) || !parse_hex(&line, end, &size) || line == end ||
+	    size > UINT64_MAX - code.start) {
+		names->bad++;
+		return 0;
+	}
+	if (!size)	/* .NET and others have such; there is nothing to be found in them */
+		return 0;
+	code.end = code.start + size;
+	return jit_names_add(names, &code, line, strnlen(line, end - line));
+}
+
+/* the whole lines in [text, end): 0 and *used, or -ENOMEM */
+static int add_lines(struct jit_names *names, const char *text, const char *end, size_t *used)
+{
+	const char *line = text, *newline;
+	int error = 0;
+
+	while (!error && line < end && (newline = memchr(line, '\n', end - line))) {
+		error = add_line(names, line, newline);
+		line = newline + 1;
+	}
+	*used = line - text;
+	return error;
+}
+
+static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *buffer)
+{
+	for (;;) {
+		ssize_t got = pread(fd, buffer, BUFFER_BYTES, map->at);
+		size_t used;
+		int error;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 || map->at >= PERF_MAP_MAX_BYTES)
+			return got < 0 ? -errno : 0;
+		error = add_lines(names, buffer, buffer + got, &used);
+		if (error)
+			return error;
+		if (!used && got < BUFFER_BYTES)
+			return 0;
+		if (!used) {	/* the piece of a line that is no line of a map */
+			names->bad++;
+			used = got;
+		}
+		map->at += used;
+	}
+}
+
+int perf_map_read(struct perf_map *map, int fd, struct jit_names *names)
+{
+	char *buffer;
+	struct stat st;
+	int error;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (map->dev != st.st_dev || map->inode != st.st_ino || (uint64_t)st.st_size < map->at)
+		*map = (struct perf_map){ .dev = st.st_dev, .inode = st.st_ino };
+	buffer = malloc(BUFFER_BYTES);
+	if (!buffer)
+		return -ENOMEM;
+	error = read_on(map, fd, names, buffer);
+	free(buffer);
+	return error;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/names_count.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "stacks_abi.h"
+
+/* what makes a runtime write a map, by the beginning of its threads' names */
+static const struct {
+	const char *comm, *cure;
+} cures[] = {
+	{ "node", "start it with --perf-basic-prof" },
+	{ "MainThread", "if that is node, start it with --perf-basic-prof" },
+	{ "python", "start it with -X perf (Python 3.12 or later)" },
+	{ "dotnet", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
+	{ ".NET", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
+	{ "beam", "start it with +JPperf true" },
+	{ "erl", "start it with +JPperf true" },
+	{ "ruby", "start it with --yjit-perf" },
+};
+
+static bool runs_jit_code(const struct stack_entry *entry)
+{
+	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++)
+		if (entry->user->frames[i] & FRAME_ADDRESS)
+			return true;
+	return false;
+}
+
+int names_find_jit(const struct frame_names *names, const struct stack_entry *entries, size_t nr)
+{
+	for (size_t i = 0; names->jit && i < nr; i++)
+		if (runs_jit_code(&entries[i]) && jit_processes_see(names->jit, entries[i].key.pid, NULL) == -ENOMEM)
+			return -ENOMEM;
+	return names->jit ? jit_processes_update(names->jit) : 0;
+}
+
+struct by_pid {
+	uint32_t pid;
+	uint64_t unnamed;
+	const char *comm;
+	UT_hash_handle hh;
+};
+
+static int count_jit(struct by_pid **all, const struct stack_entry *entry, uint64_t unnamed)
+{
+	struct by_pid *p;
+
+	HASH_FIND(hh, *all, &entry->key.pid, sizeof(p->pid), p);
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		p->pid = entry->key.pid;
+		p->comm = entry->key.comm;
+		HASH_ADD(hh, *all, pid, sizeof(p->pid), p);
+	}
+	p->unnamed += unnamed;
+	return 0;
+}
+
+static int count_entry(struct names_count *count, struct by_pid **all, const struct frame_names *names,
+		       const struct stack_entry *entry)
+{
+	uint64_t unnamed = 0;
+
+	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
+		uint64_t frame = entry->user->frames[i];
+
+		count->frames += entry->value.count;
+		if (frame_name_user(names, entry->key.pid, frame).symbol)
+			count->named += entry->value.count;
+		else if (frame & FRAME_ADDRESS)
+			unnamed += entry->value.count;
+	}
+	return unnamed ? count_jit(all, entry, unnamed) : 0;
+}
+
+int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries, size_t nr)
+{
+	struct by_pid *all = NULL, *p, *next;
+	int error = 0;
+
+	*count = (struct names_count){};
+	for (size_t i = 0; i < nr && !error; i++)
+		error = count_entry(count, &all, names, &entries[i]);
+	HASH_ITER(hh, all, p, next) {
+		if (p->unnamed > count->jit_unnamed) {
+			count->jit_unnamed = p->unnamed;
+			count->jit_pid = p->pid;
+			memcpy(count->jit_comm, p->comm, sizeof(count->jit_comm));
+		}
+		HASH_DEL(all, p);
+		free(p);
+	}
+	return error;
+}
+
+void names_count_say(FILE *out, const struct names_count *count)
+{
+	if (count->frames)
+		fprintf(out, ", %.1f %% of frames named", 100.0 * count->named / count->frames);
+}
+
+void names_count_print_cure(FILE *out, const char *tool, const struct names_count *count)
+{
+	const char *cure = "its runtime writes no perf map in /tmp and no jitdump";
+
+	/* not worth a line below a thousandth */
+	if (!count->jit_unnamed || count->jit_unnamed < count->frames / 1000)
+		return;
+	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
+		if (!strncmp(count->jit_comm, cures[i].comm, strlen(cures[i].comm))) {
+			cure = cures[i].cure;
+			break;
+		}
+	fprintf(out, "%s: %.1f %% of frames are JIT code without names of PID %" PRIu32 ", ", tool,
+		100.0 * count->jit_unnamed / count->frames, count->jit_pid);
+	print_escaped(out, count->jit_comm);
+	fprintf(out, ": %s\n", cure);
+}

@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The names that real runtimes write of their JIT code, against a plain reading of their files.
+
+load lib
+
+cat_js() {
+	cat >"$WORK/busy.js" <<-'END'
+		function leaf(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i) * i % 7; return s; }
+		function middle(n) { return leaf(n) + leaf(n / 2); }
+		function hot() { let s = 0; for (let i = 0; i < 100; i++) s += middle(10000); return s; }
+		const end = Date.now() + 1000 * (process.argv[2] || 60); while (Date.now() < end) hot();
+	END
+}
+
+has_lines() {	# FILE NR
+	[ "$(wc -l <"$1")" -ge "$2" ]
+}
+
+# each START and each middle of the last lines of a perf map: "ADDRESS NAME" as a search from the end finds it
+expected_of_map() {	# MAP
+	tail -n 400 "$1" | gawk --non-decimal-data -v map="$1" '
+		BEGIN {
+			while ((getline line < map) > 0) {
+				split(line, f, " "); sub(/^0x/, "", f[1]); sub(/^0x/, "", f[2])
+				n++; start[n] = strtonum("0x" f[1]); size[n] = strtonum("0x" f[2])
+				name[n] = line; sub(/^[^ ]+ +[^ ]+ +/, "", name[n]); sub(/ +$/, "", name[n])
+			}
+		}
+		{
+			sub(/^0x/, "", $1); sub(/^0x/, "", $2)
+			a = strtonum("0x" $1) + int(strtonum("0x" $2) / 2)
+			for (i = n; i > 0; i--)
+				if (a >= start[i] && a < start[i] + size[i]) {
+					printf "%x %s\n", a, name[i]
+					break
+				}
+		}'
+}
+
+same_names() {	# PID MAP
+	cp "$2" "$WORK/map"
+	expected_of_map "$WORK/map" >"$WORK/expected"
+	[ "$(wc -l <"$WORK/expected")" -gt 100 ]
+	{ echo; cut -d ' ' -f 1 "$WORK/expected"; } | jit-name-of "$1" | sed 1d | cut -d ' ' -f 1,3- >"$WORK/got"
+	diff "$WORK/expected" "$WORK/got" >"$WORK/diff" || true
+	expect "$(grep -c '^>' "$WORK/diff" || true) <= $(wc -l <"$WORK/expected") / 100"	# the map goes on growing
+}
+
+@test "jit names: node's perf map" {
+	need node gawk
+	cat_js
+	cd "$WORK"	# it leaves a log where it runs
+	background node --perf-basic-prof "$WORK/busy.js"
+	wait_until has_lines "/tmp/perf-$pid.map" 300
+	sleep 1
+	same_names "$pid" "/tmp/perf-$pid.map"
+	grep -q 'leaf' "$WORK/got"
+	rm -f "/tmp/perf-$pid.map"
+}
+
+@test "jit names: of a process in PID and mount namespaces of its own, and when it is gone" {
+	need_root
+	need node gawk unshare
+	cat_js
+	background unshare --fork --pid --mount --mount-proc sh -c 'mount -t tmpfs none /tmp && exec node --perf-basic-prof -e "$0"' "$(cat "$WORK/busy.js")"
+	wait_until pgrep -P "$pid"
+	child=$(pgrep -P "$pid")
+	wait_until has_lines "/proc/$child/root/tmp/perf-1.map" 300
+	sleep 1
+	cp "/proc/$child/root/tmp/perf-1.map" "$WORK/before"
+	mkfifo "$WORK/in"
+	jit-name-of "$child" <"$WORK/in" >"$WORK/got" 3>&- &
+	helper=$!
+	exec 9>"$WORK/in"
+	wait_until grep -q seen "$WORK/got"
+	kill -KILL "$child"	# init of its namespace: it would not hear another
+	wait_until refute test -e "/proc/$child"
+	{ echo; gawk '/leaf/ { sub(/^0x/, "", $1); print $1 }' "$WORK/before" | tail -1; } >&9
+	exec 9>&-
+	wait "$helper"
+	cat "$WORK/got"
+	grep -q 'leaf' "$WORK/got"
+	[ ! -e "/tmp/perf-$child.map" ]
+}
+
+@test "jit names: node's jitdump, with code that moves" {
+	need node python3
+	cat_js
+	cd "$WORK"
+	background node --perf-prof "$WORK/busy.js"
+	wait_until grep -q "jit-$pid.dump" "/proc/$pid/maps"
+	sleep 3
+	kill -STOP "$pid"
+	python3 - "jit-$pid.dump" >"$WORK/expected" <<-'END'
+		import struct, sys
+		data = open(sys.argv[1], "rb").read()
+		at, where, names = struct.unpack_from("<I", data, 8)[0], {}, {}
+		while at + 16 <= len(data):
+		    kind, size, time = struct.unpack_from("<IIQ", data, at)
+		    if at + size > len(data):
+		        break
+		    if kind == 0:
+		        addr, length, index = struct.unpack_from("<QQQ", data, at + 32)
+		        name = data[at + 56:data.index(b"\0", at + 56)].decode(errors="replace")
+		        where[index], names[index] = (time, addr, length), name
+		    elif kind == 1:
+		        addr, length, index = struct.unpack_from("<QQQ", data, at + 40)
+		        if index in names:
+		            where[index] = (time, addr, length)
+		    at += size
+		order = sorted(((t, i, a, l) for i, (t, a, l) in where.items()), reverse=True)
+		for t, i, a, l in order[:400]:
+		    pc = a + l // 2
+		    for u, j, b, m in order:
+		        if b <= pc < b + m:
+		            print("%x %s" % (pc, names[j]))
+		            break
+	END
+	expect "$(wc -l <"$WORK/expected") > 100"
+	{ echo; cut -d ' ' -f 1 "$WORK/expected"; } | jit-name-of "$pid" | sed 1d | cut -d ' ' -f 1,3- >"$WORK/got"
+	kill -CONT "$pid"
+	diff "$WORK/expected" "$WORK/got" >"$WORK/diff" || true
+	expect "$(grep -c '^>' "$WORK/diff" || true) <= $(wc -l <"$WORK/expected") / 100"
+}
+
+@test "jit names: Python's, where it writes a map" {
+	need gawk
+	probe='import os, sys; os.unlink("/tmp/perf-%d.map" % os.getpid()); sys.exit(not sys.is_stack_trampoline_active())'
+	python=$(for p in python3.14 python3.13 python3.12 python3 /root/.pyenv/versions/3.1[2-9]*/bin/python3; do
+		command -v "$p" >/dev/null && "$p" -X perf -c "$probe" 2>/dev/null && echo "$p" && break
+	done) || true
+	[ -n "$python" ] || skip "needs Python 3.12 or later"
+	printf 'import sys, time\ndef spin():\n  t = time.time() + 60\n  while time.time() < t: pass\nspin()\n' >"$WORK/a.py"
+	background "$python" -X perf "$WORK/a.py"
+	wait_until has_lines "/tmp/perf-$pid.map" 150
+	same_names "$pid" "/tmp/perf-$pid.map"
+	grep -q 'py::spin' "/tmp/perf-$pid.map"
+	rm -f "/tmp/perf-$pid.map"
+}

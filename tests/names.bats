@@ -1,0 +1,374 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Where the names of functions come from: each source alone, made here from one library by binutils, dwz and xz.
+
+load lib
+
+# a program with inner functions; $WORK/full has .symtab, $WORK/stripped nothing but .dynsym
+make_files() {
+	need gcc objcopy strip xz
+	cat >"$WORK/a.c" <<-'END'
+		#include <unistd.h>
+		static __attribute__((noinline)) int inner(int x) { char c; return x + read(0, &c, 1); }
+		__attribute__((noinline)) int outer(int x) { return inner(x) * 3; }
+		int main(int argc, char **argv) { return outer(argc); }
+	END
+	gcc -g -O1 -rdynamic -fno-ipa-cp -Wl,--build-id -o "$WORK/full" "$WORK/a.c"
+	objcopy --only-keep-debug "$WORK/full" "$WORK/full.debug"
+	strip -o "$WORK/stripped" "$WORK/full"
+	inner=$(nm "$WORK/full" | awk '$3 == "inner" { print $1 }')
+	outer=$(nm "$WORK/full" | awk '$3 == "outer" { print $1 }')
+	id=$(readelf -n "$WORK/full" | awk '/Build ID/ { print $3 }')
+}
+
+# without its build ID
+make_files_without_id() {
+	make_files
+	for file in full full.debug stripped; do
+		objcopy -R .note.gnu.build-id "$WORK/$file"
+	done
+	[ -z "$(readelf -n "$WORK/stripped" | awk '/Build ID/')" ]
+}
+
+# the line for $inner: "VADDR START SOURCE RAW NAME"
+name_of() {	# OPTION… FILE
+	echo "$inner" | symbol-of "$@" 2>/dev/null
+}
+
+is_from() {	# SOURCE OPTION… FILE
+	local source=$1 line
+	shift
+	line=$(name_of "$@")
+	[ "$line" = "$(printf '%x %x %s inner inner' "0x$inner" "0x$inner" "$source")" ] || { echo "got: $line" >&2; return 1; }
+}
+
+is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
+	local line
+	line=$(name_of "$@")
+	[ "$line" = "$(printf '%x %x - - -' "0x$inner" "0x$inner")" ] || { echo "got: $line" >&2; return 1; }
+}
+
+@test "names: .symtab, and without it .dynsym; the start is the FDE's where there is no name" {
+	make_files
+	is_from symtab "$WORK/full"
+	is_nameless "$WORK/stripped"
+	[ "$(echo "$outer" | symbol-of "$WORK/stripped" 2>/dev/null | awk '{ print $3, $4 }')" = "dynsym outer" ]
+}
+
+@test "names: a debug file by build ID under --debug-dir; another file's is refused" {
+	make_files
+	mkdir -p "$WORK/debug/.build-id/${id:0:2}"
+	cp "$WORK/full.debug" "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug"
+	is_from debug_file -d "$WORK/debug" "$WORK/stripped"
+	is_from debug_file -d "$WORK/none" -d "$WORK/debug" "$WORK/stripped"
+	gcc -g -O1 -Wl,--build-id=0x1234567890 -o "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug" "$WORK/a.c"
+	is_nameless -d "$WORK/debug" "$WORK/stripped"
+	objcopy -R .note.gnu.build-id "$WORK/full.debug" "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug"
+	is_nameless -d "$WORK/debug" "$WORK/stripped"
+	rm "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug"
+	mkfifo "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug"
+	is_nameless -d "$WORK/debug" "$WORK/stripped"
+}
+
+@test "names: a debug file by .gnu_debuglink, beside the file, in .debug/ and under --debug-dir; the CRC must be right" {
+	make_files_without_id
+	(cd "$WORK" && objcopy --add-gnu-debuglink=full.debug stripped linked)
+	is_from debug_file "$WORK/linked"
+	mkdir "$WORK/.debug"
+	mv "$WORK/full.debug" "$WORK/.debug/"
+	is_from debug_file "$WORK/linked"
+	mkdir -p "$WORK/debug/$WORK"
+	mv "$WORK/.debug/full.debug" "$WORK/debug/$WORK/"
+	is_nameless "$WORK/linked"
+	is_from debug_file -d "$WORK/debug" "$WORK/linked"
+	echo >>"$WORK/debug/$WORK/full.debug"
+	is_nameless -d "$WORK/debug" "$WORK/linked"
+}
+
+@test "names: a .gnu_debuglink to the file itself or out of its directory leads nowhere" {
+	make_files_without_id
+	mkdir "$WORK/sub"
+	cp "$WORK/full.debug" "$WORK/evil"
+	(cd "$WORK" && objcopy --add-gnu-debuglink=evil stripped sub/linked && sed -i 's/evil\x00/..\/e\x00/' sub/linked && mv evil e)
+	is_nameless "$WORK/sub/linked"
+}
+
+@test "names: debug files in the target's own root, where links lead back into it" {
+	make_files
+	mkdir -p "$WORK/root/usr/lib" "$WORK/root/elsewhere/.build-id/${id:0:2}"
+	ln -s /elsewhere "$WORK/root/usr/lib/debug"
+	cp "$WORK/full.debug" "$WORK/root/elsewhere/.build-id/${id:0:2}/${id:2}.debug"
+	is_from debug_file -r "$WORK/root" "$WORK/stripped"
+	ln -sfn "$WORK/root/elsewhere" "$WORK/root/usr/lib/debug"	# is not there, seen from that root
+	is_nameless -r "$WORK/root" "$WORK/stripped"
+}
+
+@test "names: MiniDebugInfo, as Fedora makes it; a bomb in it is not unpacked" {
+	make_files
+	nm -D "$WORK/stripped" --format=posix --defined-only | awk '{ print $1 }' | sort >"$WORK/dynamic"
+	nm "$WORK/full" --format=posix --defined-only | awk '$2 ~ /[tTdD]/ { print $1 }' | sort >"$WORK/functions"
+	comm -13 "$WORK/dynamic" "$WORK/functions" >"$WORK/keep"
+	objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols="$WORK/keep" "$WORK/full.debug" "$WORK/mini"
+	xz "$WORK/mini"
+	objcopy --add-section .gnu_debugdata="$WORK/mini.xz" "$WORK/stripped" "$WORK/with-mini"
+	is_from debug_data "$WORK/with-mini"
+	[ "$(echo "$outer" | symbol-of "$WORK/with-mini" 2>/dev/null | awk '{ print $3, $4 }')" = "dynsym outer" ]
+	head -c 200M /dev/zero | xz -1 >"$WORK/bomb.xz"
+	objcopy --add-section .gnu_debugdata="$WORK/bomb.xz" "$WORK/stripped" "$WORK/with-bomb"
+	is_nameless "$WORK/with-bomb"
+	expect "$(resident "$WORK/with-bomb") < 100000"
+	head -c 300 "$WORK/mini.xz" >"$WORK/short.xz"
+	objcopy --add-section .gnu_debugdata="$WORK/short.xz" "$WORK/stripped" "$WORK/with-short"
+	is_nameless "$WORK/with-short"
+}
+
+# the kB that naming an address of the file took at most
+resident() {	# FILE
+	echo "${inner:-1000}" | symbol-of "$1" 2>&1 >/dev/null | awk '{ print $5 }'
+}
+
+@test "names: debug files that dwz made smaller" {
+	need dwz
+	make_files
+	cp "$WORK/full.debug" "$WORK/other.debug"
+	dwz -m "$WORK/common" "$WORK/full.debug" "$WORK/other.debug" || skip "dwz found nothing to share"
+	mkdir -p "$WORK/debug/.build-id/${id:0:2}"
+	cp "$WORK/full.debug" "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug"
+	is_from debug_file -d "$WORK/debug" "$WORK/stripped"
+}
+
+@test "names: debuginfod, only if asked" {
+	[ -e /usr/lib/x86_64-linux-gnu/libdebuginfod.so.1 ] || skip "needs libdebuginfod1"
+	make_files
+	mkdir -p "$WORK/server/buildid/$id"
+	cp "$WORK/full.debug" "$WORK/server/buildid/$id/debuginfo"
+	export DEBUGINFOD_URLS="file://$WORK/server" DEBUGINFOD_CACHE_PATH="$WORK/cache"
+	is_nameless "$WORK/stripped"
+	[ ! -e "$WORK/cache" ]
+	is_from debuginfod -f "$WORK/stripped"
+	unset DEBUGINFOD_URLS
+	DEBUGINFOD_CACHE_PATH="$WORK/other" is_nameless -f "$WORK/stripped"
+}
+
+# "ADDRESS NAME" of the PLT entries by objdump
+objdump_plt() {	# FILE
+	${OBJDUMP:-objdump} -d "$1" | sed -n 's/^0*\([0-9a-f]*\) <\(.*@plt\)>:$/\1 \2/p' | grep -v '\*ABS\*'
+}
+
+same_plt() {	# FILE
+	objdump_plt "$1" >"$WORK/expected"
+	cut -d ' ' -f 1 "$WORK/expected" | symbol-of "$1" 2>/dev/null | awk '{ print $2, $5 }' >"$WORK/got"
+	[ -s "$WORK/expected" ]
+	diff "$WORK/expected" "$WORK/got"
+}
+
+@test "names: PLT entries are as objdump says: .plt, .plt.sec, .plt.got, with and without IBT, x86-64 and aarch64" {
+	make_files
+	cat >"$WORK/b.c" <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		void *keep[] = { (void *)getenv };
+		int f(char *s) { write(1, s, strlen(s)); return getpid() + atoi(getenv(s)); }
+	END
+	for flags in -fcf-protection=none -fcf-protection=full "-Wl,-z,ibtplt -fcf-protection=full" "-Wl,-z,now" "-Wl,-z,bndplt"; do
+		gcc -O1 -fPIC -shared $flags -o "$WORK/b.so" "$WORK/b.c"
+		same_plt "$WORK/b.so"
+		strip "$WORK/b.so"
+		same_plt "$WORK/b.so"
+	done
+	same_plt "$(command -v bash)"
+	need aarch64-linux-gnu-as
+	printf '.globl f\nf: bl write\nbl read\nbl getpid\nret\n' | aarch64-linux-gnu-as -o "$WORK/b.o" -
+	for flags in "" "-z force-bti"; do
+		aarch64-linux-gnu-ld -shared $flags -o "$WORK/b.so" "$WORK/b.o" 2>/dev/null
+		OBJDUMP=aarch64-linux-gnu-objdump same_plt "$WORK/b.so"
+	done
+}
+
+@test "names: of aliases the best, by the rule; sizes are honoured; labels in functions are none" {
+	need gcc
+	cat >"$WORK/a.s" <<-'END'
+		.globl _start, plain, __under, _one
+		.weak weak
+		.text
+		_start: ret
+		.type _start, @function
+		.size _start, 1
+		.skip 15
+		__under: _one: plain: weak: local: .nops 32
+		.type __under, @function; .type _one, @function; .type plain, @function; .type weak, @function
+		.size __under, 32; .size _one, 32; .size plain, 32; .size weak, 32
+		.skip 16
+		sized: unsized_alias:
+		.nops 8
+		label:
+		.nops 8
+		.type sized, @function
+		.size sized, 16
+		.skip 16
+		sizeless: .nops 16
+		.section .other, "ax"
+		.nops 16
+	END
+	gcc -nostdlib -static -o "$WORK/a" "$WORK/a.s"
+	base=$(nm "$WORK/a" | awk '$3 == "_start" { print $1 }')
+	other=$(readelf -SW "$WORK/a" | awk '$2 == ".other" || $3 == ".other" { for (i = 1; i < NF; i++) if ($i == "PROGBITS") print $(i + 1) }')
+	at() {
+		printf '%x' $((0x$base + $1)) | symbol-of "$WORK/a" 2>/dev/null | awk '{ print $5 }'
+	}
+	[ "$(at 0)" = _start ]
+	[ "$(at 1)" = - ]
+	[ "$(at 16)" = plain ]
+	[ "$(at 47)" = plain ]
+	[ "$(at 48)" = - ]
+	[ "$(at 64)" = sized ]
+	[ "$(at 75)" = sized ]
+	[ "$(at 80)" = - ]
+	[ "$(at 96)" = sizeless ]
+	[ "$(at 111)" = sizeless ]
+	[ "$(echo "$other" | symbol-of "$WORK/a" 2>/dev/null | awk '{ print $5 }')" = - ]
+}
+
+@test "names: what clones are called is folded, what is in the file stays beside it" {
+	need gcc
+	printf '.text\n.globl main\nmain: ret\n.type main,@function\n.size main,1\n"_Z3foov.part.0.cold": ret\n.type "_Z3foov.part.0.cold",@function\n.size "_Z3foov.part.0.cold",1\n' >"$WORK/a.s"
+	gcc -nostdlib -static -Wl,-emain -o "$WORK/a" "$WORK/a.s"
+	foo=$(nm "$WORK/a" | awk '/foo/ { print $1 }')
+	[ "$(echo "$foo" | symbol-of "$WORK/a" 2>/dev/null | cut -d ' ' -f 4-)" = "_Z3foov.part.0.cold foo" ]
+	[ "$(echo "$foo" | symbol-of -n "$WORK/a" 2>/dev/null | cut -d ' ' -f 4-)" = "_Z3foov.part.0.cold _Z3foov" ]
+}
+
+@test "names: 20,000 symbols that share one long name, and a symbol that stands for gigabytes, cost next to nothing" {
+	need python3
+	python3 "$ROOT/tests/hostile-elf" longsyms "$WORK/long" 20000 200000
+	python3 "$ROOT/tests/hostile-elf" pairs "$WORK/pairs" 28
+	for file in long pairs; do
+		start=$(date +%s%N)
+		for i in $(seq 0 63); do printf '%x\n' $((0x1000 + i)); done | symbol-of "$WORK/$file" >"$WORK/out" 2>"$WORK/err"
+		[ "$(wc -l <"$WORK/out")" = 64 ]
+		expect "$(($(date +%s%N) - start)) < 1e9"
+		expect "$(awk '{ print $5 }' "$WORK/err") < 100000"
+	done
+	grep -q '_Z1fISt4pair.* _Z1fISt4pair' "$WORK/out"
+}
+
+@test "names: the symbol and the start are those of eu-addr2line" {
+	need eu-addr2line python3
+	tests=$ROOT/tests
+	"$tests/names-against-addr2line" -n 600 $LIBC /lib64/ld-linux-x86-64.so.2 "$(command -v bash)" "$ROOT/build/cpuprof" \
+		"$ROOT/build/tests/symbol-of" /usr/lib/x86_64-linux-gnu/libstdc++.so.6
+}
+
+@test "names: without FDE and symbol, the code tells where functions begin: musl's for >= 85 % of its addresses" {
+	need musl-gcc strip python3
+	libc=$(echo /usr/lib/*-linux-musl/libc.a)
+	[ -e "$libc" ] || skip "needs musl-dev"
+	printf 'int main(void) { return 0; }\n' >"$WORK/a.c"
+	musl-gcc -O2 -static -Wl,-z,muldefs -o "$WORK/full" "$WORK/a.c" \
+		-Wl,--whole-archive "$libc" -Wl,--no-whole-archive
+	strip -o "$WORK/stripped" "$WORK/full"
+	nm -S "$WORK/full" | awk '$3 ~ /[tTwW]/ && NF == 4 { print $1, $2 }' | sort -u >"$WORK/functions"
+	python3 - "$WORK/functions" >"$WORK/asked" <<-'END'
+		import random, sys
+		random.seed(1)
+		functions = [tuple(int(n, 16) for n in line.split()) for line in open(sys.argv[1])]
+		for start, size in random.choices(functions, [size for _, size in functions], k=3000):
+		    print("%x %x" % (start + random.randrange(size), start))
+	END
+	cut -d ' ' -f 1 "$WORK/asked" | symbol-of -e "$WORK/stripped" 2>/dev/null | cut -d ' ' -f 1,2 >"$WORK/got"
+	right=$(paste -d '\n' "$WORK/asked" "$WORK/got" | uniq -d | wc -l)
+	echo "# $right of 3000" >&3
+	expect "$right >= 2550"
+}
+
+# ---- in the tools ----
+
+@test "names: what cpuprof prints without a symbol is what addr2line, objdump and gdb take, as the man page says" {
+	need_root
+	need gcc strip addr2line objdump gdb jq
+	printf 'static __attribute__((noinline)) void spin(volatile int *x) { for (;;) ++*x; }\nint main(void) { int x = 0; spin(&x); }\n' >"$WORK/a.c"
+	gcc -g -O1 -o "$WORK/full" "$WORK/a.c"
+	strip -o "$WORK/stripped" "$WORK/full"
+	background "$WORK/stripped"
+	cpuprof -f -p "$pid" 1 >"$WORK/folded" 2>"$WORK/err"
+	cat "$WORK/folded"
+	start=$(sed -n 's/.*;\[stripped+0x\([0-9a-f]*\)\] .*/\1/p' "$WORK/folded" | head -1)
+	[ -n "$start" ]
+	sed -n '/^\.SH NAMES/,/^\.SH EXIT/{/^\.nf/,/^\.fi/{/^\./!p}}' "$ROOT/man/man8/cpuprof.8" | sed "s/0xSTART/0x$start/; s|FILE|$WORK/full|" >"$WORK/lines"
+	[ "$(wc -l <"$WORK/lines")" = 3 ]
+	while read -r line; do
+		eval "$line" </dev/null >"$WORK/out" 2>&1
+		head -8 "$WORK/out"
+		grep -qw spin "$WORK/out"
+	done <"$WORK/lines"
+}
+
+@test "names: in JSON a frame has vaddr, function_vaddr and file_offset, that agree with readelf" {
+	need_root
+	need gcc jq
+	printf 'static __attribute__((noinline)) void spin(volatile int *x) { for (;;) ++*x; }\nint main(void) { int x = 0; spin(&x); }\n' >"$WORK/a.c"
+	gcc -g -O1 -o "$WORK/full" "$WORK/a.c"
+	background "$WORK/full"
+	cpuprof -j -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	read -r symbol vaddr function offset file_offset <<<"$(jq -r 'select(.type == "stack" and (.user | length) > 1) | .user[0] |
+		[.symbol, .vaddr, .function_vaddr, .offset, .file_offset] | @tsv' "$WORK/out" | head -1)"
+	[ "$symbol" = spin ]
+	[ $((function)) = $((0x$(nm "$WORK/full" | awk '$3 == "spin" { print $1 }'))) ]
+	[ $((vaddr)) = $((function + offset)) ]
+	readelf -lW "$WORK/full" | gawk --non-decimal-data -v at="$file_offset" -v vaddr="$((vaddr))" '
+		/^  LOAD/ && at >= strtonum($2) && at < strtonum($2) + strtonum($5) { found = at - strtonum($2) + strtonum($3) == vaddr }
+		END { exit !found }'
+	expect "$(summary .named) > 0 && $(summary .named) <= $(summary .frames)"
+}
+
+@test "names: --debug-dir and --no-demangle in cpuprof" {
+	need_root
+	need g++ objcopy strip
+	printf 'namespace a { struct b { static __attribute__((noinline)) void spin(volatile int *x) { for (;;) ++*x; } }; }\nint main() { int x = 0; a::b::spin(&x); }\n' >"$WORK/a.cc"
+	g++ -g -O1 -Wl,--build-id -o "$WORK/full" "$WORK/a.cc"
+	strip -o "$WORK/stripped" "$WORK/full"
+	id=$(readelf -n "$WORK/full" | awk '/Build ID/ { print $3 }')
+	mkdir -p "$WORK/debug/.build-id/${id:0:2}"
+	objcopy --only-keep-debug "$WORK/full" "$WORK/debug/.build-id/${id:0:2}/${id:2}.debug"
+	background "$WORK/stripped"
+	cpuprof -f -p "$pid" --debug-dir "$WORK/debug" 1 2>/dev/null | grep -q ';a::b::spin '
+	cpuprof -f -p "$pid" --debug-dir="$WORK/debug" --no-demangle 1 2>/dev/null | grep -q ';_ZN1a1b4spinEPVi '
+	cpuprof -f -p "$pid" 1 2>/dev/null | grep -q ';\[stripped+0x[0-9a-f]*\] '
+	run env -u DEBUGINFOD_URLS cpuprof --debuginfod 1
+	[ "$status" = 2 ]
+	[[ "$output" == *DEBUGINFOD_URLS* ]]
+}
+
+@test "names: a process with bomb symbols does not delay cpuprof" {
+	need_root
+	need python3 gcc objcopy
+	printf '.globl main\nmain: jmp bomb\n.type bomb,@function\nbomb: nop\njmp bomb\n.size bomb, .-bomb\n' >"$WORK/a.s"
+	gcc -o "$WORK/plain" "$WORK/a.s"
+	python3 "$ROOT/tests/hostile-elf" pairs "$WORK/pairs" 28
+	objcopy --redefine-sym "bomb=$(nm "$WORK/pairs" | awk '{ print $3 }')" "$WORK/plain" "$WORK/bomb"
+	background "$WORK/bomb"
+	start=$(date +%s%N)
+	cpuprof -f -p "$pid" 1 >"$WORK/folded" 2>"$WORK/err"
+	expect "$(($(date +%s%N) - start)) < 4e9"
+	grep -q ';_Z1fISt4pair' "$WORK/folded"
+}
+
+@test "names: node's frames have names in cpuprof, alive or gone; without a map it says what to do" {
+	need_root
+	need node
+	echo 'function leaf(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i) * i % 7; return s; }
+		function hot() { let s = 0; for (let i = 0; i < 100; i++) s += leaf(10000); return s; }
+		const end = Date.now() + 1000 * process.argv[2]; while (Date.now() < end) hot();' >"$WORK/busy.js"
+	cpuprof -f -- bash -c 'echo $$ >"$0/pid"; exec node --perf-basic-prof "$0/busy.js" 3' "$WORK" >"$WORK/folded" 2>"$WORK/err"
+	rm "/tmp/perf-$(cat "$WORK/pid").map"
+	cat "$WORK/err"
+	grep -q 'leaf' "$WORK/folded"
+	expect "$(sed -n 's/.* \([0-9.]*\) % of frames named.*/\1/p' "$WORK/err") >= 99"
+	background node --perf-basic-prof "$WORK/busy.js" 10
+	cpuprof -f -p "$pid" 2 2>"$WORK/err" | grep -q leaf
+	cpuprof -f -- node "$WORK/busy.js" 2 >"$WORK/folded" 2>"$WORK/err"
+	grep -q 'JIT code without names of PID [0-9]*, .*--perf-basic-prof' "$WORK/err"
+	kill -KILL "$pid"
+	rm "/tmp/perf-$pid.map"
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Perf maps and jitdumps: growing, garbage, code that moves, code over other code; look-ups against a plain search. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "process/jit_files.h"
+
+static void put(int fd, const void *bytes, size_t size)
+{
+	if (write(fd, bytes, size) != (ssize_t)size)
+		abort();
+}
+
+static bool is(struct jit_names *names, uint64_t addr, uint64_t time_ns, const char *expected)
+{
+	uint64_t start;
+	const char *name = jit_names_find(names, addr, time_ns, &start);
+
+	if (!name || !expected)
+		return name == expected;
+	return start <= addr && !strcmp(name, expected);
+}
+
+static void check_perf_map(void)
+{
+	static const char first[] =
+		"7f0010 20 one\n"
+		"0x7f0030 0x10 two with blanks \r\n"
+		"\n"
+		"garbage\n"
+		"7f0040 8\n"
+		"7f0040 zz name\n"
+		"11111111111111111 8 too large\n"
+		"ffffffffffffffff 8 around the end\n"
+		"7f0050 0 empty\n"
+		"7f0060 10 ha",
+	second[] = "lf\n7f0018 4 newer\n";
+	struct jit_names names = {};
+	struct perf_map map = {};
+	int fd = memfd_create("map", 0);
+
+	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0010, UINT64_MAX, NULL));
+	put(fd, first, sizeof(first) - 1);
+	check(!perf_map_read(&map, fd, &names));
+	check(names.nr == 2 && names.bad == 5, "%zu, %lu bad", names.nr, names.bad);
+	check(is(&names, 0x7f0010, UINT64_MAX, "one") && is(&names, 0x7f002f, UINT64_MAX, "one"));
+	check(is(&names, 0x7f0030, UINT64_MAX, "two with blanks") && is(&names, 0x7f0040, UINT64_MAX, NULL));
+	check(is(&names, 0x7f000f, UINT64_MAX, NULL) && is(&names, 0x7f0060, UINT64_MAX, NULL));
+	put(fd, second, sizeof(second) - 1);
+	check(!perf_map_read(&map, fd, &names) && names.nr == 4);
+	check(is(&names, 0x7f0060, UINT64_MAX, "half"));
+	check(is(&names, 0x7f0017, UINT64_MAX, "one") && is(&names, 0x7f0018, UINT64_MAX, "newer") &&
+	      is(&names, 0x7f001c, UINT64_MAX, "one"));
+	check(!ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
+	put(fd, "7f0010 20 anew\n", 15);
+	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0018, UINT64_MAX, "anew") &&
+	      is(&names, 0x7f0030, UINT64_MAX, "two with blanks"));
+	close(fd);
+	jit_names_free(&names);
+}
+
+/* long lines, and lines that cross the reader's buffer */
+static void check_long_lines(void)
+{
+	static char line[200000];
+	struct jit_names names = {};
+	struct perf_map map = {};
+	int fd = memfd_create("map", 0);
+	uint64_t start;
+	bool right = true;
+
+	memset(line, 'a', sizeof(line));
+	line[sizeof(line) - 1] = '\n';
+	put(fd, line, sizeof(line));
+	for (int i = 0; i < 20000; i++)
+		dprintf(fd, "%x 10 function_%d\n", 0x1000 + 16 * i, i);
+	memcpy(line, "100 10 ", 7);
+	line[30000] = '\n';
+	put(fd, line, 30001);
+	check(!perf_map_read(&map, fd, &names) && names.nr == 20001, "%zu", names.nr);
+	for (int i = 0; i < 20000; i++) {
+		char name[32];
+
+		sprintf(name, "function_%d", i);
+		right &= is(&names, 0x1007 + 16 * i, UINT64_MAX, name);
+	}
+	check(right);
+	check(strlen(jit_names_find(&names, 0x108, UINT64_MAX, &start)) == JIT_MAX_NAME);
+	close(fd);
+	jit_names_free(&names);
+}
+
+/* ---- jitdump ---- */
+
+static void put_header(int fd, uint32_t version, uint64_t flags)
+{
+	struct {
+		uint32_t magic, version, bytes, machine, padding, pid;
+		uint64_t time, flags;
+	} header = { 0x4a695444, version, sizeof(header), 62, 0, 1, 1, flags };
+
+	put(fd, &header, sizeof(header));
+}
+
+struct record {
+	uint32_t type, bytes;
+	uint64_t time;
+	uint32_t pid, tid;
+	uint64_t vma, words[4];
+} __attribute__((packed));
+
+static void put_load(int fd, uint64_t time, uint64_t addr, uint64_t size, uint64_t index, const char *name)
+{
+	static const uint8_t code[64];
+	struct record r = { 0, 56 + strlen(name) + 1 + sizeof(code), time, 1, 1, addr, { addr, size, index } };
+
+	put(fd, &r, 56);
+	put(fd, name, strlen(name) + 1);
+	put(fd, code, sizeof(code));
+}
+
+static void put_move(int fd, uint64_t time, uint64_t from, uint64_t to, uint64_t size, uint64_t index)
+{
+	struct record r = { 1, sizeof(r), time, 1, 1, from, { from, to, size, index } };
+
+	put(fd, &r, sizeof(r));
+}
+
+static void check_jitdump(void)
+{
+	struct jit_names names = {};
+	struct jitdump dump = {};
+	int fd = memfd_create("dump", 0);
+
+	check(!jitdump_read(&dump, fd, &names));
+	put_header(fd, 1, 0);
+	put_load(fd, 100, 0x1000, 64, 0, "f");
+	put_load(fd, 110, 0x2000, 64, 1, "g");
+	check(!jitdump_read(&dump, fd, &names));
+	check(is(&names, 0x1010, UINT64_MAX, "f") && is(&names, 0x2010, 110, "g") && is(&names, 0x2010, 109, NULL));
+	put_move(fd, 120, 0x1000, 0x3000, 64, 0);
+	put(fd, "\2\0\0\0\x20\0\0\0", 8);	/* debug info, not whole yet */
+	check(!jitdump_read(&dump, fd, &names));
+	check(is(&names, 0x1010, 119, "f") && is(&names, 0x1010, 120, NULL) && is(&names, 0x3010, 120, "f") &&
+	      is(&names, 0x3010, 119, NULL));
+	put(fd, "12345678________________", 24);
+	put_load(fd, 130, 0x1020, 64, 2, "h");	/* where f was */
+	check(!jitdump_read(&dump, fd, &names));
+	check(is(&names, 0x1020, 119, "f") && is(&names, 0x1020, 130, "h") && is(&names, 0x1020, UINT64_MAX, "h"));
+	put_move(fd, 140, 0, 0x9000, 64, 77);	/* of nothing */
+	put(fd, "\3\0\0\0\x10\0\0\0________", 16);
+	put_load(fd, 150, 0x9000, 64, 3, "after the end");
+	check(!jitdump_read(&dump, fd, &names) && dump.closed && is(&names, 0x9000, UINT64_MAX, NULL));
+	close(fd);
+	jit_names_free(&names);
+}
+
+static void check_bad_jitdumps(void)
+{
+	static const uint8_t swapped[40] = { 0x4a, 0x69, 0x54, 0x44 };
+	struct { uint32_t type, bytes; uint64_t time; } endless = { 0, 15, 0 };
+	struct jit_names names = {};
+	int fd = memfd_create("dump", 0);
+
+	put(fd, swapped, sizeof(swapped));
+	check(jitdump_read(&(struct jitdump){}, fd, &names) == -EBADMSG);
+	close(fd);
+	fd = memfd_create("dump", 0);
+	put_header(fd, 2, 0);
+	check(jitdump_read(&(struct jitdump){}, fd, &names) == -ENOTSUP);
+	close(fd);
+	fd = memfd_create("dump", 0);
+	put_header(fd, 1, 0);
+	put(fd, &endless, sizeof(endless));
+	check(!jitdump_read(&(struct jitdump){}, fd, &names) && names.bad == 1 && !names.nr);
+	close(fd);
+	jit_names_free(&names);
+}
+
+/* against a search through all */
+static void check_random(void)
+{
+	enum { NR = 3000 };
+	static struct jit_code codes[NR];
+	struct jit_names names = {};
+	int wrong = 0, error = 0;
+
+	srandom(1);
+	for (int i = 0; i < NR; i++) {
+		char name[16];
+
+		codes[i] = (struct jit_code){
+			.start = random() % 20000, .until_ns = UINT64_MAX, .from_ns = random() % 3 ? i : 0,
+		};
+		codes[i].end = codes[i].start + 1 + (random() % 10 ? random() % 30 : random() % 5000);
+		sprintf(name, "%d", i);
+		error |= jit_names_add(&names, &codes[i], name, strlen(name));
+	}
+	for (uint64_t addr = 0; addr < 26000; addr += 7) {
+		uint64_t time_ns = addr % 2 ? UINT64_MAX : (uint64_t)random() % NR;
+		char name[16];
+		int best = -1;
+
+		for (int i = 0; i < NR; i++)
+			if (addr >= codes[i].start && addr < codes[i].end && codes[i].from_ns <= time_ns &&
+			    (best < 0 || codes[i].from_ns >= codes[best].from_ns))
+				best = i;
+		sprintf(name, "%d", best);
+		wrong += !is(&names, addr, time_ns, best < 0 ? NULL : name);
+	}
+	check(!error && !wrong, "%d", wrong);
+	jit_names_free(&names);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* more than there may be, all at one place: bounded in memory and in time */
+static void check_hostile(void)
+{
+	struct jit_names names = {};
+	struct jit_code code = { .start = 0x1000, .end = 0x2000, .until_ns = UINT64_MAX };
+	double began = seconds();
+	int error = 0;
+	uint64_t start;
+
+	for (unsigned i = 0; i < JIT_MAX_CODES + 100; i++)
+		error |= jit_names_add(&names, &code, "same", 4);
+	check(!error && names.refused == 100 && jit_names_bytes(&names) < 150 << 20, "%zu bytes", jit_names_bytes(&names));
+	for (int i = 0; i < 1000; i++)
+		jit_names_find(&names, 0x1800, UINT64_MAX, &start);
+	check(seconds() - began < 3, "%.2f s", seconds() - began);
+	jit_names_free(&names);
+}
+
+/* our own map, as a runtime would write it */
+static void check_files(void)
+{
+	struct jit_files files;
+	struct proc_maps maps;
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
+	check(!proc_maps_read(&maps, getpid()));
+	check(!jit_files_open(&files, getpid(), &maps) && !jit_files_any(&files));
+	check(!jit_files_update(&files) && !files.names.nr);
+	map = fopen(path, "w");
+	fprintf(map, "1000 10 late\n");
+	fflush(map);
+	check(!jit_files_update(&files) && is(&files.names, 0x1008, UINT64_MAX, "late") && jit_files_any(&files));
+	unlink(path);
+	fprintf(map, "2000 10 deleted\n");
+	fclose(map);
+	check(!jit_files_update(&files) && is(&files.names, 0x2008, UINT64_MAX, "deleted"));
+	jit_files_close(&files);
+	check(!symlink("/etc/passwd", path));
+	check(!jit_files_open(&files, getpid(), &maps) && !jit_files_any(&files));
+	jit_files_close(&files);
+	unlink(path);
+	check(!mkfifo(path, 0600));
+	check(!jit_files_open(&files, getpid(), &maps) && !jit_files_any(&files));
+	jit_files_close(&files);
+	unlink(path);
+	map = fopen(path, "w");
+	fclose(map);
+	if (!chown(path, 12345, 12345)) {
+		check(!jit_files_open(&files, getpid(), &maps) && (!jit_files_any(&files) || getuid() == 12345));
+		jit_files_close(&files);
+	}
+	unlink(path);
+	proc_maps_free(&maps);
+	check(jit_files_open(&files, 1 << 30, &(struct proc_maps){}) == -ESRCH);
+}
+
+int main(void)
+{
+	check_perf_map();
+	check_long_lines();
+	check_jitdump();
+	check_bad_jitdumps();
+	check_random();
+	check_hostile();
+	check_files();
+	return check_done();
+}
