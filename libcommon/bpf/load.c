@@ -153,7 +153,7 @@ static void explain_refusal(char *cause, size_t size, const char **cure, int err
 	} else if (refused[0]) {
 		snprintf(cause, size, "Linux %s refuses program '%s': %s", kernel_release(), refused,
 			 strerror(-error));
-		*cure = "the kernel lacks what the program needs: use another kernel, or see the output of -v";
+		*cure = "the kernel lacks what the program needs: use another one, or see the output of -v";
 	} else if (!first_warning[0]) {
 		snprintf(cause, size, "%s", strerror(-error));
 		*cure = "see the output of -v";

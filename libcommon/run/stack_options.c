@@ -10,7 +10,10 @@
 
 #define MAX_COMM_BYTES 15
 
-enum { OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE };
+enum {
+	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD,
+	OPTION_NO_DEMANGLE,
+};
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
@@ -62,7 +65,7 @@ static void set_output(struct argp_state *state, struct stack_options *o, const 
 	o->run.output = name;
 }
 
-/* false: it is none of these options */
+/* how frames are named: false if it is none of these options */
 static bool parse_naming(int key, char *arg, struct argp_state *state, struct naming_options *naming)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -70,12 +73,14 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 	switch (key) {
 	case OPTION_DEBUG_DIR:
 		if (naming->nr_directories == MAX_DEBUG_DIRECTORIES)
-			argp_failure(state, EXIT_USAGE, 0, "no more than %d --debug-dir", MAX_DEBUG_DIRECTORIES);
+			argp_failure(state, EXIT_USAGE, 0, "no more than %d --debug-dir",
+				     MAX_DEBUG_DIRECTORIES);
 		naming->directories[naming->nr_directories++] = arg;
 		return true;
 	case OPTION_DEBUGINFOD:
 		if (!urls || !*urls)
-			argp_failure(state, EXIT_USAGE, 0, "--debuginfod: DEBUGINFOD_URLS is not set in the environment");
+			argp_failure(state, EXIT_USAGE, 0,
+				     "--debuginfod: DEBUGINFOD_URLS is not set in the environment");
 		naming->debuginfod = true;
 		return true;
 	case OPTION_NO_DEMANGLE:
@@ -86,14 +91,11 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 	}
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+/* what is measured: false if it is none of these options */
+static bool parse_filter(int key, char *arg, struct argp_state *state, struct stack_options *o)
 {
-	struct stack_options *o = state->input;
-	uint64_t number;
 	int error;
 
-	if (parse_naming(key, arg, state, &o->naming))
-		return 0;
 	switch (key) {
 	case 'p':
 		if (!cli_parse_ids(arg, &o->run.tasks.pids))
@@ -110,16 +112,62 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'k':
 		o->run.tasks.only_kernel_threads = true;
 		break;
+	case 'C':
+		if (cpu_set_parse(&o->cpus, arg))
+			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
+		break;
+	case OPTION_CGROUP:
+		error = cgroup_id(arg, &o->run.tasks.cgroup);
+		if (error)
+			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s",
+				     arg, strerror(-error));
+		break;
+	case OPTION_COMM:
+		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
+			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'",
+				     MAX_COMM_BYTES, arg);
+		o->run.tasks.comm = arg;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* which stacks are taken: false if it is none of these options */
+static bool parse_wanted(int key, char *arg, struct argp_state *state, struct stack_options *o)
+{
+	uint64_t number;
+
+	switch (key) {
 	case 'U':
 		o->wanted.only_user = true;
 		break;
 	case 'K':
 		o->wanted.only_kernel = true;
 		break;
-	case 'C':
-		if (cpu_set_parse(&o->cpus, arg))
-			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
+	case OPTION_MAX_DEPTH:
+		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'",
+				     MAX_DEPTH, arg);
+		o->wanted.max_depth = number;
 		break;
+	case OPTION_MAX_STACKS:
+		if (!cli_parse_number(arg, 16, 1 << 24, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'",
+				     1 << 24, arg);
+		o->wanted.max_stacks = number;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* how they are printed: false if it is none of these options */
+static bool parse_output(int key, char *arg, struct argp_state *state, struct stack_options *o)
+{
+	switch (key) {
 	case 'f':
 		set_format(state, o, REPORT_FOLDED);
 		break;
@@ -141,30 +189,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v':
 		o->run.verbose = true;
 		break;
-	case OPTION_MAX_DEPTH:
-		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'",
-				     MAX_DEPTH, arg);
-		o->wanted.max_depth = number;
-		break;
-	case OPTION_MAX_STACKS:
-		if (!cli_parse_number(arg, 16, 1 << 24, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'",
-				     1 << 24, arg);
-		o->wanted.max_stacks = number;
-		break;
-	case OPTION_CGROUP:
-		error = cgroup_id(arg, &o->run.tasks.cgroup);
-		if (error)
-			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s",
-				     arg, strerror(-error));
-		break;
-	case OPTION_COMM:
-		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
-			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'",
-				     MAX_COMM_BYTES, arg);
-		o->run.tasks.comm = arg;
-		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct stack_options *o = state->input;
+
+	if (parse_filter(key, arg, state, o) || parse_wanted(key, arg, state, o) ||
+	    parse_output(key, arg, state, o) || parse_naming(key, arg, state, &o->naming))
+		return 0;
+	switch (key) {
 	case ARGP_KEY_ARG:
 		if (run_take_command(state, &o->run))
 			break;

@@ -22,12 +22,13 @@ struct stacks_wanted {
 
 #define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
 
-/* where names are looked for, and how they are shown */
+/* where debug files are looked for, and how names are shown */
 #define MAX_DEBUG_DIRECTORIES 16
 struct naming_options {
 	const char *directories[MAX_DEBUG_DIRECTORIES];
 	size_t nr_directories;
-	bool debuginfod;		/* asked for; the servers are in $DEBUGINFOD_URLS */
+	/* the option was given, and $DEBUGINFOD_URLS is set */
+	bool debuginfod;
 	bool no_demangle;
 };
 

@@ -243,7 +243,7 @@ static void show_counts(const struct stack_session *s)
 
 	object_verified(s->object, show_verified);
 	if (c.untraced_munmap)
-		cli_warn("no tracepoints (%s): frames may be wrong where code is unmapped and replaced at once",
+		cli_warn("no tracepoints (%s): frames in code that replaces other code at once may be wrong",
 			 strerror(c.untraced_munmap));
 	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, "
 		 "%llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",

@@ -261,7 +261,9 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
 	modules->symbol_options = *options;
 }
 
-/* the root directory of the process that had the file: debug files of its container are there. -1: it is gone */
+/*
+ * the root directory of the process that had the file: debug files of its container are there. -1: it is gone
+ */
 static int open_root(const struct module *module)
 {
 	char name[32];
@@ -280,7 +282,10 @@ static void read_symbols(struct modules *modules, struct module *module)
 		return;
 	options.path = module->path;
 	options.search.root = open_root(module);
-	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes : options.max_bytes;
+	if (options.max_bytes > modules->symbol_bytes)
+		options.max_bytes -= modules->symbol_bytes;
+	else
+		options.max_bytes = 0;
 	if (symbols_read(&module->symbols, &file, &options))
 		module->symbols = NULL;
 	else
@@ -290,7 +295,9 @@ static void read_symbols(struct modules *modules, struct module *module)
 	elf_file_close(&file);
 }
 
-/* where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met */
+/*
+ * where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met
+ */
 static void read_entries(struct module *module)
 {
 	struct elf_file file;
@@ -307,7 +314,8 @@ static void read_entries(struct module *module)
 	elf_file_close(&file);
 }
 
-bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset, struct symbol *symbol)
+bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,
+		    struct symbol *symbol)
 {
 	if (!module->symbols_tried)
 		read_symbols(modules, module);

@@ -27,7 +27,7 @@ struct module {
 	int fd;
 	void *image;		/* for the vDSO: its bytes, instead of a file */
 	size_t image_bytes;
-	pid_t tid;		/* who had it first */
+	pid_t tid;		/* the thread in whose mappings it was found first */
 	struct symbols *symbols;
 	bool symbols_tried, entries_tried;
 };
@@ -58,15 +58,16 @@ void module_compile_code(struct module *module, struct unwind_table *table);
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
 /*
- * How names are looked for from now on: directories and debuginfod are the caller's and must stay. max_bytes is
- * for all modules together.
+ * Sets how names are looked for from now on. Directories and debuginfod are the caller's and must outlive the
+ * modules; max_bytes applies to all modules together.
  */
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options);
 
 /*
- * What is known of the code at an offset in the module's file; false: it cannot be read, or there is no code. The names are
- * valid until the next call for the same module.
+ * Finds what is known of the code at an offset in the module's file. False: the file cannot be read, or there
+ * is no code. The names are valid until the next call for the same module.
  */
-bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset, struct symbol *symbol);
+bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,
+		    struct symbol *symbol);
 
 #endif
