@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Everything is built under build/; the tools, at build/TOOL, are found by their folders' names.
-# A new tool is tools/x/ (x.c, x.bpf.c), man/man8/x.8 and tests/x.bats: nothing here names it.
+# A new tool is tools/x/ (x.c, x.bpf.c), man/man8/x.8 and tests/x.bats: nothing here names it (see ehperf-tutorial(7)).
 
 VERSION := 0.1
 PREFIX ?= /usr/local
@@ -11,6 +11,7 @@ CFLAGS ?= -O2 -g
 
 B := build
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
+MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's layers: each may use those after it, and none before it. Machine-dependent code is in a layer's folder $(ARCH).
 LAYERS := run bpf report unwind process table dwarf
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
@@ -269,12 +270,12 @@ demo: build-deps
 # ---- installation ----
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man8
+	install -d $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(TOOLS:%=$(B)/%) $(DESTDIR)$(PREFIX)/sbin
-	install -m 644 $(TOOLS:%=man/man8/%.8) $(DESTDIR)$(PREFIX)/share/man/man8
+	for page in $(MAN_PAGES); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/$$page || exit 1; done
 
 uninstall:
-	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man8/%.8)
+	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(MAN_PAGES:%=$(DESTDIR)$(PREFIX)/share/%)
 
 .PRECIOUS: $(B)/%.o
 .PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean

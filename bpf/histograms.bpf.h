@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Gathers times in series, each a histogram with exact count, total, minimum and maximum. The keys of series
- * are the tool's: it has a map from keys to numbers, and gets a new number from series_number(). All values
- * are per CPU and written with preemption off, so that no update is lost.
+ * Gathers times in series, each a histogram with exact count, total, minimum and maximum. The includer
+ * defines SERIES_KEY, the type of a series' key. It must have no padding, because keys are compared by all
+ * their bytes. Then a time is added by
+ *
+ *   series_add(series_slot(series_of(&key)), ns, 0, 0, 0)
+ *
+ * All values are per CPU and written with preemption off (preemption.bpf.h), so that no update is lost.
  */
 #ifndef EHPERF_HISTOGRAMS_BPF_H
 #define EHPERF_HISTOGRAMS_BPF_H
@@ -19,9 +23,9 @@ const volatile __u32 unit_ns = 1000, unit_shift = 10;	/* for bucket_value() */
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, NR_HISTOGRAMS_CONTROLS);
 	__type(key, __u32);	/* HISTOGRAMS_* */
-	__type(value, __u32);
+	__type(value, __u64);
 } histograms SEC(".maps");
 
 struct {
@@ -37,6 +41,13 @@ struct {
 } grace SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_SERIES);
+	__type(key, SERIES_KEY);
+	__type(value, __u32);	/* its number */
+} series SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, MAX_SERIES * 2);
 	__type(key, __u32);	/* SLOT() */
@@ -50,15 +61,35 @@ struct {
 	__type(value, __u64);
 } buckets SEC(".maps");
 
-/* A number for a new series; MAX_SERIES: there are too many already */
-static __always_inline __u32 series_number(void)
+static __always_inline __u64 *histograms_control(__u32 which)
 {
-	__u32 nr = HISTOGRAMS_NR, *used = bpf_map_lookup_elem(&histograms, &nr), number;
+	return bpf_map_lookup_elem(&histograms, &which);
+}
+
+/* A number for a new series; MAX_SERIES: there are too many already */
+static __always_inline __u32 new_series(void)
+{
+	__u64 *used = histograms_control(HISTOGRAMS_NR), number;
 
 	if (!used || *used >= MAX_SERIES)
 		return MAX_SERIES;
 	number = __sync_fetch_and_add(used, 1);
 	return number < MAX_SERIES ? number : MAX_SERIES;
+}
+
+/* the number of the series with this key; MAX_SERIES: it would be one too many */
+static __always_inline __u32 series_of(const SERIES_KEY *key)
+{
+	__u32 *number = bpf_map_lookup_elem(&series, key), new;
+
+	if (number)
+		return *number;
+	new = new_series();
+	if (new == MAX_SERIES)
+		return MAX_SERIES;
+	bpf_map_update_elem(&series, key, &new, BPF_NOEXIST);	/* another CPU may be first */
+	number = bpf_map_lookup_elem(&series, key);
+	return number ? *number : MAX_SERIES;
 }
 
 /*
@@ -91,22 +122,27 @@ static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
  */
 static __always_inline __u32 series_slot(__u32 number)
 {
-	__u32 which = HISTOGRAMS_TURN, *turn = bpf_map_lookup_elem(&histograms, &which);
+	__u64 *turn = histograms_control(HISTOGRAMS_TURN);
 
 	return SLOT(number, turn ? *turn : 0);
 }
 
 /*
- * Adds a value to this slot: latency_ns, of which the others are parts. error: 0 or an errno. False: no such
- * slot
+ * Adds a value to this slot: latency_ns, of which the others are parts. error: 0 or an errno. No such slot: a
+ * loss
  */
-static __always_inline bool series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns,
+static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns,
 				       __u32 error)
 {
 	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &slot);
 
-	if (!s)
-		return false;
+	if (!s) {
+		__u64 *lost = histograms_control(HISTOGRAMS_LOST);
+
+		if (lost)
+			__sync_fetch_and_add(lost, 1);
+		return;
+	}
 	if (!s->count || latency_ns < s->min_ns)
 		s->min_ns = latency_ns;
 	if (latency_ns > s->max_ns)
@@ -121,7 +157,6 @@ static __always_inline bool series_add(__u32 slot, __u64 latency_ns, __u64 block
 	}
 	if (!count_in_bucket(slot, bucket_of_value(bucket_value(latency_ns, unit_ns, unit_shift))))
 		s->no_bucket++;
-	return true;
 }
 
 #endif

@@ -18,10 +18,10 @@
 #define SLOT(series, turn)	((series) * 2 + ((turn) & 1))
 
 /*
- * keys of the map `histograms`: the turn, and how many numbers of series were given out, not all of which are
- * used
+ * keys of the map `histograms`: the turn; how many numbers of series were given out, not all of which are
+ * used; how many values were lost for want of a series
  */
-enum { HISTOGRAMS_TURN, HISTOGRAMS_NR };
+enum { HISTOGRAMS_TURN, HISTOGRAMS_NR, HISTOGRAMS_LOST, NR_HISTOGRAMS_CONTROLS };
 
 /* per CPU */
 struct series_stats {

@@ -19,8 +19,9 @@
 #include "records_abi.h"
 
 /* addresses from /proc/kallsyms, set before loading; nr_orc 0: not known */
-const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end;
-const volatile __u64 rethook, graph_hook, schedule_begin, schedule_end;
+const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook;
+/* of __schedule(); of any function in these tables */
+const volatile __u64 schedule_begin, schedule_end, function_begin;
 const volatile __u32 nr_orc;
 
 /* The layout of ORC entries differs between kernels: relocated by the kernel's BTF. */
@@ -31,9 +32,9 @@ struct orc_entry___any {
 
 #define ORC_BYTES	6
 #define ORC_REG_UNDEFINED 0
-#define ORC_REG_PREV_SP	1
 #define ORC_REG_BP	4
-#define ORC_REG_SP	5
+/* other numbers changed in 7.1, and no type tells: see learn_orc_sp() */
+__u32 orc_sp;
 /*
  * values of .type up to 6.3, where .end exists: CALL, REGS; from 6.4 on: UNDEFINED, END_OF_STACK, CALL, REGS
  */
@@ -91,12 +92,7 @@ struct kernel_walk {
 	struct kernel_stack stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_walk);
-} kernel_walks_of SEC(".maps");
+ONE_PER_CPU(struct kernel_walk) kernel_walks_of SEC(".maps");
 
 /* One step of a binary search in [orc_at, orc_at + nr_orcs), for bpf_loop(). */
 static long search_orc(__u32 i, struct kernel_walk **ctx)
@@ -125,6 +121,18 @@ static __always_inline bool find_orc(struct kernel_walk *w)
 				      (void *)(orc_entries + w->orc_at * (__u64)ORC_BYTES));
 }
 
+/* rsp's number, from the entry of a function's first instruction, where the CFA is rsp + 8 */
+static __always_inline bool learn_orc_sp(struct kernel_walk *w)
+{
+	struct orc_entry___any *orc = (void *)w->orc;
+
+	w->ip = function_begin + 1;
+	if (!function_begin || !find_orc(w) || orc->sp_offset != 8)
+		return false;
+	orc_sp = BPF_CORE_READ_BITFIELD(orc, sp_reg);
+	return true;
+}
+
 static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 {
 	struct orc_entry___any *orc = (void *)w->orc;
@@ -139,13 +147,14 @@ static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 	type = BPF_CORE_READ_BITFIELD(orc, type);
 	rule.cfa_offset = orc->sp_offset;
 	rule.bp_offset = orc->bp_offset;
+	/* only what is saved below the CFA has an offset */
+	rule.restores_bp = bp_reg != ORC_REG_UNDEFINED && rule.bp_offset;
 	if (bpf_core_field_exists(orc->end) ? BPF_CORE_READ_BITFIELD(orc, end) : type == ORC_END)
 		rule.kind = KERNEL_END;
-	else if (type == ORC_REGS && sp_reg == ORC_REG_SP)
+	else if (type == ORC_REGS && sp_reg == orc_sp)
 		rule.kind = KERNEL_REGS;
-	else if (type == ORC_CALL && (bp_reg == ORC_REG_UNDEFINED || bp_reg == ORC_REG_PREV_SP))
-		rule.kind = sp_reg == ORC_REG_SP ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
-	rule.restores_bp = bp_reg == ORC_REG_PREV_SP;
+	else if (type == ORC_CALL && (bp_reg == ORC_REG_UNDEFINED || rule.restores_bp))
+		rule.kind = sp_reg == orc_sp ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
 	return rule;
 }
 
@@ -157,9 +166,9 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 	__u64 ip = w->ip, cfa, bp;
 
 	w->stack.frames[MASKED(i, MAX_KERNEL_WALK - 1)] = ip;
-	w->stack.nr_frames = i + 1;
-	w->stack.id = (w->stack.id ^ ip) * 0x9e3779b97f4a7c15;
-	w->stack.id ^= w->stack.id >> 32;
+	w->stack.stack.nr_frames = i + 1;
+	w->stack.stack.id = (w->stack.stack.id ^ ip) * 0x9e3779b97f4a7c15;
+	w->stack.stack.id ^= w->stack.stack.id >> 32;
 	known = bpf_map_lookup_elem(&kernel_rules, &ip);
 	if (known) {
 		rule = *known;
@@ -213,11 +222,11 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	w->bp = w->words[MASKED(bp_word, KERNEL_WORDS - 1)];
 	w->bp_known = bp_word;
 	w->done = false;
-	w->stack.id = 0;
-	w->stack.nr_frames = 0;
+	w->stack.stack.id = 0;
+	w->stack.stack.nr_frames = 0;
 	bpf_loop(MAX_KERNEL_WALK, walk_kernel_frame, &w, 0);
-	if (!w->stack.id)
-		w->stack.id = 1;
+	if (!w->stack.stack.id)
+		w->stack.stack.id = 1;
 	return w->done;
 }
 
@@ -237,13 +246,14 @@ static long calibrate_word(__u32 i, struct kernel_walk **ctx)
 }
 
 /*
- * Looks for schedule_word and bp_word on the stack, given bpf_get_stack()'s result: the word that equals its
- * first frame, and a saved rbp, above which its second frame lies.
+ * Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's.
+ * A global function, as walk_kernel() is.
  */
-static __always_inline void calibrate(struct kernel_walk *w, const struct kernel_stack *expected)
+__noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expected)
 {
-	if (bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
-		return;
+	if (!w || !expected || !nr_orc ||
+	    bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
+		return 0;
 	w->expected_ip[0] = expected->frames[0];
 	w->expected_ip[1] = expected->frames[1];
 	w->ip_word = w->bp_word = 0;
@@ -251,8 +261,9 @@ static __always_inline void calibrate(struct kernel_walk *w, const struct kernel
 	bp_word = w->bp_word;
 	schedule_word = w->ip_word;
 	schedule_ip = expected->frames[0];
-	if (!w->ip_word)
+	if (!w->ip_word || !learn_orc_sp(w))
 		kernel_walks = NEVER_TRUSTED;
+	return 0;
 }
 
 /* Compares the walk's result with bpf_get_stack()'s; calibrates if there has been no successful walk yet. */
@@ -261,7 +272,8 @@ static __always_inline void learn(struct kernel_walk *w, const struct kernel_sta
 	if (!w->done) {
 		if (!kernel_walks)
 			calibrate(w, expected);
-	} else if (w->stack.id == expected->id && w->stack.nr_frames == expected->nr_frames) {
+	} else if (w->stack.stack.id == expected->stack.id &&
+		   w->stack.stack.nr_frames == expected->stack.nr_frames) {
 		if (kernel_walks < KERNEL_WALK_TRUSTED)
 			kernel_walks++;
 	} else {
@@ -314,13 +326,13 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 		barrier();	/* from here on, both are numbers for the verifier, no longer pointers */
 		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED &&
 		    ++w->nr % COMPARE_EVERY) {
-			bytes = w->stack.nr_frames * 8;
+			bytes = w->stack.stack.nr_frames * 8;
 			barrier_var(bytes);
 			if (bytes > MAX_KERNEL_WALK * 8)
 				return 0;
-			w->stack.kind = RECORD_KERNEL_STACK;
-			send_stack(w->stack.id, &w->stack, bytes, stats);
-			return w->stack.id;
+			w->stack.stack.kind = RECORD_KERNEL_STACK;
+			send_stack(w->stack.stack.id, &w->stack, bytes, stats);
+			return w->stack.stack.id;
 		}
 	}
 	id = send_kernel_frames(k, get_schedule_stack(ctx, k), stats);

@@ -3,9 +3,6 @@
 #ifndef EHPERF_OFF_CPU_ABI_H
 #define EHPERF_OFF_CPU_ABI_H
 
-/* the size of a list of CPUs: more than any kernel's NR_CPUS */
-#define MAX_LISTED_CPUS 65536
-
 /* the walk by ORC tables is trusted after this many kernel stacks that equalled bpf_get_stack()'s */
 #define KERNEL_WALK_TRUSTED 64
 

@@ -34,11 +34,7 @@
 #define TASK_NOLOAD		0x400
 #define TASK_NEW		0x800
 
-/* ---- filters: set before loading ---- */
-
-const volatile __u32 wanted_states = ~0U;	/* 1 << enum thread_state */
-const volatile bool only_listed_cpus;
-const volatile __u64 listed_cpus[MAX_LISTED_CPUS / 64];
+const volatile __u32 wanted_states = ~0U;	/* a filter: 1 << enum thread_state; set before loading */
 
 /* ---- periods ---- */
 
@@ -94,13 +90,6 @@ static __always_inline __u32 state_of(__u32 state)
 static __always_inline bool state_wanted(__u32 state)
 {
 	return wanted_states >> state & 1;
-}
-
-static __always_inline bool cpu_wanted(__u32 cpu)
-{
-	return !only_listed_cpus ||
-	       (cpu < MAX_LISTED_CPUS &&
-		listed_cpus[MASKED(cpu / 64, MAX_LISTED_CPUS / 64 - 1)] >> (cpu & 63) & 1);
 }
 
 static __always_inline void name_thread(struct stack_key *key, struct task_struct *task, __u32 state)

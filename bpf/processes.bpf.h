@@ -3,8 +3,7 @@
  * Process events that perf has no records of, and that must take effect at once: the exit of a process's last
  * thread, and the unmapping or replacing of memory that held code (a "change"). Changes are counted per
  * process, so that any mapping list from before is stale at once, and code that is mapped there next is never
- * unwound by the old list. Also lists the children that are measured with their parents.
- * libcommon/bpf/unwinder.c attaches these programs.
+ * unwound by the old list. libcommon/bpf/unwinder.c attaches these programs.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
@@ -19,20 +18,6 @@
 #define MAP_FIXED	0x10
 #define MREMAP_FIXED	2
 #define MAX_VMAS	8	/* examined in an unmapped range; a library has four or five */
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
-{
-	__u32 from = task_user_pid(parent), to = task_user_pid(child);
-	struct stack_stats *counts = own_stats();
-	__u8 one = 1;
-
-	if (!follow_forks || !to || to == from || !bpf_map_lookup_elem(&listed_pids, &from))
-		return 0;
-	if (bpf_map_update_elem(&listed_pids, &to, &one, BPF_ANY) && counts)
-		counts->forks_lost++;
-	return 0;
-}
 
 static __always_inline void send_process_record(struct process_record *record)
 {
@@ -56,15 +41,14 @@ int BPF_PROG(process_exited, struct task_struct *task)
 	__u32 pid = task_user_pid(task), tid = task_user_tid(task), tgid = task->tgid;
 	struct process_record record = { .kind = RECORD_EXITED, .pid = pid };
 
-	if (only_listed_tids)
-		bpf_map_delete_elem(&listed_tids, &tid);
-	if (untrusted(task)->signal->live.counter || !process_wanted(task, pid))
-		return 0;
-	send_process_record(&record);
+	bool last = !untrusted(task)->signal->live.counter;
+
+	if (last && process_wanted(task, pid)) {
+		send_process_record(&record);
 	bpf_map_delete_elem(&procs, &tgid);
 	bpf_map_delete_elem(&changes, &tgid);
-	if (only_listed_pids)
-		bpf_map_delete_elem(&listed_pids, &pid);
+	}
+	take_off_lists(pid, tid, last);
 	return 0;
 }
 

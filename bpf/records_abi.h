@@ -18,10 +18,14 @@ enum record_kind {
 	RECORD_EXITED
 };
 
-struct frames_record {
+struct frames_header {
 	__u32 kind;
 	__u32 nr_frames;
 	__u64 id;
+};
+
+struct frames_record {
+	struct frames_header stack;
 	__u64 frames[];		/* leaf first; user frames as in stacks_abi.h, kernel frames are addresses */
 };
 _Static_assert(sizeof(struct frames_record) == 16, "struct frames_record");
@@ -63,7 +67,7 @@ struct raw_record {
 	__u64 token;			/* with this token in key.user_stack */
 	struct eh_image image;
 	__u64 ip, reg[16];	/* by DWARF numbers */
-	__u32 in_exec;		/* taken inside execve(): the registers may be the old image's */
+	__s32 syscall;		/* the number of the system call that it was taken in, or -1 */
 	/* bit i: the i-th page from stack_addr on could not be read; its bytes are meaningless */
 	__u32 missing;
 };

@@ -8,6 +8,7 @@
 #define EHPERF_STACKS_BPF_H
 
 #include "kernel.bpf.h"
+#include "preemption.bpf.h"
 #include "records_abi.h"
 #include "stats.bpf.h"
 #include "task.bpf.h"
@@ -36,19 +37,15 @@ struct {
 	__type(value, struct stack_value);
 } values SEC(".maps");
 
+/* goes out as a struct frames_record */
 struct kernel_stack {
-	__u32 kind;	/* up to frames[]: a struct frames_record */
-	__u32 nr_frames;
-	__u64 id;
+	struct frames_header stack;
 	__u64 frames[MAX_KERNEL_DEPTH + 1];
 };
+_Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct frames_record),
+	       "struct kernel_stack");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_stack);
-} kernel_stacks SEC(".maps");
+ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
 /*
  * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries
@@ -70,19 +67,19 @@ static __always_inline void send_stack(__u64 id, const void *record, __u32 frame
 
 static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *stats)
 {
-	__u32 bytes = u->nr_frames * 8;
+	__u32 bytes = u->stack.nr_frames * 8;
 
-	if (!u->id)
+	if (!u->stack.id)
 		return 0;
 	if (bytes > MAX_DEPTH * 8)
 		bytes = MAX_DEPTH * 8;
-	u->kind = RECORD_USER_STACK;
-	send_stack(u->id, &u->kind, bytes, stats);
-	return u->id;
+	u->stack.kind = RECORD_USER_STACK;
+	send_stack(u->stack.id, &u->stack, bytes, stats);
+	return u->stack.id;
 }
 
 /*
- * Makes k->id from the frames. A global function: its loop is verified once, and not for each path that leads
+ * Makes the stack's ID from the frames. A global function: its loop is verified once, and not for each path
  * to it.
  */
 __noinline int name_kernel_stack(struct kernel_stack *k)
@@ -92,11 +89,11 @@ __noinline int name_kernel_stack(struct kernel_stack *k)
 
 	if (!k)
 		return 0;
-	for (i = 0; i < MAX_KERNEL_DEPTH && i < k->nr_frames; i++) {
+	for (i = 0; i < MAX_KERNEL_DEPTH && i < k->stack.nr_frames; i++) {
 		hash = (hash ^ k->frames[i]) * 0x9e3779b97f4a7c15;
 		hash ^= hash >> 32;
 	}
-	k->id = hash ? hash : 1;
+	k->stack.id = hash ? hash : 1;
 	return 0;
 }
 
@@ -114,11 +111,11 @@ static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long res
 	barrier_var(bytes);	/* for 6.1's verifier */
 	if (bytes > MAX_KERNEL_DEPTH * 8)
 		bytes = MAX_KERNEL_DEPTH * 8;
-	k->kind = RECORD_KERNEL_STACK;
-	k->nr_frames = bytes / 8;
+	k->stack.kind = RECORD_KERNEL_STACK;
+	k->stack.nr_frames = bytes / 8;
 	name_kernel_stack(k);
-	send_stack(k->id, k, bytes, stats);
-	return k->id;
+	send_stack(k->stack.id, k, bytes, stats);
+	return k->stack.id;
 }
 
 static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *stats)
@@ -227,8 +224,6 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 }
 
 #define RED_ZONE_BYTES	128	/* in use below rsp (psABI, 3.2.2) */
-#define NR_EXECVE	59
-#define NR_EXECVEAT	322
 
 /* Fills in all but the stack's bytes. END_COMPLETE, or why there is no user stack */
 static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
@@ -248,7 +243,7 @@ static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind 
 	task_image(task, &record->image);
 	record->ip = u->frame.ip;
 	__builtin_memcpy(record->reg, u->frame.reg, sizeof(record->reg));
-	record->in_exec = regs->orig_ax == NR_EXECVE || regs->orig_ax == NR_EXECVEAT;
+	record->syscall = syscall_of(regs);
 	record->stack_addr = u->frame.reg[EH_RSP] - RED_ZONE_BYTES;
 	return END_COMPLETE;
 }
@@ -293,6 +288,39 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 		key->end = u->end;
 	}
 	add_value(key, &value, stats);
+}
+
+/*
+ * Counts the stacks that the running task has now, if no filter is against it: for a program that cannot be
+ * preempted. with_kernel: ctx, the program's context, is one in the kernel
+ */
+static __always_inline void count_sample(void *ctx, bool with_kernel)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 zero = 0;
+	struct stack_stats *stats = own_stats();
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task) };
+
+	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || !task_wanted(task, key.pid, key.tid) ||
+	    !task_fits(task))
+		return;
+	if (task->pid == 0)
+		key.flags |= STACK_IDLE;
+	if (task->flags & PF_KTHREAD)
+		key.flags |= STACK_KERNEL_THREAD;
+	bpf_get_current_comm(key.comm, sizeof(key.comm));
+	if (with_kernel && with_kernel_stacks)
+		key.kernel_stack = send_kernel_stack(ctx, stats);
+	add_sample(u, task, &key, 1, stats);
+}
+
+/* the same for a program on a tracepoint */
+static __always_inline void count_stacks(void *ctx)
+{
+	preemption_off();
+	count_sample(ctx, true);
+	preemption_on();
 }
 
 #define RAW_PER_SECOND	2000	/* on each CPU: copying a stack takes microseconds, with interrupts off */

@@ -6,12 +6,7 @@
 #include "kernel.bpf.h"
 #include "stacks_abi.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct stack_stats);
-} stats SEC(".maps");
+ONE_PER_CPU(struct stack_stats) stats SEC(".maps");
 
 static __always_inline struct stack_stats *own_stats(void)
 {

@@ -9,6 +9,7 @@
 #include "kernel.bpf.h"
 #include "stats.bpf.h"
 #include "processes_abi.h"
+#include "task_abi.h"
 
 #define PF_IDLE		0x00000002
 #define PF_KTHREAD	0x00200000
@@ -116,6 +117,8 @@ const volatile bool with_idle;
 const volatile bool only_one_comm, only_one_cgroup;
 const volatile char only_comm[16];	/* padded with zeroes */
 const volatile __u64 only_cgroup;	/* its ID in the v2 hierarchy */
+const volatile bool only_listed_cpus;
+const volatile __u64 listed_cpus[MAX_LISTED_CPUS / 64];
 const volatile bool follow_forks;	/* list the children of listed processes, too */
 
 struct {
@@ -154,6 +157,16 @@ static __always_inline bool has_comm(struct task_struct *task)
 	return true;
 }
 
+static __always_inline bool cpu_wanted(__u32 cpu)
+{
+	if (!only_listed_cpus)
+		return true;
+	if (cpu >= MAX_LISTED_CPUS)
+		return false;
+	barrier_var(cpu);	/* or the compiler leaves out the mask, which the verifier wants */
+	return listed_cpus[cpu / 64 & (MAX_LISTED_CPUS / 64 - 1)] >> (cpu & 63) & 1;
+}
+
 /* filters by what may change during a task's life: to be evaluated each time */
 static __always_inline bool task_fits(struct task_struct *task)
 {
@@ -174,6 +187,42 @@ static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u
 	if (only_listed_pids && !bpf_map_lookup_elem(&listed_pids, &pid))
 		return false;
 	return !only_listed_tids || bpf_map_lookup_elem(&listed_tids, &tid);
+}
+
+/* ---- processes that come and go ---- */
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = task_user_pid(parent), to = task_user_pid(child);
+	struct stack_stats *counts = own_stats();
+	__u8 one = 1;
+
+	if (!follow_forks || !to || to == from || !bpf_map_lookup_elem(&listed_pids, &from))
+		return 0;
+	if (bpf_map_update_elem(&listed_pids, &to, &one, BPF_ANY) && counts)
+		counts->forks_lost++;
+	return 0;
+}
+
+/* The thread is gone, or with its last one the process: the numbers may be others' soon. */
+static __always_inline void take_off_lists(__u32 pid, __u32 tid, bool last)
+{
+	if (only_listed_tids)
+		bpf_map_delete_elem(&listed_tids, &tid);
+	if (only_listed_pids && last)
+		bpf_map_delete_elem(&listed_pids, &pid);
+}
+
+/*
+ * for objects without processes.bpf.h, whose process_exited() does it: not loaded unless a session asks for
+ * it
+ */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(process_ended, struct task_struct *task)
+{
+	take_off_lists(task_user_pid(task), task_user_tid(task), !untrusted(task)->signal->live.counter);
+	return 0;
 }
 
 #endif

@@ -5,9 +5,9 @@
  * run; the kernel stacks in which it was blocked are kept, with the user stack at its return.
  *
  * This header has the programs on the scheduler's tracepoints, and the iterator over the calls that have not
- * returned. The includer defines TIMED_KEY, a type that describes a call, and
+ * returned. The includer defines SERIES_KEY, a type that describes a call, and
  *
- *   static __always_inline void call_series(const TIMED_KEY *of, TIMED_KEY *series,
+ *   static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series,
  *					     struct task_struct *task);
  *	which histogram a call belongs to: copies the fields of `of` that distinguish histograms; *series is
  *	zeroed before
@@ -25,6 +25,7 @@
 #include "histograms.bpf.h"
 #include "kernel.bpf.h"
 #include "off_cpu.bpf.h"
+#include "preemption.bpf.h"
 #include "processes.bpf.h"
 #include "stacks.bpf.h"
 #include "task.bpf.h"
@@ -67,8 +68,8 @@ struct timed_call {
 	__u64 rest_ns;
 	bool raw;
 	__u32 pid;
-	TIMED_KEY key;
-	TIMED_KEY series_key, next_series_key;
+	SERIES_KEY key;
+	SERIES_KEY series_key, next_series_key;
 };
 
 struct {
@@ -78,26 +79,14 @@ struct {
 	__type(value, struct timed_call);
 } calls SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_SERIES);
-	__type(key, TIMED_KEY);
-	__type(value, __u32);	/* its number */
-} series SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct call_counts);
-} call_counts SEC(".maps");
+ONE_PER_CPU(struct call_counts) call_counts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } slow_calls SEC(".maps");
 
-static __always_inline void call_series(const TIMED_KEY *of, TIMED_KEY *series, struct task_struct *task);
+static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series, struct task_struct *task);
 
 static __always_inline struct call_counts *own_counts(void)
 {
@@ -114,35 +103,6 @@ static __always_inline struct timed_call *call_in_flight(struct task_struct *tas
 	if (untrusted(task)->bpf_storage)
 		call = bpf_task_storage_get(&calls, task, NULL, 0);
 	return call && call->start_ns ? call : NULL;
-}
-
-/*
- * Programs on raw tracepoints write per-CPU values, and must not be preempted meanwhile; from 7.0 on, they
- * can be. Kernels 6.10 to 6.14 have bpf_preempt_disable(), but do not track which global functions may sleep,
- * and so allow no call of a global function after it. They do not need it either.
- */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-struct bpf_subprog_info___sleep {
-	bool might_sleep;
-} __attribute__((preserve_access_index));
-
-static __always_inline bool can_be_preempted(void)
-{
-	return bpf_preempt_disable && bpf_core_field_exists(struct bpf_subprog_info___sleep, might_sleep);
-}
-
-static __always_inline void preemption_off(void)
-{
-	if (can_be_preempted())
-		bpf_preempt_disable();
-}
-
-static __always_inline void preemption_on(void)
-{
-	if (can_be_preempted())
-		bpf_preempt_enable();
 }
 
 /* ---- entry ---- */
@@ -289,41 +249,34 @@ int BPF_PROG(thread_dies, struct task_struct *task)
 
 /* ---- return ---- */
 
-_Static_assert(sizeof(TIMED_KEY) % sizeof(__u32) == 0, "keys are compared by words");
+_Static_assert(sizeof(SERIES_KEY) % sizeof(__u32) == 0, "keys are compared by words");
 
-static __always_inline bool same_key(const TIMED_KEY *left, const TIMED_KEY *right)
+static __always_inline bool same_key(const SERIES_KEY *left, const SERIES_KEY *right)
 {
 	const __u32 *l = (const __u32 *)left, *r = (const __u32 *)right;
 
-	for (__u32 i = 0; i < sizeof(TIMED_KEY) / sizeof(__u32); i++)
+	for (__u32 i = 0; i < sizeof(SERIES_KEY) / sizeof(__u32); i++)
 		if (l[i] != r[i])
 			return false;
 	return true;
 }
 
+/* The histogram of a thread's calls is seldom another one than the last time. */
 static __always_inline __u32 find_series(struct timed_call *call, struct task_struct *task)
 {
-	__u32 *number, new;
+	__u32 number;
 
 	__builtin_memset(&call->next_series_key, 0, sizeof(call->next_series_key));
 	call_series(&call->key, &call->next_series_key, task);
 	if (call->has_series && same_key(&call->next_series_key, &call->series_key))
 		return call->series;
-	number = bpf_map_lookup_elem(&series, &call->next_series_key);
-	if (!number) {
-		new = series_number();
-		if (new == MAX_SERIES)
-			return MAX_SERIES;
-		/* another CPU may be first */
-		bpf_map_update_elem(&series, &call->next_series_key, &new, BPF_NOEXIST);
-		number = bpf_map_lookup_elem(&series, &call->next_series_key);
-		if (!number)
-			return MAX_SERIES;
-	}
-	call->series = *number;
+	number = series_of(&call->next_series_key);
+	if (number == MAX_SERIES)
+		return MAX_SERIES;
+	call->series = number;
 	call->series_key = call->next_series_key;
 	call->has_series = true;
-	return *number;
+	return number;
 }
 
 /*
@@ -368,14 +321,9 @@ static __always_inline void call_stop(struct timed_call *call, enum call_way way
 /* Adds a stopped call to its histogram. result: a negative one counts as an error, -errno */
 static __always_inline void call_finish(struct timed_call *call, struct task_struct *task, __s64 result)
 {
-	struct call_counts *counts = own_counts();
-
-	if (!counts)
-		return;
 	call->slot = series_slot(find_series(call, task));
-	if (!series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns,
-			result < 0 ? -result : 0))
-		counts->no_series++;
+	series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns,
+		   result < 0 ? -result : 0);
 	call->result = result;
 	call->reported = false;
 }
@@ -437,7 +385,7 @@ static __always_inline void send_slow(const struct timed_call *call, struct task
 {
 	struct {
 		struct slow_call call;
-		TIMED_KEY key;
+		SERIES_KEY key;
 	} *slow = bpf_ringbuf_reserve(&slow_calls, sizeof(*slow), 0);
 
 	if (!slow) {
@@ -489,7 +437,7 @@ int list_calls(struct bpf_iter__task *ctx)
 	struct timed_call *call = task ? call_in_flight(task) : NULL;
 	struct {
 		struct call_in_flight call;
-		TIMED_KEY key;
+		SERIES_KEY key;
 	} record = {};
 
 	if (!call)

@@ -52,7 +52,6 @@ struct call_counts {
 	__u64 returns_unseen;	/* calls whose return was not seen */
 	__u64 preempted;	/* times that a call was preempted inside a map operation */
 	__u64 died;		/* threads that died inside a call */
-	__u64 no_series;	/* calls in no histogram: there were too many */
 	__u64 slow_lost;	/* slow calls that the ring buffer refused */
 	__u64 stacks_dropped;	/* times that a call was blocked in one more stack than are kept */
 };

@@ -71,6 +71,12 @@ static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_r
 	       !bpf_core_read(&r->next, sizeof(r->next), &instance->next);
 }
 
+/* the number of the system call that it is in, -1: none, but an interrupt or a fault (arch/x86/include/asm/syscall.h) */
+static __always_inline __s32 syscall_of(const struct pt_regs *regs)
+{
+	return regs->orig_ax;
+}
+
 /*
  * The user registers of the running task, whether it was interrupted in user mode or in the kernel:
  * every entry from user mode saves them at the top of its stack. END_COMPLETE, or why there are none.
@@ -105,6 +111,7 @@ static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct 
 	u->frame.reg[14] = regs->r14;
 	u->frame.reg[15] = regs->r15;
 	u->frame.ip = regs->ip;
+	u->in_syscall = syscall_of(regs) >= 0;
 	if (bpf_core_field_exists(task->utask)) {
 		uprobes = untrusted(task)->utask;
 		u->hijacked = uprobes ? (__u64)uprobes->return_instances : 0;
@@ -134,8 +141,8 @@ static long unwind_next(__u32 i, struct eh_unwind **ctx)
 }
 
 /*
- * Unwinds the user stack of the running task. The frames are in u->frames, leaf first, u->nr_frames of
- * them, named by u->id (0: none); u->end is the enum end_reason.
+ * Unwinds the user stack of the running task. The frames are in u->frames, leaf first, u->stack.nr_frames of
+ * them, named by u->stack.id (0: none); u->end is the enum end_reason.
  */
 static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task)
 {

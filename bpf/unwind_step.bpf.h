@@ -57,7 +57,7 @@ struct frame_state {
 	__u64 cfa;		/* from stage 1 on: */
 	__u64 base;		/* the frame's own base_reg, */
 	__u32 base_known;	/* if it is known */
-	__u32 pad;
+	__u32 by_call;		/* ip is a return address; else it is what runs next */
 };
 
 #define KNOWN_ALL 0xffff
@@ -173,7 +173,12 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		result = step_cfa(rule, frame, window, need);
 		if (result != STEP_OK)
 			return result;
-		if (frame->cfa < frame->reg[EH_RSP] + !in_base(rule, SAVED_RA) && rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED)
+		/*
+		 * What has made a call has its return address above rsp. A leaf may have popped it: OCaml's caml_c_call has its
+		 * CFA at rsp for a few instructions, and the return address below.
+		 */
+		if (frame->cfa < frame->reg[EH_RSP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
+		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED)
 			return END_NO_PROGRESS;
 		frame->base = frame->reg[rule->base_reg];
 		frame->base_known = frame->known >> rule->base_reg & 1;

@@ -120,13 +120,20 @@ clone3_offset() {
 	nm "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" | gawk '$3 ~ /^_*clone3$/ { print strtonum("0x" $1); exit }'
 }
 
-# --help and the man page's OPTIONS name the same options
-options_agree() {
-	"$1" --help | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u >"$WORK/help"
+# the options that the man page of a tool names under OPTIONS
+options_of_page() {	# TOOL
 	sed -n '/^\.SH OPTIONS/,/^\.SH /p' "$ROOT/man/man8/$1.8" | sed 's/\\-/-/g' |
-		grep -E '^\.(BR|B|TP|IR) ' | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u >"$WORK/man"
+		grep -E '^\.(BR|B|TP|IR) ' | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u
+}
+
+# --help and the man page's OPTIONS name the same options; those that the page leaves to
+# another tool's are there
+options_agree() {	# TOOL [OTHER-TOOL]
+	"$1" --help | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u >"$WORK/help"
+	options_of_page "$1" >"$WORK/man"
+	[ -z "${2-}" ] || options_of_page "$2" | comm -12 - "$WORK/help" >>"$WORK/man"
 	[ -s "$WORK/help" ]
-	diff "$WORK/help" "$WORK/man"
+	diff "$WORK/help" <(sort -u "$WORK/man")
 }
 
 # without capabilities, the tool prints what is missing and what to do, in two lines, and exits with 1

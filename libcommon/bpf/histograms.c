@@ -18,7 +18,7 @@ struct bpf_histograms {
 	int series_fd, stats_fd, buckets_fd, control_fd, grace_fd, any_fd;
 	size_t key_size;
 	int nr_cpus;
-	uint32_t turn;
+	uint64_t turn;
 	struct series *series;	/* of the last interval */
 	size_t nr;
 	char *keys;			/* theirs */
@@ -94,7 +94,8 @@ static int wait_for_programs(const struct bpf_histograms *h)
 
 static int next_turn(struct bpf_histograms *h)
 {
-	__u32 which = HISTOGRAMS_TURN, next = h->turn + 1;
+	__u32 which = HISTOGRAMS_TURN;
+	__u64 next = h->turn + 1;
 
 	if (bpf_map_update_elem(h->control_fd, &which, &next, BPF_ANY))
 		return -errno;
@@ -221,6 +222,14 @@ static int take_buckets(struct bpf_histograms *h)
 uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *h)
 {
 	return STACK_SLOT(SLOT(0, h->turn - 1));
+}
+
+uint64_t bpf_histograms_lost(const struct bpf_histograms *h)
+{
+	__u32 which = HISTOGRAMS_LOST;
+	__u64 lost;
+
+	return bpf_map_lookup_elem(h->control_fd, &which, &lost) ? 0 : lost;
 }
 
 static int most_time_first(const void *left, const void *right)

@@ -3,14 +3,16 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/object.h"
 #include "bpf/tracepoint.h"
 
-static int keep(struct links *links, struct bpf_link *link)
+static int keep(struct links *links, struct bpf_program *program, struct bpf_link *link)
 {
-	struct bpf_link **more;
+	struct link_of *more;
 
 	if (!link)
 		return -errno;
@@ -20,7 +22,7 @@ static int keep(struct links *links, struct bpf_link *link)
 		return -ENOMEM;
 	}
 	links->links = more;
-	links->links[links->nr++] = link;
+	links->links[links->nr++] = (struct link_of){ link, program };
 	return 0;
 }
 
@@ -29,8 +31,15 @@ int links_attach(struct links *links, struct bpf_program *program)
 	if (!bpf_program__autoload(program))
 		return 0;
 	if (!strncmp(bpf_program__section_name(program), "tp/", 3))
-		return keep(links, bpf_tracepoint_attach(program));
-	return keep(links, bpf_program__attach(program));
+		return keep(links, program, bpf_tracepoint_attach(program));
+	return keep(links, program, bpf_program__attach(program));
+}
+
+int links_attach_named(struct links *links, const struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	return program ? links_attach(links, program) : -ENOENT;
 }
 
 int links_attach_to_events(struct links *links, struct bpf_program *program, const struct perf_events *events)
@@ -38,14 +47,32 @@ int links_attach_to_events(struct links *links, struct bpf_program *program, con
 	int error = 0;
 
 	for (size_t i = 0; i < events->nr && !error; i++)
-		error = keep(links, bpf_program__attach_perf_event(program, events->events[i].fd));
+		error = keep(links, program, bpf_program__attach_perf_event(program, events->events[i].fd));
 	return error;
+}
+
+static bool seen_before(const struct links *links, size_t nr, const struct bpf_program *program)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (links->links[i].program == program)
+			return true;
+	return false;
+}
+
+uint64_t links_missed(const struct links *links)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < links->nr; i++)
+		if (!seen_before(links, i, links->links[i].program))
+			missed += program_missed(links->links[i].program);
+	return missed;
 }
 
 void links_detach(struct links *links)
 {
 	for (size_t i = 0; i < links->nr; i++)
-		bpf_link__destroy(links->links[i]);
+		bpf_link__destroy(links->links[i].link);
 	free(links->links);
 	*links = (struct links){};
 }

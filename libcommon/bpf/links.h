@@ -7,14 +7,19 @@
 #define EHPERF_BPF_LINKS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "process/perf_events.h"
 
 struct bpf_link;
+struct bpf_object;
 struct bpf_program;
 
 struct links {
-	struct bpf_link **links;
+	struct link_of {
+		struct bpf_link *link;
+		const struct bpf_program *program;
+	} *links;
 	size_t nr;
 };
 
@@ -24,9 +29,15 @@ struct links {
  */
 int links_attach(struct links *links, struct bpf_program *program);
 
+/* the same for the program of this name; -ENOENT: there is none */
+int links_attach_named(struct links *links, const struct bpf_object *object, const char *program);
+
 /* Attaches a program to events, which may be closed afterwards. 0 or -errno */
 int links_attach_to_events(struct links *links, struct bpf_program *program,
 			   const struct perf_events *events);
+
+/* how many events the kernel kept from these programs, each because it was running on that CPU already */
+uint64_t links_missed(const struct links *links);
 
 /* Detaches them all, in the order of attaching. */
 void links_detach(struct links *links);

@@ -112,6 +112,18 @@ int object_sum_counts(struct bpf_object *object, const char *map, void *sum, siz
 
 /* ---- programs ---- */
 
+bool object_has_program(const struct bpf_object *object, const char *program)
+{
+	return bpf_object__find_program_by_name(object, program);
+}
+
+int object_autoload(struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	return program ? bpf_program__set_autoload(program, true) : -ENOENT;
+}
+
 static bool program_info(const struct bpf_program *program, struct bpf_prog_info *info)
 {
 	__u32 size = sizeof(*info);
@@ -129,6 +141,13 @@ bool object_missed(const struct bpf_object *object, const char *program, uint64_
 		return false;
 	*missed = info.recursion_misses;
 	return true;
+}
+
+uint64_t program_missed(const struct bpf_program *program)
+{
+	struct bpf_prog_info info;
+
+	return program_info(program, &info) ? info.recursion_misses : 0;
 }
 
 uint32_t program_verified(const struct bpf_program *program)

@@ -21,6 +21,10 @@ int object_resize(struct bpf_object *object, const char *map, uint32_t nr);
 /* Sets a map's max_entries to the number of possible CPUs. 0, -ENOENT or -errno */
 int object_resize_to_cpus(struct bpf_object *object, const char *map);
 
+bool object_has_program(const struct bpf_object *object, const char *program);
+/* Has a program loaded whose section begins with ?, so that it is not unless this is called. 0 or -ENOENT */
+int object_autoload(struct bpf_object *object, const char *program);
+
 /* ---- loaded ---- */
 
 /* Puts an ID into a map whose keys are u32 and whose values are one byte. 0 or -errno */
@@ -34,6 +38,8 @@ int object_sum_counts(struct bpf_object *object, const char *map, void *sum, siz
  * (bpf_prog_info.recursion_misses). False if the program was not loaded
  */
 bool object_missed(const struct bpf_object *object, const char *program, uint64_t *missed);
+
+uint64_t program_missed(const struct bpf_program *program);	/* 0 for one that was not loaded */
 
 /* how many instructions the verifier processed for a program; 0: not known */
 uint32_t program_verified(const struct bpf_program *program);

@@ -71,9 +71,9 @@ int off_cpu_configure(struct bpf_object *object)
 {
 	static const char *const names[] = {
 		"__start_orc_unwind_ip", "__stop_orc_unwind_ip", "__start_orc_unwind", "_stext", "_etext",
-		"arch_rethook_trampoline", "return_to_handler", "__schedule",
+		"arch_rethook_trampoline", "return_to_handler", "__schedule", "schedule",
 	};
-	enum { IPS, IPS_END, ENTRIES, TEXT, TEXT_END, RETHOOK, GRAPH, SCHEDULE, NR };
+	enum { IPS, IPS_END, ENTRIES, TEXT, TEXT_END, RETHOOK, GRAPH, SCHEDULE, FUNCTION, NR };
 	struct kernel_range at[NR];
 	const struct {
 		const char *name;
@@ -87,6 +87,7 @@ int off_cpu_configure(struct bpf_object *object)
 		{ "graph_hook", &at[GRAPH].start },
 		{ "schedule_begin", &at[SCHEDULE].start },
 		{ "schedule_end", &at[SCHEDULE].end },
+		{ "function_begin", &at[FUNCTION].start },
 	};
 	uint32_t nr_orc = 0;
 	int error = 0;
@@ -147,19 +148,4 @@ int off_cpu_end(struct bpf_object *object, struct stack_store *store)
 		error = stack_store_take(store, &open[i], sizeof(open[i]));
 	free(open);
 	return error;
-}
-
-uint64_t off_cpu_missed(struct bpf_object *object)
-{
-	static const char *const names[] = { "thread_begins", "thread_starts", "thread_wakes",
-					     "thread_switches" };
-	uint64_t missed = 0;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		uint64_t of_one;
-
-		if (object_missed(object, names[i], &of_one))
-			missed += of_one;
-	}
-	return missed;
 }

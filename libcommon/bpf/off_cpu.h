@@ -28,7 +28,4 @@ int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool com
 /* Ends the measurement: open periods end now, marked STACK_OPEN. 0 or -errno */
 int off_cpu_end(struct bpf_object *object, struct stack_store *store);
 
-/* how many events the programs missed, see object_missed() */
-uint64_t off_cpu_missed(struct bpf_object *object);
-
 #endif

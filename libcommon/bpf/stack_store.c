@@ -65,9 +65,9 @@ static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *fra
 
 static int take_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
 {
-	if (size < sizeof(*record) + record->nr_frames * sizeof(record->frames[0]))
+	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
-	return add_stack(stacks, record->id, record->frames, record->nr_frames);
+	return add_stack(stacks, record->stack.id, record->frames, record->stack.nr_frames);
 }
 
 static void sum_up(struct stack_value *sum, const struct stack_value *value)
@@ -184,11 +184,11 @@ static int take_record(void *arg, void *bytes, size_t size)
 	const struct value_record *value = bytes;
 	int error = -EBADMSG;
 
-	if (record->kind == RECORD_VALUE && size >= sizeof(*value))
+	if (record->stack.kind == RECORD_VALUE && size >= sizeof(*value))
 		error = take_value(store, &value->key, &value->value);
-	else if (record->kind == RECORD_USER_STACK)
+	else if (record->stack.kind == RECORD_USER_STACK)
 		error = take_stack(&store->user, record, size);
-	else if (record->kind == RECORD_KERNEL_STACK)
+	else if (record->stack.kind == RECORD_KERNEL_STACK)
 		error = take_stack(&store->kernel, record, size);
 	else if (store->take)
 		error = store->take(store->arg, bytes, size);
@@ -218,30 +218,24 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object)
 	return error;
 }
 
+#define free_all(table)						\
+	do {							\
+		__typeof__(table) one, next;			\
+								\
+		HASH_ITER(hh, table, one, next) {		\
+			HASH_DEL(table, one);			\
+			free(one);				\
+		}						\
+	} while (0)
+
 void stack_store_free(struct stack_store *store)
 {
-	struct stored_value *value, *next_value;
-	struct stored_stack *stack, *next_stack;
-	struct pending *pending, *next_pending;
-
 	if (!store)
 		return;
-	HASH_ITER(hh, store->values, value, next_value) {
-		HASH_DEL(store->values, value);
-		free(value);
-	}
-	HASH_ITER(hh, store->user, stack, next_stack) {
-		HASH_DEL(store->user, stack);
-		free(stack);
-	}
-	HASH_ITER(hh, store->kernel, stack, next_stack) {
-		HASH_DEL(store->kernel, stack);
-		free(stack);
-	}
-	HASH_ITER(hh, store->pending, pending, next_pending) {
-		HASH_DEL(store->pending, pending);
-		free(pending);
-	}
+	free_all(store->values);
+	free_all(store->user);
+	free_all(store->kernel);
+	free_all(store->pending);
 	free(store->entries);
 	ring_buffer__free(store->ring);
 	free(store);

@@ -58,6 +58,17 @@ int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_li
 	return error;
 }
 
+int bpf_tasks_begin(const struct bpf_object *object)
+{
+	const struct bpf_program *iterator = bpf_object__find_program_by_name(object, "list_tasks");
+	struct task_list list;
+	int error = iterator ? bpf_tasks_list(iterator, getpid(), &list) : -ENOENT;
+
+	if (!error)
+		free(list.tasks);
+	return error;
+}
+
 int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct eh_image *image)
 {
 	struct task_list list;

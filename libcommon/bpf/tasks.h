@@ -11,12 +11,16 @@
 
 #include "processes_abi.h"
 
+struct bpf_object;
 struct bpf_program;
 
 struct task_list {
 	struct task_record *tasks;	/* to be freed */
 	size_t nr;
 };
+
+/* To be called before all others: from then on PIDs are those of the caller's namespace. 0 or -errno */
+int bpf_tasks_begin(const struct bpf_object *object);
 
 /*
  * Runs a task iterator over the thread with this ID, or over all (0): *bytes is its output, to be freed. 0 or

@@ -421,20 +421,6 @@ static void connect_parts(struct unwinder *u)
 	stack_store_pass_on(u->store, take_record, u);
 }
 
-/*
- * Runs list_tasks once, over one task: from then on, the programs use PIDs of the caller's namespace
- * (bpf/task.bpf.h).
- */
-static int list_own_task(const struct unwinder *u)
-{
-	struct task_list list;
-	int error = bpf_tasks_list(u->list_tasks, getpid(), &list);
-
-	if (!error)
-		free(list.tasks);
-	return error;
-}
-
 int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules,
 		 struct stack_store *store, const struct unwinder_options *options)
 {
@@ -450,7 +436,7 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 	if (!error)
 		error = make_publisher(u, object);
 	if (!error)
-		error = list_own_task(u);
+		error = bpf_tasks_begin(object);
 	if (!error && options->user_stacks)
 		error = perf_records_open(&u->records);
 	if (!error)

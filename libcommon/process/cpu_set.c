@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "off_cpu_abi.h"
+#include "task_abi.h"
 
 static int add_range(struct cpu_set *set, unsigned long from, unsigned long to)
 {

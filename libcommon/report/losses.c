@@ -3,6 +3,18 @@
 
 #include <inttypes.h>
 
+size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first, const struct loss *second,
+		   size_t nr_second)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < nr_first && nr < MAX_LOSSES; i++)
+		all[nr++] = first[i];
+	for (size_t i = 0; i < nr_second && nr < MAX_LOSSES; i++)
+		all[nr++] = second[i];
+	return nr;
+}
+
 uint64_t losses_total(const struct loss *losses, size_t nr)
 {
 	uint64_t total = 0;

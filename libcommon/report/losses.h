@@ -18,6 +18,12 @@ struct loss {
 	bool lost;		/* missing in the results: the sum of these is "lost" in JSON */
 };
 
+#define MAX_LOSSES	24	/* in one report */
+
+/* Copies two tables into one. Returns the number of rows; those beyond MAX_LOSSES are left out */
+size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first,
+		   const struct loss *second, size_t nr_second);
+
 /* the sum of those with .lost */
 uint64_t losses_total(const struct loss *losses, size_t nr);
 /* "TOOL: COUNT WHAT", a line for each whose count is not 0 */

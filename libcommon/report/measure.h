@@ -22,7 +22,8 @@ struct measure {
 	/* ns per unit of the value: 1 if it is a time; 0: it stands for no time */
 	uint64_t value_ns;
 	const char *counted;		/* "samples": the summary begins with their number */
-	const char *unfollowed;		/* after a count: "processes of the command not sampled: ..." */
+	/* after a count of forks_lost: "processes of the command not sampled: ..."; NULL: a default */
+	const char *unfollowed;
 	/* Prints the summary's beginning. NULL: "COUNT counted in SECONDS s" */
 	void (*say)(FILE *out, const struct stack_summary *summary);
 	/* Add to the JSON of a stack and of the summary. NULL: nothing to add */

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "bpf/histograms.h"
+#include "bpf/object.h"
+#include "bpf/tasks.h"
 #include "process/clock.h"
 #include "report/heatmap.h"
 #include "report/json.h"
@@ -20,9 +22,19 @@
 #define NR_STACKS	5	/* shown for a series */
 #define PLAIN_WIDTH	80	/* of output that is not a terminal */
 
+/* does it include bpf/processes.bpf.h, and have a stack session that follows processes? */
+static bool has_stacks(const struct bpf_object *object)
+{
+	return object_has_program(object, "process_exited");
+}
+
 void histogram_session_configure(struct bpf_object *object, const struct histogram_options *options)
 {
 	kernel_check(bpf_histograms_configure(object, options->unit), "load the BPF programs");
+	if (!has_stacks(object)) {
+		task_filter_configure(object, &options->run.tasks, options->run.command);
+		kernel_check(object_autoload(object, "process_ended"), "load the BPF programs");
+	}
 }
 
 /* ---- heat maps ---- */
@@ -96,7 +108,7 @@ static int show_series(struct histogram_session *h, const struct series_report *
 
 static void warn(struct histogram_session *h)
 {
-	if (h->warned || !h->tool->without_series || !h->tool->without_series(h->tool->arg))
+	if (h->warned || !histogram_session_lost(h))
 		return;
 	h->warned = true;
 	cli_warn("all %d histograms are in use: %s that would need another one are lost", MAX_SERIES,
@@ -160,19 +172,47 @@ static int interval(void *arg, bool last)
 
 /* ---- the whole ---- */
 
-void histogram_session_open(struct histogram_session *h, struct run *run, struct stack_session *stacks,
+/* lists who is measured, and has the lists kept up */
+static void open_own_run(struct histogram_session *h, struct bpf_object *object)
+{
+	const struct run_options *o = &h->options->run;
+
+	run_open(&h->own_run, o);
+	cli_check(bpf_tasks_begin(object), "list the processes");
+	task_filter_list(object, &o->tasks);
+	if (o->command)
+		kernel_check(links_attach_named(&h->followers, object, "process_forked"),
+			     "follow the processes");
+	if (o->command || o->tasks.pids.nr || o->tasks.tids.nr)
+		kernel_check(links_attach_named(&h->followers, object, "process_ended"),
+			     "follow the processes");
+	run_get_ready(&h->own_run);
+	if (o->command)
+		task_filter_add(object, h->own_run.command.pid);
+}
+
+void histogram_session_open(struct histogram_session *h, struct stack_session *stacks,
 			    struct bpf_object *object, const struct histogram_options *options,
 			    const struct histogram_tool *tool)
 {
-	*h = (struct histogram_session){
-		.run = run, .options = options, .tool = tool, .stacks = stacks, .writer.out = run->out
-	};
+	*h = (struct histogram_session){ .options = options, .tool = tool, .stacks = stacks };
 	if (stacks) {
+		h->run = &stacks->run;
 		h->writer = stack_session_writer(stacks, true);
 		h->writer.delimiter = h->writer.switched = true;
+	} else {
+		open_own_run(h, object);
+		h->run = &h->own_run;
+		h->writer.out = h->run->out;
 	}
 	cli_check(bpf_histograms_new(&h->histograms, object, options->unit), "set up the histograms");
-	run_add(run, &(struct run_part){ .doing = "gather the histograms", .interval = interval, .arg = h });
+	run_add(h->run,
+		&(struct run_part){ .doing = "gather the histograms", .interval = interval, .arg = h });
+}
+
+uint64_t histogram_session_lost(const struct histogram_session *h)
+{
+	return bpf_histograms_lost(h->histograms);
 }
 
 void histogram_session_finish(struct histogram_session *h)
@@ -180,29 +220,43 @@ void histogram_session_finish(struct histogram_session *h)
 	cli_check(print_interval(h), "read what was gathered");
 }
 
-void histogram_session_report(struct histogram_session *h, const struct loss *losses, size_t nr_losses)
+static void print_summary_json(const struct histogram_session *h, const struct loss *losses, size_t nr_losses)
 {
-	struct json_object *object;
+	struct json_object *object = json_object_new_object();
 
-	if (h->options->heatmap)
-		cli_check(print_heatmaps(h), "print the heat maps");
-	if (h->options->json) {
-		object = json_object_new_object();
-		json_object_object_add(object, "type", json_object_new_string("summary"));
-		json_object_object_add(object, "tool", json_object_new_string(program_invocation_short_name));
-		json_object_object_add(object, "seconds", json_object_new_double(h->run->seconds));
-		json_object_object_add(object, "intervals", json_object_new_uint64(h->intervals));
-		json_object_object_add(object, h->tool->counted, json_object_new_uint64(h->count));
+	json_object_object_add(object, "type", json_object_new_string("summary"));
+	json_object_object_add(object, "tool", json_object_new_string(program_invocation_short_name));
+	json_object_object_add(object, "seconds", json_object_new_double(h->run->seconds));
+	json_object_object_add(object, "intervals", json_object_new_uint64(h->intervals));
+	json_object_object_add(object, h->tool->counted, json_object_new_uint64(h->count));
+	if (h->tool->errors)
 		json_object_object_add(object, "errors", json_object_new_uint64(h->errors));
-		losses_json(object, losses, nr_losses);
-		json_print(h->run->out, object);
-	}
-	run_finish_output(h->run);
-	cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
-		 h->run->seconds, h->errors);
+	losses_json(object, losses, nr_losses);
+	json_print(h->run->out, object);
 }
 
-void histogram_session_close(struct histogram_session *h)
+void histogram_session_report(struct histogram_session *h, const struct loss *losses, size_t nr_losses)
+{
+	char too_many[64];
+	struct loss all[MAX_LOSSES],
+		own = { "lost_no_series", histogram_session_lost(h), too_many, .lost = true };
+	size_t nr = losses_join(all, losses, nr_losses, &own, 1);
+
+	snprintf(too_many, sizeof(too_many), "%s lost: too many histograms", h->tool->counted);
+	if (h->options->heatmap)
+		cli_check(print_heatmaps(h), "print the heat maps");
+	if (h->options->json)
+		print_summary_json(h, all, nr);
+	run_finish_output(h->run);
+	if (h->tool->errors)
+		cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
+			 h->run->seconds, h->errors);
+	else
+		cli_warn("%" PRIu64 " %s in %.1f s", h->count, h->tool->counted, h->run->seconds);
+	run_say_losses(all, nr);
+}
+
+int histogram_session_close(struct histogram_session *h)
 {
 	for (size_t i = 0; i < MAX_SERIES; i++) {
 		if (h->heatmaps[i])
@@ -210,4 +264,6 @@ void histogram_session_close(struct histogram_session *h)
 		free(h->heatmaps[i]);
 	}
 	bpf_histograms_free(h->histograms);
+	links_detach(&h->followers);
+	return h->stacks ? 0 : run_close(&h->own_run);
 }

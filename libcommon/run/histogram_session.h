@@ -4,8 +4,9 @@
  * or draws heat maps at the end. If the tool has a stack session too, histograms are printed with the stacks
  * in which most of the time was spent. Errors end the program with a message.
  *
- *   histogram_session_configure   (load)   histogram_session_open   (attach)   run_measure   (detach)
- *   histogram_session_finish   histogram_session_report   run_say_losses   histogram_session_close
+ *   histogram_session_configure   (load)   histogram_session_open
+ *   (attach)   run_measure(session.run)   (detach)
+ *   histogram_session_finish   histogram_session_report   return histogram_session_close
  */
 #ifndef EHPERF_RUN_HISTOGRAM_SESSION_H
 #define EHPERF_RUN_HISTOGRAM_SESSION_H
@@ -15,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/links.h"
 #include "histograms_abi.h"
 #include "report/losses.h"
 #include "report/series.h"
@@ -29,20 +31,17 @@ struct stack_session;
 struct histogram_tool {
 	const char *counted;		/* "calls": what is counted, in text and in the summary's JSON */
 	bool off_cpu;			/* its programs split the time into on the CPU, blocked and waiting */
+	bool errors;			/* its programs count failures */
 	struct series_title (*title)(const void *key);
 	struct json_object *(*json)(const void *key);
 	/* Called when the last interval ends, to stop measuring. NULL: nothing to do */
 	void (*stop)(void *arg);
-	/*
-	 * How many values were lost for want of a series: the first time it is not 0, a warning is printed.
-	 * NULL: none
-	 */
-	uint64_t (*without_series)(void *arg);
 	void *arg;
 };
 
 struct histogram_session {
-	struct run *run;
+	struct run *run;		/* the stack session's, or &own_run */
+	struct run own_run;
 	const struct histogram_options *options;
 	const struct histogram_tool *tool;
 	struct stack_session *stacks;	/* NULL: no stacks */
@@ -50,31 +49,41 @@ struct histogram_session {
 	uint64_t intervals;		/* how many were printed */
 	bool over;			/* the last interval is over: later values belong to none */
 	/* private */
+	/* programs that follow forks, if there is no stack session to do that */
+	struct links followers;
 	struct stack_writer writer;
 	struct bpf_histograms *histograms;
 	struct heatmap *heatmaps[MAX_SERIES];
 	bool warned;
 };
 
+/*
+ * Writes the options into an opened object that includes bpf/histograms.bpf.h and bpf/task.bpf.h. If there is
+ * a stack session, too, call stack_session_configure() as well.
+ */
 void histogram_session_configure(struct bpf_object *object, const struct histogram_options *options);
 
 /*
- * After loading. The session becomes a part of the opened run. stacks: the stack session that owns the run,
- * or NULL
+ * After loading. stacks: an open session; this one becomes a part of its run. NULL: this session has its own
+ * run, lists the wanted tasks in the kernel, and starts the command, which waits.
  */
-void histogram_session_open(struct histogram_session *session, struct run *run, struct stack_session *stacks,
+void histogram_session_open(struct histogram_session *session, struct stack_session *stacks,
 			    struct bpf_object *object, const struct histogram_options *options,
 			    const struct histogram_tool *tool);
+
+/* how many values were lost for want of a series */
+uint64_t histogram_session_lost(const struct histogram_session *session);
 
 /* To be called when no program is attached any more: prints the rest as one more interval. */
 void histogram_session_finish(struct histogram_session *session);
 
 /*
- * Prints heat maps and summary, closes the output, and prints the total to stderr. Call run_say_losses()
- * next.
+ * Prints heat maps and summary, closes the output, and prints the total and the losses to stderr. losses: the
+ * tool's own, to which the values that were lost for want of a series are added
  */
 void histogram_session_report(struct histogram_session *session, const struct loss *losses, size_t nr_losses);
 
-void histogram_session_close(struct histogram_session *session);
+/* the exit status of its own run: the command's, or 0 */
+int histogram_session_close(struct histogram_session *session);
 
 #endif

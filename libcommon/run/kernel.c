@@ -41,13 +41,20 @@ void kernel_loaded(int error)
 	kernel_check(error, "load the BPF programs");
 }
 
-void kernel_attach(struct links *links, struct bpf_program *const programs[], size_t nr, const char *to)
+void kernel_attach_list(struct links *links, const char *to, struct bpf_program *const programs[])
 {
 	char doing[128];
 
 	snprintf(doing, sizeof(doing), "attach to %s", to);
-	for (size_t i = 0; i < nr; i++)
-		kernel_check(links_attach(links, programs[i]), doing);
+	for (; *programs; programs++)
+		kernel_check(links_attach(links, *programs), doing);
+}
+
+struct loss kernel_missed(const struct links *links)
+{
+	return (struct loss){
+		"lost_unseen", links_missed(links), "events lost: a program was running already on that CPU", .lost = true,
+	};
 }
 
 void kernel_set(struct bpf_object *object, const char *constant, const void *value, size_t size)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "bpf/links.h"
+#include "report/losses.h"
 
 struct bpf_object;
 
@@ -16,19 +17,29 @@ struct bpf_object;
 void kernel_init(bool verbose);
 
 /* Passes on what a skeleton's open() returned, unless it is NULL: then the tool ends with a message. */
-#define kernel_opened(skeleton) \
-	({ \
-		__typeof__(skeleton) opened_ = (skeleton); \
-		if (!opened_) \
-			kernel_refused_open(); \
-		opened_; \
-	})
+#define kernel_opened(skeleton) ({ \
+	__typeof__(skeleton) opened_ = (skeleton); \
+	if (!opened_) \
+		kernel_refused_open(); \
+	opened_; \
+})
 void kernel_refused_open(void) __attribute__((noreturn));
 /* Checks what a skeleton's load() returned. */
 void kernel_loaded(int error);
 
-/* Attaches the programs in this order, except those that were not loaded. A message names `to`. */
-void kernel_attach(struct links *links, struct bpf_program *const programs[], size_t nr, const char *to);
+/*
+ * kernel_attach(links, to, program, ...): attaches the programs in this order, except those that were not
+ * loaded
+ */
+#define kernel_attach(links, to, ...) \
+	kernel_attach_list(links, to, (struct bpf_program *const[]){ __VA_ARGS__, NULL })
+void kernel_attach_list(struct links *links, const char *to, struct bpf_program *const programs[]);
+
+/*
+ * A row for the tool's table of losses: the events that its programs on tracepoints missed. Call it before
+ * detaching.
+ */
+struct loss kernel_missed(const struct links *links);
 
 /* error: 0 or -errno. If it is not 0, the tool ends with "cannot DOING: CAUSE" and what to do about it. */
 void kernel_check(int error, const char *doing);

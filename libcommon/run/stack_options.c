@@ -11,8 +11,8 @@
 #define MAX_COMM_BYTES 15
 
 enum {
-	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD,
-	OPTION_NO_DEMANGLE,
+	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR,
+	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE,
 };
 
 static const struct argp_option options[] = {
@@ -113,7 +113,7 @@ static bool parse_filter(int key, char *arg, struct argp_state *state, struct st
 		o->run.tasks.only_kernel_threads = true;
 		break;
 	case 'C':
-		if (cpu_set_parse(&o->cpus, arg))
+		if (cpu_set_parse(&o->run.tasks.cpus, arg))
 			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
 		break;
 	case OPTION_CGROUP:

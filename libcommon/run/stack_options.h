@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/cpu_set.h"
 #include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/run.h"
@@ -27,15 +26,13 @@ struct stacks_wanted {
 struct naming_options {
 	const char *directories[MAX_DEBUG_DIRECTORIES];
 	size_t nr_directories;
-	/* the option was given, and $DEBUGINFOD_URLS is set */
-	bool debuginfod;
+	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
 	bool no_demangle;
 };
 
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
-	struct cpu_set cpus;		/* of -C; empty: all */
 	enum report_format format;
 	bool format_named;
 	struct naming_options naming;

@@ -146,28 +146,22 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 
 /* ---- the report ---- */
 
-#define MAX_LOSSES 16
-
 /* Copies the tool's losses and adds those of the stacks; returns their number. */
 static size_t gather_losses(const struct stack_session *s, const struct measure *measure,
 			    const struct loss *losses, size_t nr_losses, struct loss all[MAX_LOSSES])
 {
 	struct stack_stats stats = stack_session_stats(s);
+	const char *unfollowed = measure->unfollowed ? measure->unfollowed :
+							       "processes or threads not followed: too many at a time";
 	const struct loss own[] = {
 		{ "lost_no_room", stats.no_room, "samples lost: no room in the maps, see --max-stacks",
 		  .lost = true },
-		{ "forks_lost", stats.forks_lost, measure->unfollowed },
+		{ "forks_lost", stats.forks_lost, unfollowed },
 		{ "stacks_lost", stats.stacks_lost,
-		  "failed attempts to send a stack's frames: the ring buffer was full" },
+		  "times that the ring buffer had no room for a stack's frames" },
 	};
-	size_t nr_own = sizeof(own) / sizeof(own[0]);
 
-	if (nr_losses > MAX_LOSSES - nr_own)
-		abort();
-	if (nr_losses)
-		memcpy(all, losses, nr_losses * sizeof(*all));
-	memcpy(all + nr_losses, own, sizeof(own));
-	return nr_losses + nr_own;
+	return losses_join(all, losses, nr_losses, own, sizeof(own) / sizeof(own[0]));
 }
 
 static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
@@ -178,7 +172,7 @@ static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
 	return false;
 }
 
-/* seconds that fetching debug files may take, all together */
+/* debug files are fetched for so long at most, all together */
 #define DEBUGINFOD_SECONDS 60
 
 static void set_naming(struct stack_session *s, const struct naming_options *naming)

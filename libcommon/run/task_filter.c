@@ -44,6 +44,51 @@ void task_filter_check(const struct task_filter *f)
 			cli_die(EXIT_FAILURE, "no thread with TID %d", f->tids.ids[i]);
 }
 
+/* ---- CPUs ---- */
+
+struct cpu_set cpus_online(const struct cpu_set *wanted)
+{
+	struct cpu_set cpus;
+	size_t cpu = 0;
+
+	cli_check(cpu_set_online(&cpus), "list the CPUs");
+	if (wanted->nr)
+		cpu_set_keep(&cpus, wanted);
+	while (cpu < cpus.nr && !cpus.has[cpu])
+		cpu++;
+	if (cpu == cpus.nr)
+		cli_die(EXIT_FAILURE, "none of these CPUs is online");
+	return cpus;
+}
+
+static void configure_cpus(struct bpf_object *object, const struct cpu_set *wanted)
+{
+	size_t bytes = object_constant_size(object, "listed_cpus");
+	struct cpu_set cpus;
+	uint64_t *listed;
+	bool only = true;
+
+	if (!wanted->nr)
+		return;
+	cpus = cpus_online(wanted);
+	listed = calloc(1, bytes + sizeof(*listed));
+	cli_check(listed ? 0 : -ENOMEM, "list the CPUs");
+	for (size_t cpu = 0; cpu < cpus.nr; cpu++) {
+		if (!cpus.has[cpu])
+			continue;
+		if (cpu / 8 >= bytes)
+			cli_die(EXIT_FAILURE, "CPU %zu cannot be listed: the highest possible number is %zu",
+				cpu, bytes * 8 - 1);
+		listed[cpu / 64] |= 1ULL << cpu % 64;
+	}
+	kernel_set(object, "listed_cpus", listed, bytes);
+	kernel_set(object, "only_listed_cpus", &only, sizeof(only));
+	free(listed);
+	cpu_set_free(&cpus);
+}
+
+/* ---- configuring and listing ---- */
+
 void task_filter_configure(struct bpf_object *object, const struct task_filter *f, bool command)
 {
 	const struct {
@@ -65,6 +110,7 @@ void task_filter_configure(struct bpf_object *object, const struct task_filter *
 	kernel_set(object, "only_cgroup", &f->cgroup, sizeof(f->cgroup));
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		kernel_set(object, flags[i].name, &flags[i].value, sizeof(flags[i].value));
+	configure_cpus(object, &f->cpus);
 }
 
 static void list_ids(struct bpf_object *object, const char *map, const struct id_list *list)
@@ -96,47 +142,4 @@ pid_t *task_filter_processes(const struct task_filter *f, size_t *nr)
 	for (size_t i = 0; i < f->tids.nr; i++)
 		pids[(*nr)++] = process_of(f->tids.ids[i]);
 	return pids;
-}
-
-/* ---- CPUs ---- */
-
-struct cpu_set cpus_online(const struct cpu_set *wanted)
-{
-	struct cpu_set cpus;
-	size_t cpu = 0;
-
-	cli_check(cpu_set_online(&cpus), "list the CPUs");
-	if (wanted->nr)
-		cpu_set_keep(&cpus, wanted);
-	while (cpu < cpus.nr && !cpus.has[cpu])
-		cpu++;
-	if (cpu == cpus.nr)
-		cli_die(EXIT_FAILURE, "none of these CPUs is online");
-	return cpus;
-}
-
-void cpus_configure(struct bpf_object *object, const struct cpu_set *wanted)
-{
-	size_t bytes = object_constant_size(object, "listed_cpus");
-	struct cpu_set cpus;
-	uint64_t *listed;
-	bool only = true;
-
-	if (!wanted->nr)
-		return;
-	cpus = cpus_online(wanted);
-	listed = calloc(1, bytes + sizeof(*listed));
-	cli_check(listed ? 0 : -ENOMEM, "list the CPUs");
-	for (size_t cpu = 0; cpu < cpus.nr; cpu++) {
-		if (!cpus.has[cpu])
-			continue;
-		if (cpu / 8 >= bytes)
-			cli_die(EXIT_FAILURE, "CPU %zu cannot be listed: the highest possible number is %zu",
-				cpu, bytes * 8 - 1);
-		listed[cpu / 64] |= 1ULL << cpu % 64;
-	}
-	kernel_set(object, "listed_cpus", listed, bytes);
-	kernel_set(object, "only_listed_cpus", &only, sizeof(only));
-	free(listed);
-	cpu_set_free(&cpus);
 }

@@ -19,6 +19,7 @@ struct task_filter {
 	bool only_user_threads, only_kernel_threads;
 	const char *comm;		/* NULL: any */
 	uint64_t cgroup;		/* its ID; 0: any */
+	struct cpu_set cpus;		/* on which tasks are measured; empty: all */
 };
 
 /* Ends the program if one of the processes or threads does not exist. */
@@ -43,11 +44,5 @@ pid_t *task_filter_processes(const struct task_filter *filter, size_t *nr);
  * none.
  */
 struct cpu_set cpus_online(const struct cpu_set *wanted);
-
-/*
- * Writes a list of CPUs into the constants only_listed_cpus and listed_cpus of an object that is not loaded
- * yet.
- */
-void cpus_configure(struct bpf_object *object, const struct cpu_set *wanted);
 
 #endif

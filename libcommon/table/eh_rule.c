@@ -53,6 +53,18 @@ bool eh_rule_read_plus(struct cursor *c, int64_t *plus)
 	return !c->bad && !cursor_left(c) && *plus >= 0 && *plus <= INT32_MAX;
 }
 
+/* the b of *(reg + a) + b: nothing, a constant that is added (DW_OP_plus_uconst), or one that is pushed and added (SBCL's assembly) */
+static bool read_plus(struct cursor *c, int64_t *plus)
+{
+	struct cursor pushed = *c;
+	uint8_t op = cursor_u8(&pushed);
+
+	if (op < DW_OP_lit0 || op > DW_OP_lit31 || cursor_u8(&pushed) != DW_OP_plus || pushed.bad || cursor_left(&pushed))
+		return eh_rule_read_plus(c, plus);
+	*plus = op - DW_OP_lit0;
+	return true;
+}
+
 /*
  * Two shapes occur on every machine: reg + a, and *(reg + a) + b (realigned frames, signal frames).
  * What else there is is the machine's.
@@ -70,7 +82,7 @@ void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size
 		eh_rule_set_cfa(rule, reg, offset);
 	} else if (*c.p == DW_OP_deref && offset == (int16_t)offset) {
 		cursor_u8(&c);
-		if (!eh_rule_read_plus(&c, &plus))
+		if (!read_plus(&c, &plus))
 			return;
 		eh_rule_set_cfa(rule, reg, plus);
 		rule->kind = RULE_DEREF;

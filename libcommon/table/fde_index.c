@@ -23,19 +23,24 @@ static bool file_range(const struct elf_file *file, const struct fde *fde, uint6
 	return false;
 }
 
+int fde_index_add_span(struct fde_index *index, const struct fde_span *span)
+{
+	if (array_reserve(&index->spans, &index->max_spans, index->nr_spans + 1))
+		return -ENOMEM;
+	index->spans[index->nr_spans++] = *span;
+	return 0;
+}
+
 int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde, uint32_t class)
 {
 	uint64_t start;
 
 	if (!fde->length || fde->length > UINT32_MAX || !file_range(file, fde, &start))
 		return -ERANGE;
-	if (array_reserve(&index->spans, &index->max_spans, index->nr_spans + 1))
-		return -ENOMEM;
-	index->spans[index->nr_spans++] = (struct fde_span){
+	return fde_index_add_span(index, &(struct fde_span){
 		.start = start, .length = fde->length, .class = class, .vaddr = fde->start,
 		.program = fde->program, .program_bytes = fde->program_bytes,
-	};
-	return 0;
+	});
 }
 
 /* ---- sorting ---- */

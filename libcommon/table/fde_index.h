@@ -20,11 +20,14 @@
 struct fde_span {
 	uint64_t start;		/* offset in the file */
 	uint32_t length;
-	uint32_t class;		/* of its CIE: cfi_states_class() */
+	uint32_t class;		/* of its CIE: cfi_states_class(); or what is no FDE, but ruled by other means: SPAN_... */
 	const uint8_t *program;	/* in the section */
 	size_t program_bytes;
 	uint64_t vaddr;		/* of start */
 };
+
+/* its program is the struct eh_rule that holds in all of it */
+#define SPAN_RULE	UINT32_MAX
 
 struct fde_index {
 	struct fde_span *spans;		/* in section order */
@@ -38,6 +41,9 @@ struct fde_index {
  * the file holds all of it.
  */
 int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde, uint32_t class);
+
+/* the same of a span made otherwise, which is in the file. 0 or -ENOMEM */
+int fde_index_add_span(struct fde_index *index, const struct fde_span *span);
 
 /*
  * Fills by_address, once all are added. 0, -EOVERFLOW (they lie further apart than a table's pages

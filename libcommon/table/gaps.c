@@ -57,32 +57,70 @@ static bool is_padding(const struct elf_segment *s, uint64_t from, uint64_t to)
 struct code_place {
 	struct gaps *gaps;
 	uint64_t start;		/* of the code, offset in the file */
+	const uint8_t *code;
+	size_t size;
+	struct known_code known;	/* the next piece; without rows behind the last one */
+	size_t known_end;	/* of the one before */
 };
+
+static void write_row(struct code_place *p, size_t at, const struct eh_rule *rule)
+{
+	struct gaps *g = p->gaps;
+	uint32_t state = rule ? cfi_states_of_rule(g->states, rule) : g->nothing;
+
+	if (!g->states->error && !g->writer->error)
+		row_writer_add(g->writer, p->start + at, state);
+}
+
+static void find_known(struct code_place *p)
+{
+	p->known_end = p->known.end;
+	if (!known_code_next(p->code, p->size, p->known.end, &p->known))
+		p->known.nr_rows = 0;
+}
+
+/* What is known of certain code goes before what its instructions say. */
+static void write_known(struct code_place *p, size_t up_to)
+{
+	while (p->known.nr_rows && p->known.rows[0].at <= up_to) {
+		if (p->known_end && p->known_end < p->known.rows[0].at)
+			write_row(p, p->known_end, NULL);
+		for (size_t i = 0; i < p->known.nr_rows; i++)
+			write_row(p, p->known.rows[i].at, &p->known.rows[i].rule);
+		find_known(p);
+	}
+}
 
 static void write_code_rule(void *place, size_t at, const struct eh_rule *rule)
 {
-	const struct code_place *p = place;
-	struct gaps *g = p->gaps;
+	struct code_place *p = place;
 	uint64_t offset = p->start + at;
-	bool is_entry = offset >= g->table->entry_start && offset < g->table->entry_end;
+	bool is_entry = offset >= p->gaps->table->entry_start && offset < p->gaps->table->entry_end;
 
-	if (!g->states->error && !g->writer->error)
-		row_writer_add(g->writer, offset, is_entry ? g->nothing : cfi_states_of_rule(g->states, rule));
+	write_known(p, at);
+	if (at >= p->known_end)
+		write_row(p, at, is_entry ? NULL : rule);
 }
 
 /* [from, to) is code of this segment */
 static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	const uint8_t *code = bytes_at(g->file, from, to - from);
+	struct code_place place = {
+		.gaps = g, .start = from, .code = bytes_at(g->file, from, to - from), .size = to - from,
+	};
 
-	if (!code)
+	if (!place.code)
 		return;
 	g->code_bytes += to - from;
 	g->code_end = to;
-	g->error = code_rules(code, to - from, from - s->file_offset + s->vaddr, write_code_rule,
-			      &(struct code_place){ .gaps = g, .start = from });
-	if (!g->error && !g->states->error && !g->writer->error)
-		row_writer_add(g->writer, to, g->nothing);
+	find_known(&place);
+	g->error = code_rules(place.code, place.size, from - s->file_offset + s->vaddr, write_code_rule, &place);
+	if (g->error)
+		return;
+	write_known(&place, place.size);	/* where instructions say nothing at all */
+	if (place.known_end && place.known_end < place.size)
+		write_row(&place, place.known_end, NULL);
+	write_row(&place, place.size, NULL);
 }
 
 void gaps_write(struct gaps *g, uint64_t start, uint64_t end)

@@ -6,8 +6,9 @@
  *
  *   abi.h             registers, calls, alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
- *   entry.c           where the code at the ELF entry point ends
+ *   entry.c           where the code at the ELF entry point ends, what addresses code takes
  *   decode.c          instructions, as code_insns.h has them
+ *   known_code.c      certain code of certain programs
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H
@@ -18,6 +19,7 @@
 #include "tables_abi.h"
 #ifdef __x86_64__
 #include "table/x86/abi.h"
+#include "table/x86/known_code.h"
 #else
 #error "no tables are made for this machine yet"
 #endif
@@ -32,6 +34,12 @@ void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg,
 
 /* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+
+/*
+ * The next instruction behind code[from] that takes an address relative to its own: what lies behind it, and *to; 0: there
+ * is none. vaddr: of code[0]
+ */
+size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);

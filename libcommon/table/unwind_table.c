@@ -8,6 +8,7 @@
 #include "table/fde_index.h"
 #include "table/fde_rows.h"
 #include "table/gaps.h"
+#include "table/known_functions.h"
 #include "table/machine.h"
 #include "table/row_writer.h"
 
@@ -21,12 +22,14 @@
 struct compilation {
 	struct unwind_table table;
 	const struct elf_file *file;
+	struct elf_file *known;		/* where to look for known functions: the file, or NULL */
 	bool of_code;
 	uint64_t pc_bias;
 	struct fde_index fdes;
 	struct cfi_states states;
 	struct row_writer writer;
 	struct gaps gaps;
+	struct known_functions functions;
 };
 
 static int error_of(const struct compilation *c)
@@ -52,6 +55,8 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 	int error = 0;
 
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
+	if (c->known)
+		error = known_functions_add(&c->functions, &c->fdes, c->known);
 	while (!error && eh_frame_next(frame, &fde))
 		error = add_fde(c, &fde);
 	c->table.nr_cies = frame->nr_cies;
@@ -77,6 +82,11 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 {
 	if (c->of_code) {
 		row_writer_add(&c->writer, span->start, c->gaps.nothing);
+		return;
+	}
+	if (span->class == SPAN_RULE) {
+		row_writer_add(&c->writer, span->start,
+			       cfi_states_of_rule(&c->states, (const struct eh_rule *)span->program));
 		return;
 	}
 	if (!fde_rows_write(&c->writer, &c->states, span, end, c->pc_bias, &c->table.nr_cfi_rows))
@@ -122,7 +132,8 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	return c->fdes.nr || c->of_code ? write_rows(c) : 0;
 }
 
-static int compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame, bool of_code)
+static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
+		   struct eh_frame *frame, bool of_code)
 {
 	struct compilation *c = calloc(1, sizeof(*c));
 	int error;
@@ -130,6 +141,7 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	if (!c)
 		return -ENOMEM;
 	c->file = file;
+	c->known = known;
 	c->of_code = of_code;
 	error = make_table(c, frame);
 	if (error)
@@ -144,14 +156,14 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
 {
-	return compile(table, file, frame, false);
+	return compile(table, file, NULL, frame, false);
 }
 
-static int build_without_cfi(struct unwind_table *table, const struct elf_file *file, bool of_code)
+static int build_without_cfi(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
 	struct eh_frame none = eh_frame_over(NULL, 0, 0);
 
-	return compile(table, file, &none, of_code);
+	return compile(table, file, file, &none, of_code);
 }
 
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
@@ -165,7 +177,7 @@ static int build(struct unwind_table *table, struct elf_file *file, bool of_code
 	error = elf_file_cfi(file, &section, &frame);
 	if (error == -ENOENT && of_code)
 		return build_without_cfi(table, file, true);
-	return error ? error : compile(table, file, &frame, of_code);
+	return error ? error : compile(table, file, file, &frame, of_code);
 }
 
 int unwind_table_build(struct unwind_table *table, struct elf_file *file)
@@ -173,7 +185,7 @@ int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 	return build(table, file, false);
 }
 
-int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file)
+int unwind_table_build_without_cfi(struct unwind_table *table, struct elf_file *file)
 {
 	return build_without_cfi(table, file, false);
 }

@@ -38,7 +38,7 @@ struct unwind_table {
  */
 int unwind_table_build(struct unwind_table *table, struct elf_file *file);
 /* of a file without CFI: no pages, just the entry point and has_other_code */
-int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file);
+int unwind_table_build_without_cfi(struct unwind_table *table, struct elf_file *file);
 /*
  * A table of the code that no FDE covers, with or without CFI in the file, by rules worked out from
  * its instructions (code_rules.h). It has pages even where no rule is known.

@@ -47,19 +47,20 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	walk_reset(u, max_depth);
 	memcpy(u->frame.reg, registers->reg, sizeof(u->frame.reg));
 	u->frame.ip = registers->ip;
+	u->in_syscall = registers->in_syscall;
 	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
 		for (uint32_t i = 0; i < MAX_WALK_STEPS && !unwind_frame(u); i++)
-			if (u->nr_frames == 1 && !u->have_rule)
+			if (u->stack.nr_frames == 1 && u->todo == TODO_ENTER)
 				stack->cfa = u->frame.reg[EH_RSP];
 		walk_close(u);
 	} else {
 		u->end = END_UNKNOWN_PROCESS;
 		walk_leaf_only(u);
 	}
-	stack->id = u->id;
+	stack->id = u->stack.id;
 	stack->end = u->end;
 	stack->wants_code = u->wants_code ? u->module.id : 0;
-	stack->nr = u->nr_frames;
-	memcpy(stack->frames, u->frames, u->nr_frames * sizeof(stack->frames[0]));
+	stack->nr = u->stack.nr_frames;
+	memcpy(stack->frames, u->frames, u->stack.nr_frames * sizeof(stack->frames[0]));
 }

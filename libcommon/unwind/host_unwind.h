@@ -6,12 +6,15 @@
 #ifndef EHPERF_UNWIND_HOST_UNWIND_H
 #define EHPERF_UNWIND_HOST_UNWIND_H
 
+#include <stdbool.h>
+
 #include "table/slabs.h"
 #include "tables_abi.h"
 #include "stacks_abi.h"
 
 struct host_registers {
 	uint64_t reg[EH_NR_REGS], ip;	/* by DWARF numbers */
+	bool in_syscall;
 };
 
 struct host_memory {

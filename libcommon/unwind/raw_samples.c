@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "process/clock.h"
 #include "unwind/raw_stack.h"
 
 /*
  * How often a process may be reread because a pc lies outside its list: not before 100 ms, and not before 20
- * times what the last reading took, so that rereading a process takes 5 % of a CPU at most.
+ * times of what the last reading took, so that rereading a process takes 5 % of a CPU at most.
  */
 #define REREAD_NS	100000000
 #define REREAD_FACTOR	20
@@ -22,6 +23,12 @@
  *  - its image, checked after the reading, still is the sample's: then the mappings are that image's, too;
  *  - once the buffers have been drained, no event of the process between sample and reading is queued.
  */
+
+/* taken inside execve(), where the registers may still be the old image's */
+static bool is_in_exec(const struct raw_record *raw)
+{
+	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
+}
 
 /*
  * Reads the process as it is now. *process is NULL if it cannot be read, or is not the sample's image. 0 or
@@ -141,13 +148,13 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 		return error;
 	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
 		publisher_publish(s->publisher, process, &raw->image);
-		publisher_set_in_exec(s->publisher, process->pid, raw->in_exec);
+		publisher_set_in_exec(s->publisher, process->pid, is_in_exec(raw));
 	}
 	walk(s, process, raw, stack);
-	if (stack->end == END_NO_MAPPING && process && !raw->in_exec)
+	if (stack->end == END_NO_MAPPING && process && !is_in_exec(raw))
 		error = reread_for_sample(s, process, raw, stack);
 	/* the old image's registers, the new one's memory */
-	if (raw->in_exec && stack->end != END_COMPLETE) {
+	if (is_in_exec(raw) && stack->end != END_COMPLETE) {
 		stack->end = END_NO_USER;
 		stack->id = 0;
 	}

@@ -47,7 +47,7 @@ static uint32_t read_memory(void *arg, void *to, uint32_t bytes, uint64_t addr)
 
 struct host_registers raw_stack_registers(const struct raw_record *raw)
 {
-	struct host_registers registers = { .ip = raw->ip };
+	struct host_registers registers = { .ip = raw->ip, .in_syscall = raw->syscall >= 0 };
 
 	memcpy(registers.reg, raw->reg, sizeof(registers.reg));
 	return registers;

@@ -41,6 +41,7 @@ static inline struct host_registers registers_of(const struct user_regs_struct *
 		.reg = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
 			 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
 		.ip = r->rip,
+		.in_syscall = (long)r->orig_rax >= 0,
 	};
 }
 

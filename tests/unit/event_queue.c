@@ -112,7 +112,7 @@ static void test_records(void)
 		.kind = RECORD_UNMAPPED, .pid = 7, .time_ns = 5, .start = 0x1000, .end = 0x2000, .changes = 3,
 	};
 	struct raw_record raw = { .kind = RECORD_RAW, .stack_bytes = 1 };
-	struct frames_record frames = { .kind = RECORD_USER_STACK };
+	struct frames_record frames = { .stack.kind = RECORD_USER_STACK };
 	struct queued_event next;
 
 	check(event_queue_add_record(&queue, &raw, sizeof(raw)) == -EBADMSG, "its stack is missing");

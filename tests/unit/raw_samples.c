@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -171,13 +172,13 @@ static void test_in_exec(void)
 
 	now = (struct eh_image){ .tgid = getpid(), .exec_id = 100 };
 	raw = sample_self();
-	raw->in_exec = 1;
+	raw->syscall = SYS_execve;
 	raw->ip = 0x10;
 	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_NO_USER && !stack.id, "end %d", stack.end);
 	now.exec_id++;
 	raw->image = now;
 	nr_readings = 0;
-	raw->in_exec = 0;
+	raw->syscall = -1;
 	raw_samples_unwind(&samples, raw, &stack);
 	check(!nr_readings, "execve() counted itself meanwhile: no exec that was missed");
 	free(raw);

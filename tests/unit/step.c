@@ -138,6 +138,7 @@ int main(void)
 	r = rule(RULE_UNSUPPORTED, 0, 0);
 	check(step(&r, &f, 1024, &loads) == END_UNSUPPORTED);
 	r = rule(RULE_REG, EH_RSP, 0);
+	f.by_call = 1;
 	check(step(&r, &f, 1024, &loads) == END_NO_PROGRESS);
 	r = rule(RULE_REG, EH_RBP, 16);
 	f.reg[EH_RBP] = STACK - 4096;
@@ -145,6 +146,14 @@ int main(void)
 	r = rule(RULE_REG, EH_RSP, 8);
 	r.saved[SAVED_RA] = SAVED_ODD;
 	check(step(&r, &f, 1024, &loads) == END_UNSUPPORTED);
+
+	/* a leaf may have popped its return address, which is still there, below rsp; what has made a call has not */
+	r = rule(RULE_REG, EH_RSP, 0);
+	f = frame(STACK + 80);
+	check(step(&r, &f, 1024, &loads) == STEP_OK && f.ip == 0xabc000 + 9 && f.reg[EH_RSP] == STACK + 80);
+	r = rule(RULE_REG, EH_RSP, -8);
+	f = frame(STACK + 80);
+	check(step(&r, &f, 1024, &loads) == END_NO_PROGRESS);
 
 	/* a lost register stays unknown until somebody saved it */
 	r = rule(RULE_REG, EH_RSP, 8);

@@ -11,6 +11,11 @@ struct options {
 	bool with_idle;
 };
 
+static const char doc[] =
+	"Sample what runs on the CPUs, with whole user and kernel stacks, even of stripped programs "
+	"without frame pointers. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or "
+	"COMMAND's end.";
+
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", 0 },
 	{ "count", 'c', "N", 0, "instead, a sample every N nanoseconds on each CPU", 0 },
@@ -44,17 +49,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp argp = {
-	.options = option_list,
-	.parser = parse,
-	.args_doc = STACK_ARGS_DOC,
-	.doc = "Sample what runs on the CPUs, with whole user and kernel stacks, even of stripped programs "
-	       "without frame pointers. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or "
-	       "COMMAND's end.",
-};
-
 int main(int argc, char **argv)
 {
+	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
 	struct options o = { .stacks = STACK_OPTIONS_DEFAULT, .period_ns = 1000000000 / 99 };
 	struct measure samples = {
 		.value = measure_count, .counted = "samples",
@@ -77,7 +74,7 @@ int main(int argc, char **argv)
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	kernel_loaded(cpuprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	clock = sampling_attach(bpf->progs.sample_cpu, &o.stacks.cpus, o.period_ns);
+	clock = sampling_attach(bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus, o.period_ns);
 
 	sampling_begin(&clock);
 	run_measure(&session.run);

@@ -35,6 +35,10 @@ struct dump {
 	int status;			/* the exit status */
 };
 
+static const char doc[] =
+	"Show the unwind information of ELF files, and the compact tables that the kernel gets of it. A "
+	"PID means every file the process has mapped, and its vDSO.";
+
 static const struct argp_option option_list[] = {
 	{ "rows", 'r', NULL, 0,
 	  "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
@@ -99,14 +103,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 	return 0;
 }
-
-static const struct argp argp = {
-	.options = option_list,
-	.parser = parse,
-	.args_doc = "FILE|PID...",
-	.doc = "Show the unwind information of ELF files, and the compact tables that the kernel gets of "
-	       "it. A PID means every file the process has mapped, and its vDSO.",
-};
 
 static void fail(void *arg, const char *path, const char *why)
 {
@@ -210,6 +206,7 @@ static struct checker *load_checker(bool verbose)
 
 int main(int argc, char **argv)
 {
+	const struct argp argp = { option_list, parse, "FILE|PID...", doc };
 	struct dump d = {};
 	const struct options *o = &d.options;
 	const struct elf_visitor visitor = { .visit = dump, .failed = fail, .arg = &d };

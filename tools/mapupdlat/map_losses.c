@@ -53,13 +53,6 @@ void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count
 
 /* ---- losses ---- */
 
-uint64_t map_losses_no_series(struct bpf_object *object)
-{
-	struct call_counts counts;
-
-	return object_sum_counts(object, "call_counts", &counts, sizeof(counts)) ? 0 : counts.no_series;
-}
-
 /*
  * An upper limit of the calls of which neither entry nor return was seen: all programs that watch them must
  * have been skipped, which newer kernels count.
@@ -94,7 +87,7 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 
 	const struct loss all[] = {
 		/* calls_in_flight_say() prints this one */
-		{ "in_flight", c.entered - calls - c.no_series - c.died - c.returns_unseen },
+		{ "in_flight", c.entered - calls - c.died - c.returns_unseen },
 		{ "begun_before", c.unseen - c.no_memory,
 		  "calls had begun before the start, or their entry was not seen, and are in no histogram" },
 		{ "lost_returns", c.returns_unseen, "calls lost: their return was not seen", .lost = true },
@@ -106,7 +99,6 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		{ "preempted", c.preempted },
 		{ "lost_no_memory", c.no_memory, "calls lost: no memory to track them", .lost = true },
 		{ "died", c.died, "threads died inside a call, which is in no histogram" },
-		{ "lost_no_series", c.no_series, "calls lost: too many histograms", .lost = true },
 		{ "slow_lost", c.slow_lost, "slow calls not printed: too many at a time" },
 		{ "stacks_no_room_ns", stacks->no_room, "stacks of calls lost: no room in the maps" },
 		{ "stacks_lost", stacks->stacks_lost,

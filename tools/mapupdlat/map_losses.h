@@ -12,7 +12,7 @@
 
 struct bpf_object;
 
-#define NR_MAP_LOSSES 14
+#define NR_MAP_LOSSES 13
 
 /* the calls that had not returned when measuring ended */
 struct calls_in_flight {
@@ -28,12 +28,9 @@ struct calls_in_flight {
 void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *object);
 void calls_in_flight_free(struct calls_in_flight *in_flight);
 
-/* how many calls so far are in no histogram, because there are too many */
-uint64_t map_losses_no_series(struct bpf_object *object);
-
 /*
- * Call when no program is attached any more. calls: how many are in the histograms; stacks: the session's
- * counters. losses[0] is the calls in flight. 0 or -errno
+ * Call when no program is attached any more. calls: how many were added to histograms, or lost for want of
+ * one; stacks: the session's counters. losses[0] is the calls in flight. 0 or -errno
  */
 int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object,
 		    const struct stack_stats *stacks, uint64_t calls);

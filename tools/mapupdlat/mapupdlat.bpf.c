@@ -10,7 +10,7 @@
  */
 #include "mapupdlat_abi.h"
 
-#define TIMED_KEY struct map_call_key
+#define SERIES_KEY struct map_call_key
 #include "timed_calls.bpf.h"
 
 #define NR_BPF		321

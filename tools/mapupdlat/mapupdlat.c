@@ -17,6 +17,11 @@
 
 enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW };
 
+static const char doc[] =
+	"Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting for "
+	"a CPU, and in which kernel functions. INTERVAL is in seconds; the default is one interval until "
+	"Ctrl-C or SIGTERM, or COMMAND's end.";
+
 static const struct argp_option option_list[] = {
 	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "these commands, or all; default update,update-batch", 1 },
 	{ "map", OPTION_MAP, "ID|NAME", 0, "only this map, or those of this name", 1 },
@@ -46,10 +51,12 @@ static bool parse_by(const char *text, unsigned int *by)
 	static const struct {
 		const char *name;
 		unsigned int by;
-	} names[] = {
-		{ "name", BY_NAME | BY_TYPE }, { "type", BY_TYPE }, { "map", BY_MAP | BY_NAME | BY_TYPE },
-		{ "process", BY_PROCESS }, { "command", BY_COMMAND }, { "all", BY_ALL },
-	};
+	} names[] = { { "name", BY_NAME | BY_TYPE },
+		      { "type", BY_TYPE },
+		      { "map", BY_MAP | BY_NAME | BY_TYPE },
+		      { "process", BY_PROCESS },
+		      { "command", BY_COMMAND },
+		      { "all", BY_ALL } };
 	size_t i, nr = sizeof(names) / sizeof(names[0]);
 
 	*by = 0;
@@ -106,15 +113,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp argp = {
-	.options = option_list,
-	.parser = parse,
-	.args_doc = HISTOGRAM_ARGS_DOC,
-	.doc = "Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting "
-	       "for a CPU, and in which kernel functions. INTERVAL is in seconds; the default is one "
-	       "interval until Ctrl-C or SIGTERM, or COMMAND's end.",
-};
-
 static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 {
 	/* without CONFIG_FTRACE_SYSCALLS, there are only the raw tracepoints */
@@ -159,17 +157,6 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "learn what a map is");
 }
 
-static void attach(struct links *links, struct mapupdlat_bpf *bpf)
-{
-	struct bpf_program *const programs[] = {
-		bpf->progs.call_begins, bpf->progs.call_returns,
-		bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
-		bpf->progs.thread_switches, bpf->progs.thread_wakes, bpf->progs.thread_dies,
-	};
-
-	kernel_attach(links, programs, sizeof(programs) / sizeof(programs[0]), "the tracepoints");
-}
-
 /* ---- measuring ---- */
 
 struct measuring {
@@ -186,23 +173,23 @@ static void stop(void *arg)
 	calls_in_flight_list(&m->in_flight, m->bpf->obj);
 }
 
-static uint64_t without_series(void *arg)
-{
-	const struct measuring *m = arg;
-
-	return map_losses_no_series(m->bpf->obj);
-}
-
 int main(int argc, char **argv)
 {
+	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
 	struct options o = {
-		.histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT,
+		.histograms = HISTOGRAM_OPTIONS_DEFAULT,
+		.stacks = STACKS_WANTED_DEFAULT,
 		.by = BY_NAME | BY_TYPE,
 	};
 	struct measuring m = {};
 	const struct histogram_tool tool = {
-		.counted = "calls", .off_cpu = true, .title = map_calls_title, .json = map_calls_json,
-		.stop = stop, .without_series = without_series, .arg = &m,
+		.counted = "calls",
+		.off_cpu = true,
+		.errors = true,
+		.title = map_calls_title,
+		.json = map_calls_json,
+		.stop = stop,
+		.arg = &m,
 	};
 	struct loss losses[NR_MAP_LOSSES];
 	struct histogram_session histograms;
@@ -222,8 +209,10 @@ int main(int argc, char **argv)
 
 	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
 	kernel_check(slow_calls_open(&slow, &stacks, o.histograms.json), "set up the histograms");
-	histogram_session_open(&histograms, &stacks.run, &stacks, m.bpf->obj, &o.histograms, &tool);
-	attach(&links, m.bpf);
+	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
+	kernel_attach(&links, "the tracepoints", m.bpf->progs.call_begins, m.bpf->progs.call_returns,
+		      m.bpf->progs.call_begins_raw, m.bpf->progs.call_returns_raw,
+		      m.bpf->progs.thread_switches, m.bpf->progs.thread_wakes, m.bpf->progs.thread_dies);
 
 	m.bpf->bss->measuring = true;
 	run_measure(&stacks.run);
@@ -235,10 +224,11 @@ int main(int argc, char **argv)
 	histogram_session_finish(&histograms);
 	calls_in_flight_list(&m.in_flight, m.bpf->obj);
 	stats = stack_session_stats(&stacks);
-	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count), "read what was gathered");
+	cli_check(map_losses_read(losses, m.bpf->obj, &stats,
+				  histograms.count + histogram_session_lost(&histograms)),
+		  "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
 	calls_in_flight_say(&m.in_flight, losses[0].count);
-	run_say_losses(losses, NR_MAP_LOSSES);
 
 	calls_in_flight_free(&m.in_flight);
 	histogram_session_close(&histograms);

@@ -18,6 +18,11 @@ struct options {
 
 enum { OPTION_STATE = 0x200, OPTION_TIME };
 
+static const char doc[] =
+	"Show where threads wait off the CPU, and for how long, with whole user and kernel stacks, even "
+	"of stripped programs without frame pointers. DURATION is in seconds; the default is until "
+	"Ctrl-C or SIGTERM, or COMMAND's end.";
+
 static const struct argp_option option_list[] = {
 	{ "min-time", 'm', "TIME", 0,
 	  "only off-CPU periods of at least this long: microseconds, or with a unit: 10ms", 1 },
@@ -77,15 +82,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp argp = {
-	.options = option_list,
-	.parser = parse,
-	.args_doc = STACK_ARGS_DOC,
-	.doc = "Show where threads wait off the CPU, and for how long, with whole user and kernel stacks, "
-	       "even of stripped programs without frame pointers. DURATION is in seconds; the default is "
-	       "until Ctrl-C or SIGTERM, or COMMAND's end.",
-};
-
 static void configure(struct offcputime_bpf *bpf, const struct options *o)
 {
 	bpf->rodata->min_ns = o->min_ns;
@@ -93,21 +89,9 @@ static void configure(struct offcputime_bpf *bpf, const struct options *o)
 	bpf->rodata->wanted_states = o->states;
 	bpf->rodata->count_blocked = o->part != OFF_CPU_WAITING;
 	bpf->rodata->count_waiting = o->part != OFF_CPU_BLOCKED;
-	cpus_configure(bpf->obj, &o->stacks.cpus);
 	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
 	if (!o->stacks.wanted.only_user)
 		kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
-}
-
-/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
-static void attach(struct links *links, struct offcputime_bpf *bpf)
-{
-	struct bpf_program *const programs[] = {
-		bpf->progs.thread_begins, bpf->progs.thread_starts,
-		bpf->progs.thread_wakes, bpf->progs.thread_switches,
-	};
-
-	kernel_attach(links, programs, sizeof(programs) / sizeof(programs[0]), "the scheduler's tracepoints");
 }
 
 static void show_kernel_walks(uint32_t walks)
@@ -119,12 +103,11 @@ static void show_kernel_walks(uint32_t walks)
 
 int main(int argc, char **argv)
 {
+	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
 	struct options o = {
 		.stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL
 	};
-	struct loss missed = {
-		"lost_unseen", .what = "events lost: one was being handled already on that CPU", .lost = true
-	};
+	struct loss missed;
 	struct stack_session session;
 	struct offcputime_bpf *bpf;
 	struct links links = {};
@@ -135,15 +118,17 @@ int main(int argc, char **argv)
 	configure(bpf, &o);
 	kernel_loaded(offcputime_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	attach(&links, bpf);
+	/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
+	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins,
+		      bpf->progs.thread_starts, bpf->progs.thread_wakes, bpf->progs.thread_switches);
 
 	cli_check(off_cpu_begin(bpf->obj, session.store, o.stacks.run.command),
 		  "list the threads that are off the CPU");
 	run_measure(&session.run);
 	cli_check(off_cpu_end(bpf->obj, session.store), "list the threads that are still off the CPU");
+	missed = kernel_missed(&links);
 	links_detach(&links);
 
-	missed.count = off_cpu_missed(bpf->obj);
 	if (o.stacks.run.verbose)
 		show_kernel_walks(bpf->bss->kernel_walks);
 	stack_session_report(&session, &o.stacks, &off_cpu_measures[o.part], &missed, 1);

@@ -17,3 +17,17 @@ uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size)
 	}
 	return size;
 }
+
+size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to)
+{
+	for (size_t i = from; i + 7 <= size; i++) {
+		int32_t displacement;
+
+		if ((code[i] & 0xfb) != 0x48 || code[i + 1] != 0x8d || (code[i + 2] & 0xc7) != 0x05)	/* lea disp32(%rip), r64 */
+			continue;
+		memcpy(&displacement, code + i + 3, sizeof(displacement));
+		*to = vaddr + i + 7 + displacement;
+		return i + 7;
+	}
+	return 0;
+}

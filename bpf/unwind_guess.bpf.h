@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Guesses, for a frame whose pc has no rule: what the live stack and the bytes of the code say about the caller. A guess
+ * is made only where no table has a rule, and the frame that it leads to must lie in code. What is known of certain code
+ * whose place in a file is fixed is no guess, but rows of the file's table (libcommon/table/x86/known_code.c).
+ */
+#ifndef EHPERF_UNWIND_GUESS_BPF_H
+#define EHPERF_UNWIND_GUESS_BPF_H
+
+#include "unwind_lookup.bpf.h"
+#include "unwind_state.bpf.h"
+
+static __always_inline bool read_code(struct eh_unwind *u, __u64 pc, __u32 bytes)
+{
+	return read_stack(u, u->code, bytes, pc) == bytes;
+}
+
+/* ff /2 and ff /4: call and jmp through a register or memory (Intel SDM vol. 2A); modrm is the byte behind ff */
+#define IS_CALL(modrm)	(((modrm) & 0x38) == 0x10)
+/* ff /4 with a SIB byte and an index register, without displacement: jmp *(base,index,scale) */
+#define IS_TABLE_JUMP(modrm) ((modrm) == 0x24)
+
+/* Does a call end at ret, c being the 8 bytes before it? E8 rel32, or FF /2 with its operands of 0 to 5 bytes */
+static __always_inline bool ends_in_call(const __u8 *c)
+{
+	return c[3] == 0xe8 ||
+	       (c[6] == 0xff && IS_CALL(c[7])) || (c[5] == 0xff && IS_CALL(c[6])) || (c[4] == 0xff && IS_CALL(c[5])) ||
+	       (c[2] == 0xff && IS_CALL(c[3])) || (c[1] == 0xff && IS_CALL(c[2]));
+}
+
+/*
+ * HotSpot's interpreter pushes a return address and jumps; that leads to the entry that comes behind the dispatch of the
+ * one before, `jmp *(%r10,%rbx,8)` (TemplateInterpreterGenerator::generate_return_entry_for() and
+ * InterpreterMacroAssembler::dispatch_base() in OpenJDK's hotspot/cpu/x86). Compilers' switches end in such a jump,
+ * too, so it counts only in code of no file.
+ */
+static __always_inline bool ends_in_dispatch(struct eh_unwind *u, __u64 ret)
+{
+	return u->code[5] == 0xff && IS_TABLE_JUMP(u->code[6]) && find_mapping(u, ret) && !u->mapping.module_id;
+}
+
+/* Does a call end there, or what does its work? */
+VERIFIED_ONCE int follows_call(struct eh_unwind *u, __u64 ret)
+{
+	return u && read_code(u, ret - 8, 8) && (ends_in_call(u->code) || ends_in_dispatch(u, ret));
+}
+
+/* Does the call that ends at ret lead to just before pc? A direct one: clone()'s, say. */
+static __always_inline bool calls_here(struct eh_unwind *u, __u64 ret, __u64 pc)
+{
+	__u64 to;
+
+	if (!read_code(u, ret - 5, 5) || u->code[0] != 0xe8)
+		return false;
+	to = ret + (*(const __u32 *)u->code >> 8 | (__s64)(__s8)u->code[4] << 24);
+	return to <= pc && pc - to < 256;
+}
+
+static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 rsp)
+{
+	u->frame.ip = ret;
+	u->frame.reg[EH_RSP] = rsp;
+	return true;
+}
+
+#define RET 0xc3
+
+/* at a `ret`, as in JIT code; or a leaf that is called by a call to right here */
+static __always_inline bool leave_at_once(struct eh_unwind *u)
+{
+	__u64 rsp = u->frame.reg[EH_RSP], pc = u->frame.ip;
+	bool returns = read_code(u, pc, 1) && u->code[0] == RET;
+
+	if (!returns && (u->stack.nr_frames > 1 || u->rule.flags & RULE_FROM_CODE))
+		return false;
+	if (read_stack(u, u->pair, 8, rsp) < 8 || !follows_call(u, u->pair[0]))
+		return false;
+	return (returns || calls_here(u, u->pair[0], pc)) && leave_to(u, u->pair[0], rsp + 8);
+}
+
+#define MAX_FRAME_BYTES (8 << 20)
+
+/* what is known after a step along frame pointers */
+#define KNOWN_BY_FP (1u << EH_RSP | 1u << EH_RBP)
+
+/*
+ * By the frame pointer, as JIT compilers keep it: it must lead up the stack, and behind a call. Once on a chain of them
+ * it may lead to another stack.
+ */
+static __always_inline bool leave_by_fp(struct eh_unwind *u)
+{
+	__u64 rsp = u->frame.reg[EH_RSP], rbp = u->frame.reg[EH_RBP];
+
+	if (!(u->frame.known >> EH_RBP & 1) || rbp & 7 ||
+	    ((rbp < rsp || rbp - rsp > MAX_FRAME_BYTES) && u->frame.known != KNOWN_BY_FP) ||
+	    read_stack(u, u->pair, 16, rbp) < 16 || !follows_call(u, u->pair[1]))
+		return false;
+	u->frame.reg[EH_RBP] = u->pair[0];
+	u->frame.known = KNOWN_BY_FP;
+	u->by_fp = true;
+	return leave_to(u, u->pair[1], rbp + 16);
+}
+
+#define SYSCALL 0x050f
+
+/* a thread about to begin: clone() and clone3() have returned 0 to it, there where they have no CFI, and nothing lies above */
+static __always_inline bool is_new_thread(struct eh_unwind *u)
+{
+	return u->stack.nr_frames == 1 && !u->frame.reg[0] && read_code(u, u->last_ip - 2, 2) && *(__u16 *)u->code == SYSCALL;
+}
+
+/* The caller of a frame that no rule is known for; u->end_if_wrong says why. 1 ends the stack. */
+VERIFIED_ONCE int leave_by_guess(struct eh_unwind *u)
+{
+	if (!u)
+		return 1;
+	/* the psABI's mark of the outermost frame (3.4.1), where frame pointers led */
+	if (u->frame.known == KNOWN_BY_FP && !u->frame.reg[EH_RBP]) {
+		u->end = END_COMPLETE;
+		return 1;
+	}
+	if (!leave_at_once(u) && (u->rule.flags & RULE_FROM_CODE || !leave_by_fp(u))) {
+		u->end = is_new_thread(u) ? END_COMPLETE : u->end_if_wrong;
+		return 1;
+	}
+	u->guessed = true;
+	u->frame.by_call = true;
+	u->todo = TODO_ENTER;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All that a walk knows, and what it needs of the place it runs in. The kernel walks the stack of the running task, the
+ * host the bytes of a raw sample or of a stopped process; whoever includes this says how to get at slabs and memory.
+ */
+#ifndef EHPERF_UNWIND_STATE_BPF_H
+#define EHPERF_UNWIND_STATE_BPF_H
+
+#ifdef __bpf__
+#include "kernel.bpf.h"
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#endif
+
+#include "processes_abi.h"
+#include "records_abi.h"
+#include "stacks_abi.h"
+#include "tables_abi.h"
+#include "unwind_step.bpf.h"
+
+/* a return address that a uretprobe, of another tracer's, has put an address of the kernel's in place of */
+struct hijacked_return {
+	__u64 slot;	/* where it would lie */
+	__u64 ip;
+	__u64 next;	/* of the next outer one */
+};
+
+/* what comes next for the current frame */
+enum todo {
+	TODO_ENTER,		/* record it, and find its mapping */
+	TODO_CFI,		/* look for its rule in TABLE_CFI, */
+	TODO_CFI_BESIDE,	/* there, see look_elsewhere() */
+	TODO_CODE,		/* in TABLE_CODE */
+	TODO_CODE_BESIDE,
+	TODO_STEP,		/* the rule is there: only stack bytes were missing */
+};
+
+#define CODE_BYTES 8
+
+/* A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. */
+#ifdef __bpf__
+#define VERIFIED_ONCE __noinline
+#else
+#define VERIFIED_ONCE static
+#endif
+
+/* In map memory in the kernel, which keeps the verifier's work small. */
+struct eh_unwind {
+	struct frame_state frame;
+	struct eh_rule rule;	/* of this frame */
+	__u32 todo;		/* enum todo */
+	bool in_syscall;	/* the leaf is: it would go on behind the instruction, where the function may have ended */
+	bool wants_code;	/* the walk ended for want of module's TABLE_CODE */
+	bool by_fp;		/* the frame was found by its callee's frame pointer */
+	bool guessed;		/* the frame was found without a rule: it must prove to be code */
+	__s32 end;
+	__s32 end_if_wrong;	/* guessed and no code: why there was no rule */
+	__u32 generation;
+	__u32 nr_mappings;
+	__u32 max_depth;
+	loc_t process;
+	__u64 quiet_until_ns;
+	struct eh_mapping mapping;	/* the last one, and its module */
+	struct eh_module module;
+	__u64 hash;
+	__u64 pair[2];		/* a saved frame pointer and return address */
+	__u64 last_ip;		/* of the callee */
+	__u64 hijacked;		/* 0, or what names the innermost hijacked return address that was not passed yet */
+	__u8 code[CODE_BYTES];	/* what was read last; nobody counts on what another function has left here */
+	struct window window;
+	/* goes out as one struct frames_record */
+	struct frames_header stack;
+	__u64 frames[MAX_DEPTH];
+};
+_Static_assert(__builtin_offsetof(struct eh_unwind, frames) == __builtin_offsetof(struct eh_unwind, stack) + sizeof(struct frames_record),
+	       "struct frames_record in struct eh_unwind");
+
+/* the slab that loc lies in, or NULL */
+static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
+/* copies this many bytes of the process's memory, stack or code: how many there were */
+static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
+/* what u->hijacked points to */
+static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Certain code of certain programs, known by its bytes: no CFI says how to leave it, or the CFI leaves out that the stack ends
+ * there. Each piece is named, with its source file and its assembly, beside its bytes.
+ */
+#ifndef EHPERF_TABLE_X86_KNOWN_CODE_H
+#define EHPERF_TABLE_X86_KNOWN_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tables_abi.h"
+
+/* from code[at] on, up to the next row's */
+struct known_row {
+	size_t at;
+	struct eh_rule rule;
+};
+
+#define MAX_KNOWN_ROWS 3
+
+/* code[rows[0].at .. end) */
+struct known_code {
+	const char *name;
+	size_t end, nr_rows;
+	struct known_row rows[MAX_KNOWN_ROWS];
+};
+
+/* the first piece of code[0 .. size) that begins at or behind code[from]; false: there is none */
+bool known_code_next(const uint8_t *code, size_t size, size_t from, struct known_code *piece);
+
+/*
+ * Pieces that FDEs cover are not searched for all over a file, but where its exports lead to: in the function of this name,
+ * or in one whose address that takes.
+ */
+struct known_export {
+	const char *symbol, *piece;
+	bool address_taken;
+};
+extern const struct known_export known_exports[];	/* up to one without a symbol */
+
+/* the piece of this name, if code[0 .. size) begins with it, or anywhere in it */
+bool known_code_at(const char *name, const uint8_t *code, size_t size, struct known_code *piece);
+bool known_code_in(const char *name, const uint8_t *code, size_t size, struct known_code *piece);
+
+/* a frame without a caller */
+struct eh_rule known_outermost(void);
+/* the kernel's frame below a signal handler's: struct ucontext lies at rsp */
+struct eh_rule known_signal_frame(void);
+
+#endif

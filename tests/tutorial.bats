@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tutorial's tools, taken from its page, built in a copy of the tree and run; and the man pages, installed.
+
+load lib.bash
+
+PAGE=$ROOT/man/man7/ehperf-tutorial.7
+
+# The files of the page, below a folder: what stands between .EX and .EE under a heading that is a file's name.
+extract() {	# FOLDER
+	gawk -v folder="$1" '
+		/^\.SS / { name = unescaped($2) }
+		/^\.EX$/ { if (name !~ "/") exit 1; file = folder "/" name; system("mkdir -p $(dirname " file ")"); next }
+		/^\.EE$/ { close(file); file = ""; next }
+		file != "" && !/^\.ta / { print unescaped($0) > file }
+		function unescaped(line) {
+			sub(/^\\&/, "", line)
+			gsub(/\\-/, "-", line); gsub(/\\\(aq/, "\047", line); gsub(/\\\(ga/, "`", line)
+			gsub(/\\\(ha/, "^", line); gsub(/\\\(ti/, "~", line); gsub(/\\e/, "\\", line)
+			return line
+		}' "$PAGE"
+}
+
+# names of the files below a folder
+files_of() {
+	(cd "$1" && find . -type f | sed 's|^\./||' | sort)
+}
+
+# a copy of the tree and of what is built of it, with the tutorial's files in it
+make_copy() {
+	mkdir -p "$WORK/tree/build"
+	tar -C "$ROOT" --exclude=./build --exclude=./.git -cf - . | tar -C "$WORK/tree" -xf -
+	(cd "$ROOT/build" && tar -cf - vmlinux.h skel libcommon tools tools.a) | tar -C "$WORK/tree/build" -xf -
+	cp -p $(printf "$ROOT/build/%s " $(ls "$ROOT/tools")) "$WORK/tree/build"
+	extract "$WORK/tree"
+}
+
+# a .bats file of the copy, as one runs it who has just written it
+run_bats() {	# NAME
+	env -i PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" HOME="$HOME" LC_ALL=C.UTF-8 \
+		bats --tap "$WORK/tree/tests/$1.bats" 3>&-
+}
+
+@test "two tools: each its folder, its man page and its test, all new, and short" {
+	need gawk
+	extract "$WORK/files"
+	files_of "$WORK/files" >"$WORK/names"
+	cat "$WORK/names"
+	diff "$WORK/names" - <<-'EOF'
+		man/man8/forkstacks.8
+		man/man8/runqhist.8
+		tests/forkstacks.bats
+		tests/runqhist.bats
+		tools/forkstacks/forkstacks.bpf.c
+		tools/forkstacks/forkstacks.c
+		tools/runqhist/runqhist.bpf.c
+		tools/runqhist/runqhist.c
+		tools/runqhist/runqhist_abi.h
+	EOF
+	local file
+	while read -r file; do
+		[ ! -e "$ROOT/$file" ]
+		case $file in
+		*.bpf.c) [ "$(wc -l <"$WORK/files/$file")" -le 60 ] ;;
+		*.c) [ "$(wc -l <"$WORK/files/$file")" -le 100 ] ;;
+		esac
+	done <"$WORK/names"
+}
+
+@test "what the reader sees is what the test takes" {
+	need man gawk
+	extract "$WORK/files"
+	MANWIDTH=200 MAN_KEEP_FORMATTING= man -l "$PAGE" | col -bx | tr -s ' ' | sed 's/^ //; s/ $//' | grep . >"$WORK/seen"
+	local file
+	while read -r file; do
+		tr '\t' ' ' <"$WORK/files/$file" | tr -s ' ' | sed 's/^ //; s/ $//' | grep . >"$WORK/taken"
+		# the file's lines, one after the other
+		gawk 'NR == FNR { taken[++n] = $0; next }
+			{ at = $0 == taken[at + 1] ? at + 1 : $0 == taken[1]; if (at == n) found = 1 }
+			END { exit !found }' "$WORK/taken" "$WORK/seen" || { echo "not seen as it is: $file"; return 1; }
+	done < <(files_of "$WORK/files")
+}
+
+@test "both tools are built by make alone, without a warning, and pass their tests and the house's" {
+	need_root
+	need gawk perl
+	make_copy
+	make -C "$WORK/tree" >"$WORK/make.log" 2>&1 || { tail "$WORK/make.log"; return 1; }
+	refute grep -E 'warning:|error:' "$WORK/make.log"
+	# nothing else was built again
+	refute grep -E 'tools/(cpuprof|offcputime|mapupdlat|ehdump)/.* -c |libcommon/.* -c ' "$WORK/make.log"
+	[ -x "$WORK/tree/build/forkstacks" ]
+	[ -x "$WORK/tree/build/runqhist" ]
+	local name
+	for name in layout forkstacks runqhist; do
+		run run_bats $name
+		echo "$output"
+		[ "$status" -eq 0 ]
+		refute grep -q '# skip' <<<"$output"
+	done
+}
+
+@test "the tools say what is wrong with their arguments, and are complete without a cause to complain" {
+	need_root
+	need gawk perl
+	make_copy
+	make -C "$WORK/tree" >"$WORK/make.log" 2>&1
+	PATH=$WORK/tree/build:$PATH
+	local arguments
+	for arguments in "forkstacks -p foo" "forkstacks --nonsense" "forkstacks 1 2" "runqhist x" "runqhist -p 12x" "runqhist 1 0"; do
+		run $arguments
+		echo "$arguments: $status: $output"
+		[ "$status" -eq 2 ]
+	done
+	run forkstacks -p 99999999 1
+	[ "$status" -eq 1 ]
+
+	# filters that no program of the tool's asks for itself
+	local forks='for (1..20) { my $p = fork; exit 0 unless $p; waitpid $p, 0 }'
+	forkstacks -j --comm nobody -- perl -e "$forks" >"$WORK/out"
+	[ "$(summary .samples)" -eq 0 ]
+	forkstacks -j -K -C 0 -- taskset -c 0 perl -e "$forks" >"$WORK/out"
+	[ "$(summary .samples)" -eq 20 ]
+	[ "$(jq -s '[.[] | select(.type == "stack") | .user // [] | length] | add' "$WORK/out")" -eq 0 ]
+	if [ "$(nproc)" -gt 1 ]; then
+		forkstacks -j -C 1 -- taskset -c 0 perl -e "$forks" >"$WORK/out"
+		[ "$(summary .samples)" -eq 0 ]
+	fi
+
+	# a command's children belong to it; others do not, and a process that sleeps is woken by nobody
+	runqhist -j -- sh -c 'perl -e "select(undef, undef, undef, 0.002) for 1..50"; exit 3' >"$WORK/out" || [ $? -eq 3 ]
+	expect "$(jq -s '[.[] | select(.key.comm? == "perl") | .count] | add' "$WORK/out") >= 45"
+	background sleep 10
+	runqhist -j -p "$pid" 0.5 1 >"$WORK/out"
+	[ "$(summary .wakeups)" -eq 0 ]
+}
+
+@test "every man page is free of warnings, installed in its section, and removed again" {
+	need man
+	local page
+	for page in "$ROOT"/man/man*/*; do
+		echo "$page"
+		[ -z "$(man -l --warnings=w "$page" 2>&1 >/dev/null)" ]
+		[[ "$page" == */man"${page##*.}"/* ]]
+	done
+	make -C "$ROOT" install DESTDIR="$WORK/root" PREFIX=/usr >"$WORK/log" 2>&1
+	diff <(files_of "$WORK/root/usr/share/man") <(files_of "$ROOT/man")
+	diff <(ls "$WORK/root/usr/sbin") <(ls "$ROOT/tools")
+	make -C "$ROOT" uninstall DESTDIR="$WORK/root" PREFIX=/usr >>"$WORK/log" 2>&1
+	[ -z "$(files_of "$WORK/root")" ]
+}

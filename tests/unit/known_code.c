@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Known code, by bytes that objdump shows of Debian's musl, glibc and Boost. */
+#include <stdint.h>
+#include <string.h>
+
+#include "check.h"
+#include "table/machine.h"
+
+/* musl 1.2.3, libc.a:clone.lo, from the system call on */
+static const uint8_t clone_bytes[] = {
+	0x0f, 0x05, 0x85, 0xc0, 0x75, 0x0f, 0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05, 0xf4, 0xc3,
+};
+/* libc.a:restore.lo */
+static const uint8_t restorer[] = { 0x90, 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+/* libboost_context 1.74, the end of make_fcontext */
+static const uint8_t trampoline[] = { 0xc3, 0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8, 0xf9, 0xfd, 0xff, 0xff, 0xf4 };
+/* glibc 2.36 */
+static const uint8_t start_context[] = {
+	0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08, 0xe8, 0x0f, 0xf6, 0xfe, 0xff, 0x48, 0x89, 0xc7,
+};
+
+/* libboost_context 1.74 */
+static const uint8_t jump[] = {
+	0x48, 0x8d, 0x64, 0x24, 0xc8, 0x0f, 0xae, 0x1c, 0x24, 0xd9, 0x7c, 0x24, 0x04, 0x4c, 0x89, 0x64, 0x24, 0x08, 0x4c, 0x89, 0x6c, 0x24,
+	0x10, 0x4c, 0x89, 0x74, 0x24, 0x18, 0x4c, 0x89, 0x7c, 0x24, 0x20, 0x48, 0x89, 0x5c, 0x24, 0x28, 0x48, 0x89, 0x6c, 0x24, 0x30, 0x48,
+	0x89, 0xe0, 0x48, 0x89, 0xfc, 0x4c, 0x8b, 0x44, 0x24, 0x38, 0x0f, 0xae, 0x14, 0x24, 0xd9, 0x6c, 0x24, 0x04, 0x4c, 0x8b, 0x64, 0x24,
+	0x08, 0x4c, 0x8b, 0x6c, 0x24, 0x10, 0x4c, 0x8b, 0x74, 0x24, 0x18, 0x4c, 0x8b, 0x7c, 0x24, 0x20, 0x48, 0x8b, 0x5c, 0x24, 0x28, 0x48,
+	0x8b, 0x6c, 0x24, 0x30, 0x48, 0x8d, 0x64, 0x24, 0x40, 0x48, 0x89, 0xf2, 0x48, 0x89, 0xc7, 0x41, 0xff, 0xe0,
+};
+/* sbcl 2.2.9, the end of call_into_lisp_ */
+static const uint8_t lisp[] = {
+	0xff, 0x50, 0xfd, 0x73, 0x03, 0x48, 0x89, 0xdc, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5b, 0x48, 0x89, 0xd0, 0xc9, 0xc3,
+};
+
+/* the rows' CFAs, and where the rows are */
+static void expect_rows(const uint8_t *code, size_t size, const size_t *at, const int *reg, const int *offset, size_t nr)
+{
+	struct known_code piece = {};
+
+	check(known_code_next(code, size, 0, &piece) && piece.end == size && piece.nr_rows == nr);
+	for (size_t i = 0; i < piece.nr_rows; i++)
+		check(piece.rows[i].at == at[i] && at[i] < size && piece.rows[i].rule.kind == RULE_REG &&
+		      piece.rows[i].rule.cfa_reg == reg[i] && piece.rows[i].rule.cfa_offset == offset[i], "row %zu", i);
+}
+
+static void expect(const uint8_t *code, size_t size, size_t start, size_t end, struct eh_rule rule)
+{
+	struct known_code piece = { .name = "nothing" };
+	uint8_t odd[64];
+
+	check(known_code_next(code, size, 0, &piece) && piece.rows[0].at == start && piece.end == end, "%s: %zu to %zu", piece.name,
+	      piece.rows[0].at, piece.end);
+	check(!memcmp(&piece.rows[0].rule, &rule, sizeof(rule)), "%s", piece.name);
+	check(!known_code_next(code, size, end, &piece), "but one");
+	/* not a byte less, and none that is not as expected */
+	check(!known_code_next(code, end - 1, 0, &piece), "cut off");
+	memcpy(odd, code, size);
+	odd[end - 1] ^= 0x40;
+	check(!known_code_next(odd, size, 0, &piece), "another last byte");
+	odd[end - 1] ^= 0x40;
+	odd[start + 2] ^= 1;
+	check(!known_code_next(odd, size, 0, &piece), "another byte");
+}
+
+int main(void)
+{
+	uint8_t two[64] = {};
+	struct known_code piece;
+	uint64_t to;
+
+	expect(clone_bytes, sizeof(clone_bytes), 6, sizeof(clone_bytes) - 1, known_outermost());
+	expect(restorer, sizeof(restorer), 0, sizeof(restorer), known_signal_frame());
+	expect(trampoline, sizeof(trampoline), 1, sizeof(trampoline), known_outermost());
+	expect(start_context, sizeof(start_context), 0, sizeof(start_context), known_outermost());
+
+	expect_rows(jump, sizeof(jump), (size_t[]){ 5, 43, 97 }, (int[]){ EH_RSP, EH_RSP, EH_RSP }, (int[]){ 64, 64, 0 }, 3);
+	expect_rows(lisp, sizeof(lisp), (size_t[]){ 1, 21 }, (int[]){ EH_RBP, EH_RSP }, (int[]){ 16, 8 }, 2);
+
+	/* by rising address, whichever pieces they are; nothing lies before the first byte */
+	memcpy(two, restorer + 1, 9);
+	memcpy(two + 20, clone_bytes, sizeof(clone_bytes));
+	check(known_code_next(two, sizeof(two), 0, &piece) && piece.rows[0].at == 0 && piece.end == 9);
+	check(known_code_next(two, sizeof(two), piece.end, &piece) && piece.rows[0].at == 26 && piece.end == 41);
+
+	check(known_code_at("glibc's __start_context", start_context, sizeof(start_context), &piece) && piece.end == sizeof(start_context));
+	check(!known_code_at("musl's __clone", start_context, sizeof(start_context), &piece));
+
+	/* makecontext: lea __start_context(%rip), %rax */
+	check(machine_next_address((uint8_t[]){ 0x90, 0x48, 0x8d, 0x05, 0xf0, 0xff, 0xff, 0xff, 0xc3 }, 9, 0, 0x1000, &to) == 8 &&
+	      to == 0x1008 - 16);
+	check(!machine_next_address((uint8_t[]){ 0x48, 0x8d, 0x45, 0xf0, 0xff, 0xff, 0xff, 0xc3 }, 8, 0, 0x1000, &to));
+	return check_done();
+}
