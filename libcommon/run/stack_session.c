@@ -158,7 +158,7 @@ static size_t gather_losses(const struct stack_session *s, const struct measure 
 		  .lost = true },
 		{ "forks_lost", stats.forks_lost, unfollowed },
 		{ "stacks_lost", stats.stacks_lost,
-		  "times that the ring buffer had no room for a stack's frames" },
+		  "failed attempts to send a stack's frames: the ring buffer was full" },
 	};
 
 	return losses_join(all, losses, nr_losses, own, sizeof(own) / sizeof(own[0]));
