@@ -78,22 +78,27 @@ static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_s
 	return u->stack.id;
 }
 
-/*
- * Makes the stack's ID from the frames. A global function: its loop is verified once, and not for each path
- * to it.
- */
+static long name_frame(__u32 i, struct kernel_stack **ctx)
+{
+	struct kernel_stack *k = *ctx;
+	__u64 hash;
+
+	if (i >= MAX_KERNEL_DEPTH || i >= k->stack.nr_frames)
+		return 1;
+	hash = (k->stack.id ^ k->frames[i]) * 0x9e3779b97f4a7c15;
+	k->stack.id = hash ^ hash >> 32;
+	return 0;
+}
+
+/* k->stack.id from its frames. A global function: verified once, and not for each way that leads to it. */
 __noinline int name_kernel_stack(struct kernel_stack *k)
 {
-	__u64 hash = 0;
-	__u32 i;
-
 	if (!k)
 		return 0;
-	for (i = 0; i < MAX_KERNEL_DEPTH && i < k->stack.nr_frames; i++) {
-		hash = (hash ^ k->frames[i]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
-	}
-	k->stack.id = hash ? hash : 1;
+	k->stack.id = 0;
+	bpf_loop(MAX_KERNEL_DEPTH, name_frame, &k, 0);
+	if (!k->stack.id)
+		k->stack.id = 1;
 	return 0;
 }
 

@@ -130,19 +130,33 @@ struct {
 
 #define MAX_CGROUP_DEPTH 32
 
-/* Is the task in the wanted cgroup, or in one below it? */
+struct ancestors {
+	__u64 address;	/* of the array, from the root to the cgroup itself */
+	bool found;
+};
+
+static long compare_ancestor(__u32 i, struct ancestors *a)
+{
+	struct cgroup *ancestor;
+
+	a->found = !bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+					  (void *)a->address + i * sizeof(ancestor)) &&
+		   BPF_CORE_READ(ancestor, kn, id) == only_cgroup;
+	return a->found;
+}
+
+/*
+ * is it in this cgroup, or in one below? Not a loop for the verifier to follow: that made 3,000 instructions
+ * of it
+ */
 static __always_inline bool is_in_cgroup(struct task_struct *task)
 {
-	struct cgroup *cgroup = untrusted(task)->cgroups->dfl_cgrp, *ancestor;
-	int i, level = SIGNED_FIELD(cgroup, level);
-	__u64 ancestors = (__u64)cgroup + bpf_core_field_offset(struct cgroup, ancestors);
+	struct cgroup *cgroup = BPF_CORE_READ(untrusted(task)->cgroups, dfl_cgrp);
+	struct ancestors a = { .address = (__u64)cgroup + bpf_core_field_offset(struct cgroup, ancestors) };
+	__u32 nr = BPF_CORE_READ_BITFIELD_PROBED(cgroup, level) + 1;
 
-	for (i = 0; i <= level && i < MAX_CGROUP_DEPTH; i++)
-		if (!bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
-					   (void *)(ancestors + i * sizeof(ancestor))) &&
-		    BPF_CORE_READ(ancestor, kn, id) == only_cgroup)
-			return true;
-	return false;
+	bpf_loop(nr < MAX_CGROUP_DEPTH ? nr : MAX_CGROUP_DEPTH, compare_ancestor, &a, 0);
+	return a.found;
 }
 
 static __always_inline bool has_comm(struct task_struct *task)

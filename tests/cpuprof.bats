@@ -417,9 +417,9 @@ nap()'
 
 # ---- the verifier ----
 
-@test "each BPF program takes at most 30,000 instructions to verify" {
+@test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	cpuprof -v 0.1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
 	[ "$(wc -l <"$WORK/verified")" -ge 3 ]
-	awk '$2 > 30000 { exit 1 }' "$WORK/verified"
+	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 }

@@ -201,9 +201,9 @@ compare() {
 	bpf-wrong-table "$ROOT/build/tools/ehdump/ehdump.bpf.o" /usr/bin/xz
 }
 
-@test "the BPF program takes at most 30,000 instructions to verify" {
+@test "the BPF program takes at most 15,000 instructions to verify" {
 	need_root
-	ehdump -v --check /usr/bin/xz 2>&1 | awk '/instructions verified/ { n++; if ($3 < 1 || $3 > 30000) exit 1 } END { exit !n }'
+	ehdump -v --check /usr/bin/xz 2>&1 | awk '/instructions verified/ { n++; if ($3 < 1 || $3 > 15000) exit 1 } END { exit !n }'
 }
 
 # ---- compact ----

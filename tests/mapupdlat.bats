@@ -125,7 +125,7 @@ load lib.bash
 		>"$WORK/all" 2>"$WORK/err"
 	grep '^{' "$WORK/all" >"$WORK/out"
 	grep -q 'call_returns_raw: [0-9]* instructions verified' "$WORK/err"
-	awk '/instructions verified/ && $3 > 30000 { exit 1 }' "$WORK/err"
+	awk '/instructions verified/ && $3 > 15000 { exit 1 }' "$WORK/err"
 	[ "$(histogram_of million .count)" -eq 200000 ]
 	[ "$(histogram_of nested .count)" -eq 50 ]
 	[ "$(histogram_of fails '"\(.count) \(.errors)"')" = "13 12" ]
@@ -382,9 +382,9 @@ load lib.bash
 	[ "$output" = "mapupdlat: cannot open '/nonexistent/x.svg': No such file or directory" ]
 }
 
-@test "each BPF program takes at most 30,000 instructions to verify" {
+@test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	mapupdlat -v 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
 	[ "$(wc -l <"$WORK/verified")" -ge 5 ]
-	awk '$2 > 30000 { exit 1 }' "$WORK/verified"
+	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 }

@@ -430,9 +430,9 @@ time.sleep(1000)'
 	awk '/^        [0-9]+$/ && $1 > 0.19e6 && $1 < 0.3e6 { found = 1 } END { exit !found }' "$WORK/text"
 }
 
-@test "each BPF program takes at most 30,000 instructions to verify" {
+@test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	offcputime -v 0.1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
 	[ "$(wc -l <"$WORK/verified")" -ge 3 ]
-	awk '$2 > 30000 { exit 1 }' "$WORK/verified"
+	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 }

@@ -184,16 +184,38 @@ static int apply_event(struct unwinder *u, const struct process_event *event)
 	return error;
 }
 
-static int unwind_raw(struct unwinder *u, struct raw_record *raw)
+static int store_raw(void *arg, struct raw_record *raw, const struct host_stack *stack)
 {
-	int error = raw_samples_unwind(&u->raw_samples, raw, &u->stack);
+	struct unwinder *u = arg;
+
+	raw->key.user_stack = stack->id;
+	raw->key.end = stack->end;
+	return stack_store_add(u->store, &raw->key, &raw->value, raw->token, stack->frames, stack->nr);
+}
+
+/* *raw becomes NULL if it is kept. */
+static int unwind_raw(struct unwinder *u, struct raw_record **raw)
+{
+	int error = raw_samples_unwind(&u->raw_samples, *raw, &u->stack);
 
 	u->counts.raw_samples++;
 	if (error)
 		return error;
-	raw->key.user_stack = u->stack.id;
-	raw->key.end = u->stack.end;
-	return stack_store_add(u->store, &raw->key, &raw->value, raw->token, u->stack.frames, u->stack.nr);
+	if (u->stack.wants_code && raw_samples_keep(&u->raw_samples, *raw)) {
+		*raw = NULL;
+		return 0;
+	}
+	return store_raw(u, *raw, &u->stack);
+}
+
+/* Samples wait for tables that are made in a thread. last: until there is none that does */
+static int resume_waiting(struct unwinder *u, bool last)
+{
+	int error = 0;
+
+	while (!error && tables_take_code(u->tables, last && u->raw_samples.nr_waiting))
+		error = raw_samples_resume(&u->raw_samples, &u->stack, store_raw, u);
+	return error;
 }
 
 static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
@@ -203,7 +225,7 @@ static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
 
 	event_queue_begin(&u->queue, horizon_ns);
 	while (!error && event_queue_next(&u->queue, &next)) {
-		error = next.raw ? unwind_raw(u, next.raw) : apply_event(u, &next.event);
+		error = next.raw ? unwind_raw(u, &next.raw) : apply_event(u, &next.event);
 		queued_event_free(&next);
 	}
 	return error;
@@ -225,13 +247,14 @@ int unwinder_follow(struct unwinder *u, bool last)
 			publisher_publish_changed(u->publisher, &u->processes);
 		}
 	} while (!error && last && !event_queue_is_empty(&u->queue));
-	return error;
+	return error ? error : resume_waiting(u, last);
 }
 
 void unwinder_fds(const struct unwinder *u, int fds[UNWINDER_FDS])
 {
 	fds[0] = stack_store_fd(u->store);
 	fds[1] = u->records ? perf_records_fd(u->records) : -1;
+	fds[2] = tables_fd(u->tables);
 }
 
 int unwinder_expect(struct unwinder *u, pid_t pid)
@@ -399,6 +422,8 @@ static int make_publisher(struct unwinder *u, struct bpf_object *object)
 	if (!error)
 		error = tables_new(&u->tables, u->slabs, u->modules);
 	if (!error)
+		error = tables_start_thread(u->tables);
+	if (!error)
 		error = publisher_new(&u->publisher, u->tables, target);
 	return error;
 }
@@ -458,6 +483,7 @@ void unwinder_free(struct unwinder *u)
 		bpf_link__destroy(u->links[i]);
 	perf_records_close(u->records);
 	event_queue_free(&u->queue);
+	raw_samples_free(&u->raw_samples);
 	processes_free(&u->processes);
 	publisher_free(u->publisher);
 	tables_free(u->tables);

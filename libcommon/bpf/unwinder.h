@@ -9,8 +9,8 @@
  *   unwind/processes, process/proc_maps         the mappings of each process, by events and by /proc/PID/maps
  *   unwind/modules, table/unwind_table          the mapped files, and their tables, compiled from .eh_frame
  *   unwind/tables, bpf/slab_maps                writes the tables into slabs
- *   unwind/publisher, unwind/mapping_list       writes a process's mapping list, and the handle to find it
- *   unwind/raw_samples, unwind/host_unwind      unwinds raw samples; reads and publishes their processes
+ *   unwind/publisher, unwind/mapping_list       writes a process's mapping list, and the handle by which it is found
+ *   unwind/raw_samples, unwind/host_unwind      reads and publishes an unknown process, and unwinds its raw samples
  *
  * At the start, all processes are read and published. A process that turns up later is published when its
  * first sample arrives, raw, with all that publishing takes.
@@ -68,7 +68,7 @@ int unwinder_expect(struct unwinder *unwinder, pid_t pid);
  * fds for poll(): when one is readable, unwinder_follow() should be called soon. It is to be called regularly
  * anyway.
  */
-#define UNWINDER_FDS 2
+#define UNWINDER_FDS 3
 void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*

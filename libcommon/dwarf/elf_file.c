@@ -183,7 +183,7 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 	return 0;
 }
 
-Elf_Scn *elf_file_header(struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header)
+Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *scn = NULL;
 	size_t names = 0;
@@ -202,7 +202,7 @@ Elf_Scn *elf_file_header(struct elf_file *file, uint32_t type, const char *name,
 	return NULL;
 }
 
-int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section)
+int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)
 {
 	GElf_Shdr header;
 	Elf_Scn *scn = elf_file_header(file, 0, name, &header);

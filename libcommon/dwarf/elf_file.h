@@ -50,10 +50,10 @@ void elf_file_close(struct elf_file *file);
 const char *elf_file_explain(int error);
 
 /* the first section of this name, uncompressed; -ENOENT, -EBADMSG (what its header says is not in the file) */
-int elf_file_section(struct elf_file *file, const char *name, struct elf_section *section);
+int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
 
 /* the first section of this type (0: any) and of this name (NULL: any), without its bytes. NULL: there is none */
-Elf_Scn *elf_file_header(struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header);
+Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header);
 
 /* bytes of the file as they are. 0, -EBADMSG (they are not all in it) or -errno */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size);

@@ -57,20 +57,44 @@ bool code_is_aligned(const struct code *c, size_t i)
 }
 
 /*
+ * Does a function begin at instruction i, or behind the padding there? With a prologue; or behind padding, if this code
+ * does not jump there as to a loop.
+ */
+static bool function_follows(const struct code *c, size_t i)
+{
+	bool padded = c->insns[i].padding;
+
+	while (i < c->nr && c->insns[i].padding)
+		i++;
+	if (i == c->nr || !code_is_aligned(c, i))
+		return padded;
+	return (c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0) ||
+	       (padded && !(c->insns[i].jumped_to && !c->insns[i].called));
+}
+
+/*
  * Does this call seem not to return? Nothing says that its target does; or another function begins
  * behind it, so that the compiler left nothing to return to. What comes next in memory says nothing
- * about this place then.
+ * about this place then. That it is aligned is not enough where the callee is in this code and
+ * does return: assembly (x265's) calls its own helpers without a frame, and behind such a call the
+ * CFA is what it is at a function's beginning.
  */
 static bool is_last_call(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i], *next = insn + 1;
+	const struct eh_rule *callee = insn->target != NO_TARGET ? &c->insns[insn->target].rule : NULL;
 
-	if (insn->target != NO_TARGET && c->insns[insn->target].rule.kind == RULE_NONE)
+	if (callee && callee->kind == RULE_NONE)
 		return true;
 	if (i + 1 == c->nr)
 		return false;
-	return next->called || ((next->padding || code_is_aligned(c, i + 1)) && next->effect != INSN_RETURN &&
-				code_rule_is_entry(&next->rule));
+	if (next->called)
+		return true;
+	if (!code_rule_is_entry(&next->rule) || next->effect == INSN_RETURN)
+		return false;
+	if (callee && code_rule_is_known(callee))
+		return function_follows(c, i + 1);
+	return next->padding || code_is_aligned(c, i + 1);
 }
 
 /* the cell of instruction i, from the cells of those that come next */
@@ -84,6 +108,7 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 	case INSN_RETURN:
 		return code_rule_at_entry();
 	case INSN_STOP:
+	case INSN_EXIT:
 	case INSN_INDIRECT:
 		return none;
 	case INSN_JUMP:
@@ -104,17 +129,33 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 	return insn->called && code_rule_is_known(&rule) && !code_rule_is_entry(&rule) ? code_rule_conflict() : rule;
 }
 
+/*
+ * Has a cell that instruction i's is computed from changed since that was done last? What comes next is computed just
+ * before, in this pass; a target further up was, in the last one, computed after i.
+ */
+static bool is_stale(const struct code *c, size_t i, int pass)
+{
+	const struct insn *insn = &c->insns[i];
+
+	return pass == 1 || (i + 1 < c->nr && insn[1].changed == pass) ||
+	       (insn->target != NO_TARGET && c->insns[insn->target].changed >= pass - 1);
+}
+
 bool code_solve_backward(struct code *c)
 {
-	for (int pass = 0; pass < MAX_PASSES; pass++) {
+	for (int pass = 1; pass <= MAX_PASSES; pass++) {
 		bool changed = false;
 
 		for (size_t i = c->nr; i-- > 0;) {
-			struct eh_rule rule = rule_before(c, i);
+			struct eh_rule rule;
 
+			if (!is_stale(c, i, pass))
+				continue;
+			rule = rule_before(c, i);
 			if (same(&rule, &c->insns[i].rule))
 				continue;
 			c->insns[i].rule = rule;
+			c->insns[i].changed = pass;
 			changed = true;
 		}
 		if (!changed)

@@ -10,7 +10,7 @@
 #include "table/code_solve.h"
 #include "table/machine.h"
 
-#define MAX_FORWARD 512		/* instructions of such a function */
+#define MAX_FORWARD 4096	/* instructions of such a function */
 
 struct forward {
 	struct code *code;
@@ -23,14 +23,16 @@ static bool ends_function(const struct insn *insn)
 	return insn->padding || insn->effect == INSN_CALL || !insn_reaches_next(insn);
 }
 
-/* Does a function seem to begin here? Aligned, behind the end of another or padding, and with a prologue */
+/*
+ * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or with a prologue
+ */
 static bool begins_function(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i];
 
 	if ((insn->jumped_to && !insn->called) || !code_is_aligned(c, i) || (i && !ends_function(insn - 1)))
 		return false;
-	return insn->effect == INSN_PUSH && saved_index(insn->reg) >= 0;
+	return insn->called || (insn->effect == INSN_PUSH && saved_index(insn->reg) >= 0);
 }
 
 /* false: it is too large to be followed */
@@ -54,9 +56,11 @@ static bool pass(struct forward *f, size_t i)
 
 	switch (insn->effect) {
 	case INSN_INDIRECT:
-		return false;
+		return code_rule_is_entry(&rule);	/* without a frame: a tail call */
 	case INSN_STOP:
 		return true;
+	case INSN_EXIT:
+		return reach(f, i + 1, &rule);
 	case INSN_JUMP:
 		return reach(f, insn->target, &rule);
 	case INSN_BRANCH:

@@ -18,6 +18,7 @@ enum insn_effect {
 	INSN_OTHER,	/* none but registers overwritten */
 	INSN_RETURN,	/* leaves the function: a return or a tail call */
 	INSN_STOP,	/* what comes next is not reached from here, or with a stack that is not known */
+	INSN_EXIT,	/* a system call that does not return: the next place is its pc while it lasts */
 	INSN_INDIRECT,	/* a jump whose targets are not known: by a register or a table */
 	INSN_JUMP,	/* to target */
 	INSN_BRANCH,	/* to target, or on */
@@ -39,6 +40,7 @@ struct insn {
 	uint16_t overwritten;	/* registers that get values the effect does not say: bits by DWARF number */
 	uint8_t effect, reg, base;	/* DWARF numbers, or NO_REG */
 	bool padding;		/* does nothing, and is what assemblers fill up with */
+	uint8_t changed;	/* the solver's pass in which the rule changed last */
 	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
 	struct eh_rule rule;	/* before it; the cells of code_rules.c's lattice */
 };

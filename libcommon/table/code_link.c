@@ -2,8 +2,16 @@
 #include "table/code_insns.h"
 #include "table/machine.h"
 
-#define MAX_LOOK_BACK 1024	/* instructions from where sp is kept to where it is restored */
 #define MAX_HELPER 256		/* instructions */
+
+/*
+ * The last instruction that set each register, as numbers from 1 on; 0: none since the last return. In the order of the
+ * code, whatever its ways are, and however long ago: OpenBLAS's dgemm_kernel_HASWELL restores the stack pointer 5,500
+ * instructions behind the one that kept it.
+ */
+struct last_set {
+	size_t of[EH_NR_REGS];
+};
 
 /* the number of the instruction at this offset, or nr where none begins there */
 static size_t find_insn(const struct code *c, uint32_t at)
@@ -21,32 +29,29 @@ static size_t find_insn(const struct code *c, uint32_t at)
 	return low < c->nr && c->insns[low].at == at ? low : c->nr;
 }
 
+static void note_set(struct last_set *last, const struct insn *insn, size_t i)
+{
+	if (insn->effect == INSN_RETURN)
+		*last = (struct last_set){};
+	else if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD) && insn->reg < EH_NR_REGS)
+		last->of[insn->reg] = i + 1;
+}
+
 /*
- * Instruction i sets sp. Is that to a value that sp had in this frame? From a register that is not
+ * An instruction sets sp. Is that to a value that sp had in this frame? From a register that is not
  * known to hold one, it is another stack's (a switch of contexts), and the return behind it does
  * not lead to this frame's caller.
  */
-static bool stays_on_stack(const struct code *c, size_t i)
+static bool stays_on_stack(const struct code *c, const struct insn *insn, const struct last_set *last)
 {
-	const struct insn *insn = &c->insns[i];
+	const struct insn *kept;
 
 	if (insn->base == REG_SP || insn->base == REG_FP)
 		return true;
-	if (insn->effect != INSN_SET)
+	if (insn->effect != INSN_SET || !last->of[insn->base])
 		return false;
-	for (size_t n = 0; n < MAX_LOOK_BACK && i-- > 0; n++) {
-		const struct insn *before = &c->insns[i];
-
-		if (before->effect == INSN_RETURN)
-			break;
-		if (before->reg != insn->base)
-			continue;
-		if (before->effect == INSN_SET)
-			return before->base == REG_SP;
-		if (before->effect == INSN_LOAD)
-			return before->base == REG_SP || before->base == REG_FP;
-	}
-	return false;
+	kept = &c->insns[last->of[insn->base] - 1];
+	return kept->base == REG_SP || (kept->effect == INSN_LOAD && kept->base == REG_FP);
 }
 
 /*
@@ -87,7 +92,7 @@ static void link_jump(struct code *c, struct insn *insn)
 {
 	size_t to = find_insn(c, insn->target);
 
-	insn->target = to;
+	insn->target = to < c->nr ? to : NO_TARGET;
 	if (to < c->nr)
 		c->insns[to].jumped_to = true;
 	else	/* into the middle of what was decoded */
@@ -96,11 +101,14 @@ static void link_jump(struct code *c, struct insn *insn)
 
 void code_link(struct code *c)
 {
+	struct last_set last = {};
+
 	for (size_t i = 0; i < c->nr; i++) {
 		struct insn *insn = &c->insns[i];
 
+		note_set(&last, insn, i);
 		if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD) && insn->reg == REG_SP) {
-			if (!stays_on_stack(c, i))
+			if (!stays_on_stack(c, insn, &last))
 				insn->effect = INSN_STOP;
 		} else if (insn->effect == INSN_CALL && insn->target != NO_TARGET) {
 			link_call(c, insn);

@@ -7,10 +7,11 @@
 #define MAX_ENTRY_BYTES 4096
 
 /*
- * Decoding and solving take some 300 ns an instruction. A file with CFI that leaves out more code
- * than this has a language's run-time system in it, or OpenBLAS's kernels.
+ * More than that at one place is a language's run-time system, and is not looked at; nor is what lies behind this much
+ * in all. OpenBLAS's kernels are 12 MB, 0.3 MB at a place.
  */
-#define MAX_CODE_BYTES (8 << 20)
+#define MAX_PLACE_BYTES (8 << 20)
+#define MAX_CODE_BYTES (64 << 20)
 
 /* NULL where the file does not hold them */
 static const uint8_t *bytes_at(const struct elf_file *file, uint64_t offset, uint64_t size)
@@ -46,12 +47,19 @@ void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, co
 }
 
 /*
- * What separates two functions. At a segment's ends lie _init and _fini, which are as short and are
- * code.
+ * What separates two functions: so short that no other one fits in, or filled up as assemblers and linkers do. At a
+ * segment's ends lie _init and _fini, which are as short and are code.
  */
-static bool is_padding(const struct elf_segment *s, uint64_t from, uint64_t to)
+static bool is_padding(const struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	return to - from < MAX_ALIGNMENT && from > s->file_offset && to < s->file_offset + s->size;
+	const uint8_t *bytes;
+
+	if (from == s->file_offset || to == s->file_offset + s->size || to - from >= MAX_ALIGNMENT)
+		return false;
+	if (to - from < FUNCTION_ALIGNMENT)
+		return true;
+	bytes = bytes_at(g->file, from, to - from);
+	return !bytes || machine_is_padding(bytes, to - from);
 }
 
 struct code_place {
@@ -61,15 +69,20 @@ struct code_place {
 	size_t size;
 	struct known_code known;	/* the next piece; without rows behind the last one */
 	size_t known_end;	/* of the one before */
+	struct eh_rule last;	/* written, and its state: most instructions have the rule of the one before */
+	uint32_t last_state;
 };
 
 static void write_row(struct code_place *p, size_t at, const struct eh_rule *rule)
 {
 	struct gaps *g = p->gaps;
-	uint32_t state = rule ? cfi_states_of_rule(g->states, rule) : g->nothing;
 
+	if (rule && memcmp(&p->last, rule, sizeof(*rule))) {
+		p->last = *rule;
+		p->last_state = cfi_states_of_rule(g->states, rule);
+	}
 	if (!g->states->error && !g->writer->error)
-		row_writer_add(g->writer, p->start + at, state);
+		row_writer_add(g->writer, p->start + at, rule ? p->last_state : g->nothing);
 }
 
 static void find_known(struct code_place *p)
@@ -107,6 +120,7 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 {
 	struct code_place place = {
 		.gaps = g, .start = from, .code = bytes_at(g->file, from, to - from), .size = to - from,
+		.last_state = g->nothing,
 	};
 
 	if (!place.code)
@@ -123,20 +137,45 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 	write_row(&place, place.size, NULL);
 }
 
-void gaps_write(struct gaps *g, uint64_t start, uint64_t end)
+/* [from, to) of this segment, which is no code of Go's */
+static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	row_writer_add(g->writer, start, g->nothing);
+	if (is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
+		return;
+	g->table->has_other_code = true;
+	g->table->other_code_bytes += to - from;
+	if (g->of_code)
+		write_code(g, s, from, to);
+}
+
+/* [from, to) of this segment */
+static void look_around_go(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
+{
+	while (from < to && !g->error) {
+		const struct go_range *go = go_code_after(g->go, from);
+		uint64_t end = go && go->start < to ? go->start : to;
+
+		if (end > from)
+			look_at(g, s, from, end);
+		from = end < to ? go->end : to;
+	}
+}
+
+void gaps_look(struct gaps *g, uint64_t start, uint64_t end)
+{
 	for (size_t i = 0; i < g->file->nr_segments && !g->error; i++) {
 		const struct elf_segment *s = &g->file->segments[i];
 		uint64_t segment_end = s->file_offset + s->size;
 		uint64_t from = start > s->file_offset ? start : s->file_offset;
 		uint64_t to = end < segment_end ? end : segment_end;
 
-		if (!s->executable || from < g->code_end || from >= to || is_padding(s, from, to) ||
-		    to - from > MAX_CODE_BYTES - g->code_bytes)
-			continue;
-		g->table->has_other_code = true;
-		if (g->of_code)
-			write_code(g, s, from, to);
+		if (s->executable && from >= g->code_end && from < to)
+			look_around_go(g, s, from, to);
 	}
+}
+
+void gaps_write(struct gaps *g, uint64_t start, uint64_t end)
+{
+	row_writer_add(g->writer, start, g->nothing);
+	gaps_look(g, start, end);
 }

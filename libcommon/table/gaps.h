@@ -9,12 +9,14 @@
 #include <stdbool.h>
 
 #include "table/fde_index.h"
+#include "table/go_code.h"
 #include "table/row_writer.h"
 
 struct gaps {
 	int error;			/* sticky: 0 or -ENOMEM */
 	struct unwind_table *table;
 	const struct elf_file *file;
+	const struct go_code *go;	/* is left out */
 	struct cfi_states *states;
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */
@@ -30,7 +32,12 @@ struct gaps {
  */
 void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes);
 
-/* Writes the rows of [start, end), offsets in the file, which no FDE covers. */
+/*
+ * Looks at [start, end), offsets in the file, which no FDE covers: sets table->has_other_code if there is code to work
+ * rules out for.
+ */
+void gaps_look(struct gaps *g, uint64_t start, uint64_t end);
+/* Does that, and writes the rows of [start, end), offsets in the file, if g->of_code. */
 void gaps_write(struct gaps *g, uint64_t start, uint64_t end);
 
 #endif

@@ -7,12 +7,14 @@
  *   abi.h             registers, calls, alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
  *   entry.c           where the code at the ELF entry point ends, what addresses code takes
- *   decode.c          instructions, as code_insns.h has them
+ *   padding.c         what fills up the room between functions
+ *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
  *   known_code.c      certain code of certain programs
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dwarf/cursor.h"
@@ -34,6 +36,9 @@ void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg,
 
 /* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+
+/* Is code[0 .. size) nothing but what assemblers and linkers fill gaps between functions up with? */
+bool machine_is_padding(const uint8_t *code, uint64_t size);
 
 /*
  * The next instruction behind code[from] that takes an address relative to its own: what lies behind it, and *to; 0: there

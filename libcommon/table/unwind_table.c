@@ -8,6 +8,7 @@
 #include "table/fde_index.h"
 #include "table/fde_rows.h"
 #include "table/gaps.h"
+#include "table/go_code.h"
 #include "table/known_functions.h"
 #include "table/machine.h"
 #include "table/row_writer.h"
@@ -28,6 +29,7 @@ struct compilation {
 	struct fde_index fdes;
 	struct cfi_states states;
 	struct row_writer writer;
+	struct go_code go;
 	struct gaps gaps;
 	struct known_functions functions;
 };
@@ -119,17 +121,22 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	int error;
 
 	cfi_states_init(&c->states);
-	error = index_fdes(c, frame);
+	error = go_code_find(&c->go, c->file);
+	if (!error)
+		error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .states = &c->states, .writer = &c->writer,
+		.table = &c->table, .file = c->file, .go = &c->go, .states = &c->states, .writer = &c->writer,
 		.of_code = c->of_code,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};
 	if (error || c->states.error)
 		return error ? error : c->states.error;
 	gaps_find_entry(&c->table, c->file, &c->fdes);
-	c->table.has_other_code = !c->fdes.nr;
-	return c->fdes.nr || c->of_code ? write_rows(c) : 0;
+	if (c->fdes.nr || c->of_code)
+		return write_rows(c);
+	c->table.has_other_code = !c->go.nr;
+	gaps_look(&c->gaps, 0, UINT64_MAX);
+	return error_of(c);
 }
 
 static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
@@ -149,6 +156,7 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	else
 		*table = c->table;
 	fde_index_free(&c->fdes);
+	go_code_free(&c->go);
 	cfi_states_free(&c->states);
 	free(c);
 	return error;

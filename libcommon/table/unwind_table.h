@@ -23,6 +23,7 @@ struct unwind_table {
 	uint32_t entry_start, entry_end;
 	/* there is more code that no FDE covers: unwind_table_build_code() may have rules for it */
 	bool has_other_code;
+	uint64_t other_code_bytes;	/* of it, to be decoded */
 	/* what it was made of */
 	uint64_t nr_cies, nr_fdes;
 	uint64_t nr_placed_fdes;	/* those that rule some byte */

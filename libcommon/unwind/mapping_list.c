@@ -2,6 +2,7 @@
 #include "unwind/mapping_list.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped)
@@ -59,22 +60,39 @@ int mapping_list_write(const struct tables *tables, const struct proc_maps *maps
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
 			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack)
 {
-	for (;;) {
+	do
 		host_unwind(tables_slabs(tables), list, registers, memory, max_depth, stack);
-		if (!stack->wants_code)
-			return;
-		/* even without memory the module is marked as tried, so that this ends */
-		tables_make_code(tables, stack->wants_code);
+	while (stack->wants_code && tables_want_code(tables, stack->wants_code));
+}
+
+int mapping_list_share(struct mapping_list *list, struct mapping_list *share)
+{
+	if (!list->nr_users) {
+		list->nr_users = malloc(sizeof(*list->nr_users));
+		if (!list->nr_users)
+			return -ENOMEM;
+		*list->nr_users = 1;
 	}
+	++*list->nr_users;
+	*share = *list;
+	return 0;
+}
+
+void mapping_list_unshare(const struct tables *tables, struct mapping_list *share)
+{
+	if (!share->nr_users || !--*share->nr_users) {
+		free(share->nr_users);
+		if (share->loc)
+			slabs_release(tables_slabs(tables), share->loc, share->bytes);
+	}
+	*share = (struct mapping_list){};
 }
 
 void mapping_list_release(const struct tables *tables, struct mapping_list *list)
 {
 	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
 
-	if (list->loc) {
+	if (list->loc)
 		__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-		slabs_release(tables_slabs(tables), list->loc, list->bytes);
-	}
-	*list = (struct mapping_list){};
+	mapping_list_unshare(tables, list);
 }

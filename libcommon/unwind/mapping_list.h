@@ -14,6 +14,7 @@
 struct mapping_list {
 	loc_t loc;		/* of its struct eh_process; 0: there is none */
 	size_t bytes;
+	unsigned *nr_users;	/* NULL: it is not shared */
 };
 
 /*
@@ -31,12 +32,19 @@ int mapping_list_write(const struct tables *tables, const struct proc_maps *maps
 		       const struct mapped_modules *mapped, const struct eh_process *header,
 		       struct mapping_list *list);
 
-/* host_unwind() with this list; makes each TABLE_CODE that the walk turns out to need, and repeats it */
+/* host_unwind(), which asks for the TABLE_CODEs that it wants; stack->wants_code: one that is being made */
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
 			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 
 /*
- * Invalidates the list, which walks that are still reading it notice, and frees its memory. *list becomes {}.
+ * Keeps the list's memory until mapping_list_unshare(), too: what was valid when it was shared can be walked
+ * by on this side even when it has been replaced. 0 or -ENOMEM
+ */
+int mapping_list_share(struct mapping_list *list, struct mapping_list *share);
+void mapping_list_unshare(const struct tables *tables, struct mapping_list *share);
+/*
+ * Invalidates the list, so that walks of the kernel's that are reading it notice, and gives its memory back.
+ * *list is {} then.
  */
 void mapping_list_release(const struct tables *tables, struct mapping_list *list);
 

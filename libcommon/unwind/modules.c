@@ -124,21 +124,21 @@ static void close_surplus(struct module *module)
 	}
 }
 
-/*
- * Go code does. Its files are large and mostly without CFI: working out rules from their instructions would
- * take long.
- */
-static bool keeps_frame_pointers(struct elf_file *file)
+/* the table of its CFI, or of what else is to be known of it. 0 or -errno, as unwind_table_build() */
+static int build(struct unwind_table *table, struct elf_file *file)
 {
-	struct elf_section section;
+	int error = unwind_table_build(table, file);
 
-	return !elf_file_section(file, ".note.go.buildid", &section);
+	if (error != -ENOENT)
+		return error;
+	error = unwind_table_build_without_cfi(table, file);
+	/* a Go program linked without its CFI: its frame pointers are all there is */
+	return error || table->has_other_code ? error : -ENOENT;
 }
 
 void module_compile(struct module *module, struct unwind_table *table)
 {
 	struct elf_file file;
-	bool frame_pointers;
 
 	*table = (struct unwind_table){};
 	if (module->error)
@@ -148,12 +148,7 @@ void module_compile(struct module *module, struct unwind_table *table)
 		return;
 	module->build_id_bytes = file.build_id_bytes;
 	memcpy(module->build_id, file.build_id, file.build_id_bytes);
-	frame_pointers = keeps_frame_pointers(&file);
-	module->error = unwind_table_build(table, &file);
-	if (module->error == -ENOENT && !frame_pointers)
-		module->error = unwind_table_build_without_cfi(table, &file);
-	if (frame_pointers)	/* with cgo, the file has CFI for its C parts: the rest is Go code */
-		table->has_other_code = false;
+	module->error = build(table, &file);
 	elf_file_close(&file);
 	close_surplus(module);
 }
@@ -168,6 +163,19 @@ void module_compile_code(struct module *module, struct unwind_table *table)
 	unwind_table_build_code(table, &file);
 	elf_file_close(&file);
 	close_surplus(module);
+}
+
+int module_open_file(struct module *module)
+{
+	int fd;
+
+	if (module->image)
+		return -1;
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	fd = module->fd < 0 ? -1 : fcntl(module->fd, F_DUPFD_CLOEXEC, 0);
+	close_surplus(module);
+	return fd;
 }
 
 static char *plain_path(const char *path)
@@ -256,6 +264,25 @@ struct module *modules_get(const struct modules *modules, uint32_t id)
 	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
 }
 
+uint32_t modules_read(struct module *module, void *to, uint32_t bytes, uint64_t file_offset)
+{
+	ssize_t done;
+
+	if (module->image) {
+		if (file_offset >= module->image_bytes)
+			return 0;
+		if (bytes > module->image_bytes - file_offset)
+			bytes = module->image_bytes - file_offset;
+		memcpy(to, (const char *)module->image + file_offset, bytes);
+		return bytes;
+	}
+	if (module->fd < 0)
+		module->fd = reopen(module);
+	done = module->fd < 0 ? 0 : pread(module->fd, to, bytes, file_offset);
+	close_surplus(module);
+	return done < 0 ? 0 : done;
+}
+
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options)
 {
 	modules->symbol_options = *options;
@@ -282,10 +309,8 @@ static void read_symbols(struct modules *modules, struct module *module)
 		return;
 	options.path = module->path;
 	options.search.root = open_root(module);
-	if (options.max_bytes > modules->symbol_bytes)
-		options.max_bytes -= modules->symbol_bytes;
-	else
-		options.max_bytes = 0;
+	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes :
+									 options.max_bytes;
 	if (symbols_read(&module->symbols, &file, &options))
 		module->symbols = NULL;
 	else
@@ -293,6 +318,13 @@ static void read_symbols(struct modules *modules, struct module *module)
 	if (options.search.root >= 0)
 		close(options.search.root);
 	elf_file_close(&file);
+}
+
+static bool is_go(const struct elf_file *file)
+{
+	struct elf_section section;
+
+	return !elf_file_section(file, ".note.go.buildid", &section);
 }
 
 /*
@@ -307,7 +339,7 @@ static void read_entries(struct module *module)
 	module->entries_tried = true;
 	if (open_elf(module, &file))
 		return;
-	if (!keeps_frame_pointers(&file) && !code_entries(&file, &vaddrs, &nr)) {
+	if (!is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}

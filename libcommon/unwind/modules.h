@@ -54,8 +54,14 @@ void module_compile(struct module *module, struct unwind_table *table);
 /* likewise a table of the code that no FDE covers */
 void module_compile_code(struct module *module, struct unwind_table *table);
 
+/* the module's file, for another thread to read and to close: an fd, or -1 where there is none, as for a vDSO */
+int module_open_file(struct module *module);
+
 /* by id, NULL if there is none */
 struct module *modules_get(const struct modules *modules, uint32_t id);
+
+/* bytes of the module's file: how many of these there were, 0 where it cannot be read */
+uint32_t modules_read(struct module *module, void *to, uint32_t bytes, uint64_t file_offset);
 
 /*
  * Sets how names are looked for from now on. Directories and debuginfod are the caller's and must outlive the

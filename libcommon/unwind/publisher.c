@@ -73,6 +73,13 @@ const struct publication *publisher_find(const struct publisher *p, pid_t pid)
 	return publication && publication->list.loc ? publication : NULL;
 }
 
+int publisher_share_list(struct publisher *p, pid_t pid, struct mapping_list *share)
+{
+	struct publication *publication = find(p, pid);
+
+	return publication && publication->list.loc ? mapping_list_share(&publication->list, share) : -ESRCH;
+}
+
 /* ---- publishing ---- */
 
 static void invalidate(struct publisher *p, struct publication *publication)

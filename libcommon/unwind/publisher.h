@@ -84,6 +84,8 @@ void publisher_invalidate(struct publisher *publisher, pid_t pid);
 
 /* the process's publication if it has a list, or NULL; valid until the publisher is called again */
 const struct publication *publisher_find(const struct publisher *publisher, pid_t pid);
+/* its list, to be kept (mapping_list_share()). 0, -ESRCH or -ENOMEM */
+int publisher_share_list(struct publisher *publisher, pid_t pid, struct mapping_list *share);
 /* Is the current version of the process's mappings published for this image, and live? */
 bool publisher_is_current(const struct publisher *publisher, const struct process *process,
 			  const struct eh_image *image);

@@ -2,9 +2,11 @@
 #include "unwind/raw_samples.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/array.h"
 #include "process/clock.h"
 #include "unwind/raw_stack.h"
 
@@ -74,15 +76,63 @@ static int read_for_sample(struct raw_samples *s, const struct raw_record *raw, 
 	return error;
 }
 
-/* process NULL: without mappings, so that the stack is the leaf's address alone */
-static void walk(struct raw_samples *s, const struct process *process, const struct raw_record *raw,
+/* ---- the walk ---- */
+
+/* the memory of a sample's process */
+struct sample_memory {
+	struct host_memory of_sample;
+	const struct eh_process *list;	/* NULL: no mapping is known */
+	struct modules *modules;
+};
+
+/* Code of a process that is gone by now is what its file says. */
+static uint32_t read_file(const struct sample_memory *m, void *to, uint32_t bytes, uint64_t addr)
+{
+	for (uint32_t i = 0; m->list && i < m->list->nr_mappings; i++) {
+		const struct eh_mapping *mapping = &m->list->mappings[i];
+		struct module *module;
+
+		if (addr < mapping->start || addr >= mapping->end)
+			continue;
+		module = modules_get(m->modules, mapping->module_id);
+		if (bytes > mapping->end - addr)
+			bytes = mapping->end - addr;
+		return module ?
+			       modules_read(module, to, bytes, addr - mapping->start + mapping->file_offset) :
+			       0;
+	}
+	return 0;
+}
+
+static uint32_t read_memory(void *arg, void *to, uint32_t bytes, uint64_t addr)
+{
+	const struct sample_memory *m = arg;
+	uint32_t done = m->of_sample.read(m->of_sample.arg, to, bytes, addr);
+
+	return done ? done : read_file(m, to, bytes, addr);
+}
+
+/* list 0: without any mappings, which leaves the leaf's address */
+static void walk_by(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
+		    struct host_stack *stack)
+{
+	struct host_registers registers = raw_stack_registers(raw);
+	struct sample_memory memory = {
+		.of_sample = raw_stack_memory(raw),
+		.list = list ? slabs_at(tables_slabs(s->tables), list) : NULL,
+		.modules = tables_modules(s->tables),
+	};
+
+	mapping_list_unwind(s->tables, list, &registers,
+			    (struct host_memory){ .read = read_memory, .arg = &memory }, s->max_depth, stack);
+}
+
+static void walk(const struct raw_samples *s, const struct process *process, const struct raw_record *raw,
 		 struct host_stack *stack)
 {
 	const struct publication *published = process ? publisher_find(s->publisher, process->pid) : NULL;
-	struct host_registers registers = raw_stack_registers(raw);
 
-	mapping_list_unwind(s->tables, published ? published->list.loc : 0, &registers, raw_stack_memory(raw),
-			    s->max_depth, stack);
+	walk_by(s, published ? published->list.loc : 0, raw, stack);
 }
 
 static bool is_confirmed(const struct raw_samples *s, const struct process *process)
@@ -157,6 +207,71 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	if (is_in_exec(raw) && stack->end != END_COMPLETE) {
 		stack->end = END_NO_USER;
 		stack->id = 0;
+		stack->wants_code = 0;
 	}
 	return error;
+}
+
+/* ---- those that wait for a table ---- */
+
+#define MAX_WAITING_BYTES (64 << 20)
+
+/* the record's and the list's are given away if there is room */
+static bool add_waiting(struct raw_samples *s, struct raw_record *raw, struct mapping_list list)
+{
+	uint64_t bytes = sizeof(*raw) + raw->stack_bytes;
+
+	if (s->waiting_bytes + bytes > MAX_WAITING_BYTES ||
+	    array_reserve(&s->waiting, &s->room, s->nr_waiting + 1))
+		return false;
+	s->waiting[s->nr_waiting++] = (struct waiting_sample){ .raw = raw, .list = list };
+	s->waiting_bytes += bytes;
+	return true;
+}
+
+bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw)
+{
+	struct mapping_list list;
+
+	if (publisher_share_list(s->publisher, raw->key.pid, &list))
+		return false;
+	if (add_waiting(s, raw, list))
+		return true;
+	mapping_list_unshare(s->tables, &list);
+	return false;
+}
+
+static void drop(struct raw_samples *s, struct waiting_sample *sample)
+{
+	mapping_list_unshare(s->tables, &sample->list);
+	free(sample->raw);
+}
+
+int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, raw_sample_fn *done, void *arg)
+{
+	struct waiting_sample *resumed = s->waiting;
+	size_t nr = s->nr_waiting;
+	int error = 0;
+
+	s->waiting = NULL;
+	s->nr_waiting = s->room = 0;
+	s->waiting_bytes = 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (!error) {
+			walk_by(s, resumed[i].list.loc, resumed[i].raw, stack);
+			if (stack->wants_code && add_waiting(s, resumed[i].raw, resumed[i].list))
+				continue;
+			error = done(arg, resumed[i].raw, stack);
+		}
+		drop(s, &resumed[i]);
+	}
+	free(resumed);
+	return error;
+}
+
+void raw_samples_free(struct raw_samples *s)
+{
+	for (size_t i = 0; i < s->nr_waiting; i++)
+		drop(s, &s->waiting[i]);
+	free(s->waiting);
 }

@@ -10,6 +10,8 @@
 #ifndef EHPERF_UNWIND_RAW_SAMPLES_H
 #define EHPERF_UNWIND_RAW_SAMPLES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,7 +32,12 @@ struct raw_samples_source {
 	void *arg;
 };
 
-/* all pointers are the caller's */
+struct waiting_sample {
+	struct raw_record *raw;
+	struct mapping_list list;		/* its process's when it was taken */
+};
+
+/* the pointers are the caller's, and what they point to */
 struct raw_samples {
 	struct processes *processes;
 	struct publisher *publisher;
@@ -38,6 +45,10 @@ struct raw_samples {
 	const struct event_queue *queue;
 	struct raw_samples_source source;
 	uint32_t max_depth;
+	/* private: those that wait, in the order of coming */
+	struct waiting_sample *waiting;
+	size_t nr_waiting, room;
+	uint64_t waiting_bytes;
 };
 
 /*
@@ -45,5 +56,21 @@ struct raw_samples {
  * memory, or source.drain()'s
  */
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
+
+/*
+ * The walk of the sample that was unwound last came to code whose table is being made (stack->wants_code):
+ * keeps it, with the mapping list that its process has now, to be unwound again. false: it is the caller's
+ * still, and stays as it is, since as many wait as are allowed to, or there is no memory.
+ */
+bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw);
+
+/* 0 or -errno; raw is not the callee's */
+typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);
+/*
+ * Unwinds again what was kept, stack being room for one; what waits for another table is kept again, the
+ * others are done. 0, or what `done` returned.
+ */
+int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, raw_sample_fn *done, void *arg);
+void raw_samples_free(struct raw_samples *samples);
 
 #endif

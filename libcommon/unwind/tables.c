@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "tables_abi.h"
+#include "unwind/code_maker.h"
 
 #define MAX_THREADS 64
 
@@ -96,8 +97,13 @@ int tables_upload_one(struct slabs *slabs, uint32_t module_id, const struct unwi
 
 /* ---- of all modules ---- */
 
+/* of code that no FDE covers; what is made of that at once takes 5 ms */
+#define MAX_BYTES_AT_ONCE (128 << 10)
+
 struct module_table {
 	bool tried;
+	bool code_wanted;	/* of the thread */
+	uint64_t code_bytes;
 	loc_t loc;		/* 0: there is none */
 	uint64_t rows, bytes;
 };
@@ -107,6 +113,7 @@ struct tables {
 	struct modules *modules;
 	struct module_table *of;	/* [module ID - 1] */
 	size_t nr, room;
+	struct code_maker *code_maker;	/* NULL: all is made at once */
 };
 
 int tables_new(struct tables **tables, struct slabs *slabs, struct modules *modules)
@@ -125,6 +132,7 @@ void tables_free(struct tables *tables)
 {
 	if (!tables)
 		return;
+	code_maker_free(tables->code_maker);
 	free(tables->of);
 	free(tables);
 }
@@ -164,6 +172,7 @@ static int write_module(struct tables *tables, struct module *module, struct unw
 {
 	struct module_table *of = &tables->of[module->id - 1];
 
+	of->code_bytes = table->other_code_bytes;
 	if (table->nr_pages || table->has_other_code) {
 		module->error = tables_upload_one(tables->slabs, module->id, table, &of->loc);
 		if (!module->error)
@@ -189,22 +198,67 @@ int tables_make(struct tables *tables, uint32_t module_id)
 	return write_module(tables, module, &table);
 }
 
-int tables_make_code(struct tables *tables, uint32_t module_id)
+/* ---- of code that no FDE covers ---- */
+
+/* Walks see from now on that there is this table, or none if it is empty or finds no room. Frees it. */
+static void write_code(struct tables *tables, uint32_t module_id, struct unwind_table *table)
 {
 	struct module_table *of = &tables->of[module_id - 1];
 	struct eh_module *header = slabs_at(tables->slabs, of->loc);
-	struct unwind_table table;
-	int error = 0;
 
-	module_compile_code(modules_get(tables->modules, module_id), &table);
-	if (table.nr_pages) {
-		error = write_table(tables->slabs, &table, &header->tables[TABLE_CODE]);
-		if (!error)
-			count(of, &table);
-	}
-	unwind_table_free(&table);
+	if (table->nr_pages && !write_table(tables->slabs, table, &header->tables[TABLE_CODE]))
+		count(of, table);
+	unwind_table_free(table);
 	__atomic_store_n(&header->code_pending, 0, __ATOMIC_RELEASE);
-	return error == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* false: the thread cannot make it */
+static bool leave_to_thread(struct tables *tables, uint32_t module_id)
+{
+	struct module_table *of = &tables->of[module_id - 1];
+	int fd;
+
+	if (!tables->code_maker || of->code_bytes <= MAX_BYTES_AT_ONCE)
+		return false;
+	if (!of->code_wanted) {
+		fd = module_open_file(modules_get(tables->modules, module_id));
+		of->code_wanted = fd >= 0 && !code_maker_ask(tables->code_maker, module_id, fd);
+	}
+	return of->code_wanted;
+}
+
+bool tables_want_code(struct tables *tables, uint32_t module_id)
+{
+	struct unwind_table table;
+
+	if (leave_to_thread(tables, module_id))
+		return false;
+	module_compile_code(modules_get(tables->modules, module_id), &table);
+	write_code(tables, module_id, &table);
+	return true;
+}
+
+int tables_start_thread(struct tables *tables)
+{
+	return code_maker_new(&tables->code_maker);
+}
+
+int tables_fd(const struct tables *tables)
+{
+	return tables->code_maker ? code_maker_fd(tables->code_maker) : -1;
+}
+
+unsigned tables_take_code(struct tables *tables, bool wait)
+{
+	struct unwind_table table;
+	unsigned nr = 0;
+	uint32_t id;
+
+	while (tables->code_maker && (id = code_maker_take(tables->code_maker, wait && !nr, &table))) {
+		write_code(tables, id, &table);
+		nr++;
+	}
+	return nr;
 }
 
 loc_t tables_loc(const struct tables *tables, uint32_t module_id)

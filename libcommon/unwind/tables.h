@@ -3,11 +3,13 @@
  * The unwind tables of modules, in slabs, where the kernel reads them (tables_abi.h).
  *
  * A table is made in two steps: module_compile() (modules.h), which any thread may run, and the upload into
- * the slabs, one table at a time.
+ * the slabs, one table at a time. Tables of code that no FDE covers, which may take a second, can be left to
+ * a thread of their own.
  */
 #ifndef EHPERF_UNWIND_TABLES_H
 #define EHPERF_UNWIND_TABLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,11 +32,22 @@ void tables_free(struct tables *tables);
 int tables_make(struct tables *tables, uint32_t module_id);
 /* Makes the tables of all modules, on all CPUs. */
 int tables_make_all(struct tables *tables);
+
 /*
- * Makes the TABLE_CODE of a module that has a struct eh_module. From now on walks use it, or know that there
- * is none. 0 or -ENOMEM
+ * A walk has come to code of a module that has a table, and wants its TABLE_CODE. true: it is there, or it is
+ * known that there is none, and walks see that from now on. false: it is being made; until it is taken, walks
+ * will want it.
  */
-int tables_make_code(struct tables *tables, uint32_t module_id);
+bool tables_want_code(struct tables *tables, uint32_t module_id);
+/*
+ * From now on, files with much of such code are left to a thread, and others are made at once, as all are
+ * without it. 0 or -errno
+ */
+int tables_start_thread(struct tables *tables);
+/* for poll(): readable when the thread has made a table; -1: there is no thread */
+int tables_fd(const struct tables *tables);
+/* Writes the tables that the thread has made, wait: one at least if any was wanted. How many there were */
+unsigned tables_take_code(struct tables *tables, bool wait);
 
 /* the place of the module's struct eh_module; 0: it has no table */
 loc_t tables_loc(const struct tables *tables, uint32_t module_id);

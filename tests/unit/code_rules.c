@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "table/code_rules.h"
+#include "table/machine.h"
 #include "tables_abi.h"
 
 __asm__(
@@ -111,10 +112,91 @@ __asm__(
 	"	mov %rsi, 8(%rsp)\n"
 	"	add $16, %rsp\n"
 	"	ret\n"
+	/* x265's hadamard functions: a helper is called without a frame, and the call ends at an aligned place */
+	"	.p2align 4\n"
+	"frameless: .rept 11\n"
+	"	nop\n"
+	"	.endr\n"
+	"	call helper\n"
+	"c1:	mov $400, %ecx\n"
+	"	call helper\n"
+	"c2:	ret\n"
+	/* perl's yylex: its last call is of a function that returns, for all that is seen, and the next one begins */
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	test %edi, %edi\n"
+	"	jz 5f\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	"5:	xor %ecx, %ecx\n"
+	"c3:	call next\n"
+	"	.p2align 4, 0x90\n"
+	"	push %r13\n"
+	"	pop %r13\n"
+	"	ret\n"
+	/* OpenBLAS's dgemm_kernel_HASWELL: sp is restored 5,500 instructions behind where it was kept */
+	"	.p2align 4\n"
+	"far:	sub $0x60, %rsp\n"
+	"	mov %rbx, (%rsp)\n"
+	"	mov %rsp, %rbx\n"
+	"	sub $0x7080, %rsp\n"
+	"	and $-0x1000, %rsp\n"
+	"g1:	.rept 5500\n"
+	"	dec %rax\n"
+	"	.endr\n"
+	"g2:	mov %rbx, %rsp\n"
+	"	mov (%rsp), %rbx\n"
+	"	add $0x60, %rsp\n"
+	"	ret\n"
+	/* musl's __dls2b: the call is prepared before the epilogue; __libc_start_main and others: behind it */
+	"	.p2align 4\n"
+	"	push %r12\n"
+	"	push %rbp\n"
+	"	sub $8, %rsp\n"
+	"	add end(%rip), %rax\n"
+	"t10:	add $8, %rsp\n"
+	"	pop %rbp\n"
+	"	pop %r12\n"
+	"	jmp *%rax\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"t20:	pop %rbx\n"
+	"	mov 8(%rdi), %rdx\n"
+	"	mov %rsi, %rdi\n"
+	"	jmp *%rdx\n"
+	/* but no switch behind a call's arguments, nor a return address that was popped */
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	pop %rbx\n"
+	"t30:	add %rdx, %rax\n"
+	"	jmp *%rax\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	pop %rcx\n"
+	"t40:	pop %rbx\n"
+	"	jmp *%rcx\n"
+	"	.p2align 4\n"
+	"	test %edi, %edi\n"
+	"	sub $8, %rsp\n"
+	"t50:	add $8, %rsp\n"
+	"	jmp *-8(%rsp)\n"
+	/* musl's _Exit(): the kernel is left there where the process ends */
+	"	.p2align 4\n"
+	"quit:	movslq %edi, %rdi\n"
+	"	mov $231, %eax\n"
+	"	syscall\n"
+	"q1:	mov $60, %edx\n"
+	"6:	mov %rdx, %rax\n"
+	"	syscall\n"
+	"	jmp 6b\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	call quit\n"
 	"end:\n");
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[], r3[], r4[], r5[], framed[],
-	f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[], o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], n1[], n2[], w1[], w2[], w3[], end[];
+	f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[], o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], n1[], n2[], w1[], w2[], w3[], end[],
+	frameless[], c1[], c2[], c3[], far[], g1[], g2[], t10[], t20[], t30[], t40[], t50[], quit[], q1[];
 
 static struct eh_rule rules[1 << 16];
 static size_t filled;
@@ -139,6 +221,22 @@ static bool is(const uint8_t *label, int kind, int reg, int offset)
 	struct eh_rule r = at(label);
 
 	return r.kind == kind && r.cfa_reg == reg && r.cfa_offset == offset && r.saved[SAVED_RA] == -1 && r.flags == RULE_FROM_CODE;
+}
+
+static void test_padding(void)
+{
+	/* `data16 cs nopw 0x0(%rax,%rax,1)` and `xchg %ax,%ax`, as binutils fill up; zeros; int3 */
+	static const uint8_t nops[] = { 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x66, 0x90, 0x0f, 0x1f, 0x40, 0, 0x90 };
+	static const uint8_t others[] = { 0, 0, 0, 0xcc, 0xcc, 0x0f, 0x1f, 0, 0x0f, 0x1f, 0x44, 0, 0 };
+	/* Go's crosscall_amd64, 31 bytes between C functions */
+	static const uint8_t crosscall[] = {
+		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x48, 0x89, 0xfb, 0x48, 0x89, 0xd7,
+		0xff, 0xd6, 0xff, 0xd3, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3,
+	};
+
+	check(machine_is_padding(nops, sizeof(nops)) && machine_is_padding(others, sizeof(others)));
+	check(!machine_is_padding(crosscall, sizeof(crosscall)) && !machine_is_padding(crosscall + 30, 1));
+	check(machine_is_padding(nops, 3) == false && machine_is_padding(nops, 0));
 }
 
 int main(void)
@@ -178,6 +276,16 @@ int main(void)
 	check(at(o6).kind == RULE_NONE);
 	check(at(o8).kind == RULE_NONE && is(o9, RULE_REG, EH_RSP, 8));
 	check(is(o7, RULE_REG, EH_RSP, 24) && at(o7).saved[SAVED_RBX] == SAVED_SAME);
+
+	check(is(frameless, RULE_REG, EH_RSP, 8) && is(c1, RULE_REG, EH_RSP, 8) && is(c2, RULE_REG, EH_RSP, 8));
+	check(at(c3).kind == RULE_NONE);
+	check(is(far, RULE_REG, EH_RSP, 8) && is(g1, RULE_REG, EH_RBX, 0x68) && is(g2, RULE_REG, EH_RBX, 0x68));
+	check(at(g1).saved[SAVED_RBX] == -0x68 / 8);
+	check(is(t10, RULE_REG, EH_RSP, 32) && at(t10).saved[SAVED_R12] == -2 && is(t20, RULE_REG, EH_RSP, 16));
+	check(at(t30).kind == RULE_NONE && at(t40).kind == RULE_NONE && at(t50).kind == RULE_NONE);
+	check(is(quit, RULE_REG, EH_RSP, 8) && is(q1, RULE_REG, EH_RSP, 8));
+
+	test_padding();
 
 	filled = 0;	/* code that pops its callers' arguments */
 	memset(rules, 0, sizeof(rules));

@@ -166,6 +166,37 @@ static void test_changed_meanwhile(void)
 	free(raw);
 }
 
+static int take_resumed(void *arg, struct raw_record *raw, const struct host_stack *resumed)
+{
+	unsigned *nr = arg;
+
+	++*nr;
+	check((pid_t)raw->key.pid == getpid() && resumed->end == END_COMPLETE && resumed->nr >= 4, "end %d after %u frames",
+	      resumed->end, resumed->nr);
+	return 0;
+}
+
+/* a sample that waits for a table has the mapping list of its own time, whatever becomes of the process */
+static void test_waiting(void)
+{
+	struct raw_record *first = sample_self(), *second = sample_self();
+	unsigned nr = 0;
+
+	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE && !stack.wants_code);
+	check(raw_samples_keep(&samples, first) && raw_samples_keep(&samples, second));
+	publisher_invalidate(publisher, getpid());
+	check(!publisher_find(publisher, getpid()));
+	check(!raw_samples_resume(&samples, &stack, take_resumed, &nr) && nr == 2, "%u resumed", nr);
+	check(!raw_samples_resume(&samples, &stack, take_resumed, &nr) && nr == 2, "each once");
+	first = sample_self();
+	check(!raw_samples_keep(&samples, first), "nothing is published to wait with");
+	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE, "end %d", stack.end);
+	check(raw_samples_keep(&samples, first));
+	raw_samples_free(&samples);	/* while one waits */
+	samples.waiting = NULL;
+	samples.nr_waiting = samples.room = samples.waiting_bytes = 0;
+}
+
 static void test_in_exec(void)
 {
 	struct raw_record *raw;
@@ -230,6 +261,7 @@ int main(void)
 	test_whole();
 	test_another_image();
 	test_changed_meanwhile();
+	test_waiting();
 	test_in_exec();
 	test_stack();
 	processes_free(&processes);

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +30,26 @@ static int create(enum bpf_map_type type, const char *name, int inner)
 	return bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
+static atomic_bool returned;
+
+/* does the main thread wait in bpf(2)? */
+static bool waits(void)
+{
+	char path[64], number[16] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", getpid());
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, number, sizeof(number) - 1) < 0)
+		abort();
+	close(fd);
+	return atoi(number) == SYS_bpf;
+}
+
 static void *close_it(void *arg)
 {
-	usleep(2000);
+	while (!waits() && !returned)
+		usleep(100);
 	close((intptr_t)arg);
 	return NULL;
 }
@@ -43,8 +62,10 @@ static int close_meanwhile(int inner)
 	union bpf_attr attr = { .map_fd = fd, .key = (uintptr_t)&key, .value = (uintptr_t)&value };
 	pthread_t closer;
 
+	returned = false;
 	pthread_create(&closer, NULL, close_it, (void *)(intptr_t)fd);
 	error = bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) ? errno : 0;
+	returned = true;
 	pthread_join(closer, NULL);
 	return error;
 }

@@ -36,15 +36,17 @@ struct dump {
 };
 
 static const char doc[] =
-	"Show the unwind information of ELF files, and the compact tables that the kernel gets of it. A "
-	"PID means every file the process has mapped, and its vDSO.";
+	"Show what the unwind information of ELF files says, and the compact table that the kernel is given of it. "
+	"A PID means every file the process has mapped, and its vDSO.";
 
 static const struct argp_option option_list[] = {
 	{ "rows", 'r', NULL, 0,
 	  "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
 	{ "all-registers", 'R', NULL, 0, "the same with every register that occurs", 1 },
 	{ "table", 't', NULL, 0, "the rows of the compact table", 1 },
-	{ "address", 'a', "ADDR", 0, "symbol, FDE, row and rule of an address of the file", 1 },
+	{ "address", 'a', "ADDR", 0,
+	  "the symbol, the FDE, the row and the rule of an address of the file's, and what applies where no FDE covers it",
+	  1 },
 	{ "json", 'j', NULL, 0, "summaries as JSON, one object per line", 1 },
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "upload the table and compare the rules that the kernel finds with the exact rows", 2 },
@@ -159,6 +161,8 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 	struct unwind_table table;
 	int error = eh_summarize(&summary, path, file, &table);
 
+	if (error == -ENOENT && o->mode == ADDRESS)	/* without CFI, its code may tell */
+		error = unwind_table_build_without_cfi(&table, file);
 	if (error)
 		return error;
 	/* print the file's name, unless it is the only file that was named */
@@ -183,7 +187,7 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 		break;
 	case ADDRESS:
 		if (eh_print_address(stdout, file, &table, o->vaddr) == -ENOENT)
-			fail(d, path, "no FDE covers this address");
+			fail(d, path, "no FDE covers this address, and its code has no rule");
 		break;
 	}
 	unwind_table_free(&table);

@@ -339,35 +339,75 @@ static void print_symbol(FILE *out, struct elf_file *file, uint64_t vaddr)
 	symbols_free(symbols);
 }
 
-int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t vaddr)
+/* the FDEs that cover the address; false: there is none */
+static bool print_fdes(struct wanted *w, struct elf_file *file)
 {
-	struct wanted w = { .columns.out = out, .vaddr = vaddr };
 	struct elf_section section;
 	struct eh_frame frame;
 	struct fde fde;
-	uint64_t pc_bias, file_offset;
-	int error = elf_file_cfi(file, &section, &frame);
+	uint64_t pc_bias;
 	bool found = false;
 
-	if (error)
-		return error;
+	if (elf_file_cfi(file, &section, &frame))
+		return false;
 	pc_bias = section.vaddr - (uintptr_t)section.bytes;
-	choose_columns(&w.columns, file, frame, pc_bias, false);
-	print_symbol(out, file, vaddr);
+	choose_columns(&w->columns, file, frame, pc_bias, false);
 	while (eh_frame_next(&frame, &fde)) {
-		if (vaddr < fde.start || vaddr - fde.start >= fde.length)
+		if (w->vaddr < fde.start || w->vaddr - fde.start >= fde.length)
 			continue;
 		found = true;
-		fprintf(out, "FDE:    at 0x%" PRIx64 " of %s, 0x%" PRIx64 "..0x%" PRIx64 ", CIE at 0x%" PRIx64 "\n", fde.offset,
-			section.name, fde.start, fde.start + fde.length, fde.cie->offset);
-		cfi_rows(&fde, pc_bias, print_wanted_row, &w);
+		fprintf(w->columns.out, "FDE:    at 0x%" PRIx64 " of %s, 0x%" PRIx64 "..0x%" PRIx64 ", CIE at 0x%" PRIx64 "\n",
+			fde.offset, section.name, fde.start, fde.start + fde.length, fde.cie->offset);
+		cfi_rows(&fde, pc_bias, print_wanted_row, w);
 	}
-	if (table->nr_pages && elf_file_offset_of(file, vaddr, &file_offset)) {
-		struct eh_rule rule = unwind_table_lookup(table, file_offset);
+	return found;
+}
 
-		fputs("rule:   ", out);
-		eh_rule_print(out, &rule);
-		putc('\n', out);
+static void print_named_rule(FILE *out, const char *name, const struct eh_rule *rule)
+{
+	fprintf(out, "%-7s ", name);
+	eh_rule_print(out, rule);
+	putc('\n', out);
+}
+
+/* the rule where the CFI's table has none; false: there is none either */
+static bool print_rule_without_cfi(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t file_offset)
+{
+	struct unwind_table code;
+	struct eh_rule rule = {};
+
+	if (file_offset >= table->entry_start && file_offset < table->entry_end) {
+		fputs("entry:  the code at the ELF entry point, the outermost frame\n", out);
+		return true;
 	}
+	if (table->has_other_code && !unwind_table_build_code(&code, file)) {
+		rule = unwind_table_lookup(&code, file_offset);
+		unwind_table_free(&code);
+	}
+	if (rule.kind != RULE_NONE)
+		print_named_rule(out, "code:", &rule);
+	else if (rule.flags & RULE_FROM_CODE)
+		fputs("code:   none: its instructions lead to no return, or by ways that disagree\n", out);
+	else
+		fputs("code:   none: not looked at; the frame pointer is followed, if it leads to a caller\n", out);
+	return rule.kind != RULE_NONE;
+}
+
+int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t vaddr)
+{
+	struct wanted w = { .columns.out = out, .vaddr = vaddr };
+	struct eh_rule rule;
+	uint64_t file_offset;
+	bool found;
+
+	print_symbol(out, file, vaddr);
+	found = print_fdes(&w, file);
+	if (file->header.e_machine != EM_X86_64 || !elf_file_offset_of(file, vaddr, &file_offset))
+		return found ? 0 : -ENOENT;
+	rule = unwind_table_lookup(table, file_offset);
+	if (table->nr_pages)
+		print_named_rule(out, "rule:", &rule);
+	if (rule.kind == RULE_NONE)
+		found |= print_rule_without_cfi(out, file, table, file_offset);
 	return found ? 0 : -ENOENT;
 }

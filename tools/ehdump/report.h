@@ -40,7 +40,10 @@ void eh_summary_print_json(FILE *out, const struct eh_summary *summary);
 int eh_print_rows(FILE *out, struct elf_file *file, bool all_registers);
 /* Prints the compact table's rows in the same columns, with their vaddr, and the numbers of their rules. */
 void eh_print_table(FILE *out, const struct elf_file *file, const struct unwind_table *table);
-/* Prints the symbol, the FDE, the row and the rule of a vaddr. 0, -ENOENT (no FDE covers it) or -errno */
+/*
+ * the FDE, the row, the rule and the symbol of a vaddr, and where no FDE covers it, the rule that applies
+ * instead; -ENOENT: there is none
+ */
 int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t vaddr);
 
 #endif

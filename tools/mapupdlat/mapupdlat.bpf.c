@@ -5,8 +5,8 @@
  * The kernel skips programs on a system call's own tracepoints while their CPU is inside a map operation,
  * even if that is one of a thread that was preempted there. So on kernels that preempt, raw tracepoints are
  * used as well, although every system call of the machine pays for them. From 7.0 on, programs on raw
- * tracepoints can be preempted, too, and are then skipped for other threads on that CPU. So a call is missed
- * only if two threads were preempted on its CPU at the wrong places.
+ * tracepoints can be preempted, too, and are then skipped for other threads on that CPU; but the two kinds
+ * are hardly ever skipped for the same event.
  */
 #include "mapupdlat_abi.h"
 
@@ -59,10 +59,14 @@ int note_self(void *ctx)
 	return 0;
 }
 
-/* Raw tracepoints also see the system calls of 32-bit programs, which have other numbers. */
+/*
+ * The raw tracepoints are 32-bit programs' too, whose numbers are others. The tool's own calls go on at once:
+ * where programs on raw tracepoints can be preempted, they are at preemption_on(), and hide what others do on
+ * that CPU.
+ */
 static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
 {
-	return nr == NR_BPF && !(task->thread_info.status & TS_COMPAT);
+	return nr == NR_BPF && !(task->thread_info.status & TS_COMPAT) && task->tgid != own_tgid;
 }
 
 /* ---- what the call is on ---- */

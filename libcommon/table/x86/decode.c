@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "table/code_insns.h"
 #include "table/machine.h"
+#include "table/x86/vector.h"
 
 struct decoder {
 	ZydisDecoder zydis;
@@ -133,24 +134,61 @@ static bool is_inside(const struct code *c, int64_t at)
 	return at >= 0 && at < (int64_t)c->size;
 }
 
-/* Does an indirect jump to `to` leave the function? It does behind an epilogue. */
-static bool gives_frame_up(const struct code *c, const ZydisDecodedOperand *to)
+/* Is the instruction a part of an epilogue? */
+static bool gives_back(const struct insn *insn)
 {
-	const struct insn *before = c->nr ? &c->insns[c->nr - 1] : NULL;
+	return insn->effect == INSN_POP || insn->effect == INSN_LEAVE ||
+	       (insn->effect == INSN_SET && insn->reg == REG_SP && insn->base == REG_SP && insn->displacement > 0);
+}
 
+#define MAX_TAIL 16	/* instructions from an epilogue's beginning to the tail call */
+
+/*
+ * Does an indirect jump by this register leave the function? It does behind an epilogue: at once, or behind one that pops
+ * registers and a few instructions that prepare the call; unless the register is worked out among them, as for a switch, or
+ * popped, being the return address then.
+ */
+static bool gives_frame_up(const struct code *c, uint8_t by)
+{
+	bool found = false, is_set = false;
+
+	for (size_t n = 1; n <= MAX_TAIL && n <= c->nr; n++) {
+		const struct insn *before = &c->insns[c->nr - n];
+
+		if (gives_back(before)) {
+			if (before->effect == INSN_POP && before->reg != NO_REG && before->reg == by && !is_set)
+				return false;
+			found |= n == 1 || before->effect != INSN_SET;
+		} else if (found) {
+			return true;
+		} else if (before->effect == INSN_SET || before->effect == INSN_LOAD) {
+			if (before->reg == REG_SP)
+				return false;
+			is_set |= before->reg == by;
+		} else if ((before->effect != INSN_OTHER && before->effect != INSN_STORE) ||
+			   before->overwritten >> REG_SP & 1 || (before->overwritten >> by & 1 && !is_set)) {
+			return false;
+		}
+	}
+	return found;
+}
+
+/* an indirect jump, to what the operand says */
+static enum insn_effect effect_of_jump(const struct code *c, const ZydisDecodedOperand *to)
+{
+	uint8_t by;
+
+	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.base == ZYDIS_REGISTER_RIP)
+		return INSN_RETURN;	/* a tail call through the GOT */
 	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.index != ZYDIS_REGISTER_NONE)
-		return false;	/* through a table: a switch */
-	if (before && before->effect == INSN_POP && before->reg != NO_REG && before->reg == plain_register(to))
-		return false;	/* that was the return address */
-	return before && (before->effect == INSN_POP || before->effect == INSN_LEAVE ||
-			  (before->effect == INSN_SET && before->reg == REG_SP && before->base == REG_SP &&
-			   before->displacement > 0));
+		return INSN_INDIRECT;	/* through a table: a switch */
+	by = to->type == ZYDIS_OPERAND_TYPE_MEMORY ? dwarf_number(to->mem.base) : plain_register(to);
+	return by < EH_NR_REGS && by != REG_SP && gives_frame_up(c, by) ? INSN_RETURN : INSN_INDIRECT;
 }
 
 static void decode_jump(struct decoder *decoder, struct insn *insn)
 {
 	bool always = decoder->d.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
-	const ZydisDecodedOperand *o;
 	int64_t to;
 
 	if (relative_target(decoder, insn, &to)) {
@@ -162,11 +200,7 @@ static void decode_jump(struct decoder *decoder, struct insn *insn)
 		}
 		return;
 	}
-	o = read_operands(decoder);
-	if (o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP)
-		insn->effect = INSN_RETURN;	/* a tail call through the GOT */
-	else
-		insn->effect = gives_frame_up(decoder->code, &o[0]) ? INSN_RETURN : INSN_INDIRECT;
+	insn->effect = effect_of_jump(decoder->code, read_operands(decoder));
 }
 
 static void decode_call(struct decoder *decoder, struct insn *insn)
@@ -179,10 +213,9 @@ static void decode_call(struct decoder *decoder, struct insn *insn)
 }
 
 /* system calls that do not return (arch/x86/entry/syscalls/syscall_64.tbl) */
-static bool is_final(int64_t call)
-{
-	return call == 15 || call == 60 || call == 231;	/* rt_sigreturn, exit, exit_group */
-}
+#define NR_RT_SIGRETURN	15
+#define NR_EXIT		60
+#define NR_EXIT_GROUP	231
 
 /* ---- everything ---- */
 
@@ -222,9 +255,11 @@ static bool decode_control(struct decoder *decoder, struct insn *insn)
 		decoder->code->nr_popping += d->operand_count_visible != 0;
 		return true;
 	case ZYDIS_MNEMONIC_SYSCALL:
-		if (is_final(decoder->eax_before))
+		if (decoder->eax_before == NR_RT_SIGRETURN)
 			insn->effect = INSN_STOP;
-		return insn->effect == INSN_STOP;
+		else if (decoder->eax_before == NR_EXIT || decoder->eax_before == NR_EXIT_GROUP)
+			insn->effect = INSN_EXIT;
+		return insn->effect != INSN_OTHER;
 	case ZYDIS_MNEMONIC_HLT:
 	case ZYDIS_MNEMONIC_UD0:
 	case ZYDIS_MNEMONIC_UD1:
@@ -293,14 +328,17 @@ static bool is_filler(const struct code *c, size_t at)
 {
 	enum insn_effect before = c->nr ? c->insns[c->nr - 1].effect : INSN_STOP;
 
-	return !c->bytes[at] && (before == INSN_STOP || before == INSN_INDIRECT || before == INSN_RETURN || before == INSN_JUMP);
+	return !c->bytes[at] && (before == INSN_STOP || before == INSN_EXIT || before == INSN_INDIRECT || before == INSN_RETURN || before == INSN_JUMP);
 }
 
 /* the instruction at insn->at; its bytes */
 static size_t decode_insn(struct decoder *decoder, struct insn *insn)
 {
 	const struct code *c = decoder->code;
+	size_t vector = vector_bytes(c->bytes + insn->at, c->size - insn->at);
 
+	if (vector)
+		return vector;
 	if (is_filler(c, insn->at) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, &decoder->context, c->bytes + insn->at,
 							c->size - insn->at, &decoder->d))) {
@@ -325,7 +363,7 @@ int machine_decode(struct code *c)
 			return -ENOMEM;
 		decoder.eax_before = decoder.eax;
 		insn = &c->insns[c->nr];
-		*insn = (struct insn){ .at = at, .reg = NO_REG, .base = NO_REG };
+		*insn = (struct insn){ .at = at, .target = NO_TARGET, .reg = NO_REG, .base = NO_REG };
 		at += decode_insn(&decoder, insn);
 		if (decoder.eax == decoder.eax_before && changes_rax(insn))
 			decoder.eax = -1;
