@@ -47,8 +47,25 @@ enum rule_kind {
 	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
 	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
 	RULE_UNSUPPORTED,	/* an FDE covers this pc, but its rule does not fit into a struct eh_rule */
+	RULE_OTHER_STACK,	/* Go's assembly, which has left its caller's stack: see below */
 	NR_RULE_KINDS
 };
+
+/*
+ * of a RULE_OTHER_STACK's cfa_offset: which function it is, and where struct m has curg, if that is
+ * known. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA = sched.sp +
+ * deref_offset, of
+ *
+ *   GO_SYSTEMSTACK    m.curg
+ *   GO_MORESTACK      m.curg; its return address is sched.pc, and is no more below sched.sp if the stack was copied
+ *   GO_CGOCALLBACK    m.g0; where C has called Go that called C again, that of the innermost one
+ *   GO_ASMCGOCALL     the g at rsp + 48, where it has called C. But its sched may have been used since: CFA =
+ *                     g.stack.hi - *(rsp + 40) + deref_offset
+ *   GO_SWITCH         nothing is known
+ */
+enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOCALLBACK };
+#define OTHER_STACK_SWITCH(offset)	((offset) & 255)
+#define OTHER_STACK_CURG(offset)	((offset) >> 8)		/* in bytes, 0: not known */
 
 /* of a RULE_INDEXED's cfa_offset */
 #define INDEXED_REG(offset)	((offset) >> 16 & 15)
@@ -63,6 +80,8 @@ enum rule_kind {
 #define RULE_SIGNAL	1	/* the CIE's augmentation has 'S', a signal frame */
 /* No FDE covers the pc; the rule was worked out from the instructions. With RULE_NONE: none was found, and the code keeps no frame pointer */
 #define RULE_FROM_CODE	2
+/* the function may have changed stacks since it was called: the CFA can lie anywhere, and lower than rsp */
+#define RULE_CROSSES	4
 
 /* How to find the caller's registers from this frame's (DWARF 5, 6.4.1). Only RULE_NONE may be all zero. */
 struct eh_rule {

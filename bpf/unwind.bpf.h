@@ -62,6 +62,11 @@ static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 byt
 	return bpf_probe_read_user(to, bytes, (void *)addr) ? 0 : bytes;
 }
 
+static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+{
+	return read_stack(u, to, bytes, addr);
+}
+
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
 {
 	struct return_instance *instance = (struct return_instance *)u->hijacked;

@@ -12,7 +12,7 @@
 
 static __always_inline bool read_code(struct eh_unwind *u, __u64 pc, __u32 bytes)
 {
-	return read_stack(u, u->code, bytes, pc) == bytes;
+	return read_text(u, u->code, bytes, pc) == bytes;
 }
 
 /* ff /2 and ff /4: call and jmp through a register or memory (Intel SDM vol. 2A); modrm is the byte behind ff */

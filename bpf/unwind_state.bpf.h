@@ -67,6 +67,7 @@ struct eh_unwind {
 	__u64 pair[2];		/* a saved frame pointer and return address */
 	__u64 last_ip;		/* of the callee */
 	__u64 hijacked;		/* 0, or what names the innermost hijacked return address that was not passed yet */
+	__u64 go_sp;		/* unwind_go.bpf.h: 0, or g0's sched.sp before the cgocallback() that was passed last */
 	__u8 code[CODE_BYTES];	/* what was read last; nobody counts on what another function has left here */
 	struct window window;
 	/* goes out as one struct frames_record */
@@ -78,8 +79,9 @@ _Static_assert(__builtin_offsetof(struct eh_unwind, frames) == __builtin_offseto
 
 /* the slab that loc lies in, or NULL */
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
-/* copies this many bytes of the process's memory, stack or code: how many there were */
+/* copies this many bytes of the process's data, a stack mostly: how many there were; and of its code, which does not change */
 static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
+static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
 /* what u->hijacked points to */
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
 

@@ -178,7 +178,7 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		 * CFA at rsp for a few instructions, and the return address below.
 		 */
 		if (frame->cfa < frame->reg[EH_RSP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
-		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED)
+		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED && !(rule->flags & RULE_CROSSES))
 			return END_NO_PROGRESS;
 		frame->base = frame->reg[rule->base_reg];
 		frame->base_known = frame->known >> rule->base_reg & 1;

@@ -9,6 +9,7 @@
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
 
+#include "unwind_go.bpf.h"
 #include "unwind_guess.bpf.h"
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
@@ -210,6 +211,8 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 			return 0;
 		result = END_UNREADABLE;
 	}
+	if (result == END_UNSUPPORTED && u->rule.kind == RULE_OTHER_STACK)
+		return leave_for_other_stack(u);
 	if (result == END_NO_ROW)
 		return look_elsewhere(u) ? 0 : leave_without_rule(u);
 	u->end = result;
@@ -232,6 +235,7 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->hash = 0;
 	u->stack.id = 0;
 	u->hijacked = 0;
+	u->go_sp = 0;
 	u->mapping.start = u->mapping.end = 0;
 	u->window.len = 0;
 	u->window.base = 0;

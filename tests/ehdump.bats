@@ -236,6 +236,22 @@ compare() {
 	grep -qE '^rule: .*cfa=rsp\+8 .*ra=c-8' "$WORK/out"
 }
 
+@test "-a: what applies where no FDE covers the address" {
+	need musl-gcc nm
+	musl-gcc -static -O2 -fno-asynchronous-unwind-tables -o "$WORK/musl" "$ROOT/tests/workloads/nested.c"
+	address_of() { printf '0x%x' $((0x$(nm "$WORK/musl" | awk -v name="$1" '$3 == name { print $1 }') + $2)); }
+	ehdump -a "$(address_of _start 0)" "$WORK/musl" | grep -q '^entry: '
+	ehdump -a "$(address_of strcmp 0)" "$WORK/musl" | grep -qE '^code: +cfa=rsp\+8 .*ra=c-8'
+	# behind a system call that does not return
+	ehdump -a "$(address_of _Exit 10)" "$WORK/musl" | grep -qE '^code: +cfa=rsp\+8 '
+	# frames of 16 and of 8 bytes meet
+	printf '.globl odd, _start\nodd: test %%edi, %%edi\njz 1f\npush %%rbx\n1: nop\nret\n.fill 64, 1, 0x90\n_start: hlt\n' >"$WORK/odd.s"
+	gcc -nostdlib -static -o "$WORK/odd" "$WORK/odd.s"
+	run ehdump -a "0x$(nm "$WORK/odd" | awk '$3 == "odd" { print $1 }')" "$WORK/odd"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"code:   none: its instructions"* ]]
+}
+
 @test "-R, -j, --recursive, several files and a total" {
 	[ "$(ehdump -R /usr/bin/xz | head -n 1 | cut -f 1,2)" = $'pc\tcfa' ]
 	mkdir -p "$WORK/d/e"

@@ -286,9 +286,12 @@ static int eh_frame_by_header(struct elf_file *file, struct elf_section *section
 	return c.bad ? -EBADMSG : segment_tail(file, vaddr, section);
 }
 
-int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame)
+static const char *const cfi_names[] = { ".eh_frame", ".debug_frame", ".zdebug_frame" };
+#define NR_CFI_NAMES (sizeof(cfi_names) / sizeof(cfi_names[0]))
+
+/* of the first nr_names */
+static int find_cfi(struct elf_file *file, size_t nr_names, struct elf_section *section, struct eh_frame *frame)
 {
-	static const char *const names[] = { ".eh_frame", ".debug_frame", ".zdebug_frame" };
 	size_t nr_sections = 0;
 	int error = -ENOENT;
 
@@ -300,8 +303,8 @@ int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_f
 		}
 		return error;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		error = elf_file_section(file, names[i], section);
+	for (size_t i = 0; i < nr_names; i++) {
+		error = elf_file_section(file, cfi_names[i], section);
 		if (error == -ENOENT || (!error && !section->size && !i))
 			continue;
 		if (!error) {
@@ -311,6 +314,16 @@ int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_f
 		return error;
 	}
 	return error == -ENOENT || !error ? -ENOENT : error;
+}
+
+int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame)
+{
+	return find_cfi(file, NR_CFI_NAMES, section, frame);
+}
+
+int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct eh_frame *frame)
+{
+	return find_cfi(file, 1, section, frame);
 }
 
 bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *file_offset)

@@ -64,6 +64,8 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, siz
  * over it. -ENOENT where there is none.
  */
 int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame);
+/* the same without .debug_frame */
+int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct eh_frame *frame);
 
 /* vaddr <-> offset in the file, by the PT_LOAD segments; false outside them */
 bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *file_offset);

@@ -183,6 +183,9 @@ void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule)
 	case RULE_PLT:
 		fprintf(out, "%s%+d+plt(%d)", reg.text, rule->cfa_offset, rule->deref_offset);
 		break;
+	case RULE_OTHER_STACK:
+		fprintf(out, "other stack %d%+d", OTHER_STACK_SWITCH(rule->cfa_offset), rule->deref_offset);
+		break;
 	default:
 		fputs("unsupported", out);
 	}

@@ -137,28 +137,15 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 	write_row(&place, place.size, NULL);
 }
 
-/* [from, to) of this segment, which is no code of Go's */
+/* [from, to) of this segment */
 static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	if (is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
+	if (g->only_go || is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
 		return;
 	g->table->has_other_code = true;
 	g->table->other_code_bytes += to - from;
 	if (g->of_code)
 		write_code(g, s, from, to);
-}
-
-/* [from, to) of this segment */
-static void look_around_go(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
-{
-	while (from < to && !g->error) {
-		const struct go_range *go = go_code_after(g->go, from);
-		uint64_t end = go && go->start < to ? go->start : to;
-
-		if (end > from)
-			look_at(g, s, from, end);
-		from = end < to ? go->end : to;
-	}
 }
 
 void gaps_look(struct gaps *g, uint64_t start, uint64_t end)
@@ -170,7 +157,7 @@ void gaps_look(struct gaps *g, uint64_t start, uint64_t end)
 		uint64_t to = end < segment_end ? end : segment_end;
 
 		if (s->executable && from >= g->code_end && from < to)
-			look_around_go(g, s, from, to);
+			look_at(g, s, from, to);
 	}
 }
 

@@ -9,14 +9,13 @@
 #include <stdbool.h>
 
 #include "table/fde_index.h"
-#include "table/go_code.h"
 #include "table/row_writer.h"
 
 struct gaps {
 	int error;			/* sticky: 0 or -ENOMEM */
 	struct unwind_table *table;
 	const struct elf_file *file;
-	const struct go_code *go;	/* is left out */
+	bool only_go;			/* made by Go, whose table of functions cannot be read: no code rules, for none would be right */
 	struct cfi_states *states;
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */

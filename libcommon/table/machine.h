@@ -10,6 +10,7 @@
  *   padding.c         what fills up the room between functions
  *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
  *   known_code.c      certain code of certain programs
+ *   go.c              what Go's compiler and runtime write
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H
@@ -45,6 +46,21 @@ bool machine_is_padding(const uint8_t *code, uint64_t size);
  * is none. vaddr: of code[0]
  */
 size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to);
+
+/*
+ * Go's compiler: code[at] is the first instruction for which the function has a frame, of so many
+ * bytes. Does the prologue save the frame pointer in its highest word? *from: the first instruction
+ * after that
+ */
+bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t frame_bytes, uint64_t *from);
+
+/*
+ * Does the instruction at `at` return, by way of the return address that sp points to; call the kernel;
+ * round sp down to a multiple of 16?
+ */
+bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at);
+bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at);
+bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);

@@ -8,7 +8,7 @@
 #include "table/fde_index.h"
 #include "table/fde_rows.h"
 #include "table/gaps.h"
-#include "table/go_code.h"
+#include "table/go_rows.h"
 #include "table/known_functions.h"
 #include "table/machine.h"
 #include "table/row_writer.h"
@@ -19,6 +19,9 @@
  * (fde_rows.h) and what lies between them is looked at (gaps.h); each row is written as it is found
  * (row_writer.h). A table of the code that no FDE covers is made likewise, with the FDEs' own bytes
  * left empty.
+ *
+ * Go's functions stand in the same index, before the FDEs, and have their rows from Go's own table
+ * (go_rows.h).
  */
 struct compilation {
 	struct unwind_table table;
@@ -29,8 +32,8 @@ struct compilation {
 	struct fde_index fdes;
 	struct cfi_states states;
 	struct row_writer writer;
-	struct go_code go;
 	struct gaps gaps;
+	struct go_rows go;
 	struct known_functions functions;
 };
 
@@ -54,10 +57,10 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 static int index_fdes(struct compilation *c, struct eh_frame *frame)
 {
 	struct fde fde;
-	int error = 0;
+	int error = c->go.present ? go_rows_add_functions(&c->go, &c->fdes, c->file) : 0;
 
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
-	if (c->known)
+	if (!error && c->known)
 		error = known_functions_add(&c->functions, &c->fdes, c->known);
 	while (!error && eh_frame_next(frame, &fde))
 		error = add_fde(c, &fde);
@@ -91,6 +94,11 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 			       cfi_states_of_rule(&c->states, (const struct eh_rule *)span->program));
 		return;
 	}
+	if (span->class == GO_CLASS) {
+		c->table.nr_go_functions++;
+		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end, &c->table.nr_cfi_rows);
+		return;
+	}
 	if (!fde_rows_write(&c->writer, &c->states, span, end, c->pc_bias, &c->table.nr_cfi_rows))
 		c->table.skipped[SKIP_BAD_PROGRAM]++;
 	c->table.nr_placed_fdes++;
@@ -116,16 +124,21 @@ static int write_rows(struct compilation *c)
 	return error_of(c);
 }
 
+static bool is_go(const struct elf_file *file)
+{
+	struct elf_section section;
+
+	return !elf_file_section(file, ".note.go.buildid", &section);
+}
+
 static int make_table(struct compilation *c, struct eh_frame *frame)
 {
 	int error;
 
 	cfi_states_init(&c->states);
-	error = go_code_find(&c->go, c->file);
-	if (!error)
-		error = index_fdes(c, frame);
+	error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .go = &c->go, .states = &c->states, .writer = &c->writer,
+		.table = &c->table, .file = c->file, .only_go = is_go(c->file) && !c->go.present, .states = &c->states, .writer = &c->writer,
 		.of_code = c->of_code,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};
@@ -134,12 +147,13 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	gaps_find_entry(&c->table, c->file, &c->fdes);
 	if (c->fdes.nr || c->of_code)
 		return write_rows(c);
-	c->table.has_other_code = !c->go.nr;
+	c->table.has_other_code = !c->gaps.only_go;
 	gaps_look(&c->gaps, 0, UINT64_MAX);
 	return error_of(c);
 }
 
-static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
+/* known: where to look for known functions, or NULL. go: its table, and *frame has then no FDE of Go's; or NULL */
+static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known, const struct go_rows *go,
 		   struct eh_frame *frame, bool of_code)
 {
 	struct compilation *c = calloc(1, sizeof(*c));
@@ -150,13 +164,14 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	c->file = file;
 	c->known = known;
 	c->of_code = of_code;
+	if (go)
+		c->go = *go;
 	error = make_table(c, frame);
 	if (error)
 		unwind_table_free(&c->table);
 	else
 		*table = c->table;
 	fde_index_free(&c->fdes);
-	go_code_free(&c->go);
 	cfi_states_free(&c->states);
 	free(c);
 	return error;
@@ -164,38 +179,36 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
 {
-	return compile(table, file, NULL, frame, false);
+	return compile(table, file, NULL, NULL, frame, false);
 }
 
-static int build_without_cfi(struct unwind_table *table, struct elf_file *file, bool of_code)
+int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file)
 {
 	struct eh_frame none = eh_frame_over(NULL, 0, 0);
 
-	return compile(table, file, file, &none, of_code);
+	return compile(table, file, NULL, NULL, &none, false);
 }
 
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
+	struct eh_frame frame = eh_frame_over(NULL, 0, 0);
 	struct elf_section section;
-	struct eh_frame frame;
+	struct go_rows go = {};
 	int error;
 
 	if (file->header.e_machine != MACHINE)
 		return -ENOTSUP;
-	error = elf_file_cfi(file, &section, &frame);
-	if (error == -ENOENT && of_code)
-		return build_without_cfi(table, file, true);
-	return error ? error : compile(table, file, file, &frame, of_code);
+	go_rows_open(&go, file);
+	/* Go's linker makes .debug_frame of that same table, and knows less */
+	error = go.present ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
+	if (error == -ENOENT && (go.present || of_code))
+		error = 0;
+	return error ? error : compile(table, file, go.present ? NULL : file, &go, &frame, of_code);
 }
 
 int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 {
 	return build(table, file, false);
-}
-
-int unwind_table_build_without_cfi(struct unwind_table *table, struct elf_file *file)
-{
-	return build_without_cfi(table, file, false);
 }
 
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file)

@@ -28,18 +28,20 @@ struct unwind_table {
 	uint64_t nr_cies, nr_fdes;
 	uint64_t nr_placed_fdes;	/* those that rule some byte */
 	uint64_t nr_cfi_rows;		/* of these, as the standard counts rows */
+	uint64_t nr_go_functions;	/* with rows from Go's table */
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
 };
 
 /*
- * Compiles the file's CFI: .eh_frame, else .debug_frame. 0, or -ENOENT (it has none), -ENOTSUP
+ * Compiles the file's CFI: .eh_frame, else .debug_frame; and Go's table of functions, which rules where
+ * it and an FDE begin at one place. .debug_frame is not read of a file that has such a table. 0, or -ENOENT (it has none), -ENOTSUP
  * (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG, -EOVERFLOW (more than
  * a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted in skipped[],
  * and the others are in the table. Where FDEs overlap: fde_index.h.
  */
 int unwind_table_build(struct unwind_table *table, struct elf_file *file);
 /* of a file without CFI: no pages, just the entry point and has_other_code */
-int unwind_table_build_without_cfi(struct unwind_table *table, struct elf_file *file);
+int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file);
 /*
  * A table of the code that no FDE covers, with or without CFI in the file, by rules worked out from
  * its instructions (code_rules.h). It has pages even where no rule is known.

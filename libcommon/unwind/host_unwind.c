@@ -29,6 +29,11 @@ static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 byt
 	return walk_of(u)->memory.read(walk_of(u)->memory.arg, to, bytes, addr);
 }
 
+static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+{
+	return walk_of(u)->memory.read_text(walk_of(u)->memory.arg, to, bytes, addr);
+}
+
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
 {
 	(void)u, (void)r;

@@ -18,8 +18,9 @@ struct host_registers {
 };
 
 struct host_memory {
-	/* Reads memory of the process, stack or code: how many of these bytes could be read, from addr on */
+	/* bytes of the process's data, and of its code: how many of these there were, from addr on */
 	uint32_t (*read)(void *arg, void *to, uint32_t bytes, uint64_t addr);
+	uint32_t (*read_text)(void *arg, void *to, uint32_t bytes, uint64_t addr);
 	void *arg;
 };
 

@@ -5,8 +5,6 @@
 #include <sys/uio.h>
 
 #define PAGE_BYTES 4096
-/* addresses up to this far above the stack pointer are taken for the stack: the default of RLIMIT_STACK */
-#define MAX_STACK_BYTES (8 << 20)
 /* bits in raw_record.missing */
 #define MAX_MISSING 32
 
@@ -22,27 +20,25 @@ static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t 
 	return end - at;
 }
 
-static uint32_t read_process_memory(const struct raw_record *raw, void *to, uint32_t bytes, uint64_t addr)
+static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
+	const struct raw_record *raw = arg;
 	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)addr, bytes };
 	ssize_t done = process_vm_readv(raw->key.pid, &local, 1, &remote, 1, 0);
 
 	return done < 0 ? 0 : done;
 }
 
-static uint32_t read_memory(void *arg, void *to, uint32_t bytes, uint64_t addr)
+static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
 	const struct raw_record *raw = arg;
 	uint64_t at = addr - raw->stack_addr;
 
-	if (addr >= raw->stack_addr && at < raw->stack_bytes) {
-		bytes = bytes_there(raw, at, bytes);
-		memcpy(to, (const char *)(raw + 1) + at, bytes);
-		return bytes;
-	}
-	if (addr >= raw->reg[EH_RSP] && addr - raw->reg[EH_RSP] < MAX_STACK_BYTES)
+	if (addr < raw->stack_addr || at >= raw->stack_bytes)
 		return 0;
-	return read_process_memory(raw, to, bytes, addr);
+	bytes = bytes_there(raw, at, bytes);
+	memcpy(to, (const char *)(raw + 1) + at, bytes);
+	return bytes;
 }
 
 struct host_registers raw_stack_registers(const struct raw_record *raw)
@@ -55,5 +51,5 @@ struct host_registers raw_stack_registers(const struct raw_record *raw)
 
 struct host_memory raw_stack_memory(const struct raw_record *raw)
 {
-	return (struct host_memory){ .read = read_memory, .arg = (void *)raw };
+	return (struct host_memory){ .read = read_data, .read_text = read_text, .arg = (void *)raw };
 }

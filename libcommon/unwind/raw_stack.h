@@ -9,8 +9,8 @@
 struct host_registers raw_stack_registers(const struct raw_record *raw);
 
 /*
- * The stack is the record's copy. Stack that the copy lacks is unreadable: the process may have overwritten
- * it since. Other memory, which is code, is read from the process if it still exists. The record must outlive
+ * Data is the record's copy of the stack: what it lacks, other stacks too, is unreadable, as the process may
+ * have written over it since. Code is read from the process if that is still there. The record must outlive
  * the result.
  */
 struct host_memory raw_stack_memory(const struct raw_record *raw);

@@ -343,6 +343,8 @@ static bool call_before(const struct file *f, uint64_t vaddr, struct insn *call)
 	return found;
 }
 
+#define RESTORER_BYTES 9
+
 /* mov $15, %rax; syscall */
 static bool is_signal_return(const struct file *f, uint64_t vaddr)
 {
@@ -613,9 +615,16 @@ static void add_edge(struct place caller, struct place callee, bool called_on, u
 
 static unsigned long nr_frames;
 
+/* from here on, the caller is what a signal interrupted: in a restorer, or in what Go's handler makes it seem to have called */
 static bool is_trampoline(const struct place *p)
 {
-	return p->file && p->file->has_code && is_signal_return(p->file, p->vaddr);
+	const char *name;
+
+	if (!p->file || !p->file->has_code)
+		return false;
+	name = symbol_of(p->file, p->vaddr);
+	return is_signal_return(p->file, p->vaddr) || is_signal_return(p->file, p->vaddr - RESTORER_BYTES) ||
+	       !strncmp(name, "runtime.asyncPreempt", 20) || !strncmp(name, "runtime.sigpanic", 16);
 }
 
 static void read_stack(struct json_object *user, unsigned long count)

@@ -213,7 +213,7 @@ static void compare_walk(const struct user_regs_struct *r, const struct host_sta
 static void compare(const struct user_regs_struct *r, bool whole)
 {
 	struct host_registers registers = registers_of(r);
-	struct host_memory memory = { .read = read_process_memory, .arg = &child };
+	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &child };
 	static struct host_stack stack;
 	const struct call *top = shadow_top(&shadow);
 

@@ -17,7 +17,7 @@
 
 static int print_stack(pid_t pid)
 {
-	struct host_memory memory = { .read = read_process_memory, .arg = &pid };
+	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &pid };
 	struct modules *modules = modules_new();
 	struct eh_process header = { .image = { .tgid = pid }, .generation = 1 };
 	struct mapped_modules mapped = {};

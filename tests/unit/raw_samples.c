@@ -97,6 +97,7 @@ static struct raw_record *sample_self(void)
 
 	getcontext(&c);
 	*raw = (struct raw_record){
+		.syscall = -1,
 		.kind = RECORD_RAW, .stack_addr = r[REG_RSP], .time_ns = clock_ns(),
 		.key.pid = getpid(), .image = now, .ip = r[REG_RIP],
 		.reg = { r[REG_RAX], r[REG_RDX], r[REG_RCX], r[REG_RBX], r[REG_RSI], r[REG_RDI], r[REG_RBP], r[REG_RSP],
@@ -232,7 +233,7 @@ static void test_stack(void)
 		{ 0x3000, 8, 0 },		/* stack still, and not to be read later */
 	};
 
-	*raw = (struct raw_record){ .stack_addr = 0x7f0000000800, .stack_bytes = 3 * 4096, .missing = 1 << 1, .key.pid = getpid() };
+	*raw = (struct raw_record){ .syscall = -1, .stack_addr = 0x7f0000000800, .stack_bytes = 3 * 4096, .missing = 1 << 1, .key.pid = getpid() };
 	raw->reg[EH_RSP] = raw->stack_addr + 128;
 	for (int i = 0; i < 3 * 4096; i++)
 		((uint8_t *)(raw + 1))[i] = i;
@@ -243,7 +244,8 @@ static void test_stack(void)
 		check(done == reads[i].expected && (!done || to[done - 1] == (uint8_t)(reads[i].at + done - 1)),
 		      "%#x bytes at %#lx: %#x", reads[i].bytes, reads[i].at, done);
 	}
-	check(memory.read(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)test_stack) == 4, "code is read from the process");
+	check(memory.read_text(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)test_stack) == 4, "code is read from the process");
+	check(memory.read(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)&now) == 0, "other data has changed since");
 	free(raw);
 }
 

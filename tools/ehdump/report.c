@@ -17,6 +17,7 @@ static const char *const kind_names[NR_RULE_KINDS] = {
 	[RULE_NONE] = "none", [RULE_REG] = "register", [RULE_DEREF] = "dereference", [RULE_PLT] = "plt",
 	[RULE_INDEXED] = "indexed",
 	[RULE_UNSUPPORTED] = "unsupported",
+	[RULE_OTHER_STACK] = "other stack",
 };
 
 /* ---- summaries ---- */
@@ -57,14 +58,25 @@ static void add_table(struct eh_summary *s, const struct unwind_table *table)
 	memcpy(s->skipped, table->skipped, sizeof(s->skipped));
 }
 
+/* Go's table of functions, where the rows come from it */
+static bool find_go_section(struct elf_file *file, struct elf_section *section)
+{
+	return file->header.e_machine == EM_X86_64 && (!elf_file_section(file, ".gopclntab", section) ||
+						       !elf_file_section(file, ".data.rel.ro.gopclntab", section));
+}
+
 int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file, struct unwind_table *table)
 {
 	struct eh_summary s = { .path = path, .files = 1 };
 	struct elf_section section;
-	struct eh_frame frame;
-	int error = elf_file_cfi(file, &section, &frame);
+	struct eh_frame frame = eh_frame_over(NULL, 0, 0);
+	int error = elf_file_eh_frame(file, &section, &frame);
 
 	*table = (struct unwind_table){};
+	if (error == -ENOENT && !find_go_section(file, &section))
+		error = elf_file_cfi(file, &section, &frame);
+	else if (error == -ENOENT)
+		error = 0;
 	if (error)
 		return error;
 	s.section = section.name;

@@ -13,6 +13,7 @@
 
 #define REG_SP EH_RSP
 #define REG_FP EH_RBP
+#define SAVED_FP SAVED_RBP
 /* bits by DWARF number */
 #define CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 1u << EH_RSP | 0xfu << EH_R12)
 #define CALLER_SAVED (0xffff & ~CALLEE_SAVED)

@@ -282,6 +282,12 @@ static bool decode_control(struct decoder *decoder, struct insn *insn)
 	case ZYDIS_MNEMONIC_POP:
 		decode_push_pop(decoder, insn);
 		return true;
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		insn->effect = INSN_PUSH;
+		return true;
+	case ZYDIS_MNEMONIC_POPFQ:
+		insn->effect = INSN_POP;
+		return true;
 	default:
 		if (d->meta.category != ZYDIS_CATEGORY_UNCOND_BR && d->meta.category != ZYDIS_CATEGORY_COND_BR)
 			return false;

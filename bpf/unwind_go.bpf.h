@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own stack, g0's, to the
+ * goroutine's, and back. Where sp was kept says Go's runtime (src/runtime/asm_amd64.s, runtime2.go); r14 holds the running g
+ * in Go's code and is preserved by C's. All of it is checked against what else must be true, and if anything is not, the
+ * stack ends for a reason.
+ */
+#ifndef EHPERF_UNWIND_GO_BPF_H
+#define EHPERF_UNWIND_GO_BPF_H
+
+#include "unwind_state.bpf.h"
+
+#define EH_R14 (EH_R12 + 2)
+
+/* fields of struct g and struct m */
+#define G_STACK_HI	0x08
+#define G_M		0x30
+#define G_SCHED_SP	0x38
+#define M_G0		0x00
+/* where asmcgocall keeps things on g0's stack */
+#define CGO_DEPTH	40	/* stack.hi - sp */
+#define CGO_G		48
+
+/* the word at addr; 0: there is none, or it is 0 */
+static __always_inline __u64 word_at(struct eh_unwind *u, __u64 addr)
+{
+	return read_stack(u, u->pair, 8, addr) == 8 ? u->pair[0] : 0;
+}
+
+/* the m of the g in r14; 0: it is not known */
+static __always_inline __u64 running_m(struct eh_unwind *u)
+{
+	return u->frame.known >> EH_R14 & 1 ? word_at(u, u->frame.reg[EH_R14] + G_M) : 0;
+}
+
+static __always_inline __u64 curg_of(struct eh_unwind *u, __u64 m)
+{
+	__u32 offset = OTHER_STACK_CURG(u->rule.cfa_offset);
+
+	return offset ? word_at(u, m + offset) : 0;
+}
+
+/* From g0's stack to the goroutine's: the sp that it was left with, or 0. Not if C has called Go, which used sched again. */
+static __always_inline __u64 sp_of_goroutine(struct eh_unwind *u)
+{
+	__u64 m = running_m(u), g = m ? curg_of(u, m) : 0;
+
+	if (!g || u->go_sp || g == u->frame.reg[EH_R14] || word_at(u, m + M_G0) != u->frame.reg[EH_R14] ||
+	    word_at(u, g + G_M) != m)
+		return 0;
+	u->frame.reg[EH_R14] = g;
+	return word_at(u, g + G_SCHED_SP);
+}
+
+/* From a goroutine's stack back to g0's, where C has called Go. cgocallback keeps the sched.sp before at its new one. */
+static __always_inline __u64 sp_of_thread(struct eh_unwind *u)
+{
+	__u64 m = running_m(u), g0 = m ? word_at(u, m + M_G0) : 0, sp;
+
+	if (!g0 || g0 == u->frame.reg[EH_R14] || curg_of(u, m) != u->frame.reg[EH_R14] || word_at(u, g0 + G_M) != m)
+		return 0;
+	sp = u->go_sp ? u->go_sp : word_at(u, g0 + G_SCHED_SP);
+	u->go_sp = word_at(u, sp);
+	u->frame.reg[EH_R14] = g0;
+	return u->go_sp ? sp : 0;
+}
+
+/* From g0's stack to the goroutine's that has called C. Before the call, what it keeps is not there yet. */
+static __always_inline __u64 sp_of_cgo_caller(struct eh_unwind *u)
+{
+	__u64 rsp = u->frame.reg[EH_RSP], g, hi, depth;
+
+	if (!u->frame.by_call)
+		return 0;
+	g = word_at(u, rsp + CGO_G);
+	hi = g ? word_at(u, g + G_STACK_HI) : 0;
+	depth = word_at(u, rsp + CGO_DEPTH);
+	if (!depth || depth > hi || word_at(u, g) > hi - depth)
+		return 0;
+	u->frame.reg[EH_R14] = g;
+	return hi - depth;
+}
+
+static __always_inline __u64 sp_of_other_stack(struct eh_unwind *u, __u32 which)
+{
+	switch (which) {
+	case GO_SYSTEMSTACK:
+		return sp_of_goroutine(u);
+	case GO_CGOCALLBACK:
+		return sp_of_thread(u);
+	case GO_ASMCGOCALL:
+		return sp_of_cgo_caller(u);
+	default:
+		return 0;
+	}
+}
+
+/* 1 ends the stack, u->end says why. */
+VERIFIED_ONCE int leave_for_other_stack(struct eh_unwind *u)
+{
+	__u64 sp, cfa;
+
+	if (!u)
+		return 1;
+	/* the scheduler may have been called from there, and the goroutine run elsewhere by now: Go's tracebacks end here, too */
+	if (OTHER_STACK_SWITCH(u->rule.cfa_offset) == GO_MORESTACK) {
+		u->end = END_COMPLETE;
+		return 1;
+	}
+	sp = sp_of_other_stack(u, OTHER_STACK_SWITCH(u->rule.cfa_offset));
+	cfa = sp + u->rule.deref_offset;
+	if (!sp || sp & 7 || !word_at(u, cfa - 8)) {
+		u->end = END_UNSUPPORTED;
+		return 1;
+	}
+	u->frame.ip = u->pair[0];
+	u->frame.reg[EH_RSP] = cfa;
+	u->frame.known = 1u << EH_RSP | 1u << EH_R14;
+	u->frame.by_call = true;
+	u->todo = TODO_ENTER;
+	return 0;
+}
+
+#endif

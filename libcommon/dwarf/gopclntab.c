@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dwarf/gopclntab.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* where the three layouts differ */
+struct gopclntab_layout {
+	uint32_t magic;
+	bool has_text_start;		/* entries count from there, in 4 bytes; else they are addresses, in 8 */
+	uint8_t name, pcsp, flag;	/* offsets in a function's record */
+};
+
+static const struct gopclntab_layout layouts[] = {
+	{ .magic = 0xfffffffa, .has_text_start = false, .name = 8, .pcsp = 20, .flag = 41 },	/* 1.16 */
+	{ .magic = 0xfffffff0, .has_text_start = true, .name = 4, .pcsp = 16, .flag = 37 },	/* 1.18 */
+	{ .magic = 0xfffffff1, .has_text_start = true, .name = 4, .pcsp = 16, .flag = 41 },	/* 1.20 */
+};
+
+#define HEADER_BYTES 8	/* the magic, two zeros, the least bytes of an instruction, and of an address */
+
+static const struct gopclntab_layout *layout_of(const uint8_t *header)
+{
+	static const uint8_t rest[4] = { 0, 0, 1, 8 };
+
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (!memcmp(header, &layouts[i].magic, 4) && !memcmp(header + 4, rest, sizeof(rest)))
+			return &layouts[i];
+	return NULL;
+}
+
+static size_t entry_bytes(const struct gopclntab *t)
+{
+	return t->layout->has_text_start ? 4 : 8;
+}
+
+int gopclntab_over(struct gopclntab *table, const uint8_t *bytes, size_t size)
+{
+	struct gopclntab t = { .bytes = bytes, .size = size };
+	struct cursor c = cursor_over(bytes, size);
+	const uint8_t *header = cursor_bytes(&c, HEADER_BYTES);
+
+	t.layout = header ? layout_of(header) : NULL;
+	if (!t.layout)
+		return -EBADMSG;
+	t.nr = cursor_u64(&c);
+	cursor_u64(&c);		/* files */
+	if (t.layout->has_text_start)
+		t.text_start = cursor_u64(&c);
+	t.names = cursor_u64(&c);
+	cursor_u64(&c);		/* compilation units */
+	cursor_u64(&c);		/* files' names */
+	t.pcvalues = cursor_u64(&c);
+	t.functions = cursor_u64(&c);
+	/* nr pairs, and the end of the last function */
+	if (c.bad || t.names >= size || t.pcvalues >= size || t.functions >= size ||
+	    t.nr >= (size - t.functions) / (2 * entry_bytes(&t)))
+		return -EBADMSG;
+	*table = t;
+	return 0;
+}
+
+bool gopclntab_marks_assembly(const struct gopclntab *table)
+{
+	return table->layout->has_text_start;
+}
+
+/* ---- functions ---- */
+
+/* a field of 4 bytes, or of an address */
+static uint64_t read_at(const struct gopclntab *t, uint64_t offset, size_t bytes, bool *bad)
+{
+	struct cursor c = cursor_over(t->bytes, t->size);
+	uint64_t value;
+
+	cursor_bytes(&c, offset);
+	value = bytes == 8 ? cursor_u64(&c) : bytes == 4 ? cursor_u32(&c) : cursor_u8(&c);
+	*bad |= c.bad;
+	return value;
+}
+
+static const char *name_at(const struct gopclntab *t, uint64_t offset)
+{
+	struct cursor c = cursor_over(t->bytes, t->size);
+	const char *name;
+
+	cursor_bytes(&c, t->names + offset);
+	name = cursor_string(&c);
+	return name ? name : "";
+}
+
+bool gopclntab_function(const struct gopclntab *table, uint64_t i, struct go_function *function)
+{
+	size_t entry = entry_bytes(table);
+	uint64_t at = table->functions + i * 2 * entry, start, end, record, pcsp;
+	bool bad = false;
+	uint8_t flags;
+
+	start = read_at(table, at, entry, &bad);
+	record = table->functions + read_at(table, at + entry, entry, &bad);
+	end = read_at(table, at + 2 * entry, entry, &bad);
+	pcsp = read_at(table, record + table->layout->pcsp, 4, &bad);
+	flags = read_at(table, record + table->layout->flag, 1, &bad);
+	if (bad || end <= start)
+		return false;
+	*function = (struct go_function){
+		.start = table->text_start + start, .size = end - start, .flags = flags,
+		.name = name_at(table, read_at(table, record + table->layout->name, 4, &bad)),
+		.pcsp = pcsp && pcsp < table->size - table->pcvalues ? table->bytes + table->pcvalues + pcsp : NULL,
+	};
+	return !bad;
+}
+
+/* ---- values ---- */
+
+struct go_values gopclntab_values(const struct gopclntab *table, const uint8_t *from, uint64_t function_size)
+{
+	return (struct go_values){
+		.c = cursor_over(from, table->bytes + table->size - from), .size = function_size, .value = -1,
+	};
+}
+
+/*
+ * Pairs of LEB128 numbers: how much the value changes, zigzag, and for how many bytes it then holds. A
+ * change of 0 ends the table, but for the first one.
+ */
+bool go_values_next(struct go_values *values)
+{
+	uint32_t change = cursor_uleb128(&values->c);
+	uint64_t bytes;
+
+	if (values->c.bad || (!change && values->end) || values->end >= values->size)
+		return false;
+	bytes = cursor_uleb128(&values->c);
+	if (values->c.bad || !bytes)
+		return false;
+	values->value += change >> 1 ^ -(change & 1);
+	values->start = values->end;
+	values->end = bytes < values->size - values->end ? values->end + bytes : values->size;
+	return true;
+}
+
+/* ---- in a file ---- */
+
+/* the code at vaddr, NULL where the file has less of it */
+static const uint8_t *code_at(const struct elf_file *file, uint64_t vaddr, size_t size)
+{
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+		const Elf_Data *data;
+
+		if (!s->executable || vaddr < s->vaddr || vaddr - s->vaddr >= s->size || size > s->size - (vaddr - s->vaddr))
+			continue;
+		data = elf_getdata_rawchunk(file->elf, s->file_offset + (vaddr - s->vaddr), size, ELF_T_BYTE);
+		return data ? data->d_buf : NULL;
+	}
+	return NULL;
+}
+
+/*
+ * Are the functions where the table says? runtime.goexit begins with nop, call, nop in every version, so
+ * that a return address in front of it is its own. And tables of Go 1.16, which know no flags, are
+ * not good enough: nothing in them says where stacks end.
+ */
+static bool agrees_with_code(const struct gopclntab *t, const struct elf_file *file)
+{
+	struct go_function f;
+
+	for (uint64_t i = 0; i < t->nr; i++) {
+		const uint8_t *code;
+
+		if (!gopclntab_function(t, i, &f) || !(f.flags & GO_TOPFRAME) || strcmp(f.name, "runtime.goexit"))
+			continue;
+		code = f.size < 7 ? NULL : code_at(file, f.start, 7);
+		return code && code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90;
+	}
+	return false;
+}
+
+/* Go 1.26 leaves the header's text_start 0, as does a linker that leaves it to a relocation. */
+static void guess_text_start(struct gopclntab *t, struct elf_file *file)
+{
+	struct elf_section text;
+
+	if (t->layout->has_text_start && !t->text_start && !elf_file_section(file, ".text", &text))
+		t->text_start = text.vaddr;
+}
+
+/* at the section's start, or at one of the addresses behind it, up to `last` */
+static int find_in(struct gopclntab *table, struct elf_file *file, const char *name, size_t last)
+{
+	struct elf_section section;
+	int error = elf_file_section(file, name, &section);
+
+	if (error)
+		return error;
+	for (size_t at = 0; at <= last && at + HEADER_BYTES <= section.size; at += 8) {
+		if (!layout_of(section.bytes + at) || gopclntab_over(table, section.bytes + at, section.size - at))
+			continue;
+		guess_text_start(table, file);
+		if (agrees_with_code(table, file))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* GNU ld makes the table of an executable with relocations a part of .data.rel.ro. */
+int gopclntab_open(struct gopclntab *table, struct elf_file *file)
+{
+	struct gopclntab found;
+	struct elf_section note;
+
+	if (find_in(&found, file, ".gopclntab", 0) && find_in(&found, file, ".data.rel.ro.gopclntab", 0) &&
+	    (elf_file_section(file, ".note.go.buildid", &note) || find_in(&found, file, ".data.rel.ro", SIZE_MAX)))
+		return -ENOENT;
+	*table = found;
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Go's own table of functions, which its garbage collector unwinds by, so that stripped programs have
+ * it, too: the functions by address, and for each one by how much sp lies lower than at its entry, pc
+ * by pc ("pcsp"). Go documents it in src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go.
+ * Three layouts are read: of Go 1.16 and 1.17, 1.18 and 1.19, and 1.20 and later.
+ */
+#ifndef EHPERF_DWARF_GOPCLNTAB_H
+#define EHPERF_DWARF_GOPCLNTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf/cursor.h"
+#include "dwarf/elf_file.h"
+
+struct gopclntab {
+	const uint8_t *bytes;		/* valid until elf_file_close() */
+	size_t size;
+	const struct gopclntab_layout *layout;
+	uint64_t text_start;		/* vaddr that functions' entries count from */
+	uint64_t nr;			/* functions */
+	uint64_t names, pcvalues, functions;	/* the parts' offsets in bytes[] */
+};
+
+/* function.flags (FuncFlag): */
+#define GO_TOPFRAME	1	/* tracebacks end here */
+#define GO_SPWRITE	2	/* moves sp by more than constants, so that pcsp does not say where it is */
+#define GO_ASM		4	/* assembly; from Go 1.18 on */
+
+struct go_function {
+	uint64_t start, size;		/* vaddr, bytes up to the next function, padding included */
+	const char *name;		/* never NULL */
+	const uint8_t *pcsp;		/* of gopclntab_values(); NULL: none is known, it may be C */
+	uint8_t flags;
+};
+
+/*
+ * The table in these bytes, at their start. 0, or -EBADMSG: it is none, or one of another version or
+ * machine. text_start: what the header says, which may be 0.
+ */
+int gopclntab_over(struct gopclntab *table, const uint8_t *bytes, size_t size);
+
+/*
+ * The file's, in its section or, where a linker has merged that, by the header's magic. 0 or -ENOENT;
+ * text_start is checked against the code.
+ */
+int gopclntab_open(struct gopclntab *table, struct elf_file *file);
+
+/* Does it set GO_ASM? Otherwise each function may be assembly. */
+bool gopclntab_marks_assembly(const struct gopclntab *table);
+
+/* The i-th function, i < nr. false: what the table says of it is broken */
+bool gopclntab_function(const struct gopclntab *table, uint64_t i, struct go_function *function);
+
+/*
+ * The values of a function's pc-value table: each holds from the end of the one before, the function's
+ * start at first, up to its own `end`, as offsets in the function.
+ */
+struct go_values {
+	struct cursor c;
+	uint64_t size;			/* of the function */
+	uint64_t start, end;
+	int32_t value;
+};
+
+struct go_values gopclntab_values(const struct gopclntab *table, const uint8_t *from, uint64_t function_size);
+/* the next value, which holds in [start, end), not empty. false: that was the last one, or it does not decode */
+bool go_values_next(struct go_values *values);
+
+#endif
