@@ -30,7 +30,7 @@ compare() {
 	expect "$n >= 20 && $rows > 20000"
 }
 
-@test "every encoding, 64-bit entries, unsorted, overlapping, double and empty FDEs, a terminator in the middle" {
+@test "every encoding, 64-bit entries, unsorted, overlapping, duplicate and empty FDEs, a terminator in the middle" {
 	need gcc ld readelf
 	gcc -c -o "$WORK/odd.o" "$BATS_TEST_DIRNAME/cfi/odd.S"
 	ld -o "$WORK/odd" -Ttext=0x1000 "$WORK/odd.o" 2>/dev/null
@@ -47,7 +47,7 @@ compare() {
 	done
 	grep -qP "^0*1201\trsp\+48\t" "$WORK/rows"
 	ehdump "$WORK/odder" | grep -q 'skipped: 1 FDEs of no bytes'
-	# the first of two rules; the one that starts last rules where two overlap; nothing after its end
+	# of two with one start, the first applies; where two overlap, the later start; nothing after its end
 	cfa_at() { ehdump -a "$1" "$WORK/odder" | sed -n 's/^rule: *cfa=\([^ ]*\).*/\1/p'; }
 	[ "$(cfa_at 0x1021)" = rsp+16 ]
 	[ "$(cfa_at 0x1031)" = rsp+32 ]
@@ -97,7 +97,7 @@ compare() {
 
 # ---- what is not supported, and bad input ----
 
-@test "objects, i386, garbage, nothing: one clear line, exit 1" {
+@test "object files, i386, garbage, empty files: one clear line, exit 1" {
 	echo 'int f(int x) { return x + 1; }' >"$WORK/a.c"
 	gcc -c -o "$WORK/a.o" "$WORK/a.c"
 	printf '.globl _start\n_start: ret\n' | as --32 -o "$WORK/32.o"
@@ -158,9 +158,9 @@ compare() {
 	[ "$output" = "ehdump: '$WORK/bomb': a section of it is larger than any real one" ]
 }
 
-# ---- the kernel agrees ----
+# ---- lookups in the kernel ----
 
-@test "--check: the kernel's answers for every row and gap of 100 files, cc1 and a process" {
+@test "--check: the kernel finds the right rule for every row and gap of 100 files, cc1 and a process" {
 	need_root
 	need jq
 	ehdump --check -j $(while read -r f; do [ -e "$f" ] && echo "$f"; done <"$BATS_TEST_DIRNAME/cfi/sample") \
@@ -221,7 +221,7 @@ compare() {
 
 # ---- output ----
 
-@test "-t says what -r says, in the table's words" {
+@test "-t has the same CFAs as -r" {
 	# at each exact row's pc, the rule in force has the same CFA
 	join -t $'\t' <(ehdump -r /usr/bin/xz | tail -n +2 | cut -f 1,2 | sort -u) <(ehdump -t /usr/bin/xz | tail -n +2 | cut -f 1,2 | sort) |
 		awk -F '\t' '{ n++ } $2 != "exp" && $2 != $3 { print; bad = 1 } END { exit bad || n < 900 }'
