@@ -12,8 +12,8 @@ CFLAGS ?= -O2 -g
 B := build
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
 MAN_PAGES := $(wildcard man/man*/*)
-# libcommon's rooms: each may use those after it, and none before it. What knows one machine is in the room's folder $(ARCH).
-ROOMS := run bpf report unwind process table dwarf
+# libcommon's layers: each may use those after it, and none before it. Machine-dependent code is in a layer's folder $(ARCH).
+LAYERS := run bpf report unwind process table dwarf
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
@@ -23,9 +23,9 @@ BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote b
 PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lm
 BPF_LIBS := -lbpf -lelf -lz
 
-ROOM_ARCHIVES := $(ROOMS:%=$(B)/libcommon/%.a)
-# without libbpf: what is linked with these alone proves that the rooms it uses are free of it
-PURE_ARCHIVES := $(filter-out $(B)/libcommon/bpf.a,$(ROOM_ARCHIVES))
+LAYER_ARCHIVES := $(LAYERS:%=$(B)/libcommon/%.a)
+# without libbpf: what is linked with these alone proves that the layers it uses are free of it
+PURE_ARCHIVES := $(filter-out $(B)/libcommon/bpf.a,$(LAYER_ARCHIVES))
 # what is a tool's own, besides its main file
 TOOL_SOURCES := $(filter-out $(foreach t,$(TOOLS),tools/$t/$t.c tools/$t/$t.bpf.c),$(wildcard tools/*/*.c))
 
@@ -87,11 +87,11 @@ define archive
 	rm -f $@ && $(AR) qcs $@ $^
 endef
 
-define room
+define layer
 $(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c libcommon/$1/$(ARCH)/*.c))
 	$$(archive)
 endef
-$(foreach r,$(ROOMS),$(eval $(call room,$r)))
+$(foreach r,$(LAYERS),$(eval $(call layer,$r)))
 
 $(B)/tools.a: $(TOOL_SOURCES:%.c=$(B)/%.o)
 	$(archive)
@@ -106,7 +106,7 @@ endef
 define tool
 $(call skeleton,$1,$(B)/tools/$1/$1.bpf.o)
 $(B)/tools/$1/$1.o: $(B)/skel/$1.skel.h
-$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(ROOM_ARCHIVES)
+$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(LAYER_ARCHIVES)
 	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(BPF_LIBS) $$(PURE_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool,$t)))
@@ -141,7 +141,7 @@ $(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/tools.a $(PURE_ARCHIVE
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
 # those that load BPF programs themselves
-$(B)/tests/bpf-%: $(B)/obj/bpf-%.o $(B)/tools.a $(ROOM_ARCHIVES)
+$(B)/tests/bpf-%: $(B)/obj/bpf-%.o $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(PURE_LIBS)
 
@@ -231,7 +231,7 @@ $(B)/bench/%: tests/bench/workloads/%.c
 
 $(eval $(call skeleton,unwind,$(B)/tests/bench/unwind.bpf.o))
 $(B)/bench/unwind: $(B)/skel/unwind.skel.h
-$(B)/bench/%: tests/bench/%.c $(B)/tools.a $(ROOM_ARCHIVES)
+$(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) -ldw $(BPF_LIBS) $(PURE_LIBS)
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The buckets of a log-linear histogram, for both sides: each value below 64 has one of its own, and so has
- * each 64th part of every octave above, so that a bucket is at most 1/64 as wide as its values are large.
- * Values are times in 1/2^shift of a unit, so that the unit's powers of two begin buckets.
+ * The buckets of a log-linear histogram, for the kernel and user space. Each value below 64 has a bucket of
+ * its own; above, each octave is divided into 64 buckets, so that a bucket's width is at most 1/64 of its
+ * values. Values are times in 1/2^shift of a unit, so that every power of two of the unit is the beginning of
+ * a bucket.
  */
 #ifndef EHPERF_HISTOGRAM_BUCKET_H
 #define EHPERF_HISTOGRAM_BUCKET_H
@@ -37,11 +38,11 @@ static inline __attribute__((always_inline)) __u32 bucket_of(__u64 value)
 	if (value < 1 << BUCKET_BITS)
 		return value;
 	log = bucket_log2(value) - BUCKET_BITS;
-	/* value >> log is 64 and more: it counts one octave of the index */
+	/* value >> log is 64 to 127: its 64 adds one octave to the index */
 	return (log << BUCKET_BITS) + (value >> log);
 }
 
-/* the value that a bucket begins with; at NR_BUCKETS, 2^64 does not fit and is 0 */
+/* the least value of a bucket; 0 for NR_BUCKETS, because 2^64 does not fit */
 static inline __attribute__((always_inline)) __u64 bucket_start(__u32 bucket)
 {
 	__u32 log = bucket >> BUCKET_BITS;
@@ -53,7 +54,10 @@ static inline __attribute__((always_inline)) __u64 bucket_start(__u32 bucket)
 	return ((__u64)(bucket & ((1 << BUCKET_BITS) - 1)) + (1 << BUCKET_BITS)) << (log - 1);
 }
 
-/* a time as a value: exact but for what is too long to be shifted, where it is rounded down to units */
+/*
+ * A time as a value of the buckets: exact, unless it is too long to be shifted. Then it is rounded down to
+ * units.
+ */
 static inline __attribute__((always_inline)) __u64 bucket_value(__u64 ns, __u32 unit_ns, __u32 shift)
 {
 	return ns >> (64 - shift - 1) ? ns / unit_ns << shift : (ns << shift) / unit_ns;

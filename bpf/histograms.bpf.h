@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Times gathered in series, each a histogram with exact count, total, minimum and maximum. The includer defines
- * SERIES_KEY, the type of what a series is of: without padding, as keys are told apart by all their bytes. Then a time is
- * added by
+ * Gathers times in series, each a histogram with exact count, total, minimum and maximum. The includer
+ * defines SERIES_KEY, the type of a series' key. It must have no padding, because keys are compared by all
+ * their bytes. Then a time is added by
  *
  *   series_add(series_slot(series_of(&key)), ns, 0, 0, 0)
  *
- * All values are per CPU and written with preemption off (preemption.bpf.h), so that nothing is shared and nothing is lost.
+ * All values are per CPU and written with preemption off (preemption.bpf.h), so that no update is lost.
  */
 #ifndef EHPERF_HISTOGRAMS_BPF_H
 #define EHPERF_HISTOGRAMS_BPF_H
@@ -15,11 +15,11 @@
 #include "histogram_bucket.h"
 #include "histograms_abi.h"
 
-const volatile __u32 unit_ns = 1000, unit_shift = 10;	/* as bucket_value() wants them */
+const volatile __u32 unit_ns = 1000, unit_shift = 10;	/* for bucket_value() */
 
 /*
- * HISTOGRAMS_TURN says which slots are filled. User space changes it and waits, by an insert into grace, until
- * no program runs that may have read what it was.
+ * HISTOGRAMS_TURN says which of a series' two slots is filled. User space changes it, and then waits for a
+ * grace period, by an update of `grace`, until no program runs that may have read the old turn.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -66,7 +66,7 @@ static __always_inline __u64 *histograms_control(__u32 which)
 	return bpf_map_lookup_elem(&histograms, &which);
 }
 
-/* a number for a new series; MAX_SERIES: there are too many */
+/* A number for a new series; MAX_SERIES: there are too many already */
 static __always_inline __u32 new_series(void)
 {
 	__u64 *used = histograms_control(HISTOGRAMS_NR), number;
@@ -93,9 +93,9 @@ static __always_inline __u32 series_of(const SERIES_KEY *key)
 }
 
 /*
- * bucket_of() as a global function, to which any value may come. Of one that bucket_value() has shifted the verifier knows
- * that its lower bits are 0, so that it takes some of the comparisons in bucket_of() for ranges without a number in them:
- * those of 6.17 and 6.18 WARN of that where the kernel is built to.
+ * bucket_of() as a global function, whose argument the verifier knows nothing about. When inlined, it knows
+ * that the lower bits of what bucket_value() has shifted are 0, and derives empty ranges from some
+ * comparisons in bucket_of(): 6.17 and 6.18 WARN about that, if they are built to.
  */
 __noinline __u32 bucket_of_value(__u64 value)
 {
@@ -116,7 +116,10 @@ static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
 	return count;
 }
 
-/* where a series is filled now; to be asked once for all that belongs together */
+/*
+ * The slot of a series that is filled now. Get it once for values that belong together: it may change at any
+ * time.
+ */
 static __always_inline __u32 series_slot(__u32 number)
 {
 	__u64 *turn = histograms_control(HISTOGRAMS_TURN);
@@ -124,8 +127,12 @@ static __always_inline __u32 series_slot(__u32 number)
 	return SLOT(number, turn ? *turn : 0);
 }
 
-/* One more in this slot, which took latency_ns, part of it off the CPU. error: 0 or an errno. No such slot: counted as lost */
-static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns, __u32 error)
+/*
+ * Adds a value to this slot: latency_ns, of which the others are parts. error: 0 or an errno. No such slot: a
+ * loss
+ */
+static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns,
+				       __u32 error)
 {
 	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &slot);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's types and libbpf's helpers, for the programs and for each header here. */
+/* The kernel's types and libbpf's helpers: every header and program here includes this. */
 #ifndef EHPERF_KERNEL_BPF_H
 #define EHPERF_KERNEL_BPF_H
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's stack of a task that is leaving the CPU, from a tracepoint in __schedule(), by the kernel's own ORC
- * tables: what bpf_get_stack() answers, in a tenth of its time, because each return address's entry is looked up
- * once and kept. Whatever is out of the ordinary (modules, interrupts, hooked returns) is left to bpf_get_stack(), and
- * so is everything until this walk has given its answers a few times. Now and then both are asked again.
+ * The kernel stack of a task that is leaving the CPU, unwound from a tracepoint in __schedule() by the
+ * kernel's own ORC tables. The result is that of bpf_get_stack() in a tenth of its time, because the ORC
+ * entry of each return address is looked up once and cached.
+ *
+ * Unusual stacks (with frames in modules, interrupts, hooked returns) are left to bpf_get_stack(). So are all
+ * stacks at first, until this walk has returned the same as bpf_get_stack() KERNEL_WALK_TRUSTED times. Every
+ * COMPARE_EVERYth stack is taken in both ways, and one difference ends the use of this walk.
  *
  * See arch/x86/include/asm/orc_types.h and unwind_next_frame() in arch/x86/kernel/unwind_orc.c.
  */
@@ -15,12 +18,13 @@
 #include "stacks.bpf.h"
 #include "records_abi.h"
 
-/* by /proc/kallsyms, set before loading; nr_orc 0: not known */
+/* addresses from /proc/kallsyms, set before loading; nr_orc 0: not known */
 const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook;
-const volatile __u64 schedule_begin, schedule_end, function_begin;	/* of __schedule(); of any function in these tables */
+/* of __schedule(); of any function in these tables */
+const volatile __u64 schedule_begin, schedule_end, function_begin;
 const volatile __u32 nr_orc;
 
-/* entries change their layout; the kernel's BTF says how */
+/* The layout of ORC entries differs between kernels: relocated by the kernel's BTF. */
 struct orc_entry___any {
 	__s16 sp_offset, bp_offset;
 	unsigned int sp_reg : 4, bp_reg : 4, type : 3, end : 1;
@@ -31,7 +35,9 @@ struct orc_entry___any {
 #define ORC_REG_BP	4
 /* other numbers changed in 7.1, and no type tells: see learn_orc_sp() */
 __u32 orc_sp;
-/* up to 6.3, with .end: CALL, REGS; from 6.4 on: UNDEFINED, END_OF_STACK, CALL, REGS */
+/*
+ * values of .type up to 6.3, where .end exists: CALL, REGS; from 6.4 on: UNDEFINED, END_OF_STACK, CALL, REGS
+ */
 #define ORC_CALL	(bpf_core_field_exists(struct orc_entry___any, end) ? 0 : 2)
 #define ORC_REGS	(bpf_core_field_exists(struct orc_entry___any, end) ? 1 : 3)
 #define ORC_END		1
@@ -54,27 +60,33 @@ struct {
 #define KERNEL_WORDS		512
 #define MAX_KERNEL_WALK		64
 #define CALIBRATION_WORDS	80
-#define ASK_AGAIN		1024
+#define COMPARE_EVERY		1024
 
 /*
- * Of the call of the tracepoint in __schedule(): its return address, in which word that lies, counted from a bit below
- * the program's context on, and in which one __schedule()'s rbp, saved by who is called: the program at the latest.
+ * Where the walk starts, found by calibrate(): the tracepoint's return address in __schedule(), and its place
+ * on the stack, in words from BELOW_CONTEXT bytes below the program's context on. bp_word is the place of
+ * __schedule()'s rbp, which one of the functions between __schedule() and the program has saved; 0: not
+ * found.
  */
 __u64 schedule_ip;
 __u32 schedule_word, bp_word;
-__u32 frames_above = 2;		/* it: the program and bpf_trace_run4(); one more where others trace it too */
+/*
+ * frames above __schedule(): the program and bpf_trace_run4(); one more if another tracer uses the
+ * tracepoint, too
+ */
+__u32 frames_above = 2;
 #define BELOW_CONTEXT	256
-__u32 kernel_walks;		/* equal answers so far; or never again: */
-#define NEVER_TRUSTED (~0U)
+__u32 kernel_walks;		/* how many results equalled bpf_get_stack()'s so far, or */
+#define NEVER_TRUSTED (~0U)	/* one of them differed */
 
 struct kernel_walk {
-	__u64 from, top;	/* of the stack that is looked at, and where the user's registers are saved */
-	__u64 ip, at, bp;	/* at: behind where the return address ip lies */
-	bool bp_known, done;
-	__u32 nr;		/* walks of this CPU */
+	__u64 from, top;	/* the part of the stack that is read: up to the saved user registers */
+	__u64 ip, at, bp;	/* a return address, the end of the word it lies in, and rbp */
+	bool bp_known, done;	/* done: the walk has reached the outermost frame */
+	__u32 nr;		/* trusted walks on this CPU */
 	__u32 orc_at, nr_orcs;
 	__u64 orc[2];
-	__u64 theirs_ip[2];	/* bpf_get_stack()'s first two */
+	__u64 expected_ip[2];	/* bpf_get_stack()'s first two frames */
 	__u32 ip_word, bp_word;
 	__u64 words[KERNEL_WORDS];
 	struct kernel_stack stack;
@@ -82,7 +94,7 @@ struct kernel_walk {
 
 ONE_PER_CPU(struct kernel_walk) kernel_walks_of SEC(".maps");
 
-/* halves [orc_at, orc_at + nr_orcs), as unwind_walk.bpf.h does */
+/* One step of a binary search in [orc_at, orc_at + nr_orcs), for bpf_loop(). */
 static long search_orc(__u32 i, struct kernel_walk **ctx)
 {
 	struct kernel_walk *w = *ctx;
@@ -98,13 +110,15 @@ static long search_orc(__u32 i, struct kernel_walk **ctx)
 	return 0;
 }
 
-/* the ORC entry that holds just before this return address */
+/* Finds the ORC entry of the call site of this return address, at ip - 1. */
 static __always_inline bool find_orc(struct kernel_walk *w)
 {
 	w->orc_at = 0;
 	w->nr_orcs = nr_orc;
 	bpf_loop(32, search_orc, &w, 0);
-	return w->nr_orcs == 1 && !bpf_probe_read_kernel(w->orc, ORC_BYTES, (void *)(orc_entries + w->orc_at * (__u64)ORC_BYTES));
+	return w->nr_orcs == 1 &&
+	       !bpf_probe_read_kernel(w->orc, ORC_BYTES,
+				      (void *)(orc_entries + w->orc_at * (__u64)ORC_BYTES));
 }
 
 /* rsp's number, from the entry of a function's first instruction, where the CFA is rsp + 8 */
@@ -125,14 +139,16 @@ static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 	struct kernel_rule rule = { .kind = KERNEL_ODD };
 	__u32 sp_reg, bp_reg, type;
 
-	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook || !find_orc(w))
+	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook ||
+	    !find_orc(w))
 		return rule;
 	sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg);
 	bp_reg = BPF_CORE_READ_BITFIELD(orc, bp_reg);
 	type = BPF_CORE_READ_BITFIELD(orc, type);
 	rule.cfa_offset = orc->sp_offset;
 	rule.bp_offset = orc->bp_offset;
-	rule.restores_bp = bp_reg != ORC_REG_UNDEFINED && rule.bp_offset;	/* only what is saved below the CFA has an offset */
+	/* only what is saved below the CFA has an offset */
+	rule.restores_bp = bp_reg != ORC_REG_UNDEFINED && rule.bp_offset;
 	if (bpf_core_field_exists(orc->end) ? BPF_CORE_READ_BITFIELD(orc, end) : type == ORC_END)
 		rule.kind = KERNEL_END;
 	else if (type == ORC_REGS && sp_reg == orc_sp)
@@ -142,7 +158,7 @@ static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 	return rule;
 }
 
-/* One frame. 1 ends the walk, w->done says whether at its end */
+/* One frame. 1 ends the walk: w->done says whether at the outermost frame */
 static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 {
 	struct kernel_walk *w = *ctx;
@@ -183,15 +199,16 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 }
 
 /*
- * The same stack as bpf_get_stack()'s, from __schedule() on, in w->stack: true if it was walked to its end. A global
- * function: verified once, and not for each way through its caller.
+ * Unwinds from __schedule() on into w->stack, with the same frames as bpf_get_stack(). True if it reached the
+ * outermost frame. A global function: verified once, and not for each path through its caller.
  */
 __noinline int walk_kernel(struct kernel_walk *w)
 {
 	__u32 at = schedule_word;
 	__u64 bytes;
 
-	if (!w || !nr_orc)	/* nr_orc 0: the kernel may know no ORC types, and nothing after this is verified */
+	/* nr_orc 0: the kernel may lack ORC types; the rest is dead code to the verifier */
+	if (!w || !nr_orc)
 		return false;
 	bytes = w->top - w->from;
 	if (bytes > KERNEL_WORDS * 8)
@@ -218,42 +235,45 @@ static long calibrate_word(__u32 i, struct kernel_walk **ctx)
 	struct kernel_walk *w = *ctx;
 	__u64 word = w->words[MASKED(i, KERNEL_WORDS - 1)], ip;
 
-	if (word == w->theirs_ip[0]) {
+	if (word == w->expected_ip[0]) {
 		w->ip_word = i;
 		return 1;
 	}
-	if (word > w->from && word < w->top && !bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(word + 8)) && ip == w->theirs_ip[1])
+	if (word > w->from && word < w->top && !bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(word + 8)) &&
+	    ip == w->expected_ip[1])
 		w->bp_word = i;
 	return 0;
 }
 
 /*
- * Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's. A global
- * function, as walk_kernel() is.
+ * Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's.
+ * A global function, as walk_kernel() is.
  */
-__noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *theirs)
+__noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expected)
 {
-	if (!w || !theirs || !nr_orc || bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
+	if (!w || !expected || !nr_orc ||
+	    bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
 		return 0;
-	w->theirs_ip[0] = theirs->frames[0];
-	w->theirs_ip[1] = theirs->frames[1];
+	w->expected_ip[0] = expected->frames[0];
+	w->expected_ip[1] = expected->frames[1];
 	w->ip_word = w->bp_word = 0;
 	bpf_loop(CALIBRATION_WORDS, calibrate_word, &w, 0);
 	bp_word = w->bp_word;
 	schedule_word = w->ip_word;
-	schedule_ip = theirs->frames[0];
+	schedule_ip = expected->frames[0];
 	if (!w->ip_word || !learn_orc_sp(w))
 		kernel_walks = NEVER_TRUSTED;
 	return 0;
 }
 
-/* w->stack has been walked, or else calibrates: bpf_get_stack() says theirs */
-static __always_inline void learn(struct kernel_walk *w, const struct kernel_stack *theirs)
+/* Compares the walk's result with bpf_get_stack()'s; calibrates if there has been no successful walk yet. */
+static __always_inline void learn(struct kernel_walk *w, const struct kernel_stack *expected)
 {
 	if (!w->done) {
 		if (!kernel_walks)
-			calibrate(w, theirs);
-	} else if (w->stack.stack.id == theirs->stack.id && w->stack.stack.nr_frames == theirs->stack.nr_frames) {
+			calibrate(w, expected);
+	} else if (w->stack.stack.id == expected->stack.id &&
+		   w->stack.stack.nr_frames == expected->stack.nr_frames) {
 		if (kernel_walks < KERNEL_WALK_TRUSTED)
 			kernel_walks++;
 	} else {
@@ -266,8 +286,11 @@ static __always_inline bool is_schedule(__u64 ip)
 	return !schedule_end || (ip > schedule_begin && ip <= schedule_end);
 }
 
-/* bpf_get_stack() from __schedule() on: who else traces it decides how much lies above. Bytes, or less than 1 */
-static __always_inline long ask_kernel(void *ctx, struct kernel_stack *k)
+/*
+ * bpf_get_stack() from __schedule() on. How many frames lie above that depends on whether other tracers use
+ * the tracepoint, which may change at any time. The result in bytes, or 0 or less on failure
+ */
+static __always_inline long get_schedule_stack(void *ctx, struct kernel_stack *k)
 {
 	long bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, frames_above & 7);
 	__u32 i;
@@ -285,7 +308,8 @@ static __always_inline long ask_kernel(void *ctx, struct kernel_stack *k)
 }
 
 /* send_kernel_stack() for a task that is leaving the CPU */
-static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *task, struct stack_stats *stats)
+static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *task,
+						 struct stack_stats *stats)
 {
 	__u32 zero = 0;
 	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
@@ -299,8 +323,9 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 	if (nr_orc && kernel_walks != NEVER_TRUSTED) {
 		w->from = (__u64)ctx - BELOW_CONTEXT;
 		w->top = (__u64)bpf_task_pt_regs(task);
-		barrier();	/* pointers in, numbers out */
-		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED && ++w->nr % ASK_AGAIN) {
+		barrier();	/* from here on, both are numbers for the verifier, no longer pointers */
+		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED &&
+		    ++w->nr % COMPARE_EVERY) {
 			bytes = w->stack.stack.nr_frames * 8;
 			barrier_var(bytes);
 			if (bytes > MAX_KERNEL_WALK * 8)
@@ -310,7 +335,7 @@ static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *
 			return w->stack.stack.id;
 		}
 	}
-	id = send_kernel_frames(k, ask_kernel(ctx, k), stats);
+	id = send_kernel_frames(k, get_schedule_stack(ctx, k), stats);
 	if (id && nr_orc && (kernel_walks < KERNEL_WALK_TRUSTED || w->done))
 		learn(w, k);
 	return id;

@@ -3,7 +3,7 @@
 #ifndef EHPERF_OFF_CPU_ABI_H
 #define EHPERF_OFF_CPU_ABI_H
 
-/* after so many kernel stacks in a row that equalled bpf_get_stack()'s, the walk by ORC tables is trusted */
+/* the walk by ORC tables is trusted after this many kernel stacks that equalled bpf_get_stack()'s */
 #define KERNEL_WALK_TRUSTED 64
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Off-CPU periods: from the switch away from a thread to the switch back to it, each with the stacks that the thread
- * left the CPU with, and split at the wake-up (off_cpu.bpf.h).
+ * Off-CPU periods: from the switch away from a thread to the switch back to it, each with the stacks that the
+ * thread left the CPU with, and split at the wake-up (off_cpu.bpf.h).
  *
- * Here are the programs, on the scheduler's tracepoints, and the task iterators with which libcommon/bpf/off_cpu.c
- * begins the periods of threads that are off the CPU already, and ends those that are still open. The includer
- * defines what to do with a period that ends:
+ * This header has the programs on the scheduler's tracepoints, which the tool attaches, and the task
+ * iterators by which libcommon/bpf/off_cpu.c begins periods of threads that are off the CPU already, and ends
+ * those that are still open. The includer defines what to do with a period that ends:
  *
  *   static __always_inline bool period_counts(const struct stack_value *value);
- *	false: it is filtered out
+ *	false: the period is filtered out
  *   static __always_inline void period_ended(const struct stack_key *key, const struct stack_value *value,
  *						struct stack_stats *stats);
  *
- * Every measured thread has a task storage: one lookup says whether a thread is measured, and no storage is created
- * while the scheduler's locks are held.
+ * Every measured thread has a task storage, created when the thread is, or by the iterator. So one lookup
+ * says whether a thread is measured, and no storage is created while the scheduler's locks are held.
  */
 #ifndef EHPERF_OFF_CPU_PERIODS_BPF_H
 #define EHPERF_OFF_CPU_PERIODS_BPF_H
@@ -38,7 +38,7 @@ const volatile __u32 wanted_states = ~0U;	/* a filter: 1 << enum thread_state; s
 
 /* ---- periods ---- */
 
-__u64 ended_ns;	/* when the measurement ended; 0: it goes on */
+__u64 ended_ns;	/* when the measurement ended; 0: it has not */
 
 struct period {
 	struct off_cpu off;
@@ -46,8 +46,9 @@ struct period {
 };
 
 /*
- * The first period of a thread that had left the CPU before the programs were attached is written by the iterator,
- * into .first, unless the thread runs before that is done: whoever sets .seen first decides.
+ * If a thread left the CPU before the programs were attached, the iterator begin_periods writes its first
+ * period into .first, while the thread may be switched in on another CPU. Whichever of the two sets .seen
+ * first decides: BEGUN makes .first the thread's period, SEEN (a switch of this thread was seen) discards it.
  */
 enum { NOT_SEEN, BEGUN, SEEN };
 struct thread {
@@ -68,7 +69,7 @@ static __always_inline void period_ended(const struct stack_key *key, const stru
 
 static __always_inline __u32 state_of(__u32 state)
 {
-	__u32 found = THREAD_UNINTERRUPTIBLE;	/* frozen, and waiting for a lock, too */
+	__u32 found = THREAD_UNINTERRUPTIBLE;	/* also frozen, and waiting for an rtlock */
 
 	if (!state)
 		found = THREAD_RUNNABLE;
@@ -82,7 +83,7 @@ static __always_inline __u32 state_of(__u32 state)
 		found = THREAD_PARKED;
 	else if (state & TASK_NOLOAD)
 		found = THREAD_IDLE;
-	barrier_var(found);	/* one number for the verifier, not a path for each */
+	barrier_var(found);	/* so that the verifier does not follow a path for each state */
 	return found;
 }
 
@@ -103,7 +104,7 @@ static __always_inline void name_thread(struct stack_key *key, struct task_struc
 	bpf_probe_read_kernel(key->comm, sizeof(key->comm), task->comm);
 }
 
-/* The period's times, up to now. False: it is filtered out, or its begin was not seen */
+/* Closes the period and returns its times. False: none is open, or it is filtered out */
 static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, struct stack_value *value)
 {
 	value->count = 1;
@@ -112,7 +113,8 @@ static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, struct
 
 /* ---- threads leave, wake up and come back ---- */
 
-static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns, __u32 task_state)
+static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns,
+				  __u32 task_state)
 {
 	__u32 state = state_of(task_state);
 	struct stack_key *key = &thread->period.key;
@@ -121,15 +123,17 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	thread->seen = SEEN;
-	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(state) || !cpu_wanted(bpf_get_smp_processor_id()) ||
-	    !task_fits(task))
+	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(state) ||
+	    !cpu_wanted(bpf_get_smp_processor_id()) || !task_fits(task))
 		return;
 	counts->runs++;
 	name_thread(key, task, state);
 	if (ctx && with_kernel_stacks)
 		key->kernel_stack = send_schedule_stack(ctx, task, counts);
 	take_user_stack(u, task, key, counts);
-	/* the state from the key again: kept meanwhile, it makes ten times as much work for the verifier */
+	/*
+	 * read the state from the key: kept in a register till here, it costs the verifier ten times the work
+	 */
 	off_cpu_leave(&thread->period.off, now_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
 }
 
@@ -146,7 +150,8 @@ static __always_inline void come_back(struct thread *thread, __u64 now_ns)
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
 	struct thread *leaves = bpf_task_storage_get(&threads, prev, NULL, 0);
 	struct thread *returns = bpf_task_storage_get(&threads, next, NULL, 0);
@@ -155,7 +160,8 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	if (ended_ns)
 		return 0;
 	if (!leaves) {
-		barrier_var(leaves);	/* or both are tested by one `or`, which the verifier refuses */
+		/* else the compiler tests both pointers with one `or`, which the verifier refuses */
+		barrier_var(leaves);
 		if (!returns)
 			return 0;
 	}
@@ -200,7 +206,10 @@ int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *chil
 	return 0;
 }
 
-/* It waits to run for the first time. Its registers are there, and its stack is what its parent sees at that address. */
+/*
+ * A new thread waits to run for the first time. Its registers are set up, and its stack can be read here, in
+ * its parent, at the same address.
+ */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(thread_starts, struct task_struct *task)
 {
@@ -215,7 +224,10 @@ int BPF_PROG(thread_starts, struct task_struct *task)
 
 __u64 begun_tokens;
 
-/* The iterators' scratch: they can be preempted, so per-CPU scratch would not be theirs alone. */
+/*
+ * Scratch memory of the iterators, which can be preempted: per-CPU memory could be used by others at the same
+ * time.
+ */
 struct begun {
 	struct eh_unwind u;
 	struct kernel_stack kernel;
@@ -230,9 +242,9 @@ struct {
 } scratch SEC(".maps");
 
 /*
- * To be read twice. The first time it creates the storages, so that from then on every switch is seen. The second time
- * it begins a period for each thread that is off the CPU and was not seen to leave: it writes a raw_record with the
- * thread's registers, to which user space adds the stack.
+ * To be run twice. The first time, it creates the task storages, so that every switch is seen from then on.
+ * The second time, it begins a period for each thread that is off the CPU and was not seen leaving it, and
+ * outputs a raw_record with the thread's registers, to which user space adds the stack.
  */
 SEC("iter/task")
 int begin_periods(struct bpf_iter__task *ctx)
@@ -255,8 +267,9 @@ int begin_periods(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	state = task->__state;
-	if (thread->seen != NOT_SEEN || SIGNED_FIELD(task, on_cpu) || SIGNED_FIELD(task, exit_state) || state & (TASK_DEAD | TASK_NEW) ||
-	    !state_wanted(state_of(state)) || !cpu_wanted(task->thread_info.cpu) || !task_fits(task))
+	if (thread->seen != NOT_SEEN || SIGNED_FIELD(task, on_cpu) || SIGNED_FIELD(task, exit_state) ||
+	    state & (TASK_DEAD | TASK_NEW) || !state_wanted(state_of(state)) ||
+	    !cpu_wanted(task->thread_info.cpu) || !task_fits(task))
 		return 0;
 	first = &thread->first;
 	name_thread(&first->key, task, state_of(state));
@@ -276,13 +289,13 @@ int begin_periods(struct bpf_iter__task *ctx)
 		}
 	}
 	off_cpu_leave(&first->off, bpf_ktime_get_ns(), !state);
-	if (!task->__state)	/* woken meanwhile, before there was a period to mark */
+	if (!task->__state)	/* woken before the period was begun, so that thread_wakes had none to mark */
 		off_cpu_wake(&first->off, first->off.left_ns);
 	__sync_val_compare_and_swap(&thread->seen, NOT_SEEN, BEGUN);
 	return 0;
 }
 
-/* The tokens of the threads that have not run since their first period was begun. */
+/* Outputs the tokens of the threads that have not run since begin_periods began their period. */
 SEC("iter/task")
 int list_begun(struct bpf_iter__task *ctx)
 {
@@ -290,11 +303,12 @@ int list_begun(struct bpf_iter__task *ctx)
 	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
 
 	if (thread && thread->seen == BEGUN)
-		bpf_seq_write(ctx->meta->seq, &thread->first.key.user_stack, sizeof(thread->first.key.user_stack));
+		bpf_seq_write(ctx->meta->seq, &thread->first.key.user_stack,
+			      sizeof(thread->first.key.user_stack));
 	return 0;
 }
 
-/* Ends the measurement. The periods that are still open end now, as value_records. */
+/* Ends the measurement, and all open periods: outputs them as value_records. */
 SEC("iter/task")
 int end_periods(struct bpf_iter__task *ctx)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs on tracepoints ("tp_btf/...") write per-CPU values, and must not be preempted meanwhile: by another program
- * that writes the same ones. From 7.0 on they can be, unless their place in the kernel is one without preemption, as
- * those of the scheduler (sched_switch, sched_wakeup) are.
+ * Programs on tracepoints ("tp_btf/...") write per-CPU values, and must not be preempted meanwhile by another
+ * program that writes the same values. From 7.0 on they can be, unless the tracepoint itself is hit with
+ * preemption disabled, as those of the scheduler are (sched_switch, sched_wakeup).
  */
 #ifndef EHPERF_PREEMPTION_BPF_H
 #define EHPERF_PREEMPTION_BPF_H
@@ -17,8 +17,8 @@ struct bpf_subprog_info___sleep {
 } __attribute__((preserve_access_index));
 
 /*
- * Kernels 6.10 to 6.14 have bpf_preempt_disable(), but do not know which global functions sleep, so they allow none
- * after it.
+ * Kernels 6.10 to 6.14 have bpf_preempt_disable(), but do not track which global functions may sleep, so that
+ * they allow no call of a global function after it. They do not need it either.
  */
 static __always_inline bool can_be_preempted(void)
 {

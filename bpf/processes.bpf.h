@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Process events that perf has no record of, and that must take effect at once: the exit of a process's last thread,
- * and the unmapping or replacing of memory that held code. The latter are counted for each process, so that a mapping
- * list made before is stale on the spot, and what is mapped there next is never taken for what was there.
+ * Process events that perf has no records of, and that must take effect at once: the exit of a process's last
+ * thread, and the unmapping or replacing of memory that held code (a "change"). Changes are counted per
+ * process, so that any mapping list from before is stale at once, and code that is mapped there next is never
+ * unwound by the old list. libcommon/bpf/unwinder.c attaches these programs.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
@@ -16,9 +17,9 @@
 #define VM_EXEC		4
 #define MAP_FIXED	0x10
 #define MREMAP_FIXED	2
-#define MAX_VMAS	8	/* of one unmapped range that are looked at; a library has four or five */
+#define MAX_VMAS	8	/* examined in an unmapped range; a library has four or five */
 
-static __always_inline void tell(struct process_record *record)
+static __always_inline void send_process_record(struct process_record *record)
 {
 	struct stack_stats *counts = own_stats();
 
@@ -29,10 +30,11 @@ static __always_inline void tell(struct process_record *record)
 
 static __always_inline bool process_wanted(struct task_struct *task, __u32 pid)
 {
-	return pid && !(task->flags & PF_KTHREAD) && (!only_listed_pids || bpf_map_lookup_elem(&listed_pids, &pid));
+	return pid && !(task->flags & PF_KTHREAD) &&
+	       (!only_listed_pids || bpf_map_lookup_elem(&listed_pids, &pid));
 }
 
-/* its last thread is gone: the number may be another process's soon */
+/* Reports a process when its last thread exits: its PID may be reused soon. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exited, struct task_struct *task)
 {
@@ -42,9 +44,9 @@ int BPF_PROG(process_exited, struct task_struct *task)
 	bool last = !untrusted(task)->signal->live.counter;
 
 	if (last && process_wanted(task, pid)) {
-		tell(&record);
-		bpf_map_delete_elem(&procs, &tgid);
-		bpf_map_delete_elem(&changes, &tgid);
+		send_process_record(&record);
+	bpf_map_delete_elem(&procs, &tgid);
+	bpf_map_delete_elem(&changes, &tgid);
 	}
 	take_off_lists(pid, tid, last);
 	return 0;
@@ -62,7 +64,7 @@ static long see_vma(struct task_struct *task, struct vm_area_struct *vma, struct
 	return 0;
 }
 
-/* does what is published of the process lie there? */
+/* Does a mapping in the process's published list overlap [start, end)? */
 static __always_inline bool is_published(__u32 tgid, __u64 start, __u64 end)
 {
 	__u64 *slot = bpf_map_lookup_elem(&procs, &tgid);
@@ -82,7 +84,10 @@ static __always_inline bool is_published(__u32 tgid, __u64 start, __u64 end)
 	return mapping->start < end && mapping->end > start;
 }
 
-/* is any of it executable? Where that cannot be told, for holes or because others change the mappings: is it published? */
+/*
+ * Is there an executable mapping in [start, end)? bpf_find_vma() fails at holes, and while another thread
+ * holds the mmap lock: then the published list decides.
+ */
 static __always_inline bool holds_code(struct task_struct *task, __u64 start, __u64 end)
 {
 	struct vma_seen seen = { .end = start };
@@ -99,7 +104,7 @@ static __always_inline bool holds_code(struct task_struct *task, __u64 start, __
 	return is_published(task->tgid, start, end);
 }
 
-/* the process gives up these addresses: what is published of it is stale from here on */
+/* The process gives up code at these addresses: its published list is stale from now on. */
 static __always_inline void count_change(struct task_struct *task, __u32 pid, __u64 start, __u64 end)
 {
 	struct process_record record = { .kind = RECORD_UNMAPPED, .pid = pid, .start = start, .end = end };
@@ -111,13 +116,14 @@ static __always_inline void count_change(struct task_struct *task, __u32 pid, __
 	if (changed) {
 		record.changes = __sync_fetch_and_add(changed, 1) + 1;
 	} else {
-		bpf_map_delete_elem(&procs, &tgid);	/* no room to count */
+		bpf_map_delete_elem(&procs, &tgid);	/* no room for a counter: unpublish the process */
 		if (counts)
 			counts->changes_lost++;
 	}
-	tell(&record);
+	send_process_record(&record);
 }
 
+/* A system call is about to unmap or replace what is mapped there. */
 static __always_inline int gives_up(__u64 start, __u64 bytes)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -128,28 +134,42 @@ static __always_inline int gives_up(__u64 start, __u64 bytes)
 	return 0;
 }
 
-SEC("tp/syscalls/sys_enter_munmap")
-int enters_munmap(struct trace_event_raw_sys_enter *ctx)
+/*
+ * The arguments are in the registers. What these tracepoints themselves hand over lies elsewhere than the kernel's types
+ * say in 6.1-rt, whose struct trace_entry is longer.
+ */
+static __always_inline struct pt_regs *arguments(void)
 {
-	return gives_up(ctx->args[0], ctx->args[1]);
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+SEC("tp/syscalls/sys_enter_munmap")
+int enters_munmap(void *ctx)
+{
+	struct pt_regs *regs = arguments();
+
+	return gives_up(regs->di, regs->si);
 }
 
 SEC("tp/syscalls/sys_enter_mremap")
-int enters_mremap(struct trace_event_raw_sys_enter *ctx)
+int enters_mremap(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = arguments();
 	__u32 pid = task_user_pid(task);
 
-	/* what it covers is seldom asked of, so it is not looked at */
-	if (ctx->args[3] & MREMAP_FIXED && process_wanted(task, pid))
-		count_change(task, pid, ctx->args[4], ctx->args[4] + ctx->args[2]);
-	return gives_up(ctx->args[0], ctx->args[1]);
+	/* MREMAP_FIXED is rare: the destination counts as code without being examined */
+	if (regs->r10 & MREMAP_FIXED && process_wanted(task, pid))
+		count_change(task, pid, regs->r8, regs->r8 + regs->dx);
+	return gives_up(regs->di, regs->si);
 }
 
 SEC("tp/syscalls/sys_enter_mmap")
-int enters_mmap(struct trace_event_raw_sys_enter *ctx)
+int enters_mmap(void *ctx)
 {
-	return ctx->args[3] & MAP_FIXED ? gives_up(ctx->args[0], ctx->args[1]) : 0;
+	struct pt_regs *regs = arguments();
+
+	return regs->r10 & MAP_FIXED ? gives_up(regs->di, regs->si) : 0;
 }
 
 #endif

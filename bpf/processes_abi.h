@@ -2,8 +2,8 @@
 /*
  * Processes and the code they have mapped:
  *
- *   procs hash:   tgid -> handle (loc of the process's mapping list in the slabs, generation)
- *   changes hash: tgid -> how often the process has unmapped or replaced memory that held code
+ *   procs hash:   tgid -> HANDLE(loc of the process's mapping list in the slabs, its generation)
+ *   changes hash: tgid -> how often the process has unmapped or replaced memory that held code; none: never
  *   struct eh_process, then struct eh_mapping[nr_mappings], sorted by address
  *   mapping.module -> struct eh_module (tables_abi.h)
  */
@@ -16,14 +16,17 @@
 struct eh_mapping {
 	__u64 start, end;	/* addresses, [start, end) */
 	__u64 file_offset;	/* of start */
-	loc_t module;		/* 0: there is no table: anonymous memory (JIT code), or a file without one */
-	__u32 module_id;	/* 0: anonymous memory, whose frames keep their addresses */
+	loc_t module;		/* struct eh_module; 0: no tables, as for anonymous memory (JIT code) */
+	__u32 module_id;	/* 0: anonymous memory, whose frames are addresses */
 };
 _Static_assert(sizeof(struct eh_mapping) == 32, "struct eh_mapping");
 #define MAX_MAPPINGS_SHIFT 16
 #define MAX_MAPPINGS	(1 << MAX_MAPPINGS_SHIFT)
 
-/* Identifies what a process runs: fork changes the start time, exec the exec ID. */
+/*
+ * Identifies the program image that a process runs: a new process has another start time, exec changes the
+ * exec ID.
+ */
 struct eh_image {
 	__u32 tgid;		/* in the kernel's initial PID namespace */
 	__u32 exec_id;		/* task_struct.self_exec_id of the leader */
@@ -32,17 +35,24 @@ struct eh_image {
 _Static_assert(sizeof(struct eh_image) == 16, "struct eh_image");
 
 /*
- * A mapping list is written under a generation: the writer sets it to 0, writes the rest, then sets the new one.
- * A reader compares it with the handle's before it uses the list and again after the walk: if either differs, the
- * list was replaced meanwhile, and what was read from it is discarded.
+ * The header of a process's mapping list.
+ *
+ * Slab memory is reused while walks may still read it. So a list has a generation, as in a seqlock: the
+ * writer sets it to 0, writes the rest, then sets a new generation, which the handle has, too. A reader
+ * compares the list's generation with the handle's before it uses the list and again after the walk: if it
+ * differs either time, the list was replaced meanwhile, and what was read from it is discarded.
  */
 struct eh_process {
 	struct eh_image image;
 	__u32 generation;	/* never 0 while the list is valid */
 	__u32 nr_mappings;
-	__u32 changes;		/* the process's count in `changes` when the list was made: a higher one makes it stale */
+	/* the process's count in `changes` that the list includes; another count: it is stale */
+	__u32 changes;
 	__u32 pad;
-	/* CLOCK_MONOTONIC; until then the list is known to be complete: a pc outside it is not worth a raw sample */
+	/*
+	 * CLOCK_MONOTONIC; until then no raw samples are sent for pcs outside the list, which was just
+	 * confirmed
+	 */
 	__u64 quiet_until_ns;
 	struct eh_mapping mappings[];
 };
@@ -52,13 +62,14 @@ _Static_assert(sizeof(struct eh_process) == 40, "struct eh_process");
 #define HANDLE_LOC(handle)	((loc_t)(handle))
 #define HANDLE_GENERATION(handle) ((__u32)((handle) >> 32))
 
-/* what the task iterator writes for each thread */
+/* the task iterator's output for each thread */
 struct task_record {
 	struct eh_image image;	/* of its process */
 	__u32 pid, tid;		/* as user space counts them, in the reader's PID namespace */
 	__u32 kernel_thread;
 	__u32 pad;
-	__u64 last_ran_ns;	/* by the scheduler's clock: orders threads by how recently they ran */
+	/* by the scheduler's clock: when it was last seen running, to sort threads by */
+	__u64 last_ran_ns;
 };
 _Static_assert(sizeof(struct task_record) == 40, "struct task_record");
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The records of the ring buffer: frames, values, samples for user space to unwind, and what processes do. */
+/*
+ * The records of the ring buffer: stacks, values, raw samples for user space to unwind, and process events.
+ */
 #ifndef EHPERF_RECORDS_ABI_H
 #define EHPERF_RECORDS_ABI_H
 
@@ -7,7 +9,14 @@
 #include "stacks_abi.h"
 
 /* the first word of every record */
-enum record_kind { RECORD_USER_STACK, RECORD_KERNEL_STACK, RECORD_VALUE, RECORD_RAW, RECORD_UNMAPPED, RECORD_EXITED };
+enum record_kind {
+	RECORD_USER_STACK,
+	RECORD_KERNEL_STACK,
+	RECORD_VALUE,
+	RECORD_RAW,
+	RECORD_UNMAPPED,
+	RECORD_EXITED
+};
 
 struct frames_header {
 	__u32 kind;
@@ -21,7 +30,7 @@ struct frames_record {
 };
 _Static_assert(sizeof(struct frames_record) == 16, "struct frames_record");
 
-/* a value that did not fit into the map of values, or whose stack is pending */
+/* a value for which the map `values` had no room, or whose stack is pending */
 struct value_record {
 	__u32 kind;
 	__u32 pad;
@@ -36,28 +45,31 @@ struct process_record {
 	__u32 pid;		/* as in struct task_record */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
 	__u64 start, end;	/* RECORD_UNMAPPED: the addresses, [start, end) */
-	__u32 changes;		/* the process's count of such changes, this one included; see struct eh_process */
+	__u32 changes;		/* RECORD_UNMAPPED: the process's count in `changes`, this one included */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct process_record) == 40, "struct process_record");
 
 /*
- * A sample that the kernel could not unwind, because the process's mappings are not published or have changed: the
- * registers and stack bytes that user space needs to run the same walk. stack_bytes bytes of stack follow.
+ * A raw sample: one that the kernel could not unwind, because the process is not published or its list is
+ * stale. It has the registers and the stack that user space needs for the same walk: stack_bytes bytes of
+ * stack follow.
  */
 #define RAW_STACK_BYTES (64 << 10)
 struct raw_record {
 	__u32 kind;
 	__u32 stack_bytes;	/* from stack_addr on */
-	__u64 stack_addr;	/* rsp, less the red zone */
+	__u64 stack_addr;	/* rsp less the red zone */
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
 	struct stack_key key;	/* user space fills in .user_stack and .end */
-	struct stack_value value;	/* with STACK_PENDING in key.flags, it comes later, under: */
-	__u64 token;
+	/* unused with STACK_PENDING in key.flags: then the value comes later, */
+	struct stack_value value;
+	__u64 token;			/* with this token in key.user_stack */
 	struct eh_image image;
 	__u64 ip, reg[16];	/* by DWARF numbers */
 	__s32 syscall;		/* the number of the system call that it was taken in, or -1 */
-	__u32 missing;		/* bit i: the i-th page from stack_addr on could not be read; its bytes are meaningless */
+	/* bit i: the i-th page from stack_addr on could not be read; its bytes are meaningless */
+	__u32 missing;
 };
 _Static_assert(sizeof(struct raw_record) == 264, "struct raw_record");
 

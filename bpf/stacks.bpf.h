@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks and values on their way out. Frames go through the ring buffer once for each distinct stack;
- * values are summed by struct stack_key in a hash, and what the hash has no room for follows the frames.
- * What the kernel cannot unwind yet goes out raw.
+ * Sends stacks and values to user space. The frames of each distinct stack go through the ring buffer once.
+ * Values are summed up by struct stack_key in the map `values`; those that find no room there go through the
+ * ring buffer, too, as do raw samples, which the kernel cannot unwind yet.
  */
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
@@ -42,18 +42,24 @@ struct kernel_stack {
 	struct frames_header stack;
 	__u64 frames[MAX_KERNEL_DEPTH + 1];
 };
-_Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct frames_record), "struct kernel_stack");
+_Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct frames_record),
+	       "struct kernel_stack");
 
 ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
-/* Sends a stack_record unless it was: marked only when the ring buffer took it. */
-static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes, struct stack_stats *stats)
+/*
+ * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries
+ * again.
+ */
+static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes,
+				       struct stack_stats *stats)
 {
 	__u8 one = 1;
 
 	if (bpf_map_lookup_elem(&sent, &id))
 		return;
-	if (bpf_ringbuf_output(&records, (void *)record, sizeof(struct frames_record) + frames_bytes, BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&records, (void *)record, sizeof(struct frames_record) + frames_bytes,
+			       BPF_RB_NO_WAKEUP))
 		stats->stacks_lost++;
 	else
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
@@ -96,8 +102,12 @@ __noinline int name_kernel_stack(struct kernel_stack *k)
 	return 0;
 }
 
-/* the frames that bpf_get_stack() and the like have left in k, and its result */
-static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
+/*
+ * Sends the frames in k, where bpf_get_stack() or the like has put them; result: what that returned. The
+ * stack's ID
+ */
+static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result,
+						struct stack_stats *stats)
 {
 	__u32 bytes = result;
 
@@ -137,18 +147,20 @@ static __always_inline bool send_value(const struct stack_key *key, const struct
 	return !bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void add_value(const struct stack_key *key, const struct stack_value *value, struct stack_stats *stats)
+static __always_inline void add_value(const struct stack_key *key, const struct stack_value *value,
+				      struct stack_stats *stats)
 {
 	struct stack_value *sum;
 
 	stats->samples++;
 	if (key->flags & STACK_PENDING && send_value(key, value))
-		return;		/* the only one of this key */
+		return;		/* a pending key is unique: nothing to sum up */
 	sum = bpf_map_lookup_elem(&values, key);
 	if (!sum) {
 		if (!bpf_map_update_elem(&values, key, value, BPF_NOEXIST))
 			return;
-		sum = bpf_map_lookup_elem(&values, key);	/* another CPU was first, or the map is full */
+		/* another CPU was first, or the map is full */
+		sum = bpf_map_lookup_elem(&values, key);
 	}
 	if (sum)
 		sum_up(sum, value);
@@ -157,12 +169,15 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 }
 
 struct raw_sample {
-	__u64 end;	/* of what is to be copied */
+	__u64 end;	/* address up to which the stack is copied */
 	struct raw_record record;
 	__u8 stack[RAW_STACK_BYTES + 4096];
 };
 
-/* one for each possible CPU, by its number: too large for a per-CPU map */
+/*
+ * One for each possible CPU, by its number, since a per-CPU map's values cannot be as large. Resized before
+ * loading.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -170,7 +185,7 @@ struct {
 	__type(value, struct raw_sample);
 } raw_samples SEC(".maps");
 
-/* What is to be copied of the i-th page. 1 ends it. */
+/* Copies what is needed of the i-th page, for bpf_loop(). 1 ends the loop */
 static long copy_page(__u32 i, struct raw_sample **ctx)
 {
 	struct raw_sample *raw = *ctx;
@@ -183,7 +198,8 @@ static long copy_page(__u32 i, struct raw_sample **ctx)
 		bytes = RAW_STACK_BYTES - done;
 	if (bytes > raw->end - addr)
 		bytes = raw->end - addr;
-	barrier_var(bytes);	/* or the compiler drops what it knows and 6.1's verifier does not */
+	/* else the compiler drops the check that it knows to be true, but 6.1's verifier does not */
+	barrier_var(bytes);
 	if (bytes > 4096)
 		return 1;
 	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_STACK_BYTES - 1), bytes, (void *)addr))
@@ -193,7 +209,10 @@ static long copy_page(__u32 i, struct raw_sample **ctx)
 	return 0;
 }
 
-/* the stack up to its end, page by page; some were never touched, and a new one that is being entered is not there yet */
+/*
+ * Copies the stack up to its end, page by page, because single pages may be absent: never touched, or not
+ * yet, as the page that the stack is just growing into.
+ */
 static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 {
 	raw->end = end;
@@ -202,16 +221,16 @@ static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64
 	bpf_loop(RAW_STACK_BYTES / 4096 + 1, copy_page, &raw, 0);
 }
 
-/* May this walk have ended only because user space has not published what is mapped now, or not looked into its code? */
+/* Did the walk end because of something that user space can supply: the mapping list, or a TABLE_CODE? */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
 	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE || u->wants_code ||
 	       (u->end == END_NO_MAPPING && bpf_ktime_get_ns() > u->quiet_until_ns);
 }
 
-#define RED_ZONE_BYTES	128	/* below rsp, in use too */
+#define RED_ZONE_BYTES	128	/* in use below rsp (psABI, 3.2.2) */
 
-/* All but the stack's bytes. END_COMPLETE, or why there is no user stack */
+/* Fills in all but the stack's bytes. END_COMPLETE, or why there is no user stack */
 static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
 				    const struct stack_key *key, const struct stack_value *value, __u64 token)
 {
@@ -234,11 +253,12 @@ static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind 
 	return END_COMPLETE;
 }
 
-/* The sample as it is, for user space to unwind. It may take half of the ring buffer, the rest is for what is done. */
-static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task, const struct stack_key *key,
-				     const struct stack_value *value, __u64 token)
+/* Sends a raw sample. Raw samples use half of the ring buffer at most, to leave room for finished stacks. */
+static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task,
+				     const struct stack_key *key, const struct stack_value *value,
+				     __u64 token)
 {
-	__u64 from, end = untrusted(task)->mm->start_stack;	/* of the main thread's stack */
+	__u64 from, end = untrusted(task)->mm->start_stack;	/* the end of the main thread's stack */
 	__u32 cpu = bpf_get_smp_processor_id(), bytes;
 	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &cpu);
 
@@ -253,9 +273,12 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 	return !bpf_ringbuf_output(&records, &raw->record, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
-/* One sample of the running task: its user stack, if wanted, and a count, under this key. */
-static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key, __u64 count,
-				       struct stack_stats *stats)
+/*
+ * Adds one sample of the running task: completes the key by its user stack, if wanted, and adds `count` to
+ * its value.
+ */
+static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
+				       __u64 count, struct stack_stats *stats)
 {
 	struct stack_value value = { .count = count };
 
@@ -273,8 +296,8 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 }
 
 /*
- * Counts the stacks that the running task has now, if no filter is against it: for a program that cannot be preempted.
- * with_kernel: ctx, the program's context, is one in the kernel
+ * Counts the stacks that the running task has now, if no filter is against it: for a program that cannot be
+ * preempted. with_kernel: ctx, the program's context, is one in the kernel
  */
 static __always_inline void count_sample(void *ctx, bool with_kernel)
 {
@@ -284,7 +307,8 @@ static __always_inline void count_sample(void *ctx, bool with_kernel)
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task) };
 
-	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || !task_wanted(task, key.pid, key.tid) || !task_fits(task))
+	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || !task_wanted(task, key.pid, key.tid) ||
+	    !task_fits(task))
 		return;
 	if (task->pid == 0)
 		key.flags |= STACK_IDLE;
@@ -304,7 +328,7 @@ static __always_inline void count_stacks(void *ctx)
 	preemption_on();
 }
 
-#define RAW_PER_SECOND	2000	/* of each CPU: copying one takes microseconds, with interrupts off */
+#define RAW_PER_SECOND	2000	/* on each CPU: copying a stack takes microseconds, with interrupts off */
 
 static __always_inline bool may_send_raw(struct stack_stats *stats)
 {
@@ -322,9 +346,12 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
 	return (__u64)bpf_get_smp_processor_id() << 40 | ++stats->tokens;
 }
 
-/* The task's user stack, if wanted, into a key whose value comes later. */
-static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
-					    struct stack_stats *stats)
+/*
+ * Puts the task's user stack, if wanted, into a key whose value comes later: a raw sample makes it
+ * STACK_PENDING.
+ */
+static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task,
+					    struct stack_key *key, struct stack_stats *stats)
 {
 	struct stack_value later = {};
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What stack tools aggregate: frames, end reasons, keys and values; and the counters of what was seen and lost. */
+/*
+ * What stack tools aggregate: frames, end reasons, keys and values; and counters of what was seen and lost.
+ */
 #ifndef EHPERF_STACKS_ABI_H
 #define EHPERF_STACKS_ABI_H
 
@@ -13,9 +15,9 @@
 #define MAX_KERNEL_DEPTH 127
 
 /*
- * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is mapped.
- * FRAME_CALL: the pc is a return address, so the call site is at pc - 1.
- * FRAME_BY_FP: found through the frame pointer, for want of a rule.
+ * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is
+ * mapped. FRAME_CALL: the pc is a return address, so the call site is at pc - 1. FRAME_BY_FP: found through
+ * the frame pointer, for want of a rule.
  */
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
@@ -44,7 +46,10 @@ enum end_reason {
 	NR_END_REASONS
 };
 
-/* What values are summed by. There is no padding, so that equal keys have equal bytes for the kernel's hash. */
+/*
+ * The key that values are summed up by. It has no padding, so that equal keys have equal bytes in the
+ * kernel's hash.
+ */
 struct stack_key {
 	__u64 user_stack;	/* id, 0: none */
 	__u64 kernel_stack;	/* id, 0: none */
@@ -56,12 +61,13 @@ struct stack_key {
 _Static_assert(sizeof(struct stack_key) == 48, "struct stack_key");
 #define STACK_KERNEL_THREAD	1
 #define STACK_IDLE		2
-#define STACK_OPEN		4	/* still off the CPU when the measurement ended */
-#define STACK_PENDING		8	/* user_stack is a token: the stack comes in a raw_record, its value separately */
-/* The upper bits are the tool's own. Off-CPU tools keep the thread's state there, */
+#define STACK_OPEN		4	/* an off-CPU period that was open when the measurement ended */
+/* user_stack is a token: the stack comes in a raw_record, its value separately */
+#define STACK_PENDING		8
+/* The upper bits are the tool's own: in off-CPU tools, the thread's state; */
 #define STACK_STATE_SHIFT	8
 #define STACK_STATE(flags)	((flags) >> STACK_STATE_SHIFT & 15)	/* enum thread_state */
-/* histogram tools the slot of the histogram that the stack belongs to (histograms_abi.h). */
+/* in histogram tools, the slot of the histogram that the stack belongs to (histograms_abi.h) */
 #define STACK_SLOT_SHIFT	8
 #define STACK_SLOT(slot)	((slot) << STACK_SLOT_SHIFT)
 
@@ -81,20 +87,21 @@ enum thread_state {
 struct stack_value {
 	__u64 count;
 	__u64 blocked_ns;	/* off the CPU, before the wake-up */
-	__u64 waiting_ns;	/* off the CPU, after it; where calls are timed: all that is not blocked_ns */
+	/* off the CPU, after the wake-up; for timed calls: all time that is not blocked */
+	__u64 waiting_ns;
 };
 _Static_assert(sizeof(struct stack_value) == 24, "struct stack_value");
 
 /* counters of one CPU, summed by user space */
 struct stack_stats {
 	__u64 runs;		/* of the sampling program, before any filter */
-	__u64 idle_runs;	/* of those, in the idle task */
+	__u64 idle_runs;	/* those of them in the idle task */
 	__u64 samples;		/* values that passed the filters */
-	__u64 no_room;		/* values lost: neither the map nor the ring buffer took them */
-	__u64 changes_lost;	/* process_records that the ring buffer refused */
+	__u64 no_room;		/* values lost: neither the map nor the ring buffer had room */
+	__u64 changes_lost;	/* process_records lost: no room in the ring buffer, or for the count */
 	__u64 forks_lost;	/* new threads and processes that could not be listed, and are not measured */
-	__u64 stacks_lost;	/* stacks whose frames the ring buffer refused */
-	__u64 tokens;		/* handed out for pending stacks */
+	__u64 stacks_lost;	/* times that the ring buffer had no room for a stack's frames */
+	__u64 tokens;		/* given to pending stacks */
 	__u64 raw_second, raw_sent;	/* raw samples sent in this second, to limit their rate */
 };
 

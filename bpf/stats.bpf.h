@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was seen and what was lost, counted per CPU (struct stack_stats). */
+/* Per-CPU counters of what was seen and what was lost (struct stack_stats). */
 #ifndef EHPERF_STATS_BPF_H
 #define EHPERF_STATS_BPF_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is running: process and thread IDs as the tool's user sees them, images, filters.
+ * Tasks: their process and thread IDs as the tool's user sees them, their images, and which of them are
+ * measured.
  */
 #ifndef EHPERF_TASK_BPF_H
 #define EHPERF_TASK_BPF_H
@@ -15,11 +16,12 @@
 
 void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 
-enum special_kfunc_type___ehperf { KF_bpf_rdonly_cast___ehperf = 1 };	/* there from 6.2 on */
+enum special_kfunc_type___ehperf { KF_bpf_rdonly_cast___ehperf = 1 };	/* exists from 6.2 on */
 
 /*
- * The task, for reading pointers from only. For each pointer read from a task that it trusts, the verifier looks through
- * all of the kernel's BTF four times, which takes a millisecond or two.
+ * The task as a pointer that the verifier does not trust, which is good enough for reading. For each pointer
+ * that is read from a trusted task, the verifier searches all of the kernel's BTF four times, which takes a
+ * millisecond or two.
  */
 static __always_inline struct task_struct *untrusted(struct task_struct *task)
 {
@@ -29,12 +31,16 @@ static __always_inline struct task_struct *untrusted(struct task_struct *task)
 }
 
 /*
- * A signed field, however wide it is in this kernel: on_cpu is an int up to 7.1 and a u8 from 7.2 on. libbpf adapts the
- * width of a plain read where both are unsigned or pointers, and makes an invalid instruction of any other.
+ * Reads a signed field of whatever width: on_cpu is an int up to 7.1 and a u8 from 7.2 on. In a plain read,
+ * libbpf adapts the width only of unsigned fields and pointers, and turns the read of any other into an
+ * invalid instruction.
  */
 #define SIGNED_FIELD(s, field) BPF_CORE_READ_BITFIELD(s, field)
 
-/* The tool's own PID namespace and process, noted when the tool reads the task iterator, which it does first. */
+/*
+ * The tool's own process and PID namespace, set when the tool runs the iterator list_tasks, which it does
+ * first.
+ */
 __u32 own_tgid;
 __u64 own_pid_ns;
 __u32 own_pid_level;
@@ -42,14 +48,15 @@ __u32 own_pid_level;
 static __always_inline struct upid pid_at_level(struct pid *pid, __u32 level)
 {
 	struct upid upid = {};
-	/* at most MAX_PID_NS_LEVEL, 32; the mask says so to the verifier of 6.1 */
-	__u32 offset = bpf_core_field_offset(struct pid, numbers) + (level & 63) * bpf_core_type_size(struct upid);
+	/* level is at most MAX_PID_NS_LEVEL, 32; the mask is for 6.1's verifier */
+	__u32 offset = bpf_core_field_offset(struct pid, numbers) +
+		       (level & 63) * bpf_core_type_size(struct upid);
 
 	bpf_probe_read_kernel(&upid, sizeof(upid), (void *)pid + offset);
 	return upid;
 }
 
-/* the ID of this struct pid in the tool's PID namespace; 0: it has none there */
+/* the PID in the tool's PID namespace; 0: it has none there */
 static __always_inline __u32 pid_number(struct pid *pid)
 {
 	struct upid upid = pid_at_level(pid, own_pid_level);
@@ -57,7 +64,10 @@ static __always_inline __u32 pid_number(struct pid *pid)
 	return (__u64)upid.ns == own_pid_ns ? upid.nr : 0;
 }
 
-/* user space's pid (the kernel's tgid) and tid (the kernel's pid); 0 outside the tool's PID namespace and for the idle task */
+/*
+ * User space's pid (the kernel's tgid) and tid (the kernel's pid), in the tool's PID namespace; 0 for tasks
+ * outside it, and for the idle task.
+ */
 static __always_inline __u32 task_user_pid(struct task_struct *task)
 {
 	return own_pid_level == 0 ? task->tgid : pid_number(untrusted(task)->group_leader->thread_pid);
@@ -77,7 +87,7 @@ static __always_inline void task_image(struct task_struct *task, struct eh_image
 	image->start_ns = leader->start_boottime;
 }
 
-/* Every thread there is, as struct task_record[]. */
+/* Outputs every thread as a struct task_record. */
 SEC("iter/task")
 int list_tasks(struct bpf_iter__task *ctx)
 {
@@ -109,7 +119,7 @@ const volatile char only_comm[16];	/* padded with zeroes */
 const volatile __u64 only_cgroup;	/* its ID in the v2 hierarchy */
 const volatile bool only_listed_cpus;
 const volatile __u64 listed_cpus[MAX_LISTED_CPUS / 64];
-const volatile bool follow_forks;	/* children of listed processes are listed too */
+const volatile bool follow_forks;	/* list the children of listed processes, too */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -129,12 +139,16 @@ static long compare_ancestor(__u32 i, struct ancestors *a)
 {
 	struct cgroup *ancestor;
 
-	a->found = !bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)a->address + i * sizeof(ancestor)) &&
+	a->found = !bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+					  (void *)a->address + i * sizeof(ancestor)) &&
 		   BPF_CORE_READ(ancestor, kn, id) == only_cgroup;
 	return a->found;
 }
 
-/* is it in this cgroup, or in one below? Not a loop for the verifier to follow: that made 3,000 instructions of it */
+/*
+ * is it in this cgroup, or in one below? Not a loop for the verifier to follow: that made 3,000 instructions
+ * of it
+ */
 static __always_inline bool is_in_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = BPF_CORE_READ(untrusted(task)->cgroups, dfl_cgrp);
@@ -167,13 +181,13 @@ static __always_inline bool cpu_wanted(__u32 cpu)
 	return listed_cpus[cpu / 64 & (MAX_LISTED_CPUS / 64 - 1)] >> (cpu & 63) & 1;
 }
 
-/* what a task may change: asked anew each time */
+/* filters by what may change during a task's life: to be evaluated each time */
 static __always_inline bool task_fits(struct task_struct *task)
 {
 	return (!only_one_comm || has_comm(task)) && (!only_one_cgroup || is_in_cgroup(task));
 }
 
-/* what it is for good */
+/* filters by what never changes */
 static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u32 tid)
 {
 	bool kernel_thread = task->flags & PF_KTHREAD;
@@ -214,7 +228,10 @@ static __always_inline void take_off_lists(__u32 pid, __u32 tid, bool last)
 		bpf_map_delete_elem(&listed_pids, &pid);
 }
 
-/* for objects without processes.bpf.h, whose process_exited() does it: not loaded unless a session asks for it */
+/*
+ * for objects without processes.bpf.h, whose process_exited() does it: not loaded unless a session asks for
+ * it
+ */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(process_ended, struct task_struct *task)
 {

@@ -3,7 +3,7 @@
 #ifndef EHPERF_TASK_ABI_H
 #define EHPERF_TASK_ABI_H
 
-/* CPU numbers that a list can hold: more than any kernel's NR_CPUS */
+/* the size of a list of CPUs: more than any kernel's NR_CPUS */
 #define MAX_LISTED_CPUS 65536
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Timed calls: how long something takes from its entry to its return, and what it waits for meanwhile. Each call is
- * added to a histogram (histograms.bpf.h), its time is split into on the CPU, blocked and waiting to run, and the
- * kernel stacks that it was blocked in are kept, with the user stack at its return.
+ * Timed calls: how long something takes from its entry to its return, and what it waits for meanwhile. Each
+ * call is added to a histogram (histograms.bpf.h). Its time is split into on the CPU, blocked, and waiting to
+ * run; the kernel stacks in which it was blocked are kept, with the user stack at its return.
  *
- * Here are the programs on the scheduler's tracepoints, and the iterator over the calls that have not returned. The
- * includer defines SERIES_KEY, the type of what a call is of and of what a histogram is of, and
+ * This header has the programs on the scheduler's tracepoints, and the iterator over the calls that have not
+ * returned. The includer defines SERIES_KEY, a type that describes a call, and
  *
- *   static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series, struct task_struct *task);
- *	which histogram a call belongs to: `of` with what is not told apart left 0; *series is all 0 before
+ *   static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series,
+ *					     struct task_struct *task);
+ *	which histogram a call belongs to: copies the fields of `of` that distinguish histograms; *series is
+ *	zeroed before
  *
  * and has programs of its own at entry and return:
  *
@@ -30,33 +32,40 @@
 #include "timed_calls_abi.h"
 #include "unwind.bpf.h"
 
-const volatile __u64 slow_ns;	/* calls that take longer are sent one by one; 0: none is. Set before loading */
+/* Calls that take longer are also sent one by one; 0: none. Set before loading */
+const volatile __u64 slow_ns;
 
 /*
- * A program does not run where its CPU is inside a map operation (bpf_prog_active), of a preempted thread too. So an
- * entry or a return may be watched in two ways that are not skipped together. Of each, the first to come counts, and
- * the second finds that it did.
+ * The kernel skips a program whose CPU is inside a map operation (bpf_prog_active), even if that is one of a
+ * thread that was preempted there. So entries and returns may be watched in two ways that are not skipped at
+ * the same time. Of each entry and return, the first way to see it handles it, and the second recognises that
+ * it was handled.
  */
 enum call_way { CALL_WAY_1 = 1, CALL_WAY_2 = 2 };	/* bits */
 
 struct timed_call {
-	__u64 start_ns;		/* 0: this thread is in no measured call */
-	__u32 entered_by;	/* ways that saw this entry; valid while start_ns is set */
-	__u32 returned_by;	/* the way that saw the last return first, until the other has seen it too; or 0 */
+	__u64 start_ns;		/* 0: the thread is in no measured call */
+	__u32 entered_by;	/* the ways that have seen this entry; valid while start_ns is set */
+	/* the way that has handled the last return, until the other sees it, too; or 0 */
+	__u32 returned_by;
 	struct off_cpu off;
 	__u64 blocked_ns, waiting_ns;
-	__u64 kernel_stack;	/* where it is blocked */
-	/* after the return: */
+	__u64 kernel_stack;	/* ID of the stack that it is blocked in */
+	/* set at the return: */
 	bool reported;
 	__s32 user_end;
 	__u64 user_stack, latency_ns, ended_ns;
 	__s64 result;
 	__u32 slot, nr_blocked;
-	__u32 series;		/* the histogram of: */
+	__u32 series;		/* number of the last call's histogram, with series_key, if has_series */
 	bool has_series;
 	struct blocked_in blocked[MAX_BLOCKED_STACKS];
-	struct stack_key stack;	/* of the part of its time that is added at the moment, */
-	__u64 rest_ns;		/* and what is still to be added; here, for want of room on the programs' stack */
+	/*
+	 * scratch of add_stacks(), too large for the programs' stack: the current key, and the time not yet
+	 * added
+	 */
+	struct stack_key stack;
+	__u64 rest_ns;
 	bool raw;
 	__u32 pid;
 	SERIES_KEY key;
@@ -86,17 +95,21 @@ static __always_inline struct call_counts *own_counts(void)
 	return bpf_map_lookup_elem(&call_counts, &zero);
 }
 
-/* Most threads are never in a call: a look at the task tells. */
+/* The call that the task is in, or NULL. Most tasks have no storage at all, which is quick to see. */
 static __always_inline struct timed_call *call_in_flight(struct task_struct *task)
 {
-	struct timed_call *call = untrusted(task)->bpf_storage ? bpf_task_storage_get(&calls, task, NULL, 0) : NULL;
+	struct timed_call *call = NULL;
 
+	if (untrusted(task)->bpf_storage)
+		call = bpf_task_storage_get(&calls, task, NULL, 0);
 	return call && call->start_ns ? call : NULL;
 }
 
 /* ---- entry ---- */
 
-/* The thread's call, whose key is now to be filled in; NULL: the other way was first, or there is no memory. */
+/*
+ * Enters a call, whose key the caller fills in next. NULL: the other way has handled this entry, or no memory
+ */
 static __always_inline struct timed_call *call_enter(struct task_struct *task, enum call_way way)
 {
 	struct timed_call *call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -120,7 +133,7 @@ static __always_inline struct timed_call *call_enter(struct task_struct *task, e
 	return call;
 }
 
-/* The call is to be measured, from now on. pid: as user space knows it */
+/* Starts measuring the call. pid: as user space counts */
 static __always_inline void call_start(struct timed_call *call, __u32 pid)
 {
 	struct call_counts *counts = own_counts();
@@ -158,12 +171,12 @@ static __always_inline void add_blocked(struct timed_call *call, __u64 blocked_n
 		}
 	}
 	if (counts)
-		counts->stacks_untold++;
+		counts->stacks_dropped++;
 }
 
-__u64 prog_active, per_cpu_offset;	/* addresses of these variables of the kernel's; 0: not known */
+__u64 prog_active, per_cpu_offset;	/* addresses of the kernel's variables; 0: not known */
 
-/* for a program that runs once, before any call is measured */
+/* Finds these addresses: for a program that runs once, before any call is measured. */
 static __always_inline void find_prog_active(void)
 {
 	if (bpf_kallsyms_lookup_name("bpf_prog_active", sizeof("bpf_prog_active"), 0, &prog_active) ||
@@ -171,20 +184,22 @@ static __always_inline void find_prog_active(void)
 		prog_active = 0;
 }
 
-/* Is this CPU inside a map operation? Where that cannot be told, it may be. */
+/* Is this CPU inside a map operation? True if that is not known. */
 static __always_inline bool in_map_operation(void)
 {
 	__u64 offset = 0;
 	int active = 1;
 
-	if (!prog_active || bpf_probe_read_kernel(&offset, sizeof(offset), (void *)per_cpu_offset + 8 * bpf_get_smp_processor_id()))
+	if (!prog_active || bpf_probe_read_kernel(&offset, sizeof(offset),
+						  (void *)per_cpu_offset + 8 * bpf_get_smp_processor_id()))
 		return true;
 	bpf_probe_read_kernel(&active, sizeof(active), (void *)prog_active + offset);
 	return active;
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
 	struct timed_call *call = call_in_flight(prev);
 	__u64 blocked_ns, waited_ns;
@@ -265,8 +280,8 @@ static __always_inline __u32 find_series(struct timed_call *call, struct task_st
 }
 
 /*
- * The call that returns; NULL: its entry was not seen. If *again, the other way has seen this return already; else a
- * return that the tool wants is to be counted by call_unseen().
+ * The call that returns, or NULL. With NULL and *again, the other way has handled this return. With NULL
+ * alone, the entry was not seen: if the tool wants this call, it counts it by call_unseen().
  */
 static __always_inline struct timed_call *call_leave(struct task_struct *task, enum call_way way, bool *again)
 {
@@ -294,7 +309,7 @@ static __always_inline void call_unseen(struct task_struct *task, enum call_way 
 		call->returned_by = way;
 }
 
-/* The call ended at now_ns: its time is no longer counted, and whoever sees this return next finds it taken. */
+/* Ends the call at now_ns, and marks this return as handled. */
 static __always_inline void call_stop(struct timed_call *call, enum call_way way, __u64 now_ns)
 {
 	call->latency_ns = now_ns - call->start_ns;
@@ -303,16 +318,17 @@ static __always_inline void call_stop(struct timed_call *call, enum call_way way
 	call->returned_by = way;
 }
 
-/* Adds a stopped call to its histogram. result: below 0, it is counted as an error of this errno */
+/* Adds a stopped call to its histogram. result: a negative one counts as an error, -errno */
 static __always_inline void call_finish(struct timed_call *call, struct task_struct *task, __s64 result)
 {
 	call->slot = series_slot(find_series(call, task));
-	series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns, result < 0 ? -result : 0);
+	series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns,
+		   result < 0 ? -result : 0);
 	call->result = result;
 	call->reported = false;
 }
 
-/* the time in the i-th stack that the call was blocked in, or else the rest */
+/* Adds the time in the i-th stack that the call was blocked in; after the last one, the rest of the time. */
 static long add_stack(__u32 i, struct timed_call **ctx)
 {
 	struct timed_call *call = *ctx;
@@ -339,7 +355,10 @@ static long add_stack(__u32 i, struct timed_call **ctx)
 	return 0;
 }
 
-/* The stacks that the call was blocked in; with user stacks, the rest of the time too. */
+/*
+ * Adds the stacks that the call was blocked in; with user stacks, also the rest of the time, without a kernel
+ * stack.
+ */
 static __always_inline void add_stacks(struct timed_call *call, struct task_struct *task)
 {
 	struct stack_stats *stats = own_stats();
@@ -361,7 +380,8 @@ static __always_inline void add_stacks(struct timed_call *call, struct task_stru
 	bpf_loop(call->nr_blocked + with_user_stacks, add_stack, &call, 0);
 }
 
-static __always_inline void send_slow(const struct timed_call *call, struct task_struct *task, struct call_counts *counts)
+static __always_inline void send_slow(const struct timed_call *call, struct task_struct *task,
+				      struct call_counts *counts)
 {
 	struct {
 		struct slow_call call;
@@ -388,7 +408,10 @@ static __always_inline void send_slow(const struct timed_call *call, struct task
 	bpf_ringbuf_submit(slow, 0);
 }
 
-/* The stacks of a call that has returned, and the call itself if it was slow. Apart, so that it is verified once. */
+/*
+ * Sends the stacks of a call that has returned, and the call itself if it was slow. Not inlined, to be
+ * verified once.
+ */
 static __noinline void call_report(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -406,7 +429,7 @@ static __noinline void call_report(void)
 
 /* ---- calls that have not returned ---- */
 
-/* Every thread that is in one, as struct call_in_flight, each followed by its key. */
+/* Outputs a struct call_in_flight, followed by its key, for every thread that is in a call. */
 SEC("iter/task")
 int list_calls(struct bpf_iter__task *ctx)
 {

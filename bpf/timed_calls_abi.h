@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Timed calls on their way out of the kernel. What a call is of, its key, is the tool's: in the records here it comes
- * last, behind the struct.
+ * The records and counters of timed calls. A call's key, which describes it, is the tool's own: in the
+ * records it follows the struct.
  */
 #ifndef EHPERF_TIMED_CALLS_ABI_H
 #define EHPERF_TIMED_CALLS_ABI_H
@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #endif
 
-#define MAX_BLOCKED_STACKS 6	/* kernel stacks that one call is blocked in, kept apart */
+#define MAX_BLOCKED_STACKS 6	/* different kernel stacks that are kept of one call */
 
 struct blocked_in {
 	__u64 kernel_stack;	/* id */
@@ -46,13 +46,14 @@ _Static_assert(sizeof(struct call_in_flight) == 32, "struct call_in_flight");
 /* counters of one CPU, summed by user space; all are __u64 */
 struct call_counts {
 	__u64 entered;		/* calls that are measured */
-	__u64 unseen;		/* calls whose return was seen and whose entry was not */
-	__u64 no_memory;	/* of the unseen: there was no memory for a task storage */
+	__u64 unseen;		/* calls whose return was seen, but not their entry */
+	/* entries without memory for a task storage, whose calls count as unseen later */
+	__u64 no_memory;
 	__u64 returns_unseen;	/* calls whose return was not seen */
 	__u64 preempted;	/* times that a call was preempted inside a map operation */
 	__u64 died;		/* threads that died inside a call */
 	__u64 slow_lost;	/* slow calls that the ring buffer refused */
-	__u64 stacks_untold;	/* times that a call was blocked in more stacks than are kept apart */
+	__u64 stacks_dropped;	/* times that a call was blocked in one more stack than are kept */
 };
 
 #endif

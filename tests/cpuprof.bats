@@ -4,7 +4,7 @@
 load lib.bash
 . "$BATS_TEST_DIRNAME/workloads/real.bash"
 
-# ---- what it says to wrong arguments ----
+# ---- wrong arguments ----
 
 
 @test "wrong arguments: one clear line, exit 2" {
@@ -49,11 +49,11 @@ load lib.bash
 	[ "${#lines[@]}" -eq 1 ]
 }
 
-@test "no root: cause and cure, exit 1" {
+@test "without root: the cause and what to do, exit 1" {
 	refuses_without_root cpuprof
 }
 
-@test "a CPU that is not there: one line, exit 1" {
+@test "a CPU that does not exist: one line, exit 1" {
 	need_root
 	run cpuprof -C 4000 1
 	[ "$status" -eq 1 ]
@@ -118,7 +118,7 @@ nap()'
 	expect "$offset > $(clone3_offset) && $offset < $(clone3_offset) + 100"
 }
 
-@test "blocked programs, by the same tables and step on this side: eu-stack's frames" {
+@test "blocked programs, unwound in user space by the same tables and steps: eu-stack's frames" {
 	need_root
 	need eu-stack sqlite3
 	local blocked=() p
@@ -155,7 +155,7 @@ nap()'
 		cpuprof -j -F 999 -p "$pid" 3 >"$WORK/out" 2>"$WORK/err"
 		perf record -q -o "$WORK/perf.data" -e cpu-clock -F 999 -g -p "$pid" -- sleep 0.5 >/dev/null 2>&1 || true
 		stop_real
-		# counted by what the frames are, not by what the tool says of them
+		# counted by the frames themselves, not by the tool's own verdict
 		jq -r 'select(.type == "stack") | [.count, (.user[-1].module // "-"), (.user[-1].file_offset // 0)] | @tsv' "$WORK/out" |
 			gawk -F '\t' -v exe="$exe" -v entry="$entry" -v clone3="$clone3" '
 				{ all += $1 }
@@ -206,7 +206,7 @@ nap()'
 	grep -q 'samples lost' "$WORK/err"
 }
 
-# ---- ends ----
+# ---- the end of a run ----
 
 @test "SIGINT and SIGTERM print what was gathered" {
 	need_root
@@ -268,14 +268,14 @@ nap()'
 	kill -KILL "$child"
 }
 
-@test "-o: an output file that cannot be opened is said at once" {
+@test "-o: an output file that cannot be opened is reported at once" {
 	need_root
 	run timeout 5 cpuprof -o /nonexistent/x.folded 60
 	[ "$status" -eq 1 ]
 	[ "$output" = "cpuprof: cannot open '/nonexistent/x.folded': No such file or directory" ]
 }
 
-@test "-p of a thread, and of one process that is there and one that goes" {
+@test "-p of a thread; of one process that stays and one that exits" {
 	need_root
 	background nested thread
 	wait_until grep -q ready "$WORK/background.out"
@@ -303,7 +303,7 @@ nap()'
 	expect "$(summary .samples) > 800"
 }
 
-@test "processes that are gone are forgotten" {
+@test "processes that have exited are released" {
 	need_root
 	need bpftool
 	cpuprof -q -o "$WORK/x.folded" 6 2>/dev/null 3>&- &
@@ -328,7 +328,7 @@ nap()'
 
 # ---- output ----
 
-@test "progress on a terminal only, and not with -q" {
+@test "progress is shown on a terminal only, and not with -q" {
 	need_root
 	need script
 	script -qec "cpuprof -K 2.5" "$WORK/typescript" >/dev/null
@@ -397,7 +397,7 @@ nap()'
 	jq -r 'select(.type == "stack") | .comm' "$WORK/out" | grep -q '^swapper'
 }
 
-@test "--max-depth cuts at the root's end and says so" {
+@test "--max-depth cuts off the root's end and counts it" {
 	need_root
 	background nested burn 30
 	cpuprof -F 999 -p "$pid" --max-depth 5 -j 1 2>"$WORK/err" >"$WORK/out"
@@ -415,7 +415,7 @@ nap()'
 	grep -q "in '$WORK/garbage': not an ELF file" "$WORK/err"
 }
 
-# ---- the kernel's view ----
+# ---- the verifier ----
 
 @test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root

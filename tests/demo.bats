@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make demo` is the first thing that anybody runs: what it prints is what it did, and a part that fails is said.
+# `make demo` is the first thing that anybody runs: it prints what it did, and reports a part that fails.
 
 bats_require_minimum_version 1.5.0
 load lib.bash
 
-# a program of this name comes first in PATH, and does what the script on stdin says
+# puts a program of this name first in PATH: the script on stdin
 stub() {	# NAME
 	mkdir -p "$WORK/bin"
 	{ echo '#!/bin/sh'; cat; } >"$WORK/bin/$1"
@@ -23,7 +23,7 @@ shown_of() {	# PID
 	awk -v pid="$1" '/^\$ / { mine = / -p / && $0 ~ " -p " pid " " } mine' <<<"$output"
 }
 
-@test "each program: the command, and under it a stack of the very process that it names" {
+@test "each program: the command, and below it a stack of that process" {
 	local pids_shown pid
 	need python3 xz sqlite3 perl git
 	demo
@@ -41,7 +41,7 @@ shown_of() {	# PID
 	refute grep -v '^cpuprof: ' <<<"$stderr"
 }
 
-@test "a program that is not there, ends at once, only sleeps, ends with an error: each is said, the others are shown" {
+@test "a program that is missing, ends at once, only sleeps, or fails: each is reported, the others are shown" {
 	need perl sqlite3 xz git
 	stub sqlite3 <<<'exit 1'
 	stub xz <<<'exec sleep 30'
@@ -57,8 +57,8 @@ shown_of() {	# PID
 	grep -qE '^    - +perl \(' <<<"$output"
 }
 
-@test "stacks that are not whole, and a cpuprof that fails: the demo fails" {
-	# the demo of a tree in which cpuprof is somebody else's
+@test "incomplete stacks, and a cpuprof that fails: the demo fails" {
+	# the demo in a tree with another cpuprof
 	need_root
 	need perl
 	mkdir -p "$WORK/tree/tests/workloads" "$WORK/tree/build"
@@ -89,7 +89,7 @@ shown_of() {	# PID
 	refute grep -lsF "$WORK/tmp" /proc/[0-9]*/cmdline
 }
 
-@test "no terminal, no input, no locale or one that is not there: the same" {
+@test "the output is the same without a terminal, without input, without a locale or with a missing one" {
 	need_root
 	need perl
 	run --separate-stderr env -i PATH="$PATH" "$ROOT/tests/demo" perl <&-

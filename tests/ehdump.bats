@@ -30,7 +30,7 @@ compare() {
 	expect "$n >= 20 && $rows > 20000"
 }
 
-@test "every encoding, 64-bit entries, unsorted, overlapping, double and empty FDEs, a terminator in the middle" {
+@test "every encoding, 64-bit entries, unsorted, overlapping, duplicate and empty FDEs, a terminator in the middle" {
 	need gcc ld readelf
 	gcc -c -o "$WORK/odd.o" "$BATS_TEST_DIRNAME/cfi/odd.S"
 	ld -o "$WORK/odd" -Ttext=0x1000 "$WORK/odd.o" 2>/dev/null
@@ -47,7 +47,7 @@ compare() {
 	done
 	grep -qP "^0*1201\trsp\+48\t" "$WORK/rows"
 	ehdump "$WORK/odder" | grep -q 'skipped: 1 FDEs of no bytes'
-	# the first of two rules; the one that starts last rules where two overlap; nothing after its end
+	# of two with one start, the first applies; where two overlap, the later start; nothing after its end
 	cfa_at() { ehdump -a "$1" "$WORK/odder" | sed -n 's/^rule: *cfa=\([^ ]*\).*/\1/p'; }
 	[ "$(cfa_at 0x1021)" = rsp+16 ]
 	[ "$(cfa_at 0x1031)" = rsp+32 ]
@@ -97,7 +97,7 @@ compare() {
 
 # ---- what is not supported, and bad input ----
 
-@test "objects, i386, garbage, nothing: one clear line, exit 1" {
+@test "object files, i386, garbage, empty files: one clear line, exit 1" {
 	echo 'int f(int x) { return x + 1; }' >"$WORK/a.c"
 	gcc -c -o "$WORK/a.o" "$WORK/a.c"
 	printf '.globl _start\n_start: ret\n' | as --32 -o "$WORK/32.o"
@@ -158,9 +158,9 @@ compare() {
 	[ "$output" = "ehdump: '$WORK/bomb': a section of it is larger than any real one" ]
 }
 
-# ---- the kernel agrees ----
+# ---- lookups in the kernel ----
 
-@test "--check: the kernel's answers for every row and gap of 100 files, cc1 and a process" {
+@test "--check: the kernel finds the right rule for every row and gap of 100 files, cc1 and a process" {
 	need_root
 	need jq
 	ehdump --check -j $(while read -r f; do [ -e "$f" ] && echo "$f"; done <"$BATS_TEST_DIRNAME/cfi/sample") \
@@ -221,7 +221,7 @@ compare() {
 
 # ---- output ----
 
-@test "-t says what -r says, in the table's words" {
+@test "-t has the same CFAs as -r" {
 	# at each exact row's pc, the rule in force has the same CFA
 	join -t $'\t' <(ehdump -r /usr/bin/xz | tail -n +2 | cut -f 1,2 | sort -u) <(ehdump -t /usr/bin/xz | tail -n +2 | cut -f 1,2 | sort) |
 		awk -F '\t' '{ n++ } $2 != "exp" && $2 != $3 { print; bad = 1 } END { exit bad || n < 900 }'
@@ -266,4 +266,39 @@ compare() {
 
 @test "the man page, --help and the parser agree on the options" {
 	options_agree ehdump
+}
+
+@test "Go: .gopclntab says what .debug_frame says, but for functions that change stacks or have no caller" {
+	need go nm mawk
+	local sources=$BATS_TEST_DIRNAME/workloads program rows odd
+	odd='^(_rt0_amd64(_linux)?|runtime\.(rt0_go|goexit|mcall|systemstack|morestack|asmcgocall|cgocallback|clone)(\.abi0)?'
+	odd+='|runtime\.(nanotime1|sigfwd|sigreturn|cgoSigtramp|callCgo[A-Z][a-z]+)(\.abi0)?|time\.now|gogo|runtime\.rawVforkSyscall.*)$'
+	for program in gosteps gonet cgo; do
+		CGO_ENABLED=$((program == cgo)) go build -o "$WORK/go" "$sources/$program.go"
+		# of a file with C in it, .debug_frame alone is wanted
+		objcopy -R .eh_frame -R .eh_frame_hdr "$WORK/go" "$WORK/exact" 2>/dev/null
+		ehdump -t "$WORK/go" >"$WORK/table"
+		ehdump -r "$WORK/exact" >"$WORK/rows"
+		nm -n "$WORK/go" >"$WORK/symbols"
+		mawk -v symbols="$WORK/symbols" -f "$BATS_TEST_DIRNAME/cfi/go-rows.awk" \
+			"$WORK/table" "$WORK/rows" >"$WORK/differences"
+		echo "$program: $(cat "$WORK/differences")"
+		read -r rows _ <"$WORK/differences"
+		expect "$rows > 5000"
+		[ -z "$(tail -n +2 "$WORK/differences" | grep -vE "$odd")" ]
+	done
+}
+
+@test "Go: stripped, with C, and position-independent, where the linker has merged the table, the rows are the same" {
+	need go strip
+	local source=$BATS_TEST_DIRNAME/workloads/cgo.go
+	go build -o "$WORK/plain" "$source"
+	strip -o "$WORK/stripped" "$WORK/plain"
+	ehdump -t "$WORK/plain" >"$WORK/rows"
+	ehdump -t "$WORK/stripped" | cmp - "$WORK/rows"
+	go build -buildmode=pie -ldflags="-s -w" -o "$WORK/pie" "$source"
+	[ -z "$(readelf -SW "$WORK/pie" | grep gopclntab)" ]
+	expect "$(ehdump -t "$WORK/pie" | wc -l) > 0.95 * $(wc -l <"$WORK/rows")"
+	ehdump -t "$WORK/pie" | grep -q 'other stack 1+8'
+	expect "$(ehdump -j --check "$WORK/plain" | jq 'select(.type == "file").differences') == 0"
 }

@@ -24,7 +24,7 @@ need_bcc() {
 	/usr/bin/python3 -c 'from bcc import table' 2>/dev/null || skip "needs python3-bpfcc"
 }
 
-@test "powers of two: to the letter what bcc prints" {
+@test "powers of two: exactly bcc's output" {
 	need_bcc
 	local unit limit
 	for limit in 1 2 1000 100000 1000000000 60000000000 100000000000000000; do
@@ -38,7 +38,7 @@ need_bcc() {
 	done
 }
 
-@test "one by one: to the letter what bcc prints" {
+@test "linear: exactly bcc's output" {
 	need_bcc
 	awk 'BEGIN { srand(7); for (i = 0; i < 5000; i++) printf "%d\n", rand() * rand() * 40 }' >"$WORK/values"
 	bcc_prints linear depth >"$WORK/theirs"

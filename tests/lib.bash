@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the .bats files share. bats_require: skip where the machine lacks something.
+# Shared by the .bats files.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 PATH=$ROOT/build:$ROOT/build/tests:$PATH
@@ -25,15 +25,15 @@ need() {
 	done
 }
 
-# runs it in the background until teardown; its PID in $pid
+# runs the command in the background, until teardown at the latest; its PID is in $pid
 background() {
 	"$@" >"$WORK/background.out" 2>&1 3>&- &
 	pid=$!
 	pids+=("$pid")
 }
 
-# a command before a command: PID and mount namespaces of its own. A chroot's root is no mount point, whose
-# propagation could be changed; /proc is made private all the same
+# prefix of a command: runs it in its own PID and mount namespaces. --propagation unchanged, because a chroot's root is not a
+# mount point; --mount-proc makes /proc private nevertheless
 in_pid_namespace=(unshare --pid --fork --propagation unchanged --mount-proc)
 
 # waits until the command succeeds, 10 s at most
@@ -43,7 +43,7 @@ wait_until() {
 		"$@" >/dev/null 2>&1 && return
 		sleep 0.05
 	done
-	echo "never came true: $*" >&2
+	echo "did not become true: $*" >&2
 	return 1
 }
 
@@ -68,12 +68,12 @@ statistics() {
 		END { printf "%d %.0f %d %d %d\n", NR, total, rank(0.25), rank(0.5), rank(0.75) }'
 }
 
-# fails, saying what was compared, unless the awk expression holds
+# fails, and prints the awk expression, unless it is true
 expect() {
 	awk "BEGIN { exit !($1) }" || { echo "expected: $1" >&2; return 1; }
 }
 
-# fails if the command succeeds: `! command` would not, but as a test's last line
+# fails if the command succeeds: in a bats test, a failing `! command` is ignored unless it is the last line
 refute() {
 	if "$@"; then
 		echo "should have failed: $*" >&2
@@ -126,7 +126,7 @@ options_of_page() {	# TOOL
 		grep -E '^\.(BR|B|TP|IR) ' | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u
 }
 
-# --help, which the parser prints, and the man page's OPTIONS name the same options; those that the page leaves to
+# --help and the man page's OPTIONS name the same options; those that the page leaves to
 # another tool's are there
 options_agree() {	# TOOL [OTHER-TOOL]
 	"$1" --help | grep -oE '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u >"$WORK/help"
@@ -136,7 +136,7 @@ options_agree() {	# TOOL [OTHER-TOOL]
 	diff "$WORK/help" <(sort -u "$WORK/man")
 }
 
-# without its capabilities, the tool says in two lines what is missing and what to do, and exits with 1
+# without capabilities, the tool prints what is missing and what to do, in two lines, and exits with 1
 refuses_without_root() {	# TOOL
 	need_root
 	need setpriv

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a tool says, and what it still does, on kernels that refuse its programs or lack what it uses.
+# Messages and remaining functions on kernels that refuse a tool's programs, or lack what it uses.
 
 load lib.bash
 
@@ -30,14 +30,14 @@ refused() {
 	bpf-refused "$ROOT/build/tests/bpf/refused.bpf.o" "$@"
 }
 
-@test "a program that the verifier refuses is named, and the kernel, the reason, and what to do" {
+@test "if the verifier refuses a program: its name, the kernel, the reason, and what to do" {
 	need_root
 	refuses "the verifier of Linux $(uname -r) refuses program 'reads_anywhere': R[0-9] invalid mem access" "report .* -v" \
 		refused reads_anywhere
 	refuses "Linux $(uname -r): .*'follows_nothing'.*'no_such_event'" "the kernel lacks .* -v" refused follows_nothing
 }
 
-@test "what is not the kernel's doing is not said to be" {
+@test "errors that are not the kernel's fault are not blamed on it" {
 	need_root
 	refuses "not enough memory" "ulimit -l" refused -12
 	refuses "too many open files" "ulimit -n" refused -24
@@ -57,7 +57,7 @@ refused() {
 	done
 }
 
-# what of the kernel is hidden, and how
+# setups that hide parts of the kernel
 NO_SYSCALL_TRACEPOINTS='
 	[ -d /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing
 	mount -t tmpfs none /sys/kernel/tracing/events/syscalls'
@@ -70,7 +70,7 @@ NO_ADDRESSES='
 	sed "s/^[0-9a-f]*/0000000000000000/" /proc/kallsyms >$WORK/kallsyms
 	mount --bind $WORK/kallsyms /proc/kallsyms'
 
-@test "without the system calls' own tracepoints (CONFIG_FTRACE_SYSCALLS), mapupdlat counts by those of all calls" {
+@test "without the system calls' own tracepoints (CONFIG_FTRACE_SYSCALLS), mapupdlat uses those of all calls" {
 	can_stage
 	staged "$NO_SYSCALL_TRACEPOINTS" mapupdlat -v -j -- mapinmap hash 1000 2 0 plain 2>"$WORK/err" | grep '^{' >"$WORK/out"
 	[ "$(histogram_of plain .count)" -eq 1000 ]
@@ -81,7 +81,7 @@ NO_ADDRESSES='
 	expect "$(summary .ended.complete) > 0.9 * $(summary .samples) && $(summary .samples) > 100"
 }
 
-@test "without the kernel's ORC tables (CONFIG_UNWINDER_FRAME_POINTER), or with hidden addresses, kernel stacks are by bpf_get_stack()" {
+@test "without the kernel's ORC tables (CONFIG_UNWINDER_FRAME_POINTER), or with hidden addresses, kernel stacks are taken by bpf_get_stack()" {
 	local hidden
 	can_stage
 	export WORK

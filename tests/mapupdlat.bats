@@ -3,7 +3,7 @@
 
 load lib.bash
 
-# ---- what it says to wrong arguments ----
+# ---- wrong arguments ----
 
 @test "wrong arguments: one clear line, exit 2" {
 	while IFS='|' read -r arguments pattern; do
@@ -42,7 +42,7 @@ load lib.bash
 	[ "$output" = "mapupdlat: no process with PID 4194305" ]
 }
 
-@test "no root: cause and cure, exit 1" {
+@test "without root: the cause and what to do, exit 1" {
 	refuses_without_root mapupdlat
 }
 
@@ -52,9 +52,9 @@ load lib.bash
 	[[ "$output" == "ehperf "* ]]
 }
 
-# ---- the story it was made for ----
+# ---- the case it was made for ----
 
-@test "1,400 inserts into a map of maps: the program's own timing, blocked in synchronize_rcu; a hash beside it is not" {
+@test "1,400 inserts into a map of maps: the program's own timing, blocked in synchronize_rcu, unlike those into a hash" {
 	need_root
 	mapupdlat -j -- sh -c "mapinmap array_of_maps 1400 4 0 nested & mapinmap hash 1400 1 0 plain; wait" >"$WORK/all"
 	grep '^{' "$WORK/all" >"$WORK/out"
@@ -70,7 +70,7 @@ load lib.bash
 	expect "$(histogram_of nested .p75_ns) / $p75 > 0.97 && $(histogram_of nested .p75_ns) / $p75 < 1.03"
 	[ "$(histogram_of nested '.max_ns >= .p75_ns and .p75_ns >= .p50_ns and .p50_ns >= .p25_ns and .p25_ns >= .min_ns')" = true ]
 	expect "$(histogram_of nested .blocked_ns) + $(histogram_of nested .waiting_ns) + $(histogram_of nested .cpu_ns) == $(histogram_of nested .total_ns)"
-	# but for what the machine's other work makes it wait
+	# except for waiting because of other work on the machine
 	expect "$(histogram_of nested .blocked_ns) >= 0.95 * ($(histogram_of nested .total_ns) - $(histogram_of nested .waiting_ns))"
 	expect "$(histogram_of nested .waiting_ns) < 0.5 * $(histogram_of nested .total_ns)"
 	histogram_of nested '.stacks[0].kernel[].symbol' | grep -q '^synchronize_rcu'
@@ -82,7 +82,7 @@ load lib.bash
 	refute grep -q synchronize_rcu <(histogram_of plain '.stacks[].kernel[].symbol')
 }
 
-@test "one by one, in batches, in hashes: counted by calls, and the commands told apart" {
+@test "single updates, batches, hashes: calls are counted, by command" {
 	need_root
 	mapupdlat -j --by name,command -- sh -c "for t in array hash array_of_maps hash_of_maps; do mapinmap \$t 20 2 0 \$t; mapinmap \$t 6 2 10 \$t; done" >"$WORK/all"
 	grep '^{' "$WORK/all" >"$WORK/out"
@@ -118,7 +118,7 @@ load lib.bash
 	[ "$(summary '.lost + .not_seen + .in_flight + .begun_before')" -eq 0 ]
 }
 
-@test "where the kernel may preempt: seen in two ways, and each call once" {
+@test "where the kernel may preempt: watched in two ways, each call counted once" {
 	need_root
 	echo "preempt=full" >"$WORK/cmdline"	# as the tool sees it; the kernel need not
 	unshare -m --propagation unchanged bash -c "mount --make-private /proc; mount --bind '$WORK/cmdline' /proc/cmdline; exec '$ROOT/build/mapupdlat' -v -j -- sh -c 'mapinmap hash 200000 2 0 million; mapinmap array_of_maps 50 16 0 nested; mapfails 3'" \
@@ -138,7 +138,7 @@ load lib.bash
 	expect "$(summary .intervals) >= 3"
 	[ "$(jq -s 'map(select(.key.map_name? == "many").count) | add' "$WORK/out")" -eq 600000 ]
 	[ "$(jq -s 'map(select(.key.map_name? == "many").buckets[].count) | add' "$WORK/out")" -eq 600000 ]
-	# and all that is said of an interval is of that interval
+	# and all figures of an interval are of that interval
 	[ "$(histogram_of many '.count == (.buckets | map(.count) | add) and .max_ns < .buckets[-1].to and .max_ns >= .buckets[-1].from
 		and .min_ns >= .buckets[0].from - 1 and .min_ns < .buckets[0].to and .total_ns >= .count * .min_ns' | sort -u)" = true ]
 }
@@ -151,7 +151,7 @@ load lib.bash
 	[ "$(grep -c "^hash 'endless'" "$WORK/out")" -eq 3 ]
 }
 
-@test "calls that fail: how and on what, as the program's errno says it" {
+@test "calls that fail: the error and the kind of file, as by the program's errno" {
 	need_root
 	mapupdlat -j -- sh -c "mapfails 7 >'$WORK/failed'" >"$WORK/out"
 	local on
@@ -167,7 +167,7 @@ load lib.bash
 	[ "$(histogram_of gone '"\(.count) \(.errors)"')" = "7 0" ]
 }
 
-@test "calls in flight at the start and at the end are said, and what is between is whole" {
+@test "calls in flight at the start and at the end are reported; those between are complete" {
 	need_root
 	background mapinmap array_of_maps 100000 32 0 flight
 	sleep 0.3
@@ -180,7 +180,7 @@ load lib.bash
 	grep -q "calls had begun before the start" "$WORK/err"
 }
 
-@test "threads killed inside the call: every call that was begun is counted or said" {
+@test "threads killed inside the call: every call that was begun is counted or reported" {
 	need_root
 	local begun
 	head -c 8 /dev/zero >"$WORK/begun"
@@ -192,7 +192,7 @@ load lib.bash
 	expect "$(summary '.calls + .in_flight + .died') <= $begun && $(summary '.calls + .in_flight + .died') >= $begun - 16"
 }
 
-@test "more histograms than there is room for: what is in none is counted" {
+@test "more histograms than there is room for: calls in none are counted" {
 	need_root
 	mapupdlat -j --by process -- bash -c 'for ((i = 0; i < 1100; i++)); do mapinmap hash 3 1 0 each; done >/dev/null' >"$WORK/out" 2>"$WORK/err"
 	[ "$(jq -s 'map(select(.type == "histogram")) | length' "$WORK/out")" -eq 1024 ]
@@ -202,7 +202,7 @@ load lib.bash
 
 # ---- what is measured ----
 
-@test "bpftool, bpftrace and cpuprof at their start: ids, names and types as bpftool map says" {
+@test "bpftool, bpftrace and cpuprof starting: IDs, names and types as in bpftool map" {
 	need_root
 	need bpftool bpftrace
 	mapupdlat -j --by map,process --cmd all >"$WORK/out" 2>"$WORK/err" 3>&- &
@@ -221,7 +221,7 @@ load lib.bash
 	wait "${subjects[@]}" || true
 	kill -INT $tool
 	wait $tool
-	# every map that both know: (id, type, name)
+	# every map that both list: (id, type, name)
 	jq -r '.[] | "\(.id) \(.type) \(.name // "")"' "$WORK/maps" | sort >"$WORK/theirs"
 	jq -r 'select(.type == "histogram" and .key.map_id) | "\(.key.map_id) \(.key.map_type) \(.key.map_name // "") \(.key.comm)"' \
 		"$WORK/out" | sort -u >"$WORK/ours"
@@ -235,7 +235,7 @@ load lib.bash
 	refute grep -q " mapupdlat\$" "$WORK/ours"
 }
 
-@test "--map, --type, --cmd, -p filter; --by tells apart" {
+@test "--map, --type, --cmd, -p filter; --by splits" {
 	need_root
 	local filter
 	for filter in "--map one" "--type array" "--cmd update-batch" ""; do
@@ -285,7 +285,7 @@ load lib.bash
 	wait
 }
 
-@test "-P: processes apart" {
+@test "-P: a histogram for each process" {
 	need_root
 	mapupdlat -j -P -- sh -c 'mapinmap hash 30 1 0 one >/dev/null & echo $!; wait; mapinmap hash 40 1 0 one >/dev/null & echo $!; wait' >"$WORK/all"
 	grep '^{' "$WORK/all" >"$WORK/out"
@@ -300,7 +300,7 @@ load lib.bash
 	mapupdlat -j -U -p "$pid" 1 1 >"$WORK/out" 2>"$WORK/err"
 	local clone3
 	clone3=$(clone3_offset)
-	# all of the time is in some stack, and almost all of it in whole ones
+	# all of the time is in some stack, and almost all of it in complete ones
 	histogram_of nested '[.total_ns, .count] | @tsv'
 	histogram_of nested '.stacks[] | [.value_ns, .blocked, (.user[-1].module // "-"), (.user[-1].file_offset // 0)] | @tsv' |
 		gawk -F '\t' -v clone3="$clone3" -v total="$(histogram_of nested .total_ns)" '
@@ -351,7 +351,7 @@ load lib.bash
 	[ "$(xmllint --xpath 'count(//*[local-name() = "text"][@font-size = "14"])' "$WORK/heat.svg")" -eq 2 ]
 }
 
-# ---- ends ----
+# ---- the end of a run ----
 
 @test "a command: its exit status; SIGINT and SIGTERM print what was gathered" {
 	need_root
@@ -370,7 +370,7 @@ load lib.bash
 	done
 }
 
-@test "a closed pipe is quiet, a full disk is an error, an output file that cannot be opened is said at once" {
+@test "a closed pipe is quiet, a full disk is an error, an output file that cannot be opened is reported at once" {
 	need_root
 	mapupdlat 0.1 3 2>"$WORK/err" | true
 	refute grep -qi 'broken pipe\|cannot write' "$WORK/err"

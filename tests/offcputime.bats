@@ -9,17 +9,17 @@ measure() {	# ARG...: offcputime's
 	mv "$WORK/out.json" "$WORK/out"
 }
 
-# jq's answer on the stacks in $WORK/out, taken together
+# jq's result for all stacks in $WORK/out, as one array
 stacks() {
 	jq -r -n "[inputs | select(.type == \"stack\")] | $1" "$WORK/out"
 }
 
-# the user frames of thread $1's longest stay, as "MODULE OFFSET" lines
+# the user frames of thread $1's longest time, as "MODULE OFFSET" lines
 longest() {
 	stacks "map(select(.tid == $1)) | max_by(.value_ns) | .user[] | \"\(.module // \"-\") \(.file_offset // .address)\""
 }
 
-# ---- what it says to wrong arguments ----
+# ---- wrong arguments ----
 
 @test "wrong arguments: one clear line, exit 2" {
 	while IFS='|' read -r arguments pattern; do
@@ -30,7 +30,7 @@ longest() {
 	done <<-'EOF'
 		-p foo 1|not a list of process IDs: 'foo'
 		-m x 1|not a time: 'x'
-		-m 2ms -M 1ms 1|the least time is more than the most
+		-m 2ms -M 1ms 1|-m is more than -M
 		--state Q 1|not states
 		--state D, 1|not states
 		--state 0x10000 1|not states
@@ -44,7 +44,7 @@ longest() {
 	[[ "${lines[0]}" == *"not a cgroup of the v2 hierarchy: '/proc'"* ]]
 }
 
-@test "a process that is not there, no permission, a CPU that is not there: one clear line, exit 1" {
+@test "a process that does not exist, no permission, a CPU that does not exist: one clear line, exit 1" {
 	need_root
 	need setpriv
 	run offcputime -p 4194305 1
@@ -74,7 +74,7 @@ same_as_eu_stack() {	# TID, of $pid
 	diff "$WORK/theirs" "$WORK/ours"
 }
 
-@test "blocked before it began, and still at the end: eu-stack's frames, the whole time, marked open" {
+@test "blocked before the start until after the end: eu-stack's frames, the whole time, marked open" {
 	need_root
 	need eu-stack gawk
 	local p held=()
@@ -96,7 +96,7 @@ same_as_eu_stack() {	# TID, of $pid
 	done
 }
 
-@test "the kernel's stack is the one /proc tells" {
+@test "kernel stacks are those of /proc/PID/stack" {
 	need_root
 	background waits pipe 0 100000
 	wait_until is_sleeping "$pid"
@@ -105,7 +105,7 @@ same_as_eu_stack() {	# TID, of $pid
 	theirs=$(sed -E 's/.*\] ([^+]*)\+.*/\1/' "/proc/$pid/stack")
 	measure -p "$pid" 0.5
 	[ "$(stacks "map(select(.tid == $pid))[0].kernel[].symbol" | grep -vx 'schedule\|__schedule')" = "$theirs" ]
-	# and of stays that are seen to begin: the same, below the scheduler's own functions
+	# and of periods whose beginning is seen: the same, below the scheduler's own functions
 	kill "$pid"
 	background waits pipe 0 10
 	wait_until is_sleeping "$pid"
@@ -113,7 +113,7 @@ same_as_eu_stack() {	# TID, of $pid
 	[ "$(stacks "map(select(.tid == $pid and .count > 5)) | max_by(.count) | .kernel[].symbol" | tail -n "$(wc -l <<<"$theirs")")" = "$theirs" ]
 }
 
-@test "blocked again and again, each way there is, for 10 ms: whole stacks, the right state" {
+@test "blocked again and again for 10 ms, in each possible way: complete stacks, the right state" {
 	need_root
 	need eu-stack gawk
 	local kind state entry
@@ -169,7 +169,7 @@ same_as_eu_stack() {	# TID, of $pid
 		entry=$(entry_offset "$exe")
 		measure -p "$(IFS=,; echo "${server_pids[*]}")" 3
 		stop_servers
-		# by what the frames are, not by what the tool says of them; a thread about to begin has but one
+		# by the frames themselves, not by the tool's own verdict; a thread about to begin has only one
 		jq -r 'select(.type == "stack") | [.value_ns, .count, (.user[-1].module // "-"), (.user[-1].file_offset // 0), .end] | @tsv' "$WORK/out" |
 			gawk -F '\t' -v name="$name" -v exe="$exe" -v entry="$entry" -v clone3="$clone3" '
 				{ all += $1; n += $2; if ($5 == "complete") complete += $1 }
@@ -203,7 +203,7 @@ schedstat() {
 }
 
 # On the CPU + blocked + waiting = wall, for each of the threads. The tool begins later than the first look at
-# schedstat: what threads that always do the same did in that longer time is scaled down to its own.
+# schedstat. The threads always do the same, so their figures are scaled down to the tool's shorter time.
 conserved() {	# ARG...
 	local looked
 	looked=${EPOCHREALTIME/./}
@@ -243,7 +243,7 @@ conserved() {	# ARG...
 	false
 }
 
-@test "idle threads of Go, threads of musl: whole, down to where they begin" {
+@test "idle threads of Go, threads of musl: complete, down to where they begin" {
 	need_root
 	need gojq musl-gcc
 	cat >"$WORK/threads.c" <<-'EOF'
@@ -278,11 +278,11 @@ conserved() {	# ARG...
 	echo "# $(summary .samples) stays; between $some and $all switches" >&3
 	expect "$some > 60000 && $(summary .samples) >= $some && $(summary .samples) <= $all + 1"
 	[ "$(summary '"\(.lost) \(.stacks_lost) \(.ended.complete)"')" = "0 0 $(summary .samples)" ]
-	# few stacks: a read() and a write() of either pipe, preempted perhaps
+	# few stacks: a read() and a write() of either pipe, possibly preempted
 	expect "$(stacks length) < 60"
 }
 
-@test "no room in the maps: what follows is counted all the same" {
+@test "no room in the maps: later values are counted all the same" {
 	need_root
 	background waits threads 200
 	wait_until grep -q ready "$WORK/background.out"
@@ -294,7 +294,7 @@ conserved() {	# ARG...
 
 # ---- states and limits ----
 
-@test "--state, -m and -M: only those; preempted is R" {
+@test "--state, -m and -M filter; preempted is R" {
 	need_root
 	background taskset -c 0 waits preempt
 	local burner=$pid
@@ -360,7 +360,7 @@ conserved() {	# ARG...
 	[ "$(stacks 'map(select(.open)) | length')" -eq 0 ]
 }
 
-@test "1,000 threads blocked before it began: each is there, whole, and Ctrl-C ends it at once" {
+@test "1,000 threads blocked before the start: each with a complete stack, and Ctrl-C ends the tool at once" {
 	need_root
 	background python3 -c '
 import threading, time
@@ -405,7 +405,7 @@ time.sleep(1000)'
 	expect "$(summary .ended_ns.complete) > 0.9e9"
 }
 
-@test "an idle process, a kernel thread; SIGTERM prints; a command's status" {
+@test "an idle process; a kernel thread; SIGTERM prints the results; a command's status" {
 	need_root
 	background sleep 100
 	measure -U -p "$pid" 0.3

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Processes that come and go: whole stacks from their first moment on, and never two images in one stack.
+# Processes that come and go: complete stacks from the first moment on, and never two images in one stack.
 
 load lib.bash
 
-# copies of one program under other names: an image is told by its module
+# copies of one program under different names: frames show the image by their module
 images() {
 	local name
 	for name; do
@@ -12,7 +12,7 @@ images() {
 	done
 }
 
-# what eu-stack says lies above the innermost function of nested, as offsets in the file
+# eu-stack's callers of the innermost function of nested, as offsets in the file
 expected_tail() {
 	background "$WORK/$1" hold
 	wait_until is_sleeping "$pid"
@@ -35,7 +35,7 @@ tally() {
 			END { print all + 0, exact + 0, alien + 0 }'
 }
 
-# each COMM burnt a second at 999 Hz, all of it under the expected stack
+# each COMM ran for a second, sampled at 999 Hz, always with the expected stack
 burnt() {
 	local comm all exact alien
 	for comm; do
@@ -45,7 +45,7 @@ burnt() {
 		expect "$exact >= 0.95 * $all"
 		expect "$alien == 0"
 	done
-	# a raw sample holds 64 KiB of the stack, and nested's is deeper: those of the first moments end there
+	# a raw sample has 64 KiB of the stack, and nested's is deeper: raw samples of the first moments end there
 	expect "$(summary .ended.complete) >= 0.95 * ($(summary .samples) - $(summary .ended.no_user))"
 }
 
@@ -53,7 +53,7 @@ profile() {
 	cpuprof -j -F 999 "$@" >"$WORK/out" 2>"$WORK/err"
 }
 
-@test "exec: the new image at once, and nothing of the old one" {
+@test "exec: the new image at once, and no frame of the old one" {
 	need_root
 	need eu-stack gawk
 	images before after
@@ -62,7 +62,7 @@ profile() {
 	burnt before after
 }
 
-@test "exec twice, of a process that was there: back to the first file" {
+@test "an existing process execs twice: back to the first file" {
 	need_root
 	need eu-stack gawk
 	images before after
@@ -110,7 +110,7 @@ profile() {
 	expect "$thread + $(summary .lost) > 0.95 * 999"
 }
 
-@test "a PID used again at once, in a PID namespace" {
+@test "a PID that is reused at once, in a PID namespace" {
 	need_root
 	need eu-stack gawk unshare
 	images first second
@@ -134,7 +134,7 @@ profile() {
 	burnt first second
 }
 
-@test "code that is moved: mremap'ed, and copied to nameless memory" {
+@test "code that is moved: by mremap(), and copied to anonymous memory" {
 	need_root
 	need gawk
 	local how all whole entry
@@ -247,6 +247,6 @@ profile() {
 	awk '/files compiled/ { for (i = 1; i < NF; i++) if ($(i + 1) == "files") exit !($i >= 1400) }' "$WORK/err"
 	expect "$(summary .samples) > 300"
 	expect "$(summary .ended.complete) >= 0.99 * $(summary .samples)"
-	# nothing was left for later: no sample had to be sent raw
+	# all was published at the start: no sample had to be sent raw
 	grep -aq ' 0 raw samples' "$WORK/err"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs that people run: their stacks are whole (tests/programs.table says which), and no caller in them is wrong.
+# Programs that people run (tests/programs.table): their stacks are complete, and no caller in them is wrong.
 # PROGRAMS=NAME,… measures only these rows; RECORDINGS=DIRECTORY keeps what was recorded.
 
 load lib.bash
@@ -60,7 +60,7 @@ check() {
 	[ "$state" = open ] || awk -v share="$share" '{ exit !($1 > 100 && $2 >= share) }' <<<"$figures"
 }
 
-@test "programs: the share of whole stacks, and no wrong caller" {
+@test "programs: the share of complete stacks, and no wrong caller" {
 	need_root
 	local state name share tool source build command missed=()
 	make_noise
@@ -74,7 +74,7 @@ check() {
 	[ ${#missed[@]} -eq 0 ]
 }
 
-@test "the oracle of edges sees a caller that cannot be" {
+@test "the oracle, edges, detects impossible callers" {
 	need_root
 	cpuprof -j -q -F 999 -o "$WORK/good.json" -- nested burn 0.5
 	edges "$WORK/good.json"
@@ -89,7 +89,7 @@ check() {
 	[[ "$output" == *"no call before"* ]]
 }
 
-@test "a million frames of compilers and interpreters: every caller can have called" {
+@test "a million frames of compilers and interpreters: every caller has a call to its callee" {
 	need_root
 	local sources=$ROOT/tests/workloads frames
 	awk -f "$sources/templates.awk" >"$WORK/deep.cc"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The unwinder in the hard places.
+# The unwinder in difficult code.
 
 load lib.bash
 
@@ -40,7 +40,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 	done
 }
 
-@test "a 32-bit process: its own end, never a frame" {
+@test "a 32-bit process: its own end reason, and no frames" {
 	need_root
 	need as ld
 	printf '.globl _start\n_start: jmp _start\n' >"$WORK/loop.s"
@@ -66,9 +66,9 @@ steps() {	# INSTRUCTIONS COMMAND...
 	done
 }
 
-@test "the oracle sees a wrong caller" {
+@test "the oracle detects a wrong caller" {
 	need_root
-	# a function whose CFI says something else than its code does
+	# a function whose CFI does not match its code
 	cat >"$WORK/lie.s" <<-'EOF'
 		.globl main
 		main:
@@ -144,9 +144,9 @@ whole() {	# SHARE COMMAND...
 		"$WORK/out" | awk -F '\t' '{ all += $1 } $2 == "f10 f9 f8 f7 f6 f5 f4 f3 f2 f1 main" { whole += $1 } END { exit !(all > 500 && whole == all) }'
 }
 
-@test "rules from code are what the compiler's CFI says, where there is CFI" {
+@test "rules worked out from code equal the compiler's CFI, where there is CFI" {
 	code-against-cfi /bin/bash /usr/bin/python3 /usr/bin/perl /usr/bin/git /usr/bin/sqlite3 /lib/x86_64-linux-gnu/libc.so.6 >"$WORK/compared"
-	# libc's own CFI leaves pushes out in places; blocks that end in calls which do not return cannot all be told
+	# libc's own CFI omits some pushes; not all blocks that end in calls which do not return can be recognised
 	awk '{ print "# " $1 ": " $2 " instructions, " $3 " % with a rule, " $4 " differ"; bad += $2 < 40000 || $3 < 90 || $4 > 0.001 * $2 } END { exit NR != 6 || bad }' \
 		"$WORK/compared" >&3
 }
@@ -165,7 +165,7 @@ whole() {	# SHARE COMMAND...
 	expect "$(jq -r 'select(.type == "stack" and .end == "complete") | select(.user[0].module | test("libx264")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 200"
 }
 
-@test "node: JIT code between C++ frames, by the frame pointer, and marked" {
+@test "node: JIT code between C++ frames, by frame pointers, and marked so" {
 	need_root
 	need node
 	cat >"$WORK/busy.js" <<-'EOF'
@@ -180,7 +180,7 @@ whole() {	# SHARE COMMAND...
 	EOF
 	whole 0.99 node "$WORK/busy.js"
 	expect "$(jq -r 'select(.type == "stack" and .end == "complete" and any(.user[]; .by == "fp")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 100"
-	# down to the entry point: the rows took over again below
+	# down to the entry point: unwinding by rows continues below JIT code
 	local entry
 	entry=$(entry_offset "$(readlink -f "$(command -v node)")")
 	jq -r 'select(.type == "stack" and any(.user[]; .by == "fp")) | [.count, .user[-1].file_offset // 0] | @tsv' "$WORK/out" |
@@ -196,7 +196,7 @@ whole() {	# SHARE COMMAND...
 @test "C++ exceptions, signals on two stacks, a coroutine" {
 	need_root
 	whole 0.995 hard 1
-	# while the unwinder installs a landing pad's registers, it overwrites those it has saved: nobody can unwind that
+	# while libgcc installs a landing pad's registers, it overwrites the saved ones: that cannot be unwound
 	whole 0.98 throws 1
 	whole 0.995 signals 1
 }

@@ -32,7 +32,8 @@ int bpf_histograms_configure(struct bpf_object *object, const struct histogram_u
 	return error ? error : object_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
 }
 
-int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object, const struct histogram_unit *unit)
+int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object,
+		       const struct histogram_unit *unit)
 {
 	struct bpf_histograms *h = calloc(1, sizeof(*h));
 	const struct bpf_map *series = bpf_object__find_map_by_name(object, "series");
@@ -47,8 +48,8 @@ int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *ob
 	h->control_fd = bpf_object__find_map_fd_by_name(object, "histograms");
 	h->grace_fd = bpf_object__find_map_fd_by_name(object, "grace");
 	h->any_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "grace_of", sizeof(__u32), sizeof(__u32), 1, NULL);
-	if (!series || h->nr_cpus < 0 || h->stats_fd < 0 || h->buckets_fd < 0 || h->control_fd < 0 || h->grace_fd < 0 ||
-	    h->any_fd < 0) {
+	if (!series || h->nr_cpus < 0 || h->stats_fd < 0 || h->buckets_fd < 0 || h->control_fd < 0 ||
+	    h->grace_fd < 0 || h->any_fd < 0) {
 		int error = h->any_fd < 0 ? h->any_fd : h->nr_cpus < 0 ? h->nr_cpus : -ENOENT;
 
 		bpf_histograms_free(h);
@@ -80,7 +81,10 @@ void bpf_histograms_free(struct bpf_histograms *h)
 	free(h);
 }
 
-/* The kernel waits, when a map in a map has changed, until no program runs that may use the old one. */
+/*
+ * Waits until all programs that may still use the old turn have ended: replacing a map in a map waits for
+ * just that.
+ */
 static int wait_for_programs(const struct bpf_histograms *h)
 {
 	__u32 zero = 0;
@@ -168,7 +172,10 @@ static int add_bucket(struct bpf_histograms *h, const struct bucket_key *key, ui
 	return 0;
 }
 
-/* those of the turn that is over; the others may become more meanwhile, but none goes */
+/*
+ * The keys of the turn that is over. Programs may add keys of the current turn meanwhile, but nothing deletes
+ * any.
+ */
 static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size_t *nr)
 {
 	struct bucket_key key, next, *last = NULL;
@@ -198,7 +205,8 @@ static int take_buckets(struct bpf_histograms *h)
 	for (size_t i = 0; i < nr && !error; i++) {
 		uint64_t count = 0;
 
-		if (bpf_map_lookup_elem(h->buckets_fd, &keys[i], cpus) || bpf_map_delete_elem(h->buckets_fd, &keys[i])) {
+		if (bpf_map_lookup_elem(h->buckets_fd, &keys[i], cpus) ||
+		    bpf_map_delete_elem(h->buckets_fd, &keys[i])) {
 			error = -errno;
 			break;
 		}
@@ -267,7 +275,8 @@ int bpf_histograms_take(struct bpf_histograms *h, struct series **series, size_t
 		return error;
 	for (size_t i = 0; i < h->nr; i++)
 		if (h->series[i].nr_errnos)
-			qsort(h->series[i].by_errno, h->series[i].nr_errnos, sizeof(struct errno_count), most_errors_first);
+			qsort(h->series[i].by_errno, h->series[i].nr_errnos, sizeof(struct errno_count),
+			      most_errors_first);
 	if (h->nr)
 		qsort(h->series, h->nr, sizeof(*h->series), most_time_first);
 	*series = h->series;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads what bpf/histograms.bpf.h gathers, interval by interval: each thing is in exactly one of them. */
+/* Reads what bpf/histograms.bpf.h gathers, interval by interval: each value is in exactly one interval. */
 #ifndef EHPERF_BPF_HISTOGRAMS_H
 #define EHPERF_BPF_HISTOGRAMS_H
 
@@ -17,10 +17,11 @@ struct bpf_histograms;
 int bpf_histograms_configure(struct bpf_object *object, const struct histogram_unit *unit);
 
 /* for a loaded one. 0 or -errno */
-int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object, const struct histogram_unit *unit);
+int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object,
+		       const struct histogram_unit *unit);
 void bpf_histograms_free(struct bpf_histograms *histograms);
 
-/* In struct stack_key.flags: the stacks of the interval that was taken last have these. */
+/* The flags in struct stack_key, and their mask, of the stacks of the interval that was taken last. */
 #define BPF_HISTOGRAMS_TURN_MASK STACK_SLOT(1U)
 uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *histograms);
 
@@ -28,8 +29,8 @@ uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *histograms);
 uint64_t bpf_histograms_lost(const struct bpf_histograms *histograms);
 
 /*
- * Ends an interval, which takes a grace period of the kernel's (some ms), and reads it: the series that have
- * anything, most time first, valid until the next call. Nothing is lost in between. 0 or -errno
+ * Ends an interval and reads it, which waits for an RCU grace period (some ms). *series: those that have
+ * values, most time first, valid until the next call. No value is lost between two intervals. 0 or -errno
  */
 int bpf_histograms_take(struct bpf_histograms *histograms, struct series **series, size_t *nr);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tool's programs are attached to, as long as it measures. Leaving the program detaches them too. */
+/*
+ * The links by which a tool's programs are attached while it measures. They end with the process at the
+ * latest.
+ */
 #ifndef EHPERF_BPF_LINKS_H
 #define EHPERF_BPF_LINKS_H
 
@@ -21,16 +24,17 @@ struct links {
 };
 
 /*
- * Attaches a program to what its section says; nothing is done for one that was not loaded. "tp/GROUP/NAME" needs
- * no mounted tracefs. 0 or -errno
+ * Attaches a program where its section's name says; does nothing if it was not loaded. "tp/GROUP/NAME" works
+ * without a mounted tracefs. 0 or -errno
  */
 int links_attach(struct links *links, struct bpf_program *program);
 
 /* the same for the program of this name; -ENOENT: there is none */
 int links_attach_named(struct links *links, const struct bpf_object *object, const char *program);
 
-/* Attaches a program to events, which may be closed then. 0 or -errno */
-int links_attach_to_events(struct links *links, struct bpf_program *program, const struct perf_events *events);
+/* Attaches a program to events, which may be closed afterwards. 0 or -errno */
+int links_attach_to_events(struct links *links, struct bpf_program *program,
+			   const struct perf_events *events);
 
 /* how many events the kernel kept from these programs, each because it was running on that CPU already */
 uint64_t links_missed(const struct links *links);

@@ -14,12 +14,15 @@
 
 static void (*pass_on)(const char *format, va_list args);
 
-/* what libbpf warned of first, the rest follows; which program the kernel refused, and the verifier's reason */
+/*
+ * libbpf's first warning (the later ones are its consequences); the program that was refused, and the
+ * verifier's reason
+ */
 static char first_warning[512];
 static char refused[64];
 static char reason[256];
 
-/* The last line of the verifier's log but for its statistics */
+/* Keeps the last line of the verifier's log before its statistics. */
 static void note_reason(char *log)
 {
 	char *end = strstr(log, "\nprocessed "), *line;
@@ -41,9 +44,11 @@ static void note(char *warning)
 	if (strstr(warning, "BPF program load failed"))
 		sscanf(warning, "libbpf: prog '%63[^']'", refused);
 	if (log)
-		note_reason(log + sizeof(log_begins) - 2);	/* from a line's end on */
+		/* with the \n before the first line, for strrchr() */
+		note_reason(log + sizeof(log_begins) - 2);
 	if (!first_warning[0]) {
-		snprintf(first_warning, sizeof(first_warning), "%s", strncmp(warning, "libbpf: ", 8) ? warning : warning + 8);
+		snprintf(first_warning, sizeof(first_warning), "%s",
+			 strncmp(warning, "libbpf: ", 8) ? warning : warning + 8);
 		first_warning[strcspn(first_warning, "\n")] = 0;
 	}
 }
@@ -86,7 +91,7 @@ void bpf_load_init(void (*say)(const char *format, va_list args))
 {
 	pass_on = say;
 	libbpf_set_print(on_message);
-	raise_limit(RLIMIT_MEMLOCK);	/* kernels before 5.11 count maps by it */
+	raise_limit(RLIMIT_MEMLOCK);	/* kernels before 5.11 charge maps to it */
 	raise_limit(RLIMIT_NOFILE);
 }
 
@@ -97,7 +102,7 @@ static bool has_capabilities(void)
 	struct __user_cap_data_struct data[2] = {};
 
 	if (syscall(SYS_capget, &header, data))
-		return true;	/* cannot tell */
+		return true;	/* unknown */
 	return data[0].effective & 1U << CAP_SYS_ADMIN ||
 	       (data[1].effective & 1U << (CAP_BPF - 32) && data[1].effective & 1U << (CAP_PERFMON - 32));
 }
@@ -118,7 +123,7 @@ static const char *kernel_release(void)
 	return uname(&name) ? "unknown" : name.release;
 }
 
-/* what the kernel is or has not, whatever the error says */
+/* causes that do not depend on the error: the kernel is too old, or lacks something */
 static bool explain_kernel(char *cause, size_t size, const char **cure)
 {
 	if (kernel_is_older_than(6, 1)) {
@@ -128,7 +133,8 @@ static bool explain_kernel(char *cause, size_t size, const char **cure)
 		snprintf(cause, size, "sysfs is not mounted on /sys");
 		*cure = "mount it: mount -t sysfs sys /sys";
 	} else if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		snprintf(cause, size, "this kernel, %s, has no BTF (CONFIG_DEBUG_INFO_BTF): no /sys/kernel/btf/vmlinux",
+		snprintf(cause, size,
+			 "this kernel, %s, has no BTF (CONFIG_DEBUG_INFO_BTF): no /sys/kernel/btf/vmlinux",
 			 kernel_release());
 		*cure = "use a kernel that is built with it, as most distributions' are";
 	} else {
@@ -137,21 +143,23 @@ static bool explain_kernel(char *cause, size_t size, const char **cure)
 	return true;
 }
 
-/* what libbpf said of it */
+/* the cause by libbpf's warnings */
 static void explain_refusal(char *cause, size_t size, const char **cure, int error)
 {
 	if (refused[0] && reason[0]) {
-		snprintf(cause, size, "the verifier of Linux %s refuses program '%s': %s", kernel_release(), refused, reason);
-		*cure = "this is a bug: please report what the same command prints with -v";
+		snprintf(cause, size, "the verifier of Linux %s refuses program '%s': %s", kernel_release(),
+			 refused, reason);
+		*cure = "this is a bug: please report it, with the output of -v";
 	} else if (refused[0]) {
-		snprintf(cause, size, "Linux %s refuses program '%s': %s", kernel_release(), refused, strerror(-error));
-		*cure = "the kernel lacks what the program needs: use another, or see what the same command prints with -v";
+		snprintf(cause, size, "Linux %s refuses program '%s': %s", kernel_release(), refused,
+			 strerror(-error));
+		*cure = "the kernel lacks what the program needs: use another one, or see the output of -v";
 	} else if (!first_warning[0]) {
 		snprintf(cause, size, "%s", strerror(-error));
-		*cure = "see what the same command prints with -v";
+		*cure = "see the output of -v";
 	} else {
 		snprintf(cause, size, "Linux %s: %s", kernel_release(), first_warning);
-		*cure = "the kernel lacks what is needed, or was built without it: see what the same command prints with -v";
+		*cure = "the kernel lacks what is needed, or was built without it: see the output of -v";
 	}
 }
 
@@ -161,7 +169,8 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		int error;
 		const char *cause, *cure;
 	} causes[] = {
-		{ -ENOMEM, "not enough memory, or RLIMIT_MEMLOCK is too low", "free some, or raise it with 'ulimit -l'" },
+		{ -ENOMEM, "not enough memory, or RLIMIT_MEMLOCK is too low",
+		  "free some, or raise it with 'ulimit -l'" },
 		{ -EMFILE, "too many open files", "raise the limit with 'ulimit -n'" },
 		{ -ENFILE, "too many open files in the system", "raise the limit in /proc/sys/fs/file-max" },
 		{ -EPERM, "the kernel refuses, as lockdown, a seccomp filter or a container does",

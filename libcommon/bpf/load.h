@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Around opening and loading a BPF object: limits, and what it means when the kernel refuses. */
+/* For opening and loading BPF objects: raises limits, and explains why the kernel refused. */
 #ifndef EHPERF_BPF_LOAD_H
 #define EHPERF_BPF_LOAD_H
 
@@ -7,12 +7,15 @@
 #include <stdbool.h>
 
 /*
- * To be called first. libbpf's own messages go to `say`, where that is not NULL; what they say of a
- * failure is kept for bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as it can.
+ * To be called first. Passes libbpf's messages to `say`, if that is not NULL, and keeps what they say about a
+ * failure for bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as permitted.
  */
 void bpf_load_init(void (*say)(const char *format, va_list args));
 
-/* Why opening, loading or attaching failed with this error, and what to do about it: one line each, valid until the next call. */
+/*
+ * Why opening, loading or attaching failed with this error, and what to do about it: one line each, valid
+ * until the next call.
+ */
 void bpf_load_explain(int error, const char **cause, const char **cure);
 
 bool kernel_is_older_than(int major, int minor);

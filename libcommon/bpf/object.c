@@ -10,8 +10,9 @@
 
 /* ---- constants ---- */
 
-/* where a constant lies in the object's .rodata, and that map; NULL: there is none of this name */
-static const struct btf_var_secinfo *find_constant(const struct bpf_object *object, const char *name, struct bpf_map **rodata)
+/* Finds a constant in the object's .rodata, and the map of that section. NULL: there is none of this name */
+static const struct btf_var_secinfo *find_constant(const struct bpf_object *object, const char *name,
+						   struct bpf_map **rodata)
 {
 	const struct btf *btf = bpf_object__btf(object);
 	int section = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
@@ -128,7 +129,8 @@ static bool program_info(const struct bpf_program *program, struct bpf_prog_info
 	__u32 size = sizeof(*info);
 
 	*info = (struct bpf_prog_info){};
-	return program && bpf_program__fd(program) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(program), info, &size);
+	return program && bpf_program__fd(program) >= 0 &&
+	       !bpf_obj_get_info_by_fd(bpf_program__fd(program), info, &size);
 }
 
 bool object_missed(const struct bpf_object *object, const char *program, uint64_t *missed)
@@ -155,7 +157,8 @@ uint32_t program_verified(const struct bpf_program *program)
 	return program_info(program, &info) ? info.verified_insns : 0;
 }
 
-void object_verified(const struct bpf_object *object, void (*tell)(const char *program, uint32_t instructions))
+void object_verified(const struct bpf_object *object,
+		     void (*tell)(const char *program, uint32_t instructions))
 {
 	struct bpf_program *program;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A BPF object's constants, maps and programs, by their names: for those who know no libbpf. */
+/* A BPF object's constants, maps and programs, by name: for callers that do not use libbpf. */
 #ifndef EHPERF_BPF_OBJECT_H
 #define EHPERF_BPF_OBJECT_H
 
@@ -14,11 +14,11 @@ struct bpf_program;
 
 /* Sets a `const volatile` variable. 0, -ENOENT, -EINVAL (its size is another) */
 int object_set(struct bpf_object *object, const char *constant, const void *value, size_t size);
-/* the bytes of such a variable; 0: there is none */
+/* the size of such a variable in bytes; 0: there is none of this name */
 size_t object_constant_size(const struct bpf_object *object, const char *constant);
-/* Gives a map room for this many elements. 0, -ENOENT or -errno */
+/* Sets a map's max_entries. 0, -ENOENT or -errno */
 int object_resize(struct bpf_object *object, const char *map, uint32_t nr);
-/* the same, an element for each CPU there may be */
+/* Sets a map's max_entries to the number of possible CPUs. 0, -ENOENT or -errno */
 int object_resize_to_cpus(struct bpf_object *object, const char *map);
 
 bool object_has_program(const struct bpf_object *object, const char *program);
@@ -30,20 +30,21 @@ int object_autoload(struct bpf_object *object, const char *program);
 /* Puts an ID into a map whose keys are u32 and whose values are one byte. 0 or -errno */
 int object_list_id(struct bpf_object *object, const char *map, uint32_t id);
 
-/* Sums the element of a per-CPU array that has one, a struct of u64 counts, over the CPUs. 0 or -errno */
+/* Sums the one element of a per-CPU array, a struct of u64 counters, over all CPUs. 0 or -errno */
 int object_sum_counts(struct bpf_object *object, const char *map, void *sum, size_t size);
 
 /*
- * How many events the kernel kept from a program because one was running on that CPU already. False where the
- * program was not loaded
+ * How many events the kernel withheld from a program to prevent recursion on a CPU
+ * (bpf_prog_info.recursion_misses). False if the program was not loaded
  */
 bool object_missed(const struct bpf_object *object, const char *program, uint64_t *missed);
 
 uint64_t program_missed(const struct bpf_program *program);	/* 0 for one that was not loaded */
 
-/* how many instructions the verifier went through for a program; 0: the kernel does not tell */
+/* how many instructions the verifier processed for a program; 0: not known */
 uint32_t program_verified(const struct bpf_program *program);
-/* the same for each program that was loaded */
-void object_verified(const struct bpf_object *object, void (*tell)(const char *program, uint32_t instructions));
+/* Calls tell() for each program that was loaded. */
+void object_verified(const struct bpf_object *object,
+		     void (*tell)(const char *program, uint32_t instructions));
 
 #endif

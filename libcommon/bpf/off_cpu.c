@@ -22,7 +22,7 @@ static int read_iterator(struct bpf_object *object, const char *name, void **byt
 	return iterator ? bpf_tasks_read(iterator, 0, bytes, size) : -ENOENT;
 }
 
-/* The registers' record with the stack behind it: as much as lies there, the mapping's end ends it. To be freed */
+/* A copy of the record, with the thread's stack up to the end of its mapping appended; the caller frees it */
 static struct raw_record *with_stack(const struct raw_record *registers)
 {
 	struct raw_record *raw = malloc(sizeof(*raw) + MAX_STACK_BYTES), *less;
@@ -46,8 +46,9 @@ static int by_number(const void *left, const void *right)
 	return l == r ? 0 : l < r ? -1 : 1;
 }
 
-/* the stacks of those who have not run meanwhile */
-static int take_stacks(struct bpf_object *object, struct stack_store *store, struct raw_record **raws, size_t nr)
+/* Takes the stacks of the threads that have not run since their period was begun: others' may be mixed up. */
+static int take_stacks(struct bpf_object *object, struct stack_store *store, struct raw_record **raws,
+		       size_t nr)
 {
 	uint64_t *begun;
 	size_t size;
@@ -78,9 +79,14 @@ int off_cpu_configure(struct bpf_object *object)
 		const char *name;
 		const uint64_t *value;
 	} constants[] = {
-		{ "orc_ips", &at[IPS].start }, { "orc_entries", &at[ENTRIES].start }, { "kernel_text", &at[TEXT].start },
-		{ "kernel_text_end", &at[TEXT_END].start }, { "rethook", &at[RETHOOK].start }, { "graph_hook", &at[GRAPH].start },
-		{ "schedule_begin", &at[SCHEDULE].start }, { "schedule_end", &at[SCHEDULE].end },
+		{ "orc_ips", &at[IPS].start },
+		{ "orc_entries", &at[ENTRIES].start },
+		{ "kernel_text", &at[TEXT].start },
+		{ "kernel_text_end", &at[TEXT_END].start },
+		{ "rethook", &at[RETHOOK].start },
+		{ "graph_hook", &at[GRAPH].start },
+		{ "schedule_begin", &at[SCHEDULE].start },
+		{ "schedule_end", &at[SCHEDULE].end },
 		{ "function_begin", &at[FUNCTION].start },
 	};
 	uint32_t nr_orc = 0;
@@ -88,10 +94,12 @@ int off_cpu_configure(struct bpf_object *object)
 
 	if (kallsyms_ranges(names, at, NR))
 		return 0;
-	if (at[IPS].start && at[IPS_END].start > at[IPS].start && at[ENTRIES].start && at[TEXT].start && at[TEXT_END].start)
+	if (at[IPS].start && at[IPS_END].start > at[IPS].start && at[ENTRIES].start && at[TEXT].start &&
+	    at[TEXT_END].start)
 		nr_orc = (at[IPS_END].start - at[IPS].start) / sizeof(int32_t);
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]) && !error; i++)
-		error = object_set(object, constants[i].name, constants[i].value, sizeof(*constants[i].value));
+		error = object_set(object, constants[i].name, constants[i].value,
+				   sizeof(*constants[i].value));
 	return error ? error : object_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
 }
 
@@ -104,7 +112,7 @@ int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool com
 	if (error)
 		return error;
 	free(begun);
-	if (command)	/* it waits for us to let it go: nothing of its own */
+	if (command)	/* it waits at our gate: its own periods come later */
 		return 0;
 	error = read_iterator(object, "begin_periods", (void **)&begun, &size);
 	if (error)

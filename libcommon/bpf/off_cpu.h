@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stays off the CPU that nobody sees begin, or end: for a loaded object of offcputime.bpf.c. */
+/*
+ * Off-CPU periods that begin before the programs are attached, or are still open when measuring ends: for
+ * objects that include bpf/off_cpu_periods.bpf.h.
+ */
 #ifndef EHPERF_BPF_OFF_CPU_H
 #define EHPERF_BPF_OFF_CPU_H
 
@@ -9,16 +12,20 @@
 
 struct bpf_object;
 
-/* Before loading: where the kernel's own unwind tables are, for bpf/kernel_walk.bpf.h; nothing, where that is not told. 0 or -errno */
+/*
+ * Before loading: tells bpf/kernel_walk.bpf.h where the kernel's ORC tables are. Does nothing if
+ * /proc/kallsyms hides that. 0 or -errno
+ */
 int off_cpu_configure(struct bpf_object *object);
 
 /*
- * With the programs attached: from now on every thread that is to be measured is. Those off the CPU begin
- * their stay now, with the stacks they have, but for a command that was not let go yet. 0 or -errno
+ * After attaching the programs: measures all wanted threads from now on. For each that is off the CPU, a
+ * period begins now, with its current stacks. command: a command is measured, which is not released yet:
+ * there is no such period. 0 or -errno
  */
 int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command);
 
-/* Ends the measurement: those off the CPU have been up to now, marked STACK_OPEN. 0 or -errno */
+/* Ends the measurement: open periods end now, marked STACK_OPEN. 0 or -errno */
 int off_cpu_end(struct bpf_object *object, struct stack_store *store);
 
 #endif

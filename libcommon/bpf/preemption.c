@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <zlib.h>
 
-/* what "preempt=" says on the command line, the last one, or "" */
+/* the mode of the last "preempt=" on the kernel's command line, or "" */
 static void read_command_line(char *mode, size_t size)
 {
 	char text[4096];
@@ -16,7 +16,8 @@ static void read_command_line(char *mode, size_t size)
 	if (!file)
 		return;
 	if (fgets(text, sizeof(text), file)) {
-		for (char *save, *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+		for (char *save, *word = strtok_r(text, " \n", &save); word;
+		     word = strtok_r(NULL, " \n", &save))
 			if (!strncmp(word, "preempt=", 8))
 				snprintf(mode, size, "%s", word + 8);
 	}
@@ -25,12 +26,13 @@ static void read_command_line(char *mode, size_t size)
 
 static bool is_cooperative(const char *path)
 {
-	gzFile file = gzopen(path, "re");	/* what is not compressed it reads too */
+	gzFile file = gzopen(path, "re");	/* reads uncompressed files, too */
 	char line[256];
 	bool found = false;
 
 	while (file && !found && gzgets(file, line, sizeof(line)))
-		found = !strcmp(line, "CONFIG_PREEMPT_NONE=y\n") || !strcmp(line, "CONFIG_PREEMPT_VOLUNTARY=y\n");
+		found = !strcmp(line, "CONFIG_PREEMPT_NONE=y\n") ||
+			!strcmp(line, "CONFIG_PREEMPT_VOLUNTARY=y\n");
 	if (file)
 		gzclose(file);
 	return found;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether threads are preempted inside the kernel, which decides what programs on tracepoints may miss. */
+/* Whether the kernel preempts threads in kernel mode: then programs on tracepoints may miss events. */
 #ifndef EHPERF_BPF_PREEMPTION_H
 #define EHPERF_BPF_PREEMPTION_H
 
 #include <stdbool.h>
 
-/* As the kernel's version, configuration and command line say it; true where they do not. */
+/* By the kernel's version string, configuration and command line; true if those do not say. */
 bool bpf_preemption_possible(void);
 
 #endif

@@ -11,7 +11,10 @@
 #include "process/clock.h"
 #include "slabs_abi.h"
 
-/* one is enough unless libraries come faster than a slab lasts; each wait doubles it */
+/*
+ * Spare slabs: one is enough, unless slabs fill faster than they can be inserted. Each wait doubles their
+ * number.
+ */
 #define MAX_SPARES 8
 
 struct bpf_slab {
@@ -54,7 +57,8 @@ static int create(struct bpf_slabs *all)
 	int error;
 
 	*slab = (struct bpf_slab){ .all = all, .number = all->nr };
-	slab->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ehperf_slab", sizeof(__u32), SLAB_VALUE_SIZE, 1, &options);
+	slab->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ehperf_slab", sizeof(__u32), SLAB_VALUE_SIZE, 1,
+				  &options);
 	if (slab->fd < 0)
 		return slab->fd;
 	slab->bytes = mmap(NULL, SLAB_VALUE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, slab->fd, 0);
@@ -73,7 +77,7 @@ static int create(struct bpf_slabs *all)
 	return 0;
 }
 
-/* numbers come one after the other */
+/* Numbers are consecutive. */
 static int add(void *arg, uint32_t number, uint8_t **bytes)
 {
 	struct bpf_slabs *all = arg;
@@ -85,7 +89,7 @@ static int add(void *arg, uint32_t number, uint8_t **bytes)
 		return error;
 	all->handed_out = number + 1;
 	*bytes = all->slabs[number].bytes;
-	/* the spare ones; if this fails it is tried again when they are needed */
+	/* the spare ones; a failure is no error yet: they are tried again when they are needed */
 	while (all->nr < NR_SLABS && all->nr < number + 1 + all->spares && !create(all))
 		;
 	return 0;

@@ -2,9 +2,10 @@
 /*
  * Slabs that BPF programs read: array maps written through mmap(), inner maps of one ARRAY_OF_MAPS.
  *
- * Inserting one there waits for an RCU grace period on most kernels (the update does, not the visibility).
- * Writing a slab does not need it inserted, so each is inserted by a thread of its own, the next one
- * ahead of need; concurrent waits share grace periods. Who publishes what lies in slabs settles first.
+ * On most kernels, inserting a slab into the outer map waits for an RCU grace period (the slab is visible
+ * before, but the system call waits). A slab can be written before it is inserted. So each is inserted by a
+ * thread of its own, and the next one ahead of need; concurrent inserts share grace periods. Before
+ * publishing the location of anything in slabs, call bpf_slabs_settle().
  */
 #ifndef EHPERF_BPF_SLAB_MAPS_H
 #define EHPERF_BPF_SLAB_MAPS_H
@@ -20,11 +21,11 @@ void bpf_slabs_free(struct bpf_slabs *source);
 
 struct slab_source bpf_slabs_source(struct bpf_slabs *source);
 
-/* Returns when every slab handed out is in the outer map: at once unless one is on its way. 0 or -errno */
+/* Waits until every slab handed out is inserted: usually they all are. 0 or -errno */
 int bpf_slabs_settle(struct bpf_slabs *source);
 
 struct bpf_slabs_counts {
-	size_t slabs;		/* with the spare one */
+	size_t slabs;		/* including spare ones */
 	size_t waits;		/* how often settling had to wait */
 	double waited_s;	/* in all */
 };

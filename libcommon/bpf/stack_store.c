@@ -18,16 +18,17 @@ struct stored_stack {
 
 struct stored_value {
 	struct stack_key key;
-	struct stack_value value, in_map;	/* what came here, and what the kernel keeps */
-	struct stack_value handed_out;		/* of the sum of both */
+	/* from value records; in the kernel's map when it was last read */
+	struct stack_value value, in_map;
+	struct stack_value handed_out;		/* the part of value + in_map that was handed out already */
 	UT_hash_handle hh;
 };
 
-/* a raw stack and its value, of which one has come */
+/* A sample with STACK_PENDING has two halves, its stack and its value: the one that came first waits here. */
 struct pending {
 	uint64_t token;
 	struct stack_key key;
-	bool has_stack;			/* else the value: */
+	bool has_stack;			/* false: it has the value: */
 	struct stack_value value;
 	UT_hash_handle hh;
 };
@@ -109,7 +110,7 @@ static int add_value(struct stack_store *store, const struct stack_key *key, con
 	return 0;
 }
 
-/* the key that raw's stack has turned out to have, and the value's other flags */
+/* the value's key, completed by the stack and the end that unwinding has yielded */
 static struct stack_key joined(const struct stack_key *stack, const struct stack_key *value)
 {
 	struct stack_key key = *value;
@@ -120,8 +121,12 @@ static struct stack_key joined(const struct stack_key *stack, const struct stack
 	return key;
 }
 
-/* One half of a pending stack; with the other one there, both are done. NULL for the half that this is not. */
-static int join(struct stack_store *store, uint64_t token, const struct stack_key *key, const struct stack_value *value)
+/*
+ * Takes one half of a pending sample: the stack if value is NULL, else the value. With both halves, adds the
+ * value.
+ */
+static int join(struct stack_store *store, uint64_t token, const struct stack_key *key,
+		const struct stack_value *value)
 {
 	struct pending *pending;
 	struct stack_key whole;
@@ -151,10 +156,11 @@ static int join(struct stack_store *store, uint64_t token, const struct stack_ke
 
 static int take_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
 {
-	return key->flags & STACK_PENDING ? join(store, key->user_stack, key, value) : add_value(store, key, value);
+	return key->flags & STACK_PENDING ? join(store, key->user_stack, key, value) :
+					    add_value(store, key, value);
 }
 
-/* values whose stacks never came */
+/* Adds the pending values whose stacks never came, without a user stack. */
 static int give_up_pending(struct stack_store *store)
 {
 	struct pending *pending, *next;
@@ -253,23 +259,28 @@ int stack_store_fd(const struct stack_store *store)
 	return ring_buffer__epoll_fd(store->ring);
 }
 
-void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes), void *arg)
+void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes),
+			 void *arg)
 {
 	store->take = take;
 	store->arg = arg;
 }
 
-int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value, uint64_t token,
-		    const uint64_t *frames, uint32_t nr_frames)
+int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value,
+		    uint64_t token, const uint64_t *frames, uint32_t nr_frames)
 {
-	int error = key->user_stack ? add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames) : 0;
+	int error = 0;
 
+	if (key->user_stack)
+		error = add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames);
 	if (error)
 		return error;
 	return key->flags & STACK_PENDING ? join(store, token, key, NULL) : add_value(store, key, value);
 }
 
-/* what the kernel's map says now; a pending one is the only one of its key */
+/*
+ * A value read from the kernel's map. A pending key's token makes it unique, so that its value does not grow.
+ */
 static int take_kept(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
 {
 	struct stored_value *stored;
@@ -289,8 +300,10 @@ static int read_values(struct stack_store *store)
 	struct stack_value value;
 
 	while (!bpf_map_get_next_key(store->values_fd, last, &next)) {
-		int error = bpf_map_lookup_elem(store->values_fd, &next, &value) ? 0 : take_kept(store, &next, &value);
+		int error = 0;
 
+		if (!bpf_map_lookup_elem(store->values_fd, &next, &value))
+			error = take_kept(store, &next, &value);
 		if (error)
 			return error;
 		key = next;
@@ -318,7 +331,8 @@ int stack_store_finish(struct stack_store *store, struct stack_entry **entries, 
 	return stack_store_hand_out(store, 0, 0, entries, nr);
 }
 
-int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags, struct stack_entry **entries, size_t *nr)
+int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
+			 struct stack_entry **entries, size_t *nr)
 {
 	struct stored_value *value, *next;
 	int error = stack_store_drain(store);

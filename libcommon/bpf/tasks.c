@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 
-/* bytes: each read() has room for this much at least */
+/* each read() has room for at least this many bytes */
 #define MIN_READ 4096
 
 int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tasks there are, by the iterator of bpf/task.bpf.h: what /proc does not tell, and PIDs as the caller knows them. */
+/*
+ * Lists tasks by the iterator of bpf/task.bpf.h: with facts that /proc lacks, and PIDs of the caller's
+ * namespace.
+ */
 #ifndef EHPERF_BPF_TASKS_H
 #define EHPERF_BPF_TASKS_H
 
@@ -19,13 +22,16 @@ struct task_list {
 /* To be called before all others: from then on PIDs are those of the caller's namespace. 0 or -errno */
 int bpf_tasks_begin(const struct bpf_object *object);
 
-/* What a task iterator writes of the thread with this ID, or of all of them (0): *bytes is to be freed. 0 or -errno */
+/*
+ * Runs a task iterator over the thread with this ID, or over all (0): *bytes is its output, to be freed. 0 or
+ * -errno
+ */
 int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size);
 
-/* the tasks with this thread ID, or all of them (0). 0 or -errno, -EINVAL where there is none */
+/* Lists the thread with this ID, or all (0). 0 or -errno, -EINVAL if there is no such thread */
 int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list);
 
-/* a process's image as it is now. 0, -ESRCH or -errno */
+/* Gets a process's current image. 0, -ESRCH or -errno */
 int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct eh_image *image);
 
 #endif

@@ -13,10 +13,11 @@
 
 #include "process/perf_events.h"
 
-/* the root of tracefs, or -errno */
+/* an fd of tracefs' directory events, or -errno */
 static int open_tracefs(void)
 {
-	static const char *const mounts[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events" };
+	static const char *const mounts[] = { "/sys/kernel/tracing/events",
+					      "/sys/kernel/debug/tracing/events" };
 	int context, fd;
 
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
@@ -27,7 +28,9 @@ static int open_tracefs(void)
 	context = fsopen("tracefs", FSOPEN_CLOEXEC);
 	if (context < 0)
 		return -errno;
-	fd = fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) ? -1 : fsmount(context, FSMOUNT_CLOEXEC, 0);
+	fd = fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+	if (!fd)
+		fd = fsmount(context, FSMOUNT_CLOEXEC, 0);
 	if (fd >= 0) {
 		int events = openat(fd, "events", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -40,7 +43,7 @@ static int open_tracefs(void)
 	return fd;
 }
 
-/* the number that perf_event_open() wants, or -errno */
+/* the tracepoint's ID for perf_event_attr.config, or -errno */
 static int tracepoint_id(const char *name)
 {
 	char path[256], text[32] = "";
@@ -60,7 +63,7 @@ static int tracepoint_id(const char *name)
 	return id;
 }
 
-/* that the program's section names: "tp/GROUP/NAME" */
+/* the ID of the tracepoint that the program's section names: "tp/GROUP/NAME" */
 static int id_of(const struct bpf_program *program)
 {
 	const char *name = strchr(bpf_program__section_name(program), '/');
@@ -81,7 +84,7 @@ struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
 
 	if (fd >= 0) {
 		attr.config = fd;
-		fd = perf_event_open_cpu(&attr, 0);	/* the program hears of every CPU all the same */
+		fd = perf_event_open_cpu(&attr, 0);	/* the program runs on every CPU nonetheless */
 	}
 	if (fd < 0) {
 		errno = -fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs on tracepoints that have no BTF arguments, as those of one system call. */
+/* Attaches programs to tracepoints that have no BTF arguments, such as those of a single system call. */
 #ifndef EHPERF_BPF_TRACEPOINT_H
 #define EHPERF_BPF_TRACEPOINT_H
 
@@ -8,12 +8,15 @@
 struct bpf_link;
 struct bpf_program;
 
-/* whether this kernel has the tracepoint of the program's section; false too where tracefs cannot be read */
+/*
+ * whether this kernel has the tracepoint that the program's section names; false also if tracefs cannot be
+ * read
+ */
 bool bpf_tracepoint_exists(const struct bpf_program *program);
 
 /*
- * Attaches a program whose section is "tp/GROUP/NAME". Needs no mounted tracefs: where there is none, one is
- * mounted that nobody else sees, for as long as it takes. NULL: errno says why
+ * Attaches a program whose section is "tp/GROUP/NAME". If tracefs is not mounted, makes a private, detached
+ * mount for the moment. NULL: errno says why
  */
 struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program);
 

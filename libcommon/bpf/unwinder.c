@@ -18,17 +18,20 @@
 #include "unwind/raw_samples.h"
 #include "unwind/tables.h"
 
-/* records of one moment may come this much out of order, from different CPUs and buffers */
+/* Records from different CPUs and buffers may arrive out of order by up to this much, we assume. */
 #define DISORDER_NS	1000000
 
-/* bpf/processes.bpf.h: for which options; where there is no tracefs, memory given up is not reported */
+/*
+ * The programs of bpf/processes.bpf.h, and the options that need them. Those on tracefs are left out without
+ * tracefs.
+ */
 enum { FOR_USER_STACKS = 1, FOR_CHILDREN = 2, ALWAYS = 4 };
 static const struct {
 	const char *program;
 	int needed;
 	bool on_tracefs;
 } hooks[] = {
-	{ "process_exited", ALWAYS, false },	/* its PID may be another process's soon */
+	{ "process_exited", ALWAYS, false },	/* PIDs are reused */
 	{ "process_forked", FOR_CHILDREN, false },
 	{ "enters_munmap", FOR_USER_STACKS, true },
 	{ "enters_mremap", FOR_USER_STACKS, true },
@@ -47,8 +50,8 @@ struct unwinder {
 	struct stack_store *store;
 	struct perf_records *records;	/* NULL: no user stacks are wanted */
 	struct event_queue queue;
-	uint64_t changes_lost;		/* by all CPUs, as last seen */
-	/* what is known, and made of it */
+	uint64_t changes_lost;		/* the kernel's counter, summed over the CPUs, when last read */
+	/* what is known of processes, and what is made of that */
 	struct processes processes;
 	struct slabs *slabs;
 	struct modules *modules;
@@ -56,7 +59,8 @@ struct unwinder {
 	struct publisher *publisher;
 	struct raw_samples raw_samples;
 	struct host_stack stack;	/* of the raw sample that is being unwound */
-	bool published_changed;		/* an event was of a process that is published */
+	/* a published process had an event since publisher_publish_changed() */
+	bool published_changed;
 	struct unwinder_counts counts;
 };
 
@@ -92,7 +96,10 @@ static int read_image(void *arg, pid_t pid, struct eh_image *image)
 	return bpf_tasks_image(u->list_tasks, pid, image);
 }
 
-/* The number of changes first: one that happens meanwhile makes the list stale, whether the mappings have it or not. */
+/*
+ * Reads the count of changes before the mappings: a change that happens in between makes the list stale,
+ * whether or not the mappings reflect it.
+ */
 static int read_mappings(void *arg, pid_t pid, uint32_t tgid, struct process_reading *reading)
 {
 	const struct unwinder *u = arg;
@@ -116,7 +123,10 @@ static int take_event(void *arg, const struct process_event *event)
 	return event_queue_add(&u->queue, event);
 }
 
-/* The ring buffer before perf's buffers: then the record of a mapping that a sample saw has been written already. */
+/*
+ * Drains the ring buffer before perf's buffers: the record of a mapping that a raw sample depends on was
+ * written to perf's buffers before the sample was sent, so that it is read now.
+ */
 static int drain(void *arg)
 {
 	struct unwinder *u = arg;
@@ -129,7 +139,7 @@ static int drain(void *arg)
 
 /* ---- following ---- */
 
-/* how many process records found no room in the ring buffer, on all CPUs. 0 or -errno */
+/* Sums up how many process records found no room in the ring buffer. 0 or -errno */
 static int count_changes_lost(struct unwinder *u, uint64_t *lost)
 {
 	struct stack_stats *stats;
@@ -145,7 +155,7 @@ static int count_changes_lost(struct unwinder *u, uint64_t *lost)
 	return 0;
 }
 
-/* After a lost record, nothing that is known of any process can be relied on. */
+/* Once a record was lost, what is known of any process may be wrong. */
 static int note_losses(struct unwinder *u)
 {
 	struct process_event event = { .kind = PROCESS_EVENTS_LOST, .time_ns = clock_ns() };
@@ -208,7 +218,7 @@ static int resume_waiting(struct unwinder *u, bool last)
 	return error;
 }
 
-static int handle_turn(struct unwinder *u, uint64_t horizon_ns)
+static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
 {
 	struct queued_event next;
 	int error = 0;
@@ -231,7 +241,7 @@ int unwinder_follow(struct unwinder *u, bool last)
 		if (!error)
 			error = note_losses(u);
 		if (!error)
-			error = handle_turn(u, horizon);
+			error = handle_batch(u, horizon);
 		if (!error && u->published_changed) {
 			u->published_changed = false;
 			publisher_publish_changed(u->publisher, &u->processes);
@@ -253,7 +263,7 @@ int unwinder_expect(struct unwinder *u, pid_t pid)
 
 	if (!process)
 		return -ENOMEM;
-	process->read_ns = clock_ns();	/* the event of its fork is older and changes nothing */
+	process->read_ns = clock_ns();	/* its fork is older, so that its record is ignored */
 	return 0;
 }
 
@@ -274,8 +284,8 @@ static bool is_asked_for(const struct unwinder *u, pid_t pid)
 	return u->processes.all;
 }
 
-/* the processes asked for, each by the one of its threads that ran last */
-static int list_processes(struct unwinder *u, struct task_list *list)
+/* Lists all threads, those that ran last first. */
+static int list_threads(struct unwinder *u, struct task_list *list)
 {
 	int error = bpf_tasks_list(u->list_tasks, 0, list);
 
@@ -284,7 +294,7 @@ static int list_processes(struct unwinder *u, struct task_list *list)
 	return error;
 }
 
-/* Reads the process, and finds its modules. -ESRCH or the like where it is gone, or not ours to look at */
+/* Reads the process, and finds its modules. -ESRCH or the like if it is gone or not accessible */
 static int read_process(struct unwinder *u, const struct task_record *task)
 {
 	struct process_reading reading;
@@ -302,7 +312,7 @@ static int read_process(struct unwinder *u, const struct task_record *task)
 	return publisher_find_modules(u->publisher, process);
 }
 
-/* Keeps those in the list that could be read, each process once. 0 or -ENOMEM */
+/* Reads the wanted processes. Keeps in the list those that could be read, each once. 0 or -ENOMEM */
 static int read_processes(struct unwinder *u, struct task_list *list)
 {
 	size_t kept = 0;
@@ -311,7 +321,8 @@ static int read_processes(struct unwinder *u, struct task_list *list)
 		const struct task_record *task = &list->tasks[i];
 		int error;
 
-		if (task->kernel_thread || !is_asked_for(u, task->pid) || processes_find(&u->processes, task->pid))
+		if (task->kernel_thread || !is_asked_for(u, task->pid) ||
+		    processes_find(&u->processes, task->pid))
 			continue;
 		error = read_process(u, task);
 		if (error == -ENOMEM)
@@ -333,7 +344,7 @@ static void publish_processes(struct unwinder *u, const struct task_list *list)
 	}
 }
 
-/* seconds since *began, which becomes now */
+/* Returns the seconds since *began, and sets *began to now. */
 static double since(double *began)
 {
 	double now = clock_seconds(), passed = now - *began;
@@ -346,7 +357,7 @@ int unwinder_start(struct unwinder *u)
 {
 	double began = clock_seconds();
 	struct task_list list;
-	int error = list_processes(u, &list);
+	int error = list_threads(u, &list);
 
 	if (error)
 		return error;
@@ -371,7 +382,8 @@ int unwinder_start(struct unwinder *u)
 
 static int attach(struct unwinder *u, struct bpf_object *object)
 {
-	int wanted = (u->options.user_stacks ? FOR_USER_STACKS : 0) | (u->options.children ? FOR_CHILDREN : 0) | ALWAYS;
+	int wanted = (u->options.user_stacks ? FOR_USER_STACKS : 0) |
+		     (u->options.children ? FOR_CHILDREN : 0) | ALWAYS;
 
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct bpf_program *program = bpf_object__find_program_by_name(object, hooks[i].program);
@@ -380,11 +392,12 @@ static int attach(struct unwinder *u, struct bpf_object *object)
 			continue;
 		if (!program)
 			return -ENOENT;
-		u->links[i] = hooks[i].on_tracefs ? bpf_tracepoint_attach(program) : bpf_program__attach(program);
+		u->links[i] = hooks[i].on_tracefs ? bpf_tracepoint_attach(program) :
+						    bpf_program__attach(program);
 		if (!u->links[i] && !hooks[i].on_tracefs)
 			return -errno;
 		if (!u->links[i])
-			u->counts.deaf = errno;
+			u->counts.untraced_munmap = errno;
 	}
 	return 0;
 }
@@ -418,18 +431,23 @@ static int make_publisher(struct unwinder *u, struct bpf_object *object)
 static void connect_parts(struct unwinder *u)
 {
 	u->processes = (struct processes){
-		.all = u->options.all, .children = u->options.children, .observer = publisher_observer(u->publisher),
+		.all = u->options.all,
+		.children = u->options.children,
+		.observer = publisher_observer(u->publisher),
 	};
 	u->raw_samples = (struct raw_samples){
-		.processes = &u->processes, .publisher = u->publisher, .tables = u->tables, .queue = &u->queue,
+		.processes = &u->processes,
+		.publisher = u->publisher,
+		.tables = u->tables,
+		.queue = &u->queue,
 		.source = { .image = read_image, .read = read_mappings, .drain = drain, .arg = u },
 		.max_depth = u->options.max_depth,
 	};
 	stack_store_pass_on(u->store, take_record, u);
 }
 
-int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules, struct stack_store *store,
-		 const struct unwinder_options *options)
+int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules,
+		 struct stack_store *store, const struct unwinder_options *options)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
 	int error;

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Feeds the unwinder in the kernel (bpf/unwind.bpf.h): which processes there are, what each has mapped,
- * and the tables of the files mapped; and unwinds what the kernel sends raw, because it had not been fed yet.
+ * The user-space side of the unwinder in the kernel (bpf/unwind.bpf.h): tells it what each process has mapped
+ * and how to unwind the files that are mapped, and unwinds the raw samples of processes that it has not been
+ * told of.
  *
- * A process is published when it is first sampled: its sample comes raw, with all that publishing takes.
+ *   process/perf_records, bpf/processes.bpf.h   events of processes: mmap, exec, fork; munmap, exit
+ *   unwind/event_queue                          sorts events and raw samples by time
+ *   unwind/processes, process/proc_maps         the mappings of each process, by events and by /proc/PID/maps
+ *   unwind/modules, table/unwind_table          the mapped files, and their tables, compiled from .eh_frame
+ *   unwind/tables, bpf/slab_maps                writes the tables into slabs
+ *   unwind/publisher, unwind/mapping_list       writes a process's mapping list, and the handle by which it is found
+ *   unwind/raw_samples, unwind/host_unwind      reads and publishes an unknown process, and unwinds its raw samples
+ *
+ * At the start, all processes are read and published. A process that turns up later is published when its
+ * first sample arrives, raw, with all that publishing takes.
  */
 #ifndef EHPERF_BPF_UNWINDER_H
 #define EHPERF_BPF_UNWINDER_H
@@ -21,45 +31,49 @@ struct bpf_object;
 struct unwinder;
 
 struct unwinder_options {
-	bool user_stacks;	/* are wanted; else only the children are followed */
-	bool all;		/* follow every process there is */
-	const pid_t *pids;	/* or these, */
+	bool user_stacks;	/* false: no user stacks are wanted, and only forks and exits are followed */
+	bool all;		/* follow every process, */
+	const pid_t *pids;	/* or only these */
 	size_t nr_pids;
-	bool children;		/* and what they fork */
+	bool children;		/* follow what the followed processes fork, too */
 	uint32_t max_depth;
 };
 
 struct unwinder_counts {
 	uint64_t processes, files_at_start;
-	double read_s, compile_s, insert_s, publish_s;	/* what start took */
+	double read_s, compile_s, insert_s, publish_s;	/* seconds that unwinder_start() took for each step */
 	uint64_t files, files_without_table, rows, table_bytes, slab_bytes;
 	uint64_t events, publications, raw_samples;
-	int deaf;		/* 0, or the errno why memory that is given up is not heard of */
-	uint64_t unpublished;	/* publications for which there was no memory */
+	int untraced_munmap;	/* 0, or the errno why munmap(), mremap() and mmap() cannot be traced */
+	uint64_t unpublished;	/* publications that failed */
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
 
 /*
- * For a loaded object that includes bpf/processes.bpf.h. Lists the tasks once, so that PIDs mean the
- * caller's from now on, and begins to follow processes. Stacks go to the store. 0 or -errno.
+ * For a loaded object that includes bpf/processes.bpf.h. Runs the task iterator once, so that the programs
+ * use PIDs of the caller's namespace from now on, and begins to follow processes. Stacks go to the store. 0
+ * or -errno.
  */
-int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules, struct stack_store *store,
-		 const struct unwinder_options *options);
+int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct modules *modules,
+		 struct stack_store *store, const struct unwinder_options *options);
 void unwinder_free(struct unwinder *unwinder);
 
-/* Publishes the processes there are, the most recently used first, compiling on all CPUs. 0 or -errno */
+/* Reads and publishes the existing processes, those that ran last first; compiles on all CPUs. 0 or -errno */
 int unwinder_start(struct unwinder *unwinder);
 
-/* one more process to follow, from its exec on. 0 or -ENOMEM */
+/* Follows one more process, from its exec on. 0 or -ENOMEM */
 int unwinder_expect(struct unwinder *unwinder, pid_t pid);
 
-/* fds for poll(): when one is readable, unwinder_follow() has something to do soon; it is to be called now and then anyway */
+/*
+ * fds for poll(): when one is readable, unwinder_follow() should be called soon. It is to be called regularly
+ * anyway.
+ */
 #define UNWINDER_FDS 3
 void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*
- * Empties the ring buffer, hears what processes did, publishes, and unwinds raw samples. At the last
- * call, no program is attached any more and all that is left is to be done. 0 or -errno
+ * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes processes that are
+ * new or have changed. last: no program is attached any more; handles all that is left. 0 or -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 

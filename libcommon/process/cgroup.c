@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* name_to_handle_at() gives kernfs' 64-bit ID as the handle */
+/* For kernfs, name_to_handle_at()'s handle is the 64-bit ID. */
 static int id_of(const char *directory, uint64_t *id)
 {
 	struct {

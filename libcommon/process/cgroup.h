@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * The kernel's ID of a cgroup of the v2 hierarchy: by its directory, or by its path below where that hierarchy
- * is mounted. 0, -ENOTDIR (it is no such cgroup) or -errno
+ * Gets the kernel's ID of a cgroup v2. path: its directory, or its path relative to the mount of cgroup2. 0,
+ * -ENOTDIR (not a cgroup v2) or -errno
  */
 int cgroup_id(const char *path, uint64_t *id);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CLOCK_MONOTONIC, which is what bpf_ktime_get_ns() and our perf records tell too. */
+/* CLOCK_MONOTONIC: also the clock of bpf_ktime_get_ns() and of our perf records. */
 #ifndef EHPERF_PROCESS_CLOCK_H
 #define EHPERF_PROCESS_CLOCK_H
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct cpu_set {
-	bool *has;	/* [0, nr) */
+	bool *has;	/* has[cpu], cpu < nr */
 	size_t nr, room;
 };
 
@@ -15,7 +15,7 @@ struct cpu_set {
 int cpu_set_parse(struct cpu_set *set, const char *list);
 /* the CPUs that are online; 0 or -errno */
 int cpu_set_online(struct cpu_set *set);
-/* takes out of set what is not in kept */
+/* removes the CPUs that are not in kept from set */
 void cpu_set_keep(struct cpu_set *set, const struct cpu_set *kept);
 void cpu_set_free(struct cpu_set *set);
 

@@ -35,7 +35,9 @@ static int read_status(struct jit_files *f)
 	return found == 2 ? 0 : -ESRCH;
 }
 
-/* fd, or -1 where the file is somebody else's; negative values stay */
+/*
+ * Returns fd if the file is trusted; else closes it and returns -1. Negative values are returned as they are.
+ */
 static int check_owner(const struct jit_files *f, int fd)
 {
 	struct stat st;
@@ -47,7 +49,7 @@ static int check_owner(const struct jit_files *f, int fd)
 	return -1;
 }
 
-/* its root directory; -1: it is gone, or only waits for its parent */
+/* opens its root directory; -1: the process is gone, or a zombie */
 static int open_root(const struct jit_files *f)
 {
 	return f->proc < 0 ? -1 : openat(f->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -139,7 +141,7 @@ void jit_files_close(struct jit_files *files)
 	jit_names_free(&files->names);
 }
 
-/* the map may be new, or be another file by now: a runtime may write it anew when asked */
+/* The map may be new, or another file than before: a runtime may rewrite it on request. */
 static void look_again(struct jit_files *f)
 {
 	int fd = open_map(f);
@@ -159,7 +161,7 @@ int jit_files_update(struct jit_files *f)
 		error = perf_map_read(&f->map, f->map_fd, &f->names);
 	if (f->dump_fd >= 0 && error != -ENOMEM)
 		error = jitdump_read(&f->dump, f->dump_fd, &f->names);
-	if (error && error != -ENOMEM)	/* it is no jitdump, and will be none */
+	if (error && error != -ENOMEM)	/* not a jitdump, and never will be */
 		close_file(&f->dump_fd);
 	return error == -ENOMEM ? error : 0;
 }

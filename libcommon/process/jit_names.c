@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-/* codes looked at for one address: more of them at one place are hostile */
+/* codes that are examined for one address: a file with more of them at one place is malicious */
 #define MAX_VISITS 10000
 
 void jit_names_free(struct jit_names *names)
@@ -55,7 +55,7 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 	    array_reserve(&n->strings, &n->string_room, n->string_bytes + length + 2))
 		return -ENOMEM;
 	added.name = name ? add_string(n, name, length) : 0;
-	added.order = n->nr;	/* nothing is taken out */
+	added.order = n->nr;	/* codes are never removed */
 	n->codes[n->nr++] = added;
 	return 0;
 }
@@ -82,7 +82,7 @@ static int by_start(const void *left, const void *right)
 	return l->order < r->order ? -1 : l->order > r->order;
 }
 
-/* code of one index is at one place at a time, and keeps its name */
+/* Code with an index is at one place at a time: adding a place ends the one before. It keeps its name. */
 static void follow_moves(struct jit_names *n)
 {
 	qsort(n->codes, n->nr, sizeof(*n->codes), by_index_and_time);
@@ -132,7 +132,10 @@ struct search {
 	unsigned visits;
 };
 
-/* of what is there at the time, what came last; a name that a move could not inherit is none */
+/*
+ * Of the codes there at the time, takes the last one added. One that has moved without ever having a name has
+ * none.
+ */
 static void consider(struct search *s, const struct jit_code *code)
 {
 	if (s->addr < code->start || s->addr >= code->end || !code->name || code->from_ns > s->time_ns ||

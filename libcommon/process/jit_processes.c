@@ -7,7 +7,7 @@
 
 struct jit_process {
 	pid_t pid;
-	int error;		/* of jit_files_open(): there are no files */
+	int error;		/* jit_files_open()'s; not 0: files is not valid */
 	struct jit_files files;
 	UT_hash_handle hh;
 };

@@ -17,7 +17,13 @@
 #define LOAD_BYTES (RECORD_HEADER_BYTES + 40)	/* without name and code */
 #define MAX_RECORD_BYTES (1u << 30)
 
-enum record_type { JIT_CODE_LOAD, JIT_CODE_MOVE, JIT_CODE_DEBUG_INFO, JIT_CODE_CLOSE, JIT_CODE_UNWINDING_INFO };
+enum record_type {
+	JIT_CODE_LOAD,
+	JIT_CODE_MOVE,
+	JIT_CODE_DEBUG_INFO,
+	JIT_CODE_CLOSE,
+	JIT_CODE_UNWINDING_INFO
+};
 
 struct window {
 	int fd;
@@ -83,7 +89,7 @@ static int add_code(struct jit_names *names, struct cursor c, enum record_type t
 	return jit_names_add(names, &code, name, name ? strlen(name) : 0);
 }
 
-/* one record; -EAGAIN: it is not whole yet */
+/* Reads one record. -EAGAIN: it is not complete yet */
 static int read_record(struct jitdump *dump, struct window *w, uint64_t file_bytes, struct jit_names *names)
 {
 	struct cursor c = window_at(w, dump->at, LOAD_BYTES + JIT_MAX_NAME + 1);
@@ -93,7 +99,8 @@ static int read_record(struct jitdump *dump, struct window *w, uint64_t file_byt
 
 	if (c.bad || bytes > file_bytes - dump->at)
 		return -EAGAIN;
-	if (bytes < RECORD_HEADER_BYTES || bytes > MAX_RECORD_BYTES || dump->nr_records >= JITDUMP_MAX_RECORDS) {
+	if (bytes < RECORD_HEADER_BYTES || bytes > MAX_RECORD_BYTES ||
+	    dump->nr_records >= JITDUMP_MAX_RECORDS) {
 		names->bad++;
 		dump->closed = true;
 		return 0;

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit-PID.dump (Linux, tools/perf/Documentation/jitdump-specification.txt, version 1): records of code that a
- * runtime loaded and moved, with times.
+ * jit-PID.dump (Linux, tools/perf/Documentation/jitdump-specification.txt, version 1): time-stamped records
+ * of code that a runtime has loaded or moved.
  */
 #ifndef EHPERF_PROCESS_JITDUMP_H
 #define EHPERF_PROCESS_JITDUMP_H
 
 #include "process/jit_names.h"
 
-#define JITDUMP_MAX_BYTES (16ULL << 30)		/* what is looked at of one; most is code, which is not read */
+/* examined of a file; most of it is code, which is not read */
+#define JITDUMP_MAX_BYTES (16ULL << 30)
 #define JITDUMP_MAX_RECORDS (4u << 20)
 
 struct jitdump {
-	uint64_t dev, inode, at;	/* the file, and what of it is read already */
+	uint64_t dev, inode, at;	/* the file, and the offset up to which it was read */
 	uint32_t nr_records;
-	bool closed;			/* the runtime said that it is done, or what follows is no record */
+	/* the runtime has written its last record, or the rest is not valid */
+	bool closed;
 };
 
 /*
- * Reads the records that were added to the file since, as perf_map_read() does; one that is not whole yet is
- * left for later. 0, -EBADMSG (it is no jitdump of this byte order), -ENOTSUP (of another version, or its times
- * are a CPU's own) or -errno
+ * Reads the records that were added to the file since the last call, like perf_map_read(); an incomplete
+ * record is left for the next call. 0, -EBADMSG (not a jitdump of this byte order), -ENOTSUP (another
+ * version, or time stamps are those of the CPU's counter) or -errno
  */
 int jitdump_read(struct jitdump *dump, int fd, struct jit_names *names);
 

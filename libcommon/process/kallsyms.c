@@ -134,7 +134,10 @@ int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], siz
 	if (error)
 		return error;
 	memset(ranges, 0, nr * sizeof(*ranges));
-	/* the kernel's own come first, by address; "ffffffff81000000 T name", and a module's name behind a tab */
+	/*
+	 * The kernel's own symbols come first, sorted by address: "ffffffff81000000 T name". A module's
+	 * symbol has a tab and "[module]" after the name, so that it never equals a wanted name.
+	 */
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		uint64_t address = strtoull(line, NULL, 16);
 

@@ -22,10 +22,10 @@ void kallsyms_free(struct kallsyms *kallsyms);
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t addr);
 
 struct kernel_range {
-	uint64_t start, end;	/* of the symbol and of the next one; 0 where there is none */
+	uint64_t start, end;	/* of the symbol, up to the next symbol; 0 if there is none */
 };
 
-/* where the kernel's own symbols of these names are, data too. 0 or -errno */
+/* Finds symbols of the kernel itself, not of modules, by name: functions and data. 0 or -errno */
 int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr);
 
 #endif

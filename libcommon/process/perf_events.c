@@ -27,7 +27,8 @@ int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpu
 		.sample_period = period_ns,
 		.disabled = 1,
 	};
-	struct perf_events opened = { .events = calloc(cpus->nr + 1, sizeof(struct perf_event)), .period_ns = period_ns };
+	struct perf_events opened = { .events = calloc(cpus->nr + 1, sizeof(struct perf_event)),
+				      .period_ns = period_ns };
 
 	if (!opened.events)
 		return -ENOMEM;
@@ -50,7 +51,7 @@ int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpu
 	return 0;
 }
 
-/* absent_ns becomes what the CPU has been absent since absent_ns */
+/* Sets each absent_ns to the CPU's idle and stolen time since boot, less the previous absent_ns. */
 static void read_absence(struct perf_events *events)
 {
 	FILE *stat = fopen("/proc/stat", "re");
@@ -61,11 +62,13 @@ static void read_absence(struct perf_events *events)
 		unsigned long long idle, iowait, steal;
 		int cpu;
 
-		if (sscanf(line, "cpu%d %*u %*u %*u %llu %llu %*u %*u %llu", &cpu, &idle, &iowait, &steal) != 4)
+		if (sscanf(line, "cpu%d %*u %*u %*u %llu %llu %*u %*u %llu", &cpu, &idle, &iowait,
+			   &steal) != 4)
 			continue;
 		for (size_t i = 0; i < events->nr; i++)
 			if (events->events[i].cpu == cpu)
-				events->events[i].absent_ns = (idle + iowait + steal) * tick_ns - events->events[i].absent_ns;
+				events->events[i].absent_ns = (idle + iowait + steal) * tick_ns -
+							      events->events[i].absent_ns;
 	}
 	if (stat)
 		fclose(stat);
@@ -101,8 +104,11 @@ uint64_t perf_events_lost(const struct perf_events *events, const struct perf_ru
 
 		if (read(e->fd, &count, sizeof(count)) != sizeof(count))
 			continue;
-		/* two readings of /proc/stat, each up to a tick off */
-		unheard = e->absent_ns ? above((e->absent_ns + 2 * tick_ns) / events->period_ns, runs[e->cpu].idle_runs) : 0;
+		/* absent_ns is the difference of two readings, each up to a tick off */
+		unheard = 0;
+		if (e->absent_ns)
+			unheard = above((e->absent_ns + 2 * tick_ns) / events->period_ns,
+					runs[e->cpu].idle_runs);
 		lost += above(count / events->period_ns, runs[e->cpu].runs + unheard);
 	}
 	return lost;

@@ -17,7 +17,11 @@ int perf_event_open_cpu(struct perf_event_attr *attr, int cpu);
 
 struct perf_event {
 	int fd, cpu;
-	uint64_t absent_ns;	/* idle or stolen by the hypervisor, by /proc/stat: when enabled, then while enabled */
+	/*
+	 * The CPU's idle and stolen time by /proc/stat. Once the event is enabled: the total at that moment;
+	 * once it is disabled: the time while it was enabled.
+	 */
+	uint64_t absent_ns;
 };
 
 struct perf_events {
@@ -27,23 +31,26 @@ struct perf_events {
 };
 
 /*
- * A disabled cpu-clock event on each of these CPUs that overflows every period_ns of time. CPUs that
- * went offline are left out. 0, or -errno of perf_event_open().
+ * Opens a cpu-clock event on each of these CPUs, disabled, that overflows every period_ns. CPUs that went
+ * offline are left out. 0, or -errno of perf_event_open().
  */
 int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns);
 int perf_events_enable(struct perf_events *events);
 void perf_events_disable(struct perf_events *events);
 
-/* how often the program on the events ran, on each CPU, and how often of that in the idle task */
+/* how often the events' program ran on a CPU, and how many of these runs interrupted the idle task */
 struct perf_runs {
 	uint64_t runs, idle_runs;
 };
 
 /*
- * Overflows that no program saw, of disabled events, by the events' own counts; runs[] is indexed by CPU.
- * A CPU may sleep through its clock while it is idle, and a virtual one is away while the hypervisor
- * runs others: nothing runs then, so nothing is lost. /proc/stat tells that to 20 ms, so on a CPU that was absent
- * at all, losses of less time than that are not seen.
+ * How many overflows of these events, now disabled, their program did not see, by the events' own counts.
+ * runs[] is indexed by CPU.
+ *
+ * An idle CPU may sleep through its clock's overflows, and a virtual CPU may be descheduled by the
+ * hypervisor: nothing of interest ran then, so that nothing is lost. /proc/stat gives idle and stolen time
+ * with an error of up to 20 ms. So on a CPU that had any, losses that amount to less than that are not
+ * noticed.
  */
 uint64_t perf_events_lost(const struct perf_events *events, const struct perf_runs *runs);
 void perf_events_close(struct perf_events *events);

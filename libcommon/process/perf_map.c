@@ -17,7 +17,7 @@ static int digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* a hexadecimal number and the blanks behind it; false: there is none, or it is too large */
+/* Reads a hexadecimal number and the blanks after it. False: there is none, or it is too large */
 static bool parse_hex(const char **p, const char *end, uint64_t *value)
 {
 	const char *first;
@@ -51,13 +51,13 @@ static int add_line(struct jit_names *names, const char *line, const char *end)
 		names->bad++;
 		return 0;
 	}
-	if (!size)	/* .NET and others have such; there is nothing to be found in them */
+	if (!size)	/* .NET and others write such lines: no address is inside */
 		return 0;
 	code.end = code.start + size;
 	return jit_names_add(names, &code, line, strnlen(line, end - line));
 }
 
-/* the whole lines in [text, end): 0 and *used, or -ENOMEM */
+/* Reads the complete lines in [text, end), *used bytes. 0 or -ENOMEM */
 static int add_lines(struct jit_names *names, const char *text, const char *end, size_t *used)
 {
 	const char *line = text, *newline;
@@ -87,7 +87,7 @@ static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *
 			return error;
 		if (!used && got < BUFFER_BYTES)
 			return 0;
-		if (!used) {	/* the piece of a line that is no line of a map */
+		if (!used) {	/* a part of a line that is longer than the buffer */
 			names->bad++;
 			used = got;
 		}

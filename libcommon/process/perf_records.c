@@ -130,14 +130,16 @@ struct comm_record {
 	uint32_t pid, tid;
 };
 
-static int take_record(const struct perf_event_header *header, int (*take)(void *, const struct process_event *), void *arg)
+static int take_record(const struct perf_event_header *header,
+		       int (*take)(void *, const struct process_event *), void *arg)
 {
 	const void *record = header;
 	const struct mmap2_record *map = record;
 	const struct fork_record *fork = record;
 	const struct comm_record *comm = record;
-	/* what PERF_SAMPLE_TIME adds stands at the end */
-	uint64_t time = header->size >= sizeof(*header) + 8 ? *(const uint64_t *)(record + header->size - 8) : 0;
+	/* PERF_SAMPLE_TIME, with sample_id_all, is the last field of the record */
+	uint64_t time = header->size >= sizeof(*header) + 8 ? *(const uint64_t *)(record + header->size - 8) :
+							      0;
 	struct process_event event = { .time_ns = time };
 
 	switch (header->type) {
@@ -145,8 +147,11 @@ static int take_record(const struct perf_event_header *header, int (*take)(void 
 		event.kind = PROCESS_MAPPED;
 		event.pid = map->pid;
 		event.mapping = (struct proc_mapping){
-			.start = map->address, .end = map->address + map->bytes, .file_offset = map->file_offset,
-			.dev = makedev(map->major, map->minor), .inode = map->inode,
+			.start = map->address,
+			.end = map->address + map->bytes,
+			.file_offset = map->file_offset,
+			.dev = makedev(map->major, map->minor),
+			.inode = map->inode,
 			.path = (char *)map->path,
 		};
 		if (!strcmp(map->path, "//anon"))
@@ -171,7 +176,7 @@ static int take_record(const struct perf_event_header *header, int (*take)(void 
 	default:
 		return 0;
 	}
-	/* processes of other PID namespaces have no number here */
+	/* a process outside our PID namespace has no PID here */
 	if (event.kind != PROCESS_EVENTS_LOST && (int32_t)event.pid <= 0)
 		return 0;
 	return take(arg, &event);
@@ -182,7 +187,8 @@ static int read_ring(const struct perf_records *records, struct ring *ring,
 {
 	size_t size = RING_PAGES * records->page_size;
 	const char *bytes = (const char *)ring->page + records->page_size;
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), tail = ring->page->data_tail;
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE),
+		 tail = ring->page->data_tail;
 	int error = 0;
 
 	while (tail < head && !error) {
@@ -190,7 +196,7 @@ static int read_ring(const struct perf_records *records, struct ring *ring,
 			struct perf_event_header header;
 			char bytes[MAX_RECORD];
 		} copy;
-		/* records are aligned to 8 bytes, so this much does not wrap around */
+		/* records are aligned to 8 bytes: the header itself does not wrap around */
 		const struct perf_event_header *header = (const void *)(bytes + tail % size);
 		size_t whole = header->size, first = size - tail % size;
 
@@ -208,7 +214,8 @@ static int read_ring(const struct perf_records *records, struct ring *ring,
 	return error;
 }
 
-int perf_records_read(struct perf_records *records, int (*take)(void *arg, const struct process_event *event), void *arg)
+int perf_records_read(struct perf_records *records, int (*take)(void *arg, const struct process_event *event),
+		      void *arg)
 {
 	int error = 0;
 

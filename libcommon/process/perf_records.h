@@ -14,7 +14,11 @@ void perf_records_close(struct perf_records *records);
 /* an fd for poll(): readable when one of the buffers is half full */
 int perf_records_fd(const struct perf_records *records);
 
-/* Tells of each event since the last call, CPU by CPU: they are in order of time on each CPU only. 0, or what take() says */
-int perf_records_read(struct perf_records *records, int (*take)(void *arg, const struct process_event *event), void *arg);
+/*
+ * Passes each event since the last call to take(), ordered by time within a CPU only. 0, or the first error
+ * of take()
+ */
+int perf_records_read(struct perf_records *records, int (*take)(void *arg, const struct process_event *event),
+		      void *arg);
 
 #endif

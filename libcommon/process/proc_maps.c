@@ -23,7 +23,7 @@ static uint64_t new_number(void)
 	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
-/* the path is left in the line */
+/* mapping->path points into line */
 static int parse_line(char *line, struct proc_mapping *mapping, bool *code)
 {
 	unsigned major, minor;
@@ -31,8 +31,9 @@ static int parse_line(char *line, struct proc_mapping *mapping, bool *code)
 	int path = 0;
 
 	*mapping = (struct proc_mapping){};
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end,
-		   perms, &mapping->file_offset, &major, &minor, &mapping->inode, &path) < 7 || !path)
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start,
+		   &mapping->end, perms, &mapping->file_offset, &major, &minor, &mapping->inode, &path) < 7 ||
+	    !path)
 		return -EBADMSG;
 	mapping->dev = makedev(major, minor);
 	mapping->path = line + path;
@@ -41,30 +42,31 @@ static int parse_line(char *line, struct proc_mapping *mapping, bool *code)
 	return 0;
 }
 
-static uint64_t offset_behind(const struct proc_mapping *m)
+static uint64_t end_offset(const struct proc_mapping *m)
 {
 	return m->file_offset + (m->end - m->start);
 }
 
 /*
- * Nameless code right between two pieces of one file, as large as what is missing there, is the file's
- * text, moved to huge pages: it becomes the file's again.
+ * Anonymous code that exactly fills the hole between two pieces of one file's mapping is the file's text,
+ * moved to huge pages (as node --use-largepages does). Makes it a mapping of the file again.
  */
-static void adopt(const struct proc_mapping *before, struct proc_mapping *code, const struct proc_mapping *after)
+static void adopt(const struct proc_mapping *before, struct proc_mapping *code,
+		  const struct proc_mapping *after)
 {
-	if (code->inode || code->path[0] || !before->inode || before->inode != after->inode || before->dev != after->dev ||
-	    before->end != code->start || code->end != after->start ||
-	    offset_behind(before) + (code->end - code->start) != after->file_offset)
+	if (code->inode || code->path[0] || !before->inode || before->inode != after->inode ||
+	    before->dev != after->dev || before->end != code->start || code->end != after->start ||
+	    end_offset(before) + (code->end - code->start) != after->file_offset)
 		return;
 	code->dev = before->dev;
 	code->inode = before->inode;
-	code->file_offset = offset_behind(before);
+	code->file_offset = end_offset(before);
 	code->path = before->path;
 }
 
 /*
- * The kernel writes the file piece by piece: a mapping that changes meanwhile may appear twice, in part. Mappings must
- * not overlap, so the second one is cut, or left out.
+ * The kernel produces the file piece by piece, so that a mapping that changes meanwhile may appear twice, in
+ * parts. Mappings must not overlap: the second part is trimmed or dropped.
  */
 static int append(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
@@ -89,7 +91,10 @@ static int append(struct proc_maps *maps, const struct proc_mapping *mapping)
 	return 0;
 }
 
-/* Three lines are looked at together: the middle one is taken once the next is known. */
+/*
+ * A window of three lines moves over the file: the middle one is appended when both of its neighbours are
+ * known.
+ */
 static int read_file(struct proc_maps *maps, const char *name)
 {
 	FILE *file = fopen(name, "re");
@@ -138,7 +143,7 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 	if (error)
 		return error;
 	read.tid = pid;
-	if (!read.nr) {		/* the leader has exited: ask the others */
+	if (!read.nr) {		/* the leader has exited: read another thread's */
 		snprintf(name, sizeof(name), "/proc/%d/task", pid);
 		tasks = opendir(name);
 		while (tasks && !read.nr && (entry = readdir(tasks))) {
@@ -179,7 +184,8 @@ int proc_maps_open(pid_t tid, const struct proc_mapping *mapping)
 	struct stat st;
 	int error = 0;
 
-	snprintf(names[0], sizeof(names[0]), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid, mapping->start, mapping->end);
+	snprintf(names[0], sizeof(names[0]), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid, mapping->start,
+		 mapping->end);
 	snprintf(names[1], sizeof(names[1]), "/proc/%d/root%s", tid, mapping->path);
 	snprintf(names[2], sizeof(names[2]), "%s", mapping->path);
 	for (int i = 0; i < 3; i++) {
@@ -222,7 +228,8 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool 
 	*removed = first < last && start < end;
 	if (!*removed)
 		return 0;
-	if (m[first].start < start && m[first].end > end) {	/* a hole in the middle of one */
+	/* a hole in the middle of a mapping splits it */
+	if (m[first].start < start && m[first].end > end) {
 		char *path = strdup(m[first].path);
 
 		if (!path || make_room(maps, first + 1)) {
@@ -260,7 +267,8 @@ int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
 	int error;
 
 	for (size_t i = 0; i < maps->nr && !mapping->inode; i++)
-		if (maps->mappings[i].inode && maps->mappings[i].start <= mapping->start && maps->mappings[i].end >= mapping->end)
+		if (maps->mappings[i].inode && maps->mappings[i].start <= mapping->start &&
+		    maps->mappings[i].end >= mapping->end)
 			return 0;
 	added.path = strdup(mapping->path);
 	if (!added.path)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What processes do to their mappings: from perf's records, and from our own programs (bpf/processes.bpf.h). */
+/*
+ * Events that change processes' mappings: from perf's records, and from our own programs
+ * (bpf/processes.bpf.h).
+ */
 #ifndef EHPERF_PROCESS_PROCESS_EVENT_H
 #define EHPERF_PROCESS_PROCESS_EVENT_H
 
@@ -22,7 +25,7 @@ struct process_event {
 	pid_t pid, parent;
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
 	struct proc_mapping mapping;	/* its path belongs to the event */
-	uint32_t changes;	/* PROCESS_UNMAPPED: how many of them the process has made by now */
+	uint32_t changes;	/* PROCESS_UNMAPPED: the process's count of these so far, this one included */
 };
 
 #endif

@@ -11,8 +11,8 @@
 char thread_state_letter(enum thread_state state);
 
 /*
- * "DS", "D,S", or a mask of the kernel's bits as bcc's tools take it ("2", "0x2"; 0 is R): the states, as
- * bits 1 << enum thread_state. False where the whole text is neither
+ * Parses "DS", "D,S", or a mask of the kernel's state bits as bcc's tools take it ("2", "0x2"; 0 is R):
+ * *states has bits 1 << enum thread_state. False if the text is none of these
  */
 bool thread_states_parse(const char *text, uint32_t *states);
 

@@ -8,15 +8,16 @@
 
 void call_report_text(const struct stack_writer *writer, const struct call_report *call, const char *title)
 {
-	fprintf(writer->out, "%s %s: %s, blocked %s, waiting to run %s%s%s\n", time_of_day(call->ended_ns).text, title,
-		histogram_time(call->latency_ns).text, histogram_time(call->blocked_ns).text,
-		histogram_time(call->waiting_ns).text, call->result < 0 ? ", " : "",
-		call->result < 0 ? errno_name(-call->result).text : "");
+	fprintf(writer->out, "%s %s: %s, blocked %s, waiting to run %s%s%s\n",
+		time_of_day(call->ended_ns).text, title, histogram_time(call->latency_ns).text,
+		histogram_time(call->blocked_ns).text, histogram_time(call->waiting_ns).text,
+		call->result < 0 ? ", " : "", call->result < 0 ? errno_name(-call->result).text : "");
 	for (size_t i = 0; i < call->nr_entries; i++)
 		series_report_stack(writer, &call->entries[i], call->latency_ns);
 }
 
-void call_report_json(const struct stack_writer *writer, const struct call_report *call, struct json_object *key)
+void call_report_json(const struct stack_writer *writer, const struct call_report *call,
+		      struct json_object *key)
 {
 	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
 

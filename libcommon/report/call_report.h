@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prints one call, as those that took long: when it returned, how its time was spent, and in which stacks. */
+/* Prints a single call, such as a slow one: when it returned, how its time was spent, and in which stacks. */
 #ifndef EHPERF_REPORT_CALL_REPORT_H
 #define EHPERF_REPORT_CALL_REPORT_H
 
@@ -11,16 +11,20 @@
 
 struct call_report {
 	uint32_t tid;
-	int64_t result;			/* or -errno */
+	int64_t result;			/* what the call returned, or -errno */
 	uint64_t ended_ns;		/* CLOCK_MONOTONIC */
 	uint64_t latency_ns, blocked_ns, waiting_ns;
-	/* where it was blocked, and for how long; the first one has the user stack, if any */
+	/*
+	 * the stacks it was blocked in, with the time in each; the first entry has the user stack, if there
+	 * is one
+	 */
 	const struct stack_entry *entries;
 	size_t nr_entries;
 };
 
 void call_report_text(const struct stack_writer *writer, const struct call_report *call, const char *title);
-/* key: what the tool says of it; becomes part of what is printed */
-void call_report_json(const struct stack_writer *writer, const struct call_report *call, struct json_object *key);
+/* key: the tool's description of the call, which is added to the printed object and freed with it */
+void call_report_json(const struct stack_writer *writer, const struct call_report *call,
+		      struct json_object *key);
 
 #endif

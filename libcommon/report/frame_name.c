@@ -13,7 +13,8 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 	bool by_call = frame & FRAME_CALL;
 	uint64_t start;
 
-	if (names->jit && jit_processes_find(names->jit, pid, name.address - by_call, UINT64_MAX, &name.symbol, &start) == JIT_FOUND) {
+	if (names->jit && jit_processes_find(names->jit, pid, name.address - by_call, UINT64_MAX,
+					     &name.symbol, &start) == JIT_FOUND) {
 		name.is_jit = true;
 		name.offset = name.address - start;
 	} else {
@@ -36,7 +37,7 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 		return name;
 	name.file = module;
 	name.module = module->path;
-	/* a return address may be the next function's first byte: ask for the call */
+	/* a return address may be the next function's first byte: look up the call site */
 	if (!modules_symbol(names->modules, module, name.file_offset - by_call, &symbol))
 		return name;
 	name.symbol = symbol.name;
@@ -84,7 +85,7 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 {
 	if (name->symbol) {
 		print_escaped(out, name->symbol);
-	} else if (name->module) {	/* stripped: the function's start tells functions apart */
+	} else if (name->module) {	/* stripped: the start identifies the function */
 		putc('[', out);
 		print_escaped(out, base_name(name->module));
 		if (name->has_vaddr)

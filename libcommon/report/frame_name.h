@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A frame by its name: what function of which file, or of the kernel, it is in. */
+/* Names of frames: the function, and the file or kernel module that it belongs to. */
 #ifndef EHPERF_REPORT_FRAME_NAME_H
 #define EHPERF_REPORT_FRAME_NAME_H
 
@@ -11,37 +11,38 @@
 #include "unwind/modules.h"
 
 struct frame_name {
-	const char *symbol;		/* for people; NULL: none is known */
-	const char *raw_symbol;		/* as in the file, with version and suffixes; NULL: the same, or not of a file */
+	const char *symbol;		/* for people; NULL: not known */
+	/* as in the file, with version and suffixes; NULL: the same, or in no file */
+	const char *raw_symbol;
 	const char *module;		/* path, or a kernel module's name; NULL: none */
-	const struct module *file;	/* NULL: the kernel, or memory that is no file's */
+	const struct module *file;	/* NULL: the kernel, or anonymous memory */
 	uint64_t offset;		/* from the symbol, or from the function's start */
-	bool has_vaddr, has_function;	/* are the next two known? */
-	uint64_t vaddr;			/* the pc's in the file */
-	uint64_t function_vaddr;	/* of its function's start */
+	bool has_vaddr, has_function;	/* whether the next two are known */
+	uint64_t vaddr;			/* of the pc, by the file's headers */
+	uint64_t function_vaddr;	/* of the function's start */
 	uint64_t file_offset, address;
-	bool is_jit;			/* the process's runtime names it */
+	bool is_jit;			/* the name is from the process's runtime */
 };
 
 /* where names come from */
 struct frame_names {
 	struct modules *modules;
-	struct jit_processes *jit;		/* NULL: code of no file has no names */
-	const struct kallsyms *kallsyms;	/* NULL: kernel frames have none */
+	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
+	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
 };
 
-/* a frame of this process, as bpf/stacks_abi.h has it; the strings are valid until the next call */
+/* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
-/* an address; kallsyms: NULL where there are no names. The strings are its */
+/* names a kernel frame, an address; kallsyms may be NULL, and owns the strings */
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address);
 
 /*
- * "symbol"; without one "[module+0xVADDR]" of the function's start, of the pc where that is not known, "[module]" where
- * the file cannot be read; "[unknown]". Escaped as below
+ * Prints "symbol"; else "[module+0xVADDR]" with the vaddr of the function's start, or, if that is not known,
+ * of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no file. Escaped as below
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
 
-/* Folded output is split at ';' and line ends: a name has neither then. */
+/* Prints text with ';' and control characters escaped, because folded output is split at ';' and newlines. */
 void print_escaped(FILE *out, const char *text);
 
 #endif

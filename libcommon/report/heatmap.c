@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int heatmap_init(struct heatmap *map, const char *title, const struct histogram_unit *unit, double interval_seconds)
+int heatmap_init(struct heatmap *map, const char *title, const struct histogram_unit *unit,
+		 double interval_seconds)
 {
 	*map = (struct heatmap){ .title = strdup(title), .unit = unit, .interval_seconds = interval_seconds };
 	return map->title ? 0 : -ENOMEM;
@@ -37,11 +38,11 @@ int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *hi
 
 /* ---- what is shown ---- */
 
-/* the rows in use, in groups so that they are not too many */
+/* the rows in use, grouped so that there are not too many */
 struct view {
 	const struct heatmap *map;
 	size_t first, end, group;	/* rows; first is a multiple of group */
-	uint64_t most;			/* in one cell */
+	uint64_t most;			/* the largest count of a cell */
 };
 
 static uint64_t cell(const struct view *v, size_t column, size_t row)
@@ -79,13 +80,13 @@ static struct view view_of(const struct heatmap *map, size_t max_rows)
 	return v;
 }
 
-/* the time a row begins with */
+/* the least time in a row */
 static struct histogram_time row_time(const struct view *v, size_t row)
 {
 	return histogram_time(histogram_bucket_ns(v->map->unit, row * (NR_BUCKETS / HEATMAP_ROWS)));
 }
 
-/* 0: none, else 1 to steps: by the logarithm, or few calls would not be seen beside many */
+/* 0 for an empty cell, else 1 to steps, on a logarithmic scale: few calls must be visible beside many. */
 static int shade(const struct view *v, uint64_t count, int steps)
 {
 	if (!count)
@@ -173,7 +174,8 @@ static void put_colour(FILE *out, int shade)
 {
 	double part = (double)shade / SHADES;
 
-	fprintf(out, "#%02x%02x%02x", (int)(255 - 115 * part * part), (int)(235 * (1 - part)), (int)(170 * (1 - part) * (1 - part)));
+	fprintf(out, "#%02x%02x%02x", (int)(255 - 115 * part * part), (int)(235 * (1 - part)),
+		(int)(170 * (1 - part) * (1 - part)));
 }
 
 static size_t rows_of(const struct view *v)
@@ -197,12 +199,13 @@ static void svg_cells(FILE *out, const struct view *v, size_t top)
 
 			if (!count)
 				continue;
-			fprintf(out, "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" fill=\"", LEFT + c * width,
-				top + (rows - 1 - i) * CELL_HEIGHT, width, CELL_HEIGHT);
+			fprintf(out, "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" fill=\"",
+				LEFT + c * width, top + (rows - 1 - i) * CELL_HEIGHT, width, CELL_HEIGHT);
 			put_colour(out, shade(v, count, SHADES));
-			fprintf(out, "\"><title>%" PRIu64 " from %s to %s, in %.6g s to %.6g s</title></rect>\n", count,
-				row_time(v, row).text, row_time(v, row + v->group).text, c * v->map->interval_seconds,
-				(c + 1) * v->map->interval_seconds);
+			fprintf(out,
+				"\"><title>%" PRIu64 " from %s to %s, in %.6g s to %.6g s</title></rect>\n",
+				count, row_time(v, row).text, row_time(v, row + v->group).text,
+				c * v->map->interval_seconds, (c + 1) * v->map->interval_seconds);
 		}
 	}
 }
@@ -215,10 +218,11 @@ static void svg_axes(FILE *out, const struct view *v, size_t top)
 		fprintf(out, "<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%s</text>\n", LEFT - 6,
 			top + (rows - i) * CELL_HEIGHT, row_time(v, v->first + i * v->group).text);
 	for (size_t c = 0; c <= v->map->nr; c += step)
-		fprintf(out, "<text x=\"%zu\" y=\"%zu\">%.6g s</text>\n", LEFT + c * width, top + rows * CELL_HEIGHT + 14,
-			c * v->map->interval_seconds);
-	fprintf(out, "<rect x=\"%d\" y=\"%zu\" width=\"%zu\" height=\"%zu\" fill=\"none\" stroke=\"#888\"/>\n", LEFT, top,
-		v->map->nr * width, rows * CELL_HEIGHT);
+		fprintf(out, "<text x=\"%zu\" y=\"%zu\">%.6g s</text>\n", LEFT + c * width,
+			top + rows * CELL_HEIGHT + 14, c * v->map->interval_seconds);
+	fprintf(out,
+		"<rect x=\"%d\" y=\"%zu\" width=\"%zu\" height=\"%zu\" fill=\"none\" stroke=\"#888\"/>\n",
+		LEFT, top, v->map->nr * width, rows * CELL_HEIGHT);
 }
 
 static size_t svg_one(FILE *out, const struct heatmap *map, size_t top)
@@ -247,9 +251,11 @@ void heatmap_svg(FILE *out, const struct heatmap *const *maps, size_t nr)
 		if (LEFT + maps[i]->nr * cell_width(maps[i]) + 60 > width)
 			width = LEFT + maps[i]->nr * cell_width(maps[i]) + 60;
 	}
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" font-family=\"sans-serif\" font-size=\"10\">\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n", width, height);
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+		width, height);
 	for (size_t i = 0; i < nr; i++)
 		if (maps[i])
 			top = svg_one(out, maps[i], top);

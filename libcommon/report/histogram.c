@@ -48,13 +48,13 @@ void histogram_merge(struct histogram *h, const struct histogram *more)
 
 /* ---- statistics ---- */
 
-/* the time a value of a bucket stands for */
+/* converts a value of the buckets to ns */
 static double value_ns(const struct histogram_unit *unit, double value)
 {
 	return ldexp(value, -(int)unit->shift) * unit->ns;
 }
 
-/* where a bucket begins, and the one after the last too */
+/* the least value of a bucket; NR_BUCKETS: the end of the last one */
 static double start_of(uint32_t bucket)
 {
 	return bucket < NR_BUCKETS ? (double)bucket_start(bucket) : 0x1p64;
@@ -81,7 +81,7 @@ uint64_t histogram_quantile(const struct histogram *h, double share)
 			before += h->buckets[i];
 			continue;
 		}
-		/* as if they were spread evenly over the bucket */
+		/* assume that values are spread evenly over the bucket */
 		part = (rank - before - 0.5) / h->buckets[i];
 		ns = value_ns(h->unit, start_of(i) + part * (start_of(i + 1) - start_of(i)));
 		return ns <= h->min_ns ? h->min_ns : ns >= h->max_ns ? h->max_ns : (uint64_t)ns;
@@ -126,21 +126,22 @@ static void print_bar(FILE *out, uint64_t count, uint64_t most, int width)
 {
 	int stars = most ? (double)width * count / most : 0;
 
-	fprintf(out, " : %-8" PRIu64 " |%.*s%*s|\n", count, stars, "****************************************", width - stars, "");
+	fprintf(out, " : %-8" PRIu64 " |%.*s%*s|\n", count, stars, "****************************************",
+		width - stars, "");
 }
 
 void histogram_print_log2(FILE *out, const struct histogram *h)
 {
 	uint64_t rows[HISTOGRAM_ROWS], most;
 	size_t used = histogram_fold(h, rows);
-	/* as bcc, which counts rows from 1: figures that need more room get it from the stars */
+	/* as bcc does, which counts rows from 1: long figures take room from the stars */
 	bool wide = used > 32;
 
 	most = most_of(rows, used);
 	fprintf(out, "%*s%-*s : count     distribution\n", wide ? 15 : 5, "", wide ? 29 : 19, h->unit->name);
 	for (size_t i = 0; i < used; i++) {
-		fprintf(out, "%*" PRIu64 " -> %-*" PRIu64, wide ? 20 : 10, i ? UINT64_C(1) << i : 0, wide ? 20 : 10,
-			(UINT64_C(2) << i) - 1);
+		fprintf(out, "%*" PRIu64 " -> %-*" PRIu64, wide ? 20 : 10, i ? UINT64_C(1) << i : 0,
+			wide ? 20 : 10, (UINT64_C(2) << i) - 1);
 		print_bar(out, rows[i], most, wide ? MAX_STARS / 2 : MAX_STARS);
 	}
 }
@@ -169,13 +170,14 @@ struct histogram_time histogram_time(uint64_t ns)
 	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 } };
 	struct histogram_time time;
 	double value;
+	int digits;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		value = ns / units[i].ns;
 		if (value < 0.99995)
 			continue;
-		snprintf(time.text, sizeof(time.text), "%.*f %s", value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95,
-			 value, units[i].name);
+		digits = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95;
+		snprintf(time.text, sizeof(time.text), "%.*f %s", digits, value, units[i].name);
 		return time;
 	}
 	snprintf(time.text, sizeof(time.text), "%" PRIu64 " ns", ns);
@@ -229,8 +231,10 @@ void histogram_json(struct json_object *object, const struct histogram *h)
 		if (!h->buckets[i])
 			continue;
 		bucket = json_object_new_object();
-		json_object_object_add(bucket, "from", json_object_new_uint64(histogram_bucket_ns(h->unit, i)));
-		json_object_object_add(bucket, "to", json_object_new_uint64(histogram_bucket_ns(h->unit, i + 1)));
+		json_object_object_add(bucket, "from",
+				       json_object_new_uint64(histogram_bucket_ns(h->unit, i)));
+		json_object_object_add(bucket, "to",
+				       json_object_new_uint64(histogram_bucket_ns(h->unit, i + 1)));
 		json_object_object_add(bucket, "count", json_object_new_uint64(h->buckets[i]));
 		json_object_array_add(buckets, bucket);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms of times: log-linear buckets (bpf/histogram_bucket.h) for quartiles within 1/64, folded to the
- * powers of two of a unit for the picture. Count, total, minimum and maximum are exact.
+ * Histograms of times. Count, total, minimum and maximum are exact; log-linear buckets
+ * (bpf/histogram_bucket.h) give quartiles within 1/64, and are folded to powers of two of a unit for the
+ * picture.
  */
 #ifndef EHPERF_REPORT_HISTOGRAM_H
 #define EHPERF_REPORT_HISTOGRAM_H
@@ -13,35 +14,35 @@
 
 #include "histogram_bucket.h"
 
-/* of the picture */
+/* the unit of the picture */
 struct histogram_unit {
 	const char *name;	/* "usecs" */
 	uint32_t ns;
-	uint32_t shift;		/* buckets are of 1/2^shift units */
+	uint32_t shift;		/* buckets hold values in 1/2^shift units */
 };
 
 extern const struct histogram_unit histogram_nsecs, histogram_usecs, histogram_msecs;
 
 struct histogram {
 	const struct histogram_unit *unit;
-	uint64_t count;		/* all of them; if the buckets hold fewer, quartiles are of those */
+	uint64_t count;		/* of all values; if the buckets hold fewer, quartiles are of the latter */
 	uint64_t total_ns;
-	uint64_t min_ns, max_ns;	/* hold only if count does */
+	uint64_t min_ns, max_ns;	/* valid if count is not 0 */
 	uint64_t buckets[NR_BUCKETS];
 };
 
-/* the time that a bucket begins with */
+/* the least time in a bucket */
 uint64_t histogram_bucket_ns(const struct histogram_unit *unit, uint32_t bucket);
 
 void histogram_init(struct histogram *histogram, const struct histogram_unit *unit);
-/* count times the same */
+/* Adds the same time `count` times. */
 void histogram_add(struct histogram *histogram, uint64_t ns, uint64_t count);
-/* adds another one of the same unit */
+/* Adds another histogram of the same unit. */
 void histogram_merge(struct histogram *histogram, const struct histogram *more);
 
 /* ---- statistics, of a histogram that is not empty ---- */
 
-/* the value below which share of them are, 0 < share <= 1: it lies in the same bucket as the exact one */
+/* the share quantile (0 < share <= 1): in the same bucket as the exact one */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 uint64_t histogram_mean(const struct histogram *histogram);
 
@@ -49,15 +50,15 @@ uint64_t histogram_mean(const struct histogram *histogram);
 
 #define HISTOGRAM_ROWS 64	/* [0, 1], [2, 3], [4, 7], ... units */
 
-/* rows[i]: how many are in it. How many rows are in use, counted from the first */
+/* Counts the values of each row. Returns the number of rows up to the last one in use */
 size_t histogram_fold(const struct histogram *histogram, uint64_t rows[HISTOGRAM_ROWS]);
 void histogram_print_log2(FILE *out, const struct histogram *histogram);
-/* counts[i]: of value i */
+/* counts[i]: how many have the value i */
 void histogram_print_linear(FILE *out, const uint64_t *counts, size_t nr, const char *label);
 
 /* "calls 7  total 1.2 ms  min ... p25 p50 p75 max mean" and a line end */
 void histogram_print_statistics(FILE *out, const struct histogram *histogram, const char *what);
-/* a time for people, four digits: "18.02 ms" */
+/* a time for people, with four digits: "18.02 ms" */
 struct histogram_time {
 	char text[24];
 };

@@ -29,8 +29,7 @@ void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t
 {
 	for (size_t i = 0; i < nr; i++)
 		if (losses[i].count && losses[i].what)
-			fprintf(out, "%s: %s%" PRIu64 " %s\n", tool, losses[i].before ? losses[i].before : "", losses[i].count,
-				losses[i].what);
+			fprintf(out, "%s: %" PRIu64 " %s\n", tool, losses[i].count, losses[i].what);
 }
 
 void losses_json(struct json_object *object, const struct loss *losses, size_t nr)
@@ -38,5 +37,6 @@ void losses_json(struct json_object *object, const struct loss *losses, size_t n
 	json_object_object_add(object, "lost", json_object_new_uint64(losses_total(losses, nr)));
 	for (size_t i = 0; i < nr; i++)
 		if (losses[i].name)
-			json_object_object_add(object, losses[i].name, json_object_new_uint64(losses[i].count));
+			json_object_object_add(object, losses[i].name,
+					       json_object_new_uint64(losses[i].count));
 }

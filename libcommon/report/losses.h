@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is missing or not as it should be, counted: the tool's table, told on standard error and in the JSON. */
+/*
+ * A tool's table of losses, and of other deviations that its user should know: printed as text and as JSON.
+ */
 #ifndef EHPERF_REPORT_LOSSES_H
 #define EHPERF_REPORT_LOSSES_H
 
@@ -10,22 +12,21 @@
 #include <stdio.h>
 
 struct loss {
-	const char *name;	/* in JSON; NULL: not there */
+	const char *name;	/* in JSON; NULL: left out there */
 	uint64_t count;
-	const char *what;	/* in text, behind the count; NULL: not there */
-	const char *before;	/* and before the count; NULL: nothing */
-	bool lost;		/* is missing in what was measured: all such together are "lost" in JSON */
+	const char *what;	/* in text, after the count; NULL: left out there */
+	bool lost;		/* missing in the results: the sum of these is "lost" in JSON */
 };
 
-#define MAX_LOSSES	24	/* of one report */
+#define MAX_LOSSES	24	/* in one report */
 
-/* Two tables, one behind the other, in all. How many they are; at most MAX_LOSSES are taken */
-size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first, const struct loss *second,
-		   size_t nr_second);
+/* Copies two tables into one. Returns the number of rows; those beyond MAX_LOSSES are left out */
+size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first,
+		   const struct loss *second, size_t nr_second);
 
-/* all that are lost */
+/* the sum of those with .lost */
 uint64_t losses_total(const struct loss *losses, size_t nr);
-/* "TOOL: COUNT WHAT", a line for each that there is */
+/* "TOOL: COUNT WHAT", a line for each whose count is not 0 */
 void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t nr);
 /* "lost", and each by its name, into an object */
 void losses_json(struct json_object *object, const struct loss *losses, size_t nr);

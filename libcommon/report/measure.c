@@ -30,7 +30,8 @@ static uint64_t waiting(const struct stack_value *value)
 
 static void say(FILE *out, const struct stack_summary *s)
 {
-	fprintf(out, "off the CPU %" PRIu64 " times in %.1f s, blocked for %.3f s and waiting to run for %.3f s",
+	fprintf(out,
+		"off the CPU %" PRIu64 " times in %.1f s, blocked for %.3f s and waiting to run for %.3f s",
 		(uint64_t)s->sum.count, s->seconds, s->sum.blocked_ns / 1e9, s->sum.waiting_ns / 1e9);
 }
 

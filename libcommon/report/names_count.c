@@ -9,7 +9,7 @@
 
 #include "stacks_abi.h"
 
-/* what makes a runtime write a map, by the beginning of its threads' names */
+/* what makes a runtime write its map, by a prefix of its threads' names */
 static const struct {
 	const char *comm, *cure;
 } cures[] = {
@@ -34,7 +34,8 @@ static bool runs_jit_code(const struct stack_entry *entry)
 int names_find_jit(const struct frame_names *names, const struct stack_entry *entries, size_t nr)
 {
 	for (size_t i = 0; names->jit && i < nr; i++)
-		if (runs_jit_code(&entries[i]) && jit_processes_see(names->jit, entries[i].key.pid, NULL) == -ENOMEM)
+		if (runs_jit_code(&entries[i]) &&
+		    jit_processes_see(names->jit, entries[i].key.pid, NULL) == -ENOMEM)
 			return -ENOMEM;
 	return names->jit ? jit_processes_update(names->jit) : 0;
 }
@@ -80,7 +81,8 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 	return unnamed ? count_jit(all, entry, unnamed) : 0;
 }
 
-int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries, size_t nr)
+int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries,
+		size_t nr)
 {
 	struct by_pid *all = NULL, *p, *next;
 	int error = 0;
@@ -110,7 +112,7 @@ void names_count_print_cure(FILE *out, const char *tool, const struct names_coun
 {
 	const char *cure = "its runtime writes no perf map in /tmp and no jitdump";
 
-	/* not worth a line below a thousandth */
+	/* less than a thousandth is not worth a line */
 	if (!count->jit_unnamed || count->jit_unnamed < count->frames / 1000)
 		return;
 	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)

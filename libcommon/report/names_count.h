@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How many of the user frames have names, and whose do not. */
+/* Counts how many user frames have names, and which process has most JIT frames without names. */
 #ifndef EHPERF_REPORT_NAMES_COUNT_H
 #define EHPERF_REPORT_NAMES_COUNT_H
 
@@ -11,19 +11,26 @@
 #include "report/stack_entry.h"
 
 struct names_count {
-	uint64_t frames, named;		/* user frames, each as often as its stack was counted */
-	uint64_t jit_unnamed;		/* those of code of no file, of the process that has most of them */
+	uint64_t frames, named;		/* user frames, weighted by the counts of their stacks */
+	uint64_t jit_unnamed;		/* unnamed frames in no file, of the process that has most of them: */
 	uint32_t jit_pid;
 	char jit_comm[16];
 };
 
-/* Tells names->jit of the processes that run code of no file, and reads what their runtimes wrote. 0 or -ENOMEM */
+/*
+ * Adds the processes with frames in no file to names->jit, and reads what their runtimes have written. 0 or
+ * -ENOMEM
+ */
 int names_find_jit(const struct frame_names *names, const struct stack_entry *entries, size_t nr);
 
 /* 0 or -ENOMEM */
-int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries, size_t nr);
+int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries,
+		size_t nr);
 
-/* "96.4 % of frames named", and on a line of its own what to do about the rest; nothing without frames */
+/*
+ * Print ", 96.4 % of frames named", and a line on what to do about JIT code without names. Nothing without
+ * frames
+ */
 void names_count_say(FILE *out, const struct names_count *count);
 void names_count_print_cure(FILE *out, const char *tool, const struct names_count *count);
 

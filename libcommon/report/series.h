@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One histogram of a tool's, and what goes with it. */
+/* A series: the values of one interval that share a tool's key, as a histogram and its figures. */
 #ifndef EHPERF_REPORT_SERIES_H
 #define EHPERF_REPORT_SERIES_H
 
@@ -10,19 +10,20 @@ struct errno_count {
 	uint64_t count;
 };
 
-/* what came to it in one interval */
+/* one series in one interval */
 struct series {
 	uint32_t number;
-	uint32_t slot;		/* where it was filled (bpf/histograms_abi.h), as its stacks say too */
-	const void *key;	/* the tool's own */
+	uint32_t slot;		/* its slot in the kernel (bpf/histograms_abi.h); its stacks have the same */
+	const void *key;	/* the tool's */
 	struct histogram histogram;
-	uint64_t errors, blocked_ns, waiting_ns;	/* errors: of the count; times: of the total */
-	uint64_t no_bucket;	/* of the count, missing in the buckets */
+	/* parts of the histogram's count, and of its total_ns */
+	uint64_t errors, blocked_ns, waiting_ns;
+	uint64_t no_bucket;	/* the part of the count that is missing in the buckets */
 	struct errno_count *by_errno;
 	size_t nr_errnos;
 };
 
-/* what a series is called: what its key says */
+/* a series' key as text */
 struct series_title {
 	char text[256];
 };

@@ -18,14 +18,18 @@ static double percent(uint64_t part, uint64_t whole)
 
 static int most_first(const void *left, const void *right)
 {
-	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+	const struct stack_entry *l = *(const struct stack_entry *const *)left,
+				 *r = *(const struct stack_entry *const *)right;
 
 	if (stack_entry_ns(l) != stack_entry_ns(r))
 		return stack_entry_ns(l) > stack_entry_ns(r) ? -1 : 1;
 	return memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
-/* the series' stacks, most time first: a malloc()ed array of *nr, NULL where there are none */
+/*
+ * The series' stacks, longest time first, nr_stacks at most: a malloc()ed array of *nr, or NULL without
+ * memory.
+ */
 static const struct stack_entry **stacks_of(const struct series_report *r, const struct series *s, size_t *nr)
 {
 	const struct stack_entry **stacks = calloc(r->nr_entries + 1, sizeof(*stacks));
@@ -52,7 +56,8 @@ void series_report_stack(const struct stack_writer *w, const struct stack_entry 
 	if (blocked && !entry->kernel)
 		fprintf(w->out, "      [the stack was lost]\n");
 	if (entry->key.end != END_NOT_TAKEN && entry->key.end != END_COMPLETE)
-		fprintf(w->out, "      [%s: %s]\n", end_reason_name(entry->key.end), end_reason_meaning(entry->key.end));
+		fprintf(w->out, "      [%s: %s]\n", end_reason_name(entry->key.end),
+			end_reason_meaning(entry->key.end));
 }
 
 struct json_object *series_report_json_stack(const struct stack_writer *w, const struct stack_entry *entry)
@@ -70,7 +75,7 @@ struct json_object *series_report_json_stack(const struct stack_writer *w, const
 
 /* ---- series ---- */
 
-#define ENOTSUPP 524	/* the kernel's own: a batch on a map that has none, say */
+#define ENOTSUPP 524	/* the kernel's own, e.g. for a batch on a map without batch operations */
 
 struct errno_name errno_name(int number)
 {
@@ -88,7 +93,8 @@ static void print_errors(FILE *out, const struct series *s)
 {
 	fprintf(out, "errors %" PRIu64 ":", s->errors);
 	for (size_t i = 0; i < s->nr_errnos; i++)
-		fprintf(out, "%s %s %" PRIu64, i ? "," : "", errno_name(s->by_errno[i].number).text, s->by_errno[i].count);
+		fprintf(out, "%s %s %" PRIu64, i ? "," : "", errno_name(s->by_errno[i].number).text,
+			s->by_errno[i].count);
 	putc('\n', out);
 }
 
@@ -105,11 +111,13 @@ void series_report_text(const struct series_report *r, const struct series *s, c
 	if (s->errors)
 		print_errors(out, s);
 	if (s->no_bucket)
-		fprintf(out, "%" PRIu64 " of them are missing in the picture and the quartiles: too many buckets\n", s->no_bucket);
+		fprintf(out,
+			"%" PRIu64 " of them are not in the picture and the quartiles: too many buckets\n",
+			s->no_bucket);
 	if (r->off_cpu)
 		fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
-			percent(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns), percent(s->blocked_ns, h->total_ns),
-			percent(s->waiting_ns, h->total_ns));
+			percent(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns),
+			percent(s->blocked_ns, h->total_ns), percent(s->waiting_ns, h->total_ns));
 	for (size_t i = 0; i < nr; i++)
 		series_report_stack(&r->writer, stacks[i], h->total_ns);
 	putc('\n', out);
@@ -124,14 +132,16 @@ void series_report_json(const struct series_report *r, const struct series *s, s
 
 	histogram_json(object, &s->histogram);
 	if (r->off_cpu) {
-		json_object_object_add(object, "cpu_ns",
-				       json_object_new_uint64(s->histogram.total_ns - s->blocked_ns - s->waiting_ns));
+		uint64_t cpu_ns = s->histogram.total_ns - s->blocked_ns - s->waiting_ns;
+
+		json_object_object_add(object, "cpu_ns", json_object_new_uint64(cpu_ns));
 		json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->blocked_ns));
 		json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->waiting_ns));
 	}
 	json_object_object_add(object, "errors", json_object_new_uint64(s->errors));
 	for (size_t i = 0; i < s->nr_errnos; i++)
-		json_object_object_add(errors, errno_name(s->by_errno[i].number).text, json_object_new_uint64(s->by_errno[i].count));
+		json_object_object_add(errors, errno_name(s->by_errno[i].number).text,
+				       json_object_new_uint64(s->by_errno[i].count));
 	json_object_object_add(object, "by_errno", errors);
 	json_object_object_add(object, "no_bucket", json_object_new_uint64(s->no_bucket));
 	for (size_t i = 0; i < nr; i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prints series: the histogram, its figures, what share of the time was spent how, and the stacks of most of it. */
+/*
+ * Prints series: the histogram, its figures, how the time was spent, and the stacks with the largest share of
+ * it.
+ */
 #ifndef EHPERF_REPORT_SERIES_REPORT_H
 #define EHPERF_REPORT_SERIES_REPORT_H
 
@@ -8,22 +11,25 @@
 
 struct series_report {
 	const char *counted;		/* "calls" */
-	bool off_cpu;			/* it is known which part of the time was spent on the CPU, blocked, waiting for one */
-	struct stack_writer writer;	/* .out is where all goes */
-	const struct stack_entry *entries;	/* of all series, values in ns */
+	bool off_cpu;			/* the time is split into on the CPU, blocked, and waiting to run */
+	struct stack_writer writer;	/* all output goes to writer.out */
+	const struct stack_entry *entries;	/* stacks of all series, with values in ns */
 	size_t nr_entries;
-	size_t nr_stacks;		/* of one series to be shown at most */
+	size_t nr_stacks;		/* stacks shown per series, at most */
 };
 
 void series_report_text(const struct series_report *report, const struct series *series, const char *title);
-/* into an object that has what the tool says of it */
-void series_report_json(const struct series_report *report, const struct series *series, struct json_object *object);
+/* Adds to an object that has the tool's part already. */
+void series_report_json(const struct series_report *report, const struct series *series,
+			struct json_object *object);
 
-/* a stack, its time and its share of total_ns */
-void series_report_stack(const struct stack_writer *writer, const struct stack_entry *entry, uint64_t total_ns);
-struct json_object *series_report_json_stack(const struct stack_writer *writer, const struct stack_entry *entry);
+/* Prints a stack, its time, and its share of total_ns. */
+void series_report_stack(const struct stack_writer *writer, const struct stack_entry *entry,
+			 uint64_t total_ns);
+struct json_object *series_report_json_stack(const struct stack_writer *writer,
+					     const struct stack_entry *entry);
 
-/* "EINVAL"; a number where libc has no name for it */
+/* "EINVAL", or "errno 600" if libc has no name for it */
 struct errno_name {
 	char text[24];
 };

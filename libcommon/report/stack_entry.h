@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who, with which stack, how often or how long: one row of what a stack tool gathers. */
+/* One result of a stack tool: a key (thread, state, stacks), its value, and the frames of its stacks. */
 #ifndef EHPERF_REPORT_STACK_ENTRY_H
 #define EHPERF_REPORT_STACK_ENTRY_H
 
@@ -16,7 +16,7 @@ struct stack_frames {
 struct stack_entry {
 	struct stack_key key;
 	struct stack_value value;
-	const struct stack_frames *user, *kernel;	/* NULL: none, or its frames were lost on the way */
+	const struct stack_frames *user, *kernel;	/* NULL: no stack, or its frames were lost */
 };
 
 static inline uint64_t stack_entry_ns(const struct stack_entry *entry)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks as JSON: the frames of one, and all of them. */
+/* Stacks as JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void put_build_id(struct json_object *frame, const struct module *module)
 
 #define MAX_RAW_SYMBOL 4096	/* bytes; a longer one is left out */
 
-/* a number that jq and JavaScript would round */
+/* a string, because jq and JavaScript would round a large number */
 static void put_address(struct json_object *frame, const char *key, uint64_t address)
 {
 	char text[24];
@@ -68,7 +68,8 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 	return frame;
 }
 
-void stack_json_frames(const struct stack_writer *w, const struct stack_entry *entry, struct json_object *stack)
+void stack_json_frames(const struct stack_writer *w, const struct stack_entry *entry,
+		       struct json_object *stack)
 {
 	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
 
@@ -77,7 +78,8 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 
 		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
 	}
-	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0; entry->kernel && i < entry->kernel->nr; i++) {
+	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
+	     entry->kernel && i < entry->kernel->nr; i++) {
 		struct frame_name name = frame_name_kernel(w->names.kallsyms, entry->kernel->frames[i]);
 
 		json_object_array_add(kernel, json_frame(&name, false));
@@ -97,7 +99,8 @@ static struct json_object *json_stack(const struct stack_writer *w, const struct
 	json_object_object_add(stack, "comm", json_name(entry->key.comm));
 	json_object_object_add(stack, "count", json_object_new_uint64(entry->value.count));
 	if (measure->value_ns)
-		json_object_object_add(stack, "value_ns", json_object_new_uint64(measure->value(&entry->value) * measure->value_ns));
+		json_object_object_add(stack, "value_ns", json_object_new_uint64(
+			measure->value(&entry->value) * measure->value_ns));
 	if (measure->stack_json)
 		measure->stack_json(stack, entry);
 	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
@@ -109,7 +112,8 @@ static struct json_object *json_stack(const struct stack_writer *w, const struct
 
 static int most_first(const void *left, const void *right, void *arg)
 {
-	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+	const struct stack_entry *l = *(const struct stack_entry *const *)left,
+				 *r = *(const struct stack_entry *const *)right;
 	const struct measure *measure = arg;
 	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
 
@@ -118,7 +122,8 @@ static int most_first(const void *left, const void *right, void *arg)
 	return memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
-int stack_report_json(const struct stack_writer *w, const struct measure *measure, const struct stack_entry *entries, size_t nr)
+int stack_report_json(const struct stack_writer *w, const struct measure *measure,
+		      const struct stack_entry *entries, size_t nr)
 {
 	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
 

@@ -5,8 +5,8 @@
 
 static const struct {
 	const char *ending;	/* of a file's name */
-	int (*print)(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
-		     size_t nr);
+	int (*print)(const struct stack_writer *writer, const struct measure *measure,
+		     const struct stack_entry *entries, size_t nr);
 } formats[] = {
 	[REPORT_TEXT] = { ".txt", stack_report_text },
 	[REPORT_FOLDED] = { ".folded", stack_report_folded },

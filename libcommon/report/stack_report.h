@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All that a stack tool gathered, in one of the formats. */
+/* Prints all stacks that a tool has gathered, in one of the formats. */
 #ifndef EHPERF_REPORT_STACK_REPORT_H
 #define EHPERF_REPORT_STACK_REPORT_H
 
@@ -12,22 +12,24 @@
 
 enum report_format { REPORT_TEXT, REPORT_FOLDED, REPORT_JSON, NR_REPORT_FORMATS };
 
-/* the format that a file's name asks for by its ending; false: none */
+/* Finds the format by the ending of a file's name. False: no format has this ending */
 bool report_format_of(const char *file_name, enum report_format *format);
 
-/* Writes the entries, in the format's order. 0 or -errno; errors of writer->out itself are left to ferror(). */
+/*
+ * Writes the entries, in the format's order. 0 or -errno; errors of writer->out itself are left to ferror().
+ */
 int stack_report(enum report_format format, const struct stack_writer *writer, const struct measure *measure,
 		 const struct stack_entry *entries, size_t nr);
 
 /* ---- the formats ---- */
 
-/* as bcc's tools: frames leaf first, then comm (pid), then the value; those that read the same are one */
-int stack_report_text(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
-		      size_t nr);
-int stack_report_folded(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
-			size_t nr);
+/* as bcc's tools: frames leaf first, then comm (pid), then the value. Stacks with equal text are merged. */
+int stack_report_text(const struct stack_writer *writer, const struct measure *measure,
+		      const struct stack_entry *entries, size_t nr);
+int stack_report_folded(const struct stack_writer *writer, const struct measure *measure,
+			const struct stack_entry *entries, size_t nr);
 /* {"type":"stack",…} each */
-int stack_report_json(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
-		      size_t nr);
+int stack_report_json(const struct stack_writer *writer, const struct measure *measure,
+		      const struct stack_entry *entries, size_t nr);
 
 #endif

@@ -63,7 +63,7 @@ static bool has_user_stack(enum end_reason end)
 	return end != END_NO_USER && end != END_NOT_TAKEN;
 }
 
-/* what share of the user stacks is whole: of their number, or of their time */
+/* Prints the share of complete user stacks: of their number, or of their time. */
 static void say_complete(FILE *out, const struct stack_summary *s)
 {
 	uint64_t with_user = 0;
@@ -74,8 +74,8 @@ static void say_complete(FILE *out, const struct stack_summary *s)
 	if (!with_user)
 		return;
 	if (s->measure->is_time)
-		fprintf(out, ", user stacks complete for %.2f %% of %.3f s", 100.0 * s->ended_value[END_COMPLETE] / with_user,
-			with_user / 1e9);
+		fprintf(out, ", user stacks complete for %.2f %% of %.3f s",
+			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user / 1e9);
 	else
 		fprintf(out, ", %.2f %% of %" PRIu64 " user stacks complete",
 			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user);
@@ -87,7 +87,8 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	if (s->measure->say)
 		s->measure->say(out, s);
 	else
-		fprintf(out, "%" PRIu64 " %s in %.1f s", (uint64_t)s->sum.count, s->measure->counted, s->seconds);
+		fprintf(out, "%" PRIu64 " %s in %.1f s", (uint64_t)s->sum.count, s->measure->counted,
+			s->seconds);
 	say_complete(out, s);
 	names_count_say(out, &s->names);
 	fprintf(out, ", %" PRIu64 " lost\n", losses_total(s->losses, s->nr_losses));
@@ -103,15 +104,16 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	losses_print(out, s->tool, s->losses, s->nr_losses);
 }
 
-void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules, const struct stack_entry *entries,
-			    size_t nr)
+void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
+			     const struct stack_entry *entries, size_t nr)
 {
 	uint64_t *ended = calloc(modules_count(modules) + 1, sizeof(*ended));
 
 	for (size_t i = 0; ended && i < nr; i++) {
 		const struct stack_frames *user = entries[i].user;
 
-		if (entries[i].key.end == END_NO_TABLE && user && user->nr && !(user->frames[user->nr - 1] & FRAME_ADDRESS) &&
+		if (entries[i].key.end == END_NO_TABLE && user && user->nr &&
+		    !(user->frames[user->nr - 1] & FRAME_ADDRESS) &&
 		    FRAME_MODULE(user->frames[user->nr - 1]) <= modules_count(modules))
 			ended[FRAME_MODULE(user->frames[user->nr - 1])] += entries[i].value.count;
 	}
@@ -120,7 +122,8 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 
 		if (ended[id])
 			fprintf(out, "%s: %" PRIu64 " of these in '%s': %s\n", tool, ended[id], module->path,
-				module->error ? elf_file_explain(module->error) : "its tables were not ready");
+				module->error ? elf_file_explain(module->error) :
+						"its tables were not ready");
 	}
 	free(ended);
 }

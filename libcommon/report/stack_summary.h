@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all stacks of a run come to: how many, why they ended, and what was lost. */
+/* The summary of a run's stacks: how many there are, why they ended, and what was lost. */
 #ifndef EHPERF_REPORT_STACK_SUMMARY_H
 #define EHPERF_REPORT_STACK_SUMMARY_H
 
@@ -23,19 +23,19 @@ struct stack_summary {
 	struct names_count names;
 	/* filled in by stack_summary_count(): */
 	struct stack_value sum;
-	uint64_t ended[NR_END_REASONS];		/* how many, by end reason */
-	uint64_t ended_value[NR_END_REASONS];	/* and the measure's value of them */
+	uint64_t ended[NR_END_REASONS];		/* the number of stacks by end reason */
+	uint64_t ended_value[NR_END_REASONS];	/* the sum of the measure's values by end reason */
 };
 
 void stack_summary_count(struct stack_summary *summary, const struct stack_entry *entries, size_t nr);
 
-/* one line, and one more for each thing that is not as it should be */
+/* Prints one line, and one more for each end reason but END_COMPLETE, and for each loss. */
 void stack_summary_print(FILE *out, const struct stack_summary *summary);
 /* {"type":"summary",…} */
 void stack_summary_json(FILE *out, const struct stack_summary *summary);
 
-/* a line for each file without a usable table that ended stacks */
-void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules, const struct stack_entry *entries,
-			     size_t nr);
+/* Prints a line for each file without a usable table in which stacks have ended. */
+void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
+			     const struct stack_entry *entries, size_t nr);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks as text: one of them, and all as text or folded. */
+/* Stacks as text, multi-line or folded. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -54,7 +54,8 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 	}
 	if (w->delimiter && user && kernel)
 		fputs(";-", w->out);
-	for (uint32_t i = kernel ? kernel->nr : 0, first = kernel ? stack_first_kernel_frame(w, kernel) : 0; i-- > first;) {
+	for (uint32_t i = kernel ? kernel->nr : 0, first = kernel ? stack_first_kernel_frame(w, kernel) : 0;
+	     i-- > first;) {
 		putc(';', w->out);
 		put_kernel(w, kernel->frames[i]);
 	}
@@ -88,7 +89,7 @@ static void print_multiline(const struct stack_writer *w, const struct stack_ent
 
 /* ---- all of them ---- */
 
-/* stacks that read the same are one */
+/* Stacks with equal text are merged. */
 struct printed {
 	char *text;
 	uint64_t value;
@@ -102,10 +103,10 @@ static int most_first(struct printed *left, struct printed *right)
 	return strcmp(left->text, right->text);
 }
 
-/* what prints a stack without its value, and how value and text are put together */
+/* how a stack is printed: its frames, the text before the value, and the text after it */
 struct layout {
 	void (*print)(const struct stack_writer *writer, const struct stack_entry *entry);
-	const char *between, *behind;	/* text and value; the value */
+	const char *between, *after;
 };
 
 /* 0 or -ENOMEM */
@@ -139,7 +140,7 @@ static int add(struct printed **all, const struct stack_writer *writer, const st
 	return 0;
 }
 
-/* in text: microseconds */
+/* the value as text has it: times in microseconds */
 static uint64_t in_text(const struct measure *measure, uint64_t value)
 {
 	return measure->is_time ? (value + 500) / 1000 : value;
@@ -156,8 +157,8 @@ static int print(const struct stack_writer *w, const struct measure *measure, co
 	HASH_SORT(all, most_first);
 	HASH_ITER(hh, all, printed, next) {
 		if (!error)
-			fprintf(w->out, "%s%s%" PRIu64 "%s", printed->text, layout->between, in_text(measure, printed->value),
-				layout->behind);
+			fprintf(w->out, "%s%s%" PRIu64 "%s", printed->text, layout->between,
+				in_text(measure, printed->value), layout->after);
 		HASH_DEL(all, printed);
 		free(printed->text);
 		free(printed);
@@ -165,16 +166,16 @@ static int print(const struct stack_writer *w, const struct measure *measure, co
 	return error;
 }
 
-int stack_report_text(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
-		      size_t nr)
+int stack_report_text(const struct stack_writer *writer, const struct measure *measure,
+		      const struct stack_entry *entries, size_t nr)
 {
 	static const struct layout layout = { print_multiline, "        ", "\n\n" };
 
 	return print(writer, measure, &layout, entries, nr);
 }
 
-int stack_report_folded(const struct stack_writer *writer, const struct measure *measure, const struct stack_entry *entries,
-			size_t nr)
+int stack_report_folded(const struct stack_writer *writer, const struct measure *measure,
+			const struct stack_entry *entries, size_t nr)
 {
 	static const struct layout layout = { stack_print_folded, " ", "\n" };
 

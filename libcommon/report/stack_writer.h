@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where and how single stacks are written, by whatever report. */
+/* Writes single stacks, for all kinds of reports. */
 #ifndef EHPERF_REPORT_STACK_WRITER_H
 #define EHPERF_REPORT_STACK_WRITER_H
 
@@ -15,19 +15,21 @@ struct stack_writer {
 	FILE *out;
 	struct frame_names names;
 	bool delimiter;		/* "-" between user and kernel frames */
-	bool annotate;		/* "_[k]" behind kernel frames, "_[j]" behind those of no file */
-	bool switched;		/* kernel stacks were taken in sched_switch: they are shown from __schedule() on */
+	bool annotate;		/* append "_[k]" to kernel frames, "_[j]" to frames in no file */
+	/* kernel stacks are from sched_switch: leave out what is above __schedule() */
+	bool switched;
 };
 
-/* the first kernel frame that is shown */
+/* the index of the first kernel frame to show */
 uint32_t stack_first_kernel_frame(const struct stack_writer *writer, const struct stack_frames *kernel);
 
-/* comm;root;...;leaf, user frames before kernel frames, without a line end */
+/* "comm;root;...;leaf", user frames before kernel frames, without a newline */
 void stack_print_folded(const struct stack_writer *writer, const struct stack_entry *entry);
-/* a line for each frame, kernel frames first, leaf first */
+/* one line per frame: kernel frames before user frames, each leaf first */
 void stack_print_frames(const struct stack_writer *writer, const struct stack_entry *entry, int indent);
 
-/* "user" and "kernel" into an object */
-void stack_json_frames(const struct stack_writer *writer, const struct stack_entry *entry, struct json_object *stack);
+/* Adds "user" and "kernel" to an object. */
+void stack_json_frames(const struct stack_writer *writer, const struct stack_entry *entry,
+		       struct json_object *stack);
 
 #endif

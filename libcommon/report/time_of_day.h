@@ -8,9 +8,9 @@
 struct time_of_day {
 	char text[32];
 };
-#define TIME_OF_DAY_SECONDS 8	/* bytes of it that leave the fraction out */
+#define TIME_OF_DAY_SECONDS 8	/* bytes of the text without the fraction */
 
-/* of a time of CLOCK_MONOTONIC */
+/* converts a time of CLOCK_MONOTONIC */
 struct time_of_day time_of_day(uint64_t monotonic_ns);
 
 #endif

@@ -39,7 +39,7 @@ void cli_init(void)
 {
 	int fd;
 
-	/* a descriptor that was closed must not become one of our files */
+	/* if the caller closed one of the standard descriptors, none of our files may get its number */
 	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
 		;
 	close(fd);
@@ -100,7 +100,9 @@ bool cli_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
+	} units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 }
+	};
 	double unit = unit_ns, value;
 	char *end;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every tool says and how it ends: messages on stderr, exit 0 done, 1 failed, 2 wrong usage. */
+/* Messages on stderr, and the end of a tool: exit status 0 for done, 1 for failed, 2 for wrong usage. */
 #ifndef EHPERF_RUN_CLI_H
 #define EHPERF_RUN_CLI_H
 
@@ -14,7 +14,7 @@ enum { EXIT_USAGE = 2 };
 #define EHPERF_VERSION "0"
 #endif
 
-/* to be called first: wrong usage exits with EXIT_USAGE, standard output is checked at exit */
+/* To be called first. Makes argp exit with EXIT_USAGE, and checks standard output for errors at exit. */
 void cli_init(void);
 
 /* "tool: message\n" */
@@ -22,16 +22,16 @@ void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* the same, and exits with status */
 void cli_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
-/* dies where there is an error, 0 or -errno: "cannot DOING: what strerror(3) says of it" */
+/* error: 0 or -errno. Dies if it is not 0: "cannot DOING: STRERROR" */
 void cli_check(int error, const char *doing);
 
 /*
- * Flushes what a tool wrote, and closes it unless it is stdout; exits with 1 and a message where that
- * fails (a full disk), without one on a broken pipe.
+ * Flushes the output, and closes it unless it is stdout. If writing failed, exits with 1 and a message (a
+ * full disk), or without a message (a broken pipe).
  */
 void cli_finish(FILE *file, const char *name);
 
-/* ---- values of options; false where the whole text is not such a value ---- */
+/* ---- values of options; false if the text as a whole is not such a value ---- */
 
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 
@@ -43,7 +43,7 @@ struct id_list {
 	size_t nr;
 };
 
-/* "812,813", appended to the list */
+/* Appends "812,813" to the list. */
 bool cli_parse_ids(const char *text, struct id_list *list);
 
 #endif

@@ -15,7 +15,7 @@ static void become(char **argv, int gate_fd, int error_fd)
 	int error;
 
 	if (read(gate_fd, &byte, 1) != 1)
-		_exit(127);	/* our parent gave up */
+		_exit(127);	/* the parent has exited */
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(error_fd, &error, sizeof(error)) < 0)

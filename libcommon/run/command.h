@@ -7,16 +7,16 @@
 
 struct command {
 	pid_t pid;
-	int pidfd;	/* readable when it has ended */
+	int pidfd;	/* readable once the command has ended */
 	int gate_fd;
 	int error_fd;
 };
 
-/* Forks; the child waits at the gate before it becomes argv. 0 or -errno */
+/* Forks. The child waits at a gate before it executes argv. 0 or -errno */
 int command_start(struct command *command, char **argv);
-/* Opens the gate. 0 once the command has been executed, or the -errno of that */
+/* Opens the gate. 0 once execvp() has succeeded, or its -errno */
 int command_release(struct command *command);
-/* Waits for its end: its exit status, 128 + signal where one killed it */
+/* Waits for the command's end: its exit status, or 128 + the signal that killed it */
 int command_wait(struct command *command);
 
 #endif

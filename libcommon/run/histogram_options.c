@@ -9,12 +9,12 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
 	{ "per-process", 'P', NULL, 0, "a histogram for each process", 2 },
 	{ "nanoseconds", 'n', NULL, 0, "histograms in nanoseconds", 3 },
-	{ "microseconds", 'u', NULL, 0, "in microseconds, the default", 3 },
-	{ "milliseconds", 'm', NULL, 0, "in milliseconds", 3 },
-	{ "timestamp", 'T', NULL, 0, "the time before each interval", 3 },
-	{ "json", 'j', NULL, 0, "JSON, one object a line", 3 },
-	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map, one column an interval", 3 },
-	{ "output", 'o', "FILE", 0, "write the heat map there: .svg", 3 },
+	{ "microseconds", 'u', NULL, 0, "histograms in microseconds (the default)", 3 },
+	{ "milliseconds", 'm', NULL, 0, "histograms in milliseconds", 3 },
+	{ "timestamp", 'T', NULL, 0, "print the time of day before each interval", 3 },
+	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
+	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval", 3 },
+	{ "output", 'o', "FILE", 0, "write the heat map to this file: .svg", 3 },
 	{ "verbose", 'v', NULL, 0, "more detail", 4 },
 	{},
 };
@@ -27,7 +27,8 @@ static void parse_argument(struct argp_state *state, struct run_options *run, co
 		if (!cli_parse_time(arg, 1000000000, &run->interval_ns) || !run->interval_ns)
 			argp_failure(state, EXIT_USAGE, 0, "not an interval: '%s'", arg);
 	} else if (run->nr_intervals) {
-		argp_failure(state, EXIT_USAGE, 0, "one interval and one count only, and a command comes after --: '%s'", arg);
+		argp_failure(state, EXIT_USAGE, 0,
+			     "one interval and one count only, and a command comes after --: '%s'", arg);
 	} else if (!cli_parse_number(arg, 1, UINT32_MAX, &run->nr_intervals)) {
 		argp_failure(state, EXIT_USAGE, 0, "not a count of intervals: '%s'", arg);
 	}
@@ -50,7 +51,8 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 	if (o->run.command && o->run.tasks.pids.nr)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
 	if (o->heatmap && o->json)
-		argp_failure(state, EXIT_USAGE, 0, "a heat map has no JSON: -j and --heatmap exclude each other");
+		argp_failure(state, EXIT_USAGE, 0,
+			     "a heat map has no JSON: -j and --heatmap exclude each other");
 	if (o->heatmap && !o->run.interval_ns)
 		o->run.interval_ns = 1000000000;
 }
@@ -103,7 +105,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void histogram_options_parse(struct histogram_options *o, const struct argp *tool, void *tool_options, int argc, char **argv)
+void histogram_options_parse(struct histogram_options *o, const struct argp *tool, void *tool_options,
+			     int argc, char **argv)
 {
 	static const struct argp shared = { .options = options, .parser = parse };
 

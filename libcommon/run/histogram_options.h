@@ -13,22 +13,22 @@
 struct histogram_options {
 	struct run_options run;
 	const struct histogram_unit *unit;
-	bool per_process;		/* for the tool's programs */
+	bool per_process;		/* a series for each process: up to the tool's programs */
 	bool timestamps, json;
-	bool heatmap;			/* instead of histograms; to the run's output */
+	bool heatmap;			/* print heat maps instead of histograms */
 };
 
-/* nothing is said while it runs */
+/* quiet: these tools show no progress */
 #define HISTOGRAM_OPTIONS_DEFAULT { .run.quiet = true, .unit = &histogram_usecs }
 
 /* for the tool's own argp */
 #define HISTOGRAM_ARGS_DOC "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]"
 
 /*
- * Parses the command line of a histogram tool, whose own options are tool's. What is wrong with it ends the program
- * with a message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
+ * Parses the command line of a histogram tool; `tool` has its own options. An error ends the program with a
+ * message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
  */
-void histogram_options_parse(struct histogram_options *options, const struct argp *tool, void *tool_options, int argc,
-			     char **argv);
+void histogram_options_parse(struct histogram_options *options, const struct argp *tool, void *tool_options,
+			     int argc, char **argv);
 
 #endif

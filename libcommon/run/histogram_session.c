@@ -19,8 +19,8 @@
 #include "run/kernel.h"
 #include "run/stack_session.h"
 
-#define NR_STACKS	5	/* shown of a series */
-#define PLAIN_WIDTH	80	/* of what is no terminal */
+#define NR_STACKS	5	/* shown for a series */
+#define PLAIN_WIDTH	80	/* of output that is not a terminal */
 
 /* does it include bpf/processes.bpf.h, and have a stack session that follows processes? */
 static bool has_stacks(const struct bpf_object *object)
@@ -49,7 +49,8 @@ static int add_to_heatmap(struct histogram_session *h, const struct series *seri
 		*map = calloc(1, sizeof(**map));
 		if (!*map)
 			return -ENOMEM;
-		error = heatmap_init(*map, h->tool->title(series->key).text, h->options->unit, h->options->run.interval_ns / 1e9);
+		error = heatmap_init(*map, h->tool->title(series->key).text, h->options->unit,
+				     h->options->run.interval_ns / 1e9);
 		if (error)
 			return error;
 	}
@@ -62,7 +63,7 @@ static int print_heatmaps(struct histogram_session *h)
 	bool terminal = isatty(fileno(out));
 	struct winsize size = {};
 
-	for (size_t i = 0; i < MAX_SERIES; i++)	/* all are as long as the run */
+	for (size_t i = 0; i < MAX_SERIES; i++)	/* extend all to the length of the run */
 		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
 			return -ENOMEM;
 	if (out != stdout) {
@@ -79,7 +80,8 @@ static int print_heatmaps(struct histogram_session *h)
 
 /* ---- intervals ---- */
 
-static void print_series_json(struct histogram_session *h, const struct series_report *report, const struct series *series)
+static void print_series_json(struct histogram_session *h, const struct series_report *report,
+			      const struct series *series)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -92,7 +94,8 @@ static void print_series_json(struct histogram_session *h, const struct series_r
 	json_print(h->run->out, object);
 }
 
-static int show_series(struct histogram_session *h, const struct series_report *report, const struct series *series)
+static int show_series(struct histogram_session *h, const struct series_report *report,
+		       const struct series *series)
 {
 	if (h->options->heatmap)
 		return add_to_heatmap(h, series);
@@ -108,16 +111,17 @@ static void warn(struct histogram_session *h)
 	if (h->warned || !histogram_session_lost(h))
 		return;
 	h->warned = true;
-	cli_warn("%d histograms are as many as there may be in a run: %s that would need more are lost", MAX_SERIES,
+	cli_warn("all %d histograms are in use: %s that would need another one are lost", MAX_SERIES,
 		 h->tool->counted);
 }
 
-/* the stacks of the interval that was taken last */
+/* Gets the stacks of the interval that was taken last. */
 static int take_stacks(struct histogram_session *h, struct series_report *report)
 {
 	struct stack_entry *entries;
-	int error = stack_store_hand_out(h->stacks->store, BPF_HISTOGRAMS_TURN_MASK, bpf_histograms_stack_flags(h->histograms),
-					 &entries, &report->nr_entries);
+	int error = stack_store_hand_out(h->stacks->store, BPF_HISTOGRAMS_TURN_MASK,
+					 bpf_histograms_stack_flags(h->histograms), &entries,
+					 &report->nr_entries);
 
 	report->entries = error ? NULL : entries;
 	return error;
@@ -126,7 +130,10 @@ static int take_stacks(struct histogram_session *h, struct series_report *report
 static int print_interval(struct histogram_session *h)
 {
 	struct series_report report = {
-		.counted = h->tool->counted, .off_cpu = h->tool->off_cpu, .writer = h->writer, .nr_stacks = NR_STACKS,
+		.counted = h->tool->counted,
+		.off_cpu = h->tool->off_cpu,
+		.writer = h->writer,
+		.nr_stacks = NR_STACKS,
 	};
 	struct series *series;
 	size_t nr;
@@ -174,16 +181,19 @@ static void open_own_run(struct histogram_session *h, struct bpf_object *object)
 	cli_check(bpf_tasks_begin(object), "list the processes");
 	task_filter_list(object, &o->tasks);
 	if (o->command)
-		kernel_check(links_attach_named(&h->followers, object, "process_forked"), "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "process_forked"),
+			     "follow the processes");
 	if (o->command || o->tasks.pids.nr || o->tasks.tids.nr)
-		kernel_check(links_attach_named(&h->followers, object, "process_ended"), "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "process_ended"),
+			     "follow the processes");
 	run_get_ready(&h->own_run);
 	if (o->command)
 		task_filter_add(object, h->own_run.command.pid);
 }
 
-void histogram_session_open(struct histogram_session *h, struct stack_session *stacks, struct bpf_object *object,
-			    const struct histogram_options *options, const struct histogram_tool *tool)
+void histogram_session_open(struct histogram_session *h, struct stack_session *stacks,
+			    struct bpf_object *object, const struct histogram_options *options,
+			    const struct histogram_tool *tool)
 {
 	*h = (struct histogram_session){ .options = options, .tool = tool, .stacks = stacks };
 	if (stacks) {
@@ -196,7 +206,8 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 		h->writer.out = h->run->out;
 	}
 	cli_check(bpf_histograms_new(&h->histograms, object, options->unit), "set up the histograms");
-	run_add(h->run, &(struct run_part){ .doing = "gather the histograms", .interval = interval, .arg = h });
+	run_add(h->run,
+		&(struct run_part){ .doing = "gather the histograms", .interval = interval, .arg = h });
 }
 
 uint64_t histogram_session_lost(const struct histogram_session *h)
@@ -227,7 +238,8 @@ static void print_summary_json(const struct histogram_session *h, const struct l
 void histogram_session_report(struct histogram_session *h, const struct loss *losses, size_t nr_losses)
 {
 	char too_many[64];
-	struct loss all[MAX_LOSSES], own = { "lost_no_series", histogram_session_lost(h), too_many, .lost = true };
+	struct loss all[MAX_LOSSES],
+		own = { "lost_no_series", histogram_session_lost(h), too_many, .lost = true };
 	size_t nr = losses_join(all, losses, nr_losses, &own, 1);
 
 	snprintf(too_many, sizeof(too_many), "%s lost: too many histograms", h->tool->counted);
@@ -237,8 +249,8 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 		print_summary_json(h, all, nr);
 	run_finish_output(h->run);
 	if (h->tool->errors)
-		cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted, h->run->seconds,
-			 h->errors);
+		cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
+			 h->run->seconds, h->errors);
 	else
 		cli_warn("%" PRIu64 " %s in %.1f s", h->count, h->tool->counted, h->run->seconds);
 	run_say_losses(all, nr);

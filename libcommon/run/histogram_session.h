@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run in which times are gathered in histograms (bpf/histograms.bpf.h), read and printed interval by interval, or
- * drawn as heat maps at the end; with the stacks that most of the time was spent in, for a tool that has a stack
- * session too. What goes wrong ends the program with a message.
+ * A run that gathers times in histograms (bpf/histograms.bpf.h), and prints them at the end of each interval,
+ * or draws heat maps at the end. If the tool has a stack session too, histograms are printed with the stacks
+ * in which most of the time was spent. Errors end the program with a message.
  *
- *   histogram_session_configure   (load)   histogram_session_open   (attach)   run_measure(session.run)   (detach)
+ *   histogram_session_configure   (load)   histogram_session_open
+ *   (attach)   run_measure(session.run)   (detach)
  *   histogram_session_finish   histogram_session_report   return histogram_session_close
  */
 #ifndef EHPERF_RUN_HISTOGRAM_SESSION_H
@@ -26,29 +27,30 @@
 struct bpf_object;
 struct stack_session;
 
-/* what a tool's histograms are of */
+/* what a tool's histograms show */
 struct histogram_tool {
-	const char *counted;		/* "calls": in text, and in the summary's JSON */
-	bool off_cpu;			/* its programs tell which part of the time was off the CPU, */
-	bool errors;			/* and what failed */
+	const char *counted;		/* "calls": what is counted, in text and in the summary's JSON */
+	bool off_cpu;			/* its programs split the time into on the CPU, blocked and waiting */
+	bool errors;			/* its programs count failures */
 	struct series_title (*title)(const void *key);
 	struct json_object *(*json)(const void *key);
-	/* The last interval is over: nothing that begins from now on is in any. NULL: nothing is to be done */
+	/* Called when the last interval ends, to stop measuring. NULL: nothing to do */
 	void (*stop)(void *arg);
 	void *arg;
 };
 
 struct histogram_session {
-	struct run *run;		/* the stack session's, or */
+	struct run *run;		/* the stack session's, or &own_run */
 	struct run own_run;
 	const struct histogram_options *options;
 	const struct histogram_tool *tool;
 	struct stack_session *stacks;	/* NULL: no stacks */
 	uint64_t count, errors;		/* in the intervals so far */
-	uint64_t intervals;		/* that were printed */
-	bool over;			/* all intervals are: what is gathered now belongs to none */
+	uint64_t intervals;		/* how many were printed */
+	bool over;			/* the last interval is over: later values belong to none */
 	/* private */
-	struct links followers;		/* of processes, where no stack session has them followed */
+	/* programs that follow forks, if there is no stack session to do that */
+	struct links followers;
 	struct stack_writer writer;
 	struct bpf_histograms *histograms;
 	struct heatmap *heatmaps[MAX_SERIES];
@@ -56,27 +58,28 @@ struct histogram_session {
 };
 
 /*
- * Writes the options into an opened object that includes bpf/histograms.bpf.h and bpf/task.bpf.h. One with a stack
- * session is to be configured by that, too.
+ * Writes the options into an opened object that includes bpf/histograms.bpf.h and bpf/task.bpf.h. If there is
+ * a stack session, too, call stack_session_configure() as well.
  */
 void histogram_session_configure(struct bpf_object *object, const struct histogram_options *options);
 
 /*
- * After loading. stacks: an open session, of whose run it becomes a part; or NULL: it has a run of its own, lists what
- * is to be measured and starts the command, which waits.
+ * After loading. stacks: an open session; this one becomes a part of its run. NULL: this session has its own
+ * run, lists the wanted tasks in the kernel, and starts the command, which waits.
  */
-void histogram_session_open(struct histogram_session *session, struct stack_session *stacks, struct bpf_object *object,
-			    const struct histogram_options *options, const struct histogram_tool *tool);
+void histogram_session_open(struct histogram_session *session, struct stack_session *stacks,
+			    struct bpf_object *object, const struct histogram_options *options,
+			    const struct histogram_tool *tool);
 
-/* how many of what was counted found no series, and are in no histogram */
+/* how many values were lost for want of a series */
 uint64_t histogram_session_lost(const struct histogram_session *session);
 
-/* With no program attached any more: the rest is an interval too. */
+/* To be called when no program is attached any more: prints the rest as one more interval. */
 void histogram_session_finish(struct histogram_session *session);
 
 /*
- * Prints heat maps and summary, closes the output, and says how many there were and what was lost. losses: the tool's
- * own, to which those that found no series are added
+ * Prints heat maps and summary, closes the output, and prints the total and the losses to stderr. losses: the
+ * tool's own, to which the values that were lost for want of a series are added
  */
 void histogram_session_report(struct histogram_session *session, const struct loss *losses, size_t nr_losses);
 

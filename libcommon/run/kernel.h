@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is asked of the kernel: opening, loading and attaching BPF programs. Where it refuses, the program ends with
- * a line of cause and a line of cure.
+ * Opening, loading and attaching BPF programs. If the kernel refuses, the tool ends with two lines: the
+ * cause, and what to do about it.
  */
 #ifndef EHPERF_RUN_KERNEL_H
 #define EHPERF_RUN_KERNEL_H
@@ -16,26 +16,35 @@ struct bpf_object;
 /* To be called before a skeleton is opened; verbose: libbpf's own messages go to stderr. */
 void kernel_init(bool verbose);
 
-/* what a skeleton's open() returned: itself, or, where it is NULL, the end */
-#define kernel_opened(skeleton) ({ __typeof__(skeleton) opened_ = (skeleton); if (!opened_) kernel_refused_open(); opened_; })
+/* Passes on what a skeleton's open() returned, unless it is NULL: then the tool ends with a message. */
+#define kernel_opened(skeleton) ({ \
+	__typeof__(skeleton) opened_ = (skeleton); \
+	if (!opened_) \
+		kernel_refused_open(); \
+	opened_; \
+})
 void kernel_refused_open(void) __attribute__((noreturn));
-/* what its load() returned */
+/* Checks what a skeleton's load() returned. */
 void kernel_loaded(int error);
 
-/* kernel_attach(links, to, program, ...): attaches programs in this order; those that were not loaded are left out */
+/*
+ * kernel_attach(links, to, program, ...): attaches the programs in this order, except those that were not
+ * loaded
+ */
 #define kernel_attach(links, to, ...) \
 	kernel_attach_list(links, to, (struct bpf_program *const[]){ __VA_ARGS__, NULL })
 void kernel_attach_list(struct links *links, const char *to, struct bpf_program *const programs[]);
 
 /*
- * The row of a tool's table of losses for what its programs on tracepoints did not see, for links that are attached
+ * A row for the tool's table of losses: the events that its programs on tracepoints missed. Call it before
+ * detaching.
  */
 struct loss kernel_missed(const struct links *links);
 
-/* The program ends if there is an error, 0 or -errno: "cannot DOING: cause", and what to do about it. */
+/* error: 0 or -errno. If it is not 0, the tool ends with "cannot DOING: CAUSE" and what to do about it. */
 void kernel_check(int error, const char *doing);
 
-/* a constant of an object that is not loaded yet */
+/* Sets a constant of an object that is not loaded yet. */
 void kernel_set(struct bpf_object *object, const char *constant, const void *value, size_t size);
 
 #endif

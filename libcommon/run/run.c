@@ -12,8 +12,9 @@
 #include "process/clock.h"
 #include "run/kernel.h"
 
-#define WORK_MS		50	/* parts work at least this often */
-#define GATHER_US	2000	/* what is urgent seldom comes alone: wait for more of it */
+#define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
+/* urgent records come in bursts: wait for more of them before the parts run */
+#define GATHER_US	2000
 
 /* ---- options ---- */
 
@@ -46,8 +47,8 @@ static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc, char **argv,
-	       struct run_options *options)
+void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc,
+	       char **argv, struct run_options *options)
 {
 	const struct argp only_options = { .options = own->options, .parser = own->parser };
 	const struct argp_child children[] = { { &only_options, 0, NULL, 0 }, { shared, 0, NULL, 0 }, {} };
@@ -72,7 +73,9 @@ void run_open(struct run *run, const struct run_options *options)
 		cli_die(EXIT_FAILURE, "cannot open '%s': %s", options->output, strerror(errno));
 }
 
-/* SIGHUP where it is not ignored, as nohup(1) does: signalfd(2) would see it nevertheless */
+/*
+ * Is SIGHUP to be handled? Not if it is ignored, as under nohup(1): signalfd(2) would report it nevertheless.
+ */
 static bool takes_hangup(void)
 {
 	struct sigaction action;
@@ -86,7 +89,7 @@ void run_get_ready(struct run *run)
 
 	if (run->options->command)
 		cli_check(command_start(&run->command, run->options->command), "start the command");
-	/* after the fork: the command has the caller's mask */
+	/* after the fork, so that the command inherits the caller's signal mask */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
@@ -107,7 +110,7 @@ void run_add(struct run *run, const struct run_part *part)
 
 /* ---- while it lasts ---- */
 
-/* until then, but not longer than until parts are to work again; 0: it is past */
+/* the time until then, in ms, WORK_MS at most; 0: it is past */
 static int wait_ms(double then)
 {
 	double left = then - clock_seconds();
@@ -115,7 +118,7 @@ static int wait_ms(double then)
 	return left <= 0 ? 0 : left * 1e3 < WORK_MS ? (int)(left * 1e3) + 1 : WORK_MS;
 }
 
-/* The signal; SIGTERM is the command's as well, while others that come from the terminal it has got itself. */
+/* Reads the signal, and passes it on to the command, unless the terminal has sent it to both of us. */
 static int take_signal(struct run *run)
 {
 	struct signalfd_siginfo signal;
@@ -134,7 +137,7 @@ static void work(struct run *run)
 			cli_check(run->parts[i].work(run->parts[i].arg), run->parts[i].doing);
 }
 
-/* True: it was the last one. */
+/* True: it was the last interval. */
 static bool end_interval(struct run *run)
 {
 	bool last = ++run->intervals == run->options->nr_intervals;
@@ -154,7 +157,8 @@ static void show_progress(struct run *run)
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].progress && !run->parts[i].progress(run->parts[i].arg, &count))
 			fprintf(stderr, "\r%s: %.0f s, %llu %s ", program_invocation_short_name,
-				clock_seconds() - run->started, (unsigned long long)count, run->parts[i].counted);
+				clock_seconds() - run->started, (unsigned long long)count,
+				run->parts[i].counted);
 }
 
 struct poll_list {
@@ -188,14 +192,15 @@ static bool any_urgent(const struct poll_list *list)
 	return false;
 }
 
-/* Waits for something to do and does it. False: the run is over. */
+/* Waits until there is something to do, and does it. False: the run is over. */
 static bool do_some(struct run *run, struct poll_list *list)
 {
 	const struct run_options *o = run->options;
 	int duration = o->duration_ns ? wait_ms(run->started + o->duration_ns / 1e9) : WORK_MS;
 	int interval = o->interval_ns ? wait_ms(run->next_interval) : WORK_MS;
 
-	if (!duration || (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
+	if (!duration ||
+	    (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
 		return false;
 	if (list->fds[0].revents) {
 		take_signal(run);
@@ -240,7 +245,9 @@ void run_say_losses(const struct loss *losses, size_t nr)
 	losses_print(stderr, program_invocation_short_name, losses, nr);
 }
 
-/* Waits for the command, and passes signals on meanwhile: it may take them otherwise. The second one ends the wait. */
+/*
+ * Waits for the command and passes signals on to it, which it may ignore: so the second signal ends the wait.
+ */
 static int wait_for_command(struct run *run)
 {
 	struct pollfd fds[] = {

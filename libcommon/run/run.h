@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tool's run: how long it lasts, the command it measures, where its output goes, and how it ends. Any tool has
- * one, and what goes wrong ends the program with a message:
+ * A tool's run: how long it lasts, the command it measures, where its output goes, and how it ends. Errors
+ * end the program with a message.
  *
  *   run_open          opens the output file
- *   run_get_ready     starts the command, which waits at its gate, and takes signals from now on
+ *   run_get_ready     starts the command, which waits at its gate, and begins to handle signals
  *   (attach)
  *   run_measure       lets the command go, and calls the parts until the run is over
  *   (detach, report)
@@ -26,22 +26,23 @@
 struct run_options {
 	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
 	uint64_t interval_ns;		/* 0: none */
-	uint64_t nr_intervals;		/* the run is over after so many; 0: no limit */
+	uint64_t nr_intervals;		/* the run ends after this many; 0: no limit */
 	char **command;			/* NULL: none */
-	struct task_filter tasks;	/* who is measured */
+	struct task_filter tasks;	/* which tasks are measured */
 	const char *output;		/* NULL: standard output */
 	bool quiet, verbose;
 };
 
-/* Who works while a run lasts. Any of the functions may be NULL; they return 0 or -errno. */
+/* What runs while a run lasts. Any of the functions may be NULL; they return 0 or -errno. */
 struct run_part {
-	const char *doing;		/* when one failed, "cannot DOING" is said */
-	int (*work)(void *arg);		/* several times a second, and soon when one of fds is readable */
-	int (*interval)(void *arg, bool last);	/* at the end of each interval */
-	int (*progress)(void *arg, uint64_t *count);	/* how much there is by now, */
-	const char *counted;		/* of these: "samples" */
+	const char *doing;		/* if a function fails, the tool ends with "cannot DOING: ..." */
+	/* called several times a second, and soon after one of fds becomes readable */
+	int (*work)(void *arg);
+	int (*interval)(void *arg, bool last);	/* called at the end of each interval */
+	int (*progress)(void *arg, uint64_t *count);	/* for the progress line: the count so far, */
+	const char *counted;		/* and what is counted: "samples" */
 	void *arg;
-	const int *fds;			/* urgent when readable */
+	const int *fds;
 	size_t nr_fds;
 };
 
@@ -52,8 +53,9 @@ struct run {
 	const struct run_options *options;
 	FILE *out;
 	struct command command;		/* .pid is -1 where there is none */
-	double started, seconds;	/* CLOCK_MONOTONIC; seconds: how long it lasted, once it is over */
-	uint64_t intervals;		/* that are over */
+	/* CLOCK_MONOTONIC; seconds: how long the run lasted, once it is over */
+	double started, seconds;
+	uint64_t intervals;		/* how many are over */
 	/* private */
 	double next_interval, next_progress;
 	int signal_fd;
@@ -65,15 +67,15 @@ struct run {
 void run_open(struct run *run, const struct run_options *options);
 void run_get_ready(struct run *run);
 
-/* They work in the order of adding. part->fds must stay. */
+/* Adds a part. Parts run in the order of adding. part->fds must outlive the run. */
 void run_add(struct run *run, const struct run_part *part);
 
-/* Returns when the duration or all intervals are over, a signal came or the command has ended. */
+/* Returns when the duration or the last interval is over, a signal has come, or the command has ended. */
 void run_measure(struct run *run);
 
-/* All has been written to run->out: a full disk is an error. */
+/* Flushes and closes run->out once all is written: a full disk is an error. */
 void run_finish_output(struct run *run);
-/* on standard error, a line for each that there is */
+/* Prints a line on standard error for each loss whose count is not 0. */
 void run_say_losses(const struct loss *losses, size_t nr);
 
 int run_close(struct run *run);
@@ -82,17 +84,17 @@ int run_close(struct run *run);
 
 /*
  * For an argp parser's ARGP_KEY_ARG: takes "-- COMMAND [ARG...]". False: arg is another argument. Needs
- * ARGP_IN_ORDER: only so is what comes before -- told from what comes after it.
+ * ARGP_IN_ORDER, because otherwise arguments before -- cannot be distinguished from those after it.
  */
 bool run_take_command(struct argp_state *state, struct run_options *options);
-/* for ARGP_KEY_END: a command is there after --, and not with -p or -t */
+/* For ARGP_KEY_END: there must be a command after --, and no -p or -t with it. */
 void run_check_command(struct argp_state *state, const struct run_options *options);
 
 /*
- * Parses a tool's command line by its own options and those of a child, and checks what can be checked before
- * anything is loaded. own->args_doc and own->doc are the whole tool's.
+ * Parses a tool's command line by its own options and the shared ones, and checks what can be checked before
+ * loading. own->args_doc and own->doc are the whole tool's.
  */
-void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc, char **argv,
-	       struct run_options *options);
+void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc,
+	       char **argv, struct run_options *options);
 
 #endif

@@ -6,11 +6,13 @@
 #include "run/kernel.h"
 #include "run/task_filter.h"
 
-struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted, uint64_t period_ns)
+struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted,
+				   uint64_t period_ns)
 {
 	struct cpu_set cpus = cpus_online(wanted);
 	struct perf_events clock;
-	struct links links = {};	/* nobody detaches: the clock is stopped, and leaving the tool is the end of both */
+	/* never detached: sampling_end() stops the clock, and exiting closes both */
+	struct links links = {};
 
 	kernel_check(perf_events_open_clock(&clock, &cpus, period_ns), "open the clock events");
 	cpu_set_free(&cpus);

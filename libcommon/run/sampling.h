@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program that samples the CPUs by their clocks. What goes wrong ends the program with a message. */
+/* Runs a BPF program on each CPU at a fixed rate. Errors end the tool with a message. */
 #ifndef EHPERF_RUN_SAMPLING_H
 #define EHPERF_RUN_SAMPLING_H
 
@@ -10,8 +10,12 @@
 
 struct bpf_program;
 
-/* Attaches the program to a clock on each of these CPUs, or on all (an empty set): stopped, until the tool exits. */
-struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted, uint64_t period_ns);
+/*
+ * Attaches the program to a stopped clock on each of these CPUs, or on all (an empty set), until the tool
+ * exits.
+ */
+struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted,
+				   uint64_t period_ns);
 
 void sampling_begin(struct perf_events *clock);
 void sampling_end(struct perf_events *clock);

@@ -10,7 +10,10 @@
 
 #define MAX_COMM_BYTES 15
 
-enum { OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE };
+enum {
+	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR,
+	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE,
+};
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
@@ -19,30 +22,33 @@ static const struct argp_option options[] = {
 	{ "user-threads-only", 'u', NULL, 0, "only user threads", 1 },
 	{ "kernel-threads-only", 'k', NULL, 0, "only kernel threads", 1 },
 	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", 1 },
-	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only in this cgroup (v2), and below it", 1 },
+	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only in this cgroup (v2) and those below it", 1 },
 	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", 1 },
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", 2 },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", 2 },
 	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, 1024 at most", 2 },
-	{ "max-stacks", OPTION_MAX_STACKS, "N", 0, "room in the kernel for this many different stacks, default 65536", 2 },
-	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf COUNT", 3 },
+	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
+	  "room in the kernel for this many different stacks, default 65536", 2 },
+	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf VALUE", 3 },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
-	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames of no file", 3 },
-	{ "json", 'j', NULL, 0, "JSON, one object a line", 3 },
-	{ "output", 'o', "FILE", 0, "write there: .folded, .txt or .json", 3 },
-	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0, "look there for debug files too, before /usr/lib/debug; may be given again", 3 },
-	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "ask the servers in $DEBUGINFOD_URLS for debug files", 3 },
+	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
+	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
+	{ "output", 'o', "FILE", 0, "write to this file: .folded, .txt or .json", 3 },
+	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
+	  "look for debug files here, before /usr/lib/debug; may be given more than once", 3 },
+	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", 3 },
 	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", 3 },
 	{ "quiet", 'q', NULL, 0, "no progress", 4 },
 	{ "verbose", 'v', NULL, 0, "more detail", 4 },
 	{},
 };
 
-/* -f and -j, and the ending of -o's file: one of them is enough */
+/* -f, -j and the ending of -o's file set the format; if several do, they must agree. */
 static void set_format(struct argp_state *state, struct stack_options *o, enum report_format format)
 {
 	if (o->format_named && o->format != format)
-		argp_failure(state, EXIT_USAGE, 0, "-f, -j and the ending of the output file's name ask for different formats");
+		argp_failure(state, EXIT_USAGE, 0,
+			     "-f, -j and the ending of the output file's name ask for different formats");
 	o->format = format;
 	o->format_named = true;
 }
@@ -54,11 +60,12 @@ static void set_output(struct argp_state *state, struct stack_options *o, const 
 	if (report_format_of(name, &format))
 		set_format(state, o, format);
 	else
-		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .folded, .txt or .json: '%s'", name);
+		argp_failure(state, EXIT_USAGE, 0,
+			     "the output file's name must end in .folded, .txt or .json: '%s'", name);
 	o->run.output = name;
 }
 
-/* false: it is none of these options */
+/* how frames are named: false if it is none of these options */
 static bool parse_naming(int key, char *arg, struct argp_state *state, struct naming_options *naming)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -66,12 +73,14 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 	switch (key) {
 	case OPTION_DEBUG_DIR:
 		if (naming->nr_directories == MAX_DEBUG_DIRECTORIES)
-			argp_failure(state, EXIT_USAGE, 0, "no more than %d --debug-dir", MAX_DEBUG_DIRECTORIES);
+			argp_failure(state, EXIT_USAGE, 0, "no more than %d --debug-dir",
+				     MAX_DEBUG_DIRECTORIES);
 		naming->directories[naming->nr_directories++] = arg;
 		return true;
 	case OPTION_DEBUGINFOD:
 		if (!urls || !*urls)
-			argp_failure(state, EXIT_USAGE, 0, "--debuginfod: DEBUGINFOD_URLS is not set in the environment");
+			argp_failure(state, EXIT_USAGE, 0,
+				     "--debuginfod: DEBUGINFOD_URLS is not set in the environment");
 		naming->debuginfod = true;
 		return true;
 	case OPTION_NO_DEMANGLE:
@@ -82,14 +91,11 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 	}
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+/* what is measured: false if it is none of these options */
+static bool parse_filter(int key, char *arg, struct argp_state *state, struct stack_options *o)
 {
-	struct stack_options *o = state->input;
-	uint64_t number;
 	int error;
 
-	if (parse_naming(key, arg, state, &o->naming))
-		return 0;
 	switch (key) {
 	case 'p':
 		if (!cli_parse_ids(arg, &o->run.tasks.pids))
@@ -106,16 +112,62 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'k':
 		o->run.tasks.only_kernel_threads = true;
 		break;
+	case 'C':
+		if (cpu_set_parse(&o->run.tasks.cpus, arg))
+			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
+		break;
+	case OPTION_CGROUP:
+		error = cgroup_id(arg, &o->run.tasks.cgroup);
+		if (error)
+			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s",
+				     arg, strerror(-error));
+		break;
+	case OPTION_COMM:
+		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
+			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'",
+				     MAX_COMM_BYTES, arg);
+		o->run.tasks.comm = arg;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* which stacks are taken: false if it is none of these options */
+static bool parse_wanted(int key, char *arg, struct argp_state *state, struct stack_options *o)
+{
+	uint64_t number;
+
+	switch (key) {
 	case 'U':
 		o->wanted.only_user = true;
 		break;
 	case 'K':
 		o->wanted.only_kernel = true;
 		break;
-	case 'C':
-		if (cpu_set_parse(&o->run.tasks.cpus, arg))
-			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
+	case OPTION_MAX_DEPTH:
+		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'",
+				     MAX_DEPTH, arg);
+		o->wanted.max_depth = number;
 		break;
+	case OPTION_MAX_STACKS:
+		if (!cli_parse_number(arg, 16, 1 << 24, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'",
+				     1 << 24, arg);
+		o->wanted.max_stacks = number;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* how they are printed: false if it is none of these options */
+static bool parse_output(int key, char *arg, struct argp_state *state, struct stack_options *o)
+{
+	switch (key) {
 	case 'f':
 		set_format(state, o, REPORT_FOLDED);
 		break;
@@ -137,31 +189,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v':
 		o->run.verbose = true;
 		break;
-	case OPTION_MAX_DEPTH:
-		if (!cli_parse_number(arg, 1, MAX_DEPTH, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of frames from 1 to %d: '%s'", MAX_DEPTH, arg);
-		o->wanted.max_depth = number;
-		break;
-	case OPTION_MAX_STACKS:
-		if (!cli_parse_number(arg, 16, 1 << 24, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'", 1 << 24, arg);
-		o->wanted.max_stacks = number;
-		break;
-	case OPTION_CGROUP:
-		error = cgroup_id(arg, &o->run.tasks.cgroup);
-		if (error)
-			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s", arg, strerror(-error));
-		break;
-	case OPTION_COMM:
-		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
-			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'", MAX_COMM_BYTES, arg);
-		o->run.tasks.comm = arg;
-		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct stack_options *o = state->input;
+
+	if (parse_filter(key, arg, state, o) || parse_wanted(key, arg, state, o) ||
+	    parse_output(key, arg, state, o) || parse_naming(key, arg, state, &o->naming))
+		return 0;
+	switch (key) {
 	case ARGP_KEY_ARG:
 		if (run_take_command(state, &o->run))
 			break;
 		if (o->run.duration_ns)
-			argp_failure(state, EXIT_USAGE, 0, "one duration only, and a command comes after --: '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0,
+				     "one duration only, and a command comes after --: '%s'", arg);
 		else if (!cli_parse_time(arg, 1000000000, &o->run.duration_ns) || !o->run.duration_ns)
 			argp_failure(state, EXIT_USAGE, 0, "not a duration: '%s'", arg);
 		break;
@@ -178,7 +225,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void stack_options_parse(struct stack_options *o, const struct argp *tool, void *tool_options, int argc, char **argv)
+void stack_options_parse(struct stack_options *o, const struct argp *tool, void *tool_options, int argc,
+			 char **argv)
 {
 	static const struct argp shared = { .options = options, .parser = parse };
 

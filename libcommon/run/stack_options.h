@@ -16,17 +16,17 @@
 struct stacks_wanted {
 	bool only_user, only_kernel;
 	uint32_t max_depth;		/* user frames of a stack */
-	uint32_t max_stacks;		/* different ones, in the kernel */
+	uint32_t max_stacks;		/* room for different stacks in the kernel */
 };
 
 #define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
 
-/* where names are looked for, and how they are shown */
+/* where debug files are looked for, and how names are shown */
 #define MAX_DEBUG_DIRECTORIES 16
 struct naming_options {
 	const char *directories[MAX_DEBUG_DIRECTORIES];
 	size_t nr_directories;
-	bool debuginfod;		/* asked for; the servers are in $DEBUGINFOD_URLS */
+	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
 	bool no_demangle;
 };
 
@@ -45,9 +45,10 @@ struct stack_options {
 #define STACK_ARGS_DOC "[DURATION] [-- COMMAND [ARG...]]"
 
 /*
- * Parses the command line of a stack tool, whose own options are tool's. What is wrong with it ends the program
- * with a message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
+ * Parses the command line of a stack tool; `tool` has its own options. An error ends the program with a
+ * message: EXIT_USAGE, or EXIT_FAILURE for a process that does not exist.
  */
-void stack_options_parse(struct stack_options *options, const struct argp *tool, void *tool_options, int argc, char **argv);
+void stack_options_parse(struct stack_options *options, const struct argp *tool, void *tool_options, int argc,
+			 char **argv);
 
 #endif

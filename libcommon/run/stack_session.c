@@ -11,7 +11,8 @@
 #include "run/kernel.h"
 #include "stacks_abi.h"
 
-void stack_session_configure(struct bpf_object *object, const struct run_options *run, const struct stacks_wanted *wanted)
+void stack_session_configure(struct bpf_object *object, const struct run_options *run,
+			     const struct stacks_wanted *wanted)
 {
 	static const char *const maps_of_stacks[] = { "values", "sent" };
 	bool user = !wanted->only_kernel, kernel = !wanted->only_user;
@@ -22,7 +23,8 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
 	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
-		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks), "load the BPF programs");
+		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks),
+			     "load the BPF programs");
 }
 
 /* ---- as a part of the run ---- */
@@ -48,8 +50,13 @@ static int progress(void *arg, uint64_t *samples)
 static void add_to_run(struct stack_session *s)
 {
 	struct run_part part = {
-		.doing = "gather the stacks", .work = work, .progress = progress, .counted = "samples", .arg = s,
-		.fds = s->urgent, .nr_fds = UNWINDER_FDS,
+		.doing = "gather the stacks",
+		.work = work,
+		.progress = progress,
+		.counted = "samples",
+		.arg = s,
+		.fds = s->urgent,
+		.nr_fds = UNWINDER_FDS,
 	};
 
 	unwinder_fds(s->unwinder, s->urgent);
@@ -70,7 +77,8 @@ static void start_unwinder(struct stack_session *s)
 		.max_depth = s->wanted->max_depth,
 	};
 
-	cli_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options), "follow the processes");
+	cli_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options),
+		  "follow the processes");
 	cli_check(unwinder_start(s->unwinder), "read the processes' mappings");
 }
 
@@ -138,16 +146,19 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 
 /* ---- the report ---- */
 
-/* the tool's losses and the stacks' own; how many they are */
-static size_t gather_losses(const struct stack_session *s, const struct measure *measure, const struct loss *losses,
-			    size_t nr_losses, struct loss all[MAX_LOSSES])
+/* Copies the tool's losses and adds those of the stacks; returns their number. */
+static size_t gather_losses(const struct stack_session *s, const struct measure *measure,
+			    const struct loss *losses, size_t nr_losses, struct loss all[MAX_LOSSES])
 {
 	struct stack_stats stats = stack_session_stats(s);
-	const char *unfollowed = measure->unfollowed ? measure->unfollowed : "processes or threads not followed: too many at a time";
+	const char *unfollowed = measure->unfollowed ? measure->unfollowed :
+							       "processes or threads not followed: too many at a time";
 	const struct loss own[] = {
-		{ "lost_no_room", stats.no_room, "samples lost: no room in the maps, see --max-stacks", .lost = true },
+		{ "lost_no_room", stats.no_room, "samples lost: no room in the maps, see --max-stacks",
+		  .lost = true },
 		{ "forks_lost", stats.forks_lost, unfollowed },
-		{ "stacks_lost", stats.stacks_lost, "samples found no room in the ring buffer at first", "the frames of " },
+		{ "stacks_lost", stats.stacks_lost,
+		  "failed attempts to send a stack's frames: the ring buffer was full" },
 	};
 
 	return losses_join(all, losses, nr_losses, own, sizeof(own) / sizeof(own[0]));
@@ -178,12 +189,15 @@ static void set_naming(struct stack_session *s, const struct naming_options *nam
 	modules_set_symbol_options(s->modules, &options);
 }
 
-void stack_session_report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
-			  const struct loss *losses, size_t nr_losses)
+void stack_session_report(struct stack_session *s, const struct stack_options *o,
+			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
 {
 	struct loss all[MAX_LOSSES];
 	struct stack_summary summary = {
-		.tool = program_invocation_short_name, .measure = measure, .seconds = s->run.seconds, .losses = all,
+		.tool = program_invocation_short_name,
+		.measure = measure,
+		.seconds = s->run.seconds,
+		.losses = all,
 	};
 	struct stack_writer writer;
 	struct stack_entry *entries;
@@ -222,18 +236,22 @@ static void show_counts(const struct stack_session *s)
 	struct unwinder_counts c = unwinder_counts(s->unwinder);
 
 	object_verified(s->object, show_verified);
-	if (c.deaf)
-		cli_warn("no tracepoints (%s): code that is unmapped and replaced within milliseconds may be taken for what was there",
-			 strerror(c.deaf));
-	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
-		 (unsigned long long)c.processes, c.read_s * 1e3, (unsigned long long)c.files_at_start, c.compile_s * 1e3,
-		 (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3, c.publish_s * 1e3);
+	if (c.untraced_munmap)
+		cli_warn("no tracepoints (%s): frames in code that replaces other code at once may be wrong",
+			 strerror(c.untraced_munmap));
+	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, "
+		 "%llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
+		 (unsigned long long)c.processes, c.read_s * 1e3, (unsigned long long)c.files_at_start,
+		 c.compile_s * 1e3, (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3,
+		 c.publish_s * 1e3);
 	if (c.unpublished)
-		cli_warn("%llu mapping lists found no room", (unsigned long long)c.unpublished);
-	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables; %llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
-		 (unsigned long long)c.files, (unsigned long long)c.files_without_table, (unsigned long long)c.rows,
-		 (unsigned long long)c.table_bytes, (unsigned long long)c.events, (unsigned long long)c.publications,
-		 (unsigned long long)c.slab_waits, (unsigned long long)c.raw_samples);
+		cli_warn("%llu mapping lists could not be published", (unsigned long long)c.unpublished);
+	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables; "
+		 "%llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
+		 (unsigned long long)c.files, (unsigned long long)c.files_without_table,
+		 (unsigned long long)c.rows, (unsigned long long)c.table_bytes, (unsigned long long)c.events,
+		 (unsigned long long)c.publications, (unsigned long long)c.slab_waits,
+		 (unsigned long long)c.raw_samples);
 }
 
 int stack_session_close(struct stack_session *s)

@@ -11,7 +11,7 @@
 
 /* ---- processes and threads ---- */
 
-/* the process of a thread, 0 if it is gone */
+/* the process that a thread belongs to, 0 if the thread is gone */
 static pid_t process_of(pid_t tid)
 {
 	char name[64], line[256];
@@ -36,8 +36,8 @@ void task_filter_check(const struct task_filter *f)
 		if (!pid)
 			cli_die(EXIT_FAILURE, "no process with PID %d", f->pids.ids[i]);
 		if (pid != f->pids.ids[i])
-			cli_die(EXIT_FAILURE, "%d is a thread of process %d: use -p %d, or -t %d", f->pids.ids[i], pid, pid,
-				f->pids.ids[i]);
+			cli_die(EXIT_FAILURE, "%d is a thread of process %d: use -p %d, or -t %d",
+				f->pids.ids[i], pid, pid, f->pids.ids[i]);
 	}
 	for (size_t i = 0; i < f->tids.nr; i++)
 		if (!process_of(f->tids.ids[i]))
@@ -77,7 +77,8 @@ static void configure_cpus(struct bpf_object *object, const struct cpu_set *want
 		if (!cpus.has[cpu])
 			continue;
 		if (cpu / 8 >= bytes)
-			cli_die(EXIT_FAILURE, "CPU %zu cannot be listed: %zu at most are told apart", cpu, bytes * 8);
+			cli_die(EXIT_FAILURE, "CPU %zu cannot be listed: the highest possible number is %zu",
+				cpu, bytes * 8 - 1);
 		listed[cpu / 64] |= 1ULL << cpu % 64;
 	}
 	kernel_set(object, "listed_cpus", listed, bytes);

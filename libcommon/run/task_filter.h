@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which tasks are measured: from options to the filters of bpf/task.bpf.h. What goes wrong ends the program. */
+/* Which tasks are measured: passes options on to the filters of bpf/task.bpf.h. Errors end the program. */
 #ifndef EHPERF_RUN_TASK_FILTER_H
 #define EHPERF_RUN_TASK_FILTER_H
 
@@ -13,30 +13,36 @@
 
 struct bpf_object;
 
-/* all that are not excluded; empty: all there are */
+/* Each member that is set excludes the tasks that do not match; {}: all tasks. */
 struct task_filter {
 	struct id_list pids, tids;
 	bool only_user_threads, only_kernel_threads;
 	const char *comm;		/* NULL: any */
 	uint64_t cgroup;		/* its ID; 0: any */
-	struct cpu_set cpus;		/* on which they are measured; empty: on any */
+	struct cpu_set cpus;		/* on which tasks are measured; empty: all */
 };
 
-/* Says which process or thread does not exist. */
+/* Ends the program if one of the processes or threads does not exist. */
 void task_filter_check(const struct task_filter *filter);
 
-/* Writes the filters into an object that is not loaded yet. command: one is started, and measured with what it forks */
+/*
+ * Writes the filters into an object that is not loaded yet. command: a command is measured, with what it
+ * forks
+ */
 void task_filter_configure(struct bpf_object *object, const struct task_filter *filter, bool command);
 
 /* Lists the processes and threads in a loaded object. */
 void task_filter_list(struct bpf_object *object, const struct task_filter *filter);
-/* and one more process */
+/* Lists one more process. */
 void task_filter_add(struct bpf_object *object, pid_t pid);
 
-/* the processes that the filter names, by themselves or by a thread: a malloc()ed array */
+/* the processes of -p, and those of -t's threads: a malloc()ed array */
 pid_t *task_filter_processes(const struct task_filter *filter, size_t *nr);
 
-/* the CPUs that are online, of these if there are any; none of them being online ends the program */
+/*
+ * The wanted CPUs that are online; all that are online, if `wanted` is empty. Ends the program if there are
+ * none.
+ */
 struct cpu_set cpus_online(const struct cpu_set *wanted);
 
 #endif

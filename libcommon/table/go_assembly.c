@@ -320,12 +320,14 @@ static int work_out(struct assembly *a, go_rule_fn *emit, void *arg)
 	a->depth = calloc(a->code.nr + 1, sizeof(*a->depth));
 	if (!a->by_return || !a->depth)
 		return -ENOMEM;
-	error = code_rules(a->code.bytes, a->code.size, a->code.vaddr, on_code_rule, a);
+	look_at_fp(a);
+	/* most assembly leaves sp and the frame pointer alone, and needs no more than its pcsp */
+	if (a->writes_fp || a->special == GO_CALLED || a->function->flags & GO_SPWRITE)
+		error = code_rules(a->code.bytes, a->code.size, a->code.vaddr, on_code_rule, a);
 	if (error)
 		return error;
 	if (a->function->flags & GO_SPWRITE)
 		follow(a);
-	look_at_fp(a);
 	if (a->special == GO_SWITCHES + GO_SYSTEMSTACK)
 		a->curg = find_curg(a);
 	emit_all(a, emit, arg);

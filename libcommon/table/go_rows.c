@@ -128,7 +128,10 @@ static void add_nothing(const struct place *p, uint64_t at)
 	add(p, at, cfi_states_of_rule(p->states, &(struct eh_rule){ .kind = RULE_NONE }));
 }
 
-/* The first part of a function with a frame is its prologue. All others with a frame come behind it, and what it saved is saved. */
+/*
+ * The first part of a function with a frame is its prologue. All others with a frame come behind it, and
+ * what it saved is saved.
+ */
 static void write_compiled(const struct place *p, const struct go_function *f, const uint8_t *code, uint64_t *nr_rows)
 {
 	struct go_values v = gopclntab_values(&p->go->table, f->pcsp, f->size);
@@ -168,7 +171,8 @@ static void write_by_table(const struct place *p, const struct go_function *f, u
 	struct go_values v = gopclntab_values(&p->go->table, f->pcsp, f->size);
 
 	for (; go_values_next(&v); ++*nr_rows)
-		add(p, v.start, state_of(p->go, p->states, f->flags & (GO_SPWRITE | GO_TOPFRAME) ? -1 : v.value, GO_FP_LOST));
+		add(p, v.start,
+		    state_of(p->go, p->states, f->flags & (GO_SPWRITE | GO_TOPFRAME) ? -1 : v.value, GO_FP_LOST));
 	add_nothing(p, v.end);
 }
 

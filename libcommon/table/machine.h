@@ -9,8 +9,8 @@
  *   entry.c           where the code at the ELF entry point ends, what addresses code takes
  *   padding.c         what fills up the room between functions
  *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
- *   known_code.c      certain code of certain programs
  *   go.c              what Go's compiler and runtime write
+ *   known_code.c      certain code of certain programs
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H

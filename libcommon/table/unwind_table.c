@@ -20,8 +20,8 @@
  * (row_writer.h). A table of the code that no FDE covers is made likewise, with the FDEs' own bytes
  * left empty.
  *
- * Go's functions stand in the same index, before the FDEs, and have their rows from Go's own table
- * (go_rows.h).
+ * What rules a byte is a matter of this one index: known code (known_functions.h) comes first, then
+ * Go's functions, whose rows are from Go's own table (go_rows.h), then FDEs.
  */
 struct compilation {
 	struct unwind_table table;
@@ -57,11 +57,13 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 static int index_fdes(struct compilation *c, struct eh_frame *frame)
 {
 	struct fde fde;
-	int error = c->go.present ? go_rows_add_functions(&c->go, &c->fdes, c->file) : 0;
+	int error = 0;
 
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
 	if (!error && c->known)
 		error = known_functions_add(&c->functions, &c->fdes, c->known);
+	if (!error && c->go.present)
+		error = go_rows_add_functions(&c->go, &c->fdes, c->file);
 	while (!error && eh_frame_next(frame, &fde))
 		error = add_fde(c, &fde);
 	c->table.nr_cies = frame->nr_cies;
@@ -203,7 +205,7 @@ static int build(struct unwind_table *table, struct elf_file *file, bool of_code
 	error = go.present ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
 	if (error == -ENOENT && (go.present || of_code))
 		error = 0;
-	return error ? error : compile(table, file, go.present ? NULL : file, &go, &frame, of_code);
+	return error ? error : compile(table, file, file, &go, &frame, of_code);
 }
 
 int unwind_table_build(struct unwind_table *table, struct elf_file *file)

@@ -4,19 +4,22 @@
 static const struct {
 	const char *name, *meaning;
 } reasons[] = {
-	[END_COMPLETE] = { "complete", "the thread's or program's entry was reached" },
+	[END_COMPLETE] = { "complete",
+			   "the outermost frame was reached, where the thread or the program begins" },
 	[END_NO_MAPPING] = { "no_mapping", "a pc outside every known executable mapping" },
-	[END_NO_ROW] = { "no_row", "no FDE covers a pc, and neither its instructions nor a frame pointer tell who called" },
-	[END_NO_TABLE] = { "no_table", "code without unwind tables (JIT code, or no ELF file), and its frame pointer leads nowhere" },
+	[END_NO_ROW] = { "no_row",
+			 "no FDE covers a pc, and neither the code nor a frame pointer leads to the caller" },
+	[END_NO_TABLE] = { "no_table",
+			   "code without unwind tables (JIT, or not ELF), and no usable frame pointer" },
 	[END_UNREADABLE] = { "unreadable", "the stack could not be read (paged out, or not a stack)" },
 	[END_UNKNOWN_REGISTER] = { "unknown_register", "a rule needs a register whose value is not known" },
 	[END_UNSUPPORTED] = { "unsupported", "a rule of a kind that is not supported" },
-	[END_NO_PROGRESS] = { "no_progress", "the caller's frame would lie below its callee's" },
+	[END_NO_PROGRESS] = { "no_progress", "the caller's frame would lie below the callee's" },
 	[END_TOO_DEEP] = { "too_deep", "more frames than --max-depth" },
 	[END_32BIT] = { "32bit", "a 32-bit process" },
 	[END_NO_USER] = { "no_user", "no user registers: a kernel thread, or in execve()" },
 	[END_UNKNOWN_PROCESS] = { "unknown_process", "a process whose mappings are not known" },
-	[END_STALE] = { "stale", "the process changed meanwhile" },
+	[END_STALE] = { "stale", "the process's mappings had just changed" },
 	[END_NOT_TAKEN] = { "not_taken", "user stacks were not asked for" },
 };
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == NR_END_REASONS, "a name for each end reason");

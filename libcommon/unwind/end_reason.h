@@ -7,7 +7,7 @@
 
 /* the name in JSON and summaries */
 const char *end_reason_name(enum end_reason end);
-/* half a sentence for the user */
+/* a phrase for the user, without a full stop */
 const char *end_reason_meaning(enum end_reason end);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-/* the new event, not yet counted as there; NULL: no memory */
+/* A new event at the end of the queue, which added() makes a part of it. NULL: no memory */
 static struct queued_event *new_event(struct event_queue *queue, uint64_t time_ns)
 {
 	struct queued_event *event;
@@ -99,14 +99,14 @@ void event_queue_begin(struct event_queue *queue, uint64_t horizon_ns)
 		qsort(queue->events, queue->nr, sizeof(*queue->events), by_time);
 	}
 	queue->first = 0;
-	queue->turn_end = 0;
-	while (queue->turn_end < queue->nr && queue->events[queue->turn_end].time_ns <= horizon_ns)
-		queue->turn_end++;
+	queue->batch_end = 0;
+	while (queue->batch_end < queue->nr && queue->events[queue->batch_end].time_ns <= horizon_ns)
+		queue->batch_end++;
 }
 
 bool event_queue_next(struct event_queue *queue, struct queued_event *next)
 {
-	if (queue->first == queue->turn_end)
+	if (queue->first == queue->batch_end)
 		return false;
 	*next = queue->events[queue->first++];
 	return true;
@@ -128,7 +128,8 @@ bool event_queue_has_event(const struct event_queue *queue, pid_t pid, uint64_t 
 	for (size_t i = queue->first; i < queue->nr; i++) {
 		const struct queued_event *queued = &queue->events[i];
 
-		if (!queued->raw && queued->event.pid == pid && queued->time_ns > from_ns && queued->time_ns <= to_ns)
+		if (!queued->raw && queued->event.pid == pid && queued->time_ns > from_ns &&
+		    queued->time_ns <= to_ns)
 			return true;
 	}
 	return false;

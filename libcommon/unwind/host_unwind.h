@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's walk (bpf/unwind_walk.bpf.h), run on this side: for raw samples, and for processes that are stopped. */
+/*
+ * The kernel's walk (bpf/unwind_walk.bpf.h), run on this side: for raw samples, and for processes that are
+ * stopped.
+ */
 #ifndef EHPERF_UNWIND_HOST_UNWIND_H
 #define EHPERF_UNWIND_HOST_UNWIND_H
 
@@ -26,12 +29,13 @@ struct host_stack {
 	enum end_reason end;
 	uint32_t nr;
 	uint64_t cfa;		/* of the leaf, if its caller was found */
-	uint32_t wants_code;	/* 0, or the module whose TABLE_CODE is to be made first */
+	/* not 0: the walk needs the TABLE_CODE of this module, which is not made yet */
+	uint32_t wants_code;
 	uint64_t frames[MAX_DEPTH];	/* as in stacks_abi.h, leaf first */
 };
 
-/* by the mapping list at `process`, as image_write() left it */
-void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers, struct host_memory memory,
-		 uint32_t max_depth, struct host_stack *stack);
+/* by the mapping list at `process`, as mapping_list_write() left it */
+void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers,
+		 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * What is known of the mapping: a piece of a mapping lies where the whole one lay, so that both lists, which are in
- * order of address, are gone through once. *at: where in `known` to go on.
+ * The module ID that is known for this mapping, or 0. A piece of a mapping keeps its number and lies within
+ * the old range, so both lists, sorted by address, are merged in one pass. *at: the position in `known`.
  */
 static uint32_t known_id(const struct mapped_modules *known, size_t *at, const struct proc_mapping *mapping)
 {
@@ -25,7 +25,8 @@ static int find_id(struct modules *modules, pid_t tid, const struct proc_mapping
 	return error == -ENOMEM ? error : 0;
 }
 
-int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules, const struct proc_maps *maps)
+int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules,
+			  const struct proc_maps *maps)
 {
 	struct mapped_module *of = reallocarray(NULL, maps->nr + 1, sizeof(*of));
 	int error = of ? 0 : -ENOMEM;
@@ -33,7 +34,9 @@ int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules
 	for (size_t i = 0, at = 0; i < maps->nr && !error; i++) {
 		const struct proc_mapping *m = &maps->mappings[i];
 
-		of[i] = (struct mapped_module){ .number = m->number, .end = m->end, .module_id = known_id(mapped, &at, m) };
+		of[i] = (struct mapped_module){ .number = m->number,
+						.end = m->end,
+						.module_id = known_id(mapped, &at, m) };
 		if (!of[i].module_id)
 			error = find_id(modules, maps->tid, m, &of[i].module_id);
 	}

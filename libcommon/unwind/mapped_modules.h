@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which module each mapping of a process is a part of. To find a module its file is opened, so the answers are kept
- * from one version of the process's list to the next.
+ * Which module each mapping of a process belongs to. Finding a module takes opening its file, so the results
+ * are kept from one version of the mappings to the next.
  */
 #ifndef EHPERF_UNWIND_MAPPED_MODULES_H
 #define EHPERF_UNWIND_MAPPED_MODULES_H
@@ -14,19 +14,20 @@
 
 struct mapped_module {
 	uint64_t number, end;	/* proc_mapping's */
-	uint32_t module_id;	/* 0: memory that is no file's, or nothing could be learnt of the file */
+	uint32_t module_id;	/* 0: anonymous memory, or its file could not be identified */
 };
 
 struct mapped_modules {
-	struct mapped_module *of;	/* [i] is of maps->mappings[i], of the maps of the last update */
+	struct mapped_module *of;	/* of[i] belongs to maps->mappings[i] of the last update */
 	size_t nr;
 };
 
 /*
- * Brings *mapped, {} at first, in line with maps, an earlier version of which it was made of. Mappings that have no
- * module are asked for again each time. 0, or -ENOMEM and nothing has changed
+ * Updates *mapped, {} at first, to maps: a later version of the mappings it was made from. Mappings without a
+ * module are looked up again each time. 0, or -ENOMEM with *mapped unchanged
  */
-int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules, const struct proc_maps *maps);
+int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules,
+			  const struct proc_maps *maps);
 /* 0 or -ENOMEM */
 int mapped_modules_copy(struct mapped_modules *copy, const struct mapped_modules *mapped);
 void mapped_modules_free(struct mapped_modules *mapped);

@@ -69,17 +69,18 @@ size_t modules_count(const struct modules *modules)
 	return modules->nr;
 }
 
-/* the file again, if it is still the one at its path. An fd, or -errno */
+/* Opens the module's path again: an fd, or -errno, which is -ESTALE if the path names another file by now. */
 static int reopen(const struct module *module)
 {
-	const struct file_key *key = &((const struct entry *)((const char *)module - offsetof(struct entry, module)))->key;
+	const struct file_key
+		*key = &((const struct entry *)((const char *)module - offsetof(struct entry, module)))->key;
 	int fd = open(module->path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && st.st_dev == key->dev && st.st_ino == key->inode && st.st_mtim.tv_sec == key->mtime_s &&
-	    st.st_mtim.tv_nsec == key->mtime_ns)
+	if (!fstat(fd, &st) && st.st_dev == key->dev && st.st_ino == key->inode &&
+	    st.st_mtim.tv_sec == key->mtime_s && st.st_mtim.tv_nsec == key->mtime_ns)
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -106,12 +107,13 @@ static int add(struct modules *modules, struct entry *entry)
 	return 0;
 }
 
-/* files are kept open up to this number of an fd: half of what there may be */
+/* An fd below this is kept open: half of what the process may have. */
 static int max_open_fd(void)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX : (int)(limit.rlim_cur / 2);
+	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX :
+									      (int)(limit.rlim_cur / 2);
 }
 
 static void close_surplus(struct module *module)
@@ -202,12 +204,16 @@ static int identify(struct entry *entry, pid_t tid, const struct proc_mapping *m
 	if (fstat(entry->module.fd, &st))
 		return -errno;
 	entry->key = (struct file_key){
-		.dev = st.st_dev, .inode = st.st_ino, .mtime_s = st.st_mtim.tv_sec, .mtime_ns = st.st_mtim.tv_nsec,
+		.dev = st.st_dev,
+		.inode = st.st_ino,
+		.mtime_s = st.st_mtim.tv_sec,
+		.mtime_ns = st.st_mtim.tv_nsec,
 	};
 	return 0;
 }
 
-int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, struct module **module)
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
+		 struct module **module)
 {
 	struct entry *entry, *known;
 	int error;
@@ -219,11 +225,15 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	if (!entry)
 		return -ENOMEM;
 	error = identify(entry, tid, mapping);
-	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE) {	/* gone; another time, perhaps */
+	/*
+	 * the process or file is gone, or resources are short at the moment: not the module's fault, so do
+	 * not add it
+	 */
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE) {
 		free_entry(entry);
 		return error;
 	}
-	if (error)	/* it cannot be read, but it can be named */
+	if (error)	/* its code cannot be unwound, but its frames can be named */
 		entry->key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
 	HASH_FIND(hh, modules->by_file, &entry->key, sizeof(entry->key), known);
 	if (known) {
@@ -278,7 +288,9 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
 	modules->symbol_options = *options;
 }
 
-/* the root directory of the process that had the file: debug files of its container are there. -1: it is gone */
+/*
+ * the root directory of the process that had the file: debug files of its container are there. -1: it is gone
+ */
 static int open_root(const struct module *module)
 {
 	char name[32];
@@ -297,7 +309,8 @@ static void read_symbols(struct modules *modules, struct module *module)
 		return;
 	options.path = module->path;
 	options.search.root = open_root(module);
-	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes : options.max_bytes;
+	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes :
+									 options.max_bytes;
 	if (symbols_read(&module->symbols, &file, &options))
 		module->symbols = NULL;
 	else
@@ -314,7 +327,9 @@ static bool is_go(const struct elf_file *file)
 	return !elf_file_section(file, ".note.go.buildid", &section);
 }
 
-/* where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met */
+/*
+ * where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met
+ */
 static void read_entries(struct module *module)
 {
 	struct elf_file file;
@@ -331,7 +346,8 @@ static void read_entries(struct module *module)
 	elf_file_close(&file);
 }
 
-bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset, struct symbol *symbol)
+bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,
+		    struct symbol *symbol)
 {
 	if (!module->symbols_tried)
 		read_symbols(modules, module);

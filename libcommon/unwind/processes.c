@@ -7,7 +7,7 @@
 
 #include "process/clock.h"
 
-/* munmap() is reported when it is called and has taken effect when it returns: at most this much later, we assume */
+/* munmap() is reported at its entry, but takes effect somewhat later: within this time, we assume. */
 #define UNMAPPING_NS 10000000
 
 struct process *processes_find(const struct processes *processes, pid_t pid)
@@ -69,8 +69,8 @@ static bool same(const struct proc_maps *left, const struct proc_maps *right)
 	for (size_t i = 0; i < left->nr; i++) {
 		const struct proc_mapping *l = &left->mappings[i], *r = &right->mappings[i];
 
-		if (l->start != r->start || l->end != r->end || l->file_offset != r->file_offset || l->dev != r->dev ||
-		    l->inode != r->inode)
+		if (l->start != r->start || l->end != r->end || l->file_offset != r->file_offset ||
+		    l->dev != r->dev || l->inode != r->inode)
 			return false;
 	}
 	return true;
@@ -89,7 +89,7 @@ int process_read(pid_t pid, struct process_reading *reading)
 	return error;
 }
 
-/* counts from two threads may come out of order */
+/* two threads' counts may arrive out of order */
 static void note_changes(struct process *process, uint32_t changes)
 {
 	if ((int32_t)(changes - process->changes) > 0)
@@ -118,7 +118,7 @@ static int forked(struct processes *processes, const struct process_event *event
 	const struct process *parent = processes_find(processes, event->parent);
 	struct process *child = processes_find(processes, event->pid);
 
-	if (child)	/* the PID is used again, and no event said that its last process exited */
+	if (child)	/* the PID was reused, and its former process's exit was not reported */
 		forget(processes, child);
 	if (!parent || !(processes->all || processes->children))
 		return 0;
@@ -153,8 +153,8 @@ static int execed(struct processes *processes, const struct process_event *event
 }
 
 /*
- * Is the event in what was read already? Where that is not sure, mapping and unmapping are applied again: in their
- * order, they lead to the same mappings.
+ * Is the event's effect included in the last reading of /proc? Where that is uncertain, mmap and munmap
+ * events are applied anyway: replaying all of them in order leads to the same mappings.
  */
 static bool is_in_maps(const struct process *process, const struct process_event *event)
 {

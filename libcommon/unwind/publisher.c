@@ -73,11 +73,11 @@ const struct publication *publisher_find(const struct publisher *p, pid_t pid)
 	return publication && publication->list.loc ? publication : NULL;
 }
 
-int publisher_share_list(struct publisher *p, pid_t pid, struct image_list *share)
+int publisher_share_list(struct publisher *p, pid_t pid, struct mapping_list *share)
 {
 	struct publication *publication = find(p, pid);
 
-	return publication && publication->list.loc ? image_share(&publication->list, share) : -ESRCH;
+	return publication && publication->list.loc ? mapping_list_share(&publication->list, share) : -ESRCH;
 }
 
 /* ---- publishing ---- */
@@ -87,7 +87,7 @@ static void invalidate(struct publisher *p, struct publication *publication)
 	if (publication->live)
 		p->target.remove_handle(p->target.arg, publication->image.tgid);
 	publication->live = false;
-	image_release(p->tables, &publication->list);
+	mapping_list_release(p->tables, &publication->list);
 }
 
 void publisher_invalidate(struct publisher *p, pid_t pid)
@@ -102,37 +102,41 @@ int publisher_find_modules(struct publisher *p, const struct process *process)
 {
 	struct publication *publication = get(p, process->pid);
 
-	return publication ? mapped_modules_update(&publication->mapped, tables_modules(p->tables), &process->maps) : -ENOMEM;
+	return publication ? mapped_modules_update(&publication->mapped, tables_modules(p->tables),
+						   &process->maps) :
+			     -ENOMEM;
 }
 
 static uint32_t next_generation(struct publisher *p)
 {
 	if (!++p->generation)
-		p->generation = 1;	/* 0 is a list that is being written */
+		p->generation = 1;	/* 0 marks a list that is being written */
 	return p->generation;
 }
 
-/* Gives the kernel the handle. Where it has no room for one, samples go on coming raw: no error. */
+/* Stores the handle in the kernel's map. No room there is no error: the process's samples keep coming raw. */
 static int make_live(struct publisher *p, struct publication *publication, uint32_t generation)
 {
-	int error = p->target.set_handle(p->target.arg, publication->image.tgid, HANDLE(publication->list.loc, generation));
+	int error = p->target.set_handle(p->target.arg, publication->image.tgid,
+					 HANDLE(publication->list.loc, generation));
 
 	publication->live = !error;
 	p->counts.publications += publication->live;
 	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
 }
 
-/* Writes the list beside the one that is there, and puts it into that one's place. */
+/* Writes a new list, and replaces the current one by it. */
 static int replace_list(struct publisher *p, struct publication *publication, const struct process *process,
 			const struct eh_image *image)
 {
 	struct eh_process header = { .image = *image, .changes = process->changes };
-	struct image_list old = publication->list;
-	int error = image_make_tables(p->tables, &process->maps, &publication->mapped);
+	struct mapping_list old = publication->list;
+	int error = mapping_list_make_tables(p->tables, &process->maps, &publication->mapped);
 
 	header.generation = next_generation(p);
 	if (!error)
-		error = image_write(p->tables, &process->maps, &publication->mapped, &header, &publication->list);
+		error = mapping_list_write(p->tables, &process->maps, &publication->mapped, &header,
+					   &publication->list);
 	if (error)
 		return error;
 	publication->image = *image;
@@ -140,7 +144,8 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 	error = p->target.settle(p->target.arg);
 	if (!error)
 		error = make_live(p, publication, header.generation);
-	image_release(p->tables, &old);	/* a walk that is reading it notices */
+	/* a walk that is still reading it notices by the generation */
+	mapping_list_release(p->tables, &old);
 	return error;
 }
 
@@ -161,14 +166,18 @@ void publisher_publish_changed(struct publisher *p, const struct processes *proc
 	struct publication *publication, *next;
 
 	HASH_ITER(hh, p->by_pid, publication, next) {
-		const struct process *process = publication->list.loc ? processes_find(processes, publication->pid) : NULL;
+		const struct process *process = NULL;
 
-		if (process && process->complete && !(publication->live && publication->version == process->version))
+		if (publication->list.loc)
+			process = processes_find(processes, publication->pid);
+		if (process && process->complete &&
+		    !(publication->live && publication->version == process->version))
 			publisher_publish(p, process, &publication->image);
 	}
 }
 
-bool publisher_is_current(const struct publisher *p, const struct process *process, const struct eh_image *image)
+bool publisher_is_current(const struct publisher *p, const struct process *process,
+			  const struct eh_image *image)
 {
 	const struct publication *publication = publisher_find(p, process->pid);
 
@@ -224,7 +233,7 @@ static void invalidated(void *arg, pid_t pid)
 	publisher_invalidate(arg, pid);
 }
 
-/* A child's mappings are of the same files. Without memory it finds that out by itself. */
+/* A child maps the same files as its parent. Without memory for the copy, they are looked up again. */
 static void forked(void *arg, pid_t parent, pid_t child)
 {
 	const struct publication *from = find(arg, parent);
@@ -246,7 +255,9 @@ static void exited(void *arg, pid_t pid)
 
 struct process_observer publisher_observer(struct publisher *p)
 {
-	return (struct process_observer){ .invalidated = invalidated, .forked = forked, .exited = exited, .arg = p };
+	return (struct process_observer){
+		.invalidated = invalidated, .forked = forked, .exited = exited, .arg = p
+	};
 }
 
 struct publisher_counts publisher_counts(const struct publisher *p)

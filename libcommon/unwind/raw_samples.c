@@ -10,11 +10,21 @@
 #include "process/clock.h"
 #include "unwind/raw_stack.h"
 
-/* for a pc outside the list, a process is read again after this long, and after 20 times what reading it took */
+/*
+ * How often a process may be reread because a pc lies outside its list: not before 100 ms, and not before 20
+ * times of what the last reading took, so that rereading a process takes 5 % of a CPU at most.
+ */
 #define REREAD_NS	100000000
 #define REREAD_FACTOR	20
-/* where that has shown that the list is right, the kernel sends no such samples for this long */
+/* once a reading has confirmed the list, the kernel sends no raw samples for pcs outside it for this long */
 #define QUIET_NS	1000000000
+
+/*
+ * A reading of /proc says how the process is now. It holds for an earlier sample if the process has not
+ * changed in between:
+ *  - its image, checked after the reading, still is the sample's: then the mappings are that image's, too;
+ *  - once the buffers have been drained, no event of the process between sample and reading is queued.
+ */
 
 /* taken inside execve(), where the registers may still be the old image's */
 static bool is_in_exec(const struct raw_record *raw)
@@ -22,8 +32,11 @@ static bool is_in_exec(const struct raw_record *raw)
 	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
 }
 
-/* The process as it is now becomes what is known of it. *process is NULL where it is not to be read. 0 or -errno */
-static int take_reading(struct raw_samples *s, const struct raw_record *raw, struct process **process)
+/*
+ * Reads the process as it is now. *process is NULL if it cannot be read, or is not the sample's image. 0 or
+ * -errno
+ */
+static int read_now(struct raw_samples *s, const struct raw_record *raw, struct process **process)
 {
 	struct process_reading reading;
 	struct eh_image image;
@@ -31,8 +44,8 @@ static int take_reading(struct raw_samples *s, const struct raw_record *raw, str
 	*process = NULL;
 	if (s->source.read(s->source.arg, raw->key.pid, raw->image.tgid, &reading))
 		return 0;
-	/* after the mappings were read: if it is still the sample's image, they are too */
-	if (s->source.image(s->source.arg, raw->key.pid, &image) || memcmp(&image, &raw->image, sizeof(image))) {
+	if (s->source.image(s->source.arg, raw->key.pid, &image) ||
+	    memcmp(&image, &raw->image, sizeof(image))) {
 		proc_maps_free(&reading.maps);
 		return 0;
 	}
@@ -46,13 +59,13 @@ static int take_reading(struct raw_samples *s, const struct raw_record *raw, str
 }
 
 /*
- * Reads the process. *process is NULL if that does not say how it was when the sample was taken: it is gone, is another
- * image, or its mappings have changed since. 0 or -errno
+ * Reads the process. *process is NULL if the reading does not hold for the time of the sample: the process is
+ * gone, is another image now, or its mappings have changed since. 0 or -errno
  */
-static int read_process(struct raw_samples *s, const struct raw_record *raw, struct process **process)
+static int read_for_sample(struct raw_samples *s, const struct raw_record *raw, struct process **process)
 {
 	struct process *read;
-	int error = take_reading(s, raw, &read);
+	int error = read_now(s, raw, &read);
 
 	*process = NULL;
 	if (error || !read)
@@ -84,7 +97,9 @@ static uint32_t read_file(const struct sample_memory *m, void *to, uint32_t byte
 		module = modules_get(m->modules, mapping->module_id);
 		if (bytes > mapping->end - addr)
 			bytes = mapping->end - addr;
-		return module ? modules_read(module, to, bytes, addr - mapping->start + mapping->file_offset) : 0;
+		return module ?
+			       modules_read(module, to, bytes, addr - mapping->start + mapping->file_offset) :
+			       0;
 	}
 	return 0;
 }
@@ -105,16 +120,18 @@ static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 }
 
 /* list 0: without any mappings, which leaves the leaf's address */
-static void walk_by(const struct raw_samples *s, loc_t list, const struct raw_record *raw, struct host_stack *stack)
+static void walk_by(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
+		    struct host_stack *stack)
 {
 	struct host_registers registers = raw_stack_registers(raw);
 	struct sample_memory memory = {
-		.of_sample = raw_stack_memory(raw), .list = list ? slabs_at(tables_slabs(s->tables), list) : NULL,
+		.of_sample = raw_stack_memory(raw),
+		.list = list ? slabs_at(tables_slabs(s->tables), list) : NULL,
 		.modules = tables_modules(s->tables),
 	};
 
-	image_unwind(s->tables, list, &registers,
-		     (struct host_memory){ .read = read_data, .read_text = read_text, .arg = &memory }, s->max_depth, stack);
+	mapping_list_unwind(s->tables, list, &registers,
+			    (struct host_memory){ .read = read_data, .read_text = read_text, .arg = &memory }, s->max_depth, stack);
 }
 
 static void walk(const struct raw_samples *s, const struct process *process, const struct raw_record *raw,
@@ -133,18 +150,22 @@ static bool is_confirmed(const struct raw_samples *s, const struct process *proc
 }
 
 /*
- * A pc outside the list. Memory may have been mapped with no record of it, by mremap() say: the process is read again
- * and its sample unwound again, but not too often, and the kernel keeps quiet about such samples meanwhile.
+ * A pc lies outside the list. Memory may have been mapped without a record, by mremap() for example: reads
+ * the process again, and unwinds the sample again if that changes the list. Not too often; meanwhile the
+ * kernel sends no raw samples for such pcs.
  */
-static int look_again(struct raw_samples *s, struct process *process, const struct raw_record *raw, struct host_stack *stack)
+static int reread_for_sample(struct raw_samples *s, struct process *process, const struct raw_record *raw,
+			     struct host_stack *stack)
 {
 	uint64_t now = clock_ns(), version = process->version;
-	uint64_t pause = process->look_took_ns * REREAD_FACTOR > REREAD_NS ? process->look_took_ns * REREAD_FACTOR : REREAD_NS;
+	uint64_t pause = process->look_took_ns * REREAD_FACTOR;
 	struct process *read = NULL;
 	int error = 0;
 
+	if (pause < REREAD_NS)
+		pause = REREAD_NS;
 	if (!is_confirmed(s, process) && now - process->looked_ns > pause)
-		error = read_process(s, raw, &read);
+		error = read_for_sample(s, raw, &read);
 	if (error)
 		return error;
 	if (read && process->version == version) {
@@ -161,8 +182,9 @@ static int look_again(struct raw_samples *s, struct process *process, const stru
 }
 
 /*
- * Is what is published another image's? An exec invalidates it, so an exec has happened of which no record came; unless
- * the image was that of a sample within execve(), which changes it.
+ * Is the published list that of another image than the sample's? The record of an exec invalidates it, so the
+ * record of an exec was missed; but the image of a sample taken inside execve() may change without another
+ * exec.
  */
 static bool is_another_image(const struct raw_samples *s, const struct raw_record *raw)
 {
@@ -178,7 +200,7 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	int error = 0;
 
 	if (!process || !process->complete || is_another_image(s, raw))
-		error = read_process(s, raw, &process);
+		error = read_for_sample(s, raw, &process);
 	if (error)
 		return error;
 	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
@@ -187,8 +209,9 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	}
 	walk(s, process, raw, stack);
 	if (stack->end == END_NO_MAPPING && process && !is_in_exec(raw))
-		error = look_again(s, process, raw, stack);
-	if (is_in_exec(raw) && stack->end != END_COMPLETE) {	/* registers of one image, memory of another */
+		error = reread_for_sample(s, process, raw, stack);
+	/* the old image's registers, the new one's memory */
+	if (is_in_exec(raw) && stack->end != END_COMPLETE) {
 		stack->end = END_NO_USER;
 		stack->id = 0;
 		stack->wants_code = 0;
@@ -201,11 +224,12 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 #define MAX_WAITING_BYTES (64 << 20)
 
 /* the record's and the list's are given away if there is room */
-static bool add_waiting(struct raw_samples *s, struct raw_record *raw, struct image_list list)
+static bool add_waiting(struct raw_samples *s, struct raw_record *raw, struct mapping_list list)
 {
 	uint64_t bytes = sizeof(*raw) + raw->stack_bytes;
 
-	if (s->waiting_bytes + bytes > MAX_WAITING_BYTES || array_reserve(&s->waiting, &s->room, s->nr_waiting + 1))
+	if (s->waiting_bytes + bytes > MAX_WAITING_BYTES ||
+	    array_reserve(&s->waiting, &s->room, s->nr_waiting + 1))
 		return false;
 	s->waiting[s->nr_waiting++] = (struct waiting_sample){ .raw = raw, .list = list };
 	s->waiting_bytes += bytes;
@@ -214,19 +238,19 @@ static bool add_waiting(struct raw_samples *s, struct raw_record *raw, struct im
 
 bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw)
 {
-	struct image_list list;
+	struct mapping_list list;
 
 	if (publisher_share_list(s->publisher, raw->key.pid, &list))
 		return false;
 	if (add_waiting(s, raw, list))
 		return true;
-	image_unshare(s->tables, &list);
+	mapping_list_unshare(s->tables, &list);
 	return false;
 }
 
 static void drop(struct raw_samples *s, struct waiting_sample *sample)
 {
-	image_unshare(s->tables, &sample->list);
+	mapping_list_unshare(s->tables, &sample->list);
 	free(sample->raw);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinds raw samples (records_abi.h): those that the kernel could not unwind, because their process was not published
- * or had changed. The process is read if it is not known, and published, so that its next samples need not come raw.
+ * Unwinds raw samples (records_abi.h), which the kernel could not unwind because their process was not
+ * published or its list was stale. A process that is not known is read from /proc, and published, so that the
+ * kernel unwinds its next samples.
  *
- * Samples are to be handled in the order of time, between the events of processes (event_queue.h): then what is known
- * of a process is how it was when the sample was taken.
+ * Samples and process events must be handled in order of time (event_queue.h): then the known mappings are
+ * those of the moment of the sample.
  */
 #ifndef EHPERF_UNWIND_RAW_SAMPLES_H
 #define EHPERF_UNWIND_RAW_SAMPLES_H
@@ -20,20 +21,20 @@
 #include "unwind/publisher.h"
 #include "unwind/tables.h"
 
-/* what is asked of the kernel */
+/* where current facts about processes come from: the kernel, or a test */
 struct raw_samples_source {
-	/* the image of the process as it is now. 0, or -errno where there is none */
+	/* the process's current image. 0, or -errno if there is none */
 	int (*image)(void *arg, pid_t pid, struct eh_image *image);
-	/* the mappings of the process as they are now, and the changes before. 0, or -errno where they cannot be read */
+	/* the current mappings, with reading->changes from before they were read. 0 or -errno */
 	int (*read)(void *arg, pid_t pid, uint32_t tgid, struct process_reading *reading);
-	/* queues what has happened up to now. 0 or -errno */
+	/* queues all events up to now. 0 or -errno */
 	int (*drain)(void *arg);
 	void *arg;
 };
 
 struct waiting_sample {
 	struct raw_record *raw;
-	struct image_list list;		/* its process's when it was taken */
+	struct mapping_list list;		/* its process's when it was taken */
 };
 
 /* the pointers are the caller's, and what they point to */
@@ -51,23 +52,23 @@ struct raw_samples {
 };
 
 /*
- * *stack is what could be unwound, with stack->id and stack->end for the sample's key. 0, or -errno where nothing can
- * go on: no memory, or what source.drain() returned
+ * Unwinds the sample into *stack; stack->id and stack->end are for the sample's key. 0, or a fatal -errno: no
+ * memory, or source.drain()'s
  */
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
 
 /*
- * The walk of the sample that was unwound last came to code whose table is being made (stack->wants_code): keeps it, with
- * the mapping list that its process has now, to be unwound again. false: it is the caller's still, and stays as it is,
- * since as many wait as are allowed to, or there is no memory.
+ * The walk of the sample that was unwound last came to code whose table is being made (stack->wants_code):
+ * keeps it, with the mapping list that its process has now, to be unwound again. false: it is the caller's
+ * still, and stays as it is, since as many wait as are allowed to, or there is no memory.
  */
 bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw);
 
 /* 0 or -errno; raw is not the callee's */
 typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);
 /*
- * Unwinds again what was kept, stack being room for one; what waits for another table is kept again, the others are done.
- * 0, or what `done` returned.
+ * Unwinds again what was kept, stack being room for one; what waits for another table is kept again, the
+ * others are done. 0, or what `done` returned.
  */
 int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, raw_sample_fn *done, void *arg);
 void raw_samples_free(struct raw_samples *samples);

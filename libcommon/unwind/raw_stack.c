@@ -5,10 +5,10 @@
 #include <sys/uio.h>
 
 #define PAGE_BYTES 4096
-/* pages that raw_record.missing has a bit for */
+/* bits in raw_record.missing */
 #define MAX_MISSING 32
 
-/* how many of the `bytes` at stack_addr + at the record has */
+/* How many of the `bytes` at stack_addr + at are in the record, before its end or a missing page. */
 static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t bytes)
 {
 	uint64_t in_page = raw->stack_addr % PAGE_BYTES;

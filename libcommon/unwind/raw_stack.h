@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The memory of a process as a raw sample (records_abi.h) has it, for the walk on the host. */
+/* A raw sample's registers and memory (records_abi.h), for the walk on the host. */
 #ifndef EHPERF_UNWIND_RAW_STACK_H
 #define EHPERF_UNWIND_RAW_STACK_H
 
@@ -9,8 +9,9 @@
 struct host_registers raw_stack_registers(const struct raw_record *raw);
 
 /*
- * Data is the record's copy of the stack: what it lacks, other stacks too, is unreadable, as the process may have written
- * over it since. Code is read from the process if that is still there. The record must outlive the result.
+ * Data is the record's copy of the stack: what it lacks, other stacks too, is unreadable, as the process may
+ * have written over it since. Code is read from the process if that is still there. The record must outlive
+ * the result.
  */
 struct host_memory raw_stack_memory(const struct raw_record *raw);
 

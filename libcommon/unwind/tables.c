@@ -17,12 +17,13 @@
 
 static uint64_t extent_rows(const struct unwind_table *table, uint32_t first, uint32_t end)
 {
-	return (uint64_t)table->pages[end - 1].rows + table->pages[end - 1].nr_rows - table->pages[first].rows;
+	return (uint64_t)table->pages[end - 1].rows + table->pages[end - 1].nr_rows -
+	       table->pages[first].rows;
 }
 
-/* the rows of pages [first, end) into one extent; page.rows becomes a loc */
-static int upload_rows(struct slabs *slabs, const struct unwind_table *table, struct eh_page *pages, uint32_t first,
-		       uint32_t end)
+/* Writes the rows of pages [first, end) into one extent; in pages[], .rows becomes a loc. */
+static int upload_rows(struct slabs *slabs, const struct unwind_table *table, struct eh_page *pages,
+		       uint32_t first, uint32_t end)
 {
 	uint64_t from = table->pages[first].rows, bytes = extent_rows(table, first, end) * ROW_BYTES;
 	loc_t loc = slabs_alloc(slabs, bytes);
@@ -37,7 +38,8 @@ static int upload_rows(struct slabs *slabs, const struct unwind_table *table, st
 	return 0;
 }
 
-static void release(struct slabs *slabs, const struct unwind_table *table, const struct eh_table *written, uint32_t nr_written)
+static void release(struct slabs *slabs, const struct unwind_table *table, const struct eh_table *written,
+		    uint32_t nr_written)
 {
 	const struct eh_page *pages = slabs_at(slabs, written->pages);
 
@@ -73,7 +75,7 @@ static int write_table(struct slabs *slabs, const struct unwind_table *table, st
 	return 0;
 }
 
-int upload_table(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
+int tables_upload_one(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
 {
 	struct eh_module module = {
 		.id = module_id,
@@ -145,7 +147,7 @@ struct modules *tables_modules(const struct tables *tables)
 	return tables->modules;
 }
 
-/* an element for every module there is */
+/* one element per module */
 static int make_room(struct tables *tables)
 {
 	size_t nr = modules_count(tables->modules);
@@ -172,7 +174,7 @@ static int write_module(struct tables *tables, struct module *module, struct unw
 
 	of->code_bytes = table->other_code_bytes;
 	if (table->nr_pages || table->has_other_code) {
-		module->error = upload_table(tables->slabs, module->id, table, &of->loc);
+		module->error = tables_upload_one(tables->slabs, module->id, table, &of->loc);
 		if (!module->error)
 			count(of, table);
 	}
@@ -299,7 +301,7 @@ static void *compile(void *arg)
 		c->tables->of[id - 1].tried = true;
 		module_compile(module, &table);
 		pthread_mutex_lock(&c->lock);
-		write_module(c->tables, module, &table);	/* if there is no memory, it has no table */
+		write_module(c->tables, module, &table);	/* without memory, it gets no table */
 		pthread_mutex_unlock(&c->lock);
 	}
 	return NULL;

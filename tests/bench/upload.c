@@ -19,7 +19,7 @@
 
 #include "bpf/slab_maps.h"
 #include "process/clock.h"
-#include "unwind/images.h"
+#include "unwind/mapping_list.h"
 #include "unwind/tables.h"
 #include "processes_abi.h"
 #include "tables_abi.h"
@@ -164,7 +164,7 @@ static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start
 	double began = clock_seconds(), running;
 	struct eh_process header = { .image.tgid = 1 };
 	struct mapped_modules mapped = {};
-	struct image_list list = {};
+	struct mapping_list list = {};
 	struct proc_maps maps = {};
 	struct tables *made;
 	struct ours o;
@@ -179,19 +179,19 @@ static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start
 	*start = running - began;
 	for (size_t i = 0; i < nr; i++) {
 		struct proc_mapping mapping = { .start = (i + 1) << 24, .end = ((i + 1) << 24) + PAGE, .path = "" };
-		struct image_list old = list;
+		struct mapping_list old = list;
 		__u64 handle;
 		loc_t module;
 
 		header.generation = i + 1;
-		if (upload_table(o.slabs, i + 1, &tables[i % nr_tables], &module) || proc_maps_add(&maps, &mapping) ||
-		    image_make_tables(made, &maps, &mapped) || image_write(made, &maps, &mapped, &header, &list) ||
+		if (tables_upload_one(o.slabs, i + 1, &tables[i % nr_tables], &module) || proc_maps_add(&maps, &mapping) ||
+		    mapping_list_make_tables(made, &maps, &mapped) || mapping_list_write(made, &maps, &mapped, &header, &list) ||
 		    bpf_slabs_settle(o.source))
 			die("publish");
 		handle = HANDLE(list.loc, header.generation);
 		if (bpf_map_update_elem(o.procs, &header.image.tgid, &handle, BPF_ANY))
 			die("publish");
-		image_release(made, &old);
+		mapping_list_release(made, &old);
 	}
 	running = clock_seconds() - running;
 	*counts = bpf_slabs_counts(o.source);
@@ -209,7 +209,7 @@ static double all_at_start(size_t nr, double *waited)
 
 	open_ours(&o);
 	for (size_t i = 0; i < nr; i++)
-		if (upload_table(o.slabs, i + 1, &tables[i % nr_tables], &module))
+		if (tables_upload_one(o.slabs, i + 1, &tables[i % nr_tables], &module))
 			die("upload");
 	*waited = clock_seconds();
 	if (bpf_slabs_settle(o.source))

@@ -102,15 +102,15 @@ static struct shadow shadow;
 static struct tables *tables;
 static struct proc_maps maps;
 static struct mapped_modules mapped;
-static struct image_list list;
+static struct mapping_list list;
 
 static void read_maps(void)
 {
 	struct eh_process header = { .image = { .tgid = child }, .generation = 1 };
 
 	proc_maps_free(&maps);
-	if (proc_maps_read(&maps, child) || image_make_tables(tables, &maps, &mapped) ||
-	    image_write(tables, &maps, &mapped, &header, &list))
+	if (proc_maps_read(&maps, child) || mapping_list_make_tables(tables, &maps, &mapped) ||
+	    mapping_list_write(tables, &maps, &mapped, &header, &list))
 		exit(2);
 }
 
@@ -217,7 +217,7 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	static struct host_stack stack;
 	const struct call *top = shadow_top(&shadow);
 
-	image_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
+	mapping_list_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);
 		return;

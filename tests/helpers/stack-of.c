@@ -25,7 +25,7 @@ static int print_stack(pid_t pid)
 	struct host_registers registers;
 	struct user_regs_struct r;
 	struct proc_maps maps;
-	struct image_list list;
+	struct mapping_list list;
 	struct tables *tables;
 	struct slabs *slabs;
 	int error;
@@ -39,13 +39,13 @@ static int print_stack(pid_t pid)
 	if (!error)
 		error = proc_maps_read(&maps, pid);
 	if (!error)
-		error = image_make_tables(tables, &maps, &mapped);
+		error = mapping_list_make_tables(tables, &maps, &mapped);
 	if (!error)
-		error = image_write(tables, &maps, &mapped, &header, &list);
+		error = mapping_list_write(tables, &maps, &mapped, &header, &list);
 	if (error)
 		return error;
 	registers = registers_of(&r);
-	image_unwind(tables, list.loc, &registers, memory, MAX_DEPTH, &stack);
+	mapping_list_unwind(tables, list.loc, &registers, memory, MAX_DEPTH, &stack);
 	for (size_t i = 0; i < stack.nr; i++)
 		printf("%#lx\n", address_of(&maps, &mapped, stack.frames[i]));
 	printf("end %s\n", end_reason_name(stack.end));

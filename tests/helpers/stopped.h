@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "unwind/images.h"
+#include "unwind/mapping_list.h"
 #include "slabs_abi.h"
 #include "stacks_abi.h"
 

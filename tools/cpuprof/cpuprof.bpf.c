@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* On-CPU samples: who runs, with which kernel and user stack. */
+/* Samples what runs on a CPU: the thread, its kernel stack and its user stack. */
 #include "processes.bpf.h"
 #include "stacks.bpf.h"
 

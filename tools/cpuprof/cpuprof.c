@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cpuprof: samples who is on the CPU, with whole user and kernel stacks. */
+/* cpuprof: samples what runs on the CPUs, with whole user and kernel stacks. */
 #include "cpuprof.skel.h"
 #include "run/kernel.h"
 #include "run/sampling.h"
@@ -12,12 +12,13 @@ struct options {
 };
 
 static const char doc[] =
-	"Sample who is on the CPU, with whole user and kernel stacks, of stripped programs without frame "
-	"pointers too. DURATION is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.";
+	"Sample what runs on the CPUs, with whole user and kernel stacks, even of stripped programs "
+	"without frame pointers. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or "
+	"COMMAND's end.";
 
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", 0 },
-	{ "count", 'c', "N", 0, "a sample every N nanoseconds of CPU time instead", 0 },
+	{ "count", 'c', "N", 0, "instead, a sample every N nanoseconds on each CPU", 0 },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", 1 },
 	{},
 };
@@ -35,7 +36,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'c':
 		if (!cli_parse_number(arg, 10000, INT64_MAX, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of nanoseconds from 10000 on: '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0, "not a number of nanoseconds, 10000 or more: '%s'",
+				     arg);
 		o->period_ns = number;
 		break;
 	case 'I':
@@ -52,10 +54,12 @@ int main(int argc, char **argv)
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
 	struct options o = { .stacks = STACK_OPTIONS_DEFAULT, .period_ns = 1000000000 / 99 };
 	struct measure samples = {
-		.value = measure_count, .counted = "samples", .unfollowed = "processes of the command not sampled: too many at a time",
+		.value = measure_count, .counted = "samples",
+		.unfollowed = "processes of the command not sampled: too many at a time",
 	};
 	struct loss unseen = {
-		"lost_unseen", .what = "samples lost on all CPUs together: interrupts were late, or the CPU was inside bpf(2)",
+		"lost_unseen",
+		.what = "samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)",
 		.lost = true,
 	};
 	struct stack_session session;

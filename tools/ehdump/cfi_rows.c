@@ -14,11 +14,12 @@ struct run {
 	struct cfi_row row, initial, remembered[MAX_REMEMBERED];
 	unsigned nr_remembered;
 	bool failed;
-	void (*on_row)(void *arg, const struct cfi_row *row, uint64_t end);	/* NULL while the CIE's program runs */
+	/* NULL while the CIE's program runs */
+	void (*on_row)(void *arg, const struct cfi_row *row, uint64_t end);
 	void *arg;
 };
 
-/* the used part only: rows are large, and copied for each FDE */
+/* Copies only the used part: rows are large, and copied for each FDE. */
 static void copy_row(struct cfi_row *to, const struct cfi_row *from)
 {
 	size_t head = offsetof(struct cfi_row, regs);
@@ -32,7 +33,7 @@ static void on_advance(void *state, uint64_t vaddr)
 {
 	struct run *r = state;
 
-	if (!r->on_row)	/* a CIE's instructions belong to no place */
+	if (!r->on_row)	/* a CIE's instructions may not advance */
 		r->failed = true;
 	if (r->failed)
 		return;
@@ -87,8 +88,9 @@ static void set(struct run *r, uint64_t reg, struct cfi_rule rule)
 static void on_saved(void *state, uint64_t reg, enum cfi_where where, int64_t offset)
 {
 	static const enum cfi_rule_kind kinds[] = {
-		[CFI_OFFSET] = CFI_RULE_OFFSET, [CFI_VAL_OFFSET] = CFI_RULE_VAL_OFFSET, [CFI_SAME] = CFI_RULE_SAME,
-		[CFI_UNDEFINED] = CFI_RULE_UNDEFINED, [CFI_REGISTER] = CFI_RULE_REGISTER,
+		[CFI_OFFSET] = CFI_RULE_OFFSET, [CFI_VAL_OFFSET] = CFI_RULE_VAL_OFFSET,
+		[CFI_SAME] = CFI_RULE_SAME, [CFI_UNDEFINED] = CFI_RULE_UNDEFINED,
+		[CFI_REGISTER] = CFI_RULE_REGISTER,
 	};
 
 	set(state, reg, (struct cfi_rule){ .kind = kinds[where], .offset = offset });
@@ -140,7 +142,7 @@ static void on_restore_state(void *state)
 
 static void on_toggle_ra_signing(void *state)
 {
-	(void)state;	/* readelf shows nothing of it either */
+	(void)state;	/* readelf does not show it either */
 }
 
 static const struct cfi_ops ops = {
@@ -160,7 +162,7 @@ static const struct cfi_ops ops = {
 int cfi_rows(const struct fde *fde, uint64_t pc_bias,
 	     void (*row)(void *arg, const struct cfi_row *row, uint64_t end), void *arg)
 {
-	static __thread struct run r;	/* large, and what of it was used is cleared below */
+	static __thread struct run r;	/* large: only the part that was used is cleared, below */
 	const struct cie *cie = fde->cie;
 	int error;
 
@@ -186,8 +188,9 @@ int cfi_rows(const struct fde *fde, uint64_t pc_bias,
 struct eh_rule cfi_row_rule(const struct cfi_row *row)
 {
 	static const enum cfi_where where[] = {
-		[CFI_RULE_UNDEFINED] = CFI_UNDEFINED, [CFI_RULE_SAME] = CFI_SAME, [CFI_RULE_OFFSET] = CFI_OFFSET,
-		[CFI_RULE_VAL_OFFSET] = CFI_VAL_OFFSET, [CFI_RULE_REGISTER] = CFI_REGISTER,
+		[CFI_RULE_UNDEFINED] = CFI_UNDEFINED, [CFI_RULE_SAME] = CFI_SAME,
+		[CFI_RULE_OFFSET] = CFI_OFFSET, [CFI_RULE_VAL_OFFSET] = CFI_VAL_OFFSET,
+		[CFI_RULE_REGISTER] = CFI_REGISTER,
 	};
 	struct eh_rule rule = eh_rule_start(row->fde->cie->signal_frame);
 

@@ -35,8 +35,8 @@ int checker_new(struct checker **checker, struct bpf_object *object)
 		error = slabs_new(&c->slabs, bpf_slabs_source(c->source));
 	c->program_fd = program ? bpf_program__fd(program) : -1;
 	if (!error) {
-		c->lookups = mmap(NULL, MAX_LOOKUPS * sizeof(struct eh_lookup), PROT_READ | PROT_WRITE, MAP_SHARED,
-				  bpf_object__find_map_fd_by_name(object, "lookups"), 0);
+		c->lookups = mmap(NULL, MAX_LOOKUPS * sizeof(struct eh_lookup), PROT_READ | PROT_WRITE,
+				  MAP_SHARED, bpf_object__find_map_fd_by_name(object, "lookups"), 0);
 		error = c->lookups == MAP_FAILED ? -errno : 0;
 	}
 	if (error) {
@@ -58,15 +58,16 @@ void checker_free(struct checker *checker)
 	free(checker);
 }
 
-/* asks the kernel about expected[0 .. nr) and compares */
-static int check_batch(struct checker *c, const struct unwind_table *table, const struct expectation *expected,
-		       size_t nr, struct check_result *result)
+/* Lets the kernel look up expected[0 .. nr), and compares. */
+static int check_batch(struct checker *c, const struct unwind_table *table,
+		       const struct expectation *expected, size_t nr, struct check_result *result)
 {
 	struct eh_lookup_args args = { .nr_lookups = nr, .module = c->module };
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &args, .ctx_size_in = sizeof(args));
 
 	for (size_t i = 0; i < nr; i++)
-		c->lookups[i] = (struct eh_lookup){ .file_offset = expected[i].file_offset, .rule = { .kind = NR_RULE_KINDS } };
+		c->lookups[i] = (struct eh_lookup){ .file_offset = expected[i].file_offset,
+						    .rule = { .kind = NR_RULE_KINDS } };
 	if (bpf_prog_test_run_opts(c->program_fd, &run))
 		return -errno;
 	if (run.retval)
@@ -94,11 +95,12 @@ int checker_upload(struct checker *c, const struct unwind_table *table)
 	slabs_reset(c->slabs);
 	if (!table->nr_pages)
 		return 0;
-	error = upload_table(c->slabs, 1, table, &c->module);
+	error = tables_upload_one(c->slabs, 1, table, &c->module);
 	return error ? error : bpf_slabs_settle(c->source);
 }
 
-int checker_compare(struct checker *c, struct elf_file *file, const struct unwind_table *table, struct check_result *result)
+int checker_compare(struct checker *c, struct elf_file *file, const struct unwind_table *table,
+		    struct check_result *result)
 {
 	struct expectation *expected;
 	struct elf_section section;
@@ -118,7 +120,8 @@ int checker_compare(struct checker *c, struct elf_file *file, const struct unwin
 	if (error)
 		return error;
 	for (size_t i = 0; i < nr && !error; i += MAX_LOOKUPS)
-		error = check_batch(c, table, expected + i, nr - i < MAX_LOOKUPS ? nr - i : MAX_LOOKUPS, result);
+		error = check_batch(c, table, expected + i, nr - i < MAX_LOOKUPS ? nr - i : MAX_LOOKUPS,
+				    result);
 	free(expected);
 	return error;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Looks up rules in the slabs as the unwinder does, for ehdump --check to compare. */
+/* Looks up rules in the slabs as the unwinder does, for ehdump --check. */
 #include "ehdump_abi.h"
 #include "task.bpf.h"
 #include "unwind.bpf.h"

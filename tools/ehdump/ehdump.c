@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehdump: shows what a file's .eh_frame says and what of it the kernel's unwinder is given. */
+/* ehdump: shows a file's .eh_frame, and the compact table that the kernel's unwinder gets of it. */
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -27,12 +27,12 @@ struct options {
 	int nr_names;
 };
 
-/* what the files that are visited have in common */
+/* state across the files that are visited */
 struct dump {
 	struct options options;
 	struct checker *checker;	/* NULL: without --check */
 	struct eh_summary total;
-	int status;			/* the program's */
+	int status;			/* the exit status */
 };
 
 static const char doc[] =
@@ -40,12 +40,16 @@ static const char doc[] =
 	"A PID means every file the process has mapped, and its vDSO.";
 
 static const struct argp_option option_list[] = {
-	{ "rows", 'r', NULL, 0, "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
+	{ "rows", 'r', NULL, 0,
+	  "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
 	{ "all-registers", 'R', NULL, 0, "the same with every register that occurs", 1 },
 	{ "table", 't', NULL, 0, "the rows of the compact table", 1 },
-	{ "address", 'a', "ADDR", 0, "the symbol, the FDE, the row and the rule of an address of the file's, and what applies where no FDE covers it", 1 },
-	{ "json", 'j', NULL, 0, "summaries as JSON, one object a line", 1 },
-	{ "check", OPTION_CHECK, NULL, 0, "upload the table and compare the kernel's answers with the exact rows", 2 },
+	{ "address", 'a', "ADDR", 0,
+	  "the symbol, the FDE, the row and the rule of an address of the file's, and what applies where no FDE covers it",
+	  1 },
+	{ "json", 'j', NULL, 0, "summaries as JSON, one object per line", 1 },
+	{ "check", OPTION_CHECK, NULL, 0,
+	  "upload the table and compare the rules that the kernel finds with the exact rows", 2 },
 	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
 	{ "verbose", 'v', NULL, 0, "more detail", 3 },
 	{},
@@ -93,7 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->nr_names)
 			argp_failure(state, EXIT_USAGE, 0, "a file or a process ID is missing");
 		if (o->mode != SUMMARY && (o->json || o->check))
-			argp_failure(state, EXIT_USAGE, 0, "-j and --check go with neither of -r, -R, -t and -a");
+			argp_failure(state, EXIT_USAGE, 0,
+				     "-j and --check go with neither of -r, -R, -t and -a");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -112,7 +117,8 @@ static void fail(void *arg, const char *path, const char *why)
 static void print_difference(const char *path, const struct check_result *result)
 {
 	fflush(stdout);
-	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", path, (unsigned long long)result->file_offset);
+	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", path,
+		(unsigned long long)result->file_offset);
 	eh_rule_print(stderr, &result->exact);
 	fputs(", user ", stderr);
 	eh_rule_print(stderr, &result->user);
@@ -121,7 +127,8 @@ static void print_difference(const char *path, const struct check_result *result
 	putc('\n', stderr);
 }
 
-static void check(struct dump *d, struct elf_file *file, const struct unwind_table *table, struct eh_summary *summary)
+static void check(struct dump *d, struct elf_file *file, const struct unwind_table *table,
+		  struct eh_summary *summary)
 {
 	struct check_result result;
 	int error = checker_upload(d->checker, table);
@@ -158,7 +165,7 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 		error = unwind_table_build_without_cfi(&table, file);
 	if (error)
 		return error;
-	/* rows of several files need names */
+	/* print the file's name, unless it is the only file that was named */
 	if (o->mode != SUMMARY && (o->nr_names > 1 || strcmp(path, o->names[0])))
 		printf("# %s\n", path);
 	switch (o->mode) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What ehdump --check and its BPF program tell each other. */
+/* Shared by ehdump --check and its BPF program. */
 #ifndef EHPERF_EHDUMP_ABI_H
 #define EHPERF_EHDUMP_ABI_H
 
@@ -7,7 +7,7 @@
 
 struct eh_lookup {
 	__u64 file_offset;
-	struct eh_rule rule;	/* the program's answer */
+	struct eh_rule rule;	/* the program's result */
 };
 _Static_assert(sizeof(struct eh_lookup) == 24, "lookup");
 #define MAX_LOOKUPS (1 << 16)

@@ -40,7 +40,10 @@ static void visit_file(const char *path, bool pass_over, const struct elf_visito
 	if (fd < 0) {
 		fail(visitor, path, strerror(errno));
 	} else if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		fail(visitor, path, S_ISDIR(st.st_mode) ? "a directory: --recursive takes the files in it" : "not a regular file");
+		if (S_ISDIR(st.st_mode))
+			fail(visitor, path, "a directory: --recursive takes the files in it");
+		else
+			fail(visitor, path, "not a regular file");
 		close(fd);
 	} else {
 		visit_fd(path, fd, pass_over, visitor);
@@ -64,7 +67,7 @@ static void visit_entry(const FTSENT *entry, const struct elf_visitor *visitor)
 
 static void visit_directory(const char *name, const struct elf_visitor *visitor)
 {
-	char *path = realpath(name, NULL);	/* a link to a directory is followed if it is named itself */
+	char *path = realpath(name, NULL);	/* follows a symbolic link that is named itself */
 	FTS *tree = path ? fts_open((char *[]){ path, NULL }, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
 	FTSENT *entry;
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "table/eh_rule.h"
 
-/* an FDE, kept with its CIE */
+/* an FDE with a copy of its CIE */
 struct kept_fde {
 	struct fde fde;
 	struct cie cie;
@@ -21,9 +21,10 @@ struct expecter {
 	size_t nr_fdes, max_fdes;
 	struct expectation *expected;
 	size_t nr, max;
-	uint64_t end;		/* vaddr up to which the FDE rules: its own end or the next one's start */
-	bool any_row;		/* this FDE has one so far */
-	size_t last_row;	/* the first expectation of its last row */
+	/* vaddr up to which the current FDE applies: its end, or the next one's start */
+	uint64_t end;
+	bool any_row;		/* the current FDE has had a row */
+	size_t last_row;	/* index of the first expectation of its last row */
 	bool failed;
 };
 
@@ -80,7 +81,8 @@ static void expect(struct expecter *e, uint64_t vaddr, const struct eh_rule *rul
 		e->failed = true;
 		return;
 	}
-	e->expected[e->nr++] = (struct expectation){ .file_offset = vaddr - text->vaddr + text->file_offset, .rule = *rule };
+	e->expected[e->nr++] = (struct expectation){ .file_offset = vaddr - text->vaddr + text->file_offset,
+						     .rule = *rule };
 }
 
 static void on_row(void *arg, const struct cfi_row *row, uint64_t end)
@@ -100,14 +102,15 @@ static void on_row(void *arg, const struct cfi_row *row, uint64_t end)
 
 static void expect_fde(struct expecter *e, struct kept_fde *kept, uint64_t next, uint64_t pc_bias)
 {
-	static const struct eh_rule nothing = { .kind = RULE_NONE }, unsupported = { .kind = RULE_UNSUPPORTED };
+	static const struct eh_rule nothing = { .kind = RULE_NONE },
+				    unsupported = { .kind = RULE_UNSUPPORTED };
 	uint64_t own_end = kept->fde.start + kept->fde.length;
 
 	kept->fde.cie = &kept->cie;
 	e->end = next < own_end ? next : own_end;
 	e->any_row = false;
 	if (cfi_rows(&kept->fde, pc_bias, on_row, e) && !e->failed) {
-		/* where the instructions do not decode, no rule is known: in the last row, or, if it is the CIE's, in all */
+		/* no rule is known where decoding failed: in the last row, or, in the CIE, in all */
 		if (!e->any_row) {
 			expect(e, kept->fde.start, &unsupported);
 			expect(e, e->end - 1, &unsupported);
@@ -131,7 +134,7 @@ int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expec
 		qsort(e.fdes, e.nr_fdes, sizeof(*e.fdes), by_start);
 	for (size_t i = 0, next; i < e.nr_fdes && !error; i = next) {
 		for (next = i + 1; next < e.nr_fdes && e.fdes[next].fde.start == e.fdes[i].fde.start; next++)
-			;	/* of several at one place, the first rules */
+			;	/* of several FDEs with one start, the first one applies */
 		expect_fde(&e, &e.fdes[i], next < e.nr_fdes ? e.fdes[next].fde.start : UINT64_MAX,
 			   frame->vaddr - (uintptr_t)frame->bytes);
 		error = e.failed ? -ENOMEM : 0;

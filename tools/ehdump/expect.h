@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a lookup must answer, by the exact CFI: worked out from exact rows and sorted FDEs, apart from
- * the compact table, to check that.
+ * The expected results of lookups in a file's compact table, made from exact rows and sorted FDEs,
+ * independently of the code that compiles tables.
  */
 #ifndef EHPERF_EHDUMP_EXPECT_H
 #define EHPERF_EHDUMP_EXPECT_H
@@ -21,6 +21,7 @@ struct expectation {
  * The first and the last byte of every row of every FDE, and of every gap between FDEs, for a file whose
  * executable segments do not overlap: *expected is a malloc()ed array of *nr. 0 or -errno.
  */
-int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expectation **expected, size_t *nr);
+int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expectation **expected,
+	       size_t *nr);
 
 #endif

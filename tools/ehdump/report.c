@@ -92,7 +92,7 @@ int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *
 			return error;
 		add_table(&s, table);
 		if (table->nr_placed_fdes != table->nr_fdes)
-			count_rows(&s, frame);	/* some rule no byte, but have rows */
+			count_rows(&s, frame);	/* FDEs that apply to no byte have rows, too */
 		break;
 	case EM_AARCH64:
 		s.machine = "aarch64";
@@ -205,7 +205,8 @@ struct columns {
 	uint16_t machine;
 	unsigned nr;
 	unsigned char regs[CFI_MAX_REGS];
-	uint64_t ra_reg;		/* the ABI's; its column, "ra", shows the one that each CIE names */
+	/* the ABI's; column "ra" shows the register that each CIE names instead */
+	uint64_t ra_reg;
 };
 
 static void print_header(const struct columns *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What ehdump says of files: summaries as text and JSON, rows, tables, one address. */
+/* ehdump's output: summaries as text and JSON, rows, tables, a single address. */
 #ifndef EHPERF_EHDUMP_REPORT_H
 #define EHPERF_EHDUMP_REPORT_H
 
@@ -10,7 +10,7 @@
 #include "dwarf/elf_file.h"
 #include "table/unwind_table.h"
 
-/* of one file, or, with path NULL, of all together */
+/* the summary of one file, or, if path is NULL, the total of all */
 struct eh_summary {
 	const char *path;
 	const char *section;
@@ -27,18 +27,22 @@ struct eh_summary {
 };
 
 /* Reads the CFI of the file and compiles its table (to be freed; empty but for x86-64). 0 or -errno */
-int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file, struct unwind_table *table);
+int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file,
+		 struct unwind_table *table);
 void eh_summary_add(struct eh_summary *total, const struct eh_summary *file);
 void eh_summary_print(FILE *out, const struct eh_summary *summary);
 void eh_summary_print_json(FILE *out, const struct eh_summary *summary);
 
-/* exact rows, tab-separated under a header line; all_registers: every one that occurs. 0 or -errno */
+/*
+ * Prints exact rows, tab-separated under a header line. all_registers: a column for each that occurs. 0 or
+ * -errno
+ */
 int eh_print_rows(FILE *out, struct elf_file *file, bool all_registers);
-/* the compact table's rows in the same columns, pc by vaddr, and the number of the rule */
+/* Prints the compact table's rows in the same columns, with their vaddr, and the numbers of their rules. */
 void eh_print_table(FILE *out, const struct elf_file *file, const struct unwind_table *table);
 /*
- * the FDE, the row, the rule and the symbol of a vaddr, and where no FDE covers it, the rule that applies instead;
- * -ENOENT: there is none
+ * the FDE, the row, the rule and the symbol of a vaddr, and where no FDE covers it, the rule that applies
+ * instead; -ENOENT: there is none
  */
 int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t vaddr);
 

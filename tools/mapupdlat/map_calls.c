@@ -54,7 +54,8 @@ static uint64_t command_by_name(const char *name, size_t length)
 	if (length == 3 && !memcmp(name, "all", 3))
 		return commands_that(TAKES_FD) | commands_that(TAKES_BATCH) | commands_that(RETURNS_FD);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
-		if (commands[i].name && strlen(commands[i].name) == length && !memcmp(commands[i].name, name, length))
+		if (commands[i].name && strlen(commands[i].name) == length &&
+		    !memcmp(commands[i].name, name, length))
 			return 1ULL << i;
 	return 0;
 }
@@ -76,6 +77,15 @@ bool map_calls_parse_cmds(const char *text, uint64_t *cmds)
 	}
 	*cmds = all;
 	return true;
+}
+
+bool map_calls_names_map(const char *text)
+{
+	uint64_t id;
+
+	if (!*text || strlen(text) > 15)
+		return false;
+	return strspn(text, "0123456789") < strlen(text) || cli_parse_number(text, 1, UINT32_MAX, &id);
 }
 
 struct type_name {
@@ -110,12 +120,14 @@ bool map_calls_parse_type(const char *text, uint32_t *type)
 	return true;
 }
 
-/* what the call was on, if not a map */
+/* what the call was on, if not on a map; else NULL */
 static const char *no_map(uint32_t kind)
 {
 	static const char *const texts[NR_CALL_KINDS] = {
-		[CALL_BAD_FD] = "no open file", [CALL_NOT_A_MAP] = "a file that is no map",
-		[CALL_UNREADABLE] = "attributes that cannot be read", [CALL_NOT_CREATED] = "no map was created",
+		[CALL_BAD_FD] = "no open file",
+		[CALL_NOT_A_MAP] = "a file that is no map",
+		[CALL_UNREADABLE] = "attributes that cannot be read",
+		[CALL_NOT_CREATED] = "no map was created",
 	};
 
 	return kind < NR_CALL_KINDS ? texts[kind] : NULL;
@@ -162,11 +174,13 @@ struct json_object *map_calls_json(const void *call)
 	if (key->map_id)
 		json_object_object_add(object, "map_id", json_object_new_int64(key->map_id));
 	if (key->map_type)
-		json_object_object_add(object, "map_type", json_object_new_string(type_name(key->map_type).text));
+		json_object_object_add(object, "map_type",
+				       json_object_new_string(type_name(key->map_type).text));
 	if (key->name[0])
 		json_object_object_add(object, "map_name", json_name(key->name));
 	if (key->command)
-		json_object_object_add(object, "command", json_object_new_string(commands[key->command - 1].name));
+		json_object_object_add(object, "command",
+				       json_object_new_string(commands[key->command - 1].name));
 	if (key->pid) {
 		json_object_object_add(object, "pid", json_object_new_int64(key->pid));
 		json_object_object_add(object, "comm", json_name(key->comm));

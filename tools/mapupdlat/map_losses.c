@@ -15,7 +15,7 @@
 #include "run/cli.h"
 #include "stacks_abi.h"
 
-#define NR_SHOWN	10	/* of the calls in flight */
+#define NR_SHOWN	10	/* calls in flight that are printed */
 
 /* ---- calls in flight ---- */
 
@@ -30,7 +30,8 @@ void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *
 	in_flight->calls = records;
 	in_flight->nr = bytes / sizeof(*in_flight->calls);
 	for (size_t i = 0; i < in_flight->nr; i++)
-		memcpy(in_flight->calls[i].key.comm, in_flight->calls[i].call.comm, sizeof(in_flight->calls[i].key.comm));
+		memcpy(in_flight->calls[i].key.comm, in_flight->calls[i].call.comm,
+		       sizeof(in_flight->calls[i].key.comm));
 	in_flight->listed_ns = clock_ns();
 }
 
@@ -43,21 +44,23 @@ void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count
 {
 	if (!count)
 		return;
-	cli_warn("%" PRIu64 " calls had not returned at the end, and are in no histogram", count);
+	cli_warn("%" PRIu64 " calls had not returned at the end and are in no histogram", count);
 	for (size_t i = 0; i < in_flight->nr && i < NR_SHOWN; i++)
-		cli_warn("since %s: %s, thread %u", histogram_time(in_flight->listed_ns - in_flight->calls[i].call.start_ns).text,
+		cli_warn("since %s: %s, thread %u",
+			 histogram_time(in_flight->listed_ns - in_flight->calls[i].call.start_ns).text,
 			 map_calls_title(&in_flight->calls[i].key).text, in_flight->calls[i].call.tid);
 }
 
 /* ---- losses ---- */
 
 /*
- * Calls of which neither beginning nor return was seen, at most: all programs that would have told must have been
- * skipped for preemption, which newer kernels count.
+ * An upper limit of the calls of which neither entry nor return was seen: all programs that watch them must
+ * have been skipped, which newer kernels count.
  */
 static uint64_t not_seen(const struct bpf_object *object)
 {
-	static const char *const programs[] = { "call_begins", "call_returns", "call_begins_raw", "call_returns_raw" };
+	static const char *const programs[] = { "call_begins", "call_returns", "call_begins_raw",
+						"call_returns_raw" };
 	uint64_t least = UINT64_MAX, missed;
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
@@ -66,13 +69,15 @@ static uint64_t not_seen(const struct bpf_object *object)
 	return least == UINT64_MAX ? 0 : least;
 }
 
-/* does this kernel keep quiet about others that were not seen, for those that were preempted? */
+/* Are skipped programs not counted? Before 6.7, for those on a system call's own tracepoints. */
 static bool is_uncounted(const struct bpf_object *object)
 {
-	return !bpf_program__autoload(bpf_object__find_program_by_name(object, "call_begins_raw")) && kernel_is_older_than(6, 7);
+	return !bpf_program__autoload(bpf_object__find_program_by_name(object, "call_begins_raw")) &&
+	       kernel_is_older_than(6, 7);
 }
 
-int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object, const struct stack_stats *stacks, uint64_t calls)
+int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object,
+		    const struct stack_stats *stacks, uint64_t calls)
 {
 	struct call_counts c;
 	int error = object_sum_counts(object, "call_counts", &c, sizeof(c));
@@ -81,24 +86,29 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		return error;
 
 	const struct loss all[] = {
-		{ "in_flight", c.entered - calls - c.died - c.returns_unseen },	/* said with a list of them */
-		{ "begun_before", c.unseen - c.no_memory, "calls had begun before the start, or unseen, and are in no histogram" },
+		/* calls_in_flight_say() prints this one */
+		{ "in_flight", c.entered - calls - c.died - c.returns_unseen },
+		{ "begun_before", c.unseen - c.no_memory,
+		  "calls had begun before the start, or their entry was not seen, and are in no histogram" },
 		{ "lost_returns", c.returns_unseen, "calls lost: their return was not seen", .lost = true },
 		{ "not_seen", not_seen(object),
-		  "calls at most not seen: other threads had been preempted inside map operations on their CPU" },
+		  "calls at most were not seen: their CPU was inside a map operation of a preempted thread" },
 		{ NULL, is_uncounted(object) ? c.preempted : 0,
-		  "calls were preempted inside the map operation: those that others made on their CPU may not have been seen, "
-		  "and this kernel does not count them" },
+		  "calls were preempted inside the map operation: other calls on their CPU may have "
+		  "been missed, which this kernel does not count" },
 		{ "preempted", c.preempted },
-		{ "lost_no_memory", c.no_memory, "calls lost: no memory to remember them", .lost = true },
+		{ "lost_no_memory", c.no_memory, "calls lost: no memory to track them", .lost = true },
 		{ "died", c.died, "threads died inside a call, which is in no histogram" },
 		{ "slow_lost", c.slow_lost, "slow calls not printed: too many at a time" },
 		{ "stacks_no_room_ns", stacks->no_room, "stacks of calls lost: no room in the maps" },
-		{ "stacks_lost", stacks->stacks_lost, "stacks' frames found no room in the ring buffer at first" },
-		{ "forks_lost", stacks->forks_lost, "processes or threads not measured: too many at a time, or no memory" },
-		{ "stacks_untold", c.stacks_untold, "times a call blocked in more stacks than are told apart" },
+		{ "stacks_lost", stacks->stacks_lost,
+		  "failed attempts to send a stack's frames: the ring buffer was full" },
+		{ "forks_lost", stacks->forks_lost,
+		  "processes or threads not measured: too many at a time, or no memory" },
+		{ "stacks_untold", c.stacks_dropped,
+		  "times that a call was blocked in more different stacks than are kept" },
 	};
-	_Static_assert(sizeof(all) == NR_MAP_LOSSES * sizeof(all[0]), "all of them");
+	_Static_assert(sizeof(all) == NR_MAP_LOSSES * sizeof(all[0]), "NR_MAP_LOSSES");
 
 	memcpy(losses, all, sizeof(all));
 	return 0;

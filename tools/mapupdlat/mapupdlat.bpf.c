@@ -2,10 +2,11 @@
 /*
  * Calls of bpf(2) on maps, timed.
  *
- * The kernel does not run programs on a system call's own tracepoints while their CPU is inside a map operation, of
- * a thread that was preempted there too. So where threads are preempted, raw tracepoints are used as well, though every
- * system call of the machine pays for them. From 7.0 on, programs on raw tracepoints can be preempted too, and are
- * then skipped for other threads, but not at the same time.
+ * The kernel skips programs on a system call's own tracepoints while their CPU is inside a map operation,
+ * even if that is one of a thread that was preempted there. So on kernels that preempt, raw tracepoints are
+ * used as well, although every system call of the machine pays for them. From 7.0 on, programs on raw
+ * tracepoints can be preempted, too, and are then skipped for other threads on that CPU; but the two kinds
+ * are hardly ever skipped for the same event.
  */
 #include "mapupdlat_abi.h"
 
@@ -19,9 +20,9 @@ enum { BY_SYSCALL = CALL_WAY_1, BY_RAW = CALL_WAY_2 };
 
 /* ---- what is measured: set before loading ---- */
 
-const volatile __u64 wanted_cmds;	/* bit: enum bpf_cmd */
-const volatile __u64 fd_in_batch;	/* those whose attributes are of a batch */
-const volatile __u64 fd_is_result;	/* those that return the fd */
+const volatile __u64 wanted_cmds;	/* bits: enum bpf_cmd */
+const volatile __u64 fd_in_batch;	/* commands whose attributes are those of a batch */
+const volatile __u64 fd_is_result;	/* commands that return the map's fd */
 const volatile bool only_map_id, only_map_name, only_map_type;
 const volatile __u32 wanted_map_id, wanted_map_type;
 const volatile char wanted_map_name[16];
@@ -29,9 +30,9 @@ const volatile bool by_type, by_map, by_name, by_process, by_command;
 
 /* ---- the tool itself ---- */
 
-bool measuring;		/* set when all programs are attached, reset before they are detached */
-__s32 own_map_fd;	/* some map's; set before note_self() is run */
-__u64 map_fops;		/* what makes a file a map */
+bool measuring;		/* set once all programs are attached, reset before they are detached */
+__s32 own_map_fd;	/* the fd of any map of the tool; set before note_self() is run */
+__u64 map_fops;		/* the address of the kernel's bpf_map_fops, by which a map's file is recognised */
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
@@ -43,7 +44,7 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 	return file;
 }
 
-/* run once by the tool, in its own process */
+/* Run once by the tool, in its own process. */
 SEC("syscall")
 int note_self(void *ctx)
 {
@@ -59,8 +60,9 @@ int note_self(void *ctx)
 }
 
 /*
- * The raw tracepoints are 32-bit programs' too, whose numbers are others. The tool's own calls go on at once: where
- * programs on raw tracepoints can be preempted, they are at preemption_on(), and hide what others do on that CPU.
+ * The raw tracepoints are 32-bit programs' too, whose numbers are others. The tool's own calls go on at once:
+ * where programs on raw tracepoints can be preempted, they are at preemption_on(), and hide what others do on
+ * that CPU.
  */
 static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
 {
@@ -69,7 +71,7 @@ static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
 
 /* ---- what the call is on ---- */
 
-/* as the kernel takes it: attributes that are not given are 0 */
+/* Reads the map's fd as the kernel does: attributes beyond the given size are 0. */
 static __always_inline bool read_fd(const struct pt_regs *regs, __u32 cmd, __u32 *fd)
 {
 	__u32 at = fd_in_batch >> cmd & 1 ? bpf_core_field_offset(union bpf_attr, batch.map_fd) : 0;
@@ -106,7 +108,7 @@ static __always_inline void look_at_fd(struct task_struct *task, __u32 fd, struc
 	id = BPF_CORE_READ(map, id);
 	key->kind = CALL_ON_MAP;
 	if (id == key->map_id)
-		return;		/* the thread's last call was on it too */
+		return;		/* the same map as in the thread's last call: the rest is right already */
 	key->map_id = id;
 	key->map_type = BPF_CORE_READ(map, map_type);
 	bpf_core_read(key->name, sizeof(key->name), &map->name);
@@ -123,7 +125,10 @@ static __always_inline bool same_name(const char *name)
 	return true;
 }
 
-/* Fills the key in, all but who it is. A new map's fd is known at the return only, result. */
+/*
+ * Fills in the key, except the process. result: the call's result, which is the fd if it creates a map; -1 at
+ * entry
+ */
 static __always_inline void look_at_call(struct task_struct *task, const struct pt_regs *regs, long result,
 					 struct map_call_key *key)
 {
@@ -145,7 +150,10 @@ static __always_inline bool wants_map(const struct map_call_key *key)
 	return !only_map_type || (key->kind == CALL_ON_MAP && key->map_type == wanted_map_type);
 }
 
-/* at the return, more is known of it: the new map, or a page of attributes that the kernel has fetched meanwhile */
+/*
+ * Is the map known at the return only? A new one is, and one whose attributes were not in memory at the
+ * entry.
+ */
 static __always_inline bool is_late(const struct map_call_key *key)
 {
 	return key->kind == CALL_NOT_CREATED || key->kind == CALL_UNREADABLE;
@@ -202,8 +210,9 @@ int BPF_PROG(call_begins_raw, struct pt_regs *regs, long nr)
 
 /* ---- return ---- */
 
-/* the histogram that a call belongs to */
-static __always_inline void call_series(const struct map_call_key *call, struct map_call_key *key, struct task_struct *task)
+/* the series that a call belongs to */
+static __always_inline void call_series(const struct map_call_key *call, struct map_call_key *key,
+					struct task_struct *task)
 {
 	if (by_type)
 		key->kind = call->kind;
@@ -221,8 +230,9 @@ static __always_inline void call_series(const struct map_call_key *call, struct 
 	}
 }
 
-/* The entry was not seen: was it one that is wanted? */
-static __always_inline void count_unseen(struct task_struct *task, const struct pt_regs *regs, long result, enum call_way way)
+/* A return without an entry: counts it if the call is one that is measured. */
+static __always_inline void count_unseen(struct task_struct *task, const struct pt_regs *regs, long result,
+					 enum call_way way)
 {
 	__u32 cmd = regs->di, pid = task_user_pid(task);
 	struct map_call_key key = {};
@@ -234,7 +244,8 @@ static __always_inline void count_unseen(struct task_struct *task, const struct 
 		call_unseen(task, way);
 }
 
-static __always_inline void returns(struct task_struct *task, const struct pt_regs *regs, long result, enum call_way way)
+static __always_inline void returns(struct task_struct *task, const struct pt_regs *regs, long result,
+				    enum call_way way)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct call_counts *counts = own_counts();
@@ -259,11 +270,12 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 }
 
 SEC("tp/syscalls/sys_exit_bpf")
-int call_returns(struct trace_event_raw_sys_exit *ctx)
+int call_returns(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	returns(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx->ret, BY_SYSCALL);
+	returns(task, regs, regs->ax, BY_SYSCALL);
 	call_report();
 	return 0;
 }

@@ -18,16 +18,19 @@
 enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW };
 
 static const char doc[] =
-	"Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting for a CPU, and in "
-	"which kernel functions. INTERVAL is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.";
+	"Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting for "
+	"a CPU, and in which kernel functions. INTERVAL is in seconds; the default is one interval until "
+	"Ctrl-C or SIGTERM, or COMMAND's end.";
 
 static const struct argp_option option_list[] = {
 	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "these commands, or all; default update,update-batch", 1 },
 	{ "map", OPTION_MAP, "ID|NAME", 0, "only this map, or those of this name", 1 },
 	{ "type", OPTION_TYPE, "TYPE", 0, "only maps of this type", 1 },
-	{ "by", OPTION_BY, "WHAT[,WHAT...]", 0, "a histogram for each name (the default), type, map, process, command, or all", 2 },
+	{ "by", OPTION_BY, "WHAT[,WHAT...]", 0,
+	  "a histogram for each name (the default), type, map, process, command, or one for all", 2 },
 	{ "user-stacks", 'U', NULL, 0, "user stacks too", 2 },
-	{ "slow", OPTION_SLOW, "TIME", 0, "print calls that take longer, as they return; microseconds unless told", 2 },
+	{ "slow", OPTION_SLOW, "TIME", 0,
+	  "print calls that take longer, as they return: microseconds, or with a unit: 5ms", 2 },
 	{},
 };
 
@@ -48,8 +51,12 @@ static bool parse_by(const char *text, unsigned int *by)
 	static const struct {
 		const char *name;
 		unsigned int by;
-	} names[] = { { "name", BY_NAME | BY_TYPE }, { "type", BY_TYPE }, { "map", BY_MAP | BY_NAME | BY_TYPE },
-		      { "process", BY_PROCESS }, { "command", BY_COMMAND }, { "all", BY_ALL } };
+	} names[] = { { "name", BY_NAME | BY_TYPE },
+		      { "type", BY_TYPE },
+		      { "map", BY_MAP | BY_NAME | BY_TYPE },
+		      { "process", BY_PROCESS },
+		      { "command", BY_COMMAND },
+		      { "all", BY_ALL } };
 	size_t i, nr = sizeof(names) / sizeof(names[0]);
 
 	*by = 0;
@@ -71,7 +78,6 @@ static bool parse_by(const char *text, unsigned int *by)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	uint64_t number;
 
 	switch (key) {
 	case OPTION_CMD:
@@ -79,8 +85,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "not a list of map commands: '%s'", arg);
 		break;
 	case OPTION_MAP:
-		if (!*arg || strlen(arg) > 15 || (strspn(arg, "0123456789") == strlen(arg) && !cli_parse_number(arg, 1, UINT32_MAX, &number)))
-			argp_failure(state, EXIT_USAGE, 0, "not a map's ID or its name, which has 15 characters at most: '%s'", arg);
+		if (!map_calls_names_map(arg))
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not a map's ID or its name (15 characters at most): '%s'", arg);
 		o->map = arg;
 		break;
 	case OPTION_TYPE:
@@ -90,7 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_BY:
 		if (!parse_by(arg, &o->by))
-			argp_failure(state, EXIT_USAGE, 0, "not name, type, map, process, command, or all alone: '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not name, type, map, process, command, or all alone: '%s'", arg);
 		break;
 	case 'U':
 		o->stacks.only_kernel = false;
@@ -107,7 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 {
-	/* a kernel without CONFIG_FTRACE_SYSCALLS has no tracepoint of one system call: then those of all do alone */
+	/* without CONFIG_FTRACE_SYSCALLS, there are only the raw tracepoints */
 	bool own = bpf_tracepoint_exists(bpf->progs.call_begins);
 	bool raw = !own || bpf_preemption_possible();
 	uint64_t id;
@@ -138,7 +146,7 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
 
-/* The programs tell a map's file from others by one of ours. */
+/* Shows the programs one of our maps, by which they recognise other maps' files. */
 static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, once);
@@ -156,7 +164,7 @@ struct measuring {
 	struct calls_in_flight in_flight;
 };
 
-/* what returns after the last interval had not returned when it ended */
+/* The last interval ends: calls that have not returned by now are in flight. */
 static void stop(void *arg)
 {
 	struct measuring *m = arg;
@@ -169,12 +177,19 @@ int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
 	struct options o = {
-		.histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT, .by = BY_NAME | BY_TYPE,
+		.histograms = HISTOGRAM_OPTIONS_DEFAULT,
+		.stacks = STACKS_WANTED_DEFAULT,
+		.by = BY_NAME | BY_TYPE,
 	};
 	struct measuring m = {};
 	const struct histogram_tool tool = {
-		.counted = "calls", .off_cpu = true, .errors = true, .title = map_calls_title, .json = map_calls_json,
-		.stop = stop, .arg = &m,
+		.counted = "calls",
+		.off_cpu = true,
+		.errors = true,
+		.title = map_calls_title,
+		.json = map_calls_json,
+		.stop = stop,
+		.arg = &m,
 	};
 	struct loss losses[NR_MAP_LOSSES];
 	struct histogram_session histograms;
@@ -196,8 +211,8 @@ int main(int argc, char **argv)
 	kernel_check(slow_calls_open(&slow, &stacks, o.histograms.json), "set up the histograms");
 	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
 	kernel_attach(&links, "the tracepoints", m.bpf->progs.call_begins, m.bpf->progs.call_returns,
-		      m.bpf->progs.call_begins_raw, m.bpf->progs.call_returns_raw, m.bpf->progs.thread_switches,
-		      m.bpf->progs.thread_wakes, m.bpf->progs.thread_dies);
+		      m.bpf->progs.call_begins_raw, m.bpf->progs.call_returns_raw,
+		      m.bpf->progs.thread_switches, m.bpf->progs.thread_wakes, m.bpf->progs.thread_dies);
 
 	m.bpf->bss->measuring = true;
 	run_measure(&stacks.run);
@@ -209,7 +224,8 @@ int main(int argc, char **argv)
 	histogram_session_finish(&histograms);
 	calls_in_flight_list(&m.in_flight, m.bpf->obj);
 	stats = stack_session_stats(&stacks);
-	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count + histogram_session_lost(&histograms)),
+	cli_check(map_losses_read(losses, m.bpf->obj, &stats,
+				  histograms.count + histogram_session_lost(&histograms)),
 		  "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
 	calls_in_flight_say(&m.in_flight, losses[0].count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls of bpf(2) on maps, as mapupdlat's programs tell of them. */
+/* Calls of bpf(2) on maps: their keys, and the records that mapupdlat's programs send. */
 #ifndef EHPERF_MAPUPDLAT_ABI_H
 #define EHPERF_MAPUPDLAT_ABI_H
 
@@ -11,7 +11,7 @@
 
 #include "timed_calls_abi.h"
 
-/* what the call's file descriptor is */
+/* what the call's file descriptor refers to */
 enum map_call_kind {
 	CALL_ON_MAP,
 	CALL_BAD_FD,		/* not open */
@@ -21,7 +21,9 @@ enum map_call_kind {
 	NR_CALL_KINDS
 };
 
-/* on what a call was, by whom; for a series, what it does not tell apart is 0 */
+/*
+ * A call: which map, by which process. In the key of a series, fields that do not distinguish series are 0.
+ */
 struct map_call_key {
 	__u32 kind;
 	__u32 map_id, map_type;
@@ -33,7 +35,7 @@ struct map_call_key {
 };
 _Static_assert(sizeof(struct map_call_key) == 56, "map_call_key");
 
-/* records of timed_calls_abi.h, with their keys */
+/* the records of timed_calls_abi.h with their keys */
 struct slow_map_call {
 	struct slow_call call;
 	struct map_call_key key;

@@ -11,8 +11,9 @@
 #include "run/stack_session.h"
 #include "stacks_abi.h"
 
-/* the stacks of a call: how many */
-static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *call, struct stack_entry *entries)
+/* Makes the call's stack entries, MAX_BLOCKED_STACKS at most; returns their number. */
+static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *call,
+			struct stack_entry *entries)
 {
 	const struct stack_store *store = calls->session->store;
 
@@ -22,12 +23,12 @@ static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *
 			.value = { .count = 1, .blocked_ns = call->blocked[i].ns },
 			.kernel = stack_store_find(store, call->blocked[i].kernel_stack, false),
 		};
-	/* who called is told with the first one */
+	/* the first entry has the user stack */
 	entries[0].key.end = call->user_end;
 	entries[0].user = stack_store_find(store, call->user_stack, true);
 	if (call->nr_blocked || call->user_end == END_NOT_TAKEN)
 		return call->nr_blocked;
-	/* not blocked, but there is a user stack to show */
+	/* never blocked, but there is a user stack to show */
 	entries[0].value = (struct stack_value){ .count = 1, .waiting_ns = call->latency_ns };
 	return 1;
 }
@@ -44,7 +45,7 @@ static int take(void *arg, void *bytes, size_t size)
 	if (size < sizeof(*slow) || call->nr_blocked > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
 	key = slow->key;
-	memcpy(key.comm, call->comm, sizeof(key.comm));	/* in a copy: the ring buffer may only be read */
+	memcpy(key.comm, call->comm, sizeof(key.comm));	/* in a copy: the ring buffer is mapped read-only */
 	report.tid = call->tid;
 	report.result = call->result;
 	report.ended_ns = call->ended_ns;
@@ -76,7 +77,9 @@ int slow_calls_open(struct slow_calls *calls, struct stack_session *session, boo
 {
 	int fd = bpf_object__find_map_fd_by_name(session->object, "slow_calls");
 
-	*calls = (struct slow_calls){ .session = session, .writer = stack_session_writer(session, true), .json = json };
+	*calls = (struct slow_calls){ .session = session,
+				      .writer = stack_session_writer(session, true),
+				      .json = json };
 	calls->writer.delimiter = calls->writer.switched = true;
 	calls->ring = ring_buffer__new(fd, take, calls, NULL);
 	if (!calls->ring)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls that take longer than --slow says: printed as they return, with the stacks they were blocked in. */
+/* Prints calls that take longer than --slow, as they return, with the stacks that they were blocked in. */
 #ifndef EHPERF_MAPUPDLAT_SLOW_CALLS_H
 #define EHPERF_MAPUPDLAT_SLOW_CALLS_H
 
@@ -17,9 +17,9 @@ struct slow_calls {
 	struct ring_buffer *ring;
 };
 
-/* For an opened session, of whose run it becomes a part. 0 or -errno */
+/* Becomes a part of the opened session's run. 0 or -errno */
 int slow_calls_open(struct slow_calls *calls, struct stack_session *session, bool json);
-/* Prints those that have come. 0 or -errno */
+/* Prints the calls that are in the ring buffer. 0 or -errno */
 int slow_calls_print(struct slow_calls *calls);
 void slow_calls_close(struct slow_calls *calls);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums off-CPU periods, or the blocked or waiting part of each, by thread, state and stacks. */
+/* Sums up off-CPU periods by thread, state and stacks. */
 #include "off_cpu_periods.bpf.h"
 
 const volatile __u64 min_ns = 0, max_ns = ~0ULL;
-const volatile bool count_blocked = true, count_waiting = true;	/* which parts of a period */
+const volatile bool count_blocked = true, count_waiting = true;	/* the parts of a period that count */
 
 static __always_inline bool period_counts(const struct stack_value *value)
 {

@@ -19,14 +19,18 @@ struct options {
 enum { OPTION_STATE = 0x200, OPTION_TIME };
 
 static const char doc[] =
-	"Where threads wait, off the CPU, and for how long, with whole user and kernel stacks, of stripped programs "
-	"without frame pointers too. DURATION is in seconds; without it, until Ctrl-C or SIGTERM, or COMMAND's end.";
+	"Show where threads wait off the CPU, and for how long, with whole user and kernel stacks, even "
+	"of stripped programs without frame pointers. DURATION is in seconds; the default is until "
+	"Ctrl-C or SIGTERM, or COMMAND's end.";
 
 static const struct argp_option option_list[] = {
-	{ "min-time", 'm', "TIME", 0, "only stays of at least this long: microseconds, or with a unit: 10ms", 1 },
-	{ "max-time", 'M', "TIME", 0, "only stays of at most this long", 1 },
-	{ "state", OPTION_STATE, "STATES", 0, "only those that left the CPU in these states: letters of RSDTtPI, or a mask", 1 },
-	{ "time", OPTION_TIME, "PART", 0, "which part of a stay counts: all (unless told), blocked, waiting (to run)", 1 },
+	{ "min-time", 'm', "TIME", 0,
+	  "only off-CPU periods of at least this long: microseconds, or with a unit: 10ms", 1 },
+	{ "max-time", 'M', "TIME", 0, "only off-CPU periods of at most this long", 1 },
+	{ "state", OPTION_STATE, "STATES", 0,
+	  "only if the thread left the CPU in these states: letters of RSDTtPI, or a mask", 1 },
+	{ "time", OPTION_TIME, "PART", 0,
+	  "which part of a period counts: all (the default), blocked, waiting (to run)", 1 },
 	{},
 };
 
@@ -35,7 +39,9 @@ static bool parse_part(const char *text, enum off_cpu_part *part)
 	static const struct {
 		const char *name;
 		enum off_cpu_part part;
-	} parts[] = { { "all", OFF_CPU_ALL }, { "blocked", OFF_CPU_BLOCKED }, { "waiting", OFF_CPU_WAITING } };
+	} parts[] = { { "all", OFF_CPU_ALL },
+		      { "blocked", OFF_CPU_BLOCKED },
+		      { "waiting", OFF_CPU_WAITING } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (!strcmp(text, parts[i].name)) {
@@ -58,7 +64,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_STATE:
 		if (!thread_states_parse(arg, &o->states))
-			argp_failure(state, EXIT_USAGE, 0, "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'",
+				     arg);
 		break;
 	case OPTION_TIME:
 		if (!parse_part(arg, &o->part))
@@ -66,7 +74,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (o->min_ns > o->max_ns)
-			argp_failure(state, EXIT_USAGE, 0, "the least time is more than the most");
+			argp_failure(state, EXIT_USAGE, 0, "-m is more than -M");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -88,14 +96,17 @@ static void configure(struct offcputime_bpf *bpf, const struct options *o)
 
 static void show_kernel_walks(uint32_t walks)
 {
-	cli_warn("kernel stacks: %s",
-		 walks >= KERNEL_WALK_TRUSTED && walks != UINT32_MAX ? "by the kernel's tables" : "by bpf_get_stack()");
+	bool trusted = walks >= KERNEL_WALK_TRUSTED && walks != UINT32_MAX;
+
+	cli_warn("kernel stacks: %s", trusted ? "by the kernel's tables" : "by bpf_get_stack()");
 }
 
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
-	struct options o = { .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL };
+	struct options o = {
+		.stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL
+	};
 	struct loss missed;
 	struct stack_session session;
 	struct offcputime_bpf *bpf;
@@ -107,13 +118,14 @@ int main(int argc, char **argv)
 	configure(bpf, &o);
 	kernel_loaded(offcputime_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	/* who begins first: from then on nobody is missed */
-	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins, bpf->progs.thread_starts,
-		      bpf->progs.thread_wakes, bpf->progs.thread_switches);
+	/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
+	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins,
+		      bpf->progs.thread_starts, bpf->progs.thread_wakes, bpf->progs.thread_switches);
 
-	cli_check(off_cpu_begin(bpf->obj, session.store, o.stacks.run.command), "look at who is off the CPU");
+	cli_check(off_cpu_begin(bpf->obj, session.store, o.stacks.run.command),
+		  "list the threads that are off the CPU");
 	run_measure(&session.run);
-	cli_check(off_cpu_end(bpf->obj, session.store), "look at who is still off the CPU");
+	cli_check(off_cpu_end(bpf->obj, session.store), "list the threads that are still off the CPU");
 	missed = kernel_missed(&links);
 	links_detach(&links);
 

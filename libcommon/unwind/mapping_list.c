@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/images.h"
+#include "unwind/mapping_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int image_make_tables(struct tables *tables, const struct proc_maps *maps, struct mapped_modules *mapped)
+int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
+			     struct mapped_modules *mapped)
 {
 	int error = mapped_modules_update(mapped, tables_modules(tables), maps);
 
@@ -13,7 +14,7 @@ int image_make_tables(struct tables *tables, const struct proc_maps *maps, struc
 	return error;
 }
 
-/* a power of two: of a few sizes only, lists can use each other's memory again */
+/* A power of two: with few different sizes, a released list's memory can be used for another list. */
 static size_t list_bytes(size_t nr)
 {
 	size_t wanted = sizeof(struct eh_process) + nr * sizeof(struct eh_mapping), size = 256;
@@ -23,8 +24,9 @@ static size_t list_bytes(size_t nr)
 	return size <= SLAB_BYTES / 2 ? size : wanted;
 }
 
-int image_write(const struct tables *tables, const struct proc_maps *maps, const struct mapped_modules *mapped,
-		const struct eh_process *header, struct image_list *list)
+int mapping_list_write(const struct tables *tables, const struct proc_maps *maps,
+		       const struct mapped_modules *mapped, const struct eh_process *header,
+		       struct mapping_list *list)
 {
 	size_t nr = maps->nr < MAX_MAPPINGS ? maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
 	loc_t loc = slabs_alloc(tables_slabs(tables), size);
@@ -32,7 +34,10 @@ int image_write(const struct tables *tables, const struct proc_maps *maps, const
 
 	if (!loc)
 		return -errno;
-	/* a walk may still hold the handle of a list that lay here: the generation changes first and last */
+	/*
+	 * A walk may still hold the handle of an older list at this place. The generation is 0 while the list
+	 * is being written, and set last: see struct eh_process.
+	 */
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 	written->image = header->image;
 	written->changes = header->changes;
@@ -48,19 +53,19 @@ int image_write(const struct tables *tables, const struct proc_maps *maps, const
 		};
 	}
 	__atomic_store_n(&written->generation, header->generation, __ATOMIC_SEQ_CST);
-	*list = (struct image_list){ .loc = loc, .bytes = size };
+	*list = (struct mapping_list){ .loc = loc, .bytes = size };
 	return 0;
 }
 
-void image_unwind(struct tables *tables, loc_t list, const struct host_registers *registers, struct host_memory memory,
-		  uint32_t max_depth, struct host_stack *stack)
+void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
+			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack)
 {
 	do
 		host_unwind(tables_slabs(tables), list, registers, memory, max_depth, stack);
 	while (stack->wants_code && tables_want_code(tables, stack->wants_code));
 }
 
-int image_share(struct image_list *list, struct image_list *share)
+int mapping_list_share(struct mapping_list *list, struct mapping_list *share)
 {
 	if (!list->nr_users) {
 		list->nr_users = malloc(sizeof(*list->nr_users));
@@ -73,21 +78,21 @@ int image_share(struct image_list *list, struct image_list *share)
 	return 0;
 }
 
-void image_unshare(const struct tables *tables, struct image_list *share)
+void mapping_list_unshare(const struct tables *tables, struct mapping_list *share)
 {
 	if (!share->nr_users || !--*share->nr_users) {
 		free(share->nr_users);
 		if (share->loc)
 			slabs_release(tables_slabs(tables), share->loc, share->bytes);
 	}
-	*share = (struct image_list){};
+	*share = (struct mapping_list){};
 }
 
-void image_release(const struct tables *tables, struct image_list *list)
+void mapping_list_release(const struct tables *tables, struct mapping_list *list)
 {
 	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
 
 	if (list->loc)
 		__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-	image_unshare(tables, list);
+	mapping_list_unshare(tables, list);
 }

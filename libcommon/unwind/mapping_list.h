@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). A list is not changed in
+ * place: a new one is written elsewhere, and the old one is released.
+ */
+#ifndef EHPERF_UNWIND_MAPPING_LIST_H
+#define EHPERF_UNWIND_MAPPING_LIST_H
+
+#include "unwind/host_unwind.h"
+#include "unwind/mapped_modules.h"
+#include "unwind/tables.h"
+#include "processes_abi.h"
+
+struct mapping_list {
+	loc_t loc;		/* of its struct eh_process; 0: there is none */
+	size_t bytes;
+	unsigned *nr_users;	/* NULL: it is not shared */
+};
+
+/*
+ * Finds the modules of these mappings and makes their tables. A file that cannot be read gets none. 0 or
+ * -ENOMEM
+ */
+int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
+			     struct mapped_modules *mapped);
+
+/*
+ * Writes a list of these mappings and of their modules' tables. `mapped` must be up to date with maps. Of
+ * `header`, only image, generation (not 0) and changes are used. 0, or -errno with *list unchanged
+ */
+int mapping_list_write(const struct tables *tables, const struct proc_maps *maps,
+		       const struct mapped_modules *mapped, const struct eh_process *header,
+		       struct mapping_list *list);
+
+/* host_unwind(), which asks for the TABLE_CODEs that it wants; stack->wants_code: one that is being made */
+void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
+			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
+
+/*
+ * Keeps the list's memory until mapping_list_unshare(), too: what was valid when it was shared can be walked
+ * by on this side even when it has been replaced. 0 or -ENOMEM
+ */
+int mapping_list_share(struct mapping_list *list, struct mapping_list *share);
+void mapping_list_unshare(const struct tables *tables, struct mapping_list *share);
+/*
+ * Invalidates the list, so that walks of the kernel's that are reading it notice, and gives its memory back.
+ * *list is {} then.
+ */
+void mapping_list_release(const struct tables *tables, struct mapping_list *list);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Go's table of functions, and code that it is about: the input's own bytes. */
+#include "dwarf/gopclntab.h"
+#include "fuzz.h"
+#include "table/go_assembly.h"
+#include "table/machine.h"
+
+struct emitted {
+	uint64_t next, size;
+};
+
+static void emit(void *arg, uint64_t at, const struct eh_rule *rule)
+{
+	struct emitted *e = arg;
+
+	must(at >= e->next && at < e->size, "places rise, and lie in the function");
+	e->next = at + 1;
+	must(rule->kind < NR_RULE_KINDS, "rules are of a kind");
+}
+
+/* what it costs is bounded by the function's bytes, not by the table's */
+static void look_at(const struct gopclntab *table, const struct go_function *f, const uint8_t *code, uint32_t *curg)
+{
+	struct go_values v = gopclntab_values(table, f->pcsp, f->size);
+	struct emitted e = { .size = f->size };
+	uint64_t end = 0, from;
+
+	while (go_values_next(&v)) {
+		must(v.start == end && v.end > v.start && v.end <= f->size, "values follow each other");
+		end = v.end;
+		if (machine_saves_fp(code, f->size, v.start, v.value, &from))
+			must(from >= v.start && from <= f->size, "a prologue ends behind its beginning");
+	}
+	must(!go_assembly(table, f, go_special_of(f), code, curg, emit, &e), "there is memory");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct gopclntab table;
+	struct go_function f;
+	uint64_t looked_at = 0;
+	uint32_t curg = 0;
+
+	if (gopclntab_over(&table, bytes, size))
+		return 0;
+	for (uint64_t i = 0; i < table.nr; i++) {
+		if (!gopclntab_function(&table, i, &f))
+			continue;
+		must(f.name && f.size, "a function has a name and bytes");
+		if (!f.pcsp || f.size > size || f.size > 65536 - looked_at)
+			continue;
+		looked_at += f.size;
+		look_at(&table, &f, bytes + size - f.size, &curg);
+	}
+	return 0;
+}
