@@ -11,6 +11,7 @@
 #include "unwind/tables.h"
 #include "expect.h"
 #include "table/eh_rule.h"
+#include "table/known_functions.h"
 #include "tables_abi.h"
 
 struct checker {
@@ -99,6 +100,21 @@ int checker_upload(struct checker *c, const struct unwind_table *table)
 	return error ? error : bpf_slabs_settle(c->source);
 }
 
+/* Where the table has the rules of known code, those are expected, and not the FDEs'. 0 or -ENOMEM */
+static int expect_known(struct elf_file *file, struct expectation *expected, size_t nr)
+{
+	struct known_functions known = {};
+	struct fde_index index = {};
+	int error = known_functions_add(&known, &index, file);
+
+	for (size_t i = 0; i < nr && !error; i++)
+		for (size_t j = 0; j < index.nr_spans; j++)
+			if (expected[i].file_offset - index.spans[j].start < index.spans[j].length)
+				expected[i].rule = *(const struct eh_rule *)index.spans[j].program;
+	fde_index_free(&index);
+	return error;
+}
+
 int checker_compare(struct checker *c, struct elf_file *file, const struct unwind_table *table,
 		    struct check_result *result)
 {
@@ -119,6 +135,7 @@ int checker_compare(struct checker *c, struct elf_file *file, const struct unwin
 		error = cfi_expect(file, &frame, &expected, &nr);
 	if (error)
 		return error;
+	error = expect_known(file, expected, nr);
 	for (size_t i = 0; i < nr && !error; i += MAX_LOOKUPS)
 		error = check_batch(c, table, expected + i, nr - i < MAX_LOOKUPS ? nr - i : MAX_LOOKUPS,
 				    result);
