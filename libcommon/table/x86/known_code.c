@@ -66,7 +66,9 @@ static const struct piece pieces[] = {
 		      0x48, 0x8b, 0x3c, 0x24,		/* mov (%rsp), %rdi */
 		      0x48, 0x85, 0xff, 0x74, 0x08,	/* test %rdi, %rdi; je */
 		      0xe8, ANY, ANY, ANY, ANY,		/* call setcontext */
-		      0x48, 0x89, 0xc7)			/* mov %rax, %rdi */
+		      0x48, 0x89, 0xc7,			/* mov %rax, %rdi */
+		      0xe8, ANY, ANY, ANY, ANY,		/* call exit */
+		      0xf4)				/* hlt */
 	},
 	{
 		/*
