@@ -185,7 +185,7 @@ same_as_eu_stack() {	# TID, of $pid
 @test "make -j2 of a C project, from its start to its end: complete for 99 % of the time" {
 	need_root
 	need make gcc
-	measure -- make -s -C "$ROOT" -j2 B="$WORK/O" "$WORK/O"/libcommon/{run,report,unwind,process,table,dwarf}.a
+	measure -- make -s -C "$ROOT" -j2 B="$WORK/O" "$WORK/O"/libcommon/{process,table,dwarf}.a
 	cat "$WORK/err" | sed 's/^/# /' >&3
 	expect "$(summary .samples) > 500"
 	expect "$(summary .ended_ns.complete) >= 0.99 * ($(summary '.ended_ns | add') - $(summary .ended_ns.no_user))"

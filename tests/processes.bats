@@ -211,7 +211,7 @@ profile() {
 	need make gcc
 	cat >"$WORK/build" <<-EOF
 		for level in 0 1 2 3 s fast; do
-			make -s -C "$ROOT" -j4 B="$WORK/O\$level" CFLAGS="-O\$level -g -wrapper $ROOT/build/tests/timed,$WORK/usage" "$WORK/O\$level"/libcommon/{run,report,unwind,process,table,dwarf}.a
+			make -s -C "$ROOT" -j4 B="$WORK/O\$level" CFLAGS="-O\$level -g -wrapper $ROOT/build/tests/timed,$WORK/usage" "$WORK/O\$level"/libcommon/{process,table,dwarf}.a
 		done
 	EOF
 	cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" 3>&- &
