@@ -198,7 +198,9 @@ whole() {	# SHARE COMMAND...
 	whole 0.995 hard 1
 	# while libgcc installs a landing pad's registers, it overwrites the saved ones: that cannot be unwound
 	whole 0.98 throws 1
-	whole 0.995 signals 1
+	# of a sample that waited for the tables, one stack was kept: where a handler runs on another, it ends there
+	whole 0.99 signals 3
+	expect "$(summary .ended.complete) + $(summary .ended.unreadable) >= 0.998 * ($(summary .samples) - $(summary .ended.no_user))"
 }
 
 @test "postgres under pgbench, redis under redis-benchmark" {
