@@ -119,7 +119,7 @@ whole() {	# SHARE COMMAND...
 
 @test "samples in page faults, in system calls, in threads that begin and end" {
 	need_root
-	whole 0.99 faults 2
+	whole 0.99 faults 4
 	# by what the kernel was doing
 	local what
 	for what in asm_exc_page_fault ksys_read; do
