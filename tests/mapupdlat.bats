@@ -363,7 +363,7 @@ load lib.bash
 	for signal in INT TERM; do
 		background mapinmap hash 100000000 1 0 endless
 		mapupdlat -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
-		sleep 1
+		sleep 2.5
 		kill -$signal $!
 		wait $!
 		grep -q "^hash 'endless'" "$WORK/out"

@@ -62,13 +62,17 @@ check() {
 
 @test "programs: the share of complete stacks, and no wrong caller" {
 	need_root
-	local state name share tool source build command missed=()
+	local state name share tool source build command attempt missed=()
 	make_noise
 	export GOCACHE=$ROOT/build/tests/gocache HOME=$WORK OPENBLAS_NUM_THREADS=2
 	while IFS='|' read -r state name share tool source build command; do
 		state=${state// /} name=${name// /} source=${source// /}
 		[[ -n $state && $state != \#* && ( -z ${PROGRAMS-} || ,$PROGRAMS, == *,$name,* ) ]] || continue
-		check "$state" "$name" "$share" "$tool" "$source" "$build" "$command" || missed+=("$name")
+		# a machine that others use may starve the tool once: a row is missed when it is missed twice
+		for attempt in 1 2; do
+			check "$state" "$name" "$share" "$tool" "$source" "$build" "$command" && continue 2
+		done
+		missed+=("$name")
 	done <"$ROOT/tests/programs.table"
 	echo "missed: ${missed[*]}"
 	[ ${#missed[@]} -eq 0 ]
