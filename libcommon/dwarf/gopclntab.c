@@ -216,3 +216,10 @@ int gopclntab_open(struct gopclntab *table, struct elf_file *file)
 	*table = found;
 	return 0;
 }
+
+bool gopclntab_is_go(const struct elf_file *file)
+{
+	struct elf_section note;
+
+	return !elf_file_section(file, ".note.go.buildid", &note);
+}

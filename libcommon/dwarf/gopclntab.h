@@ -69,4 +69,7 @@ struct go_values gopclntab_values(const struct gopclntab *table, const uint8_t *
 /* the next value, which holds in [start, end), not empty. false: that was the last one, or it does not decode */
 bool go_values_next(struct go_values *values);
 
+/* Did Go's linker make the file? Its table may still be one that cannot be read. */
+bool gopclntab_is_go(const struct elf_file *file);
+
 #endif

@@ -60,7 +60,7 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 	int error = 0;
 
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
-	if (!error && c->known)
+	if (c->known)
 		error = known_functions_add(&c->functions, &c->fdes, c->known);
 	if (!error && c->go.present)
 		error = go_rows_add_functions(&c->go, &c->fdes, c->file);
@@ -126,13 +126,6 @@ static int write_rows(struct compilation *c)
 	return error_of(c);
 }
 
-static bool is_go(const struct elf_file *file)
-{
-	struct elf_section section;
-
-	return !elf_file_section(file, ".note.go.buildid", &section);
-}
-
 static int make_table(struct compilation *c, struct eh_frame *frame)
 {
 	int error;
@@ -140,7 +133,7 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	cfi_states_init(&c->states);
 	error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .only_go = is_go(c->file) && !c->go.present, .states = &c->states, .writer = &c->writer,
+		.table = &c->table, .file = c->file, .only_go = gopclntab_is_go(c->file) && !c->go.present, .states = &c->states, .writer = &c->writer,
 		.of_code = c->of_code,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};

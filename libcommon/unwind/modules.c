@@ -13,6 +13,7 @@
 #include <uthash.h>
 
 #include "base/array.h"
+#include "dwarf/gopclntab.h"
 #include "table/code_entries.h"
 
 struct file_key {
@@ -320,13 +321,6 @@ static void read_symbols(struct modules *modules, struct module *module)
 	elf_file_close(&file);
 }
 
-static bool is_go(const struct elf_file *file)
-{
-	struct elf_section section;
-
-	return !elf_file_section(file, ".note.go.buildid", &section);
-}
-
 /*
  * where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met
  */
@@ -339,7 +333,7 @@ static void read_entries(struct module *module)
 	module->entries_tried = true;
 	if (open_elf(module, &file))
 		return;
-	if (!is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
+	if (!gopclntab_is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}
