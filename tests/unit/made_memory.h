@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the walk needs of the place it runs in (unwind_state.bpf.h): code and a stack made by hand, no slabs. */
+#ifndef EHPERF_MADE_MEMORY_H
+#define EHPERF_MADE_MEMORY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "unwind_state.bpf.h"
+
+#define CODE	0x401000ULL
+#define STACK	0x7fff0000ULL
+
+static uint8_t code[256];	/* at address CODE */
+static uint64_t stack[64];	/* at address STACK */
+
+/* all of the bytes or none, from `size` bytes of memory that lie at address start */
+static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const void *memory, uint64_t start, size_t size)
+{
+	if (addr < start || addr - start > size - bytes)
+		return 0;
+	memcpy(to, (const char *)memory + (addr - start), bytes);
+	return bytes;
+}
+
+static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
+{
+	(void)u, (void)loc;
+	return NULL;
+}
+
+static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+{
+	(void)u;
+	return copy_bytes(to, bytes, addr, stack, STACK, sizeof(stack));
+}
+
+static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+{
+	(void)u;
+	return copy_bytes(to, bytes, addr, code, CODE, sizeof(code));
+}
+
+static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
+{
+	(void)u, (void)r;
+	return false;
+}
+
+#endif
