@@ -204,22 +204,21 @@ static int find_in(struct gopclntab *table, struct elf_file *file, const char *n
 	return -ENOENT;
 }
 
-/* GNU ld makes the table of an executable with relocations a part of .data.rel.ro. */
-int gopclntab_open(struct gopclntab *table, struct elf_file *file)
-{
-	struct gopclntab found;
-	struct elf_section note;
-
-	if (find_in(&found, file, ".gopclntab", 0) && find_in(&found, file, ".data.rel.ro.gopclntab", 0) &&
-	    (elf_file_section(file, ".note.go.buildid", &note) || find_in(&found, file, ".data.rel.ro", SIZE_MAX)))
-		return -ENOENT;
-	*table = found;
-	return 0;
-}
-
 bool gopclntab_is_go(const struct elf_file *file)
 {
 	struct elf_section note;
 
 	return !elf_file_section(file, ".note.go.buildid", &note);
+}
+
+/* GNU ld makes the table of an executable with relocations a part of .data.rel.ro. */
+int gopclntab_open(struct gopclntab *table, struct elf_file *file)
+{
+	struct gopclntab found;
+
+	if (find_in(&found, file, ".gopclntab", 0) && find_in(&found, file, ".data.rel.ro.gopclntab", 0) &&
+	    (!gopclntab_is_go(file) || find_in(&found, file, ".data.rel.ro", SIZE_MAX)))
+		return -ENOENT;
+	*table = found;
+	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 
 #define CHUNK_SYMBOLS 2048
 /* an entry that lies within more than this many others is hostile */
@@ -250,18 +251,10 @@ size_t symbol_table_bytes(const struct symbol_table *table)
 
 bool symbol_table_find(const struct symbol_table *table, uint64_t vaddr, struct symbol_match *match)
 {
-	size_t low = 0, high = table->nr;
+	size_t nr = count_up_to(table->entries, table->nr, start, vaddr);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (table->entries[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (int depth = 0; low && depth < MAX_NESTING; depth++) {
-		const struct symbol_entry *e = &table->entries[low - 1];
+	for (int depth = 0; nr && depth < MAX_NESTING; depth++) {
+		const struct symbol_entry *e = &table->entries[nr - 1];
 
 		if (vaddr < end_of(e)) {
 			*match = (struct symbol_match){
@@ -269,7 +262,7 @@ bool symbol_table_find(const struct symbol_table *table, uint64_t vaddr, struct 
 			};
 			return true;
 		}
-		low = e->around;
+		nr = e->around;
 	}
 	return false;
 }

@@ -9,7 +9,9 @@
 #include <uthash.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "dwarf/eh_frame.h"
+#include "dwarf/gopclntab.h"
 #include "dwarf/plt.h"
 #include "dwarf/symbol_name.h"
 #include "dwarf/symbol_table.h"
@@ -183,13 +185,12 @@ static int copy_segments(struct elf_file *to, const struct elf_file *file)
 int symbols_read(struct symbols **symbols, struct elf_file *file, const struct symbol_options *options)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
-	GElf_Shdr header;
 	int error;
 
 	if (!s)
 		return -ENOMEM;
 	s->no_demangle = options->no_demangle;
-	s->is_go = elf_file_header(file, 0, ".note.go.buildid", &header);
+	s->is_go = gopclntab_is_go(file);
 	error = copy_segments(&s->code, file);
 	if (!error)
 		error = read_tables(s, file, options);
@@ -291,17 +292,9 @@ static const char *name_of(struct symbols *s, const char *raw, enum symbol_sourc
 /* the FDE that covers vaddr */
 static const struct range *find_fde(const struct symbols *s, uint64_t vaddr)
 {
-	size_t low = 0, high = s->nr_fdes;
+	size_t nr = count_up_to(s->fdes, s->nr_fdes, start, vaddr);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (s->fdes[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && vaddr < s->fdes[low - 1].end ? &s->fdes[low - 1] : NULL;
+	return nr && vaddr < s->fdes[nr - 1].end ? &s->fdes[nr - 1] : NULL;
 }
 
 static bool in_one_segment(const struct symbols *s, uint64_t a, uint64_t b)
@@ -317,24 +310,16 @@ static bool in_one_segment(const struct symbols *s, uint64_t a, uint64_t b)
 
 static bool find_entry(const struct symbols *s, uint64_t vaddr, uint64_t *start)
 {
-	size_t low = 0, high = s->nr_entries;
+	size_t nr = count_sorted_up_to(s->entries, s->nr_entries, sizeof(*s->entries), 0, vaddr);
 	struct symbol_match match;
 	enum symbol_source source;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (s->entries[middle] <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || !in_one_segment(s, s->entries[low - 1], vaddr))
+	if (!nr || !in_one_segment(s, s->entries[nr - 1], vaddr))
 		return false;
 	/* a function that ends before vaddr begins there */
-	if (find_match(s, s->entries[low - 1], &match, &source) && match.has_size)
+	if (find_match(s, s->entries[nr - 1], &match, &source) && match.has_size)
 		return false;
-	*start = s->entries[low - 1];
+	*start = s->entries[nr - 1];
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 
 struct kallsyms {
 	struct kernel_symbol *symbols;
@@ -113,17 +114,9 @@ void kallsyms_free(struct kallsyms *k)
 
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *k, uint64_t addr)
 {
-	size_t low = 0, high = k ? k->nr : 0;
+	size_t nr = k ? count_up_to(k->symbols, k->nr, start, addr) : 0;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (k->symbols[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &k->symbols[low - 1] : NULL;
+	return nr ? &k->symbols[nr - 1] : NULL;
 }
 
 int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr)

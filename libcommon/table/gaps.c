@@ -46,11 +46,25 @@ void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, co
 	}
 }
 
+/* the same for fewer bytes than a window has, until the next call */
+static const uint8_t *short_bytes_at(struct gaps *g, uint64_t offset, uint64_t size)
+{
+	if (offset < g->window_start || offset + size > g->window_end) {
+		uint64_t left = offset < g->file->file_bytes ? g->file->file_bytes - offset : 0;
+		uint64_t bytes = left < sizeof(g->window) ? left : sizeof(g->window);
+
+		g->window_start = g->window_end = offset;
+		if (!elf_file_read(g->file, offset, g->window, bytes))
+			g->window_end += bytes;
+	}
+	return size <= g->window_end - offset ? g->window + (offset - g->window_start) : NULL;
+}
+
 /*
  * What separates two functions: so short that no other one fits in, or filled up as assemblers and linkers do. At a
  * segment's ends lie _init and _fini, which are as short and are code.
  */
-static bool is_padding(const struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
+static bool is_padding(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
 	const uint8_t *bytes;
 
@@ -58,7 +72,7 @@ static bool is_padding(const struct gaps *g, const struct elf_segment *s, uint64
 		return false;
 	if (to - from < FUNCTION_ALIGNMENT)
 		return true;
-	bytes = bytes_at(g->file, from, to - from);
+	bytes = short_bytes_at(g, from, to - from);
 	return !bytes || machine_is_padding(bytes, to - from);
 }
 

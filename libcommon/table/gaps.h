@@ -22,6 +22,9 @@ struct gaps {
 	bool of_code;			/* work rules out; else only set table->has_other_code */
 	uint64_t code_bytes;		/* of the code that was looked at so far */
 	uint64_t code_end;		/* where it ended: of overlapping segments, no byte is looked at twice */
+	/* private: what was read of the file last. Most gaps are short and there are many, so they share reads */
+	uint64_t window_start, window_end;
+	uint8_t window[4096];
 };
 
 /*

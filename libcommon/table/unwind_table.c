@@ -133,7 +133,8 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	cfi_states_init(&c->states);
 	error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .only_go = gopclntab_is_go(c->file) && !c->go.present, .states = &c->states, .writer = &c->writer,
+		.table = &c->table, .file = c->file, .only_go = gopclntab_is_go(c->file) && !c->go.present,
+		.states = &c->states, .writer = &c->writer,
 		.of_code = c->of_code,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looking up in sorted arrays what covers an address. */
+#ifndef EHPERF_BASE_SEARCH_H
+#define EHPERF_BASE_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* how many of nr elements have a key of at most value: each has a uint64_t, its key, at `key` bytes, and keys do not fall */
+static inline size_t count_sorted_up_to(const void *elements, size_t nr, size_t element_bytes, size_t key, uint64_t value)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (*(const uint64_t *)((const char *)elements + middle * element_bytes + key) <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* the same for an array of structs, whose member `key` is a uint64_t */
+#define count_up_to(array, nr, key, value) \
+	count_sorted_up_to((array), (nr), sizeof(*(array)), offsetof(__typeof__(*(array)), key), (value))
+
+#endif
