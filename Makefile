@@ -17,10 +17,10 @@ LAYERS := run bpf report unwind process table dwarf
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
-INCLUDES := -iquote libcommon -iquote bpf -iquote tools
+INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
-PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lm
+PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lm
 BPF_LIBS := -lbpf -lelf -lz
 
 LAYER_ARCHIVES := $(LAYERS:%=$(B)/libcommon/%.a)
@@ -34,7 +34,7 @@ all: $(TOOLS:%=$(B)/%)
 # ---- packages ----
 
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
-	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev
+	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev libprotobuf-c-dev protobuf-c-compiler
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
 TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
 	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
@@ -75,7 +75,27 @@ $(B)/tools/%.bpf.o: tools/%.bpf.c $(B)/vmlinux.h
 $(B)/tests/%.bpf.o: tests/%.bpf.c $(B)/vmlinux.h
 	$(compile_bpf)
 
-$(B)/libcommon/%.o: libcommon/%.c
+# ---- files for the build that are made from others ----
+
+# page/x.js as the string page_x_js in page/x.js.h
+PAGES := $(patsubst libcommon/report/%,$(B)/gen/%.h,$(wildcard libcommon/report/page/*))
+$(B)/gen/page/%.h: libcommon/report/page/%
+	@mkdir -p $(@D)
+	{ echo 'static const char page_$(subst .,_,$(subst -,_,$*))[] = {'; od -An -v -t u1 $< | sed 's/ *\([0-9]\+\)/\1,/g'; \
+		echo '0 };'; } > $@.tmp && mv $@.tmp $@
+
+# report/x.proto as report/x.pb-c.c and .h
+PROTOS := $(patsubst libcommon/%.proto,%,$(wildcard libcommon/*/*.proto))
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: libcommon/%.proto
+	@mkdir -p $(@D)
+	cd libcommon && protoc-c --c_out=$(CURDIR)/$(B)/gen $*.proto
+
+$(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+
+GENERATED := $(PAGES) $(PROTOS:%=$(B)/gen/%.pb-c.h)
+
+$(B)/libcommon/%.o: libcommon/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
 
@@ -88,7 +108,8 @@ define archive
 endef
 
 define layer
-$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c libcommon/$1/$(ARCH)/*.c))
+$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c libcommon/$1/$(ARCH)/*.c)) \
+	$(patsubst libcommon/%.proto,$(B)/gen/%.pb-c.o,$(wildcard libcommon/$1/*.proto))
 	$$(archive)
 endef
 $(foreach r,$(LAYERS),$(eval $(call layer,$r)))
@@ -160,22 +181,22 @@ FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c libcommon/*/$(ARCH)/*.c)) $(TOOL_SOURCES)
 
-$(B)/san/%.o: %.c
+$(B)/san/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) $(COMMON_FLAGS) -c $< -o $@
 
-$(B)/san/all.a: $(FUZZED:%.c=$(B)/san/%.o)
+$(B)/san/all.a: $(FUZZED:%.c=$(B)/san/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
 $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/all.a
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ tests/fuzz/$*.c tests/fuzz/replay.c $(B)/san/all.a $(PURE_LIBS)
 
-$(B)/fuzz/obj/%.o: %.c
+$(B)/fuzz/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(COMMON_FLAGS) -c $< -o $@
 
-$(B)/fuzz/all.a: $(FUZZED:%.c=$(B)/fuzz/obj/%.o)
+$(B)/fuzz/all.a: $(FUZZED:%.c=$(B)/fuzz/obj/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
 $(FUZZ_TARGETS:%=$(B)/fuzz/%): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a

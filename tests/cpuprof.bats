@@ -25,7 +25,7 @@ load lib.bash
 		-C 1-0 1|not a list of CPUs
 		-C x 1|not a list of CPUs
 		-o stacks.doc 1|must end in
-		-f -o stacks.json 1|different formats
+		-f -o stacks.txt 1|different formats
 		-f -j 1|different formats
 		--max-depth 0 1|not a number of frames
 		-u -k 1|exclude each other
@@ -351,7 +351,7 @@ nap()'
 	cpuprof -F 999 -p "$pid" -o "$WORK/x.txt" 1 2>/dev/null
 	grep -qE "^    -                nested \\($pid\\)$" "$WORK/x.txt"
 	grep -qE '^        [0-9]+$' "$WORK/x.txt"
-	cpuprof -F 999 -p "$pid" -o "$WORK/x.json" 1 2>/dev/null
+	cpuprof -F 999 -p "$pid" -j -o "$WORK/x.json" 1 2>/dev/null
 	jq -e . "$WORK/x.json" >/dev/null
 }
 

@@ -5,7 +5,7 @@ load lib.bash
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
 
 measure() {	# ARG...: offcputime's
-	offcputime -q -o "$WORK/out.json" "$@" >"$WORK/command.out" 2>"$WORK/err"
+	offcputime -q -j -o "$WORK/out.json" "$@" >"$WORK/command.out" 2>"$WORK/err"
 	mv "$WORK/out.json" "$WORK/out"
 }
 

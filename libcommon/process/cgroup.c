@@ -55,3 +55,24 @@ int cgroup_id(const char *path, uint64_t *id)
 	endmntent(mounts);
 	return error;
 }
+
+int cgroup_path(pid_t pid, char *path, size_t size)
+{
+	int error = -ENOENT;
+	char name[32];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return -errno;
+	while (error && fgets(path, size, file)) {
+		if (strncmp(path, "0::", 3))
+			continue;
+		path[strcspn(path, "\n")] = 0;
+		memmove(path, path + 3, strlen(path + 3) + 1);
+		error = 0;
+	}
+	fclose(file);
+	return error;
+}

@@ -19,4 +19,13 @@ static inline double clock_seconds(void)
 	return clock_ns() / 1e9;
 }
 
+/* the time of CLOCK_REALTIME at a time of CLOCK_MONOTONIC, if nobody has set the clock since */
+static inline uint64_t clock_realtime_ns(uint64_t monotonic_ns)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec - (clock_ns() - monotonic_ns);
+}
+
 #endif

@@ -122,7 +122,7 @@ static int most_first(const void *left, const void *right, void *arg)
 	return memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
-int stack_report_json(const struct stack_writer *w, const struct measure *measure,
+int stack_report_json(const struct stack_writer *w, const struct stack_summary *summary,
 		      const struct stack_entry *entries, size_t nr)
 {
 	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
@@ -131,9 +131,10 @@ int stack_report_json(const struct stack_writer *w, const struct measure *measur
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		sorted[i] = &entries[i];
-	qsort_r(sorted, nr, sizeof(*sorted), most_first, (void *)measure);
+	qsort_r(sorted, nr, sizeof(*sorted), most_first, (void *)summary->measure);
 	for (size_t i = 0; i < nr; i++)
-		json_print(w->out, json_stack(w, measure, sorted[i]));
+		json_print(w->out, json_stack(w, summary->measure, sorted[i]));
 	free(sorted);
+	stack_summary_json(w->out, summary);
 	return 0;
 }

@@ -3,34 +3,29 @@
 
 #include <string.h>
 
-static const struct {
-	const char *ending;	/* of a file's name */
-	int (*print)(const struct stack_writer *writer, const struct measure *measure,
-		     const struct stack_entry *entries, size_t nr);
-} formats[] = {
-	[REPORT_TEXT] = { ".txt", stack_report_text },
-	[REPORT_FOLDED] = { ".folded", stack_report_folded },
-	[REPORT_JSON] = { ".json", stack_report_json },
-};
-_Static_assert(sizeof(formats) / sizeof(formats[0]) == NR_REPORT_FORMATS, "a printer for each format");
+enum { TEXT, FOLDED, JSON };
 
-bool report_format_of(const char *file_name, enum report_format *format)
+static const struct stack_format formats[] = {
+	[TEXT] = { ".txt", stack_report_text },
+	[FOLDED] = { ".folded", stack_report_folded },
+	[JSON] = { ".jsonl", stack_report_json },
+	{ ".svg", stack_report_svg },
+	{ ".pb.gz", stack_report_pprof },
+};
+
+const struct stack_format *const stack_format_text = &formats[TEXT];
+const struct stack_format *const stack_format_folded = &formats[FOLDED];
+const struct stack_format *const stack_format_json = &formats[JSON];
+
+const struct stack_format *stack_format_of(const char *file_name)
 {
 	size_t length = strlen(file_name);
 
-	for (int i = 0; i < NR_REPORT_FORMATS; i++) {
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		size_t ending = strlen(formats[i].ending);
 
-		if (length > ending && !strcmp(file_name + length - ending, formats[i].ending)) {
-			*format = i;
-			return true;
-		}
+		if (length > ending && !strcmp(file_name + length - ending, formats[i].ending))
+			return &formats[i];
 	}
-	return false;
-}
-
-int stack_report(enum report_format format, const struct stack_writer *writer, const struct measure *measure,
-		 const struct stack_entry *entries, size_t nr)
-{
-	return formats[format].print(writer, measure, entries, nr);
+	return NULL;
 }

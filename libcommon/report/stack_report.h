@@ -6,30 +6,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/measure.h"
 #include "report/stack_entry.h"
+#include "report/stack_summary.h"
 #include "report/stack_writer.h"
 
-enum report_format { REPORT_TEXT, REPORT_FOLDED, REPORT_JSON, NR_REPORT_FORMATS };
-
-/* Finds the format by the ending of a file's name. False: no format has this ending */
-bool report_format_of(const char *file_name, enum report_format *format);
-
 /*
- * Writes the entries, in the format's order. 0 or -errno; errors of writer->out itself are left to ferror().
+ * Writes all entries, in the format's order, with as much of the summary as the format has a place for. 0 or
+ * -errno; errors of writer->out itself are left to ferror().
  */
-int stack_report(enum report_format format, const struct stack_writer *writer, const struct measure *measure,
-		 const struct stack_entry *entries, size_t nr);
+typedef int stack_report(const struct stack_writer *writer, const struct stack_summary *summary,
+			 const struct stack_entry *entries, size_t nr);
+
+/* A new format is a function and a row in this table. */
+struct stack_format {
+	const char *ending;	/* of a file's name */
+	stack_report *write;
+};
+
+/* Finds the format by the ending of a file's name. NULL: no format has this ending */
+const struct stack_format *stack_format_of(const char *file_name);
+/* for messages */
+#define STACK_FORMAT_ENDINGS ".txt, .folded, .jsonl, .svg or .pb.gz"
+
+/* the formats that have an option, too */
+extern const struct stack_format *const stack_format_text, *const stack_format_folded,
+	*const stack_format_json;
 
 /* ---- the formats ---- */
 
 /* as bcc's tools: frames leaf first, then comm (pid), then the value. Stacks with equal text are merged. */
-int stack_report_text(const struct stack_writer *writer, const struct measure *measure,
-		      const struct stack_entry *entries, size_t nr);
-int stack_report_folded(const struct stack_writer *writer, const struct measure *measure,
-			const struct stack_entry *entries, size_t nr);
-/* {"type":"stack",…} each */
-int stack_report_json(const struct stack_writer *writer, const struct measure *measure,
-		      const struct stack_entry *entries, size_t nr);
+stack_report stack_report_text, stack_report_folded;
+/* {"type":"stack",…} each, then {"type":"summary",…} */
+stack_report stack_report_json;
+/* a flame graph for a browser */
+stack_report stack_report_svg;
+/* for pprof; writer->out must be a file */
+stack_report stack_report_pprof;
 
 #endif

@@ -16,7 +16,9 @@
 
 struct stack_summary {
 	const char *tool;
+	const char *command_line;		/* the tool's */
 	const struct measure *measure;
+	uint64_t started_ns;			/* CLOCK_REALTIME */
 	double seconds;
 	const struct loss *losses;
 	size_t nr_losses;

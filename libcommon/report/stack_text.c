@@ -166,18 +166,18 @@ static int print(const struct stack_writer *w, const struct measure *measure, co
 	return error;
 }
 
-int stack_report_text(const struct stack_writer *writer, const struct measure *measure,
+int stack_report_text(const struct stack_writer *writer, const struct stack_summary *summary,
 		      const struct stack_entry *entries, size_t nr)
 {
 	static const struct layout layout = { print_multiline, "        ", "\n\n" };
 
-	return print(writer, measure, &layout, entries, nr);
+	return print(writer, summary->measure, &layout, entries, nr);
 }
 
-int stack_report_folded(const struct stack_writer *writer, const struct measure *measure,
+int stack_report_folded(const struct stack_writer *writer, const struct stack_summary *summary,
 			const struct stack_entry *entries, size_t nr)
 {
 	static const struct layout layout = { stack_print_folded, " ", "\n" };
 
-	return print(writer, measure, &layout, entries, nr);
+	return print(writer, summary->measure, &layout, entries, nr);
 }

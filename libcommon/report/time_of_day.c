@@ -10,14 +10,12 @@
 struct time_of_day time_of_day(uint64_t monotonic_ns)
 {
 	struct time_of_day day;
-	struct timespec now;
 	struct tm local;
 	uint64_t ns;
 	time_t seconds;
 	char clock[16];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	ns = now.tv_sec * UINT64_C(1000000000) + now.tv_nsec - (clock_ns() - monotonic_ns);
+	ns = clock_realtime_ns(monotonic_ns);
 	seconds = ns / 1000000000;
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&seconds, &local));
 	snprintf(day.text, sizeof(day.text), "%s.%06" PRIu64, clock, ns % 1000000000 / 1000);

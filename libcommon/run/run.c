@@ -47,6 +47,18 @@ static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* the arguments, separated by blanks; NULL without memory */
+static char *joined(int argc, char **argv)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	for (int i = 0; out && i < argc; i++)
+		fprintf(out, "%s%s", i ? " " : "", i ? argv[i] : program_invocation_short_name);
+	return out && !fclose(out) ? text : NULL;
+}
+
 void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc,
 	       char **argv, struct run_options *options)
 {
@@ -59,6 +71,8 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 
 	cli_init();
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, inputs);
+	options->command_line = joined(argc, argv);
+	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
 	task_filter_check(&options->tasks);
 	kernel_init(options->verbose);
 }

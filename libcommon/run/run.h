@@ -30,6 +30,7 @@ struct run_options {
 	char **command;			/* NULL: none */
 	struct task_filter tasks;	/* which tasks are measured */
 	const char *output;		/* NULL: standard output */
+	char *command_line;		/* the tool's, for reports */
 	bool quiet, verbose;
 };
 

@@ -33,7 +33,7 @@ static const struct argp_option options[] = {
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
-	{ "output", 'o', "FILE", 0, "write to this file: .folded, .txt or .json", 3 },
+	{ "output", 'o', "FILE", 0, "write to this file: " STACK_FORMAT_ENDINGS, 3 },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
 	  "look for debug files here, before /usr/lib/debug; may be given more than once", 3 },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", 3 },
@@ -43,26 +43,29 @@ static const struct argp_option options[] = {
 	{},
 };
 
-/* -f, -j and the ending of -o's file set the format; if several do, they must agree. */
-static void set_format(struct argp_state *state, struct stack_options *o, enum report_format format)
+static void set_format(struct argp_state *state, struct stack_options *o, const struct stack_format *format)
 {
-	if (o->format_named && o->format != format)
-		argp_failure(state, EXIT_USAGE, 0,
-			     "-f, -j and the ending of the output file's name ask for different formats");
+	if (o->format && o->format != format)
+		argp_failure(state, EXIT_USAGE, 0, "-f and -j ask for different formats");
 	o->format = format;
-	o->format_named = true;
 }
 
-static void set_output(struct argp_state *state, struct stack_options *o, const char *name)
+/* -j says the format whatever the file is called; without it the ending does, and -f must agree with that. */
+static void settle_format(struct argp_state *state, struct stack_options *o)
 {
-	enum report_format format;
+	const char *name = o->run.output;
+	const struct stack_format *of_name = name ? stack_format_of(name) : NULL;
 
-	if (report_format_of(name, &format))
-		set_format(state, o, format);
-	else
+	if (o->format == stack_format_json)
+		return;
+	if (name && !of_name)
 		argp_failure(state, EXIT_USAGE, 0,
-			     "the output file's name must end in .folded, .txt or .json: '%s'", name);
-	o->run.output = name;
+			     "the output file's name must end in " STACK_FORMAT_ENDINGS ": '%s'", name);
+	if (name && o->format && o->format != of_name)
+		argp_failure(state, EXIT_USAGE, 0,
+			     "-f and the ending of the output file's name ask for different formats");
+	if (!o->format)
+		o->format = of_name ? of_name : stack_format_text;
 }
 
 /* how frames are named: false if it is none of these options */
@@ -169,7 +172,7 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 {
 	switch (key) {
 	case 'f':
-		set_format(state, o, REPORT_FOLDED);
+		set_format(state, o, stack_format_folded);
 		break;
 	case 'd':
 		o->delimiter = true;
@@ -178,10 +181,10 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		o->annotate = true;
 		break;
 	case 'j':
-		set_format(state, o, REPORT_JSON);
+		set_format(state, o, stack_format_json);
 		break;
 	case 'o':
-		set_output(state, o, arg);
+		o->run.output = arg;
 		break;
 	case 'q':
 		o->run.quiet = true;
@@ -217,6 +220,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "-u and -k exclude each other");
 		if (o->wanted.only_user && o->wanted.only_kernel)
 			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
+		settle_format(state, o);
 		run_check_command(state, &o->run);
 		break;
 	default:

@@ -33,8 +33,7 @@ struct naming_options {
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
-	enum report_format format;
-	bool format_named;
+	const struct stack_format *format;
 	struct naming_options naming;
 	bool delimiter, annotate;	/* as struct stack_writer has them */
 };

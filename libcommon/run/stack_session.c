@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/object.h"
+#include "process/clock.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
 #include "run/kernel.h"
@@ -195,7 +196,9 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	struct loss all[MAX_LOSSES];
 	struct stack_summary summary = {
 		.tool = program_invocation_short_name,
+		.command_line = s->run.options->command_line,
 		.measure = measure,
+		.started_ns = clock_realtime_ns(s->run.started * 1e9),
 		.seconds = s->run.seconds,
 		.losses = all,
 	};
@@ -215,9 +218,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
-	error = stack_report(o->format, &writer, measure, entries, nr);
-	if (!error && o->format == REPORT_JSON)
-		stack_summary_json(s->run.out, &summary);
+	error = o->format->write(&writer, &summary, entries, nr);
 	run_finish_output(&s->run);
 	stack_summary_print(stderr, &summary);
 	stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);

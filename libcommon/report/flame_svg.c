@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The picture, as it is without scripts. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistr.h>
+
+#include "page/controls.css.h"
+#include "page/flame-svg.js.h"
+#include "page/flame.css.h"
+#include "page/flame.js.h"
+#include "report/flame_data.h"
+#include "report/flame_layout.h"
+#include "report/flame_page.h"
+#include "report/page_text.h"
+
+#define WIDTH		1180	/* px of the root; 10 more at each side */
+#define ROW		17
+#define LINE		17	/* of the head */
+#define NARROWEST	0.5	/* px; narrower frames are drawn as one */
+#define CHARACTER	7.23	/* px, see flame.js */
+#define CONTROLS	60	/* px that the script needs for its controls */
+#define LINE_CHARACTERS	140
+
+static const char *const kind_names[NR_FRAME_KINDS] = {
+	[KIND_THREAD] = "thread", [KIND_USER] = "user", [KIND_BY_FP] = "user, by frame pointer",
+	[KIND_JIT] = "JIT", [KIND_INLINED] = "inlined", [KIND_KERNEL] = "kernel",
+	[KIND_OFF_CPU] = "kernel, off the CPU", [KIND_LEFT_OUT] = "left out or too narrow",
+};
+
+/* ---- the head: lines of text, and what the colours mean ---- */
+
+/* the beginning of the text, of so many characters at most */
+static void put_cut(FILE *out, const char *text, size_t max)
+{
+	char *clean = page_text(text), *cut = NULL;
+	const uint8_t *at = (uint8_t *)clean;
+	size_t bytes = 0;
+	ucs4_t c;
+
+	if (clean && u8_mbsnlen(at, strlen(clean)) > max) {
+		for (size_t i = 0; i + 1 < max; i++)
+			bytes += u8_mbtouc(&c, at + bytes, strlen(clean + bytes));
+		if (asprintf(&cut, "%.*s…", (int)bytes, clean) < 0)
+			cut = NULL;
+	}
+	page_put_xml(out, cut ? cut : clean ? clean : "");
+	free(cut);
+	free(clean);
+}
+
+static void put_line(FILE *out, const char *class, int y, const char *text)
+{
+	fprintf(out, "<text class=\"%s\" x=\"10\" y=\"%d\"><title>", class, y);
+	page_put_xml(out, text);
+	fputs("</title>", out);
+	put_cut(out, text, LINE_CHARACTERS);
+	fputs("</text>\n", out);
+}
+
+/* Returns where the next line is. */
+static int put_notes(FILE *out, const char *notes, int y)
+{
+	char *copy = strdup(notes), *at = copy, *line;
+
+	while (copy && (line = strsep(&at, "\n"))) {
+		if (!*line)
+			continue;
+		put_line(out, "words", y, line);
+		y += LINE;
+	}
+	free(copy);
+	return y;
+}
+
+static void put_legend(FILE *out, const struct flame_tree *tree, int y)
+{
+	bool used[NR_FRAME_KINDS] = {};
+	int x = 10;
+
+	for (size_t i = 1; i < tree->nr; i++)
+		used[labels_get(tree->labels, tree->nodes[i].label)->kind] = true;
+	for (int kind = 0; kind < NR_FRAME_KINDS; kind++) {
+		if (!used[kind])
+			continue;
+		fprintf(out,
+			"<rect class=\"%c\" x=\"%d\" y=\"%d\" width=\"12\" height=\"12\"/>"
+			"<text class=\"words\" x=\"%d\" y=\"%d\">%s</text>\n",
+			frame_kind_letters[kind], x, y - 10, x + 16, y, kind_names[kind]);
+		x += 40 + 7 * strlen(kind_names[kind]);
+	}
+}
+
+static int put_head(FILE *out, const struct flame_page *page)
+{
+	int y = 24;
+
+	put_line(out, "words title", y, page->title);
+	y += LINE;
+	if (page->when) {
+		put_line(out, "words", y, page->when);
+		y += LINE;
+	}
+	if (page->notes)
+		y = put_notes(out, page->notes, y);
+	if (page->compared)
+		put_line(out, "words", y, "red: more than before, blue: less");
+	else
+		put_legend(out, page->tree, y);
+	y += LINE + 5;
+	fprintf(out,
+		"<text id=\"hint\" class=\"words\" x=\"10\" y=\"%d\">In a browser, click to zoom, and search.</text>\n",
+		y);
+	return y + CONTROLS - LINE;
+}
+
+/* ---- the frames ---- */
+
+static void put_value(FILE *out, const struct flame_page *page, uint64_t value, uint64_t whole)
+{
+	if (!strcmp(page->unit, "ns"))
+		fprintf(out, ": %.6f s", value / 1e9);
+	else
+		fprintf(out, ": %" PRIu64 " %s", value, page->unit);
+	fprintf(out, ", %.2f %%", whole ? 100.0 * value / whole : 0.0);
+}
+
+static void put_box(FILE *out, const struct flame_page *page, const struct flame_box *box, uint64_t whole,
+		    uint32_t most)
+{
+	const struct label *label = box->depth ? labels_get(page->tree->labels,
+							    page->tree->nodes[box->node].label) : NULL;
+	char many[32];
+	const char *name = label ? label->text : "all";
+	char kind = frame_kind_letters[label ? label->kind : KIND_THREAD];
+
+	if (box->nr > 1) {
+		snprintf(many, sizeof(many), "%" PRIu32 " functions", box->nr);
+		name = many;
+		kind = frame_kind_letters[KIND_LEFT_OUT];
+	}
+	fprintf(out, "<g class=\"%c s%u\" transform=\"translate(%.2f %u)\"><title>", kind,
+		(unsigned int)strlen(name) % 4, box->x * WIDTH, (most - box->depth) * ROW);
+	page_put_xml(out, name);
+	put_value(out, page, box->value, whole);
+	fprintf(out, "</title><rect width=\"%.2f\" height=\"%d\"/>", box->width * WIDTH, ROW - 1);
+	if (box->width * WIDTH > 4 * CHARACTER) {
+		fprintf(out, "<text x=\"3\" y=\"%d\">", ROW - 5);
+		put_cut(out, name, (box->width * WIDTH - 5) / CHARACTER);
+		fputs("</text>", out);
+	}
+	fputs("</g>\n", out);
+}
+
+static uint32_t deepest(const struct flame_box *boxes, size_t nr)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (boxes[i].depth > most)
+			most = boxes[i].depth;
+	return most;
+}
+
+int flame_page_svg(FILE *out, const struct flame_page *page)
+{
+	struct flame_box *boxes;
+	char *head = NULL;
+	size_t nr, bytes;
+	uint32_t most;
+	FILE *head_out;
+	int top, error = flame_data_prepare(page->tree);
+
+	boxes = error ? NULL : flame_layout(page->tree, NARROWEST / WIDTH, &nr);
+	head_out = boxes ? open_memstream(&head, &bytes) : NULL;
+	if (!head_out) {
+		free(boxes);
+		return -ENOMEM;
+	}
+	top = put_head(head_out, page);
+	if (fclose(head_out)) {
+		free(boxes);
+		return -ENOMEM;
+	}
+	most = deepest(boxes, nr);
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\">\n"
+		"<style><![CDATA[\n%s%s]]></style>\n"
+		"%s"
+		"<g id=\"frames\" class=\"flame\" transform=\"translate(10 %d)\">\n",
+		WIDTH + 20, top + (most + 1) * ROW + 20, WIDTH + 20, top + (most + 1) * ROW + 20,
+		page_flame_css, page_controls_css, head, top);
+	for (size_t i = 0; i < nr; i++)
+		put_box(out, page, &boxes[i], boxes[0].value, most);
+	fputs("</g>\n<script id=\"data\" type=\"application/json\">", out);
+	flame_data_put(out, page);
+	fprintf(out, "</script>\n<script><![CDATA[\n%s%s]]></script>\n</svg>\n", page_flame_js, page_flame_svg_js);
+	free(head);
+	free(boxes);
+	return 0;
+}

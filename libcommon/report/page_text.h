@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Foreign names in XML, HTML and scripts: as text that can be nothing else. */
+#ifndef EHPERF_REPORT_PAGE_TEXT_H
+#define EHPERF_REPORT_PAGE_TEXT_H
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+/*
+ * A copy in valid UTF-8 without control characters: U+FFFD for what is no UTF-8, "\u{1b}" for what controls a
+ * terminal or the direction of writing. NULL without memory; the caller frees it.
+ */
+char *page_text(const char *text);
+
+/* Prints text, cleaned as above, as the content of an element or of an attribute of XML or HTML. */
+void page_put_xml(FILE *out, const char *text);
+
+/* a string of JSON, cleaned as above */
+struct json_object *page_json(const char *text);
+/* Prints JSON as the content of a <script> of XML or HTML, without < > &, and frees it. */
+void page_put_json(FILE *out, struct json_object *object);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/stack_labels.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "base/array.h"
+
+/* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
+struct frame_key {
+	uint64_t frame;
+	uint32_t pid;		/* 0: of any */
+	uint32_t kernel;
+};
+
+struct known_frame {
+	struct frame_key key;
+	uint32_t number;
+	UT_hash_handle hh;
+};
+
+static int append(struct stack_labels *l, uint32_t number)
+{
+	if (array_reserve(&l->numbers, &l->room, l->nr + 1))
+		return -ENOMEM;
+	l->numbers[l->nr++] = number;
+	return 0;
+}
+
+/* adds the label of a frame that has not been named yet */
+static int name_frame(struct stack_labels *l, const struct frame_key *key, uint32_t pid, uint32_t *number)
+{
+	const struct frame_names *names = &l->writer->names;
+	struct frame_name name = key->kernel ? frame_name_kernel(names->kallsyms, key->frame) :
+					       frame_name_user(names, pid, key->frame);
+	struct label label = { .kind = l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL };
+	size_t bytes;
+	FILE *out = open_memstream(&label.text, &bytes);
+	int error;
+
+	if (!out)
+		return -ENOMEM;
+	frame_name_print(out, &name);
+	if (fclose(out))
+		return -ENOMEM;
+	if (!key->kernel)
+		label.kind = key->frame & FRAME_ADDRESS ? KIND_JIT :
+			     key->frame & FRAME_BY_FP   ? KIND_BY_FP :
+							  KIND_USER;
+	error = labels_add(l->labels, &label, number);
+	free(label.text);
+	return error;
+}
+
+static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel)
+{
+	struct frame_key key = { .frame = frame, .kernel = kernel };
+	struct known_frame *known;
+	int error;
+
+	if (!kernel && frame & FRAME_ADDRESS)
+		key.pid = pid;
+	HASH_FIND(hh, l->known, &key, sizeof(key), known);
+	if (known)
+		return append(l, known->number);
+	known = malloc(sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	known->key = key;
+	error = name_frame(l, &key, pid, &known->number);
+	if (error) {
+		free(known);
+		return error;
+	}
+	HASH_ADD(hh, l->known, key, sizeof(known->key), known);
+	return append(l, known->number);
+}
+
+static int append_thread(struct stack_labels *l, const struct stack_key *key)
+{
+	struct label label = { .kind = KIND_THREAD };
+	uint32_t number;
+	size_t bytes;
+	FILE *out = open_memstream(&label.text, &bytes);
+	int error;
+
+	if (!out)
+		return -ENOMEM;
+	print_escaped(out, key->comm);
+	if (fclose(out))
+		return -ENOMEM;
+	if (l->by_thread) {
+		label.pid = key->pid;
+		label.tid = key->tid;
+	}
+	error = labels_add(l->labels, &label, &number);
+	free(label.text);
+	return error ? error : append(l, number);
+}
+
+int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+	uint32_t first = kernel ? stack_first_kernel_frame(l->writer, kernel) : 0;
+	int error;
+
+	l->nr = 0;
+	error = append_thread(l, &entry->key);
+	for (uint32_t i = user ? user->nr : 0; i-- > 0 && !error;)
+		error = append_frame(l, user->frames[i], entry->key.pid, false);
+	for (uint32_t i = kernel ? kernel->nr : 0; i-- > first && !error;)
+		error = append_frame(l, kernel->frames[i], entry->key.pid, true);
+	return error;
+}
+
+/* labels have got other numbers */
+static void forget_frames(struct stack_labels *l)
+{
+	struct known_frame *known, *next;
+
+	HASH_ITER(hh, l->known, known, next) {
+		HASH_DEL(l->known, known);
+		free(known);
+	}
+}
+
+void stack_labels_free(struct stack_labels *l)
+{
+	forget_frames(l);
+	free(l->numbers);
+}
+
+int stack_labels_tree(struct flame_tree *tree, const struct stack_writer *writer,
+		      const struct measure *measure, const struct stack_entry *entries, size_t nr,
+		      bool by_thread)
+{
+	struct stack_labels l = { .writer = writer, .off_cpu = measure->is_time, .by_thread = by_thread };
+	int error = flame_tree_init(tree);
+
+	if (error)
+		return error;
+	l.labels = tree->labels;
+	for (size_t i = 0; i < nr && !error; i++) {
+		error = stack_labels_of(&l, &entries[i]);
+		if (!error)
+			error = flame_tree_add(tree, l.numbers, l.nr, FLAME_NOW,
+					       measure->value(&entries[i].value));
+		if (!error)
+			error = flame_tree_bound(tree);
+		if (tree->labels != l.labels) {
+			forget_frames(&l);
+			l.labels = tree->labels;
+		}
+	}
+	stack_labels_free(&l);
+	if (error)
+		flame_tree_free(tree);
+	return error;
+}

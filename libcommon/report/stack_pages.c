@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Stacks as pages for a browser. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "report/flame_page.h"
+#include "report/stack_labels.h"
+#include "report/stack_report.h"
+
+/* "2026-11-22 08:00:00 +0100 on HOST, Linux 6.1.0"; NULL without memory */
+static char *when_and_where(uint64_t realtime_ns)
+{
+	time_t seconds = realtime_ns / 1000000000;
+	struct utsname machine;
+	struct tm local;
+	char when[64], *text;
+
+	if (uname(&machine) || !strftime(when, sizeof(when), "%F %T %z", localtime_r(&seconds, &local)))
+		return NULL;
+	return asprintf(&text, "%s on %s, Linux %s", when, machine.nodename, machine.release) < 0 ? NULL : text;
+}
+
+/* the summary as text */
+static char *notes_of(const struct stack_summary *summary)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	stack_summary_print(out, summary);
+	return fclose(out) ? NULL : text;
+}
+
+static int write_page(const struct stack_writer *w, const struct stack_summary *summary,
+		      const struct stack_entry *entries, size_t nr, bool by_thread,
+		      int (*write)(FILE *out, const struct flame_page *page))
+{
+	struct flame_tree tree;
+	char *when = when_and_where(summary->started_ns), *notes = notes_of(summary);
+	struct flame_page page = {
+		.title = summary->command_line,
+		.when = when,
+		.notes = notes,
+		.unit = summary->measure->is_time ? "ns" : summary->measure->counted,
+		.tree = &tree,
+	};
+	int error = stack_labels_tree(&tree, w, summary->measure, entries, nr, by_thread);
+
+	if (!error) {
+		error = write(w->out, &page);
+		flame_tree_free(&tree);
+	}
+	free(when);
+	free(notes);
+	return error;
+}
+
+int stack_report_svg(const struct stack_writer *w, const struct stack_summary *summary,
+		     const struct stack_entry *entries, size_t nr)
+{
+	return write_page(w, summary, entries, nr, false, flame_page_svg);
+}

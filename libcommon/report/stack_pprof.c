@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stacks in pprof's format: a gzipped Profile message (pprof.proto). Messages that follow each other merge into
+ * one, so it is written piece by piece, and only what differs from sample to sample is kept in memory: strings,
+ * functions, locations.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+#include <zlib.h>
+
+#include "base/array.h"
+#include "process/cgroup.h"
+#include "process/thread_state.h"
+#include "report/labels.h"
+#include "report/page_text.h"
+#include "report/pprof.pb-c.h"
+#include "report/stack_report.h"
+
+/* frames with equal keys have equal addresses and names */
+struct location_key {
+	uint64_t frame;		/* of the call site, without flags */
+	uint32_t pid;		/* of frames in no file; else 0 */
+	uint32_t kernel;
+};
+
+struct location {
+	struct location_key key;
+	uint64_t id;
+	UT_hash_handle hh;
+};
+
+struct mapping {
+	uint32_t module;	/* its ID; 0: the kernel */
+	uint64_t id, limit;
+	UT_hash_handle hh;
+};
+
+struct process {
+	uint32_t pid;
+	int64_t cgroup;		/* a string; 0: not known */
+	UT_hash_handle hh;
+};
+
+struct pprof {
+	const struct stack_writer *writer;
+	const struct measure *measure;
+	gzFile out;
+	uint8_t *packed;
+	size_t packed_room;
+	struct labels *strings, *functions;
+	struct location *locations;
+	struct mapping *mappings;
+	struct process *processes;
+	int error;		/* the first one; after it, nothing is done */
+};
+
+/* Files' addresses begin here, each at its own: processes map them elsewhere each. */
+#define FILE_START(id)		((id) << FRAME_OFFSET_BITS)
+#define KERNEL_START		0xffff800000000000
+#define MAX_SYSTEM_NAME		4096
+
+static void fail(struct pprof *p, int error)
+{
+	if (!p->error)
+		p->error = error;
+}
+
+/* writes these parts of the profile */
+static void emit(struct pprof *p, const Pprof__Profile *part)
+{
+	size_t bytes = pprof__profile__get_packed_size(part);
+
+	if (p->error)
+		return;
+	if (array_reserve(&p->packed, &p->packed_room, bytes)) {
+		fail(p, -ENOMEM);
+		return;
+	}
+	pprof__profile__pack(part, p->packed);
+	errno = 0;
+	if (gzwrite(p->out, p->packed, bytes) != (int)bytes)
+		fail(p, errno ? -errno : -EIO);
+}
+
+/* ---- strings ---- */
+
+static int64_t add_to(struct pprof *p, struct labels *table, const char *text)
+{
+	struct label label = { .text = page_text(text) };
+	uint32_t number = 0;
+
+	if (!label.text || labels_add(table, &label, &number))
+		fail(p, -ENOMEM);
+	free(label.text);
+	return number;
+}
+
+static int64_t string(struct pprof *p, const char *text)
+{
+	return add_to(p, p->strings, text);
+}
+
+static void emit_strings(struct pprof *p)
+{
+	for (size_t i = 0; i < labels_count(p->strings); i++) {
+		char *text = labels_get(p->strings, i)->text;
+		Pprof__Profile part = PPROF__PROFILE__INIT;
+
+		part.n_string_table = 1;
+		part.string_table = &text;
+		emit(p, &part);
+	}
+}
+
+/* ---- mappings: one for each file, and one for the kernel ---- */
+
+static uint64_t mapping_of(struct pprof *p, uint32_t module, uint64_t limit)
+{
+	struct mapping *mapping;
+
+	HASH_FIND(hh, p->mappings, &module, sizeof(module), mapping);
+	if (!mapping) {
+		mapping = calloc(1, sizeof(*mapping));
+		if (!mapping) {
+			fail(p, -ENOMEM);
+			return 0;
+		}
+		mapping->module = module;
+		mapping->id = HASH_COUNT(p->mappings) + 1;
+		HASH_ADD(hh, p->mappings, module, sizeof(mapping->module), mapping);
+	}
+	if (limit > mapping->limit)
+		mapping->limit = limit;
+	return mapping->id;
+}
+
+static void emit_mapping(struct pprof *p, const struct mapping *mapping)
+{
+	const struct module *module = modules_get(p->writer->names.modules, mapping->module);
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	Pprof__Mapping m = PPROF__MAPPING__INIT, *parts = &m;
+	char hex[2 * sizeof(module->build_id) + 1] = "";
+
+	m.id = mapping->id;
+	m.has_functions = true;
+	if (mapping->module) {
+		for (size_t i = 0; module && i < module->build_id_bytes; i++)
+			sprintf(hex + 2 * i, "%02x", module->build_id[i]);
+		m.memory_start = FILE_START(m.id);
+		m.memory_limit = m.memory_start + (mapping->limit | 4095) + 1;
+		m.filename = string(p, module ? module->path : "");
+		m.build_id = string(p, hex);
+	} else {
+		m.memory_start = KERNEL_START;
+		m.memory_limit = UINT64_MAX;
+		m.filename = string(p, "[kernel.kallsyms]");
+	}
+	part.n_mapping = 1;
+	part.mapping = &parts;
+	emit(p, &part);
+}
+
+/* ---- locations and functions ---- */
+
+static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
+{
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	Pprof__Function function = PPROF__FUNCTION__INIT, *parts = &function;
+	size_t known = labels_count(p->functions), bytes;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out) {
+		fail(p, -ENOMEM);
+		return 0;
+	}
+	frame_name_print(out, name);
+	if (fclose(out)) {
+		fail(p, -ENOMEM);
+		return 0;
+	}
+	function.id = add_to(p, p->functions, text) + 1;
+	if (labels_count(p->functions) > known) {
+		function.name = function.system_name = string(p, text);
+		if (name->raw_symbol && strnlen(name->raw_symbol, MAX_SYSTEM_NAME) < MAX_SYSTEM_NAME)
+			function.system_name = string(p, name->raw_symbol);
+		part.n_function = 1;
+		part.function = &parts;
+		emit(p, &part);
+	}
+	free(text);
+	return function.id;
+}
+
+static void emit_location(struct pprof *p, const struct location *location, const struct frame_name *name)
+{
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	Pprof__Location l = PPROF__LOCATION__INIT, *locations = &l;
+	Pprof__Line line = PPROF__LINE__INIT, *lines = &line;
+	const struct location_key *key = &location->key;
+
+	l.id = location->id;
+	l.address = key->frame;
+	if (key->kernel) {
+		l.mapping_id = mapping_of(p, 0, 0);
+	} else if (!key->pid) {
+		l.mapping_id = mapping_of(p, FRAME_MODULE(key->frame), FRAME_OFFSET(key->frame));
+		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);
+	}
+	line.function_id = emit_function(p, name);
+	l.n_line = 1;
+	l.line = &lines;
+	part.n_location = 1;
+	part.location = &locations;
+	emit(p, &part);
+}
+
+static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool kernel)
+{
+	bool jit = !kernel && frame & FRAME_ADDRESS, by_call = !kernel && frame & FRAME_CALL;
+	struct location_key key = {
+		.frame = (kernel ? frame : FRAME_ADDR(frame)) - by_call,
+		.pid = jit ? pid : 0,
+		.kernel = kernel,
+	};
+	const struct frame_names *names = &p->writer->names;
+	struct location *location;
+	struct frame_name name;
+
+	HASH_FIND(hh, p->locations, &key, sizeof(key), location);
+	if (location)
+		return location->id;
+	location = calloc(1, sizeof(*location));
+	if (!location) {
+		fail(p, -ENOMEM);
+		return 0;
+	}
+	location->key = key;
+	location->id = HASH_COUNT(p->locations) + 1;
+	HASH_ADD(hh, p->locations, key, sizeof(location->key), location);
+	name = kernel ? frame_name_kernel(names->kallsyms, frame) : frame_name_user(names, pid, frame);
+	emit_location(p, location, &name);
+	return location->id;
+}
+
+/* ---- samples ---- */
+
+/* where the process is now: what has ended has no cgroup any more */
+static int64_t cgroup_of(struct pprof *p, uint32_t pid)
+{
+	struct process *process;
+	char path[4096];
+
+	HASH_FIND(hh, p->processes, &pid, sizeof(pid), process);
+	if (process)
+		return process->cgroup;
+	process = calloc(1, sizeof(*process));
+	if (!process) {
+		fail(p, -ENOMEM);
+		return 0;
+	}
+	process->pid = pid;
+	if (!cgroup_path(pid, path, sizeof(path)))
+		process->cgroup = string(p, path);
+	HASH_ADD(hh, p->processes, pid, sizeof(process->pid), process);
+	return process->cgroup;
+}
+
+#define MAX_SAMPLE_LABELS 5
+
+static void add_label(struct pprof *p, Pprof__Sample *sample, const char *key, int64_t str, int64_t num)
+{
+	Pprof__Label *label = sample->label[sample->n_label++];
+
+	pprof__label__init(label);
+	label->key = string(p, key);
+	label->str = str;
+	label->num = num;
+}
+
+static void add_labels(struct pprof *p, Pprof__Sample *sample, const struct stack_entry *entry)
+{
+	char state[] = { thread_state_letter(STACK_STATE(entry->key.flags)), 0 };
+	int64_t cgroup = cgroup_of(p, entry->key.pid);
+
+	add_label(p, sample, "pid", 0, entry->key.pid);
+	add_label(p, sample, "tid", 0, entry->key.tid);
+	add_label(p, sample, "comm", string(p, entry->key.comm), 0);
+	if (p->measure->is_time)
+		add_label(p, sample, "state", string(p, state), 0);
+	if (cgroup)
+		add_label(p, sample, "cgroup", cgroup, 0);
+}
+
+static void emit_sample(struct pprof *p, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+	uint64_t locations[MAX_DEPTH + MAX_KERNEL_DEPTH + 2];
+	int64_t values[] = { entry->value.count, p->measure->value(&entry->value) * p->measure->value_ns };
+	Pprof__Label labels[MAX_SAMPLE_LABELS], *label_list[MAX_SAMPLE_LABELS];
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
+	const size_t max = sizeof(locations) / sizeof(locations[0]);
+
+	for (size_t i = 0; i < MAX_SAMPLE_LABELS; i++)
+		label_list[i] = &labels[i];
+	sample.location_id = locations;
+	for (uint32_t i = kernel ? stack_first_kernel_frame(p->writer, kernel) : 0;
+	     kernel && i < kernel->nr && sample.n_location_id < max; i++)
+		locations[sample.n_location_id++] = location_of(p, entry->key.pid, kernel->frames[i], true);
+	for (uint32_t i = 0; user && i < user->nr && sample.n_location_id < max; i++)
+		locations[sample.n_location_id++] = location_of(p, entry->key.pid, user->frames[i], false);
+	sample.value = values;
+	sample.n_value = p->measure->value_ns ? 2 : 1;
+	sample.label = label_list;
+	add_labels(p, &sample, entry);
+	part.n_sample = 1;
+	part.sample = &samples;
+	emit(p, &part);
+}
+
+/* ---- the whole ---- */
+
+static void emit_head(struct pprof *p, const struct stack_summary *summary)
+{
+	const struct measure *measure = p->measure;
+	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, time = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType *types[] = { &count, &time };
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	int64_t comment;
+
+	string(p, "");	/* the first one */
+	count.type = string(p, measure->counted);
+	count.unit = string(p, "count");
+	time.type = string(p, measure->is_time ? "off_cpu" : "cpu");
+	time.unit = string(p, "nanoseconds");
+	comment = string(p, summary->command_line);
+	part.n_sample_type = measure->value_ns ? 2 : 1;
+	part.sample_type = types;
+	part.time_nanos = summary->started_ns;
+	part.duration_nanos = summary->seconds * 1e9;
+	part.period_type = measure->value_ns ? &time : &count;
+	part.period = measure->value_ns ? measure->value_ns : 1;
+	part.n_comment = 1;
+	part.comment = &comment;
+	emit(p, &part);
+}
+
+#define free_all(table)						\
+	do {							\
+		__typeof__(table) one, next;			\
+								\
+		HASH_ITER(hh, table, one, next) {		\
+			HASH_DEL(table, one);			\
+			free(one);				\
+		}						\
+	} while (0)
+
+static void free_pprof(struct pprof *p)
+{
+	free_all(p->locations);
+	free_all(p->mappings);
+	free_all(p->processes);
+	labels_free(p->strings);
+	labels_free(p->functions);
+	free(p->packed);
+}
+
+int stack_report_pprof(const struct stack_writer *w, const struct stack_summary *summary,
+		       const struct stack_entry *entries, size_t nr)
+{
+	struct pprof p = {
+		.writer = w, .measure = summary->measure, .strings = labels_new(), .functions = labels_new(),
+	};
+	struct mapping *mapping, *next;
+	int fd = fflush(w->out) ? -1 : dup(fileno(w->out));
+
+	if (fd >= 0 && p.strings && p.functions)
+		p.out = gzdopen(fd, "wb");
+	if (!p.out) {
+		if (fd >= 0)
+			close(fd);
+		free_pprof(&p);
+		return fd < 0 ? -errno : -ENOMEM;
+	}
+	emit_head(&p, summary);
+	for (size_t i = 0; i < nr && !p.error; i++)
+		emit_sample(&p, &entries[i]);
+	HASH_ITER(hh, p.mappings, mapping, next)
+		emit_mapping(&p, mapping);
+	emit_strings(&p);
+	errno = 0;
+	if (gzclose(p.out) != Z_OK)
+		fail(&p, errno ? -errno : -EIO);
+	free_pprof(&p);
+	return p.error;
+}
