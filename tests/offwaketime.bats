@@ -72,15 +72,14 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	need_root
 	need perl
 	mkfifo "$WORK/fifo"
-	background perl -e 'open F, "<", $ARGV[0]; while (sysread F, $b, 1) { } sleep 1000' "$WORK/fifo"
+	background perl -e 'open F, "<", $ARGV[0]; while (sysread F, $b, 1) { }' "$WORK/fifo"
 	local reader=$pid
-	background perl -e 'open F, ">", $ARGV[0]; for (1..50) { syswrite F, "x"; select undef, undef, undef, 0.01 } sleep 1000' "$WORK/fifo"
+	background perl -e 'open F, ">", $ARGV[0]; while (1) { syswrite F, "x"; select undef, undef, undef, 0.01 }' "$WORK/fifo"
 	local writer=$pid
-	sleep 0.2
-	measure -p "$reader" 0.8
-	expect "$(stacks "map(select(.waker.tid == $writer and .waker.comm == \"perl\" and .waker.end == \"complete\") | .count) | add") >= 5"
-	[ "$(stacks "map(select(.open)) | length")" -eq 1 ]
-	[ "$(stacks "map(select(.open))[0].waker")" = null ]
+	background sleep 1000
+	measure -p "$reader,$pid" 1
+	expect "$(stacks "map(select(.waker.tid == $writer and .waker.comm == \"perl\" and .waker.end == \"complete\") | .count) | add") >= 20"
+	[ "$(stacks "map(select(.tid == $pid)) | map(\"\(.open) \(.waker)\")[]")" = 'true null' ]
 }
 
 @test "text and folded: the waker upside down on what it wakes; hostile names escaped" {
