@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel stack of a task that is leaving the CPU, unwound from a tracepoint in __schedule() by the
- * kernel's own ORC tables. The result is that of bpf_get_stack() in a tenth of its time, because the ORC
+ * The kernel stack of a task that is leaving the CPU, or is waking another, unwound from the tracepoint in
+ * __schedule() or try_to_wake_up() by the kernel's own ORC tables. The result is that of bpf_get_stack() in a tenth of its time, because the ORC
  * entry of each return address is looked up once and cached.
  *
  * Unusual stacks (with frames in modules, interrupts, hooked returns) are left to bpf_get_stack(). So are all
@@ -20,8 +20,9 @@
 
 /* addresses from /proc/kallsyms, set before loading; nr_orc 0: not known */
 const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook;
-/* of __schedule(); of any function in these tables */
-const volatile __u64 schedule_begin, schedule_end, function_begin;
+const volatile __u64 function_begin;	/* of any function in these tables */
+const volatile struct kernel_function start_functions[NR_KERNEL_STARTS];
+const volatile struct kernel_function interrupt_entries;	/* the code by which interrupts enter the kernel */
 const volatile __u32 nr_orc;
 
 /* The layout of ORC entries differs between kernels: relocated by the kernel's BTF. */
@@ -47,7 +48,8 @@ struct kernel_rule {
 	__s16 cfa_offset, bp_offset;
 	__u8 kind;
 	__u8 restores_bp;
-	__u16 pad;
+	__u8 interrupt;		/* the frame of an interrupt's entry */
+	__u8 pad;
 };
 
 struct {
@@ -63,26 +65,21 @@ struct {
 #define COMPARE_EVERY		1024
 
 /*
- * Where the walk starts, found by calibrate(): the tracepoint's return address in __schedule(), and its place
- * on the stack, in words from BELOW_CONTEXT bytes below the program's context on. bp_word is the place of
- * __schedule()'s rbp, which one of the functions between __schedule() and the program has saved; 0: not
- * found.
+ * Where a walk starts, found by calibrate(): the tracepoint's return address .ip in the function, and its
+ * place on the stack, .word, in words from BELOW_CONTEXT bytes below the program's context on. .bp_word is the
+ * place of the function's rbp, which one of the functions between it and the program has saved; 0: not found.
+ * .frames_above the function: the program and bpf_trace_run4(); one more if another tracer uses the
+ * tracepoint, too. .walks: how many results equalled bpf_get_stack()'s so far, or NEVER_TRUSTED
  */
-__u64 schedule_ip;
-__u32 schedule_word, bp_word;
-/*
- * frames above __schedule(): the program and bpf_trace_run4(); one more if another tracer uses the
- * tracepoint, too
- */
-__u32 frames_above = 2;
+SEC(".data.starts") struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };
 #define BELOW_CONTEXT	256
-__u32 kernel_walks;		/* how many results equalled bpf_get_stack()'s so far, or */
-#define NEVER_TRUSTED (~0U)	/* one of them differed */
+#define NEVER_TRUSTED (~0U)	/* one of the results differed */
 
 struct kernel_walk {
 	__u64 from, top;	/* the part of the stack that is read: up to the saved user registers */
 	__u64 ip, at, bp;	/* a return address, the end of the word it lies in, and rbp */
 	bool bp_known, done;	/* done: the walk has reached the outermost frame */
+	__u32 start;		/* enum kernel_start_of */
 	__u32 nr;		/* trusted walks on this CPU */
 	__u32 orc_at, nr_orcs;
 	__u64 orc[2];
@@ -133,6 +130,11 @@ static __always_inline bool learn_orc_sp(struct kernel_walk *w)
 	return true;
 }
 
+static __always_inline bool enters_interrupt(__u64 ip)
+{
+	return ip > interrupt_entries.begin && ip <= interrupt_entries.end;
+}
+
 static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 {
 	struct orc_entry___any *orc = (void *)w->orc;
@@ -145,6 +147,7 @@ static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
 	sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg);
 	bp_reg = BPF_CORE_READ_BITFIELD(orc, bp_reg);
 	type = BPF_CORE_READ_BITFIELD(orc, type);
+	rule.interrupt = enters_interrupt(w->ip);
 	rule.cfa_offset = orc->sp_offset;
 	rule.bp_offset = orc->bp_offset;
 	/* only what is saved below the CFA has an offset */
@@ -176,6 +179,8 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 		rule = make_rule(w);
 		bpf_map_update_elem(&kernel_rules, &ip, &rule, BPF_ANY);
 	}
+	if (rule.interrupt && w->start == START_AT_WAKING)
+		return 1;	/* wakers.bpf.h wants to know */
 	if (rule.kind == KERNEL_END || (rule.kind == KERNEL_REGS && w->at + rule.cfa_offset == w->top)) {
 		w->done = true;
 		return 1;
@@ -199,28 +204,31 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 }
 
 /*
- * Unwinds from __schedule() on into w->stack, with the same frames as bpf_get_stack(). True if it reached the
+ * Unwinds from w->start's function on into w->stack, with the same frames as bpf_get_stack(). True if it reached the
  * outermost frame. A global function: verified once, and not for each path through its caller.
  */
 __noinline int walk_kernel(struct kernel_walk *w)
 {
-	__u32 at = schedule_word;
+	struct kernel_start *start;
 	__u64 bytes;
+	__u32 at;
 
 	/* nr_orc 0: the kernel may lack ORC types; the rest is dead code to the verifier */
 	if (!w || !nr_orc)
 		return false;
+	start = &starts[MASKED(w->start, NR_KERNEL_STARTS - 1)];
+	at = start->word;
 	bytes = w->top - w->from;
 	if (bytes > KERNEL_WORDS * 8)
 		bytes = KERNEL_WORDS * 8;
 	barrier_var(bytes);
 	if (bytes > KERNEL_WORDS * 8 || bpf_probe_read_kernel(w->words, bytes, (void *)w->from) ||
-	    w->words[MASKED(at, KERNEL_WORDS - 1)] != schedule_ip)
+	    w->words[MASKED(at, KERNEL_WORDS - 1)] != start->ip)
 		return false;
 	w->at = w->from + at * 8 + 8;
-	w->ip = schedule_ip;
-	w->bp = w->words[MASKED(bp_word, KERNEL_WORDS - 1)];
-	w->bp_known = bp_word;
+	w->ip = start->ip;
+	w->bp = w->words[MASKED(start->bp_word, KERNEL_WORDS - 1)];
+	w->bp_known = start->bp_word;
 	w->done = false;
 	w->stack.stack.id = 0;
 	w->stack.stack.nr_frames = 0;
@@ -251,6 +259,8 @@ static long calibrate_word(__u32 i, struct kernel_walk **ctx)
  */
 __noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expected)
 {
+	struct kernel_start *start;
+
 	if (!w || !expected || !nr_orc ||
 	    bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
 		return 0;
@@ -258,87 +268,115 @@ __noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expec
 	w->expected_ip[1] = expected->frames[1];
 	w->ip_word = w->bp_word = 0;
 	bpf_loop(CALIBRATION_WORDS, calibrate_word, &w, 0);
-	bp_word = w->bp_word;
-	schedule_word = w->ip_word;
-	schedule_ip = expected->frames[0];
+	start = &starts[MASKED(w->start, NR_KERNEL_STARTS - 1)];
+	start->bp_word = w->bp_word;
+	start->word = w->ip_word;
+	start->ip = expected->frames[0];
 	if (!w->ip_word || !learn_orc_sp(w))
-		kernel_walks = NEVER_TRUSTED;
+		start->walks = NEVER_TRUSTED;
 	return 0;
 }
 
 /* Compares the walk's result with bpf_get_stack()'s; calibrates if there has been no successful walk yet. */
-static __always_inline void learn(struct kernel_walk *w, const struct kernel_stack *expected)
+static __always_inline void learn(struct kernel_walk *w, struct kernel_start *start,
+				  const struct kernel_stack *expected)
 {
 	if (!w->done) {
-		if (!kernel_walks)
+		if (!start->walks)
 			calibrate(w, expected);
 	} else if (w->stack.stack.id == expected->stack.id &&
 		   w->stack.stack.nr_frames == expected->stack.nr_frames) {
-		if (kernel_walks < KERNEL_WALK_TRUSTED)
-			kernel_walks++;
+		if (start->walks < KERNEL_WALK_TRUSTED)
+			start->walks++;
 	} else {
-		kernel_walks = NEVER_TRUSTED;
+		start->walks = NEVER_TRUSTED;
 	}
 }
 
-static __always_inline bool is_schedule(__u64 ip)
+static __always_inline bool is_in(enum kernel_start_of of, __u64 ip)
 {
-	return !schedule_end || (ip > schedule_begin && ip <= schedule_end);
+	return !start_functions[of].end ||
+	       (ip > start_functions[of].begin && ip <= start_functions[of].end);
 }
 
 /*
- * bpf_get_stack() from __schedule() on. How many frames lie above that depends on whether other tracers use
+ * bpf_get_stack() from the function on. How many frames lie above that depends on whether other tracers use
  * the tracepoint, which may change at any time. The result in bytes, or 0 or less on failure
  */
-static __always_inline long get_schedule_stack(void *ctx, struct kernel_stack *k)
+static __always_inline long get_stack_from(enum kernel_start_of of, void *ctx, struct kernel_stack *k)
 {
-	long bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, frames_above & 7);
+	struct kernel_start *start = &starts[of];
+	long bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, start->frames_above & 7);
 	__u32 i;
 
-	if (bytes < 8 || is_schedule(k->frames[0]))
+	if (bytes < 8 || is_in(of, k->frames[0]))
 		return bytes;
 	bytes = bpf_get_stack(ctx, k->frames, 8 * 8, 0);
 	for (i = 0; i < 8; i++)
-		if (is_schedule(k->frames[i]))
+		if (is_in(of, k->frames[i]))
 			break;
-	frames_above = i & 7;
-	if (kernel_walks != NEVER_TRUSTED)
-		kernel_walks = 0;
+	start->frames_above = i & 7;
+	if (start->walks != NEVER_TRUSTED)
+		start->walks = 0;
 	return bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, i & 7);
+}
+
+/*
+ * Sends the stack of the running task from one of the two tracepoints on by the tables alone: its ID, or 0 if
+ * this walk is not trusted yet, or did not reach the outermost frame
+ */
+static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, struct task_struct *task,
+					 struct stack_stats *stats)
+{
+	struct kernel_start *start = &starts[of];
+	__u32 zero = 0, bytes;
+	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
+
+	if (!w)
+		return 0;
+	w->done = false;
+	w->start = of;
+	if (!nr_orc || start->walks == NEVER_TRUSTED)
+		return 0;
+	w->from = (__u64)ctx - BELOW_CONTEXT;
+	w->top = (__u64)bpf_task_pt_regs(task);
+	barrier();	/* from here on, both are numbers for the verifier, no longer pointers */
+	if (!start->ip || !walk_kernel(w) || start->walks < KERNEL_WALK_TRUSTED || !(++w->nr % COMPARE_EVERY))
+		return 0;
+	bytes = w->stack.stack.nr_frames * 8;
+	barrier_var(bytes);
+	if (bytes > MAX_KERNEL_WALK * 8)
+		return 0;
+	w->stack.stack.kind = RECORD_KERNEL_STACK;
+	send_stack(w->stack.stack.id, &w->stack, bytes, stats);
+	return w->stack.stack.id;
+}
+
+/* Sends what get_stack_from() has put into k, after send_walked() has returned 0, and learns from it. */
+static __always_inline __u64 send_unwound(enum kernel_start_of of, struct kernel_stack *k, long bytes,
+					  struct stack_stats *stats)
+{
+	struct kernel_start *start = &starts[of];
+	__u32 zero = 0;
+	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
+	__u64 id = send_kernel_frames(k, bytes, stats);
+
+	if (w && id && nr_orc && (start->walks < KERNEL_WALK_TRUSTED || w->done))
+		learn(w, start, k);
+	return id;
 }
 
 /* send_kernel_stack() for a task that is leaving the CPU */
 static __always_inline __u64 send_schedule_stack(void *ctx, struct task_struct *task,
 						 struct stack_stats *stats)
 {
+	__u64 id = send_walked(START_AT_SWITCH, ctx, task, stats);
 	__u32 zero = 0;
-	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
 	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
-	__u32 bytes;
-	__u64 id;
 
-	if (!w || !k)
-		return 0;
-	w->done = false;
-	if (nr_orc && kernel_walks != NEVER_TRUSTED) {
-		w->from = (__u64)ctx - BELOW_CONTEXT;
-		w->top = (__u64)bpf_task_pt_regs(task);
-		barrier();	/* from here on, both are numbers for the verifier, no longer pointers */
-		if (schedule_ip && walk_kernel(w) && kernel_walks >= KERNEL_WALK_TRUSTED &&
-		    ++w->nr % COMPARE_EVERY) {
-			bytes = w->stack.stack.nr_frames * 8;
-			barrier_var(bytes);
-			if (bytes > MAX_KERNEL_WALK * 8)
-				return 0;
-			w->stack.stack.kind = RECORD_KERNEL_STACK;
-			send_stack(w->stack.stack.id, &w->stack, bytes, stats);
-			return w->stack.stack.id;
-		}
-	}
-	id = send_kernel_frames(k, get_schedule_stack(ctx, k), stats);
-	if (id && nr_orc && (kernel_walks < KERNEL_WALK_TRUSTED || w->done))
-		learn(w, k);
-	return id;
+	if (id || !k)
+		return id;
+	return send_unwound(START_AT_SWITCH, k, get_stack_from(START_AT_SWITCH, ctx, k), stats);
 }
 
 #endif

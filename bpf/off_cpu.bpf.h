@@ -31,11 +31,13 @@ static __always_inline void off_cpu_leave(struct off_cpu *o, __u64 now_ns, bool 
 	o->runnable_ns = runnable ? now_ns : 0;
 }
 
-/* A thread may be woken while it runs, and more than once. */
-static __always_inline void off_cpu_wake(struct off_cpu *o, __u64 now_ns)
+/* A thread may be woken while it runs, and more than once. True: this ended its being blocked */
+static __always_inline bool off_cpu_wake(struct off_cpu *o, __u64 now_ns)
 {
-	if (o->left_ns && !o->runnable_ns)
-		o->runnable_ns = now_ns;
+	if (!o->left_ns || o->runnable_ns)
+		return false;
+	o->runnable_ns = now_ns;
+	return true;
 }
 
 /* The thread runs again: closes the period and returns its times. False if no period is open. */

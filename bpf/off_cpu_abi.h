@@ -3,6 +3,30 @@
 #ifndef EHPERF_OFF_CPU_ABI_H
 #define EHPERF_OFF_CPU_ABI_H
 
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#endif
+
+/*
+ * Where kernel stacks are walked from: the functions with the tracepoints, __schedule() and try_to_wake_up(),
+ * which a task calls that leaves the CPU, or wakes another.
+ */
+enum kernel_start_of { START_AT_SWITCH, START_AT_WAKING, NR_KERNEL_STARTS };
+
+struct kernel_function {
+	__u64 begin, end;	/* addresses; 0: not known */
+};
+
+/* what the walks have learned, see bpf/kernel_walk.bpf.h */
+struct kernel_start {
+	__u64 ip;
+	__u32 word, bp_word;
+	__u32 frames_above;
+	__u32 walks;
+};
+
 /* the walk by ORC tables is trusted after this many kernel stacks that equalled bpf_get_stack()'s */
 #define KERNEL_WALK_TRUSTED 64
 

@@ -9,8 +9,11 @@
  *
  *   static __always_inline bool period_counts(const struct stack_value *value);
  *	false: the period is filtered out
- *   static __always_inline void period_ended(const struct stack_key *key, const struct stack_value *value,
- *						struct stack_stats *stats);
+ *   static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
+ *						const struct stack_value *value, struct stack_stats *stats);
+ *   static __always_inline void thread_started(struct task_struct *task, __u64 now_ns);
+ *   static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
+ *	a new thread, before its first period; one that leaves the CPU for the last time
  *
  * Every measured thread has a task storage, created when the thread is, or by the iterator. So one lookup
  * says whether a thread is measured, and no storage is created while the scheduler's locks are held.
@@ -35,6 +38,7 @@
 #define TASK_NEW		0x800
 
 const volatile __u32 wanted_states = ~0U;	/* a filter: 1 << enum thread_state; set before loading */
+const volatile bool keys_apart;	/* periods go out with their keys' IDs only; set before loading */
 
 /* ---- periods ---- */
 
@@ -53,7 +57,9 @@ struct period {
 enum { NOT_SEEN, BEGUN, SEEN };
 struct thread {
 	struct period period, first;
-	__u32 seen, pad;
+	__u64 waker;		/* wakers.bpf.h: who is just waking it up; 0: nobody */
+	__u32 seen;
+	__u32 nr_ended;		/* periods, for includers that count them */
 };
 
 struct {
@@ -64,8 +70,10 @@ struct {
 } threads SEC(".maps");
 
 static __always_inline bool period_counts(const struct stack_value *value);
-static __always_inline void period_ended(const struct stack_key *key, const struct stack_value *value,
-					 struct stack_stats *stats);
+static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
+					 const struct stack_value *value, struct stack_stats *stats);
+static __always_inline void thread_started(struct task_struct *task, __u64 now_ns);
+static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
 
 static __always_inline __u32 state_of(__u32 state)
 {
@@ -94,11 +102,11 @@ static __always_inline bool state_wanted(__u32 state)
 
 static __always_inline void name_thread(struct stack_key *key, struct task_struct *task, __u32 state)
 {
-	key->user_stack = key->kernel_stack = 0;
+	key->user_stack = key->kernel_stack = key->waker = 0;
 	key->pid = task_user_pid(task);
 	key->tid = task_user_tid(task);
 	key->end = END_NOT_TAKEN;
-	key->flags = state << STACK_STATE_SHIFT;
+	key->flags = state << STACK_STATE_SHIFT | (keys_apart ? STACK_SENT_APART : 0);
 	if (task->flags & PF_KTHREAD)
 		key->flags |= STACK_KERNEL_THREAD;
 	bpf_probe_read_kernel(key->comm, sizeof(key->comm), task->comm);
@@ -142,11 +150,13 @@ static __always_inline void come_back(struct thread *thread, __u64 now_ns)
 	struct stack_stats *counts = own_stats();
 	struct period *period = &thread->period;
 	struct stack_value value;
+	__u64 left_ns;
 
 	if (thread->seen != SEEN && __sync_lock_test_and_set(&thread->seen, SEEN) == BEGUN)
 		period = &thread->first;
+	left_ns = period->off.left_ns;
 	if (counts && end_period(&period->off, now_ns, &value))
-		period_ended(&period->key, &value, counts);
+		period_ended(thread, &period->key, left_ns, &value, counts);
 }
 
 SEC("tp_btf/sched_switch")
@@ -168,9 +178,17 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	now_ns = bpf_ktime_get_ns();
 	if (returns)
 		come_back(returns, now_ns);
-	if (leaves && !(prev_state & TASK_DEAD))
+	if (leaves && prev_state & TASK_DEAD)
+		thread_ended(leaves, prev, now_ns);
+	else if (leaves)
 		leave(ctx, prev, leaves, now_ns, leaves_runnable(preempt, prev_state) ? 0 : prev_state);
 	return 0;
+}
+
+static __always_inline void wake(struct period *period, __u64 now_ns, __u64 waker)
+{
+	if (off_cpu_wake(&period->off, now_ns))
+		period->key.waker = waker;
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -182,9 +200,10 @@ int BPF_PROG(thread_wakes, struct task_struct *task)
 	if (!thread || ended_ns)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	off_cpu_wake(&thread->period.off, now_ns);
+	wake(&thread->period, now_ns, thread->waker);
 	if (thread->seen != SEEN)
-		off_cpu_wake(&thread->first.off, now_ns);
+		wake(&thread->first, now_ns, thread->waker);
+	thread->waker = 0;
 	return 0;
 }
 
@@ -215,8 +234,12 @@ int BPF_PROG(thread_starts, struct task_struct *task)
 {
 	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
 
-	if (thread && !ended_ns)
-		leave(NULL, task, thread, bpf_ktime_get_ns(), 0);
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!thread || ended_ns)
+		return 0;
+	thread_started(task, now_ns);
+	leave(NULL, task, thread, now_ns, 0);
 	return 0;
 }
 

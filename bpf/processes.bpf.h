@@ -14,6 +14,9 @@
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 
+/* Follow all processes, not only the measured ones: others' stacks are taken, too. Set before loading */
+const volatile bool follow_all;
+
 #define VM_EXEC		4
 #define MAP_FIXED	0x10
 #define MREMAP_FIXED	2
@@ -31,7 +34,7 @@ static __always_inline void send_process_record(struct process_record *record)
 static __always_inline bool process_wanted(struct task_struct *task, __u32 pid)
 {
 	return pid && !(task->flags & PF_KTHREAD) &&
-	       (!only_listed_pids || bpf_map_lookup_elem(&listed_pids, &pid));
+	       (!only_listed_pids || follow_all || bpf_map_lookup_elem(&listed_pids, &pid));
 }
 
 /* Reports a process when its last thread exits: its PID may be reused soon. */

@@ -15,7 +15,8 @@ enum record_kind {
 	RECORD_VALUE,
 	RECORD_RAW,
 	RECORD_UNMAPPED,
-	RECORD_EXITED
+	RECORD_EXITED,
+	RECORD_KEY
 };
 
 struct frames_header {
@@ -37,7 +38,16 @@ struct value_record {
 	struct stack_key key;
 	struct stack_value value;
 };
-_Static_assert(sizeof(struct value_record) == 80, "struct value_record");
+_Static_assert(sizeof(struct value_record) == 88, "struct value_record");
+
+/* A key that others name by its ID, a hash of it: sent once, after its stacks. */
+struct key_record {
+	__u32 kind;
+	__u32 pad;
+	__u64 id;
+	struct stack_key key;
+};
+_Static_assert(sizeof(struct key_record) == 72, "struct key_record");
 
 /* a process unmapped or replaced memory that held code, or exited */
 struct process_record {
@@ -71,6 +81,6 @@ struct raw_record {
 	/* bit i: the i-th page from stack_addr on could not be read; its bytes are meaningless */
 	__u32 missing;
 };
-_Static_assert(sizeof(struct raw_record) == 264, "struct raw_record");
+_Static_assert(sizeof(struct raw_record) == 272, "struct raw_record");
 
 #endif

@@ -131,6 +131,39 @@ static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *st
 	return k ? send_kernel_frames(k, bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0), stats) : 0;
 }
 
+static __always_inline __u64 hash_key(const struct stack_key *key)
+{
+	const __u64 *words = (const __u64 *)key;
+	__u64 id = 0;
+	__u32 i;
+
+	UNROLL
+	for (i = 0; i < sizeof(*key) / sizeof(*words); i++) {
+		id = (id ^ words[i]) * 0x9e3779b97f4a7c15;
+		id ^= id >> 32;
+	}
+	return id ? id : 1;
+}
+
+/*
+ * Sends a key whose stacks have been sent, unless it was sent before: its ID. If the ring buffer is full, the
+ * next time tries again.
+ */
+static __always_inline __u64 send_key(const struct stack_key *key, struct stack_stats *stats)
+{
+	struct key_record record = { .kind = RECORD_KEY, .id = hash_key(key) };
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&sent, &record.id))
+		return record.id;
+	record.key = *key;
+	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
+		stats->stacks_lost++;
+	else if (!(key->flags & STACK_PENDING))		/* its token is unique */
+		bpf_map_update_elem(&sent, &record.id, &one, BPF_ANY);
+	return record.id;
+}
+
 static __always_inline void sum_up(struct stack_value *sum, const struct stack_value *value)
 {
 	__sync_fetch_and_add(&sum->count, value->count);

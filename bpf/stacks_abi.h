@@ -53,17 +53,20 @@ enum end_reason {
 struct stack_key {
 	__u64 user_stack;	/* id, 0: none */
 	__u64 kernel_stack;	/* id, 0: none */
+	__u64 waker;		/* id of the key_record of who ended the period, 0: none */
 	__u32 pid, tid;
 	__u32 end;		/* enum end_reason */
 	__u32 flags;		/* STACK_* */
 	char comm[16];
 };
-_Static_assert(sizeof(struct stack_key) == 48, "struct stack_key");
+_Static_assert(sizeof(struct stack_key) == 56, "struct stack_key");
 #define STACK_KERNEL_THREAD	1
 #define STACK_IDLE		2
 #define STACK_OPEN		4	/* an off-CPU period that was open when the measurement ended */
 /* user_stack is a token: the stack comes in a raw_record, its value separately */
 #define STACK_PENDING		8
+#define STACK_INTERRUPT		16	/* a waker: an interrupt, which belongs to no thread */
+#define STACK_SENT_APART	32	/* the key goes out by itself, as a key_record */
 /* The upper bits are the tool's own: in off-CPU tools, the thread's state; */
 #define STACK_STATE_SHIFT	8
 #define STACK_STATE(flags)	((flags) >> STACK_STATE_SHIFT & 15)	/* enum thread_state */

@@ -10,6 +10,7 @@
 
 #include "bpf/object.h"
 #include "bpf/tasks.h"
+#include "off_cpu_abi.h"
 #include "process/kallsyms.h"
 #include "records_abi.h"
 
@@ -71,9 +72,11 @@ int off_cpu_configure(struct bpf_object *object)
 {
 	static const char *const names[] = {
 		"__start_orc_unwind_ip", "__stop_orc_unwind_ip", "__start_orc_unwind", "_stext", "_etext",
-		"arch_rethook_trampoline", "return_to_handler", "__schedule", "schedule",
+		"arch_rethook_trampoline", "return_to_handler", "__schedule", "try_to_wake_up", "schedule",
+		"asm_common_interrupt", "__irqentry_text_end",
 	};
-	enum { IPS, IPS_END, ENTRIES, TEXT, TEXT_END, RETHOOK, GRAPH, SCHEDULE, FUNCTION, NR };
+	enum { IPS, IPS_END, ENTRIES, TEXT, TEXT_END, RETHOOK, GRAPH, SCHEDULE, WAKE, FUNCTION, INTERRUPTS, INTERRUPTS_END,
+	       NR };
 	struct kernel_range at[NR];
 	const struct {
 		const char *name;
@@ -85,22 +88,38 @@ int off_cpu_configure(struct bpf_object *object)
 		{ "kernel_text_end", &at[TEXT_END].start },
 		{ "rethook", &at[RETHOOK].start },
 		{ "graph_hook", &at[GRAPH].start },
-		{ "schedule_begin", &at[SCHEDULE].start },
-		{ "schedule_end", &at[SCHEDULE].end },
 		{ "function_begin", &at[FUNCTION].start },
 	};
+	struct kernel_function functions[NR_KERNEL_STARTS], interrupts;
 	uint32_t nr_orc = 0;
-	int error = 0;
+	int error;
 
 	if (kallsyms_ranges(names, at, NR))
 		return 0;
 	if (at[IPS].start && at[IPS_END].start > at[IPS].start && at[ENTRIES].start && at[TEXT].start &&
 	    at[TEXT_END].start)
 		nr_orc = (at[IPS_END].start - at[IPS].start) / sizeof(int32_t);
+	functions[START_AT_SWITCH] = (struct kernel_function){ at[SCHEDULE].start, at[SCHEDULE].end };
+	functions[START_AT_WAKING] = (struct kernel_function){ at[WAKE].start, at[WAKE].end };
+	error = object_set(object, "start_functions", functions, sizeof(functions));
+	interrupts = (struct kernel_function){ at[INTERRUPTS].start, at[INTERRUPTS_END].start };
+	if (!error)
+		error = object_set(object, "interrupt_entries", &interrupts, sizeof(interrupts));
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]) && !error; i++)
 		error = object_set(object, constants[i].name, constants[i].value,
 				   sizeof(*constants[i].value));
 	return error ? error : object_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
+}
+
+const struct kernel_start *off_cpu_starts(struct bpf_object *object)
+{
+	struct bpf_map *map;
+	size_t size;
+
+	bpf_object__for_each_map(map, object)
+		if (strstr(bpf_map__name(map), ".data.starts"))
+			return bpf_map__initial_value(map, &size);
+	return NULL;
 }
 
 int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command)

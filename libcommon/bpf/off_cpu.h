@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "bpf/stack_store.h"
+#include "off_cpu_abi.h"
 
 struct bpf_object;
 
@@ -17,6 +18,9 @@ struct bpf_object;
  * /proc/kallsyms hides that. 0 or -errno
  */
 int off_cpu_configure(struct bpf_object *object);
+
+/* of a loaded object: what its walks have learned, one for each enum kernel_start_of; or NULL */
+const struct kernel_start *off_cpu_starts(struct bpf_object *object);
 
 /*
  * After attaching the programs: measures all wanted threads from now on. For each that is off the CPU, a

@@ -24,6 +24,20 @@ struct stored_value {
 	UT_hash_handle hh;
 };
 
+/* A key that others name by its ID, as struct stack_entry has it */
+struct stored_key {
+	uint64_t id;
+	struct stack_entry entry;
+	UT_hash_handle hh;
+};
+
+/* The user stack that completes a key with STACK_SENT_APART and STACK_PENDING. */
+struct late_stack {
+	uint64_t token, user_stack;
+	uint32_t end;
+	UT_hash_handle hh;
+};
+
 /* A sample with STACK_PENDING has two halves, its stack and its value: the one that came first waits here. */
 struct pending {
 	uint64_t token;
@@ -39,6 +53,8 @@ struct stack_store {
 	struct stored_stack *user, *kernel;
 	struct stored_value *values;
 	struct pending *pending;
+	struct stored_key *keys;
+	struct late_stack *late;
 	struct stack_entry *entries;
 	int (*take)(void *arg, const void *record, size_t bytes);
 	void *arg;
@@ -177,11 +193,39 @@ static int give_up_pending(struct stack_store *store)
 	return error;
 }
 
+static int take_key(struct stack_store *store, uint64_t id, const struct stack_key *key)
+{
+	struct stored_key *stored;
+
+	HASH_FIND(hh, store->keys, &id, sizeof(id), stored);
+	if (stored)
+		return 0;
+	stored = calloc(1, sizeof(*stored));
+	if (!stored)
+		return -ENOMEM;
+	stored->id = id;
+	stored->entry.key = *key;
+	HASH_ADD(hh, store->keys, id, sizeof(stored->id), stored);
+	return 0;
+}
+
+static int add_late(struct stack_store *store, uint64_t token, const struct stack_key *key)
+{
+	struct late_stack *late = calloc(1, sizeof(*late));
+
+	if (!late)
+		return -ENOMEM;
+	*late = (struct late_stack){ .token = token, .user_stack = key->user_stack, .end = key->end };
+	HASH_ADD(hh, store->late, token, sizeof(late->token), late);
+	return 0;
+}
+
 static int take_record(void *arg, void *bytes, size_t size)
 {
 	struct stack_store *store = arg;
 	const struct frames_record *record = bytes;
 	const struct value_record *value = bytes;
+	const struct key_record *key = bytes;
 	int error = -EBADMSG;
 
 	if (record->stack.kind == RECORD_VALUE && size >= sizeof(*value))
@@ -190,6 +234,8 @@ static int take_record(void *arg, void *bytes, size_t size)
 		error = take_stack(&store->user, record, size);
 	else if (record->stack.kind == RECORD_KERNEL_STACK)
 		error = take_stack(&store->kernel, record, size);
+	else if (record->stack.kind == RECORD_KEY && size >= sizeof(*key))
+		error = take_key(store, key->id, &key->key);
 	else if (store->take)
 		error = store->take(store->arg, bytes, size);
 	if (error)
@@ -236,6 +282,8 @@ void stack_store_free(struct stack_store *store)
 	free_all(store->user);
 	free_all(store->kernel);
 	free_all(store->pending);
+	free_all(store->keys);
+	free_all(store->late);
 	free(store->entries);
 	ring_buffer__free(store->ring);
 	free(store);
@@ -275,6 +323,8 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 		error = add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames);
 	if (error)
 		return error;
+	if (key->flags & STACK_SENT_APART)
+		return add_late(store, token, key);
 	return key->flags & STACK_PENDING ? join(store, token, key, NULL) : add_value(store, key, value);
 }
 
@@ -326,6 +376,32 @@ const struct stack_frames *stack_store_find(const struct stack_store *store, uin
 	return find_stack(user ? store->user : store->kernel, id);
 }
 
+/* the key, completed by the stack that came later; without a user stack if none has come */
+static void complete(const struct stack_store *store, struct stack_key *key)
+{
+	struct late_stack *late;
+
+	HASH_FIND(hh, store->late, &key->user_stack, sizeof(key->user_stack), late);
+	key->user_stack = late ? late->user_stack : 0;
+	key->end = late ? late->end : END_UNREADABLE;
+	key->flags &= ~STACK_PENDING;
+}
+
+const struct stack_entry *stack_store_key(const struct stack_store *store, uint64_t id)
+{
+	struct stored_key *stored = NULL;
+
+	if (id)
+		HASH_FIND(hh, store->keys, &id, sizeof(id), stored);
+	if (!stored)
+		return NULL;
+	if (stored->entry.key.flags & STACK_PENDING)
+		complete(store, &stored->entry.key);
+	stored->entry.user = find_stack(store->user, stored->entry.key.user_stack);
+	stored->entry.kernel = find_stack(store->kernel, stored->entry.key.kernel_stack);
+	return &stored->entry;
+}
+
 int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
 {
 	return stack_store_hand_out(store, 0, 0, entries, nr);
@@ -360,6 +436,7 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 			.value = rest,
 			.user = find_stack(store->user, value->key.user_stack),
 			.kernel = find_stack(store->kernel, value->key.kernel_stack),
+			.waker = stack_store_key(store, value->key.waker),
 		};
 		sum_up(&value->handed_out, &rest);
 	}

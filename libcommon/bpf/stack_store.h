@@ -43,6 +43,12 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user);
 
 /*
+ * The key_record with this ID, without a value, or NULL if it was not received; valid until stack_store_free().
+ * To be called once all was drained, for only then its user stack is sure to be there.
+ */
+const struct stack_entry *stack_store_key(const struct stack_store *store, uint64_t id);
+
+/*
  * Drains, and returns what was added to the values since they were last handed out, for keys whose (flags &
  * mask) are `flags`: *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
  */

@@ -34,9 +34,10 @@ static bool runs_jit_code(const struct stack_entry *entry)
 int names_find_jit(const struct frame_names *names, const struct stack_entry *entries, size_t nr)
 {
 	for (size_t i = 0; names->jit && i < nr; i++)
-		if (runs_jit_code(&entries[i]) &&
-		    jit_processes_see(names->jit, entries[i].key.pid, NULL) == -ENOMEM)
-			return -ENOMEM;
+		for (const struct stack_entry *entry = &entries[i]; entry; entry = entry->waker)
+			if (runs_jit_code(entry) &&
+			    jit_processes_see(names->jit, entry->key.pid, NULL) == -ENOMEM)
+				return -ENOMEM;
 	return names->jit ? jit_processes_update(names->jit) : 0;
 }
 

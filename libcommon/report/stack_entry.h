@@ -17,6 +17,7 @@ struct stack_entry {
 	struct stack_key key;
 	struct stack_value value;
 	const struct stack_frames *user, *kernel;	/* NULL: no stack, or its frames were lost */
+	const struct stack_entry *waker;		/* who ended the period, without a value; NULL: not known */
 };
 
 static inline uint64_t stack_entry_ns(const struct stack_entry *entry)

@@ -88,6 +88,19 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 	json_object_object_add(stack, "kernel", kernel);
 }
 
+static struct json_object *json_waker(const struct stack_writer *w, const struct stack_entry *waker)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "pid", json_object_new_int64(waker->key.pid));
+	json_object_object_add(object, "tid", json_object_new_int64(waker->key.tid));
+	json_object_object_add(object, "comm", json_name(waker->key.comm));
+	json_object_object_add(object, "interrupt", json_object_new_boolean(waker->key.flags & STACK_INTERRUPT));
+	json_object_object_add(object, "end", json_object_new_string(end_reason_name(waker->key.end)));
+	stack_json_frames(w, waker, object);
+	return object;
+}
+
 static struct json_object *json_stack(const struct stack_writer *w, const struct measure *measure,
 				      const struct stack_entry *entry)
 {
@@ -105,6 +118,8 @@ static struct json_object *json_stack(const struct stack_writer *w, const struct
 		measure->stack_json(stack, entry);
 	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
 	stack_json_frames(w, entry, stack);
+	if (entry->waker)
+		json_object_object_add(stack, "waker", json_waker(w, entry->waker));
 	return stack;
 }
 

@@ -43,6 +43,59 @@ static void put_kernel(const struct stack_writer *w, uint64_t frame)
 		fputs("_[k]", w->out);
 }
 
+static void put_comm(const struct stack_writer *w, const struct stack_entry *entry)
+{
+	if (entry->key.flags & STACK_INTERRUPT)
+		fputs("[interrupt]", w->out);
+	else
+		print_escaped(w->out, entry->key.comm);
+}
+
+/* the waker's frames upside down, as bcc's offwaketime has them: what woke meets what was woken */
+static void put_waker_folded(const struct stack_writer *w, const struct stack_entry *waker)
+{
+	const struct stack_frames *user = waker->user, *kernel = waker->kernel;
+
+	fputs(";--", w->out);
+	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
+		putc(';', w->out);
+		put_kernel(w, kernel->frames[i]);
+	}
+	if (w->delimiter && user && kernel)
+		fputs(";-", w->out);
+	for (uint32_t i = 0; user && i < user->nr; i++) {
+		putc(';', w->out);
+		put_user(w, waker->key.pid, user->frames[i]);
+	}
+	putc(';', w->out);
+	put_comm(w, waker);
+}
+
+static void put_waker(const struct stack_writer *w, const struct stack_entry *waker)
+{
+	const struct stack_frames *user = waker->user, *kernel = waker->kernel;
+
+	fputs("    waker:           ", w->out);
+	put_comm(w, waker);
+	if (waker->key.flags & STACK_INTERRUPT)
+		putc('\n', w->out);
+	else
+		fprintf(w->out, " (%u)\n", waker->key.pid);
+	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
+		fputs("    ", w->out);
+		put_user(w, waker->key.pid, user->frames[i]);
+		putc('\n', w->out);
+	}
+	if (w->delimiter && user && kernel)
+		fputs("    -\n", w->out);
+	for (uint32_t i = kernel ? kernel->nr : 0; i-- > 0;) {
+		fputs("    ", w->out);
+		put_kernel(w, kernel->frames[i]);
+		putc('\n', w->out);
+	}
+	fputs("    --\n", w->out);
+}
+
 void stack_print_folded(const struct stack_writer *w, const struct stack_entry *entry)
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
@@ -59,6 +112,8 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 		putc(';', w->out);
 		put_kernel(w, kernel->frames[i]);
 	}
+	if (entry->waker)
+		put_waker_folded(w, entry->waker);
 }
 
 void stack_print_frames(const struct stack_writer *w, const struct stack_entry *entry, int indent)
@@ -81,6 +136,8 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 
 static void print_multiline(const struct stack_writer *w, const struct stack_entry *entry)
 {
+	if (entry->waker)
+		put_waker(w, entry->waker);
 	stack_print_frames(w, entry, 4);
 	fputs("    -                ", w->out);
 	print_escaped(w->out, entry->key.comm);

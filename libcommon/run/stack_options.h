@@ -17,6 +17,7 @@ struct stacks_wanted {
 	bool only_user, only_kernel;
 	uint32_t max_depth;		/* user frames of a stack */
 	uint32_t max_stacks;		/* room for different stacks in the kernel */
+	bool others;			/* of processes, too, that are not measured: no option, but the tool's */
 };
 
 #define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }

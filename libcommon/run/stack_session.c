@@ -21,6 +21,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	task_filter_configure(object, &run->tasks, run->command);
 	kernel_set(object, "with_user_stacks", &user, sizeof(user));
 	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
+	kernel_set(object, "follow_all", &wanted->others, sizeof(wanted->others));
 	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
 	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
@@ -71,7 +72,7 @@ static void start_unwinder(struct stack_session *s)
 	const struct run_options *run = s->run.options;
 	struct unwinder_options options = {
 		.user_stacks = !s->wanted->only_kernel,
-		.all = !s->nr_pids && !run->command && !s->wanted->only_kernel,
+		.all = ((!s->nr_pids && !run->command) || s->wanted->others) && !s->wanted->only_kernel,
 		.pids = s->pids,
 		.nr_pids = s->nr_pids,
 		.children = run->command,

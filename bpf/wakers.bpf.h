@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who ends the off-CPU periods of bpf/off_cpu_periods.bpf.h: the thread that wakes the blocked one, with its own
+ * stacks at that moment, or an interrupt. Each waker goes out once as a key_record, whose ID is in
+ * stack_key.waker of the periods that it ends. The tool attaches thread_waking besides.
+ *
+ * sched_waking is hit in the waker, sched_wakeup often on the CPU of the thread that is woken. The waker is
+ * taken at the first and becomes the period's at the second, because only there the period is sure to have
+ * begun: a thread that is just leaving the CPU can be found by sched_waking before its sched_switch is. What is
+ * woken before it has left the CPU does not leave it, and sched_wakeup forgets its waker.
+ */
+#ifndef EHPERF_WAKERS_BPF_H
+#define EHPERF_WAKERS_BPF_H
+
+#include "kernel.bpf.h"
+#include "kernel_walk.bpf.h"
+#include "off_cpu_periods.bpf.h"
+#include "stacks.bpf.h"
+#include "task.bpf.h"
+
+/* a search for the frame of an interrupt's entry, for bpf_loop() */
+struct entry_search {
+	struct kernel_stack *k;
+	__u32 nr;	/* of the frames from the leaf up to it; 0: not found */
+};
+
+static long search_entry(__u32 i, struct entry_search *search)
+{
+	struct kernel_stack *k = search->k;
+
+	if (i >= MAX_KERNEL_DEPTH || i >= k->stack.nr_frames)
+		return 1;
+	if (enters_interrupt(k->frames[i]))
+		search->nr = i + 1;
+	return search->nr != 0;
+}
+
+/*
+ * Who wakes? The stack tells: if the entry of an interrupt is on it, it is the interrupt, with its part of the
+ * stack; whom it has interrupted does not matter. A softirq that a thread's own system call runs, as the
+ * loopback's, is that thread. True: a thread, whose kernel stack is in key->kernel_stack
+ */
+static __always_inline bool take_kernel_stack(void *ctx, struct task_struct *running, struct stack_key *key,
+					      struct stack_stats *stats)
+{
+	__u32 zero = 0;
+	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
+	struct entry_search search = { .k = k };
+	long bytes;
+
+	key->kernel_stack = send_walked(START_AT_WAKING, ctx, running, stats);
+	if (key->kernel_stack || !k)
+		return true;
+	bytes = get_stack_from(START_AT_WAKING, ctx, k);
+	k->stack.nr_frames = bytes > 0 ? (__u64)bytes / 8 : 0;
+	bpf_loop(MAX_KERNEL_DEPTH, search_entry, &search, 0);
+	if (search.nr)
+		key->kernel_stack = send_kernel_frames(k, search.nr * 8, stats);
+	else
+		key->kernel_stack = send_unwound(START_AT_WAKING, k, bytes, stats);
+	return !search.nr;
+}
+
+static __always_inline void take_thread(struct task_struct *task, struct stack_key *key,
+					struct stack_stats *stats)
+{
+	__u32 zero = 0;
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+
+	key->pid = task_user_pid(task);
+	key->tid = task_user_tid(task);
+	if (task->flags & PF_KTHREAD)
+		key->flags |= STACK_KERNEL_THREAD;
+	bpf_probe_read_kernel(key->comm, sizeof(key->comm), task->comm);
+	if (u)
+		take_user_stack(u, task, key, stats);
+}
+
+ONE_PER_CPU(struct stack_key) wakers SEC(".maps");
+
+/* The ID of whoever runs on this CPU. */
+static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
+{
+	struct task_struct *running = bpf_get_current_task_btf();
+	__u32 zero = 0;
+	struct stack_key *key = bpf_map_lookup_elem(&wakers, &zero);
+
+	if (!key)
+		return 0;
+	__builtin_memset(key, 0, sizeof(*key));
+	key->flags = STACK_SENT_APART;
+	key->end = END_NOT_TAKEN;
+	/* the idle task wakes nobody of its own accord */
+	if (take_kernel_stack(ctx, running, key, stats) && running->pid)
+		take_thread(running, key, stats);
+	else
+		key->flags |= STACK_INTERRUPT;
+	if (!with_kernel_stacks)
+		key->kernel_stack = 0;
+	return send_key(key, stats);
+}
+
+/* Is it runnable, and known to be? As one that was preempted before it had fallen asleep. */
+static __always_inline bool is_runnable(const struct off_cpu *off)
+{
+	return off->left_ns && off->runnable_ns;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(thread_waking, struct task_struct *task)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	struct stack_stats *stats = own_stats();
+
+	if (thread && stats && !ended_ns && !is_runnable(&thread->period.off))
+		thread->waker = take_waker(ctx, stats);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/off_cpu_run.h"
+
+#include "bpf/links.h"
+#include "bpf/object.h"
+#include "bpf/off_cpu.h"
+#include "process/thread_state.h"
+#include "run/kernel.h"
+#include "run/stack_session.h"
+
+error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
+{
+	struct off_cpu_options *o = state->input;
+
+	switch (key) {
+	case 'm':
+	case 'M':
+		if (!cli_parse_time(arg, 1000, key == 'm' ? &o->min_ns : &o->max_ns))
+			argp_failure(state, EXIT_USAGE, 0, "not a time: '%s'", arg);
+		break;
+	case OPTION_STATE:
+		if (!thread_states_parse(arg, &o->states))
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'",
+				     arg);
+		break;
+	case ARGP_KEY_END:
+		if (o->min_ns > o->max_ns)
+			argp_failure(state, EXIT_USAGE, 0, "-m is more than -M");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_options *o)
+{
+	bool blocked = o->part != OFF_CPU_WAITING, waiting = o->part != OFF_CPU_BLOCKED;
+
+	kernel_set(object, "min_ns", &o->min_ns, sizeof(o->min_ns));
+	kernel_set(object, "max_ns", &o->max_ns, sizeof(o->max_ns));
+	kernel_set(object, "wanted_states", &o->states, sizeof(o->states));
+	kernel_set(object, "count_blocked", &blocked, sizeof(blocked));
+	kernel_set(object, "count_waiting", &waiting, sizeof(waiting));
+	stack_session_configure(object, &o->stacks.run, &o->stacks.wanted);
+	if (!o->stacks.wanted.only_user)
+		kernel_check(off_cpu_configure(object), "load the BPF programs");
+}
+
+/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
+static void attach(struct links *links, struct bpf_object *object)
+{
+	static const char *const programs[] = { "thread_begins", "thread_starts", "thread_waking", "thread_wakes",
+						"thread_switches" };
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (object_has_program(object, programs[i]))
+			kernel_check(links_attach_named(links, object, programs[i]),
+				     "attach to the scheduler's tracepoints");
+}
+
+static void show_walk(const struct kernel_start *start, const char *whose)
+{
+	bool trusted = start->walks >= KERNEL_WALK_TRUSTED && start->walks != UINT32_MAX;
+
+	cli_warn("%skernel stacks: %s", whose, trusted ? "by the kernel's tables" : "by bpf_get_stack()");
+}
+
+static void show_walks(struct bpf_object *object)
+{
+	const struct kernel_start *starts = off_cpu_starts(object);
+
+	if (!starts)
+		return;
+	show_walk(&starts[START_AT_SWITCH], "");
+	if (object_has_program(object, "thread_waking"))
+		show_walk(&starts[START_AT_WAKING], "wakers' ");
+}
+
+int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
+{
+	struct stack_session session;
+	struct links links = {};
+	struct loss missed;
+
+	stack_session_open(&session, object, &o->stacks.run, &o->stacks.wanted);
+	attach(&links, object);
+	cli_check(off_cpu_begin(object, session.store, o->stacks.run.command),
+		  "list the threads that are off the CPU");
+	run_measure(&session.run);
+	cli_check(off_cpu_end(object, session.store), "list the threads that are still off the CPU");
+	missed = kernel_missed(&links);
+	links_detach(&links);
+
+	if (o->stacks.run.verbose)
+		show_walks(object);
+	stack_session_report(&session, &o->stacks, &off_cpu_measures[o->part], &missed, 1);
+	return stack_session_close(&session);
+}

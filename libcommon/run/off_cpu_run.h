@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What tools share that sum up off-CPU periods (bpf/off_cpu_sums.bpf.h): the options that say which periods
+ * count, and the run from its start to its report.
+ */
+#ifndef EHPERF_RUN_OFF_CPU_RUN_H
+#define EHPERF_RUN_OFF_CPU_RUN_H
+
+#include <argp.h>
+#include <stdint.h>
+
+#include "report/measure.h"
+#include "run/stack_options.h"
+
+struct bpf_object;
+
+struct off_cpu_options {
+	struct stack_options stacks;
+	uint64_t min_ns, max_ns;
+	uint32_t states;	/* 1 << enum thread_state */
+	enum off_cpu_part part;
+};
+
+#define OFF_CPU_OPTIONS_DEFAULT \
+	{ .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL }
+
+/* rows of a tool's option table, and their parser, as argp has it: state->input is a struct off_cpu_options */
+enum { OPTION_STATE = 0x200, OPTION_TIME };
+#define OFF_CPU_OPTION_ROWS \
+	{ "min-time", 'm', "TIME", 0, \
+	  "only off-CPU periods of at least this long: microseconds, or with a unit: 10ms", 1 }, \
+	{ "max-time", 'M', "TIME", 0, "only off-CPU periods of at most this long", 1 }, \
+	{ "state", OPTION_STATE, "STATES", 0, \
+	  "only if the thread left the CPU in these states: letters of RSDTtPI, or a mask", 1 }
+error_t off_cpu_parse(int key, char *arg, struct argp_state *state);
+
+/* Writes the options into an opened object. */
+void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_options *options);
+
+/* After loading: attaches, measures and reports. The tool's exit status */
+int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *options);
+
+#endif

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+. "$BATS_TEST_DIRNAME/workloads/servers.bash"
+
+measure() {	# ARG...: offwaketime's
+	offwaketime -q -o "$WORK/out.json" "$@" >"$WORK/command.out" 2>"$WORK/err"
+	mv "$WORK/out.json" "$WORK/out"
+}
+
+stacks() {	# FILTER, of all stacks in $WORK/out, as one array
+	jq -r -n "[inputs | select(.type == \"stack\")] | $1" "$WORK/out"
+}
+
+@test "wrong arguments: one clear line, exit 2; the options of --help are those of the man page" {
+	while IFS='|' read -r arguments pattern; do
+		run offwaketime $arguments
+		[ "$status" -eq 2 ]
+		[[ "${lines[0]}" =~ $pattern ]]
+	done <<-'EOF'
+		-p foo 1|not a list of process IDs: 'foo'
+		-m 2ms -M 1ms 1|-m is more than -M
+		--state Q 1|not states
+		--time all 1|unrecognized option
+	EOF
+	options_agree offwaketime
+	refuses_without_root offwaketime
+}
+
+# of the waits in $WORK/out in which the ring's threads await the token, but for each one's first: as many as the program says,
+# each ended by the predecessor, whose stack is whole and leads to where it hands on the token
+ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
+	local tid before came waits all right whole
+	while read -r tid before came _; do
+		read -r all right whole < <(stacks "map(select(.tid == $tid)) |
+			[(map(.count) | add), (map(select(.waker.tid == $before) | .count) | add // 0),
+			 (map(select(.waker.tid == $before and .waker.end == \"complete\" and (.waker.kernel | any(.symbol // \"\" | test(\"$1\"))) and
+				([.waker.user[] | select(.module // \"\" | endswith(\"/ring\"))] | length) >= 2) | .count) | add // 0)] | @tsv")
+		echo "# $tid after $before: $all waits, $right ended by it, $whole in its whole stack; the token came $came times" >&3
+		# another thread starts it, and hands it the first token
+		expect "$right >= $came - 3 && $right <= $came && $whole >= 0.99 * $right && $all <= $came + 5"
+	done <"$WORK/command.out"
+}
+
+@test "every wait of a ring was ended by the thread before, in its whole stack, whatever they wait by" {
+	need_root
+	local kind
+	for kind in futex:futex_wake pipe:pipe_write cond:futex_wake; do
+		measure -- ring "${kind%:*}" 5 400
+		ring_agrees "${kind#*:}"
+		[ "$(summary .lost)" -eq 0 ]
+	done
+}
+
+@test "through a TCP connection to the same machine, the waker is who sends, not an interrupt" {
+	need_root
+	measure -- ring tcp 4 300
+	ring_agrees tcp_sendmsg
+}
+
+@test "a timer wakes from an interrupt: it is named so, without user frames or whom it has interrupted" {
+	need_root
+	measure -- waits nanosleep 30 5
+	[ "$(stacks 'map(select(.kernel | any(.symbol // "" | test("nanosleep"))) | .count) | add')" -ge 25 ]
+	expect "$(stacks 'map(select((.kernel | any(.symbol // "" | test("nanosleep"))) and .waker.interrupt and
+		(.waker.kernel | any(.symbol == "hrtimer_wakeup")) and (.waker.kernel[-1].symbol | test("^asm_")) and
+		.waker.user == [] and .waker.pid == 0) | .count) | add') >= 25"
+}
+
+@test "wakers are named though only another process is measured, and those that nobody wakes are open" {
+	need_root
+	need perl
+	mkfifo "$WORK/fifo"
+	background perl -e 'open F, "<", $ARGV[0]; while (sysread F, $b, 1) { }' "$WORK/fifo"
+	local reader=$pid
+	background perl -e 'open F, ">", $ARGV[0]; while (1) { syswrite F, "x"; select undef, undef, undef, 0.01 }' "$WORK/fifo"
+	local writer=$pid
+	background sleep 1000
+	measure -p "$reader,$pid" 1
+	expect "$(stacks "map(select(.waker.tid == $writer and .waker.comm == \"perl\" and .waker.end == \"complete\") | .count) | add") >= 20"
+	[ "$(stacks "map(select(.tid == $pid)) | map(\"\(.open) \(.waker)\")[]")" = 'true null' ]
+}
+
+@test "text and folded: the waker upside down on what it wakes; hostile names escaped" {
+	need_root
+	need perl
+	cat >"$WORK/hostile" <<-'EOF'
+		pipe R, W; pipe S, X;
+		if (!fork) { $0 = "a;b\e[2J\n"; syswrite W, "x" while sysread S, $b, 1; exit }
+		close W; close S; $0 = "waiter";
+		for (1..50) { syswrite X, "x"; sysread R, $b, 1 }
+	EOF
+	offwaketime -q -f -- perl "$WORK/hostile" >"$WORK/folded" 2>/dev/null
+	grep -qE '^waiter;_start;.*;(anon_)?pipe_read;.*;__schedule;--;try_to_wake_up;.*;(anon_)?pipe_write;.*;_start;a\\x3bb\\x1b\[2J\\x0a [0-9]+$' "$WORK/folded" ||
+		{ cat "$WORK/folded"; false; }
+	offwaketime -q -- perl "$WORK/hostile" >"$WORK/text" 2>/dev/null
+	awk 'BEGIN { RS = "" } /    waker: +a.*_start.*try_to_wake_up\n    --\n    __schedule.*_start\n    - +waiter \([0-9]+\)/ { n++ } END { exit !n }' "$WORK/text"
+	refute grep -q $'\e' "$WORK/text" "$WORK/folded"
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums up off-CPU periods by thread, state, stacks, and who ended them. */
+#include "off_cpu_sums.bpf.h"
+#include "wakers.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
