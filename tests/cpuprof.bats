@@ -328,6 +328,82 @@ nap()'
 
 # ---- output ----
 
+@test "what is measured is said at the start; -v is short, -vv has libbpf's messages" {
+	need_root
+	local cpus
+	cpus=$(nproc)
+	says_when_it_begins "Sampling $cpus CPUs? at 99 Hz for 0.2 s" cpuprof 0.2
+	says_when_it_begins "Sampling 1 CPU at 49 Hz of process $$ for 0.2 s" cpuprof -C 0 -F 49 -p $$ 0.2
+	ln -s /bin/true "$WORK/tr;ue"
+	PATH=$PATH:$WORK says_when_it_begins "Sampling $cpus CPUs? at 99 Hz, until 'tr\\\\x3bue' ends" cpuprof -- "tr;ue"
+	is_terse cpuprof -p $$ 0.2
+}
+
+@test "JSON: as the schema has it, with every kind of frame; the schema refuses what it should" {
+	need_root
+	need node
+	background nested burn 60
+	background dd if=/dev/zero of=/dev/null bs=1M count=100000000
+	background node -e 'let s = 0; for (;;) for (let i = 0; i < 1e6; i++) s += Math.sqrt(i) % 7'
+	sleep 0.5
+	cpuprof -j -F 499 2 >"$WORK/out" 2>"$WORK/err"
+	valid_json
+	[ "$(jq -r 'select(.type == "start") | "\(.schema) \(.tool) \(.host) \(.kernel) \(.frequency_hz) \(.duration_ns) \(.filters)"' "$WORK/out")" = \
+		"2 cpuprof $(uname -n) $(uname -r) 499 2000000000 {}" ]
+	expect "$(date +%s) - $(date +%s -d "$(jq -r 'select(.type == "start").time' "$WORK/out")") < 30"
+	jq -s 'map(.user[]? | keys[]) | unique | join(" ")' "$WORK/out" | grep -q 'address.*function_vaddr.*symbol.*vaddr'
+	cpuprof -j -U -u -C 0 --comm nested -p "$(pgrep -n nested),$$" 0.2 >"$WORK/out" 2>"$WORK/err"
+	valid_json
+	jq -c 'select(.type == "start").filters' "$WORK/out" | grep -qF '"cpus":[0],"threads":"user","comm":"nested","stacks":"user"}'
+	local change
+	for change in 'select(.type != "start")' 'select(.type != "summary")' 'del(.ended_by)' 'if .ended_by then .ended_by = "end" else . end' \
+			'if .user then .user[0].vaddr = 4096 else . end' 'if .user then .user[0].vaddr = "0x0A" else . end' '.end = 1' \
+			'if .lost then .lost = -1 else . end' 'if .schema then .schema = 1 else . end' 'if .count then .count = 9007199254740993 else . end' \
+			'.type = "other"'; do
+		jq -c "$change" "$WORK/out" >"$WORK/changed"
+		refute valid_json "$WORK/changed"
+	done
+}
+
+@test "--top: the hottest, with their shares of all; in text the last, in folded and JSON the first" {
+	need_root
+	background nested burn 60
+	background sh -c 'while :; do :; done'
+	cpuprof -F 999 --top 2 1 >"$WORK/x" 2>/dev/null
+	[ "$(grep -cE '^        [0-9]+  [0-9.]+ %$' "$WORK/x")" -eq 2 ]
+	awk '/^        [0-9]+  / { if (last > $1) exit 1; last = $1; share += $2 } END { exit !(share > 10 && share < 100) }' "$WORK/x"
+	cpuprof -F 999 --top 3 -f 1 >"$WORK/x" 2>/dev/null
+	[ "$(wc -l <"$WORK/x")" -eq 3 ]
+	cpuprof -F 999 --top 1 -j 1 >"$WORK/out" 2>/dev/null
+	[ "$(jq -s 'map(select(.type == "stack")) | length' "$WORK/out")" -eq 1 ]
+	expect "$(summary .samples) > $(jq 'select(.type == "stack").count' "$WORK/out")"
+	valid_json
+}
+
+@test "the summary is told although nobody reads the output to its end; a closed output is an error" {
+	need_root
+	local option
+	for option in "" -f -j; do
+		cpuprof $option -F 4999 1 2>"$WORK/err" | head -n 1 >"$WORK/first"
+		[ -s "$WORK/first" ]
+		wait_until grep -q 'samples in' "$WORK/err"
+		refute grep -qi 'cannot write\|broken' "$WORK/err"
+	done
+	run bash -c 'cpuprof 60 >&-'
+	[ "$status" -eq 1 ]
+	[ "$output" = "cpuprof: standard output is closed" ]
+	cpuprof -o "$WORK/x.folded" 0.2 >&- 2>"$WORK/err"
+	[ -s "$WORK/x.folded" ]
+}
+
+@test "progress without a terminal: a line every ten seconds" {
+	need_root
+	cpuprof -K -f 10.5 2>"$WORK/err" >/dev/null
+	[ "$(grep -cE '^cpuprof: 10 s, [0-9]+ samples$' "$WORK/err")" -eq 1 ]
+	[ "$(wc -l <"$WORK/err")" -le 4 ]
+	refute grep -q $'\r' "$WORK/err"
+}
+
 @test "progress is shown on a terminal only, and not with -q" {
 	need_root
 	need script
@@ -350,7 +426,10 @@ nap()'
 	awk '{ print $NF }' "$WORK/x.folded" | sort -rnc
 	cpuprof -F 999 -p "$pid" -o "$WORK/x.txt" 1 2>/dev/null
 	grep -qE "^    -                nested \\($pid\\)$" "$WORK/x.txt"
-	grep -qE '^        [0-9]+$' "$WORK/x.txt"
+	# the hottest last, with its share of all
+	awk '/^        [0-9]+  [0-9.]+ %$/ { if ($1 < last) exit 1; last = $1; all += $1; n++; share[n] = $2; count[n] = $1 }
+		END { for (i in share) if (share[i] - 100 * count[i] / all > 0.06 || 100 * count[i] / all - share[i] > 0.06) exit 1
+			exit n == 0 }' "$WORK/x.txt"
 	cpuprof -F 999 -p "$pid" -j -o "$WORK/x.json" 1 2>/dev/null
 	jq -e . "$WORK/x.json" >/dev/null
 }
@@ -384,7 +463,7 @@ nap()'
 	need_root
 	background nested burn 60
 	cpuprof -F 999 -k -j 1 2>/dev/null >"$WORK/out"
-	[ "$(jq -r 'select(.type == "stack") | .end' "$WORK/out" | sort -u | grep -v no_user)" = "" ]
+	[ "$(jq -r 'select(.type == "stack") | .ended_by' "$WORK/out" | sort -u | grep -v no_user)" = "" ]
 	cpuprof -F 999 -u -j 1 2>/dev/null >"$WORK/out"
 	refute grep -q '^kworker\|^swapper' <(jq -r 'select(.type == "stack") | .comm' "$WORK/out")
 	cpuprof -F 999 -t "$pid" -j 1 2>/dev/null >"$WORK/out"

@@ -107,6 +107,22 @@ load lib.bash
 	grep -q '^mapupdlat: 20 calls in .* 0 of them failed' "$WORK/err"
 }
 
+@test "the start's line, JSON as the schema has it, -v" {
+	need_root
+	says_when_it_begins "Measuring bpf\\(2\\) on maps, every 0.1 s 2 times" mapupdlat 0.1 2
+	says_when_it_begins "Measuring bpf\\(2\\) on maps, until 'true' ends" mapupdlat -- true
+	is_terse mapupdlat -p $$ 0.1 1
+	mapupdlat -T -U -j --slow 1ms 0.1 -- sh -c "{ mapinmap array_of_maps 20 2 0 nested; mapinmap hash 1000 1 0 plain; mapfails 2; } >'$WORK/timing'" >"$WORK/out"
+	valid_json
+	[ "$(jq -s -c 'map(.type) | unique' "$WORK/out")" = '["call","histogram","start","summary"]' ]
+}
+
+@test "a pipe that nobody reads any more ends it" {
+	need_root
+	mapupdlat -j 0.1 2>"$WORK/err" | head -n 1 | grep -q '"start"'
+	wait_until grep -q 'calls in' "$WORK/err"
+}
+
 # ---- counts ----
 
 @test "a million updates from two threads: none lost" {

@@ -18,6 +18,7 @@ struct stack_writer {
 	bool annotate;		/* append "_[k]" to kernel frames, "_[j]" to frames in no file */
 	/* kernel stacks are from sched_switch: leave out what is above __schedule() */
 	bool switched;
+	size_t top;		/* of all stacks, only so many, those with the largest values; 0: all */
 };
 
 /* the index of the first kernel frame to show */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,26 @@
 
 const char *argp_program_version = "ehperf " EHPERF_VERSION;
 
+/* why writing failed, where cli_flush() has seen it */
+static int write_error;
+
+void cli_flush(FILE *file)
+{
+	if (fflush(file))
+		write_error = errno;
+}
+
+/* Has the last reader of a pipe closed it? */
+static bool is_broken_pipe(FILE *file)
+{
+	struct pollfd fd = { .fd = fileno(file) };
+
+	return poll(&fd, 1, 0) == 1 && fd.revents & POLLERR;
+}
+
 void cli_finish(FILE *file, const char *name)
 {
-	bool failed = ferror(file);
+	bool failed = ferror(file), broken = failed && is_broken_pipe(file);
 
 	errno = 0;
 	failed |= fflush(file) != 0;
@@ -24,7 +42,9 @@ void cli_finish(FILE *file, const char *name)
 		failed |= fclose(file) != 0;
 	if (!failed)
 		return;
-	if (errno != EPIPE)
+	if (!errno)
+		errno = write_error;
+	if (errno != EPIPE && !broken)
 		fprintf(stderr, "%s: cannot write %s: %s\n", program_invocation_short_name, name,
 			errno ? strerror(errno) : "an earlier write failed");
 	_exit(EXIT_FAILURE);
@@ -39,8 +59,11 @@ void cli_init(void)
 {
 	int fd;
 
-	/* if the caller closed one of the standard descriptors, none of our files may get its number */
-	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
+	/*
+	 * If the caller closed one of the standard descriptors, none of our files may get its number. Output that is
+	 * closed is an error for who writes to it.
+	 */
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0 && fd <= STDERR_FILENO)
 		;
 	close(fd);
 	argp_err_exit_status = EXIT_USAGE;

@@ -25,6 +25,9 @@ void cli_die(int status, const char *format, ...) __attribute__((format(printf, 
 /* error: 0 or -errno. Dies if it is not 0: "cannot DOING: STRERROR" */
 void cli_check(int error, const char *doing);
 
+/* Flushes the output. What fails is reported by cli_finish(). */
+void cli_flush(FILE *file);
+
 /*
  * Flushes the output, and closes it unless it is stdout. If writing failed, exits with 1 and a message (a
  * full disk), or without a message (a broken pipe).

@@ -15,7 +15,8 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
 	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval", 3 },
 	{ "output", 'o', "FILE", 0, "write the heat map to this file: .svg", 3 },
-	{ "verbose", 'v', NULL, 0, "more detail", 4 },
+	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", 4 },
+	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 4 },
 	{},
 };
 
@@ -50,7 +51,7 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 		argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
 	if (o->run.command && o->run.tasks.pids.nr)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
-	if (o->heatmap && o->json)
+	if (o->heatmap && o->run.json)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "a heat map has no JSON: -j and --heatmap exclude each other");
 	if (o->heatmap && !o->run.interval_ns)
@@ -82,7 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->timestamps = true;
 		break;
 	case 'j':
-		o->json = true;
+		o->run.json = true;
 		break;
 	case OPTION_HEATMAP:
 		o->heatmap = true;
@@ -90,8 +91,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		set_output(state, o, arg);
 		break;
+	case 'q':
+		o->run.quiet = true;
+		break;
 	case 'v':
-		o->run.verbose = true;
+		o->run.verbose++;
 		break;
 	case ARGP_KEY_ARG:
 		parse_argument(state, &o->run, arg);

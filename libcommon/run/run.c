@@ -2,8 +2,10 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -11,7 +13,9 @@
 
 #include "process/clock.h"
 #include "run/kernel.h"
+#include "run/run_start.h"
 
+#define PROGRESS_S	10	/* between two lines of progress where they stay; on a terminal they do not */
 #define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
 /* urgent records come in bursts: wait for more of them before the parts run */
 #define GATHER_US	2000
@@ -74,7 +78,7 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 	options->command_line = joined(argc, argv);
 	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
 	task_filter_check(&options->tasks);
-	kernel_init(options->verbose);
+	kernel_init(options->verbose > 1);
 }
 
 /* ---- beginning ---- */
@@ -82,9 +86,12 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 void run_open(struct run *run, const struct run_options *options)
 {
 	*run = (struct run){ .options = options, .signal_fd = -1, .command.pid = -1 };
+	if (!options->output && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		cli_die(EXIT_FAILURE, "standard output is closed");
 	run->out = options->output ? fopen(options->output, "we") : stdout;
 	if (!run->out)
 		cli_die(EXIT_FAILURE, "cannot open '%s': %s", options->output, strerror(errno));
+	run_start_init(run);
 }
 
 /*
@@ -113,6 +120,23 @@ void run_get_ready(struct run *run)
 		run->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
 	if (run->signal_fd < 0)
 		cli_check(-errno, "take signals");
+	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+void run_doing(struct run *run, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(run->doing, sizeof(run->doing), format, args);
+	va_end(args);
+}
+
+void run_hide_counts(struct run *run)
+{
+	for (size_t i = 0; i < run->nr_parts; i++)
+		run->parts[i].progress = NULL;
 }
 
 void run_add(struct run *run, const struct run_part *part)
@@ -167,40 +191,46 @@ static void show_progress(struct run *run)
 {
 	uint64_t count;
 
-	run->next_progress += 1;
+	if (clock_seconds() < run->next_progress)
+		return;
+	run->next_progress += run->on_terminal ? 1 : PROGRESS_S;
+	fprintf(stderr, "%s%s: %.0f s", run->on_terminal ? "\r" : "", program_invocation_short_name,
+		clock_seconds() - run->started);
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].progress && !run->parts[i].progress(run->parts[i].arg, &count))
-			fprintf(stderr, "\r%s: %.0f s, %llu %s ", program_invocation_short_name,
-				clock_seconds() - run->started, (unsigned long long)count,
-				run->parts[i].counted);
+			fprintf(stderr, ", %llu %s", (unsigned long long)count, run->parts[i].counted);
+	putc(run->on_terminal ? ' ' : '\n', stderr);
 }
 
+enum { FD_SIGNAL, FD_COMMAND, FD_OUTPUT, FD_PARTS };
+
 struct poll_list {
-	struct pollfd fds[2 + MAX_RUN_FDS];
+	struct pollfd fds[FD_PARTS + MAX_RUN_FDS];
 	nfds_t nr;
 };
 
-static void add_fd(struct poll_list *list, int fd)
+static void add_fd(struct poll_list *list, int fd, short events)
 {
 	if (list->nr < sizeof(list->fds) / sizeof(list->fds[0]))
-		list->fds[list->nr++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		list->fds[list->nr++] = (struct pollfd){ .fd = fd, .events = events };
 }
 
 static struct poll_list fds_of(const struct run *run)
 {
 	struct poll_list list = {};
 
-	add_fd(&list, run->signal_fd);
-	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1);
+	add_fd(&list, run->signal_fd, POLLIN);
+	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1, POLLIN);
+	add_fd(&list, fileno(run->out), 0);	/* a pipe that nobody reads any more: POLLERR */
 	for (size_t i = 0; i < run->nr_parts; i++)
 		for (size_t fd = 0; fd < run->parts[i].nr_fds; fd++)
-			add_fd(&list, run->parts[i].fds[fd]);
+			add_fd(&list, run->parts[i].fds[fd], POLLIN);
 	return list;
 }
 
 static bool any_urgent(const struct poll_list *list)
 {
-	for (nfds_t i = 2; i < list->nr; i++)
+	for (nfds_t i = FD_PARTS; i < list->nr; i++)
 		if (list->fds[i].revents)
 			return true;
 	return false;
@@ -216,47 +246,57 @@ static bool do_some(struct run *run, struct poll_list *list)
 	if (!duration ||
 	    (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
 		return false;
-	if (list->fds[0].revents) {
+	if (list->fds[FD_SIGNAL].revents) {
 		take_signal(run);
 		run->signalled = true;
 		return false;
 	}
-	if (list->fds[1].revents)
+	if (list->fds[FD_COMMAND].revents || list->fds[FD_OUTPUT].revents)
 		return false;
 	if (any_urgent(list))
 		usleep(GATHER_US);
 	work(run);
-	return !(o->interval_ns && clock_seconds() >= run->next_interval && end_interval(run));
+	if (o->interval_ns && clock_seconds() >= run->next_interval && end_interval(run))
+		return false;
+	return !ferror(run->out);
 }
 
 void run_measure(struct run *run)
 {
-	bool progress = !run->options->quiet && isatty(STDERR_FILENO);
+	/* what is printed at each interval shows the progress */
+	bool progress = !run->options->quiet && !run->options->interval_ns;
 	struct poll_list list = fds_of(run);
 
+	run_start_say(run);
+	run->on_terminal = isatty(STDERR_FILENO);
 	run->started = clock_seconds();
-	run->next_progress = run->started + 1;
+	run->next_progress = run->started + (run->on_terminal ? 1 : PROGRESS_S);
 	run->next_interval = run->started + run->options->interval_ns / 1e9;
 	if (run->command.pid > 0)
 		cli_check(command_release(&run->command), "run the command");
 	while (do_some(run, &list))
-		if (progress && clock_seconds() >= run->next_progress)
+		if (progress)
 			show_progress(run);
 	run->seconds = clock_seconds() - run->started;
-	if (progress)
+	if (progress && run->on_terminal)
 		fputs("\r\033[K", stderr);
 }
 
 /* ---- the end ---- */
+
+void run_flush_output(struct run *run)
+{
+	cli_flush(run->out);
+}
 
 void run_finish_output(struct run *run)
 {
 	cli_finish(run->out, run->options->output ? run->options->output : "standard output");
 }
 
-void run_say_losses(const struct loss *losses, size_t nr)
+void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
 {
-	losses_print(stderr, program_invocation_short_name, losses, nr);
+	losses_print(stderr, program_invocation_short_name, losses, nr, taken);
 }
 
 /*
@@ -290,5 +330,6 @@ int run_close(struct run *run)
 
 	if (run->signal_fd >= 0)
 		close(run->signal_fd);
+	json_object_put(run->start);
 	return status;
 }

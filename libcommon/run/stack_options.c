@@ -11,7 +11,7 @@
 #define MAX_COMM_BYTES 15
 
 enum {
-	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR,
+	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_TOP, OPTION_DEBUG_DIR,
 	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE,
 };
 
@@ -34,12 +34,13 @@ static const struct argp_option options[] = {
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
 	{ "output", 'o', "FILE", 0, "write to this file: " STACK_FORMAT_ENDINGS, 3 },
+	{ "top", OPTION_TOP, "N", 0, "only the N hottest stacks", 3 },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
 	  "look for debug files here, before /usr/lib/debug; may be given more than once", 3 },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", 3 },
 	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", 3 },
-	{ "quiet", 'q', NULL, 0, "no progress", 4 },
-	{ "verbose", 'v', NULL, 0, "more detail", 4 },
+	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", 4 },
+	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 4 },
 	{},
 };
 
@@ -121,6 +122,7 @@ static bool parse_filter(int key, char *arg, struct argp_state *state, struct st
 		break;
 	case OPTION_CGROUP:
 		error = cgroup_id(arg, &o->run.tasks.cgroup);
+		o->run.tasks.cgroup_path = arg;
 		if (error)
 			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s",
 				     arg, strerror(-error));
@@ -170,6 +172,8 @@ static bool parse_wanted(int key, char *arg, struct argp_state *state, struct st
 /* how they are printed: false if it is none of these options */
 static bool parse_output(int key, char *arg, struct argp_state *state, struct stack_options *o)
 {
+	uint64_t number;
+
 	switch (key) {
 	case 'f':
 		set_format(state, o, stack_format_folded);
@@ -186,11 +190,16 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 	case 'o':
 		o->run.output = arg;
 		break;
+	case OPTION_TOP:
+		if (!cli_parse_number(arg, 1, SIZE_MAX, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks, 1 or more: '%s'", arg);
+		o->top = number;
+		break;
 	case 'q':
 		o->run.quiet = true;
 		break;
 	case 'v':
-		o->run.verbose = true;
+		o->run.verbose++;
 		break;
 	default:
 		return false;
@@ -222,6 +231,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
 		settle_format(state, o);
 		run_check_command(state, &o->run);
+		o->run.json = o->format == stack_format_json;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

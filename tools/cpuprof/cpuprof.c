@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cpuprof: samples what runs on the CPUs, with whole user and kernel stacks. */
+#include <math.h>
+
 #include "cpuprof.skel.h"
 #include "run/kernel.h"
 #include "run/sampling.h"
@@ -59,15 +61,17 @@ int main(int argc, char **argv)
 	};
 	struct loss unseen = {
 		"lost_unseen",
-		.what = "samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)",
+		.what = "samples lost on all CPUs in sum, by the kernel: interrupts were late, or a CPU was inside bpf(2)",
 		.lost = true,
 	};
 	struct stack_session session;
 	struct perf_events clock;
 	struct cpuprof_bpf *bpf;
+	double frequency_hz;
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 	samples.value_ns = o.period_ns;
+	frequency_hz = round(1e12 / o.period_ns) / 1e3;
 
 	bpf = kernel_opened(cpuprof_bpf__open());
 	bpf->rodata->with_idle = o.with_idle;
@@ -76,6 +80,8 @@ int main(int argc, char **argv)
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	clock = sampling_attach(bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus, o.period_ns);
 
+	run_doing(&session.run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
+	json_object_object_add(session.run.start, "frequency_hz", json_object_new_double(frequency_hz));
 	sampling_begin(&clock);
 	run_measure(&session.run);
 	sampling_end(&clock);

@@ -11,6 +11,7 @@
 #include "ehdump.skel.h"
 #include "elf_visit.h"
 #include "report.h"
+#include "report/json.h"
 #include "run/cli.h"
 #include "run/kernel.h"
 #include "table/eh_rule.h"
@@ -22,7 +23,8 @@ enum mode { SUMMARY, ROWS, ALL_ROWS, TABLE, ADDRESS };
 struct options {
 	enum mode mode;
 	uint64_t vaddr;
-	bool json, check, recursive, verbose;
+	bool json, check, recursive;
+	int verbose;
 	char **names;
 	int nr_names;
 };
@@ -51,7 +53,7 @@ static const struct argp_option option_list[] = {
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "upload the table and compare the rules that the kernel finds with the exact rows", 2 },
 	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
-	{ "verbose", 'v', NULL, 0, "more detail", 3 },
+	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 3 },
 	{},
 };
 
@@ -87,7 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->recursive = true;
 		break;
 	case 'v':
-		o->verbose = true;
+		o->verbose++;
 		break;
 	case ARGP_KEY_ARGS:
 		o->names = state->argv + state->next;
@@ -194,12 +196,12 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 	return 0;
 }
 
-static struct checker *load_checker(bool verbose)
+static struct checker *load_checker(int verbose)
 {
 	struct ehdump_bpf *bpf;
 	struct checker *c;
 
-	kernel_init(verbose);
+	kernel_init(verbose > 1);
 	bpf = kernel_opened(ehdump_bpf__open());
 	kernel_loaded(ehdump_bpf__load(bpf));
 	kernel_check(checker_new(&c, bpf->obj), "load the BPF programs");
@@ -217,6 +219,8 @@ int main(int argc, char **argv)
 
 	cli_init();
 	argp_parse(&argp, argc, argv, 0, NULL, &d.options);
+	if (o->json)
+		json_print(stdout, json_start());
 	if (o->check)
 		d.checker = load_checker(o->verbose);
 	for (int i = 0; i < o->nr_names; i++)
