@@ -346,11 +346,12 @@ nap()'
 	background dd if=/dev/zero of=/dev/null bs=1M count=100000000
 	background node -e 'let s = 0; for (;;) for (let i = 0; i < 1e6; i++) s += Math.sqrt(i) % 7'
 	sleep 0.5
-	cpuprof -j -F 499 2 >"$WORK/out" 2>"$WORK/err"
+	cpuprof -j -F 499 -p "$(IFS=,; echo "${pids[*]}")" 2 >"$WORK/out" 2>"$WORK/err"
+	expect "$(date +%s) - $(date +%s -d "$(jq -r 'select(.type == "start").time' "$WORK/out")") <= 30"
 	valid_json
-	[ "$(jq -r 'select(.type == "start") | "\(.schema) \(.tool) \(.host) \(.kernel) \(.frequency_hz) \(.duration_ns) \(.filters)"' "$WORK/out")" = \
-		"2 cpuprof $(uname -n) $(uname -r) 499 2000000000 {}" ]
-	expect "$(date +%s) - $(date +%s -d "$(jq -r 'select(.type == "start").time' "$WORK/out")") < 30"
+	[ "$(jq -r 'select(.type == "start") | "\(.schema) \(.tool) \(.host) \(.kernel) \(.frequency_hz) \(.duration_ns) \(.filters.pids | length)"' "$WORK/out")" = \
+		"2 cpuprof $(uname -n) $(uname -r) 499 2000000000 3" ]
+	cp "$WORK/out" "$WORK/valid"
 	jq -s 'map(.user[]? | keys[]) | unique | join(" ")' "$WORK/out" | grep -q 'address.*function_vaddr.*symbol.*vaddr'
 	cpuprof -j -U -u -C 0 --comm nested -p "$(pgrep -n nested),$$" 0.2 >"$WORK/out" 2>"$WORK/err"
 	valid_json
@@ -360,7 +361,7 @@ nap()'
 			'if .user then .user[0].vaddr = 4096 else . end' 'if .user then .user[0].vaddr = "0x0A" else . end' '.end = 1' \
 			'if .lost then .lost = -1 else . end' 'if .schema then .schema = 1 else . end' 'if .count then .count = 9007199254740993 else . end' \
 			'.type = "other"'; do
-		jq -c "$change" "$WORK/out" >"$WORK/changed"
+		jq -c "$change" "$WORK/valid" >"$WORK/changed"
 		refute valid_json "$WORK/changed"
 	done
 }
