@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 
+bats_require_minimum_version 1.5.0
 load lib.bash
 . "$BATS_TEST_DIRNAME/workloads/real.bash"
 
@@ -21,7 +22,11 @@ load lib.bash
 		-t 0 1|not a list of thread IDs: '0'
 		-F 0 1|not a frequency
 		-F 1e9 1|not a frequency
-		-c 0 1|not a number of nanoseconds
+		-c 0 1|not a time of 10 microseconds or more
+		-c 9us 1|not a time of 10 microseconds or more
+		--output-fd 2 1|not a file descriptor for output
+		--output-fd 1 -o x.txt 1|either -o or --output-fd
+		--kill 1|--kill is for a command
 		-C 1-0 1|not a list of CPUs
 		-C x 1|not a list of CPUs
 		-o stacks.doc 1|must end in
@@ -229,19 +234,26 @@ nap()'
 	[ "$status" -eq 7 ]
 	run cpuprof -q -- sh -c 'kill -9 $$'
 	[ "$status" -eq 137 ]
-	run cpuprof -q -- /nonexistent/program
-	[ "$status" -eq 1 ]
-	[[ "$output" == *"cannot run the command: No such file or directory"* ]]
+	run -127 cpuprof -q -- /nonexistent/program
+	[ "$status" -eq 127 ]
+	[[ "$output" == *"cannot run '/nonexistent/program': No such file or directory"* ]]
+	run cpuprof -q -- /etc/passwd
+	[ "$status" -eq 126 ]
+	[[ "$output" == *"cannot run '/etc/passwd': Permission denied"* ]]
 	cpuprof -F 999 -f -- sh -c "'$ROOT/build/tests/nested' burn 1; true" >"$WORK/out"
 	grep -q '^nested;' "$WORK/out"
 	refute grep -qv -E '^(sh|nested|cpuprof)(;| )' "$WORK/out"
 }
 
-@test "a duration and a command: the first to end ends it" {
+@test "a duration and a command: the first to end ends it; the command is left alone, or ended by --kill" {
 	need_root
-	cpuprof -q -f 0.5 -- "$ROOT/build/tests/nested" burn 2 >"$WORK/out" 2>"$WORK/err"
+	cpuprof -q -f 0.5 -- sh -c "'$ROOT/build/tests/nested' burn 2; exit 5" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 5 ]
 	grep -q '^nested;' "$WORK/out"
 	awk '/samples in/ { exit !($5 < 1.5) }' "$WORK/err"
+	grep -q '^cpuprof: process [0-9]* still runs, unmeasured: waiting for its end' "$WORK/err"
+	run timeout 10 cpuprof -q --kill 0.5 -- sleep 60
+	[ "$status" -eq 143 ]
+	refute grep -q 'still runs' <<<"$output"
 	run cpuprof -q 10 -- sh -c 'exit 3'
 	[ "$status" -eq 3 ]
 }
@@ -395,6 +407,39 @@ nap()'
 	[ "$output" = "cpuprof: standard output is closed" ]
 	cpuprof -o "$WORK/x.folded" 0.2 >&- 2>"$WORK/err"
 	[ -s "$WORK/x.folded" ]
+}
+
+@test "the report apart from what the command prints: -o, --output-fd; -o - is standard output" {
+	need_root
+	cpuprof -q -j --output-fd 9 -- sh -c 'echo hello; : >&9' >"$WORK/stdout" 9>"$WORK/out" 2>"$WORK/err" || true
+	[ "$(cat "$WORK/stdout")" = hello ]
+	grep -qi 'bad file descriptor\|9: bad' "$WORK/err"	# the command does not have it
+	valid_json
+	cpuprof -q -f -o - 0.2 >"$WORK/one" 2>/dev/null
+	cpuprof -q -f -o /dev/stdout 0.2 2>/dev/null | cat >"$WORK/two"
+	cpuprof -q -f -o /dev/fd/8 0.2 8>"$WORK/three" 2>/dev/null
+	for output in one two three; do
+		refute grep -qvE '^[^;]+(;[^;]+)* [0-9]+$' "$WORK/$output"
+	done
+	cpuprof -q -o - 0.2 2>/dev/null | awk '/^        [0-9]+  / { n++ } END { exit !n }'
+	run cpuprof --output-fd 77 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "cpuprof: file descriptor 77 is not open for output" ]
+}
+
+@test "-c with a unit, -h, -L, and bcc's long names" {
+	need_root
+	cpuprof -j -c 1ms 0.2 2>/dev/null | head -n 1 | jq -e '.frequency_hz == 1000' >/dev/null
+	[ "$(cpuprof -h)" = "$(cpuprof --help)" ]
+	[ "$(cpuprof -'?')" = "$(cpuprof --help)" ]
+	[[ "$(cpuprof --usage)" == *"[-L TID"* ]]
+	cpuprof -j -L $$ 0.1 2>/dev/null | head -n 1 | jq -e ".filters.tids == [$$]" >/dev/null
+	background nested burn 30
+	cpuprof -F 999 -p "$pid" --perf-max-stack-depth 5 --stack-storage-size 1024 -j 0.5 2>/dev/null >"$WORK/out"
+	[ "$(jq -r 'select(.type == "stack") | .user | length' "$WORK/out" | sort -n | tail -n 1)" -eq 5 ]
+	refute grep -qE 'stack-storage-size|perf-max' <(cpuprof --help)
+	offcputime -j --min-block-time 5 --max-block-time 6ms 0.1 2>/dev/null | head -n 1 |
+		jq -e '.filters.min_ns == 5000 and .filters.max_ns == 6000000' >/dev/null
 }
 
 @test "progress without a terminal: a line every ten seconds" {

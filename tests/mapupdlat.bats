@@ -22,7 +22,7 @@ load lib.bash
 		--by all,map 1|not name, type, map, process, command, or all alone: 'all,map'
 		--slow 0 1|not a time: '0'
 		--slow 5x 1|not a time: '5x'
-		-o heat.png 1|must end in .svg
+		-o heat.png 1|must end in .svg, .txt or .jsonl
 		--heatmap -j 1|exclude each other
 		0|not an interval: '0'
 		1x|not an interval: '1x'
@@ -115,6 +115,19 @@ load lib.bash
 	mapupdlat -T -U -j --slow 1ms 0.1 -- sh -c "{ mapinmap array_of_maps 20 2 0 nested; mapinmap hash 1000 1 0 plain; mapfails 2; } >'$WORK/timing'" >"$WORK/out"
 	valid_json
 	[ "$(jq -s -c 'map(.type) | unique' "$WORK/out")" = '["call","histogram","start","summary"]' ]
+}
+
+@test "-o: text, JSON and pictures, apart from what the command prints" {
+	need_root
+	local arguments
+	for arguments in "-o $WORK/a.txt" "-o $WORK/a.jsonl" "-o $WORK/a.svg" "-j -o $WORK/a.log"; do
+		mapupdlat -q $arguments -- sh -c 'mapinmap hash 10 1 0 ten; echo hello' >"$WORK/stdout" 2>/dev/null
+		tail -n 1 "$WORK/stdout" | grep -qx hello
+	done
+	grep -q "^hash 'ten'" "$WORK/a.txt"
+	valid_json "$WORK/a.jsonl"
+	valid_json "$WORK/a.log"
+	grep -q '<svg' "$WORK/a.svg"
 }
 
 @test "a pipe that nobody reads any more ends it" {

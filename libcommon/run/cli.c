@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/cli.h"
 
-#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +12,41 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *argp_program_version = "ehperf " EHPERF_VERSION;
+/* ---- help ---- */
+
+enum { OPTION_USAGE = 0x1000 };
+
+static const struct argp_option help_options[] = {
+	{ "help", 'h', NULL, 0, "list the options", -1 },
+	{ NULL, '?', NULL, OPTION_ALIAS, NULL, -1 },
+	{ "usage", OPTION_USAGE, NULL, 0, "print a short usage line", -1 },
+	{ "version", 'V', NULL, 0, "print the version", -1 },
+	{},
+};
+
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	switch (key) {
+	case 'h':
+	case '?':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		break;
+	case OPTION_USAGE:
+		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		break;
+	case 'V':
+		puts("ehperf " EHPERF_VERSION);
+		exit(EXIT_SUCCESS);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp cli_help_argp = { .options = help_options, .parser = parse_help };
+
+/* ---- output ---- */
 
 /* why writing failed, where cli_flush() has seen it */
 static int write_error;
@@ -70,6 +103,8 @@ void cli_init(void)
 	atexit(finish_stdout);
 }
 
+/* ---- messages ---- */
+
 static void say(const char *format, va_list args)
 {
 	fflush(stdout);
@@ -101,6 +136,13 @@ void cli_check(int error, const char *doing)
 {
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", doing, strerror(-error));
+}
+
+/* ---- values ---- */
+
+const char *cli_output_name(const char *name)
+{
+	return strcmp(name, "-") && strcmp(name, "/dev/stdout") ? name : NULL;
 }
 
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)

@@ -3,6 +3,7 @@
 #ifndef EHPERF_RUN_CLI_H
 #define EHPERF_RUN_CLI_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,12 @@ enum { EXIT_USAGE = 2 };
 
 /* To be called first. Makes argp exit with EXIT_USAGE, and checks standard output for errors at exit. */
 void cli_init(void);
+
+/*
+ * -h, --help, --usage and --version, for a tool's argp_children; to be used with ARGP_NO_HELP, because argp's own
+ * --help has no -h.
+ */
+extern const struct argp cli_help_argp;
 
 /* "tool: message\n" */
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -33,6 +40,9 @@ void cli_flush(FILE *file);
  * full disk), or without a message (a broken pipe).
  */
 void cli_finish(FILE *file, const char *name);
+
+/* the name of an output file; NULL if it is standard output */
+const char *cli_output_name(const char *name);
 
 /* ---- values of options; false if the text as a whole is not such a value ---- */
 

@@ -16,6 +16,7 @@ struct histogram_options {
 	bool per_process;		/* a series for each process: up to the tool's programs */
 	bool timestamps;
 	bool heatmap;			/* print heat maps instead of histograms */
+	bool svg;			/* as a picture */
 };
 
 #define HISTOGRAM_OPTIONS_DEFAULT { .unit = &histogram_usecs }

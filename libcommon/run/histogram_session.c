@@ -66,7 +66,7 @@ static int print_heatmaps(struct histogram_session *h)
 	for (size_t i = 0; i < MAX_SERIES; i++)	/* extend all to the length of the run */
 		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
 			return -ENOMEM;
-	if (out != stdout) {
+	if (h->options->svg) {
 		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES);
 		return 0;
 	}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -39,6 +40,51 @@ void run_check_command(struct argp_state *state, const struct run_options *o)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
 }
 
+enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL };
+
+static const struct argp_option option_list[] = {
+	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", 3 },
+	{ "kill", OPTION_KILL, NULL, 0, "end the command when the duration is over, by SIGTERM", 4 },
+	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", 4 },
+	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 4 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct run_options *o = state->input;
+	uint64_t number;
+
+	switch (key) {
+	case OPTION_OUTPUT_FD:
+		if (!cli_parse_number(arg, 1, INT_MAX, &number) || number == STDERR_FILENO)
+			argp_failure(state, EXIT_USAGE, 0, "not a file descriptor for output: '%s'", arg);
+		o->output_fd = number;
+		break;
+	case OPTION_KILL:
+		o->kill = true;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose++;
+		break;
+	case ARGP_KEY_END:
+		if (o->output && o->output_fd)
+			argp_failure(state, EXIT_USAGE, 0, "either -o or --output-fd");
+		if (o->kill && !o->command)
+			argp_failure(state, EXIT_USAGE, 0, "--kill is for a command");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* the tool's own options, those of its kind, those of all runs */
+enum { NR_INPUTS = 3 };
+
 static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
 {
 	void *const *inputs = state->input;
@@ -46,8 +92,8 @@ static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = inputs[0];
-	state->child_inputs[1] = inputs[1];
+	for (int i = 0; i < NR_INPUTS; i++)
+		state->child_inputs[i] = inputs[i];
 	return 0;
 }
 
@@ -67,14 +113,15 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 	       char **argv, struct run_options *options)
 {
 	const struct argp only_options = { .options = own->options, .parser = own->parser };
-	const struct argp_child children[] = { { &only_options, 0, NULL, 0 }, { shared, 0, NULL, 0 }, {} };
+	static const struct argp run_argp = { .options = option_list, .parser = parse };
+	const struct argp_child children[] = { { &only_options }, { shared }, { &run_argp }, { &cli_help_argp }, {} };
 	const struct argp argp = {
 		.parser = hand_inputs_down, .args_doc = own->args_doc, .doc = own->doc, .children = children,
 	};
-	void *inputs[] = { input, shared_input };
+	void *inputs[NR_INPUTS] = { input, shared_input, options };
 
 	cli_init();
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, inputs);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, inputs);
 	options->command_line = joined(argc, argv);
 	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
 	task_filter_check(&options->tasks);
@@ -83,14 +130,31 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 
 /* ---- beginning ---- */
 
+static void open_output(struct run *run)
+{
+	const struct run_options *o = run->options;
+	int fd = o->output_fd ? o->output_fd : STDOUT_FILENO;
+
+	if (o->output) {
+		run->out = fopen(o->output, "we");
+		if (!run->out)
+			cli_die(EXIT_FAILURE, "cannot open '%s': %s", o->output, strerror(errno));
+		return;
+	}
+	if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
+							    "file descriptor %d is not open for output", fd);
+	run->out = fd == STDOUT_FILENO ? stdout : fdopen(fd, "w");
+	if (!run->out)
+		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd, strerror(errno));
+	if (run->out != stdout)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
+}
+
 void run_open(struct run *run, const struct run_options *options)
 {
 	*run = (struct run){ .options = options, .signal_fd = -1, .command.pid = -1 };
-	if (!options->output && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		cli_die(EXIT_FAILURE, "standard output is closed");
-	run->out = options->output ? fopen(options->output, "we") : stdout;
-	if (!run->out)
-		cli_die(EXIT_FAILURE, "cannot open '%s': %s", options->output, strerror(errno));
+	open_output(run);
 	run_start_init(run);
 }
 
@@ -261,6 +325,16 @@ static bool do_some(struct run *run, struct poll_list *list)
 	return !ferror(run->out);
 }
 
+/* the statuses are the shell's */
+static void release_command(struct run *run)
+{
+	int error = command_release(&run->command);
+
+	if (error)
+		cli_die(error == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTABLE, "cannot run '%s': %s",
+			run->options->command[0], strerror(-error));
+}
+
 void run_measure(struct run *run)
 {
 	/* what is printed at each interval shows the progress */
@@ -273,7 +347,7 @@ void run_measure(struct run *run)
 	run->next_progress = run->started + (run->on_terminal ? 1 : PROGRESS_S);
 	run->next_interval = run->started + run->options->interval_ns / 1e9;
 	if (run->command.pid > 0)
-		cli_check(command_release(&run->command), "run the command");
+		release_command(run);
 	while (do_some(run, &list))
 		if (progress)
 			show_progress(run);
@@ -291,7 +365,9 @@ void run_flush_output(struct run *run)
 
 void run_finish_output(struct run *run)
 {
-	cli_finish(run->out, run->options->output ? run->options->output : "standard output");
+	cli_finish(run->out, run->options->output    ? run->options->output :
+			     run->options->output_fd ? "the report" :
+						       "standard output");
 }
 
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
@@ -324,9 +400,28 @@ static int wait_for_command(struct run *run)
 	}
 }
 
+/* The run may be over before the command is. */
+static void leave_command(struct run *run)
+{
+	struct pollfd ended = { .fd = run->command.pidfd, .events = POLLIN };
+
+	if (run->signalled || poll(&ended, 1, 0) != 0)
+		return;
+	if (run->options->kill)
+		kill(run->command.pid, SIGTERM);
+	else
+		cli_warn("process %d still runs, unmeasured: waiting for its end (--kill would end it)",
+			 run->command.pid);
+}
+
 int run_close(struct run *run)
 {
-	int status = run->command.pid > 0 ? wait_for_command(run) : 0;
+	int status = 0;
+
+	if (run->command.pid > 0) {
+		leave_command(run);
+		status = wait_for_command(run);
+	}
 
 	if (run->signal_fd >= 0)
 		close(run->signal_fd);

@@ -26,13 +26,18 @@
 #include "run/command.h"
 #include "run/task_filter.h"
 
+/* where there is no such command, or it is no program that can be executed */
+enum { EXIT_NO_COMMAND = 127, EXIT_NOT_EXECUTABLE = 126 };
+
 struct run_options {
 	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
 	uint64_t interval_ns;		/* 0: none */
 	uint64_t nr_intervals;		/* the run ends after this many; 0: no limit */
 	char **command;			/* NULL: none */
 	struct task_filter tasks;	/* which tasks are measured */
-	const char *output;		/* NULL: standard output */
+	const char *output;		/* NULL: output_fd, or standard output if that is 0 */
+	int output_fd;
+	bool kill;			/* end the command if the run is over before it */
 	char *command_line;		/* the tool's, for reports */
 	bool json;			/* output is JSON: the run prints its first line */
 	bool quiet;

@@ -20,7 +20,7 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", 0 },
-	{ "count", 'c', "N", 0, "instead, a sample every N nanoseconds on each CPU", 0 },
+	{ "count", 'c', "TIME", 0, "instead, a sample each TIME: nanoseconds, or with a unit: 10ms", 0 },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", 1 },
 	{},
 };
@@ -37,9 +37,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->period_ns = 1000000000 / number;
 		break;
 	case 'c':
-		if (!cli_parse_number(arg, 10000, INT64_MAX, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of nanoseconds, 10000 or more: '%s'",
-				     arg);
+		if (!cli_parse_time(arg, 1, &number) || number < 10000)
+			argp_failure(state, EXIT_USAGE, 0, "not a time of 10 microseconds or more: '%s'", arg);
 		o->period_ns = number;
 		break;
 	case 'I':

@@ -212,13 +212,14 @@ static struct checker *load_checker(int verbose)
 
 int main(int argc, char **argv)
 {
-	const struct argp argp = { option_list, parse, "FILE|PID...", doc };
+	static const struct argp_child help[] = { { &cli_help_argp }, {} };
+	const struct argp argp = { option_list, parse, "FILE|PID...", doc, help };
 	struct dump d = {};
 	const struct options *o = &d.options;
 	const struct elf_visitor visitor = { .visit = dump, .failed = fail, .arg = &d };
 
 	cli_init();
-	argp_parse(&argp, argc, argv, 0, NULL, &d.options);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &d.options);
 	if (o->json)
 		json_print(stdout, json_start());
 	if (o->check)
