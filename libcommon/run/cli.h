@@ -19,8 +19,8 @@ enum { EXIT_USAGE = 2 };
 void cli_init(void);
 
 /*
- * -h, --help, --usage and --version, for a tool's argp_children; to be used with ARGP_NO_HELP, because argp's own
- * --help has no -h.
+ * -h, --help, --usage and --version, for a tool's argp_children; to be used with ARGP_NO_HELP, because
+ * argp's own --help has no -h.
  */
 extern const struct argp cli_help_argp;
 

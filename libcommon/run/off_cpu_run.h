@@ -29,7 +29,7 @@ enum { OPTION_STATE = 0x200, OPTION_TIME };
 #define OFF_CPU_OPTION_ROWS \
 	{ "min-time", 'm', "TIME", 0, \
 	  "only off-CPU periods of at least this long: microseconds, or with a unit: 10ms", 1 }, \
-	{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, /* bcc's names */ \
+	{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, \
 	{ "max-time", 'M', "TIME", 0, "only off-CPU periods of at most this long", 1 }, \
 	{ "max-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, \
 	{ "state", OPTION_STATE, "STATES", 0, \

@@ -114,7 +114,9 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 {
 	const struct argp only_options = { .options = own->options, .parser = own->parser };
 	static const struct argp run_argp = { .options = option_list, .parser = parse };
-	const struct argp_child children[] = { { &only_options }, { shared }, { &run_argp }, { &cli_help_argp }, {} };
+	const struct argp_child children[] = {
+		{ &only_options }, { shared }, { &run_argp }, { &cli_help_argp }, {}
+	};
 	const struct argp argp = {
 		.parser = hand_inputs_down, .args_doc = own->args_doc, .doc = own->doc, .children = children,
 	};
