@@ -219,6 +219,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
+	writer.root = measure->root;
 	error = o->format->write(&writer, &summary, entries, nr);
 	run_finish_output(&s->run);
 	stack_summary_print(stderr, &summary);
