@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* perf_event_open(2) on every CPU: clocks that sample. */
+/* perf_event_open(2) on every CPU: clocks and other events that sample. */
 #ifndef EHPERF_PROCESS_PERF_EVENTS_H
 #define EHPERF_PROCESS_PERF_EVENTS_H
 
@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "process/cpu_set.h"
+#include "process/perf_name.h"
 
 struct perf_event_attr;
 
@@ -27,7 +28,8 @@ struct perf_event {
 struct perf_events {
 	struct perf_event *events;
 	size_t nr;
-	uint64_t period_ns;
+	uint64_t period;	/* an overflow every so many; of a clock, nanoseconds; 0: at a rate, by a period that varies */
+	bool is_clock;
 };
 
 /*
@@ -35,6 +37,9 @@ struct perf_events {
  * offline are left out. 0, or -errno of perf_event_open().
  */
 int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns);
+/* the same for another event; period 0: `frequency` times a second */
+int perf_events_open(struct perf_events *events, const struct cpu_set *cpus, const struct perf_encoding *event,
+		     uint64_t period, uint64_t frequency);
 int perf_events_enable(struct perf_events *events);
 void perf_events_disable(struct perf_events *events);
 
@@ -44,8 +49,8 @@ struct perf_runs {
 };
 
 /*
- * How many overflows of these events, now disabled, their program did not see, by the events' own counts.
- * runs[] is indexed by CPU.
+ * How many overflows of these events, now disabled, their program did not see, by the events' own counts; 0 if the
+ * period varies. runs[] is indexed by CPU.
  *
  * An idle CPU may sleep through its clock's overflows, and a virtual CPU may be descheduled by the
  * hypervisor: nothing of interest ran then, so that nothing is lost. /proc/stat gives idle and stolen time

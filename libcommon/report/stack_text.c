@@ -101,6 +101,10 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
 	print_escaped(w->out, entry->key.comm);
+	if (w->root) {
+		putc(';', w->out);
+		print_escaped(w->out, w->root(entry));
+	}
 	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
 		putc(';', w->out);
 		put_user(w, entry->key.pid, user->frames[i]);
@@ -130,6 +134,11 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 	for (uint32_t i = 0; user && i < user->nr; i++) {
 		fprintf(w->out, "%*s", indent, "");
 		put_user(w, entry->key.pid, user->frames[i]);
+		putc('\n', w->out);
+	}
+	if (w->root) {
+		fprintf(w->out, "%*s", indent, "");
+		print_escaped(w->out, w->root(entry));
 		putc('\n', w->out);
 	}
 }

@@ -19,6 +19,8 @@ struct stack_writer {
 	/* kernel stacks are from sched_switch: leave out what is above __schedule() */
 	bool switched;
 	size_t top;		/* of all stacks, only so many, those with the largest values; 0: all */
+	/* a frame of the tool's own, outside of all others; NULL: none */
+	const char *(*root)(const struct stack_entry *entry);
 };
 
 /* the index of the first kernel frame to show */

@@ -223,6 +223,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
 	writer.top = o->top;
+	writer.root = measure->root;
 	error = o->format->write(&writer, &summary, entries, nr);
 	run_flush_output(&s->run);
 	stack_summary_print(stderr, &summary);
