@@ -26,15 +26,21 @@ struct hijacked_return {
 	__u64 next;	/* of the next outer one */
 };
 
-/* what comes next for the current frame */
+/*
+ * what comes next for the current frame; where its rule is looked for, the lower bits say in which of enum TABLE_* and
+ * whether beside it
+ */
 enum todo {
 	TODO_ENTER,		/* record it, and find its mapping */
-	TODO_CFI,		/* look for its rule in TABLE_CFI, */
+	TODO_STEP,		/* the rule is there: only stack bytes were missing */
+	TODO_CFI = 4,		/* look for its rule in TABLE_CFI, */
 	TODO_CFI_BESIDE,	/* there, see look_elsewhere() */
 	TODO_CODE,		/* in TABLE_CODE */
 	TODO_CODE_BESIDE,
-	TODO_STEP,		/* the rule is there: only stack bytes were missing */
 };
+#define TODO_IS_BESIDE(todo)	((todo) & 1)
+#define TODO_TABLE(todo)	((todo) >> 1 & 1)
+_Static_assert(TODO_TABLE(TODO_CFI_BESIDE) == TABLE_CFI && TODO_TABLE(TODO_CODE) == TABLE_CODE, "enum todo");
 
 #define CODE_BYTES 8
 

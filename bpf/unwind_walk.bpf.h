@@ -39,12 +39,12 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 /* ---- enter ---- */
 
 /* The true return address where it was hijacked. False: call again, one that lies below this frame's was passed. */
-static __always_inline bool mend_return(struct eh_unwind *u)
+VERIFIED_ONCE int mend_return(struct eh_unwind *u)
 {
-	__u64 slot = u->frame.reg[EH_RSP] - 8;
+	__u64 slot = u ? u->frame.reg[EH_RSP] - 8 : 0;
 	struct hijacked_return r = {};
 
-	if (read_hijacked(u, &r) && r.slot > slot)
+	if (!u || (read_hijacked(u, &r) && r.slot > slot))
 		return true;
 	if (r.slot == slot)
 		u->frame.ip = r.ip;
@@ -107,14 +107,15 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 /* The rule where it is to be looked for. false: the stack ends, u->end says why */
 static __always_inline bool look_up_rule(struct eh_unwind *u)
 {
-	bool beside = u->todo == TODO_CFI_BESIDE || u->todo == TODO_CODE_BESIDE;
+	__u32 todo;
 
 	if (u->todo == TODO_CODE && u->module.code_pending) {
 		u->wants_code = true;
 		u->end = END_NO_ROW;
 		return false;
 	}
-	find_rule(u, u->todo >= TODO_CODE, offset_in_file(u, u->frame.ip - (u->frame.by_call != beside)));
+	todo = AGAIN(u->todo);
+	find_rule(u, TODO_TABLE(todo), offset_in_file(u, u->frame.ip - (u->frame.by_call ^ TODO_IS_BESIDE(todo))));
 	return true;
 }
 
@@ -149,16 +150,19 @@ static __always_inline bool is_entry(const struct eh_unwind *u)
 /* ---- step ---- */
 
 /* The step lacks the 8 bytes at addr. false: they cannot be had, nor can it do without them */
-static __always_inline bool load_stack(struct eh_unwind *u, __u64 addr)
+VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 {
-	__u32 i = MASKED(u->frame.stage - 1, 7);
+	__u32 i;
 
+	if (!u)
+		return false;
 	u->todo = TODO_STEP;
 	if (load_window(u, addr))
 		return true;
 	/* after leave, GCC's CFI still counts from rbp: that register may be lost, the frame is not */
 	if (!u->frame.stage || u->frame.stage > SAVED_RA)
 		return false;
+	i = MASKED(u->frame.stage - 1, 7);
 	u->rule.saved[i] = SAVED_LOST;
 	u->rule.from_base &= ~(1 << i);
 	return true;
