@@ -63,24 +63,24 @@ static int tracepoint_id(const char *name)
 	return id;
 }
 
-/* the ID of the tracepoint that the program's section names: "tp/GROUP/NAME" */
-static int id_of(const struct bpf_program *program)
+/* the tracepoint that the program's section names: "tp/GROUP/NAME" */
+static const char *tracepoint_of(const struct bpf_program *program)
 {
 	const char *name = strchr(bpf_program__section_name(program), '/');
 
-	return name ? tracepoint_id(name + 1) : -EINVAL;
+	return name ? name + 1 : "";
 }
 
 bool bpf_tracepoint_exists(const struct bpf_program *program)
 {
-	return id_of(program) >= 0;
+	return tracepoint_id(tracepoint_of(program)) >= 0;
 }
 
-struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
+struct bpf_link *bpf_tracepoint_attach_to(struct bpf_program *program, const char *tracepoint)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
 	struct bpf_link *link;
-	int fd = id_of(program);
+	int fd = tracepoint_id(tracepoint);
 
 	if (fd >= 0) {
 		attr.config = fd;
@@ -94,4 +94,9 @@ struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
 	if (!link)
 		close(fd);
 	return link;
+}
+
+struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
+{
+	return bpf_tracepoint_attach_to(program, tracepoint_of(program));
 }
