@@ -93,7 +93,7 @@ VERIFIED_ONCE int find_other_mapping(struct eh_unwind *u, __u64 pc)
 /* The mapping that holds pc, into u->mapping and u->module. */
 static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
 {
-	return (pc >= u->mapping.start && pc < u->mapping.end) || find_other_mapping(u, pc);
+	return (pc >= u->mapping.start && pc < u->mapping.end) || CALL(find_other_mapping, u, pc);
 }
 
 /* Where the rule lies for this offset in the file of u->module, or NULL */

@@ -44,11 +44,19 @@ _Static_assert(TODO_TABLE(TODO_CFI_BESIDE) == TABLE_CFI && TODO_TABLE(TODO_CODE)
 
 #define CODE_BYTES 8
 
-/* A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. */
+/*
+ * A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. It is to be called
+ * by CALL(): newer verifiers take a call of a function for a use of all five registers for arguments, and would follow ways
+ * that differ only in what they have left there apart, up to the call.
+ */
 #ifdef __bpf__
 #define VERIFIED_ONCE __noinline
+#define CALL(function, args...) ({						\
+	asm volatile("r1 = 0\nr2 = 0\nr3 = 0\nr4 = 0\nr5 = 0" ::: "r1", "r2", "r3", "r4", "r5");	\
+	function(args);	})
 #else
 #define VERIFIED_ONCE static
+#define CALL(function, args...) function(args)
 #endif
 
 /* In map memory in the kernel, which keeps the verifier's work small. */

@@ -176,7 +176,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
 	/* a rule from code counts on the function to be left by a return; where it is not, no call leads to it */
-	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || follows_call(u, u->frame.ip))
+	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, u->frame.ip))
 		return 0;
 	u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
 	return 1;
@@ -186,7 +186,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 static __always_inline int leave_without_rule(struct eh_unwind *u)
 {
 	if (!is_entry(u))
-		return leave_by_guess(u);
+		return CALL(leave_by_guess, u);
 	u->end = END_COMPLETE;
 	return 1;
 }
@@ -200,7 +200,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	int result;
 
 	if (u->todo == TODO_ENTER) {
-		if (u->hijacked && u->frame.by_call && !mend_return(u))
+		if (u->hijacked && u->frame.by_call && !CALL(mend_return, u))
 			return 0;
 		if (!enter_frame(u))
 			return 1;
@@ -211,12 +211,12 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	if (result == STEP_OK)
 		return leave_frame(u);
 	if (result == STEP_NEEDS_STACK) {
-		if (load_stack(u, need))
+		if (CALL(load_stack, u, need))
 			return 0;
 		result = END_UNREADABLE;
 	}
 	if (result == END_UNSUPPORTED && u->rule.kind == RULE_OTHER_STACK)
-		return leave_for_other_stack(u);
+		return CALL(leave_for_other_stack, u);
 	if (result == END_NO_ROW)
 		return look_elsewhere(u) ? 0 : leave_without_rule(u);
 	u->end = result;
