@@ -126,53 +126,30 @@ static __always_inline void count_change(struct task_struct *task, __u32 pid, __
 	send_process_record(&record);
 }
 
-/* A system call is about to unmap or replace what is mapped there. */
-static __always_inline int gives_up(__u64 start, __u64 bytes)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 pid = task_user_pid(task);
-
-	if (bytes && process_wanted(task, pid) && holds_code(task, start, start + bytes))
-		count_change(task, pid, start, start + bytes);
-	return 0;
-}
+enum { NR_MMAP = 9, NR_MUNMAP = 11, NR_MREMAP = 25 };
 
 /*
- * The arguments are in the registers. What these tracepoints themselves hand over lies elsewhere than the kernel's types
- * say in 6.1-rt, whose struct trace_entry is longer.
+ * One program for the entries of munmap(), mremap() and mmap(), which are told apart by their numbers: verified once. The
+ * arguments are in the registers. What these tracepoints themselves hand over lies elsewhere than the kernel's types say
+ * in 6.1-rt, whose struct trace_entry is longer.
  */
-static __always_inline struct pt_regs *arguments(void)
-{
-	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-}
-
-SEC("tp/syscalls/sys_enter_munmap")
-int enters_munmap(void *ctx)
-{
-	struct pt_regs *regs = arguments();
-
-	return gives_up(regs->di, regs->si);
-}
-
-SEC("tp/syscalls/sys_enter_mremap")
-int enters_mremap(void *ctx)
+SEC("tp")
+int enters_map_call(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = arguments();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 start = regs->di, bytes = regs->si;
+	__s32 call = syscall_of(regs);
 	__u32 pid = task_user_pid(task);
 
+	if ((call == NR_MMAP && !(regs->r10 & MAP_FIXED)) || !process_wanted(task, pid))
+		return 0;
 	/* MREMAP_FIXED is rare: the destination counts as code without being examined */
-	if (regs->r10 & MREMAP_FIXED && process_wanted(task, pid))
+	if (call == NR_MREMAP && regs->r10 & MREMAP_FIXED)
 		count_change(task, pid, regs->r8, regs->r8 + regs->dx);
-	return gives_up(regs->di, regs->si);
-}
-
-SEC("tp/syscalls/sys_enter_mmap")
-int enters_mmap(void *ctx)
-{
-	struct pt_regs *regs = arguments();
-
-	return regs->r10 & MAP_FIXED ? gives_up(regs->di, regs->si) : 0;
+	if (bytes && holds_code(task, start, start + bytes))
+		count_change(task, pid, start, start + bytes);
+	return 0;
 }
 
 #endif

@@ -22,20 +22,20 @@
 #define DISORDER_NS	1000000
 
 /*
- * The programs of bpf/processes.bpf.h, and the options that need them. Those on tracefs are left out without
- * tracefs.
+ * The programs of bpf/processes.bpf.h, and the options that need them. Those on system calls' tracepoints are left out
+ * without tracefs.
  */
 enum { FOR_USER_STACKS = 1, FOR_CHILDREN = 2, ALWAYS = 4 };
 static const struct {
 	const char *program;
 	int needed;
-	bool on_tracefs;
+	const char *tracepoint;	/* NULL: the one that the program names itself */
 } hooks[] = {
-	{ "process_exited", ALWAYS, false },	/* PIDs are reused */
-	{ "process_forked", FOR_CHILDREN, false },
-	{ "enters_munmap", FOR_USER_STACKS, true },
-	{ "enters_mremap", FOR_USER_STACKS, true },
-	{ "enters_mmap", FOR_USER_STACKS, true },
+	{ "process_exited", ALWAYS },	/* PIDs are reused */
+	{ "process_forked", FOR_CHILDREN },
+	{ "enters_map_call", FOR_USER_STACKS, "syscalls/sys_enter_munmap" },
+	{ "enters_map_call", FOR_USER_STACKS, "syscalls/sys_enter_mremap" },
+	{ "enters_map_call", FOR_USER_STACKS, "syscalls/sys_enter_mmap" },
 };
 #define NR_HOOKS (sizeof(hooks) / sizeof(hooks[0]))
 
@@ -392,9 +392,9 @@ static int attach(struct unwinder *u, struct bpf_object *object)
 			continue;
 		if (!program)
 			return -ENOENT;
-		u->links[i] = hooks[i].on_tracefs ? bpf_tracepoint_attach(program) :
+		u->links[i] = hooks[i].tracepoint ? bpf_tracepoint_attach_to(program, hooks[i].tracepoint) :
 						    bpf_program__attach(program);
-		if (!u->links[i] && !hooks[i].on_tracefs)
+		if (!u->links[i] && !hooks[i].tracepoint)
 			return -errno;
 		if (!u->links[i])
 			u->counts.untraced_munmap = errno;
