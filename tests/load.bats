@@ -6,13 +6,13 @@ load lib.bash
 
 # in a mount namespace of its own, after SETUP
 staged() {	# SETUP COMMAND...
-	unshare -m --propagation private bash -ec "$1"$'\n''exec "$@"' bash "${@:2}"
+	"${in_mount_namespace[@]}" bash -ec "$1"$'\n''exec "$@"' bash "${@:2}"
 }
 
 can_stage() {
 	need_root
 	need unshare
-	staged 'mount -t tmpfs none /mnt' true || skip "may not mount"
+	staged 'mount -t tmpfs none /sys/kernel/btf' true || skip "may not mount"
 }
 
 # fails with 1 in two lines, a cause and a cure that match
