@@ -48,6 +48,9 @@ deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>
 
 SHELL := /bin/bash
 
+# what is built once the packages are there: on all CPUs, unless it is said otherwise
+BUILD = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 deps: build-deps
 	$(call deps,$(TEST_PACKAGES))
 
@@ -214,16 +217,16 @@ test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(C
 
 # one more make, because packages that deps installs change what can be built
 test: deps
-	$(MAKE) all test-programs
+	$(BUILD) all test-programs
 	tests/run
 
 test-kernels: deps
-	$(MAKE) all test-programs
+	$(BUILD) all test-programs
 	tests/run tests/kernels/test
 
 # every kernel that Debian's archives offer, and what that showed into README.md
 test-all-kernels: deps
-	$(MAKE) all test-programs
+	$(BUILD) all test-programs
 	set -o pipefail; tests/kernels/test --all | tee $(B)/kernels/tap
 	tests/kernels/table README.md
 	! grep -q '^not ok' $(B)/kernels/tap
@@ -285,7 +288,7 @@ bench-mapupdlat: deps
 
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
-	$(MAKE) all
+	$(BUILD) all
 	tests/demo
 
 # ---- installation ----

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The names that real runtimes write of their JIT code, against a plain reading of their files.
+# bats file_tags=beside
 
 load lib
 

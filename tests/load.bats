@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Messages and remaining functions on kernels that refuse a tool's programs, or lack what it uses.
+# bats file_tags=beside
 
 load lib.bash
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where the names of functions come from: each source alone, made here from one library by binutils, dwz and xz.
+# bats file_tags=beside
 
 load lib
 
