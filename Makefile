@@ -91,7 +91,7 @@ $(B)/gen/page/%.h: libcommon/report/page/%
 PROTOS := $(patsubst libcommon/%.proto,%,$(wildcard libcommon/*/*.proto))
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: libcommon/%.proto
 	@mkdir -p $(@D)
-	cd libcommon && protoc-c --c_out=$(CURDIR)/$(B)/gen $*.proto
+	cd libcommon && protoc-c --c_out=$(abspath $(B)/gen) $*.proto
 
 $(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
