@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistr.h>
 
+#include "report/escape.h"
+
 struct json_object *json_name(const char *name)
 {
 	size_t left = strlen(name), at = 0;
@@ -28,8 +30,8 @@ struct json_object *json_name(const char *name)
 
 void json_print(FILE *out, struct json_object *object)
 {
-	fprintf(out, "%s\n",
-		json_object_to_json_string_ext(object,
-					       JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	print_json_escaped(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	putc('\n', out);
 	json_object_put(object);
 }

@@ -17,7 +17,7 @@ enum { EXIT_USAGE = 2 };
 /* To be called first. Makes argp exit with EXIT_USAGE, and checks standard output for errors at exit. */
 void cli_init(void);
 
-/* "tool: message\n" */
+/* "tool: message\n"; names in it are escaped (report/escape.h) */
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* the same, and exits with status */
 void cli_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
