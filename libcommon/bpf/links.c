@@ -42,6 +42,13 @@ int links_attach_named(struct links *links, const struct bpf_object *object, con
 	return program ? links_attach(links, program) : -ENOENT;
 }
 
+int links_attach_to_call(struct links *links, const struct bpf_object *object, const char *name, const char *call)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	return program ? keep(links, program, bpf_program__attach_ksyscall(program, call, NULL)) : -ENOENT;
+}
+
 int links_attach_to_events(struct links *links, struct bpf_program *program, const struct perf_events *events)
 {
 	int error = 0;

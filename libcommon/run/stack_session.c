@@ -23,6 +23,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
 	kernel_set(object, "follow_all", &wanted->others, sizeof(wanted->others));
 	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
+	kernel_check(unwinder_configure(object, user), "load the BPF programs");
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
 	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
 		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks),
