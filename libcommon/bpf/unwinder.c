@@ -100,8 +100,11 @@ static int read_mappings(void *arg, pid_t pid, uint32_t tgid, struct process_rea
 {
 	const struct unwinder *u = arg;
 
-	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &reading->changes))
+	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &reading->changes)) {
+		if (errno != ENOENT)
+			return -errno;
 		reading->changes = 0;
+	}
 	return process_read(pid, reading);
 }
 

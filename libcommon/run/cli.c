@@ -38,12 +38,13 @@ static void finish_stdout(void)
 
 void cli_init(void)
 {
-	int fd;
-
-	/* if the caller closed one of the standard descriptors, none of our files may get its number */
-	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
-		;
-	close(fd);
+	/*
+	 * If the caller closed one of the standard descriptors, none of our files may get its number. What is written
+	 * to standard output is an error then.
+	 */
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			exit(EXIT_FAILURE);
 	argp_err_exit_status = EXIT_USAGE;
 	atexit(finish_stdout);
 }

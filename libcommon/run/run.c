@@ -44,7 +44,36 @@ static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	state->child_inputs[0] = inputs[0];
 	state->child_inputs[1] = inputs[1];
+	state->child_inputs[2] = inputs[2];
 	return 0;
+}
+
+/* ---- the options of every run ---- */
+
+enum { OPTION_AS = 0x1c0 };
+
+static const struct argp_option options_of_runs[] = {
+	{ "as", OPTION_AS, "USER", 0, "run COMMAND as this user", 4 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct run_options *o = state->input;
+
+	switch (key) {
+	case OPTION_AS:
+		if (!command_find_user(arg, &o->user))
+			argp_failure(state, EXIT_USAGE, 0, "no such user: '%s'", arg);
+		o->as_user = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->as_user && !o->command)
+			argp_failure(state, EXIT_USAGE, 0, "--as goes with a command, after --");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 /* the arguments, separated by blanks; NULL without memory */
@@ -63,11 +92,14 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 	       char **argv, struct run_options *options)
 {
 	const struct argp only_options = { .options = own->options, .parser = own->parser };
-	const struct argp_child children[] = { { &only_options, 0, NULL, 0 }, { shared, 0, NULL, 0 }, {} };
+	static const struct argp of_runs = { .options = options_of_runs, .parser = parse };
+	const struct argp_child children[] = {
+		{ &only_options, 0, NULL, 0 }, { shared, 0, NULL, 0 }, { &of_runs, 0, NULL, 0 }, {}
+	};
 	const struct argp argp = {
 		.parser = hand_inputs_down, .args_doc = own->args_doc, .doc = own->doc, .children = children,
 	};
-	void *inputs[] = { input, shared_input };
+	void *inputs[] = { input, shared_input, options };
 
 	cli_init();
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, inputs);
@@ -97,12 +129,19 @@ static bool takes_hangup(void)
 	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler != SIG_IGN;
 }
 
+static int start_command(struct run *run)
+{
+	const struct run_options *o = run->options;
+
+	return command_start(&run->command, o->command, o->as_user ? &o->user : NULL);
+}
+
 void run_get_ready(struct run *run)
 {
 	sigset_t signals;
 
 	if (run->options->command)
-		cli_check(command_start(&run->command, run->options->command), "start the command");
+		cli_check(start_command(run), "start the command");
 	/* after the fork, so that the command inherits the caller's signal mask */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);

@@ -112,10 +112,21 @@ void stack_session_drain(struct stack_session *s)
 	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
 }
 
+static void read_kallsyms(struct stack_session *s)
+{
+	int error = kallsyms_read(&s->kallsyms);
+
+	s->asked_kallsyms = true;
+	if (!error)
+		return;
+	s->kallsyms = NULL;
+	cli_warn("kernel functions are shown without names: %s", kallsyms_explain(error));
+}
+
 struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_names)
 {
-	if (kernel_names && !s->kallsyms && kallsyms_read(&s->kallsyms))
-		s->kallsyms = NULL;	/* not permitted */
+	if (kernel_names && !s->asked_kallsyms)
+		read_kallsyms(s);
 	return (struct stack_writer){
 		.out = s->run.out, .names = { .modules = s->modules, .jit = s->jit, .kallsyms = s->kallsyms },
 	};
