@@ -39,6 +39,8 @@ int links_attach_to_call(struct links *links, const struct bpf_object *object, c
 /* Attaches a program to events, which may be closed afterwards. 0 or -errno */
 int links_attach_to_events(struct links *links, struct bpf_program *program,
 			   const struct perf_events *events);
+/* the same for one */
+int links_attach_to_event(struct links *links, struct bpf_program *program, int fd);
 
 /* how many events the kernel kept from these programs, each because it was running on that CPU already */
 uint64_t links_missed(const struct links *links);

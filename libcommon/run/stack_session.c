@@ -152,7 +152,7 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 	cli_check(runs ? 0 : -ENOMEM, "read what was gathered");
 	for (size_t cpu = 0; cpu < nr; cpu++)
 		runs[cpu] = (struct perf_runs){ .runs = stats[cpu].runs, .idle_runs = stats[cpu].idle_runs };
-	lost = perf_events_lost(events, runs);
+	cli_check(perf_events_lost(events, runs, &lost), "read what was gathered");
 	free(runs);
 	free(stats);
 	return lost;

@@ -75,6 +75,7 @@ int main(int argc, char **argv)
 	kernel_loaded(cpuprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	clock = sampling_attach(bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus, o.period_ns);
+	sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
 
 	sampling_begin(&clock);
 	run_measure(&session.run);
