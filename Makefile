@@ -20,7 +20,7 @@ WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -W
 INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
-PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lm
+PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
 BPF_LIBS := -lbpf -lelf -lz
 
 LAYER_ARCHIVES := $(LAYERS:%=$(B)/libcommon/%.a)
@@ -34,12 +34,12 @@ all: $(TOOLS:%=$(B)/%)
 # ---- packages ----
 
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
-	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev libprotobuf-c-dev protobuf-c-compiler
+	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev libprotobuf-c-dev protobuf-c-compiler libpfm4-dev
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
 TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
 	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
 	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio \
-	golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev
+	python3-jsonschema mandoc golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev fio
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
@@ -298,10 +298,12 @@ demo: build-deps
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(TOOLS:%=$(B)/%) $(DESTDIR)$(PREFIX)/sbin
+	install -D -m 644 man/ehperf.schema.json $(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/$$page || exit 1; done
 
 uninstall:
-	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(MAN_PAGES:%=$(DESTDIR)$(PREFIX)/share/%)
+	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(MAN_PAGES:%=$(DESTDIR)$(PREFIX)/share/%) \
+		$(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
 
 .PRECIOUS: $(B)/%.o
 .PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet demo install uninstall clean

@@ -330,15 +330,15 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 
 /*
  * Counts the stacks that the running task has now, if no filter is against it: for a program that cannot be
- * preempted. with_kernel: ctx, the program's context, is one in the kernel
+ * preempted. with_kernel: ctx, the program's context, is one in the kernel; flags: of the key, the tool's own
  */
-static __always_inline void count_sample(void *ctx, bool with_kernel)
+static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 zero = 0;
 	struct stack_stats *stats = own_stats();
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
-	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task) };
+	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task), .flags = flags };
 
 	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || !task_wanted(task, key.pid, key.tid) ||
 	    !task_fits(task))
@@ -351,6 +351,11 @@ static __always_inline void count_sample(void *ctx, bool with_kernel)
 	if (with_kernel && with_kernel_stacks)
 		key.kernel_stack = send_kernel_stack(ctx, stats);
 	add_sample(u, task, &key, 1, stats);
+}
+
+static __always_inline void count_sample(void *ctx, bool with_kernel)
+{
+	count_event(ctx, with_kernel, 0);
 }
 
 /* the same for a program on a tracepoint */

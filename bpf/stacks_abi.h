@@ -70,6 +70,9 @@ _Static_assert(sizeof(struct stack_key) == 56, "struct stack_key");
 /* The upper bits are the tool's own: in off-CPU tools, the thread's state; */
 #define STACK_STATE_SHIFT	8
 #define STACK_STATE(flags)	((flags) >> STACK_STATE_SHIFT & 15)	/* enum thread_state */
+/* in tools that count events, the event's number; */
+#define STACK_EVENT_SHIFT	8
+#define STACK_EVENT(flags)	((flags) >> STACK_EVENT_SHIFT)
 /* in histogram tools, the slot of the histogram that the stack belongs to (histograms_abi.h) */
 #define STACK_SLOT_SHIFT	8
 #define STACK_SLOT(slot)	((slot) << STACK_SLOT_SHIFT)

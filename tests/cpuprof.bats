@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 
+bats_require_minimum_version 1.5.0
 load lib.bash
 . "$BATS_TEST_DIRNAME/workloads/real.bash"
 
@@ -21,7 +22,11 @@ load lib.bash
 		-t 0 1|not a list of thread IDs: '0'
 		-F 0 1|not a frequency
 		-F 1e9 1|not a frequency
-		-c 0 1|not a number of nanoseconds
+		-c 0 1|not a time of 10 microseconds or more
+		-c 9us 1|not a time of 10 microseconds or more
+		--output-fd 2 1|not a file descriptor for output
+		--output-fd 1 -o x.txt 1|either -o or --output-fd
+		--kill 1|--kill is for a command
 		-C 1-0 1|not a list of CPUs
 		-C x 1|not a list of CPUs
 		-o stacks.doc 1|must end in
@@ -229,19 +234,26 @@ nap()'
 	[ "$status" -eq 7 ]
 	run cpuprof -q -- sh -c 'kill -9 $$'
 	[ "$status" -eq 137 ]
-	run cpuprof -q -- /nonexistent/program
-	[ "$status" -eq 1 ]
-	[[ "$output" == *"cannot run the command: No such file or directory"* ]]
+	run -127 cpuprof -q -- /nonexistent/program
+	[ "$status" -eq 127 ]
+	[[ "$output" == *"cannot run '/nonexistent/program': No such file or directory"* ]]
+	run cpuprof -q -- /etc/passwd
+	[ "$status" -eq 126 ]
+	[[ "$output" == *"cannot run '/etc/passwd': Permission denied"* ]]
 	cpuprof -F 999 -f -- sh -c "'$ROOT/build/tests/nested' burn 1; true" >"$WORK/out"
 	grep -q '^nested;' "$WORK/out"
 	refute grep -qv -E '^(sh|nested|cpuprof)(;| )' "$WORK/out"
 }
 
-@test "a duration and a command: the first to end ends it" {
+@test "a duration and a command: the first to end ends it; the command is left alone, or ended by --kill" {
 	need_root
-	cpuprof -q -f 0.5 -- "$ROOT/build/tests/nested" burn 2 >"$WORK/out" 2>"$WORK/err"
+	cpuprof -q -f 0.5 -- sh -c "'$ROOT/build/tests/nested' burn 2; exit 5" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 5 ]
 	grep -q '^nested;' "$WORK/out"
 	awk '/samples in/ { exit !($5 < 1.5) }' "$WORK/err"
+	grep -q '^cpuprof: process [0-9]* still runs, unmeasured: waiting for its end' "$WORK/err"
+	run timeout 10 cpuprof -q --kill 0.5 -- sleep 60
+	[ "$status" -eq 143 ]
+	refute grep -q 'still runs' <<<"$output"
 	run cpuprof -q 10 -- sh -c 'exit 3'
 	[ "$status" -eq 3 ]
 }
@@ -328,6 +340,116 @@ nap()'
 
 # ---- output ----
 
+@test "what is measured is said at the start; -v is short, -vv has libbpf's messages" {
+	need_root
+	local cpus
+	cpus=$(nproc)
+	says_when_it_begins "Sampling $cpus CPUs? at 99 Hz for 0.2 s" cpuprof 0.2
+	says_when_it_begins "Sampling 1 CPU at 49 Hz of process $$ for 0.2 s" cpuprof -C 0 -F 49 -p $$ 0.2
+	ln -s /bin/true "$WORK/tr;ue"
+	PATH=$PATH:$WORK says_when_it_begins "Sampling $cpus CPUs? at 99 Hz, until 'tr\\\\x3bue' ends" cpuprof -- "tr;ue"
+	is_terse cpuprof -p $$ 0.2
+}
+
+@test "JSON: as the schema has it, with every kind of frame; the schema refuses what it should" {
+	need_root
+	need node
+	background nested burn 60
+	background dd if=/dev/zero of=/dev/null bs=1M count=100000000
+	background node -e 'let s = 0; for (;;) for (let i = 0; i < 1e6; i++) s += Math.sqrt(i) % 7'
+	sleep 0.5
+	cpuprof -j -F 499 -p "$(IFS=,; echo "${pids[*]}")" 2 >"$WORK/out" 2>"$WORK/err"
+	expect "$(date +%s) - $(date +%s -d "$(jq -r 'select(.type == "start").time' "$WORK/out")") <= 30"
+	valid_json
+	[ "$(jq -r 'select(.type == "start") | "\(.schema) \(.tool) \(.host) \(.kernel) \(.frequency_hz) \(.duration_ns) \(.filters.pids | length)"' "$WORK/out")" = \
+		"2 cpuprof $(uname -n) $(uname -r) 499 2000000000 3" ]
+	cp "$WORK/out" "$WORK/valid"
+	jq -s 'map(.user[]? | keys[]) | unique | join(" ")' "$WORK/out" | grep -q 'address.*function_vaddr.*symbol.*vaddr'
+	cpuprof -j -U -u -C 0 --comm nested -p "$(pgrep -n nested),$$" 0.2 >"$WORK/out" 2>"$WORK/err"
+	valid_json
+	jq -c 'select(.type == "start").filters' "$WORK/out" | grep -qF '"cpus":[0],"threads":"user","comm":"nested","stacks":"user"}'
+	local change
+	for change in 'select(.type != "start")' 'select(.type != "summary")' 'del(.ended_by)' 'if .ended_by then .ended_by = "end" else . end' \
+			'if .user then .user[0].vaddr = 4096 else . end' 'if .user then .user[0].vaddr = "0x0A" else . end' '.end = 1' \
+			'if .lost then .lost = -1 else . end' 'if .schema then .schema = 1 else . end' 'if .count then .count = 9007199254740993 else . end' \
+			'.type = "other"'; do
+		jq -c "$change" "$WORK/valid" >"$WORK/changed"
+		refute valid_json "$WORK/changed"
+	done
+}
+
+@test "--top: the hottest, with their shares of all; in text the last, in folded and JSON the first" {
+	need_root
+	background nested burn 60
+	background sh -c 'while :; do :; done'
+	cpuprof -F 999 --top 2 1 >"$WORK/x" 2>/dev/null
+	[ "$(grep -cE '^        [0-9]+  [0-9.]+ %$' "$WORK/x")" -eq 2 ]
+	awk '/^        [0-9]+  / { if (last > $1) exit 1; last = $1; share += $2 } END { exit !(share > 10 && share < 100) }' "$WORK/x"
+	cpuprof -F 999 --top 3 -f 1 >"$WORK/x" 2>/dev/null
+	[ "$(wc -l <"$WORK/x")" -eq 3 ]
+	cpuprof -F 999 --top 1 -j 1 >"$WORK/out" 2>/dev/null
+	[ "$(jq -s 'map(select(.type == "stack")) | length' "$WORK/out")" -eq 1 ]
+	expect "$(summary .samples) > $(jq 'select(.type == "stack").count' "$WORK/out")"
+	valid_json
+}
+
+@test "the summary is told although nobody reads the output to its end; a closed output is an error" {
+	need_root
+	local option
+	for option in "" -f -j; do
+		cpuprof $option -F 4999 1 2>"$WORK/err" | head -n 1 >"$WORK/first"
+		[ -s "$WORK/first" ]
+		wait_until grep -q 'samples in' "$WORK/err"
+		refute grep -qi 'cannot write\|broken' "$WORK/err"
+	done
+	run bash -c 'cpuprof 60 >&-'
+	[ "$status" -eq 1 ]
+	[ "$output" = "cpuprof: standard output is closed" ]
+	cpuprof -o "$WORK/x.folded" 0.2 >&- 2>"$WORK/err"
+	[ -s "$WORK/x.folded" ]
+}
+
+@test "the report apart from what the command prints: -o, --output-fd; -o - is standard output" {
+	need_root
+	cpuprof -q -j --output-fd 9 -- sh -c 'echo hello; : >&9' >"$WORK/stdout" 9>"$WORK/out" 2>"$WORK/err" || true
+	[ "$(cat "$WORK/stdout")" = hello ]
+	grep -qi 'bad file descriptor\|9: bad' "$WORK/err"	# the command does not have it
+	valid_json
+	cpuprof -q -f -o - 0.2 >"$WORK/one" 2>/dev/null
+	cpuprof -q -f -o /dev/stdout 0.2 2>/dev/null | cat >"$WORK/two"
+	cpuprof -q -f -o /dev/fd/8 0.2 8>"$WORK/three" 2>/dev/null
+	for output in one two three; do
+		refute grep -qvE '^[^;]+(;[^;]+)* [0-9]+$' "$WORK/$output"
+	done
+	cpuprof -q -o - 0.2 2>/dev/null | awk '/^        [0-9]+  / { n++ } END { exit !n }'
+	run cpuprof --output-fd 77 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "cpuprof: file descriptor 77 is not open for output" ]
+}
+
+@test "-c with a unit, -h, -L, and bcc's long names" {
+	need_root
+	cpuprof -j -c 1ms 0.2 2>/dev/null | head -n 1 | jq -e '.frequency_hz == 1000' >/dev/null
+	[ "$(cpuprof -h)" = "$(cpuprof --help)" ]
+	[ "$(cpuprof -'?')" = "$(cpuprof --help)" ]
+	[[ "$(cpuprof --usage)" == *"[-L TID"* ]]
+	cpuprof -j -L $$ 0.1 2>/dev/null | head -n 1 | jq -e ".filters.tids == [$$]" >/dev/null
+	background nested burn 30
+	cpuprof -F 999 -p "$pid" --perf-max-stack-depth 5 --stack-storage-size 1024 -j 0.5 2>/dev/null >"$WORK/out"
+	[ "$(jq -r 'select(.type == "stack") | .user | length' "$WORK/out" | sort -n | tail -n 1)" -eq 5 ]
+	refute grep -qE 'stack-storage-size|perf-max' <(cpuprof --help)
+	offcputime -j --min-block-time 5 --max-block-time 6ms 0.1 2>/dev/null | head -n 1 |
+		jq -e '.filters.min_ns == 5000 and .filters.max_ns == 6000000' >/dev/null
+}
+
+@test "progress without a terminal: a line every ten seconds" {
+	need_root
+	cpuprof -K -f 10.5 2>"$WORK/err" >/dev/null
+	[ "$(grep -cE '^cpuprof: 10 s, [0-9]+ samples$' "$WORK/err")" -eq 1 ]
+	[ "$(wc -l <"$WORK/err")" -le 4 ]
+	refute grep -q $'\r' "$WORK/err"
+}
+
 @test "progress is shown on a terminal only, and not with -q" {
 	need_root
 	need script
@@ -350,7 +472,10 @@ nap()'
 	awk '{ print $NF }' "$WORK/x.folded" | sort -rnc
 	cpuprof -F 999 -p "$pid" -o "$WORK/x.txt" 1 2>/dev/null
 	grep -qE "^    -                nested \\($pid\\)$" "$WORK/x.txt"
-	grep -qE '^        [0-9]+$' "$WORK/x.txt"
+	# the hottest last, with its share of all
+	awk '/^        [0-9]+  [0-9.]+ %$/ { if ($1 < last) exit 1; last = $1; all += $1; n++; share[n] = $2; count[n] = $1 }
+		END { for (i in share) if (share[i] - 100 * count[i] / all > 0.06 || 100 * count[i] / all - share[i] > 0.06) exit 1
+			exit n == 0 }' "$WORK/x.txt"
 	cpuprof -F 999 -p "$pid" -j -o "$WORK/x.json" 1 2>/dev/null
 	jq -e . "$WORK/x.json" >/dev/null
 }
@@ -384,7 +509,7 @@ nap()'
 	need_root
 	background nested burn 60
 	cpuprof -F 999 -k -j 1 2>/dev/null >"$WORK/out"
-	[ "$(jq -r 'select(.type == "stack") | .end' "$WORK/out" | sort -u | grep -v no_user)" = "" ]
+	[ "$(jq -r 'select(.type == "stack") | .ended_by' "$WORK/out" | sort -u | grep -v no_user)" = "" ]
 	cpuprof -F 999 -u -j 1 2>/dev/null >"$WORK/out"
 	refute grep -q '^kworker\|^swapper' <(jq -r 'select(.type == "stack") | .comm' "$WORK/out")
 	cpuprof -F 999 -t "$pid" -j 1 2>/dev/null >"$WORK/out"

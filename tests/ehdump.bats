@@ -261,7 +261,9 @@ compare() {
 	ehdump --recursive "$WORK/d" | grep -q '^total: 2 files'
 	ln -s d "$WORK/link"
 	ehdump --recursive "$WORK/link" | grep -q '^total: 2 files'
-	ehdump -j /usr/bin/xz /usr/bin/git | jq -es 'map(.type) == ["file", "file", "total"] and (.[0].rows + .[1].rows == .[2].rows)'
+	ehdump -j /usr/bin/xz /usr/bin/git >"$WORK/out"
+	valid_json
+	ehdump -j /usr/bin/xz /usr/bin/git | jq -es 'map(.type) == ["start", "file", "file", "total"] and (.[1].rows + .[2].rows == .[3].rows)'
 }
 
 @test "the man page, --help and the parser agree on the options" {

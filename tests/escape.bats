@@ -75,7 +75,7 @@ is_harmless() {	# FILE
 	cp "$ROOT/build/tests/mapinmap" "$WORK/$NAME"
 	local options
 	for options in -P "--slow 1ns" "-P -j" "-P --heatmap"; do
-		on_terminal mapupdlat $options -- "$WORK/$NAME" array_of_maps 30 1 0 nested
+		on_terminal mapupdlat -q $options -- "$WORK/$NAME" array_of_maps 30 1 0 nested
 		sed -i 's/\x1b\[48;5;[0-9]*m \x1b\[0m//g' "$WORK/shown"	# the heat map's own colours
 		is_harmless "$WORK/shown"
 		[ "$options" = "--slow 1ns" ] || grep -q '\[2J' "$WORK/shown"

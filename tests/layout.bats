@@ -65,6 +65,7 @@ none() {
 		[ -f "tools/$tool/$tool.bpf.c" ]
 		[ -f "man/man8/$tool.8" ]
 		[ -f "tests/$tool.bats" ]
+		grep -qw valid_json "tests/$tool.bats"
 		lines=$(wc -l <"tools/$tool/$tool.c")
 		echo "$tool.c has $lines lines"
 		[ "$lines" -le 250 ]

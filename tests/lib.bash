@@ -51,6 +51,35 @@ is_sleeping() {
 	[ "$(awk '{ print $3 }' "/proc/$1/stat")" = S ]
 }
 
+# each line of the JSON in $WORK/out, or in FILE, is as the schema has it
+valid_json() {	# [FILE]
+	/usr/bin/python3 -c 'import jsonschema' 2>/dev/null || skip "needs python3-jsonschema"
+	"$ROOT/tests/valid-json" "${1-$WORK/out}"
+}
+
+# the tool says at the start what it measures, unless it is to be quiet
+says_when_it_begins() {	# PATTERN TOOL ARG...
+	local pattern=$1 tool=$2
+	shift 2
+	"$tool" "$@" 2>"$WORK/err" >/dev/null
+	cat "$WORK/err"
+	head -n 1 "$WORK/err" | grep -qE "^$pattern\.\.\. Ctrl-C to end$"
+	"$tool" -q "$@" 2>"$WORK/err" >/dev/null
+	refute grep -q 'Ctrl-C' "$WORK/err"
+}
+
+# -v is at most 20 lines, and none of libbpf's; -vv has those too
+is_terse() {	# TOOL ARG...
+	local tool=$1
+	shift
+	"$tool" -v -q "$@" >/dev/null 2>"$WORK/err"
+	cat "$WORK/err"
+	expect "$(wc -l <"$WORK/err") <= 20 && $(wc -l <"$WORK/err") >= 3"
+	refute grep -q '^libbpf:' "$WORK/err"
+	"$tool" -vv -q "$@" >/dev/null 2>"$WORK/err"
+	grep -q '^libbpf:' "$WORK/err"
+}
+
 summary() {	# FILTER, of the JSON in $WORK/out
 	jq -r "select(.type == \"summary\") | $1" "$WORK/out"
 }

@@ -22,7 +22,7 @@ load lib.bash
 		--by all,map 1|not name, type, map, process, command, or all alone: 'all,map'
 		--slow 0 1|not a time: '0'
 		--slow 5x 1|not a time: '5x'
-		-o heat.png 1|must end in .svg
+		-o heat.png 1|must end in .svg, .txt or .jsonl
 		--heatmap -j 1|exclude each other
 		0|not an interval: '0'
 		1x|not an interval: '1x'
@@ -105,6 +105,35 @@ load lib.bash
 	grep -qE '^on the CPU [0-9.]+ %, blocked [0-9.]+ %, waiting to run [0-9.]+ % of the time$' "$WORK/out"
 	grep -qE '^      synchronize_rcu' "$WORK/out"
 	grep -q '^mapupdlat: 20 calls in .* 0 of them failed' "$WORK/err"
+}
+
+@test "the start's line, JSON as the schema has it, -v" {
+	need_root
+	says_when_it_begins "Measuring bpf\\(2\\) on maps, every 0.1 s 2 times" mapupdlat 0.1 2
+	says_when_it_begins "Measuring bpf\\(2\\) on maps, until 'true' ends" mapupdlat -- true
+	is_terse mapupdlat -p $$ 0.1 1
+	mapupdlat -T -U -j --slow 1ms 0.1 -- sh -c "{ mapinmap array_of_maps 20 2 0 nested; mapinmap hash 1000 1 0 plain; mapfails 2; } >'$WORK/timing'" >"$WORK/out"
+	valid_json
+	[ "$(jq -s -c 'map(.type) | unique' "$WORK/out")" = '["call","histogram","start","summary"]' ]
+}
+
+@test "-o: text, JSON and pictures, apart from what the command prints" {
+	need_root
+	local arguments
+	for arguments in "-o $WORK/a.txt" "-o $WORK/a.jsonl" "-o $WORK/a.svg" "-j -o $WORK/a.log"; do
+		mapupdlat -q $arguments -- sh -c 'mapinmap hash 10 1 0 ten; echo hello' >"$WORK/stdout" 2>/dev/null
+		tail -n 1 "$WORK/stdout" | grep -qx hello
+	done
+	grep -q "^hash 'ten'" "$WORK/a.txt"
+	valid_json "$WORK/a.jsonl"
+	valid_json "$WORK/a.log"
+	grep -q '<svg' "$WORK/a.svg"
+}
+
+@test "a pipe that nobody reads any more ends it" {
+	need_root
+	mapupdlat -j 0.1 2>"$WORK/err" | head -n 1 | grep -q '"start"'
+	wait_until grep -q 'calls in' "$WORK/err"
 }
 
 # ---- counts ----

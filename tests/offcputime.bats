@@ -91,7 +91,7 @@ same_as_eu_stack() {	# TID, of $pid
 	for pid in "${held[@]}"; do
 		same_as_eu_stack "$pid"
 		[ "$(stacks "map(select(.tid == $pid)) | length")" -eq 1 ]
-		[ "$(stacks "map(select(.tid == $pid))[0] | \"\(.open) \(.state) \(.end) \(.count)\"")" = "true S complete 1" ]
+		[ "$(stacks "map(select(.tid == $pid))[0] | \"\(.open) \(.state) \(.ended_by) \(.count)\"")" = "true S complete 1" ]
 		expect "$(stacks "map(select(.tid == $pid))[0].value_ns") / $(summary .seconds) / 1e9 > 0.98"
 	done
 }
@@ -170,7 +170,7 @@ same_as_eu_stack() {	# TID, of $pid
 		measure -p "$(IFS=,; echo "${server_pids[*]}")" 3
 		stop_servers
 		# by the frames themselves, not by the tool's own verdict; a thread about to begin has only one
-		jq -r 'select(.type == "stack") | [.value_ns, .count, (.user[-1].module // "-"), (.user[-1].file_offset // 0), .end] | @tsv' "$WORK/out" |
+		jq -r 'select(.type == "stack") | [.value_ns, .count, (.user[-1].module // "-"), (.user[-1].file_offset // 0), .ended_by] | @tsv' "$WORK/out" |
 			gawk -F '\t' -v name="$name" -v exe="$exe" -v entry="$entry" -v clone3="$clone3" '
 				{ all += $1; n += $2; if ($5 == "complete") complete += $1 }
 				$3 == exe && $4 > entry && $4 <= entry + 64 { whole += $1 }
@@ -378,7 +378,7 @@ time.sleep(1000)'
 	wait $tool
 	expect "${EPOCHREALTIME/./} - ${began/./} < 2000000"
 	[ "$(stacks 'map(.tid) | unique | length')" -eq 1001 ]
-	[ "$(stacks 'map(select(.open and .end == "complete" and (.user | length) > 5)) | length')" -eq 1001 ]
+	[ "$(stacks 'map(select(.open and .ended_by == "complete" and (.user | length) > 5)) | length')" -eq 1001 ]
 }
 
 @test "in a PID namespace: -p as seen there, and whole stacks" {
@@ -411,7 +411,7 @@ time.sleep(1000)'
 	measure -U -p "$pid" 0.3
 	[ "$(summary .samples)" -eq 1 ]
 	measure -p 2 0.3
-	[ "$(stacks 'map("\(.comm) \(.user | length) \(.end)") | unique | join(",")')" = "kthreadd 0 no_user" ]
+	[ "$(stacks 'map("\(.comm) \(.user | length) \(.ended_by)") | unique | join(",")')" = "kthreadd 0 no_user" ]
 	offcputime -f -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	sleep 1
 	kill $!
@@ -421,13 +421,26 @@ time.sleep(1000)'
 	[ "$status" -eq 7 ]
 }
 
+@test "the start's line, JSON as the schema has it, -v" {
+	need_root
+	says_when_it_begins "Measuring time off the CPU for 0.2 s" offcputime 0.2
+	is_terse offcputime -p $$ 0.2
+	offcputime -j -m 1ms --state SD --time blocked 1 >"$WORK/out" 2>/dev/null
+	valid_json
+	[ "$(jq -c 'select(.type == "start").filters | [.part, .min_ns, .states]' "$WORK/out")" = '["blocked",1000000,"SD"]' ]
+	offcputime -j -- waits nanosleep 20 >"$WORK/all" 2>/dev/null
+	grep '^{' "$WORK/all" >"$WORK/out"
+	valid_json
+	expect "$(stacks length) > 0"
+}
+
 @test "folded and text are in microseconds" {
 	need_root
 	offcputime -q -f -- waits nanosleep 20 10 >"$WORK/folded" 2>/dev/null
 	awk '/^waits;.*nanosleep/ { n += $NF } END { exit !(n > 0.19e6 && n < 0.3e6) }' "$WORK/folded"
 	offcputime -q -- waits nanosleep 20 10 >"$WORK/text" 2>/dev/null
 	grep -qE '^    -                waits \([0-9]+\)$' "$WORK/text"
-	awk '/^        [0-9]+$/ && $1 > 0.19e6 && $1 < 0.3e6 { found = 1 } END { exit !found }' "$WORK/text"
+	awk '/^        [0-9]+  [0-9.]+ %$/ && $1 > 0.19e6 && $1 < 0.3e6 { found = 1 } END { exit !found }' "$WORK/text"
 }
 
 @test "each BPF program takes at most 15,000 instructions to verify" {

@@ -5,7 +5,7 @@ load lib.bash
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
 
 measure() {	# ARG...: offwaketime's
-	offwaketime -q -o "$WORK/out.json" "$@" >"$WORK/command.out" 2>"$WORK/err"
+	offwaketime -q -j -o "$WORK/out.json" "$@" >"$WORK/command.out" 2>"$WORK/err"
 	mv "$WORK/out.json" "$WORK/out"
 }
 
@@ -35,7 +35,7 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	while read -r tid before came _; do
 		read -r all right whole < <(stacks "map(select(.tid == $tid)) |
 			[(map(.count) | add), (map(select(.waker.tid == $before) | .count) | add // 0),
-			 (map(select(.waker.tid == $before and .waker.end == \"complete\" and (.waker.kernel | any(.symbol // \"\" | test(\"$1\"))) and
+			 (map(select(.waker.tid == $before and .waker.ended_by == \"complete\" and (.waker.kernel | any(.symbol // \"\" | test(\"$1\"))) and
 				([.waker.user[] | select(.module // \"\" | endswith(\"/ring\"))] | length) >= 2) | .count) | add // 0)] | @tsv")
 		echo "# $tid after $before: $all waits, $right ended by it, $whole in its whole stack; the token came $came times" >&3
 		# another thread starts it, and hands it the first token
@@ -78,8 +78,18 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	local writer=$pid
 	background sleep 1000
 	measure -p "$reader,$pid" 1
-	expect "$(stacks "map(select(.waker.tid == $writer and .waker.comm == \"perl\" and .waker.end == \"complete\") | .count) | add") >= 20"
+	expect "$(stacks "map(select(.waker.tid == $writer and .waker.comm == \"perl\" and .waker.ended_by == \"complete\") | .count) | add") >= 20"
 	[ "$(stacks "map(select(.tid == $pid)) | map(\"\(.open) \(.waker)\")[]")" = 'true null' ]
+}
+
+@test "the start's line, JSON as the schema has it, -v" {
+	need_root
+	says_when_it_begins "Measuring time off the CPU for 0.2 s" offwaketime 0.2
+	is_terse offwaketime -p $$ 0.2
+	measure -- ring futex 3 100
+	valid_json
+	[ "$(jq -c 'select(.type == "start").filters' "$WORK/out")" = '{"part":"blocked"}' ]
+	expect "$(stacks 'map(select(.waker.user | length > 0)) | length') > 0"
 }
 
 @test "text and folded: the waker upside down on what it wakes; hostile names escaped" {

@@ -103,7 +103,7 @@ profile() {
 	# before and after, down to the entry point or clone3
 	local entry clone3 main thread
 	entry=$(entry_offset "$WORK/leaves") clone3=$(clone3_offset)
-	read -r main thread <<<"$(jq -r 'select(.type == "stack" and .end == "complete") | [.count, .user[-1].module, .user[-1].file_offset] | @tsv' "$WORK/out" |
+	read -r main thread <<<"$(jq -r 'select(.type == "stack" and .ended_by == "complete") | [.count, .user[-1].module, .user[-1].file_offset] | @tsv' "$WORK/out" |
 		gawk -v entry="$entry" -v clone3="$clone3" '$2 ~ /leaves$/ && $3 > entry && $3 <= entry + 64 { main += $1 }
 			$2 ~ /libc/ && $3 > clone3 && $3 <= clone3 + 100 { thread += $1 } END { print main + 0, thread + 0 }')"
 	expect "$main + $(summary .lost) > 0.95 * 999"

@@ -46,7 +46,7 @@ measure() {	# TOOL COMMAND
 check() {
 	local state=$1 name=$2 share=$3 tool=$4 source=$5 build=$6 command=$7 out src recorded figures
 	out=$bin/$name src=$ROOT/tests/workloads/$source
-	recorded=${RECORDINGS:-$WORK}/$name.json
+	recorded=${RECORDINGS:-$WORK}/$name.jsonl
 	[ "$build" = - ] || build "$build" || return 1
 	if [[ $tool == single-step* ]]; then
 		step "$share" "$tool" "$command" || [ "$state" = open ]
@@ -80,15 +80,15 @@ check() {
 
 @test "the oracle, edges, detects impossible callers" {
 	need_root
-	cpuprof -j -q -F 999 -o "$WORK/good.json" -- nested burn 0.5
-	edges "$WORK/good.json"
+	cpuprof -j -q -F 999 -o "$WORK/good.jsonl" -- nested burn 0.5
+	edges "$WORK/good.jsonl"
 	# one caller left out, as a walk by frame pointers does it; a return address in the middle of a function
-	jq -c 'if .type == "stack" and (.user | length) > 8 then del(.user[4]) else . end' "$WORK/good.json" >"$WORK/left-out.json"
-	jq -c 'if .type == "stack" and (.user | length) > 8 then .user[4].file_offset += 2 else . end' "$WORK/good.json" >"$WORK/moved.json"
-	run edges "$WORK/left-out.json"
+	jq -c 'if .type == "stack" and (.user | length) > 8 then del(.user[4]) else . end' "$WORK/good.jsonl" >"$WORK/left-out.jsonl"
+	jq -c 'if .type == "stack" and (.user | length) > 8 then .user[4].file_offset += 2 else . end' "$WORK/good.jsonl" >"$WORK/moved.jsonl"
+	run edges "$WORK/left-out.jsonl"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"the call leads elsewhere"* ]]
-	run edges "$WORK/moved.json"
+	run edges "$WORK/moved.jsonl"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"no call before"* ]]
 }
@@ -106,8 +106,8 @@ check() {
 		perl -e 'my %h; \$h{\$_ % 977} .= sprintf("%x", \$_) for 1 .. 300000; print length join ",", sort { \$h{\$a} cmp \$h{\$b} } keys %h'
 		find /usr/include -name '*.h' -type f | head -n 2000 | xargs cat | xz -6 -c
 	EOF
-	cpuprof -j -q -F 4999 -o "$WORK/million.json" -- sh "$WORK/work.sh" >/dev/null 2>"$WORK/err"
-	edges "$WORK/million.json" >"$WORK/edges" || { head -n 20 "$WORK/edges" >&2; return 1; }
+	cpuprof -j -q -F 4999 -o "$WORK/million.jsonl" -- sh "$WORK/work.sh" >/dev/null 2>"$WORK/err"
+	edges "$WORK/million.jsonl" >"$WORK/edges" || { head -n 20 "$WORK/edges" >&2; return 1; }
 	echo "# $(tail -n 1 "$WORK/edges")" >&3
 	read -r frames _ <"$WORK/edges"
 	expect "$frames > 1000000"

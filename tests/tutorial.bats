@@ -144,7 +144,8 @@ run_bats() {	# NAME
 		[[ "$page" == */man"${page##*.}"/* ]]
 	done
 	make -C "$ROOT" install DESTDIR="$WORK/root" PREFIX=/usr >"$WORK/log" 2>&1
-	diff <(files_of "$WORK/root/usr/share/man") <(files_of "$ROOT/man")
+	diff <(files_of "$WORK/root/usr/share/man") <(files_of "$ROOT/man" | grep /)
+	diff "$WORK/root/usr/share/ehperf/ehperf.schema.json" "$ROOT/man/ehperf.schema.json"
 	diff <(ls "$WORK/root/usr/sbin") <(ls "$ROOT/tools")
 	make -C "$ROOT" uninstall DESTDIR="$WORK/root" PREFIX=/usr >>"$WORK/log" 2>&1
 	[ -z "$(files_of "$WORK/root")" ]

@@ -49,7 +49,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 	sleep 0.2
 	[ -d "/proc/$pid" ] || skip "this kernel runs no 32-bit programs"
 	cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
-	expect "$(summary .ended[\"32bit\"]) > 100 && $(summary .ended.complete) == 0"
+	expect "$(summary .ended.bits32) > 100 && $(summary .ended.complete) == 0"
 	[ "$(jq -r 'select(.type == "stack") | .user | length' "$WORK/out" | sort -u)" = 0 ]
 }
 
@@ -62,7 +62,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 		cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
 		kill "$pid"
 		expect "$(summary .ended.complete) >= 0.99 * $(summary .samples) && $(summary .samples) > 100"
-		[ "$(jq -r 'select(.type == "stack" and .end == "complete") | .user | length' "$WORK/out" | sort -n | head -n 1)" -gt 1000 ]
+		[ "$(jq -r 'select(.type == "stack" and .ended_by == "complete") | .user | length' "$WORK/out" | sort -n | head -n 1)" -gt 1000 ]
 	done
 }
 
@@ -92,8 +92,8 @@ steps() {	# INSTRUCTIONS COMMAND...
 whole() {	# SHARE COMMAND...
 	local share=$1
 	shift
-	cpuprof -j -o "$WORK/out.json" -F 999 -- "$@" >"$WORK/stdout" 2>"$WORK/err" </dev/null
-	mv "$WORK/out.json" "$WORK/out"
+	cpuprof -j -o "$WORK/out.jsonl" -F 999 -- "$@" >"$WORK/stdout" 2>"$WORK/err" </dev/null
+	mv "$WORK/out.jsonl" "$WORK/out"
 	echo "# ${1##*/}: $(summary '"\(.samples) samples, \(.lost) lost, \(.ended | with_entries(select(.value > 0)) | tostring)"')" >&3
 	expect "$(summary .samples) > 100"
 	expect "$(summary .ended.complete) >= $share * ($(summary .samples) - $(summary .ended.no_user))"
@@ -123,7 +123,7 @@ whole() {	# SHARE COMMAND...
 	# by what the kernel was doing
 	local what
 	for what in asm_exc_page_fault ksys_read; do
-		jq -r --arg what "$what" 'select(.type == "stack" and any(.kernel[]; .symbol == $what)) | [.count, .end] | @tsv' "$WORK/out" |
+		jq -r --arg what "$what" 'select(.type == "stack" and any(.kernel[]; .symbol == $what)) | [.count, .ended_by] | @tsv' "$WORK/out" |
 			awk -v what="$what" '{ all += $1 } $2 == "complete" { whole += $1 }
 				END { print "# " what ": " whole + 0 " of " all + 0 " complete"; exit !(all > 100 && whole >= 0.995 * all) }' >&3
 	done
@@ -140,7 +140,7 @@ whole() {	# SHARE COMMAND...
 	grep -q ready "$WORK/background.out" || skip "this kernel has no uprobes"
 	whole 0.97 "$WORK/nested" burn 1
 	# all ten functions were entered by way of a probe, and none is missing
-	jq -r 'select(.type == "stack" and .end == "complete" and .user[0].symbol == "f10") | [.count, ([.user[:11][].symbol] | join(" "))] | @tsv' \
+	jq -r 'select(.type == "stack" and .ended_by == "complete" and .user[0].symbol == "f10") | [.count, ([.user[:11][].symbol] | join(" "))] | @tsv' \
 		"$WORK/out" | awk -F '\t' '{ all += $1 } $2 == "f10 f9 f8 f7 f6 f5 f4 f3 f2 f1 main" { whole += $1 } END { exit !(all > 500 && whole == all) }'
 }
 
@@ -162,7 +162,7 @@ whole() {	# SHARE COMMAND...
 	head -c $((352 * 288 * 3 / 2 * 40)) /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 2>/dev/null >"$WORK/in.yuv"
 	# its trellis quantisation dispatches by computed jumps
 	whole 0.97 x264 --quiet --threads 1 --preset fast --input-res 352x288 --fps 25 -o "$WORK/out.264" "$WORK/in.yuv"
-	expect "$(jq -r 'select(.type == "stack" and .end == "complete") | select(.user[0].module | test("libx264")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 200"
+	expect "$(jq -r 'select(.type == "stack" and .ended_by == "complete") | select(.user[0].module | test("libx264")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 200"
 }
 
 @test "node: JIT code between C++ frames, by frame pointers, and marked so" {
@@ -179,7 +179,7 @@ whole() {	# SHARE COMMAND...
 		}
 	EOF
 	whole 0.99 node "$WORK/busy.js"
-	expect "$(jq -r 'select(.type == "stack" and .end == "complete" and any(.user[]; .by == "fp")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 100"
+	expect "$(jq -r 'select(.type == "stack" and .ended_by == "complete" and any(.user[]; .by == "fp")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 100"
 	# down to the entry point: unwinding by rows continues below JIT code
 	local entry
 	entry=$(entry_offset "$(readlink -f "$(command -v node)")")
@@ -223,7 +223,7 @@ whole() {	# SHARE COMMAND...
 	setpriv --reuid postgres --regid postgres --clear-groups "$bin/pgbench" -h "$WORK/pg" -c 2 -S -T 2 bench >/dev/null 2>&1
 	redis-benchmark -s "$WORK/redis.sock" -q -n 150000 -t set,get,lpush >/dev/null
 	wait $tool
-	jq -r 'select(.type == "stack" and (.comm | test("postgres|redis|pgbench")) and .end != "no_user") | [.comm, .count, .end] | @tsv' "$WORK/out" |
+	jq -r 'select(.type == "stack" and (.comm | test("postgres|redis|pgbench")) and .ended_by != "no_user") | [.comm, .count, .ended_by] | @tsv' "$WORK/out" |
 		gawk -F '\t' -v share=$share '{ all[$1] += $2 } $3 == "complete" { whole[$1] += $2 }
 			END { for (c in all) { print "# " c ": " whole[c] + 0 " of " all[c] " complete"; n += all[c]; if (all[c] > 100 && whole[c] < share * all[c]) bad = 1 }
 				exit bad || n < 1000 }' >&3

@@ -3,7 +3,6 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +60,39 @@ int links_attach_to_events(struct links *links, struct bpf_program *program, con
 	for (size_t i = 0; i < events->nr && !error; i++)
 		error = links_attach_to_event(links, program, events->events[i].fd);
 	return error;
+}
+
+static struct bpf_link *attach_user(struct bpf_program *program, const struct event *event, bool returns, pid_t pid,
+				    uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = returns, .bpf_cookie = cookie,
+		    .ref_ctr_offset = event->semaphore_offset);
+
+	return bpf_program__attach_uprobe_opts(program, pid ? pid : -1, event->path, event->file_offset, &options);
+}
+
+static struct bpf_link *attach_kernel(struct bpf_program *program, const struct event *event, bool returns,
+				      uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_kprobe_opts, options, .retprobe = returns, .bpf_cookie = cookie);
+
+	return bpf_program__attach_kprobe_opts(program, event->path, &options);
+}
+
+int links_attach_event(struct links *links, struct bpf_program *program, const struct event *event, bool returns,
+		       pid_t pid, uint64_t cookie)
+{
+	switch (event->kind) {
+	case EVENT_TRACEPOINT:
+		return keep(links, program, bpf_tracepoint_attach_id(program, event->tracepoint, cookie));
+	case EVENT_KERNEL_FUNCTION:
+		return keep(links, program, attach_kernel(program, event, returns, cookie));
+	case EVENT_USER_FUNCTION:
+	case EVENT_USDT:
+		return keep(links, program, attach_user(program, event, returns, pid, cookie));
+	default:
+		return -EINVAL;
+	}
 }
 
 static bool seen_before(const struct links *links, size_t nr, const struct bpf_program *program)

@@ -23,15 +23,23 @@ int perf_event_open_cpu(struct perf_event_attr *attr, int cpu)
 
 /* ---- one CPU ---- */
 
-static int open_clock(const struct perf_events *events, int cpu)
+static int open_event(const struct perf_events *events, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = events->period_ns,
+		.type = events->event.type,
+		.config = events->event.config,
+		.config1 = events->event.config1,
+		.config2 = events->event.config2,
+		.exclude_user = events->event.exclude_user,
+		.exclude_kernel = events->event.exclude_kernel,
+		.freq = !events->period,
 		.disabled = 1,
 	};
 
+	if (events->period)
+		attr.sample_period = events->period;
+	else
+		attr.sample_freq = events->frequency;
 	return perf_event_open_cpu(&attr, cpu);
 }
 
@@ -55,10 +63,10 @@ static bool is_open(const struct perf_events *events, int cpu)
 	return false;
 }
 
-/* Opens the CPU's clock, stopped: *event, or NULL if the CPU is offline. 0 or -errno */
+/* Opens the CPU's event, stopped: *event, or NULL if the CPU is offline. 0 or -errno */
 static int open_on(struct perf_events *events, int cpu, struct perf_event **event)
 {
-	int fd = open_clock(events, cpu);
+	int fd = open_event(events, cpu);
 
 	*event = NULL;
 	if (fd < 0)
@@ -74,7 +82,18 @@ static int open_on(struct perf_events *events, int cpu, struct perf_event **even
 
 int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns)
 {
-	struct perf_events opened = { .period_ns = period_ns };
+	static const struct perf_encoding clock = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK };
+
+	return perf_events_open(events, cpus, &clock, period_ns, 0);
+}
+
+int perf_events_open(struct perf_events *events, const struct cpu_set *cpus, const struct perf_encoding *encoding,
+		     uint64_t period, uint64_t frequency)
+{
+	struct perf_events opened = {
+		.event = *encoding, .period = period, .frequency = frequency,
+		.is_clock = perf_encoding_is_clock(encoding),
+	};
 	struct perf_event *event;
 	int error = 0;
 
@@ -126,7 +145,8 @@ int perf_events_enable(struct perf_events *events)
 {
 	int error = 0;
 
-	read_absence(events, NULL);
+	if (events->is_clock)
+		read_absence(events, NULL);
 	for (size_t i = 0; i < events->nr && !error; i++)
 		error = enable(&events->events[i]);
 	return error;
@@ -137,7 +157,8 @@ void perf_events_disable(struct perf_events *events)
 	for (size_t i = 0; i < events->nr; i++)
 		if (events->events[i].fd >= 0)
 			ioctl(events->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-	read_absence(events, NULL);
+	if (events->is_clock)
+		read_absence(events, NULL);
 }
 
 /* The CPU is gone, and so is its event, for good. */
@@ -156,9 +177,11 @@ static int begin_on(struct perf_events *events, int cpu, uint64_t blind_ns, perf
 
 	if (!event)
 		return error;
-	event->blind += blind_ns / events->period_ns;
 	event->absent_ns = 0;
-	read_absence(events, event);
+	if (events->is_clock) {
+		event->blind += blind_ns / events->period;
+		read_absence(events, event);
+	}
 	error = attach(arg, event->fd);
 	return error ? error : enable(event);
 }
@@ -183,7 +206,7 @@ static uint64_t above(uint64_t a, uint64_t b)
 }
 
 /* 0 or -errno */
-static int lost_on(const struct perf_event *e, const struct perf_runs *runs, uint64_t period_ns, uint64_t *lost)
+static int lost_on(const struct perf_event *e, const struct perf_runs *runs, uint64_t period, uint64_t *lost)
 {
 	uint64_t count, unheard = 0, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 	ssize_t bytes;
@@ -196,8 +219,8 @@ static int lost_on(const struct perf_event *e, const struct perf_runs *runs, uin
 		return bytes < 0 ? -errno : -EIO;
 	/* absent_ns is the difference of two readings, each up to a tick off */
 	if (e->absent_ns)
-		unheard = above((e->absent_ns + 2 * tick_ns) / period_ns, runs->idle_runs);
-	*lost += above(count / period_ns, runs->runs + unheard);
+		unheard = above((e->absent_ns + 2 * tick_ns) / period, runs->idle_runs);
+	*lost += above(count / period, runs->runs + unheard);
 	return 0;
 }
 
@@ -207,10 +230,10 @@ int perf_events_lost(const struct perf_events *events, const struct perf_runs *r
 	uint64_t one;
 
 	*lost = 0;
-	for (size_t i = 0; i < events->nr && !error; i++) {
+	for (size_t i = 0; i < events->nr && events->period && !error; i++) {
 		const struct perf_event *e = &events->events[i];
 
-		error = lost_on(e, &runs[e->cpu], events->period_ns, &one);
+		error = lost_on(e, &runs[e->cpu], events->period, &one);
 		*lost += error ? 0 : one;
 	}
 	return error;

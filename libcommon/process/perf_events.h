@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* perf_event_open(2) on every CPU: clocks that sample. */
+/* perf_event_open(2) on every CPU: clocks and other events that sample. */
 #ifndef EHPERF_PROCESS_PERF_EVENTS_H
 #define EHPERF_PROCESS_PERF_EVENTS_H
 
@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "process/cpu_set.h"
+#include "process/perf_name.h"
 
 struct perf_event_attr;
 
@@ -30,7 +31,10 @@ struct perf_event {
 struct perf_events {
 	struct perf_event *events;
 	size_t nr, room;	/* one for each CPU that was online at some time */
-	uint64_t period_ns;
+	struct perf_encoding event;
+	uint64_t frequency;	/* with period 0 */
+	uint64_t period;	/* an overflow every so many; of a clock, nanoseconds; 0: at a rate, by a period that varies */
+	bool is_clock;
 };
 
 /*
@@ -38,14 +42,17 @@ struct perf_events {
  * offline are left out. 0, or -errno of perf_event_open().
  */
 int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns);
+/* the same for another event; period 0: `frequency` times a second */
+int perf_events_open(struct perf_events *events, const struct cpu_set *cpus, const struct perf_encoding *event,
+		     uint64_t period, uint64_t frequency);
 int perf_events_enable(struct perf_events *events);
 void perf_events_disable(struct perf_events *events);
 
 /* 0 or -errno */
 typedef int perf_event_fn(void *arg, int fd);
 /*
- * CPUs have come or gone within the last blind_ns, and these are the ones to measure now. An event ends with its CPU and does
- * not come back with it: opens new ones, calls attach() for each and enables it. 0 or -errno
+ * CPUs have come or gone within the last blind_ns, and these are the ones to measure now. An event ends with its
+ * CPU and does not come back with it: opens new ones, calls attach() for each and enables it. 0 or -errno
  */
 int perf_events_follow(struct perf_events *events, const struct cpu_set *cpus, uint64_t blind_ns,
 		       perf_event_fn *attach, void *arg);
@@ -57,7 +64,7 @@ struct perf_runs {
 
 /*
  * *lost: how many overflows of these events, now disabled, their program did not see, by the events' own
- * counts. runs[] is indexed by CPU. 0 or -errno
+ * counts; 0 if the period varies. runs[] is indexed by CPU. 0 or -errno
  *
  * An idle CPU may sleep through its clock's overflows, and a virtual CPU may be descheduled by the
  * hypervisor: nothing of interest ran then, so that nothing is lost. /proc/stat gives idle and stolen time

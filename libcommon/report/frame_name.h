@@ -8,6 +8,7 @@
 
 #include "process/jit_processes.h"
 #include "process/kallsyms.h"
+#include "report/escape.h"
 #include "unwind/modules.h"
 
 struct frame_name {

@@ -83,7 +83,8 @@ static struct view view_of(const struct heatmap *map, size_t max_rows)
 /* the least time in a row */
 static struct histogram_time row_time(const struct view *v, size_t row)
 {
-	return histogram_time(histogram_bucket_ns(v->map->unit, row * (NR_BUCKETS / HEATMAP_ROWS)));
+	return histogram_value(v->map->unit,
+			       histogram_bucket_ns(v->map->unit, row * (NR_BUCKETS / HEATMAP_ROWS)));
 }
 
 /* 0 for an empty cell, else 1 to steps, on a logarithmic scale: few calls must be visible beside many. */

@@ -9,7 +9,7 @@
 #define MAX_STARS 40
 
 const struct histogram_unit histogram_nsecs = { "nsecs", 1, 0 }, histogram_usecs = { "usecs", 1000, 10 },
-			    histogram_msecs = { "msecs", 1000000, 20 };
+			    histogram_msecs = { "msecs", 1000000, 20 }, histogram_kbytes = { "kbytes", 1024, 10, true };
 
 void histogram_init(struct histogram *h, const struct histogram_unit *unit)
 {
@@ -162,26 +162,41 @@ void histogram_print_linear(FILE *out, const uint64_t *counts, size_t nr, const 
 
 /* ---- figures ---- */
 
-struct histogram_time histogram_time(uint64_t ns)
+struct magnitude {
+	const char *name;
+	double units;
+};
+
+/* in the largest of these, which end with one unit */
+static struct histogram_time in_digits(const struct magnitude *magnitudes, uint64_t units)
 {
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 } };
-	struct histogram_time time;
-	double value;
+	struct histogram_time text;
+	double value = units / magnitudes->units;
 	int digits;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		value = ns / units[i].ns;
-		if (value < 0.99995)
-			continue;
-		digits = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95;
-		snprintf(time.text, sizeof(time.text), "%.*f %s", digits, value, units[i].name);
-		return time;
+	while (magnitudes->units > 1 && value < 0.99995) {
+		magnitudes++;
+		value = units / magnitudes->units;
 	}
-	snprintf(time.text, sizeof(time.text), "%" PRIu64 " ns", ns);
-	return time;
+	digits = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95;
+	snprintf(text.text, sizeof(text.text), "%.*f %s", magnitudes->units > 1 ? digits : 0, value, magnitudes->name);
+	return text;
+}
+
+struct histogram_time histogram_time(uint64_t ns)
+{
+	static const struct magnitude times[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+
+	return in_digits(times, ns);
+}
+
+struct histogram_time histogram_value(const struct histogram_unit *unit, uint64_t value)
+{
+	static const struct magnitude sizes[] = {
+		{ "TiB", 0x1p40 }, { "GiB", 0x1p30 }, { "MiB", 0x1p20 }, { "KiB", 0x1p10 }, { "bytes", 1 }
+	};
+
+	return unit->is_size ? in_digits(sizes, value) : histogram_time(value);
 }
 
 struct statistic {
@@ -208,21 +223,22 @@ void histogram_print_statistics(FILE *out, const struct histogram *h, const char
 	statistics_of(h, s);
 	fprintf(out, "%s %" PRIu64, what, h->count);
 	for (int i = 0; i < NR_STATISTICS; i++)
-		fprintf(out, "  %s %s", s[i].name, histogram_time(s[i].ns).text);
+		fprintf(out, "  %s %s", s[i].name, histogram_value(h->unit, s[i].ns).text);
 	putc('\n', out);
 }
 
 void histogram_json(struct json_object *object, const struct histogram *h)
 {
 	struct json_object *buckets = json_object_new_array();
+	const char *unit = h->unit->is_size ? "bytes" : "ns";
 	struct statistic s[NR_STATISTICS];
 	char name[16];
 
 	statistics_of(h, s);
-	json_object_object_add(object, "unit", json_object_new_string("ns"));
+	json_object_object_add(object, "unit", json_object_new_string(unit));
 	json_object_object_add(object, "count", json_object_new_uint64(h->count));
 	for (int i = 0; i < NR_STATISTICS; i++) {
-		snprintf(name, sizeof(name), "%s_ns", s[i].name);
+		snprintf(name, sizeof(name), "%s_%s", s[i].name, unit);
 		json_object_object_add(object, name, json_object_new_uint64(s[i].ns));
 	}
 	for (uint32_t i = 0; i < NR_BUCKETS; i++) {

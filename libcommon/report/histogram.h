@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms of times. Count, total, minimum and maximum are exact; log-linear buckets
+ * Histograms of times, or of sizes: then what is called ns here is bytes. Count, total, minimum and maximum are exact; log-linear buckets
  * (bpf/histogram_bucket.h) give quartiles within 1/64, and are folded to powers of two of a unit for the
  * picture.
  */
@@ -8,6 +8,7 @@
 #define EHPERF_REPORT_HISTOGRAM_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,11 +18,12 @@
 /* the unit of the picture */
 struct histogram_unit {
 	const char *name;	/* "usecs" */
-	uint32_t ns;
+	uint32_t ns;		/* or bytes */
 	uint32_t shift;		/* buckets hold values in 1/2^shift units */
+	bool is_size;
 };
 
-extern const struct histogram_unit histogram_nsecs, histogram_usecs, histogram_msecs;
+extern const struct histogram_unit histogram_nsecs, histogram_usecs, histogram_msecs, histogram_kbytes;
 
 struct histogram {
 	const struct histogram_unit *unit;
@@ -63,8 +65,10 @@ struct histogram_time {
 	char text[24];
 };
 struct histogram_time histogram_time(uint64_t ns);
+/* a value of this unit: a time, or a size, "4.000 KiB" */
+struct histogram_time histogram_value(const struct histogram_unit *unit, uint64_t value);
 
-/* "unit", "count", "total_ns", ..., "buckets", into an object */
+/* "unit", "count", "total_ns" (or "total_bytes"), ..., "buckets", into an object */
 void histogram_json(struct json_object *object, const struct histogram *histogram);
 
 #endif

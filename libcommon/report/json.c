@@ -1,11 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/json.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistr.h>
 
 #include "report/escape.h"
+
+static struct json_object *time_now(void)
+{
+	char seconds[32], text[48];
+	struct timespec now;
+	struct tm utc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &utc));
+	snprintf(text, sizeof(text), "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+	return json_object_new_string(text);
+}
+
+struct json_object *json_start(void)
+{
+	struct json_object *start = json_object_new_object();
+	struct utsname machine = {};
+
+	uname(&machine);
+	json_object_object_add(start, "type", json_object_new_string("start"));
+	json_object_object_add(start, "schema", json_object_new_int(JSON_SCHEMA));
+	json_object_object_add(start, "tool", json_name(program_invocation_short_name));
+	json_object_object_add(start, "version", json_object_new_string(EHPERF_VERSION));
+	json_object_object_add(start, "host", json_name(machine.nodename));
+	json_object_object_add(start, "kernel", json_name(machine.release));
+	json_object_object_add(start, "time", time_now());
+	return start;
+}
 
 struct json_object *json_name(const char *name)
 {
@@ -26,6 +58,14 @@ struct json_object *json_name(const char *name)
 	object = json_object_new_string_len((char *)text, at);
 	free(text);
 	return object;
+}
+
+struct json_object *json_address(uint64_t address)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	return json_object_new_string(text);
 }
 
 void json_print(FILE *out, struct json_object *object)

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What json-c lacks: names that are not UTF-8, and output of one object per line. */
+/*
+ * What all tools' JSON has in common (ehperf-json(5)): the first line, names that are not UTF-8, addresses,
+ * and one object per line.
+ */
 #ifndef EHPERF_REPORT_JSON_H
 #define EHPERF_REPORT_JSON_H
 
 #include <json-c/json.h>
+#include <stdint.h>
 #include <stdio.h>
+
+/* of the objects of all tools; a field that goes, or means something else, makes a new version */
+#define JSON_SCHEMA 2
+
+/* {"type":"start",…}: a new object with what is the same in all tools */
+struct json_object *json_start(void);
 
 /* a string, in which U+FFFD replaces invalid UTF-8 */
 struct json_object *json_name(const char *name);
+
+/* "0x…": a string, because jq and JavaScript round large numbers */
+struct json_object *json_address(uint64_t address);
 
 /* prints the object and a line end, and frees it */
 void json_print(FILE *out, struct json_object *object);

@@ -5,8 +5,8 @@
 
 #include "report/escape.h"
 
-size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first, const struct loss *second,
-		   size_t nr_second)
+size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first,
+		   const struct loss *second, size_t nr_second)
 {
 	size_t nr = 0;
 
@@ -27,10 +27,19 @@ uint64_t losses_total(const struct loss *losses, size_t nr)
 	return total;
 }
 
-void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t nr)
+bool losses_matter(const struct loss *losses, size_t nr, uint64_t taken)
 {
+	uint64_t lost = losses_total(losses, nr);
+
+	return lost > (taken + lost) / 1000;
+}
+
+void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t nr, uint64_t taken)
+{
+	bool matter = losses_matter(losses, nr, taken);
+
 	for (size_t i = 0; i < nr; i++)
-		if (losses[i].count && losses[i].what) {
+		if (losses[i].count && losses[i].what && (matter || !losses[i].lost)) {
 			fprintf(out, "%s: %" PRIu64 " ", tool, losses[i].count);
 			print_message(out, losses[i].what);
 			putc('\n', out);

@@ -26,8 +26,12 @@ size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t
 
 /* the sum of those with .lost */
 uint64_t losses_total(const struct loss *losses, size_t nr);
-/* "TOOL: COUNT WHAT", a line for each whose count is not 0 */
-void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t nr);
+/* Is more than 0.1 % missing? taken: how many are in the results */
+bool losses_matter(const struct loss *losses, size_t nr, uint64_t taken);
+/*
+ * "TOOL: COUNT WHAT", a line for each whose count is not 0; for those with .lost only if they matter
+ */
+void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t nr, uint64_t taken);
 /* "lost", and each by its name, into an object */
 void losses_json(struct json_object *object, const struct loss *losses, size_t nr);
 

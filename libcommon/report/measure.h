@@ -26,6 +26,8 @@ struct measure {
 	const char *unfollowed;
 	/* Prints the summary's beginning. NULL: "COUNT counted in SECONDS s" */
 	void (*say)(FILE *out, const struct stack_summary *summary);
+	/* in text, a frame outside of all others. NULL: none */
+	const char *(*root)(const struct stack_entry *entry);
 	/* Add to the JSON of a stack and of the summary. NULL: nothing to add */
 	void (*stack_json)(struct json_object *stack, const struct stack_entry *entry);
 	void (*summary_json)(struct json_object *object, const struct stack_summary *summary);

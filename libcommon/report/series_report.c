@@ -68,7 +68,7 @@ struct json_object *series_report_json_stack(const struct stack_writer *w, const
 	json_object_object_add(stack, "blocked", json_object_new_boolean(entry->key.kernel_stack));
 	if (entry->key.pid)
 		json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
-	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
+	json_object_object_add(stack, "ended_by", json_object_new_string(end_reason_name(entry->key.end)));
 	stack_json_frames(w, entry, stack);
 	return stack;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks as JSON. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,25 +24,16 @@ static void put_build_id(struct json_object *frame, const struct module *module)
 
 #define MAX_RAW_SYMBOL 4096	/* bytes; a longer one is left out */
 
-/* a string, because jq and JavaScript would round a large number */
-static void put_address(struct json_object *frame, const char *key, uint64_t address)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	json_object_object_add(frame, key, json_object_new_string(text));
-}
-
 static void put_place(struct json_object *frame, const struct frame_name *name)
 {
 	if (name->has_vaddr)
-		put_address(frame, "vaddr", name->vaddr);
+		json_object_object_add(frame, "vaddr", json_address(name->vaddr));
 	if (name->has_function)
-		put_address(frame, "function_vaddr", name->function_vaddr);
+		json_object_object_add(frame, "function_vaddr", json_address(name->function_vaddr));
 	if (name->file)
 		json_object_object_add(frame, "file_offset", json_object_new_uint64(name->file_offset));
 	else
-		put_address(frame, "address", name->address);
+		json_object_object_add(frame, "address", json_address(name->address));
 }
 
 static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
@@ -96,7 +86,7 @@ static struct json_object *json_waker(const struct stack_writer *w, const struct
 	json_object_object_add(object, "tid", json_object_new_int64(waker->key.tid));
 	json_object_object_add(object, "comm", json_name(waker->key.comm));
 	json_object_object_add(object, "interrupt", json_object_new_boolean(waker->key.flags & STACK_INTERRUPT));
-	json_object_object_add(object, "end", json_object_new_string(end_reason_name(waker->key.end)));
+	json_object_object_add(object, "ended_by", json_object_new_string(end_reason_name(waker->key.end)));
 	stack_json_frames(w, waker, object);
 	return object;
 }
@@ -116,7 +106,7 @@ static struct json_object *json_stack(const struct stack_writer *w, const struct
 			measure->value(&entry->value) * measure->value_ns));
 	if (measure->stack_json)
 		measure->stack_json(stack, entry);
-	json_object_object_add(stack, "end", json_object_new_string(end_reason_name(entry->key.end)));
+	json_object_object_add(stack, "ended_by", json_object_new_string(end_reason_name(entry->key.end)));
 	stack_json_frames(w, entry, stack);
 	if (entry->waker)
 		json_object_object_add(stack, "waker", json_waker(w, entry->waker));
@@ -147,7 +137,7 @@ int stack_report_json(const struct stack_writer *w, const struct stack_summary *
 	for (size_t i = 0; i < nr; i++)
 		sorted[i] = &entries[i];
 	qsort_r(sorted, nr, sizeof(*sorted), most_first, (void *)summary->measure);
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr); i++)
 		json_print(w->out, json_stack(w, summary->measure, sorted[i]));
 	free(sorted);
 	stack_summary_json(w->out, summary);

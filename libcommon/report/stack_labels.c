@@ -78,7 +78,8 @@ static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bo
 	return append(l, known->number);
 }
 
-static int append_thread(struct stack_labels *l, const struct stack_key *key)
+/* a frame that is none of the code's; key: the thread, if it is to be told apart from others of this name, else NULL */
+static int append_name(struct stack_labels *l, const char *name, const struct stack_key *key)
 {
 	struct label label = { .kind = KIND_THREAD };
 	uint32_t number;
@@ -88,10 +89,10 @@ static int append_thread(struct stack_labels *l, const struct stack_key *key)
 
 	if (!out)
 		return -ENOMEM;
-	print_escaped(out, key->comm);
+	print_escaped(out, name);
 	if (fclose(out))
 		return -ENOMEM;
-	if (l->by_thread) {
+	if (key) {
 		label.pid = key->pid;
 		label.tid = key->tid;
 	}
@@ -107,7 +108,9 @@ int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
 	int error;
 
 	l->nr = 0;
-	error = append_thread(l, &entry->key);
+	error = append_name(l, entry->key.comm, l->by_thread ? &entry->key : NULL);
+	if (!error && l->writer->root)
+		error = append_name(l, l->writer->root(entry), NULL);
 	for (uint32_t i = user ? user->nr : 0; i-- > 0 && !error;)
 		error = append_frame(l, user->frames[i], entry->key.pid, false);
 	for (uint32_t i = kernel ? kernel->nr : 0; i-- > first && !error;)

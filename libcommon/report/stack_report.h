@@ -34,7 +34,10 @@ extern const struct stack_format *const stack_format_text, *const stack_format_f
 
 /* ---- the formats ---- */
 
-/* as bcc's tools: frames leaf first, then comm (pid), then the value. Stacks with equal text are merged. */
+/*
+ * as bcc's tools: frames leaf first, then comm (pid), then the value and its share of all; the largest comes
+ * last. Stacks with equal text are merged.
+ */
 stack_report stack_report_text, stack_report_folded;
 /* {"type":"stack",…} each, then {"type":"summary",…} */
 stack_report stack_report_json;

@@ -82,6 +82,14 @@ static void say_complete(FILE *out, const struct stack_summary *s)
 			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user);
 }
 
+static void say_lost(FILE *out, const struct stack_summary *s)
+{
+	uint64_t lost = losses_total(s->losses, s->nr_losses);
+
+	if (losses_matter(s->losses, s->nr_losses, s->sum.count))
+		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, 100.0 * lost / (s->sum.count + lost));
+}
+
 void stack_summary_print(FILE *out, const struct stack_summary *s)
 {
 	fprintf(out, "%s: ", s->tool);
@@ -92,7 +100,8 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 			s->seconds);
 	say_complete(out, s);
 	names_count_say(out, &s->names);
-	fprintf(out, ", %" PRIu64 " lost\n", losses_total(s->losses, s->nr_losses));
+	say_lost(out, s);
+	putc('\n', out);
 	for (int i = 0; i < NR_END_REASONS; i++) {
 		if (!s->ended[i] || i == END_COMPLETE || !has_user_stack(i))
 			continue;
@@ -102,7 +111,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
 	names_count_print_cure(out, s->tool, &s->names);
-	losses_print(out, s->tool, s->losses, s->nr_losses);
+	losses_print(out, s->tool, s->losses, s->nr_losses, s->sum.count);
 }
 
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,

@@ -102,6 +102,10 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
 	print_escaped(w->out, entry->key.comm);
+	if (w->root) {
+		putc(';', w->out);
+		print_escaped(w->out, w->root(entry));
+	}
 	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
 		putc(';', w->out);
 		put_user(w, entry->key.pid, user->frames[i]);
@@ -133,6 +137,11 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 		put_user(w, entry->key.pid, user->frames[i]);
 		putc('\n', w->out);
 	}
+	if (w->root) {
+		fprintf(w->out, "%*s", indent, "");
+		print_escaped(w->out, w->root(entry));
+		putc('\n', w->out);
+	}
 }
 
 static void print_multiline(const struct stack_writer *w, const struct stack_entry *entry)
@@ -161,10 +170,12 @@ static int most_first(struct printed *left, struct printed *right)
 	return strcmp(left->text, right->text);
 }
 
-/* how a stack is printed: its frames, the text before the value, and the text after it */
+/* how stacks are printed */
 struct layout {
-	void (*print)(const struct stack_writer *writer, const struct stack_entry *entry);
-	const char *between, *after;
+	/* the frames, and how the value follows them */
+	void (*frames)(const struct stack_writer *writer, const struct stack_entry *entry);
+	void (*value)(FILE *out, uint64_t value, double percent);
+	bool hottest_last;
 };
 
 /* 0 or -ENOMEM */
@@ -179,7 +190,7 @@ static int add(struct printed **all, const struct stack_writer *writer, const st
 	w.out = open_memstream(&text, &size);
 	if (!w.out)
 		return -ENOMEM;
-	layout->print(&w, entry);
+	layout->frames(&w, entry);
 	if (fclose(w.out) || !text)
 		return -ENOMEM;
 	HASH_FIND_STR(*all, text, printed);
@@ -204,6 +215,25 @@ static uint64_t in_text(const struct measure *measure, uint64_t value)
 	return measure->is_time ? (value + 500) / 1000 : value;
 }
 
+/* Prints the first `nr` of the list, those with the largest values, in the layout's order. */
+static void print_hottest(const struct stack_writer *w, const struct measure *measure,
+			  const struct layout *layout, struct printed *all, size_t nr)
+{
+	struct printed *printed = all, *last = NULL;
+	uint64_t total = 0;
+
+	for (struct printed *p = all; p; p = p->hh.next)
+		total += p->value;
+	for (size_t i = 0; i < nr; i++, printed = printed->hh.next)
+		last = printed;
+	printed = layout->hottest_last ? last : all;
+	for (size_t i = 0; i < nr; i++, printed = layout->hottest_last ? printed->hh.prev : printed->hh.next) {
+		fputs(printed->text, w->out);
+		layout->value(w->out, in_text(measure, printed->value),
+			      total ? 100.0 * printed->value / total : 0);
+	}
+}
+
 static int print(const struct stack_writer *w, const struct measure *measure, const struct layout *layout,
 		 const struct stack_entry *entries, size_t nr)
 {
@@ -213,10 +243,9 @@ static int print(const struct stack_writer *w, const struct measure *measure, co
 	for (size_t i = 0; i < nr && !error; i++)
 		error = add(&all, w, layout, &entries[i], measure->value(&entries[i].value));
 	HASH_SORT(all, most_first);
+	if (!error)
+		print_hottest(w, measure, layout, all, w->top && w->top < HASH_COUNT(all) ? w->top : HASH_COUNT(all));
 	HASH_ITER(hh, all, printed, next) {
-		if (!error)
-			fprintf(w->out, "%s%s%" PRIu64 "%s", printed->text, layout->between,
-				in_text(measure, printed->value), layout->after);
 		HASH_DEL(all, printed);
 		free(printed->text);
 		free(printed);
@@ -224,10 +253,21 @@ static int print(const struct stack_writer *w, const struct measure *measure, co
 	return error;
 }
 
+static void put_value_and_share(FILE *out, uint64_t value, double percent)
+{
+	fprintf(out, "        %" PRIu64 "  %.1f %%\n\n", value, percent);
+}
+
+static void put_value(FILE *out, uint64_t value, double percent)
+{
+	(void)percent;
+	fprintf(out, " %" PRIu64 "\n", value);
+}
+
 int stack_report_text(const struct stack_writer *writer, const struct stack_summary *summary,
 		      const struct stack_entry *entries, size_t nr)
 {
-	static const struct layout layout = { print_multiline, "        ", "\n\n" };
+	static const struct layout layout = { print_multiline, put_value_and_share, .hottest_last = true };
 
 	return print(writer, summary->measure, &layout, entries, nr);
 }
@@ -235,7 +275,7 @@ int stack_report_text(const struct stack_writer *writer, const struct stack_summ
 int stack_report_folded(const struct stack_writer *writer, const struct stack_summary *summary,
 			const struct stack_entry *entries, size_t nr)
 {
-	static const struct layout layout = { stack_print_folded, " ", "\n" };
+	static const struct layout layout = { stack_print_folded, put_value };
 
 	return print(writer, summary->measure, &layout, entries, nr);
 }

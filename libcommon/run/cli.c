@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/cli.h"
 
-#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,62 @@
 
 #include "report/escape.h"
 
-const char *argp_program_version = "ehperf " EHPERF_VERSION;
+/* ---- help ---- */
+
+enum { OPTION_USAGE = 0x1000 };
+
+static const struct argp_option help_options[] = {
+	{ "help", 'h', NULL, 0, "list the options", -1 },
+	{ NULL, '?', NULL, OPTION_ALIAS, NULL, -1 },
+	{ "usage", OPTION_USAGE, NULL, 0, "print a short usage line", -1 },
+	{ "version", 'V', NULL, 0, "print the version", -1 },
+	{},
+};
+
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	switch (key) {
+	case 'h':
+	case '?':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		break;
+	case OPTION_USAGE:
+		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		break;
+	case 'V':
+		puts("ehperf " EHPERF_VERSION);
+		exit(EXIT_SUCCESS);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp cli_help_argp = { .options = help_options, .parser = parse_help };
+
+/* ---- output ---- */
+
+/* why writing failed, where cli_flush() has seen it */
+static int write_error;
+
+void cli_flush(FILE *file)
+{
+	if (fflush(file))
+		write_error = errno;
+}
+
+/* Has the last reader of a pipe closed it? */
+static bool is_broken_pipe(FILE *file)
+{
+	struct pollfd fd = { .fd = fileno(file) };
+
+	return poll(&fd, 1, 0) == 1 && fd.revents & POLLERR;
+}
 
 void cli_finish(FILE *file, const char *name)
 {
-	bool failed = ferror(file);
+	bool failed = ferror(file), broken = failed && is_broken_pipe(file);
 
 	errno = 0;
 	failed |= fflush(file) != 0;
@@ -26,7 +77,9 @@ void cli_finish(FILE *file, const char *name)
 		failed |= fclose(file) != 0;
 	if (!failed)
 		return;
-	if (errno != EPIPE)
+	if (!errno)
+		errno = write_error;
+	if (errno != EPIPE && !broken)
 		cli_warn("cannot write %s: %s", name, errno ? strerror(errno) : "an earlier write failed");
 	_exit(EXIT_FAILURE);
 }
@@ -38,16 +91,20 @@ static void finish_stdout(void)
 
 void cli_init(void)
 {
+	int fd;
+
 	/*
-	 * If the caller closed one of the standard descriptors, none of our files may get its number. What is written
-	 * to standard output is an error then.
+	 * If the caller closed one of the standard descriptors, none of our files may get its number. Output that is
+	 * closed is an error for who writes to it.
 	 */
-	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0)
-			exit(EXIT_FAILURE);
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0 && fd <= STDERR_FILENO)
+		;
+	close(fd);
 	argp_err_exit_status = EXIT_USAGE;
 	atexit(finish_stdout);
 }
+
+/* ---- messages ---- */
 
 static void say(const char *format, va_list args)
 {
@@ -87,6 +144,13 @@ void cli_check(int error, const char *doing)
 {
 	if (error)
 		cli_die(EXIT_FAILURE, "cannot %s: %s", doing, strerror(-error));
+}
+
+/* ---- values ---- */
+
+const char *cli_output_name(const char *name)
+{
+	return strcmp(name, "-") && strcmp(name, "/dev/stdout") ? name : NULL;
 }
 
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)

@@ -3,6 +3,7 @@
 #ifndef EHPERF_RUN_CLI_H
 #define EHPERF_RUN_CLI_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,12 @@ enum { EXIT_USAGE = 2 };
 /* To be called first. Makes argp exit with EXIT_USAGE, and checks standard output for errors at exit. */
 void cli_init(void);
 
+/*
+ * -h, --help, --usage and --version, for a tool's argp_children; to be used with ARGP_NO_HELP, because
+ * argp's own --help has no -h.
+ */
+extern const struct argp cli_help_argp;
+
 /* "tool: message\n"; names in it are escaped (report/escape.h) */
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* the same, and exits with status */
@@ -25,11 +32,17 @@ void cli_die(int status, const char *format, ...) __attribute__((format(printf, 
 /* error: 0 or -errno. Dies if it is not 0: "cannot DOING: STRERROR" */
 void cli_check(int error, const char *doing);
 
+/* Flushes the output. What fails is reported by cli_finish(). */
+void cli_flush(FILE *file);
+
 /*
  * Flushes the output, and closes it unless it is stdout. If writing failed, exits with 1 and a message (a
  * full disk), or without a message (a broken pipe).
  */
 void cli_finish(FILE *file, const char *name);
+
+/* the name of an output file; NULL if it is standard output */
+const char *cli_output_name(const char *name);
 
 /* ---- values of options; false if the text as a whole is not such a value ---- */
 

@@ -14,8 +14,7 @@ static const struct argp_option options[] = {
 	{ "timestamp", 'T', NULL, 0, "print the time of day before each interval", 3 },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
 	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval", 3 },
-	{ "output", 'o', "FILE", 0, "write the heat map to this file: .svg", 3 },
-	{ "verbose", 'v', NULL, 0, "more detail", 4 },
+	{ "output", 'o', "FILE", 0, "write to this file: .txt, .jsonl, or .svg for the heat map", 3 },
 	{},
 };
 
@@ -34,23 +33,37 @@ static void parse_argument(struct argp_state *state, struct run_options *run, co
 	}
 }
 
-static void set_output(struct argp_state *state, struct histogram_options *o, const char *name)
+static bool ends_in(const char *name, const char *ending)
 {
-	size_t length = strlen(name);
+	size_t length = strlen(name), end = strlen(ending);
 
-	if (length < 5 || strcmp(name + length - 4, ".svg"))
-		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .svg: '%s'", name);
-	o->run.output = name;
-	o->heatmap = true;
+	return length > end && !strcmp(name + length - end, ending);
+}
+
+/* -j prints JSON lines into any file; else the ending of its name says what is written there. */
+static void settle_format(struct argp_state *state, struct histogram_options *o)
+{
+	const char *name = o->run.output;
+
+	if (!name || (o->run.json && !ends_in(name, ".svg")))
+		return;
+	if (ends_in(name, ".svg"))
+		o->heatmap = o->svg = true;
+	else if (ends_in(name, ".jsonl"))
+		o->run.json = true;
+	else if (!ends_in(name, ".txt") && strncmp(name, "/dev/", 5))
+		argp_failure(state, EXIT_USAGE, 0,
+			     "the output file's name must end in .svg, .txt or .jsonl: '%s'", name);
 }
 
 static void check_all(struct argp_state *state, struct histogram_options *o)
 {
+	settle_format(state, o);
 	if (state->quoted && !o->run.command)
 		argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
 	if (o->run.command && o->run.tasks.pids.nr)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
-	if (o->heatmap && o->json)
+	if (o->heatmap && o->run.json)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "a heat map has no JSON: -j and --heatmap exclude each other");
 	if (o->heatmap && !o->run.interval_ns)
@@ -82,16 +95,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->timestamps = true;
 		break;
 	case 'j':
-		o->json = true;
+		o->run.json = true;
 		break;
 	case OPTION_HEATMAP:
 		o->heatmap = true;
 		break;
 	case 'o':
-		set_output(state, o, arg);
-		break;
-	case 'v':
-		o->run.verbose = true;
+		o->run.output = cli_output_name(arg);
 		break;
 	case ARGP_KEY_ARG:
 		parse_argument(state, &o->run, arg);

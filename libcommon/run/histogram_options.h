@@ -14,12 +14,12 @@ struct histogram_options {
 	struct run_options run;
 	const struct histogram_unit *unit;
 	bool per_process;		/* a series for each process: up to the tool's programs */
-	bool timestamps, json;
+	bool timestamps;
 	bool heatmap;			/* print heat maps instead of histograms */
+	bool svg;			/* as a picture */
 };
 
-/* quiet: these tools show no progress */
-#define HISTOGRAM_OPTIONS_DEFAULT { .run.quiet = true, .unit = &histogram_usecs }
+#define HISTOGRAM_OPTIONS_DEFAULT { .unit = &histogram_usecs }
 
 /* for the tool's own argp */
 #define HISTOGRAM_ARGS_DOC "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]"

@@ -66,7 +66,7 @@ static int print_heatmaps(struct histogram_session *h)
 	for (size_t i = 0; i < MAX_SERIES; i++)	/* extend all to the length of the run */
 		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
 			return -ENOMEM;
-	if (out != stdout) {
+	if (h->options->svg) {
 		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES);
 		return 0;
 	}
@@ -99,7 +99,7 @@ static int show_series(struct histogram_session *h, const struct series_report *
 {
 	if (h->options->heatmap)
 		return add_to_heatmap(h, series);
-	if (h->options->json)
+	if (h->options->run.json)
 		print_series_json(h, report, series);
 	else
 		series_report_text(report, series, h->tool->title(series->key).text);
@@ -144,7 +144,7 @@ static int print_interval(struct histogram_session *h)
 	if (error || h->over)
 		return error;
 	warn(h);
-	if (h->options->timestamps && !h->options->json && !h->options->heatmap)
+	if (h->options->timestamps && !h->options->run.json && !h->options->heatmap)
 		fprintf(h->run->out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(clock_ns()).text);
 	for (size_t i = 0; i < nr; i++) {
 		error = show_series(h, &report, &series[i]);
@@ -153,7 +153,7 @@ static int print_interval(struct histogram_session *h)
 		h->count += series[i].histogram.count;
 		h->errors += series[i].errors;
 	}
-	fflush(h->run->out);
+	cli_flush(h->run->out);
 	h->intervals++;
 	return 0;
 }
@@ -198,6 +198,7 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 	*h = (struct histogram_session){ .options = options, .tool = tool, .stacks = stacks };
 	if (stacks) {
 		h->run = &stacks->run;
+		run_hide_counts(h->run);
 		h->writer = stack_session_writer(stacks, true);
 		h->writer.delimiter = h->writer.switched = true;
 	} else {
@@ -248,15 +249,16 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 	snprintf(too_many, sizeof(too_many), "%s lost: too many histograms", h->tool->counted);
 	if (h->options->heatmap)
 		cli_check(print_heatmaps(h), "print the heat maps");
-	if (h->options->json)
+	if (h->options->run.json)
 		print_summary_json(h, all, nr);
-	run_finish_output(h->run);
+	run_flush_output(h->run);
 	if (h->tool->errors)
 		cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
 			 h->run->seconds, h->errors);
 	else
 		cli_warn("%" PRIu64 " %s in %.1f s", h->count, h->tool->counted, h->run->seconds);
-	run_say_losses(all, nr);
+	run_say_losses(all, nr, h->count);
+	run_finish_output(h->run);
 }
 
 int histogram_session_close(struct histogram_session *h)

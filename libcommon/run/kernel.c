@@ -53,7 +53,8 @@ void kernel_attach_list(struct links *links, const char *to, struct bpf_program 
 struct loss kernel_missed(const struct links *links)
 {
 	return (struct loss){
-		"lost_unseen", links_missed(links), "events lost: a program was running already on that CPU", .lost = true,
+		"lost_unseen", links_missed(links),
+		"events lost, by the kernel: a program was running already on that CPU", .lost = true,
 	};
 }
 

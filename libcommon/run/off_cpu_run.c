@@ -78,6 +78,26 @@ static void show_walks(struct bpf_object *object)
 		show_walk(&starts[START_AT_WAKING], "wakers' ");
 }
 
+static void add_filters(struct json_object *filters, const struct off_cpu_options *o)
+{
+	static const char *const parts[] = {
+		[OFF_CPU_ALL] = "all", [OFF_CPU_BLOCKED] = "blocked", [OFF_CPU_WAITING] = "waiting"
+	};
+	char states[NR_THREAD_STATES + 1] = "";
+	int nr = 0;
+
+	json_object_object_add(filters, "part", json_object_new_string(parts[o->part]));
+	if (o->min_ns)
+		json_object_object_add(filters, "min_ns", json_object_new_uint64(o->min_ns));
+	if (o->max_ns != UINT64_MAX)
+		json_object_object_add(filters, "max_ns", json_object_new_uint64(o->max_ns));
+	for (int i = 0; i < NR_THREAD_STATES; i++)
+		if (o->states >> i & 1)
+			states[nr++] = thread_state_letter(i);
+	if (nr < NR_THREAD_STATES)
+		json_object_object_add(filters, "states", json_object_new_string(states));
+}
+
 int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 {
 	struct stack_session session;
@@ -88,6 +108,8 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	attach(&links, object);
 	cli_check(off_cpu_begin(object, session.store, o->stacks.run.command),
 		  "list the threads that are off the CPU");
+	run_doing(&session.run, "Measuring time off the CPU");
+	add_filters(session.run.filters, o);
 	run_measure(&session.run);
 	cli_check(off_cpu_end(object, session.store), "list the threads that are still off the CPU");
 	missed = kernel_missed(&links);

@@ -2,8 +2,11 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -11,7 +14,9 @@
 
 #include "process/clock.h"
 #include "run/kernel.h"
+#include "run/run_start.h"
 
+#define PROGRESS_S	10	/* between two lines of progress where they stay; on a terminal they do not */
 #define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
 /* urgent records come in bursts: wait for more of them before the parts run */
 #define GATHER_US	2000
@@ -35,6 +40,59 @@ void run_check_command(struct argp_state *state, const struct run_options *o)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
 }
 
+enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS };
+
+static const struct argp_option option_list[] = {
+	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", 3 },
+	{ "as", OPTION_AS, "USER", 0, "run the command as this user", 4 },
+	{ "kill", OPTION_KILL, NULL, 0, "end the command when the duration is over, by SIGTERM", 4 },
+	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", 4 },
+	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 4 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct run_options *o = state->input;
+	uint64_t number;
+
+	switch (key) {
+	case OPTION_OUTPUT_FD:
+		if (!cli_parse_number(arg, 1, INT_MAX, &number) || number == STDERR_FILENO)
+			argp_failure(state, EXIT_USAGE, 0, "not a file descriptor for output: '%s'", arg);
+		o->output_fd = number;
+		break;
+	case OPTION_AS:
+		if (!command_find_user(arg, &o->user))
+			argp_failure(state, EXIT_USAGE, 0, "no such user: '%s'", arg);
+		o->as_user = true;
+		break;
+	case OPTION_KILL:
+		o->kill = true;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose++;
+		break;
+	case ARGP_KEY_END:
+		if (o->output && o->output_fd)
+			argp_failure(state, EXIT_USAGE, 0, "either -o or --output-fd");
+		if (o->kill && !o->command)
+			argp_failure(state, EXIT_USAGE, 0, "--kill is for a command");
+		if (o->as_user && !o->command)
+			argp_failure(state, EXIT_USAGE, 0, "--as is for a command");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* the tool's own options, those of its kind, those of all runs */
+enum { NR_INPUTS = 3 };
+
 static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
 {
 	void *const *inputs = state->input;
@@ -42,38 +100,9 @@ static error_t hand_inputs_down(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = inputs[0];
-	state->child_inputs[1] = inputs[1];
-	state->child_inputs[2] = inputs[2];
+	for (int i = 0; i < NR_INPUTS; i++)
+		state->child_inputs[i] = inputs[i];
 	return 0;
-}
-
-/* ---- the options of every run ---- */
-
-enum { OPTION_AS = 0x1c0 };
-
-static const struct argp_option options_of_runs[] = {
-	{ "as", OPTION_AS, "USER", 0, "run COMMAND as this user", 4 },
-	{},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct run_options *o = state->input;
-
-	switch (key) {
-	case OPTION_AS:
-		if (!command_find_user(arg, &o->user))
-			argp_failure(state, EXIT_USAGE, 0, "no such user: '%s'", arg);
-		o->as_user = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (o->as_user && !o->command)
-			argp_failure(state, EXIT_USAGE, 0, "--as goes with a command, after --");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 /* the arguments, separated by blanks; NULL without memory */
@@ -92,31 +121,51 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 	       char **argv, struct run_options *options)
 {
 	const struct argp only_options = { .options = own->options, .parser = own->parser };
-	static const struct argp of_runs = { .options = options_of_runs, .parser = parse };
+	static const struct argp run_argp = { .options = option_list, .parser = parse };
 	const struct argp_child children[] = {
-		{ &only_options, 0, NULL, 0 }, { shared, 0, NULL, 0 }, { &of_runs, 0, NULL, 0 }, {}
+		{ &only_options }, { shared }, { &run_argp }, { &cli_help_argp }, {}
 	};
 	const struct argp argp = {
 		.parser = hand_inputs_down, .args_doc = own->args_doc, .doc = own->doc, .children = children,
 	};
-	void *inputs[] = { input, shared_input, options };
+	void *inputs[NR_INPUTS] = { input, shared_input, options };
 
 	cli_init();
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, inputs);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, inputs);
 	options->command_line = joined(argc, argv);
 	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
 	task_filter_check(&options->tasks);
-	kernel_init(options->verbose);
+	kernel_init(options->verbose > 1);
 }
 
 /* ---- beginning ---- */
 
+static void open_output(struct run *run)
+{
+	const struct run_options *o = run->options;
+	int fd = o->output_fd ? o->output_fd : STDOUT_FILENO;
+
+	if (o->output) {
+		run->out = fopen(o->output, "we");
+		if (!run->out)
+			cli_die(EXIT_FAILURE, "cannot open '%s': %s", o->output, strerror(errno));
+		return;
+	}
+	if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
+							    "file descriptor %d is not open for output", fd);
+	run->out = fd == STDOUT_FILENO ? stdout : fdopen(fd, "w");
+	if (!run->out)
+		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd, strerror(errno));
+	if (run->out != stdout)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
+}
+
 void run_open(struct run *run, const struct run_options *options)
 {
 	*run = (struct run){ .options = options, .signal_fd = -1, .command.pid = -1 };
-	run->out = options->output ? fopen(options->output, "we") : stdout;
-	if (!run->out)
-		cli_die(EXIT_FAILURE, "cannot open '%s': %s", options->output, strerror(errno));
+	open_output(run);
+	run_start_init(run);
 }
 
 /*
@@ -152,6 +201,23 @@ void run_get_ready(struct run *run)
 		run->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
 	if (run->signal_fd < 0)
 		cli_check(-errno, "take signals");
+	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+void run_doing(struct run *run, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(run->doing, sizeof(run->doing), format, args);
+	va_end(args);
+}
+
+void run_hide_counts(struct run *run)
+{
+	for (size_t i = 0; i < run->nr_parts; i++)
+		run->parts[i].progress = NULL;
 }
 
 void run_add(struct run *run, const struct run_part *part)
@@ -206,40 +272,46 @@ static void show_progress(struct run *run)
 {
 	uint64_t count;
 
-	run->next_progress += 1;
+	if (clock_seconds() < run->next_progress)
+		return;
+	run->next_progress += run->on_terminal ? 1 : PROGRESS_S;
+	fprintf(stderr, "%s%s: %.0f s", run->on_terminal ? "\r" : "", program_invocation_short_name,
+		clock_seconds() - run->started);
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].progress && !run->parts[i].progress(run->parts[i].arg, &count))
-			fprintf(stderr, "\r%s: %.0f s, %llu %s ", program_invocation_short_name,
-				clock_seconds() - run->started, (unsigned long long)count,
-				run->parts[i].counted);
+			fprintf(stderr, ", %llu %s", (unsigned long long)count, run->parts[i].counted);
+	putc(run->on_terminal ? ' ' : '\n', stderr);
 }
 
+enum { FD_SIGNAL, FD_COMMAND, FD_OUTPUT, FD_PARTS };
+
 struct poll_list {
-	struct pollfd fds[2 + MAX_RUN_FDS];
+	struct pollfd fds[FD_PARTS + MAX_RUN_FDS];
 	nfds_t nr;
 };
 
-static void add_fd(struct poll_list *list, int fd)
+static void add_fd(struct poll_list *list, int fd, short events)
 {
 	if (list->nr < sizeof(list->fds) / sizeof(list->fds[0]))
-		list->fds[list->nr++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		list->fds[list->nr++] = (struct pollfd){ .fd = fd, .events = events };
 }
 
 static struct poll_list fds_of(const struct run *run)
 {
 	struct poll_list list = {};
 
-	add_fd(&list, run->signal_fd);
-	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1);
+	add_fd(&list, run->signal_fd, POLLIN);
+	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1, POLLIN);
+	add_fd(&list, fileno(run->out), 0);	/* a pipe that nobody reads any more: POLLERR */
 	for (size_t i = 0; i < run->nr_parts; i++)
 		for (size_t fd = 0; fd < run->parts[i].nr_fds; fd++)
-			add_fd(&list, run->parts[i].fds[fd]);
+			add_fd(&list, run->parts[i].fds[fd], POLLIN);
 	return list;
 }
 
 static bool any_urgent(const struct poll_list *list)
 {
-	for (nfds_t i = 2; i < list->nr; i++)
+	for (nfds_t i = FD_PARTS; i < list->nr; i++)
 		if (list->fds[i].revents)
 			return true;
 	return false;
@@ -255,47 +327,69 @@ static bool do_some(struct run *run, struct poll_list *list)
 	if (!duration ||
 	    (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
 		return false;
-	if (list->fds[0].revents) {
+	if (list->fds[FD_SIGNAL].revents) {
 		take_signal(run);
 		run->signalled = true;
 		return false;
 	}
-	if (list->fds[1].revents)
+	if (list->fds[FD_COMMAND].revents || list->fds[FD_OUTPUT].revents)
 		return false;
 	if (any_urgent(list))
 		usleep(GATHER_US);
 	work(run);
-	return !(o->interval_ns && clock_seconds() >= run->next_interval && end_interval(run));
+	if (o->interval_ns && clock_seconds() >= run->next_interval && end_interval(run))
+		return false;
+	return !ferror(run->out);
+}
+
+/* the statuses are the shell's */
+static void release_command(struct run *run)
+{
+	int error = command_release(&run->command);
+
+	if (error)
+		cli_die(error == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTABLE, "cannot run '%s': %s",
+			run->options->command[0], strerror(-error));
 }
 
 void run_measure(struct run *run)
 {
-	bool progress = !run->options->quiet && isatty(STDERR_FILENO);
+	/* what is printed at each interval shows the progress */
+	bool progress = !run->options->quiet && !run->options->interval_ns;
 	struct poll_list list = fds_of(run);
 
+	run_start_say(run);
+	run->on_terminal = isatty(STDERR_FILENO);
 	run->started = clock_seconds();
-	run->next_progress = run->started + 1;
+	run->next_progress = run->started + (run->on_terminal ? 1 : PROGRESS_S);
 	run->next_interval = run->started + run->options->interval_ns / 1e9;
 	if (run->command.pid > 0)
-		cli_check(command_release(&run->command), "run the command");
+		release_command(run);
 	while (do_some(run, &list))
-		if (progress && clock_seconds() >= run->next_progress)
+		if (progress)
 			show_progress(run);
 	run->seconds = clock_seconds() - run->started;
-	if (progress)
+	if (progress && run->on_terminal)
 		fputs("\r\033[K", stderr);
 }
 
 /* ---- the end ---- */
 
-void run_finish_output(struct run *run)
+void run_flush_output(struct run *run)
 {
-	cli_finish(run->out, run->options->output ? run->options->output : "standard output");
+	cli_flush(run->out);
 }
 
-void run_say_losses(const struct loss *losses, size_t nr)
+void run_finish_output(struct run *run)
 {
-	losses_print(stderr, program_invocation_short_name, losses, nr);
+	cli_finish(run->out, run->options->output    ? run->options->output :
+			     run->options->output_fd ? "the report" :
+						       "standard output");
+}
+
+void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
+{
+	losses_print(stderr, program_invocation_short_name, losses, nr, taken);
 }
 
 /*
@@ -323,11 +417,31 @@ static int wait_for_command(struct run *run)
 	}
 }
 
+/* The run may be over before the command is. */
+static void leave_command(struct run *run)
+{
+	struct pollfd ended = { .fd = run->command.pidfd, .events = POLLIN };
+
+	if (run->signalled || poll(&ended, 1, 0) != 0)
+		return;
+	if (run->options->kill)
+		kill(run->command.pid, SIGTERM);
+	else
+		cli_warn("process %d still runs, unmeasured: waiting for its end (--kill would end it)",
+			 run->command.pid);
+}
+
 int run_close(struct run *run)
 {
-	int status = run->command.pid > 0 ? wait_for_command(run) : 0;
+	int status = 0;
+
+	if (run->command.pid > 0) {
+		leave_command(run);
+		status = wait_for_command(run);
+	}
 
 	if (run->signal_fd >= 0)
 		close(run->signal_fd);
+	json_object_put(run->start);
 	return status;
 }

@@ -6,8 +6,10 @@
  *   run_open          opens the output file
  *   run_get_ready     starts the command, which waits at its gate, and begins to handle signals
  *   (attach)
- *   run_measure       lets the command go, and calls the parts until the run is over
+ *   run_doing         what is measured, in words; may be left out
+ *   run_measure       says that it begins, lets the command go, and calls the parts until the run is over
  *   (detach, report)
+ *   run_flush_output  before the summary is printed to stderr
  *   run_finish_output
  *   run_close         waits for the command; the tool's exit status
  */
@@ -15,6 +17,7 @@
 #define EHPERF_RUN_RUN_H
 
 #include <argp.h>
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +25,9 @@
 #include "report/losses.h"
 #include "run/command.h"
 #include "run/task_filter.h"
+
+/* where there is no such command, or it is no program that can be executed */
+enum { EXIT_NO_COMMAND = 127, EXIT_NOT_EXECUTABLE = 126 };
 
 struct run_options {
 	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
@@ -31,9 +37,13 @@ struct run_options {
 	bool as_user;			/* the command is not run as who runs us, but as */
 	struct command_user user;
 	struct task_filter tasks;	/* which tasks are measured */
-	const char *output;		/* NULL: standard output */
+	const char *output;		/* NULL: output_fd, or standard output if that is 0 */
+	int output_fd;
+	bool kill;			/* end the command if the run is over before it */
 	char *command_line;		/* the tool's, for reports */
-	bool quiet, verbose;
+	bool json;			/* output is JSON: the run prints its first line */
+	bool quiet;
+	int verbose;			/* 1: our own detail, 2: libbpf's messages too */
 };
 
 /* What runs while a run lasts. Any of the functions may be NULL; they return 0 or -errno. */
@@ -59,7 +69,11 @@ struct run {
 	/* CLOCK_MONOTONIC; seconds: how long the run lasted, once it is over */
 	double started, seconds;
 	uint64_t intervals;		/* how many are over */
+	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */
+	struct json_object *start, *filters;
 	/* private */
+	char doing[96];
+	bool on_terminal;
 	double next_interval, next_progress;
 	int signal_fd;
 	bool signalled;
@@ -72,14 +86,24 @@ void run_get_ready(struct run *run);
 
 /* Adds a part. Parts run in the order of adding. part->fds must outlive the run. */
 void run_add(struct run *run, const struct run_part *part);
+/* The parts that were added so far do not count what the tool counts: progress is shown without counts. */
+void run_hide_counts(struct run *run);
 
-/* Returns when the duration or the last interval is over, a signal has come, or the command has ended. */
+/* What is measured, for the line on stderr when it begins: "Counting forks". The default: "Measuring" */
+void run_doing(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Returns when the duration or the last interval is over, a signal has come, the command has ended, or
+ * nobody reads the output any more.
+ */
 void run_measure(struct run *run);
 
+/* Writes what is in buffers, before more is printed to stderr. Errors are left to run_finish_output(). */
+void run_flush_output(struct run *run);
 /* Flushes and closes run->out once all is written: a full disk is an error. */
 void run_finish_output(struct run *run);
-/* Prints a line on standard error for each loss whose count is not 0. */
-void run_say_losses(const struct loss *losses, size_t nr);
+/* Prints a line on standard error for each loss that matters; taken: how many are in the results */
+void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken);
 
 int run_close(struct run *run);
 

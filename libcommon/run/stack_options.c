@@ -11,14 +11,14 @@
 #define MAX_COMM_BYTES 15
 
 enum {
-	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_DEBUG_DIR,
+	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_TOP, OPTION_DEBUG_DIR,
 	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE,
 };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "only these threads", 1 },
-	{ NULL, 'L', "TID[,TID...]", OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'L', NULL, OPTION_ALIAS, NULL, 1 },
 	{ "user-threads-only", 'u', NULL, 0, "only user threads", 1 },
 	{ "kernel-threads-only", 'k', NULL, 0, "only kernel threads", 1 },
 	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", 1 },
@@ -27,19 +27,20 @@ static const struct argp_option options[] = {
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", 2 },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", 2 },
 	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, 1024 at most", 2 },
+	{ "perf-max-stack-depth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },	/* bcc's name */
 	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
 	  "room in the kernel for this many different stacks, default 65536", 2 },
+	{ "stack-storage-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },	/* bcc's name */
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf VALUE", 3 },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
 	{ "output", 'o', "FILE", 0, "write to this file: " STACK_FORMAT_ENDINGS, 3 },
+	{ "top", OPTION_TOP, "N", 0, "only the N hottest stacks", 3 },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
 	  "look for debug files here, before /usr/lib/debug; may be given more than once", 3 },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", 3 },
 	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", 3 },
-	{ "quiet", 'q', NULL, 0, "no progress", 4 },
-	{ "verbose", 'v', NULL, 0, "more detail", 4 },
 	{},
 };
 
@@ -58,6 +59,8 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 
 	if (o->format == stack_format_json)
 		return;
+	if (name && !of_name && !strncmp(name, "/dev/", 5))
+		name = NULL;	/* a pipe's, or the terminal: text, or what an option says */
 	if (name && !of_name)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "the output file's name must end in " STACK_FORMAT_ENDINGS ": '%s'", name);
@@ -121,6 +124,7 @@ static bool parse_filter(int key, char *arg, struct argp_state *state, struct st
 		break;
 	case OPTION_CGROUP:
 		error = cgroup_id(arg, &o->run.tasks.cgroup);
+		o->run.tasks.cgroup_path = arg;
 		if (error)
 			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s",
 				     arg, strerror(-error));
@@ -170,6 +174,8 @@ static bool parse_wanted(int key, char *arg, struct argp_state *state, struct st
 /* how they are printed: false if it is none of these options */
 static bool parse_output(int key, char *arg, struct argp_state *state, struct stack_options *o)
 {
+	uint64_t number;
+
 	switch (key) {
 	case 'f':
 		set_format(state, o, stack_format_folded);
@@ -184,13 +190,12 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		set_format(state, o, stack_format_json);
 		break;
 	case 'o':
-		o->run.output = arg;
+		o->run.output = cli_output_name(arg);
 		break;
-	case 'q':
-		o->run.quiet = true;
-		break;
-	case 'v':
-		o->run.verbose = true;
+	case OPTION_TOP:
+		if (!cli_parse_number(arg, 1, SIZE_MAX, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks, 1 or more: '%s'", arg);
+		o->top = number;
 		break;
 	default:
 		return false;
@@ -222,6 +227,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
 		settle_format(state, o);
 		run_check_command(state, &o->run);
+		o->run.json = o->format == stack_format_json;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

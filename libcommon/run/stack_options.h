@@ -35,6 +35,7 @@ struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
 	const struct stack_format *format;
+	size_t top;			/* the report has this many stacks; 0: all */
 	struct naming_options naming;
 	bool delimiter, annotate;	/* as struct stack_writer has them */
 };

@@ -90,6 +90,9 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 {
 	*s = (struct stack_session){ .object = object, .wanted = wanted };
 	run_open(&s->run, run);
+	if (wanted->only_user || wanted->only_kernel)
+		json_object_object_add(s->run.filters, "stacks",
+				       json_object_new_string(wanted->only_user ? "user" : "kernel"));
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
 	cli_check(s->modules && s->jit ? 0 : -ENOMEM, "set up");
@@ -168,7 +171,7 @@ static size_t gather_losses(const struct stack_session *s, const struct measure 
 	const char *unfollowed = measure->unfollowed ? measure->unfollowed :
 							       "processes or threads not followed: too many at a time";
 	const struct loss own[] = {
-		{ "lost_no_room", stats.no_room, "samples lost: no room in the maps, see --max-stacks",
+		{ "lost_no_room", stats.no_room, "samples lost, by this tool: no room in its maps, see --max-stacks",
 		  .lost = true },
 		{ "forks_lost", stats.forks_lost, unfollowed },
 		{ "stacks_lost", stats.stacks_lost,
@@ -231,10 +234,13 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
+	writer.top = o->top;
+	writer.root = measure->root;
 	error = o->format->write(&writer, &summary, entries, nr);
-	run_finish_output(&s->run);
+	run_flush_output(&s->run);
 	stack_summary_print(stderr, &summary);
 	stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
+	run_finish_output(&s->run);
 	cli_check(error, "print the stacks");
 }
 

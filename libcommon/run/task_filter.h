@@ -19,6 +19,7 @@ struct task_filter {
 	bool only_user_threads, only_kernel_threads;
 	const char *comm;		/* NULL: any */
 	uint64_t cgroup;		/* its ID; 0: any */
+	const char *cgroup_path;	/* as given */
 	struct cpu_set cpus;		/* on which tasks are measured; empty: all */
 };
 

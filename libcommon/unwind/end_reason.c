@@ -16,7 +16,7 @@ static const struct {
 	[END_UNSUPPORTED] = { "unsupported", "a rule of a kind that is not supported" },
 	[END_NO_PROGRESS] = { "no_progress", "the caller's frame would lie below the callee's" },
 	[END_TOO_DEEP] = { "too_deep", "more frames than --max-depth" },
-	[END_32BIT] = { "32bit", "a 32-bit process" },
+	[END_32BIT] = { "bits32", "a 32-bit process" },
 	[END_NO_USER] = { "no_user", "no user registers: a kernel thread, or in execve()" },
 	[END_UNKNOWN_PROCESS] = { "unknown_process", "a process whose mappings are not known" },
 	[END_STALE] = { "stale", "the process's mappings had just changed" },

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cpuprof: samples what runs on the CPUs, with whole user and kernel stacks. */
+#include <math.h>
+
 #include "cpuprof.skel.h"
 #include "run/kernel.h"
 #include "run/sampling.h"
@@ -18,7 +20,7 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", 0 },
-	{ "count", 'c', "N", 0, "instead, a sample every N nanoseconds on each CPU", 0 },
+	{ "count", 'c', "TIME", 0, "instead, a sample each TIME: nanoseconds, or with a unit: 10ms", 0 },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", 1 },
 	{},
 };
@@ -35,9 +37,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->period_ns = 1000000000 / number;
 		break;
 	case 'c':
-		if (!cli_parse_number(arg, 10000, INT64_MAX, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of nanoseconds, 10000 or more: '%s'",
-				     arg);
+		if (!cli_parse_time(arg, 1, &number) || number < 10000)
+			argp_failure(state, EXIT_USAGE, 0, "not a time of 10 microseconds or more: '%s'", arg);
 		o->period_ns = number;
 		break;
 	case 'I':
@@ -59,15 +60,17 @@ int main(int argc, char **argv)
 	};
 	struct loss unseen = {
 		"lost_unseen",
-		.what = "samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)",
+		.what = "samples lost on all CPUs in sum, by the kernel: interrupts were late, or a CPU was inside bpf(2)",
 		.lost = true,
 	};
 	struct stack_session session;
 	struct perf_events clock;
 	struct cpuprof_bpf *bpf;
+	double frequency_hz;
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 	samples.value_ns = o.period_ns;
+	frequency_hz = round(1e12 / o.period_ns) / 1e3;
 
 	bpf = kernel_opened(cpuprof_bpf__open());
 	bpf->rodata->with_idle = o.with_idle;
@@ -77,6 +80,8 @@ int main(int argc, char **argv)
 	clock = sampling_attach(bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus, o.period_ns);
 	sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
 
+	run_doing(&session.run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
+	json_object_object_add(session.run.start, "frequency_hz", json_object_new_double(frequency_hz));
 	sampling_begin(&clock);
 	run_measure(&session.run);
 	sampling_end(&clock);

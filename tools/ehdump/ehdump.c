@@ -12,6 +12,7 @@
 #include "elf_visit.h"
 #include "report.h"
 #include "report/escape.h"
+#include "report/json.h"
 #include "run/cli.h"
 #include "run/kernel.h"
 #include "table/eh_rule.h"
@@ -23,7 +24,8 @@ enum mode { SUMMARY, ROWS, ALL_ROWS, TABLE, ADDRESS };
 struct options {
 	enum mode mode;
 	uint64_t vaddr;
-	bool json, check, recursive, verbose;
+	bool json, check, recursive;
+	int verbose;
 	char **names;
 	int nr_names;
 };
@@ -52,7 +54,7 @@ static const struct argp_option option_list[] = {
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "upload the table and compare the rules that the kernel finds with the exact rows", 2 },
 	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
-	{ "verbose", 'v', NULL, 0, "more detail", 3 },
+	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 3 },
 	{},
 };
 
@@ -88,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->recursive = true;
 		break;
 	case 'v':
-		o->verbose = true;
+		o->verbose++;
 		break;
 	case ARGP_KEY_ARGS:
 		o->names = state->argv + state->next;
@@ -199,12 +201,12 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 	return 0;
 }
 
-static struct checker *load_checker(bool verbose)
+static struct checker *load_checker(int verbose)
 {
 	struct ehdump_bpf *bpf;
 	struct checker *c;
 
-	kernel_init(verbose);
+	kernel_init(verbose > 1);
 	bpf = kernel_opened(ehdump_bpf__open());
 	kernel_loaded(ehdump_bpf__load(bpf));
 	kernel_check(checker_new(&c, bpf->obj), "load the BPF programs");
@@ -215,13 +217,16 @@ static struct checker *load_checker(bool verbose)
 
 int main(int argc, char **argv)
 {
-	const struct argp argp = { option_list, parse, "FILE|PID...", doc };
+	static const struct argp_child help[] = { { &cli_help_argp }, {} };
+	const struct argp argp = { option_list, parse, "FILE|PID...", doc, help };
 	struct dump d = {};
 	const struct options *o = &d.options;
 	const struct elf_visitor visitor = { .visit = dump, .failed = fail, .arg = &d };
 
 	cli_init();
-	argp_parse(&argp, argc, argv, 0, NULL, &d.options);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &d.options);
+	if (o->json)
+		json_print(stdout, json_start());
 	if (o->check)
 		d.checker = load_checker(o->verbose);
 	for (int i = 0; i < o->nr_names; i++)

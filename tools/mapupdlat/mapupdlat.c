@@ -209,12 +209,13 @@ int main(int argc, char **argv)
 	learn_what_a_map_is(m.bpf);
 
 	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
-	kernel_check(slow_calls_open(&slow, &stacks, o.histograms.json), "set up the histograms");
+	kernel_check(slow_calls_open(&slow, &stacks, o.histograms.run.json), "set up the histograms");
 	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
 	kernel_attach(&links, "the tracepoints", m.bpf->progs.call_begins, m.bpf->progs.call_returns,
 		      m.bpf->progs.call_begins_raw, m.bpf->progs.call_returns_raw,
 		      m.bpf->progs.thread_switches, m.bpf->progs.thread_wakes, m.bpf->progs.thread_dies);
 
+	run_doing(&stacks.run, "Measuring bpf(2) on maps");
 	m.bpf->bss->measuring = true;
 	run_measure(&stacks.run);
 	m.bpf->bss->measuring = false;

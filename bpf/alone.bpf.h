@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs on user functions ("uprobe") can be preempted, as the thread can whose call they are part of. Where that
+ * cannot be kept off (preemption.bpf.h), the program that comes second on a CPU must do without what the first one uses,
+ * which is most of what there is per CPU:
+ *
+ *	if (!alone_begin())
+ *		return 0;
+ *	...
+ *	alone_end();
+ */
+#ifndef EHPERF_ALONE_BPF_H
+#define EHPERF_ALONE_BPF_H
+
+#include "kernel.bpf.h"
+#include "preemption.bpf.h"
+
+ONE_PER_CPU(__u32) in_use SEC(".maps");
+__u64 lost_preempting;	/* programs that came second */
+
+/* False: another program is at work on this CPU. It is counted, and the program must leave at once. */
+static __always_inline bool alone_begin(void)
+{
+	__u32 zero = 0, *used;
+
+	preemption_off();
+	used = bpf_map_lookup_elem(&in_use, &zero);
+	if (used && !__sync_lock_test_and_set(used, 1))
+		return true;
+	__sync_fetch_and_add(&lost_preempting, 1);
+	preemption_on();
+	return false;
+}
+
+static __always_inline void alone_end(void)
+{
+	__u32 zero = 0, *used = bpf_map_lookup_elem(&in_use, &zero);
+
+	if (used)
+		*(volatile __u32 *)used = 0;
+	preemption_on();
+}
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dwarf/functions.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "dwarf/demangle.h"
+#include "dwarf/symbol_name.h"
+
+struct search {
+	struct functions *found;
+	const struct elf_file *code;
+	const char *pattern;
+	bool demangled;
+	char literal[256];	/* with demangled: what a mangled name has in it, too */
+};
+
+static bool executable_offset(const struct elf_file *code, uint64_t vaddr, uint64_t *offset)
+{
+	for (size_t i = 0; i < code->nr_segments; i++) {
+		const struct elf_segment *s = &code->segments[i];
+
+		if (s->executable && vaddr >= s->vaddr && vaddr - s->vaddr < s->size) {
+			*offset = vaddr - s->vaddr + s->file_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the name ---- */
+
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* the longest word of the pattern, which a mangled name spells out: not to demangle all names */
+static void find_literal(struct search *s)
+{
+	size_t longest = 0;
+
+	for (const char *p = s->pattern; *p; p++) {
+		size_t length = 0;
+
+		while (is_word(p[length]))
+			length++;
+		if (length > longest && length < sizeof(s->literal)) {
+			memcpy(s->literal, p, length);
+			s->literal[length] = 0;
+			longest = length;
+		}
+		if (length)
+			p += length - 1;
+	}
+}
+
+static bool is_part(const char *suffixes)
+{
+	return strstr(suffixes, ".cold") || strstr(suffixes, ".part");
+}
+
+/* the name that matches, to be freed, or NULL */
+static char *matching_name(const struct search *s, const char *raw)
+{
+	size_t length = symbol_name_fold(raw);
+	char *name;
+
+	if (is_part(raw + length) || (s->demangled && !strstr(raw, s->literal)))
+		return NULL;
+	name = s->demangled ? symbol_name_for_people(raw, false, false) : strndup(raw, length);
+	if (name && fnmatch(s->pattern, name, 0)) {
+		free(name);
+		return NULL;
+	}
+	return name;
+}
+
+/* ---- the tables ---- */
+
+static int add(struct search *s, const GElf_Sym *symbol, const char *raw)
+{
+	unsigned char type = GELF_ST_TYPE(symbol->st_info);
+	struct function f = { .vaddr = symbol->st_value, .chosen = type == STT_GNU_IFUNC };
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF || !raw || !*raw ||
+	    !executable_offset(s->code, symbol->st_value, &f.file_offset))
+		return 0;
+	f.name = matching_name(s, raw);
+	if (!f.name)
+		return 0;
+	if (array_reserve(&s->found->functions, &s->found->room, s->found->nr + 1)) {
+		free(f.name);
+		return -ENOMEM;
+	}
+	s->found->functions[s->found->nr++] = f;
+	return 0;
+}
+
+/* *any: there is such a table */
+static int search_table(struct search *s, struct elf_file *file, uint32_t type, bool *any)
+{
+	GElf_Shdr header;
+	Elf_Scn *scn = elf_file_header(file, type, NULL, &header);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Sym symbol;
+	int error = 0;
+
+	if (!data)
+		return 0;
+	for (int i = 0; !error && gelf_getsym(data, i, &symbol); i++) {
+		*any = true;
+		error = add(s, &symbol, elf_strptr(file->elf, header.sh_link, symbol.st_name));
+	}
+	return error;
+}
+
+static int search_file(struct search *s, int fd, bool *any)
+{
+	struct elf_file debug;
+	int error = 0;
+
+	if (fd < 0)
+		return 0;
+	if (!elf_file_open(&debug, fd)) {
+		error = search_table(s, &debug, SHT_SYMTAB, any);
+		elf_file_close(&debug);
+	}
+	close(fd);
+	return error;
+}
+
+static int search_debug_data(struct search *s, struct elf_file *file, bool *any)
+{
+	struct elf_file mini;
+	void *image;
+	int error = debug_data_open(file, &mini, &image);
+
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	error = search_table(s, &mini, SHT_SYMTAB, any);
+	elf_file_close(&mini);
+	free(image);
+	return error;
+}
+
+static int search_all(struct search *s, struct elf_file *file, const struct symbol_options *options)
+{
+	bool any = false, exported;
+	int error = search_table(s, file, SHT_SYMTAB, &any);
+
+	if (!error && !any)
+		error = search_file(s, debug_file_open(&options->search, file, options->path), &any);
+	if (!error && !any)
+		error = search_debug_data(s, file, &any);
+	if (!error && !any && options->debuginfod)
+		error = search_file(s, debuginfod_open(options->debuginfod, file->build_id, file->build_id_bytes), &any);
+	return error ? error : search_table(s, file, SHT_DYNSYM, &exported);
+}
+
+/* ---- each once ---- */
+
+/* of the names of one function, the plainest first */
+static int by_address(const void *left, const void *right)
+{
+	const struct function *l = left, *r = right;
+	size_t of_left = strspn(l->name, "_"), of_right = strspn(r->name, "_");
+
+	if (l->vaddr != r->vaddr)
+		return l->vaddr < r->vaddr ? -1 : 1;
+	if (of_left != of_right)
+		return of_left < of_right ? -1 : 1;
+	return strcmp(l->name, r->name);
+}
+
+static void keep_one_of_each(struct functions *f)
+{
+	size_t kept = 0;
+
+	if (f->nr)
+		qsort(f->functions, f->nr, sizeof(*f->functions), by_address);
+	for (size_t i = 0; i < f->nr; i++) {
+		if (kept && f->functions[kept - 1].vaddr == f->functions[i].vaddr)
+			free(f->functions[i].name);
+		else
+			f->functions[kept++] = f->functions[i];
+	}
+	f->nr = kept;
+}
+
+int functions_find(struct functions *functions, struct elf_file *file, const struct symbol_options *options,
+		   const char *pattern)
+{
+	struct functions found = {};
+	struct search s = {
+		.found = &found, .code = file, .pattern = pattern, .demangled = strstr(pattern, "::"),
+	};
+	int error;
+
+	find_literal(&s);
+	error = search_all(&s, file, options);
+	if (error) {
+		functions_free(&found);
+		return error;
+	}
+	keep_one_of_each(&found);
+	*functions = found;
+	return 0;
+}
+
+void functions_free(struct functions *functions)
+{
+	for (size_t i = 0; i < functions->nr; i++)
+		free(functions->functions[i].name);
+	free(functions->functions);
+	*functions = (struct functions){};
+}

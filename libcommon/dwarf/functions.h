@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The functions of a file by name: where each begins. */
+#ifndef EHPERF_DWARF_FUNCTIONS_H
+#define EHPERF_DWARF_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf/elf_file.h"
+#include "dwarf/symbols.h"
+
+struct function {
+	char *name;		/* as in the file, without version; demangled if it was asked for so */
+	uint64_t vaddr, file_offset;
+	bool chosen;		/* an IFUNC: what is there chooses the function that is called, once */
+};
+
+struct functions {
+	struct function *functions;	/* by address, none twice */
+	size_t nr, room;
+};
+
+/*
+ * The functions whose name matches the pattern (* and ?): in .symtab, else in that of a separate debug file, else
+ * in .gnu_debugdata's, and in .dynsym. A clone (.constprop.0, .isra.0) has its function's name; .cold and .part are
+ * no functions. A pattern with :: is for demangled names. options: of its search, path and debuginfod. No match is
+ * no error. 0 or -ENOMEM
+ */
+int functions_find(struct functions *functions, struct elf_file *file, const struct symbol_options *options,
+		   const char *pattern);
+void functions_free(struct functions *functions);
+
+#endif

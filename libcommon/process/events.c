@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/events.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "dwarf/functions.h"
+#include "dwarf/regular_file.h"
+#include "dwarf/usdt.h"
+#include "process/file_path.h"
+#include "process/tracefs.h"
+
+struct finding {
+	struct events *events;
+	const struct event_name *name;
+	const struct events_search *search;
+	struct events_problem *problem;
+	char path[PATH_MAX];	/* of name->file */
+	struct elf_file file;
+};
+
+__attribute__((format(printf, 3, 4)))
+static int fail(struct finding *f, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f->problem->text, sizeof(f->problem->text), format, args);
+	va_end(args);
+	return error;
+}
+
+/* Appends an event; its name, of which there is a copy made, follows the prefix. */
+__attribute__((format(printf, 3, 4)))
+static int add(struct finding *f, struct event event, const char *format, ...)
+{
+	struct events *all = f->events;
+	char *rest = NULL;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&rest, format, args);
+	va_end(args);
+	event.kind = f->name->kind;
+	event.name = NULL;
+	if (length < 0 || asprintf(&event.name, "%s%s", event_kind_prefixes[event.kind], rest) < 0)
+		event.name = NULL;
+	if (length >= 0)
+		free(rest);
+	event.path = strdup(event.path ? event.path : f->path);
+	if (!event.name || !event.path || array_reserve(&all->events, &all->room, all->nr + 1)) {
+		free(event.name);
+		free(event.path);
+		return -ENOMEM;
+	}
+	all->events[all->nr++] = event;
+	return 0;
+}
+
+/* ---- tracepoints ---- */
+
+static int add_tracepoint(void *arg, const char *group, const char *name)
+{
+	struct finding *f = arg;
+	struct event event = {};
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", group, name);
+	if (!f->search->list)
+		event.tracepoint = tracefs_tracepoint_id(path);
+	/* those of ftrace itself have no ID */
+	return event.tracepoint < 0 ? 0 : add(f, event, "%s:%s", group, name);
+}
+
+static int find_tracepoints(struct finding *f)
+{
+	int error = tracefs_tracepoints(f->name->group, f->name->name, add_tracepoint, f);
+
+	if (error && error != -ENOMEM)
+		return fail(f, error, "cannot read tracefs, which lists the tracepoints: %s", strerror(-error));
+	return error;
+}
+
+/* ---- functions of the kernel ---- */
+
+static int add_kernel_function(void *arg, const char *module, const char *name)
+{
+	char whole[512];
+
+	snprintf(whole, sizeof(whole), "%s%s%s", module, *module ? ":" : "", name);
+	return add(arg, (struct event){ .path = whole }, "%s", whole);
+}
+
+/* A name without * or ? is taken as it is: the kernel knows more functions than tracefs lists. */
+static int find_kernel_functions(struct finding *f)
+{
+	const struct event_name *name = f->name;
+	int error;
+
+	if (!f->search->list && !event_name_is_pattern(name->group) && !event_name_is_pattern(name->name))
+		return add_kernel_function(f, name->group, name->name);
+	error = tracefs_functions(name->group, name->name, add_kernel_function, f);
+	if (error == -ENOENT)
+		return fail(f, error, "this kernel does not list its functions: it is built without "
+			    "CONFIG_DYNAMIC_FTRACE and CONFIG_FUNCTION_TRACER");
+	if (error && error != -ENOMEM)
+		return fail(f, error, "cannot read tracefs, which lists the kernel's functions: %s", strerror(-error));
+	return error;
+}
+
+/* ---- user functions ---- */
+
+static int add_functions(struct finding *f, const struct functions *functions)
+{
+	bool pattern = event_name_is_pattern(f->name->name);
+	int error = 0;
+
+	for (size_t i = 0; i < functions->nr && !error; i++) {
+		const struct function *function = &functions->functions[i];
+
+		if (function->chosen && !f->search->list && pattern)
+			continue;
+		if (function->chosen && !f->search->list)
+			return fail(f, -ENOTSUP, "'%s' stands for several functions, of which one is chosen when the program "
+				    "starts: see -l 'u:%s:*%s*'", function->name, f->name->file, function->name);
+		error = add(f, (struct event){ .file_offset = function->file_offset }, "%s:%s", f->path, function->name);
+	}
+	return error;
+}
+
+static int find_functions(struct finding *f)
+{
+	struct symbol_options options = *f->search->symbols;
+	struct functions functions;
+	int error;
+
+	options.path = f->path;
+	error = functions_find(&functions, &f->file, &options, f->name->name);
+	if (error)
+		return error;
+	error = add_functions(f, &functions);
+	functions_free(&functions);
+	return error;
+}
+
+static int add_address(struct finding *f)
+{
+	uint64_t offset = f->name->address, vaddr;
+
+	if (f->name->by == EVENT_BY_VADDR && !elf_file_offset_of(&f->file, f->name->address, &offset))
+		offset = UINT64_MAX;
+	for (size_t i = 0; i < f->file.nr_segments; i++) {
+		const struct elf_segment *s = &f->file.segments[i];
+
+		if (s->executable && offset >= s->file_offset && offset - s->file_offset < s->size &&
+		    elf_file_vaddr_of(&f->file, offset, &vaddr))
+			return add(f, (struct event){ .file_offset = offset }, "%s+0x%" PRIx64, f->path, vaddr);
+	}
+	return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
+}
+
+static int find_probes(struct finding *f)
+{
+	struct usdt_probe *probes;
+	size_t nr;
+	int error = usdt_read(&f->file, &probes, &nr);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < nr && !error; i++)
+		if (!fnmatch(f->name->group, probes[i].provider, 0) && !fnmatch(f->name->name, probes[i].name, 0))
+			error = add(f, (struct event){ .file_offset = probes[i].file_offset,
+						       .semaphore_offset = probes[i].semaphore_offset },
+				    "%s:%s:%s", f->path, probes[i].provider, probes[i].name);
+	free(probes);
+	if (!nr)
+		return fail(f, -ENOENT, "'%s' has no probes: no .note.stapsdt", f->path);
+	return error;
+}
+
+static int find_in_file(struct finding *f, int (*find)(struct finding *f))
+{
+	int error = file_path_find(f->name->file, f->search->pid, f->path), fd;
+
+	if (error)
+		return fail(f, error, "'%s' is no program and no library", f->name->file);
+	fd = regular_file_open(-1, f->path, true);
+	error = fd < 0 ? fd : elf_file_open(&f->file, fd);
+	if (!error) {
+		error = find(f);
+		elf_file_close(&f->file);
+	} else {
+		fail(f, error, "'%s': %s", f->path, elf_file_explain(error));
+	}
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+/* ---- perf's ---- */
+
+static int add_perf_name(void *arg, const char *name)
+{
+	return add(arg, (struct event){}, "%s", name);
+}
+
+static int find_perf_event(struct finding *f)
+{
+	struct event event = {};
+
+	if (f->search->list)
+		return perf_names(f->name->name, add_perf_name, f);
+	if (perf_name_encode(f->name->name, &event.perf))
+		return fail(f, -ENOENT, "no event has this name: perf's are page-faults, cycles, …, and the others begin "
+			    "with t:, k:, u: or usdt:");
+	return add(f, event, "%s", f->name->name);
+}
+
+/* ---- all ---- */
+
+static int find(struct finding *f)
+{
+	switch (f->name->kind) {
+	case EVENT_TRACEPOINT:
+		return find_tracepoints(f);
+	case EVENT_KERNEL_FUNCTION:
+		return find_kernel_functions(f);
+	case EVENT_USER_FUNCTION:
+		return find_in_file(f, f->name->by == EVENT_BY_NAME ? find_functions : add_address);
+	case EVENT_USDT:
+		return find_in_file(f, find_probes);
+	default:
+		return find_perf_event(f);
+	}
+}
+
+int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
+		struct events_problem *problem)
+{
+	static const char *const nouns[NR_EVENT_KINDS] = { "tracepoint", "kernel function", "function", "probe", "event" };
+	struct finding f = { .events = events, .name = name, .search = search, .problem = problem };
+	size_t before = events->nr;
+	int error;
+
+	problem->text[0] = 0;
+	error = find(&f);
+	if (!error && events->nr == before && *f.path)
+		return fail(&f, -ENOENT, "'%s' has no %s '%s%s%s'", f.path, nouns[name->kind], name->group,
+			    *name->group ? ":" : "", name->name);
+	if (!error && events->nr == before)
+		return fail(&f, -ENOENT, "there is no %s '%s%s%s'", nouns[name->kind], name->group,
+			    *name->group ? ":" : "", name->name);
+	return error;
+}
+
+void events_free(struct events *events)
+{
+	for (size_t i = 0; i < events->nr; i++) {
+		free(events->events[i].name);
+		free(events->events[i].path);
+	}
+	free(events->events);
+	*events = (struct events){};
+}

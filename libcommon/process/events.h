@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The events that a name means: where each is, so that it can be attached to. */
+#ifndef EHPERF_PROCESS_EVENTS_H
+#define EHPERF_PROCESS_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dwarf/symbols.h"
+#include "process/event_name.h"
+#include "process/perf_name.h"
+
+struct event {
+	enum event_kind kind;
+	char *name;			/* in full: u:/usr/bin/python3.11:PyEval_EvalCode */
+	char *path;			/* the file of a user function or a probe; FUNCTION or MODULE:FUNCTION of the kernel; or "" */
+	uint64_t file_offset, semaphore_offset;		/* in that file; semaphore_offset may be 0 */
+	int tracepoint;			/* its ID */
+	struct perf_encoding perf;
+};
+
+struct events {
+	struct event *events;
+	size_t nr, room;
+};
+
+/* why nothing was found, for people */
+struct events_problem {
+	char text[EVENT_NAME_BYTES + 512];
+};
+
+struct events_search {
+	pid_t pid;			/* files are found as this process sees them; 0: as we do */
+	const struct symbol_options *symbols;
+	bool list;			/* names only: what cannot be probed is no error */
+};
+
+/*
+ * Appends all events that the name means, at least one. 0, -ENOMEM, or another error: *problem says what is wrong.
+ */
+int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
+		struct events_problem *problem);
+void events_free(struct events *events);
+
+#endif

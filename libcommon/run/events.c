@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/load.h"
+#include "report/escape.h"
+#include "report/frame_name.h"
+#include "run/cli.h"
+#include "run/kernel.h"
+
+/* ---- finding ---- */
+
+static struct events find(const char *text, bool list, const struct task_filter *filter)
+{
+	struct symbol_options symbols = SYMBOL_OPTIONS_DEFAULT;
+	struct events_search search = { .symbols = &symbols, .list = list };
+	struct events_problem *problem = calloc(1, sizeof(*problem));
+	struct event_name *name = calloc(1, sizeof(*name));
+	struct events events = {};
+	size_t nr_pids;
+	pid_t *pids = task_filter_processes(filter, &nr_pids);
+	const char *wrong;
+	int error;
+
+	if (!problem || !name)
+		cli_check(-ENOMEM, "find the events");
+	wrong = event_name_parse(name, text, list);
+	if (wrong)
+		cli_die(EXIT_USAGE, "not an event: '%s': %s", text, wrong);
+	search.pid = nr_pids ? pids[0] : 0;
+	error = events_find(&events, name, &search, problem);
+	if (error && problem->text[0])
+		cli_die(EXIT_FAILURE, "%s", problem->text);
+	cli_check(error, "find the events");
+	free(problem);
+	free(name);
+	free(pids);
+	return events;
+}
+
+struct events events_named(const char *name, const struct task_filter *filter)
+{
+	struct events events = find(name, false, filter);
+
+	if (events.nr > MAX_EVENTS)
+		cli_die(EXIT_FAILURE, "'%s' are %zu events, of which there may be %d: see -l '%s'", name, events.nr,
+			MAX_EVENTS, name);
+	return events;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(((const struct event *)left)->name, ((const struct event *)right)->name);
+}
+
+void events_list(const char *pattern, const struct task_filter *filter)
+{
+	struct events events = find(pattern, true, filter);
+
+	qsort(events.events, events.nr, sizeof(*events.events), by_name);
+	for (size_t i = 0; i < events.nr; i++) {
+		if (i && !strcmp(events.events[i].name, events.events[i - 1].name))
+			continue;
+		print_escaped(stdout, events.events[i].name);
+		putchar('\n');
+	}
+	events_free(&events);
+	exit(EXIT_SUCCESS);
+}
+
+/* ---- what the kernel refuses ---- */
+
+static bool has_pmu(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
+	return !access(path, F_OK);
+}
+
+/* what the kernel lacks for this kind of events, and what allows it; NULL: nothing that is known */
+static const char *lacking(const struct event *event, int error)
+{
+	if (event->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))
+		return "this kernel has no kprobes: use one built with CONFIG_KPROBE_EVENTS, or a tracepoint (-l 't:*')";
+	if ((event->kind == EVENT_USER_FUNCTION || event->kind == EVENT_USDT) && !has_pmu("uprobe"))
+		return "this kernel has no uprobes: use one built with CONFIG_UPROBE_EVENTS";
+	if (event->kind == EVENT_KERNEL_FUNCTION && (error == -ENOENT || error == -EADDRNOTAVAIL))
+		return "the kernel has no such function, or has it inlined: see -l";
+	if (event->kind == EVENT_KERNEL_FUNCTION && error == -EINVAL)
+		return "the kernel allows no probe there: see -l for functions that can be probed";
+	if (event->kind == EVENT_PERF && (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) &&
+	    !perf_encoding_is_software(&event->perf))
+		return "no hardware counter (PMU) has it: run on a machine that has, or have the hypervisor pass it on, "
+		       "or use cpu-clock";
+	return NULL;
+}
+
+static void check(int error, const struct event *event)
+{
+	const char *cause = error ? lacking(event, error) : NULL, *cure = "";
+
+	if (!error)
+		return;
+	if (cause)
+		cli_die(EXIT_FAILURE, "cannot attach to '%s': %s", event->name, cause);
+	bpf_load_explain(error, &cause, &cure);
+	cli_die(EXIT_FAILURE, "cannot attach to '%s': %s: %s", event->name, cause, cure);
+}
+
+/* ---- attaching ---- */
+
+/* the processes whose user functions are probed, none twice; none at all: every process's */
+static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
+{
+	size_t nr_all, i;
+	pid_t *pids = task_filter_processes(filter, &nr_all);
+
+	*nr = 0;
+	for (size_t p = 0; p < nr_all; p++) {
+		for (i = 0; i < *nr && pids[i] != pids[p]; i++)
+			;
+		if (i == *nr)
+			pids[(*nr)++] = pids[p];
+	}
+	return pids;
+}
+
+void events_attach(struct links *links, struct bpf_program *program, const struct events *events, bool returns,
+		   const struct task_filter *filter)
+{
+	size_t nr_pids;
+	pid_t *pids = processes_of(filter, &nr_pids);
+
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct event *event = &events->events[i];
+		bool user = event->kind == EVENT_USER_FUNCTION || event->kind == EVENT_USDT;
+
+		if (lacking(event, 0))
+			check(-EOPNOTSUPP, event);
+		if (!user || !nr_pids)
+			check(links_attach_event(links, program, event, returns, 0, i), event);
+		for (size_t p = 0; user && p < nr_pids; p++)
+			check(links_attach_event(links, program, event, returns, pids[p], i), event);
+	}
+	free(pids);
+}
+
+struct perf_events events_attach_perf(struct bpf_program *program, const struct event *event, uint64_t period,
+				      uint64_t frequency, const struct cpu_set *wanted)
+{
+	struct cpu_set cpus = cpus_online(wanted);
+	struct perf_events opened;
+	/* never detached: disabling ends it, and exiting closes both */
+	struct links links = {};
+
+	check(perf_events_open(&opened, &cpus, &event->perf, period, frequency), event);
+	cpu_set_free(&cpus);
+	check(links_attach_to_events(&links, program, &opened), event);
+	return opened;
+}

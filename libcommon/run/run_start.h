@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a run says when it begins: a line on stderr, and JSON's first line. */
+#ifndef EHPERF_RUN_RUN_START_H
+#define EHPERF_RUN_RUN_START_H
+
+#include "run/run.h"
+
+/* Makes run->start and run->filters, of the options that all tools share. */
+void run_start_init(struct run *run);
+
+/*
+ * Prints "DOING for 10 s... Ctrl-C to end" to stderr, unless the run is quiet; and if the output is JSON,
+ * run->start to it, which is freed.
+ */
+void run_start_say(struct run *run);
+
+#endif

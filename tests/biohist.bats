@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+
+teardown() {
+	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
+	umount "$WORK/mnt" 2>/dev/null || true
+	[ -z "${disk-}" ] || losetup -d "/dev/$disk"
+	rm -rf "$WORK"
+}
+
+# a loop device of 64 MiB, all its own; its name is in $disk
+need_disk() {
+	need_root
+	need losetup
+	truncate -s 64M "$WORK/disk"
+	disk=$(losetup -f --show "$WORK/disk") || skip "needs a loop device"
+	disk=${disk#/dev/}
+}
+
+# "READS SECTORS WRITES SECTORS DISCARDS SECTORS FLUSHES MILLISECONDS" so far, as the kernel counts them
+diskstats() {
+	awk -v disk="$disk" '$3 == disk { print $4, $6, $8, $10, $15, $17, $19, $7 + $11 }' /proc/diskstats
+}
+
+# the same, but for the time, of the histograms of --size -F in $WORK/out
+counted() {
+	jq -rs 'def sum(op; f): [.[] | select(.type == "histogram" and .key.operation == op) | f] | add // 0;
+		[sum("read"; .count), sum("read"; .total_bytes / 512), sum("write"; .count), sum("write"; .total_bytes / 512),
+		sum("discard"; .count), sum("discard"; .total_bytes / 512), sum("flush"; .count)] | join(" ")' "$WORK/out"
+}
+
+difference() {	# BEFORE AFTER
+	paste -d ' ' <(tr ' ' '\n' <<<"$1") <(tr ' ' '\n' <<<"$2") | awk 'NR <= 7 { printf "%s%d", s, $2 - $1; s = " " }'
+}
+
+random_io() {	# ARG...
+	fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --output-format=json --output="$WORK/fio" "$@"
+}
+
+@test "fio on a loop device: as many I/Os and bytes as /proc/diskstats has, and as fio says" {
+	need_disk
+	need fio
+	local before
+	before=$(diskstats)
+	biohist -j -d "$disk" -F --size -- fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --rw=randrw --bsrange=4k-64k \
+		--ioengine=libaio --iodepth=8 --norandommap --output-format=json --output="$WORK/fio" >"$WORK/out"
+	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
+	[ "$(summary '.lost + .in_flight + .begun_before + .errors')" -eq 0 ]
+	[ "$(jq '[.jobs[0] | .read.io_bytes + .write.io_bytes] | add' "$WORK/fio")" -eq \
+		"$(jq -s 'map(select(.type == "histogram").total_bytes) | add' "$WORK/out")" ]
+	[ "$(jq -s 'map(select(.type == "histogram").buckets[].count) | add' "$WORK/out")" -eq "$(summary .ios)" ]
+}
+
+@test "a file system with flushes, discards and metadata: as /proc/diskstats has them" {
+	need_disk
+	need mkfs.ext4 fstrim
+	mkfs.ext4 -q -F "/dev/$disk"
+	mkdir "$WORK/mnt"
+	local before
+	before=$(diskstats)
+	biohist -j -d "/dev/$disk" -F --size >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	sleep 1
+	mount "/dev/$disk" "$WORK/mnt"
+	local i
+	for i in 1 2 3 4 5; do
+		dd if=/dev/urandom of="$WORK/mnt/$i" bs=8k count=100 conv=fsync status=none
+	done
+	sync
+	rm "$WORK/mnt"/[1-5]
+	fstrim "$WORK/mnt"
+	umount "$WORK/mnt"
+	sleep 0.3
+	kill -INT $tool
+	wait $tool
+	cat "$WORK/err"
+	jq -c 'select(.type == "histogram") | [.key.operation, (.key.flags | join(" ")), .count]' "$WORK/out"
+	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
+	expect "$(jq -s 'map(select(.key.operation? == "flush").count) | add' "$WORK/out") > 5"
+	jq -r 'select(.type == "histogram") | .key.flags[]' "$WORK/out" | grep -qx metadata
+}
+
+@test "times: the kernel's own sum within 2 %, and less than what fio has waited" {
+	need_disk
+	need fio
+	local before after ours theirs
+	read -ra before < <(diskstats)
+	biohist -j -d "$disk" -- fio --name=x --filename="/dev/$disk" --direct=1 --size=48M --rw=randread --bs=512k --ioengine=libaio \
+		--iodepth=16 --output-format=json --output="$WORK/fio" >"$WORK/out"
+	read -ra after < <(diskstats)
+	ours=$(jq -s 'map(select(.type == "histogram").total_ns) | add / 1e6' "$WORK/out")
+	theirs=$((after[7] - before[7]))
+	echo "ours $ours ms, the kernel's $theirs ms"
+	expect "$theirs > 20 && $ours >= 0.98 * $theirs - 1 && $ours <= 1.02 * $theirs + 1"
+	[ "$(jq .jobs[0].read.total_ios "$WORK/fio")" -eq "$(summary .ios)" ]
+	expect "$(jq -s 'map(select(.type == "histogram").mean_ns) | add' "$WORK/out") <= $(jq .jobs[0].read.clat_ns.mean "$WORK/fio")"
+	expect "$(jq -s 'map(select(.type == "histogram").max_ns) | add' "$WORK/out") <= $(jq .jobs[0].read.lat_ns.max "$WORK/fio")"
+}
+
+@test "-Q: the time in the queue and that on the device are the whole" {
+	need_disk
+	need fio
+	biohist -j -Q -d "$disk" -- fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --rw=randread --bs=64k --ioengine=libaio \
+		--iodepth=16 --output-format=json --output="$WORK/fio" >"$WORK/out"
+	[ "$(jq -r 'select(.type == "histogram") | .key.part' "$WORK/out" | sort | tr '\n' ' ')" = "device queued " ]
+	[ "$(jq -r 'select(.type == "histogram") | .count' "$WORK/out" | sort -u | wc -l)" -eq 1 ]
+	run biohist -Q --size 1
+	[ "$status" -eq 2 ]
+}
+
+@test "-P: dd's and cksum's sizes, each its own; text in bcc's layout" {
+	need_disk
+	biohist --size -P -d "$disk" -- sh -c "dd if=/dev/zero of=/dev/$disk bs=64k count=50 oflag=direct status=none; cksum /dev/$disk >/dev/null" >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/out" "$WORK/err"
+	grep -qE '^dd \([0-9]+\)$' "$WORK/out"
+	grep -qE '^cksum \([0-9]+\)$' "$WORK/out"
+	grep -qE '^     kbytes              : count     distribution$' "$WORK/out"
+	sed -n '/^dd /,/^$/p' "$WORK/out" | grep -qE '^ +64 -> 127 +: 50 +\|\*{40}\|$'
+	sed -n '/^dd /,/^$/p' "$WORK/out" | grep -q '^ios 50  total 3.125 MiB  min 64.00 KiB'
+	sed -n '/^cksum /,/^$/p' "$WORK/out" | grep -qE '^ios [0-9]+  total 64.00 MiB'
+}
+
+@test "-D: disks by their names; -d: one disk only, or a partition" {
+	need_disk
+	biohist -j -D --size -- dd if=/dev/zero of="/dev/$disk" bs=64k count=50 seek=10 oflag=direct status=none >"$WORK/out"
+	[ "$(jq -r --arg disk "$disk" 'select(.type == "histogram" and .key.disk == $disk) | .count' "$WORK/out")" -eq 50 ]
+	run biohist -d nonsense 1
+	[ "$status" -eq 1 ]
+	[ "$output" = "biohist: no disk and no partition has this name: 'nonsense'" ]
+	# partitions
+	need sfdisk
+	echo ',32M' | sfdisk -q --no-reread "/dev/$disk"
+	losetup -d "/dev/$disk"
+	disk=$(losetup -P -f --show "$WORK/disk")
+	disk=${disk#/dev/}
+	[ -b "/dev/${disk}p1" ] || skip "no device nodes of partitions"
+	biohist -j -d "${disk}p1" -- sh -c "dd if=/dev/zero of=/dev/${disk}p1 bs=64k count=5 oflag=direct status=none; dd if=/dev/zero of=/dev/$disk bs=64k count=50 seek=600 oflag=direct status=none" >"$WORK/out"
+	[ "$(summary .ios)" -eq 5 ]
+}
+
+@test "a disk without a queue of requests (zram): as /proc/diskstats has it" {
+	need_root
+	[ -b /dev/zram0 ] && [ "$(cat /sys/block/zram0/disksize)" = 0 ] || skip "needs an unused zram0"
+	echo 32M >/sys/block/zram0/disksize
+	local before after
+	before=$(disk=zram0 diskstats)
+	biohist -j -F --size -d zram0 -- dd if=/dev/urandom of=/dev/zram0 bs=64k count=20 oflag=direct status=none >"$WORK/out"
+	after=$(disk=zram0 diskstats)
+	echo 1 >/sys/block/zram0/reset
+	[ "$(counted)" = "$(difference "$before" "$after")" ]
+	expect "$(summary .ios) >= 20"
+}
+
+@test "a heat map in the terminal and as SVG: every I/O is in a cell" {
+	need_disk
+	need fio xmllint
+	local command=(fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --rw=randread --bs=64k --ioengine=psync
+		--output-format=json --output="$WORK/fio")
+	biohist --heatmap -d "$disk" 0.05 -- "${command[@]}" >"$WORK/out"
+	cat "$WORK/out"
+	grep -qE '^ +[0-9.]+ (ms|us) \|[ .:=+*#%@-]+\|$' "$WORK/out"
+	biohist -o "$WORK/heat.svg" -d "$disk" 0.05 -- "${command[@]}"
+	xmllint --noout "$WORK/heat.svg"
+	[ "$(grep -oE '<title>[0-9]+ from' "$WORK/heat.svg" | awk -F '[> ]' '{ n += $2 } END { print n }')" -eq 512 ]
+	biohist --heatmap --size -d "$disk" 0.05 -- "${command[@]}" | grep -qE '^ +[0-9.]+ KiB \|'
+}
+
+@test "the options of --help are those of the man page; it does not run without privileges" {
+	options_agree biohist mapupdlat
+	refuses_without_root biohist
+}

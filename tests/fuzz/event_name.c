@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* An event's name: refused with a reason, or taken apart into parts that say the same. */
+#include "fuzz.h"
+#include "process/event_name.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static struct event_name e;
+	char *text = malloc(size + 1);
+
+	memcpy(text, bytes, size);
+	text[size] = 0;
+	for (int pattern = 0; pattern < 2; pattern++) {
+		const char *wrong = event_name_parse(&e, text, pattern);
+
+		if (wrong) {
+			must(*wrong, "a reason");
+			continue;
+		}
+		must(e.kind < NR_EVENT_KINDS && *e.name && e.file && e.group, "all parts");
+		must(!strchr(e.file, ':'), "no colon in the file");
+		must(strlen(e.file) + strlen(e.group) + strlen(e.name) <= strlen(text) + 2, "no part from elsewhere");
+		must(e.by == EVENT_BY_NAME || (e.kind == EVENT_USER_FUNCTION && e.address <= INT64_MAX), "an address has a file");
+		must(pattern || strstr(text, e.name), "the name is in the text");
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,224 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+
+# the program's PID is in $pid; it reads from descriptor 8
+start_fed() {	# PROGRAM [ARG...]
+	mkfifo "$WORK/feed"
+	"$@" <"$WORK/feed" >"$WORK/fed" 3>&- &
+	pid=$!
+	pids+=("$pid")
+	exec 8>"$WORK/feed"
+	wait_until is_sleeping "$pid"
+}
+
+# stackcount in the background, until it measures; its PID is in $tool
+start_counting() {	# ARG...
+	stackcount -j "$@" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
+	tool=$!
+	sleep 1
+}
+
+stop_counting() {
+	kill -INT "$tool"
+	wait "$tool"
+	cat "$WORK/err"
+}
+
+@test "two million mallocs of a stripped C++ program: each counted once, from ten places, in whole stacks" {
+	need_root
+	start_fed mallocs
+	start_counting -p "$pid" u:libc:malloc
+	echo 2000000 >&8
+	wait_until grep -q done "$WORK/fed" || wait_until grep -q done "$WORK/fed"
+	stop_counting
+	exec 8>&-
+	[ "$(summary '"\(.samples) \(.lost)"')" = "2000000 0" ]
+	expect "$(summary .ended.complete) >= 0.999 * 2000000"
+	[ "$(jq -r 'select(.type == "stack") | .count' "$WORK/out" | sort | uniq -c | awk '{ print $1, $2 }')" = "10 200000" ]
+	[ "$(jq -r 'select(.type == "stack") | "\(.user[0].symbol) \(.event | sub(".*/"; ""))"' "$WORK/out" | sort -u)" = "malloc libc.so.6:malloc" ]
+}
+
+@test "ten stacks of malloc: gdb's, stopped there by a breakpoint" {
+	need_root
+	need gdb
+	start_fed mallocs
+	start_counting -p "$pid" u:libc:malloc
+	echo 10 >&8
+	wait_until grep -q done "$WORK/fed"
+	stop_counting
+	exec 8>&-
+	jq -r 'select(.type == "stack") | [.user[] | "\(.module | sub(".*/"; "")) \(.file_offset)"] | join(" ")' "$WORK/out" | sort >"$WORK/ours"
+	# the offset in the file of each frame's pc, by the mappings that gdb lists
+	echo 10 >"$WORK/ten"
+	cat >"$WORK/frames.py" <<-'PY'
+		import gdb
+		gdb.execute("set pagination off")
+		gdb.execute("starti")
+		def maps():
+		    for line in open("/proc/%d/maps" % gdb.selected_inferior().pid):
+		        f = line.split()
+		        a, b = (int(x, 16) for x in f[0].split("-"))
+		        if len(f) > 5: yield a, b, int(f[2], 16), f[5].split("/")[-1]
+		def stack():
+		    out, frame, m = [], gdb.newest_frame(), list(maps())
+		    while frame is not None:
+		        pc = frame.pc()
+		        for a, b, offset, name in m:
+		            if a <= pc < b: out.append("%s %d" % (name, pc - a + offset))
+		        frame = frame.older()
+		    return " ".join(out)
+		gdb.execute("catch syscall read")
+		while not any(n == "libc.so.6" for *_, n in maps()): gdb.execute("continue", to_string=True)
+		while "mallocs" not in stack(): gdb.execute("continue", to_string=True)
+		gdb.execute("delete")
+		gdb.execute("break *malloc")
+		for i in range(10):
+		    gdb.execute("continue", to_string=True)
+		    print("stack", stack())
+		gdb.execute("kill")
+	PY
+	gdb -q -batch -ex "set confirm off" -ex "set args <$WORK/ten >/dev/null" -x "$WORK/frames.py" "$ROOT/build/tests/mallocs" 2>"$WORK/gdb.err" |
+		sed -n 's/^stack //p' | sort >"$WORK/gdb"
+	cat "$WORK/gdb.err"
+	[ "$(wc -l <"$WORK/gdb")" -eq 10 ]
+	diff "$WORK/gdb" "$WORK/ours"
+}
+
+@test "page faults of a process: as many as its /proc/PID/stat counts" {
+	need_root
+	need python3
+	start_fed python3 -c 'import mmap, os
+print("ready", flush=True)
+while os.read(0, 1):
+	m = mmap.mmap(-1, 4096 * 5000)
+	for i in range(5000): m[i * 4096] = 1
+	print("done", flush=True)'
+	wait_until grep -q ready "$WORK/fed"
+	wait_until is_sleeping "$pid"
+	start_counting -p "$pid" page-faults
+	local before after
+	before=$(awk '{ print $10 + $12 }' "/proc/$pid/stat")
+	echo >&8
+	wait_until grep -q done "$WORK/fed"
+	wait_until is_sleeping "$pid"
+	after=$(awk '{ print $10 + $12 }' "/proc/$pid/stat")
+	stop_counting
+	exec 8>&-
+	echo "before $before, after $after"
+	expect "$after - $before >= 5000"
+	[ "$(summary '.samples + .lost')" -eq $((after - before)) ]
+	[ "$(summary .lost)" -eq 0 ]
+	expect "$(summary .ended.complete) >= 0.999 * ($after - $before)"
+	# every tenth: the tenth part
+	[ "$(stackcount -j -c 10 page-faults -- true 2>/dev/null | jq -s 'map(select(.type == "stack").count) | add > 1')" = true ]
+}
+
+@test "a USDT probe of Debian's python3: as often as the program says, in stacks down to its start" {
+	need_root
+	[ -x /usr/bin/python3 ] || skip "needs Debian's python3"
+	stackcount -l 'usdt:/usr/bin/python3:python:gc*' >"$WORK/list"
+	grep -q 'usdt:/.*:python:gc__start$' "$WORK/list"
+	local nr found=()
+	for nr in 0 1234; do
+		stackcount -j usdt:/usr/bin/python3:python:gc__start -- /usr/bin/python3 -c "import gc; gc.disable(); [gc.collect(0) for i in range($nr)]" >"$WORK/out" 2>"$WORK/err"
+		cat "$WORK/err"
+		expect "$(summary .ended.complete) == $(summary .samples)"
+		found+=("$(summary .samples)")
+	done
+	[ $((found[1] - found[0])) -eq 1234 ]
+	[ "$(jq -r 'select(.type == "stack" and .count > 1200) | "\(.user | length > 10) \(.user[-1].module | sub(".*/"; ""))"' "$WORK/out")" = "true python3.11" ]
+}
+
+@test "a pattern: each event is the root of its stacks, and is counted apart" {
+	need_root
+	need perl
+	stackcount -f 't:sched:sched_process_*' -- perl -e 'for (1..50) { my $p = fork; exit 0 unless $p; waitpid $p, 0 }' >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	[ "$(awk '/^perl;t:sched:sched_process_fork;/ { n += $NF } END { print n }' "$WORK/out")" -eq 50 ]
+	[ "$(awk '/^perl;t:sched:sched_process_exit;/ { n += $NF } END { print n }' "$WORK/out")" -eq 51 ]
+	[ "$(awk '/^perl;t:sched:sched_process_exec;/ { n += $NF } END { print n }' "$WORK/out")" -eq 1 ]
+	run stackcount 'u:libc:*' 1
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"of which there may be 500"* ]]
+}
+
+@test "-l: tracepoints as tracefs has them, functions as nm has them, names of perf's" {
+	need_root
+	need nm
+	# tracefs need not be mounted: then it is for a moment, in a namespace of its own
+	diff <(stackcount -l t:sched) <(unshare -m bash -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing
+		find /sys/kernel/tracing/events/sched -mindepth 1 -maxdepth 1 -type d -printf "t:sched:%f\n"' | LC_ALL=C sort)
+	local all
+	all=$(stackcount -l 'u:libz.so.1:deflate*' | sed 's/.*://')
+	[ -n "$all" ]
+	diff <(nm -D --defined-only /lib/x86_64-linux-gnu/libz.so.1 | awk '$2 == "T" && $3 ~ /^deflate/ { sub(/@.*/, "", $3); print $3 }' | sort -u) \
+		<(grep -xFf <(nm -D --defined-only /lib/x86_64-linux-gnu/libz.so.1 | awk '{ sub(/@.*/, "", $3); print $3 }') <<<"$all" | sort -u)
+	stackcount -l 'page-*' | grep -qx page-faults
+}
+
+@test "by the address that stacks show, and by the offset in the file: the same" {
+	need_root
+	stackcount -j u:libc:malloc -- ls / >"$WORK/all"
+	grep '^{' "$WORK/all" >"$WORK/out"
+	local vaddr offset module count
+	count=$(summary .samples)
+	read -r vaddr offset module < <(jq -r 'select(.type == "stack") | .user[0] | "\(.function_vaddr) \(.file_offset) \(.module)"' "$WORK/out" | head -n 1)
+	expect "$count > 10"
+	local event
+	for event in "u:$module+$vaddr" "u:libc:$(printf '0x%x' "$offset")" "u:$module:malloc" u:libc.so.6:malloc; do
+		stackcount -j "$event" -- ls / >"$WORK/all"
+		grep '^{' "$WORK/all" >"$WORK/out"
+		[ "$(summary .samples)" -eq "$count" ]
+	done
+}
+
+@test "what the kernel, the machine or the file does not have is one line, and exit 1; a wrong name is exit 2" {
+	need_root
+	local event
+	for event in t:sched:nonsense u:libc:nonsense u:/nonexistent:main u:/etc/passwd:main u:libc:strlen usdt:libc:nonsense:x \
+		nonsense-event "u:libc:0x1" u:libc+0x7fffffffffff; do
+		run stackcount "$event" 1
+		echo "$event: $status $output"
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 1 ]
+	done
+	if [ ! -e /sys/bus/event_source/devices/kprobe ]; then
+		run stackcount k:vfs_read 1
+		[ "$status" -eq 1 ]
+		[ "$output" = "stackcount: cannot attach to 'k:vfs_read': this kernel has no kprobes: use one built with CONFIG_KPROBE_EVENTS, or a tracepoint (-l 't:*')" ]
+	fi
+	if [ ! -e /sys/bus/event_source/devices/cpu ]; then
+		run stackcount cycles 1
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 1 ]
+		[[ "$output" == *"no hardware counter (PMU)"* ]]
+	fi
+	for event in "" u:libc t:sched "-c 0 page-faults" "-c 5 u:libc:malloc" "u:libc:0xzz" "page-faults 1 2"; do
+		run stackcount $event
+		echo "$event: $status $output"
+		[ "$status" -eq 2 ]
+	done
+}
+
+@test "the options of --help are those of the man page; it does not run without privileges" {
+	options_agree stackcount cpuprof
+	need_root
+	need setpriv
+	install -m 755 "$ROOT/build/stackcount" "$WORK/stackcount"
+	chmod 755 "$WORK"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$WORK/stackcount" page-faults 1
+	[ "$status" -eq 1 ]
+	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
+}
+
+@test "each BPF program takes at most 15,000 instructions to verify" {
+	need_root
+	local event
+	for event in page-faults u:libc:malloc t:sched:sched_switch; do
+		stackcount -v --comm nobody --cgroup / -C 0 "$event" 0.1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
+		grep -q count_ "$WORK/verified"
+		awk '$2 > 15000 { exit 1 }' "$WORK/verified"
+	done
+}

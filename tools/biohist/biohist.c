@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* biohist: how long block I/O takes, and how large it is. */
+#include "biohist.skel.h"
+#include "bpf/object.h"
+#include "io_names.h"
+#include "run/histogram_session.h"
+#include "run/kernel.h"
+
+enum { OPTION_SIZE = 0x100 };
+
+struct options {
+	struct histogram_options histograms;
+	bool by_size, by_part, by_disk, by_flags;
+	bool only_one_disk, is_partition;
+	uint32_t dev;
+};
+
+static const char doc[] =
+	"How long block I/O takes, from the moment in which it is handed to the disk's queue to its completion; "
+	"or how large it is. INTERVAL is in seconds; the default is one interval until Ctrl-C or SIGTERM, or "
+	"COMMAND's end.";
+
+static const struct argp_option option_list[] = {
+	{ "disk", 'd', "DISK", 0, "only this disk or partition, as lsblk names it", 1 },
+	{ "size", OPTION_SIZE, NULL, 0, "sizes instead of times", 2 },
+	{ "queued", 'Q', NULL, 0, "apart: the time in the queue, and that on the device", 2 },
+	{ "per-disk", 'D', NULL, 0, "a histogram for each disk", 2 },
+	{ "per-flags", 'F', NULL, 0, "a histogram for each operation and its flags", 2 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'd':
+		if (!io_names_find_disk(arg, &o->dev, &o->is_partition))
+			argp_failure(state, EXIT_FAILURE, 0, "no disk and no partition has this name: '%s'", arg);
+		o->only_one_disk = true;
+		break;
+	case OPTION_SIZE:
+		o->by_size = true;
+		break;
+	case 'Q':
+		o->by_part = true;
+		break;
+	case 'D':
+		o->by_disk = true;
+		break;
+	case 'F':
+		o->by_flags = true;
+		break;
+	case ARGP_KEY_END:
+		if (o->by_size && o->by_part)
+			argp_failure(state, EXIT_USAGE, 0, "-Q is about times, and --size is not");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void configure(struct biohist_bpf *bpf, struct options *o)
+{
+	if (o->by_size)
+		o->histograms.unit = &histogram_kbytes;
+	bpf->rodata->by_size = o->by_size;
+	bpf->rodata->by_part = o->by_part;
+	bpf->rodata->by_disk = o->by_disk;
+	bpf->rodata->by_flags = o->by_flags;
+	bpf->rodata->by_process = o->histograms.per_process;
+	bpf->rodata->only_one_disk = o->only_one_disk;
+	bpf->rodata->only_one_partition = o->only_one_disk && o->is_partition;
+	bpf->rodata->wanted_dev = o->dev;
+	histogram_session_configure(bpf->obj, &o->histograms);
+}
+
+#define NR_IO_LOSSES 4
+
+/* besides the first one, which is there already */
+static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_bpf *bpf)
+{
+	struct io_counts c;
+
+	cli_check(object_sum_counts(bpf->obj, "io_counts", &c, sizeof(c)), "read what was gathered");
+	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged, "I/Os were not done at the end" };
+	losses[2] = (struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
+	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many under way", .lost = true };
+}
+
+int main(int argc, char **argv)
+{
+	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
+	const struct histogram_tool tool = {
+		.counted = "ios", .errors = true, .title = io_names_title, .json = io_names_json,
+	};
+	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT };
+	struct histogram_session session;
+	struct loss losses[NR_IO_LOSSES];
+	struct biohist_bpf *bpf;
+	struct links links = {};
+
+	histogram_options_parse(&o.histograms, &argp, &o, argc, argv);
+
+	bpf = kernel_opened(biohist_bpf__open());
+	configure(bpf, &o);
+	kernel_loaded(biohist_bpf__load(bpf));
+	histogram_session_open(&session, NULL, bpf->obj, &o.histograms, &tool);
+
+	/* completions first: an I/O that is seen to begin is seen to end */
+	kernel_attach(&links, "the block tracepoints", bpf->progs.request_completed, bpf->progs.bio_completed,
+		      bpf->progs.request_merged, bpf->progs.request_issued, bpf->progs.request_inserted,
+		      bpf->progs.bio_queued);
+	run_measure(session.run);
+	losses[0] = kernel_missed(&links);
+	links_detach(&links);
+
+	histogram_session_finish(&session);
+	read_losses(losses, bpf);
+	histogram_session_report(&session, losses, NR_IO_LOSSES);
+	return histogram_session_close(&session);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What biohist's histograms are of. */
+#ifndef EHPERF_BIOHIST_ABI_H
+#define EHPERF_BIOHIST_ABI_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#endif
+
+/* the part of an I/O's time that is measured */
+enum io_part { IO_WHOLE, IO_QUEUED, IO_ON_DEVICE, NR_IO_PARTS };
+
+/* flags of an I/O, as bits; names in io_names.c */
+enum io_flag {
+	IO_SYNC, IO_META, IO_PRIORITY, IO_IDLE, IO_FUA, IO_PREFLUSH, IO_READ_AHEAD, IO_BACKGROUND, IO_NO_WAIT,
+	NR_IO_FLAGS
+};
+
+/* Fields that do not distinguish histograms are 0. */
+struct io_key {
+	__u32 dev;	/* of the disk: its major number << 20 | its minor number */
+	__u32 operation;	/* enum req_op of the kernel + 1 */
+	__u32 flags;	/* 1 << enum io_flag */
+	__u32 part;	/* enum io_part */
+	__u32 pid;
+	char comm[16];
+};
+_Static_assert(sizeof(struct io_key) == 36, "struct io_key");
+
+/* all are __u64; summed over the CPUs */
+struct io_counts {
+	__u64 begun, done, merged;	/* I/Os; those merged into others are no more */
+	__u64 begun_before;		/* completed, and not seen to begin */
+	__u64 no_room;
+	__u64 bytes;			/* of those that are done */
+};
+
+#endif

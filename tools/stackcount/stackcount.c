@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* stackcount: counts events by the whole user and kernel stacks in which they happen. */
+#include "report/json.h"
+#include "run/events.h"
+#include "run/kernel.h"
+#include "run/stack_session.h"
+#include "stackcount.skel.h"
+
+struct options {
+	struct stack_options stacks;
+	const char *event, *list;
+	uint64_t period;
+};
+
+static const char doc[] =
+	"Count an event by the whole user and kernel stacks in which it happens, even of stripped programs "
+	"without frame pointers. EVENT is t:GROUP:NAME (a tracepoint), k:FUNCTION (of the kernel), "
+	"u:FILE:FUNCTION (of a program or library), usdt:FILE:PROVIDER:NAME, or perf's own name (page-faults). "
+	"DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's end.";
+
+static const struct argp_option option_list[] = {
+	{ "count", 'c', "N", 0, "count every N-th event only: of perf's", 0 },
+	{ "list", 'l', "PATTERN", 0, "list the events that match, and end", 0 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'c':
+		if (!cli_parse_number(arg, 1, INT64_MAX, &o->period))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of events: '%s'", arg);
+		break;
+	case 'l':
+		o->list = arg;
+		break;
+	case ARGP_KEY_ARG:
+		if (o->event || o->list || state->quoted)
+			return ARGP_ERR_UNKNOWN;
+		o->event = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!o->event && !o->list)
+			argp_failure(state, EXIT_USAGE, 0, "an event is missing: such as u:libc:malloc; -l lists them");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- events ---- */
+
+static struct events events;
+
+static const char *event_of(const struct stack_entry *entry)
+{
+	size_t number = STACK_EVENT(entry->key.flags);
+
+	return number < events.nr ? events.events[number].name : "";
+}
+
+static void stack_json(struct json_object *stack, const struct stack_entry *entry)
+{
+	json_object_object_add(stack, "event", json_name(event_of(entry)));
+}
+
+static struct bpf_program *program_for(const struct stackcount_bpf *bpf, enum event_kind kind)
+{
+	struct bpf_program *const programs[NR_EVENT_KINDS] = {
+		[EVENT_TRACEPOINT] = bpf->progs.count_tracepoint,
+		[EVENT_KERNEL_FUNCTION] = bpf->progs.count_kernel_function,
+		[EVENT_USER_FUNCTION] = bpf->progs.count_user_function,
+		[EVENT_USDT] = bpf->progs.count_user_function,
+		[EVENT_PERF] = bpf->progs.count_perf_event,
+	};
+
+	return programs[kind];
+}
+
+#define HARDWARE_PERIOD 1000000	/* a hardware event may happen a billion times a second */
+#define CLOCK_PERIOD 10000000	/* ns */
+
+static uint64_t period_of(const struct options *o)
+{
+	const struct event *event = &events.events[0];
+
+	if (event->kind != EVENT_PERF) {
+		if (o->period)
+			cli_die(EXIT_USAGE, "-c is for perf's events: all others are counted one by one");
+		return 1;
+	}
+	if (o->period)
+		return o->period;
+	if (perf_encoding_is_clock(&event->perf))
+		return CLOCK_PERIOD;
+	return perf_encoding_is_software(&event->perf) ? 1 : HARDWARE_PERIOD;
+}
+
+int main(int argc, char **argv)
+{
+	const struct argp argp = { option_list, parse, "EVENT " STACK_ARGS_DOC, doc };
+	struct options o = { .stacks = STACK_OPTIONS_DEFAULT };
+	struct measure counted = { .value = measure_count, .counted = "events", .stack_json = stack_json };
+	const struct task_filter *tasks = &o.stacks.run.tasks;
+	struct stack_session session;
+	struct bpf_program *program;
+	struct stackcount_bpf *bpf;
+	struct perf_events perf = {};
+	struct links links = {};
+	struct loss losses[2];
+
+	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
+	if (o.list)
+		events_list(o.list, tasks);
+	events = events_named(o.event, tasks);
+	o.period = period_of(&o);
+	if (events.nr > 1)
+		counted.root = event_of;
+
+	bpf = kernel_opened(stackcount_bpf__open());
+	program = program_for(bpf, events.events[0].kind);
+	bpf_program__set_autoload(program, true);
+	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
+	kernel_loaded(stackcount_bpf__load(bpf));
+	/* first, so that at an exit these programs run before the one that takes the process off the lists */
+	if (events.events[0].kind == EVENT_PERF)
+		perf = events_attach_perf(program, &events.events[0], o.period, 0, &tasks->cpus);
+	else
+		events_attach(&links, program, &events, false, tasks);
+	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
+
+	bpf->bss->measuring = true;
+	cli_check(perf_events_enable(&perf), "start counting");
+	run_measure(&session.run);
+	perf_events_disable(&perf);
+	bpf->bss->measuring = false;
+	losses[0] = kernel_missed(&links);
+	losses[0].count += stack_session_lost(&session, &perf);
+	losses[1] = (struct loss){ "lost_preempting", bpf->bss->lost_preempting,
+				   "events lost: they came while a thread that was counted was preempted", .lost = true };
+	links_detach(&links);
+
+	stack_session_report(&session, &o.stacks, &counted, losses, 2);
+	return stack_session_close(&session);
+}
