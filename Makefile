@@ -259,7 +259,7 @@ $(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) -ldw $(BPF_LIBS) $(PURE_LIBS)
 
-bench: $(BENCHES:%=bench-%) bench-offcpu
+bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet
 
 bench-cfi: build-deps
 	$(MAKE) $(B)/bench/cfi
@@ -281,6 +281,11 @@ bench-load: build-deps
 bench-offcpu: deps
 	$(MAKE) all $(B)/bench/pingpong
 	tests/bench/offcpu $(B)
+
+# what processes feel that are not measured
+bench-quiet: deps
+	$(MAKE) all $(B)/bench/bystander
+	tests/bench/quiet $(B)
 
 bench-mapupdlat: deps
 	$(MAKE) $(B)/bench/mapupdlat $(B)/mapupdlat
@@ -304,7 +309,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet demo install uninstall clean
 
 clean:
 	rm -rf $(B)

@@ -17,6 +17,9 @@
 /* Follow all processes, not only the measured ones: others' stacks are taken, too. Set before loading */
 const volatile bool follow_all;
 
+#define NR_MMAP		9
+#define NR_MUNMAP	11
+#define NR_MREMAP	25
 #define VM_EXEC		4
 #define MAP_FIXED	0x10
 #define MREMAP_FIXED	2
@@ -126,30 +129,43 @@ static __always_inline void count_change(struct task_struct *task, __u32 pid, __
 	send_process_record(&record);
 }
 
-enum { NR_MMAP = 9, NR_MUNMAP = 11, NR_MREMAP = 25 };
-
-/*
- * One program for the entries of munmap(), mremap() and mmap(), which are told apart by their numbers: verified once. The
- * arguments are in the registers. What these tracepoints themselves hand over lies elsewhere than the kernel's types say
- * in 6.1-rt, whose struct trace_entry is longer.
- */
-SEC("tp")
-int enters_map_call(void *ctx)
+/* A system call of the task is about to change the process's mappings, before it takes the lock of these. */
+static __always_inline int changes_mappings(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 start = regs->di, bytes = regs->si;
 	__s32 call = syscall_of(regs);
-	__u32 pid = task_user_pid(task);
+	__u32 pid;
 
-	if ((call == NR_MMAP && !(regs->r10 & MAP_FIXED)) || !process_wanted(task, pid))
+	if (call != NR_MUNMAP && call != NR_MREMAP && !(call == NR_MMAP && regs->r10 & MAP_FIXED))
+		return 0;
+	pid = task_user_pid(task);
+	if (!process_wanted(task, pid))
 		return 0;
 	/* MREMAP_FIXED is rare: the destination counts as code without being examined */
 	if (call == NR_MREMAP && regs->r10 & MREMAP_FIXED)
 		count_change(task, pid, regs->r8, regs->r8 + regs->dx);
-	if (bytes && holds_code(task, start, start + bytes))
-		count_change(task, pid, start, start + bytes);
+	if (regs->si && holds_code(task, regs->di, regs->di + regs->si))
+		count_change(task, pid, regs->di, regs->di + regs->si);
 	return 0;
+}
+
+/*
+ * Programs on the tracepoints of single system calls would make every system call of every process take the slow
+ * way into the kernel. So they are where mappings are locked, which others hardly notice. One of the two is loaded
+ * (unwinder_configure()). That holds_code() locks them, too, is no matter: no program interrupts itself.
+ */
+SEC("?tp_btf/mmap_lock_start_locking")
+int mappings_locked(void *ctx)
+{
+	return changes_mappings();
+}
+
+/* Before 6.14, that tracepoint would make page faults slower: it makes up the path of a cgroup each time. */
+SEC("?kprobe")
+int mappings_called(void *ctx)
+{
+	return changes_mappings();
 }
 
 #endif

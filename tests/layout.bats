@@ -72,3 +72,19 @@ none() {
 		[ "$lines" -le 250 ]
 	done
 }
+
+# lines that print a name that others have chosen, by any other way than report/escape.h's
+prints_foreign_names() {	# FILE...
+	grep -nE '(printf|fputs|puts|fwrite|json_object_new_string[a-z_]*) ?\(.*\b(comm|path|symbol|raw_symbol|module|raw_name|jit_comm|symbol\.name) *[,)]' "$@" |
+		grep -vE '\b(snprintf|sprintf|sscanf|json_name|print_escaped|print_message) ?\(' || true
+}
+
+@test "names that others have chosen are printed by print_escaped(), print_message() or json_name() only" {
+	prints_foreign_names $(find libcommon/report libcommon/run tools -name '*.c' ! -name '*.bpf.c') | none
+	# nor are they put into a string first
+	grep -rnE 'v?snprintf ?\(.*\b(comm|symbol) *[,)]' libcommon/report libcommon/run tools --include='*.c' | none
+	# the pattern finds what it is to find
+	printf '%s\n' 'fprintf(out, "%s (%u)", key->comm, pid);' 'fputs(module->path, out);' 'printf("%s\n", s->path);' \
+		'json_object_new_string(name->symbol)' 'fprintf(out, "%s", symbol.name);' >"$BATS_TEST_TMPDIR/bad.c"
+	[ "$(prints_foreign_names "$BATS_TEST_TMPDIR/bad.c" | wc -l)" -eq 5 ]
+}

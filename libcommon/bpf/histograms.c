@@ -150,7 +150,7 @@ static int take_all_stats(struct bpf_histograms *h)
 		key += h->key_size;
 	}
 	free(cpus);
-	return error;
+	return error ? error : h->nr < MAX_SERIES && errno != ENOENT ? -errno : 0;
 }
 
 static int add_bucket(struct bpf_histograms *h, const struct bucket_key *key, uint64_t count)
@@ -192,7 +192,7 @@ static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size
 		key = next;
 		last = &key;
 	}
-	return 0;
+	return errno == ENOENT ? 0 : -errno;	/* that was the last one */
 }
 
 static int take_buckets(struct bpf_histograms *h)
@@ -224,12 +224,15 @@ uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *h)
 	return STACK_SLOT(SLOT(0, h->turn - 1));
 }
 
-uint64_t bpf_histograms_lost(const struct bpf_histograms *h)
+int bpf_histograms_lost(const struct bpf_histograms *h, uint64_t *lost)
 {
 	__u32 which = HISTOGRAMS_LOST;
-	__u64 lost;
+	__u64 read;
 
-	return bpf_map_lookup_elem(h->control_fd, &which, &lost) ? 0 : lost;
+	if (bpf_map_lookup_elem(h->control_fd, &which, &read))
+		return -errno;
+	*lost = read;
+	return 0;
 }
 
 static int most_time_first(const void *left, const void *right)

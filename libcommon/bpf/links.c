@@ -41,12 +41,24 @@ int links_attach_named(struct links *links, const struct bpf_object *object, con
 	return program ? links_attach(links, program) : -ENOENT;
 }
 
+int links_attach_to_call(struct links *links, const struct bpf_object *object, const char *name, const char *call)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	return program ? keep(links, program, bpf_program__attach_ksyscall(program, call, NULL)) : -ENOENT;
+}
+
+int links_attach_to_event(struct links *links, struct bpf_program *program, int fd)
+{
+	return keep(links, program, bpf_program__attach_perf_event(program, fd));
+}
+
 int links_attach_to_events(struct links *links, struct bpf_program *program, const struct perf_events *events)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < events->nr && !error; i++)
-		error = keep(links, program, bpf_program__attach_perf_event(program, events->events[i].fd));
+		error = links_attach_to_event(links, program, events->events[i].fd);
 	return error;
 }
 

@@ -35,9 +35,15 @@ int links_attach(struct links *links, struct bpf_program *program);
 /* the same for the program of this name; -ENOENT: there is none */
 int links_attach_named(struct links *links, const struct bpf_object *object, const char *program);
 
+/* Attaches the kprobe of this name to the entry of a system call, "munmap". 0 or -errno */
+int links_attach_to_call(struct links *links, const struct bpf_object *object, const char *program,
+			 const char *call);
+
 /* Attaches a program to events, which may be closed afterwards. 0 or -errno */
 int links_attach_to_events(struct links *links, struct bpf_program *program,
 			   const struct perf_events *events);
+/* the same for one */
+int links_attach_to_event(struct links *links, struct bpf_program *program, int fd);
 
 /*
  * Attaches a program to an event that is none of perf's; the program gets the cookie. returns: to the function's

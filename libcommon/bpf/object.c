@@ -117,6 +117,13 @@ bool object_has_program(const struct bpf_object *object, const char *program)
 	return bpf_object__find_program_by_name(object, program);
 }
 
+bool object_is_loaded(const struct bpf_object *object, const char *name)
+{
+	const struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	return program && bpf_program__fd(program) >= 0;
+}
+
 int object_autoload(struct bpf_object *object, const char *name)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);

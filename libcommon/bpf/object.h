@@ -27,6 +27,8 @@ int object_autoload(struct bpf_object *object, const char *program);
 
 /* ---- loaded ---- */
 
+bool object_is_loaded(const struct bpf_object *object, const char *program);
+
 /* Puts an ID into a map whose keys are u32 and whose values are one byte. 0 or -errno */
 int object_list_id(struct bpf_object *object, const char *map, uint32_t id);
 

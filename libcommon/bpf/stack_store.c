@@ -350,16 +350,15 @@ static int read_values(struct stack_store *store)
 	struct stack_value value;
 
 	while (!bpf_map_get_next_key(store->values_fd, last, &next)) {
-		int error = 0;
+		int error = bpf_map_lookup_elem(store->values_fd, &next, &value) ?
+				    -errno : take_kept(store, &next, &value);
 
-		if (!bpf_map_lookup_elem(store->values_fd, &next, &value))
-			error = take_kept(store, &next, &value);
 		if (error)
 			return error;
 		key = next;
 		last = &key;
 	}
-	return 0;
+	return errno == ENOENT ? 0 : -errno;	/* that was the last one */
 }
 
 static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)

@@ -40,12 +40,7 @@ struct bpf_link *bpf_tracepoint_attach_id(struct bpf_program *program, int id, u
 	return link;
 }
 
-struct bpf_link *bpf_tracepoint_attach_to(struct bpf_program *program, const char *tracepoint)
-{
-	return bpf_tracepoint_attach_id(program, tracefs_tracepoint_id(tracepoint), 0);
-}
-
 struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
 {
-	return bpf_tracepoint_attach_to(program, tracepoint_of(program));
+	return bpf_tracepoint_attach_id(program, tracefs_tracepoint_id(tracepoint_of(program)), 0);
 }

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bpf/links.h"
+#include "bpf/load.h"
+#include "bpf/object.h"
 #include "bpf/slab_maps.h"
 #include "bpf/tasks.h"
-#include "bpf/tracepoint.h"
 #include "process/clock.h"
 #include "process/perf_records.h"
 #include "unwind/event_queue.h"
@@ -21,28 +23,10 @@
 /* Records from different CPUs and buffers may arrive out of order by up to this much, we assume. */
 #define DISORDER_NS	1000000
 
-/*
- * The programs of bpf/processes.bpf.h, and the options that need them. Those on system calls' tracepoints are left out
- * without tracefs.
- */
-enum { FOR_USER_STACKS = 1, FOR_CHILDREN = 2, ALWAYS = 4 };
-static const struct {
-	const char *program;
-	int needed;
-	const char *tracepoint;	/* NULL: the one that the program names itself */
-} hooks[] = {
-	{ "process_exited", ALWAYS },	/* PIDs are reused */
-	{ "process_forked", FOR_CHILDREN },
-	{ "enters_map_call", FOR_USER_STACKS, "syscalls/sys_enter_munmap" },
-	{ "enters_map_call", FOR_USER_STACKS, "syscalls/sys_enter_mremap" },
-	{ "enters_map_call", FOR_USER_STACKS, "syscalls/sys_enter_mmap" },
-};
-#define NR_HOOKS (sizeof(hooks) / sizeof(hooks[0]))
-
 struct unwinder {
 	struct unwinder_options options;
 	/* the kernel's side */
-	struct bpf_link *links[NR_HOOKS];
+	struct links links;
 	const struct bpf_program *list_tasks;
 	int procs_fd, changes_fd;
 	struct bpf_slabs *source;
@@ -63,6 +47,18 @@ struct unwinder {
 	bool published_changed;
 	struct unwinder_counts counts;
 };
+
+/* ---- which programs are loaded ---- */
+
+/* of bpf/processes.bpf.h: one of them is enough */
+static const char by_tracepoint[] = "mappings_locked", by_kprobe[] = "mappings_called";
+
+int unwinder_configure(struct bpf_object *object, bool user_stacks)
+{
+	bool kprobe = kernel_is_older_than(6, 14) && !access("/sys/bus/event_source/devices/kprobe", F_OK);
+
+	return user_stacks ? object_autoload(object, kprobe ? by_kprobe : by_tracepoint) : 0;
+}
 
 /* ---- the kernel's side of publishing, struct publisher_target ---- */
 
@@ -104,8 +100,11 @@ static int read_mappings(void *arg, pid_t pid, uint32_t tgid, struct process_rea
 {
 	const struct unwinder *u = arg;
 
-	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &reading->changes))
+	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &reading->changes)) {
+		if (errno != ENOENT)
+			return -errno;
 		reading->changes = 0;
+	}
 	return process_read(pid, reading);
 }
 
@@ -380,26 +379,29 @@ int unwinder_start(struct unwinder *u)
 
 /* ---- new, free ---- */
 
+/* Attaches the program that notices changed mappings: the one that was loaded. */
+static int attach_to_mappings(struct unwinder *u, struct bpf_object *object)
+{
+	static const char *const calls[] = { "munmap", "mremap", "mmap" };
+	int error;
+
+	if (object_is_loaded(object, by_tracepoint))
+		return links_attach_named(&u->links, object, by_tracepoint);
+	error = object_is_loaded(object, by_kprobe) ? 0 : -ENOENT;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !error; i++)
+		error = links_attach_to_call(&u->links, object, by_kprobe, calls[i]);
+	return error;
+}
+
 static int attach(struct unwinder *u, struct bpf_object *object)
 {
-	int wanted = (u->options.user_stacks ? FOR_USER_STACKS : 0) |
-		     (u->options.children ? FOR_CHILDREN : 0) | ALWAYS;
+	int error = links_attach_named(&u->links, object, "process_exited");	/* PIDs are reused */
 
-	for (size_t i = 0; i < NR_HOOKS; i++) {
-		struct bpf_program *program = bpf_object__find_program_by_name(object, hooks[i].program);
-
-		if (!(hooks[i].needed & wanted))
-			continue;
-		if (!program)
-			return -ENOENT;
-		u->links[i] = hooks[i].tracepoint ? bpf_tracepoint_attach_to(program, hooks[i].tracepoint) :
-						    bpf_program__attach(program);
-		if (!u->links[i] && !hooks[i].tracepoint)
-			return -errno;
-		if (!u->links[i])
-			u->counts.untraced_munmap = errno;
-	}
-	return 0;
+	if (!error && u->options.children)
+		error = links_attach_named(&u->links, object, "process_forked");
+	if (!error && u->options.user_stacks)
+		u->counts.untraced_munmap = -attach_to_mappings(u, object);
+	return error;
 }
 
 static int find_kernel_side(struct unwinder *u, struct bpf_object *object)
@@ -479,8 +481,7 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	for (size_t i = 0; i < NR_HOOKS; i++)
-		bpf_link__destroy(u->links[i]);
+	links_detach(&u->links);
 	perf_records_close(u->records);
 	event_queue_free(&u->queue);
 	raw_samples_free(&u->raw_samples);

@@ -49,6 +49,9 @@ struct unwinder_counts {
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
 
+/* Before an object that includes bpf/processes.bpf.h is loaded: chooses its programs. 0 or -errno */
+int unwinder_configure(struct bpf_object *object, bool user_stacks);
+
 /*
  * For a loaded object that includes bpf/processes.bpf.h. Runs the task iterator once, so that the programs
  * use PIDs of the caller's namespace from now on, and begins to follow processes. Stacks go to the store. 0

@@ -3,9 +3,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "task_abi.h"
@@ -59,9 +61,11 @@ int cpu_set_parse(struct cpu_set *set, const char *list)
 	return error;
 }
 
+static const char online_file[] = "/sys/devices/system/cpu/online";
+
 int cpu_set_online(struct cpu_set *set)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	FILE *file = fopen(online_file, "re");
 	char *line = NULL;
 	size_t size = 0;
 	int error;
@@ -84,4 +88,50 @@ void cpu_set_free(struct cpu_set *set)
 {
 	free(set->has);
 	*set = (struct cpu_set){};
+}
+
+/* ---- changes ---- */
+
+static int read_online(const struct cpu_watch *watch, char text[CPU_WATCH_BYTES])
+{
+	ssize_t bytes = pread(watch->fd, text, CPU_WATCH_BYTES - 1, 0);
+
+	if (bytes <= 0)
+		return bytes ? -errno : -EIO;
+	text[bytes] = 0;
+	return 0;
+}
+
+int cpu_watch_open(struct cpu_watch *watch)
+{
+	int error;
+
+	watch->fd = open(online_file, O_RDONLY | O_CLOEXEC);
+	if (watch->fd < 0)
+		return -errno;
+	error = read_online(watch, watch->last);
+	if (error)
+		cpu_watch_close(watch);
+	return error;
+}
+
+int cpu_watch_changed(struct cpu_watch *watch, struct cpu_set *online)
+{
+	char text[CPU_WATCH_BYTES];
+	int error = read_online(watch, text);
+
+	if (error || !strcmp(text, watch->last))
+		return error;
+	error = cpu_set_parse(online, text);
+	if (error)
+		return error;
+	strcpy(watch->last, text);
+	return 1;
+}
+
+void cpu_watch_close(struct cpu_watch *watch)
+{
+	if (watch->fd >= 0)
+		close(watch->fd);
+	watch->fd = -1;
 }

@@ -19,6 +19,19 @@ int cpu_set_online(struct cpu_set *set);
 void cpu_set_keep(struct cpu_set *set, const struct cpu_set *kept);
 void cpu_set_free(struct cpu_set *set);
 
+/* the CPUs that are online, watched for changes */
+#define CPU_WATCH_BYTES 4096
+struct cpu_watch {
+	int fd;
+	char last[CPU_WATCH_BYTES];
+};
+
+/* 0 or -errno */
+int cpu_watch_open(struct cpu_watch *watch);
+/* 1: they have changed since the last call, or since opening, and are *online now; 0: they have not. Or -errno */
+int cpu_watch_changed(struct cpu_watch *watch, struct cpu_set *online);
+void cpu_watch_close(struct cpu_watch *watch);
+
 static inline bool cpu_set_has(const struct cpu_set *set, size_t cpu)
 {
 	return cpu < set->nr && set->has[cpu];

@@ -103,6 +103,19 @@ int kallsyms_read(struct kallsyms **kallsyms)
 	return 0;
 }
 
+const char *kallsyms_explain(int error)
+{
+	FILE *file = error == -EACCES ? fopen("/proc/sys/kernel/kptr_restrict", "re") : NULL;
+	int restricted = file ? fgetc(file) : 0;
+
+	if (file)
+		fclose(file);
+	if (error != -EACCES)
+		return strerror(-error);
+	return restricted == '2' ? "kernel.kptr_restrict is 2; 'sysctl kernel.kptr_restrict=1' lets root see them" :
+				   "CAP_SYSLOG is missing; run as root";
+}
+
 void kallsyms_free(struct kallsyms *k)
 {
 	if (!k)

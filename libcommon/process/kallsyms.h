@@ -16,6 +16,8 @@ struct kernel_symbol {
 
 /* 0, -EACCES (addresses are hidden: kernel.kptr_restrict), -errno */
 int kallsyms_read(struct kallsyms **kallsyms);
+/* why that failed, and what to do about it: valid until the next call of strerror() */
+const char *kallsyms_explain(int error);
 void kallsyms_free(struct kallsyms *kallsyms);
 
 /* the symbol that holds addr, or NULL; valid until kallsyms_free() */

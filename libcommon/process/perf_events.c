@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 int perf_event_open_cpu(struct perf_event_attr *attr, int cpu)
 {
 	int fd;
@@ -19,32 +21,62 @@ int perf_event_open_cpu(struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_all(struct perf_events *events, const struct cpu_set *cpus, struct perf_event_attr *attr, bool is_clock)
+/* ---- one CPU ---- */
+
+static int open_event(const struct perf_events *events, int cpu)
 {
-	struct perf_events opened = {
-		.events = calloc(cpus->nr + 1, sizeof(struct perf_event)),
-		.period = attr->freq ? 0 : attr->sample_period,
-		.is_clock = is_clock,
+	struct perf_event_attr attr = {
+		.type = events->event.type,
+		.config = events->event.config,
+		.config1 = events->event.config1,
+		.config2 = events->event.config2,
+		.exclude_user = events->event.exclude_user,
+		.exclude_kernel = events->event.exclude_kernel,
+		.freq = !events->period,
+		.disabled = 1,
 	};
 
-	if (!opened.events)
-		return -ENOMEM;
-	for (size_t cpu = 0; cpu < cpus->nr; cpu++) {
-		int fd = cpu_set_has(cpus, cpu) ? perf_event_open_cpu(attr, cpu) : -ENODEV;
+	if (events->period)
+		attr.sample_period = events->period;
+	else
+		attr.sample_freq = events->frequency;
+	return perf_event_open_cpu(&attr, cpu);
+}
 
-		if (fd == -ENODEV)
-			continue;
-		if (fd < 0) {
-			perf_events_close(&opened);
-			return fd;
-		}
-		opened.events[opened.nr++] = (struct perf_event){ .fd = fd, .cpu = cpu };
+/* The CPU's entry, a new one if it has none. NULL: no memory */
+static struct perf_event *entry_of(struct perf_events *events, int cpu)
+{
+	for (size_t i = 0; i < events->nr; i++)
+		if (events->events[i].cpu == cpu)
+			return &events->events[i];
+	if (array_reserve(&events->events, &events->room, events->nr + 1))
+		return NULL;
+	events->events[events->nr] = (struct perf_event){ .fd = -1, .cpu = cpu };
+	return &events->events[events->nr++];
+}
+
+static bool is_open(const struct perf_events *events, int cpu)
+{
+	for (size_t i = 0; i < events->nr; i++)
+		if (events->events[i].cpu == cpu)
+			return events->events[i].fd >= 0;
+	return false;
+}
+
+/* Opens the CPU's event, stopped: *event, or NULL if the CPU is offline. 0 or -errno */
+static int open_on(struct perf_events *events, int cpu, struct perf_event **event)
+{
+	int fd = open_event(events, cpu);
+
+	*event = NULL;
+	if (fd < 0)
+		return fd == -ENODEV ? 0 : fd;
+	*event = entry_of(events, cpu);
+	if (!*event) {
+		close(fd);
+		return -ENOMEM;
 	}
-	if (!opened.nr) {
-		perf_events_close(&opened);
-		return -ENODEV;
-	}
-	*events = opened;
+	(*event)->fd = fd;
 	return 0;
 }
 
@@ -55,29 +87,32 @@ int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpu
 	return perf_events_open(events, cpus, &clock, period_ns, 0);
 }
 
-int perf_events_open(struct perf_events *events, const struct cpu_set *cpus, const struct perf_encoding *event,
+int perf_events_open(struct perf_events *events, const struct cpu_set *cpus, const struct perf_encoding *encoding,
 		     uint64_t period, uint64_t frequency)
 {
-	struct perf_event_attr attr = {
-		.type = event->type,
-		.config = event->config,
-		.config1 = event->config1,
-		.config2 = event->config2,
-		.exclude_user = event->exclude_user,
-		.exclude_kernel = event->exclude_kernel,
-		.freq = !period,
-		.disabled = 1,
+	struct perf_events opened = {
+		.event = *encoding, .period = period, .frequency = frequency,
+		.is_clock = perf_encoding_is_clock(encoding),
 	};
+	struct perf_event *event;
+	int error = 0;
 
-	if (period)
-		attr.sample_period = period;
+	for (size_t cpu = 0; cpu < cpus->nr && !error; cpu++)
+		if (cpu_set_has(cpus, cpu))
+			error = open_on(&opened, cpu, &event);
+	if (!error && !opened.nr)
+		error = -ENODEV;
+	if (error)
+		perf_events_close(&opened);
 	else
-		attr.sample_freq = frequency;
-	return open_all(events, cpus, &attr, perf_encoding_is_clock(event));
+		*events = opened;
+	return error;
 }
 
+/* ---- idle and stolen time ---- */
+
 /* Sets each absent_ns to the CPU's idle and stolen time since boot, less the previous absent_ns. */
-static void read_absence(struct perf_events *events)
+static void read_absence(struct perf_events *events, const struct perf_event *only)
 {
 	FILE *stat = fopen("/proc/stat", "re");
 	uint64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
@@ -91,7 +126,7 @@ static void read_absence(struct perf_events *events)
 			   &steal) != 4)
 			continue;
 		for (size_t i = 0; i < events->nr; i++)
-			if (events->events[i].cpu == cpu)
+			if (events->events[i].cpu == cpu && (!only || only == &events->events[i]))
 				events->events[i].absent_ns = (idle + iowait + steal) * tick_ns -
 							      events->events[i].absent_ns;
 	}
@@ -99,22 +134,70 @@ static void read_absence(struct perf_events *events)
 		fclose(stat);
 }
 
+/* ---- all of them ---- */
+
+static int enable(const struct perf_event *event)
+{
+	return ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
 int perf_events_enable(struct perf_events *events)
 {
+	int error = 0;
+
 	if (events->is_clock)
-		read_absence(events);
-	for (size_t i = 0; i < events->nr; i++)
-		if (ioctl(events->events[i].fd, PERF_EVENT_IOC_ENABLE, 0))
-			return -errno;
-	return 0;
+		read_absence(events, NULL);
+	for (size_t i = 0; i < events->nr && !error; i++)
+		error = enable(&events->events[i]);
+	return error;
 }
 
 void perf_events_disable(struct perf_events *events)
 {
 	for (size_t i = 0; i < events->nr; i++)
-		ioctl(events->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (events->events[i].fd >= 0)
+			ioctl(events->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (events->is_clock)
-		read_absence(events);
+		read_absence(events, NULL);
+}
+
+/* The CPU is gone, and so is its event, for good. */
+static void end_on(struct perf_event *event)
+{
+	close(event->fd);
+	event->fd = -1;
+	event->was_offline = true;
+}
+
+/* The CPU has come at an unknown moment of the last blind_ns. */
+static int begin_on(struct perf_events *events, int cpu, uint64_t blind_ns, perf_event_fn *attach, void *arg)
+{
+	struct perf_event *event;
+	int error = open_on(events, cpu, &event);
+
+	if (!event)
+		return error;
+	event->absent_ns = 0;
+	if (events->is_clock) {
+		event->blind += blind_ns / events->period;
+		read_absence(events, event);
+	}
+	error = attach(arg, event->fd);
+	return error ? error : enable(event);
+}
+
+int perf_events_follow(struct perf_events *events, const struct cpu_set *cpus, uint64_t blind_ns,
+		       perf_event_fn *attach, void *arg)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < events->nr; i++)
+		if (events->events[i].fd >= 0 && !cpu_set_has(cpus, events->events[i].cpu))
+			end_on(&events->events[i]);
+	for (size_t cpu = 0; cpu < cpus->nr && !error; cpu++)
+		if (cpu_set_has(cpus, cpu) && !is_open(events, cpu))
+			error = begin_on(events, cpu, blind_ns, attach, arg);
+	return error;
 }
 
 static uint64_t above(uint64_t a, uint64_t b)
@@ -122,29 +205,45 @@ static uint64_t above(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-uint64_t perf_events_lost(const struct perf_events *events, const struct perf_runs *runs)
+/* 0 or -errno */
+static int lost_on(const struct perf_event *e, const struct perf_runs *runs, uint64_t period, uint64_t *lost)
 {
-	uint64_t lost = 0, count, unheard, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+	uint64_t count, unheard = 0, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+	ssize_t bytes;
 
-	for (size_t i = 0; i < events->nr && events->period; i++) {
+	*lost = e->blind;
+	if (e->was_offline || e->fd < 0)
+		return 0;
+	bytes = read(e->fd, &count, sizeof(count));
+	if (bytes != sizeof(count))
+		return bytes < 0 ? -errno : -EIO;
+	/* absent_ns is the difference of two readings, each up to a tick off */
+	if (e->absent_ns)
+		unheard = above((e->absent_ns + 2 * tick_ns) / period, runs->idle_runs);
+	*lost += above(count / period, runs->runs + unheard);
+	return 0;
+}
+
+int perf_events_lost(const struct perf_events *events, const struct perf_runs *runs, uint64_t *lost)
+{
+	int error = 0;
+	uint64_t one;
+
+	*lost = 0;
+	for (size_t i = 0; i < events->nr && events->period && !error; i++) {
 		const struct perf_event *e = &events->events[i];
 
-		if (read(e->fd, &count, sizeof(count)) != sizeof(count))
-			continue;
-		/* absent_ns is the difference of two readings, each up to a tick off */
-		unheard = 0;
-		if (e->absent_ns)
-			unheard = above((e->absent_ns + 2 * tick_ns) / events->period,
-					runs[e->cpu].idle_runs);
-		lost += above(count / events->period, runs[e->cpu].runs + unheard);
+		error = lost_on(e, &runs[e->cpu], events->period, &one);
+		*lost += error ? 0 : one;
 	}
-	return lost;
+	return error;
 }
 
 void perf_events_close(struct perf_events *events)
 {
 	for (size_t i = 0; i < events->nr; i++)
-		close(events->events[i].fd);
+		if (events->events[i].fd >= 0)
+			close(events->events[i].fd);
 	free(events->events);
 	*events = (struct perf_events){};
 }

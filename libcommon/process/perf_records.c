@@ -11,23 +11,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "process/clock.h"
 #include "process/cpu_set.h"
 #include "process/perf_events.h"
 
 #define RING_PAGES 64	/* per CPU, a power of two */
 
 struct ring {
-	int fd;
+	int fd;		/* -1: the CPU is offline */
 	struct perf_event_mmap_page *page;
 };
 
 struct perf_records {
 	int epoll_fd;
-	size_t nr, page_size;
-	struct ring rings[];
+	size_t page_size;
+	struct cpu_watch watch;
+	struct ring *rings;	/* by CPU */
+	size_t nr, room;
 };
 
-static int open_ring(struct perf_records *records, int cpu)
+static size_t ring_bytes(const struct perf_records *records)
+{
+	return (1 + RING_PAGES) * records->page_size;
+}
+
+static int open_ring(const struct perf_records *records, struct ring *ring, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -44,44 +53,69 @@ static int open_ring(struct perf_records *records, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	struct ring ring = { .fd = perf_event_open_cpu(&attr, cpu) };
+	struct ring opened = { .fd = perf_event_open_cpu(&attr, cpu) };
 	struct epoll_event event = { .events = EPOLLIN };
-	size_t bytes = (1 + RING_PAGES) * records->page_size;
 	int error;
 
-	if (ring.fd < 0)
-		return ring.fd == -ENODEV ? 0 : ring.fd;
-	ring.page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
-	if (ring.page == MAP_FAILED || epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, ring.fd, &event)) {
+	if (opened.fd < 0)
+		return opened.fd == -ENODEV ? 0 : opened.fd;
+	opened.page = mmap(NULL, ring_bytes(records), PROT_READ | PROT_WRITE, MAP_SHARED, opened.fd, 0);
+	if (opened.page == MAP_FAILED || epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, opened.fd, &event)) {
 		error = -errno;
-		if (ring.page != MAP_FAILED)
-			munmap(ring.page, bytes);
-		close(ring.fd);
+		if (opened.page != MAP_FAILED)
+			munmap(opened.page, ring_bytes(records));
+		close(opened.fd);
 		return error;
 	}
-	records->rings[records->nr++] = ring;
+	*ring = opened;
 	return 0;
+}
+
+static void close_ring(const struct perf_records *records, struct ring *ring)
+{
+	if (ring->fd < 0)
+		return;
+	munmap(ring->page, ring_bytes(records));
+	close(ring->fd);
+	ring->fd = -1;
+}
+
+/* Opens what is missing of these CPUs, and closes what belongs to others: no event comes back with its CPU. */
+static int follow_cpus(struct perf_records *records, const struct cpu_set *online)
+{
+	int error = 0;
+
+	if (array_reserve(&records->rings, &records->room, online->nr))
+		return -ENOMEM;
+	while (records->nr < online->nr)
+		records->rings[records->nr++].fd = -1;
+	for (size_t cpu = 0; cpu < records->nr && !error; cpu++) {
+		if (!cpu_set_has(online, cpu))
+			close_ring(records, &records->rings[cpu]);
+		else if (records->rings[cpu].fd < 0)
+			error = open_ring(records, &records->rings[cpu], cpu);
+	}
+	return error;
 }
 
 int perf_records_open(struct perf_records **records)
 {
-	struct cpu_set online;
-	struct perf_records *r;
-	int error = cpu_set_online(&online);
+	struct perf_records *r = calloc(1, sizeof(*r));
+	struct cpu_set online = {};
+	int error;
 
-	if (error)
-		return error;
-	r = calloc(1, sizeof(*r) + online.nr * sizeof(r->rings[0]));
-	if (!r) {
-		cpu_set_free(&online);
+	if (!r)
 		return -ENOMEM;
-	}
 	r->page_size = sysconf(_SC_PAGESIZE);
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	error = r->epoll_fd < 0 ? -errno : 0;
-	for (size_t cpu = 0; cpu < online.nr && !error; cpu++)
-		if (online.has[cpu])
-			error = open_ring(r, cpu);
+	r->watch.fd = -1;
+	if (!error)
+		error = cpu_watch_open(&r->watch);
+	if (!error)
+		error = cpu_set_online(&online);
+	if (!error)
+		error = follow_cpus(r, &online);
 	cpu_set_free(&online);
 	if (error)
 		perf_records_close(r);
@@ -94,10 +128,10 @@ void perf_records_close(struct perf_records *records)
 {
 	if (!records)
 		return;
-	for (size_t i = 0; i < records->nr; i++) {
-		munmap(records->rings[i].page, (1 + RING_PAGES) * records->page_size);
-		close(records->rings[i].fd);
-	}
+	for (size_t cpu = 0; cpu < records->nr; cpu++)
+		close_ring(records, &records->rings[cpu]);
+	free(records->rings);
+	cpu_watch_close(&records->watch);
 	if (records->epoll_fd >= 0)
 		close(records->epoll_fd);
 	free(records);
@@ -214,12 +248,29 @@ static int read_ring(const struct perf_records *records, struct ring *ring,
 	return error;
 }
 
+/* What happened on a CPU that came until it was noticed is not known. */
+static int follow_changed_cpus(struct perf_records *records,
+			       int (*take)(void *arg, const struct process_event *event), void *arg)
+{
+	struct process_event lost = { .kind = PROCESS_EVENTS_LOST };
+	struct cpu_set online;
+	int changed = cpu_watch_changed(&records->watch, &online), error;
+
+	if (changed <= 0)
+		return changed;
+	error = follow_cpus(records, &online);
+	cpu_set_free(&online);
+	lost.time_ns = clock_ns();
+	return error ? error : take(arg, &lost);
+}
+
 int perf_records_read(struct perf_records *records, int (*take)(void *arg, const struct process_event *event),
 		      void *arg)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < records->nr && !error; i++)
-		error = read_ring(records, &records->rings[i], take, arg);
-	return error;
+	for (size_t cpu = 0; cpu < records->nr && !error; cpu++)
+		if (records->rings[cpu].fd >= 0)
+			error = read_ring(records, &records->rings[cpu], take, arg);
+	return error ? error : follow_changed_cpus(records, take, arg);
 }

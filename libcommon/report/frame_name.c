@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/frame_name.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/escape.h"
 #include "stacks_abi.h"
 
 static struct frame_name name_jit(const struct frame_names *names, pid_t pid, uint64_t frame)
@@ -69,16 +69,6 @@ static const char *base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
-}
-
-void print_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == ';' || iscntrl((unsigned char)*text))
-			fprintf(out, "\\x%02x", (unsigned char)*text);
-		else
-			putc(*text, out);
-	}
 }
 
 void frame_name_print(FILE *out, const struct frame_name *name)

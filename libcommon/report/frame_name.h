@@ -8,6 +8,7 @@
 
 #include "process/jit_processes.h"
 #include "process/kallsyms.h"
+#include "report/escape.h"
 #include "unwind/modules.h"
 
 struct frame_name {
@@ -38,11 +39,8 @@ struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t ad
 
 /*
  * Prints "symbol"; else "[module+0xVADDR]" with the vaddr of the function's start, or, if that is not known,
- * of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no file. Escaped as below
+ * of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no file. Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
-
-/* Prints text with ';' and control characters escaped, because folded output is split at ';' and newlines. */
-void print_escaped(FILE *out, const char *text);
 
 #endif

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistr.h>
 
+#include "report/escape.h"
+
 static struct json_object *time_now(void)
 {
 	char seconds[32], text[48];
@@ -68,8 +70,8 @@ struct json_object *json_address(uint64_t address)
 
 void json_print(FILE *out, struct json_object *object)
 {
-	fprintf(out, "%s\n",
-		json_object_to_json_string_ext(object,
-					       JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	print_json_escaped(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	putc('\n', out);
 	json_object_put(object);
 }

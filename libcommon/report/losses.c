@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "report/escape.h"
+
 size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first,
 		   const struct loss *second, size_t nr_second)
 {
@@ -37,8 +39,11 @@ void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t
 	bool matter = losses_matter(losses, nr, taken);
 
 	for (size_t i = 0; i < nr; i++)
-		if (losses[i].count && losses[i].what && (matter || !losses[i].lost))
-			fprintf(out, "%s: %" PRIu64 " %s\n", tool, losses[i].count, losses[i].what);
+		if (losses[i].count && losses[i].what && (matter || !losses[i].lost)) {
+			fprintf(out, "%s: %" PRIu64 " ", tool, losses[i].count);
+			print_message(out, losses[i].what);
+			putc('\n', out);
+		}
 }
 
 void losses_json(struct json_object *object, const struct loss *losses, size_t nr)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "report/escape.h"
 #include "stacks_abi.h"
 
 /* what makes a runtime write its map, by a prefix of its threads' names */

@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "base/array.h"
+#include "report/escape.h"
 
 /* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
 struct frame_key {

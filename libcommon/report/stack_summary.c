@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/escape.h"
 #include "report/json.h"
 #include "unwind/end_reason.h"
 
@@ -129,10 +130,12 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 	for (size_t id = 1; ended && id <= modules_count(modules); id++) {
 		const struct module *module = modules_get(modules, id);
 
-		if (ended[id])
-			fprintf(out, "%s: %" PRIu64 " of these in '%s': %s\n", tool, ended[id], module->path,
-				module->error ? elf_file_explain(module->error) :
-						"its tables were not ready");
+		if (!ended[id])
+			continue;
+		fprintf(out, "%s: %" PRIu64 " of these in '", tool, ended[id]);
+		print_escaped(out, module->path);
+		fprintf(out, "': %s\n", module->error ? elf_file_explain(module->error) :
+							"its tables were not ready");
 	}
 	free(ended);
 }

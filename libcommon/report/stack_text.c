@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "report/escape.h"
 #include "report/stack_report.h"
 #include "report/stack_writer.h"
 #include "stacks_abi.h"

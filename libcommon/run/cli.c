@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/escape.h"
+
 /* ---- help ---- */
 
 enum { OPTION_USAGE = 0x1000 };
@@ -78,8 +80,7 @@ void cli_finish(FILE *file, const char *name)
 	if (!errno)
 		errno = write_error;
 	if (errno != EPIPE && !broken)
-		fprintf(stderr, "%s: cannot write %s: %s\n", program_invocation_short_name, name,
-			errno ? strerror(errno) : "an earlier write failed");
+		cli_warn("cannot write %s: %s", name, errno ? strerror(errno) : "an earlier write failed");
 	_exit(EXIT_FAILURE);
 }
 
@@ -107,10 +108,17 @@ void cli_init(void)
 
 static void say(const char *format, va_list args)
 {
+	char *message;
+
 	fflush(stdout);
 	fprintf(stderr, "%s: ", program_invocation_short_name);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&message, format, args) < 0) {
+		fputs("no memory for a message\n", stderr);
+		return;
+	}
+	print_message(stderr, message);
 	putc('\n', stderr);
+	free(message);
 }
 
 void cli_warn(const char *format, ...)

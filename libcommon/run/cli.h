@@ -24,7 +24,7 @@ void cli_init(void);
  */
 extern const struct argp cli_help_argp;
 
-/* "tool: message\n" */
+/* "tool: message\n"; names in it are escaped (report/escape.h) */
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* the same, and exits with status */
 void cli_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));

@@ -3,27 +3,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void become(char **argv, int gate_fd, int error_fd)
+#include "run/cli.h"
+
+bool command_find_user(const char *name, struct command_user *user)
+{
+	const struct passwd *found = getpwnam(name);
+	uint64_t uid;
+
+	if (!found && cli_parse_number(name, 0, UINT32_MAX - 1, &uid))
+		found = getpwuid(uid);
+	if (found)
+		*user = (struct command_user){ .name = found->pw_name, .uid = found->pw_uid, .gid = found->pw_gid };
+	return found;
+}
+
+static bool become_user(const struct command_user *user)
+{
+	return !initgroups(user->name, user->gid) && !setresgid(user->gid, user->gid, user->gid) &&
+	       !setresuid(user->uid, user->uid, user->uid);
+}
+
+static void become(char **argv, const struct command_user *user, int gate_fd, int error_fd)
 {
 	char byte;
 	int error;
 
 	if (read(gate_fd, &byte, 1) != 1)
 		_exit(127);	/* the parent has exited */
-	execvp(argv[0], argv);
+	if (!user || become_user(user))
+		execvp(argv[0], argv);
 	error = errno;
 	if (write(error_fd, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-int command_start(struct command *command, char **argv)
+int command_start(struct command *command, char **argv, const struct command_user *user)
 {
 	int gate[2], error[2], saved;
 
@@ -36,7 +60,7 @@ int command_start(struct command *command, char **argv)
 	command->pid = fork();
 	if (command->pid == 0) {
 		close(gate[1]);
-		become(argv, gate[0], error[1]);
+		become(argv, user, gate[0], error[1]);
 	}
 	saved = command->pid < 0 ? -errno : 0;
 	close(error[1]);

@@ -3,7 +3,18 @@
 #ifndef EHPERF_RUN_COMMAND_H
 #define EHPERF_RUN_COMMAND_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+/* who is to run a command */
+struct command_user {
+	const char *name;
+	uid_t uid;
+	gid_t gid;		/* its own group; it gets its other groups, too */
+};
+
+/* Finds a user by name or number. False: there is none */
+bool command_find_user(const char *name, struct command_user *user);
 
 struct command {
 	pid_t pid;
@@ -12,9 +23,12 @@ struct command {
 	int error_fd;
 };
 
-/* Forks. The child waits at a gate before it executes argv. 0 or -errno */
-int command_start(struct command *command, char **argv);
-/* Opens the gate. 0 once execvp() has succeeded, or its -errno */
+/*
+ * Forks. The child waits at a gate before it executes argv, as this user, or as who runs us (NULL). 0 or
+ * -errno
+ */
+int command_start(struct command *command, char **argv, const struct command_user *user);
+/* Opens the gate. 0 once execvp() has succeeded, or -errno of becoming the user or of execvp() */
 int command_release(struct command *command);
 /* Waits for the command's end: its exit status, or 128 + the signal that killed it */
 int command_wait(struct command *command);

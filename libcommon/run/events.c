@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/load.h"
+#include "report/escape.h"
 #include "report/frame_name.h"
 #include "run/cli.h"
 #include "run/kernel.h"

@@ -213,7 +213,10 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 
 uint64_t histogram_session_lost(const struct histogram_session *h)
 {
-	return bpf_histograms_lost(h->histograms);
+	uint64_t lost;
+
+	cli_check(bpf_histograms_lost(h->histograms, &lost), "read what was gathered");
+	return lost;
 }
 
 void histogram_session_finish(struct histogram_session *h)

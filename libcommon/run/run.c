@@ -40,10 +40,11 @@ void run_check_command(struct argp_state *state, const struct run_options *o)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
 }
 
-enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL };
+enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS };
 
 static const struct argp_option option_list[] = {
 	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", 3 },
+	{ "as", OPTION_AS, "USER", 0, "run the command as this user", 4 },
 	{ "kill", OPTION_KILL, NULL, 0, "end the command when the duration is over, by SIGTERM", 4 },
 	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", 4 },
 	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 4 },
@@ -61,6 +62,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "not a file descriptor for output: '%s'", arg);
 		o->output_fd = number;
 		break;
+	case OPTION_AS:
+		if (!command_find_user(arg, &o->user))
+			argp_failure(state, EXIT_USAGE, 0, "no such user: '%s'", arg);
+		o->as_user = true;
+		break;
 	case OPTION_KILL:
 		o->kill = true;
 		break;
@@ -75,6 +81,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "either -o or --output-fd");
 		if (o->kill && !o->command)
 			argp_failure(state, EXIT_USAGE, 0, "--kill is for a command");
+		if (o->as_user && !o->command)
+			argp_failure(state, EXIT_USAGE, 0, "--as is for a command");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -170,12 +178,19 @@ static bool takes_hangup(void)
 	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler != SIG_IGN;
 }
 
+static int start_command(struct run *run)
+{
+	const struct run_options *o = run->options;
+
+	return command_start(&run->command, o->command, o->as_user ? &o->user : NULL);
+}
+
 void run_get_ready(struct run *run)
 {
 	sigset_t signals;
 
 	if (run->options->command)
-		cli_check(command_start(&run->command, run->options->command), "start the command");
+		cli_check(start_command(run), "start the command");
 	/* after the fork, so that the command inherits the caller's signal mask */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);

@@ -34,6 +34,8 @@ struct run_options {
 	uint64_t interval_ns;		/* 0: none */
 	uint64_t nr_intervals;		/* the run ends after this many; 0: no limit */
 	char **command;			/* NULL: none */
+	bool as_user;			/* the command is not run as who runs us, but as */
+	struct command_user user;
 	struct task_filter tasks;	/* which tasks are measured */
 	const char *output;		/* NULL: output_fd, or standard output if that is 0 */
 	int output_fd;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/run_start.h"
 
+#include "report/escape.h"
 #include "report/frame_name.h"
 #include "report/json.h"
 

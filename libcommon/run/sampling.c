@@ -2,23 +2,71 @@
 #include "run/sampling.h"
 
 #include "bpf/links.h"
+#include "process/clock.h"
 #include "run/cli.h"
 #include "run/kernel.h"
 #include "run/task_filter.h"
+
+/* never detached: sampling_end() stops the clocks, and exiting closes both */
+static struct links links;
 
 struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted,
 				   uint64_t period_ns)
 {
 	struct cpu_set cpus = cpus_online(wanted);
 	struct perf_events clock;
-	/* never detached: sampling_end() stops the clock, and exiting closes both */
-	struct links links = {};
 
 	kernel_check(perf_events_open_clock(&clock, &cpus, period_ns), "open the clock events");
 	cpu_set_free(&cpus);
 	kernel_check(links_attach_to_events(&links, program, &clock), "attach to the clock events");
 	return clock;
 }
+
+/* ---- CPUs that come and go ---- */
+
+static struct following {
+	struct perf_events *clock;
+	struct bpf_program *program;
+	const struct cpu_set *wanted;
+	struct cpu_watch watch;
+	uint64_t looked_ns;
+} following;
+
+static int attach(void *arg, int fd)
+{
+	struct following *f = arg;
+
+	return links_attach_to_event(&links, f->program, fd);
+}
+
+static int follow(void *arg)
+{
+	struct following *f = arg;
+	uint64_t now_ns = clock_ns();
+	struct cpu_set cpus;
+	int result = cpu_watch_changed(&f->watch, &cpus);
+
+	if (result > 0) {
+		if (f->wanted->nr)
+			cpu_set_keep(&cpus, f->wanted);
+		result = perf_events_follow(f->clock, &cpus, now_ns - f->looked_ns, attach, f);
+		cpu_set_free(&cpus);
+	}
+	f->looked_ns = now_ns;
+	return result;
+}
+
+void sampling_follow(struct run *run, struct perf_events *clock, struct bpf_program *program,
+		     const struct cpu_set *wanted)
+{
+	following = (struct following){
+		.clock = clock, .program = program, .wanted = wanted, .looked_ns = clock_ns(),
+	};
+	cli_check(cpu_watch_open(&following.watch), "watch the CPUs");
+	run_add(run, &(struct run_part){ .doing = "follow the CPUs", .work = follow, .arg = &following });
+}
+
+/* ---- the measurement ---- */
 
 void sampling_begin(struct perf_events *clock)
 {

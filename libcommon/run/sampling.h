@@ -7,6 +7,7 @@
 
 #include "process/cpu_set.h"
 #include "process/perf_events.h"
+#include "run/run.h"
 
 struct bpf_program;
 
@@ -16,6 +17,10 @@ struct bpf_program;
  */
 struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted,
 				   uint64_t period_ns);
+
+/* Opens clocks on CPUs that come while the run lasts. clock and wanted must outlive it. One clock of a tool only */
+void sampling_follow(struct run *run, struct perf_events *clock, struct bpf_program *program,
+		     const struct cpu_set *wanted);
 
 void sampling_begin(struct perf_events *clock);
 void sampling_end(struct perf_events *clock);

@@ -23,6 +23,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
 	kernel_set(object, "follow_all", &wanted->others, sizeof(wanted->others));
 	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
+	kernel_check(unwinder_configure(object, user), "load the BPF programs");
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
 	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
 		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks),
@@ -114,10 +115,21 @@ void stack_session_drain(struct stack_session *s)
 	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
 }
 
+static void read_kallsyms(struct stack_session *s)
+{
+	int error = kallsyms_read(&s->kallsyms);
+
+	s->asked_kallsyms = true;
+	if (!error)
+		return;
+	s->kallsyms = NULL;
+	cli_warn("kernel functions are shown without names: %s", kallsyms_explain(error));
+}
+
 struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_names)
 {
-	if (kernel_names && !s->kallsyms && kallsyms_read(&s->kallsyms))
-		s->kallsyms = NULL;	/* not permitted */
+	if (kernel_names && !s->asked_kallsyms)
+		read_kallsyms(s);
 	return (struct stack_writer){
 		.out = s->run.out, .names = { .modules = s->modules, .jit = s->jit, .kallsyms = s->kallsyms },
 	};
@@ -143,7 +155,7 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 	cli_check(runs ? 0 : -ENOMEM, "read what was gathered");
 	for (size_t cpu = 0; cpu < nr; cpu++)
 		runs[cpu] = (struct perf_runs){ .runs = stats[cpu].runs, .idle_runs = stats[cpu].idle_runs };
-	lost = perf_events_lost(events, runs);
+	cli_check(perf_events_lost(events, runs, &lost), "read what was gathered");
 	free(runs);
 	free(stats);
 	return lost;

@@ -36,6 +36,7 @@ struct stack_session {
 	struct debuginfod debuginfod;
 	/* read by stack_session_writer(); NULL: kernel frames have no names */
 	struct kallsyms *kallsyms;
+	bool asked_kallsyms;
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;
 	int urgent[UNWINDER_FDS];

@@ -70,11 +70,12 @@ static void configure_cpus(struct bpf_object *object, const struct cpu_set *want
 
 	if (!wanted->nr)
 		return;
-	cpus = cpus_online(wanted);
+	cpus = cpus_online(wanted);	/* one at least; the others may come later */
+	cpu_set_free(&cpus);
 	listed = calloc(1, bytes + sizeof(*listed));
 	cli_check(listed ? 0 : -ENOMEM, "list the CPUs");
-	for (size_t cpu = 0; cpu < cpus.nr; cpu++) {
-		if (!cpus.has[cpu])
+	for (size_t cpu = 0; cpu < wanted->nr; cpu++) {
+		if (!wanted->has[cpu])
 			continue;
 		if (cpu / 8 >= bytes)
 			cli_die(EXIT_FAILURE, "CPU %zu cannot be listed: the highest possible number is %zu",
@@ -84,7 +85,6 @@ static void configure_cpus(struct bpf_object *object, const struct cpu_set *want
 	kernel_set(object, "listed_cpus", listed, bytes);
 	kernel_set(object, "only_listed_cpus", &only, sizeof(only));
 	free(listed);
-	cpu_set_free(&cpus);
 }
 
 /* ---- configuring and listing ---- */

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "report/escape.h"
 #include "report/json.h"
 
 #define MINOR_BITS 20	/* of the kernel's own dev_t */
@@ -120,7 +121,9 @@ struct series_title io_names_title(const void *series)
 		comma = ", ";
 	}
 	if (key->pid || key->comm[0]) {
-		fprintf(out, "%s%s (%u)", comma, key->comm, key->pid);
+		fputs(comma, out);
+		print_escaped(out, key->comm);
+		fprintf(out, " (%u)", key->pid);
 		comma = ", ";
 	}
 	if (key->operation) {

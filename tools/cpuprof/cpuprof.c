@@ -78,6 +78,7 @@ int main(int argc, char **argv)
 	kernel_loaded(cpuprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	clock = sampling_attach(bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus, o.period_ns);
+	sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
 
 	run_doing(&session.run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
 	json_object_object_add(session.run.start, "frequency_hz", json_object_new_double(frequency_hz));

@@ -11,6 +11,7 @@
 #include "ehdump.skel.h"
 #include "elf_visit.h"
 #include "report.h"
+#include "report/escape.h"
 #include "report/json.h"
 #include "run/cli.h"
 #include "run/kernel.h"
@@ -119,8 +120,9 @@ static void fail(void *arg, const char *path, const char *why)
 static void print_difference(const char *path, const struct check_result *result)
 {
 	fflush(stdout);
-	fprintf(stderr, "ehdump: '%s': differs at file offset 0x%llx: exact ", path,
-		(unsigned long long)result->file_offset);
+	fputs("ehdump: '", stderr);
+	print_escaped(stderr, path);
+	fprintf(stderr, "': differs at file offset 0x%llx: exact ", (unsigned long long)result->file_offset);
 	eh_rule_print(stderr, &result->exact);
 	fputs(", user ", stderr);
 	eh_rule_print(stderr, &result->user);
@@ -168,8 +170,11 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 	if (error)
 		return error;
 	/* print the file's name, unless it is the only file that was named */
-	if (o->mode != SUMMARY && (o->nr_names > 1 || strcmp(path, o->names[0])))
-		printf("# %s\n", path);
+	if (o->mode != SUMMARY && (o->nr_names > 1 || strcmp(path, o->names[0]))) {
+		fputs("# ", stdout);
+		print_message(stdout, path);
+		putchar('\n');
+	}
 	switch (o->mode) {
 	case SUMMARY:
 		if (d->checker && summary.has_table)

@@ -8,6 +8,7 @@
 
 #include "cfi_rows.h"
 #include "table/eh_rule.h"
+#include "report/escape.h"
 #include "report/json.h"
 #include "dwarf/registers.h"
 #include "dwarf/symbols.h"
@@ -133,10 +134,12 @@ static double bytes_per_row(const struct eh_summary *s)
 
 void eh_summary_print(FILE *out, const struct eh_summary *s)
 {
-	if (s->path)
-		fprintf(out, "%s: %s%s%s\n", s->path, s->machine, *s->build_id ? ", build ID " : "", s->build_id);
-	else
+	if (s->path) {
+		print_message(out, s->path);
+		fprintf(out, ": %s%s%s\n", s->machine, *s->build_id ? ", build ID " : "", s->build_id);
+	} else {
 		fprintf(out, "total: %" PRIu64 " files\n", s->files);
+	}
 	fprintf(out, "  %s: %" PRIu64 " bytes, %" PRIu64 " CIEs, %" PRIu64 " FDEs, %" PRIu64 " rows\n",
 		s->section ? s->section : "CFI", s->eh_frame_bytes, s->cies, s->fdes, s->rows);
 	if (s->has_table) {
@@ -346,8 +349,11 @@ static void print_symbol(FILE *out, struct elf_file *file, uint64_t vaddr)
 
 	if (!elf_file_offset_of(file, vaddr, &file_offset) || symbols_read(&symbols, file, &options))
 		return;
-	if (symbols_find(symbols, file_offset, &symbol) && symbol.name)
-		fprintf(out, "symbol: %s+0x%" PRIx64 "\n", symbol.name, symbol.offset);
+	if (symbols_find(symbols, file_offset, &symbol) && symbol.name) {
+		fputs("symbol: ", out);
+		print_message(out, symbol.name);
+		fprintf(out, "+0x%" PRIx64 "\n", symbol.offset);
+	}
 	symbols_free(symbols);
 }
 

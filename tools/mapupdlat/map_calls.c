@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/cli.h"
+#include "report/escape.h"
 #include "report/json.h"
+#include "run/cli.h"
 
 enum takes { TAKES_FD, TAKES_BATCH, RETURNS_FD };
 
@@ -143,7 +144,8 @@ struct series_title map_calls_title(const void *call)
 	if (!out)
 		return title;
 	if (key->pid) {
-		fprintf(out, "%s (%u)", key->comm, key->pid);
+		print_escaped(out, key->comm);
+		fprintf(out, " (%u)", key->pid);
 		comma = ", ";
 	}
 	if (key->command) {
@@ -156,8 +158,11 @@ struct series_title map_calls_title(const void *call)
 		fprintf(out, "%s%s", comma, type_name(key->map_type).text);
 	else if (!*comma)
 		fputs("all calls", out);
-	if (key->name[0])
-		fprintf(out, " '%s'", key->name);
+	if (key->name[0]) {
+		fputs(" '", out);
+		print_escaped(out, key->name);
+		putc('\'', out);
+	}
 	if (key->map_id)
 		fprintf(out, ", id %u", key->map_id);
 	fclose(out);

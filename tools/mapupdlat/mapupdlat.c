@@ -152,6 +152,7 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 	LIBBPF_OPTS(bpf_test_run_opts, once);
 	int error;
 
+	kernel_check(bpf->bss ? 0 : -ENOMEM, "map the BPF programs' variables");
 	bpf->bss->own_map_fd = bpf_map__fd(bpf->maps.series);
 	error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.note_self), &once);
 	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "learn what a map is");

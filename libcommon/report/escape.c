@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/escape.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unictype.h>
+#include <unistr.h>
+
+static bool is_harmless(ucs4_t c)
+{
+	const uint32_t categories = UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf | UC_CATEGORY_MASK_Cs |
+				    UC_CATEGORY_MASK_Cn | UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp;
+
+	return c < 0x7f ? c >= ' ' : !uc_is_general_category_withtable(c, categories);
+}
+
+/* The first character of text, and how many bytes it has; *harmless: it is one, and may be shown */
+static int next_character(const char *text, size_t left, ucs4_t *c, bool *harmless)
+{
+	int bytes = u8_mbtoucr(c, (const uint8_t *)text, left);
+
+	*harmless = bytes > 0 && is_harmless(*c);
+	return bytes > 0 ? bytes : 1;
+}
+
+static void print(FILE *out, const char *text, char also)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		ucs4_t c;
+		bool harmless;
+		int bytes = next_character(text, left, &c, &harmless);
+
+		for (int i = 0; i < bytes; i++)
+			if (harmless && text[i] != also)
+				putc(text[i], out);
+			else
+				fprintf(out, "\\x%02x", (unsigned char)text[i]);
+		text += bytes;
+		left -= bytes;
+	}
+}
+
+void print_escaped(FILE *out, const char *name)
+{
+	print(out, name, ';');
+}
+
+void print_message(FILE *out, const char *message)
+{
+	print(out, message, 0);
+}
+
+void print_json_escaped(FILE *out, const char *json)
+{
+	size_t left = strlen(json);
+
+	while (left) {
+		ucs4_t c;
+		bool harmless;
+		int bytes = next_character(json, left, &c, &harmless);
+		uint16_t units[2];
+
+		if (harmless)
+			fwrite(json, 1, bytes, out);
+		else
+			for (int i = 0, nr = u16_uctomb(units, c, 2); i < nr; i++)
+				fprintf(out, "\\u%04x", units[i]);
+		json += bytes;
+		left -= bytes;
+	}
+}
