@@ -45,9 +45,9 @@ static bool ends_in(const char *name, const char *ending)
 static void set_output(struct argp_state *state, struct options *o, const char *name)
 {
 	o->html = ends_in(name, ".html");
-	if (!o->html && !ends_in(name, ".svg") && strcmp(name, "-"))
+	o->output = cli_output_name(name);
+	if (o->output && !o->html && !ends_in(name, ".svg"))
 		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .svg or .html: '%s'", name);
-	o->output = strcmp(name, "-") ? name : NULL;
 }
 
 static void set_unit(struct options *o, const char *unit)
@@ -157,7 +157,8 @@ static char *notes_of(const struct options *o, const struct folded_count counts[
 
 int main(int argc, char **argv)
 {
-	const struct argp argp = { option_list, parse, "[FILE]\n--diff BEFORE AFTER", doc };
+	static const struct argp_child help[] = { { &cli_help_argp }, {} };
+	const struct argp argp = { option_list, parse, "[FILE]\n--diff BEFORE AFTER", doc, help };
 	struct options o = { .title = NULL, .unit = "samples" };
 	struct folded_count counts[NR_FLAME_SIDES] = {};
 	struct flame_tree tree;
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
 	FILE *out = stdout;
 
 	cli_init();
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &o);
 	cli_check(flame_tree_init(&tree), "draw");
 	if (o.diff)
 		read_stacks(&o, o.files[0], &tree, FLAME_BEFORE, &counts[FLAME_BEFORE]);
