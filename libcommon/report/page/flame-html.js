@@ -131,11 +131,12 @@ function stacksOf(tree, most) {
 		none: ['all together', () => null],
 	};
 	const threads = whole.labels.filter(label => label.kind === 't' && label.tid);
-	// a process has the name of its main thread, if that is among them
-	const processes = new Map(threads.map(label => [label.pid, label.text]));
-	for (const label of threads)
-		if (label.pid === label.tid)
-			processes.set(label.pid, label.text);
+	// A process has the name of its main thread, if that is among them: the one it had for longest.
+	const processes = new Map(), roots = (whole.callees[0] ?? []).map(node => whole.labels[whole.label[node]]);
+	for (const main of [true, false])
+		for (const label of roots)
+			if (label.tid && (label.pid === label.tid) === main && !processes.has(label.pid))
+				processes.set(label.pid, label.text);
 
 	const head = html('header', {}, html('h1', {}, data.title), html('p', {}, data.when),
 		...data.notes.map(note => html('p', {}, note)));
