@@ -73,8 +73,6 @@ struct run {
 	char doing[96];
 	bool on_terminal;
 	double next_interval, next_progress;
-	int signal_fd;
-	bool signalled;
 	struct run_part parts[MAX_RUN_PARTS];
 	size_t nr_parts;
 };
