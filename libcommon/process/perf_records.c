@@ -59,6 +59,7 @@ static int open_ring(struct perf_records *records, int cpu)
 		close(ring.fd);
 		return error;
 	}
+	madvise(ring.page, bytes, MADV_DONTFORK);	/* a child must not keep the event */
 	records->rings[records->nr++] = ring;
 	return 0;
 }

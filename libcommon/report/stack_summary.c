@@ -131,8 +131,7 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 
 		if (ended[id])
 			fprintf(out, "%s: %" PRIu64 " of these in '%s': %s\n", tool, ended[id], module->path,
-				module->error ? elf_file_explain(module->error) :
-						"its tables were not ready");
+				module_explain(module->error));
 	}
 	free(ended);
 }

@@ -95,6 +95,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
 	cli_check(s->modules && s->jit ? 0 : -ENOMEM, "set up");
+	cli_check(foreign_new(&s->foreign), "set up");
+	modules_set_foreign(s->modules, s->foreign);
 	cli_check(stack_store_new(&s->store, object), "set up");
 	task_filter_list(object, &run->tasks);
 	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
@@ -271,6 +273,7 @@ int stack_session_close(struct stack_session *s)
 	unwinder_free(s->unwinder);
 	stack_store_free(s->store);
 	modules_free(s->modules);
+	foreign_free(s->foreign);
 	jit_processes_free(s->jit);
 	debuginfod_close(&s->debuginfod);
 	kallsyms_free(s->kallsyms);

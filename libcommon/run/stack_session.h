@@ -30,6 +30,7 @@ struct stack_session {
 	struct bpf_object *object;
 	const struct stacks_wanted *wanted;
 	struct modules *modules;
+	struct foreign *foreign;	/* reads processes and files for them */
 	struct unwinder *unwinder;
 	struct stack_store *store;
 	struct jit_processes *jit;
