@@ -6,6 +6,7 @@
 #ifndef EHPERF_PROCESS_MAPPED_FILE_H
 #define EHPERF_PROCESS_MAPPED_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -26,8 +27,12 @@ struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
  */
 int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct file_key *key);
 
-/* Opens the file that was identified: an fd or -errno */
-int mapped_file_open(const struct mapped_file *file, const struct file_key *key);
+/*
+ * Opens the file that was identified: an fd or -errno. It is looked for in the roots of all processes, since another one in
+ * the same container may be alive when the one that had it is not. *own, which may be NULL: whether its path leads to it in
+ * the caller's own mount namespace, where it will be later, too
+ */
+int mapped_file_open(const struct mapped_file *file, const struct file_key *key, bool *own);
 
 /* both: an fd or -errno */
 int mapped_file_open_now(pid_t tid, const struct proc_mapping *mapping);

@@ -17,7 +17,7 @@
 
 #define NOBODY 65534
 
-static void limit_memory(void)
+static void limit_memory(size_t bytes)
 {
 	unsigned long pages[6] = {};	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
 	FILE *statm = fopen("/proc/self/statm", "re");
@@ -30,7 +30,7 @@ static void limit_memory(void)
 	}
 	if (nr < 6)
 		_exit(1);
-	limit.rlim_cur = limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + WORKER_MAX_BYTES;
+	limit.rlim_cur = limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + bytes;
 	if (setrlimit(RLIMIT_DATA, &limit))
 		_exit(1);
 	limit.rlim_cur = limit.rlim_max = 0;
@@ -99,7 +99,8 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-_Noreturn void worker_child_run(int socket, worker_fn *work, void *arg, void *area, size_t room)
+_Noreturn void worker_child_run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg, void *area,
+				size_t room)
 {
 	uint64_t bytes;
 	ssize_t got;
@@ -109,10 +110,12 @@ _Noreturn void worker_child_run(int socket, worker_fn *work, void *arg, void *ar
 	/* the tool's events and links must not outlive the tool in here */
 	if (dup2(socket, 0) < 0 || syscall(__NR_close_range, 1, ~0U, 0))
 		_exit(1);
-	limit_memory();
-	limit_rights();
+	limit_memory(limits->bytes);
+	if (!limits->free)
+		limit_rights();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);	/* which other rights have reset */
-	limit_system_calls();
+	if (!limits->free)
+		limit_system_calls();
 	while ((got = recv(0, &bytes, sizeof(bytes), 0)) == sizeof(bytes)) {
 		bytes = work(arg, area, bytes, room);
 		if (send(0, &bytes, sizeof(bytes), MSG_NOSIGNAL) < 0)

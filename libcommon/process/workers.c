@@ -19,6 +19,7 @@
 #include "process/worker_child.h"
 
 #define MS 1000000ULL
+#define SLEEP_MS 100
 #define KEPT_BYTES (1 << 20)	/* of the area, from one job to the next */
 #define END_MS 20	/* for those that were killed to be gone */
 #define WAIT_MS 20	/* from one look at the workers to the next */
@@ -44,7 +45,7 @@ struct workers {
 	worker_fn *work;
 	void *arg;
 	size_t area_bytes, nr_asked;
-	uint64_t cpu_ns;
+	struct worker_limits limits;
 	int epoll_fd;
 	struct job *first, **last;	/* that no worker has yet */
 	struct worker *taken;		/* whose answer was taken last */
@@ -55,15 +56,18 @@ struct workers {
 	struct worker workers[];
 };
 
-int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, unsigned cpu_ms, worker_fn *work, void *arg)
+int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
+		worker_fn *work, void *arg)
 {
 	struct workers *w = calloc(1, sizeof(*w) + nr * sizeof(w->workers[0]));
 
 	if (!w)
 		return -ENOMEM;
 	*w = (struct workers){
-		.work = work, .arg = arg, .area_bytes = area_bytes, .cpu_ns = cpu_ms * MS, .nr = nr, .last = &w->first,
+		.work = work, .arg = arg, .area_bytes = area_bytes, .limits = *limits, .nr = nr, .last = &w->first,
 	};
+	if (!w->limits.sleep_ms)
+		w->limits.sleep_ms = SLEEP_MS;
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll_fd < 0) {
 		free(w);
@@ -107,7 +111,7 @@ static int begin(struct workers *w, struct worker *worker, int ends[2])
 
 	worker->pid = fork();
 	if (!worker->pid)
-		worker_child_run(ends[1], w->work, w->arg, worker->area, w->area_bytes);
+		worker_child_run(ends[1], &w->limits, w->work, w->arg, worker->area, w->area_bytes);
 	if (worker->pid < 0) {
 		worker->pid = 0;
 		return -errno;
@@ -259,17 +263,17 @@ static int look_at(const struct workers *w, struct worker *worker)
 {
 	uint64_t now = clock_ns(), ran;
 
-	if (now - worker->awake < WORKER_SLEEP_MS * MS / 2)
+	if (now - worker->awake < w->limits.sleep_ms * MS / 2)
 		return 0;
 	ran = ran_ns(worker);
-	if (ran - worker->ran_before > w->cpu_ns)
+	if (ran - worker->ran_before > w->limits.cpu_ms * MS)
 		return -ETIME;
 	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {
 		worker->awake = now;
 		worker->ran_when_awake = ran;
 		return 0;
 	}
-	return now - worker->awake < WORKER_SLEEP_MS * MS ? 0 : -ETIMEDOUT;
+	return now - worker->awake < w->limits.sleep_ms * MS ? 0 : -ETIMEDOUT;
 }
 
 /* True: its job is over. */

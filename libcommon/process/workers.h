@@ -15,10 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WORKER_SLEEP_MS 100		/* a job that sleeps so long at a stretch is given up */
-#define WORKER_MAX_BYTES (256 << 20)	/* of memory, beside the area */
-
 struct workers;
+
+struct worker_limits {
+	unsigned sleep_ms;	/* a job that sleeps so long at a stretch is given up; 0: 100 ms */
+	unsigned cpu_ms;	/* so is one that takes more of the CPU */
+	size_t bytes;		/* of memory, beside the area */
+	bool free;		/* the worker keeps all rights: it may write files and start children */
+};
 
 /*
  * In the worker: does the job whose request is in the area, and writes the answer there, `room` bytes at most. Its size
@@ -32,11 +36,9 @@ struct worker_answer {
 	size_t nr;
 };
 
-/*
- * A job that takes more of the CPU than cpu_ms is given up. 0 or -errno. Nothing is started before it is needed; `work` runs
- * with arg as it was then
- */
-int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, unsigned cpu_ms, worker_fn *work, void *arg);
+/* 0 or -errno. Nothing is started before it is needed; `work` runs with what arg points to as it was then. */
+int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
+		worker_fn *work, void *arg);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 

@@ -70,6 +70,7 @@ struct run {
 	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */
 	struct json_object *start, *filters;
 	/* private */
+	bool signalled;
 	char doing[96];
 	bool on_terminal;
 	double next_interval, next_progress;

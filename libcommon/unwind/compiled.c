@@ -28,10 +28,11 @@ static void compile(struct compiled *c, struct elf_file *file, bool of_code)
 
 void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped, const struct file_key *key, bool of_code)
 {
-	int fd = mapped_file_open(mapped, key);
+	bool own;
+	int fd = mapped_file_open(mapped, key, &own);
 	struct elf_file file;
 
-	*compiled = (struct compiled){ .error = fd < 0 ? fd : elf_file_open(&file, fd) };
+	*compiled = (struct compiled){ .elsewhere = !own, .error = fd < 0 ? fd : elf_file_open(&file, fd) };
 	if (!compiled->error)
 		compile(compiled, &file, of_code);
 	if (fd >= 0)

@@ -3,6 +3,7 @@
 #ifndef EHPERF_UNWIND_COMPILED_H
 #define EHPERF_UNWIND_COMPILED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct compiled {
 	int error;		/* 0 or -errno: why there is no table */
 	uint8_t build_id[64];
 	size_t build_id_bytes;
+	bool elsewhere;		/* its path does not lead to it in our own mount namespace: mapped_file_open() */
 	struct unwind_table table;	/* to be freed; empty with error */
 };
 

@@ -16,9 +16,9 @@
 /* of shared memory, which is there when it is used: the largest table of a real file has some 10 MB */
 #define AREA_BYTES (64 << 20)
 
-/* of the CPU: what the caller waits for; and a file of 100 MB of .eh_frame takes a second */
-#define CALL_CPU_MS 300
-#define COMPILE_CPU_MS 2000
+static const struct worker_limits call_limits = { .cpu_ms = 300, .bytes = 256 << 20 };
+/* a file of 100 MB of .eh_frame takes a second */
+static const struct worker_limits compile_limits = { .cpu_ms = 2000, .bytes = 256 << 20 };
 
 /* a process that kept a worker waiting is left alone for so long; all of them cost this share of the time at most */
 #define LEFT_ALONE_NS 10000000000
@@ -50,10 +50,10 @@ int foreign_new(struct foreign **foreign)
 	if (!f)
 		return -ENOMEM;
 	f->began_ns = clock_ns();
-	error = workers_new(&f->caller, 1, AREA_BYTES, CALL_CPU_MS, foreign_work, NULL);
+	error = workers_new(&f->caller, 1, AREA_BYTES, &call_limits, foreign_work, NULL);
 	if (!error)
 		error = workers_new(&f->compilers, cpus < 2 ? 2 : cpus < MAX_COMPILERS ? cpus : MAX_COMPILERS, AREA_BYTES,
-				    COMPILE_CPU_MS, foreign_work, NULL);
+				    &compile_limits, foreign_work, NULL);
 	if (error)
 		foreign_free(f);
 	else
@@ -189,7 +189,7 @@ static uint32_t read_here(const struct foreign_text *text, void *to, uint32_t by
 {
 	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)text->address, bytes };
 	ssize_t done = process_vm_readv(text->pid, &local, 1, &remote, 1, 0);
-	int fd = done <= 0 && text->file.path ? mapped_file_open(&text->file, &text->key) : -1;
+	int fd = done <= 0 && text->file.path ? mapped_file_open(&text->file, &text->key, NULL) : -1;
 
 	if (fd >= 0) {
 		done = pread(fd, to, bytes, text->file_offset);

@@ -107,7 +107,7 @@ static size_t read_text(const struct foreign_request *r, struct foreign_answer *
 	int fd;
 
 	if (done <= 0 && r->file.path) {
-		fd = mapped_file_open(&r->file, &r->key);
+		fd = mapped_file_open(&r->file, &r->key, NULL);
 		done = fd < 0 ? 0 : pread(fd, answer + 1, r->bytes, r->file_offset);
 		if (fd >= 0)
 			close(fd);

@@ -63,7 +63,8 @@ void modules_free(struct modules *modules)
 		return;
 	HASH_CLEAR(hh, modules->by_file);
 	for (size_t i = 0; i < modules->nr; i++)
-		free_entry(modules->by_id[i]);
+		if (modules->by_id[i])
+			free_entry(modules->by_id[i]);
 	free(modules->by_id);
 	free(modules);
 }
@@ -84,7 +85,7 @@ static int open_file(const struct module *module)
 {
 	struct mapped_file file = module_file(module);
 
-	return mapped_file_open(&file, &module->key);
+	return mapped_file_open(&file, &module->key, NULL);
 }
 
 /* *fd is to be closed after the file; -1: there is none */
@@ -136,6 +137,7 @@ void module_compile(const struct module *module, bool of_code, struct compiled *
 void module_compiled(struct module *module, const struct compiled *compiled)
 {
 	module->error = compiled->error;
+	module->elsewhere = compiled->elsewhere;
 	module->build_id_bytes = compiled->build_id_bytes;
 	memcpy(module->build_id, compiled->build_id, compiled->build_id_bytes);
 }
@@ -217,7 +219,7 @@ const char *module_explain(int error)
 	case -ECHILD:
 		return "reading it ended the reader";
 	case -ESTALE:
-		return "another file has its place by now";
+		return "it was not found any more, its processes are gone";
 	case -ENOSPC:
 		return "no room for its table";
 	default:
@@ -227,7 +229,31 @@ const char *module_explain(int error)
 
 struct module *modules_get(const struct modules *modules, uint32_t id)
 {
-	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
+	return id && id <= modules->nr && modules->by_id[id - 1] ? &modules->by_id[id - 1]->module : NULL;
+}
+
+int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file, const struct file_key *key)
+{
+	struct entry *entry;
+
+	if (!id || id >= MAX_MODULES || modules_get(modules, id))
+		return 0;
+	if (array_reserve(&modules->by_id, &modules->room, id))
+		return -ENOMEM;
+	while (modules->nr < id)
+		modules->by_id[modules->nr++] = NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->module = (struct module){
+		.id = id, .path = strdup(file->path), .key = *key, .tid = file->tid, .start = file->start, .end = file->end,
+	};
+	if (!entry->module.path) {
+		free(entry);
+		return -ENOMEM;
+	}
+	modules->by_id[id - 1] = entry;
+	return 0;
 }
 
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options)

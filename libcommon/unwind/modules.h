@@ -25,6 +25,7 @@ struct module {
 	uint8_t build_id[64];
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
+	bool elsewhere;		/* known once it is compiled: its path leads to it only as long as its processes live */
 	/* private */
 	struct file_key key;
 	pid_t tid;		/* the thread in whose mappings it was found first, */
@@ -63,6 +64,9 @@ struct mapped_file module_file(const struct module *module);
 
 /* by id, NULL if there is none */
 struct module *modules_get(const struct modules *modules, uint32_t id);
+
+/* Adds a module that other modules' owner knows by this ID; its names can be found, nothing else. 0 or -ENOMEM */
+int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file, const struct file_key *key);
 
 /*
  * Sets how names are looked for from now on. Directories and debuginfod are the caller's and must outlive the

@@ -15,7 +15,9 @@
 #include "check.h"
 
 #define AREA (8 << 20)
-#define CPU_MS 200
+#define MAX_BYTES (64 << 20)
+
+static const struct worker_limits limits = { .cpu_ms = 200, .bytes = MAX_BYTES };
 
 static volatile bool never;
 
@@ -40,7 +42,7 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 	case 'd':
 		__builtin_trap();
 	case 'm':
-		kind = malloc(WORKER_MAX_BYTES + (1 << 20)) ? 'x' : 'm';
+		kind = malloc(MAX_BYTES + (1 << 20)) ? 'x' : 'm';
 		break;
 	case 'w':	/* what a taken-over parser would like to do */
 		kind = open(text + 1, O_WRONLY | O_CREAT, 0600) >= 0 || !unlink(text + 1) || !socketpair(AF_UNIX, SOCK_STREAM, 0, fds) ||
@@ -69,7 +71,7 @@ static void test_limits(void)
 	uint64_t began;
 	int error;
 
-	check(!workers_new(&w, 1, AREA, CPU_MS, work, NULL));
+	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
 	check(call(w, "r", &error) == 'r' && !error, "a job is done");
 	check(mkdtemp(fifo) != NULL);
 	snprintf(file, sizeof(file), "%s/f", fifo);
@@ -97,7 +99,7 @@ static void test_many(void)
 	uint64_t sum = 0;
 	unsigned nr = 0;
 
-	check(!workers_new(&w, 3, AREA, CPU_MS, work, NULL));
+	check(!workers_new(&w, 3, AREA, &limits, work, NULL));
 	check(!workers_take(w, &answer) && !workers_nr_asked(w), "nothing was asked for");
 	for (uint64_t tag = 1; tag <= 40; tag++)
 		check(!workers_ask(w, tag, tag == 20 ? "d" : tag % 10 ? "r" : "b", 2));
