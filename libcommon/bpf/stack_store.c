@@ -58,19 +58,20 @@ struct stack_store {
 	struct stack_entry *entries;
 	int (*take)(void *arg, const void *record, size_t bytes);
 	void *arg;
-	int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr);
+	int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr);
 	void *on_stack_arg;
 	int error;
 };
 
-/* *added: it is new */
-static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr, bool *added)
+/* *added: the new one; NULL: it was there */
+static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr,
+		     struct stored_stack **added)
 {
 	size_t bytes = nr * sizeof(*frames);
 	struct stored_stack *stack;
 
+	*added = NULL;
 	HASH_FIND(hh, *stacks, &id, sizeof(id), stack);
-	*added = !stack;
 	if (stack)
 		return 0;
 	stack = malloc(sizeof(*stack) + bytes);
@@ -80,25 +81,28 @@ static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *fra
 	stack->frames.nr = nr;
 	memcpy(stack->frames.frames, frames, bytes);
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
+	*added = stack;
 	return 0;
 }
 
-static int add_user_stack(struct stack_store *store, uint64_t id, const __u64 *frames, uint32_t nr)
+static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, const __u64 *frames, uint32_t nr)
 {
-	bool added;
+	struct stored_stack *added;
 	int error = add_stack(&store->user, id, frames, nr, &added);
 
-	return error || !added || !store->on_stack ? error : store->on_stack(store->on_stack_arg, frames, nr);
+	if (error || !added || !store->on_stack)
+		return error;
+	return store->on_stack(store->on_stack_arg, pid, added->frames.frames, &added->frames.nr);
 }
 
 static int take_stack(struct stack_store *store, const struct frames_record *record, size_t size)
 {
-	bool added;
+	struct stored_stack *added;
 
 	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
 	if (record->stack.kind == RECORD_USER_STACK)
-		return add_user_stack(store, record->stack.id, record->frames, record->stack.nr_frames);
+		return add_user_stack(store, record->stack.id, record->stack.pid, record->frames, record->stack.nr_frames);
 	return add_stack(&store->kernel, record->stack.id, record->frames, record->stack.nr_frames, &added);
 }
 
@@ -321,7 +325,8 @@ int stack_store_fd(const struct stack_store *store)
 	return ring_buffer__epoll_fd(store->ring);
 }
 
-void stack_store_on_stack(struct stack_store *store, int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr), void *arg)
+void stack_store_on_stack(struct stack_store *store,
+			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg)
 {
 	store->on_stack = on_stack;
 	store->on_stack_arg = arg;
@@ -340,7 +345,7 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 	int error = 0;
 
 	if (key->user_stack)
-		error = add_user_stack(store, key->user_stack, (const __u64 *)frames, nr_frames);
+		error = add_user_stack(store, key->user_stack, key->pid, (const __u64 *)frames, nr_frames);
 	if (error)
 		return error;
 	if (key->flags & STACK_SENT_APART)

@@ -12,7 +12,7 @@
 
 enum {
 	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_TOP, OPTION_DEBUG_DIR,
-	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE,
+	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE, OPTION_NO_RUNTIMES, OPTION_NATIVE_FRAMES,
 };
 
 static const struct argp_option options[] = {
@@ -31,6 +31,7 @@ static const struct argp_option options[] = {
 	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
 	  "room in the kernel for this many different stacks, default 65536", 2 },
 	{ "stack-storage-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },	/* bcc's name */
+	{ "no-runtimes", OPTION_NO_RUNTIMES, NULL, 0, "no Python functions, only native frames", 2 },
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf VALUE", 3 },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
@@ -41,6 +42,8 @@ static const struct argp_option options[] = {
 	  "look for debug files here, before /usr/lib/debug; may be given more than once", 3 },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", 3 },
 	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", 3 },
+	{ "native-frames", OPTION_NATIVE_FRAMES, NULL, 0,
+	  "show the calls of Python's interpreter, too, beside its functions", 3 },
 	{},
 };
 
@@ -91,6 +94,9 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 		return true;
 	case OPTION_NO_DEMANGLE:
 		naming->no_demangle = true;
+		return true;
+	case OPTION_NATIVE_FRAMES:
+		naming->native_frames = true;
 		return true;
 	default:
 		return false;
@@ -164,6 +170,9 @@ static bool parse_wanted(int key, char *arg, struct argp_state *state, struct st
 			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'",
 				     1 << 24, arg);
 		o->wanted.max_stacks = number;
+		break;
+	case OPTION_NO_RUNTIMES:
+		o->wanted.runtimes = false;
 		break;
 	default:
 		return false;

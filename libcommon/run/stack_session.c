@@ -7,6 +7,7 @@
 
 #include "bpf/object.h"
 #include "process/clock.h"
+#include "report/python_frames.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
 #include "run/kernel.h"
@@ -23,6 +24,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_set(object, "with_user_stacks", &user, sizeof(user));
 	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
 	kernel_set(object, "follow_all", &wanted->others, sizeof(wanted->others));
+	kernel_set(object, "with_runtimes", &wanted->runtimes, sizeof(wanted->runtimes));
 	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
 	kernel_check(unwinder_configure(object, user), "load the BPF programs");
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
@@ -90,12 +92,15 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 		  "name the frames");
 }
 
-/* Files that will not be there any more when all is printed are read while their processes live. */
-static int see_stack(void *arg, const __u64 *frames, uint32_t nr)
+/* Files and functions that will not be there any more when all is printed are read while their processes live. */
+static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
+	const struct python_image *python = unwinder_python(s->unwinder, pid);
 
-	return namer_see(s->namer, (const uint64_t *)frames, nr);
+	if (python)
+		*nr = python_names_see(s->python, s->foreign, pid, &python->objects, frames, *nr);
+	return namer_see(s->namer, frames, *nr);
 }
 
 static void start_unwinder(struct stack_session *s)
@@ -125,7 +130,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 				       json_object_new_string(wanted->only_user ? "user" : "kernel"));
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
-	cli_check(s->modules && s->jit ? 0 : -ENOMEM, "set up");
+	s->python = python_names_new();
+	cli_check(s->modules && s->jit && s->python ? 0 : -ENOMEM, "set up");
 	cli_check(foreign_new(&s->foreign), "set up");
 	modules_set_foreign(s->modules, s->foreign);
 	cli_check(stack_store_new(&s->store, object), "set up");
@@ -166,7 +172,9 @@ struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_na
 		read_kallsyms(s);
 	return (struct stack_writer){
 		.out = s->run.out,
-		.names = { .modules = s->modules, .namer = s->namer, .jit = s->jit, .kallsyms = s->kallsyms },
+		.names = {
+			.modules = s->modules, .namer = s->namer, .python = s->python, .jit = s->jit, .kallsyms = s->kallsyms,
+		},
 	};
 }
 
@@ -236,6 +244,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 		.seconds = s->run.seconds,
 		.losses = all,
 	};
+	struct placed_stacks placed = {};
 	struct stack_writer writer;
 	struct stack_entry *entries;
 	size_t nr;
@@ -248,6 +257,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 
 	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
+	cli_check(python_frames_place(&placed, &writer.names, o->wanted.naming.native_frames, entries, nr), "name the frames");
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
@@ -259,6 +269,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
 	stack_summary_nameless(stderr, summary.tool, s->namer);
 	run_finish_output(&s->run);
+	placed_stacks_free(&placed);
 	cli_check(error, "print the stacks");
 }
 
@@ -304,6 +315,7 @@ int stack_session_close(struct stack_session *s)
 	modules_free(s->modules);
 	foreign_free(s->foreign);
 	jit_processes_free(s->jit);
+	python_names_free(s->python);
 	debuginfod_close(&s->debuginfod);
 	kallsyms_free(s->kallsyms);
 	free(s->pids);

@@ -25,6 +25,7 @@
 #include "run/run.h"
 #include "run/stack_options.h"
 #include "unwind/modules.h"
+#include "unwind/python_names.h"
 
 struct stack_session {
 	struct run run;
@@ -35,6 +36,7 @@ struct stack_session {
 	struct unwinder *unwinder;
 	struct stack_store *store;
 	struct jit_processes *jit;
+	struct python_names *python;
 	struct namer *namer;		/* names user frames, by: */
 	struct frame_names names;
 	struct debuginfod debuginfod;
