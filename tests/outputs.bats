@@ -163,7 +163,7 @@ with_commas() {
 	grep -q 'cpuprof -q -F 999' "$WORK/values"
 	root=$(jq '.shared.frames as $f | [.profiles[0] | [.samples, .weights] | transpose[] | select($f[.[0][0]].name == "nested")[1]] | add' "$WORK/out.json")
 	[ "$root" -gt 300 ]
-	grep -qE "$(with_commas "$root") \([>0-9]+%\)\\\\n\\\\t0 \(<0.01%\)\\\\n\\\\tnested" "$WORK/values"
+	grep -qE "$(with_commas "$root") \([>0-9.]+%\)\\\\n\\\\t0 \(<0.01%\)\\\\n\\\\tnested" "$WORK/values"
 	python3 -c 'import json, sys, jsonschema
 jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' "$WORK/out.json" "$WORK/package/dist/release/file-format-schema.json"
 }
