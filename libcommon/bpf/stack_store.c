@@ -8,6 +8,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/array.h"
 #include "records_abi.h"
 
 struct stored_stack {
@@ -369,21 +370,39 @@ static int take_kept(struct stack_store *store, const struct stack_key *key, con
 	return 0;
 }
 
+/* Deletes the pending values that were taken: they are not taken again, when the map is read once more. */
+static void delete_pending(const struct stack_store *store, const struct stack_key *keys, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		bpf_map_delete_elem(store->values_fd, &keys[i]);
+}
+
 static int read_values(struct stack_store *store)
 {
-	struct stack_key key, next, *last = NULL;
+	struct stack_key key, next, *last = NULL, *pending = NULL;
+	size_t nr_pending = 0, room = 0;
 	struct stack_value value;
+	int error = 0;
 
-	while (!bpf_map_get_next_key(store->values_fd, last, &next)) {
-		int error = bpf_map_lookup_elem(store->values_fd, &next, &value) ?
-				    -errno : take_kept(store, &next, &value);
-
-		if (error)
-			return error;
+	while (!error) {
+		if (bpf_map_get_next_key(store->values_fd, last, &next)) {
+			error = errno == ENOENT ? 0 : -errno;	/* that was the last one */
+			break;
+		}
 		key = next;
 		last = &key;
+		if (bpf_map_lookup_elem(store->values_fd, &key, &value))
+			error = -errno;
+		else if (key.flags & STACK_PENDING)
+			error = array_reserve(&pending, &room, nr_pending + 1);
+		if (!error && key.flags & STACK_PENDING)
+			pending[nr_pending++] = key;
+		if (!error)
+			error = take_kept(store, &key, &value);
 	}
-	return errno == ENOENT ? 0 : -errno;	/* that was the last one */
+	delete_pending(store, pending, nr_pending);
+	free(pending);
+	return error;
 }
 
 static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
@@ -426,9 +445,13 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
 	return &stored->entry;
 }
 
-int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
+int stack_store_finish(struct stack_store *store)
 {
-	return stack_store_hand_out(store, 0, 0, entries, nr);
+	int error = stack_store_drain(store);
+
+	if (!error)
+		error = read_values(store);
+	return error ? error : give_up_pending(store);
 }
 
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
@@ -439,8 +462,6 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 
 	if (!error)
 		error = read_values(store);
-	if (!error)
-		error = give_up_pending(store);
 	if (error)
 		return error;
 	free(store->entries);

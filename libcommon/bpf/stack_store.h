@@ -62,8 +62,11 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
  */
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);
-/* The same for all keys; to be called once no program is attached any more */
-int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
+/*
+ * Drains, once no program is attached any more: values whose stacks have not come are handed out without them. 0 or
+ * -errno
+ */
+int stack_store_finish(struct stack_store *store);
 
 /* the counters at this moment, summed over all CPUs. 0 or -errno */
 int stack_store_sum_stats(struct stack_store *store, struct stack_stats *sum);
