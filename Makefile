@@ -48,6 +48,9 @@ deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>
 
 SHELL := /bin/bash
 
+# what is built once the packages are there: on all CPUs, unless it is said otherwise
+BUILD = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 deps: build-deps
 	$(call deps,$(TEST_PACKAGES))
 
@@ -88,7 +91,7 @@ $(B)/gen/page/%.h: libcommon/report/page/%
 PROTOS := $(patsubst libcommon/%.proto,%,$(wildcard libcommon/*/*.proto))
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: libcommon/%.proto
 	@mkdir -p $(@D)
-	cd libcommon && protoc-c --c_out=$(CURDIR)/$(B)/gen $*.proto
+	cd libcommon && protoc-c --c_out=$(abspath $(B)/gen) $*.proto
 
 $(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
@@ -214,7 +217,7 @@ test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(C
 
 # one more make, because packages that deps installs change what can be built
 test: deps
-	$(MAKE) all test-programs
+	$(BUILD) all test-programs
 	tests/run
 
 # attacks and faults that take longer than the suite may
@@ -223,12 +226,12 @@ test-attacks: deps
 	tests/run tests/attacks/*.bats
 
 test-kernels: deps
-	$(MAKE) all test-programs
+	$(BUILD) all test-programs
 	tests/run tests/kernels/test
 
 # every kernel that Debian's archives offer, and what that showed into README.md
 test-all-kernels: deps
-	$(MAKE) all test-programs
+	$(BUILD) all test-programs
 	set -o pipefail; tests/kernels/test --all | tee $(B)/kernels/tap
 	tests/kernels/table README.md
 	! grep -q '^not ok' $(B)/kernels/tap
@@ -295,7 +298,7 @@ bench-mapupdlat: deps
 
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
-	$(MAKE) all
+	$(BUILD) all
 	tests/demo
 
 # ---- installation ----

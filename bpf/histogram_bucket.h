@@ -17,16 +17,19 @@
 #define BUCKET_BITS	6
 #define NR_BUCKETS	((64 - BUCKET_BITS + 1) << BUCKET_BITS)
 
-/* floor(log2(value)), value > 0 */
+/*
+ * floor(log2(value)), value > 0. Whether more than `step` bits are in use is the sign of a difference (or the
+ * value's own), and no branch: a verifier would follow all combinations of six.
+ */
 static inline __attribute__((always_inline)) __u32 bucket_log2(__u64 value)
 {
 	__u32 log = 0;
 
 	for (__u32 step = 32; step; step /= 2) {
-		if (value >> step) {
-			value >>= step;
-			log += step;
-		}
+		__u32 up = ((((1ULL << step) - 1 - value) | value) >> 63) * step;
+
+		value >>= up;
+		log += up;
 	}
 	return log;
 }

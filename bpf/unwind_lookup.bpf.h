@@ -14,38 +14,68 @@ static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
 }
 
 /*
- * Both searches below halve a range [at, at + nr) whose first element is known not to lie after the
- * target. Either way out of a comparison leaves the same nr and an `at` the verifier knows nothing of,
- * so that it follows one path and not two to the power of the steps.
+ * Both searches below halve a range [*at, *at + *nr) whose first element is known not to lie after the target, until *nr
+ * is 1. Either way out of a comparison leaves the same *nr and an *at the verifier knows nothing of, so that it follows one
+ * path and not two to the power of the steps. And the steps are written out: within a loop, the verifier looks out only
+ * now and then for a state that it has seen before, and follows three times as much.
  */
+#define FOUR_AND(step)	((step) && (step) && (step) && (step))
+
+static __always_inline bool halve_mappings(void *slab, __u32 *at, __u32 *nr, __u64 pc)
+{
+	__u32 half = *nr / 2;
+	struct eh_mapping *mapping = slab + LOC_OFFSET(*at + half * sizeof(*mapping));
+
+	if (*nr <= 1)
+		return false;
+	if (mapping->start <= pc)
+		*at += half * sizeof(*mapping);
+	*nr -= half;
+	return true;
+}
 
 /* the last of nr mappings that does not begin after pc, or the first one */
 static __always_inline struct eh_mapping *search_mappings(void *slab, loc_t process, __u32 nr, __u64 pc)
 {
-	__u32 at = process + sizeof(struct eh_process), half, i;
-	struct eh_mapping *mapping;
+	__u32 at = process + sizeof(struct eh_process);
 
-	for (i = 0; i < MAX_MAPPINGS_SHIFT && nr > 1; i++) {
-		half = nr / 2;
-		mapping = slab + LOC_OFFSET(at + half * sizeof(*mapping));
-		if (mapping->start <= pc)
-			at += half * sizeof(*mapping);
-		nr -= half;
-	}
+	(void)FOUR_AND(FOUR_AND(halve_mappings(slab, &at, &nr, pc)));	/* MAX_MAPPINGS_SHIFT times */
 	return slab + LOC_OFFSET(at);
 }
 
-/* The mapping that holds pc, into u->mapping and u->module. */
-static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
+static __always_inline bool halve_rows(void *slab, __u32 *at, __u32 *nr, __u32 pc)
+{
+	__u32 half = *nr / 2;
+
+	if (*nr <= 1)
+		return false;
+	if (ROW_PC(*(__u32 *)(slab + LOC_OFFSET(*at + half * ROW_BYTES))) <= pc)
+		*at += half * ROW_BYTES;
+	*nr -= half;
+	return true;
+}
+
+/* the last of nr rows that does not begin after pc, or the first one */
+static __always_inline __u32 search_rows(void *slab, loc_t at, __u32 nr, __u32 pc)
+{
+	/* PAGE_ROWS_SHIFT times */
+	(void)(FOUR_AND(halve_rows(slab, &at, &nr, pc)) && FOUR_AND(halve_rows(slab, &at, &nr, pc)) &&
+	       FOUR_AND(halve_rows(slab, &at, &nr, pc)));
+	return *(__u32 *)(slab + LOC_OFFSET(at));
+}
+_Static_assert(MAX_MAPPINGS_SHIFT == 16 && PAGE_ROWS_SHIFT == 12, "as many steps");
+
+/* find_mapping() where it is not the last one again */
+VERIFIED_ONCE int find_other_mapping(struct eh_unwind *u, __u64 pc)
 {
 	struct eh_mapping *mapping;
 	struct eh_module *module;
 	void *slab;
 
-	if (pc >= u->mapping.start && pc < u->mapping.end)
-		return true;
+	if (!u || !u->nr_mappings)
+		return false;
 	slab = slab_of(u, u->process);
-	if (!slab || !u->nr_mappings)
+	if (!slab)
 		return false;
 	mapping = search_mappings(slab, u->process, u->nr_mappings, pc);
 	if (pc < mapping->start || pc >= mapping->end)
@@ -60,38 +90,37 @@ static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
 	return true;
 }
 
-/* The rule for this offset in the file of u->module, into u->rule; RULE_NONE where the table has none. */
-static __always_inline void find_rule(struct eh_unwind *u, __u32 table_nr, __u64 file_offset)
+/* The mapping that holds pc, into u->mapping and u->module. */
+static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
+{
+	return (pc >= u->mapping.start && pc < u->mapping.end) || CALL(find_other_mapping, u, pc);
+}
+
+/* Where the rule lies for this offset in the file of u->module, or NULL */
+static __always_inline struct eh_rule *rule_at(struct eh_unwind *u, __u32 table_nr, __u64 file_offset)
 {
 	const struct eh_table *table = &u->module.tables[table_nr & (NR_TABLES - 1)];
 	__u64 page_nr = (file_offset >> PAGE_ROWS_SHIFT) - table->first_page;
-	__u32 pc = file_offset & (MAX_PAGE_ROWS - 1), at, nr, half, i, row;
 	struct eh_page *page;
-	struct eh_rule *rule;
+	__u32 row;
 	void *slab;
 
-	u->rule = (struct eh_rule){};
 	if (page_nr >= table->nr_pages)
-		return;
+		return NULL;
 	page = slab_at(u, table->pages + page_nr * sizeof(*page));
-	if (!page)
-		return;
-	at = page->rows;
-	nr = page->nr_rows;
-	slab = slab_of(u, at);
+	slab = page ? slab_of(u, page->rows) : NULL;
 	if (!slab)
-		return;
-	for (i = 0; i < PAGE_ROWS_SHIFT && nr > 1; i++) {
-		half = nr / 2;
-		row = *(__u32 *)(slab + LOC_OFFSET(at + half * ROW_BYTES));
-		if (ROW_PC(row) <= pc)
-			at += half * ROW_BYTES;
-		nr -= half;
-	}
-	row = *(__u32 *)(slab + LOC_OFFSET(at));
-	rule = slab_at(u, table->rules + (page->rule_base * RULE_BASE_UNIT + ROW_RULE(row)) * sizeof(*rule));
-	if (rule)
-		u->rule = *rule;
+		return NULL;
+	row = search_rows(slab, page->rows, page->nr_rows, file_offset & (MAX_PAGE_ROWS - 1));
+	return slab_at(u, table->rules + (page->rule_base * RULE_BASE_UNIT + ROW_RULE(row)) * sizeof(struct eh_rule));
+}
+
+/* The rule for this offset in the file of u->module, into u->rule; RULE_NONE where the table has none. */
+static __always_inline void find_rule(struct eh_unwind *u, __u32 table_nr, __u64 file_offset)
+{
+	const struct eh_rule *rule = rule_at(u, table_nr, file_offset);
+
+	u->rule = rule ? *rule : (struct eh_rule){};
 }
 
 #endif

@@ -26,23 +26,37 @@ struct hijacked_return {
 	__u64 next;	/* of the next outer one */
 };
 
-/* what comes next for the current frame */
+/*
+ * what comes next for the current frame; where its rule is looked for, the lower bits say in which of enum TABLE_* and
+ * whether beside it
+ */
 enum todo {
 	TODO_ENTER,		/* record it, and find its mapping */
-	TODO_CFI,		/* look for its rule in TABLE_CFI, */
+	TODO_STEP,		/* the rule is there: only stack bytes were missing */
+	TODO_CFI = 4,		/* look for its rule in TABLE_CFI, */
 	TODO_CFI_BESIDE,	/* there, see look_elsewhere() */
 	TODO_CODE,		/* in TABLE_CODE */
 	TODO_CODE_BESIDE,
-	TODO_STEP,		/* the rule is there: only stack bytes were missing */
 };
+#define TODO_IS_BESIDE(todo)	((todo) & 1)
+#define TODO_TABLE(todo)	((todo) >> 1 & 1)
+_Static_assert(TODO_TABLE(TODO_CFI_BESIDE) == TABLE_CFI && TODO_TABLE(TODO_CODE) == TABLE_CODE, "enum todo");
 
 #define CODE_BYTES 8
 
-/* A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. */
+/*
+ * A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. It is to be called
+ * by CALL(): newer verifiers take a call of a function for a use of all five registers for arguments, and would follow ways
+ * that differ only in what they have left there apart, up to the call.
+ */
 #ifdef __bpf__
 #define VERIFIED_ONCE __noinline
+#define CALL(function, args...) ({						\
+	asm volatile("r1 = 0\nr2 = 0\nr3 = 0\nr4 = 0\nr5 = 0" ::: "r1", "r2", "r3", "r4", "r5");	\
+	function(args);	})
 #else
 #define VERIFIED_ONCE static
+#define CALL(function, args...) function(args)
 #endif
 
 /* In map memory in the kernel, which keeps the verifier's work small. */

@@ -39,12 +39,12 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 /* ---- enter ---- */
 
 /* The true return address where it was hijacked. False: call again, one that lies below this frame's was passed. */
-static __always_inline bool mend_return(struct eh_unwind *u)
+VERIFIED_ONCE int mend_return(struct eh_unwind *u)
 {
-	__u64 slot = u->frame.reg[EH_RSP] - 8;
+	__u64 slot = u ? u->frame.reg[EH_RSP] - 8 : 0;
 	struct hijacked_return r = {};
 
-	if (read_hijacked(u, &r) && r.slot > slot)
+	if (!u || (read_hijacked(u, &r) && r.slot > slot))
 		return true;
 	if (r.slot == slot)
 		u->frame.ip = r.ip;
@@ -107,14 +107,15 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 /* The rule where it is to be looked for. false: the stack ends, u->end says why */
 static __always_inline bool look_up_rule(struct eh_unwind *u)
 {
-	bool beside = u->todo == TODO_CFI_BESIDE || u->todo == TODO_CODE_BESIDE;
+	__u32 todo;
 
 	if (u->todo == TODO_CODE && u->module.code_pending) {
 		u->wants_code = true;
 		u->end = END_NO_ROW;
 		return false;
 	}
-	find_rule(u, u->todo >= TODO_CODE, offset_in_file(u, u->frame.ip - (u->frame.by_call != beside)));
+	todo = AGAIN(u->todo);
+	find_rule(u, TODO_TABLE(todo), offset_in_file(u, u->frame.ip - (u->frame.by_call ^ TODO_IS_BESIDE(todo))));
 	return true;
 }
 
@@ -149,16 +150,19 @@ static __always_inline bool is_entry(const struct eh_unwind *u)
 /* ---- step ---- */
 
 /* The step lacks the 8 bytes at addr. false: they cannot be had, nor can it do without them */
-static __always_inline bool load_stack(struct eh_unwind *u, __u64 addr)
+VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 {
-	__u32 i = MASKED(u->frame.stage - 1, 7);
+	__u32 i;
 
+	if (!u)
+		return false;
 	u->todo = TODO_STEP;
 	if (load_window(u, addr))
 		return true;
 	/* after leave, GCC's CFI still counts from rbp: that register may be lost, the frame is not */
 	if (!u->frame.stage || u->frame.stage > SAVED_RA)
 		return false;
+	i = MASKED(u->frame.stage - 1, 7);
 	u->rule.saved[i] = SAVED_LOST;
 	u->rule.from_base &= ~(1 << i);
 	return true;
@@ -172,7 +176,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
 	/* a rule from code counts on the function to be left by a return; where it is not, no call leads to it */
-	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || follows_call(u, u->frame.ip))
+	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, u->frame.ip))
 		return 0;
 	u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
 	return 1;
@@ -182,7 +186,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 static __always_inline int leave_without_rule(struct eh_unwind *u)
 {
 	if (!is_entry(u))
-		return leave_by_guess(u);
+		return CALL(leave_by_guess, u);
 	u->end = END_COMPLETE;
 	return 1;
 }
@@ -196,7 +200,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	int result;
 
 	if (u->todo == TODO_ENTER) {
-		if (u->hijacked && u->frame.by_call && !mend_return(u))
+		if (u->hijacked && u->frame.by_call && !CALL(mend_return, u))
 			return 0;
 		if (!enter_frame(u))
 			return 1;
@@ -207,12 +211,12 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	if (result == STEP_OK)
 		return leave_frame(u);
 	if (result == STEP_NEEDS_STACK) {
-		if (load_stack(u, need))
+		if (CALL(load_stack, u, need))
 			return 0;
 		result = END_UNREADABLE;
 	}
 	if (result == END_UNSUPPORTED && u->rule.kind == RULE_OTHER_STACK)
-		return leave_for_other_stack(u);
+		return CALL(leave_for_other_stack, u);
 	if (result == END_NO_ROW)
 		return look_elsewhere(u) ? 0 : leave_without_rule(u);
 	u->end = result;

@@ -145,6 +145,7 @@ nap()'
 
 # ---- whole stacks of real programs ----
 
+# bats test_tags=beside
 @test "real stripped programs: 99.5 % of the samples complete, and down to the entry point" {
 	need_root
 	need perf gawk sqlite3 xz git

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The names that real runtimes write of their JIT code, against a plain reading of their files.
+# bats file_tags=beside
 
 load lib
 
@@ -63,7 +64,11 @@ same_names() {	# PID MAP
 	need_root
 	need node gawk unshare
 	cat_js
-	background unshare --fork --pid --mount --mount-proc sh -c 'mount -t tmpfs none /tmp && exec node --perf-basic-prof -e "$0"' "$(cat "$WORK/busy.js")"
+	# with a /tmp of its own, below a root that is a mount point, also where / is none: in a chroot
+	background "${in_mount_namespace[@]}" unshare --fork --pid bash -ec '
+		mount --rbind / /proc/fs && mount --make-rprivate /proc/fs
+		mount -t proc none /proc/fs/proc && mount -t tmpfs none /proc/fs/tmp
+		exec chroot /proc/fs node --perf-basic-prof -e "$0"' "$(cat "$WORK/busy.js")"
 	wait_until pgrep -P "$pid"
 	child=$(pgrep -P "$pid")
 	wait_until has_lines "/proc/$child/root/tmp/perf-1.map" 300

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The layout: what each folder may use, what it may do, and what a tool consists of.
+# bats file_tags=beside
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 LAYERS=(run bpf report unwind process table dwarf base)

@@ -32,9 +32,12 @@ background() {
 	pids+=("$pid")
 }
 
-# prefix of a command: runs it in its own PID and mount namespaces. --propagation unchanged, because a chroot's root is not a
-# mount point; --mount-proc makes /proc private nevertheless
+# Prefixes of a command that run it in namespaces of its own. --propagation unchanged, because a chroot's root is no mount
+# point, of which the propagation could be changed. --mount-proc makes /proc private nevertheless.
 in_pid_namespace=(unshare --pid --fork --propagation unchanged --mount-proc)
+# nobody else sees what is mounted below /proc and /sys
+in_mount_namespace=(unshare --mount --propagation unchanged bash -ec
+	'mount --make-rprivate /proc; mount --make-rprivate /sys; exec "$@"' bash)
 
 # waits until the command succeeds, 10 s at most
 wait_until() {

@@ -1,18 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Messages and remaining functions on kernels that refuse a tool's programs, or lack what it uses.
+# bats file_tags=beside
 
 load lib.bash
 
 # in a mount namespace of its own, after SETUP
 staged() {	# SETUP COMMAND...
-	unshare -m --propagation private bash -ec "$1"$'\n''exec "$@"' bash "${@:2}"
+	"${in_mount_namespace[@]}" bash -ec "$1"$'\n''exec "$@"' bash "${@:2}"
 }
 
 can_stage() {
 	need_root
 	need unshare
-	staged 'mount -t tmpfs none /mnt' true || skip "may not mount"
+	staged 'mount -t tmpfs none /sys/kernel/btf' true || skip "may not mount"
 }
 
 # fails with 1 in two lines, a cause and a cure that match

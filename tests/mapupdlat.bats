@@ -150,7 +150,7 @@ load lib.bash
 @test "where the kernel may preempt: watched in two ways, each call counted once" {
 	need_root
 	echo "preempt=full" >"$WORK/cmdline"	# as the tool sees it; the kernel need not
-	unshare -m --propagation unchanged bash -c "mount --make-private /proc; mount --bind '$WORK/cmdline' /proc/cmdline; exec '$ROOT/build/mapupdlat' -v -j -- sh -c 'mapinmap hash 200000 2 0 million; mapinmap array_of_maps 50 16 0 nested; mapfails 3'" \
+	"${in_mount_namespace[@]}" bash -ec "mount --bind '$WORK/cmdline' /proc/cmdline; exec '$ROOT/build/mapupdlat' -v -j -- sh -c 'mapinmap hash 200000 2 0 million; mapinmap array_of_maps 50 16 0 nested; mapfails 3'" \
 		>"$WORK/all" 2>"$WORK/err"
 	grep '^{' "$WORK/all" >"$WORK/out"
 	grep -q 'call_returns_raw: [0-9]* instructions verified' "$WORK/err"

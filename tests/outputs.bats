@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the endings of -o's file select, as its readers see it: browsers, go tool pprof, importers.
+# bats file_tags=beside
 
 load lib
 

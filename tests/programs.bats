@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs that people run (tests/programs.table): their stacks are complete, and no caller in them is wrong.
 # PROGRAMS=NAME,… measures only these rows; RECORDINGS=DIRECTORY keeps what was recorded.
+# bats file_tags=beside
 
 load lib.bash
 

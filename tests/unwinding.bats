@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The unwinder in difficult code.
+# bats file_tags=beside
 
 load lib.bash
 

@@ -10,17 +10,17 @@
 #include "process/perf_events.h"
 #include "process/tracefs.h"
 
-/* the ID of the tracepoint that the program's section names: "tp/GROUP/NAME" */
-static int id_of(const struct bpf_program *program)
+/* the tracepoint that the program's section names: "tp/GROUP/NAME" */
+static const char *tracepoint_of(const struct bpf_program *program)
 {
 	const char *name = strchr(bpf_program__section_name(program), '/');
 
-	return name ? tracefs_tracepoint_id(name + 1) : -EINVAL;
+	return name ? name + 1 : "";
 }
 
 bool bpf_tracepoint_exists(const struct bpf_program *program)
 {
-	return id_of(program) >= 0;
+	return tracefs_tracepoint_id(tracepoint_of(program)) >= 0;
 }
 
 struct bpf_link *bpf_tracepoint_attach_id(struct bpf_program *program, int id, uint64_t cookie)
@@ -28,7 +28,7 @@ struct bpf_link *bpf_tracepoint_attach_id(struct bpf_program *program, int id, u
 	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = cookie);
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .config = id };
 	struct bpf_link *link;
-	int fd = perf_event_open_cpu(&attr, 0);	/* the program runs on every CPU nonetheless */
+	int fd = id < 0 ? id : perf_event_open_cpu(&attr, 0);	/* the program runs on every CPU nonetheless */
 
 	if (fd < 0) {
 		errno = -fd;
@@ -42,11 +42,5 @@ struct bpf_link *bpf_tracepoint_attach_id(struct bpf_program *program, int id, u
 
 struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program)
 {
-	int id = id_of(program);
-
-	if (id < 0) {
-		errno = -id;
-		return NULL;
-	}
-	return bpf_tracepoint_attach_id(program, id, 0);
+	return bpf_tracepoint_attach_id(program, tracefs_tracepoint_id(tracepoint_of(program)), 0);
 }

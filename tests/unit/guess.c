@@ -30,28 +30,28 @@ static bool call(const char *bytes, size_t nr, uint16_t module_id)
 	return follows_call(leaf(0, module_id), CODE + 64);
 }
 
-#define CALL(bytes, module_id) call(bytes, sizeof(bytes) - 1, module_id)
+#define CALLED_BY(bytes, module_id) call(bytes, sizeof(bytes) - 1, module_id)
 
 static void calls(void)
 {
-	check(CALL("\xe8\x01\x02\x03\x04", 1), "call rel32");
-	check(CALL("\xff\xd0", 1), "call *%%rax");
-	check(CALL("\x41\xff\xd3", 1), "call *%%r11");
-	check(CALL("\xff\x53\x08", 1), "call *8(%%rbx)");
-	check(CALL("\xff\x14\xc8", 1), "call *(%%rax,%%rcx,8)");
-	check(CALL("\xff\x54\x24\x10", 1), "call *16(%%rsp)");
-	check(CALL("\xff\x15\x01\x02\x03\x04", 1), "call *0x4030201(%%rip)");
-	check(CALL("\xff\x94\x24\x80\x01\x00\x00", 1), "call *0x180(%%rsp)");
+	check(CALLED_BY("\xe8\x01\x02\x03\x04", 1), "call rel32");
+	check(CALLED_BY("\xff\xd0", 1), "call *%%rax");
+	check(CALLED_BY("\x41\xff\xd3", 1), "call *%%r11");
+	check(CALLED_BY("\xff\x53\x08", 1), "call *8(%%rbx)");
+	check(CALLED_BY("\xff\x14\xc8", 1), "call *(%%rax,%%rcx,8)");
+	check(CALLED_BY("\xff\x54\x24\x10", 1), "call *16(%%rsp)");
+	check(CALLED_BY("\xff\x15\x01\x02\x03\x04", 1), "call *0x4030201(%%rip)");
+	check(CALLED_BY("\xff\x94\x24\x80\x01\x00\x00", 1), "call *0x180(%%rsp)");
 
-	check(!CALL("\xe9\x01\x02\x03\x04", 1), "jmp rel32");
-	check(!CALL("\xff\xe0", 1), "jmp *%%rax");
-	check(!CALL("\xff\x25\x01\x02\x03\x04", 1), "jmp *0x4030201(%%rip)");
-	check(!CALL("\xff\x33", 1), "push (%%rbx)");
+	check(!CALLED_BY("\xe9\x01\x02\x03\x04", 1), "jmp rel32");
+	check(!CALLED_BY("\xff\xe0", 1), "jmp *%%rax");
+	check(!CALLED_BY("\xff\x25\x01\x02\x03\x04", 1), "jmp *0x4030201(%%rip)");
+	check(!CALLED_BY("\xff\x33", 1), "push (%%rbx)");
 	check(!follows_call(leaf(0, 1), CODE + 4), "part of the bytes cannot be read");
 
 	/* OpenJDK 17's dispatch_base() */
-	check(CALL("\x41\xff\x24\xda", 0), "jmp *(%%r10,%%rbx,8) in code of no file");
-	check(!CALL("\x41\xff\x24\xda", 1), "a file's");
+	check(CALLED_BY("\x41\xff\x24\xda", 0), "jmp *(%%r10,%%rbx,8) in code of no file");
+	check(!CALLED_BY("\x41\xff\x24\xda", 1), "a file's");
 }
 
 /* the caller at CODE + 64 behind a call, the callee at CODE + 128 */
