@@ -226,6 +226,11 @@ test: deps
 	$(BUILD) all test-programs
 	tests/run
 
+# attacks and faults that take longer than the suite may
+test-attacks: deps
+	$(MAKE) all test-programs
+	tests/run tests/attacks/*.bats
+
 test-kernels: deps
 	$(BUILD) all test-programs
 	tests/run tests/kernels/test
@@ -315,7 +320,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-attacks test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet demo install uninstall clean
 
 clean:
 	rm -rf $(B)

@@ -93,3 +93,109 @@ NO_ADDRESSES='
 			awk '$2 > 5 && $3 > 3 { n += $1 } END { print n; exit !(n >= 45) }'
 	done
 }
+
+# ---- what the kernel refuses while it works ----
+
+# fails the N-th of these system calls, and, with N+, all later ones, of the command
+failing() {	# ERROR CALLS N COMMAND...
+	strace -f -qq -o "$WORK/trace" -e trace="$2" -e inject="$2:error=$1:when=$3" "${@:4}"
+}
+
+@test "perf events that are refused: the cause and what to do" {
+	need_root
+	need strace
+	local n
+	for n in 1 2+; do
+		refuses "the kernel refuses perf events" "run as root" failing EACCES perf_event_open $n cpuprof -q 1
+		refuses "the kernel refuses, as lockdown" "run on the host" failing EPERM perf_event_open $n cpuprof -q 1
+	done
+	refuses "too many open files" "ulimit -n" failing EMFILE perf_event_open 1 offcputime -q 1
+}
+
+@test "system calls of the start that fail, by turns: refused in one line or two, or the right result" {
+	need_root
+	need strace
+	background nested burn 60
+	export MIN_COUNT=10
+	"$ROOT/tests/attacks/refuse" ENOMEM bpf 16 cpuprof -q -j -F 499 -p "$pid" 0.3
+	"$ROOT/tests/attacks/refuse" EMFILE openat 25 cpuprof -q -j -F 499 -p "$pid" 0.3
+	"$ROOT/tests/attacks/refuse" ENOMEM mmap 40 cpuprof -q -j -F 499 -p "$pid" 0.3
+	export MIN_COUNT=5
+	"$ROOT/tests/attacks/refuse" ENOMEM bpf 12 mapupdlat -q -j -- mapinmap hash 5 1 0 plain
+}
+
+@test "a map that cannot be read: exit 1 and one line, not a report of nothing" {
+	need_root
+	need strace
+	local tool when
+	for tool in "cpuprof -j" "offcputime -j" "mapupdlat -j"; do
+		for when in 1+ 4+; do
+			$tool >"$WORK/out" 2>"$WORK/err" 3>&- &
+			pid=$!
+			pids+=($pid)
+			wait_until grep -q 'Ctrl-C' "$WORK/err"
+			timeout 20 strace -f -qq -o "$WORK/trace" -p $pid -e trace=bpf -e inject=bpf:error=EIO:when=$when 3>&- &
+			sleep 1
+			kill -INT $pid 2>/dev/null || true	# unless it has ended by then
+			local status=0
+			wait $pid || status=$?
+			[ $status -eq 1 ]
+			[ "$(grep -c 'Input/output error' "$WORK/err")" -eq 1 ]
+			refute grep -q summary "$WORK/out"
+		done
+	done
+}
+
+@test "kernel addresses are hidden: said once, with what to do" {
+	can_stage
+	sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >"$WORK/kallsyms"
+	echo 2 >"$WORK/restrict"
+	local tool
+	for tool in "cpuprof -q -K -I 0.3" "offcputime -q -K 0.5"; do
+		staged "mount --bind $WORK/kallsyms /proc/kallsyms; mount --bind $WORK/restrict /proc/sys/kernel/kptr_restrict" \
+			$tool >"$WORK/out" 2>"$WORK/err"
+		grep -q '\[unknown\]' "$WORK/out"
+		[ "$(grep -c 'kernel.kptr_restrict is 2' "$WORK/err")" -eq 1 ]
+		grep -q 'sysctl kernel.kptr_restrict=1' "$WORK/err"
+	done
+}
+
+# ---- who runs what ----
+
+with_capabilities() {	# LIST COMMAND...: as nobody, with these only
+	local list=-all,+${1//,/,+}
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$list" --ambient-caps="$list" --bounding-set="$list" "${@:2}"
+}
+
+@test "the capabilities that the man pages name are enough, and two of them are needed" {
+	need_root
+	need setpriv
+	chmod 755 "$WORK"
+	install -m 755 "$ROOT"/build/{cpuprof,offcputime,mapupdlat,offwaketime} "$ROOT"/build/tests/{nested,mapinmap} "$WORK"
+	background nested burn 60
+	local all=bpf,perfmon,sys_ptrace,syslog command
+	with_capabilities $all "$WORK/cpuprof" -q -j -F 499 -p "$pid" 0.5 >"$WORK/out"
+	expect "$(summary .samples) > 10 && $(summary .ended.complete) > 0.9 * $(summary .samples)"
+	with_capabilities $all "$WORK/offcputime" -q -j 0.5 >"$WORK/out"
+	expect "$(summary .ended.complete) > 0.5 * $(summary .samples)"
+	with_capabilities $all "$WORK/mapupdlat" -q -j -- "$WORK/mapinmap" array_of_maps 20 1 0 nested | grep '^{' >"$WORK/out"
+	[ "$(summary .calls)" -eq 20 ]
+	grep -q synchronize_rcu "$WORK/out"
+	for command in "cpuprof 1" "offcputime 1" "mapupdlat 1 1" "offwaketime 1"; do
+		refuses "CAP_BPF and CAP_PERFMON are missing" "run as root" with_capabilities perfmon,sys_ptrace,syslog "$WORK/"$command
+		refuses "CAP_BPF and CAP_PERFMON are missing" "run as root" with_capabilities bpf,sys_ptrace,syslog "$WORK/"$command
+	done
+}
+
+@test "--as USER: the command is that user's, with no capabilities; a user that does not exist is an error" {
+	need_root
+	local tool
+	for tool in cpuprof offcputime mapupdlat; do
+		$tool -q --as nobody -- sh -c "id -u; id -g; grep CapEff /proc/self/status >&2; exit 3" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 3 ]
+		[ "$(head -n 2 "$WORK/out" | paste -sd ' ')" = "$(id -u nobody) $(id -g nobody)" ]
+		grep -qE 'CapEff:\s0+$' "$WORK/err"
+		run $tool --as no-such-user -- true
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"no such user: 'no-such-user'"* ]]
+	done
+}

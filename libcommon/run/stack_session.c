@@ -117,7 +117,7 @@ static void start_unwinder(struct stack_session *s)
 		.max_depth = s->wanted->max_depth,
 	};
 
-	cli_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options),
+	kernel_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options),
 		  "follow the processes");
 	cli_check(unwinder_start(s->unwinder), "read the processes' mappings");
 }

@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every system call that setting up makes, failing: refused in one line or two, or the right result; and nothing left over.
+
+load ../lib.bash
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+PATH=$ROOT/build:$ROOT/build/tests:$PATH
+
+every() {	# ERROR CALLS COMMAND...
+	"$BATS_TEST_DIRNAME/refuse" "$1" "$2" 1 "${@:3}" | sed 's/^/# /' >&3
+	return "${PIPESTATUS[0]}"
+}
+
+sampling_fails() {	# ERROR CALLS
+	need_root
+	need strace
+	background nested burn 3000
+	MIN_COUNT=10 every "$1" "$2" cpuprof -q -j -F 499 -p "$pid" 0.3
+}
+
+@test "cpuprof: bpf" { sampling_fails ENOMEM bpf; }
+@test "cpuprof: perf_event_open" { sampling_fails EMFILE perf_event_open; }
+@test "cpuprof: mmap" { sampling_fails ENOMEM mmap; }
+@test "cpuprof: brk" { sampling_fails ENOMEM brk; }
+@test "cpuprof: ioctl" { sampling_fails EINVAL ioctl; }
+@test "cpuprof: openat" { sampling_fails EMFILE openat; }
+@test "cpuprof: read" { sampling_fails EIO read; }
+@test "cpuprof: clone" { sampling_fails EAGAIN clone,clone3; }
+@test "cpuprof: the rest" { sampling_fails ENOMEM epoll_create1,epoll_ctl,signalfd4,pidfd_open,pipe2,newfstatat; }
+
+@test "offcputime, mapupdlat, ehdump --check: bpf" {
+	need_root
+	need strace
+	background nested burn 3000
+	MIN_COUNT=0 every ENOMEM bpf offcputime -q -j 0.3
+	MIN_COUNT=10 every ENOMEM bpf mapupdlat -q -j -- mapinmap hash 10 1 0 plain
+	MIN_COUNT=0 every EPERM bpf ehdump --check -j /bin/true
+}
+
+# programs, maps and links that are the tools'
+left_over() {
+	bpftool prog show | grep -cE 'name (sample_cpu|mappings_(locked|called)|process_exited|thread_switches) ' || true
+}
+
+@test "200 kills at random moments: nothing is left over" {
+	need_root
+	need bpftool
+	local before=$(left_over) i tools=(cpuprof offcputime "mapupdlat -U")
+	for ((i = 0; i < 200; i++)); do
+		${tools[i % 3]} >/dev/null 2>&1 3>&- &
+		sleep 0.$((RANDOM % 9))$((RANDOM % 9))
+		kill -KILL $!
+		wait $! || true
+	done
+	# the kernel frees them after grace periods
+	local i
+	for i in $(seq 50); do
+		[ "$(left_over)" -gt "$before" ] || break
+		sleep 0.1
+	done
+	[ "$(left_over)" -le "$before" ]
+}
