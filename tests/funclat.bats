@@ -65,7 +65,7 @@ within() {	# A B SHARE
 
 @test "recursion, threads and longjmp: each return is paired with its own entry, and each call that is left is counted" {
 	need_root
-	measure_calls mixed 20000 8 recurses
+	measure_calls mixed 4000 8 recurses
 	local r l
 	read -r r l < <(awk '/^returned/ { print $2, $4 }' "$WORK/calls")
 	echo "returned $r, left $l: $(histogram .count) $(summary .never_returned)"
@@ -79,8 +79,8 @@ within() {	# A B SHARE
 	need_root
 	need gcc
 	gcc -O2 -pthread -o "$WORK/program" "$ROOT/tests/workloads/calls.c"
-	PROGRAM=$WORK/program measure_calls mixed 5000 2 "u:$WORK/program:leaves*"
-	[ "$(histogram '"\(.key.function | sub(".*:"; "")) \(.count)"' | sort | tr '\n' ' ')" = "leaves 10000 leaves_inner 10000 " ]
+	PROGRAM=$WORK/program measure_calls mixed 2000 2 "u:$WORK/program:leaves*"
+	[ "$(histogram '"\(.key.function | sub(".*:"; "")) \(.count)"' | sort | tr '\n' ' ')" = "leaves 4000 leaves_inner 4000 " ]
 	[ "$(summary '.lost + .never_returned + .in_flight + .begun_before')" -eq 0 ]
 	expect "$(histogram 'select(.key.function | endswith("inner")) | .total_ns') <= $(histogram 'select(.key.function | endswith("leaves")) | .total_ns')"
 }
@@ -176,7 +176,7 @@ within() {	# A B SHARE
 @test "the options of --help are those of the man page; each BPF program takes at most 15,000 instructions to verify" {
 	options_agree funclat mapupdlat
 	need_root
-	funclat -v -U -P --slow 1 u:libc:malloc 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
+	funclat -v -U -P --slow 1 u:libc:getgrent 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
 	grep -q user_function_returns "$WORK/verified"
 	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 }

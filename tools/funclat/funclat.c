@@ -5,6 +5,7 @@
 #include "call_losses.h"
 #include "funclat.skel.h"
 #include "funclat_abi.h"
+#include "report/frame_name.h"
 #include "report/json.h"
 #include "run/calls_in_flight.h"
 #include "run/events.h"
@@ -77,12 +78,17 @@ static const char *name_of(const struct function_call_key *key)
 static struct series_title title(const void *call)
 {
 	const struct function_call_key *key = call;
-	struct series_title title;
+	struct series_title title = {};
+	FILE *out = fmemopen(title.text, sizeof(title.text), "w");
 
-	if (key->pid)
-		snprintf(title.text, sizeof(title.text), "%s (%u), %s", key->comm, key->pid, name_of(key));
-	else
-		snprintf(title.text, sizeof(title.text), "%s", name_of(key));
+	if (!out)
+		return title;
+	if (key->pid) {
+		print_escaped(out, key->comm);
+		fprintf(out, " (%u), ", key->pid);
+	}
+	print_escaped(out, name_of(key));
+	fclose(out);
 	return title;
 }
 
@@ -170,6 +176,8 @@ int main(int argc, char **argv)
 		     "set up the histograms");
 	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
 
+	run_doing(&stacks.run, "Measuring %s", o.function);
+	json_object_object_add(stacks.run.start, "function", json_name(o.function));
 	m.bpf->bss->measuring = true;
 	run_measure(&stacks.run);
 	m.bpf->bss->measuring = false;
