@@ -140,6 +140,7 @@ within() {	# A B SHARE
 @test "--slow: the calls that take longer, with the stacks in which they were blocked; -U: who called" {
 	need_root
 	measure_calls known 100 1 sleeps --slow 1900us -U
+	valid_json
 	jq -s 'map(select(.type == "call")) | [length, (map(.latency_ns) | min, max), (map(.blocked_ns) | min)]' "$WORK/out"
 	[ "$(jq -s 'map(select(.type == "call" and .latency_ns > 1900000 and .blocked_ns > 0)) | length' "$WORK/out")" -eq 100 ]
 	[ "$(jq -rs 'map(select(.type == "call"))[0].stacks[0].user | "\(.[0].module | sub(".*/"; "")) \(.[-1].module | sub(".*/"; ""))"' "$WORK/out")" = "calls calls" ]

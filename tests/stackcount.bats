@@ -34,6 +34,7 @@ stop_counting() {
 	wait_until grep -q done "$WORK/fed" || wait_until grep -q done "$WORK/fed"
 	stop_counting
 	exec 8>&-
+	valid_json
 	[ "$(summary '"\(.samples) \(.lost)"')" = "2000000 0" ]
 	expect "$(summary .ended.complete) >= 0.999 * 2000000"
 	[ "$(jq -r 'select(.type == "stack") | .count' "$WORK/out" | sort | uniq -c | awk '{ print $1, $2 }')" = "10 200000" ]
