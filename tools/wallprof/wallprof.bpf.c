@@ -12,6 +12,18 @@ struct {
 
 __u64 periods_lost, samples_lost, names_lost;	/* records that found no room */
 
+/*
+ * Periods and samples leave a quarter of the buffer to the beginnings and ends of lives, without which nobody
+ * could tell how many of them were lost.
+ */
+static __always_inline bool send_moment(const void *record, __u32 bytes)
+{
+	__u64 size = bpf_ringbuf_query(&lives, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(&lives, BPF_RB_AVAIL_DATA) < size - size / 4 &&
+	       !bpf_ringbuf_output(&lives, (void *)record, bytes, BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline struct life_header header_of(__u32 tid, __u32 number, enum life_kind kind)
 {
 	return (struct life_header){
@@ -42,7 +54,7 @@ static __always_inline void period_ended(struct thread *thread, struct stack_key
 	stats->samples++;
 	fill_period(&period, key, left_ns, value);
 	period.key = send_key(key, stats);
-	if (bpf_ringbuf_output(&lives, &period, sizeof(period), BPF_RB_NO_WAKEUP))
+	if (!send_moment(&period, sizeof(period)))
 		__sync_fetch_and_add(&periods_lost, 1);
 }
 
@@ -120,7 +132,7 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	sample.of = header_of(key->tid, 0, LIFE_SAMPLE);
 	sample.time_ns = bpf_ktime_get_ns();
 	sample.key = send_key(key, stats);
-	if (bpf_ringbuf_output(&lives, &sample, sizeof(sample), BPF_RB_NO_WAKEUP))
+	if (!send_moment(&sample, sizeof(sample)))
 		__sync_fetch_and_add(&samples_lost, 1);
 	return 0;
 }
