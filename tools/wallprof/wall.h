@@ -39,9 +39,9 @@ char wall_why(const struct stack_entry *key);
 /* the reports: 0 or -errno; errors of wall->writer.out are left to ferror() */
 int wall_text(const struct wall *wall);
 int wall_folded(const struct wall *wall);
+int wall_svg(const struct wall *wall);
 int wall_json(const struct wall *wall);
 int wall_speedscope(const struct wall *wall);
-int wall_html(const struct wall *wall);
 
 /* a line or two on standard error's FILE: how much was seen, and what was lost */
 void wall_summary(FILE *out, const struct wall *wall);

@@ -68,7 +68,7 @@ static const struct {
 	const char *ending;
 	int (*print)(const struct wall *wall);
 } formats[] = {
-	{ ".html", wall_html },
+	{ ".svg", wall_svg },
 	{ ".json", wall_speedscope },
 	{ ".jsonl", wall_json },
 	{ ".folded", wall_folded },
@@ -78,11 +78,11 @@ static const struct {
 
 static int print(const struct wall *wall, const struct stack_options *o)
 {
-	for (size_t i = 0; i < NR_FORMATS && o->format != REPORT_JSON; i++)
+	for (size_t i = 0; i < NR_FORMATS && o->format != stack_format_json; i++)
 		if (o->ending && !strcmp(o->ending, formats[i].ending))
 			return formats[i].print(wall);
-	return o->format == REPORT_JSON ? wall_json(wall) :
-	       o->format == REPORT_FOLDED ? wall_folded(wall) : wall_text(wall);
+	return o->format == stack_format_json ? wall_json(wall) :
+	       o->format == stack_format_folded ? wall_folded(wall) : wall_text(wall);
 }
 
 static void configure(struct wallprof_bpf *bpf, const struct options *o)
@@ -169,7 +169,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
 	int full = timeline_finish(timeline), error;
 
-	wall.command = o->stacks.run.command ? o->stacks.run.command[0] : "";
+	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
 	wall.nr_losses = stack_session_losses(session, "threads not measured: too many at a time, or no memory", own,
 					      sizeof(own) / sizeof(own[0]), all);
@@ -202,6 +202,9 @@ int main(int argc, char **argv)
 	o.stacks.endings = endings;
 	o.stacks.wanted.others = true;	/* wakers may be anybody */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
+
+	if (o.stacks.format && !o.stacks.ending && o.stacks.format == stack_format_of(".pb.gz"))
+		cli_die(EXIT_USAGE, "a timeline has no such format: '%s'", o.stacks.run.output);
 
 	bpf = kernel_opened(wallprof_bpf__open());
 	configure(bpf, &o);
