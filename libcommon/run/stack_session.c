@@ -228,6 +228,7 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
+	writer.top = o->top;
 	return writer;
 }
 

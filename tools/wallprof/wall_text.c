@@ -15,8 +15,7 @@
 #include "wallprof/wall_sums.h"
 
 #define MAX_THREADS	40	/* with a line of their own */
-#define MAX_STACKS	10
-#define MAX_WAKERS	10
+#define DEFAULT_TOP	10	/* stacks and wakers */
 #define MAX_CHAIN	8
 #define MAX_CELLS	512
 #define LEFT_COLUMNS	66	/* beside the timeline */
@@ -232,6 +231,11 @@ static int put_lives(const struct wall *w, const struct wall_sums *sums)
 
 /* ---- groups of keys ---- */
 
+static size_t top_of(const struct wall *w)
+{
+	return w->writer.top ? w->writer.top : DEFAULT_TOP;
+}
+
 struct group {
 	uint64_t id;
 	uint64_t ns[NR_WALL_STATES], all_ns, count;
@@ -286,7 +290,7 @@ static void put_user_frames(const struct wall *w, const struct stack_entry *key)
 static int put_top_stacks(const struct wall *w, const struct wall_sums *sums)
 {
 	struct group *groups = NULL, *group, *next;
-	int shown = 0;
+	size_t shown = 0;
 
 	for (uint32_t number = 1; number <= w->nr_keys; number++) {
 		const struct stack_entry *key = wall_key(w, number);
@@ -310,7 +314,7 @@ static int put_top_stacks(const struct wall *w, const struct wall_sums *sums)
 	HASH_ITER(hh, groups, group, next) {
 		const struct stack_entry *key = wall_key(w, group->key);
 
-		if (shown++ == MAX_STACKS || !group->all_ns)
+		if (shown++ == top_of(w) || !group->all_ns)
 			break;
 		fprintf(w->writer.out, "%10.3f%10.3f%10.3f%10.3f  ", group->all_ns / 1e9,
 			group->ns[WALL_RUNNING] / 1e9, group->ns[WALL_WAITING] / 1e9,
@@ -439,7 +443,8 @@ static int put_wakers(const struct wall *w, const struct wall_sums *sums)
 {
 	struct group *groups = NULL, *group, *next;
 	uint32_t *longest = calloc(w->nr_lives + 1, sizeof(*longest));
-	int error = longest ? find_longest(w, longest) : -ENOMEM, shown = 0;
+	int error = longest ? find_longest(w, longest) : -ENOMEM;
+	size_t shown = 0;
 
 	if (!error)
 		error = sum_up_wakers(w, sums, &groups);
@@ -448,7 +453,7 @@ static int put_wakers(const struct wall *w, const struct wall_sums *sums)
 	HASH_ITER(hh, groups, group, next) {
 		const struct stack_entry *key = wall_key(w, group->key_of_most);
 
-		if (error || shown++ == MAX_WAKERS)
+		if (error || shown++ == top_of(w))
 			break;
 		fprintf(w->writer.out, "%10.3f %10" PRIu64 "  ", group->all_ns / 1e9, group->count);
 		put_waker_name(w, key);

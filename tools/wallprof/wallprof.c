@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 	o.stacks.wanted.others = true;	/* wakers may be anybody */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
-	if (o.stacks.format && !o.stacks.ending && o.stacks.format == stack_format_of(".pb.gz"))
+	if (o.stacks.format && !o.stacks.ending && o.stacks.format == stack_format_of("x.pb.gz"))
 		cli_die(EXIT_USAGE, "a timeline has no such format: '%s'", o.stacks.run.output);
 
 	bpf = kernel_opened(wallprof_bpf__open());
