@@ -71,6 +71,7 @@ ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
 	printf '%s\n' 'all: 1 2 3 4 5 6 7 8' '%:' '	@for i in 1 2 3; do /bin/true; done; sleep 0.02' >"$WORK/Makefile"
 	measure -- make -s -j4 -C "$WORK"
 	tiled 30
+	valid_json
 	measure -- node -e 'let n = 0; const t = setInterval(() => { for (let i = 0; i < 1e6; i++) n += i; if (n > 1e13) clearInterval(t) }, 1);
 		require("fs").readFileSync("/etc/passwd"); require("crypto").pbkdf2("a", "b", 1e5, 64, "sha512", () => {})'
 	tiled 5

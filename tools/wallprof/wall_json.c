@@ -107,6 +107,8 @@ static void put_stacks(const struct wall *w, uint32_t number)
 		stack_json_frames(&w->writer, key, stacks);
 	} else {
 		json_object_object_add(stacks, "lost", json_object_new_boolean(true));
+		json_object_object_add(stacks, "user", json_object_new_array());
+		json_object_object_add(stacks, "kernel", json_object_new_array());
 	}
 	json_print(w->writer.out, stacks);
 }

@@ -70,9 +70,6 @@ static const struct {
 } formats[] = {
 	{ ".svg", wall_svg },
 	{ ".json", wall_speedscope },
-	{ ".jsonl", wall_json },
-	{ ".folded", wall_folded },
-	{ ".txt", wall_text },
 };
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
