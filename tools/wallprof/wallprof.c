@@ -10,7 +10,7 @@
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
 #include "process/clock.h"
-#include "report/names_count.h"
+#include "report/namer.h"
 #include "run/kernel.h"
 #include "run/sampling.h"
 #include "run/stack_session.h"
@@ -122,17 +122,22 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, s
 	free(records);
 }
 
+/* The keys, and the names of their frames. */
 static void find_keys(struct wall *wall, const struct stack_session *session)
 {
 	const uint64_t *ids = timeline_keys(wall->timeline, &wall->nr_keys);
+	struct stack_entry *entries = calloc(wall->nr_keys + 1, sizeof(*entries));
+	size_t nr = 0;
 
 	wall->keys = calloc(wall->nr_keys + 1, sizeof(*wall->keys));
-	cli_check(wall->keys ? 0 : -ENOMEM, "name the frames");
+	cli_check(wall->keys && entries ? 0 : -ENOMEM, "name the frames");
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		wall->keys[i] = stack_store_key(session->store, ids[i]);
 		if (wall->keys[i])
-			cli_check(names_find_jit(&wall->writer.names, wall->keys[i], 1), "name the frames");
+			entries[nr++] = *wall->keys[i];
 	}
+	cli_check(namer_learn(session->namer, entries, nr), "name the frames");
+	free(entries);
 }
 
 static void find_lives(struct wall *wall)
