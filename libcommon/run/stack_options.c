@@ -58,6 +58,17 @@ static void set_format(struct argp_state *state, struct stack_options *o, const 
 	o->format = format;
 }
 
+/* the tool's own ending that the name has, or NULL */
+static const char *own_ending(const struct stack_options *o, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *const *ending = o->endings; ending && *ending; ending++)
+		if (length > strlen(*ending) && !strcmp(name + length - strlen(*ending), *ending))
+			return *ending;
+	return NULL;
+}
+
 /* -j says the format whatever the file is called; without it the ending does, and -f must agree with that. */
 static void settle_format(struct argp_state *state, struct stack_options *o)
 {
@@ -65,6 +76,9 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 	const struct stack_format *of_name = name ? stack_format_of(name) : NULL;
 
 	if (o->format == stack_format_json)
+		return;
+	o->ending = name ? own_ending(o, name) : NULL;
+	if (o->ending && !o->format)
 		return;
 	if (name && !of_name && !strncmp(name, "/dev/", 5))
 		name = NULL;	/* a pipe's, or the terminal: text, or what an option says */

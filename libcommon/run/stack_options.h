@@ -40,6 +40,9 @@ struct stack_options {
 	const struct stack_format *format;
 	size_t top;			/* the report has this many stacks; 0: all */
 	bool delimiter, annotate;	/* as struct stack_writer has them */
+	/* file names' endings that the tool knows besides, up to NULL; and the one that -o's file has, or NULL */
+	const char *const *endings;
+	const char *ending;
 };
 
 #define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT, .wanted.runtimes = true }
