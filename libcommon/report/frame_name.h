@@ -3,6 +3,7 @@
 #ifndef EHPERF_REPORT_FRAME_NAME_H
 #define EHPERF_REPORT_FRAME_NAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -23,6 +24,9 @@ struct frame_name {
 	uint64_t function_vaddr;	/* of the function's start */
 	uint64_t file_offset, address;
 	bool is_jit;			/* the name is from the process's runtime */
+	bool inlined;			/* a function that the compiler has put into the next name's */
+	const char *source;		/* file; NULL: not known, or not asked for */
+	unsigned line;			/* 0: likewise */
 };
 
 /* where names come from */
@@ -33,18 +37,29 @@ struct frame_names {
 	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
 	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	bool inlined, lines;			/* name inlined functions, too; and lines of source */
 };
+
+#define MAX_FRAME_NAMES MAX_SOURCE_PLACES
 
 /* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
 /* the same, in the caller's own process */
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
+
+/*
+ * The same, and before it, with names->inlined, the functions inlined in it, the innermost first. How many names:
+ * at least 1
+ */
+size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
+			struct frame_name all[MAX_FRAME_NAMES]);
 /* names a kernel frame, an address; kallsyms may be NULL, and owns the strings */
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address);
 
 /*
  * Prints "symbol"; else "[module+0xVADDR]" with the vaddr of the function's start, or, if that is not known,
- * of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no file. Escaped (report/escape.h)
+ * of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no file; then " (file:line)", if a
+ * line is known. Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
 

@@ -19,6 +19,7 @@ struct naming_options {
 	size_t nr_directories;
 	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
 	bool no_demangle;
+	bool inlined, lines;
 };
 
 /* which stacks are taken, how much of them is kept, and how they are named */

@@ -248,6 +248,8 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 
 	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
+	writer.names.inlined = o->wanted.naming.inlined;
+	writer.names.lines = o->wanted.naming.lines;
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
@@ -258,6 +260,8 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	stack_summary_print(stderr, &summary);
 	stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
 	stack_summary_nameless(stderr, summary.tool, s->namer);
+
+	stack_summary_unread(stderr, summary.tool, s->modules);
 	run_finish_output(&s->run);
 	cli_check(error, "print the stacks");
 }
