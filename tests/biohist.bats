@@ -128,6 +128,7 @@ random_io() {	# ARG...
 @test "-D: disks by their names; -d: one disk only, or a partition" {
 	need_disk
 	biohist -j -D --size -- dd if=/dev/zero of="/dev/$disk" bs=64k count=50 seek=10 oflag=direct status=none >"$WORK/out"
+	valid_json
 	[ "$(jq -r --arg disk "$disk" 'select(.type == "histogram" and .key.disk == $disk) | .count' "$WORK/out")" -eq 50 ]
 	run biohist -d nonsense 1
 	[ "$status" -eq 1 ]

@@ -39,6 +39,7 @@ stop_counting() {
 	expect "$(summary .ended.complete) >= 0.999 * 2000000"
 	[ "$(jq -r 'select(.type == "stack") | .count' "$WORK/out" | sort | uniq -c | awk '{ print $1, $2 }')" = "10 200000" ]
 	[ "$(jq -r 'select(.type == "stack") | "\(.user[0].symbol) \(.event | sub(".*/"; ""))"' "$WORK/out" | sort -u)" = "malloc libc.so.6:malloc" ]
+	valid_json
 }
 
 @test "ten stacks of malloc: gdb's, stopped there by a breakpoint" {

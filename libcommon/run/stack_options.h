@@ -20,6 +20,7 @@ struct naming_options {
 	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
 	bool no_demangle;
 	bool native_frames;		/* show the interpreter's own frames, too, where those of a runtime stand for them */
+	bool inlined, lines;
 };
 
 /* which stacks are taken, how much of them is kept, and how they are named */

@@ -278,6 +278,8 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	put_time(s, o);
 	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
+	writer.names.inlined = o->wanted.naming.inlined;
+	writer.names.lines = o->wanted.naming.lines;
 	cli_check(python_frames_place(&placed, &writer.names, o->wanted.naming.native_frames, entries, nr), "name the frames");
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
@@ -291,6 +293,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	if (last) {
 		stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
 		stack_summary_nameless(stderr, summary.tool, s->namer);
+		stack_summary_unread(stderr, summary.tool, s->modules);
 	}
 	run_report_end(&s->run, last);
 	placed_stacks_free(&placed);
