@@ -216,6 +216,7 @@ profile() {
 	EOF
 	cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
+	pids+=("$tool")
 	sleep 1.5
 	bash "$WORK/build"
 	sleep 0.2
