@@ -11,6 +11,8 @@ CFLAGS ?= -O2 -g
 
 B := build
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
+# those that measure; others only read what these write
+BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
 MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's layers: each may use those after it, and none before it. Machine-dependent code is in a layer's folder $(ARCH).
 LAYERS := run bpf report unwind process table dwarf
@@ -127,13 +129,17 @@ $(B)/skel/$1.skel.h: $2
 	$(BPFTOOL) gen skeleton $$< name $(subst -,_,$1)_bpf > $$@.tmp && mv $$@.tmp $$@
 endef
 
-define tool
+define bpf_tool
 $(call skeleton,$1,$(B)/tools/$1/$1.bpf.o)
 $(B)/tools/$1/$1.o: $(B)/skel/$1.skel.h
+endef
+
+define tool
 $(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(LAYER_ARCHIVES)
 	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(BPF_LIBS) $$(PURE_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool,$t)))
+$(foreach t,$(BPF_TOOLS),$(eval $(call bpf_tool,$t)))
 
 # ---- tests ----
 
@@ -281,7 +287,7 @@ bench-unwind: build-deps
 
 bench-load: build-deps
 	$(MAKE) all $(B)/bench/load
-	$(B)/bench/load $(foreach t,$(TOOLS),$(B)/tools/$t/$t.bpf.o)
+	$(B)/bench/load $(foreach t,$(BPF_TOOLS),$(B)/tools/$t/$t.bpf.o)
 
 bench-offcpu: deps
 	$(MAKE) all $(B)/bench/pingpong

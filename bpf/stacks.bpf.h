@@ -257,7 +257,7 @@ static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64
 /* Did the walk end because of something that user space can supply: the mapping list, or a TABLE_CODE? */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
-	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE || u->wants_code ||
+	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE || u->wants_table ||
 	       (u->end == END_NO_MAPPING && bpf_ktime_get_ns() > u->quiet_until_ns);
 }
 

@@ -109,9 +109,13 @@ struct eh_table {
 /* TABLE_CODE is for code that no FDE covers, made from its instructions when a sample first falls there */
 enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
 
+/* which tables are not made yet: a walk that comes there wants them */
+#define PENDING_CFI	1
+#define PENDING_CODE	2
+
 struct eh_module {
-	__u32 id;		/* for frames; never 0 */
-	__u32 code_pending;	/* 1: TABLE_CODE is not made yet */
+	__u32 id;		/* 0: it has no tables, and will have none */
+	__u32 pending;
 	/* the code at the ELF entry point, [start, end) in the file; empty where an FDE covers it */
 	__u32 entry_start, entry_end;
 	struct eh_table tables[NR_TABLES];

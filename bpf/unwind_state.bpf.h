@@ -65,7 +65,7 @@ struct eh_unwind {
 	struct eh_rule rule;	/* of this frame */
 	__u32 todo;		/* enum todo */
 	bool in_syscall;	/* the leaf is: it would go on behind the instruction, where the function may have ended */
-	bool wants_code;	/* the walk ended for want of module's TABLE_CODE */
+	bool wants_table;	/* the walk ended for want of one of module's tables, which is not made yet */
 	bool by_fp;		/* the frame was found by its callee's frame pointer */
 	bool guessed;		/* the frame was found without a rule: it must prove to be code */
 	__s32 end;

@@ -96,7 +96,7 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 	record_frame(u, mapped);
 	u->by_fp = u->guessed = false;
 	u->todo = TODO_CFI;
-	u->end_if_wrong = u->mapping.module ? END_NO_ROW : END_NO_TABLE;
+	u->end_if_wrong = u->module.id ? END_NO_ROW : END_NO_TABLE;
 	if (!mapped)
 		u->end = END_NO_MAPPING;
 	return mapped;
@@ -109,9 +109,9 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 {
 	__u32 todo;
 
-	if (u->todo == TODO_CODE && u->module.code_pending) {
-		u->wants_code = true;
-		u->end = END_NO_ROW;
+	if (u->module.pending & (u->todo >= TODO_CODE ? PENDING_CODE : PENDING_CFI)) {
+		u->wants_table = true;
+		u->end = u->todo >= TODO_CODE ? END_NO_ROW : END_NO_TABLE;
 		return false;
 	}
 	todo = AGAIN(u->todo);
@@ -130,7 +130,7 @@ static __always_inline bool look_elsewhere(struct eh_unwind *u)
 
 	if (u->todo == TODO_CFI && (u->frame.by_call || in_syscall))
 		u->todo = TODO_CFI_BESIDE;
-	else if (u->todo < TODO_CODE && (u->module.code_pending || u->module.tables[TABLE_CODE].nr_pages))
+	else if (u->todo < TODO_CODE && (u->module.pending || u->module.tables[TABLE_CODE].nr_pages))
 		u->todo = TODO_CODE;
 	else if (u->todo == TODO_CODE && in_syscall)
 		u->todo = TODO_CODE_BESIDE;
@@ -231,7 +231,7 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->frame.known = KNOWN_ALL;
 	u->frame.stage = 0;
 	u->frame.by_call = false;
-	u->by_fp = u->guessed = u->wants_code = u->in_syscall = false;
+	u->by_fp = u->guessed = u->wants_table = u->in_syscall = false;
 	u->todo = TODO_ENTER;
 	u->max_depth = max_depth;
 	u->stack.nr_frames = 0;

@@ -107,11 +107,138 @@ with_commas() {
 	grep -q "pid:\[$pid\]" "$WORK/raw"
 }
 
+@test ".html in a browser: groups, threads, stacks, functions with callers and callees" {
+	need_root
+	need chromium python3
+	profile html
+	grep -q "default-src 'none'" "$WORK/out.html"
+	"$BATS_TEST_DIRNAME/browse" "$WORK/out.html" \
+		eval 'flame.tree.total[0]' \
+		eval '(page.group.value = "thread", page.choose(), /^nested \([0-9]+\/[0-9]+\)$/.test(page.tree().name(page.tree().callees[0][0])))' \
+		eval '(page.group.value = "process", page.choose(), /^nested \([0-9]+\)$/.test(page.tree().name(page.tree().callees[0][0])))' \
+		eval '(page.group.value = "none", page.choose(), page.tree().kind(page.tree().callees[0][0]))' \
+		eval '(page.filter.value = page.filter.options[2].value, page.choose(), page.tree().total[0] > 0)' \
+		eval '(page.filter.value = "", page.group.value = "name", page.choose(), page.tree().total[0])' \
+		click 'document.querySelector("[data-view=stacks]")' \
+		eval 'document.querySelectorAll("tbody tr").length > 0' \
+		click 'document.querySelector("summary")' \
+		eval 'document.querySelector("details").textContent.endsWith("nested")' \
+		click 'document.querySelector("[data-view=functions]")' \
+		click '[...document.querySelectorAll("tr[data-label]")].find(row => row.textContent.endsWith("__libc_start_call_main"))' \
+		eval 'butterfly.callers.tree.total[0] === butterfly.callees.tree.total[0]' \
+		eval '[...document.querySelectorAll("tr.chosen td")][2].textContent.split(" ")[0] === butterfly.callees.tree.total[0].toLocaleString("en-US")' \
+		eval 'butterfly.callers.tree.name(2)' \
+		eval 'butterfly.callees.tree.name(2).startsWith("[nested+")' >"$WORK/values"
+	cat "$WORK/values"
+	diff "$WORK/values" - <<-END
+		$(samples)
+		true
+		true
+		"u"
+		true
+		$(samples)
+		true
+		true
+		true
+		true
+		"__libc_start_main"
+		true
+	END
+}
+
+@test ".json: speedscope's own importer reads it" {
+	need_root
+	need chromium python3 npm
+	(cd "$WORK" && timeout 60 npm pack speedscope@1.25.0 >/dev/null 2>&1) || skip "npm cannot fetch speedscope"
+	tar -C "$WORK" -xzf "$WORK"/speedscope-*.tgz
+	profile json
+	jq -e --argjson n "$(samples)" '.profiles[0] | (.weights | add) == $n and .endValue == $n and (.samples | length) == (.weights | length)' "$WORK/out.json"
+	jq -e '([.profiles[0].samples[][]] | max) < (.shared.frames | length)' "$WORK/out.json"
+	printf 'speedscope.loadFileFromBase64("out.json", "%s")' "$(base64 -w 0 "$WORK/out.json")" >"$WORK/profile.js"
+	# its sandwich view has each function's total
+	"$BATS_TEST_DIRNAME/browse" --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
+		eval 'new Promise(done => setTimeout(done, 2000))' type 3 eval 'new Promise(done => setTimeout(done, 1000))' \
+		eval 'document.title' eval 'document.body.innerText' >"$WORK/values"
+	cat "$WORK/values"
+	grep -q 'cpuprof -q -F 999' "$WORK/values"
+	root=$(jq '.shared.frames as $f | [.profiles[0] | [.samples, .weights] | transpose[] | select($f[.[0][0]].name == "nested")[1]] | add' "$WORK/out.json")
+	[ "$root" -gt 300 ]
+	grep -qE "$(with_commas "$root") \([>0-9]+%\)\\\\n\\\\t0 \(<0.01%\)\\\\n\\\\tnested" "$WORK/values"
+	python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' "$WORK/out.json" "$WORK/package/dist/release/file-format-schema.json"
+}
+
+# what FlameGraph's stackcollapse-perf.pl does: its two expressions for the first line and for a frame, and a count of one
+# for each sample, or its period
+collapse() {
+	perl -ne 'chomp;
+		if (/^$/) { $count{join ";", $comm, @stack} += $period || 1 if @stack; @stack = (); $period = 0 }
+		elsif (/^(\S.+?)\s+(\d+)\/*(\d+)*\s+/) { $comm = $1; $period = $1 if /:\s*(\d+)\s+(\S+):\s*$/ }
+		elsif (/^\s*(\w+)\s*(.+) \((.*)\)/) { my $name = $2; $name =~ s/\+0x[\da-f]+$//; unshift @stack, $name }
+		else { die "unrecognised: $_" }
+		END { print "$_ $count{$_}\n" for sort keys %count }'
+}
+
+@test ".perf: collapsed, it is the folded output" {
+	need_root
+	need perl
+	profile perf
+	collapse <"$WORK/out.perf" >"$WORK/folded"
+	head -n 3 "$WORK/folded"
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/folded")" -eq "$(samples)" ]
+	grep -qE '^nested;\[nested\+0x[0-9a-f]+\];__libc_start_main;' "$WORK/folded"
+	grep -q '(\[kernel.kallsyms\])$' "$WORK/out.perf"
+	# vaddrs that addr2line takes
+	grep -q "$(nm -D --defined-only $LIBC | awk '/ __libc_start_main@/ { print "__libc_start_main" }' | head -n 1)+0x" "$WORK/out.perf"
+	background waits futex
+	sleep 0.2
+	offcputime -q -p "$pid" -o "$WORK/off.perf" 1 2>/dev/null
+	collapse <"$WORK/off.perf" >"$WORK/folded"
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/folded")" -ge 900000 ]
+}
+
+@test "offwaketime's pictures have the waker on what it woke" {
+	need_root
+	need xmllint jq
+	background sh -c 'while :; do echo; sleep 0.01; done | cat >/dev/null'
+	offwaketime -q -o "$WORK/x.json" 1 2>/dev/null
+	jq -r '.shared.frames as $f | .profiles[0].samples[] | [.[] | $f[.].name] | join(";")' "$WORK/x.json" |
+		grep -qE '^cat;.*;--;try_to_wake_up.*;sh$|^cat;.*;--;.*;sh$'
+}
+
+@test "hostile names are escaped in every format" {
+	need_root
+	local ending name
+	name=$(printf '<scr>]]>&"\x1b[\xff')
+	cp "$ROOT/build/tests/nested" "$WORK/$name"
+	for ending in svg html pb.gz json jsonl perf folded txt; do
+		cpuprof -q -F 999 -o "$WORK/x.$ending" -- "$WORK/$name" burn 0.2 2>/dev/null
+		[ -s "$WORK/x.$ending" ]
+	done
+	for ending in svg html json jsonl perf; do
+		iconv -f utf-8 -t utf-8 "$WORK/x.$ending" >/dev/null
+		refute grep -q "$(printf '\x1b')" "$WORK/x.$ending"
+	done
+	xmllint --noout "$WORK/x.svg"
+	[ "$(grep -c '</script' "$WORK/x.svg")" -eq 2 ]
+	[ "$(grep -c '</script' "$WORK/x.html")" -eq 2 ]
+	jq -e '[.shared.frames[].name | select(startswith("<scr>]]>&\""))] | length > 0' "$WORK/x.json"
+	if command -v go >/dev/null; then
+		PPROF_TMPDIR=$WORK go tool pprof -traces "$WORK/x.pb.gz" >"$WORK/traces"
+		grep -qF 'comm:  <scr>]]>&"\u{1b}[' "$WORK/traces"
+	fi
+	if command -v chromium >/dev/null; then
+		for ending in svg html; do
+			"$BATS_TEST_DIRNAME/browse" "$WORK/x.$ending" eval 'flame.tree.name(1).startsWith("<scr>]]>&\"")' | grep -x true
+		done
+	fi
+}
+
 @test "a full disk: an error, whatever the format" {
 	need_root
 	local ending
 	[ -c /dev/full ] || skip "needs /dev/full"
-	for ending in txt folded jsonl svg pb.gz; do
+	for ending in txt folded jsonl svg html pb.gz json perf; do
 		ln -sf /dev/full "$WORK/x.$ending"
 		run cpuprof -q -F 999 -o "$WORK/x.$ending" -- nested burn 0.3
 		echo "$ending: $status $output"

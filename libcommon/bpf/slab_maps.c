@@ -67,6 +67,7 @@ static int create(struct bpf_slabs *all)
 		close(slab->fd);
 		return error;
 	}
+	madvise(slab->bytes, SLAB_VALUE_SIZE, MADV_DONTFORK);	/* a child must not keep the map */
 	error = -pthread_create(&slab->inserter, NULL, insert, slab);
 	if (error) {
 		munmap(slab->bytes, SLAB_VALUE_SIZE);

@@ -58,15 +58,19 @@ struct stack_store {
 	struct stack_entry *entries;
 	int (*take)(void *arg, const void *record, size_t bytes);
 	void *arg;
+	int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr);
+	void *on_stack_arg;
 	int error;
 };
 
-static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr)
+/* *added: it is new */
+static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr, bool *added)
 {
 	size_t bytes = nr * sizeof(*frames);
 	struct stored_stack *stack;
 
 	HASH_FIND(hh, *stacks, &id, sizeof(id), stack);
+	*added = !stack;
 	if (stack)
 		return 0;
 	stack = malloc(sizeof(*stack) + bytes);
@@ -79,11 +83,23 @@ static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *fra
 	return 0;
 }
 
-static int take_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
+static int add_user_stack(struct stack_store *store, uint64_t id, const __u64 *frames, uint32_t nr)
 {
+	bool added;
+	int error = add_stack(&store->user, id, frames, nr, &added);
+
+	return error || !added || !store->on_stack ? error : store->on_stack(store->on_stack_arg, frames, nr);
+}
+
+static int take_stack(struct stack_store *store, const struct frames_record *record, size_t size)
+{
+	bool added;
+
 	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
-	return add_stack(stacks, record->stack.id, record->frames, record->stack.nr_frames);
+	if (record->stack.kind == RECORD_USER_STACK)
+		return add_user_stack(store, record->stack.id, record->frames, record->stack.nr_frames);
+	return add_stack(&store->kernel, record->stack.id, record->frames, record->stack.nr_frames, &added);
 }
 
 static void sum_up(struct stack_value *sum, const struct stack_value *value)
@@ -230,10 +246,8 @@ static int take_record(void *arg, void *bytes, size_t size)
 
 	if (record->stack.kind == RECORD_VALUE && size >= sizeof(*value))
 		error = take_value(store, &value->key, &value->value);
-	else if (record->stack.kind == RECORD_USER_STACK)
-		error = take_stack(&store->user, record, size);
-	else if (record->stack.kind == RECORD_KERNEL_STACK)
-		error = take_stack(&store->kernel, record, size);
+	else if (record->stack.kind == RECORD_USER_STACK || record->stack.kind == RECORD_KERNEL_STACK)
+		error = take_stack(store, record, size);
 	else if (record->stack.kind == RECORD_KEY && size >= sizeof(*key))
 		error = take_key(store, key->id, &key->key);
 	else if (store->take)
@@ -307,6 +321,12 @@ int stack_store_fd(const struct stack_store *store)
 	return ring_buffer__epoll_fd(store->ring);
 }
 
+void stack_store_on_stack(struct stack_store *store, int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr), void *arg)
+{
+	store->on_stack = on_stack;
+	store->on_stack_arg = arg;
+}
+
 void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes),
 			 void *arg)
 {
@@ -320,7 +340,7 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 	int error = 0;
 
 	if (key->user_stack)
-		error = add_stack(&store->user, key->user_stack, (const __u64 *)frames, nr_frames);
+		error = add_user_stack(store, key->user_stack, (const __u64 *)frames, nr_frames);
 	if (error)
 		return error;
 	if (key->flags & STACK_SENT_APART)

@@ -24,6 +24,10 @@ void stack_store_free(struct stack_store *store);
 void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes),
 			 void *arg);
 
+/* Sets who is told of each new user stack; an error ends stack_store_drain(), too. */
+void stack_store_on_stack(struct stack_store *store, int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr),
+			  void *arg);
+
 /* Drains the ring buffer. To be called several times a second while programs are attached. 0 or -errno */
 int stack_store_drain(struct stack_store *store);
 /* for poll(): readable when a record is urgent */

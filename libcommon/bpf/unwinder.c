@@ -20,6 +20,10 @@
 #include "unwind/raw_samples.h"
 #include "unwind/tables.h"
 
+/* what a run waits for tables before it begins, and when it is over */
+#define FIRST_TABLES_MS	1000
+#define LAST_TABLES_MS	700
+
 /* Records from different CPUs and buffers may arrive out of order by up to this much, we assume. */
 #define DISORDER_NS	1000000
 
@@ -105,7 +109,7 @@ static int read_mappings(void *arg, pid_t pid, uint32_t tgid, struct process_rea
 			return -errno;
 		reading->changes = 0;
 	}
-	return process_read(pid, reading);
+	return process_read(modules_foreign(u->modules), pid, reading);
 }
 
 static int take_record(void *arg, const void *record, size_t bytes)
@@ -200,20 +204,27 @@ static int unwind_raw(struct unwinder *u, struct raw_record **raw)
 	u->counts.raw_samples++;
 	if (error)
 		return error;
-	if (u->stack.wants_code && raw_samples_keep(&u->raw_samples, *raw)) {
+	if (u->stack.wants_table && raw_samples_keep(&u->raw_samples, *raw, u->stack.wants_table)) {
 		*raw = NULL;
 		return 0;
 	}
 	return store_raw(u, *raw, &u->stack);
 }
 
-/* Samples wait for tables that are made in a thread. last: until there is none that does */
+/* Samples wait for tables that are being made. last: only for so long, and what is not made then is given up */
 static int resume_waiting(struct unwinder *u, bool last)
 {
+	uint64_t end = clock_ns() + LAST_TABLES_MS * 1000000ULL;
+	bool waits;
 	int error = 0;
 
-	while (!error && tables_take_code(u->tables, last && u->raw_samples.nr_waiting))
-		error = raw_samples_resume(&u->raw_samples, &u->stack, store_raw, u);
+	do {
+		waits = last && u->raw_samples.nr_waiting && clock_ns() < end;
+		if (last && !waits)
+			tables_give_up(u->tables);
+		if (tables_take(u->tables, waits ? LAST_TABLES_MS : 0) || last)
+			error = raw_samples_resume(&u->raw_samples, &u->stack, store_raw, u);
+	} while (!error && waits);
 	return error;
 }
 
@@ -365,7 +376,7 @@ int unwinder_start(struct unwinder *u)
 	u->counts.files_at_start = modules_count(u->modules);
 	u->counts.read_s = since(&began);
 	if (!error)
-		error = tables_make_all(u->tables);
+		error = tables_make_all(u->tables, FIRST_TABLES_MS);
 	u->counts.compile_s = since(&began);
 	if (!error)
 		error = bpf_slabs_settle(u->source);
@@ -423,8 +434,6 @@ static int make_publisher(struct unwinder *u, struct bpf_object *object)
 		error = slabs_new(&u->slabs, bpf_slabs_source(u->source));
 	if (!error)
 		error = tables_new(&u->tables, u->slabs, u->modules);
-	if (!error)
-		error = tables_start_thread(u->tables);
 	if (!error)
 		error = publisher_new(&u->publisher, u->tables, target);
 	return error;
@@ -502,6 +511,7 @@ struct unwinder_counts unwinder_counts(const struct unwinder *u)
 
 	counts.publications = published.publications;
 	counts.unpublished = published.unpublished;
+	counts.given_up = foreign_given_up(modules_foreign(u->modules));
 	counts.files = modules_count(u->modules);
 	counts.files_without_table = tables.files_without_table;
 	counts.rows = tables.rows;

@@ -46,6 +46,7 @@ struct unwinder_counts {
 	uint64_t events, publications, raw_samples;
 	int untraced_munmap;	/* 0, or the errno why munmap(), mremap() and mmap() cannot be traced */
 	uint64_t unpublished;	/* publications that failed */
+	uint64_t given_up;	/* readings of others' processes and files that took too long */
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
 

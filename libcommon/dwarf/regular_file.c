@@ -7,28 +7,59 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-int regular_file_open(int root, const char *path, bool follow)
+/* 0 or -ENOENT */
+static int identify(int found, struct file_key *key)
+{
+	struct statx st;
+
+	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) || !S_ISREG(st.stx_mode))
+		return -ENOENT;
+	*key = (struct file_key){
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.inode = st.stx_ino,
+		.mtime_s = st.stx_mtime.tv_sec,
+		.mtime_ns = st.stx_mtime.tv_nsec,
+	};
+	return 0;
+}
+
+int regular_file_find(int root, const char *path, bool follow, struct file_key *key)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
 		.resolve = root >= 0 ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0,
 	};
-	int found = syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, path, &how, sizeof(how)), fd;
-	char name[32];
-	struct stat st;
+	int found = syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, path, &how, sizeof(how)), error;
 
 	if (found < 0)
 		return -errno;
-	if (fstat(found, &st) || !S_ISREG(st.st_mode)) {
-		close(found);
-		return -ENOENT;
-	}
+	error = identify(found, key);
+	if (!error)
+		return found;
+	close(found);
+	return error;
+}
+
+int regular_file_open_found(int found)
+{
+	char name[32];
+	int fd;
+
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		fd = -errno;
 	close(found);
 	return fd;
+}
+
+int regular_file_open(int root, const char *path, bool follow)
+{
+	struct file_key key;
+	int found = regular_file_find(root, path, follow, &key);
+
+	return found < 0 ? found : regular_file_open_found(found);
 }

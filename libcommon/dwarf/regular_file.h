@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opening what another user may have put there. */
+/*
+ * Opening what another user may have put there: a regular file and nothing else, read-only. What a path leads to is looked
+ * at before it is opened, so that no FIFO waits, no device notices, and no file system's server is asked for more than the
+ * way there.
+ */
 #ifndef EHPERF_DWARF_REGULAR_FILE_H
 #define EHPERF_DWARF_REGULAR_FILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* which file it is, as stat() says; a file that is written again is another one */
+struct file_key {
+	uint64_t dev, inode;
+	int64_t mtime_s, mtime_ns;
+};
 
 /*
- * A regular file, read-only; nothing else is opened at all: no FIFO waits, no device notices. Below the directory
- * `root`, wherever links lead, if that is not -1. `follow`: the last part of the path may be a link. An fd or -errno
+ * The file as it is named, not opened: an fd of O_PATH, or -errno, -ENOENT if it is no regular file. Below the directory
+ * `root`, wherever links lead, if that is not -1. `follow`: the last part of the path may be a link. *key is what is known
+ * of the file without asking a server
  */
+int regular_file_find(int root, const char *path, bool follow, struct file_key *key);
+/* Opens what was found, and closes `found`. An fd or -errno */
+int regular_file_open_found(int found);
+
+/* both: an fd or -errno */
 int regular_file_open(int root, const char *path, bool follow);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dwarf/regular_file.h"
+#include "process/mapped_file.h"
 
 /* proc_pid_status(5): "Uid:\tREAL\tEFFECTIVE\t…", "NSpid:\tOURS\t…\tINNERMOST" */
 static int read_status(struct jit_files *f)
@@ -80,7 +81,7 @@ static int open_dump(const struct jit_files *f, const struct proc_maps *maps)
 
 		if (!m->inode || !slash || strcmp(slash + 1, name))
 			continue;
-		fd = check_owner(f, proc_maps_open(maps->tid, m));
+		fd = check_owner(f, mapped_file_open_now(maps->tid, m));
 		if (fd >= 0)
 			return fd;
 	}

@@ -67,6 +67,7 @@ static int open_ring(const struct perf_records *records, struct ring *ring, int 
 		close(opened.fd);
 		return error;
 	}
+	madvise(opened.page, ring_bytes(records), MADV_DONTFORK);	/* a child must not keep the event */
 	*ring = opened;
 	return 0;
 }

@@ -3,17 +3,16 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/shared_text.h"
 
 /* processes may be read by several threads */
 static uint64_t new_number(void)
@@ -64,11 +63,19 @@ static void adopt(const struct proc_mapping *before, struct proc_mapping *code,
 	code->path = before->path;
 }
 
+/* a user of the last mapping's path, if it is the same. NULL: no memory */
+static char *path_like(const struct proc_maps *maps, const char *path)
+{
+	char *last = maps->nr ? maps->mappings[maps->nr - 1].path : NULL;
+
+	return last && !strcmp(last, path) ? shared_text_share(last) : shared_text_new(path);
+}
+
 /*
  * The kernel produces the file piece by piece, so that a mapping that changes meanwhile may appear twice, in
  * parts. Mappings must not overlap: the second part is trimmed or dropped.
  */
-static int append(struct proc_maps *maps, const struct proc_mapping *mapping)
+int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
 	struct proc_mapping *added;
 	uint64_t from = maps->nr ? maps->mappings[maps->nr - 1].end : 0;
@@ -84,7 +91,7 @@ static int append(struct proc_maps *maps, const struct proc_mapping *mapping)
 		added->file_offset += from - mapping->start;
 	}
 	added->number = new_number();
-	added->path = strdup(mapping->path);
+	added->path = path_like(maps, mapping->path);
 	if (!added->path)
 		return -ENOMEM;
 	maps->nr++;
@@ -117,7 +124,7 @@ static int read_file(struct proc_maps *maps, const char *name)
 			error = parse_line(lines[next], &around[next], &code[next]);
 		if (!error && code[middle]) {
 			adopt(&around[before], &around[middle], &around[next]);
-			error = append(maps, &around[middle]);
+			error = proc_maps_append(maps, &around[middle]);
 		}
 	}
 	if (!error && ferror(file))
@@ -163,7 +170,7 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 void proc_maps_free(struct proc_maps *maps)
 {
 	for (size_t i = 0; i < maps->nr; i++)
-		free(maps->mappings[i].path);
+		shared_text_release(maps->mappings[i].path);
 	free(maps->mappings);
 	*maps = (struct proc_maps){};
 }
@@ -176,33 +183,6 @@ bool proc_maps_repeats(const struct proc_maps *maps, size_t i)
 		if (maps->mappings[j].inode == m->inode && maps->mappings[j].dev == m->dev)
 			return true;
 	return false;
-}
-
-int proc_maps_open(pid_t tid, const struct proc_mapping *mapping)
-{
-	char names[3][4300];
-	struct stat st;
-	int error = 0;
-
-	snprintf(names[0], sizeof(names[0]), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid, mapping->start,
-		 mapping->end);
-	snprintf(names[1], sizeof(names[1]), "/proc/%d/root%s", tid, mapping->path);
-	snprintf(names[2], sizeof(names[2]), "%s", mapping->path);
-	for (int i = 0; i < 3; i++) {
-		int fd = open(names[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-		if (fd < 0) {
-			if (!error)
-				error = -errno;
-			continue;
-		}
-		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == mapping->inode &&
-		    (i < 2 || st.st_dev == mapping->dev))
-			return fd;
-		close(fd);
-		error = -ESTALE;
-	}
-	return error;
 }
 
 /* ---- changes ---- */
@@ -230,16 +210,13 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool 
 		return 0;
 	/* a hole in the middle of a mapping splits it */
 	if (m[first].start < start && m[first].end > end) {
-		char *path = strdup(m[first].path);
-
-		if (!path || make_room(maps, first + 1)) {
-			free(path);
+		if (make_room(maps, first + 1)) {
 			*removed = false;
 			return -ENOMEM;
 		}
 		m = maps->mappings;
 		m[first + 1] = m[first];
-		m[first + 1].path = path;
+		shared_text_share(m[first].path);
 		m[first].end = start;
 		m[first + 1].file_offset += end - m[first].start;
 		m[first + 1].start = end;
@@ -253,7 +230,7 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool 
 		m[last].start = end;
 	}
 	for (kept = first; first < last; first++)
-		free(m[first].path);
+		shared_text_release(m[first].path);
 	memmove(m + kept, m + last, (maps->nr - last) * sizeof(*m));
 	maps->nr -= last - kept;
 	return 0;
@@ -270,7 +247,7 @@ int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
 		if (maps->mappings[i].inode && maps->mappings[i].start <= mapping->start &&
 		    maps->mappings[i].end >= mapping->end)
 			return 0;
-	added.path = strdup(mapping->path);
+	added.path = shared_text_new(mapping->path);
 	if (!added.path)
 		return -ENOMEM;
 	added.number = new_number();
@@ -280,7 +257,7 @@ int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
 	if (!error)
 		error = make_room(maps, at);
 	if (error) {
-		free(added.path);
+		shared_text_release(added.path);
 		return error;
 	}
 	maps->mappings[at] = added;
@@ -294,11 +271,7 @@ int proc_maps_copy(struct proc_maps *copy, const struct proc_maps *maps)
 		return -ENOMEM;
 	for (; copy->nr < maps->nr; copy->nr++) {
 		copy->mappings[copy->nr] = maps->mappings[copy->nr];
-		copy->mappings[copy->nr].path = strdup(maps->mappings[copy->nr].path);
-		if (!copy->mappings[copy->nr].path) {
-			proc_maps_free(copy);
-			return -ENOMEM;
-		}
+		shared_text_share(copy->mappings[copy->nr].path);
 	}
 	return 0;
 }

@@ -8,13 +8,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "dwarf/regular_file.h"
+
 struct proc_mapping {
 	uint64_t start, end, file_offset;
 	uint64_t dev, inode;	/* as in maps, which may differ from stat()'s; inode 0: no file */
-	/* as in maps: "" without a name; "[vdso]" and the like; may end in " (deleted)" */
+	/* as in maps: "" without a name; "[vdso]" and the like; may end in " (deleted)"; shared in struct proc_maps */
 	char *path;
 	/* unique, given when the mapping is read or added; its pieces and copies keep it */
 	uint64_t number;
+	/* which file it is, if whoever read the mapping has looked: 0 or -errno in file_error */
+	bool looked;
+	int file_error;
+	struct file_key file;
 };
 
 struct proc_maps {
@@ -34,6 +40,12 @@ void proc_maps_free(struct proc_maps *maps);
 int proc_maps_copy(struct proc_maps *copy, const struct proc_maps *maps);
 
 /*
+ * Appends a mapping that lies after all others, or what of it does; its path is copied, or shared with the last one's.
+ * 0 or -ENOMEM
+ */
+int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping);
+
+/*
  * Adds a mapping, which replaces what was mapped in its range; its path is copied. Anonymous memory within a
  * file's mapping is ignored: it is the file's text, moved to huge pages. 0 or -ENOMEM
  */
@@ -43,13 +55,6 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool 
 
 /* does an earlier mapping map the same file? A file may have several executable segments. */
 bool proc_maps_repeats(const struct proc_maps *maps, size_t i);
-
-/*
- * Opens the regular file that is mapped there: an fd or -errno. If another file is mapped there or has the
- * path by now, it is refused with -ESTALE. If the process is gone, its path is tried in the caller's own
- * mount namespace.
- */
-int proc_maps_open(pid_t tid, const struct proc_mapping *mapping);
 
 /* A malloc()ed copy of our own vDSO, which is the same in every 64-bit process. Its size, or -errno */
 ssize_t proc_maps_copy_vdso(void **image);

@@ -26,6 +26,12 @@ static int in_order(const void *left, const void *right, void *arg)
 	return l < r ? -1 : l > r;
 }
 
+static void add_value(struct flame_box *box, const uint64_t value[NR_FLAME_SIDES])
+{
+	for (int side = 0; side < NR_FLAME_SIDES; side++)
+		box->value[side] += value[side];
+}
+
 /* places the callees of one caller, callees[0] to [nr - 1], beside each other */
 static void place(struct placed *p, const uint32_t *callees, size_t nr)
 {
@@ -40,14 +46,15 @@ static void place(struct placed *p, const uint32_t *callees, size_t nr)
 
 		p->depth[callees[i]] = narrow.depth;
 		if (width >= p->least) {
-			p->boxes[p->nr++] = (struct flame_box){ callees[i], 1, narrow.depth, x, width, value };
+			p->boxes[p->nr++] = (struct flame_box){ callees[i], 1, narrow.depth, x, width, {} };
+			add_value(&p->boxes[p->nr - 1], p->totals[callees[i]]);
 			p->x[callees[i]] = x;
 			x += width;
 			continue;
 		}
 		if (!narrow.nr++)
 			narrow.node = callees[i];
-		narrow.value += value;
+		add_value(&narrow, p->totals[callees[i]]);
 		narrow.width += width;
 	}
 	narrow.x = x;
@@ -62,7 +69,8 @@ static void place_all(struct placed *p, uint32_t *order, size_t nr)
 		p->x[i] = -1;
 	}
 	p->x[0] = 0;
-	p->boxes[p->nr++] = (struct flame_box){ .nr = 1, .width = 1, .value = p->totals[0][FLAME_NOW] };
+	p->boxes[p->nr++] = (struct flame_box){ .nr = 1, .width = 1 };
+	add_value(&p->boxes[0], p->totals[0]);
 	qsort_r(order + 1, nr - 1, sizeof(*order), in_order, p);
 	for (size_t i = 1, next; i < nr; i = next) {
 		for (next = i + 1; next < nr; next++)

@@ -2,6 +2,7 @@
 /* The picture, as it is without scripts. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,31 +128,54 @@ static void put_value(FILE *out, const struct flame_page *page, uint64_t value, 
 	fprintf(out, ", %.2f %%", whole ? 100.0 * value / whole : 0.0);
 }
 
-static void put_box(FILE *out, const struct flame_page *page, const struct flame_box *box, uint64_t whole,
-		    uint32_t most)
+/* red: more than before, blue: less; the deeper the larger its share of the whole is, as in flame.js */
+static void put_difference(FILE *out, const uint64_t value[NR_FLAME_SIDES], const uint64_t whole[NR_FLAME_SIDES])
 {
-	const struct label *label = box->depth ? labels_get(page->tree->labels,
-							    page->tree->nodes[box->node].label) : NULL;
-	char many[32];
+	static const int more[] = { 226, 74, 51 }, less[] = { 59, 125, 221 };
+	double change = (double)value[FLAME_NOW] - (double)value[FLAME_BEFORE];
+	double most = fmax(fmax(whole[FLAME_NOW], whole[FLAME_BEFORE]), 1);
+	double strength = fmin(1, sqrt(fabs(change) / most) * 1.6);
+	const int *full = change > 0 ? more : less;
+
+	fprintf(out, " style=\"fill:#%02x%02x%02x\"", (int)(205 + (full[0] - 205) * strength),
+		(int)(205 + (full[1] - 205) * strength), (int)(205 + (full[2] - 205) * strength));
+}
+
+struct picture {
+	FILE *out;
+	const struct flame_page *page;
+	struct flame_box *boxes;
+	size_t nr;
+	uint32_t most;			/* the depth of the deepest box */
+};
+
+static void put_box(const struct picture *p, const struct flame_box *box)
+{
+	const struct flame_tree *tree = p->page->tree;
+	const struct label *label = box->depth ? labels_get(tree->labels, tree->nodes[box->node].label) : NULL;
+	enum frame_kind kind = box->nr > 1 ? KIND_LEFT_OUT : label ? label->kind : KIND_THREAD;
 	const char *name = label ? label->text : "all";
-	char kind = frame_kind_letters[label ? label->kind : KIND_THREAD];
+	double width = box->width * WIDTH;
+	char many[32];
 
 	if (box->nr > 1) {
 		snprintf(many, sizeof(many), "%" PRIu32 " functions", box->nr);
 		name = many;
-		kind = frame_kind_letters[KIND_LEFT_OUT];
 	}
-	fprintf(out, "<g class=\"%c s%u\" transform=\"translate(%.2f %u)\"><title>", kind,
-		(unsigned int)strlen(name) % 4, box->x * WIDTH, (most - box->depth) * ROW);
-	page_put_xml(out, name);
-	put_value(out, page, box->value, whole);
-	fprintf(out, "</title><rect width=\"%.2f\" height=\"%d\"/>", box->width * WIDTH, ROW - 1);
-	if (box->width * WIDTH > 4 * CHARACTER) {
-		fprintf(out, "<text x=\"3\" y=\"%d\">", ROW - 5);
-		put_cut(out, name, (box->width * WIDTH - 5) / CHARACTER);
-		fputs("</text>", out);
+	fprintf(p->out, "<g class=\"%c s%u\" transform=\"translate(%.2f %u)\"><title>", frame_kind_letters[kind],
+		(unsigned int)strlen(name) % 4, box->x * WIDTH, (p->most - box->depth) * ROW);
+	page_put_xml(p->out, name);
+	put_value(p->out, p->page, box->value[FLAME_NOW], p->boxes[0].value[FLAME_NOW]);
+	fprintf(p->out, "</title><rect width=\"%.2f\" height=\"%d\"", width, ROW - 1);
+	if (p->page->compared)
+		put_difference(p->out, box->value, p->boxes[0].value);
+	fputs("/>", p->out);
+	if (width > 4 * CHARACTER) {
+		fprintf(p->out, "<text x=\"3\" y=\"%d\">", ROW - 5);
+		put_cut(p->out, name, (width - 5) / CHARACTER);
+		fputs("</text>", p->out);
 	}
-	fputs("</g>\n", out);
+	fputs("</g>\n", p->out);
 }
 
 static uint32_t deepest(const struct flame_box *boxes, size_t nr)
@@ -164,41 +188,52 @@ static uint32_t deepest(const struct flame_box *boxes, size_t nr)
 	return most;
 }
 
-int flame_page_svg(FILE *out, const struct flame_page *page)
+/* the head as text, and where the frames begin below it; NULL without memory */
+static char *head_of(const struct flame_page *page, int *top)
 {
-	struct flame_box *boxes;
 	char *head = NULL;
-	size_t nr, bytes;
-	uint32_t most;
-	FILE *head_out;
-	int top, error = flame_data_prepare(page->tree);
+	size_t bytes;
+	FILE *out = open_memstream(&head, &bytes);
 
-	boxes = error ? NULL : flame_layout(page->tree, NARROWEST / WIDTH, &nr);
-	head_out = boxes ? open_memstream(&head, &bytes) : NULL;
-	if (!head_out) {
-		free(boxes);
-		return -ENOMEM;
-	}
-	top = put_head(head_out, page);
-	if (fclose(head_out)) {
-		free(boxes);
-		return -ENOMEM;
-	}
-	most = deepest(boxes, nr);
-	fprintf(out,
+	if (!out)
+		return NULL;
+	*top = put_head(out, page);
+	return fclose(out) ? NULL : head;
+}
+
+static void put_picture(const struct picture *p, const char *head, int top)
+{
+	unsigned int height = top + (p->most + 1) * ROW + 20;
+
+	fprintf(p->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\">\n"
-		"<style><![CDATA[\n%s%s]]></style>\n"
-		"%s"
-		"<g id=\"frames\" class=\"flame\" transform=\"translate(10 %d)\">\n",
-		WIDTH + 20, top + (most + 1) * ROW + 20, WIDTH + 20, top + (most + 1) * ROW + 20,
-		page_flame_css, page_controls_css, head, top);
-	for (size_t i = 0; i < nr; i++)
-		put_box(out, page, &boxes[i], boxes[0].value, most);
-	fputs("</g>\n<script id=\"data\" type=\"application/json\">", out);
-	flame_data_put(out, page);
-	fprintf(out, "</script>\n<script><![CDATA[\n%s%s]]></script>\n</svg>\n", page_flame_js, page_flame_svg_js);
+		"<style><![CDATA[\n%s%s]]></style>\n%s"
+		"<g id=\"frames\" class=\"flame%s\" transform=\"translate(10 %d)\">\n",
+		WIDTH + 20, height, WIDTH + 20, height, page_flame_css, page_controls_css, head,
+		p->page->compared ? " compared" : "", top);
+	for (size_t i = 0; i < p->nr; i++)
+		put_box(p, &p->boxes[i]);
+	fputs("</g>\n<script id=\"data\" type=\"application/json\">", p->out);
+	flame_data_put(p->out, p->page);
+	fprintf(p->out, "</script>\n<script><![CDATA[\n%s%s]]></script>\n</svg>\n", page_flame_js,
+		page_flame_svg_js);
+}
+
+int flame_page_svg(FILE *out, const struct flame_page *page)
+{
+	struct picture p = { .out = out, .page = page };
+	int top = 0, error = flame_data_prepare(page->tree);
+	char *head = error ? NULL : head_of(page, &top);
+
+	if (head)
+		p.boxes = flame_layout(page->tree, NARROWEST / WIDTH, &p.nr);
+	if (p.boxes) {
+		p.most = deepest(p.boxes, p.nr);
+		put_picture(&p, head, top);
+	}
+	error = p.boxes ? 0 : -ENOMEM;
+	free(p.boxes);
 	free(head);
-	free(boxes);
-	return 0;
+	return error;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/escape.h"
+#include "report/namer.h"
 #include "stacks_abi.h"
 
 static struct frame_name name_jit(const struct frame_names *names, pid_t pid, uint64_t frame)
@@ -23,7 +24,7 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 	return name;
 }
 
-struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
+struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame)
 {
 	struct frame_name name = { .file_offset = FRAME_OFFSET(frame) };
 	struct module *module;
@@ -49,6 +50,11 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 	name.has_function = symbol.has_function;
 	name.function_vaddr = symbol.function_vaddr;
 	return name;
+}
+
+struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
+{
+	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);
 }
 
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address)

@@ -26,14 +26,19 @@ struct frame_name {
 };
 
 /* where names come from */
+struct namer;
+
 struct frame_names {
 	struct modules *modules;
+	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
 	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
 };
 
 /* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
+/* the same, in the caller's own process */
+struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
 /* names a kernel frame, an address; kallsyms may be NULL, and owns the strings */
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address);
 

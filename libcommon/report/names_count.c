@@ -24,24 +24,6 @@ static const struct {
 	{ "ruby", "start it with --yjit-perf" },
 };
 
-static bool runs_jit_code(const struct stack_entry *entry)
-{
-	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++)
-		if (entry->user->frames[i] & FRAME_ADDRESS)
-			return true;
-	return false;
-}
-
-int names_find_jit(const struct frame_names *names, const struct stack_entry *entries, size_t nr)
-{
-	for (size_t i = 0; names->jit && i < nr; i++)
-		for (const struct stack_entry *entry = &entries[i]; entry; entry = entry->waker)
-			if (runs_jit_code(entry) &&
-			    jit_processes_see(names->jit, entry->key.pid, NULL) == -ENOMEM)
-				return -ENOMEM;
-	return names->jit ? jit_processes_update(names->jit) : 0;
-}
-
 struct by_pid {
 	uint32_t pid;
 	uint64_t unnamed;

@@ -17,12 +17,6 @@ struct names_count {
 	char jit_comm[16];
 };
 
-/*
- * Adds the processes with frames in no file to names->jit, and reads what their runtimes have written. 0 or
- * -ENOMEM
- */
-int names_find_jit(const struct frame_names *names, const struct stack_entry *entries, size_t nr);
-
 /* 0 or -ENOMEM */
 int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries,
 		size_t nr);

@@ -12,7 +12,7 @@
 struct frame_key {
 	uint64_t frame;
 	uint32_t pid;		/* 0: of any */
-	uint32_t kernel;
+	uint32_t kind;		/* KIND_KERNEL, KIND_OFF_CPU, or 0: a user frame */
 };
 
 struct known_frame {
@@ -33,9 +33,9 @@ static int append(struct stack_labels *l, uint32_t number)
 static int name_frame(struct stack_labels *l, const struct frame_key *key, uint32_t pid, uint32_t *number)
 {
 	const struct frame_names *names = &l->writer->names;
-	struct frame_name name = key->kernel ? frame_name_kernel(names->kallsyms, key->frame) :
+	struct frame_name name = key->kind ? frame_name_kernel(names->kallsyms, key->frame) :
 					       frame_name_user(names, pid, key->frame);
-	struct label label = { .kind = l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL };
+	struct label label = { .kind = key->kind };
 	size_t bytes;
 	FILE *out = open_memstream(&label.text, &bytes);
 	int error;
@@ -45,7 +45,7 @@ static int name_frame(struct stack_labels *l, const struct frame_key *key, uint3
 	frame_name_print(out, &name);
 	if (fclose(out))
 		return -ENOMEM;
-	if (!key->kernel)
+	if (!key->kind)
 		label.kind = key->frame & FRAME_ADDRESS ? KIND_JIT :
 			     key->frame & FRAME_BY_FP   ? KIND_BY_FP :
 							  KIND_USER;
@@ -56,7 +56,9 @@ static int name_frame(struct stack_labels *l, const struct frame_key *key, uint3
 
 static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel)
 {
-	struct frame_key key = { .frame = frame, .kernel = kernel };
+	struct frame_key key = {
+		.frame = frame, .kind = !kernel ? 0 : l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL,
+	};
 	struct known_frame *known;
 	int error;
 
@@ -101,6 +103,24 @@ static int append_name(struct stack_labels *l, const char *name, const struct st
 	return error ? error : append(l, number);
 }
 
+/* upside down, as folded output has it: what woke meets what was woken */
+static int append_waker(struct stack_labels *l, const struct stack_entry *waker)
+{
+	const struct stack_frames *user = waker->user, *kernel = waker->kernel;
+	int error = append_name(l, "--", NULL);
+	bool off_cpu = l->off_cpu;
+
+	l->off_cpu = false;	/* it ran */
+	for (uint32_t i = kernel ? stack_first_kernel_frame(l->writer, kernel) : 0;
+	     kernel && i < kernel->nr && !error; i++)
+		error = append_frame(l, kernel->frames[i], waker->key.pid, true);
+	for (uint32_t i = 0; user && i < user->nr && !error; i++)
+		error = append_frame(l, user->frames[i], waker->key.pid, false);
+	l->off_cpu = off_cpu;
+	return error ? error :
+		       append_name(l, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : waker->key.comm, NULL);
+}
+
 int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
@@ -115,7 +135,7 @@ int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
 		error = append_frame(l, user->frames[i], entry->key.pid, false);
 	for (uint32_t i = kernel ? kernel->nr : 0; i-- > first && !error;)
 		error = append_frame(l, kernel->frames[i], entry->key.pid, true);
-	return error;
+	return error || !entry->waker ? error : append_waker(l, entry->waker);
 }
 
 /* labels have got other numbers */

@@ -64,3 +64,9 @@ int stack_report_svg(const struct stack_writer *w, const struct stack_summary *s
 {
 	return write_page(w, summary, entries, nr, false, flame_page_svg);
 }
+
+int stack_report_html(const struct stack_writer *w, const struct stack_summary *summary,
+		      const struct stack_entry *entries, size_t nr)
+{
+	return write_page(w, summary, entries, nr, true, flame_page_html);
+}

@@ -50,6 +50,8 @@ struct pprof {
 	gzFile out;
 	uint8_t *packed;
 	size_t packed_room;
+	uint64_t *stack;	/* of the sample at hand: locations, leaf first */
+	size_t nr_stack, stack_room;
 	struct labels *strings, *functions;
 	struct location *locations;
 	struct mapping *mappings;
@@ -269,7 +271,7 @@ static int64_t cgroup_of(struct pprof *p, uint32_t pid)
 	return process->cgroup;
 }
 
-#define MAX_SAMPLE_LABELS 5
+#define MAX_SAMPLE_LABELS 7
 
 static void add_label(struct pprof *p, Pprof__Sample *sample, const char *key, int64_t str, int64_t num)
 {
@@ -293,26 +295,61 @@ static void add_labels(struct pprof *p, Pprof__Sample *sample, const struct stac
 		add_label(p, sample, "state", string(p, state), 0);
 	if (cgroup)
 		add_label(p, sample, "cgroup", cgroup, 0);
+	if (p->writer->root)
+		add_label(p, sample, "event", string(p, p->writer->root(entry)), 0);
+	if (entry->waker)
+		add_label(p, sample, "waker", string(p, entry->waker->key.flags & STACK_INTERRUPT ?
+						     "[interrupt]" : entry->waker->key.comm), 0);
+}
+
+/* appends the frame to the sample's locations */
+static void add_location(struct pprof *p, uint32_t pid, uint64_t frame, bool kernel)
+{
+	if (array_reserve(&p->stack, &p->stack_room, p->nr_stack + 1))
+		fail(p, -ENOMEM);
+	else
+		p->stack[p->nr_stack++] = location_of(p, pid, frame, kernel);
+}
+
+static void add_stack(struct pprof *p, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+
+	for (uint32_t i = kernel ? stack_first_kernel_frame(p->writer, kernel) : 0; kernel && i < kernel->nr; i++)
+		add_location(p, entry->key.pid, kernel->frames[i], true);
+	for (uint32_t i = 0; user && i < user->nr; i++)
+		add_location(p, entry->key.pid, user->frames[i], false);
+}
+
+/* as in folded output, upside down on the stack that it woke */
+static void add_waker(struct pprof *p, const struct stack_entry *waker)
+{
+	size_t first = p->nr_stack;
+
+	add_stack(p, waker);
+	for (size_t i = first, j = p->nr_stack; i + 1 < j; i++) {
+		uint64_t location = p->stack[i];
+
+		p->stack[i] = p->stack[--j];
+		p->stack[j] = location;
+	}
 }
 
 static void emit_sample(struct pprof *p, const struct stack_entry *entry)
 {
-	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
-	uint64_t locations[MAX_DEPTH + MAX_KERNEL_DEPTH + 2];
 	int64_t values[] = { entry->value.count, p->measure->value(&entry->value) * p->measure->value_ns };
 	Pprof__Label labels[MAX_SAMPLE_LABELS], *label_list[MAX_SAMPLE_LABELS];
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
-	const size_t max = sizeof(locations) / sizeof(locations[0]);
 
 	for (size_t i = 0; i < MAX_SAMPLE_LABELS; i++)
 		label_list[i] = &labels[i];
-	sample.location_id = locations;
-	for (uint32_t i = kernel ? stack_first_kernel_frame(p->writer, kernel) : 0;
-	     kernel && i < kernel->nr && sample.n_location_id < max; i++)
-		locations[sample.n_location_id++] = location_of(p, entry->key.pid, kernel->frames[i], true);
-	for (uint32_t i = 0; user && i < user->nr && sample.n_location_id < max; i++)
-		locations[sample.n_location_id++] = location_of(p, entry->key.pid, user->frames[i], false);
+	p->nr_stack = 0;
+	if (entry->waker)
+		add_waker(p, entry->waker);
+	add_stack(p, entry);
+	sample.location_id = p->stack;
+	sample.n_location_id = p->nr_stack;
 	sample.value = values;
 	sample.n_value = p->measure->value_ns ? 2 : 1;
 	sample.label = label_list;
@@ -367,6 +404,7 @@ static void free_pprof(struct pprof *p)
 	labels_free(p->strings);
 	labels_free(p->functions);
 	free(p->packed);
+	free(p->stack);
 }
 
 int stack_report_pprof(const struct stack_writer *w, const struct stack_summary *summary,

@@ -10,7 +10,10 @@ static const struct stack_format formats[] = {
 	[FOLDED] = { ".folded", stack_report_folded },
 	[JSON] = { ".jsonl", stack_report_json },
 	{ ".svg", stack_report_svg },
+	{ ".html", stack_report_html },
 	{ ".pb.gz", stack_report_pprof },
+	{ ".json", stack_report_speedscope },
+	{ ".perf", stack_report_perf },
 };
 
 const struct stack_format *const stack_format_text = &formats[TEXT];

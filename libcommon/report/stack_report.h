@@ -26,7 +26,7 @@ struct stack_format {
 /* Finds the format by the ending of a file's name. NULL: no format has this ending */
 const struct stack_format *stack_format_of(const char *file_name);
 /* for messages */
-#define STACK_FORMAT_ENDINGS ".txt, .folded, .jsonl, .svg or .pb.gz"
+#define STACK_FORMAT_ENDINGS ".txt, .folded, .jsonl, .svg, .html, .pb.gz, .json or .perf"
 
 /* the formats that have an option, too */
 extern const struct stack_format *const stack_format_text, *const stack_format_folded,
@@ -41,9 +41,12 @@ extern const struct stack_format *const stack_format_text, *const stack_format_f
 stack_report stack_report_text, stack_report_folded;
 /* {"type":"stack",…} each, then {"type":"summary",…} */
 stack_report stack_report_json;
-/* a flame graph for a browser */
-stack_report stack_report_svg;
+/* flame graphs for a browser */
+stack_report stack_report_svg, stack_report_html;
 /* for pprof; writer->out must be a file */
 stack_report stack_report_pprof;
+stack_report stack_report_speedscope;
+/* as perf script prints samples, one for each that a stack has */
+stack_report stack_report_perf;
 
 #endif

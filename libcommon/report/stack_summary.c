@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/stack_summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +135,25 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 			continue;
 		fprintf(out, "%s: %" PRIu64 " of these in '", tool, ended[id]);
 		print_escaped(out, module->path);
-		fprintf(out, "': %s\n", module->error ? elf_file_explain(module->error) :
-							"its tables were not ready");
+		fprintf(out, "': %s\n", module_explain(module->error));
 	}
 	free(ended);
+}
+
+void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer)
+{
+	const char *path;
+	int error;
+	size_t nr = namer_given_up(namer, &path, &error);
+
+	if (!nr)
+		return;
+	fprintf(out, "%s: %zu file%s without names", tool, nr, nr > 1 ? "s, one of them" : "");
+	if (path) {
+		fputs(": '", out);
+		print_escaped(out, path);
+		fputs("'", out);
+	}
+	fprintf(out, ": %s\n", error == -ETIME ? "reading them takes too much time" :
+		error == -ETIMEDOUT ? "its file system did not answer" : module_explain(error));
 }

@@ -9,6 +9,7 @@
 
 #include "report/losses.h"
 #include "report/measure.h"
+#include "report/namer.h"
 #include "report/names_count.h"
 #include "report/stack_entry.h"
 #include "stacks_abi.h"
@@ -39,5 +40,8 @@ void stack_summary_json(FILE *out, const struct stack_summary *summary);
 /* Prints a line for each file without a usable table in which stacks have ended. */
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
 			     const struct stack_entry *entries, size_t nr);
+
+/* Prints a line if there are files whose names took too long to find. */
+void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer);
 
 #endif

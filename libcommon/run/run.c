@@ -9,12 +9,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "process/clock.h"
 #include "run/kernel.h"
 #include "run/run_start.h"
+#include "run/signals.h"
 
 #define PROGRESS_S	10	/* between two lines of progress where they stay; on a terminal they do not */
 #define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
@@ -163,19 +163,9 @@ static void open_output(struct run *run)
 
 void run_open(struct run *run, const struct run_options *options)
 {
-	*run = (struct run){ .options = options, .signal_fd = -1, .command.pid = -1 };
+	*run = (struct run){ .options = options, .command.pid = -1 };
 	open_output(run);
 	run_start_init(run);
-}
-
-/*
- * Is SIGHUP to be handled? Not if it is ignored, as under nohup(1): signalfd(2) would report it nevertheless.
- */
-static bool takes_hangup(void)
-{
-	struct sigaction action;
-
-	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler != SIG_IGN;
 }
 
 static int start_command(struct run *run)
@@ -187,20 +177,10 @@ static int start_command(struct run *run)
 
 void run_get_ready(struct run *run)
 {
-	sigset_t signals;
-
 	if (run->options->command)
 		cli_check(start_command(run), "start the command");
-	/* after the fork, so that the command inherits the caller's signal mask */
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	if (takes_hangup())
-		sigaddset(&signals, SIGHUP);
-	if (!sigprocmask(SIG_BLOCK, &signals, NULL))
-		run->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
-	if (run->signal_fd < 0)
-		cli_check(-errno, "take signals");
+	/* after the fork, so that the command takes signals as the tool's caller does */
+	cli_check(signals_begin(run->command.pid), "take signals");
 	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -235,18 +215,6 @@ static int wait_ms(double then)
 	double left = then - clock_seconds();
 
 	return left <= 0 ? 0 : left * 1e3 < WORK_MS ? (int)(left * 1e3) + 1 : WORK_MS;
-}
-
-/* Reads the signal, and passes it on to the command, unless the terminal has sent it to both of us. */
-static int take_signal(struct run *run)
-{
-	struct signalfd_siginfo signal;
-
-	if (read(run->signal_fd, &signal, sizeof(signal)) != sizeof(signal))
-		return SIGINT;
-	if (run->command.pid > 0 && (signal.ssi_signo == SIGTERM || signal.ssi_code != SI_KERNEL))
-		kill(run->command.pid, signal.ssi_signo);
-	return signal.ssi_signo;
 }
 
 static void work(struct run *run)
@@ -300,7 +268,7 @@ static struct poll_list fds_of(const struct run *run)
 {
 	struct poll_list list = {};
 
-	add_fd(&list, run->signal_fd, POLLIN);
+	add_fd(&list, signals_fd(), POLLIN);
 	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1, POLLIN);
 	add_fd(&list, fileno(run->out), 0);	/* a pipe that nobody reads any more: POLLERR */
 	for (size_t i = 0; i < run->nr_parts; i++)
@@ -328,7 +296,7 @@ static bool do_some(struct run *run, struct poll_list *list)
 	    (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
 		return false;
 	if (list->fds[FD_SIGNAL].revents) {
-		take_signal(run);
+		signals_taken();
 		run->signalled = true;
 		return false;
 	}
@@ -392,31 +360,6 @@ void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
 	losses_print(stderr, program_invocation_short_name, losses, nr, taken);
 }
 
-/*
- * Waits for the command and passes signals on to it, which it may ignore: so the second signal ends the wait.
- */
-static int wait_for_command(struct run *run)
-{
-	struct pollfd fds[] = {
-		{ .fd = run->command.pidfd, .events = POLLIN },
-		{ .fd = run->signal_fd, .events = POLLIN },
-	};
-
-	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			return EXIT_FAILURE;
-		if (fds[0].revents)
-			return command_wait(&run->command);
-		if (fds[1].revents) {
-			int signal = take_signal(run);
-
-			if (run->signalled)
-				return 128 + signal;
-			run->signalled = true;
-		}
-	}
-}
-
 /* The run may be over before the command is. */
 static void leave_command(struct run *run)
 {
@@ -437,11 +380,9 @@ int run_close(struct run *run)
 
 	if (run->command.pid > 0) {
 		leave_command(run);
-		status = wait_for_command(run);
+		/* it may ignore the signals that are passed on to it: the second one ends the tool */
+		status = command_wait(&run->command);
 	}
-
-	if (run->signal_fd >= 0)
-		close(run->signal_fd);
 	json_object_put(run->start);
 	return status;
 }

@@ -72,11 +72,10 @@ struct run {
 	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */
 	struct json_object *start, *filters;
 	/* private */
+	bool signalled;
 	char doing[96];
 	bool on_terminal;
 	double next_interval, next_progress;
-	int signal_fd;
-	bool signalled;
 	struct run_part parts[MAX_RUN_PARTS];
 	size_t nr_parts;
 };

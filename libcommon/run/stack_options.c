@@ -208,7 +208,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct stack_options *o = state->input;
 
 	if (parse_filter(key, arg, state, o) || parse_wanted(key, arg, state, o) ||
-	    parse_output(key, arg, state, o) || parse_naming(key, arg, state, &o->naming))
+	    parse_output(key, arg, state, o) || parse_naming(key, arg, state, &o->wanted.naming))
 		return 0;
 	switch (key) {
 	case ARGP_KEY_ARG:

@@ -12,16 +12,6 @@
 #include "run/run.h"
 #include "stacks_abi.h"
 
-/* which stacks are taken, and how much of them is kept */
-struct stacks_wanted {
-	bool only_user, only_kernel;
-	uint32_t max_depth;		/* user frames of a stack */
-	uint32_t max_stacks;		/* room for different stacks in the kernel */
-	bool others;			/* of processes, too, that are not measured: no option, but the tool's */
-};
-
-#define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
-
 /* where debug files are looked for, and how names are shown */
 #define MAX_DEBUG_DIRECTORIES 16
 struct naming_options {
@@ -31,12 +21,22 @@ struct naming_options {
 	bool no_demangle;
 };
 
+/* which stacks are taken, how much of them is kept, and how they are named */
+struct stacks_wanted {
+	bool only_user, only_kernel;
+	uint32_t max_depth;		/* user frames of a stack */
+	uint32_t max_stacks;		/* room for different stacks in the kernel */
+	bool others;			/* of processes, too, that are not measured: no option, but the tool's */
+	struct naming_options naming;
+};
+
+#define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
+
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
 	const struct stack_format *format;
 	size_t top;			/* the report has this many stacks; 0: all */
-	struct naming_options naming;
 	bool delimiter, annotate;	/* as struct stack_writer has them */
 };
 

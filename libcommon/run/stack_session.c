@@ -10,6 +10,7 @@
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
 #include "run/kernel.h"
+#include "run/signals.h"
 #include "stacks_abi.h"
 
 void stack_session_configure(struct bpf_object *object, const struct run_options *run,
@@ -36,6 +37,7 @@ static int work(void *arg)
 {
 	struct stack_session *s = arg;
 
+	namer_follow(s->namer);
 	return unwinder_follow(s->unwinder, false);
 }
 
@@ -68,6 +70,34 @@ static void add_to_run(struct stack_session *s)
 
 /* ---- opening ---- */
 
+/* debug files are fetched for so long at most, all together */
+#define DEBUGINFOD_SECONDS 60
+
+static void start_namer(struct stack_session *s, const struct naming_options *naming)
+{
+	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	options.search.directories = naming->directories;
+	options.search.nr_directories = naming->nr_directories;
+	options.no_demangle = naming->no_demangle;
+	s->debuginfod.seconds = DEBUGINFOD_SECONDS;
+	if (naming->debuginfod || (urls && *urls))
+		options.debuginfod = &s->debuginfod;
+	modules_set_symbol_options(s->modules, &options);
+	s->names = (struct frame_names){ .modules = s->modules, .jit = s->jit };
+	cli_check(namer_new(&s->namer, &s->names, &(struct namer_options){ .interrupt_fd = signals_fd(), .slow = options.debuginfod }),
+		  "name the frames");
+}
+
+/* Files that will not be there any more when all is printed are read while their processes live. */
+static int see_stack(void *arg, const __u64 *frames, uint32_t nr)
+{
+	struct stack_session *s = arg;
+
+	return namer_see(s->namer, (const uint64_t *)frames, nr);
+}
+
 static void start_unwinder(struct stack_session *s)
 {
 	const struct run_options *run = s->run.options;
@@ -96,6 +126,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
 	cli_check(s->modules && s->jit ? 0 : -ENOMEM, "set up");
+	cli_check(foreign_new(&s->foreign), "set up");
+	modules_set_foreign(s->modules, s->foreign);
 	cli_check(stack_store_new(&s->store, object), "set up");
 	task_filter_list(object, &run->tasks);
 	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
@@ -105,6 +137,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 		task_filter_add(object, s->run.command.pid);
 		cli_check(unwinder_expect(s->unwinder, s->run.command.pid), "start the command");
 	}
+	start_namer(s, &wanted->naming);
+	stack_store_on_stack(s->store, see_stack, s);
 	add_to_run(s);
 }
 
@@ -131,7 +165,8 @@ struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_na
 	if (kernel_names && !s->asked_kallsyms)
 		read_kallsyms(s);
 	return (struct stack_writer){
-		.out = s->run.out, .names = { .modules = s->modules, .jit = s->jit, .kallsyms = s->kallsyms },
+		.out = s->run.out,
+		.names = { .modules = s->modules, .namer = s->namer, .jit = s->jit, .kallsyms = s->kallsyms },
 	};
 }
 
@@ -189,23 +224,6 @@ static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
 	return false;
 }
 
-/* debug files are fetched for so long at most, all together */
-#define DEBUGINFOD_SECONDS 60
-
-static void set_naming(struct stack_session *s, const struct naming_options *naming)
-{
-	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
-	const char *urls = getenv("DEBUGINFOD_URLS");
-
-	options.search.directories = naming->directories;
-	options.search.nr_directories = naming->nr_directories;
-	options.no_demangle = naming->no_demangle;
-	s->debuginfod.seconds = DEBUGINFOD_SECONDS;
-	if (naming->debuginfod || (urls && *urls))
-		options.debuginfod = &s->debuginfod;
-	modules_set_symbol_options(s->modules, &options);
-}
-
 void stack_session_report(struct stack_session *s, const struct stack_options *o,
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
 {
@@ -228,9 +246,8 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	summary.nr_losses = gather_losses(s, measure, losses, nr_losses, all);
 	stack_summary_count(&summary, entries, nr);
 
-	set_naming(s, &o->naming);
 	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
-	cli_check(names_find_jit(&writer.names, entries, nr), "name the frames");
+	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
@@ -240,6 +257,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	run_flush_output(&s->run);
 	stack_summary_print(stderr, &summary);
 	stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
+	stack_summary_nameless(stderr, summary.tool, s->namer);
 	run_finish_output(&s->run);
 	cli_check(error, "print the stacks");
 }
@@ -281,8 +299,10 @@ int stack_session_close(struct stack_session *s)
 	if (s->run.options->verbose)
 		show_counts(s);
 	unwinder_free(s->unwinder);
+	namer_free(s->namer);
 	stack_store_free(s->store);
 	modules_free(s->modules);
+	foreign_free(s->foreign);
 	jit_processes_free(s->jit);
 	debuginfod_close(&s->debuginfod);
 	kallsyms_free(s->kallsyms);

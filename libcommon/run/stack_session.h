@@ -21,6 +21,7 @@
 #include "process/perf_events.h"
 #include "report/losses.h"
 #include "report/measure.h"
+#include "report/namer.h"
 #include "run/run.h"
 #include "run/stack_options.h"
 #include "unwind/modules.h"
@@ -30,9 +31,12 @@ struct stack_session {
 	struct bpf_object *object;
 	const struct stacks_wanted *wanted;
 	struct modules *modules;
+	struct foreign *foreign;	/* reads processes and files for them */
 	struct unwinder *unwinder;
 	struct stack_store *store;
 	struct jit_processes *jit;
+	struct namer *namer;		/* names user frames, by: */
+	struct frame_names names;
 	struct debuginfod debuginfod;
 	/* read by stack_session_writer(); NULL: kernel frames have no names */
 	struct kallsyms *kallsyms;

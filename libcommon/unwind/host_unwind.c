@@ -65,7 +65,7 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	}
 	stack->id = u->stack.id;
 	stack->end = u->end;
-	stack->wants_code = u->wants_code ? u->module.id : 0;
+	stack->wants_table = u->wants_table ? u->module.id : 0;
 	stack->nr = u->stack.nr_frames;
 	memcpy(stack->frames, u->frames, u->stack.nr_frames * sizeof(stack->frames[0]));
 }

@@ -29,8 +29,8 @@ struct host_stack {
 	enum end_reason end;
 	uint32_t nr;
 	uint64_t cfa;		/* of the leaf, if its caller was found */
-	/* not 0: the walk needs the TABLE_CODE of this module, which is not made yet */
-	uint32_t wants_code;
+	/* not 0: the walk needs a table of this module that is not made yet */
+	uint32_t wants_table;
 	uint64_t frames[MAX_DEPTH];	/* as in stacks_abi.h, leaf first */
 };
 

@@ -62,7 +62,7 @@ void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_re
 {
 	do
 		host_unwind(tables_slabs(tables), list, registers, memory, max_depth, stack);
-	while (stack->wants_code && tables_want_code(tables, stack->wants_code));
+	while (stack->wants_table && tables_want(tables, stack->wants_table));
 }
 
 int mapping_list_share(struct mapping_list *list, struct mapping_list *share)

@@ -18,7 +18,7 @@ struct mapping_list {
 };
 
 /*
- * Finds the modules of these mappings and makes their tables. A file that cannot be read gets none. 0 or
+ * Finds the modules of these mappings and makes their tables, or has them made. A file that cannot be read gets none. 0 or
  * -ENOMEM
  */
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
@@ -32,7 +32,7 @@ int mapping_list_write(const struct tables *tables, const struct proc_maps *maps
 		       const struct mapped_modules *mapped, const struct eh_process *header,
 		       struct mapping_list *list);
 
-/* host_unwind(), which asks for the TABLE_CODEs that it wants; stack->wants_code: one that is being made */
+/* host_unwind(), which asks for the tables that it wants; stack->wants_table: one of this module's is being made */
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
 			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 

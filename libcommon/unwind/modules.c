@@ -3,12 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
 
@@ -16,13 +13,10 @@
 #include "dwarf/gopclntab.h"
 #include "table/code_entries.h"
 
-struct file_key {
-	uint64_t dev, inode;	/* the vDSO: all ones, 0 */
-	int64_t mtime_s, mtime_ns;
-};
+/* the vDSO's key: no device has this number */
+#define VDSO_KEY ((struct file_key){ .dev = UINT64_MAX })
 
 struct entry {
-	struct file_key key;
 	struct module module;
 	UT_hash_handle hh;
 };
@@ -31,6 +25,7 @@ struct modules {
 	struct entry *by_file;
 	struct entry **by_id;	/* [id - 1] */
 	size_t nr, room;
+	struct foreign *foreign;
 	struct symbol_options symbol_options;
 	size_t symbol_bytes;	/* of all that were read */
 };
@@ -44,11 +39,19 @@ struct modules *modules_new(void)
 	return modules;
 }
 
+void modules_set_foreign(struct modules *modules, struct foreign *foreign)
+{
+	modules->foreign = foreign;
+}
+
+struct foreign *modules_foreign(const struct modules *modules)
+{
+	return modules->foreign;
+}
+
 static void free_entry(struct entry *e)
 {
 	symbols_free(e->module.symbols);
-	if (e->module.fd >= 0)
-		close(e->module.fd);
 	free(e->module.image);
 	free(e->module.path);
 	free(e);
@@ -60,7 +63,8 @@ void modules_free(struct modules *modules)
 		return;
 	HASH_CLEAR(hh, modules->by_file);
 	for (size_t i = 0; i < modules->nr; i++)
-		free_entry(modules->by_id[i]);
+		if (modules->by_id[i])
+			free_entry(modules->by_id[i]);
 	free(modules->by_id);
 	free(modules);
 }
@@ -70,30 +74,42 @@ size_t modules_count(const struct modules *modules)
 	return modules->nr;
 }
 
-/* Opens the module's path again: an fd, or -errno, which is -ESTALE if the path names another file by now. */
-static int reopen(const struct module *module)
+struct mapped_file module_file(const struct module *module)
 {
-	const struct file_key
-		*key = &((const struct entry *)((const char *)module - offsetof(struct entry, module)))->key;
-	int fd = open(module->path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &st) && st.st_dev == key->dev && st.st_ino == key->inode &&
-	    st.st_mtim.tv_sec == key->mtime_s && st.st_mtim.tv_nsec == key->mtime_ns)
-		return fd;
-	close(fd);
-	return -ESTALE;
+	return (struct mapped_file){
+		.tid = module->tid, .start = module->start, .end = module->end, .path = module->path,
+	};
 }
 
-static int open_elf(struct module *module, struct elf_file *file)
+static int open_file(const struct module *module)
 {
+	struct mapped_file file = module_file(module);
+
+	return mapped_file_open(&file, &module->key, NULL);
+}
+
+/* *fd is to be closed after the file; -1: there is none */
+static int open_elf(const struct module *module, struct elf_file *file, int *fd)
+{
+	int error;
+
+	*fd = -1;
 	if (module->image)
 		return elf_file_open_memory(file, module->image, module->image_bytes);
-	if (module->fd < 0)
-		module->fd = reopen(module);
-	return module->fd < 0 ? module->fd : elf_file_open(file, module->fd);
+	*fd = open_file(module);
+	if (*fd < 0)
+		return *fd;
+	error = elf_file_open(file, *fd);
+	if (error)
+		close(*fd);
+	return error;
+}
+
+static void close_elf(struct elf_file *file, int fd)
+{
+	elf_file_close(file);
+	if (fd >= 0)
+		close(fd);
 }
 
 static int add(struct modules *modules, struct entry *entry)
@@ -104,79 +120,26 @@ static int add(struct modules *modules, struct entry *entry)
 		return -ENOMEM;
 	modules->by_id[modules->nr++] = entry;
 	entry->module.id = modules->nr;
-	HASH_ADD(hh, modules->by_file, key, sizeof(entry->key), entry);
+	HASH_ADD(hh, modules->by_file, module.key, sizeof(entry->module.key), entry);
 	return 0;
 }
 
-/* An fd below this is kept open: half of what the process may have. */
-static int max_open_fd(void)
+void module_compile(const struct module *module, bool of_code, struct compiled *compiled)
 {
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX ? INT_MAX :
-									      (int)(limit.rlim_cur / 2);
-}
-
-static void close_surplus(struct module *module)
-{
-	if (module->fd >= max_open_fd()) {
-		close(module->fd);
-		module->fd = -1;
-	}
-}
-
-/* the table of its CFI, or of what else is to be known of it. 0 or -errno, as unwind_table_build() */
-static int build(struct unwind_table *table, struct elf_file *file)
-{
-	int error = unwind_table_build(table, file);
-
-	if (error != -ENOENT)
-		return error;
-	error = unwind_table_build_without_cfi(table, file);
-	/* a Go program linked without its CFI: its frame pointers are all there is */
-	return error || table->has_other_code ? error : -ENOENT;
-}
-
-void module_compile(struct module *module, struct unwind_table *table)
-{
-	struct elf_file file;
-
-	*table = (struct unwind_table){};
-	if (module->error)
-		return;
-	module->error = open_elf(module, &file);
-	if (module->error)
-		return;
-	module->build_id_bytes = file.build_id_bytes;
-	memcpy(module->build_id, file.build_id, file.build_id_bytes);
-	module->error = build(table, &file);
-	elf_file_close(&file);
-	close_surplus(module);
-}
-
-void module_compile_code(struct module *module, struct unwind_table *table)
-{
-	struct elf_file file;
-
-	*table = (struct unwind_table){};
-	if (open_elf(module, &file))
-		return;
-	unwind_table_build_code(table, &file);
-	elf_file_close(&file);
-	close_surplus(module);
-}
-
-int module_open_file(struct module *module)
-{
-	int fd;
+	struct mapped_file file = module_file(module);
 
 	if (module->image)
-		return -1;
-	if (module->fd < 0)
-		module->fd = reopen(module);
-	fd = module->fd < 0 ? -1 : fcntl(module->fd, F_DUPFD_CLOEXEC, 0);
-	close_surplus(module);
-	return fd;
+		compiled_from_memory(compiled, module->image, module->image_bytes, of_code);
+	else
+		compiled_from_file(compiled, &file, &module->key, of_code);
+}
+
+void module_compiled(struct module *module, const struct compiled *compiled)
+{
+	module->error = compiled->error;
+	module->elsewhere = compiled->elsewhere;
+	module->build_id_bytes = compiled->build_id_bytes;
+	memcpy(module->build_id, compiled->build_id, compiled->build_id_bytes);
 }
 
 static char *plain_path(const char *path)
@@ -189,99 +152,108 @@ static char *plain_path(const char *path)
 	return strndup(path, length);
 }
 
-/* opens the mapped file: its key, and what entry->module needs to read it */
-static int identify(struct entry *entry, pid_t tid, const struct proc_mapping *mapping)
+static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
+		   const struct file_key *key, int error, struct module **module)
 {
-	struct stat st;
+	struct entry *entry = calloc(1, sizeof(*entry));
 
-	entry->module.fd = -1;
-	if (!mapping->inode) {
-		entry->key = (struct file_key){ .dev = UINT64_MAX };
-		return 0;
-	}
-	entry->module.fd = proc_maps_open(tid, mapping);
-	if (entry->module.fd < 0)
-		return entry->module.fd;
-	if (fstat(entry->module.fd, &st))
-		return -errno;
-	entry->key = (struct file_key){
-		.dev = st.st_dev,
-		.inode = st.st_ino,
-		.mtime_s = st.st_mtim.tv_sec,
-		.mtime_ns = st.st_mtim.tv_nsec,
-	};
-	return 0;
-}
-
-int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
-		 struct module **module)
-{
-	struct entry *entry, *known;
-	int error;
-
-	*module = NULL;
-	if (!mapping->inode && strcmp(mapping->path, "[vdso]"))
-		return 0;
-	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
-	error = identify(entry, tid, mapping);
-	/*
-	 * the process or file is gone, or resources are short at the moment: not the module's fault, so do
-	 * not add it
-	 */
-	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE) {
-		free_entry(entry);
-		return error;
-	}
-	if (error)	/* its code cannot be unwound, but its frames can be named */
-		entry->key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
-	HASH_FIND(hh, modules->by_file, &entry->key, sizeof(entry->key), known);
-	if (known) {
-		free_entry(entry);
-		*module = &known->module;
-		return 0;
-	}
 	if (!mapping->inode) {
 		ssize_t bytes = proc_maps_copy_vdso(&entry->module.image);
 
 		entry->module.image_bytes = bytes < 0 ? 0 : bytes;
 		error = bytes < 0 ? (int)bytes : 0;
 	}
+	entry->module.key = *key;
 	entry->module.error = error;
 	entry->module.tid = tid;
+	entry->module.start = mapping->start;
+	entry->module.end = mapping->end;
 	entry->module.path = plain_path(mapping->path);
 	error = entry->module.path ? add(modules, entry) : -ENOMEM;
-	if (error) {
+	if (error)
 		free_entry(entry);
+	else
+		*module = &entry->module;
+	return error;
+}
+
+int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
+		 struct module **module)
+{
+	struct file_key key = VDSO_KEY;
+	struct entry *known;
+	int error;
+
+	*module = NULL;
+	if (!mapping->inode && strcmp(mapping->path, "[vdso]"))
+		return 0;
+	error = mapping->inode ? foreign_identify(modules->foreign, tid, mapping, &key) : 0;
+	/*
+	 * the process or file is gone, or resources are short at the moment: not the module's fault, so do
+	 * not add it
+	 */
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE ||
+	    error == -EAGAIN)
 		return error;
+	if (error)	/* its code cannot be unwound, but its frames can be named */
+		key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
+	HASH_FIND(hh, modules->by_file, &key, sizeof(key), known);
+	if (known) {
+		*module = &known->module;
+		return 0;
 	}
-	*module = &entry->module;
-	return 0;
+	return add_new(modules, tid, mapping, &key, error, module);
+}
+
+const char *module_explain(int error)
+{
+	switch (error) {
+	case 0:
+		return "its tables were not ready";
+	case -ETIMEDOUT:
+		return "its file system did not answer within 100 ms";
+	case -ETIME:
+		return "its table takes too much time";
+	case -ECHILD:
+		return "reading it ended the reader";
+	case -ESTALE:
+		return "it was not found any more, its processes are gone";
+	case -ENOSPC:
+		return "no room for its table";
+	default:
+		return elf_file_explain(error);
+	}
 }
 
 struct module *modules_get(const struct modules *modules, uint32_t id)
 {
-	return id && id <= modules->nr ? &modules->by_id[id - 1]->module : NULL;
+	return id && id <= modules->nr && modules->by_id[id - 1] ? &modules->by_id[id - 1]->module : NULL;
 }
 
-uint32_t modules_read(struct module *module, void *to, uint32_t bytes, uint64_t file_offset)
+int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file, const struct file_key *key)
 {
-	ssize_t done;
+	struct entry *entry;
 
-	if (module->image) {
-		if (file_offset >= module->image_bytes)
-			return 0;
-		if (bytes > module->image_bytes - file_offset)
-			bytes = module->image_bytes - file_offset;
-		memcpy(to, (const char *)module->image + file_offset, bytes);
-		return bytes;
+	if (!id || id >= MAX_MODULES || modules_get(modules, id))
+		return 0;
+	if (array_reserve(&modules->by_id, &modules->room, id))
+		return -ENOMEM;
+	while (modules->nr < id)
+		modules->by_id[modules->nr++] = NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->module = (struct module){
+		.id = id, .path = strdup(file->path), .key = *key, .tid = file->tid, .start = file->start, .end = file->end,
+	};
+	if (!entry->module.path) {
+		free(entry);
+		return -ENOMEM;
 	}
-	if (module->fd < 0)
-		module->fd = reopen(module);
-	done = module->fd < 0 ? 0 : pread(module->fd, to, bytes, file_offset);
-	close_surplus(module);
-	return done < 0 ? 0 : done;
+	modules->by_id[id - 1] = entry;
+	return 0;
 }
 
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options)
@@ -304,9 +276,10 @@ static void read_symbols(struct modules *modules, struct module *module)
 {
 	struct symbol_options options = modules->symbol_options;
 	struct elf_file file;
+	int fd;
 
 	module->symbols_tried = true;
-	if (open_elf(module, &file))
+	if (open_elf(module, &file, &fd))
 		return;
 	options.path = module->path;
 	options.search.root = open_root(module);
@@ -318,7 +291,7 @@ static void read_symbols(struct modules *modules, struct module *module)
 		modules->symbol_bytes += symbols_bytes(module->symbols);
 	if (options.search.root >= 0)
 		close(options.search.root);
-	elf_file_close(&file);
+	close_elf(&file, fd);
 }
 
 /*
@@ -329,15 +302,16 @@ static void read_entries(struct module *module)
 	struct elf_file file;
 	uint64_t *vaddrs;
 	size_t nr;
+	int fd;
 
 	module->entries_tried = true;
-	if (open_elf(module, &file))
+	if (open_elf(module, &file, &fd))
 		return;
 	if (!gopclntab_is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}
-	elf_file_close(&file);
+	close_elf(&file, fd);
 }
 
 bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,

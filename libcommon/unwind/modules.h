@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Modules: the files that contain mapped code, identified by device and inode, numbered so that frames can
- * name them.
+ * Modules: the files that contain mapped code, identified by device, inode and time of the last change, numbered so that
+ * frames can name them. No file is kept open: it is opened for each reading, and is then the one that was identified, or
+ * cannot be read any more.
  */
 #ifndef EHPERF_UNWIND_MODULES_H
 #define EHPERF_UNWIND_MODULES_H
@@ -10,9 +11,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "process/mapped_file.h"
 #include "process/proc_maps.h"
 #include "dwarf/symbols.h"
-#include "table/unwind_table.h"
+#include "unwind/compiled.h"
+#include "unwind/foreign.h"
 
 #define MAX_MODULES (1 << 21)	/* FRAME_MODULE */
 
@@ -22,12 +25,13 @@ struct module {
 	uint8_t build_id[64];
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
+	bool elsewhere;		/* known once it is compiled: its path leads to it only as long as its processes live */
 	/* private */
-	/* kept open if possible: the path may name another file by the time symbols are read */
-	int fd;
+	struct file_key key;
+	pid_t tid;		/* the thread in whose mappings it was found first, */
+	uint64_t start, end;	/* and where */
 	void *image;		/* for the vDSO: its bytes, instead of a file */
 	size_t image_bytes;
-	pid_t tid;		/* the thread in whose mappings it was found first */
 	struct symbols *symbols;
 	bool symbols_tried, entries_tried;
 };
@@ -35,6 +39,9 @@ struct module {
 struct modules;
 
 struct modules *modules_new(void);
+/* Files are identified by these workers from now on, and compiled; they are the caller's and must outlive the modules. */
+void modules_set_foreign(struct modules *modules, struct foreign *foreign);
+struct foreign *modules_foreign(const struct modules *modules);	/* NULL: none */
 void modules_free(struct modules *modules);
 size_t modules_count(const struct modules *modules);
 
@@ -45,23 +52,21 @@ size_t modules_count(const struct modules *modules);
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module);
 
-/*
- * Compiles the module's CFI into a table, which the caller frees; it is empty if there is no CFI. Touches
- * nothing but this module, so that threads may compile different modules at once.
- */
-void module_compile(struct module *module, struct unwind_table *table);
+/* Compiles the module's file here and now: its CFI, or the code that no FDE covers. */
+void module_compile(const struct module *module, bool of_code, struct compiled *compiled);
+/* Keeps what was found out in compiling: the build ID, and the error if there was one. */
+void module_compiled(struct module *module, const struct compiled *compiled);
 
-/* likewise a table of the code that no FDE covers */
-void module_compile_code(struct module *module, struct unwind_table *table);
+/* what to tell the user of module->error, of a module whose frames ended for want of a table */
+const char *module_explain(int error);
 
-/* the module's file, for another thread to read and to close: an fd, or -1 where there is none, as for a vDSO */
-int module_open_file(struct module *module);
+struct mapped_file module_file(const struct module *module);
 
 /* by id, NULL if there is none */
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
-/* bytes of the module's file: how many of these there were, 0 where it cannot be read */
-uint32_t modules_read(struct module *module, void *to, uint32_t bytes, uint64_t file_offset);
+/* Adds a module that other modules' owner knows by this ID; its names can be found, nothing else. 0 or -ENOMEM */
+int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file, const struct file_key *key);
 
 /*
  * Sets how names are looked for from now on. Directories and debuginfod are the caller's and must outlive the

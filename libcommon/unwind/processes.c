@@ -76,12 +76,12 @@ static bool same(const struct proc_maps *left, const struct proc_maps *right)
 	return true;
 }
 
-int process_read(pid_t pid, struct process_reading *reading)
+int process_read(struct foreign *foreign, pid_t pid, struct process_reading *reading)
 {
 	int error;
 
 	reading->began_ns = clock_ns();
-	error = proc_maps_read(&reading->maps, pid);
+	error = foreign_read_maps(foreign, pid, &reading->maps);
 	if (!error && !reading->maps.nr) {	/* a zombie, or a kernel thread */
 		proc_maps_free(&reading->maps);
 		error = -ESRCH;

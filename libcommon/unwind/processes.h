@@ -17,6 +17,7 @@
 
 #include "process/proc_maps.h"
 #include "process/process_event.h"
+#include "unwind/foreign.h"
 
 struct process {
 	pid_t pid;
@@ -65,8 +66,8 @@ struct process_reading {
 	uint32_t changes;
 };
 
-/* 0, -ESRCH (gone, or without memory of its own), or -errno */
-int process_read(pid_t pid, struct process_reading *reading);
+/* by these workers, if any. 0, -ESRCH (gone, or without memory of its own), or -errno */
+int process_read(struct foreign *foreign, pid_t pid, struct process_reading *reading);
 /*
  * Replaces the process's mappings by the reading's. Takes over reading->maps; frees it if nothing has
  * changed.

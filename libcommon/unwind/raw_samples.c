@@ -81,27 +81,25 @@ static int read_for_sample(struct raw_samples *s, const struct raw_record *raw, 
 /* the memory of a sample's process */
 struct sample_memory {
 	struct host_memory of_sample;
+	pid_t pid;
 	const struct eh_process *list;	/* NULL: no mapping is known */
 	struct modules *modules;
 };
 
-/* Code of a process that is gone by now is what its file says. */
-static uint32_t read_file(const struct sample_memory *m, void *to, uint32_t bytes, uint64_t addr)
+/* NULL: none */
+static const struct eh_mapping *mapping_at(const struct eh_process *list, uint64_t address)
 {
-	for (uint32_t i = 0; m->list && i < m->list->nr_mappings; i++) {
-		const struct eh_mapping *mapping = &m->list->mappings[i];
-		struct module *module;
+	uint32_t low = 0, high = list ? list->nr_mappings : 0;
 
-		if (addr < mapping->start || addr >= mapping->end)
-			continue;
-		module = modules_get(m->modules, mapping->module_id);
-		if (bytes > mapping->end - addr)
-			bytes = mapping->end - addr;
-		return module ?
-			       modules_read(module, to, bytes, addr - mapping->start + mapping->file_offset) :
-			       0;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (list->mappings[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return 0;
+	return low && address < list->mappings[low - 1].end ? &list->mappings[low - 1] : NULL;
 }
 
 static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
@@ -111,12 +109,22 @@ static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
 	return m->of_sample.read(m->of_sample.arg, to, bytes, addr);
 }
 
+/* Code of a process that is gone by now is what its file says. */
 static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
 	const struct sample_memory *m = arg;
-	uint32_t done = m->of_sample.read_text(m->of_sample.arg, to, bytes, addr);
+	const struct eh_mapping *mapping = mapping_at(m->list, addr);
+	const struct module *module = mapping ? modules_get(m->modules, mapping->module_id) : NULL;
+	struct foreign_text text = { .pid = m->pid, .address = addr };
 
-	return done ? done : read_file(m, to, bytes, addr);
+	if (mapping && bytes > mapping->end - addr)
+		bytes = mapping->end - addr;
+	if (module && !module->image) {
+		text.file = module_file(module);
+		text.key = module->key;
+		text.file_offset = addr - mapping->start + mapping->file_offset;
+	}
+	return foreign_read_text(modules_foreign(m->modules), &text, to, bytes);
 }
 
 /* list 0: without any mappings, which leaves the leaf's address */
@@ -126,6 +134,7 @@ static void walk_by(const struct raw_samples *s, loc_t list, const struct raw_re
 	struct host_registers registers = raw_stack_registers(raw);
 	struct sample_memory memory = {
 		.of_sample = raw_stack_memory(raw),
+		.pid = raw->key.pid,
 		.list = list ? slabs_at(tables_slabs(s->tables), list) : NULL,
 		.modules = tables_modules(s->tables),
 	};
@@ -214,7 +223,7 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	if (is_in_exec(raw) && stack->end != END_COMPLETE) {
 		stack->end = END_NO_USER;
 		stack->id = 0;
-		stack->wants_code = 0;
+		stack->wants_table = 0;
 	}
 	return error;
 }
@@ -224,25 +233,25 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 #define MAX_WAITING_BYTES (64 << 20)
 
 /* the record's and the list's are given away if there is room */
-static bool add_waiting(struct raw_samples *s, struct raw_record *raw, struct mapping_list list)
+static bool add_waiting(struct raw_samples *s, struct raw_record *raw, struct mapping_list list, uint32_t for_module)
 {
 	uint64_t bytes = sizeof(*raw) + raw->stack_bytes;
 
 	if (s->waiting_bytes + bytes > MAX_WAITING_BYTES ||
 	    array_reserve(&s->waiting, &s->room, s->nr_waiting + 1))
 		return false;
-	s->waiting[s->nr_waiting++] = (struct waiting_sample){ .raw = raw, .list = list };
+	s->waiting[s->nr_waiting++] = (struct waiting_sample){ .raw = raw, .list = list, .for_module = for_module };
 	s->waiting_bytes += bytes;
 	return true;
 }
 
-bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw)
+bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw, uint32_t for_module)
 {
 	struct mapping_list list;
 
 	if (publisher_share_list(s->publisher, raw->key.pid, &list))
 		return false;
-	if (add_waiting(s, raw, list))
+	if (add_waiting(s, raw, list, for_module))
 		return true;
 	mapping_list_unshare(s->tables, &list);
 	return false;
@@ -264,9 +273,13 @@ int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, raw_samp
 	s->nr_waiting = s->room = 0;
 	s->waiting_bytes = 0;
 	for (size_t i = 0; i < nr; i++) {
+		if (!error && tables_awaited(s->tables, resumed[i].for_module) &&
+		    add_waiting(s, resumed[i].raw, resumed[i].list, resumed[i].for_module))
+			continue;
 		if (!error) {
 			walk_by(s, resumed[i].list.loc, resumed[i].raw, stack);
-			if (stack->wants_code && add_waiting(s, resumed[i].raw, resumed[i].list))
+			if (stack->wants_table &&
+			    add_waiting(s, resumed[i].raw, resumed[i].list, stack->wants_table))
 				continue;
 			error = done(arg, resumed[i].raw, stack);
 		}

@@ -35,6 +35,7 @@ struct raw_samples_source {
 struct waiting_sample {
 	struct raw_record *raw;
 	struct mapping_list list;		/* its process's when it was taken */
+	uint32_t for_module;			/* one of whose tables is being made */
 };
 
 /* the pointers are the caller's, and what they point to */
@@ -58,11 +59,11 @@ struct raw_samples {
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
 
 /*
- * The walk of the sample that was unwound last came to code whose table is being made (stack->wants_code):
- * keeps it, with the mapping list that its process has now, to be unwound again. false: it is the caller's
+ * The walk of the sample that was unwound last came to code whose table is being made (for_module,
+ * stack->wants_table): keeps it, with the mapping list that its process has now, to be unwound again. false: it is the caller's
  * still, and stays as it is, since as many wait as are allowed to, or there is no memory.
  */
-bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw);
+bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw, uint32_t for_module);
 
 /* 0 or -errno; raw is not the callee's */
 typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);

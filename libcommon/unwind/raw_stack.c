@@ -2,7 +2,6 @@
 #include "unwind/raw_stack.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 #define PAGE_BYTES 4096
 /* bits in raw_record.missing */
@@ -18,15 +17,6 @@ static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t 
 		if (page < MAX_MISSING && raw->missing >> page & 1)
 			return page * PAGE_BYTES <= in_page + at ? 0 : page * PAGE_BYTES - in_page - at;
 	return end - at;
-}
-
-static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
-{
-	const struct raw_record *raw = arg;
-	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)addr, bytes };
-	ssize_t done = process_vm_readv(raw->key.pid, &local, 1, &remote, 1, 0);
-
-	return done < 0 ? 0 : done;
 }
 
 static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
@@ -51,5 +41,5 @@ struct host_registers raw_stack_registers(const struct raw_record *raw)
 
 struct host_memory raw_stack_memory(const struct raw_record *raw)
 {
-	return (struct host_memory){ .read = read_data, .read_text = read_text, .arg = (void *)raw };
+	return (struct host_memory){ .read = read_data, .arg = (void *)raw };
 }

@@ -2,16 +2,12 @@
 #include "unwind/tables.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "process/clock.h"
 #include "tables_abi.h"
-#include "unwind/code_maker.h"
-
-#define MAX_THREADS 64
 
 /* ---- one table ---- */
 
@@ -75,14 +71,19 @@ static int write_table(struct slabs *slabs, const struct unwind_table *table, st
 	return 0;
 }
 
-int tables_upload_one(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
+static struct eh_module described(uint32_t module_id, const struct unwind_table *table)
 {
-	struct eh_module module = {
+	return (struct eh_module){
 		.id = module_id,
-		.code_pending = table->has_other_code,
+		.pending = table->has_other_code ? PENDING_CODE : 0,
 		.entry_start = table->entry_start,
 		.entry_end = table->entry_end,
 	};
+}
+
+int tables_upload_one(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
+{
+	struct eh_module module = described(module_id, table);
 	loc_t at = slabs_alloc(slabs, sizeof(module));
 	int error = !at ? -errno : table->nr_pages ? write_table(slabs, table, &module.tables[TABLE_CFI]) : 0;
 
@@ -97,14 +98,9 @@ int tables_upload_one(struct slabs *slabs, uint32_t module_id, const struct unwi
 
 /* ---- of all modules ---- */
 
-/* of code that no FDE covers; what is made of that at once takes 5 ms */
-#define MAX_BYTES_AT_ONCE (128 << 10)
-
 struct module_table {
-	bool tried;
-	bool code_wanted;	/* of the thread */
-	uint64_t code_bytes;
-	loc_t loc;		/* 0: there is none */
+	bool tried, code_asked;
+	loc_t loc;		/* of its struct eh_module; 0: there is none */
 	uint64_t rows, bytes;
 };
 
@@ -113,7 +109,6 @@ struct tables {
 	struct modules *modules;
 	struct module_table *of;	/* [module ID - 1] */
 	size_t nr, room;
-	struct code_maker *code_maker;	/* NULL: all is made at once */
 };
 
 int tables_new(struct tables **tables, struct slabs *slabs, struct modules *modules)
@@ -132,7 +127,6 @@ void tables_free(struct tables *tables)
 {
 	if (!tables)
 		return;
-	code_maker_free(tables->code_maker);
 	free(tables->of);
 	free(tables);
 }
@@ -161,31 +155,83 @@ static int make_room(struct tables *tables)
 	return 0;
 }
 
+static struct eh_module *header_of(const struct tables *tables, uint32_t module_id)
+{
+	return slabs_at(tables->slabs, tables->of[module_id - 1].loc);
+}
+
 static void count(struct module_table *of, const struct unwind_table *table)
 {
 	of->rows += table->nr_rows;
 	of->bytes += unwind_table_bytes(table);
 }
 
-/* frees the table */
-static int write_module(struct tables *tables, struct module *module, struct unwind_table *table)
-{
-	struct module_table *of = &tables->of[module->id - 1];
+/* ---- what was made ---- */
 
-	of->code_bytes = table->other_code_bytes;
-	if (table->nr_pages || table->has_other_code) {
-		module->error = tables_upload_one(tables->slabs, module->id, table, &of->loc);
-		if (!module->error)
-			count(of, table);
-	}
+/* Walks see the tables before they see that they are there. */
+static void set_pending(struct eh_module *header, uint32_t pending)
+{
+	__atomic_store_n(&header->pending, pending, __ATOMIC_RELEASE);
+}
+
+/* Writes the module's table; frees it. Without one, walks end there for want of a table. */
+static void write_cfi(struct tables *tables, struct module *module, struct compiled *compiled)
+{
+	struct eh_module *header = header_of(tables, module->id), made = described(module->id, &compiled->table);
+
+	module_compiled(module, compiled);
+	if (!module->error && compiled->table.nr_pages)
+		module->error = write_table(tables->slabs, &compiled->table, &made.tables[TABLE_CFI]);
+	if (module->error || (!compiled->table.nr_pages && !made.pending))
+		made = (struct eh_module){};
+	else
+		count(&tables->of[module->id - 1], &compiled->table);
+	unwind_table_free(&compiled->table);
+	header->id = made.id;
+	header->entry_start = made.entry_start;
+	header->entry_end = made.entry_end;
+	header->tables[TABLE_CFI] = made.tables[TABLE_CFI];
+	set_pending(header, made.pending);
+}
+
+/* Walks see from now on that there is this table, or none if it is empty or finds no room. Frees it. */
+static void write_code(struct tables *tables, uint32_t module_id, struct unwind_table *table)
+{
+	struct eh_module *header = header_of(tables, module_id);
+
+	if (table->nr_pages && !write_table(tables->slabs, table, &header->tables[TABLE_CODE]))
+		count(&tables->of[module_id - 1], table);
 	unwind_table_free(table);
-	return module->error == -ENOMEM ? -ENOMEM : 0;
+	set_pending(header, 0);
+}
+
+/* ---- asking ---- */
+
+/* Has a worker make it. False: there is none, or no memory for the request */
+static bool leave_to_worker(struct tables *tables, const struct module *module, bool of_code)
+{
+	struct foreign *foreign = modules_foreign(tables->modules);
+	struct mapped_file file = module_file(module);
+
+	return foreign && !module->image && !foreign_ask_table(foreign, module->id, &file, &module->key, of_code);
+}
+
+static int make_header(struct tables *tables, uint32_t module_id)
+{
+	struct module_table *of = &tables->of[module_id - 1];
+	struct eh_module header = { .id = module_id, .pending = PENDING_CFI };
+
+	of->loc = slabs_alloc(tables->slabs, sizeof(header));
+	if (!of->loc)
+		return -errno;
+	memcpy(slabs_at(tables->slabs, of->loc), &header, sizeof(header));
+	return 0;
 }
 
 int tables_make(struct tables *tables, uint32_t module_id)
 {
 	struct module *module = modules_get(tables->modules, module_id);
-	struct unwind_table table;
+	struct compiled compiled;
 
 	if (!module)
 		return 0;
@@ -194,71 +240,102 @@ int tables_make(struct tables *tables, uint32_t module_id)
 	if (tables->of[module_id - 1].tried)
 		return 0;
 	tables->of[module_id - 1].tried = true;
-	module_compile(module, &table);
-	return write_module(tables, module, &table);
+	if (module->error)
+		return 0;
+	module->error = make_header(tables, module_id);
+	if (module->error)
+		return module->error == -ENOMEM ? -ENOMEM : 0;
+	if (leave_to_worker(tables, module, false))
+		return 0;
+	module_compile(module, false, &compiled);
+	write_cfi(tables, module, &compiled);
+	return module->error == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* ---- of code that no FDE covers ---- */
-
-/* Walks see from now on that there is this table, or none if it is empty or finds no room. Frees it. */
-static void write_code(struct tables *tables, uint32_t module_id, struct unwind_table *table)
+bool tables_awaited(const struct tables *tables, uint32_t module_id)
 {
+	const struct eh_module *header = header_of(tables, module_id);
+
+	return header->pending & PENDING_CFI || (header->pending && tables->of[module_id - 1].code_asked);
+}
+
+bool tables_want(struct tables *tables, uint32_t module_id)
+{
+	const struct module *module = modules_get(tables->modules, module_id);
 	struct module_table *of = &tables->of[module_id - 1];
-	struct eh_module *header = slabs_at(tables->slabs, of->loc);
+	struct compiled compiled;
 
-	if (table->nr_pages && !write_table(tables->slabs, table, &header->tables[TABLE_CODE]))
-		count(of, table);
-	unwind_table_free(table);
-	__atomic_store_n(&header->code_pending, 0, __ATOMIC_RELEASE);
-}
-
-/* false: the thread cannot make it */
-static bool leave_to_thread(struct tables *tables, uint32_t module_id)
-{
-	struct module_table *of = &tables->of[module_id - 1];
-	int fd;
-
-	if (!tables->code_maker || of->code_bytes <= MAX_BYTES_AT_ONCE)
+	if (tables_awaited(tables, module_id))
 		return false;
-	if (!of->code_wanted) {
-		fd = module_open_file(modules_get(tables->modules, module_id));
-		of->code_wanted = fd >= 0 && !code_maker_ask(tables->code_maker, module_id, fd);
-	}
-	return of->code_wanted;
-}
-
-bool tables_want_code(struct tables *tables, uint32_t module_id)
-{
-	struct unwind_table table;
-
-	if (leave_to_thread(tables, module_id))
+	if (!header_of(tables, module_id)->pending)
+		return true;
+	of->code_asked = leave_to_worker(tables, module, true);
+	if (of->code_asked)
 		return false;
-	module_compile_code(modules_get(tables->modules, module_id), &table);
-	write_code(tables, module_id, &table);
+	module_compile(module, true, &compiled);
+	write_code(tables, module_id, &compiled.table);
 	return true;
-}
-
-int tables_start_thread(struct tables *tables)
-{
-	return code_maker_new(&tables->code_maker);
 }
 
 int tables_fd(const struct tables *tables)
 {
-	return tables->code_maker ? code_maker_fd(tables->code_maker) : -1;
+	return modules_foreign(tables->modules) ? foreign_fd(modules_foreign(tables->modules)) : -1;
 }
 
-unsigned tables_take_code(struct tables *tables, bool wait)
+static unsigned take_made(struct tables *tables)
 {
-	struct unwind_table table;
+	struct foreign *foreign = modules_foreign(tables->modules);
+	struct compiled compiled;
+	bool of_code;
 	unsigned nr = 0;
 	uint32_t id;
 
-	while (tables->code_maker && (id = code_maker_take(tables->code_maker, wait && !nr, &table))) {
-		write_code(tables, id, &table);
-		nr++;
+	for (; (id = foreign_take_table(foreign, &of_code, &compiled)); nr++) {
+		if (!of_code)
+			write_cfi(tables, modules_get(tables->modules, id), &compiled);
+		else
+			write_code(tables, id, &compiled.table);
 	}
 	return nr;
+}
+
+unsigned tables_take(struct tables *tables, int max_ms)
+{
+	struct foreign *foreign = modules_foreign(tables->modules);
+	uint64_t end = clock_ns() + max_ms * 1000000ULL, now;
+	unsigned nr;
+
+	if (!foreign)
+		return 0;
+	while (!(nr = take_made(tables)) && foreign_nr_tables(foreign) && (now = clock_ns()) < end)
+		foreign_wait(foreign, (end - now) / 1000000 + 1);
+	return nr;
+}
+
+int tables_make_all(struct tables *tables, int max_ms)
+{
+	struct foreign *foreign = modules_foreign(tables->modules);
+	uint64_t end = clock_ns() + max_ms * 1000000ULL, now;
+
+	for (uint32_t id = 1; id <= modules_count(tables->modules); id++)
+		if (tables_make(tables, id) == -ENOMEM)
+			return -ENOMEM;
+	while (foreign && foreign_nr_tables(foreign) && (now = clock_ns()) < end)
+		tables_take(tables, (end - now) / 1000000 + 1);
+	return 0;
+}
+
+void tables_give_up(struct tables *tables)
+{
+	for (uint32_t id = 1; id <= tables->nr; id++) {
+		struct eh_module *header = tables->of[id - 1].loc ? header_of(tables, id) : NULL;
+
+		if (!header || !tables_awaited(tables, id))
+			continue;
+		if (header->pending & PENDING_CFI)
+			header->id = 0;
+		set_pending(header, 0);
+	}
 }
 
 loc_t tables_loc(const struct tables *tables, uint32_t module_id)
@@ -271,55 +348,9 @@ struct tables_counts tables_counts(const struct tables *tables)
 	struct tables_counts counts = { .files_without_table = modules_count(tables->modules) };
 
 	for (size_t i = 0; i < tables->nr; i++) {
-		counts.files_without_table -= tables->of[i].loc != 0;
+		counts.files_without_table -= tables->of[i].rows != 0;
 		counts.rows += tables->of[i].rows;
 		counts.bytes += tables->of[i].bytes;
 	}
 	return counts;
-}
-
-/* ---- at once, on all CPUs ---- */
-
-struct compilation {
-	struct tables *tables;
-	uint32_t last_id;	/* of the module that a thread took last, atomically */
-	pthread_mutex_t lock;	/* of the slabs */
-};
-
-/* in each thread: compile a module, write its table, take the next */
-static void *compile(void *arg)
-{
-	struct compilation *c = arg;
-	struct unwind_table table;
-	uint32_t id;
-
-	while ((id = __atomic_add_fetch(&c->last_id, 1, __ATOMIC_RELAXED)) <= c->tables->nr) {
-		struct module *module = modules_get(c->tables->modules, id);
-
-		if (c->tables->of[id - 1].tried)
-			continue;
-		c->tables->of[id - 1].tried = true;
-		module_compile(module, &table);
-		pthread_mutex_lock(&c->lock);
-		write_module(c->tables, module, &table);	/* without memory, it gets no table */
-		pthread_mutex_unlock(&c->lock);
-	}
-	return NULL;
-}
-
-int tables_make_all(struct tables *tables)
-{
-	struct compilation c = { .tables = tables, .lock = PTHREAD_MUTEX_INITIALIZER };
-	pthread_t threads[MAX_THREADS];
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN), nr = 0;
-
-	if (make_room(tables))
-		return -ENOMEM;
-	while (nr < cpus - 1 && nr < MAX_THREADS && (size_t)nr < tables->nr &&
-	       !pthread_create(&threads[nr], NULL, compile, &c))
-		nr++;
-	compile(&c);
-	while (nr-- > 0)
-		pthread_join(threads[nr], NULL);
-	return 0;
 }

@@ -2,9 +2,10 @@
 /*
  * The unwind tables of modules, in slabs, where the kernel reads them (tables_abi.h).
  *
- * A table is made in two steps: module_compile() (modules.h), which any thread may run, and the upload into
- * the slabs, one table at a time. Tables of code that no FDE covers, which may take a second, can be left to
- * a thread of their own.
+ * Who does what: workers compile (foreign.h), each file by itself, and know nothing of the rest. The caller's thread asks
+ * them, and writes what they have made into the slabs. A module has its struct eh_module from the first, so that mapping
+ * lists can name it; its tables appear in there when they are made, and until then walks that come to it want them: their
+ * samples come raw, and wait. Without workers, as in tests, all is made at once.
  */
 #ifndef EHPERF_UNWIND_TABLES_H
 #define EHPERF_UNWIND_TABLES_H
@@ -28,28 +29,29 @@ struct tables_counts {
 int tables_new(struct tables **tables, struct slabs *slabs, struct modules *modules);
 void tables_free(struct tables *tables);
 
-/* Makes the module's table, unless that was tried before. 0 or -ENOMEM; other errors are in module->error */
+/*
+ * Makes the module's table, or has it made, unless that was tried before. 0 or -ENOMEM; other errors are in module->error,
+ * sooner or later
+ */
 int tables_make(struct tables *tables, uint32_t module_id);
-/* Makes the tables of all modules, on all CPUs. */
-int tables_make_all(struct tables *tables);
+/* Makes the tables of all modules, and waits for so long at most. 0 or -ENOMEM */
+int tables_make_all(struct tables *tables, int max_ms);
 
 /*
- * A walk has come to code of a module that has a table, and wants its TABLE_CODE. true: it is there, or it is
- * known that there is none, and walks see that from now on. false: it is being made; until it is taken, walks
- * will want it.
+ * A walk has come to code of a module and wants a table that is not there. true: it is there, or it is known that there is
+ * none, and walks see that from now on. false: it is being made; until it is taken, walks will want it.
  */
-bool tables_want_code(struct tables *tables, uint32_t module_id);
-/*
- * From now on, files with much of such code are left to a thread, and others are made at once, as all are
- * without it. 0 or -errno
- */
-int tables_start_thread(struct tables *tables);
-/* for poll(): readable when the thread has made a table; -1: there is no thread */
+bool tables_want(struct tables *tables, uint32_t module_id);
+/* Is any table of the module being made? */
+bool tables_awaited(const struct tables *tables, uint32_t module_id);
+/* for poll(): readable when a table was made; -1: there are no workers. tables_take() is to be called within 100 ms anyway */
 int tables_fd(const struct tables *tables);
-/* Writes the tables that the thread has made, wait: one at least if any was wanted. How many there were */
-unsigned tables_take_code(struct tables *tables, bool wait);
+/* Writes the tables that were made; waits for one so long at most. How many there were */
+unsigned tables_take(struct tables *tables, int max_ms);
+/* From now on, no walk wants what is still being made. */
+void tables_give_up(struct tables *tables);
 
-/* the place of the module's struct eh_module; 0: it has no table */
+/* the place of the module's struct eh_module; 0: it has none */
 loc_t tables_loc(const struct tables *tables, uint32_t module_id);
 struct tables_counts tables_counts(const struct tables *tables);
 

@@ -132,14 +132,14 @@ static void test_readings(void)
 	struct process_reading reading;
 	uint64_t version;
 
-	check(process && !process_read(getpid(), &reading) && reading.maps.nr >= 3, "our own mappings can be read");
+	check(process && !process_read(NULL, getpid(), &reading) && reading.maps.nr >= 3, "our own mappings can be read");
 	process_take(&all, process, &reading);
 	check(process->complete, "what was read is complete");
 	version = process->version;
 	happens(PROCESS_EXECED, getpid(), 0, process->read_ns - 1, 0, 0, 0);
 	check(process->version == version, "an event before the reading is in it already");
 	told[0] = 0;
-	check(!process_read(getpid(), &reading), "and again");
+	check(!process_read(NULL, getpid(), &reading), "and again");
 	process_take(&all, process, &reading);
 	heard("");	/* nothing has changed */
 	happens(PROCESS_EVENTS_LOST, 0, 0, process->read_ns + 1, 0, 0, 0);

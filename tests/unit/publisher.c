@@ -214,7 +214,7 @@ int main(void)
 	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) && !tables_new(&tables, slabs, modules) &&
 	      !publisher_new(&publisher, tables, target));
 	processes = (struct processes){ .all = true, .observer = publisher_observer(publisher) };
-	check(!process_read(getpid(), &reading));
+	check(!process_read(NULL, getpid(), &reading));
 	process_take(&processes, processes_get(&processes, getpid()), &reading);
 	test_list();
 	test_change();

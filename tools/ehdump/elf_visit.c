@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "run/cli.h"
+#include "process/mapped_file.h"
 #include "process/proc_maps.h"
 
 static void fail(const struct elf_visitor *visitor, const char *name, const char *why)
@@ -116,7 +117,7 @@ static void visit_process(const char *name, pid_t pid, const struct elf_visitor 
 		if (!strcmp(m->path, "[vdso]")) {
 			visit_vdso(m, visitor);
 		} else if (m->inode) {
-			fd = proc_maps_open(maps.tid, m);
+			fd = mapped_file_open_now(maps.tid, m);
 			if (fd < 0)
 				fail(visitor, m->path, strerror(-fd));
 			else

@@ -22,6 +22,7 @@
 	picture.removeAttribute('viewBox');
 	flame.show(tree);
 	fit();
+	flame.fitInto(window.innerHeight - top);
 	flame.onselect(0);
 	window.addEventListener('resize', fit);
 	window.flame = flame;

@@ -177,8 +177,15 @@ class Flame {
 
 	show(tree) {
 		this.tree = tree;
+		this.host.classList.toggle('compared', tree.compared);
 		this.zoomed = this.selected = this.allRows = 0;
 		this.found = null;
+		this.draw();
+	}
+
+	// Puts the root above if the picture is higher than this, so that its beginning is seen.
+	fitInto(height) {
+		this.rootBelow = this.allRows * Flame.ROW <= height;
 		this.draw();
 	}
 
@@ -288,8 +295,8 @@ class Flame {
 	difference(node) {
 		const tree = this.tree, whole = Math.max(tree.total[0], tree.totalBefore[0]) || 1;
 		const part = (tree.total[node] - tree.totalBefore[node]) / whole;
-		const strength = Math.min(1, Math.sqrt(Math.abs(part)) * 1.6);
-		return part === 0 ? 'hsl(0 0% 72%)' : `hsl(${part > 0 ? 5 : 215} ${25 + 65 * strength}% ${80 - 25 * strength}%)`;
+		const strength = Math.min(1, Math.sqrt(Math.abs(part)) * 1.6), to = part > 0 ? [226, 74, 51] : [59, 125, 221];
+		return `rgb(${to.map(full => Math.round(205 + (full - 205) * strength)).join(' ')})`;
 	}
 
 	// What there is to say of a frame, as text.
@@ -341,7 +348,7 @@ class Flame {
 		let hash = 7;
 		for (let i = 0; i < name.length; i++)
 			hash = (hash * 31 + name.charCodeAt(i)) | 0;
-		return (hash >>> 4) & 3;
+		return Math.imul(hash, 0x9e3779b1) >>> 30;
 	}
 }
 Flame.ROW = 17;

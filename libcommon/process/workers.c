@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/workers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "process/clock.h"
+#include "process/worker_child.h"
+
+#define MS 1000000ULL
+#define SLEEP_MS 100
+#define KEPT_BYTES (1 << 20)	/* of the area, from one job to the next */
+#define END_MS 20	/* for those that were killed to be gone */
+#define WAIT_MS 20	/* from one look at the workers to the next */
+
+struct job {
+	struct job *next;
+	uint64_t tag;
+	size_t bytes;
+	uint8_t request[];
+};
+
+struct worker {
+	pid_t pid;		/* 0: not started */
+	int fd;
+	uint8_t *area;
+	bool busy;
+	uint64_t tag;
+	/* of the job, in ns: when the worker was last seen to be awake; what it had run then, and before the job */
+	uint64_t awake, ran_when_awake, ran_before;
+};
+
+struct workers {
+	worker_fn *work;
+	void *arg;
+	size_t area_bytes, nr_asked;
+	struct worker_limits limits;
+	int epoll_fd;
+	struct job *first, **last;	/* that no worker has yet */
+	struct worker *taken;		/* whose answer was taken last */
+	size_t taken_bytes;
+	pid_t *ended;			/* killed, and to be waited for */
+	size_t nr_ended, ended_room;
+	unsigned nr;
+	struct worker workers[];
+};
+
+int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
+		worker_fn *work, void *arg)
+{
+	struct workers *w = calloc(1, sizeof(*w) + nr * sizeof(w->workers[0]));
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct workers){
+		.work = work, .arg = arg, .area_bytes = area_bytes, .limits = *limits, .nr = nr, .last = &w->first,
+	};
+	if (!w->limits.sleep_ms)
+		w->limits.sleep_ms = SLEEP_MS;
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (w->epoll_fd < 0) {
+		free(w);
+		return -errno;
+	}
+	*workers = w;
+	return 0;
+}
+
+/* ---- starting and ending ---- */
+
+/* A worker that cannot be ended now is left to init. */
+static void reap(struct workers *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->nr_ended; i++)
+		if (!waitpid(w->ended[i], NULL, WNOHANG))
+			w->ended[kept++] = w->ended[i];
+	w->nr_ended = kept;
+}
+
+/* Its area is not used again: who knows when the last write to it comes. */
+static void end(struct workers *w, struct worker *worker)
+{
+	if (!worker->pid)
+		return;
+	kill(worker->pid, SIGKILL);
+	close(worker->fd);
+	munmap(worker->area, w->area_bytes);
+	if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
+		w->ended[w->nr_ended++] = worker->pid;
+	if (w->taken == worker)
+		w->taken = NULL;
+	*worker = (struct worker){};
+}
+
+static int begin(struct workers *w, struct worker *worker, int ends[2])
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	worker->pid = fork();
+	if (!worker->pid)
+		worker_child_run(ends[1], &w->limits, w->work, w->arg, worker->area, w->area_bytes);
+	if (worker->pid < 0) {
+		worker->pid = 0;
+		return -errno;
+	}
+	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ends[0], &event) ? -errno : 0;
+}
+
+static int start(struct workers *w, struct worker *worker)
+{
+	int ends[2], error;
+
+	reap(w);
+	worker->area = mmap(NULL, w->area_bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (worker->area == MAP_FAILED)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		munmap(worker->area, w->area_bytes);
+		return -ENOMEM;
+	}
+	worker->fd = ends[0];
+	error = begin(w, worker, ends);
+	close(ends[1]);
+	if (error && worker->pid) {
+		end(w, worker);
+	} else if (error) {
+		close(ends[0]);
+		munmap(worker->area, w->area_bytes);
+	}
+	return error;
+}
+
+void workers_free(struct workers *w)
+{
+	struct job *job;
+
+	if (!w)
+		return;
+	for (unsigned i = 0; i < w->nr; i++)
+		end(w, &w->workers[i]);
+	reap(w);
+	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
+		usleep(200);
+	while ((job = w->first)) {
+		w->first = job->next;
+		free(job);
+	}
+	close(w->epoll_fd);
+	free(w->ended);
+	free(w);
+}
+
+/* ---- asking ---- */
+
+static uint64_t ran_ns(const struct worker *worker)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(worker->pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* 0 or -errno */
+static int hand_over(struct workers *w, struct worker *worker, const struct job *job)
+{
+	uint64_t bytes = job->bytes;
+	int error = worker->pid ? 0 : start(w, worker);
+
+	if (error)
+		return error;
+	memcpy(worker->area, job->request, job->bytes);
+	worker->ran_before = worker->ran_when_awake = ran_ns(worker);
+	worker->awake = clock_ns();
+	if (send(worker->fd, &bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+		end(w, worker);
+		return -ECHILD;
+	}
+	worker->tag = job->tag;
+	worker->busy = true;
+	return 0;
+}
+
+/* Gives jobs to workers that have none. One that cannot be started now is tried again. */
+static void hand_out(struct workers *w)
+{
+	for (unsigned i = 0; i < w->nr && w->first; i++) {
+		struct worker *worker = &w->workers[i];
+		struct job *job = w->first;
+
+		if (worker->busy || worker == w->taken || hand_over(w, worker, job))
+			continue;
+		w->first = job->next;
+		if (!w->first)
+			w->last = &w->first;
+		free(job);
+	}
+}
+
+/* What the last answer has taken of the area's memory is given back, and its worker takes another job. */
+static void forget_answer(struct workers *w)
+{
+	if (w->taken && w->taken_bytes > KEPT_BYTES)
+		madvise(w->taken->area, w->area_bytes, MADV_REMOVE);
+	w->taken = NULL;
+}
+
+int workers_ask(struct workers *w, uint64_t tag, const void *request, size_t bytes)
+{
+	struct job *job;
+
+	if (bytes > w->area_bytes)
+		return -E2BIG;
+	job = malloc(sizeof(*job) + bytes);
+	if (!job)
+		return -ENOMEM;
+	*job = (struct job){ .tag = tag, .bytes = bytes };
+	memcpy(job->request, request, bytes);
+	*w->last = job;
+	w->last = &job->next;
+	w->nr_asked++;
+	forget_answer(w);
+	hand_out(w);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+/* proc_pid_stat(5): is it running, or able to? */
+static bool is_runnable(pid_t pid)
+{
+	char name[32], text[512] = "", *state;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && state[2] == 'R';
+}
+
+/* 0, or why its job is given up */
+static int look_at(const struct workers *w, struct worker *worker)
+{
+	uint64_t now = clock_ns(), ran;
+
+	if (now - worker->awake < w->limits.sleep_ms * MS / 2)
+		return 0;
+	ran = ran_ns(worker);
+	if (ran - worker->ran_before > w->limits.cpu_ms * MS)
+		return -ETIME;
+	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {
+		worker->awake = now;
+		worker->ran_when_awake = ran;
+		return 0;
+	}
+	return now - worker->awake < w->limits.sleep_ms * MS ? 0 : -ETIMEDOUT;
+}
+
+/* True: its job is over. */
+static bool take_from(struct workers *w, struct worker *worker, struct worker_answer *answer)
+{
+	uint64_t bytes = 0;
+	ssize_t got = recv(worker->fd, &bytes, sizeof(bytes), MSG_DONTWAIT);
+	int error = 0;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		error = look_at(w, worker);
+	else if (got != sizeof(bytes) || bytes > w->area_bytes)
+		error = -ECHILD;
+	if (got != sizeof(bytes) && !error)
+		return false;
+	*answer = (struct worker_answer){
+		.tag = worker->tag, .error = error, .bytes = error ? NULL : worker->area, .nr = error ? 0 : bytes,
+	};
+	worker->busy = false;
+	if (error)
+		end(w, worker);
+	else
+		w->taken = worker;
+	w->taken_bytes = bytes;
+	w->nr_asked--;
+	return true;
+}
+
+bool workers_take(struct workers *w, struct worker_answer *answer)
+{
+	forget_answer(w);
+	hand_out(w);
+	for (unsigned i = 0; i < w->nr; i++)
+		if (w->workers[i].busy && take_from(w, &w->workers[i], answer)) {
+			hand_out(w);	/* to the others */
+			return true;
+		}
+	return false;
+}
+
+size_t workers_nr_asked(const struct workers *w)
+{
+	return w->nr_asked;
+}
+
+int workers_fd(const struct workers *w)
+{
+	return w->epoll_fd;
+}
+
+void workers_wait(const struct workers *w, int ms)
+{
+	struct pollfd fd = { .fd = w->epoll_fd, .events = POLLIN };
+
+	poll(&fd, 1, ms < WAIT_MS ? ms : WAIT_MS);
+}
+
+struct worker_answer workers_call(struct workers *w, const void *request, size_t bytes)
+{
+	struct worker_answer answer;
+	int error = workers_ask(w, 0, request, bytes);
+
+	if (error)
+		return (struct worker_answer){ .error = error };
+	while (!workers_take(w, &answer))
+		workers_wait(w, WAIT_MS);
+	return answer;
+}

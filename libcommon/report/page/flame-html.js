@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page: the flame graph by thread, process, name or all together; a table of stacks; callers and callees of a function.
+'use strict';
+
+const html = (name, attributes, ...children) => element(XHTML, name, attributes, ...children);
+
+// The same stacks, merged otherwise: the roots of kind t, threads, are renamed or left away, and filtered.
+// rename(label): the root's new label, or null: none. wanted(label): false: without the stacks of this thread
+function regrouped(tree, rename, wanted) {
+	const labels = tree.labels.slice(), known = new Map();
+	const made = new FlameTree(labels, tree.unit);
+	const to = new Int32Array(tree.parent.length);
+	made.compared = tree.compared;
+	for (let i = 1; i < tree.parent.length; i++) {
+		const parent = tree.parent[i], label = tree.labels[tree.label[i]];
+		let number = tree.label[i];
+		if (to[parent] < 0 || (!parent && !wanted(label))) {
+			to[i] = -1;
+			continue;
+		}
+		if (!parent && label.kind === 't') {
+			const root = rename(label);
+			if (!root) {
+				to[i] = 0;
+				made.self[0] += tree.self[i];
+				made.before[0] += tree.before[i];
+				continue;
+			}
+			const key = root.text + '\0' + root.pid + '\0' + root.tid;
+			if (!known.has(key))
+				known.set(key, labels.push(root) - 1);
+			number = known.get(key);
+		}
+		to[i] = made.callee(to[parent], number);
+		made.self[to[i]] += tree.self[i];
+		made.before[to[i]] += tree.before[i];
+	}
+	return made.finish();
+}
+
+// For each function: its own value, and that with its callees, recursion counted once.
+function functionsOf(tree) {
+	const rows = new Map(), above = new Map();
+	const waiting = [[0, false]];
+	while (waiting.length) {
+		const [node, leaving] = waiting.pop(), label = tree.label[node];
+		if (leaving) {
+			above.set(label, above.get(label) - 1);
+			continue;
+		}
+		if (node && tree.kind(node) !== 't') {
+			if (!rows.has(label))
+				rows.set(label, {label, self: 0, total: 0, before: 0});
+			const row = rows.get(label);
+			row.self += tree.self[node];
+			if (!above.get(label)) {
+				row.total += tree.total[node];
+				row.before += tree.totalBefore[node];
+			}
+			above.set(label, (above.get(label) ?? 0) + 1);
+			waiting.push([node, true]);
+		}
+		for (const callee of tree.callees[node] ?? [])
+			waiting.push([callee, false]);
+	}
+	return [...rows.values()];
+}
+
+// The outermost nodes of a function.
+function nodesOf(tree, label) {
+	const found = [], waiting = [0];
+	while (waiting.length) {
+		const node = waiting.pop();
+		if (tree.label[node] === label)
+			found.push(node);
+		else
+			for (const callee of tree.callees[node] ?? [])
+				waiting.push(callee);
+	}
+	return found;
+}
+
+// What a function calls: its subtrees, merged.
+function calleesOf(tree, label) {
+	const made = new FlameTree(tree.labels, tree.unit);
+	const waiting = nodesOf(tree, label).map(node => [node, made.callee(0, label)]);
+	made.compared = tree.compared;
+	while (waiting.length) {
+		const [node, to] = waiting.pop();
+		made.self[to] += tree.self[node];
+		made.before[to] += tree.before[node];
+		for (const callee of tree.callees[node] ?? [])
+			waiting.push([callee, made.callee(to, tree.label[callee])]);
+	}
+	return made.finish();
+}
+
+// What calls it: the ways to the root, merged from the function on.
+function callersOf(tree, label) {
+	const made = new FlameTree(tree.labels, tree.unit);
+	made.compared = tree.compared;
+	for (const node of nodesOf(tree, label)) {
+		let to = made.callee(0, label);
+		for (let caller = tree.parent[node]; caller; caller = tree.parent[caller])
+			to = made.callee(to, tree.label[caller]);
+		made.self[to] += tree.total[node];
+		made.before[to] += tree.totalBefore[node];
+	}
+	return made.finish();
+}
+
+// The stacks themselves, the largest first.
+function stacksOf(tree, most) {
+	const stacks = [];
+	tree.self.forEach((self, node) => { if (self || tree.before[node]) stacks.push(node); });
+	stacks.sort((a, b) => tree.self[b] - tree.self[a] || a - b);
+	return {nr: stacks.length, first: stacks.slice(0, most)};
+}
+
+(() => {
+	const data = JSON.parse(document.getElementById('data').textContent);
+	const whole = FlameTree.of(data);
+	const picture = element(SVG, 'svg', {});
+	const resized = flame => height => flame().host.setAttribute('height', height);
+	const flame = new Flame(picture, {ondraw: resized(() => flame)});
+	flame.tree = whole;
+	const groups = {
+		name: ['by name', label => ({...label, pid: 0, tid: 0})],
+		process: ['by process', label => label.tid ? {...label, text: `${processes.get(label.pid)} (${label.pid})`, pid: 0, tid: 0} : label],
+		thread: ['by thread', label => label],
+		none: ['all together', () => null],
+	};
+	const threads = whole.labels.filter(label => label.kind === 't' && label.tid);
+	// A process has the name of its main thread, if that is among them: the one it had for longest.
+	const processes = new Map(), roots = (whole.callees[0] ?? []).map(node => whole.labels[whole.label[node]]);
+	for (const main of [true, false])
+		for (const label of roots)
+			if (label.tid && (label.pid === label.tid) === main && !processes.has(label.pid))
+				processes.set(label.pid, label.text);
+
+	const head = html('header', {}, html('h1', {}, data.title), html('p', {}, data.when),
+		...data.notes.map(note => html('p', {}, note)));
+	const legend = html('div', {class: 'legend'});
+	for (const kind in FRAME_KINDS)
+		if (!data.compared && data.kinds.includes(kind))
+			legend.append(html('span', {}, element(SVG, 'svg', {}, element(SVG, 'rect', {class: kind, width: 12, height: 12})), FRAME_KINDS[kind]));
+	if (data.compared)
+		legend.append('red: more than before, blue: less');
+
+	// ---- which stacks ----
+	const select = (label, choices) => {
+		const made = html('select', {'aria-label': label, title: label});
+		for (const [value, text] of choices)
+			made.append(html('option', {value}, text));
+		return made;
+	};
+	const group = select('group', Object.entries(groups).map(([key, [text]]) => [key, text]));
+	const filter = select('only', [['', 'all threads'],
+		...[...processes].sort((a, b) => a[0] - b[0]).map(([pid, name]) => ['p' + pid, `process ${name} (${pid})`]),
+		...threads.sort((a, b) => a.tid - b.tid).map(label => ['t' + label.tid, `thread ${label.text} (${label.pid}/${label.tid})`])]);
+	let tree = whole;
+
+	// ---- the views ----
+	const share = value => flameShare(value, tree.total[0]);
+	const cells = (...values) => values.map((value, i) => html('td', i === values.length - 1 ? {class: 'name'} : {}, value));
+	const table = (names, rows) => html('table', {}, html('thead', {}, html('tr', {}, ...names.map(name => html('th', {}, name)))),
+		html('tbody', {}, ...rows));
+	const fit = () => { flame.width = Math.max(300, document.body.clientWidth); };
+	const views = {
+		graph: ['Flame graph', () => {
+			fit();
+			return [controls, picture];
+		}, () => { fit(); flame.show(tree); flame.fitInto(window.innerHeight - 200); flame.onselect(0); }],
+		stacks: ['Stacks', () => {
+			const {nr, first} = stacksOf(tree, 500);
+			const rows = first.map(node => html('tr', {}, ...cells(flameValue(tree.self[node], tree.unit), share(tree.self[node]),
+				html('details', {}, html('summary', {}, tree.name(node)),
+					...tree.path(node).reverse().map(frame => html('div', {}, tree.name(frame)))))));
+			return [html('p', {}, `${first.length} of ${nr} stacks, the largest first; the leaf, and on a click its callers`),
+				table([tree.unit === 'ns' ? 'time' : tree.unit, 'share', 'stack'], rows)];
+		}],
+		functions: ['Functions', () => {
+			const rows = functionsOf(tree), list = html('div', {class: 'scroll'}), shown = html('div', {});
+			const names = ['self', 'share', 'total', 'share', 'function'];
+			const by = [row => row.self, row => row.self, row => row.total, row => row.total];
+			let key = by[2];
+			const choose = label => {
+				for (const row of list.querySelectorAll('tr'))
+					row.classList.toggle('chosen', row.dataset.label === String(label));
+				shown.replaceChildren(...butterfly(label));
+			};
+			const fill = () => {
+				rows.sort((a, b) => key(b) - key(a) || a.label - b.label);
+				const made = table(names, rows.slice(0, 1000).map(row => {
+					const line = html('tr', {'data-label': row.label}, ...cells(flameValue(row.self, tree.unit), share(row.self),
+						flameValue(row.total, tree.unit), share(row.total), tree.labels[row.label].text));
+					line.addEventListener('click', () => choose(row.label));
+					return line;
+				}));
+				made.querySelectorAll('th').forEach((cell, i) => cell.addEventListener('click', () => {
+					key = by[i] ?? key;
+					fill();
+				}));
+				list.replaceChildren(made);
+			};
+			fill();
+			if (rows.length)
+				setTimeout(() => choose(rows[0].label));
+			return [html('p', {}, `${Math.min(rows.length, 1000)} of ${rows.length} functions; a click shows callers and callees`),
+				html('div', {class: 'split'}, list, shown)];
+		}],
+	};
+	// Above the line who calls it, below what it calls.
+	const butterfly = label => {
+		const about = html('div', {class: 'about'});
+		return [about, ...[['Callers', callersOf, true], ['Callees', calleesOf, false]].flatMap(([title, of, rootBelow]) => {
+			const host = element(SVG, 'svg', {});
+			const part = new Flame(host, {rootBelow, ondraw: resized(() => part)});
+			part.tree = of(tree, label);
+			part.width = Math.max(280, (document.querySelector('.split > :last-child')?.clientWidth || 600) - 4);
+			part.onselect = node => { about.textContent = part.describe(node); };
+			part.show(part.tree);
+			part.zoom(1);
+			window.butterfly = {...window.butterfly, [title.toLowerCase()]: part};
+			return rootBelow ? [html('h2', {}, title), host] : [host, html('h2', {}, title)];
+		})];
+	};
+
+	const place = html('main', {}), tabs = html('nav', {});
+	let shownView = 'graph';
+	const show = name => {
+		shownView = name;
+		for (const button of tabs.querySelectorAll('button'))
+			button.setAttribute('aria-pressed', button.dataset.view === name);
+		place.replaceChildren(...views[name][1]());
+		views[name][2]?.();
+	};
+	const choose = () => {
+		const only = filter.value;
+		tree = regrouped(whole, groups[group.value][1], label =>
+			!only || (only[0] === 'p' ? label.pid === +only.slice(1) : label.tid === +only.slice(1)));
+		show(shownView);
+	};
+	for (const [name, [title]] of Object.entries(views)) {
+		const button = html('button', {type: 'button', 'data-view': name}, title);
+		button.addEventListener('click', () => show(name));
+		tabs.append(button);
+	}
+	if (threads.length)
+		tabs.append(group, filter);
+	group.addEventListener('change', choose);
+	filter.addEventListener('change', choose);
+	const controls = flameControls(flame);
+	document.body.append(head, legend, tabs, place);
+	choose();
+	window.addEventListener('resize', () => { if (shownView === 'graph') { fit(); flame.draw(); } });
+	window.flame = flame;
+	window.page = {choose, show, group, filter, tree: () => tree, functionsOf};
+})();

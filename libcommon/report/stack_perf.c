@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stacks as perf script prints samples, for programs that import that. They count the samples of a stack, so there
+ * is one for each; a time is printed as a sample's period, in microseconds. When a sample was taken is not known:
+ * they follow each other at the sampling period.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page_text.h"
+#include "report/stack_report.h"
+
+/* importers split lines at blanks, parentheses and line ends */
+static void put_word(FILE *out, const char *text, const char *unwanted)
+{
+	for (; *text; text++) {
+		if (iscntrl((unsigned char)*text) || strchr(unwanted, *text))
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+		else
+			putc(*text, out);
+	}
+}
+
+static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
+{
+	char *text = NULL, *clean = NULL;
+	const char *module = kernel ? "[kernel.kallsyms]" : name->module ? name->module : "[unknown]";
+	size_t bytes;
+	FILE *memory = open_memstream(&text, &bytes);
+
+	if (memory) {
+		frame_name_print(memory, name);
+		fclose(memory);
+		clean = page_text(text);
+	}
+	fprintf(out, "\t%16" PRIx64 " ", name->has_vaddr ? name->vaddr : name->file ? name->file_offset : name->address);
+	put_word(out, clean ? clean : "[unknown]", "");
+	if (name->symbol)
+		fprintf(out, "+0x%" PRIx64, name->offset);
+	fputs(" (", out);
+	free(clean);
+	clean = page_text(kernel && name->module ? name->module : module);
+	if (kernel && name->module)
+		putc('[', out);
+	put_word(out, clean ? clean : "[unknown]", " ()");
+	fputs(kernel && name->module ? "])\n" : ")\n", out);
+	free(clean);
+	free(text);
+}
+
+static void put_stack(const struct stack_writer *w, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+
+	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
+		struct frame_name name = frame_name_kernel(w->names.kallsyms, kernel->frames[i]);
+
+		put_frame(w->out, &name, true);
+	}
+	for (uint32_t i = 0; user && i < user->nr; i++) {
+		struct frame_name name = frame_name_user(&w->names, entry->key.pid, user->frames[i]);
+
+		put_frame(w->out, &name, false);
+	}
+	putc('\n', w->out);
+}
+
+/* "comm pid/tid seconds: [PERIOD] EVENT:" */
+static void put_head(FILE *out, const struct stack_entry *entry, const struct measure *measure, uint64_t ns)
+{
+	char *comm = page_text(*entry->key.comm ? entry->key.comm : "[unknown]");
+	/* a line that begins with one of these is not a sample's first */
+	bool odd = comm && strchr(" #", *comm);
+
+	if (odd)
+		fprintf(out, "\\x%02x", *comm);
+	put_word(out, comm ? comm + odd : "[unknown]", "");
+	free(comm);
+	fprintf(out, " %" PRIu32 "/%" PRIu32 " %" PRIu64 ".%06" PRIu64 ": ", entry->key.pid, entry->key.tid,
+		ns / 1000000000, ns % 1000000000 / 1000);
+	if (measure->is_time)
+		fprintf(out, "%" PRIu64 " off-cpu:\n", (measure->value(&entry->value) + 500) / 1000);
+	else
+		fprintf(out, "%s:\n", measure->value_ns ? "cpu-clock" : measure->counted);
+}
+
+int stack_report_perf(const struct stack_writer *w, const struct stack_summary *summary,
+		      const struct stack_entry *entries, size_t nr)
+{
+	const struct measure *measure = summary->measure;
+	uint64_t step = measure->value_ns > 1000 ? measure->value_ns : 1000, now = summary->started_ns;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t samples = measure->is_time ? 1 : measure->value(&entries[i].value);
+
+		for (; samples; samples--, now += step) {
+			put_head(w->out, &entries[i], measure, now);
+			put_stack(w, &entries[i]);
+		}
+	}
+	return 0;
+}

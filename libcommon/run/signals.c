@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "process/clock.h"
+
+#define SAME_NS 200000000
+
+static struct {
+	int fd;			/* an eventfd */
+	pid_t command;
+	uint64_t came_ns;	/* the last one; 0: none yet */
+} signals = { .fd = -1 };
+
+static void pass_on(const siginfo_t *signal)
+{
+	if (signals.command > 0 && (signal->si_signo == SIGTERM || signal->si_code != SI_KERNEL))
+		kill(signals.command, signal->si_signo);
+}
+
+static void came(int number, siginfo_t *signal, void *context)
+{
+	uint64_t now = clock_ns(), before = signals.came_ns;
+	int saved = errno;
+
+	(void)context;
+	signals.came_ns = now;
+	pass_on(signal);
+	if (before && now - before > SAME_NS)
+		_exit(128 + number);
+	if (!before)
+		eventfd_write(signals.fd, 1);
+	errno = saved;
+}
+
+int signals_begin(pid_t command)
+{
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_sigaction = came, .sa_flags = SA_SIGINFO | SA_RESTART }, before;
+
+	signals.command = command;
+	signals.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (signals.fd < 0)
+		return -errno;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		sigaddset(&action.sa_mask, all[i]);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (sigaction(all[i], NULL, &before))
+			return -errno;
+		if (all[i] == SIGHUP && before.sa_handler == SIG_IGN)
+			continue;
+		if (sigaction(all[i], &action, NULL))
+			return -errno;
+	}
+	return 0;
+}
+
+int signals_fd(void)
+{
+	return signals.fd;
+}
+
+void signals_taken(void)
+{
+	eventfd_t count;
+
+	eventfd_read(signals.fd, &count);
+}

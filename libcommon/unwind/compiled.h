@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is made of a module's file, wherever it is made. */
+#ifndef EHPERF_UNWIND_COMPILED_H
+#define EHPERF_UNWIND_COMPILED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/mapped_file.h"
+#include "table/unwind_table.h"
+
+struct compiled {
+	int error;		/* 0 or -errno: why there is no table */
+	uint8_t build_id[64];
+	size_t build_id_bytes;
+	bool elsewhere;		/* its path does not lead to it in our own mount namespace: mapped_file_open() */
+	struct unwind_table table;	/* to be freed; empty with error */
+};
+
+/* Compiles the file's CFI; of_code: instead, a table of the code that no FDE covers. */
+void compiled_from_file(struct compiled *compiled, const struct mapped_file *file, const struct file_key *key,
+			bool of_code);
+/* the same for an image in memory; elf_file_open_memory() */
+void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, bool of_code);
+
+/* Writes all of it into `room` bytes. How many these are, or 0: there is no room */
+size_t compiled_write(const struct compiled *compiled, void *to, size_t room);
+/*
+ * Makes it of what was written, by whomever: -EBADMSG if it is not what compiled_write() writes, or leads outside of
+ * itself; -ENOMEM
+ */
+int compiled_read(struct compiled *compiled, const void *from, size_t bytes);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is read of processes and files that are not ours, by workers (process/workers.h): nothing here waits for another
+ * process longer than the workers' limits allow, and a process that kept a worker waiting is not read again for a while.
+ *
+ * Files are compiled beside the caller, which asks and takes answers later. The rest is short, and the caller waits for it.
+ * Without a struct foreign (NULL), as in tests, all is done in the caller itself, at once.
+ */
+#ifndef EHPERF_UNWIND_FOREIGN_H
+#define EHPERF_UNWIND_FOREIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "process/mapped_file.h"
+#include "process/proc_maps.h"
+#include "unwind/compiled.h"
+
+struct foreign;
+
+/* 0 or -errno */
+int foreign_new(struct foreign **foreign);
+void foreign_free(struct foreign *foreign);
+
+/* how often something was given up, because it did not answer or took too much */
+uint64_t foreign_given_up(const struct foreign *foreign);
+
+/* proc_maps_read(), and which files are mapped. Moreover -ETIMEDOUT, -ETIME, and -EAGAIN: it is left alone */
+int foreign_read_maps(struct foreign *foreign, pid_t pid, struct proc_maps *maps);
+/* mapped_file_identify(). Moreover -ETIMEDOUT, -EAGAIN */
+int foreign_identify(struct foreign *foreign, pid_t tid, const struct proc_mapping *mapping, struct file_key *key);
+
+/* where code can be read: the process's memory, else the file */
+struct foreign_text {
+	pid_t pid;
+	uint64_t address;
+	struct mapped_file file;	/* .path NULL: none */
+	struct file_key key;
+	uint64_t file_offset;
+};
+/* bytes of code, FOREIGN_TEXT_BYTES at most: how many of these there were */
+#define FOREIGN_TEXT_BYTES 64
+uint32_t foreign_read_text(struct foreign *foreign, const struct foreign_text *text, void *to, uint32_t bytes);
+
+/* ---- compiling, beside the caller; not with NULL ---- */
+
+/* Asks for compiled_from_file(). 0 or -ENOMEM */
+int foreign_ask_table(struct foreign *foreign, uint32_t id, const struct mapped_file *file, const struct file_key *key,
+		      bool of_code);
+/* The id that it was asked for with, and whether of_code; 0: none is done. Call again within 100 ms */
+uint32_t foreign_take_table(struct foreign *foreign, bool *of_code, struct compiled *compiled);
+/* how many are being made; for poll(): readable when one is done; waits for one, so long at most */
+size_t foreign_nr_tables(const struct foreign *foreign);
+int foreign_fd(const struct foreign *foreign);
+void foreign_wait(const struct foreign *foreign, int ms);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/foreign_work.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* ---- mappings ---- */
+
+static bool is_same_file(const struct proc_mapping *a, const struct proc_mapping *b)
+{
+	return a->inode == b->inode && a->dev == b->dev;
+}
+
+/* A file is looked at once for all of its mappings, which lie together mostly. */
+static void identify_all(struct proc_maps *maps)
+{
+	for (size_t i = 0; i < maps->nr; i++) {
+		struct proc_mapping *m = &maps->mappings[i];
+		size_t before = i;
+
+		while (before && i - before < 8 && !is_same_file(&maps->mappings[before - 1], m))
+			before--;
+		if (!m->inode)
+			continue;
+		if (before && is_same_file(&maps->mappings[before - 1], m)) {
+			m->file = maps->mappings[before - 1].file;
+			m->file_error = maps->mappings[before - 1].file_error;
+		} else {
+			m->file_error = mapped_file_identify(maps->tid, m, &m->file);
+		}
+		m->looked = true;
+	}
+}
+
+/* The answer's size; 0: no room */
+static size_t pack_maps(const struct proc_maps *maps, struct foreign_answer *answer, size_t room)
+{
+	struct foreign_mapping *to = (struct foreign_mapping *)(answer + 1);
+	size_t fixed = sizeof(*answer) + maps->nr * sizeof(*to), used = 0;
+	char *paths = (char *)(to + maps->nr);
+
+	if (fixed > room)
+		return 0;
+	for (size_t i = 0; i < maps->nr; i++) {
+		const char *path = maps->mappings[i].path;
+		size_t bytes = strlen(path) + 1;
+
+		to[i] = (struct foreign_mapping){ .mapping = maps->mappings[i], .path = used };
+		if (i && !strcmp(path, maps->mappings[i - 1].path)) {
+			to[i].path = to[i - 1].path;
+			continue;
+		}
+		if (bytes > room - fixed - used)
+			return 0;
+		memcpy(paths + used, path, bytes);
+		used += bytes;
+	}
+	answer->nr = maps->nr;
+	answer->tid = maps->tid;
+	return fixed + used;
+}
+
+static size_t read_maps(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
+{
+	struct proc_maps maps;
+	size_t bytes = sizeof(*answer);
+
+	answer->error = proc_maps_read(&maps, r->pid);
+	if (answer->error)
+		return bytes;
+	identify_all(&maps);
+	bytes = pack_maps(&maps, answer, room);
+	if (!bytes)
+		*answer = (struct foreign_answer){ .error = -EFBIG };
+	proc_maps_free(&maps);
+	return bytes ? bytes : sizeof(*answer);
+}
+
+int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes)
+{
+	const struct foreign_answer *a = answer;
+	const struct foreign_mapping *from = (const struct foreign_mapping *)(a + 1);
+	size_t fixed = sizeof(*a) + (size_t)a->nr * sizeof(*from);
+	const char *paths = (const char *)answer + fixed;
+	int error = 0;
+
+	if (bytes < fixed || (a->nr && (bytes == fixed || ((const char *)answer)[bytes - 1])))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < a->nr && !error; i++) {
+		struct proc_mapping mapping = from[i].mapping;
+
+		mapping.path = (char *)paths + from[i].path;
+		error = from[i].path >= bytes - fixed || mapping.file_error > 0 ? -EBADMSG : proc_maps_append(maps, &mapping);
+	}
+	return error;
+}
+
+/* ---- text ---- */
+
+static size_t read_text(const struct foreign_request *r, struct foreign_answer *answer)
+{
+	struct iovec local = { answer + 1, r->bytes }, remote = { (void *)(uintptr_t)r->address, r->bytes };
+	ssize_t done = process_vm_readv(r->pid, &local, 1, &remote, 1, 0);
+	int fd;
+
+	if (done <= 0 && r->file.path) {
+		fd = mapped_file_open(&r->file, &r->key, NULL);
+		done = fd < 0 ? 0 : pread(fd, answer + 1, r->bytes, r->file_offset);
+		if (fd >= 0)
+			close(fd);
+	}
+	answer->nr = done < 0 ? 0 : done;
+	return sizeof(*answer) + answer->nr;
+}
+
+/* ---- all ---- */
+
+static size_t identify(const struct foreign_request *r, struct foreign_answer *answer)
+{
+	struct file_key *key = (struct file_key *)(answer + 1);
+
+	answer->error = mapped_file_identify(r->pid, &r->mapping, key);
+	return sizeof(*answer) + sizeof(*key);
+}
+
+static size_t compile(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
+{
+	struct compiled compiled;
+	size_t bytes;
+
+	compiled_from_file(&compiled, &r->file, &r->key, r->kind == FOREIGN_CODE);
+	bytes = compiled_write(&compiled, answer + 1, room);
+	answer->error = bytes ? 0 : -EFBIG;
+	unwind_table_free(&compiled.table);
+	return sizeof(*answer) + bytes;
+}
+
+size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
+{
+	struct foreign_answer *answer = area;
+	static struct foreign_request r;
+
+	(void)arg;
+	memset(&r, 0, offsetof(struct foreign_request, path));
+	memcpy(&r, area, bytes);
+	r.file.path = r.file.path ? r.path : NULL;
+	r.mapping.path = r.path;
+	*answer = (struct foreign_answer){};
+	switch (r.kind) {
+	case FOREIGN_MAPS:
+		return read_maps(&r, answer, room);
+	case FOREIGN_FILE:
+		return identify(&r, answer);
+	case FOREIGN_TEXT:
+		return read_text(&r, answer);
+	default:
+		return compile(&r, answer, room - sizeof(*answer));
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The workers' side of foreign.h: requests, answers, and the work. */
+#ifndef EHPERF_UNWIND_FOREIGN_WORK_H
+#define EHPERF_UNWIND_FOREIGN_WORK_H
+
+#include "unwind/foreign.h"
+
+enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_TABLE, FOREIGN_CODE };
+
+#define FOREIGN_MAX_PATH 4300
+
+/* what is needed of it is set, and as much of the path is sent as there is */
+struct foreign_request {
+	enum foreign_kind kind;
+	pid_t pid;
+	uint64_t address;	/* FOREIGN_TEXT */
+	uint32_t bytes;
+	uint64_t file_offset;
+	struct proc_mapping mapping;	/* FOREIGN_FILE; its path is the file's */
+	struct mapped_file file;
+	struct file_key key;
+	char path[FOREIGN_MAX_PATH];
+};
+
+/* Each answer begins with it; files: struct file_key; text: the bytes; tables: what compiled_write() writes */
+struct foreign_answer {
+	int error;
+	uint32_t nr;
+	pid_t tid;		/* struct proc_maps' */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct foreign_answer) % _Alignof(uint64_t) == 0, "struct foreign_mapping lies behind it");
+
+/* FOREIGN_MAPS: behind the answer, nr of these, then the paths */
+struct foreign_mapping {
+	struct proc_mapping mapping;
+	uint32_t path;		/* offset in the paths */
+};
+
+/* for struct workers */
+size_t foreign_work(void *arg, void *area, size_t bytes, size_t room);
+
+/* The mappings in an answer, which may be anything. 0, -EBADMSG or -ENOMEM */
+int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What workers read of this test itself, against what the same reading in the test's own process yields. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unwind/foreign.h"
+#include "unwind/foreign_work.h"
+#include "check.h"
+
+static struct foreign *foreign;
+
+static bool same(const struct unwind_table *a, const struct unwind_table *b)
+{
+	return a->nr_pages == b->nr_pages && a->nr_rows == b->nr_rows && a->nr_rules == b->nr_rules &&
+	       !memcmp(a->rows, b->rows, a->nr_rows * ROW_BYTES) && !memcmp(a->rules, b->rules, a->nr_rules * sizeof(*a->rules)) &&
+	       !memcmp(a->pages, b->pages, a->nr_pages * sizeof(*a->pages));
+}
+
+static void test_maps(void)
+{
+	struct proc_maps expected, maps;
+
+	check(!proc_maps_read(&expected, getpid()) && !foreign_read_maps(foreign, getpid(), &maps));
+	check(maps.nr == expected.nr && maps.tid == getpid(), "%zu mappings", maps.nr);
+	for (size_t i = 0; i < maps.nr && i < expected.nr; i++) {
+		const struct proc_mapping *m = &maps.mappings[i], *e = &expected.mappings[i];
+		struct stat st = {};
+
+		check(m->start == e->start && m->end == e->end && m->file_offset == e->file_offset && m->inode == e->inode &&
+		      m->dev == e->dev && !strcmp(m->path, e->path), "mapping %zu", i);
+		if (e->inode)
+			check(m->looked && !m->file_error && !stat(e->path, &st) && m->file.dev == st.st_dev &&
+			      m->file.inode == st.st_ino && m->file.mtime_ns == st.st_mtim.tv_nsec, "%s is this file", e->path);
+	}
+	check(foreign_read_maps(foreign, 4000001, &maps) == -ESRCH, "no such process");
+	proc_maps_free(&maps);
+	proc_maps_free(&expected);
+}
+
+static void test_tables(void)
+{
+	struct proc_maps maps;
+	size_t asked = 0, taken = 0;
+	struct compiled compiled, expected;
+	bool of_code;
+	uint32_t id;
+
+	check(!foreign_read_maps(foreign, getpid(), &maps));
+	for (size_t i = 0; i < maps.nr; i++) {
+		struct mapped_file file = mapped_file_of(maps.tid, &maps.mappings[i]);
+
+		for (int code = 0; code < 2 && maps.mappings[i].inode; code++, asked++)
+			check(!foreign_ask_table(foreign, i + 1, &file, &maps.mappings[i].file, code));
+	}
+	while (taken < asked) {
+		struct mapped_file file;
+
+		id = foreign_take_table(foreign, &of_code, &compiled);
+		if (!id) {
+			foreign_wait(foreign, 100);
+			continue;
+		}
+		taken++;
+		file = mapped_file_of(maps.tid, &maps.mappings[id - 1]);
+		compiled_from_file(&expected, &file, &maps.mappings[id - 1].file, of_code);
+		check(compiled.error == expected.error && compiled.build_id_bytes == expected.build_id_bytes &&
+		      same(&compiled.table, &expected.table), "%s%s", file.path, of_code ? ", code" : "");
+		unwind_table_free(&compiled.table);
+		unwind_table_free(&expected.table);
+	}
+	check(asked >= 4 && !foreign_nr_tables(foreign));
+	proc_maps_free(&maps);
+}
+
+static void test_text(void)
+{
+	struct foreign_text text = { .pid = getpid(), .address = (uintptr_t)test_text };
+	uint8_t bytes[16];
+
+	check(foreign_read_text(foreign, &text, bytes, 16) == 16 && !memcmp(bytes, (const void *)(uintptr_t)test_text, 16));
+	text.address = 0x10;
+	check(!foreign_read_text(foreign, &text, bytes, 16), "nothing is there");
+}
+
+/* another file, and answers that are not what a worker writes */
+static void test_distrust(void)
+{
+	struct mapped_file file = { .tid = getpid(), .path = "/proc/self/exe" };
+	struct proc_maps maps = {};
+	struct {
+		struct foreign_answer answer;
+		struct foreign_mapping mapping;
+		char path[8];
+	} lie = { .answer.nr = 1, .mapping = { .mapping = { .end = 4096 } }, .path = "abc" };
+	struct compiled compiled = { .table.nr_pages = 1 };
+	struct file_key key = { .dev = 1 };
+
+	compiled_from_file(&compiled, &file, &key, false);
+	check(compiled.error == -ESTALE, "not the file that was identified: %d", compiled.error);
+	check(!foreign_unpack_maps(&maps, &lie, sizeof(lie)) && maps.nr == 1 && !strcmp(maps.mappings[0].path, "abc"));
+	lie.mapping.path = 8;
+	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG, "a path outside");
+	lie.mapping.path = 0;
+	lie.path[7] = 'd';
+	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG, "a path without an end");
+	lie.answer.nr = UINT32_MAX;
+	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG, "more mappings than there are");
+	proc_maps_free(&maps);
+	compiled = (struct compiled){ .table.nr_pages = 1000 };
+	check(compiled_read(&compiled, &compiled, sizeof(compiled)) == -EBADMSG, "a table without its pages");
+}
+
+int main(void)
+{
+	check(!foreign_new(&foreign));
+	test_maps();
+	test_tables();
+	test_text();
+	test_distrust();
+	foreign_free(foreign);
+	return check_done();
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Jobs in workers: those that answer, and those that sleep, spin, die, want too much or may not do what they try. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process/clock.h"
+#include "process/workers.h"
+#include "check.h"
+
+#define AREA (8 << 20)
+#define MAX_BYTES (64 << 20)
+
+static const struct worker_limits limits = { .cpu_ms = 200, .bytes = MAX_BYTES };
+
+static volatile bool never;
+
+/* the child's process ID stands behind each answer */
+static size_t work(void *arg, void *area, size_t bytes, size_t room)
+{
+	char *text = area, kind = bytes ? *text : 0;
+	int fds[2];
+
+	(void)arg;
+	switch (kind) {
+	case 'r':	/* reads and opens, which may not wait for a writer here */
+		kind = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) < 0 ? 'x' : 'r';
+		break;
+	case 'f':	/* a FIFO, which is opened by whoever comes */
+		open(text + 1, O_RDONLY);
+		break;
+	case 's':
+		while (!never)
+			;
+		break;
+	case 'd':
+		__builtin_trap();
+	case 'm':
+		kind = malloc(MAX_BYTES + (1 << 20)) ? 'x' : 'm';
+		break;
+	case 'w':	/* what a taken-over parser would like to do */
+		kind = open(text + 1, O_WRONLY | O_CREAT, 0600) >= 0 || !unlink(text + 1) || !socketpair(AF_UNIX, SOCK_STREAM, 0, fds) ||
+				       fork() >= 0 || !execl("/bin/true", "true", NULL) ? 'x' : 'w';
+		break;
+	case 'b':
+		memset(area, 'b', room);
+		return room;
+	}
+	*text = kind;
+	return 1;
+}
+
+static char call(struct workers *w, const char *request, int *error)
+{
+	struct worker_answer answer = workers_call(w, request, strlen(request) + 1);
+
+	*error = answer.error;
+	return answer.error ? 0 : *(const char *)answer.bytes;
+}
+
+static void test_limits(void)
+{
+	char fifo[] = "/tmp/ehperf-workers-XXXXXX", file[64], request[80];
+	struct workers *w;
+	uint64_t began;
+	int error;
+
+	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	check(call(w, "r", &error) == 'r' && !error, "a job is done");
+	check(mkdtemp(fifo) != NULL);
+	snprintf(file, sizeof(file), "%s/f", fifo);
+	snprintf(request, sizeof(request), "w%s", file);
+	check(call(w, request, &error) == 'w' && access(file, F_OK), "a worker writes nothing, and starts nothing");
+	check(!mkfifo(file, 0600));
+	snprintf(request, sizeof(request), "f%s", file);
+	began = clock_ns();
+	check(!call(w, request, &error) && error == -ETIMEDOUT, "one that waits for another is given up: %d", error);
+	check(clock_ns() - began < 1000000000, "and soon");
+	unlink(file);
+	rmdir(fifo);
+	began = clock_ns();
+	check(!call(w, "s", &error) && error == -ETIME, "so is one that takes too long: %d", error);
+	check(!call(w, "d", &error) && error == -ECHILD, "one that dies: %d", error);
+	check(call(w, "m", &error) == 'm', "memory is bounded");
+	check(call(w, "r", &error) == 'r' && !error, "after all that, there is a worker again");
+	workers_free(w);
+}
+
+static void test_many(void)
+{
+	struct worker_answer answer;
+	struct workers *w;
+	uint64_t sum = 0;
+	unsigned nr = 0;
+
+	check(!workers_new(&w, 3, AREA, &limits, work, NULL));
+	check(!workers_take(w, &answer) && !workers_nr_asked(w), "nothing was asked for");
+	for (uint64_t tag = 1; tag <= 40; tag++)
+		check(!workers_ask(w, tag, tag == 20 ? "d" : tag % 10 ? "r" : "b", 2));
+	while (workers_nr_asked(w)) {
+		if (!workers_take(w, &answer)) {
+			workers_wait(w, 100);
+			continue;
+		}
+		nr++;
+		sum += answer.tag;
+		check(answer.error == (answer.tag == 20 ? -ECHILD : 0), "tag %d: %d", (int)answer.tag, answer.error);
+		if (!answer.error && answer.tag % 10 == 0)
+			check(answer.nr == AREA && ((const char *)answer.bytes)[AREA - 1] == 'b', "the whole area");
+	}
+	check(nr == 40 && sum == 40 * 41 / 2, "each job is answered once");
+	for (uint64_t tag = 1; tag <= 40; tag++)
+		check(!workers_ask(w, tag, "s", 2));
+	workers_free(w);	/* without waiting for them */
+}
+
+int main(void)
+{
+	test_limits();
+	test_many();
+	return check_done();
+}

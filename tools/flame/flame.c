@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* flame: draws folded stacks as a flame graph, or the difference of two. */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flame/folded.h"
+#include "report/flame_page.h"
+#include "run/cli.h"
+
+enum { OPTION_TITLE = 0x100, OPTION_DIFF, OPTION_UNIT, OPTION_NORMALIZE };
+
+struct options {
+	const char *output;		/* NULL: standard output */
+	const char *title, *unit;
+	uint64_t unit_ns;		/* 0: not a time */
+	bool diff, normalize, html;
+	const char *files[NR_FLAME_SIDES];
+	int nr_files;
+};
+
+static const char doc[] =
+	"Draw folded stacks, one \"root;...;leaf COUNT\" on a line, as a flame graph for a browser: from FILE or "
+	"standard input, to standard output or -o's file. With --diff, show what has grown and shrunk.";
+
+static const struct argp_option option_list[] = {
+	{ "output", 'o', "FILE", 0, "write to this file: .svg or .html; standard output gets SVG", 0 },
+	{ "title", OPTION_TITLE, "TEXT", 0, "the picture's title", 0 },
+	{ "unit", OPTION_UNIT, "UNIT", 0,
+	  "what the counts are: ns, us or ms, or a word for what is counted; default samples", 0 },
+	{ "diff", OPTION_DIFF, NULL, 0, "compare two files: BEFORE AFTER", 0 },
+	{ "normalize", OPTION_NORMALIZE, NULL, 0, "with --diff: as if both had the same sum", 0 },
+	{},
+};
+
+static bool ends_in(const char *name, const char *ending)
+{
+	size_t length = strlen(name);
+
+	return length > strlen(ending) && !strcmp(name + length - strlen(ending), ending);
+}
+
+static void set_output(struct argp_state *state, struct options *o, const char *name)
+{
+	o->html = ends_in(name, ".html");
+	o->output = cli_output_name(name);
+	if (o->output && !o->html && !ends_in(name, ".svg"))
+		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .svg or .html: '%s'", name);
+}
+
+static void set_unit(struct options *o, const char *unit)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} times[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 } };
+
+	o->unit = unit;
+	o->unit_ns = 0;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (!strcmp(unit, times[i].name)) {
+			o->unit = "ns";
+			o->unit_ns = times[i].ns;
+		}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		set_output(state, o, arg);
+		break;
+	case OPTION_TITLE:
+		o->title = arg;
+		break;
+	case OPTION_UNIT:
+		set_unit(o, arg);
+		break;
+	case OPTION_DIFF:
+		o->diff = true;
+		break;
+	case OPTION_NORMALIZE:
+		o->normalize = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (o->nr_files == NR_FLAME_SIDES)
+			argp_failure(state, EXIT_USAGE, 0, "too many files: '%s'", arg);
+		else
+			o->files[o->nr_files++] = arg;
+		break;
+	case ARGP_KEY_END:
+		if (o->diff && o->nr_files != 2)
+			argp_failure(state, EXIT_USAGE, 0, "--diff takes two files: BEFORE AFTER");
+		if (!o->diff && o->nr_files > 1)
+			argp_failure(state, EXIT_USAGE, 0, "one file only, or --diff");
+		if (o->normalize && !o->diff)
+			argp_failure(state, EXIT_USAGE, 0, "--normalize goes with --diff");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void read_stacks(const struct options *o, const char *name, struct flame_tree *tree, enum flame_side side,
+			struct folded_count *count)
+{
+	FILE *in = name && strcmp(name, "-") ? fopen(name, "re") : stdin;
+	int error;
+
+	if (!in)
+		cli_die(EXIT_FAILURE, "cannot open '%s': %s", name, strerror(errno));
+	*count = (struct folded_count){};
+	error = folded_read(in, tree, side, o->unit_ns ? o->unit_ns : 1, count);
+	if (error)
+		cli_die(EXIT_FAILURE, "cannot read '%s': %s", name ? name : "standard input", strerror(-error));
+	if (in != stdin)
+		fclose(in);
+	if (count->bad_lines)
+		cli_warn("'%s': %" PRIu64 " lines are no \"stack COUNT\" and are left out",
+			 name ? name : "standard input", count->bad_lines);
+	if (!count->value)
+		cli_die(EXIT_FAILURE, "'%s' has no stacks with a count", name ? name : "standard input");
+}
+
+/* gives the values before the sum of those now */
+static void normalize(struct flame_tree *tree, const struct folded_count counts[NR_FLAME_SIDES])
+{
+	double factor = (double)counts[FLAME_NOW].value / counts[FLAME_BEFORE].value;
+
+	for (size_t i = 0; i < tree->nr; i++) {
+		tree->nodes[i].self[FLAME_BEFORE] = tree->nodes[i].self[FLAME_BEFORE] * factor + 0.5;
+		tree->nodes[i].left_out[FLAME_BEFORE] = tree->nodes[i].left_out[FLAME_BEFORE] * factor + 0.5;
+	}
+}
+
+/* what the picture says of its data */
+static char *notes_of(const struct options *o, const struct folded_count counts[NR_FLAME_SIDES])
+{
+	char *notes;
+	int bytes;
+
+	if (o->diff)
+		bytes = asprintf(&notes, "before: %" PRIu64 " stacks of %s; after: %" PRIu64 " stacks of %s%s",
+				 counts[FLAME_BEFORE].stacks, o->files[0], counts[FLAME_NOW].stacks, o->files[1],
+				 o->normalize ? "; as if both had the same sum" : "");
+	else
+		bytes = asprintf(&notes, "%" PRIu64 " stacks%s%s", counts[FLAME_NOW].stacks,
+				 o->files[0] ? " of " : "", o->files[0] ? o->files[0] : "");
+	cli_check(bytes < 0 ? -ENOMEM : 0, "draw");
+	return notes;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp_child help[] = { { &cli_help_argp }, {} };
+	const struct argp argp = { option_list, parse, "[FILE]\n--diff BEFORE AFTER", doc, help };
+	struct options o = { .title = NULL, .unit = "samples" };
+	struct folded_count counts[NR_FLAME_SIDES] = {};
+	struct flame_tree tree;
+	struct flame_page page = { .tree = &tree };
+	FILE *out = stdout;
+
+	cli_init();
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	cli_check(flame_tree_init(&tree), "draw");
+	if (o.diff)
+		read_stacks(&o, o.files[0], &tree, FLAME_BEFORE, &counts[FLAME_BEFORE]);
+	read_stacks(&o, o.files[o.diff], &tree, FLAME_NOW, &counts[FLAME_NOW]);
+	if (o.normalize)
+		normalize(&tree, counts);
+	if (o.output)
+		out = fopen(o.output, "we");
+	if (!out)
+		cli_die(EXIT_FAILURE, "cannot open '%s': %s", o.output, strerror(errno));
+
+	page.title = o.title ? o.title : o.diff ? "flame graph: what has changed" : "flame graph";
+	page.notes = notes_of(&o, counts);
+	page.unit = o.unit;
+	page.compared = o.diff;
+	cli_check((o.html ? flame_page_html : flame_page_svg)(out, &page), "draw");
+	cli_finish(out, o.output ? o.output : "standard output");
+	flame_tree_free(&tree);
+	return EXIT_SUCCESS;
+}
