@@ -10,6 +10,7 @@
 #ifndef EHPERF_PROCESSES_ABI_H
 #define EHPERF_PROCESSES_ABI_H
 
+#include "python_abi.h"
 #include "slabs_abi.h"
 
 /* one executable mapping */
@@ -54,9 +55,10 @@ struct eh_process {
 	 * confirmed
 	 */
 	__u64 quiet_until_ns;
+	struct eh_python python;
 	struct eh_mapping mappings[];
 };
-_Static_assert(sizeof(struct eh_process) == 40, "struct eh_process");
+_Static_assert(sizeof(struct eh_process) == 72, "struct eh_process");
 
 #define HANDLE(loc, generation)	((__u64)(generation) << 32 | (loc))
 #define HANDLE_LOC(handle)	((loc_t)(handle))

@@ -23,13 +23,15 @@ struct frames_header {
 	__u32 kind;
 	__u32 nr_frames;
 	__u64 id;
+	__u32 pid;		/* of a process that has this stack, as user space counts them; 0: not said */
+	__u32 pad;
 };
 
 struct frames_record {
 	struct frames_header stack;
 	__u64 frames[];		/* leaf first; user frames as in stacks_abi.h, kernel frames are addresses */
 };
-_Static_assert(sizeof(struct frames_record) == 16, "struct frames_record");
+_Static_assert(sizeof(struct frames_record) == 24, "struct frames_record");
 
 /* a value for which the map `values` had no room, or whose stack is pending */
 struct value_record {

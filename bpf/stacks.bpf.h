@@ -51,7 +51,7 @@ ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
  * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries
  * again.
  */
-static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes,
+static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes, __u64 wakeup,
 				       struct stack_stats *stats)
 {
 	__u8 one = 1;
@@ -59,7 +59,7 @@ static __always_inline void send_stack(__u64 id, const void *record, __u32 frame
 	if (bpf_map_lookup_elem(&sent, &id))
 		return;
 	if (bpf_ringbuf_output(&records, (void *)record, sizeof(struct frames_record) + frames_bytes,
-			       BPF_RB_NO_WAKEUP))
+			       wakeup))
 		stats->stacks_lost++;
 	else
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
@@ -74,7 +74,9 @@ static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_s
 	if (bytes > MAX_DEPTH * 8)
 		bytes = MAX_DEPTH * 8;
 	u->stack.kind = RECORD_USER_STACK;
-	send_stack(u->stack.id, &u->stack, bytes, stats);
+	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
+	/* a Python function may be thrown away soon: its name is read at once */
+	send_stack(u->stack.id, &u->stack, bytes, u->has_python ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
 	return u->stack.id;
 }
 
@@ -117,7 +119,7 @@ static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long res
 	k->stack.kind = RECORD_KERNEL_STACK;
 	k->stack.nr_frames = bytes / 8;
 	name_kernel_stack(k);
-	send_stack(k->stack.id, k, bytes, stats);
+	send_stack(k->stack.id, k, bytes, BPF_RB_NO_WAKEUP, stats);
 	return k->stack.id;
 }
 

@@ -8,11 +8,13 @@
 
 #include "kernel.bpf.h"
 #include "processes_abi.h"
+#include "python.bpf.h"
 #include "stacks_abi.h"
 #include "task.bpf.h"
 #include "unwind_walk.bpf.h"
 
 const volatile __u32 max_depth = MAX_DEPTH;
+const volatile bool with_runtimes;	/* frames of interpreters, too */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -167,6 +169,8 @@ static __always_inline void unwind_current(struct eh_unwind *u, struct task_stru
 		u->end = END_TOO_DEEP;
 		bpf_loop(MAX_WALK_STEPS / STEPS_A_TURN, unwind_next, &u, 0);
 		walk_close(u);
+		if (with_runtimes && u->stack.nr_frames)
+			add_python_frames(u);
 	} else {
 		walk_leaf_only(u);
 	}

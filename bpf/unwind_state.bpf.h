@@ -67,6 +67,7 @@ struct eh_unwind {
 	bool in_syscall;	/* the leaf is: it would go on behind the instruction, where the function may have ended */
 	bool wants_table;	/* the walk ended for want of one of module's tables, which is not made yet */
 	bool by_fp;		/* the frame was found by its callee's frame pointer */
+	bool has_python;	/* Python frames follow the native ones */
 	bool guessed;		/* the frame was found without a rule: it must prove to be code */
 	__s32 end;
 	__s32 end_if_wrong;	/* guessed and no code: why there was no rule */

@@ -231,7 +231,7 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->frame.known = KNOWN_ALL;
 	u->frame.stage = 0;
 	u->frame.by_call = false;
-	u->by_fp = u->guessed = u->wants_table = u->in_syscall = false;
+	u->by_fp = u->guessed = u->wants_table = u->in_syscall = u->has_python = false;
 	u->todo = TODO_ENTER;
 	u->max_depth = max_depth;
 	u->stack.nr_frames = 0;

@@ -271,7 +271,7 @@ nap()'
 	cpuprof -q -f -- bash -c 'trap "" TERM; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done' >"$WORK/out" 2>&1 3>&- &
 	local tool=$! child
 	sleep 1
-	child=$(pgrep -P $tool)
+	child=$(pgrep -P $tool -x bash)	# and not one of its own
 	kill $tool
 	sleep 0.5
 	kill $tool

@@ -163,7 +163,7 @@ with_commas() {
 	grep -q 'cpuprof -q -F 999' "$WORK/values"
 	root=$(jq '.shared.frames as $f | [.profiles[0] | [.samples, .weights] | transpose[] | select($f[.[0][0]].name == "nested")[1]] | add' "$WORK/out.json")
 	[ "$root" -gt 300 ]
-	grep -qE "$(with_commas "$root") \([>0-9]+%\)\\\\n\\\\t0 \(<0.01%\)\\\\n\\\\tnested" "$WORK/values"
+	grep -qE "$(with_commas "$root") \([>0-9.]+%\)\\\\n\\\\t0 \(<0.01%\)\\\\n\\\\tnested" "$WORK/values"
 	python3 -c 'import json, sys, jsonschema
 jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' "$WORK/out.json" "$WORK/package/dist/release/file-format-schema.json"
 }
@@ -245,4 +245,36 @@ collapse() {
 		[ "$status" -eq 1 ]
 		[[ "$output" == *"No space left on device"* || "$output" == *"an earlier write failed"* ]]
 	done
+}
+
+@test "--every: a report for each interval, in files named by time; together they are the whole" {
+	need_root
+	need jq
+	background nested burn 30
+	background waits futex
+	cpuprof -q -F 499 --every 0.5 -p "${pids[0]}" -j -o "$WORK/%s.jsonl" 2>/dev/null </dev/null 0.3
+	[ "$(ls "$WORK"/*.jsonl | wc -l)" -eq 1 ]
+	rm "$WORK"/*.jsonl
+	cpuprof -q -F 499 --every 1 -p "${pids[0]}" -j -o "$WORK/%s.jsonl" 3.5 2>/dev/null
+	ls "$WORK"
+	[ "$(ls "$WORK"/*.jsonl | wc -l)" -eq 4 ]
+	refute ls "$WORK"/*.part
+	for file in "$WORK"/*.jsonl; do
+		[ "$(head -n 1 "$file" | jq -r .type)" = start ]
+		[ "$(tail -n 1 "$file" | jq -r .type)" = summary ]
+		# one process that burns: about a sample each 2 ms
+		jq -se '(map(select(.type == "stack") | .count) | add) as $sum | .[-1] | .samples == $sum and .seconds < 2' "$file"
+	done
+	# text and JSON follow each other in one file; pictures need a file each
+	cpuprof -q -F 99 --every 0.5 -p "${pids[0]}" -o "$WORK/all.txt" 1.2 2>/dev/null
+	[ "$(grep -cE '^[0-9]{2}:[0-9]{2}:[0-9]{2}$' "$WORK/all.txt")" -ge 2 ]
+	run cpuprof --every 1 -o "$WORK/x.svg" 1
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"needs a conversion of strftime(3)"* ]]
+	run cpuprof --every 0 1
+	[ "$status" -eq 2 ]
+	# a thread that blocks all the time keeps its stack
+	offcputime -q -j --every 0.5 -p "${pids[1]}" 2 2>/dev/null >"$WORK/off"
+	jq -se '[.[] | select(.type == "stack" and .ended_by != "complete")] | length == 0' "$WORK/off"
+	jq -se '[.[] | select(.type == "stack") | .value_ns] | add > 1.8e9 and add < 2.4e9' "$WORK/off"
 }

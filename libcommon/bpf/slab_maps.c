@@ -17,6 +17,9 @@
  */
 #define MAX_SPARES 8
 
+/* 512 MB of the kernel's memory: what finds no room there goes without a table, or without a list */
+#define MAX_SLABS (NR_SLABS / 8)
+
 struct bpf_slab {
 	struct bpf_slabs *all;
 	uint32_t number;
@@ -84,6 +87,8 @@ static int add(void *arg, uint32_t number, uint8_t **bytes)
 	struct bpf_slabs *all = arg;
 	int error = 0;
 
+	if (number >= MAX_SLABS)
+		return -ENOSPC;
 	if (number == all->nr)
 		error = create(all);
 	if (error)
@@ -91,7 +96,7 @@ static int add(void *arg, uint32_t number, uint8_t **bytes)
 	all->handed_out = number + 1;
 	*bytes = all->slabs[number].bytes;
 	/* the spare ones; a failure is no error yet: they are tried again when they are needed */
-	while (all->nr < NR_SLABS && all->nr < number + 1 + all->spares && !create(all))
+	while (all->nr < MAX_SLABS && all->nr < number + 1 + all->spares && !create(all))
 		;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/array.h"
 #include "records_abi.h"
 
 struct stored_stack {
@@ -58,19 +59,20 @@ struct stack_store {
 	struct stack_entry *entries;
 	int (*take)(void *arg, const void *record, size_t bytes);
 	void *arg;
-	int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr);
+	int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr);
 	void *on_stack_arg;
 	int error;
 };
 
-/* *added: it is new */
-static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr, bool *added)
+/* *added: the new one; NULL: it was there */
+static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr,
+		     struct stored_stack **added)
 {
 	size_t bytes = nr * sizeof(*frames);
 	struct stored_stack *stack;
 
+	*added = NULL;
 	HASH_FIND(hh, *stacks, &id, sizeof(id), stack);
-	*added = !stack;
 	if (stack)
 		return 0;
 	stack = malloc(sizeof(*stack) + bytes);
@@ -80,25 +82,28 @@ static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *fra
 	stack->frames.nr = nr;
 	memcpy(stack->frames.frames, frames, bytes);
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
+	*added = stack;
 	return 0;
 }
 
-static int add_user_stack(struct stack_store *store, uint64_t id, const __u64 *frames, uint32_t nr)
+static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, const __u64 *frames, uint32_t nr)
 {
-	bool added;
+	struct stored_stack *added;
 	int error = add_stack(&store->user, id, frames, nr, &added);
 
-	return error || !added || !store->on_stack ? error : store->on_stack(store->on_stack_arg, frames, nr);
+	if (error || !added || !store->on_stack)
+		return error;
+	return store->on_stack(store->on_stack_arg, pid, added->frames.frames, &added->frames.nr);
 }
 
 static int take_stack(struct stack_store *store, const struct frames_record *record, size_t size)
 {
-	bool added;
+	struct stored_stack *added;
 
 	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
 	if (record->stack.kind == RECORD_USER_STACK)
-		return add_user_stack(store, record->stack.id, record->frames, record->stack.nr_frames);
+		return add_user_stack(store, record->stack.id, record->stack.pid, record->frames, record->stack.nr_frames);
 	return add_stack(&store->kernel, record->stack.id, record->frames, record->stack.nr_frames, &added);
 }
 
@@ -321,7 +326,8 @@ int stack_store_fd(const struct stack_store *store)
 	return ring_buffer__epoll_fd(store->ring);
 }
 
-void stack_store_on_stack(struct stack_store *store, int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr), void *arg)
+void stack_store_on_stack(struct stack_store *store,
+			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg)
 {
 	store->on_stack = on_stack;
 	store->on_stack_arg = arg;
@@ -340,7 +346,7 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 	int error = 0;
 
 	if (key->user_stack)
-		error = add_user_stack(store, key->user_stack, (const __u64 *)frames, nr_frames);
+		error = add_user_stack(store, key->user_stack, key->pid, (const __u64 *)frames, nr_frames);
 	if (error)
 		return error;
 	if (key->flags & STACK_SENT_APART)
@@ -364,21 +370,39 @@ static int take_kept(struct stack_store *store, const struct stack_key *key, con
 	return 0;
 }
 
+/* Deletes the pending values that were taken: they are not taken again, when the map is read once more. */
+static void delete_pending(const struct stack_store *store, const struct stack_key *keys, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		bpf_map_delete_elem(store->values_fd, &keys[i]);
+}
+
 static int read_values(struct stack_store *store)
 {
-	struct stack_key key, next, *last = NULL;
+	struct stack_key key, next, *last = NULL, *pending = NULL;
+	size_t nr_pending = 0, room = 0;
 	struct stack_value value;
+	int error = 0;
 
-	while (!bpf_map_get_next_key(store->values_fd, last, &next)) {
-		int error = bpf_map_lookup_elem(store->values_fd, &next, &value) ?
-				    -errno : take_kept(store, &next, &value);
-
-		if (error)
-			return error;
+	while (!error) {
+		if (bpf_map_get_next_key(store->values_fd, last, &next)) {
+			error = errno == ENOENT ? 0 : -errno;	/* that was the last one */
+			break;
+		}
 		key = next;
 		last = &key;
+		if (bpf_map_lookup_elem(store->values_fd, &key, &value))
+			error = -errno;
+		else if (key.flags & STACK_PENDING)
+			error = array_reserve(&pending, &room, nr_pending + 1);
+		if (!error && key.flags & STACK_PENDING)
+			pending[nr_pending++] = key;
+		if (!error)
+			error = take_kept(store, &key, &value);
 	}
-	return errno == ENOENT ? 0 : -errno;	/* that was the last one */
+	delete_pending(store, pending, nr_pending);
+	free(pending);
+	return error;
 }
 
 static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
@@ -421,9 +445,13 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
 	return &stored->entry;
 }
 
-int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr)
+int stack_store_finish(struct stack_store *store)
 {
-	return stack_store_hand_out(store, 0, 0, entries, nr);
+	int error = stack_store_drain(store);
+
+	if (!error)
+		error = read_values(store);
+	return error ? error : give_up_pending(store);
 }
 
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
@@ -434,8 +462,6 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 
 	if (!error)
 		error = read_values(store);
-	if (!error)
-		error = give_up_pending(store);
 	if (error)
 		return error;
 	free(store->entries);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "report/stack_entry.h"
 #include "stacks_abi.h"
@@ -24,9 +25,12 @@ void stack_store_free(struct stack_store *store);
 void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes),
 			 void *arg);
 
-/* Sets who is told of each new user stack; an error ends stack_store_drain(), too. */
-void stack_store_on_stack(struct stack_store *store, int (*on_stack)(void *arg, const __u64 *frames, uint32_t nr),
-			  void *arg);
+/*
+ * Sets who is told of each new user stack, and of a process that has it, while that may still be there. It may change the
+ * frames, and make them fewer. An error ends stack_store_drain(), too.
+ */
+void stack_store_on_stack(struct stack_store *store,
+			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg);
 
 /* Drains the ring buffer. To be called several times a second while programs are attached. 0 or -errno */
 int stack_store_drain(struct stack_store *store);
@@ -58,8 +62,11 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
  */
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);
-/* The same for all keys; to be called once no program is attached any more */
-int stack_store_finish(struct stack_store *store, struct stack_entry **entries, size_t *nr);
+/*
+ * Drains, once no program is attached any more: values whose stacks have not come are handed out without them. 0 or
+ * -errno
+ */
+int stack_store_finish(struct stack_store *store);
 
 /* the counters at this moment, summed over all CPUs. 0 or -errno */
 int stack_store_sum_stats(struct stack_store *store, struct stack_stats *sum);

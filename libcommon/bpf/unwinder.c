@@ -215,14 +215,17 @@ static int unwind_raw(struct unwinder *u, struct raw_record **raw)
 static int resume_waiting(struct unwinder *u, bool last)
 {
 	uint64_t end = clock_ns() + LAST_TABLES_MS * 1000000ULL;
-	bool waits;
+	bool waits, taken;
 	int error = 0;
 
 	do {
 		waits = last && u->raw_samples.nr_waiting && clock_ns() < end;
 		if (last && !waits)
 			tables_give_up(u->tables);
-		if (tables_take(u->tables, waits ? LAST_TABLES_MS : 0) || last)
+		taken = tables_take(u->tables, waits ? LAST_TABLES_MS : 0);
+		if (taken)
+			publisher_find_pythons(u->publisher, &u->processes);
+		if (taken || last)
 			error = raw_samples_resume(&u->raw_samples, &u->stack, store_raw, u);
 	} while (!error && waits);
 	return error;
@@ -500,6 +503,13 @@ void unwinder_free(struct unwinder *u)
 	slabs_free(u->slabs);
 	bpf_slabs_free(u->source);
 	free(u);
+}
+
+const struct python_image *unwinder_python(const struct unwinder *u, pid_t pid)
+{
+	const struct publication *publication = publisher_find(u->publisher, pid);
+
+	return publication ? publication->python : NULL;
 }
 
 struct unwinder_counts unwinder_counts(const struct unwinder *u)

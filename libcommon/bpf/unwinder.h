@@ -81,6 +81,9 @@ void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 
+/* the interpreter of a published process; NULL: it runs none */
+const struct python_image *unwinder_python(const struct unwinder *unwinder, pid_t pid);
+
 struct unwinder_counts unwinder_counts(const struct unwinder *unwinder);
 
 #endif

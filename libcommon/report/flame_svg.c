@@ -27,7 +27,7 @@
 
 static const char *const kind_names[NR_FRAME_KINDS] = {
 	[KIND_THREAD] = "thread", [KIND_USER] = "user", [KIND_BY_FP] = "user, by frame pointer",
-	[KIND_JIT] = "JIT", [KIND_INLINED] = "inlined", [KIND_KERNEL] = "kernel",
+	[KIND_JIT] = "JIT", [KIND_RUNTIME] = "Python", [KIND_INLINED] = "inlined", [KIND_KERNEL] = "kernel",
 	[KIND_OFF_CPU] = "kernel, off the CPU", [KIND_LEFT_OUT] = "left out or too narrow",
 };
 

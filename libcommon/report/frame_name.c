@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "python_abi.h"
 #include "report/escape.h"
 #include "report/namer.h"
 #include "stacks_abi.h"
@@ -20,6 +21,19 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 		name.offset = name.address - start;
 	} else {
 		name.symbol = NULL;
+	}
+	return name;
+}
+
+static struct frame_name name_python(const struct frame_names *names, uint64_t frame)
+{
+	const struct python_code *code = names->python ? python_names_get(names->python, PYTHON_LOW(frame)) : NULL;
+	struct frame_name name = { .source = "" };
+
+	if (code) {
+		name.symbol = code->name;
+		name.source = code->file;
+		name.line = python_code_line(code, PYTHON_INDEX(frame));
 	}
 	return name;
 }
@@ -54,6 +68,8 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
 
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
 {
+	if (FRAME_IS_PYTHON(frame))
+		return name_python(names, frame);
 	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);
 }
 
@@ -81,12 +97,19 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 {
 	if (name->symbol) {
 		print_escaped(out, name->symbol);
+		if (name->source && *name->source) {
+			fputs(" (", out);
+			print_escaped(out, base_name(name->source));
+			putc(')', out);
+		}
 	} else if (name->module) {	/* stripped: the start identifies the function */
 		putc('[', out);
 		print_escaped(out, base_name(name->module));
 		if (name->has_vaddr)
 			fprintf(out, "+0x%" PRIx64, name->has_function ? name->function_vaddr : name->vaddr);
 		putc(']', out);
+	} else if (name->source) {
+		fputs("[Python]", out);
 	} else {
 		fputs("[unknown]", out);
 	}

@@ -8,8 +8,11 @@
 
 #include "process/jit_processes.h"
 #include "process/kallsyms.h"
+#include "python_abi.h"
 #include "report/escape.h"
+#include "stacks_abi.h"
 #include "unwind/modules.h"
+#include "unwind/python_names.h"
 
 struct frame_name {
 	const char *symbol;		/* for people; NULL: not known */
@@ -23,7 +26,20 @@ struct frame_name {
 	uint64_t function_vaddr;	/* of the function's start */
 	uint64_t file_offset, address;
 	bool is_jit;			/* the name is from the process's runtime */
+	const char *source;		/* of a Python function: its file, "" if not known; else NULL */
+	int line;			/* 0: not known */
 };
+
+/* Python frames have both bits (python_abi.h), and are neither. */
+static inline bool frame_in_no_file(uint64_t frame)
+{
+	return frame & FRAME_ADDRESS && !FRAME_IS_PYTHON(frame);
+}
+
+static inline bool frame_is_by_fp(uint64_t frame)
+{
+	return frame & FRAME_BY_FP && !FRAME_IS_PYTHON(frame);
+}
 
 /* where names come from */
 struct namer;
@@ -31,6 +47,7 @@ struct namer;
 struct frame_names {
 	struct modules *modules;
 	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
+	const struct python_names *python;	/* NULL: Python frames have no names */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
 	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
 };
@@ -43,8 +60,9 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address);
 
 /*
- * Prints "symbol"; else "[module+0xVADDR]" with the vaddr of the function's start, or, if that is not known,
- * of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no file. Escaped (report/escape.h)
+ * Prints "symbol", for a Python function with its file as "name (file.py)"; else "[module+0xVADDR]" with the vaddr of the
+ * function's start, or, if that is not known, of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no
+ * file. Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
 

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 
-const char frame_kind_letters[NR_FRAME_KINDS + 1] = "tufjikox";
+const char frame_kind_letters[NR_FRAME_KINDS + 1] = "tufjrikox";
 
 struct labels {
 	struct label *all;

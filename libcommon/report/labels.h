@@ -15,6 +15,7 @@ enum frame_kind {
 	KIND_USER,
 	KIND_BY_FP,		/* a user function found by the frame pointer */
 	KIND_JIT,		/* in no file */
+	KIND_RUNTIME,		/* an interpreter's: a Python function */
 	KIND_INLINED,
 	KIND_KERNEL,
 	KIND_OFF_CPU,		/* a kernel function in which the thread left the CPU */

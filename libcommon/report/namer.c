@@ -340,7 +340,8 @@ static int want_all(struct namer *n, const struct stack_entry *entry)
 	int error = 0;
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr && !error; i++)
-		error = want(n, entry->key.pid, entry->user->frames[i]);
+		if (!FRAME_IS_PYTHON(entry->user->frames[i]))	/* they have their names */
+			error = want(n, entry->key.pid, entry->user->frames[i]);
 	return error;
 }
 

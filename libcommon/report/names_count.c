@@ -8,7 +8,6 @@
 #include <uthash.h>
 
 #include "report/escape.h"
-#include "stacks_abi.h"
 
 /* what makes a runtime write its map, by a prefix of its threads' names */
 static const struct {
@@ -59,7 +58,7 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		count->frames += entry->value.count;
 		if (frame_name_user(names, entry->key.pid, frame).symbol)
 			count->named += entry->value.count;
-		else if (frame & FRAME_ADDRESS)
+		else if (frame_in_no_file(frame))
 			unnamed += entry->value.count;
 	}
 	return unnamed ? count_jit(all, entry, unnamed) : 0;

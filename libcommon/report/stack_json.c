@@ -36,6 +36,16 @@ static void put_place(struct json_object *frame, const struct frame_name *name)
 		json_object_object_add(frame, "address", json_address(name->address));
 }
 
+/* of a Python function */
+static void put_source(struct json_object *frame, const struct frame_name *name)
+{
+	json_object_object_add(frame, "runtime", json_object_new_string("python"));
+	if (*name->source)
+		json_object_object_add(frame, "file", json_name(name->source));
+	if (name->line)
+		json_object_object_add(frame, "line", json_object_new_int(name->line));
+}
+
 static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 {
 	struct json_object *frame = json_object_new_object();
@@ -44,13 +54,16 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 		json_object_object_add(frame, "symbol", json_name(name->symbol));
 	if (name->raw_symbol && strnlen(name->raw_symbol, MAX_RAW_SYMBOL) < MAX_RAW_SYMBOL)
 		json_object_object_add(frame, "raw_symbol", json_name(name->raw_symbol));
-	if (name->symbol || name->has_function)
+	if ((name->symbol && !name->source) || name->has_function)
 		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
 	if (name->module)
 		json_object_object_add(frame, "module", json_name(name->module));
 	if (name->file)
 		put_build_id(frame, name->file);
-	put_place(frame, name);
+	if (name->source)
+		put_source(frame, name);
+	else
+		put_place(frame, name);
 	if (name->is_jit)
 		json_object_object_add(frame, "runtime", json_object_new_string("jit"));
 	if (by_fp)
@@ -66,7 +79,7 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
 		struct frame_name name = frame_name_user(&w->names, entry->key.pid, entry->user->frames[i]);
 
-		json_object_array_add(user, json_frame(&name, entry->user->frames[i] & FRAME_BY_FP));
+		json_object_array_add(user, json_frame(&name, frame_is_by_fp(entry->user->frames[i])));
 	}
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
 	     entry->kernel && i < entry->kernel->nr; i++) {

@@ -46,9 +46,10 @@ static int name_frame(struct stack_labels *l, const struct frame_key *key, uint3
 	if (fclose(out))
 		return -ENOMEM;
 	if (!key->kind)
-		label.kind = key->frame & FRAME_ADDRESS ? KIND_JIT :
-			     key->frame & FRAME_BY_FP   ? KIND_BY_FP :
-							  KIND_USER;
+		label.kind = FRAME_IS_PYTHON(key->frame) ? KIND_RUNTIME :
+			     key->frame & FRAME_ADDRESS  ? KIND_JIT :
+			     key->frame & FRAME_BY_FP    ? KIND_BY_FP :
+							   KIND_USER;
 	error = labels_add(l->labels, &label, number);
 	free(label.text);
 	return error;

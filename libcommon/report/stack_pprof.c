@@ -189,6 +189,8 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 		function.name = function.system_name = string(p, text);
 		if (name->raw_symbol && strnlen(name->raw_symbol, MAX_SYSTEM_NAME) < MAX_SYSTEM_NAME)
 			function.system_name = string(p, name->raw_symbol);
+		if (name->source)
+			function.filename = string(p, name->source);
 		part.n_function = 1;
 		part.function = &parts;
 		emit(p, &part);
@@ -213,6 +215,7 @@ static void emit_location(struct pprof *p, const struct location *location, cons
 		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);
 	}
 	line.function_id = emit_function(p, name);
+	line.line = name->line;
 	l.n_line = 1;
 	l.line = &lines;
 	part.n_location = 1;

@@ -6,9 +6,9 @@
 enum { TEXT, FOLDED, JSON };
 
 static const struct stack_format formats[] = {
-	[TEXT] = { ".txt", stack_report_text },
-	[FOLDED] = { ".folded", stack_report_folded },
-	[JSON] = { ".jsonl", stack_report_json },
+	[TEXT] = { ".txt", stack_report_text, .joins = true },
+	[FOLDED] = { ".folded", stack_report_folded, .joins = true },
+	[JSON] = { ".jsonl", stack_report_json, .joins = true },
 	{ ".svg", stack_report_svg },
 	{ ".html", stack_report_html },
 	{ ".pb.gz", stack_report_pprof },

@@ -21,6 +21,7 @@ typedef int stack_report(const struct stack_writer *writer, const struct stack_s
 struct stack_format {
 	const char *ending;	/* of a file's name */
 	stack_report *write;
+	bool joins;		/* several reports can follow each other in a file */
 };
 
 /* Finds the format by the ending of a file's name. NULL: no format has this ending */

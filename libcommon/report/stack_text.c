@@ -31,7 +31,7 @@ static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame)
 	struct frame_name name = frame_name_user(&w->names, pid, frame);
 
 	frame_name_print(w->out, &name);
-	if (w->annotate && frame & FRAME_ADDRESS)
+	if (w->annotate && frame_in_no_file(frame))
 		fputs("_[j]", w->out);
 }
 

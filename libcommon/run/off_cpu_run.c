@@ -110,7 +110,7 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 		  "list the threads that are off the CPU");
 	run_doing(&session.run, "Measuring time off the CPU");
 	add_filters(session.run.filters, o);
-	run_measure(&session.run);
+	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part]);
 	cli_check(off_cpu_end(object, session.store), "list the threads that are still off the CPU");
 	missed = kernel_missed(&links);
 	links_detach(&links);

@@ -13,6 +13,7 @@
 
 #include "process/clock.h"
 #include "run/kernel.h"
+#include "run/run_report.h"
 #include "run/run_start.h"
 #include "run/signals.h"
 
@@ -146,7 +147,7 @@ static void open_output(struct run *run)
 	int fd = o->output_fd ? o->output_fd : STDOUT_FILENO;
 
 	if (o->output) {
-		run->out = fopen(o->output, "we");
+		run->out = fopen(run_report_apart(o) ? "/dev/null" : o->output, "we");
 		if (!run->out)
 			cli_die(EXIT_FAILURE, "cannot open '%s': %s", o->output, strerror(errno));
 		return;
@@ -270,7 +271,8 @@ static struct poll_list fds_of(const struct run *run)
 
 	add_fd(&list, signals_fd(), POLLIN);
 	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1, POLLIN);
-	add_fd(&list, fileno(run->out), 0);	/* a pipe that nobody reads any more: POLLERR */
+	/* a pipe that nobody reads any more: POLLERR */
+	add_fd(&list, run_report_apart(run->options) ? -1 : fileno(run->out), 0);
 	for (size_t i = 0; i < run->nr_parts; i++)
 		for (size_t fd = 0; fd < run->parts[i].nr_fds; fd++)
 			add_fd(&list, run->parts[i].fds[fd], POLLIN);

@@ -73,6 +73,7 @@ struct run {
 	struct json_object *start, *filters;
 	/* private */
 	bool signalled;
+	char *report_name;		/* of the report that is being written, if it has a file of its own */
 	char doing[96];
 	bool on_terminal;
 	double next_interval, next_progress;

@@ -111,8 +111,7 @@ void run_start_say(struct run *run)
 		say_end(run->options);
 	}
 	if (run->options->json) {
-		json_print(run->out, run->start);
-		run->start = run->filters = NULL;
+		json_print(run->out, json_object_get(run->start));	/* reports in files of their own repeat it */
 		cli_flush(run->out);
 	}
 }

@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "process/cgroup.h"
+#include "run/run_report.h"
 #include "stacks_abi.h"
 
 #define MAX_COMM_BYTES 15
+#define MIN_INTERVAL_NS 100000000	/* of reports */
 
 enum {
-	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_TOP, OPTION_DEBUG_DIR,
-	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE,
+	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_TOP, OPTION_EVERY, OPTION_DEBUG_DIR,
+	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE, OPTION_NO_RUNTIMES, OPTION_NATIVE_FRAMES,
 };
 
 static const struct argp_option options[] = {
@@ -31,16 +33,21 @@ static const struct argp_option options[] = {
 	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
 	  "room in the kernel for this many different stacks, default 65536", 2 },
 	{ "stack-storage-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },	/* bcc's name */
+	{ "no-runtimes", OPTION_NO_RUNTIMES, NULL, 0, "no Python functions, only native frames", 2 },
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf VALUE", 3 },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
 	{ "output", 'o', "FILE", 0, "write to this file: " STACK_FORMAT_ENDINGS, 3 },
 	{ "top", OPTION_TOP, "N", 0, "only the N hottest stacks", 3 },
+	{ "every", OPTION_EVERY, "TIME", 0,
+	  "a report each interval; FILE may have strftime(3)'s conversions, for a file each", 3 },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
 	  "look for debug files here, before /usr/lib/debug; may be given more than once", 3 },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", 3 },
 	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", 3 },
+	{ "native-frames", OPTION_NATIVE_FRAMES, NULL, 0,
+	  "show the calls of Python's interpreter, too, beside its functions", 3 },
 	{},
 };
 
@@ -69,6 +76,9 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 			     "-f and the ending of the output file's name ask for different formats");
 	if (!o->format)
 		o->format = of_name ? of_name : stack_format_text;
+	if (o->run.interval_ns && !o->format->joins && !run_report_apart(&o->run))
+		argp_failure(state, EXIT_USAGE, 0,
+			     "with --every, the name of a file like this needs a conversion of strftime(3): '%s'", name);
 }
 
 /* how frames are named: false if it is none of these options */
@@ -91,6 +101,9 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 		return true;
 	case OPTION_NO_DEMANGLE:
 		naming->no_demangle = true;
+		return true;
+	case OPTION_NATIVE_FRAMES:
+		naming->native_frames = true;
 		return true;
 	default:
 		return false;
@@ -165,6 +178,9 @@ static bool parse_wanted(int key, char *arg, struct argp_state *state, struct st
 				     1 << 24, arg);
 		o->wanted.max_stacks = number;
 		break;
+	case OPTION_NO_RUNTIMES:
+		o->wanted.runtimes = false;
+		break;
 	default:
 		return false;
 	}
@@ -191,6 +207,10 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		break;
 	case 'o':
 		o->run.output = cli_output_name(arg);
+		break;
+	case OPTION_EVERY:
+		if (!cli_parse_time(arg, 1000000000, &o->run.interval_ns) || o->run.interval_ns < MIN_INTERVAL_NS)
+			argp_failure(state, EXIT_USAGE, 0, "not a time of 0.1 s or more: '%s'", arg);
 		break;
 	case OPTION_TOP:
 		if (!cli_parse_number(arg, 1, SIZE_MAX, &number))

@@ -19,6 +19,7 @@ struct naming_options {
 	size_t nr_directories;
 	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
 	bool no_demangle;
+	bool native_frames;		/* show the interpreter's own frames, too, where those of a runtime stand for them */
 };
 
 /* which stacks are taken, how much of them is kept, and how they are named */
@@ -27,6 +28,7 @@ struct stacks_wanted {
 	uint32_t max_depth;		/* user frames of a stack */
 	uint32_t max_stacks;		/* room for different stacks in the kernel */
 	bool others;			/* of processes, too, that are not measured: no option, but the tool's */
+	bool runtimes;			/* with the frames of interpreters */
 	struct naming_options naming;
 };
 
@@ -40,7 +42,7 @@ struct stack_options {
 	bool delimiter, annotate;	/* as struct stack_writer has them */
 };
 
-#define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT }
+#define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT, .wanted.runtimes = true }
 
 /* for the tool's own argp */
 #define STACK_ARGS_DOC "[DURATION] [-- COMMAND [ARG...]]"

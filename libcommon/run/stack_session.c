@@ -8,10 +8,13 @@
 
 #include "bpf/object.h"
 #include "process/clock.h"
+#include "report/python_frames.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
+#include "report/time_of_day.h"
 #include "run/kernel.h"
 #include "run/signals.h"
+#include "run/run_report.h"
 #include "stacks_abi.h"
 #include "unwind/host_unwind.h"
 
@@ -36,6 +39,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_set(object, "with_user_stacks", &user, sizeof(user));
 	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
 	kernel_set(object, "follow_all", &wanted->others, sizeof(wanted->others));
+	kernel_set(object, "with_runtimes", &wanted->runtimes, sizeof(wanted->runtimes));
 	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
 	kernel_check(unwinder_configure(object, user), "load the BPF programs");
 	set_hash_seed(object);
@@ -104,12 +108,15 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 		  "name the frames");
 }
 
-/* Files that will not be there any more when all is printed are read while their processes live. */
-static int see_stack(void *arg, const __u64 *frames, uint32_t nr)
+/* Files and functions that will not be there any more when all is printed are read while their processes live. */
+static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
+	const struct python_image *python = unwinder_python(s->unwinder, pid);
 
-	return namer_see(s->namer, (const uint64_t *)frames, nr);
+	if (python)
+		*nr = python_names_see(s->python, s->foreign, pid, &python->objects, frames, *nr);
+	return namer_see(s->namer, frames, *nr);
 }
 
 static void start_unwinder(struct stack_session *s)
@@ -139,7 +146,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 				       json_object_new_string(wanted->only_user ? "user" : "kernel"));
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
-	cli_check(s->modules && s->jit ? 0 : -ENOMEM, "set up");
+	s->python = python_names_new();
+	cli_check(s->modules && s->jit && s->python ? 0 : -ENOMEM, "set up");
 	cli_check(foreign_new(&s->foreign), "set up");
 	modules_set_foreign(s->modules, s->foreign);
 	cli_check(stack_store_new(&s->store, object), "set up");
@@ -161,6 +169,7 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 void stack_session_drain(struct stack_session *s)
 {
 	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
+	cli_check(stack_store_finish(s->store), "read what was gathered");
 }
 
 static void read_kallsyms(struct stack_session *s)
@@ -180,7 +189,9 @@ struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_na
 		read_kallsyms(s);
 	return (struct stack_writer){
 		.out = s->run.out,
-		.names = { .modules = s->modules, .namer = s->namer, .jit = s->jit, .kallsyms = s->kallsyms },
+		.names = {
+			.modules = s->modules, .namer = s->namer, .python = s->python, .jit = s->jit, .kallsyms = s->kallsyms,
+		},
 	};
 }
 
@@ -220,10 +231,10 @@ static size_t gather_losses(const struct stack_session *s, const struct measure 
 	const char *unfollowed = measure->unfollowed ? measure->unfollowed :
 							       "processes or threads not followed: too many at a time";
 	const struct loss own[] = {
-		{ "lost_no_room", stats.no_room, "samples lost, by this tool: no room in its maps, see --max-stacks",
+		{ "lost_no_room", stats.no_room - s->reported.no_room, "samples lost, by this tool: no room in its maps, see --max-stacks",
 		  .lost = true },
-		{ "forks_lost", stats.forks_lost, unfollowed },
-		{ "stacks_lost", stats.stacks_lost,
+		{ "forks_lost", stats.forks_lost - s->reported.forks_lost, unfollowed },
+		{ "stacks_lost", stats.stacks_lost - s->reported.stacks_lost,
 		  "failed attempts to send a stack's frames: the ring buffer was full" },
 	};
 
@@ -238,30 +249,42 @@ static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
 	return false;
 }
 
-void stack_session_report(struct stack_session *s, const struct stack_options *o,
-			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
+/* a line with the time of day above a report on which others follow, as interval outputs have it */
+static void put_time(const struct stack_session *s, const struct stack_options *o)
 {
+	if (s->run.options->interval_ns && o->format == stack_format_text && !run_report_apart(s->run.options))
+		fprintf(s->run.out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(s->reported_until * 1e9).text);
+}
+
+/* Reports what has come since the last report. last: the run is over */
+static void report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
+		   const struct loss *losses, size_t nr_losses, bool last)
+{
+	double until = last ? s->run.started + s->run.seconds : clock_seconds();
 	struct loss all[MAX_LOSSES];
 	struct stack_summary summary = {
 		.tool = program_invocation_short_name,
 		.command_line = s->run.options->command_line,
 		.measure = measure,
-		.started_ns = clock_realtime_ns(s->run.started * 1e9),
-		.seconds = s->run.seconds,
+		.started_ns = clock_realtime_ns(s->reported_until * 1e9),
+		.seconds = until - s->reported_until,
 		.losses = all,
 	};
+	struct placed_stacks placed = {};
 	struct stack_writer writer;
 	struct stack_entry *entries;
 	size_t nr;
 	int error;
 
-	stack_session_drain(s);
-	cli_check(stack_store_finish(s->store, &entries, &nr), "read what was gathered");
+	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read what was gathered");
 	summary.nr_losses = gather_losses(s, measure, losses, nr_losses, all);
 	stack_summary_count(&summary, entries, nr);
 
+	run_report_begin(&s->run, summary.started_ns / 1000000000);
+	put_time(s, o);
 	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
+	cli_check(python_frames_place(&placed, &writer.names, o->wanted.naming.native_frames, entries, nr), "name the frames");
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
@@ -269,11 +292,45 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	writer.root = measure->root;
 	error = o->format->write(&writer, &summary, entries, nr);
 	run_flush_output(&s->run);
-	stack_summary_print(stderr, &summary);
-	stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
-	stack_summary_nameless(stderr, summary.tool, s->namer);
-	run_finish_output(&s->run);
+	if (last || !o->run.quiet)
+		stack_summary_print(stderr, &summary);
+	if (last) {
+		stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
+		stack_summary_nameless(stderr, summary.tool, s->namer);
+	}
+	run_report_end(&s->run, last);
+	placed_stacks_free(&placed);
 	cli_check(error, "print the stacks");
+	s->reported_until = until;
+	s->reported = stack_session_stats(s);
+}
+
+static int interval(void *arg, bool last)
+{
+	struct stack_session *s = arg;
+
+	(void)last;
+	report(s, s->options, s->measure, NULL, 0, false);
+	return 0;
+}
+
+void stack_session_measure(struct stack_session *s, const struct stack_options *o, const struct measure *measure)
+{
+	const struct run_part reports = { .doing = "report", .interval = interval, .arg = s };
+
+	s->options = o;
+	s->measure = measure;
+	s->reported_until = clock_seconds();
+	if (o->run.interval_ns)
+		run_add(&s->run, &reports);
+	run_measure(&s->run);
+}
+
+void stack_session_report(struct stack_session *s, const struct stack_options *o,
+			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
+{
+	stack_session_drain(s);
+	report(s, o, measure, losses, nr_losses, true);
 }
 
 /* ---- the end ---- */
@@ -318,6 +375,7 @@ int stack_session_close(struct stack_session *s)
 	modules_free(s->modules);
 	foreign_free(s->foreign);
 	jit_processes_free(s->jit);
+	python_names_free(s->python);
 	debuginfod_close(&s->debuginfod);
 	kallsyms_free(s->kallsyms);
 	free(s->pids);

@@ -3,7 +3,7 @@
  * A run that gathers stacks: with the unwinder, which follows processes, the modules that they have mapped,
  * and the store of the stacks. Errors end the program with a message.
  *
- *   stack_session_configure   (load)   stack_session_open   (attach)   run_measure(&session.run)   (detach)
+ *   stack_session_configure   (load)   stack_session_open   (attach)   stack_session_measure   (detach)
  *   stack_session_report      return stack_session_close
  */
 #ifndef EHPERF_RUN_STACK_SESSION_H
@@ -25,6 +25,7 @@
 #include "run/run.h"
 #include "run/stack_options.h"
 #include "unwind/modules.h"
+#include "unwind/python_names.h"
 
 struct stack_session {
 	struct run run;
@@ -35,6 +36,7 @@ struct stack_session {
 	struct unwinder *unwinder;
 	struct stack_store *store;
 	struct jit_processes *jit;
+	struct python_names *python;
 	struct namer *namer;		/* names user frames, by: */
 	struct frame_names names;
 	struct debuginfod debuginfod;
@@ -44,6 +46,11 @@ struct stack_session {
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;
 	int urgent[UNWINDER_FDS];
+	/* --every: what the reports so far have had */
+	const struct stack_options *options;
+	const struct measure *measure;
+	double reported_until;		/* CLOCK_MONOTONIC */
+	struct stack_stats reported;
 };
 
 /* Writes the options into an opened object that includes bpf/stacks.bpf.h and bpf/processes.bpf.h. */
@@ -56,6 +63,13 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
  */
 void stack_session_open(struct stack_session *session, struct bpf_object *object,
 			const struct run_options *run, const struct stacks_wanted *wanted);
+
+/*
+ * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are any, what
+ * came in it.
+ */
+void stack_session_measure(struct stack_session *session, const struct stack_options *options,
+			   const struct measure *measure);
 
 /* To be called when no program is attached any more: handles all that is left in the buffers. */
 void stack_session_drain(struct stack_session *session);

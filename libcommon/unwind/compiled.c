@@ -23,6 +23,7 @@ static void compile(struct compiled *c, struct elf_file *file, bool of_code)
 	c->build_id_bytes = file->build_id_bytes;
 	memcpy(c->build_id, file->build_id, file->build_id_bytes);
 	c->error = build(&c->table, file, of_code);
+	c->has_python = !python_image_read(&c->python, file);
 	elf_file_close(file);
 }
 

@@ -9,12 +9,15 @@
 
 #include "process/mapped_file.h"
 #include "table/unwind_table.h"
+#include "unwind/python_image.h"
 
 struct compiled {
 	int error;		/* 0 or -errno: why there is no table */
 	uint8_t build_id[64];
 	size_t build_id_bytes;
 	bool elsewhere;		/* its path does not lead to it in our own mount namespace: mapped_file_open() */
+	bool has_python;	/* it holds an interpreter */
+	struct python_image python;
 	struct unwind_table table;	/* to be freed; empty with error */
 };
 

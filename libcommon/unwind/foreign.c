@@ -185,6 +185,23 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	return error;
 }
 
+int foreign_read_python(struct foreign *f, pid_t pid, const struct python_objects *objects, uint64_t address,
+			uint64_t identity, struct python_code *code)
+{
+	static struct foreign_request r;
+	const struct foreign_answer *answer;
+	size_t bytes;
+	int error;
+
+	if (!f)
+		return python_code_read(pid, objects, address, identity, code);
+	r = (struct foreign_request){
+		.kind = FOREIGN_PYTHON, .pid = pid, .address = address, .identity = identity, .objects = *objects,
+	};
+	error = call(f, &r, set_path(&r, NULL), &answer, &bytes);
+	return error ? error : python_code_unpack(code, answer + 1, bytes - sizeof(*answer));
+}
+
 static uint32_t read_here(const struct foreign_text *text, void *to, uint32_t bytes)
 {
 	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)text->address, bytes };

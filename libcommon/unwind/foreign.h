@@ -15,6 +15,7 @@
 
 #include "process/mapped_file.h"
 #include "process/proc_maps.h"
+#include "process/python_code.h"
 #include "unwind/compiled.h"
 
 struct foreign;
@@ -42,6 +43,10 @@ struct foreign_text {
 /* bytes of code, FOREIGN_TEXT_BYTES at most: how many of these there were */
 #define FOREIGN_TEXT_BYTES 64
 uint32_t foreign_read_text(struct foreign *foreign, const struct foreign_text *text, void *to, uint32_t bytes);
+
+/* python_code_read(). Moreover -ETIMEDOUT, -EAGAIN */
+int foreign_read_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects, uint64_t address,
+			uint64_t identity, struct python_code *code);
 
 /* ---- compiling, beside the caller; not with NULL ---- */
 

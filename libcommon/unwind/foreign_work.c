@@ -116,6 +116,22 @@ static size_t read_text(const struct foreign_request *r, struct foreign_answer *
 	return sizeof(*answer) + answer->nr;
 }
 
+/* ---- Python ---- */
+
+static size_t read_python(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
+{
+	struct python_code code;
+	size_t bytes = 0;
+
+	answer->error = python_code_read(r->pid, &r->objects, r->address, r->identity, &code);
+	if (answer->error)
+		return sizeof(*answer);
+	bytes = python_code_write(&code, answer + 1, room);
+	python_code_free(&code);
+	answer->error = bytes ? 0 : -EFBIG;
+	return sizeof(*answer) + bytes;
+}
+
 /* ---- all ---- */
 
 static size_t identify(const struct foreign_request *r, struct foreign_answer *answer)
@@ -156,6 +172,8 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 		return identify(&r, answer);
 	case FOREIGN_TEXT:
 		return read_text(&r, answer);
+	case FOREIGN_PYTHON:
+		return read_python(&r, answer, room - sizeof(*answer));
 	default:
 		return compile(&r, answer, room - sizeof(*answer));
 	}

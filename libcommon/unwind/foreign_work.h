@@ -5,7 +5,7 @@
 
 #include "unwind/foreign.h"
 
-enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_TABLE, FOREIGN_CODE };
+enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_PYTHON, FOREIGN_TABLE, FOREIGN_CODE };
 
 #define FOREIGN_MAX_PATH 4300
 
@@ -13,7 +13,9 @@ enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_TABLE, FOR
 struct foreign_request {
 	enum foreign_kind kind;
 	pid_t pid;
-	uint64_t address;	/* FOREIGN_TEXT */
+	uint64_t address;	/* FOREIGN_TEXT, FOREIGN_PYTHON */
+	uint64_t identity;	/* FOREIGN_PYTHON, and: */
+	struct python_objects objects;
 	uint32_t bytes;
 	uint64_t file_offset;
 	struct proc_mapping mapping;	/* FOREIGN_FILE; its path is the file's */
@@ -22,7 +24,8 @@ struct foreign_request {
 	char path[FOREIGN_MAX_PATH];
 };
 
-/* Each answer begins with it; files: struct file_key; text: the bytes; tables: what compiled_write() writes */
+/* Each answer begins with it; files: struct file_key; text: the bytes; Python: what
+ * python_code_write() writes; tables: what compiled_write() writes */
 struct foreign_answer {
 	int error;
 	uint32_t nr;

@@ -41,6 +41,7 @@ int mapping_list_write(const struct tables *tables, const struct proc_maps *maps
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 	written->image = header->image;
 	written->changes = header->changes;
+	written->python = (struct eh_python){};
 	written->nr_mappings = nr;
 	written->quiet_until_ns = 0;
 	for (size_t i = 0; i < nr; i++) {

@@ -137,6 +137,8 @@ void module_compile(const struct module *module, bool of_code, struct compiled *
 void module_compiled(struct module *module, const struct compiled *compiled)
 {
 	module->error = compiled->error;
+	module->has_python = compiled->has_python;
+	module->python = compiled->python;
 	module->elsewhere = compiled->elsewhere;
 	module->build_id_bytes = compiled->build_id_bytes;
 	memcpy(module->build_id, compiled->build_id, compiled->build_id_bytes);

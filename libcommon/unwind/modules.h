@@ -16,6 +16,7 @@
 #include "dwarf/symbols.h"
 #include "unwind/compiled.h"
 #include "unwind/foreign.h"
+#include "unwind/python_image.h"
 
 #define MAX_MODULES (1 << 21)	/* FRAME_MODULE */
 
@@ -26,6 +27,8 @@ struct module {
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
 	bool elsewhere;		/* known once it is compiled: its path leads to it only as long as its processes live */
+	bool has_python;	/* likewise: it holds the interpreter */
+	struct python_image python;
 	/* private */
 	struct file_key key;
 	pid_t tid;		/* the thread in whose mappings it was found first, */

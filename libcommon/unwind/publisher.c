@@ -125,6 +125,42 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
 }
 
+/*
+ * Tells the kernel where CPython keeps this process's frames, if it maps an interpreter and that is known by now. The address
+ * is written last: without it, the rest means nothing.
+ */
+static void find_python(const struct publisher *p, struct publication *publication, const struct process *process)
+{
+	struct eh_process *list = slabs_at(tables_slabs(p->tables), publication->list.loc);
+	const struct mapped_modules *mapped = &publication->mapped;
+
+	for (size_t i = 0; i < mapped->nr && i < process->maps.nr && !publication->python; i++) {
+		const struct module *module = modules_get(tables_modules(p->tables), mapped->of[i].module_id);
+		const struct proc_mapping *m = &process->maps.mappings[i];
+
+		if (!module || !module->has_python)
+			continue;
+		publication->python = &module->python;
+		list->python = module->python.layout;
+		__atomic_store_n(&list->python.interpreters,
+				 m->start - m->file_offset + module->python.interpreters_from_text, __ATOMIC_RELEASE);
+	}
+}
+
+void publisher_find_pythons(struct publisher *p, const struct processes *processes)
+{
+	struct publication *publication, *next;
+
+	HASH_ITER(hh, p->by_pid, publication, next) {
+		const struct process *process = NULL;
+
+		if (publication->list.loc && !publication->python)
+			process = processes_find(processes, publication->pid);
+		if (process && process->version == publication->version)
+			find_python(p, publication, process);
+	}
+}
+
 /* Writes a new list, and replaces the current one by it. */
 static int replace_list(struct publisher *p, struct publication *publication, const struct process *process,
 			const struct eh_image *image)
@@ -141,6 +177,8 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 		return error;
 	publication->image = *image;
 	publication->version = process->version;
+	publication->python = NULL;
+	find_python(p, publication, process);
 	error = p->target.settle(p->target.arg);
 	if (!error)
 		error = make_live(p, publication, header.generation);

@@ -43,6 +43,7 @@ struct publication {
 	bool in_exec;
 	/* the version that /proc confirmed after a pc lay outside it; 0: none */
 	uint64_t confirmed;
+	const struct python_image *python;	/* of the interpreter that it runs; NULL: none */
 	struct mapped_modules mapped;	/* kept when the list is invalidated */
 	UT_hash_handle hh;
 };
@@ -79,6 +80,8 @@ void publisher_publish(struct publisher *publisher, const struct process *proces
 		       const struct eh_image *image);
 /* Publishes those published processes again whose mappings have changed since. */
 void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
+/* Files were compiled since: looks for interpreters in them, on behalf of the published processes. */
+void publisher_find_pythons(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */
 void publisher_invalidate(struct publisher *publisher, pid_t pid);
 

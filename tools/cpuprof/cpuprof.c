@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	run_doing(&session.run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
 	json_object_object_add(session.run.start, "frequency_hz", json_object_new_double(frequency_hz));
 	sampling_begin(&clock);
-	run_measure(&session.run);
+	stack_session_measure(&session, &o.stacks, &samples);
 	sampling_end(&clock);
 
 	unseen.count = stack_session_lost(&session, &clock);

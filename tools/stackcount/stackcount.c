@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 
 	bpf->bss->measuring = true;
 	cli_check(perf_events_enable(&perf), "start counting");
-	run_measure(&session.run);
+	stack_session_measure(&session, &o.stacks, &counted);
 	perf_events_disable(&perf);
 	bpf->bss->measuring = false;
 	losses[0] = kernel_missed(&links);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/python_frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "python_abi.h"
+
+/*
+ * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one to one from the root on:
+ * at the leaf, a call may have no frame yet or no longer. Where the native stack did not come to its root, they correspond
+ * from the leaf on.
+ */
+struct parts {
+	const uint64_t *native, *python;
+	uint32_t nr_native, nr_python;
+	uint32_t calls, groups;
+	bool from_leaf;
+	bool keep_native;
+};
+
+static bool is_loop(const struct frame_names *names, pid_t pid, uint64_t frame)
+{
+	const char *symbol = frame & FRAME_ADDRESS ? NULL : frame_name_user(names, pid, frame).symbol;
+
+	return symbol && !strcmp(symbol, "_PyEval_EvalFrameDefault");
+}
+
+static struct parts parts_of(const struct frame_names *names, const struct stack_entry *entry)
+{
+	const struct stack_frames *user = entry->user;
+	struct parts p = { .native = user->frames, .from_leaf = entry->key.end != END_COMPLETE };
+
+	while (p.nr_native < user->nr && !FRAME_IS_PYTHON(user->frames[p.nr_native]))
+		p.calls += is_loop(names, entry->key.pid, user->frames[p.nr_native++]);
+	p.python = user->frames + p.nr_native;
+	p.nr_python = user->nr - p.nr_native;
+	for (uint32_t i = 0; i < p.nr_python; i++)
+		p.groups += !!(p.python[i] & PYTHON_LEAF);
+	return p;
+}
+
+struct writer {
+	struct stack_frames *to;
+	const struct parts *parts;
+	uint32_t next;		/* of the Python frames */
+};
+
+static void put(struct writer *w, uint64_t frame)
+{
+	w->to->frames[w->to->nr++] = frame;
+}
+
+/* the next group: up to the next one's leaf */
+static void put_group(struct writer *w)
+{
+	const struct parts *p = w->parts;
+
+	do
+		put(w, p->python[w->next++]);
+	while (w->next < p->nr_python && !(p->python[w->next] & PYTHON_LEAF));
+}
+
+/* the frames of the call-th call of the loop, counted from the leaf; false: there are none */
+static bool put_call(struct writer *w, uint32_t call)
+{
+	const struct parts *p = w->parts;
+
+	if (w->next == p->nr_python || (!p->from_leaf && p->calls - call > p->groups))
+		return false;
+	/* groups whose calls are not there, at the leaf */
+	if (!p->from_leaf && !call)
+		for (uint32_t more = p->calls; more < p->groups; more++)
+			put_group(w);
+	put_group(w);
+	return true;
+}
+
+static void place(struct writer *w, const struct frame_names *names, pid_t pid)
+{
+	const struct parts *p = w->parts;
+	uint32_t call = 0;
+
+	for (uint32_t i = 0; i < p->nr_native; i++) {
+		bool loop = is_loop(names, pid, p->native[i]);
+
+		if (!(loop && put_call(w, call)) || p->keep_native)
+			put(w, p->native[i]);
+		call += loop;
+	}
+	while (w->next < p->nr_python)
+		put(w, p->python[w->next++]);
+}
+
+static bool has_python(const struct stack_entry *entry)
+{
+	return entry->user && entry->user->nr && FRAME_IS_PYTHON(entry->user->frames[entry->user->nr - 1]);
+}
+
+/* memory that placed_stacks_free() frees, or NULL */
+static void *keep(struct placed_stacks *placed, size_t bytes)
+{
+	void *memory = array_reserve(&placed->all, &placed->room, placed->nr + 1) ? NULL : malloc(bytes);
+
+	if (memory)
+		placed->all[placed->nr++] = memory;
+	return memory;
+}
+
+static int place_one(struct placed_stacks *placed, const struct frame_names *names, bool keep_native,
+		     struct stack_entry *entry)
+{
+	struct parts parts = parts_of(names, entry);
+	struct writer w = { .parts = &parts };
+
+	parts.keep_native = keep_native;
+	w.to = keep(placed, sizeof(*w.to) + entry->user->nr * sizeof(w.to->frames[0]));
+	if (!w.to)
+		return -ENOMEM;
+	*w.to = (struct stack_frames){ .id = entry->user->id };
+	place(&w, names, entry->key.pid);
+	entry->user = w.to;
+	return 0;
+}
+
+/* entries share their wakers, which are not ours to change */
+static int place_waker(struct placed_stacks *placed, const struct frame_names *names, bool keep_native,
+		       struct stack_entry *entry)
+{
+	struct stack_entry *waker = keep(placed, sizeof(*waker));
+
+	if (!waker)
+		return -ENOMEM;
+	*waker = *entry->waker;
+	entry->waker = waker;
+	return place_one(placed, names, keep_native, waker);
+}
+
+int python_frames_place(struct placed_stacks *placed, const struct frame_names *names, bool keep_native,
+			struct stack_entry *entries, size_t nr)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < nr && !error; i++) {
+		if (has_python(&entries[i]))
+			error = place_one(placed, names, keep_native, &entries[i]);
+		if (!error && entries[i].waker && has_python(entries[i].waker))
+			error = place_waker(placed, names, keep_native, &entries[i]);
+	}
+	return error;
+}
+
+void placed_stacks_free(struct placed_stacks *placed)
+{
+	for (size_t i = 0; i < placed->nr; i++)
+		free(placed->all[i]);
+	free(placed->all);
+	*placed = (struct placed_stacks){};
+}

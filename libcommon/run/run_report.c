@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/run_report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json.h"
+#include "run/cli.h"
+
+#define UNFINISHED ".part"	/* at the end of a file's name until it is whole */
+
+bool run_report_apart(const struct run_options *o)
+{
+	return o->interval_ns && o->output && strchr(o->output, '%');
+}
+
+void run_report_begin(struct run *run, time_t began)
+{
+	char name[PATH_MAX], unfinished[PATH_MAX + sizeof(UNFINISHED)];
+	struct tm local;
+
+	if (!run_report_apart(run->options))
+		return;
+	if (!strftime(name, sizeof(name), run->options->output, localtime_r(&began, &local)))
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->output);
+	snprintf(unfinished, sizeof(unfinished), "%s" UNFINISHED, name);
+	run->report_name = strdup(name);
+	cli_check(run->report_name ? 0 : -ENOMEM, "write the report");
+	fclose(run->out);
+	run->out = fopen(unfinished, "we");
+	if (!run->out)
+		cli_die(EXIT_FAILURE, "cannot open '%s': %s", unfinished, strerror(errno));
+	if (run->options->json)
+		json_print(run->out, json_object_get(run->start));
+}
+
+void run_report_end(struct run *run, bool last)
+{
+	char unfinished[PATH_MAX + sizeof(UNFINISHED)];
+
+	if (!run->report_name) {
+		if (last)
+			run_finish_output(run);
+		else
+			cli_flush(run->out);
+		return;
+	}
+	snprintf(unfinished, sizeof(unfinished), "%s" UNFINISHED, run->report_name);
+	cli_finish(run->out, unfinished);
+	if (rename(unfinished, run->report_name))
+		cli_die(EXIT_FAILURE, "cannot rename '%s': %s", unfinished, strerror(errno));
+	free(run->report_name);
+	run->report_name = NULL;
+	run->out = fopen("/dev/null", "we");
+	cli_check(run->out ? 0 : -errno, "write the report");
+}

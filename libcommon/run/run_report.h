@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the reports of a run go: all to run->out, or, with --every and strftime(3)'s conversions in the name of the
+ * output, each to a file of its own, which appears under its name once it is whole. Errors end the tool with a message.
+ */
+#ifndef EHPERF_RUN_RUN_REPORT_H
+#define EHPERF_RUN_RUN_REPORT_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "run/run.h"
+
+/* Has each report a file of its own? */
+bool run_report_apart(const struct run_options *options);
+
+/* Makes run->out the file of the report of what was measured from then on; JSON gets its first line. */
+void run_report_begin(struct run *run, time_t began);
+/* All of the report is written. last: no report follows, and the output is closed */
+void run_report_end(struct run *run, bool last);
+
+#endif

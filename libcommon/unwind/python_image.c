@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/python_image.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "dwarf/exports.h"
+
+/* _PyRuntimeState.interpreters.head in 3.11 */
+#define RUNTIME_INTERPRETERS_3_11 40
+
+/*
+ * 3.11, as in Include/internal/pycore_runtime.h, pycore_interp.h and pycore_frame.h, and Include/cpython/pystate.h, code.h
+ * and unicodeobject.h. A frame has is_entry.
+ */
+static const struct python_image image_3_11 = {
+	.layout = {
+		.interpreter_next = 0, .interpreter_threads = 16,
+		.thread_next = 8, .thread_id = 152, .frame = 56, .via_cframe = 1,
+		.frame_code = 32, .frame_previous = 48, .frame_instruction = 56, .frame_entry = 68, .entry_mark = 1,
+		.code_instructions = 184, .code_strings = 112,
+	},
+	.objects = {
+		.code_first_line = 72, .code_strings = 112, .code_line_table = 136,
+		.string_length = 16, .string_state = 32, .string_ascii_bytes = 48, .string_other_bytes = 72,
+		.bytes_length = 16, .bytes_data = 32,
+	},
+};
+
+/* ---- 3.13 and later: what the file says of itself ---- */
+
+/* struct _Py_DebugOffsets of 3.13, as far as it is used */
+struct debug_offsets {
+	char cookie[8];
+	uint64_t version, free_threaded;
+	uint64_t runtime_size, finalizing, interpreters_head;
+	struct { uint64_t size, id, next, threads_head, rest[9]; } interpreter;
+	struct { uint64_t size, prev, next, interp, current_frame, thread_id, rest[3]; } thread;
+	struct { uint64_t size, previous, executable, instr_ptr, localsplus, owner; } frame;
+	struct {
+		uint64_t size, filename, name, qualname, linetable, firstlineno, rest[3], co_code_adaptive;
+	} code;
+	uint64_t pyobject[2], type[4], tuple[3], list[3], dict[3], floats[2], longs[3];
+	struct { uint64_t size, ob_size, ob_sval; } bytes;
+	struct { uint64_t size, state, length, asciiobject_size; } unicode;
+};
+static const char cookie[8] = "xdebugpy";
+
+/* PyCompactUnicodeObject adds utf8_length and utf8 to PyASCIIObject */
+#define MORE_OF_OTHER_STRINGS 16
+#define FRAME_OWNED_BY_CSTACK 3	/* the frame between those of two calls of the interpreter's loop */
+
+/* offsets that do not fit are those of no CPython: the numbers of a file that says anything else are cut, and lead nowhere */
+static struct python_image image_by(const struct debug_offsets *o)
+{
+	return (struct python_image){
+		.layout = {
+			.interpreter_next = o->interpreter.next, .interpreter_threads = o->interpreter.threads_head,
+			.thread_next = o->thread.next, .thread_id = o->thread.thread_id, .frame = o->thread.current_frame,
+			.frame_code = o->frame.executable, .frame_previous = o->frame.previous,
+			.frame_instruction = o->frame.instr_ptr, .frame_entry = o->frame.owner,
+			.entry_mark = FRAME_OWNED_BY_CSTACK, .entry_is_shim = 1,
+			.code_instructions = o->code.co_code_adaptive, .code_strings = o->code.filename,
+		},
+		.objects = {
+			.code_first_line = o->code.firstlineno, .code_strings = o->code.filename,
+			.code_line_table = o->code.linetable,
+			.string_length = o->unicode.length, .string_state = o->unicode.state,
+			.string_ascii_bytes = o->unicode.asciiobject_size,
+			.string_other_bytes = o->unicode.asciiobject_size + MORE_OF_OTHER_STRINGS,
+			.bytes_length = o->bytes.ob_size, .bytes_data = o->bytes.ob_sval,
+		},
+	};
+}
+
+/* ---- the file ---- */
+
+static int read_at(struct elf_file *file, uint64_t vaddr, void *bytes, size_t size)
+{
+	uint64_t offset;
+
+	return elf_file_offset_of(file, vaddr, &offset) ? elf_file_read(file, offset, bytes, size) : -EBADMSG;
+}
+
+/* vaddr less offset in the file, in the executable segment */
+static int text_bias(const struct elf_file *file, uint64_t *bias)
+{
+	for (size_t i = 0; i < file->nr_segments; i++)
+		if (file->segments[i].executable) {
+			*bias = file->segments[i].vaddr - file->segments[i].file_offset;
+			return 0;
+		}
+	return -EBADMSG;
+}
+
+/* version: PY_VERSION_HEX. *interpreters: offset of the pointer in _PyRuntime */
+static int layout_of(struct python_image *image, uint32_t version, struct elf_file *file, uint64_t runtime,
+		     uint64_t *interpreters)
+{
+	struct debug_offsets offsets;
+	int error;
+
+	if (version >> 16 == 0x030b) {
+		*image = image_3_11;
+		*interpreters = RUNTIME_INTERPRETERS_3_11;
+		return 0;
+	}
+	if (version >> 16 != 0x030d)
+		return -ENOTSUP;
+	error = read_at(file, runtime, &offsets, sizeof(offsets));
+	if (error)
+		return error;
+	if (memcmp(offsets.cookie, cookie, sizeof(cookie)) || offsets.version >> 16 != version >> 16 || offsets.free_threaded ||
+	    offsets.code.name != offsets.code.filename + 8 || offsets.code.qualname != offsets.code.filename + 16)
+		return -ENOTSUP;
+	*image = image_by(&offsets);
+	*interpreters = offsets.interpreters_head;
+	return 0;
+}
+
+int python_image_read(struct python_image *image, struct elf_file *file)
+{
+	uint64_t runtime, version_at, size, interpreters, bias;
+	struct python_image found;
+	uint32_t version;
+	int error = exports_find(file, "_PyRuntime", &runtime, &size);
+
+	if (error)
+		return error == -ENODATA ? -ENOENT : error;
+	if (exports_find(file, "Py_Version", &version_at, &size))
+		return -ENOTSUP;	/* before 3.11 */
+	error = read_at(file, version_at, &version, sizeof(version));
+	if (!error)
+		error = layout_of(&found, version, file, runtime, &interpreters);
+	if (!error)
+		error = text_bias(file, &bias);
+	if (error)
+		return error;
+	found.interpreters_from_text = runtime + interpreters - bias;
+	*image = found;
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file that holds a CPython interpreter: python3 itself, libpython, or a program that it was linked into. From 3.13 on the
+ * file says where its structs have their fields (_Py_DebugOffsets in Include/internal/pycore_runtime.h); for versions
+ * before that, which never change them within a minor version, there is a table.
+ */
+#ifndef EHPERF_UNWIND_PYTHON_IMAGE_H
+#define EHPERF_UNWIND_PYTHON_IMAGE_H
+
+#include <stdint.h>
+
+#include "dwarf/elf_file.h"
+#include "process/python_code.h"
+#include "python_abi.h"
+
+struct python_image {
+	struct eh_python layout;	/* but for `interpreters` */
+	struct python_objects objects;
+	/* address of the pointer to the first interpreter, less where offset 0 of the file's executable segment would lie */
+	uint64_t interpreters_from_text;
+};
+
+/* 0; -ENOENT: it exports no CPython; -ENOTSUP: one of a version or a kind that is not known; -EBADMSG */
+int python_image_read(struct python_image *image, struct elf_file *file);
+
+#endif

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Processes and files that try to stop the tool, or choose what it opens: it keeps its duration, others keep their stacks, and
+# what was lost is named with its cause.
+
+load lib
+
+teardown() {
+	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
+	umount -l "$WORK/mnt" 2>/dev/null || true
+	rm -rf "$WORK"
+}
+
+# starts one more, whose stacks are to be whole whatever the attacker does: $bystander
+bystander() {
+	cp "$ROOT/build/tests/nested" "$WORK/bystander"
+	background "$WORK/bystander" burn 60
+	bystander=$pid
+}
+
+# runs cpuprof for SECONDS; how long that took in all: $took
+timed() {	# SECONDS ARG...
+	local seconds=$1 start
+	shift
+	start=$(date +%s%N)
+	timeout 60 cpuprof -j -F 499 "$@" "$seconds" >"$WORK/out" 2>"$WORK/err"
+	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
+}
+
+# cpuprof for SECONDS beside the attack takes at most a second longer than it took without, which is $before, and the
+# bystander's stacks are whole
+kept() {	# SECONDS ARG...
+	timed "$@"
+	local all whole
+	read -r all whole <<<"$(jq -r 'select(.type == "stack" and .comm == "bystander") | [.count, (if .ended_by == "complete" then .count else 0 end)] | @tsv' "$WORK/out" |
+		awk '{ all += $1; whole += $2 } END { print all + 0, whole + 0 }')"
+	echo "# $took s, $before s before; $whole of the bystander's $all samples whole" >&3
+	sed 's/^/# /' "$WORK/err"
+	expect "$took < 1.3 * $before + 1"
+	expect "$all > 20 && $whole >= 0.95 * $all"
+}
+
+# mounts a file system with a copy of nested as "f"; its server: $server
+mount_served() {
+	mkdir "$WORK/mnt"
+	hung-fs "$WORK/mnt" "$ROOT/build/tests/nested" >"$WORK/ready" 2>&1 3>&- &
+	server=$!
+	pids+=("$server")
+	wait_until test -s "$WORK/ready" || true
+	grep -q ready "$WORK/ready" || skip "FUSE cannot be mounted here"
+}
+
+@test "a file system whose server hangs: the time is kept, and the file named that did not answer" {
+	need_root
+	mount_served
+	background "$WORK/mnt/f" burn 60
+	wait_until grep -q "$WORK/mnt/f" "/proc/$pid/maps"
+	sleep 0.3	# what it needs of its file is in memory from now on
+	bystander
+	timed 2
+	before=$took
+	kill -USR1 "$server"
+	kept 2
+	grep -q "of these in '$WORK/mnt/f': its file system did not answer" "$WORK/err"
+	# the report can be ended, too
+	kill -0 "$pid"
+	start=$(date +%s%N)
+	timeout -s TERM 0.5 cpuprof >/dev/null 2>&1 || true
+	expect "$(($(date +%s%N) - start)) < 2.5e9"
+}
+
+@test "no device, no FIFO is opened, wherever the path of a mapped file leads by now" {
+	need_root
+	need strace
+	mkfifo "$WORK/fifo"
+	for to in "$WORK/fifo" /dev/kmsg; do
+		cp "$ROOT/build/tests/nested" "$WORK/mapped"
+		background "$WORK/mapped" burn 60
+		wait_until grep -q "$WORK/mapped" "/proc/$pid/maps"
+		rm "$WORK/mapped"
+		ln -s "$to" "$WORK/mapped"
+		timeout 20 strace -f -qq -e trace=open,openat,openat2 -o "$WORK/trace" "$ROOT/build/cpuprof" -f -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+		grep -E '(fifo|kmsg|mapped)"' "$WORK/trace" | grep -q O_PATH	# it was looked at,
+		refute grep -qE '(fifo|kmsg|mapped)", O_RDONLY' "$WORK/trace"	# and not opened
+		kill "$pid"
+		rm "$WORK/mapped"
+	done
+}
+
+@test "mapped files are not kept: unmounting works, what is deleted is gone, and descriptors stay few" {
+	need_root
+	need findmnt
+	mkdir "$WORK/mnt"
+	mount -t tmpfs none "$WORK/mnt" || skip "tmpfs cannot be mounted"
+	cp "$ROOT/build/tests/nested" "$WORK/mnt/f"
+	"$WORK/mnt/f" burn 0.7 3>&- &
+	local user=$! free
+	cpuprof -f >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait "$user"
+	local before
+	before=$(ls "/proc/$tool/fd" | wc -l)
+	# another profiler on this machine may have it
+	local holders
+	holders=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -c "$WORK/mnt")
+	refute bash -c 'ls -l /proc/$0/fd $(pgrep -P $0 | sed "s|.*|/proc/&/fd|") 2>/dev/null | grep "$1/mnt"' "$tool" "$WORK"
+	[ "$holders" -gt 0 ] || wait_until umount "$WORK/mnt"
+	for i in $(seq 40); do
+		cp "$ROOT/build/tests/nested" "$WORK/f$i"
+		"$WORK/f$i" brief 0.02
+		rm "$WORK/f$i"
+	done
+	refute bash -c 'ls -l /proc/$0/fd | grep "$1/.*deleted"' "$tool" "$WORK"
+	local after
+	after=$(ls "/proc/$tool/fd" | wc -l)
+	echo "# $before descriptors, $after after 40 files more" >&3
+	expect "$after <= $before + 4"
+	kill -INT "$tool"
+	wait "$tool"
+	grep -q '^f;' "$WORK/out"
+}
+
+@test "a second signal ends the tool at once, one that comes twice is one" {
+	need_root
+	cpuprof -f >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Sampling "$WORK/err"
+	sleep 0.3
+	kill -INT "$tool"; kill -INT "$tool"
+	wait "$tool"
+	[ -s "$WORK/out" ]
+	cpuprof -f -- sh -c 'trap "" TERM INT HUP; sleep 30' >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	wait_until grep -q Sampling "$WORK/err"
+	sleep 0.3
+	kill -HUP "$tool"
+	sleep 0.5
+	kill -TERM "$tool"
+	local status=0
+	wait "$tool" || status=$?
+	[ "$status" -eq 143 ]
+}
