@@ -49,7 +49,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MAX_SERIES * 2);
+	__uint(max_entries, (MAX_SERIES + 1) * 2);
 	__type(key, __u32);	/* SLOT() */
 	__type(value, struct series_stats);
 } series_stats SEC(".maps");
@@ -66,18 +66,18 @@ static __always_inline __u64 *histograms_control(__u32 which)
 	return bpf_map_lookup_elem(&histograms, &which);
 }
 
-/* A number for a new series; MAX_SERIES: there are too many already */
+/* A number for a new series; REST_SERIES: there are too many already */
 static __always_inline __u32 new_series(void)
 {
 	__u64 *used = histograms_control(HISTOGRAMS_NR), number;
 
 	if (!used || *used >= MAX_SERIES)
-		return MAX_SERIES;
+		return REST_SERIES;
 	number = __sync_fetch_and_add(used, 1);
-	return number < MAX_SERIES ? number : MAX_SERIES;
+	return number < MAX_SERIES ? number : REST_SERIES;
 }
 
-/* the number of the series with this key; MAX_SERIES: it would be one too many */
+/* the number of the series with this key; REST_SERIES: it would be one too many */
 static __always_inline __u32 series_of(const SERIES_KEY *key)
 {
 	__u32 *number = bpf_map_lookup_elem(&series, key), new;
@@ -85,11 +85,11 @@ static __always_inline __u32 series_of(const SERIES_KEY *key)
 	if (number)
 		return *number;
 	new = new_series();
-	if (new == MAX_SERIES)
-		return MAX_SERIES;
+	if (new == REST_SERIES)
+		return REST_SERIES;
 	bpf_map_update_elem(&series, key, &new, BPF_NOEXIST);	/* another CPU may be first */
 	number = bpf_map_lookup_elem(&series, key);
-	return number ? *number : MAX_SERIES;
+	return number ? *number : REST_SERIES;
 }
 
 /*
@@ -128,21 +128,15 @@ static __always_inline __u32 series_slot(__u32 number)
 }
 
 /*
- * Adds a value to this slot: latency_ns, of which the others are parts. error: 0 or an errno. No such slot: a
- * loss
+ * Adds a value to this slot: latency_ns, of which the others are parts. error: 0 or an errno
  */
 static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns,
 				       __u32 error)
 {
 	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &slot);
 
-	if (!s) {
-		__u64 *lost = histograms_control(HISTOGRAMS_LOST);
-
-		if (lost)
-			__sync_fetch_and_add(lost, 1);
+	if (!s)
 		return;
-	}
 	if (!s->count || latency_ns < s->min_ns)
 		s->min_ns = latency_ns;
 	if (latency_ns > s->max_ns)

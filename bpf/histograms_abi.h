@@ -9,7 +9,8 @@
 #include <linux/types.h>
 #endif
 
-#define MAX_SERIES	1024	/* in one run */
+#define MAX_SERIES	8192	/* in one run */
+#define REST_SERIES	MAX_SERIES	/* the number of the one that sums up what would need another one */
 
 /*
  * A series has two slots, one that programs fill and one that user space reads; they swap roles at the end of
@@ -19,9 +20,9 @@
 
 /*
  * keys of the map `histograms`: the turn; how many numbers of series were given out, not all of which are
- * used; how many values were lost for want of a series
+ * used
  */
-enum { HISTOGRAMS_TURN, HISTOGRAMS_NR, HISTOGRAMS_LOST, NR_HISTOGRAMS_CONTROLS };
+enum { HISTOGRAMS_TURN, HISTOGRAMS_NR, NR_HISTOGRAMS_CONTROLS };
 
 /* per CPU */
 struct series_stats {

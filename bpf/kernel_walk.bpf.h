@@ -170,8 +170,7 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 
 	w->stack.frames[MASKED(i, MAX_KERNEL_WALK - 1)] = ip;
 	w->stack.stack.nr_frames = i + 1;
-	w->stack.stack.id = (w->stack.stack.id ^ ip) * 0x9e3779b97f4a7c15;
-	w->stack.stack.id ^= w->stack.stack.id >> 32;
+	w->stack.stack.id = hash_word(w->stack.stack.id, ip);
 	known = bpf_map_lookup_elem(&kernel_rules, &ip);
 	if (known) {
 		rule = *known;

@@ -83,12 +83,10 @@ static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_s
 static long name_frame(__u32 i, struct kernel_stack **ctx)
 {
 	struct kernel_stack *k = *ctx;
-	__u64 hash;
 
 	if (i >= MAX_KERNEL_DEPTH || i >= k->stack.nr_frames)
 		return 1;
-	hash = (k->stack.id ^ k->frames[i]) * 0x9e3779b97f4a7c15;
-	k->stack.id = hash ^ hash >> 32;
+	k->stack.id = hash_word(k->stack.id, k->frames[i]);
 	return 0;
 }
 
@@ -140,10 +138,8 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 	__u32 i;
 
 	UNROLL
-	for (i = 0; i < sizeof(*key) / sizeof(*words); i++) {
-		id = (id ^ words[i]) * 0x9e3779b97f4a7c15;
-		id ^= id >> 32;
-	}
+	for (i = 0; i < sizeof(*key) / sizeof(*words); i++)
+		id = hash_word(id, words[i]);
 	return id ? id : 1;
 }
 

@@ -272,8 +272,8 @@ static __always_inline __u32 find_series(struct timed_call *call, struct task_st
 	if (call->has_series && same_key(&call->next_series_key, &call->series_key))
 		return call->series;
 	number = series_of(&call->next_series_key);
-	if (number == MAX_SERIES)
-		return MAX_SERIES;
+	if (number == REST_SERIES)
+		return REST_SERIES;
 	call->series = number;
 	call->series_key = call->next_series_key;
 	call->has_series = true;

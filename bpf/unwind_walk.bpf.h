@@ -9,6 +9,7 @@
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
 
+#include "stack_hash.bpf.h"
 #include "unwind_go.bpf.h"
 #include "unwind_guess.bpf.h"
 #include "unwind_lookup.bpf.h"
@@ -68,8 +69,7 @@ static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
 		frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
 	frame |= u->frame.by_call * FRAME_CALL | u->by_fp * FRAME_BY_FP;
 	u->frames[u->stack.nr_frames++ & (MAX_DEPTH - 1)] = frame;
-	u->hash = (u->hash ^ frame) * 0x9e3779b97f4a7c15;
-	u->hash ^= u->hash >> 32;
+	u->hash = hash_word(u->hash, frame);
 }
 
 /*
@@ -288,7 +288,7 @@ static __always_inline void walk_leaf_only(struct eh_unwind *u)
 
 	u->frames[0] = frame;
 	u->stack.nr_frames = 1;
-	u->hash = frame * 0x9e3779b97f4a7c15;
+	u->hash = hash_word(0, frame);
 	u->stack.id = u->hash ? u->hash : 1;
 }
 

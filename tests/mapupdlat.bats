@@ -221,12 +221,21 @@ load lib.bash
 	expect "$(summary '.calls + .in_flight + .died') <= $begun && $(summary '.calls + .in_flight + .died') >= $begun - 16"
 }
 
-@test "more histograms than there is room for: calls in none are counted" {
+@test "more histograms than there is room for: what would need another one is summed up in one, and nothing is lost" {
 	need_root
-	mapupdlat -j --by process -- bash -c 'for ((i = 0; i < 1100; i++)); do mapinmap hash 3 1 0 each; done >/dev/null' >"$WORK/out" 2>"$WORK/err"
-	[ "$(jq -s 'map(select(.type == "histogram")) | length' "$WORK/out")" -eq 1024 ]
-	[ "$(summary '"\(.calls) \(.lost_no_series)"')" = "$((1024 * 3)) $((76 * 3))" ]
-	grep -q "$((76 * 3)) calls lost: too many histograms" "$WORK/err"
+	mapupdlat -q -j --by map -- manymaps 8300 >"$WORK/out" 2>"$WORK/err"
+	[ "$(summary '"\(.calls) \(.lost)"')" = "8300 0" ]
+	valid_json
+	[ "$(jq -s 'map(select(.type == "histogram")) | length' "$WORK/out")" -eq 8193 ]
+	[ "$(jq 'select(.type == "histogram" and .key.rest) | .count' "$WORK/out")" -eq $((8300 - 8192)) ]
+}
+
+@test "-P: a thousand processes with one failing call each crowd nobody out" {
+	need_root
+	mapupdlat -q -j -P -- bash -c 'for ((i = 0; i < 1100; i++)); do mapinmap hash 1 1 0 each; done >/dev/null; mapinmap hash 500 1 0 busy >/dev/null' \
+		>"$WORK/out" 2>"$WORK/err"
+	[ "$(summary .calls)" -eq 1600 ]
+	[ "$(jq 'select(.type == "histogram" and .count == 500) | .key.pid' "$WORK/out" | wc -l)" -eq 1 ]
 }
 
 # ---- what is measured ----

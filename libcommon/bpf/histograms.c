@@ -22,7 +22,7 @@ struct bpf_histograms {
 	struct series *series;	/* of the last interval */
 	size_t nr;
 	char *keys;			/* theirs */
-	struct series *by_number[MAX_SERIES];
+	struct series *by_number[MAX_SERIES + 1];
 };
 
 int bpf_histograms_configure(struct bpf_object *object, const struct histogram_unit *unit)
@@ -128,34 +128,43 @@ static int take_stats(struct bpf_histograms *h, struct series *s, uint32_t slot,
 	return bpf_map_update_elem(h->stats_fd, &slot, cpus, BPF_ANY) ? -errno : 0;
 }
 
+/* Adds a series to those of the interval, if it has values. */
+static int take_series(struct bpf_histograms *h, uint32_t number, const void *key, struct series_stats *cpus)
+{
+	struct series *s = &h->series[h->nr];
+	int error;
+
+	*s = (struct series){ .number = number, .slot = SLOT(number, h->turn - 1), .key = key };
+	histogram_init(&s->histogram, h->unit);
+	error = take_stats(h, s, s->slot, cpus);
+	h->nr += !error && s->histogram.count;
+	return error;
+}
+
 static int take_all_stats(struct bpf_histograms *h)
 {
 	struct series_stats *cpus = calloc(h->nr_cpus, sizeof(*cpus));
 	char *last = NULL, *key = h->keys;
 	int error = cpus ? 0 : -ENOMEM;
 
-	while (!error && h->nr < MAX_SERIES && !bpf_map_get_next_key(h->series_fd, last, key)) {
-		struct series *s = &h->series[h->nr];
+	while (!error && !bpf_map_get_next_key(h->series_fd, last, key)) {
 		__u32 number;
 
-		if (bpf_map_lookup_elem(h->series_fd, key, &number)) {
-			error = -errno;
-			break;
-		}
-		*s = (struct series){ .number = number, .slot = SLOT(number, h->turn - 1), .key = key };
-		histogram_init(&s->histogram, h->unit);
-		error = take_stats(h, s, s->slot, cpus);
-		h->nr++;
+		error = bpf_map_lookup_elem(h->series_fd, key, &number) ? -errno : take_series(h, number, key, cpus);
 		last = key;
 		key += h->key_size;
 	}
+	if (!error && errno != ENOENT)
+		error = -errno;
+	if (!error)
+		error = take_series(h, REST_SERIES, NULL, cpus);
 	free(cpus);
-	return error ? error : h->nr < MAX_SERIES && errno != ENOENT ? -errno : 0;
+	return error;
 }
 
 static int add_bucket(struct bpf_histograms *h, const struct bucket_key *key, uint64_t count)
 {
-	struct series *s = key->slot / 2 < MAX_SERIES ? h->by_number[key->slot / 2] : NULL;
+	struct series *s = key->slot / 2 <= REST_SERIES ? h->by_number[key->slot / 2] : NULL;
 	struct errno_count *more;
 
 	if (!s)
@@ -224,17 +233,6 @@ uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *h)
 	return STACK_SLOT(SLOT(0, h->turn - 1));
 }
 
-int bpf_histograms_lost(const struct bpf_histograms *h, uint64_t *lost)
-{
-	__u32 which = HISTOGRAMS_LOST;
-	__u64 read;
-
-	if (bpf_map_lookup_elem(h->control_fd, &which, &read))
-		return -errno;
-	*lost = read;
-	return 0;
-}
-
 static int most_time_first(const void *left, const void *right)
 {
 	const struct series *l = left, *r = right;
@@ -254,22 +252,17 @@ static int most_errors_first(const void *left, const void *right)
 int bpf_histograms_take(struct bpf_histograms *h, struct series **series, size_t *nr)
 {
 	int error = next_turn(h);
-	size_t kept = 0;
 
 	if (error)
 		return error;
 	free_series(h);
-	h->series = calloc(MAX_SERIES, sizeof(*h->series));
+	h->series = calloc(MAX_SERIES + 1, sizeof(*h->series));
 	h->keys = calloc(MAX_SERIES + 1, h->key_size);
 	if (!h->series || !h->keys)
 		return -ENOMEM;
 	error = take_all_stats(h);
 	if (error)
 		return error;
-	for (size_t i = 0; i < h->nr; i++)
-		if (h->series[i].histogram.count)
-			h->series[kept++] = h->series[i];
-	h->nr = kept;
 	memset(h->by_number, 0, sizeof(h->by_number));
 	for (size_t i = 0; i < h->nr; i++)
 		h->by_number[h->series[i].number] = &h->series[i];

@@ -25,9 +25,6 @@ void bpf_histograms_free(struct bpf_histograms *histograms);
 #define BPF_HISTOGRAMS_TURN_MASK STACK_SLOT(1U)
 uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *histograms);
 
-/* how many times found no series so far: there were too many. 0 or -errno */
-int bpf_histograms_lost(const struct bpf_histograms *histograms, uint64_t *lost);
-
 /*
  * Ends an interval and reads it, which waits for an RCU grace period (some ms). *series: those that have
  * values, most time first, valid until the next call. No value is lost between two intervals. 0 or -errno

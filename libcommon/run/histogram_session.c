@@ -37,6 +37,26 @@ void histogram_session_configure(struct bpf_object *object, const struct histogr
 	}
 }
 
+/* ---- the sum of those for which there was no room ---- */
+
+static struct series_title title_of(const struct histogram_session *h, const struct series *series)
+{
+	struct series_title rest;
+
+	if (series->key)
+		return h->tool->title(series->key);
+	snprintf(rest.text, sizeof(rest.text), "all others, beyond %d histograms", MAX_SERIES);
+	return rest;
+}
+
+static struct json_object *json_rest(void)
+{
+	struct json_object *key = json_object_new_object();
+
+	json_object_object_add(key, "rest", json_object_new_boolean(true));
+	return key;
+}
+
 /* ---- heat maps ---- */
 
 static int add_to_heatmap(struct histogram_session *h, const struct series *series)
@@ -49,7 +69,7 @@ static int add_to_heatmap(struct histogram_session *h, const struct series *seri
 		*map = calloc(1, sizeof(**map));
 		if (!*map)
 			return -ENOMEM;
-		error = heatmap_init(*map, h->tool->title(series->key).text, h->options->unit,
+		error = heatmap_init(*map, title_of(h, series).text, h->options->unit,
 				     h->options->run.interval_ns / 1e9);
 		if (error)
 			return error;
@@ -63,16 +83,16 @@ static int print_heatmaps(struct histogram_session *h)
 	bool terminal = isatty(fileno(out));
 	struct winsize size = {};
 
-	for (size_t i = 0; i < MAX_SERIES; i++)	/* extend all to the length of the run */
+	for (size_t i = 0; i <= REST_SERIES; i++)	/* extend all to the length of the run */
 		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
 			return -ENOMEM;
 	if (h->options->svg) {
-		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES);
+		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES + 1);
 		return 0;
 	}
 	if (!terminal || ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
 		size.ws_col = PLAIN_WIDTH;
-	for (size_t i = 0; i < MAX_SERIES; i++)
+	for (size_t i = 0; i <= REST_SERIES; i++)
 		if (h->heatmaps[i])
 			heatmap_print(out, h->heatmaps[i], size.ws_col, terminal);
 	return 0;
@@ -89,7 +109,7 @@ static void print_series_json(struct histogram_session *h, const struct series_r
 	json_object_object_add(object, "interval", json_object_new_uint64(h->intervals));
 	if (h->options->timestamps)
 		json_object_object_add(object, "time", json_object_new_string(time_of_day(clock_ns()).text));
-	json_object_object_add(object, "key", h->tool->json(series->key));
+	json_object_object_add(object, "key", series->key ? h->tool->json(series->key) : json_rest());
 	series_report_json(report, series, object);
 	json_print(h->run->out, object);
 }
@@ -102,17 +122,8 @@ static int show_series(struct histogram_session *h, const struct series_report *
 	if (h->options->run.json)
 		print_series_json(h, report, series);
 	else
-		series_report_text(report, series, h->tool->title(series->key).text);
+		series_report_text(report, series, title_of(h, series).text);
 	return 0;
-}
-
-static void warn(struct histogram_session *h)
-{
-	if (h->warned || !histogram_session_lost(h))
-		return;
-	h->warned = true;
-	cli_warn("all %d histograms are in use: %s that would need another one are lost", MAX_SERIES,
-		 h->tool->counted);
 }
 
 /* Gets the stacks of the interval that was taken last. */
@@ -143,7 +154,6 @@ static int print_interval(struct histogram_session *h)
 		error = take_stacks(h, &report);
 	if (error || h->over)
 		return error;
-	warn(h);
 	if (h->options->timestamps && !h->options->run.json && !h->options->heatmap)
 		fprintf(h->run->out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(clock_ns()).text);
 	for (size_t i = 0; i < nr; i++) {
@@ -211,14 +221,6 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 		&(struct run_part){ .doing = "gather the histograms", .interval = interval, .arg = h });
 }
 
-uint64_t histogram_session_lost(const struct histogram_session *h)
-{
-	uint64_t lost;
-
-	cli_check(bpf_histograms_lost(h->histograms, &lost), "read what was gathered");
-	return lost;
-}
-
 void histogram_session_finish(struct histogram_session *h)
 {
 	cli_check(print_interval(h), "read what was gathered");
@@ -241,29 +243,23 @@ static void print_summary_json(const struct histogram_session *h, const struct l
 
 void histogram_session_report(struct histogram_session *h, const struct loss *losses, size_t nr_losses)
 {
-	char too_many[64];
-	struct loss all[MAX_LOSSES],
-		own = { "lost_no_series", histogram_session_lost(h), too_many, .lost = true };
-	size_t nr = losses_join(all, losses, nr_losses, &own, 1);
-
-	snprintf(too_many, sizeof(too_many), "%s lost: too many histograms", h->tool->counted);
 	if (h->options->heatmap)
 		cli_check(print_heatmaps(h), "print the heat maps");
 	if (h->options->run.json)
-		print_summary_json(h, all, nr);
+		print_summary_json(h, losses, nr_losses);
 	run_flush_output(h->run);
 	if (h->tool->errors)
 		cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
 			 h->run->seconds, h->errors);
 	else
 		cli_warn("%" PRIu64 " %s in %.1f s", h->count, h->tool->counted, h->run->seconds);
-	run_say_losses(all, nr, h->count);
+	run_say_losses(losses, nr_losses, h->count);
 	run_finish_output(h->run);
 }
 
 int histogram_session_close(struct histogram_session *h)
 {
-	for (size_t i = 0; i < MAX_SERIES; i++) {
+	for (size_t i = 0; i <= REST_SERIES; i++) {
 		if (h->heatmaps[i])
 			heatmap_free(h->heatmaps[i]);
 		free(h->heatmaps[i]);

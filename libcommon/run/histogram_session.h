@@ -53,8 +53,7 @@ struct histogram_session {
 	struct links followers;
 	struct stack_writer writer;
 	struct bpf_histograms *histograms;
-	struct heatmap *heatmaps[MAX_SERIES];
-	bool warned;
+	struct heatmap *heatmaps[MAX_SERIES + 1];
 };
 
 /*
@@ -70,9 +69,6 @@ void histogram_session_configure(struct bpf_object *object, const struct histogr
 void histogram_session_open(struct histogram_session *session, struct stack_session *stacks,
 			    struct bpf_object *object, const struct histogram_options *options,
 			    const struct histogram_tool *tool);
-
-/* how many values were lost for want of a series */
-uint64_t histogram_session_lost(const struct histogram_session *session);
 
 /* To be called when no program is attached any more: prints the rest as one more interval. */
 void histogram_session_finish(struct histogram_session *session);

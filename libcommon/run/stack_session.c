@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "bpf/object.h"
 #include "process/clock.h"
@@ -15,6 +16,18 @@
 #include "run/signals.h"
 #include "run/run_report.h"
 #include "stacks_abi.h"
+#include "unwind/host_unwind.h"
+
+static void set_hash_seed(struct bpf_object *object)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		cli_check(-errno, "get a random number");
+	seed |= 1;
+	kernel_set(object, "hash_seed", &seed, sizeof(seed));
+	host_unwind_seed(seed);
+}
 
 void stack_session_configure(struct bpf_object *object, const struct run_options *run,
 			     const struct stacks_wanted *wanted)
@@ -29,6 +42,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_set(object, "with_runtimes", &wanted->runtimes, sizeof(wanted->runtimes));
 	kernel_set(object, "max_depth", &wanted->max_depth, sizeof(wanted->max_depth));
 	kernel_check(unwinder_configure(object, user), "load the BPF programs");
+	set_hash_seed(object);
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
 	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
 		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks),

@@ -40,6 +40,11 @@ static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_r
 	return false;
 }
 
+void host_unwind_seed(uint64_t seed)
+{
+	hash_seed = seed;
+}
+
 void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers, struct host_memory memory,
 		 uint32_t max_depth, struct host_stack *stack)
 {

@@ -34,6 +34,9 @@ struct host_stack {
 	uint64_t frames[MAX_DEPTH];	/* as in stacks_abi.h, leaf first */
 };
 
+/* The seed of the hash that names stacks, an odd number, as the kernel's programs have it (bpf/stack_hash.bpf.h) */
+void host_unwind_seed(uint64_t seed);
+
 /* by the mapping list at `process`, as mapping_list_write() left it */
 void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers,
 		 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);

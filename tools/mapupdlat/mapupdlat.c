@@ -228,9 +228,7 @@ int main(int argc, char **argv)
 	histogram_session_finish(&histograms);
 	calls_in_flight_list(&m.in_flight, m.bpf->obj, sizeof(struct map_call_key));
 	stats = stack_session_stats(&stacks);
-	cli_check(map_losses_read(losses, m.bpf->obj, &stats,
-				  histograms.count + histogram_session_lost(&histograms)),
-		  "read what was gathered");
+	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count), "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
 	calls_in_flight_say(&m.in_flight, losses[0].count, map_calls_title);
 
