@@ -357,6 +357,33 @@ nap()'
 	is_terse cpuprof -p $$ 0.2
 }
 
+@test "-e: another event than time, by number or by rate; what the machine does not have is one line" {
+	need_root
+	need python3
+	cpuprof -j -e page-faults -c 100 -- python3 -c 'import mmap
+m = mmap.mmap(-1, 4096 * 20000)
+for i in range(20000): m[i * 4096] = 1' >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	valid_json
+	[ "$(jq -r 'select(.type == "start") | "\(.event) \(.period)"' "$WORK/out")" = "page-faults 100" ]
+	expect "$(summary '.samples + .lost') >= 200 && $(summary .samples) < 2000"
+	cpuprof -j -e cpu-clock -F 499 -- nested burn 1 >"$WORK/out" 2>"$WORK/err"
+	valid_json
+	expect "$(summary .samples) > 50"
+	run cpuprof -e u:libc:malloc 1
+	[ "$status" -eq 2 ]
+	run cpuprof -e page-faults -c 10ms 1
+	[ "$status" -eq 2 ]
+	run cpuprof -q -e nonsense 1
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 1 ]
+	if [ ! -e /sys/bus/event_source/devices/cpu ]; then
+		run cpuprof -q -e cycles 1
+		[ "$status" -eq 1 ]
+		[[ "${lines[-1]}" == *"no hardware counter (PMU)"* ]]
+	fi
+}
+
 @test "JSON: as the schema has it, with every kind of frame; the schema refuses what it should" {
 	need_root
 	need node
