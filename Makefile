@@ -22,7 +22,7 @@ WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -W
 INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
-PURE_LIBS := -pthread -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
+PURE_LIBS := -pthread -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
 BPF_LIBS := -lbpf -lelf -lz
 
 LAYER_ARCHIVES := $(LAYERS:%=$(B)/libcommon/%.a)
@@ -268,7 +268,7 @@ $(eval $(call skeleton,unwind,$(B)/tests/bench/unwind.bpf.o))
 $(B)/bench/unwind: $(B)/skel/unwind.skel.h
 $(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) -ldw $(BPF_LIBS) $(PURE_LIBS)
+	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) $(BPF_LIBS) $(PURE_LIBS)
 
 bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet
 

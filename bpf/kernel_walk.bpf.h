@@ -342,10 +342,8 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 	barrier();	/* from here on, both are numbers for the verifier, no longer pointers */
 	if (!start->ip || !walk_kernel(w) || start->walks < KERNEL_WALK_TRUSTED || !(++w->nr % COMPARE_EVERY))
 		return 0;
-	bytes = w->stack.stack.nr_frames * 8;
-	barrier_var(bytes);
-	if (bytes > MAX_KERNEL_WALK * 8)
-		return 0;
+	/* masked, for 6.1's verifier forgets a bound that is checked after the compiler has saved the number */
+	bytes = MASKED(w->stack.stack.nr_frames, MAX_KERNEL_DEPTH) * 8;
 	w->stack.stack.kind = RECORD_KERNEL_STACK;
 	send_stack(w->stack.stack.id, &w->stack, bytes, BPF_RB_NO_WAKEUP, stats);
 	return w->stack.stack.id;

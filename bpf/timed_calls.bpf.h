@@ -5,7 +5,7 @@
  * run; the kernel stacks in which it was blocked are kept, with the user stack at its return.
  *
  * This header has the programs on the scheduler's tracepoints, and the iterator over the calls that have not
- * returned. The includer defines SERIES_KEY, a type that describes a call, and
+ * returned. The includer defines SERIES_KEY, a type that describes a call, with a member comm, and
  *
  *   static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series,
  *					     struct task_struct *task);
@@ -17,7 +17,7 @@
  *   entry:	call = call_enter(task, way); fills call->key; call_start(call, pid)
  *   return:	call = call_leave(task, way); call_finish(call, task, result); call_report();
  *
- * A thread has one such call at a time.
+ * A thread has one such call at a time; calls within it are counted in .nested, and timed by nested_calls.bpf.h.
  */
 #ifndef EHPERF_TIMED_CALLS_BPF_H
 #define EHPERF_TIMED_CALLS_BPF_H
@@ -48,6 +48,7 @@ struct timed_call {
 	__u32 entered_by;	/* the ways that have seen this entry; valid while start_ns is set */
 	/* the way that has handled the last return, until the other sees it, too; or 0 */
 	__u32 returned_by;
+	__u32 nested;		/* measured calls within this one that have not returned */
 	struct off_cpu off;
 	__u64 blocked_ns, waiting_ns;
 	__u64 kernel_stack;	/* ID of the stack that it is blocked in */
@@ -126,7 +127,7 @@ static __always_inline struct timed_call *call_enter(struct task_struct *task, e
 		return NULL;
 	}
 	if (call->start_ns)
-		counts->returns_unseen++;
+		counts->returns_unseen += 1 + call->nested;
 	call->start_ns = 0;
 	call->entered_by = way;
 	call->returned_by = 0;
@@ -143,7 +144,7 @@ static __always_inline void call_start(struct timed_call *call, __u32 pid)
 	call->pid = pid;
 	call->off.left_ns = 0;
 	call->blocked_ns = call->waiting_ns = 0;
-	call->nr_blocked = 0;
+	call->nr_blocked = call->nested = 0;
 	call->user_stack = 0;
 	call->user_end = END_NOT_TAKEN;
 	call->reported = true;
@@ -242,7 +243,7 @@ int BPF_PROG(thread_dies, struct task_struct *task)
 
 	if (call && counts) {
 		call->start_ns = 0;
-		counts->died++;
+		counts->died += 1 + call->nested;
 	}
 	return 0;
 }
@@ -402,9 +403,9 @@ static __always_inline void send_slow(const struct timed_call *call, struct task
 	slow->call.user_end = call->user_end;
 	slow->call.nr_blocked = call->nr_blocked;
 	slow->call.pad = 0;
-	bpf_probe_read_kernel_str(slow->call.comm, sizeof(slow->call.comm), task->comm);
 	__builtin_memcpy(slow->call.blocked, call->blocked, sizeof(slow->call.blocked));
 	slow->key = call->key;
+	bpf_probe_read_kernel_str(slow->key.comm, sizeof(slow->key.comm), task->comm);
 	bpf_ringbuf_submit(slow, 0);
 }
 
@@ -444,8 +445,8 @@ int list_calls(struct bpf_iter__task *ctx)
 		return 0;
 	record.call.start_ns = call->start_ns;
 	record.call.tid = task_user_tid(task);
-	bpf_probe_read_kernel_str(record.call.comm, sizeof(record.call.comm), task->comm);
 	record.key = call->key;
+	bpf_probe_read_kernel_str(record.key.comm, sizeof(record.key.comm), task->comm);
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

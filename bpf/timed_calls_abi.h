@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The records and counters of timed calls. A call's key, which describes it, is the tool's own: in the
- * records it follows the struct.
+ * records it follows the struct, with its .comm set to the thread's.
  */
 #ifndef EHPERF_TIMED_CALLS_ABI_H
 #define EHPERF_TIMED_CALLS_ABI_H
@@ -29,19 +29,17 @@ struct slow_call {
 	__u32 tid;
 	__u32 pad;
 	__u32 nr_blocked;
-	char comm[16];		/* of the thread */
 	struct blocked_in blocked[MAX_BLOCKED_STACKS];
 };
-_Static_assert(sizeof(struct slow_call) == 176, "struct slow_call");
+_Static_assert(sizeof(struct slow_call) == 160, "struct slow_call");
 
 /* A call that has not returned. The key follows. */
 struct call_in_flight {
 	__u64 start_ns;		/* CLOCK_MONOTONIC */
 	__u32 tid;
 	__u32 pad;
-	char comm[16];
 };
-_Static_assert(sizeof(struct call_in_flight) == 32, "struct call_in_flight");
+_Static_assert(sizeof(struct call_in_flight) == 16, "struct call_in_flight");
 
 /* counters of one CPU, summed by user space; all are __u64 */
 struct call_counts {
@@ -51,7 +49,7 @@ struct call_counts {
 	__u64 no_memory;
 	__u64 returns_unseen;	/* calls whose return was not seen */
 	__u64 preempted;	/* times that a call was preempted inside a map operation */
-	__u64 died;		/* threads that died inside a call */
+	__u64 died;		/* calls whose threads died inside them */
 	__u64 slow_lost;	/* slow calls that the ring buffer refused */
 	__u64 stacks_dropped;	/* times that a call was blocked in one more stack than are kept */
 };

@@ -26,7 +26,7 @@ diskstats() {
 
 # the same, but for the time, of the histograms of --size -F in $WORK/out
 counted() {
-	jq -rs 'def sum(op; f): [.[] | select(.type == "histogram" and .key.operation == op) | f] | add // 0;
+	jq -rs 'def sum(op; f): [.[] | select(.type == "histogram" and (.key.operation | sub("write-.*"; "write")) == op) | f] | add // 0;
 		[sum("read"; .count), sum("read"; .total_bytes / 512), sum("write"; .count), sum("write"; .total_bytes / 512),
 		sum("discard"; .count), sum("discard"; .total_bytes / 512), sum("flush"; .count)] | join(" ")' "$WORK/out"
 }
@@ -46,6 +46,8 @@ random_io() {	# ARG...
 	before=$(diskstats)
 	biohist -j -d "$disk" -F --size -- fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --rw=randrw --bsrange=4k-64k \
 		--ioengine=libaio --iodepth=8 --norandommap --output-format=json --output="$WORK/fio" >"$WORK/out"
+	valid_json
+	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)")"
 	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
 	[ "$(summary '.lost + .in_flight + .begun_before + .errors')" -eq 0 ]
 	[ "$(jq '[.jobs[0] | .read.io_bytes + .write.io_bytes] | add' "$WORK/fio")" -eq \
@@ -77,6 +79,7 @@ random_io() {	# ARG...
 	wait $tool
 	cat "$WORK/err"
 	jq -c 'select(.type == "histogram") | [.key.operation, (.key.flags | join(" ")), .count]' "$WORK/out"
+	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)")"
 	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
 	expect "$(jq -s 'map(select(.key.operation? == "flush").count) | add' "$WORK/out") > 5"
 	jq -r 'select(.type == "histogram") | .key.flags[]' "$WORK/out" | grep -qx metadata
@@ -125,6 +128,7 @@ random_io() {	# ARG...
 @test "-D: disks by their names; -d: one disk only, or a partition" {
 	need_disk
 	biohist -j -D --size -- dd if=/dev/zero of="/dev/$disk" bs=64k count=50 seek=10 oflag=direct status=none >"$WORK/out"
+	valid_json
 	[ "$(jq -r --arg disk "$disk" 'select(.type == "histogram" and .key.disk == $disk) | .count' "$WORK/out")" -eq 50 ]
 	run biohist -d nonsense 1
 	[ "$status" -eq 1 ]

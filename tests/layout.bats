@@ -47,7 +47,7 @@ none() {
 	for layer in "${LAYERS[@]:1}"; do
 		grep -rnwE '_?exit|abort|err|errx|warn|warnx|perror|stderr|stdout' "libcommon/$layer" --include='*.c' |
 			grep -vE '^[^:]*:[0-9]*:\s*(/?\*|//)' |
-			grep -vE '^libcommon/(dwarf/demangle|process/worker_child)\.c:[0-9]+:\s*_exit\(' |	# children of their own
+			grep -vE '^libcommon/(dwarf/bounded_child|process/worker_child)\.c:[0-9]+:\s*_exit\(' |	# children of their own
 			grep -E '\b(_?exit|abort|errx?|warnx?|perror) ?\(|\bstderr\b|\bstdout\b' | none
 		grep -rnE '\b(printf|puts|putchar|cli_[a-z]+) ?\(' "libcommon/$layer" --include='*.c' | none
 	done

@@ -283,6 +283,120 @@ same_plt() {	# FILE
 	expect "$right >= 2550"
 }
 
+# ---- inlined functions and lines ----
+
+# programs with inlined functions, built in several ways; their names in $WORK/built
+build_inlining() {
+	need g++ gcc eu-addr2line
+	cat >"$WORK/inlining.cc" <<-'END'
+		#include <algorithm>
+		#include <cstdio>
+		#include <map>
+		#include <string>
+		#include <vector>
+		template <class T> static inline T sq(T x) { return x * x + x / 3; }
+		static inline int twice(int x) { return sq(x) + sq(x + 1); }
+		namespace n { struct s { static int work(int n); }; }
+		int n::s::work(int n) { std::vector<int> v; for (int i = 0; i < n; i++) v.push_back(twice(i) ^ i); std::sort(v.begin(), v.end()); int s = 0; for (int x : v) s += x; return s; }
+		std::map<std::string, int> m;
+		int main(int argc, char **argv) { for (int i = 0; i < argc; i++) m[argv[i]] += n::s::work(i * 100); for (auto &k : m) printf("%s %d\n", k.first.c_str(), k.second); }
+	END
+	g++ -g -O2 -o "$WORK/pie" "$WORK/inlining.cc"
+	g++ -gdwarf-4 -O2 -no-pie -o "$WORK/no-pie" "$WORK/inlining.cc"
+	g++ -g -O3 -flto -o "$WORK/lto" "$WORK/inlining.cc"
+	gcc -g -O2 -pthread -o "$WORK/c" "$BATS_TEST_DIRNAME/workloads/waits.c"
+	clang++ -g -O2 -o "$WORK/clang" "$WORK/inlining.cc"
+	clang++ -gdwarf-4 -O2 -o "$WORK/clang4" "$WORK/inlining.cc"
+	built=("$WORK"/{pie,no-pie,lto,c,clang,clang4})
+	cat >"$WORK/r.rs" <<-'END'
+		use std::collections::HashMap;
+		fn main() { let mut m = HashMap::new(); for (i, a) in std::env::args().enumerate() { *m.entry(a.to_uppercase()).or_insert(0) += i; } let mut v: Vec<_> = m.iter().collect(); v.sort(); for (k, x) in v { println!("{} {}", k, x); } }
+	END
+	! rustc -g -O -o "$WORK/r" "$WORK/r.rs" 2>/dev/null || built+=("$WORK/r")
+}
+
+@test "places: inlined functions, files and lines are those of eu-addr2line -i: C, C++, Rust, PIE or not, LTO, DWARF 4 and 5" {
+	need python3 clang++
+	build_inlining
+	"$ROOT/tests/places-against-addr2line" -n 1400 "${built[@]}"
+}
+
+@test "places: of stripped files by their debug files, also such as dwz made smaller" {
+	need dwz strip objcopy
+	build_inlining
+	objcopy --only-keep-debug "$WORK/pie" "$WORK/pie.debug"
+	nm "$WORK/pie" | awk '$3 == "main" { print $1 }' >"$WORK/main"
+	[ "$(place-of "$WORK/pie.debug" <"$WORK/main" 2>/dev/null)" = "$(place-of "$WORK/pie" <"$WORK/main" 2>/dev/null)" ]
+	objcopy --only-keep-debug "$WORK/no-pie" "$WORK/no-pie.debug"
+	place-of "$WORK/no-pie.debug" <"$WORK/main" >"$WORK/before" 2>/dev/null
+	dwz -m "$WORK/common" "$WORK/pie.debug" "$WORK/no-pie.debug" || skip "dwz found nothing to share"
+	readelf -SW "$WORK/pie.debug" | grep -q debugaltlink
+	[ "$(place-of "$WORK/pie.debug" <"$WORK/main" 2>/dev/null)" = "$(place-of "$WORK/pie" <"$WORK/main" 2>/dev/null)" ]
+}
+
+@test "places: damaged DWARF costs no more than is stated, and does not end the tool" {
+	need python3
+	build_inlining
+	python3 - "$WORK/pie" "$WORK" <<-'END'
+		import random, subprocess, sys
+		path, work = sys.argv[1:]
+		sections = {}
+		for line in subprocess.run(["readelf", "-SW", path], capture_output=True, text=True).stdout.splitlines():
+		    f = line.replace("[ ", "[").split()
+		    if len(f) > 5 and f[1].startswith(".debug_"):
+		        sections[f[1]] = int(f[4], 16), int(f[5], 16)
+		random.seed(1)
+		for i in range(12):
+		    data = bytearray(open(path, "rb").read())
+		    at, size = sections[random.choice([".debug_info", ".debug_abbrev", ".debug_line", ".debug_rnglists"])]
+		    for _ in range(random.choice([1, 10, 1000])):
+		        data[at + random.randrange(size)] = random.randrange(256)
+		    open("%s/damaged%d" % (work, i), "wb").write(data)
+	END
+	readelf -sW "$WORK/pie" | awk '$4 == "FUNC" && $2 != 0 { print $2 }' >"$WORK/addresses"
+	for i in $(seq 0 11); do
+		start=$(date +%s%N)
+		place-of "$WORK/damaged$i" <"$WORK/addresses" >"$WORK/out" 2>"$WORK/err"
+		[ "$(grep -c ^0x "$WORK/out")" -eq "$(wc -l <"$WORK/addresses")" ]
+		expect "$(($(date +%s%N) - start)) < 60e9"
+		expect "$(awk '/resident/ { print $1 }' "$WORK/err") < 600000"
+	done
+}
+
+@test "places: -i and -l in cpuprof: text, folded, JSON, pictures; what has no DWARF stays as it is" {
+	need_root
+	need g++ strip
+	cat >"$WORK/spin.cc" <<-'END'
+		static inline __attribute__((always_inline)) long deepest(long x) {
+			for (int i = 0; i < 1000; i++) asm volatile("" : "+r"(x));
+			return x;
+		}
+		struct box { static inline __attribute__((always_inline)) long middle(long x) { return deepest(x) + 1; } };
+		__attribute__((noinline)) long outer(long x) { return box::middle(x) + 2; }
+		int main() { long x = 0; for (;;) x = outer(x); }
+	END
+	(cd "$WORK" && g++ -g -O2 -o spin spin.cc)
+	background "$WORK/spin"
+	cpuprof -q -f -i -p "$pid" 1 2>/dev/null | grep -qE ';main;outer;box::middle_\[i\];deepest_\[i\] [0-9]+$'
+	cpuprof -q -f -l -p "$pid" 1 2>/dev/null | grep -qE ';main \(.*spin.cc:7\);outer \(.*spin.cc:[25]\) [0-9]+$'
+	cpuprof -q -i -l --top 1 -p "$pid" 1 2>/dev/null >"$WORK/text"
+	grep -A 3 -E '^    deepest \(.*spin.cc:2\)_\[i\]$' "$WORK/text" | cut -d '(' -f 1 | tr -d ' \n' | grep -qx 'deepestbox::middleoutermain'
+	cpuprof -q -i -l -j -p "$pid" 1 2>/dev/null >"$WORK/out"
+	valid_json
+	jq -s -r 'map(select(.type == "stack")) | max_by(.count) | .user[:4][] | [.symbol, .inlined // false, .line, .raw_symbol // ""] | @tsv' "$WORK/out" >"$WORK/frames"
+	diff "$WORK/frames" - <<-'END'
+		deepest	true	2	
+		box::middle	true	5	_ZN3box6middleEl
+		outer	false	6	_Z5outerl
+		main	false	7	
+	END
+	cpuprof -q -i -o "$WORK/x.svg" -p "$pid" 1 2>/dev/null
+	grep -q 'deepest' "$WORK/x.svg"
+	strip -o "$WORK/stripped" "$WORK/spin"
+	background "$WORK/stripped"
+	cpuprof -q -f -i -l -p "$pid" 1 2>/dev/null | grep -qE ';\[stripped\+0x[0-9a-f]+\] [0-9]+$'
+}
+
 # ---- in the tools ----
 
 @test "names: what cpuprof prints without a symbol is what addr2line, objdump and gdb take, as the man page says" {

@@ -34,10 +34,12 @@ stop_counting() {
 	wait_until grep -q done "$WORK/fed" || wait_until grep -q done "$WORK/fed"
 	stop_counting
 	exec 8>&-
+	valid_json
 	[ "$(summary '"\(.samples) \(.lost)"')" = "2000000 0" ]
 	expect "$(summary .ended.complete) >= 0.999 * 2000000"
 	[ "$(jq -r 'select(.type == "stack") | .count' "$WORK/out" | sort | uniq -c | awk '{ print $1, $2 }')" = "10 200000" ]
 	[ "$(jq -r 'select(.type == "stack") | "\(.user[0].symbol) \(.event | sub(".*/"; ""))"' "$WORK/out" | sort -u)" = "malloc libc.so.6:malloc" ]
+	valid_json
 }
 
 @test "ten stacks of malloc: gdb's, stopped there by a breakpoint" {
@@ -160,15 +162,18 @@ while os.read(0, 1):
 
 @test "by the address that stacks show, and by the offset in the file: the same" {
 	need_root
-	stackcount -j u:libc:malloc -- ls / >"$WORK/all"
+	# a C library of its own: who else calls malloc() is not to pay for it
+	mkdir "$WORK/lib"
+	cp "$LIBC" "$WORK/lib"
+	stackcount -j "u:$WORK/lib/libc.so.6:malloc" -- env LD_LIBRARY_PATH="$WORK/lib" ls / >"$WORK/all"
 	grep '^{' "$WORK/all" >"$WORK/out"
 	local vaddr offset module count
 	count=$(summary .samples)
 	read -r vaddr offset module < <(jq -r 'select(.type == "stack") | .user[0] | "\(.function_vaddr) \(.file_offset) \(.module)"' "$WORK/out" | head -n 1)
 	expect "$count > 10"
 	local event
-	for event in "u:$module+$vaddr" "u:libc:$(printf '0x%x' "$offset")" "u:$module:malloc" u:libc.so.6:malloc; do
-		stackcount -j "$event" -- ls / >"$WORK/all"
+	for event in "u:$module+$vaddr" "u:$module:$(printf '0x%x' "$offset")" "u:$module:mallo?"; do
+		stackcount -j "$event" -- env LD_LIBRARY_PATH="$WORK/lib" ls / >"$WORK/all"
 		grep '^{' "$WORK/all" >"$WORK/out"
 		[ "$(summary .samples)" -eq "$count" ]
 	done
@@ -216,7 +221,7 @@ while os.read(0, 1):
 @test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	local event
-	for event in page-faults u:libc:malloc t:sched:sched_switch; do
+	for event in page-faults u:libc:getgrent t:sched:sched_process_exec; do
 		stackcount -v --comm nobody --cgroup / -C 0 "$event" 0.1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
 		grep -q count_ "$WORK/verified"
 		awk '$2 > 15000 { exit 1 }' "$WORK/verified"

@@ -16,13 +16,6 @@
 
 #define MAX_STACK_BYTES (256 << 10)
 
-static int read_iterator(struct bpf_object *object, const char *name, void **bytes, size_t *size)
-{
-	const struct bpf_program *iterator = bpf_object__find_program_by_name(object, name);
-
-	return iterator ? bpf_tasks_read(iterator, 0, bytes, size) : -ENOENT;
-}
-
 /* A copy of the record, with the thread's stack up to the end of its mapping appended; the caller frees it */
 static struct raw_record *with_stack(const struct raw_record *registers)
 {
@@ -53,7 +46,7 @@ static int take_stacks(struct bpf_object *object, struct stack_store *store, str
 {
 	uint64_t *begun;
 	size_t size;
-	int error = read_iterator(object, "list_begun", (void **)&begun, &size);
+	int error = bpf_tasks_read_named(object, "list_begun", (void **)&begun, &size);
 
 	if (error)
 		return error;
@@ -126,14 +119,14 @@ int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool com
 {
 	struct raw_record **raws, *begun;
 	size_t size, nr = 0;
-	int error = read_iterator(object, "begin_periods", (void **)&begun, &size);
+	int error = bpf_tasks_read_named(object, "begin_periods", (void **)&begun, &size);
 
 	if (error)
 		return error;
 	free(begun);
 	if (command)	/* it waits at our gate: its own periods come later */
 		return 0;
-	error = read_iterator(object, "begin_periods", (void **)&begun, &size);
+	error = bpf_tasks_read_named(object, "begin_periods", (void **)&begun, &size);
 	if (error)
 		return error;
 	raws = calloc(size / sizeof(*begun) + 1, sizeof(*raws));
@@ -159,7 +152,7 @@ int off_cpu_end(struct bpf_object *object, struct stack_store *store)
 {
 	struct value_record *open;
 	size_t size;
-	int error = read_iterator(object, "end_periods", (void **)&open, &size);
+	int error = bpf_tasks_read_named(object, "end_periods", (void **)&open, &size);
 
 	if (error)
 		return error;

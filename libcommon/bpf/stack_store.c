@@ -61,6 +61,9 @@ struct stack_store {
 	void *arg;
 	int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr);
 	void *on_stack_arg;
+	/* of the other ring */
+	int (*take_other)(void *arg, const void *record, size_t bytes);
+	void *other_arg;
 	int error;
 };
 
@@ -312,6 +315,24 @@ int stack_store_take(struct stack_store *store, const void *record, size_t bytes
 {
 	take_record(store, (void *)record, bytes);
 	return store->error;
+}
+
+static int take_other(void *arg, void *record, size_t bytes)
+{
+	struct stack_store *store = arg;
+	int error = store->take_other(store->other_arg, record, bytes);
+
+	if (error)
+		store->error = error;
+	return 0;
+}
+
+int stack_store_add_ring(struct stack_store *store, struct bpf_object *object, const char *map,
+			 int (*take)(void *arg, const void *record, size_t bytes), void *arg)
+{
+	store->take_other = take;
+	store->other_arg = arg;
+	return ring_buffer__add(store->ring, bpf_object__find_map_fd_by_name(object, map), take_other, store);
 }
 
 int stack_store_drain(struct stack_store *store)

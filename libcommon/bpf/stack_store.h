@@ -37,6 +37,13 @@ int stack_store_drain(struct stack_store *store);
 /* for poll(): readable when a record is urgent */
 int stack_store_fd(const struct stack_store *store);
 
+/*
+ * Drains another ring buffer of the object, too, of this name: its records go to take(). 0 or -errno; an error
+ * of take() is one of stack_store_drain()
+ */
+int stack_store_add_ring(struct stack_store *store, struct bpf_object *object, const char *map,
+			 int (*take)(void *arg, const void *record, size_t bytes), void *arg);
+
 /* Handles a record that did not come through the ring buffer. 0 or -errno */
 int stack_store_take(struct stack_store *store, const void *record, size_t bytes);
 

@@ -47,6 +47,13 @@ int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, 
 	return 0;
 }
 
+int bpf_tasks_read_named(const struct bpf_object *object, const char *iterator, void **bytes, size_t *size)
+{
+	const struct bpf_program *program = bpf_object__find_program_by_name(object, iterator);
+
+	return program ? bpf_tasks_read(program, 0, bytes, size) : -ENOENT;
+}
+
 int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list)
 {
 	size_t size;

@@ -151,6 +151,22 @@ static int find_functions(struct finding *f)
 	return error;
 }
 
+/* by the file's symbols, or its FDEs */
+static bool begins_function(struct finding *f, uint64_t offset)
+{
+	struct symbol_options options = *f->search->symbols;
+	struct symbols *symbols;
+	struct symbol symbol;
+	bool begins;
+
+	options.path = f->path;
+	if (symbols_read(&symbols, &f->file, &options))
+		return false;
+	begins = symbols_find(symbols, offset, &symbol) && symbol.has_function && !symbol.offset;
+	symbols_free(symbols);
+	return begins;
+}
+
 static int add_address(struct finding *f)
 {
 	uint64_t offset = f->name->address, vaddr;
@@ -160,9 +176,12 @@ static int add_address(struct finding *f)
 	for (size_t i = 0; i < f->file.nr_segments; i++) {
 		const struct elf_segment *s = &f->file.segments[i];
 
-		if (s->executable && offset >= s->file_offset && offset - s->file_offset < s->size &&
-		    elf_file_vaddr_of(&f->file, offset, &vaddr))
-			return add(f, (struct event){ .file_offset = offset }, "%s+0x%" PRIx64, f->path, vaddr);
+		if (!s->executable || offset < s->file_offset || offset - s->file_offset >= s->size ||
+		    !elf_file_vaddr_of(&f->file, offset, &vaddr))
+			continue;
+		if (f->search->whole_functions && !begins_function(f, offset))
+			return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
+		return add(f, (struct event){ .file_offset = offset }, "%s+0x%" PRIx64, f->path, vaddr);
 	}
 	return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
 }

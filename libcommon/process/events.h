@@ -33,6 +33,7 @@ struct events_problem {
 struct events_search {
 	pid_t pid;			/* files are found as this process sees them; 0: as we do */
 	const struct symbol_options *symbols;
+	bool whole_functions;		/* an address must be where a function begins */
 	bool list;			/* names only: what cannot be probed is no error */
 };
 

@@ -28,7 +28,7 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 static struct frame_name name_python(const struct frame_names *names, uint64_t frame)
 {
 	const struct python_code *code = names->python ? python_names_get(names->python, PYTHON_LOW(frame)) : NULL;
-	struct frame_name name = { .source = "" };
+	struct frame_name name = { .is_python = true, .brief = !names->lines };
 
 	if (code) {
 		name.symbol = code->name;
@@ -73,6 +73,37 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);
 }
 
+size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
+			struct frame_name all[MAX_FRAME_NAMES])
+{
+	struct frame_name name = frame_name_user(names, pid, frame);
+	const struct source_place *places;
+	bool by_call = frame & FRAME_CALL;
+	size_t nr = 0;
+
+	if (name.has_vaddr && (names->inlined || names->lines))
+		nr = modules_places(names->modules, modules_get(names->modules, FRAME_MODULE(frame)),
+				    name.vaddr - by_call, &places);
+	for (size_t i = 0; names->inlined && i + 1 < nr; i++) {
+		all[i] = name;
+		all[i].inlined = true;
+		all[i].symbol = places[i].name;
+		all[i].raw_symbol = strcmp(places[i].name, places[i].raw_name) ? places[i].raw_name : NULL;
+		all[i].has_function = false;
+	}
+	/* without names of their own, inlined functions are at the place of the function they are in */
+	if (nr && !names->inlined)
+		nr = 1;
+	else if (!nr)
+		places = NULL;
+	all[nr ? nr - 1 : 0] = name;
+	for (size_t i = 0; names->lines && i < nr; i++) {
+		all[i].source = places[i].file;
+		all[i].line = places[i].file ? places[i].line : 0;
+	}
+	return nr ? nr : 1;
+}
+
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address)
 {
 	const struct kernel_symbol *symbol = kallsyms_find(kallsyms, address);
@@ -97,20 +128,22 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 {
 	if (name->symbol) {
 		print_escaped(out, name->symbol);
-		if (name->source && *name->source) {
-			fputs(" (", out);
-			print_escaped(out, base_name(name->source));
-			putc(')', out);
-		}
 	} else if (name->module) {	/* stripped: the start identifies the function */
 		putc('[', out);
 		print_escaped(out, base_name(name->module));
 		if (name->has_vaddr)
 			fprintf(out, "+0x%" PRIx64, name->has_function ? name->function_vaddr : name->vaddr);
 		putc(']', out);
-	} else if (name->source) {
+	} else if (name->is_python) {
 		fputs("[Python]", out);
 	} else {
 		fputs("[unknown]", out);
+	}
+	if (name->source) {
+		fputs(" (", out);
+		print_escaped(out, name->brief ? base_name(name->source) : name->source);
+		if (name->line && !name->brief)
+			fprintf(out, ":%u", name->line);
+		putc(')', out);
 	}
 }

@@ -3,6 +3,7 @@
 #ifndef EHPERF_REPORT_FRAME_NAME_H
 #define EHPERF_REPORT_FRAME_NAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -26,8 +27,11 @@ struct frame_name {
 	uint64_t function_vaddr;	/* of the function's start */
 	uint64_t file_offset, address;
 	bool is_jit;			/* the name is from the process's runtime */
-	const char *source;		/* of a Python function: its file, "" if not known; else NULL */
-	int line;			/* 0: not known */
+	bool inlined;			/* a function that the compiler has put into the next name's */
+	bool is_python;			/* a Python function: these are known without being asked for */
+	const char *source;		/* file; NULL: not known, or not asked for */
+	unsigned line;			/* 0: likewise */
+	bool brief;			/* print the source file's own name only, for lines were not asked for */
 };
 
 /* Python frames have both bits (python_abi.h), and are neither. */
@@ -50,19 +54,29 @@ struct frame_names {
 	const struct python_names *python;	/* NULL: Python frames have no names */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
 	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	bool inlined, lines;			/* name inlined functions, too; and lines of source */
 };
+
+#define MAX_FRAME_NAMES MAX_SOURCE_PLACES
 
 /* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
 /* the same, in the caller's own process */
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
+
+/*
+ * The same, and before it, with names->inlined, the functions inlined in it, the innermost first. How many names:
+ * at least 1
+ */
+size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
+			struct frame_name all[MAX_FRAME_NAMES]);
 /* names a kernel frame, an address; kallsyms may be NULL, and owns the strings */
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address);
 
 /*
- * Prints "symbol", for a Python function with its file as "name (file.py)"; else "[module+0xVADDR]" with the vaddr of the
- * function's start, or, if that is not known, of the pc; "[module]" if the file cannot be read; "[unknown]" if there is no
- * file. Escaped (report/escape.h)
+ * Prints "symbol"; else "[module+0xVADDR]" with the vaddr of the function's start, or, if that is not known,
+ * of the pc; "[module]" if the file cannot be read; "[Python]"; "[unknown]" if there is no file; then " (file:line)", if a
+ * line is known, or for a Python function " (file)". Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
 

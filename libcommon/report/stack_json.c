@@ -36,16 +36,6 @@ static void put_place(struct json_object *frame, const struct frame_name *name)
 		json_object_object_add(frame, "address", json_address(name->address));
 }
 
-/* of a Python function */
-static void put_source(struct json_object *frame, const struct frame_name *name)
-{
-	json_object_object_add(frame, "runtime", json_object_new_string("python"));
-	if (*name->source)
-		json_object_object_add(frame, "file", json_name(name->source));
-	if (name->line)
-		json_object_object_add(frame, "line", json_object_new_int(name->line));
-}
-
 static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 {
 	struct json_object *frame = json_object_new_object();
@@ -54,18 +44,24 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 		json_object_object_add(frame, "symbol", json_name(name->symbol));
 	if (name->raw_symbol && strnlen(name->raw_symbol, MAX_RAW_SYMBOL) < MAX_RAW_SYMBOL)
 		json_object_object_add(frame, "raw_symbol", json_name(name->raw_symbol));
-	if ((name->symbol && !name->source) || name->has_function)
+	if (!name->inlined && !name->is_python && (name->symbol || name->has_function))
 		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
 	if (name->module)
 		json_object_object_add(frame, "module", json_name(name->module));
 	if (name->file)
 		put_build_id(frame, name->file);
-	if (name->source)
-		put_source(frame, name);
+	if (name->is_python)
+		json_object_object_add(frame, "runtime", json_object_new_string("python"));
 	else
 		put_place(frame, name);
 	if (name->is_jit)
 		json_object_object_add(frame, "runtime", json_object_new_string("jit"));
+	if (name->inlined)
+		json_object_object_add(frame, "inlined", json_object_new_boolean(true));
+	if (name->source)
+		json_object_object_add(frame, "source", json_name(name->source));
+	if (name->line)
+		json_object_object_add(frame, "line", json_object_new_int64(name->line));
 	if (by_fp)
 		json_object_object_add(frame, "by", json_object_new_string("fp"));
 	return frame;
@@ -75,11 +71,13 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 		       struct json_object *stack)
 {
 	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
+	struct frame_name names[MAX_FRAME_NAMES];
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
-		struct frame_name name = frame_name_user(&w->names, entry->key.pid, entry->user->frames[i]);
+		size_t nr = frame_names_user(&w->names, entry->key.pid, entry->user->frames[i], names);
 
-		json_object_array_add(user, json_frame(&name, frame_is_by_fp(entry->user->frames[i])));
+		for (size_t j = 0; j < nr; j++)
+			json_object_array_add(user, json_frame(&names[j], frame_is_by_fp(entry->user->frames[i])));
 	}
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
 	     entry->kernel && i < entry->kernel->nr; i++) {

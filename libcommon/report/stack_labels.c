@@ -17,8 +17,9 @@ struct frame_key {
 
 struct known_frame {
 	struct frame_key key;
-	uint32_t number;
 	UT_hash_handle hh;
+	uint32_t nr;		/* of its labels: the functions inlined in it are frames of their own */
+	uint32_t numbers[];	/* root first */
 };
 
 static int append(struct stack_labels *l, uint32_t number)
@@ -29,12 +30,9 @@ static int append(struct stack_labels *l, uint32_t number)
 	return 0;
 }
 
-/* adds the label of a frame that has not been named yet */
-static int name_frame(struct stack_labels *l, const struct frame_key *key, uint32_t pid, uint32_t *number)
+static int add_label(struct stack_labels *l, const struct frame_key *key, const struct frame_name *name,
+		     uint32_t *number)
 {
-	const struct frame_names *names = &l->writer->names;
-	struct frame_name name = key->kind ? frame_name_kernel(names->kallsyms, key->frame) :
-					       frame_name_user(names, pid, key->frame);
 	struct label label = { .kind = key->kind };
 	size_t bytes;
 	FILE *out = open_memstream(&label.text, &bytes);
@@ -42,11 +40,12 @@ static int name_frame(struct stack_labels *l, const struct frame_key *key, uint3
 
 	if (!out)
 		return -ENOMEM;
-	frame_name_print(out, &name);
+	frame_name_print(out, name);
 	if (fclose(out))
 		return -ENOMEM;
 	if (!key->kind)
-		label.kind = FRAME_IS_PYTHON(key->frame) ? KIND_RUNTIME :
+		label.kind = name->inlined		 ? KIND_INLINED :
+			     name->is_python		 ? KIND_RUNTIME :
 			     key->frame & FRAME_ADDRESS  ? KIND_JIT :
 			     key->frame & FRAME_BY_FP    ? KIND_BY_FP :
 							   KIND_USER;
@@ -55,30 +54,51 @@ static int name_frame(struct stack_labels *l, const struct frame_key *key, uint3
 	return error;
 }
 
-static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel)
+/* adds the labels of a frame that has not been named yet; NULL: no memory */
+static struct known_frame *name_frame(struct stack_labels *l, const struct frame_key *key, uint32_t pid)
+{
+	const struct frame_names *names = &l->writer->names;
+	struct frame_name all[MAX_FRAME_NAMES];
+	struct known_frame *known;
+	size_t nr = 1;
+
+	if (key->kind)
+		all[0] = frame_name_kernel(names->kallsyms, key->frame);
+	else
+		nr = frame_names_user(names, pid, key->frame, all);
+	known = calloc(1, sizeof(*known) + nr * sizeof(known->numbers[0]));
+	if (!known)
+		return NULL;
+	known->key = *key;
+	for (known->nr = 0; known->nr < nr; known->nr++) {
+		if (add_label(l, key, &all[nr - 1 - known->nr], &known->numbers[known->nr])) {
+			free(known);
+			return NULL;
+		}
+	}
+	return known;
+}
+
+static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel, bool upside_down)
 {
 	struct frame_key key = {
 		.frame = frame, .kind = !kernel ? 0 : l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL,
 	};
 	struct known_frame *known;
-	int error;
 
 	if (!kernel && frame & FRAME_ADDRESS)
 		key.pid = pid;
 	HASH_FIND(hh, l->known, &key, sizeof(key), known);
-	if (known)
-		return append(l, known->number);
-	known = malloc(sizeof(*known));
-	if (!known)
-		return -ENOMEM;
-	known->key = key;
-	error = name_frame(l, &key, pid, &known->number);
-	if (error) {
-		free(known);
-		return error;
+	if (!known) {
+		known = name_frame(l, &key, pid);
+		if (!known)
+			return -ENOMEM;
+		HASH_ADD(hh, l->known, key, sizeof(known->key), known);
 	}
-	HASH_ADD(hh, l->known, key, sizeof(known->key), known);
-	return append(l, known->number);
+	for (uint32_t i = 0; i < known->nr; i++)
+		if (append(l, known->numbers[upside_down ? known->nr - 1 - i : i]))
+			return -ENOMEM;
+	return 0;
 }
 
 /* a frame that is none of the code's; key: the thread, if it is to be told apart from others of this name, else NULL */
@@ -114,9 +134,9 @@ static int append_waker(struct stack_labels *l, const struct stack_entry *waker)
 	l->off_cpu = false;	/* it ran */
 	for (uint32_t i = kernel ? stack_first_kernel_frame(l->writer, kernel) : 0;
 	     kernel && i < kernel->nr && !error; i++)
-		error = append_frame(l, kernel->frames[i], waker->key.pid, true);
+		error = append_frame(l, kernel->frames[i], waker->key.pid, true, true);
 	for (uint32_t i = 0; user && i < user->nr && !error; i++)
-		error = append_frame(l, user->frames[i], waker->key.pid, false);
+		error = append_frame(l, user->frames[i], waker->key.pid, false, true);
 	l->off_cpu = off_cpu;
 	return error ? error :
 		       append_name(l, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : waker->key.comm, NULL);
@@ -133,9 +153,9 @@ int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
 	if (!error && l->writer->root)
 		error = append_name(l, l->writer->root(entry), NULL);
 	for (uint32_t i = user ? user->nr : 0; i-- > 0 && !error;)
-		error = append_frame(l, user->frames[i], entry->key.pid, false);
+		error = append_frame(l, user->frames[i], entry->key.pid, false, false);
 	for (uint32_t i = kernel ? kernel->nr : 0; i-- > first && !error;)
-		error = append_frame(l, kernel->frames[i], entry->key.pid, true);
+		error = append_frame(l, kernel->frames[i], entry->key.pid, true, false);
 	return error || !entry->waker ? error : append_waker(l, entry->waker);
 }
 

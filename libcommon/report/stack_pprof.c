@@ -172,14 +172,16 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Function function = PPROF__FUNCTION__INIT, *parts = &function;
 	size_t known = labels_count(p->functions), bytes;
+	struct frame_name plain = *name;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &bytes);
 
+	plain.source = NULL;	/* pprof has a place for that */
 	if (!out) {
 		fail(p, -ENOMEM);
 		return 0;
 	}
-	frame_name_print(out, name);
+	frame_name_print(out, &plain);
 	if (fclose(out)) {
 		fail(p, -ENOMEM);
 		return 0;
@@ -199,11 +201,13 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 	return function.id;
 }
 
-static void emit_location(struct pprof *p, const struct location *location, const struct frame_name *name)
+/* names: the leaf first, as pprof wants them */
+static void emit_location(struct pprof *p, const struct location *location, const struct frame_name *names,
+			  size_t nr)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Location l = PPROF__LOCATION__INIT, *locations = &l;
-	Pprof__Line line = PPROF__LINE__INIT, *lines = &line;
+	Pprof__Line line[MAX_FRAME_NAMES], *lines[MAX_FRAME_NAMES];
 	const struct location_key *key = &location->key;
 
 	l.id = location->id;
@@ -214,10 +218,14 @@ static void emit_location(struct pprof *p, const struct location *location, cons
 		l.mapping_id = mapping_of(p, FRAME_MODULE(key->frame), FRAME_OFFSET(key->frame));
 		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);
 	}
-	line.function_id = emit_function(p, name);
-	line.line = name->line;
-	l.n_line = 1;
-	l.line = &lines;
+	for (size_t i = 0; i < nr; i++) {
+		pprof__line__init(&line[i]);
+		line[i].function_id = emit_function(p, &names[i]);
+		line[i].line = names[i].line;
+		lines[i] = &line[i];
+	}
+	l.n_line = nr;
+	l.line = lines;
 	part.n_location = 1;
 	part.location = &locations;
 	emit(p, &part);
@@ -233,7 +241,8 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 	};
 	const struct frame_names *names = &p->writer->names;
 	struct location *location;
-	struct frame_name name;
+	struct frame_name all[MAX_FRAME_NAMES];
+	size_t nr = 1;
 
 	HASH_FIND(hh, p->locations, &key, sizeof(key), location);
 	if (location)
@@ -246,8 +255,11 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 	location->key = key;
 	location->id = HASH_COUNT(p->locations) + 1;
 	HASH_ADD(hh, p->locations, key, sizeof(location->key), location);
-	name = kernel ? frame_name_kernel(names->kallsyms, frame) : frame_name_user(names, pid, frame);
-	emit_location(p, location, &name);
+	if (kernel)
+		all[0] = frame_name_kernel(names->kallsyms, frame);
+	else
+		nr = frame_names_user(names, pid, frame, all);
+	emit_location(p, location, all, nr);
 	return location->id;
 }
 

@@ -157,3 +157,18 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 	fprintf(out, ": %s\n", error == -ETIME ? "reading them takes too much time" :
 		error == -ETIMEDOUT ? "its file system did not answer" : module_explain(error));
 }
+
+void stack_summary_unread(FILE *out, const char *tool, const struct modules *modules)
+{
+	for (size_t id = 1; id <= modules_count(modules); id++) {
+		const struct module *module = modules_get(modules, id);
+		uint64_t refused = module->places ? source_places_refused(module->places) : 0;
+
+		if (!refused)
+			continue;
+		fprintf(out, "%s: %" PRIu64 " addresses without inlined functions and lines: reading the DWARF of '",
+			tool, refused);
+		print_escaped(out, module->path);
+		fprintf(out, "' takes more than %d s or %d MiB\n", PLACES_PREPARE_MS / 1000, PLACES_MAX_BYTES >> 20);
+	}
+}

@@ -44,4 +44,7 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 /* Prints a line if there are files whose names took too long to find. */
 void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer);
 
+/* Prints a line for each file whose DWARF would have taken more than dwarf/source_places.h allows. */
+void stack_summary_unread(FILE *out, const char *tool, const struct modules *modules);
+
 #endif

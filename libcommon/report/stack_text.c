@@ -26,13 +26,29 @@ uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct sta
 	return 0;
 }
 
-static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame)
+static void put_name(const struct stack_writer *w, const struct frame_name *name, bool in_no_file)
 {
-	struct frame_name name = frame_name_user(&w->names, pid, frame);
-
-	frame_name_print(w->out, &name);
-	if (w->annotate && frame_in_no_file(frame))
+	frame_name_print(w->out, name);
+	if (name->inlined)
+		fputs("_[i]", w->out);
+	else if (w->annotate && in_no_file)
 		fputs("_[j]", w->out);
+}
+
+/* a frame's names, inlined functions first (to the root) or last (to the leaf), each between two texts */
+enum direction { TO_ROOT, TO_LEAF };
+
+static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame, enum direction direction,
+		     const char *before, const char *after)
+{
+	struct frame_name names[MAX_FRAME_NAMES];
+	size_t nr = frame_names_user(&w->names, pid, frame, names);
+
+	for (size_t i = 0; i < nr; i++) {
+		fputs(before, w->out);
+		put_name(w, &names[direction == TO_ROOT ? i : nr - 1 - i], frame_in_no_file(frame));
+		fputs(after, w->out);
+	}
 }
 
 static void put_kernel(const struct stack_writer *w, uint64_t frame)
@@ -64,10 +80,8 @@ static void put_waker_folded(const struct stack_writer *w, const struct stack_en
 	}
 	if (w->delimiter && user && kernel)
 		fputs(";-", w->out);
-	for (uint32_t i = 0; user && i < user->nr; i++) {
-		putc(';', w->out);
-		put_user(w, waker->key.pid, user->frames[i]);
-	}
+	for (uint32_t i = 0; user && i < user->nr; i++)
+		put_user(w, waker->key.pid, user->frames[i], TO_ROOT, ";", "");
 	putc(';', w->out);
 	put_comm(w, waker);
 }
@@ -82,11 +96,8 @@ static void put_waker(const struct stack_writer *w, const struct stack_entry *wa
 		putc('\n', w->out);
 	else
 		fprintf(w->out, " (%u)\n", waker->key.pid);
-	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
-		fputs("    ", w->out);
-		put_user(w, waker->key.pid, user->frames[i]);
-		putc('\n', w->out);
-	}
+	for (uint32_t i = user ? user->nr : 0; i-- > 0;)
+		put_user(w, waker->key.pid, user->frames[i], TO_LEAF, "    ", "\n");
 	if (w->delimiter && user && kernel)
 		fputs("    -\n", w->out);
 	for (uint32_t i = kernel ? kernel->nr : 0; i-- > 0;) {
@@ -106,10 +117,8 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 		putc(';', w->out);
 		print_escaped(w->out, w->root(entry));
 	}
-	for (uint32_t i = user ? user->nr : 0; i-- > 0;) {
-		putc(';', w->out);
-		put_user(w, entry->key.pid, user->frames[i]);
-	}
+	for (uint32_t i = user ? user->nr : 0; i-- > 0;)
+		put_user(w, entry->key.pid, user->frames[i], TO_LEAF, ";", "");
 	if (w->delimiter && user && kernel)
 		fputs(";-", w->out);
 	for (uint32_t i = kernel ? kernel->nr : 0, first = kernel ? stack_first_kernel_frame(w, kernel) : 0;
@@ -124,7 +133,9 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 void stack_print_frames(const struct stack_writer *w, const struct stack_entry *entry, int indent)
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
+	char before[16];
 
+	snprintf(before, sizeof(before), "%*s", indent, "");
 	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
 		fprintf(w->out, "%*s", indent, "");
 		put_kernel(w, kernel->frames[i]);
@@ -132,13 +143,10 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 	}
 	if (w->delimiter && user && kernel)
 		fprintf(w->out, "%*s-\n", indent, "");
-	for (uint32_t i = 0; user && i < user->nr; i++) {
-		fprintf(w->out, "%*s", indent, "");
-		put_user(w, entry->key.pid, user->frames[i]);
-		putc('\n', w->out);
-	}
+	for (uint32_t i = 0; user && i < user->nr; i++)
+		put_user(w, entry->key.pid, user->frames[i], TO_ROOT, before, "\n");
 	if (w->root) {
-		fprintf(w->out, "%*s", indent, "");
+		fprintf(w->out, "%s", before);
 		print_escaped(w->out, w->root(entry));
 		putc('\n', w->out);
 	}

@@ -14,10 +14,9 @@
 
 /* ---- finding ---- */
 
-static struct events find(const char *text, bool list, const struct task_filter *filter)
+static struct events find(const char *text, struct events_search search, const struct task_filter *filter)
 {
 	struct symbol_options symbols = SYMBOL_OPTIONS_DEFAULT;
-	struct events_search search = { .symbols = &symbols, .list = list };
 	struct events_problem *problem = calloc(1, sizeof(*problem));
 	struct event_name *name = calloc(1, sizeof(*name));
 	struct events events = {};
@@ -28,9 +27,10 @@ static struct events find(const char *text, bool list, const struct task_filter 
 
 	if (!problem || !name)
 		cli_check(-ENOMEM, "find the events");
-	wrong = event_name_parse(name, text, list);
+	wrong = event_name_parse(name, text, search.list);
 	if (wrong)
 		cli_die(EXIT_USAGE, "not an event: '%s': %s", text, wrong);
+	search.symbols = &symbols;
 	search.pid = nr_pids ? pids[0] : 0;
 	error = events_find(&events, name, &search, problem);
 	if (error && problem->text[0])
@@ -42,13 +42,27 @@ static struct events find(const char *text, bool list, const struct task_filter 
 	return events;
 }
 
-struct events events_named(const char *name, const struct task_filter *filter)
+static struct events find_some(const char *name, struct events_search search, const struct task_filter *filter)
 {
-	struct events events = find(name, false, filter);
+	struct events events = find(name, search, filter);
 
 	if (events.nr > MAX_EVENTS)
 		cli_die(EXIT_FAILURE, "'%s' are %zu events, of which there may be %d: see -l '%s'", name, events.nr,
 			MAX_EVENTS, name);
+	return events;
+}
+
+struct events events_named(const char *name, const struct task_filter *filter)
+{
+	return find_some(name, (struct events_search){}, filter);
+}
+
+struct events events_that_return(const char *name, const struct task_filter *filter)
+{
+	struct events events = find_some(name, (struct events_search){ .whole_functions = true }, filter);
+
+	if (events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_KERNEL_FUNCTION)
+		cli_die(EXIT_USAGE, "not a function: '%s': one is u:FILE:FUNCTION, or k:FUNCTION of the kernel", name);
 	return events;
 }
 
@@ -59,7 +73,7 @@ static int by_name(const void *left, const void *right)
 
 void events_list(const char *pattern, const struct task_filter *filter)
 {
-	struct events events = find(pattern, true, filter);
+	struct events events = find(pattern, (struct events_search){ .list = true }, filter);
 
 	qsort(events.events, events.nr, sizeof(*events.events), by_name);
 	for (size_t i = 0; i < events.nr; i++) {

@@ -19,6 +19,9 @@
  */
 struct events events_named(const char *name, const struct task_filter *filter);
 
+/* the same for functions whose returns can be watched: only a function's first byte will do */
+struct events events_that_return(const char *name, const struct task_filter *filter);
+
 /* -l: prints the events that match to standard output, sorted, and ends the tool. */
 void events_list(const char *pattern, const struct task_filter *filter) __attribute__((noreturn));
 

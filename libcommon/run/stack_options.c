@@ -42,6 +42,8 @@ static const struct argp_option options[] = {
 	{ "top", OPTION_TOP, "N", 0, "only the N hottest stacks", 3 },
 	{ "every", OPTION_EVERY, "TIME", 0,
 	  "a report each interval; FILE may have strftime(3)'s conversions, for a file each", 3 },
+	{ "inline", 'i', NULL, 0, "inlined functions, too, as frames marked _[i]", 3 },
+	{ "lines", 'l', NULL, 0, "source file and line of each user frame", 3 },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
 	  "look for debug files here, before /usr/lib/debug; may be given more than once", 3 },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", 3 },
@@ -58,6 +60,17 @@ static void set_format(struct argp_state *state, struct stack_options *o, const 
 	o->format = format;
 }
 
+/* the tool's own ending that the name has, or NULL */
+static const char *own_ending(const struct stack_options *o, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *const *ending = o->endings; ending && *ending; ending++)
+		if (length > strlen(*ending) && !strcmp(name + length - strlen(*ending), *ending))
+			return *ending;
+	return NULL;
+}
+
 /* -j says the format whatever the file is called; without it the ending does, and -f must agree with that. */
 static void settle_format(struct argp_state *state, struct stack_options *o)
 {
@@ -65,6 +78,9 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 	const struct stack_format *of_name = name ? stack_format_of(name) : NULL;
 
 	if (o->format == stack_format_json)
+		return;
+	o->ending = name ? own_ending(o, name) : NULL;
+	if (o->ending && !o->format)
 		return;
 	if (name && !of_name && !strncmp(name, "/dev/", 5))
 		name = NULL;	/* a pipe's, or the terminal: text, or what an option says */
@@ -98,6 +114,12 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 			argp_failure(state, EXIT_USAGE, 0,
 				     "--debuginfod: DEBUGINFOD_URLS is not set in the environment");
 		naming->debuginfod = true;
+		return true;
+	case 'i':
+		naming->inlined = true;
+		return true;
+	case 'l':
+		naming->lines = true;
 		return true;
 	case OPTION_NO_DEMANGLE:
 		naming->no_demangle = true;

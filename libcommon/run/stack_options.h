@@ -20,6 +20,7 @@ struct naming_options {
 	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
 	bool no_demangle;
 	bool native_frames;		/* show the interpreter's own frames, too, where those of a runtime stand for them */
+	bool inlined, lines;
 };
 
 /* which stacks are taken, how much of them is kept, and how they are named */
@@ -40,6 +41,9 @@ struct stack_options {
 	const struct stack_format *format;
 	size_t top;			/* the report has this many stacks; 0: all */
 	bool delimiter, annotate;	/* as struct stack_writer has them */
+	/* file names' endings that the tool knows besides, up to NULL; and the one that -o's file has, or NULL */
+	const char *const *endings;
+	const char *ending;
 };
 
 #define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT, .wanted.runtimes = true }

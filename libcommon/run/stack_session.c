@@ -223,17 +223,15 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 
 /* ---- the report ---- */
 
-/* Copies the tool's losses and adds those of the stacks; returns their number. */
-static size_t gather_losses(const struct stack_session *s, const struct measure *measure,
-			    const struct loss *losses, size_t nr_losses, struct loss all[MAX_LOSSES])
+size_t stack_session_losses(const struct stack_session *s, const char *unfollowed, const struct loss *losses,
+			    size_t nr_losses, struct loss all[MAX_LOSSES])
 {
 	struct stack_stats stats = stack_session_stats(s);
-	const char *unfollowed = measure->unfollowed ? measure->unfollowed :
-							       "processes or threads not followed: too many at a time";
 	const struct loss own[] = {
 		{ "lost_no_room", stats.no_room - s->reported.no_room, "samples lost, by this tool: no room in its maps, see --max-stacks",
 		  .lost = true },
-		{ "forks_lost", stats.forks_lost - s->reported.forks_lost, unfollowed },
+		{ "forks_lost", stats.forks_lost - s->reported.forks_lost,
+		  unfollowed ? unfollowed : "processes or threads not followed: too many at a time" },
 		{ "stacks_lost", stats.stacks_lost - s->reported.stacks_lost,
 		  "failed attempts to send a stack's frames: the ring buffer was full" },
 	};
@@ -247,6 +245,16 @@ static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
 		if (entries[i].kernel)
 			return true;
 	return false;
+}
+
+struct stack_writer stack_session_named_writer(struct stack_session *s, const struct stack_options *o)
+{
+	struct stack_writer writer = stack_session_writer(s, true);
+
+	writer.delimiter = o->delimiter;
+	writer.annotate = o->annotate;
+	writer.top = o->top;
+	return writer;
 }
 
 /* a line with the time of day above a report on which others follow, as interval outputs have it */
@@ -277,13 +285,15 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	int error;
 
 	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read what was gathered");
-	summary.nr_losses = gather_losses(s, measure, losses, nr_losses, all);
+	summary.nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, all);
 	stack_summary_count(&summary, entries, nr);
 
 	run_report_begin(&s->run, summary.started_ns / 1000000000);
 	put_time(s, o);
 	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
+	writer.names.inlined = o->wanted.naming.inlined;
+	writer.names.lines = o->wanted.naming.lines;
 	cli_check(python_frames_place(&placed, &writer.names, o->wanted.naming.native_frames, entries, nr), "name the frames");
 	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
 	writer.delimiter = o->delimiter;
@@ -297,6 +307,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	if (last) {
 		stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
 		stack_summary_nameless(stderr, summary.tool, s->namer);
+		stack_summary_unread(stderr, summary.tool, s->modules);
 	}
 	run_report_end(&s->run, last);
 	placed_stacks_free(&placed);

@@ -86,6 +86,16 @@ struct stack_stats stack_session_stats(const struct stack_session *session);
 /* how many overflows of these disabled events the sampling program did not see */
 uint64_t stack_session_lost(const struct stack_session *session, const struct perf_events *events);
 
+/* the same with the kernel's names, as the options say */
+struct stack_writer stack_session_named_writer(struct stack_session *session, const struct stack_options *options);
+
+/*
+ * Copies the tool's own losses and adds the session's of stacks: their number. unfollowed: what to say of threads
+ * that could not be measured; NULL: a default
+ */
+size_t stack_session_losses(const struct stack_session *session, const char *unfollowed, const struct loss *own,
+			    size_t nr_own, struct loss all[MAX_LOSSES]);
+
 /*
  * After detaching: drains, prints stacks and summary as the options say, and closes the output. losses: the
  * tool's own, to which the session adds its losses of stacks

@@ -52,6 +52,7 @@ struct foreign *modules_foreign(const struct modules *modules)
 static void free_entry(struct entry *e)
 {
 	symbols_free(e->module.symbols);
+	source_places_free(e->module.places);
 	free(e->module.image);
 	free(e->module.path);
 	free(e);
@@ -274,25 +275,39 @@ static int open_root(const struct module *module)
 	return module->tid ? open(name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
-static void read_symbols(struct modules *modules, struct module *module)
+/* options for this module: its path, and its process's root, which is to be closed */
+static struct symbol_options options_for(const struct modules *modules, const struct module *module)
 {
 	struct symbol_options options = modules->symbol_options;
+
+	options.path = module->path;
+	options.search.root = open_root(module);
+	return options;
+}
+
+static void close_root(const struct symbol_options *options)
+{
+	if (options->search.root >= 0)
+		close(options->search.root);
+}
+
+static void read_symbols(struct modules *modules, struct module *module)
+{
+	struct symbol_options options;
 	struct elf_file file;
 	int fd;
 
 	module->symbols_tried = true;
 	if (open_elf(module, &file, &fd))
 		return;
-	options.path = module->path;
-	options.search.root = open_root(module);
+	options = options_for(modules, module);
 	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes :
 									 options.max_bytes;
 	if (symbols_read(&module->symbols, &file, &options))
 		module->symbols = NULL;
 	else
 		modules->symbol_bytes += symbols_bytes(module->symbols);
-	if (options.search.root >= 0)
-		close(options.search.root);
+	close_root(&options);
 	close_elf(&file, fd);
 }
 
@@ -327,4 +342,46 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 		return true;
 	read_entries(module);
 	return symbols_find(module->symbols, file_offset, symbol);
+}
+
+static bool has_dwarf(struct elf_file *file)
+{
+	struct elf_section section;
+
+	return !elf_file_section(file, ".debug_info", &section) || !elf_file_section(file, ".zdebug_info", &section);
+}
+
+struct place_source {
+	const struct modules *modules;
+	const struct module *module;
+};
+
+/* an fd of the file that has the module's DWARF, or -1; in the child that reads it */
+static int open_dwarf(void *arg)
+{
+	const struct place_source *from = arg;
+	struct symbol_options options;
+	struct elf_file file;
+	int fd, debug_fd;
+
+	if (open_elf(from->module, &file, &fd))
+		return -1;
+	if (has_dwarf(&file))
+		return fd;
+	options = options_for(from->modules, from->module);
+	debug_fd = debug_file_open(&options.search, &file, options.path);
+	if (debug_fd < 0 && options.debuginfod)
+		debug_fd = debuginfod_open(options.debuginfod, file.build_id, file.build_id_bytes);
+	return debug_fd;
+}
+
+size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
+		      const struct source_place **found)
+{
+	struct place_source from = { modules, module };
+
+	if (!module->places &&
+	    source_places_new(&module->places, modules->symbol_options.no_demangle))
+		return 0;
+	return source_places_find(module->places, vaddr, open_dwarf, &from, found);
 }

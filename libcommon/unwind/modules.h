@@ -13,6 +13,7 @@
 
 #include "process/mapped_file.h"
 #include "process/proc_maps.h"
+#include "dwarf/source_places.h"
 #include "dwarf/symbols.h"
 #include "unwind/compiled.h"
 #include "unwind/foreign.h"
@@ -36,6 +37,7 @@ struct module {
 	void *image;		/* for the vDSO: its bytes, instead of a file */
 	size_t image_bytes;
 	struct symbols *symbols;
+	struct source_places *places;
 	bool symbols_tried, entries_tried;
 };
 
@@ -83,5 +85,12 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
  */
 bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,
 		    struct symbol *symbol);
+
+/*
+ * The places in the source that an address of the module's code is from, as source_places_find() has them; 0: the
+ * module has no DWARF. Strings are valid until the next call for the same module
+ */
+size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
+		      const struct source_place **found);
 
 #endif

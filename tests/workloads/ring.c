@@ -2,8 +2,8 @@
 /*
  * ring KIND N ROUNDS: N threads hand a token round, each blocked until its predecessor wakes it by a futex
  * (KIND futex), a pipe (pipe), a mutex and a condition variable (cond), or a byte through a TCP connection to this
- * machine (tcp). Prints for each: its TID, its predecessor's, how often the token came, and how often it left the
- * CPU of its own accord and against its will, from its start to its end.
+ * machine (tcp). Prints for each: its TID, its predecessor's, how often the token came, how often it left the
+ * CPU of its own accord and against its will, and the ns that the scheduler says it ran, from its start to its end.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,6 +28,7 @@ static struct place {
 	pthread_cond_t changed;
 	long came;
 	struct rusage usage;
+	long ran_ns;
 } ring[MAX];
 
 static int nr;
@@ -76,6 +77,17 @@ NOINLINE static void burn(void)
 		sink = sink * 31 + i;
 }
 
+static long ran(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "r");
+	long ns = 0;
+
+	if (!file || fscanf(file, "%ld", &ns) != 1)
+		abort();
+	fclose(file);
+	return ns;
+}
+
 static void *thread(void *arg)
 {
 	struct place *p = arg;
@@ -89,6 +101,7 @@ static void *thread(void *arg)
 			hand_on(&ring[(p->number + 1) % nr]);
 	}
 	getrusage(RUSAGE_THREAD, &p->usage);
+	p->ran_ns = ran();
 	return NULL;
 }
 
@@ -132,7 +145,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < nr; i++)
 		pthread_join(ring[i].thread, NULL);
 	for (int i = 0; i < nr; i++)
-		printf("%d %d %ld %ld %ld\n", ring[i].tid, ring[(i + nr - 1) % nr].tid, ring[i].came,
-		       ring[i].usage.ru_nvcsw, ring[i].usage.ru_nivcsw);
+		printf("%d %d %ld %ld %ld %ld\n", ring[i].tid, ring[(i + nr - 1) % nr].tid, ring[i].came,
+		       ring[i].usage.ru_nvcsw, ring[i].usage.ru_nivcsw, ring[i].ran_ns);
 	return 0;
 }

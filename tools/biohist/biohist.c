@@ -3,6 +3,7 @@
 #include "biohist.skel.h"
 #include "bpf/object.h"
 #include "io_names.h"
+#include "report/json.h"
 #include "run/histogram_session.h"
 #include "run/kernel.h"
 
@@ -11,7 +12,8 @@ enum { OPTION_SIZE = 0x100 };
 struct options {
 	struct histogram_options histograms;
 	bool by_size, by_part, by_disk, by_flags;
-	bool only_one_disk, is_partition;
+	const char *disk;		/* NULL: all */
+	bool is_partition;
 	uint32_t dev;
 };
 
@@ -37,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'd':
 		if (!io_names_find_disk(arg, &o->dev, &o->is_partition))
 			argp_failure(state, EXIT_FAILURE, 0, "no disk and no partition has this name: '%s'", arg);
-		o->only_one_disk = true;
+		o->disk = arg;
 		break;
 	case OPTION_SIZE:
 		o->by_size = true;
@@ -70,8 +72,8 @@ static void configure(struct biohist_bpf *bpf, struct options *o)
 	bpf->rodata->by_disk = o->by_disk;
 	bpf->rodata->by_flags = o->by_flags;
 	bpf->rodata->by_process = o->histograms.per_process;
-	bpf->rodata->only_one_disk = o->only_one_disk;
-	bpf->rodata->only_one_partition = o->only_one_disk && o->is_partition;
+	bpf->rodata->only_one_disk = o->disk;
+	bpf->rodata->only_one_partition = o->disk && o->is_partition;
 	bpf->rodata->wanted_dev = o->dev;
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
@@ -112,6 +114,9 @@ int main(int argc, char **argv)
 	kernel_attach(&links, "the block tracepoints", bpf->progs.request_completed, bpf->progs.bio_completed,
 		      bpf->progs.request_merged, bpf->progs.request_issued, bpf->progs.request_inserted,
 		      bpf->progs.bio_queued);
+	run_doing(session.run, "Measuring block I/O");
+	if (o.disk)
+		json_object_object_add(session.run->filters, "disk", json_name(o.disk));
 	run_measure(session.run);
 	losses[0] = kernel_missed(&links);
 	links_detach(&links);

@@ -2,56 +2,11 @@
 #include "map_losses.h"
 
 #include <bpf/libbpf.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/load.h"
 #include "bpf/object.h"
-#include "bpf/tasks.h"
-#include "map_calls.h"
-#include "process/clock.h"
-#include "report/histogram.h"
-#include "run/cli.h"
 #include "stacks_abi.h"
-
-#define NR_SHOWN	10	/* calls in flight that are printed */
-
-/* ---- calls in flight ---- */
-
-void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *object)
-{
-	const struct bpf_program *list = bpf_object__find_program_by_name(object, "list_calls");
-	size_t bytes;
-	void *records;
-
-	if (in_flight->calls || !list || bpf_tasks_read(list, 0, &records, &bytes))
-		return;
-	in_flight->calls = records;
-	in_flight->nr = bytes / sizeof(*in_flight->calls);
-	for (size_t i = 0; i < in_flight->nr; i++)
-		memcpy(in_flight->calls[i].key.comm, in_flight->calls[i].call.comm,
-		       sizeof(in_flight->calls[i].key.comm));
-	in_flight->listed_ns = clock_ns();
-}
-
-void calls_in_flight_free(struct calls_in_flight *in_flight)
-{
-	free(in_flight->calls);
-}
-
-void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count)
-{
-	if (!count)
-		return;
-	cli_warn("%" PRIu64 " calls had not returned at the end and are in no histogram", count);
-	for (size_t i = 0; i < in_flight->nr && i < NR_SHOWN; i++)
-		cli_warn("since %s: %s, thread %u",
-			 histogram_time(in_flight->listed_ns - in_flight->calls[i].call.start_ns).text,
-			 map_calls_title(&in_flight->calls[i].key).text, in_flight->calls[i].call.tid);
-}
-
-/* ---- losses ---- */
 
 /*
  * An upper limit of the calls of which neither entry nor return was seen: all programs that watch them must

@@ -10,10 +10,11 @@
 #include "map_calls.h"
 #include "map_losses.h"
 #include "mapupdlat.skel.h"
+#include "run/calls_in_flight.h"
 #include "run/histogram_session.h"
 #include "run/kernel.h"
+#include "run/slow_calls.h"
 #include "run/stack_session.h"
-#include "slow_calls.h"
 
 enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW };
 
@@ -171,7 +172,7 @@ static void stop(void *arg)
 	struct measuring *m = arg;
 
 	m->bpf->bss->measuring = false;
-	calls_in_flight_list(&m->in_flight, m->bpf->obj);
+	calls_in_flight_list(&m->in_flight, m->bpf->obj, sizeof(struct map_call_key));
 }
 
 int main(int argc, char **argv)
@@ -209,7 +210,8 @@ int main(int argc, char **argv)
 	learn_what_a_map_is(m.bpf);
 
 	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
-	kernel_check(slow_calls_open(&slow, &stacks, o.histograms.run.json), "set up the histograms");
+	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct map_call_key), o.histograms.run.json),
+		     "set up the histograms");
 	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
 	kernel_attach(&links, "the tracepoints", m.bpf->progs.call_begins, m.bpf->progs.call_returns,
 		      m.bpf->progs.call_begins_raw, m.bpf->progs.call_returns_raw,
@@ -224,11 +226,11 @@ int main(int argc, char **argv)
 	stack_session_drain(&stacks);
 	cli_check(slow_calls_print(&slow), "read what was gathered");
 	histogram_session_finish(&histograms);
-	calls_in_flight_list(&m.in_flight, m.bpf->obj);
+	calls_in_flight_list(&m.in_flight, m.bpf->obj, sizeof(struct map_call_key));
 	stats = stack_session_stats(&stacks);
 	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count), "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
-	calls_in_flight_say(&m.in_flight, losses[0].count);
+	calls_in_flight_say(&m.in_flight, losses[0].count, map_calls_title);
 
 	calls_in_flight_free(&m.in_flight);
 	histogram_session_close(&histograms);

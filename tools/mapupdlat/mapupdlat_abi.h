@@ -35,15 +35,4 @@ struct map_call_key {
 };
 _Static_assert(sizeof(struct map_call_key) == 56, "map_call_key");
 
-/* the records of timed_calls_abi.h with their keys */
-struct slow_map_call {
-	struct slow_call call;
-	struct map_call_key key;
-};
-
-struct map_call_in_flight {
-	struct call_in_flight call;
-	struct map_call_key key;
-};
-
 #endif

@@ -132,6 +132,9 @@ int main(int argc, char **argv)
 		events_attach(&links, program, &events, false, tasks);
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 
+	run_doing(&session.run, "Counting %s", o.event);
+	json_object_object_add(session.run.start, "event", json_name(o.event));
+	json_object_object_add(session.run.start, "period", json_object_new_uint64(o.period));
 	bpf->bss->measuring = true;
 	cli_check(perf_events_enable(&perf), "start counting");
 	stack_session_measure(&session, &o.stacks, &counted);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "slow_calls.h"
+#include "run/slow_calls.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 
-#include "map_calls.h"
-#include "mapupdlat_abi.h"
+#include "bpf/ring.h"
 #include "report/call_report.h"
+#include "run/histogram_session.h"
 #include "run/stack_session.h"
 #include "stacks_abi.h"
+#include "timed_calls_abi.h"
 
 /* Makes the call's stack entries, MAX_BLOCKED_STACKS at most; returns their number. */
 static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *call,
@@ -36,16 +35,13 @@ static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *
 static int take(void *arg, void *bytes, size_t size)
 {
 	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
-	const struct slow_map_call *slow = bytes;
-	const struct slow_call *call = &slow->call;
+	const struct slow_call *call = bytes;
+	const void *key = call + 1;
 	struct slow_calls *calls = arg;
 	struct call_report report = { .entries = entries };
-	struct map_call_key key;
 
-	if (size < sizeof(*slow) || call->nr_blocked > MAX_BLOCKED_STACKS)
+	if (size < sizeof(*call) + calls->key_bytes || call->nr_blocked > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
-	key = slow->key;
-	memcpy(key.comm, call->comm, sizeof(key.comm));	/* in a copy: the ring buffer is mapped read-only */
 	report.tid = call->tid;
 	report.result = call->result;
 	report.ended_ns = call->ended_ns;
@@ -54,18 +50,16 @@ static int take(void *arg, void *bytes, size_t size)
 	report.waiting_ns = call->waiting_ns;
 	report.nr_entries = stacks_of(calls, call, entries);
 	if (calls->json)
-		call_report_json(&calls->writer, &report, map_calls_json(&key));
+		call_report_json(&calls->writer, &report, calls->tool->json(key));
 	else
-		call_report_text(&calls->writer, &report, map_calls_title(&key).text);
+		call_report_text(&calls->writer, &report, calls->tool->title(key).text);
 	fflush(calls->writer.out);
 	return 0;
 }
 
 int slow_calls_print(struct slow_calls *calls)
 {
-	int taken = ring_buffer__consume(calls->ring);
-
-	return taken < 0 ? taken : 0;
+	return ring_drain(calls->ring);
 }
 
 static int work(void *arg)
@@ -73,22 +67,27 @@ static int work(void *arg)
 	return slow_calls_print(arg);
 }
 
-int slow_calls_open(struct slow_calls *calls, struct stack_session *session, bool json)
+int slow_calls_open(struct slow_calls *calls, struct stack_session *session, const struct histogram_tool *tool,
+		    size_t key_bytes, bool json)
 {
-	int fd = bpf_object__find_map_fd_by_name(session->object, "slow_calls");
+	int error;
 
-	*calls = (struct slow_calls){ .session = session,
-				      .writer = stack_session_writer(session, true),
-				      .json = json };
+	*calls = (struct slow_calls){
+		.session = session,
+		.tool = tool,
+		.key_bytes = key_bytes,
+		.writer = stack_session_writer(session, true),
+		.json = json,
+	};
 	calls->writer.delimiter = calls->writer.switched = true;
-	calls->ring = ring_buffer__new(fd, take, calls, NULL);
-	if (!calls->ring)
-		return -errno;
-	run_add(&session->run, &(struct run_part){ .doing = "print slow calls", .work = work, .arg = calls });
-	return 0;
+	error = ring_open(&calls->ring, session->object, "slow_calls", take, calls);
+	if (!error)
+		run_add(&session->run,
+			&(struct run_part){ .doing = "print slow calls", .work = work, .arg = calls });
+	return error;
 }
 
 void slow_calls_close(struct slow_calls *calls)
 {
-	ring_buffer__free(calls->ring);
+	ring_close(calls->ring);
 }

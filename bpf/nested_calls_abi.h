@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Limits and counters of nested_calls.bpf.h. */
+#ifndef EHPERF_NESTED_CALLS_ABI_H
+#define EHPERF_NESTED_CALLS_ABI_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#endif
+
+/* of a thread at a time: as many as the kernel (MAX_URETPROBE_DEPTH) watches the returns of. A power of two */
+#define MAX_NESTED_CALLS 64
+
+/* counters of one CPU, summed by user space; all are __u64 */
+struct nested_counts {
+	__u64 never_returned;	/* calls that were left otherwise */
+	__u64 too_deep;		/* calls within too many others, which are not timed */
+};
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dwarf/bounded_child.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- in the child ---- */
+
+static void limit_memory(size_t max_bytes)
+{
+	unsigned long pages[6] = {};	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
+	FILE *statm = fopen("/proc/self/statm", "r");
+	struct rlimit limit = {};
+	int nr = 0;
+
+	if (statm) {
+		nr = fscanf(statm, "%lu %lu %lu %lu %lu %lu", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4], &pages[5]);
+		fclose(statm);
+	}
+	if (nr < 6)
+		_exit(1);
+	limit.rlim_cur = limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + max_bytes;
+	if (setrlimit(RLIMIT_DATA, &limit))
+		_exit(1);
+	limit.rlim_cur = limit.rlim_max = 0;
+	setrlimit(RLIMIT_CORE, &limit);
+}
+
+/* memory, the socket, the timer, what is open and the end: who takes over the child has won nothing */
+static void limit_system_calls(void)
+{
+	static const int allowed[] = {
+		__NR_recvfrom, __NR_sendto, __NR_setitimer, __NR_brk, __NR_mmap, __NR_munmap, __NR_mremap, __NR_madvise,
+		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat,
+	};
+	struct sock_filter code[3 + sizeof(allowed) / sizeof(allowed[0])], *c = code;
+	struct sock_fprog program = { .filter = code };
+	size_t left = sizeof(allowed) / sizeof(allowed[0]);
+
+	*c++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; left; i++, left--)
+		*c++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], left, 0);
+	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	program.len = c - code;
+	/* a kernel without it leaves the other limits */
+	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static void arm_timer(unsigned ms)
+{
+	struct itimerval timer = { .it_value = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 } };
+
+	setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+/* The tool's events and links must not outlive the tool in here: the socket becomes the only file. */
+static bool keep_only(int fd)
+{
+	return dup2(fd, STDIN_FILENO) == STDIN_FILENO && !syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0);
+}
+
+static void block_signals(void)
+{
+	sigset_t all;
+
+	signal(SIGPROF, SIG_DFL);
+	sigfillset(&all);	/* Ctrl-C is the tool's */
+	sigdelset(&all, SIGPROF);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+__attribute__((noreturn)) static void run_child(int fd, const struct bounded_work *work)
+{
+	static char request[BOUNDED_MAX_REQUEST + 1], reply[BOUNDED_MAX_REPLY];
+	ssize_t size;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	limit_memory(work->max_bytes);
+	if (!keep_only(fd))
+		_exit(1);
+	block_signals();
+	arm_timer(work->prepare_ms);
+	if (work->prepare)
+		work->prepare(work->arg);
+	limit_system_calls();
+	while ((size = recv(STDIN_FILENO, request, sizeof(request) - 1, 0)) > 0) {
+		size_t answered;
+
+		request[size] = 0;
+		arm_timer(work->answer_ms);
+		answered = work->answer(work->arg, request, size, reply, sizeof(reply));
+		arm_timer(0);
+		if (send(STDIN_FILENO, reply, answered, MSG_NOSIGNAL) < 0)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* ---- in the tool ---- */
+
+void bounded_child_stop(struct bounded_child *child)
+{
+	if (!child->pid)
+		return;
+	close(child->fd);
+	kill(child->pid, SIGKILL);
+	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	child->pid = 0;
+}
+
+bool bounded_child_start(struct bounded_child *child, const struct bounded_work *work)
+{
+	struct timeval timeout = { .tv_sec = work->reply_s };
+	int ends[2];
+
+	if (child->pid)
+		return true;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return false;
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	child->pid = fork();
+	if (!child->pid)
+		run_child(ends[1], work);
+	close(ends[1]);
+	child->fd = ends[0];
+	if (child->pid > 0)
+		return true;
+	close(ends[0]);
+	child->pid = 0;
+	return false;
+}
+
+size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size, void *reply, size_t max)
+{
+	ssize_t got;
+
+	if (send(child->fd, request, size, MSG_NOSIGNAL) < 0)
+		return 0;
+	do
+		got = recv(child->fd, reply, max, 0);
+	while (got < 0 && errno == EINTR);
+	return got > 0 ? got : 0;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dwarf/dwarf_places.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/search.h"
+
+/* code of a unit, or of a function in one */
+struct range {
+	uint64_t start, end;
+	union {
+		size_t unit;		/* its index */
+		Dwarf_Off function;	/* its DIE */
+	};
+};
+
+struct ranges {
+	struct range *list;	/* by start */
+	size_t nr, room;
+};
+
+struct unit {
+	Dwarf_Off die;
+	bool listed;
+	struct ranges functions;	/* once it was asked for */
+};
+
+struct dwarf_places {
+	Dwarf *dwarf;
+	struct unit *units;
+	size_t nr_units, unit_room;
+	struct ranges ranges;	/* of the units: not every compiler writes .debug_aranges */
+};
+
+/* ---- what covers an address ---- */
+
+/* adds what the DIE covers, as `range` says who that is */
+static int add_ranges(struct ranges *ranges, Dwarf_Die *die, struct range range)
+{
+	Dwarf_Addr base;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &range.start, &range.end)) > 0) {
+		if (range.start >= range.end)
+			continue;
+		if (array_reserve(&ranges->list, &ranges->room, ranges->nr + 1))
+			return -1;
+		ranges->list[ranges->nr++] = range;
+	}
+	return 0;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct range *l = left, *r = right;
+
+	return l->start < r->start ? -1 : l->start > r->start;
+}
+
+static void sort(struct ranges *ranges)
+{
+	if (ranges->nr)
+		qsort(ranges->list, ranges->nr, sizeof(*ranges->list), by_start);
+}
+
+/* Ranges of discarded functions overlap others: how many of these to look behind */
+#define MAX_OVERLAPS 16
+
+static const struct range *find_range(const struct ranges *ranges, uint64_t vaddr)
+{
+	size_t nr = count_up_to(ranges->list, ranges->nr, start, vaddr);
+
+	for (size_t i = 0; i < MAX_OVERLAPS && nr; i++, nr--)
+		if (vaddr < ranges->list[nr - 1].end)
+			return &ranges->list[nr - 1];
+	return NULL;
+}
+
+/* ---- units and functions ---- */
+
+static int list_units(struct dwarf_places *p)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	uint8_t type;
+
+	while (!dwarf_get_units(p->dwarf, cu, &cu, NULL, &type, &die, NULL)) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		if (array_reserve(&p->units, &p->unit_room, p->nr_units + 1) ||
+		    add_ranges(&p->ranges, &die, (struct range){ .unit = p->nr_units }))
+			return -1;
+		p->units[p->nr_units++] = (struct unit){ .die = dwarf_dieoffset(&die) };
+	}
+	sort(&p->ranges);
+	return 0;
+}
+
+#define MAX_NESTING 64
+
+/* Functions are below namespaces and types, too: libdw's dwarf_getscopes() does not look there. */
+static int list_functions(struct ranges *functions, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+	int error = 0;
+
+	if (depth > MAX_NESTING || dwarf_child(parent, &die))
+		return 0;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			error = add_ranges(functions, &die, (struct range){ .function = dwarf_dieoffset(&die) });
+			/* fall through */
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+		case DW_TAG_union_type:
+		case DW_TAG_enumeration_type:
+			if (!error)
+				error = list_functions(functions, &die, depth + 1);
+		}
+	} while (!error && !dwarf_siblingof(&die, &die));
+	return error;
+}
+
+struct dwarf_places *dwarf_places_new(int fd)
+{
+	struct dwarf_places *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->dwarf = dwarf_begin(fd, DWARF_C_READ);
+	if (p && p->dwarf && !list_units(p) && p->ranges.nr) {
+		dwarf_getalt(p->dwarf);	/* dwz's alternate file is opened now or never */
+		return p;
+	}
+	dwarf_places_free(p);
+	return NULL;
+}
+
+void dwarf_places_free(struct dwarf_places *p)
+{
+	if (!p)
+		return;
+	if (p->dwarf)
+		dwarf_end(p->dwarf);
+	for (size_t i = 0; i < p->nr_units; i++)
+		free(p->units[i].functions.list);
+	free(p->units);
+	free(p->ranges.list);
+	free(p);
+}
+
+/* ---- places ---- */
+
+static bool find_child(Dwarf_Die *parent, uint64_t vaddr, Dwarf_Die *child)
+{
+	if (dwarf_child(parent, child))
+		return false;
+	do {
+		switch (dwarf_tag(child)) {
+		case DW_TAG_inlined_subroutine:
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+			if (dwarf_haspc(child, vaddr) == 1)
+				return true;
+		}
+	} while (!dwarf_siblingof(child, child));
+	return false;
+}
+
+/* the inlined functions around vaddr, the outermost first: how many */
+static size_t find_inlined(struct dwarf_places *p, struct unit *unit, Dwarf_Die *unit_die, uint64_t vaddr,
+			   Dwarf_Die inlined[DWARF_MAX_INLINED - 1])
+{
+	const struct range *function;
+	Dwarf_Die die, child;
+	size_t nr = 0;
+
+	if (!unit->listed) {
+		unit->listed = true;
+		list_functions(&unit->functions, unit_die, 0);
+		sort(&unit->functions);
+	}
+	function = find_range(&unit->functions, vaddr);
+	if (!function || !dwarf_offdie(p->dwarf, function->function, &die))
+		return 0;
+	for (int depth = 0; depth < 4 * MAX_NESTING && find_child(&die, vaddr, &child); depth++) {
+		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine && nr < DWARF_MAX_INLINED - 1)
+			inlined[nr++] = child;
+		die = child;
+	}
+	return nr;
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute, *name = dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute);
+	const char *text;
+
+	if (!name)
+		name = dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute);
+	text = name ? dwarf_formstring(name) : NULL;
+	return text ? text : dwarf_diename(die);
+}
+
+static void set_call_site(struct dwarf_place *place, Dwarf_Die *inlined, Dwarf_Files *files)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+
+	place->file = NULL;
+	place->line = 0;
+	if (files && !dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number))
+		place->file = dwarf_filesrc(files, number, NULL, NULL);
+	if (!dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number))
+		place->line = number;
+}
+
+static void set_line(struct dwarf_place *place, Dwarf_Die *unit, uint64_t vaddr)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, vaddr);
+	int number;
+
+	if (!line)
+		return;
+	place->file = dwarf_linesrc(line, NULL, NULL);
+	if (!dwarf_lineno(line, &number) && number > 0)
+		place->line = number;
+}
+
+size_t dwarf_places_find(struct dwarf_places *p, uint64_t vaddr, struct dwarf_place found[DWARF_MAX_INLINED])
+{
+	const struct range *range = find_range(&p->ranges, vaddr);
+	Dwarf_Die unit, inlined[DWARF_MAX_INLINED - 1];
+	struct dwarf_place place = {};
+	Dwarf_Files *files = NULL;
+	size_t nr = 0, nr_inlined;
+
+	if (!range || !dwarf_offdie(p->dwarf, p->units[range->unit].die, &unit))
+		return 0;
+	set_line(&place, &unit, vaddr);
+	dwarf_getsrcfiles(&unit, &files, NULL);
+	nr_inlined = find_inlined(p, &p->units[range->unit], &unit, vaddr, inlined);
+	while (nr < nr_inlined) {
+		Dwarf_Die *die = &inlined[nr_inlined - 1 - nr];
+
+		place.function = name_of(die);
+		if (!place.function)
+			place.function = "?";
+		found[nr++] = place;
+		set_call_site(&place, die, files);
+	}
+	place.function = NULL;
+	if (nr || place.file)
+		found[nr++] = place;
+	return nr;
+}

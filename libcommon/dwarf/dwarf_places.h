@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where in the source an address of a file is, and in which inlined functions, by its DWARF (5, sections 3.3.8 and
+ * 6.2), read by libdw. libdw trusts what it reads: this is for a bounded child.
+ */
+#ifndef EHPERF_DWARF_DWARF_PLACES_H
+#define EHPERF_DWARF_DWARF_PLACES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dwarf_places;
+
+#define DWARF_MAX_INLINED 64
+
+struct dwarf_place {
+	/* the inlined function, as in the file; NULL: the function that symbols name, which all others are inlined in */
+	const char *function;
+	const char *file;	/* NULL: not known */
+	unsigned line;		/* 0: not known */
+};
+
+/* fd: of a file with .debug_info, which is read as long as there are places. NULL: no DWARF, or no memory */
+struct dwarf_places *dwarf_places_new(int fd);
+void dwarf_places_free(struct dwarf_places *places);
+
+/* The innermost first, of a return address's call site, say. How many; 0: nothing is known. Strings are libdw's. */
+size_t dwarf_places_find(struct dwarf_places *places, uint64_t vaddr, struct dwarf_place found[DWARF_MAX_INLINED]);
+
+#endif

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dwarf/source_places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "dwarf/bounded_child.h"
+#include "dwarf/symbol_name.h"
+
+#define REPLY_TIMEOUT_S 15
+#define MAX_CHILDREN 8		/* at a time */
+#define MAX_CACHE_BYTES (64 << 20)	/* of one file's answers */
+#define MAX_NAME 4096
+#define NO_DWARF 2		/* bytes of a reply */
+
+/* an answer, and what points into it */
+struct known_place {
+	uint64_t vaddr;
+	size_t nr;
+	struct source_place *places;
+	UT_hash_handle hh;
+	char reply[];
+};
+
+/* an inlined function's name */
+struct known_name {
+	char *name;
+	UT_hash_handle hh;
+	char raw[];
+};
+
+struct source_places {
+	struct bounded_child child;
+	bool answers, readable;		/* this child has answered; any has */
+	bool nothing;			/* the file has no DWARF */
+	struct source_places *used_before;	/* in `used` */
+	bool no_demangle;
+	struct known_place *known;
+	struct known_name *names;
+	size_t known_bytes;
+	unsigned overruns;
+	uint64_t refused;
+};
+
+/* those with a child, the last one used first */
+static struct source_places *used;
+
+/* ---- in the child ---- */
+
+static struct dwarf_places *child_places;	/* NULL: there is no DWARF */
+
+struct opener {
+	int (*open)(void *arg);
+	void *arg;
+};
+
+static void prepare(void *arg)
+{
+	const struct opener *opener = arg;
+	int fd = opener->open(opener->arg);
+
+	if (fd >= 0)
+		child_places = dwarf_places_new(fd);
+}
+
+/* Appends a string with its NUL. False: there is no room */
+static bool put(char *reply, size_t *at, size_t max, const char *text)
+{
+	size_t length = text ? strnlen(text, MAX_NAME - 1) : 0;
+
+	if (*at + length + 1 > max)
+		return false;
+	if (length)
+		memcpy(reply + *at, text, length);
+	reply[*at + length] = 0;
+	*at += length + 1;
+	return true;
+}
+
+/*
+ * The reply: for each place its line, four bytes, and two strings, the function and the file; one byte if there is none;
+ * two if there will never be any
+ */
+static size_t answer(void *arg, const char *request, size_t size, char *reply, size_t max)
+{
+	struct dwarf_place found[DWARF_MAX_INLINED];
+	size_t at = 0, nr = 0;
+	uint64_t vaddr;
+
+	(void)arg;
+	if (!child_places)
+		return NO_DWARF;
+	if (size == sizeof(vaddr)) {
+		memcpy(&vaddr, request, sizeof(vaddr));
+		nr = dwarf_places_find(child_places, vaddr, found);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t line = found[i].line;
+
+		if (at + sizeof(line) > max)
+			return 1;
+		memcpy(reply + at, &line, sizeof(line));
+		at += sizeof(line);
+		if (!put(reply, &at, max, found[i].function) || !put(reply, &at, max, found[i].file))
+			return 1;
+	}
+	return at ? at : 1;
+}
+
+/* ---- in the tool ---- */
+
+int source_places_new(struct source_places **places, bool no_demangle)
+{
+	*places = calloc(1, sizeof(**places));
+	if (!*places)
+		return -ENOMEM;
+	(*places)->no_demangle = no_demangle;
+	return 0;
+}
+
+static void forget(struct source_places *p)
+{
+	struct known_place *known, *next;
+	struct known_name *name, *next_name;
+
+	HASH_ITER(hh, p->known, known, next) {
+		HASH_DEL(p->known, known);
+		free(known->places);
+		free(known);
+	}
+	HASH_ITER(hh, p->names, name, next_name) {
+		HASH_DEL(p->names, name);
+		free(name->name);
+		free(name);
+	}
+	p->known_bytes = 0;
+}
+
+static void stop_child(struct source_places *p)
+{
+	for (struct source_places **at = &used; *at; at = &(*at)->used_before)
+		if (*at == p) {
+			*at = p->used_before;
+			break;
+		}
+	bounded_child_stop(&p->child);
+	p->answers = false;
+}
+
+void source_places_free(struct source_places *p)
+{
+	if (!p)
+		return;
+	stop_child(p);
+	forget(p);
+	free(p);
+}
+
+/* Makes room for a child, and makes p the one that was used last. */
+static bool start_child(struct source_places *p, struct opener *opener)
+{
+	const struct bounded_work work = {
+		.max_bytes = PLACES_MAX_BYTES,
+		.reply_s = REPLY_TIMEOUT_S,
+		.prepare = prepare,
+		.prepare_ms = PLACES_PREPARE_MS,
+		.answer = answer,
+		.answer_ms = PLACES_ANSWER_MS,
+		.arg = opener,
+	};
+	struct source_places *oldest = used;
+	size_t nr = 1;
+
+	for (struct source_places **at = &used; *at; at = &(*at)->used_before)
+		if (*at == p) {
+			*at = p->used_before;
+			p->used_before = used;
+			used = p;
+			return true;
+		}
+	for (; oldest && oldest->used_before; oldest = oldest->used_before)
+		nr++;
+	if (oldest && nr >= MAX_CHILDREN)
+		stop_child(oldest);
+	if (!bounded_child_start(&p->child, &work))
+		return false;
+	p->used_before = used;
+	used = p;
+	return true;
+}
+
+/*
+ * A child may have grown up to its limit by many answers: a new one is asked again. One that does not answer at all
+ * cannot read the file. 0: given up
+ */
+static size_t ask(struct source_places *p, struct opener *opener, uint64_t vaddr, char *reply, size_t max)
+{
+	bool again = true;
+
+	while (again && p->overruns < PLACES_MAX_OVERRUNS && start_child(p, opener)) {
+		size_t got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
+
+		again = p->answers;
+		p->answers = true;
+		p->nothing = got == NO_DWARF;
+		if (got && !p->nothing) {
+			p->readable = true;
+			return got;
+		}
+		stop_child(p);
+		if (p->nothing)
+			return 0;
+		if (!p->readable)
+			p->overruns = PLACES_MAX_OVERRUNS;
+	}
+	p->overruns++;
+	p->refused++;
+	return 0;
+}
+
+/* NULL: no memory */
+static const struct known_name *name_of(struct source_places *p, const char *raw)
+{
+	size_t length = strlen(raw);
+	struct known_name *known;
+
+	HASH_FIND(hh, p->names, raw, length, known);
+	if (known)
+		return known;
+	known = calloc(1, sizeof(*known) + length + 1);
+	if (!known)
+		return NULL;
+	strcpy(known->raw, raw);
+	known->name = symbol_name_for_people(raw, p->no_demangle, false);
+	if (!known->name) {
+		free(known);
+		return NULL;
+	}
+	p->known_bytes += sizeof(*known) + length + strlen(known->name);
+	HASH_ADD_KEYPTR(hh, p->names, known->raw, length, known);
+	return known;
+}
+
+/* the next place of a reply that lies between *at and end; false: there is no whole one */
+static bool next_place(struct source_places *p, const char **at, const char *end, struct source_place *place)
+{
+	const char *strings = *at + sizeof(uint32_t), *function_end, *file_end;
+	const struct known_name *name = NULL;
+	uint32_t line;
+
+	if ((size_t)(end - *at) <= sizeof(line))
+		return false;
+	memcpy(&line, *at, sizeof(line));
+	function_end = memchr(strings, 0, end - strings);
+	file_end = function_end ? memchr(function_end + 1, 0, end - function_end - 1) : NULL;
+	if (!file_end)
+		return false;
+	if (*strings) {
+		name = name_of(p, strings);
+		if (!name)
+			return false;
+	}
+	*place = (struct source_place){
+		.name = name ? name->name : NULL,
+		.raw_name = name ? name->raw : NULL,
+		.file = function_end[1] ? function_end + 1 : NULL,
+		.line = line,
+	};
+	*at = file_end + 1;
+	return true;
+}
+
+static struct known_place *remember(struct source_places *p, uint64_t vaddr, const char *reply, size_t size)
+{
+	struct known_place *known = malloc(sizeof(*known) + size);
+	struct source_place place, *places = calloc(MAX_SOURCE_PLACES, sizeof(place)), *fitting;
+	const char *at, *end;
+
+	if (!known || !places) {
+		free(known);
+		free(places);
+		return NULL;
+	}
+	if (p->known_bytes > MAX_CACHE_BYTES)
+		forget(p);
+	*known = (struct known_place){ .vaddr = vaddr };
+	memcpy(known->reply, reply, size);
+	at = known->reply;
+	end = at + size;
+	while (known->nr < MAX_SOURCE_PLACES && next_place(p, &at, end, &place))
+		places[known->nr++] = place;
+	fitting = realloc(places, (known->nr + 1) * sizeof(place));
+	known->places = fitting ? fitting : places;
+	p->known_bytes += sizeof(*known) + size + known->nr * sizeof(place);
+	HASH_ADD(hh, p->known, vaddr, sizeof(known->vaddr), known);
+	return known;
+}
+
+size_t source_places_find(struct source_places *p, uint64_t vaddr, int (*open)(void *arg), void *arg,
+			  const struct source_place **found)
+{
+	static char reply[BOUNDED_MAX_REPLY];
+	struct opener opener = { open, arg };
+	struct known_place *known;
+	size_t size;
+
+	if (p->nothing)
+		return 0;
+
+	HASH_FIND(hh, p->known, &vaddr, sizeof(vaddr), known);
+	if (!known) {
+		size = ask(p, &opener, vaddr, reply, sizeof(reply));
+		known = remember(p, vaddr, reply, size);
+	}
+	if (!known)
+		return 0;
+	*found = known->places;
+	return known->nr;
+}
+
+uint64_t source_places_refused(const struct source_places *p)
+{
+	return p->refused;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The timed calls (bpf/timed_calls.bpf.h) that have not returned when measuring ends. */
+#ifndef EHPERF_RUN_CALLS_IN_FLIGHT_H
+#define EHPERF_RUN_CALLS_IN_FLIGHT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/series.h"
+
+struct bpf_object;
+
+struct calls_in_flight {
+	void *records;			/* NULL: not listed yet */
+	size_t nr, record_bytes;	/* each a struct call_in_flight and the tool's key */
+	uint64_t listed_ns;		/* CLOCK_MONOTONIC */
+};
+
+/*
+ * Lists them, if not done yet; call when measuring is over. Failure is no error, since the tool counts them.
+ * key_bytes: of the tool's SERIES_KEY, a multiple of 8
+ */
+void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *object, size_t key_bytes);
+void calls_in_flight_free(struct calls_in_flight *in_flight);
+
+/* Prints the number of calls that had not returned, and the first of them, to standard error. */
+void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count,
+			 struct series_title (*title)(const void *key));
+
+#endif

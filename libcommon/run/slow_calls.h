@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Prints timed calls (bpf/timed_calls.bpf.h) that take longer than --slow, as they return, with the stacks that they were blocked in. */
+#ifndef EHPERF_RUN_SLOW_CALLS_H
+#define EHPERF_RUN_SLOW_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/stack_writer.h"
+
+struct histogram_tool;
+struct ring_buffer;
+struct stack_session;
+
+struct slow_calls {
+	struct stack_session *session;
+	const struct histogram_tool *tool;
+	size_t key_bytes;
+	struct stack_writer writer;
+	bool json;
+	struct ring_buffer *ring;
+};
+
+/* Becomes a part of the opened session's run. tool: whose keys, of this size, have titles. 0 or -errno */
+int slow_calls_open(struct slow_calls *calls, struct stack_session *session, const struct histogram_tool *tool,
+		    size_t key_bytes, bool json);
+/* Prints the calls that are in the ring buffer. 0 or -errno */
+int slow_calls_print(struct slow_calls *calls);
+void slow_calls_close(struct slow_calls *calls);
+
+#endif

@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+
+# calls in the background, with funclat on one of its functions, or on what $4 names; it is let go, and both end
+measure_calls() {	# MODE N THREADS FUNCTION [ARG...]
+	local function=$4 program=${PROGRAM-$ROOT/build/tests/calls}
+	mkfifo "$WORK/feed"
+	"$program" "$1" "$2" "$3" <"$WORK/feed" >"$WORK/calls" 3>&- &
+	pid=$!
+	pids+=("$pid")
+	exec 8>"$WORK/feed"
+	wait_until grep -q sleeps "$WORK/calls"
+	[ -n "${PROGRAM-}" ] || function="u:$program+$(head -n 1 "$WORK/calls" | grep -o "\b$4 0x[0-9a-f]*" | awk '{ print $2 }')"
+	funclat -j -p "$pid" "$function" "${@:5}" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
+	local tool=$!
+	sleep 1.2
+	echo >&8
+	local i
+	for i in $(seq 600); do
+		! grep -q done "$WORK/calls" && [ -e "/proc/$pid/stat" ] && ! grep -q zombie <(sed -n '/^State/p' "/proc/$pid/status") || break
+		sleep 0.1
+	done
+	kill -INT $tool
+	wait $tool
+	exec 8>&-
+	cat "$WORK/err"
+}
+
+histogram() {	# FILTER
+	jq -r "select(.type == \"histogram\") | $1" "$WORK/out"
+}
+
+within() {	# A B SHARE
+	expect "$1 >= $2 * (1 - $3) && $1 <= $2 * (1 + $3)"
+}
+
+@test "calls whose times are known: count, total, quartiles; blocked or on the CPU" {
+	need_root
+	local count total p25 p50 p75
+	measure_calls known 300 1 sleeps
+	read -r count total p25 p50 p75 < <(awk '$1 == "sleeps" && NF == 2 { print $2 }' "$WORK/calls" | statistics)
+	echo "$count $total $p25 $p50 $p75: $(histogram '[.count, .total_ns, .p25_ns, .p50_ns, .p75_ns, .blocked_ns, .waiting_ns] | @tsv')"
+	[ "$(histogram .count)" -eq 300 ]
+	[ "$count" -eq 300 ]
+	within "$(histogram .total_ns)" "$total" 0.01
+	within "$(histogram .p25_ns)" "$p25" 0.03
+	within "$(histogram .p50_ns)" "$p50" 0.03
+	within "$(histogram .p75_ns)" "$p75" 0.03
+	# nanosleep() takes what is asked for, and some 50 us; the rest is waiting for a CPU
+	expect "$(histogram .blocked_ns) >= 300 * 2000000"
+	expect "$(histogram '.total_ns - .blocked_ns - .waiting_ns') <= 0.03 * $total"
+	histogram '.stacks[0].kernel[].symbol' | grep -q nanosleep
+	rm "$WORK/feed"
+
+	measure_calls known 300 1 spins
+	read -r count total p25 p50 p75 < <(awk '$1 == "spins" && NF == 2 { print $2 }' "$WORK/calls" | statistics)
+	[ "$(histogram .count)" -eq 300 ]
+	within "$(histogram .total_ns)" "$total" 0.01
+	# 1 ms of each by the thread's clock, which does not go on in interrupts, nor while the hypervisor runs others
+	expect "$(histogram '.total_ns - .blocked_ns - .waiting_ns') >= 0.98 * 300000000"
+	expect "$(histogram .blocked_ns) <= 0.01 * $total"
+}
+
+@test "recursion, threads and longjmp: each return is paired with its own entry, and each call that is left is counted" {
+	need_root
+	measure_calls mixed 4000 8 recurses
+	local r l
+	read -r r l < <(awk '/^returned/ { print $2, $4 }' "$WORK/calls")
+	echo "returned $r, left $l: $(histogram .count) $(summary .never_returned)"
+	[ "$(histogram .count)" -eq "$r" ]
+	[ "$(summary .never_returned)" -eq "$l" ]
+	[ "$(summary '.lost + .in_flight + .begun_before + .died')" -eq 0 ]
+	[ "$(histogram '.buckets | map(.count) | add')" -eq "$r" ]
+}
+
+@test "a tail call: both functions return at once; a pattern has a histogram for each function" {
+	need_root
+	need gcc
+	gcc -O2 -pthread -o "$WORK/program" "$ROOT/tests/workloads/calls.c"
+	PROGRAM=$WORK/program measure_calls mixed 2000 2 "u:$WORK/program:leaves*"
+	[ "$(histogram '"\(.key.function | sub(".*:"; "")) \(.count)"' | sort | tr '\n' ' ')" = "leaves 4000 leaves_inner 4000 " ]
+	[ "$(summary '.lost + .never_returned + .in_flight + .begun_before')" -eq 0 ]
+	expect "$(histogram 'select(.key.function | endswith("inner")) | .total_ns') <= $(histogram 'select(.key.function | endswith("leaves")) | .total_ns')"
+}
+
+@test "calls that end with the process, deep in recursion: counted apart" {
+	need_root
+	measure_calls exit 30 1 exits
+	[ "$(summary '"\(.calls) \(.died) \(.never_returned) \(.in_flight)"')" = "0 31 0 0" ]
+}
+
+@test "more calls within each other than the kernel watches: those beyond are counted as lost" {
+	need_root
+	need python3 gcc
+	cat >"$WORK/deep.c" <<-'C'
+		#include <stdio.h>
+		__attribute__((noipa)) int deep(int n) { return n ? deep(n - 1) + 1 : 0; }
+		int main(void) { getchar(); printf("%d\n", deep(99)); }
+	C
+	gcc -O1 -fno-optimize-sibling-calls -o "$WORK/deep" "$WORK/deep.c"
+	funclat -j "u:$WORK/deep:deep" -- "$WORK/deep" </dev/null >"$WORK/all" 2>"$WORK/err"
+	grep '^{' "$WORK/all" >"$WORK/out"
+	[ "$(summary '"\(.calls) \(.lost_too_deep)"')" = "64 36" ]
+	grep -q '36 calls lost: within 64 others' "$WORK/err"
+}
+
+@test "bpf_map_update_elem() of libbpf, in bpftool and in cpuprof: as long as mapupdlat says of the system call, and a little more" {
+	need_root
+	ldconfig -p | grep -q libbpf.so.1 || skip "needs libbpf.so.1"
+	need gcc
+	cat >"$WORK/updates.c" <<-'C'
+		#include <bpf/bpf.h>
+		int main(void)
+		{
+			unsigned value = 0, inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", 4, 4, 1, 0);
+			LIBBPF_OPTS(bpf_map_create_opts, o, .inner_map_fd = inner);
+			int outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "nested", 4, 4, 100, &o);
+
+			for (unsigned i = 0; i < 100; i++)
+				if (bpf_map_update_elem(outer, &i, &inner, 0))
+					return 1;
+			return value;
+		}
+	C
+	gcc -O2 -s -o "$WORK/updates" "$WORK/updates.c" -lbpf
+	mapupdlat -j -- funclat -j u:libbpf:bpf_map_update_elem -- "$WORK/updates" >"$WORK/both" 2>"$WORK/err"
+	cat "$WORK/err"
+	local theirs ours
+	read -ra theirs < <(jq -r 'select(.type == "histogram" and .key.map_name? == "nested") | "\(.count) \(.total_ns) \(.blocked_ns)"' "$WORK/both")
+	read -ra ours < <(jq -r 'select(.type == "histogram" and .key.function?) | "\(.count) \(.total_ns) \(.blocked_ns)"' "$WORK/both")
+	echo "mapupdlat ${theirs[*]}, funclat ${ours[*]}"
+	[ "${theirs[0]}" -eq 100 ]
+	[ "${ours[0]}" -eq 100 ]
+	within "${ours[1]}" "${theirs[1]}" 0.01
+	within "${ours[2]}" "${theirs[2]}" 0.01
+}
+
+@test "--slow: the calls that take longer, with the stacks in which they were blocked; -U: who called" {
+	need_root
+	measure_calls known 100 1 sleeps --slow 1900us -U
+	valid_json
+	jq -s 'map(select(.type == "call")) | [length, (map(.latency_ns) | min, max), (map(.blocked_ns) | min)]' "$WORK/out"
+	[ "$(jq -s 'map(select(.type == "call" and .latency_ns > 1900000 and .blocked_ns > 0)) | length' "$WORK/out")" -eq 100 ]
+	[ "$(jq -rs 'map(select(.type == "call"))[0].stacks[0].user | "\(.[0].module | sub(".*/"; "")) \(.[-1].module | sub(".*/"; ""))"' "$WORK/out")" = "calls calls" ]
+	# main(), libc's two functions before it, _start
+	[ "$(jq -rs 'map(select(.type == "call"))[0].stacks[0].user | length' "$WORK/out")" -eq 4 ]
+}
+
+@test "what is no function, or not where one begins, is refused" {
+	need_root
+	local event
+	for event in t:sched:sched_switch page-faults ""; do
+		run funclat $event
+		echo "$output"
+		[ "$status" -eq 2 ]
+	done
+	for event in u:libc:nonsense u:libc:strlen "u:$ROOT/build/tests/calls+0x1"; do
+		run funclat "$event" 1
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 1 ]
+	done
+	echo | calls known 0 >"$WORK/calls"
+	local vaddr
+	vaddr=$(grep -o 'spins 0x[0-9a-f]*' "$WORK/calls" | awk '{ print $2 }')
+	run funclat "u:$ROOT/build/tests/calls+$(printf '0x%x' $((vaddr + 1)))" 1
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"no function begins at 0x"* ]]
+	if [ ! -e /sys/bus/event_source/devices/kprobe ]; then
+		run funclat k:vfs_read 1
+		[ "$status" -eq 1 ]
+		[[ "$output" == *"this kernel has no kprobes"* ]]
+	fi
+}
+
+@test "the options of --help are those of the man page; each BPF program takes at most 15,000 instructions to verify" {
+	options_agree funclat mapupdlat
+	need_root
+	funclat -v -U -P --slow 1 u:libc:getgrent 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
+	grep -q user_function_returns "$WORK/verified"
+	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
+}

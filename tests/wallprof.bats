@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+load lib.bash
+. "$BATS_TEST_DIRNAME/workloads/servers.bash"
+
+measure() {	# ARG...: wallprof's
+	wallprof -q -o "$WORK/out.jsonl" "$@" >"$WORK/command.out" 2>"$WORK/err"
+	mv "$WORK/out.jsonl" "$WORK/out"
+}
+
+# tiling.jq's line for each life in $WORK/out, in $WORK/tiles; every one must be tiled, and its parts add up to it
+tiled() {	# at least this many lives
+	jq -n -r -f "$BATS_TEST_DIRNAME/tiling.jq" "$WORK/out" >"$WORK/tiles"
+	awk -v least="$1" '$2 != 0 || $3 + $4 + $5 + $6 != $7 { print "not tiled:", $0; bad++ }
+		END { print "# " NR " lives tiled"; exit bad || NR < least }' "$WORK/tiles"
+}
+
+@test "wrong arguments: one clear line, exit 2; the options of --help are those of the man page" {
+	while IFS='|' read -r arguments pattern; do
+		run wallprof $arguments
+		[ "$status" -eq 2 ]
+		[[ "${lines[0]}" =~ $pattern ]]
+	done <<-'EOF'
+		-p foo 1|not a list of process IDs: 'foo'
+		-F 0 1|not a frequency
+		--buffer 5 1|not a power of 2
+		--comm x 1|no -C and no --comm
+		-C 0 1|no -C and no --comm
+		-o x.pb.gz 1|a timeline has no such format
+	EOF
+	options_agree wallprof
+	refuses_without_root wallprof
+}
+
+# "TID … NS" on standard input: each ran as long as that in tiled lives, within 1 % and a start's or an end's worth. The scheduler
+# leaves out what interrupts and the hypervisor have taken, so that it agrees on a quiet machine only
+ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
+	awk -v late="$1" 'NR == FNR { mine[$1] += $3; next } NF {
+			n++
+			printf "# %d ran %d ns, %d by the scheduler\n", $1, mine[$1], $NF
+			if (mine[$1] > 1.01 * $NF + 200000 + late || mine[$1] < 0.99 * $NF - 50000) bad++
+		} END { exit bad || !n }' "$WORK/tiles" - >&3
+}
+
+@test "rings: every thread's life is tiled, runs as long as the scheduler says, and each wait was ended by the thread before" {
+	need_root
+	local kind tid before came right others try
+	for kind in futex pipe cond; do
+		for try in 1 2 3 4 5; do
+			measure -- ring $kind 5 400
+			tiled 6
+			[ "$(summary .lost_periods)" -eq 0 ]
+			while read -r tid before came _; do
+				read -r right others < <(jq -n -r --argjson tid "$tid" --argjson before "$before" '
+					[inputs | select(.type == "period" and .tid == $tid and .woken_by) | .woken_by.tid == $before] |
+					"\(map(select(.)) | length) \(map(select(. | not)) | length)"' "$WORK/out")
+				echo "# $kind: $tid: the token came $came times; $right waits ended by $before, $others by others" >&3
+				# nobody else ends a wait for the token
+				expect "$right >= 0.5 * $came && $right <= $came && $others <= 5"
+			done <"$WORK/command.out"
+			ran_as_scheduled 0 <"$WORK/command.out" && break
+			[ $try -lt 5 ]
+		done
+	done
+}
+
+@test "make -j4, node, a shell's pipes: every life is tiled, and nothing is lost" {
+	need_root
+	need make node
+	printf '%s\n' 'all: 1 2 3 4 5 6 7 8' '%:' '	@for i in 1 2 3; do /bin/true; done; sleep 0.02' >"$WORK/Makefile"
+	measure -- make -s -j4 -C "$WORK"
+	tiled 30
+	valid_json
+	measure -- node -e 'let n = 0; const t = setInterval(() => { for (let i = 0; i < 1e6; i++) n += i; if (n > 1e13) clearInterval(t) }, 1);
+		require("fs").readFileSync("/etc/passwd"); require("crypto").pbkdf2("a", "b", 1e5, 64, "sha512", () => {})'
+	tiled 5
+	measure -- sh -c 'seq 100000 | sort -R | sort -n | tail -n 1'
+	tiled 5
+	[ "$(summary .lost_periods)" -eq 0 ]
+}
+
+@test "redis under load: tiled, and runs as long as the scheduler says" {
+	need_root
+	need redis-server redis-benchmark
+	cat >"$WORK/load" <<-'EOF'
+		cd "$1"
+		redis-server --port 0 --unixsocket "$1/socket" --dir "$1" --save '' >/dev/null &
+		while ! [ -S socket ]; do sleep 0.1; done
+		redis-benchmark -s socket -q -n 20000 -c 10 -t set >/dev/null
+		for task in /proc/$!/task/*; do read -r ran rest <$task/schedstat; echo "${task##*/} $ran"; done
+		kill $!
+	EOF
+	local try
+	for try in 1 2 3 4 5; do
+		rm -f "$WORK/socket"
+		measure -- sh "$WORK/load" "$WORK"
+		tiled 8
+		[ "$(summary .lost_periods)" -eq 0 ]
+		# redis ends afterwards
+		ran_as_scheduled 10000000 <"$WORK/command.out" && break
+		[ $try -lt 5 ]
+	done
+}
+
+@test "a buffer that is too small: as many periods are lost as are missing in the threads' numbers, and their time is lost" {
+	need_root
+	measure --buffer 4 -- ring pipe 4 20000
+	tiled 5
+	local lost gaps
+	lost=$(summary .lost_periods)
+	gaps=$(jq -n '[inputs | select(.type == "thread") | .lost] | add' "$WORK/out")
+	echo "# $lost periods lost, $gaps missing" >&3
+	[ "$lost" -gt 100 ]
+	[ "$lost" -eq "$gaps" ]
+	[ "$(jq -n '[inputs | select(.type == "period" and .state == "lost") | .lost] | add' "$WORK/out")" -eq "$lost" ]
+}
+
+@test "threads blocked before the start until after the end, and one that runs all the time, are there" {
+	need_root
+	background sleep 1000
+	local sleeper=$pid
+	background sh -c 'while :; do :; done'
+	wait_until is_sleeping "$sleeper"
+	measure -p "$sleeper,$pid" 1
+	tiled 2
+	expect "$(awk -v tid="$sleeper" '$1 == tid { print $5 / $7 }' "$WORK/tiles") > 0.999"
+	[ "$(jq -r "select(.type == \"period\" and .tid == $sleeper) | \"\(.why) \(.open)\"" "$WORK/out")" = "S true" ]
+	expect "$(awk -v tid="$pid" '$1 == tid { print ($3 + $4) / $7 }' "$WORK/tiles") > 0.999"
+	expect "$(jq -n "[inputs | select(.type == \"sample\" and .tid == $pid)] | length" "$WORK/out") > 100"
+}
+
+@test "text and folded: what adds up, and hostile names" {
+	need_root
+	need perl
+	cat >"$WORK/hostile" <<-'EOF'
+		$0 = "a;b\e[2J\n";
+		if (!fork) { select undef, undef, undef, 0.3; exit }
+		my $x = 0; $x += $_ for 1..3000000; wait
+	EOF
+	COLUMNS=120 wallprof -q -- perl "$WORK/hostile" >"$WORK/text" 2>/dev/null
+	grep -qE '^ +[0-9]+ +[0-9]+ a\\x3bb\\x1b\[2J\\x0a +[0-9.]+ +[0-9.]+ +S [0-9.]+ ' "$WORK/text"
+	grep -q '^who was waited for' "$WORK/text"
+	refute grep -q $'\e' "$WORK/text"
+	wallprof -q -f -- perl "$WORK/hostile" >"$WORK/folded" 2>"$WORK/err"
+	refute grep -q $'\e' "$WORK/folded"
+	expect "$(awk '/\[blocked S\]/ { n += $NF } END { print n }' "$WORK/folded") > 280000"
+	expect "$(awk '/Perl_.*\[running\]/ { n += $NF } END { print n }' "$WORK/folded") > 20000"
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "call_losses.h"
+
+#include <string.h>
+
+#include "bpf/object.h"
+#include "nested_calls_abi.h"
+#include "timed_calls_abi.h"
+
+int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *object, const struct stack_stats *stacks,
+		     uint64_t calls)
+{
+	struct nested_counts n;
+	struct call_counts c;
+	int error = object_sum_counts(object, "call_counts", &c, sizeof(c));
+
+	if (!error)
+		error = object_sum_counts(object, "nested_counts", &n, sizeof(n));
+	if (error)
+		return error;
+
+	const struct loss all[NR_CALL_LOSSES - 1] = {
+		/* calls_in_flight_say() prints this one */
+		{ "in_flight", c.entered - calls - c.died - n.never_returned },
+		{ "begun_before", c.unseen,
+		  "calls had begun before the start, or their entry was not seen, and are in no histogram" },
+		{ "never_returned", n.never_returned,
+		  "calls never returned, and are in no histogram: longjmp(), an exception, or their return was not seen" },
+		{ "died", c.died, "calls whose threads died inside them, and that are in no histogram" },
+		{ "lost_too_deep", n.too_deep, "calls lost: within 64 others", .lost = true },
+		{ "lost_no_memory", c.no_memory, "calls lost: no memory to track them", .lost = true },
+		{ "slow_lost", c.slow_lost, "slow calls not printed: too many at a time" },
+		{ "stacks_no_room_ns", stacks->no_room, "stacks of calls lost: no room in the maps" },
+		{ "stacks_lost", stacks->stacks_lost,
+		  "failed attempts to send a stack's frames: the ring buffer was full" },
+		{ "stacks_untold", c.stacks_dropped,
+		  "times that a call was blocked in more different stacks than are kept" },
+		{ "forks_lost", stacks->forks_lost,
+		  "processes or threads not measured: too many at a time, or no memory" },
+	};
+
+	memcpy(losses, all, sizeof(all));
+	return 0;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Calls of functions, timed: of user functions by uprobes, of the kernel's by kprobes, at their entry and their return. */
+#include "funclat_abi.h"
+
+#define SERIES_KEY struct function_call_key
+#include "alone.bpf.h"
+#include "nested_calls.bpf.h"
+
+const volatile bool by_process;		/* set before loading */
+
+bool measuring;		/* set once all programs are attached, reset before they are detached */
+
+/* the series that a call belongs to */
+static __always_inline void call_series(const struct function_call_key *call, struct function_call_key *key,
+					struct task_struct *task)
+{
+	key->function = call->function;
+	if (by_process) {
+		key->pid = call->pid;
+		bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), untrusted(task)->group_leader->comm);
+	}
+}
+
+static __always_inline bool call_wanted(struct task_struct *task, __u32 pid)
+{
+	return measuring && task->tgid != own_tgid && task_wanted(task, pid, 0);
+}
+
+static __always_inline void enters(struct pt_regs *regs, bool chained)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct function_call_key key = { .function = bpf_get_attach_cookie(regs) + 1, .pid = task_user_pid(task) };
+
+	if (call_wanted(task, key.pid))
+		nested_enter(task, PT_REGS_SP(regs), chained, &key);
+}
+
+static __always_inline void returns(struct pt_regs *regs)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!call_wanted(task, task_user_pid(task)))
+		return;
+	nested_return(task, PT_REGS_SP(regs) - 8, bpf_get_attach_cookie(regs) + 1, now_ns);
+	call_report();
+}
+
+/* ---- user functions ---- */
+
+/*
+ * Is the return address one that the kernel has put there to watch the return of the function that jumped here? It leads
+ * to the beginning of the page that the kernel has in the process for its probes.
+ */
+static __always_inline bool is_chained(struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 address = 0, page = BPF_CORE_READ(untrusted(task)->mm, uprobes_state.xol_area, vaddr);
+
+	return page && !bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(regs)) && address == page;
+}
+
+SEC("?uprobe")
+int user_function_begins(struct pt_regs *ctx)
+{
+	if (!alone_begin())
+		return 0;
+	enters(ctx, is_chained(ctx));
+	alone_end();
+	return 0;
+}
+
+SEC("?uretprobe")
+int user_function_returns(struct pt_regs *ctx)
+{
+	if (!alone_begin())
+		return 0;
+	returns(ctx);
+	alone_end();
+	return 0;
+}
+
+/* ---- functions of the kernel ---- */
+
+SEC("?kprobe")
+int kernel_function_begins(struct pt_regs *ctx)
+{
+	enters(ctx, false);
+	return 0;
+}
+
+SEC("?kretprobe")
+int kernel_function_returns(struct pt_regs *ctx)
+{
+	returns(ctx);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

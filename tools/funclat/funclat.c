@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* funclat: how long calls of a function take, and what they wait for. */
+#include <string.h>
+
+#include "call_losses.h"
+#include "funclat.skel.h"
+#include "funclat_abi.h"
+#include "report/frame_name.h"
+#include "report/json.h"
+#include "run/calls_in_flight.h"
+#include "run/events.h"
+#include "run/histogram_session.h"
+#include "run/kernel.h"
+#include "run/slow_calls.h"
+#include "run/stack_session.h"
+
+enum { OPTION_SLOW = 0x100 };
+
+struct options {
+	struct histogram_options histograms;
+	struct stacks_wanted stacks;
+	const char *function, *list;
+	uint64_t slow_ns;
+};
+
+static const char doc[] =
+	"Measure how long calls of a function take, how much of that is spent blocked or waiting for a CPU, and in "
+	"which kernel functions. FUNCTION is u:FILE:FUNCTION (of a program or library) or k:FUNCTION (of the kernel). "
+	"INTERVAL is in seconds; the default is one interval until Ctrl-C or SIGTERM, or COMMAND's end.";
+
+static const struct argp_option option_list[] = {
+	{ "list", 'l', "PATTERN", 0, "list the functions that match, and end", 1 },
+	{ "user-stacks", 'U', NULL, 0, "user stacks too", 2 },
+	{ "slow", OPTION_SLOW, "TIME", 0,
+	  "print calls that take longer, as they return: microseconds, or with a unit: 5ms", 2 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'l':
+		o->list = arg;
+		break;
+	case 'U':
+		o->stacks.only_kernel = false;
+		break;
+	case OPTION_SLOW:
+		if (!cli_parse_time(arg, 1000, &o->slow_ns) || !o->slow_ns)
+			argp_failure(state, EXIT_USAGE, 0, "not a time: '%s'", arg);
+		break;
+	case ARGP_KEY_ARG:
+		if (o->function || o->list || state->quoted)
+			return ARGP_ERR_UNKNOWN;
+		o->function = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!o->function && !o->list)
+			argp_failure(state, EXIT_USAGE, 0, "a function is missing: such as u:libc:malloc; -l lists them");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- functions ---- */
+
+static struct events functions;
+
+static const char *name_of(const struct function_call_key *key)
+{
+	return key->function && key->function <= functions.nr ? functions.events[key->function - 1].name : "";
+}
+
+static struct series_title title(const void *call)
+{
+	const struct function_call_key *key = call;
+	struct series_title title = {};
+	FILE *out = fmemopen(title.text, sizeof(title.text), "w");
+
+	if (!out)
+		return title;
+	if (key->pid) {
+		print_escaped(out, key->comm);
+		fprintf(out, " (%u), ", key->pid);
+	}
+	print_escaped(out, name_of(key));
+	fclose(out);
+	return title;
+}
+
+static struct json_object *json(const void *call)
+{
+	const struct function_call_key *key = call;
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "function", json_name(name_of(key)));
+	if (key->pid) {
+		json_object_object_add(object, "pid", json_object_new_int64(key->pid));
+		json_object_object_add(object, "comm", json_name(key->comm));
+	}
+	return object;
+}
+
+/* ---- measuring ---- */
+
+struct measuring {
+	struct funclat_bpf *bpf;
+	struct calls_in_flight in_flight;
+};
+
+/* The last interval ends: calls that have not returned by now are in flight. */
+static void stop(void *arg)
+{
+	struct measuring *m = arg;
+
+	m->bpf->bss->measuring = false;
+	calls_in_flight_list(&m->in_flight, m->bpf->obj, sizeof(struct function_call_key));
+}
+
+static void configure(struct funclat_bpf *bpf, const struct options *o, bool kernel)
+{
+	bpf->rodata->by_process = o->histograms.per_process;
+	bpf->rodata->slow_ns = o->slow_ns;
+	bpf->rodata->calls_may_be_left = !kernel;
+	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, true);
+	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_returns, true);
+	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
+	histogram_session_configure(bpf->obj, &o->histograms);
+}
+
+/* Returns first, so that each call that is seen to begin is seen to return. */
+static void attach(struct funclat_bpf *bpf, struct links *links, bool kernel, const struct task_filter *tasks)
+{
+	events_attach(links, kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_returns, &functions,
+		      true, tasks);
+	events_attach(links, kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, &functions,
+		      false, tasks);
+	kernel_attach(links, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
+		      bpf->progs.thread_dies);
+}
+
+int main(int argc, char **argv)
+{
+	const struct argp argp = { option_list, parse, "FUNCTION " HISTOGRAM_ARGS_DOC, doc };
+	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT };
+	const struct task_filter *tasks = &o.histograms.run.tasks;
+	struct measuring m = {};
+	const struct histogram_tool tool = {
+		.counted = "calls", .off_cpu = true, .title = title, .json = json, .stop = stop, .arg = &m,
+	};
+	struct loss losses[NR_CALL_LOSSES];
+	struct histogram_session histograms;
+	struct stack_session stacks;
+	struct slow_calls slow;
+	struct links links = {};
+	struct stack_stats stats;
+	bool kernel;
+
+	o.stacks.only_kernel = true;
+	histogram_options_parse(&o.histograms, &argp, &o, argc, argv);
+	if (o.list)
+		events_list(o.list, tasks);
+	functions = events_that_return(o.function, tasks);
+	kernel = functions.events[0].kind == EVENT_KERNEL_FUNCTION;
+
+	m.bpf = kernel_opened(funclat_bpf__open());
+	configure(m.bpf, &o, kernel);
+	kernel_loaded(funclat_bpf__load(m.bpf));
+	attach(m.bpf, &links, kernel, tasks);
+	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
+	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.json),
+		     "set up the histograms");
+	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
+
+	run_doing(&stacks.run, "Measuring %s", o.function);
+	json_object_object_add(stacks.run.start, "function", json_name(o.function));
+	m.bpf->bss->measuring = true;
+	run_measure(&stacks.run);
+	m.bpf->bss->measuring = false;
+	losses[NR_CALL_LOSSES - 1] = kernel_missed(&links);
+	losses[NR_CALL_LOSSES - 1].count += m.bpf->bss->lost_preempting;
+	links_detach(&links);
+
+	stack_session_drain(&stacks);
+	cli_check(slow_calls_print(&slow), "read what was gathered");
+	histogram_session_finish(&histograms);
+	calls_in_flight_list(&m.in_flight, m.bpf->obj, sizeof(struct function_call_key));
+	stats = stack_session_stats(&stacks);
+	cli_check(call_losses_read(losses, m.bpf->obj, &stats, histograms.count + histogram_session_lost(&histograms)),
+		  "read what was gathered");
+	histogram_session_report(&histograms, losses, NR_CALL_LOSSES);
+	calls_in_flight_say(&m.in_flight, losses[0].count, title);
+
+	calls_in_flight_free(&m.in_flight);
+	histogram_session_close(&histograms);
+	slow_calls_close(&slow);
+	return stack_session_close(&stacks);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "wallprof/wall.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "process/thread_state.h"
+#include "stacks_abi.h"
+
+const char *wall_state_name(enum wall_state state)
+{
+	static const char *const names[] = {
+		[WALL_RUNNING] = "running",
+		[WALL_WAITING] = "waiting",
+		[WALL_BLOCKED] = "blocked",
+		[WALL_LOST] = "lost",
+	};
+	_Static_assert(sizeof(names) / sizeof(names[0]) == NR_WALL_STATES, "a name for each state");
+
+	return names[state];
+}
+
+char wall_why(const struct stack_entry *key)
+{
+	return key ? thread_state_letter(STACK_STATE(key->key.flags)) : 0;
+}
+
+void wall_summary(FILE *out, const struct wall *w)
+{
+	uint64_t periods = 0, samples = 0;
+
+	for (size_t i = 0; i < w->nr_lives; i++) {
+		periods += w->lives[i].nr_periods;
+		samples += w->lives[i].nr_samples;
+	}
+	fprintf(out, "%s: %zu threads, %" PRIu64 " periods off the CPU and %" PRIu64 " samples on it in %.1f s, %" PRIu64
+		" lost\n", program_invocation_short_name, w->nr_lives, periods, samples,
+		(w->to_ns - w->from_ns) / 1e9, losses_total(w->losses, w->nr_losses));
+	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses, periods + samples);
+}

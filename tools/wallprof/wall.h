@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What all of wallprof's reports are made of. */
+#ifndef EHPERF_WALLPROF_WALL_H
+#define EHPERF_WALLPROF_WALL_H
+
+#include <stdint.h>
+
+#include "report/losses.h"
+#include "report/stack_entry.h"
+#include "report/stack_writer.h"
+#include "wallprof/timeline.h"
+
+struct wall {
+	const struct timeline *timeline;
+	const struct life *lives;
+	size_t nr_lives;
+	/* by the keys' numbers, less 1; NULL: the key was lost */
+	const struct stack_entry **keys;
+	size_t nr_keys;
+	uint64_t from_ns, to_ns;	/* of all lives */
+	uint64_t started_ns;		/* CLOCK_REALTIME at from_ns */
+	uint64_t period_ns;		/* a sample each */
+	struct stack_writer writer;
+	const char *command;		/* the title of pages */
+	const struct loss *losses;
+	size_t nr_losses;
+};
+
+static inline const struct stack_entry *wall_key(const struct wall *wall, uint32_t number)
+{
+	return number ? wall->keys[number - 1] : NULL;
+}
+
+/* the name of what a thread does: "running", "waiting", "blocked", "lost" */
+const char *wall_state_name(enum wall_state state);
+/* the letter of the state that it left the CPU in; 0: not known */
+char wall_why(const struct stack_entry *key);
+
+/* the reports: 0 or -errno; errors of wall->writer.out are left to ferror() */
+int wall_text(const struct wall *wall);
+int wall_folded(const struct wall *wall);
+int wall_svg(const struct wall *wall);
+int wall_json(const struct wall *wall);
+int wall_speedscope(const struct wall *wall);
+
+/* a line or two on standard error's FILE: how much was seen, and what was lost */
+void wall_summary(FILE *out, const struct wall *wall);
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The timeline as JSON, one object a line: ehperf-json(5). */
+#include <errno.h>
+#include <stdio.h>
+
+#include "report/json.h"
+#include "stacks_abi.h"
+#include "unwind/end_reason.h"
+#include "wallprof/wall.h"
+
+static void put_number(struct json_object *object, const char *name, uint64_t number)
+{
+	json_object_object_add(object, name, json_object_new_uint64(number));
+}
+
+static void put_name(struct json_object *object, const char *name, const char *text)
+{
+	json_object_object_add(object, name, json_name(text));
+}
+
+static void put_thread(const struct wall *w, const struct life *life)
+{
+	struct json_object *thread = json_object_new_object();
+
+	put_name(thread, "type", "thread");
+	put_number(thread, "pid", life->pid);
+	put_number(thread, "tid", life->tid);
+	put_name(thread, "comm", life->comm);
+	put_number(thread, "from_ns", life->from_ns);
+	put_number(thread, "to_ns", life->to_ns);
+	put_number(thread, "periods", life->nr_periods);
+	put_number(thread, "samples", life->nr_samples);
+	put_number(thread, "lost", life->nr_lost);
+	json_print(w->writer.out, thread);
+}
+
+static struct json_object *json_waker(const struct wall *w, uint32_t number)
+{
+	struct json_object *waker = json_object_new_object();
+	const struct stack_entry *key = wall_key(w, number);
+
+	if (key) {
+		put_number(waker, "pid", key->key.pid);
+		put_number(waker, "tid", key->key.tid);
+		put_name(waker, "comm", key->key.comm);
+		json_object_object_add(waker, "interrupt",
+				       json_object_new_boolean(key->key.flags & STACK_INTERRUPT));
+	}
+	put_number(waker, "stack", number);
+	return waker;
+}
+
+static int put_interval(void *arg, const struct life *life, const struct interval *i)
+{
+	struct json_object *period = json_object_new_object();
+	const struct wall *w = arg;
+	char why[] = { wall_why(wall_key(w, i->key)), 0 };
+
+	put_name(period, "type", "period");
+	put_number(period, "pid", life->pid);
+	put_number(period, "tid", life->tid);
+	put_name(period, "state", wall_state_name(i->state));
+	put_number(period, "from_ns", i->from_ns);
+	put_number(period, "to_ns", i->to_ns);
+	if (i->state == WALL_LOST)
+		put_number(period, "lost", i->nr_lost);
+	if (i->key) {
+		put_name(period, "why", why);
+		put_number(period, "stack", i->key);
+	}
+	if (i->state == WALL_WAITING && !i->open)
+		put_number(period, "cpu", i->cpu);
+	if (i->open)
+		json_object_object_add(period, "open", json_object_new_boolean(true));
+	if (i->state == WALL_BLOCKED && i->waker) {
+		put_number(period, "woken_ns", i->to_ns);
+		json_object_object_add(period, "woken_by", json_waker(w, i->waker));
+	}
+	json_print(w->writer.out, period);
+	return 0;
+}
+
+static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint32_t key)
+{
+	struct json_object *sample = json_object_new_object();
+	const struct wall *w = arg;
+
+	put_name(sample, "type", "sample");
+	put_number(sample, "pid", life->pid);
+	put_number(sample, "tid", life->tid);
+	put_number(sample, "time_ns", time_ns);
+	put_number(sample, "stack", key);
+	json_print(w->writer.out, sample);
+	return 0;
+}
+
+static void put_stacks(const struct wall *w, uint32_t number)
+{
+	const struct stack_entry *key = wall_key(w, number);
+	struct json_object *stacks = json_object_new_object();
+
+	put_name(stacks, "type", "stacks");
+	put_number(stacks, "id", number);
+	if (key) {
+		put_number(stacks, "pid", key->key.pid);
+		put_name(stacks, "ended_by", end_reason_name(key->key.end));
+		stack_json_frames(&w->writer, key, stacks);
+	} else {
+		json_object_object_add(stacks, "lost", json_object_new_boolean(true));
+		json_object_object_add(stacks, "user", json_object_new_array());
+		json_object_object_add(stacks, "kernel", json_object_new_array());
+	}
+	json_print(w->writer.out, stacks);
+}
+
+static void put_summary(const struct wall *w)
+{
+	struct json_object *summary = json_object_new_object();
+	uint64_t periods = 0, samples = 0;
+
+	for (size_t i = 0; i < w->nr_lives; i++) {
+		periods += w->lives[i].nr_periods;
+		samples += w->lives[i].nr_samples;
+	}
+	put_name(summary, "type", "summary");
+	put_name(summary, "tool", program_invocation_short_name);
+	json_object_object_add(summary, "seconds", json_object_new_double((w->to_ns - w->from_ns) / 1e9));
+	put_number(summary, "threads", w->nr_lives);
+	put_number(summary, "periods", periods);
+	put_number(summary, "samples", samples);
+	losses_json(summary, w->losses, w->nr_losses);
+	json_print(w->writer.out, summary);
+}
+
+int wall_json(const struct wall *w)
+{
+	const struct timeline_visitor visitor = { put_interval, put_sample, (void *)w };
+	int error = 0;
+
+	for (uint32_t number = 1; number <= w->nr_keys; number++)
+		put_stacks(w, number);
+	for (size_t i = 0; i < w->nr_lives && !error; i++) {
+		put_thread(w, &w->lives[i]);
+		error = timeline_visit(w->timeline, &w->lives[i], &visitor);
+	}
+	if (!error)
+		put_summary(w);
+	return error;
+}

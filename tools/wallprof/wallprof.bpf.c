@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sends every off-CPU period of the measured threads, with who ended it, and samples of what they run. */
+#include "wallprof_abi.h"
+
+#include "off_cpu_periods.bpf.h"
+#include "wakers.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} lives SEC(".maps");
+
+__u64 periods_lost, samples_lost, names_lost;	/* records that found no room */
+
+/*
+ * Periods and samples leave a quarter of the buffer to the beginnings and ends of lives, without which nobody
+ * could tell how many of them were lost.
+ */
+static __always_inline bool send_moment(const void *record, __u32 bytes)
+{
+	__u64 size = bpf_ringbuf_query(&lives, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(&lives, BPF_RB_AVAIL_DATA) < size - size / 4 &&
+	       !bpf_ringbuf_output(&lives, (void *)record, bytes, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline struct life_header header_of(__u32 tid, __u32 number, enum life_kind kind)
+{
+	return (struct life_header){
+		.tid = tid, .number = number, .cpu = bpf_get_smp_processor_id(), .kind = kind,
+	};
+}
+
+static __always_inline bool period_counts(const struct stack_value *value)
+{
+	return true;
+}
+
+static __always_inline void fill_period(struct life_period *period, struct stack_key *key, __u64 left_ns,
+					const struct stack_value *value)
+{
+	period->left_ns = left_ns;
+	period->woken_ns = left_ns + value->blocked_ns;
+	period->ran_ns = period->woken_ns + value->waiting_ns;
+	period->waker = key->waker;
+	key->waker = 0;	/* the same key, whoever ends the period */
+}
+
+static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
+					 const struct stack_value *value, struct stack_stats *stats)
+{
+	struct life_period period = { .of = header_of(key->tid, ++thread->nr_ended, LIFE_PERIOD) };
+
+	stats->samples++;
+	fill_period(&period, key, left_ns, value);
+	period.key = send_key(key, stats);
+	if (!send_moment(&period, sizeof(period)))
+		__sync_fetch_and_add(&periods_lost, 1);
+}
+
+static __always_inline struct life_name name_of(struct task_struct *task, enum life_kind kind, __u64 now_ns)
+{
+	struct life_name name = {
+		.of = header_of(task_user_tid(task), 0, kind), .time_ns = now_ns, .pid = task_user_pid(task),
+	};
+
+	bpf_probe_read_kernel(name.comm, sizeof(name.comm), task->comm);
+	return name;
+}
+
+static __always_inline void send_name(const struct life_name *name)
+{
+	if (bpf_ringbuf_output(&lives, (void *)name, sizeof(*name), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&names_lost, 1);
+}
+
+static __always_inline void thread_started(struct task_struct *task, __u64 now_ns)
+{
+	struct life_name name = name_of(task, LIFE_BEGINS, now_ns);
+
+	send_name(&name);
+}
+
+static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns)
+{
+	struct life_end end = {
+		.of = header_of(task_user_tid(task), thread->nr_ended, LIFE_ENDS), .time_ns = now_ns,
+	};
+
+	if (bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&names_lost, 1);
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(thread_renamed, struct task_struct *task, const char *comm)
+{
+	struct life_name name;
+
+	if (ended_ns || !bpf_task_storage_get(&threads, task, NULL, 0))
+		return 0;
+	name = name_of(task, LIFE_RENAMED, bpf_ktime_get_ns());
+	bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), comm);
+	send_name(&name);
+	return 0;
+}
+
+/* ---- samples ---- */
+
+ONE_PER_CPU(struct stack_key) sampled SEC(".maps");
+
+SEC("perf_event")
+int sample_thread(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_stats *stats = own_stats();
+	__u32 zero = 0;
+	struct stack_key *key = bpf_map_lookup_elem(&sampled, &zero);
+	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct life_sample sample;
+
+	if (!stats || !key || !u || ended_ns)
+		return 0;
+	stats->runs++;
+	if (task->pid == 0)
+		stats->idle_runs++;
+	if (!bpf_task_storage_get(&threads, task, NULL, 0))
+		return 0;
+	name_thread(key, task, THREAD_RUNNABLE);
+	if (with_kernel_stacks && (__s64)ctx->regs.ip < 0)
+		key->kernel_stack = send_kernel_stack(ctx, stats);
+	take_user_stack(u, task, key, stats);
+	sample.of = header_of(key->tid, 0, LIFE_SAMPLE);
+	sample.time_ns = bpf_ktime_get_ns();
+	sample.key = send_key(key, stats);
+	if (!send_moment(&sample, sizeof(sample)))
+		__sync_fetch_and_add(&samples_lost, 1);
+	return 0;
+}
+
+/* ---- threads that exist when the measurement begins, and when it ends ---- */
+
+/* Outputs a life_name for each measured thread: to be run after begin_periods. */
+SEC("iter/task")
+int list_lives(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
+	struct life_name name;
+	__u64 begun_ns;
+
+	if (!thread)
+		return 0;
+	begun_ns = thread->seen == BEGUN ? thread->first.off.left_ns : 0;
+	name = name_of(task, LIFE_OBSERVED, begun_ns ? begun_ns : bpf_ktime_get_ns());
+	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));
+	return 0;
+}
+
+/* Ends the measurement: outputs a life_period (LIFE_OPEN) or a life_end (LIFE_RUNS) for each measured thread. */
+SEC("iter/task")
+int end_lives(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct stack_stats *stats = own_stats();
+	struct life_period last = {};
+	struct stack_value value;
+	struct thread *thread;
+	struct period *period;
+	struct off_cpu off;
+
+	if (!ended_ns)
+		ended_ns = bpf_ktime_get_ns();
+	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
+	if (!thread || !stats)
+		return 0;
+	period = thread->seen == BEGUN ? &thread->first : &thread->period;
+	off = period->off;
+	last.of = header_of(task_user_tid(task), thread->nr_ended, LIFE_RUNS);
+	last.left_ns = ended_ns;
+	if (end_period(&off, ended_ns, &value)) {
+		__u64 waker = period->key.waker;
+
+		last.of.kind = LIFE_OPEN;
+		fill_period(&last, &period->key, period->off.left_ns, &value);
+		last.key = send_key(&period->key, stats);
+		period->key.waker = waker;	/* when the buffer is full, it is called again for this task */
+	}
+	bpf_seq_write(ctx->meta->seq, &last, sizeof(last));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* wallprof: where the time of each thread goes, running or waiting, on one timeline; and who ends each wait. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bpf/object.h"
+#include "bpf/off_cpu.h"
+#include "bpf/tasks.h"
+#include "off_cpu_abi.h"
+#include "process/clock.h"
+#include "report/namer.h"
+#include "run/kernel.h"
+#include "run/sampling.h"
+#include "run/stack_session.h"
+#include "wallprof.skel.h"
+#include "wallprof/timeline.h"
+#include "wallprof/wall.h"
+#include "wallprof/wallprof_abi.h"
+
+struct options {
+	struct stack_options stacks;
+	uint64_t period_ns, buffer_kib;
+};
+
+enum { OPTION_BUFFER = 0x200 };
+
+static const char doc[] =
+	"Show where the time of each thread goes, running or waiting, on one timeline, with the stacks behind it "
+	"and who ends each wait. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's "
+	"end.";
+
+static const struct argp_option option_list[] = {
+	{ "frequency", 'F', "HZ", 0, "samples a second of what runs on each CPU, default 999", 0 },
+	{ "buffer", OPTION_BUFFER, "KIB", 0,
+	  "room in the kernel for the timeline on its way, in KiB, a power of 2; default 16384", 2 },
+	{},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	uint64_t number;
+
+	switch (key) {
+	case 'F':
+		if (!cli_parse_number(arg, 1, 100000, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to 100000 Hz: '%s'", arg);
+		o->period_ns = 1000000000 / number;
+		break;
+	case OPTION_BUFFER:
+		if (!cli_parse_number(arg, 4, 1 << 20, &o->buffer_kib) || o->buffer_kib & (o->buffer_kib - 1))
+			argp_failure(state, EXIT_USAGE, 0, "not a power of 2 from 4 to 1048576: '%s'", arg);
+		break;
+	case ARGP_KEY_END:
+		/* which change while a thread lives, so that its time would have gaps */
+		if (o->stacks.run.tasks.comm || o->stacks.run.tasks.cpus.nr)
+			argp_failure(state, EXIT_USAGE, 0, "no -C and no --comm: whole lives are measured");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct {
+	const char *ending;
+	int (*print)(const struct wall *wall);
+} formats[] = {
+	{ ".svg", wall_svg },
+	{ ".json", wall_speedscope },
+};
+#define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+static int print(const struct wall *wall, const struct stack_options *o)
+{
+	for (size_t i = 0; i < NR_FORMATS && o->format != stack_format_json; i++)
+		if (o->ending && !strcmp(o->ending, formats[i].ending))
+			return formats[i].print(wall);
+	return o->format == stack_format_json ? wall_json(wall) :
+	       o->format == stack_format_folded ? wall_folded(wall) : wall_text(wall);
+}
+
+static void configure(struct wallprof_bpf *bpf, const struct options *o)
+{
+	bpf->rodata->keys_apart = true;
+	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
+	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
+	if (!o->stacks.wanted.only_user)
+		kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
+}
+
+/* Takes what an iterator outputs, records of one size. */
+static void take_listed(struct timeline *timeline, const void *records, size_t size, size_t record_size)
+{
+	for (size_t at = 0; at + record_size <= size; at += record_size)
+		cli_check(timeline_take(timeline, (const char *)records + at, record_size), "keep the timeline");
+}
+
+static void begin_lives(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
+			bool command)
+{
+	void *records;
+	size_t size;
+
+	cli_check(off_cpu_begin(bpf->obj, session->store, command), "list the threads");
+	cli_check(bpf_tasks_read(bpf->progs.list_lives, 0, &records, &size), "list the threads");
+	take_listed(timeline, records, size, sizeof(struct life_name));
+	free(records);
+}
+
+/* What was sent before is taken before. */
+static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline)
+{
+	void *records;
+	size_t size;
+
+	cli_check(bpf_tasks_read(bpf->progs.end_lives, 0, &records, &size), "list the threads");
+	stack_session_drain(session);
+	take_listed(timeline, records, size, sizeof(struct life_period));
+	free(records);
+}
+
+/* The keys, and the names of their frames. */
+static void find_keys(struct wall *wall, const struct stack_session *session)
+{
+	const uint64_t *ids = timeline_keys(wall->timeline, &wall->nr_keys);
+	struct stack_entry *entries = calloc(wall->nr_keys + 1, sizeof(*entries));
+	size_t nr = 0;
+
+	wall->keys = calloc(wall->nr_keys + 1, sizeof(*wall->keys));
+	cli_check(wall->keys && entries ? 0 : -ENOMEM, "name the frames");
+	for (size_t i = 0; i < wall->nr_keys; i++) {
+		wall->keys[i] = stack_store_key(session->store, ids[i]);
+		if (wall->keys[i])
+			entries[nr++] = *wall->keys[i];
+	}
+	cli_check(namer_learn(session->namer, entries, nr), "name the frames");
+	free(entries);
+}
+
+static void find_lives(struct wall *wall)
+{
+	struct timespec now;
+
+	wall->lives = timeline_lives(wall->timeline, &wall->nr_lives);
+	for (size_t i = 0; i < wall->nr_lives; i++) {
+		if (!i || wall->lives[i].from_ns < wall->from_ns)
+			wall->from_ns = wall->lives[i].from_ns;
+		if (wall->lives[i].to_ns > wall->to_ns)
+			wall->to_ns = wall->lives[i].to_ns;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	wall->started_ns = now.tv_sec * 1000000000ULL + now.tv_nsec - (clock_ns() - wall->from_ns);
+}
+
+static void report(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
+		   const struct options *o, const struct loss losses[2])
+{
+	const struct loss own[] = {
+		losses[0],
+		losses[1],
+		{ "lost_periods", bpf->bss->periods_lost, "periods lost: the buffer was full, see --buffer",
+		  .lost = true },
+		{ "lost_samples", bpf->bss->samples_lost, "samples lost: the buffer was full", .lost = true },
+		{ "lost_names", bpf->bss->names_lost, "threads' beginnings and ends lost: the buffer was full",
+		  .lost = true },
+	};
+	struct loss all[MAX_LOSSES];
+	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
+	int full = timeline_finish(timeline), error;
+
+	wall.command = o->stacks.run.command_line;
+	wall.writer = stack_session_named_writer(session, &o->stacks);
+	wall.nr_losses = stack_session_losses(session, "threads not measured: too many at a time, or no memory", own,
+					      sizeof(own) / sizeof(own[0]), all);
+	find_keys(&wall, session);
+	find_lives(&wall);
+	error = print(&wall, &o->stacks);
+	run_finish_output(&session->run);
+	wall_summary(stderr, &wall);
+	free(wall.keys);
+	cli_check(full, "keep the whole timeline in a file");
+	cli_check(error, "print the timeline");
+}
+
+int main(int argc, char **argv)
+{
+	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
+	const char *endings[NR_FORMATS + 1] = {};
+	struct options o = {
+		.stacks = STACK_OPTIONS_DEFAULT, .period_ns = 1000000000 / 999, .buffer_kib = 16384,
+	};
+	struct stack_session session;
+	struct wallprof_bpf *bpf;
+	struct timeline *timeline;
+	struct links links = {};
+	struct perf_events clock;
+	struct loss losses[2];
+
+	for (size_t i = 0; i < NR_FORMATS; i++)
+		endings[i] = formats[i].ending;
+	o.stacks.endings = endings;
+	o.stacks.wanted.others = true;	/* wakers may be anybody */
+	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
+
+	if (o.stacks.format && !o.stacks.ending && o.stacks.format == stack_format_of("x.pb.gz"))
+		cli_die(EXIT_USAGE, "a timeline has no such format: '%s'", o.stacks.run.output);
+
+	bpf = kernel_opened(wallprof_bpf__open());
+	configure(bpf, &o);
+	kernel_loaded(wallprof_bpf__load(bpf));
+	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
+	cli_check(timeline_new(&timeline), "keep the timeline in a file");
+	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline), "set up");
+	clock = sampling_attach(bpf->progs.sample_thread, &o.stacks.run.tasks.cpus, o.period_ns);
+	/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
+	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins, bpf->progs.thread_starts,
+		      bpf->progs.thread_renamed, bpf->progs.thread_waking, bpf->progs.thread_wakes,
+		      bpf->progs.thread_switches);
+	begin_lives(bpf, &session, timeline, o.stacks.run.command);
+
+	sampling_begin(&clock);
+	run_measure(&session.run);
+	sampling_end(&clock);
+	losses[0] = kernel_missed(&links);
+	losses[1] = (struct loss){
+		"lost_unseen_samples", stack_session_lost(&session, &clock),
+		"samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)", .lost = true,
+	};
+	end_lives(bpf, &session, timeline);
+	links_detach(&links);
+
+	report(bpf, &session, timeline, &o, losses);
+	timeline_free(timeline);
+	return stack_session_close(&session);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The records of threads' lives, in the order of time for each thread. All times are CLOCK_MONOTONIC. */
+#ifndef EHPERF_WALLPROF_ABI_H
+#define EHPERF_WALLPROF_ABI_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#endif
+
+enum life_kind {
+	LIFE_BEGINS,	/* a life_name: a new thread */
+	LIFE_OBSERVED,	/* a life_name: a thread that exists already */
+	LIFE_RENAMED,	/* a life_name */
+	LIFE_PERIOD,	/* a life_period: off the CPU, and back */
+	LIFE_SAMPLE,	/* a life_sample: on the CPU */
+	LIFE_ENDS,	/* a life_end: left the CPU for the last time */
+	LIFE_OPEN,	/* a life_period that was open when the measurement ended */
+	LIFE_RUNS,	/* a life_end: was on the CPU when the measurement ended */
+};
+
+/* what each record begins with */
+struct life_header {
+	__u64 tid : 22;
+	/* of periods: counted by thread from 1 on, so that a gap tells how many were lost; of ends: the last one's */
+	__u64 number : 24;
+	__u64 cpu : 14;		/* where it ran again, or was sampled */
+	__u64 kind : 4;
+};
+_Static_assert(sizeof(struct life_header) == 8, "struct life_header");
+#define LIFE_NUMBERS (1u << 24)
+
+/* who, in which stacks: IDs of key_records (records_abi.h) */
+struct life_period {
+	struct life_header of;
+	__u64 left_ns;
+	__u64 woken_ns;		/* left_ns: it left the CPU runnable */
+	__u64 ran_ns;
+	__u64 key;
+	__u64 waker;		/* 0: not known */
+};
+_Static_assert(sizeof(struct life_period) == 48, "struct life_period");
+
+struct life_sample {
+	struct life_header of;
+	__u64 time_ns;
+	__u64 key;
+};
+
+struct life_name {
+	struct life_header of;
+	__u64 time_ns;
+	__u32 pid, pad;
+	char comm[16];
+};
+_Static_assert(sizeof(struct life_name) == 40, "struct life_name");
+
+struct life_end {
+	struct life_header of;
+	__u64 time_ns;
+};
+
+#endif
