@@ -21,7 +21,6 @@ sampling_fails() {	# ERROR CALLS
 @test "cpuprof: bpf" { sampling_fails ENOMEM bpf; }
 @test "cpuprof: perf_event_open" { sampling_fails EMFILE perf_event_open; }
 @test "cpuprof: mmap" { sampling_fails ENOMEM mmap; }
-@test "cpuprof: brk" { sampling_fails ENOMEM brk; }
 @test "cpuprof: ioctl" { sampling_fails EINVAL ioctl; }
 @test "cpuprof: openat" { sampling_fails EMFILE openat; }
 @test "cpuprof: read" { sampling_fails EIO read; }
