@@ -21,13 +21,14 @@ enum record_kind {
 
 struct frames_header {
 	__u32 kind;
-	__u32 nr_frames;
+	__u32 nr_frames;	/* of the walk. A user stack's record has frames for fewer, where that was deeper */
 	__u64 id;
 };
 
 struct frames_record {
 	struct frames_header stack;
-	__u64 frames[];		/* leaf first; user frames as in stacks_abi.h, kernel frames are addresses */
+	/* kernel frames are addresses, leaf first; user frames as in stacks_abi.h, in their places (frame_place.h) */
+	__u64 frames[];
 };
 _Static_assert(sizeof(struct frames_record) == 16, "struct frames_record");
 

@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "records_abi.h"
+#include "unwind/cut_stack.h"
 
 struct stored_stack {
 	uint64_t id;
@@ -77,6 +78,20 @@ static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *fra
 	memcpy(stack->frames.frames, frames, bytes);
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
 	return 0;
+}
+
+/* A user stack's frames are in their places, and there are fewer than the walk had if that was too deep. */
+static int take_user_stack(struct stack_store *store, const struct frames_record *record, size_t size)
+{
+	uint32_t nr_walked = record->stack.nr_frames, nr = (size - sizeof(*record)) / sizeof(record->frames[0]);
+	uint64_t frames[MAX_DEPTH + 1];
+
+	if (size < sizeof(*record) || nr > MAX_DEPTH || (!nr && nr_walked))
+		return -EBADMSG;
+	if (nr_walked <= nr)
+		return add_stack(&store->user, record->stack.id, record->frames, nr_walked);
+	nr = cut_stack_order(frames, (const uint64_t *)record->frames, nr_walked, nr);
+	return add_stack(&store->user, record->stack.id, (const __u64 *)frames, nr);
 }
 
 static int take_stack(struct stored_stack **stacks, const struct frames_record *record, size_t size)
@@ -231,7 +246,7 @@ static int take_record(void *arg, void *bytes, size_t size)
 	if (record->stack.kind == RECORD_VALUE && size >= sizeof(*value))
 		error = take_value(store, &value->key, &value->value);
 	else if (record->stack.kind == RECORD_USER_STACK)
-		error = take_stack(&store->user, record, size);
+		error = take_user_stack(store, record, size);
 	else if (record->stack.kind == RECORD_KERNEL_STACK)
 		error = take_stack(&store->kernel, record, size);
 	else if (record->stack.kind == RECORD_KEY && size >= sizeof(*key))

@@ -30,6 +30,8 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 	struct symbol symbol;
 	bool by_call = frame & FRAME_CALL;
 
+	if (FRAME_IS_CUT(frame))
+		return (struct frame_name){ .symbol = "[...]", .cut = frame };
 	if (frame & FRAME_ADDRESS)
 		return name_jit(names, pid, frame);
 	module = modules_get(names->modules, FRAME_MODULE(frame));

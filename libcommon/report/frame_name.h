@@ -23,6 +23,8 @@ struct frame_name {
 	uint64_t function_vaddr;	/* of the function's start */
 	uint64_t file_offset, address;
 	bool is_jit;			/* the name is from the process's runtime */
+	/* no frame, but the mark, named "[...]", of this many that were left out; 0: a frame */
+	uint64_t cut;
 };
 
 /* where names come from */

@@ -20,7 +20,7 @@ struct stacks_wanted {
 	bool others;			/* of processes, too, that are not measured: no option, but the tool's */
 };
 
-#define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
+#define STACKS_WANTED_DEFAULT { .max_depth = DEFAULT_DEPTH, .max_stacks = 65536 }
 
 /* where debug files are looked for, and how names are shown */
 #define MAX_DEBUG_DIRECTORIES 16

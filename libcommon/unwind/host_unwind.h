@@ -31,7 +31,7 @@ struct host_stack {
 	uint64_t cfa;		/* of the leaf, if its caller was found */
 	/* not 0: the walk needs the TABLE_CODE of this module, which is not made yet */
 	uint32_t wants_code;
-	uint64_t frames[MAX_DEPTH];	/* as in stacks_abi.h, leaf first */
+	uint64_t frames[MAX_DEPTH + 1];	/* as in stacks_abi.h, leaf first */
 };
 
 /* by the mapping list at `process`, as mapping_list_write() left it */
