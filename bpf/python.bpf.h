@@ -8,6 +8,7 @@
 
 #include "kernel.bpf.h"
 #include "python_abi.h"
+#include "stack_hash.bpf.h"
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
@@ -121,9 +122,9 @@ static __always_inline __u64 word_of_frame(struct python_walk *w, __u8 offset)
 
 static __always_inline void record_python_word(struct eh_unwind *u, __u64 word)
 {
-	u->frames[u->stack.nr_frames++ & (MAX_DEPTH - 1)] = word;
-	u->hash = (u->hash ^ word) * 0x9e3779b97f4a7c15;
-	u->hash ^= u->hash >> 32;
+	u->frames[MASKED(u->stack.nr_frames, DEFAULT_DEPTH - 1)] = word;
+	u->stack.nr_frames++;
+	u->hash = hash_word(u->hash, word);
 }
 
 static __always_inline void record_python_frame(struct eh_unwind *u, struct python_walk *w)
@@ -148,7 +149,7 @@ static long add_python_frame(__u32 i, struct python_context *ctx)
 	struct eh_unwind *u = ctx->unwind;
 	bool entry;
 
-	if (!w->frame || u->stack.nr_frames + 1 >= u->max_depth ||
+	if (!w->frame || u->stack.nr_frames + 1 >= u->near_depth ||
 	    bpf_probe_read_user(w->bytes, PYTHON_FRAME_BYTES, (void *)w->frame))
 		return 1;
 	entry = w->bytes[MASKED(w->layout.frame_entry, 127)] == w->layout.entry_mark;
@@ -169,10 +170,11 @@ __noinline int add_python_frames(struct eh_unwind *u)
 	struct eh_process *process;
 	struct python_context ctx;
 	struct python_walk *w;
-	__u32 zero = 0;
+	__u32 zero = 0, nr;
 
-	if (!u)
+	if (!u || u->stack.nr_frames > u->near_depth)
 		return 0;
+	nr = u->stack.nr_frames;
 	w = bpf_map_lookup_elem(&python_walks, &zero);
 	process = slab_at(u, u->process);
 	if (!w || !process || !process->python.interpreters)
@@ -186,8 +188,13 @@ __noinline int add_python_frames(struct eh_unwind *u)
 	w->leaf = true;
 	ctx.walk = w;
 	ctx.unwind = u;
-	u->hash ^= (__u64)task->tgid << 32;
-	bpf_loop(MAX_DEPTH, add_python_frame, &ctx, 0);
+	u->hash = hash_word(u->hash, task->tgid);
+	bpf_loop(DEFAULT_DEPTH, add_python_frame, &ctx, 0);
+	/* which frames belong to which call of the interpreter is counted from the root: without that, there are none */
+	if (w->frame) {
+		u->stack.nr_frames = nr;
+		return 0;
+	}
 	u->stack.id = u->hash ? u->hash : 1;
 	u->has_python = true;
 	return 0;

@@ -21,7 +21,7 @@ enum record_kind {
 
 struct frames_header {
 	__u32 kind;
-	__u32 nr_frames;
+	__u32 nr_frames;	/* of the walk. A user stack's record has frames for fewer, where that was deeper */
 	__u64 id;
 	__u32 pid;		/* of a process that has this stack, as user space counts them; 0: not said */
 	__u32 pad;
@@ -29,7 +29,8 @@ struct frames_header {
 
 struct frames_record {
 	struct frames_header stack;
-	__u64 frames[];		/* leaf first; user frames as in stacks_abi.h, kernel frames are addresses */
+	/* kernel frames are addresses, leaf first; user frames as in stacks_abi.h, in their places (frame_place.h) */
+	__u64 frames[];
 };
 _Static_assert(sizeof(struct frames_record) == 24, "struct frames_record");
 

@@ -65,18 +65,33 @@ static __always_inline void send_stack(__u64 id, const void *record, __u32 frame
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
 }
 
+/* where what is behind the first DEFAULT_DEPTH frames lies already: puts the rest before that */
+static __always_inline void send_deep_stack(struct eh_unwind *u, __u32 bytes, struct stack_stats *stats)
+{
+	struct deep_stack *deep = own_deep_stack();
+
+	if (!deep)
+		return;
+	bpf_probe_read_kernel(deep, sizeof(u->stack) + sizeof(u->frames), &u->stack);
+	barrier_var(bytes);	/* for 6.1's verifier */
+	if (bytes > MAX_DEPTH * 8)
+		bytes = MAX_DEPTH * 8;
+	send_stack(u->stack.id, deep, bytes, BPF_RB_NO_WAKEUP, stats);
+}
+
 static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *stats)
 {
-	__u32 bytes = u->stack.nr_frames * 8;
+	__u32 bytes = (u->stack.nr_frames < max_depth ? u->stack.nr_frames : max_depth) * 8;
 
 	if (!u->stack.id)
 		return 0;
-	if (bytes > MAX_DEPTH * 8)
-		bytes = MAX_DEPTH * 8;
 	u->stack.kind = RECORD_USER_STACK;
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
 	/* a Python function may be thrown away soon: its name is read at once */
-	send_stack(u->stack.id, &u->stack, bytes, u->has_python ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
+	if (bytes <= DEFAULT_DEPTH * 8)
+		send_stack(u->stack.id, &u->stack, bytes, u->has_python ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
+	else
+		send_deep_stack(u, bytes, stats);
 	return u->stack.id;
 }
 
@@ -315,7 +330,7 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 
 	key->end = END_NOT_TAKEN;
 	if (with_user_stacks) {
-		unwind_current(u, task);
+		unwind_current(u, task, WALK_STEPS(max_depth));
 		if (wants_raw(u) && send_raw(u, task, key, &value, 0)) {
 			stats->samples++;
 			return;
@@ -382,6 +397,8 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
 	return (__u64)bpf_get_smp_processor_id() << 40 | ++stats->tokens;
 }
 
+#define SWITCH_STEPS	4096	/* what takes a stack for later is a switch, with interrupts off */
+
 /*
  * Puts the task's user stack, if wanted, into a key whose value comes later: a raw sample makes it
  * STACK_PENDING.
@@ -394,7 +411,7 @@ static __always_inline void take_user_stack(struct eh_unwind *u, struct task_str
 	key->end = END_NOT_TAKEN;
 	if (!with_user_stacks)
 		return;
-	unwind_current(u, task);
+	unwind_current(u, task, SWITCH_STEPS);
 	if (wants_raw(u) && may_send_raw(stats)) {
 		__u64 token = new_token(stats);
 

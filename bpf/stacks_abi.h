@@ -11,13 +11,15 @@
 #include <linux/types.h>
 #endif
 
-#define MAX_DEPTH	1024	/* user frames */
+#define MAX_DEPTH	16384	/* user frames */
+#define DEFAULT_DEPTH	1024
 #define MAX_KERNEL_DEPTH 127
 
 /*
  * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is
  * mapped. FRAME_CALL: the pc is a return address, so the call site is at pc - 1. FRAME_BY_FP: found through
- * the frame pointer, for want of a rule.
+ * the frame pointer, for want of a rule. FRAME_CUT(): no frame, but a mark in the place of that many frames, more than
+ * 0, which were left out.
  */
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
@@ -26,6 +28,8 @@
 #define FRAME_OFFSET(frame)	((frame) & ((1ULL << FRAME_OFFSET_BITS) - 1))
 #define FRAME_MODULE(frame)	((__u32)((frame) >> FRAME_OFFSET_BITS) & 0x1fffff)
 #define FRAME_ADDR(frame)	((frame) & ((1ULL << 61) - 1))
+#define FRAME_CUT(nr)		((__u64)(nr))
+#define FRAME_IS_CUT(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* module IDs begin at 1 */
 
 /* why a stack ends where it does; names and meanings in libcommon/unwind/end_reason.c */
 enum end_reason {
@@ -38,6 +42,7 @@ enum end_reason {
 	END_UNSUPPORTED,
 	END_NO_PROGRESS,
 	END_TOO_DEEP,
+	END_CUT,
 	END_32BIT,
 	END_NO_USER,
 	END_UNKNOWN_PROCESS,

@@ -372,7 +372,7 @@ static __always_inline void add_stacks(struct timed_call *call, struct task_stru
 	call->raw = false;
 	call->stack = (struct stack_key){ .end = END_NOT_TAKEN, .flags = STACK_SLOT(call->slot) };
 	if (with_user_stacks) {
-		unwind_current(u, task);
+		unwind_current(u, task, WALK_STEPS(max_depth));
 		call->raw = wants_raw(u);
 		call->stack.user_stack = call->user_stack = send_user_stack(u, stats);
 		call->stack.end = call->user_end = u->end;

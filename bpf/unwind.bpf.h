@@ -13,7 +13,7 @@
 #include "task.bpf.h"
 #include "unwind_walk.bpf.h"
 
-const volatile __u32 max_depth = MAX_DEPTH;
+const volatile __u32 max_depth = DEFAULT_DEPTH;
 const volatile bool with_runtimes;	/* frames of interpreters, too */
 
 struct {
@@ -50,6 +50,35 @@ struct {
 	__type(key, __u32);
 	__type(value, struct eh_unwind);
 } unwinds SEC(".maps");
+
+/* goes out as a struct frames_record */
+struct deep_stack {
+	struct frames_header stack;
+	__u64 frames[MAX_DEPTH];
+};
+_Static_assert(__builtin_offsetof(struct deep_stack, frames) == sizeof(struct frames_record), "struct deep_stack");
+
+/* One for each possible CPU, by its number, since a per-CPU map's values cannot be as large. Resized if max_depth needs it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct deep_stack);
+} deep_stacks SEC(".maps");
+
+static __always_inline struct deep_stack *own_deep_stack(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return max_depth > DEFAULT_DEPTH ? bpf_map_lookup_elem(&deep_stacks, &cpu) : NULL;
+}
+
+static __always_inline __u64 *deep_frames(struct eh_unwind *u)
+{
+	struct deep_stack *deep = own_deep_stack();
+
+	return deep ? deep->frames : NULL;
+}
 
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
 {
@@ -148,16 +177,17 @@ static long unwind_next(__u32 i, struct eh_unwind **ctx)
 }
 
 /*
- * Unwinds the user stack of the running task. The frames are in u->frames, leaf first, u->stack.nr_frames of
- * them, named by u->stack.id (0: none); u->end is the enum end_reason.
+ * Unwinds the user stack of the running task, in at most this many steps. The frames, u->stack.nr_frames of them, are in
+ * their places (frame_place.h) in u->frames, or in own_deep_stack(), and are named by u->stack.id (0: none); u->end is the
+ * enum end_reason.
  */
-static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task)
+static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task, __u32 max_steps)
 {
 	struct eh_image image;
 	__u32 *changed;
 	__u64 *slot;
 
-	walk_reset(u, max_depth);
+	walk_reset(u, max_depth, max_steps);
 	u->end = unwind_start(u, task);
 	if (u->end != END_COMPLETE)
 		return;
@@ -167,7 +197,7 @@ static __always_inline void unwind_current(struct eh_unwind *u, struct task_stru
 	u->end = slot ? walk_open(u, *(volatile __u64 *)slot, &image, changed ? *changed : 0) : END_UNKNOWN_PROCESS;
 	if (u->end == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
-		bpf_loop(MAX_WALK_STEPS / STEPS_A_TURN, unwind_next, &u, 0);
+		bpf_loop(max_steps / STEPS_A_TURN, unwind_next, &u, 0);
 		walk_close(u);
 		if (with_runtimes && u->stack.nr_frames)
 			add_python_frames(u);

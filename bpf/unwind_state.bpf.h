@@ -13,6 +13,7 @@
 #include <stddef.h>
 #endif
 
+#include "frame_place.h"
 #include "processes_abi.h"
 #include "records_abi.h"
 #include "stacks_abi.h"
@@ -73,7 +74,9 @@ struct eh_unwind {
 	__s32 end_if_wrong;	/* guessed and no code: why there was no rule */
 	__u32 generation;
 	__u32 nr_mappings;
-	__u32 max_depth;
+	__u32 max_depth;	/* so many frames are kept, */
+	__u32 near_depth;	/* the first of them in frames[], and */
+	__u32 max_steps;	/* the walk ends after so many unwind_frame() */
 	loc_t process;
 	__u64 quiet_until_ns;
 	struct eh_mapping mapping;	/* the last one, and its module */
@@ -87,7 +90,7 @@ struct eh_unwind {
 	struct window window;
 	/* goes out as one struct frames_record */
 	struct frames_header stack;
-	__u64 frames[MAX_DEPTH];
+	__u64 frames[DEFAULT_DEPTH];
 };
 _Static_assert(__builtin_offsetof(struct eh_unwind, frames) == __builtin_offsetof(struct eh_unwind, stack) + sizeof(struct frames_record),
 	       "struct frames_record in struct eh_unwind");
@@ -97,6 +100,8 @@ static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
 /* copies this many bytes of the process's data, a stack mostly: how many there were; and of its code, which does not change */
 static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
 static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
+/* MAX_DEPTH places for frames: those behind the first DEFAULT_DEPTH are used. NULL: u->max_depth needs none */
+static __always_inline __u64 *deep_frames(struct eh_unwind *u);
 /* what u->hijacked points to */
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
 

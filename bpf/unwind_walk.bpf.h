@@ -58,6 +58,35 @@ static __always_inline __u64 offset_in_file(const struct eh_unwind *u, __u64 add
 	return addr - u->mapping.start + u->mapping.file_offset;
 }
 
+/* keep_frame() where the stack is deeper than most */
+VERIFIED_ONCE int keep_deep_frame(struct eh_unwind *u, __u32 nr, __u64 frame)
+{
+	__u32 place;
+	__u64 *deep;
+
+	if (!u || !u->max_depth)
+		return 0;
+	place = frame_place(nr, u->max_depth);
+	if (place >= u->max_depth)
+		return 0;
+	if (place < DEFAULT_DEPTH) {
+		u->frames[MASKED(place, DEFAULT_DEPTH - 1)] = frame;
+		return 0;
+	}
+	deep = deep_frames(u);
+	if (deep)
+		deep[MASKED(place, MAX_DEPTH - 1)] = frame;
+	return 0;
+}
+
+static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 frame)
+{
+	if (nr < u->near_depth)
+		u->frames[nr & (DEFAULT_DEPTH - 1)] = frame;
+	else
+		CALL(keep_deep_frame, u, nr, frame);
+}
+
 /* the frame as stacks_abi.h has it */
 static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
 {
@@ -68,7 +97,7 @@ static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
 	else
 		frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
 	frame |= u->frame.by_call * FRAME_CALL | u->by_fp * FRAME_BY_FP;
-	u->frames[u->stack.nr_frames++ & (MAX_DEPTH - 1)] = frame;
+	keep_frame(u, u->stack.nr_frames++, frame);
 	u->hash = hash_word(u->hash, frame);
 }
 
@@ -91,8 +120,6 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 		return false;
 	}
 	u->last_ip = u->frame.ip;
-	if (u->stack.nr_frames >= u->max_depth)
-		return false;
 	record_frame(u, mapped);
 	u->by_fp = u->guessed = false;
 	u->todo = TODO_CFI;
@@ -223,10 +250,13 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	return 1;
 }
 
-#define MAX_WALK_STEPS (4 * MAX_DEPTH)	/* a window for each register of each frame: no stack is like that */
+/* steps for one frame: a window for each register. No stack has many that need so many */
+#define MAX_FRAME_STEPS	4
+/* steps for a stack of which so many frames are kept: enough for the root's end of a much deeper one */
+#define WALK_STEPS(max_depth) ((max_depth) < MAX_DEPTH / 2 ? MAX_DEPTH : 2 * (max_depth))
 
 /* before the registers are put into u->frame */
-static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
+static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u32 max_steps)
 {
 	u->frame.known = KNOWN_ALL;
 	u->frame.stage = 0;
@@ -234,6 +264,8 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth)
 	u->by_fp = u->guessed = u->wants_table = u->in_syscall = u->has_python = false;
 	u->todo = TODO_ENTER;
 	u->max_depth = max_depth;
+	u->near_depth = max_depth < DEFAULT_DEPTH ? max_depth : DEFAULT_DEPTH;
+	u->max_steps = max_steps;
 	u->stack.nr_frames = 0;
 	u->nr_mappings = 0;
 	u->hash = 0;
@@ -271,8 +303,10 @@ static __always_inline void walk_close(struct eh_unwind *u)
 {
 	struct eh_process *process = slab_at(u, u->process);
 
-	if (u->end == END_TOO_DEEP && u->stack.nr_frames < u->max_depth)
+	if (u->end == END_TOO_DEEP && u->stack.nr_frames < u->max_steps / MAX_FRAME_STEPS)
 		u->end = END_NO_PROGRESS;
+	if (u->end == END_COMPLETE && u->stack.nr_frames > u->max_depth)
+		u->end = END_CUT;
 	if (process && *(volatile __u32 *)&process->generation != u->generation) {
 		u->end = END_STALE;	/* and the frames may be anybody's */
 		u->stack.nr_frames = 0;

@@ -557,13 +557,32 @@ for i in range(20000): m[i * 4096] = 1' >"$WORK/out" 2>"$WORK/err"
 	grep -q '^swapper' "$WORK/comms"
 }
 
-@test "--max-depth cuts off the root's end and counts it" {
+# the frames of `deep N` are N and those from main to the entry point, 4
+deep_frames() {	# N DEPTH: the kinds of stacks that there are
+	background deep "$1"
+	wait_until grep -q ready "$WORK/background.out"
+	cpuprof -F 199 -p "$pid" --max-depth "$2" -j 1 2>"$WORK/err" >"$WORK/out"
+	kill "$pid"
+	jq -r 'select(.type == "stack" and .comm == "deep") | "\(.ended_by) \(.user | map(select(.cut | not)) | length) \(
+		[.user | to_entries[] | select(.value.cut) | "\(.key):\(.value.cut)"] | join(" "))"' "$WORK/out" | sort -u
+}
+
+@test "--max-depth: both ends of a deeper stack, and how much is left out between" {
 	need_root
-	background nested burn 30
-	cpuprof -F 999 -p "$pid" --max-depth 5 -j 1 2>"$WORK/err" >"$WORK/out"
-	[ "$(jq -r 'select(.type == "stack") | .user | length' "$WORK/out" | sort -n | tail -n 1)" -eq 5 ]
-	expect "$(summary .ended.too_deep) > 0.9 * $(summary .samples)"
-	grep -q 'too_deep' "$WORK/err"
+	local entry
+	[ "$(deep_frames 1020 1024)" = "complete 1024 " ]
+	[ "$(deep_frames 1021 1024)" = "cut 1024 896:1" ]
+	[ "$(deep_frames 3000 1024)" = "cut 1024 896:1980" ]
+	expect "$(summary .ended.cut) == $(summary .samples)"
+	grep -q 'ended cut: the outermost frame was reached' "$WORK/err"
+	entry=$(readelf -h "$ROOT/build/tests/deep" | awk '/Entry point/ { print $NF }')
+	[ "$(jq -r 'select(.type == "stack") | .user[-1].function_vaddr // .user[-1].vaddr' "$WORK/out" | sort -u)" = "$entry" ]
+	[ "$(deep_frames 3000 5)" = "cut 5 3:2999" ]
+	[ "$(deep_frames 3000 16384)" = "complete 3004 " ]
+	[ "$(deep_frames 12000 16384)" = "complete 12004 " ]
+	[ "$(deep_frames 17000 16384)" = "cut 16384 16256:620" ]
+	# no end within the steps of the walk
+	[[ $(deep_frames 20000 1024) == "too_deep 1024 896:"* ]]
 }
 
 @test "code of a file that is no ELF file: counted, not fatal" {

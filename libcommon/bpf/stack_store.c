@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "records_abi.h"
+#include "unwind/cut_stack.h"
 
 struct stored_stack {
 	uint64_t id;
@@ -99,14 +100,27 @@ static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, con
 	return store->on_stack(store->on_stack_arg, pid, added->frames.frames, &added->frames.nr);
 }
 
-static int take_stack(struct stack_store *store, const struct frames_record *record, size_t size)
+/* A user stack's frames are in their places, and there are fewer than the walk had if that was too deep. */
+static int take_user_stack(struct stack_store *store, const struct frames_record *record, size_t size)
+{
+	const struct frames_header *stack = &record->stack;
+	uint32_t nr_walked = stack->nr_frames, nr = (size - sizeof(*record)) / sizeof(record->frames[0]);
+	uint64_t frames[MAX_DEPTH + 1];
+
+	if (size < sizeof(*record) || nr > MAX_DEPTH || (!nr && nr_walked))
+		return -EBADMSG;
+	if (nr_walked <= nr)
+		return add_user_stack(store, stack->id, stack->pid, record->frames, nr_walked);
+	nr = cut_stack_order(frames, (const uint64_t *)record->frames, nr_walked, nr);
+	return add_user_stack(store, stack->id, stack->pid, (const __u64 *)frames, nr);
+}
+
+static int take_kernel_stack(struct stack_store *store, const struct frames_record *record, size_t size)
 {
 	struct stored_stack *added;
 
 	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
-	if (record->stack.kind == RECORD_USER_STACK)
-		return add_user_stack(store, record->stack.id, record->stack.pid, record->frames, record->stack.nr_frames);
 	return add_stack(&store->kernel, record->stack.id, record->frames, record->stack.nr_frames, &added);
 }
 
@@ -254,8 +268,10 @@ static int take_record(void *arg, void *bytes, size_t size)
 
 	if (record->stack.kind == RECORD_VALUE && size >= sizeof(*value))
 		error = take_value(store, &value->key, &value->value);
-	else if (record->stack.kind == RECORD_USER_STACK || record->stack.kind == RECORD_KERNEL_STACK)
-		error = take_stack(store, record, size);
+	else if (record->stack.kind == RECORD_USER_STACK)
+		error = take_user_stack(store, record, size);
+	else if (record->stack.kind == RECORD_KERNEL_STACK)
+		error = take_kernel_stack(store, record, size);
 	else if (record->stack.kind == RECORD_KEY && size >= sizeof(*key))
 		error = take_key(store, key->id, &key->key);
 	else if (store->take)

@@ -68,6 +68,8 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
 
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
 {
+	if (FRAME_IS_CUT(frame))
+		return (struct frame_name){ .symbol = "[...]", .cut = frame };
 	if (FRAME_IS_PYTHON(frame))
 		return name_python(names, frame);
 	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);

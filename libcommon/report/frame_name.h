@@ -32,6 +32,8 @@ struct frame_name {
 	const char *source;		/* file; NULL: not known, or not asked for */
 	unsigned line;			/* 0: likewise */
 	bool brief;			/* print the source file's own name only, for lines were not asked for */
+	/* no frame, but the mark, named "[...]", of this many that were left out; 0: a frame */
+	uint64_t cut;
 };
 
 /* Python frames have both bits (python_abi.h), and are neither. */

@@ -245,7 +245,7 @@ int namer_see(struct namer *n, const uint64_t *frames, size_t nr)
 	int error = 0;
 
 	for (size_t i = 0; i < nr && !error; i++)
-		if (!(frames[i] & FRAME_ADDRESS))
+		if (!(frames[i] & FRAME_ADDRESS) && !FRAME_IS_CUT(frames[i]))
 			error = see_module(n, FRAME_MODULE(frames[i]));
 	return error;
 }
@@ -340,7 +340,8 @@ static int want_all(struct namer *n, const struct stack_entry *entry)
 	int error = 0;
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr && !error; i++)
-		if (!FRAME_IS_PYTHON(entry->user->frames[i]))	/* they have their names */
+		/* these have their names */
+		if (!FRAME_IS_PYTHON(entry->user->frames[i]) && !FRAME_IS_CUT(entry->user->frames[i]))
 			error = want(n, entry->key.pid, entry->user->frames[i]);
 	return error;
 }

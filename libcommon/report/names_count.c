@@ -55,6 +55,8 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
 		uint64_t frame = entry->user->frames[i];
 
+		if (FRAME_IS_CUT(frame))
+			continue;
 		count->frames += entry->value.count;
 		if (frame_name_user(names, entry->key.pid, frame).symbol)
 			count->named += entry->value.count;

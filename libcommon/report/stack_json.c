@@ -42,6 +42,10 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 
 	if (name->symbol)
 		json_object_object_add(frame, "symbol", json_name(name->symbol));
+	if (name->cut) {
+		json_object_object_add(frame, "cut", json_object_new_uint64(name->cut));
+		return frame;
+	}
 	if (name->raw_symbol && strnlen(name->raw_symbol, MAX_RAW_SYMBOL) < MAX_RAW_SYMBOL)
 		json_object_object_add(frame, "raw_symbol", json_name(name->raw_symbol));
 	if (!name->inlined && !name->is_python && (name->symbol || name->has_function))

@@ -214,7 +214,7 @@ static void emit_location(struct pprof *p, const struct location *location, cons
 	l.address = key->frame;
 	if (key->kernel) {
 		l.mapping_id = mapping_of(p, 0, 0);
-	} else if (!key->pid) {
+	} else if (!key->pid && FRAME_MODULE(key->frame)) {
 		l.mapping_id = mapping_of(p, FRAME_MODULE(key->frame), FRAME_OFFSET(key->frame));
 		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);
 	}

@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
 	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", 1 },
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", 2 },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", 2 },
-	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, 1024 at most", 2 },
+	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, default 1024, 16384 at most", 2 },
 	{ "perf-max-stack-depth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },	/* bcc's name */
 	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
 	  "room in the kernel for this many different stacks, default 65536", 2 },

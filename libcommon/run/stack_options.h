@@ -33,7 +33,7 @@ struct stacks_wanted {
 	struct naming_options naming;
 };
 
-#define STACKS_WANTED_DEFAULT { .max_depth = MAX_DEPTH, .max_stacks = 65536 }
+#define STACKS_WANTED_DEFAULT { .max_depth = DEFAULT_DEPTH, .max_stacks = 65536 }
 
 struct stack_options {
 	struct run_options run;

@@ -44,6 +44,8 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_check(unwinder_configure(object, user), "load the BPF programs");
 	set_hash_seed(object);
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
+	if (wanted->max_depth > DEFAULT_DEPTH)
+		kernel_check(object_resize_to_cpus(object, "deep_stacks"), "load the BPF programs");
 	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
 		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks),
 			     "load the BPF programs");

@@ -6,12 +6,14 @@
 
 #include "unwind_walk.bpf.h"
 #include "processes_abi.h"
+#include "unwind/cut_stack.h"
 #include "stacks_abi.h"
 
 struct host_walk {
 	struct eh_unwind unwind;
 	const struct slabs *slabs;
 	struct host_memory memory;
+	__u64 deep[MAX_DEPTH];
 };
 
 static struct host_walk *walk_of(struct eh_unwind *u)
@@ -34,6 +36,11 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 	return walk_of(u)->memory.read_text(walk_of(u)->memory.arg, to, bytes, addr);
 }
 
+static __always_inline __u64 *deep_frames(struct eh_unwind *u)
+{
+	return walk_of(u)->deep;
+}
+
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
 {
 	(void)u, (void)r;
@@ -54,13 +61,13 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 
 	walk.slabs = slabs;
 	walk.memory = memory;
-	walk_reset(u, max_depth);
+	walk_reset(u, max_depth, WALK_STEPS(max_depth));
 	memcpy(u->frame.reg, registers->reg, sizeof(u->frame.reg));
 	u->frame.ip = registers->ip;
 	u->in_syscall = registers->in_syscall;
 	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
-		for (uint32_t i = 0; i < MAX_WALK_STEPS && !unwind_frame(u); i++)
+		for (uint32_t i = 0; i < u->max_steps && !unwind_frame(u); i++)
 			if (u->stack.nr_frames == 1 && u->todo == TODO_ENTER)
 				stack->cfa = u->frame.reg[EH_RSP];
 		walk_close(u);
@@ -71,6 +78,6 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	stack->id = u->stack.id;
 	stack->end = u->end;
 	stack->wants_table = u->wants_table ? u->module.id : 0;
-	stack->nr = u->stack.nr_frames;
-	memcpy(stack->frames, u->frames, u->stack.nr_frames * sizeof(stack->frames[0]));
+	memcpy(walk.deep, u->frames, sizeof(u->frames));
+	stack->nr = cut_stack_order(stack->frames, (const uint64_t *)walk.deep, u->stack.nr_frames, max_depth);
 }

@@ -31,7 +31,7 @@ struct host_stack {
 	uint64_t cfa;		/* of the leaf, if its caller was found */
 	/* not 0: the walk needs a table of this module that is not made yet */
 	uint32_t wants_table;
-	uint64_t frames[MAX_DEPTH];	/* as in stacks_abi.h, leaf first */
+	uint64_t frames[MAX_DEPTH + 1];	/* as in stacks_abi.h, leaf first */
 };
 
 /* The seed of the hash that names stacks, an odd number, as the kernel's programs have it (bpf/stack_hash.bpf.h) */

@@ -15,7 +15,7 @@ int by_eh_frame(struct bpf_perf_event_data *ctx)
 
 	if (!u)
 		return 0;
-	unwind_current(u, bpf_get_current_task_btf());
+	unwind_current(u, bpf_get_current_task_btf(), WALK_STEPS(max_depth));
 	frames += u->stack.nr_frames;
 	complete += u->end == END_COMPLETE;
 	return 0;

@@ -61,7 +61,7 @@ static struct cost measure(const char *workload, bool by_fp, int depth, bool man
 		.disabled = 1,
 	};
 	pid_t pid = start(workload, depth, many);
-	struct unwinder_options options = { .user_stacks = true, .pids = &pid, .nr_pids = 1, .max_depth = MAX_DEPTH };
+	struct unwinder_options options = { .user_stacks = true, .pids = &pid, .nr_pids = 1, .max_depth = DEFAULT_DEPTH };
 	struct unwind_bpf *bpf = unwind_bpf__open_and_load();
 	struct modules *modules = modules_new();
 	struct stack_store *store;

@@ -41,6 +41,12 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 	return copy_bytes(to, bytes, addr, code, CODE, sizeof(code));
 }
 
+static __always_inline __u64 *deep_frames(struct eh_unwind *u)
+{
+	(void)u;
+	return NULL;
+}
+
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
 {
 	(void)u, (void)r;
