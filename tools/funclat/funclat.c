@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 	histogram_session_finish(&histograms);
 	calls_in_flight_list(&m.in_flight, m.bpf->obj, sizeof(struct function_call_key));
 	stats = stack_session_stats(&stacks);
-	cli_check(call_losses_read(losses, m.bpf->obj, &stats, histograms.count + histogram_session_lost(&histograms)),
+	cli_check(call_losses_read(losses, m.bpf->obj, &stats, histograms.count),
 		  "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_CALL_LOSSES);
 	calls_in_flight_say(&m.in_flight, losses[0].count, title);
