@@ -270,7 +270,7 @@ $(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) $(BPF_LIBS) $(PURE_LIBS)
 
-bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet
+bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-events
 
 bench-cfi: build-deps
 	$(MAKE) $(B)/bench/cfi
@@ -292,6 +292,10 @@ bench-load: build-deps
 bench-offcpu: deps
 	$(MAKE) all $(B)/bench/pingpong
 	tests/bench/offcpu $(B)
+
+bench-events: deps
+	$(MAKE) all $(B)/tests/mallocs
+	tests/bench/events $(B)
 
 # what processes feel that are not measured
 bench-quiet: deps
@@ -320,7 +324,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-attacks test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-attacks test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-events demo install uninstall clean
 
 clean:
 	rm -rf $(B)

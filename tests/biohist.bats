@@ -64,6 +64,7 @@ random_io() {	# ARG...
 	before=$(diskstats)
 	biohist -j -d "/dev/$disk" -F --size >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
+	pids+=("$tool")
 	sleep 1
 	mount "/dev/$disk" "$WORK/mnt"
 	local i

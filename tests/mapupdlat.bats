@@ -311,6 +311,7 @@ load lib.bash
 	id=$(awk '/ready/ { print $2 }' "$WORK/held")
 	mapupdlat -j --map "$id" >"$WORK/out" 3>&- 8>&- 9>&- &
 	local tool=$!
+	pids+=("$tool")
 	sleep 1
 	echo >&8
 	echo >&9
@@ -363,6 +364,7 @@ load lib.bash
 	background mapinmap array_of_maps 100000 2 0 nested
 	mapupdlat --slow 1ms -p "$pid" >"$WORK/out" 2>&1 3>&- &
 	local tool=$!
+	pids+=("$tool")
 	wait_until grep -q "array_of_maps 'nested'" "$WORK/out"
 	grep -qE "^[0-9:.]+ mapinmap \($pid\), update, array_of_maps 'nested', id [0-9]+: [0-9.]+ ms, blocked " "$WORK/out"
 	kill -INT $tool

@@ -269,6 +269,7 @@ conserved() {	# ARG...
 	all=$(switches)
 	offcputime -j -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
+	pids+=("$tool")
 	sleep 3		# it has begun
 	some=$(switches)
 	sleep 2
@@ -374,6 +375,7 @@ time.sleep(1000)'
 	wait_until grep -q ready "$WORK/background.out"
 	offcputime -j -U -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$! began
+	pids+=("$tool")
 	sleep 2
 	began=$EPOCHREALTIME
 	kill -INT $tool

@@ -117,7 +117,7 @@ profile() {
 	expected_tail first
 	cat >"$WORK/reuse" <<-EOF
 		cpuprof -j -F 999 6 >"$WORK/out" 2>"$WORK/err" & tool=\$!
-		sleep 1.5
+		until grep -q '^Sampling' "$WORK/err"; do sleep 0.1; done
 		for i in 1 2 3 4; do
 			for image in first second; do
 				echo 400 >/proc/sys/kernel/ns_last_pid || exit 77
@@ -216,6 +216,7 @@ profile() {
 	EOF
 	cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
+	pids+=("$tool")
 	sleep 1.5
 	bash "$WORK/build"
 	sleep 0.2

@@ -17,6 +17,7 @@ start_fed() {	# PROGRAM [ARG...]
 start_counting() {	# ARG...
 	stackcount -j "$@" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
 	tool=$!
+	pids+=("$tool")
 	sleep 1
 }
 

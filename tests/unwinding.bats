@@ -220,6 +220,7 @@ whole() {	# SHARE COMMAND...
 	wait_until redis-cli -s "$WORK/redis.sock" ping
 	cpuprof -j -F 999 6 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
+	pids+=("$tool")
 	sleep 0.5
 	setpriv --reuid postgres --regid postgres --clear-groups "$bin/pgbench" -h "$WORK/pg" -c 2 -S -T 2 bench >/dev/null 2>&1
 	redis-benchmark -s "$WORK/redis.sock" -q -n 150000 -t set,get,lpush >/dev/null

@@ -140,9 +140,15 @@ static int read_strings(pid_t pid, const struct python_objects *o, const struct 
 }
 
 #define MAX_REFERENCES	0x400000	/* a lower number than any address: freed memory has pointers where this is counted */
-/* the counts of objects that are never freed, in 3.11 and later */
+/* the counts of objects that are never freed: in 3.11 about this much, for it counts on from there; in later versions */
 #define IMMORTAL_3_11	999999999
 #define IMMORTAL	UINT32_MAX
+
+static bool is_count(uint64_t references)
+{
+	return (references && references < MAX_REFERENCES) || references == IMMORTAL ||
+	       references - (IMMORTAL_3_11 - MAX_REFERENCES) < 2 * MAX_REFERENCES;
+}
 
 /*
  * Is there a live object, the one that has these strings? Then they were alive at least since it was first read. The
@@ -150,10 +156,7 @@ static int read_strings(pid_t pid, const struct python_objects *o, const struct 
  */
 static bool is_alive(const uint8_t *object, const struct python_objects *o, const struct python_strings *strings)
 {
-	uint64_t references = word(object);
-
-	return !memcmp(object + o->code_strings, strings, sizeof(*strings)) &&
-	       ((references && references < MAX_REFERENCES) || references == IMMORTAL_3_11 || references == IMMORTAL);
+	return !memcmp(object + o->code_strings, strings, sizeof(*strings)) && is_count(word(object));
 }
 
 /* the object's strings and table. -ESTALE: it may have been freed meanwhile */

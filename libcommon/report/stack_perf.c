@@ -71,14 +71,14 @@ static void put_stack(const struct stack_writer *w, const struct stack_entry *en
 /* "comm pid/tid seconds: [PERIOD] EVENT:" */
 static void put_head(FILE *out, const struct stack_entry *entry, const struct measure *measure, uint64_t ns)
 {
-	char *text = page_text(*entry->key.comm ? entry->key.comm : "[unknown]");
+	char *clean = page_text(*entry->key.comm ? entry->key.comm : "[unknown]");
 	/* a line that begins with one of these is not a sample's first */
-	bool odd = text && strchr(" #", *text);
+	bool odd = clean && strchr(" #", *clean);
 
 	if (odd)
-		fprintf(out, "\\x%02x", *text);
-	put_word(out, text ? text + odd : "[unknown]", "");
-	free(text);
+		fprintf(out, "\\x%02x", *clean);
+	put_word(out, clean ? clean + odd : "[unknown]", "");
+	free(clean);
 	fprintf(out, " %" PRIu32 "/%" PRIu32 " %" PRIu64 ".%06" PRIu64 ": ", entry->key.pid, entry->key.tid,
 		ns / 1000000000, ns % 1000000000 / 1000);
 	if (measure->is_time)

@@ -3,13 +3,18 @@
 #include <math.h>
 
 #include "cpuprof.skel.h"
+#include "report/json.h"
+#include "run/events.h"
 #include "run/kernel.h"
 #include "run/sampling.h"
 #include "run/stack_session.h"
 
 struct options {
 	struct stack_options stacks;
-	uint64_t period_ns;
+	uint64_t frequency_hz;		/* 0: not asked for */
+	const char *count;		/* -c's N or TIME; NULL: not asked for */
+	uint64_t period;		/* of the clock, ns; of another event, a number, or 0: by the frequency */
+	const char *event;		/* NULL: the clock */
 	bool with_idle;
 };
 
@@ -20,10 +25,27 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", 0 },
-	{ "count", 'c', "TIME", 0, "instead, a sample each TIME: nanoseconds, or with a unit: 10ms", 0 },
+	{ "count", 'c', "TIME", 0, "instead, a sample each TIME: nanoseconds, or with a unit: 10ms; with -e, each so many events", 0 },
+	{ "event", 'e', "EVENT", 0, "instead of time, samples of one of perf's events: cycles, cache-misses, page-faults", 0 },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", 1 },
 	{},
 };
+
+#define DEFAULT_HZ 99
+
+static void set_period(struct options *o, struct argp_state *state)
+{
+	uint64_t frequency_hz = o->frequency_hz ? o->frequency_hz : DEFAULT_HZ;
+
+	if (!o->event) {
+		o->period = 1000000000 / frequency_hz;
+		if (o->count && (!cli_parse_time(o->count, 1, &o->period) || o->period < 10000))
+			argp_failure(state, EXIT_USAGE, 0, "not a time of 10 microseconds or more: '%s'", o->count);
+	} else if (o->count && !cli_parse_number(o->count, 1, INT64_MAX, &o->period)) {
+		argp_failure(state, EXIT_USAGE, 0, "not a number of events: '%s'", o->count);
+	}
+	o->frequency_hz = frequency_hz;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -34,15 +56,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'F':
 		if (!cli_parse_number(arg, 1, 100000, &number))
 			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to 100000 Hz: '%s'", arg);
-		o->period_ns = 1000000000 / number;
+		o->frequency_hz = number;
+		o->count = NULL;
 		break;
 	case 'c':
-		if (!cli_parse_time(arg, 1, &number) || number < 10000)
-			argp_failure(state, EXIT_USAGE, 0, "not a time of 10 microseconds or more: '%s'", arg);
-		o->period_ns = number;
+		o->count = arg;
+		o->frequency_hz = 0;
+		break;
+	case 'e':
+		o->event = arg;
 		break;
 	case 'I':
 		o->with_idle = true;
+		break;
+	case ARGP_KEY_END:
+		set_period(o, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -50,10 +78,42 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* ---- what is sampled ---- */
+
+static struct perf_events attach_event(const struct options *o, struct stack_session *session,
+				       struct bpf_program *program)
+{
+	struct events events = events_named(o->event, &o->stacks.run.tasks);
+	struct perf_events opened;
+
+	if (events.events[0].kind != EVENT_PERF)
+		cli_die(EXIT_USAGE, "-e takes perf's events: for '%s', use stackcount", o->event);
+	opened = events_attach_perf(program, &events.events[0], o->period, o->frequency_hz, &o->stacks.run.tasks.cpus);
+	events_free(&events);
+	run_doing(&session->run, "Sampling %s on %zu CPU%s", o->event, opened.nr, opened.nr == 1 ? "" : "s");
+	json_object_object_add(session->run.start, "event", json_name(o->event));
+	if (o->period)
+		json_object_object_add(session->run.start, "period", json_object_new_uint64(o->period));
+	else
+		json_object_object_add(session->run.start, "frequency_hz", json_object_new_double(o->frequency_hz));
+	return opened;
+}
+
+static struct perf_events attach_clock(const struct options *o, struct stack_session *session,
+				       struct bpf_program *program)
+{
+	struct perf_events clock = sampling_attach(program, &o->stacks.run.tasks.cpus, o->period);
+	double frequency_hz = round(1e12 / o->period) / 1e3;
+
+	run_doing(&session->run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
+	json_object_object_add(session->run.start, "frequency_hz", json_object_new_double(frequency_hz));
+	return clock;
+}
+
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
-	struct options o = { .stacks = STACK_OPTIONS_DEFAULT, .period_ns = 1000000000 / 99 };
+	struct options o = { .stacks = STACK_OPTIONS_DEFAULT };
 	struct measure samples = {
 		.value = measure_count, .counted = "samples",
 		.unfollowed = "processes of the command not sampled: too many at a time",
@@ -66,22 +126,23 @@ int main(int argc, char **argv)
 	struct stack_session session;
 	struct perf_events clock;
 	struct cpuprof_bpf *bpf;
-	double frequency_hz;
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
-	samples.value_ns = o.period_ns;
-	frequency_hz = round(1e12 / o.period_ns) / 1e3;
+	if (!o.event)
+		samples.value_ns = o.period;
 
 	bpf = kernel_opened(cpuprof_bpf__open());
 	bpf->rodata->with_idle = o.with_idle;
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	kernel_loaded(cpuprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	clock = sampling_attach(bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus, o.period_ns);
-	sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
+	if (o.event) {
+		clock = attach_event(&o, &session, bpf->progs.sample_cpu);
+	} else {
+		clock = attach_clock(&o, &session, bpf->progs.sample_cpu);
+		sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
+	}
 
-	run_doing(&session.run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
-	json_object_object_add(session.run.start, "frequency_hz", json_object_new_double(frequency_hz));
 	sampling_begin(&clock);
 	stack_session_measure(&session, &o.stacks, &samples);
 	sampling_end(&clock);
