@@ -39,6 +39,7 @@ char wall_why(const struct stack_entry *key);
 /* the reports: 0 or -errno; errors of wall->writer.out are left to ferror() */
 int wall_text(const struct wall *wall);
 int wall_folded(const struct wall *wall);
+int wall_html(const struct wall *wall);
 int wall_svg(const struct wall *wall);
 int wall_json(const struct wall *wall);
 int wall_speedscope(const struct wall *wall);

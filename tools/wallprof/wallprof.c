@@ -68,6 +68,7 @@ static const struct {
 	const char *ending;
 	int (*print)(const struct wall *wall);
 } formats[] = {
+	{ ".html", wall_html },
 	{ ".svg", wall_svg },
 	{ ".json", wall_speedscope },
 };
