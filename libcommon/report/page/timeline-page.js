@@ -16,7 +16,7 @@ function frameList(timeline, key) {
 // known: what ran too short to be sampled does not end it.
 function functionTable(timeline, from, to) {
 	const rows = new Map();
-	const close = (row, open) => { row.calls.push(open.to - open.from); };
+	const close = (row, open) => { row.calls.push(open.ns); };
 	for (const life of timeline.lives) {
 		const open = new Map();
 		let hole = 0;
@@ -34,12 +34,13 @@ function functionTable(timeline, from, to) {
 				row.total += end - begin;
 				row.states[state] += end - begin;
 				const call = open.get(label);
-				if (call && begin - call.to < hole + 1)
+				if (call && begin - call.to < hole + 1) {
+					call.ns += end - begin;
 					call.to = end;
-				else {
+				} else {
 					if (call)
 						close(row, call);
-					open.set(label, {from: begin, to: end});
+					open.set(label, {ns: end - begin, to: end});
 				}
 			}
 			if (stack.length && rows.has(stack[stack.length - 1]))
