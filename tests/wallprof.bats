@@ -27,6 +27,7 @@ tiled() {	# at least this many lives
 		--buffer 5 1|not a power of 2
 		--comm x 1|no -C and no --comm
 		-C 0 1|no -C and no --comm
+		--every 1s 2|no --every
 		-o x.pb.gz 1|a timeline has no such format
 	EOF
 	options_agree wallprof
