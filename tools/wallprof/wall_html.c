@@ -157,15 +157,16 @@ static void add_keys(struct json_object *data, const struct wall *w)
 
 	for (uint32_t number = 0; number <= w->nr_keys; number++) {
 		const struct stack_entry *key = wall_key(w, number);
-		char letter[] = { wall_why(key), 0 }, name[64] = "";
+		char letter[] = { wall_why(key), 0 }, *name = NULL;
 
 		if (key && key->key.flags & STACK_INTERRUPT)
-			snprintf(name, sizeof(name), "an interrupt");
+			name = strdup("an interrupt");
 		else if (key)
-			snprintf(name, sizeof(name), "%s (%" PRIu32 "/%" PRIu32 ")", key->key.comm, key->key.pid, key->key.tid);
+			name = wall_thread_name(key->key.comm, key->key.pid, key->key.tid);
 		json_object_array_add(why, json_object_new_string(letter));
 		json_object_array_add(tids, json_object_new_int64(key ? key->key.tid : 0));
-		json_object_array_add(names, page_json(name));
+		json_object_array_add(names, page_json(name ? name : ""));
+		free(name);
 	}
 	json_object_object_add(data, "why", why);
 	json_object_object_add(data, "tids", tids);
