@@ -41,7 +41,7 @@ DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
 TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
 	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
 	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio \
-	python3-jsonschema mandoc golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev fio
+	python3-jsonschema mandoc chromium golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev fio
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
@@ -104,7 +104,7 @@ $(B)/libcommon/%.o: libcommon/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
 
-$(B)/tools/%.o: tools/%.c
+$(B)/tools/%.o: tools/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -c $< -o $@
 

@@ -25,6 +25,19 @@ char wall_why(const struct stack_entry *key)
 	return key ? thread_state_letter(STACK_STATE(key->key.flags)) : 0;
 }
 
+char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	print_escaped(out, comm);
+	fprintf(out, " (%" PRIu32 "/%" PRIu32 ")", pid, tid);
+	return fclose(out) ? NULL : text;
+}
+
 void wall_summary(FILE *out, const struct wall *w)
 {
 	uint64_t periods = 0, samples = 0;

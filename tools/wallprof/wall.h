@@ -36,9 +36,13 @@ const char *wall_state_name(enum wall_state state);
 /* the letter of the state that it left the CPU in; 0: not known */
 char wall_why(const struct stack_entry *key);
 
+/* "comm (pid/tid)", escaped; NULL without memory, the caller frees it */
+char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid);
+
 /* the reports: 0 or -errno; errors of wall->writer.out are left to ferror() */
 int wall_text(const struct wall *wall);
 int wall_folded(const struct wall *wall);
+int wall_html(const struct wall *wall);
 int wall_svg(const struct wall *wall);
 int wall_json(const struct wall *wall);
 int wall_speedscope(const struct wall *wall);

@@ -115,11 +115,11 @@ static void put_slice(FILE *out, const struct wall_labels *labels, const struct 
 static void put_profile(FILE *out, const struct wall *w, const struct wall_labels *labels,
 			const struct life *life, const struct profile *p)
 {
-	char name[64];
+	char *name = wall_thread_name(life->comm, life->pid, life->tid);
 
-	snprintf(name, sizeof(name), "%s (%" PRIu32 "/%" PRIu32 ")", life->comm, life->pid, life->tid);
 	fputs("{\"type\":\"sampled\",\"name\":", out);
-	page_put_json(out, page_json(name));
+	page_put_json(out, page_json(name ? name : ""));
+	free(name);
 	fprintf(out, ",\"unit\":\"nanoseconds\",\"startValue\":%" PRIu64 ",\"endValue\":%" PRIu64 ",\"samples\":[",
 		life->from_ns - w->from_ns, life->to_ns - w->from_ns);
 	for (size_t i = 0; i < p->nr; i++) {

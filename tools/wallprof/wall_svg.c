@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/flame_page.h"
 #include "report/stack_labels.h"
@@ -51,7 +52,7 @@ static int fill(struct flame_tree *tree, const struct wall *w)
 		struct key_sums rest = { .ns[WALL_RUNNING] = sums.lives[i].unsampled_ns,
 					 .ns[WALL_LOST] = sums.lives[i].ns[WALL_LOST] };
 
-		snprintf(thread.key.comm, sizeof(thread.key.comm), "%s", w->lives[i].comm);
+		memcpy(thread.key.comm, w->lives[i].comm, sizeof(thread.key.comm));
 		error = add_key(tree, &stack, &thread, &rest);
 	}
 	stack_labels_free(&stack);

@@ -68,6 +68,7 @@ static const struct {
 	const char *ending;
 	int (*print)(const struct wall *wall);
 } formats[] = {
+	{ ".html", wall_html },
 	{ ".svg", wall_svg },
 	{ ".json", wall_speedscope },
 };
@@ -205,6 +206,8 @@ int main(int argc, char **argv)
 	o.stacks.wanted.others = true;	/* wakers may be anybody */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
+	if (o.stacks.run.interval_ns)
+		cli_die(EXIT_USAGE, "no --every: a timeline is one report");
 	if (o.stacks.format && !o.stacks.ending && o.stacks.format == stack_format_of("x.pb.gz"))
 		cli_die(EXIT_USAGE, "a timeline has no such format: '%s'", o.stacks.run.output);
 

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The timeline of threads: its data (Timeline, Life), and its drawing on a canvas (Lanes). Times are ns from the beginning.
+'use strict';
+
+const RUNNING = 0, WAITING = 1, BLOCKED = 2, LOST = 3, STATES = ['running', 'waiting', 'blocked', 'lost'];
+const BLOCK = 32;	// intervals summed up together
+
+// A thread's intervals, which tile its life, and its samples.
+class Life {
+	constructor(about, reader, at, intervals, samples) {
+		Object.assign(this, about);
+		this.nr = intervals;
+		this.start = new Float64Array(intervals + 1);
+		this.state = new Uint8Array(intervals);
+		this.key = new Uint32Array(intervals);
+		this.waker = new Uint32Array(intervals);
+		this.more = new Uint32Array(intervals);	// the CPU it ran on then, or how many were lost
+		this.sampleTime = new Float64Array(samples);
+		this.sampleKey = new Uint32Array(samples);
+		let time = about.from, sampled = 0, i = 0, s = 0;
+		while (i < intervals || s < samples) {
+			const kind = reader.next();
+			if (kind === 4) {
+				sampled += reader.next();
+				this.sampleTime[s] = about.from + sampled;
+				this.sampleKey[s++] = reader.next();
+				continue;
+			}
+			this.start[i] = time;
+			this.state[i] = kind;
+			time += reader.next();
+			if (kind !== RUNNING) {
+				this.key[i] = reader.next();
+				this.waker[i] = reader.next();
+				this.more[i] = reader.next();
+			}
+			i++;
+		}
+		this.start[intervals] = time;
+		this.sums = new Float64Array((Math.floor(intervals / BLOCK) + 1) * 4);
+		for (let i = 0; i < intervals; i++) {
+			const block = Math.floor(i / BLOCK) * 4;
+			if (i % BLOCK === 0 && i)
+				for (let state = 0; state < 4; state++)
+					this.sums[block + state] = this.sums[block - 4 + state];
+			this.sums[block + this.state[i]] += this.start[i + 1] - this.start[i];
+		}
+	}
+
+	// the interval at this time, within the life
+	at(time) {
+		let low = 0, high = this.nr - 1;
+		while (low < high) {
+			const middle = (low + high + 1) >> 1;
+			if (this.start[middle] <= time)
+				low = middle;
+			else
+				high = middle - 1;
+		}
+		return low;
+	}
+
+	// ns in each state before this time, into `out`
+	before(time, out) {
+		const i = this.at(time), block = Math.floor(i / BLOCK);
+		for (let state = 0; state < 4; state++)
+			out[state] = block ? this.sums[(block - 1) * 4 + state] : 0;
+		for (let j = block * BLOCK; j < i; j++)
+			out[this.state[j]] += this.start[j + 1] - this.start[j];
+		out[this.state[i]] += Math.max(0, Math.min(time, this.start[i + 1]) - this.start[i]);
+	}
+
+	firstSample(time) {
+		let low = 0, high = this.sampleTime.length;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if (this.sampleTime[middle] < time)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		return low;
+	}
+
+	// Calls see(from, to, state, key) for what is in [from, to): each moment of running is its nearest sample's.
+	slices(from, to, see) {
+		if (!this.nr || to <= this.start[0] || from >= this.start[this.nr])
+			return;
+		for (let i = this.at(from); i < this.nr && this.start[i] < to; i++) {
+			const begin = Math.max(from, this.start[i]), end = Math.min(to, this.start[i + 1]);
+			if (this.state[i] !== RUNNING) {
+				see(begin, end, this.state[i], this.key[i]);
+				continue;
+			}
+			const last = this.start[i + 1];
+			let s = this.firstSample(this.start[i]), at = this.start[i];
+			if (s >= this.sampleTime.length || this.sampleTime[s] > last)
+				see(begin, end, RUNNING, 0);
+			for (; s < this.sampleTime.length && this.sampleTime[s] <= last; s++) {
+				const until = s + 1 < this.sampleTime.length && this.sampleTime[s + 1] <= last ?
+					(this.sampleTime[s] + this.sampleTime[s + 1]) / 2 : last;
+				if (Math.min(until, end) > Math.max(at, begin))
+					see(Math.max(at, begin), Math.min(until, end), RUNNING, this.sampleKey[s]);
+				at = until;
+			}
+		}
+	}
+
+	// the key of the sample nearest to this time within the interval; 0: none
+	sampleAt(time) {
+		let found = 0;
+		this.slices(time, time + 1, (from, to, state, key) => { found = key; });
+		return found;
+	}
+}
+
+class Timeline {
+	static async of(about, packed) {
+		const bytes = Uint8Array.from(atob(packed), c => c.charCodeAt(0));
+		const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+		const data = new Uint8Array(await new Response(stream).arrayBuffer());
+		let at = 0;
+		const reader = {
+			next() {
+				let number = 0, scale = 1, byte;
+				do {
+					byte = data[at++];
+					number += (byte & 127) * scale;
+					scale *= 128;
+				} while (byte & 128);
+				return number;
+			},
+		};
+		const timeline = new Timeline();
+		Object.assign(timeline, about);
+		timeline.lives = about.lives.map(([pid, tid, comm, from, intervals, samples]) =>
+			new Life({pid, tid, comm, from}, reader, at, intervals, samples));
+		return timeline;
+	}
+
+	// the life of this thread at this time; -1: none
+	lifeOf(tid, time) {
+		let found = -1;
+		this.lives.forEach((life, i) => { if (life.tid === tid && (found < 0 || life.from <= time)) found = i; });
+		return found;
+	}
+}
+
+// Draws [from, to) of all lives, a lane each, on a canvas.
+class Lanes {
+	constructor(canvas, timeline) {
+		this.canvas = canvas;
+		this.timeline = timeline;
+		this.from = 0;
+		this.to = timeline.duration;
+		this.row = 20;
+		this.head = 18;
+		this.left = 170;
+		this.selected = null;	// {from, to}
+		this.picked = null;	// {lane, time}
+		this.matches = null;	// keys that a search has found
+	}
+
+	time(x) {
+		return this.from + (x - this.left) / (this.canvas.clientWidth - this.left) * (this.to - this.from);
+	}
+
+	x(time) {
+		return this.left + (time - this.from) / (this.to - this.from) * (this.canvas.clientWidth - this.left);
+	}
+
+	lane(y) {
+		return Math.floor((y - this.head) / this.row);
+	}
+
+	show(from, to) {
+		const span = Math.min(Math.max(to - from, 100), this.timeline.duration);
+		from = Math.min(Math.max(0, from), this.timeline.duration - span);
+		this.from = from;
+		this.to = from + span;
+		this.draw();
+	}
+
+	zoom(factor, at = (this.from + this.to) / 2) {
+		this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
+	}
+
+	colour(name) {
+		return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+	}
+
+	draw() {
+		const canvas = this.canvas, width = canvas.clientWidth, height = this.head + this.row * this.timeline.lives.length + 4;
+		const scale = window.devicePixelRatio || 1;
+		canvas.style.height = height + 'px';
+		canvas.width = width * scale;
+		canvas.height = height * scale;
+		const g = canvas.getContext('2d');
+		g.scale(scale, scale);
+		this.colours = Object.fromEntries(['ground', 'ink', 'soft', 'line', 'running', 'waiting', 'blocked', 'sleeping', 'lost', 'match']
+			.map(name => [name, this.colour(name)]));
+		g.fillStyle = this.colours.ground;
+		g.fillRect(0, 0, width, height);
+		g.font = '11px system-ui, sans-serif';
+		this.drawScale(g, width, height);
+		this.timeline.lives.forEach((life, i) => this.drawLane(g, life, this.head + i * this.row, width));
+		this.drawSelection(g, height);
+		this.drawArrow(g);
+	}
+
+	drawScale(g, width, height) {
+		const span = this.to - this.from;
+		let step = 10 ** Math.floor(Math.log10(span / 4));
+		if (span / step > 12)
+			step *= span / step > 24 ? 5 : 2;
+		for (let t = Math.ceil(this.from / step) * step; t < this.to; t += step) {
+			const x = this.x(t);
+			g.fillStyle = this.colours.line;
+			g.fillRect(x, 0, 1, height);
+			g.fillStyle = this.colours.soft;
+			g.fillText(flameValue(t, 'ns'), x + 3, 12);
+		}
+	}
+
+	fillOf(life, i) {
+		const state = life.state[i];
+		if (this.matches && this.matches.has(life.key[i]))
+			return this.colours.match;
+		if (state === BLOCKED)
+			return this.timeline.why[life.key[i]] === 'S' ? this.colours.sleeping : this.colours.blocked;
+		return this.colours[STATES[state]];
+	}
+
+	drawLane(g, life, y, width) {
+		g.fillStyle = this.colours.ink;
+		g.fillText(`${life.comm} (${life.tid})`.slice(0, 26), 4, y + 13);
+		const end = life.start[life.nr];
+		if (!life.nr || end < this.from || life.from > this.to)
+			return;
+		const first = life.at(this.from), last = life.at(Math.min(this.to, end));
+		if (last - first < 2 * width)
+			for (let i = first; i <= last; i++) {
+				const x = Math.max(this.left, this.x(life.start[i])), to = Math.min(width, this.x(life.start[i + 1]));
+				g.fillStyle = this.fillOf(life, i);
+				const inset = life.state[i] === RUNNING ? 1 : life.state[i] === WAITING ? 4 : 6;
+				if (to > x)
+					g.fillRect(x, y + inset, Math.max(to - x, 0.4), this.row - 2 * inset);
+			}
+		else
+			this.drawShares(g, life, y, width);
+	}
+
+	// More intervals than pixels: each column is filled by the shares of the states.
+	drawShares(g, life, y, width) {
+		const one = new Float64Array(4), two = new Float64Array(4), end = life.start[life.nr];
+		const colours = [this.colours.running, this.colours.waiting, this.colours.sleeping, this.colours.lost];
+		for (let x = Math.max(this.left, Math.floor(this.x(life.from))); x < width && this.time(x) < end; x++) {
+			life.before(Math.max(this.time(x), life.from), one);
+			life.before(Math.min(this.time(x + 1), end), two);
+			const all = two.reduce((sum, ns, state) => sum + ns - one[state], 0);
+			let bottom = y + this.row - 2;
+			for (let state = 0; state < 4 && all > 0; state++) {
+				const part = (two[state] - one[state]) / all * (this.row - 4);
+				g.fillStyle = colours[state];
+				g.fillRect(x, bottom - part, 1, part);
+				bottom -= part;
+			}
+		}
+	}
+
+	drawSelection(g, height) {
+		if (!this.selected)
+			return;
+		const from = Math.max(this.left, this.x(this.selected.from)), to = this.x(this.selected.to);
+		g.fillStyle = this.colours.ink;
+		g.globalAlpha = 0.12;
+		g.fillRect(from, 0, to - from, height);
+		g.globalAlpha = 1;
+	}
+
+	// from the waker's lane to the picked wait's end
+	drawArrow(g) {
+		this.arrow = null;
+		if (!this.picked)
+			return;
+		const life = this.timeline.lives[this.picked.lane], i = life.at(this.picked.time), y = this.head + this.picked.lane * this.row;
+		const x = Math.max(this.left, this.x(life.start[i])), to = this.x(life.start[i + 1]);
+		g.strokeStyle = this.colours.ink;
+		g.lineWidth = 1.5;
+		g.strokeRect(x, y + 1, Math.max(to - x, 1), this.row - 2);
+		const waker = life.waker[i] && life.state[i] === BLOCKED ? this.timeline.tids[life.waker[i]] : 0;
+		const lane = waker ? this.timeline.lifeOf(waker, life.start[i + 1]) : -1;
+		if (lane < 0)
+			return;
+		this.arrow = {from: lane, to: this.picked.lane};
+		const y1 = this.head + (lane + 0.5) * this.row, y2 = this.head + (this.picked.lane + 0.5) * this.row, way = y2 > y1 ? -1 : 1;
+		g.beginPath();
+		g.moveTo(to, y1);
+		g.lineTo(to, y2);
+		g.moveTo(to - 4, y2 + 7 * way);
+		g.lineTo(to, y2);
+		g.lineTo(to + 4, y2 + 7 * way);
+		g.stroke();
+	}
+}
