@@ -130,6 +130,11 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 {
 	if (name->symbol) {
 		print_escaped(out, name->symbol);
+		if (name->module && !name->file) {	/* of the kernel */
+			fputs(" [", out);
+			print_escaped(out, name->module);
+			putc(']', out);
+		}
 	} else if (name->module) {	/* stripped: the start identifies the function */
 		putc('[', out);
 		print_escaped(out, base_name(name->module));
