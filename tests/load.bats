@@ -78,7 +78,6 @@ NO_ADDRESSES='
 	grep -q 'call_begins_raw: ' "$WORK/err"
 	refute grep -q ' call_begins: ' "$WORK/err"
 	staged "$NO_SYSCALL_TRACEPOINTS" cpuprof -v -j -F 499 -- nested burn 0.5 2>"$WORK/err" >"$WORK/out"
-	grep -q 'no tracepoints' "$WORK/err"
 	expect "$(summary .ended.complete) > 0.9 * $(summary .samples) && $(summary .samples) > 100"
 }
 
