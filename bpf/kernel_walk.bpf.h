@@ -328,7 +328,8 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 					 struct stack_stats *stats)
 {
 	struct kernel_start *start = &starts[of];
-	__u32 zero = 0, bytes;
+	__u32 zero = 0;
+	__u64 bytes;
 	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
 
 	if (!w)
@@ -342,10 +343,12 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 	barrier();	/* from here on, both are numbers for the verifier, no longer pointers */
 	if (!start->ip || !walk_kernel(w) || start->walks < KERNEL_WALK_TRUSTED || !(++w->nr % COMPARE_EVERY))
 		return 0;
-	/* masked, for 6.1's verifier forgets a bound that is checked after the compiler has saved the number */
-	bytes = MASKED(w->stack.stack.nr_frames, MAX_KERNEL_DEPTH) * 8;
+	bytes = w->stack.stack.nr_frames * 8ULL;
+	barrier_var(bytes);
+	if (bytes > MAX_KERNEL_WALK * 8)
+		return 0;
 	w->stack.stack.kind = RECORD_KERNEL_STACK;
-	send_stack(w->stack.stack.id, &w->stack, bytes, BPF_RB_NO_WAKEUP, stats);
+	send_stack(w->stack.stack.id, &w->stack, bytes, MAX_KERNEL_WALK * 8, BPF_RB_NO_WAKEUP, stats);
 	return w->stack.stack.id;
 }
 

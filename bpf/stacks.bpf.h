@@ -49,14 +49,18 @@ ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
 /*
  * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries
- * again.
+ * again. room: frames_bytes is no more than that, which 6.1's
+ * verifier forgets where the number was put on the stack.
  */
-static __always_inline void send_stack(__u64 id, const void *record, __u32 frames_bytes, __u64 wakeup,
+static __always_inline void send_stack(__u64 id, const void *record, __u64 frames_bytes, __u64 room, __u64 wakeup,
 				       struct stack_stats *stats)
 {
 	__u8 one = 1;
 
 	if (bpf_map_lookup_elem(&sent, &id))
+		return;
+	barrier_var(frames_bytes);
+	if (frames_bytes > room)
 		return;
 	if (bpf_ringbuf_output(&records, (void *)record, sizeof(struct frames_record) + frames_bytes,
 			       wakeup))
@@ -66,7 +70,7 @@ static __always_inline void send_stack(__u64 id, const void *record, __u32 frame
 }
 
 /* where what is behind the first DEFAULT_DEPTH frames lies already: puts the rest before that */
-static __always_inline void send_deep_stack(struct eh_unwind *u, __u32 bytes, struct stack_stats *stats)
+static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes, struct stack_stats *stats)
 {
 	struct deep_stack *deep = own_deep_stack();
 
@@ -76,20 +80,22 @@ static __always_inline void send_deep_stack(struct eh_unwind *u, __u32 bytes, st
 	barrier_var(bytes);	/* for 6.1's verifier */
 	if (bytes > MAX_DEPTH * 8)
 		bytes = MAX_DEPTH * 8;
-	send_stack(u->stack.id, deep, bytes, BPF_RB_NO_WAKEUP, stats);
+	send_stack(u->stack.id, deep, bytes, MAX_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
 }
 
 static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *stats)
 {
-	__u32 bytes = (u->stack.nr_frames < max_depth ? u->stack.nr_frames : max_depth) * 8;
+	__u64 bytes = (u->stack.nr_frames < max_depth ? u->stack.nr_frames : max_depth) * 8ULL;
 
 	if (!u->stack.id)
 		return 0;
 	u->stack.kind = RECORD_USER_STACK;
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
+	barrier_var(bytes);	/* for 6.1's verifier */
 	/* a Python function may be thrown away soon: its name is read at once */
 	if (bytes <= DEFAULT_DEPTH * 8)
-		send_stack(u->stack.id, &u->stack, bytes, u->has_python ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
+		send_stack(u->stack.id, &u->stack, bytes, DEFAULT_DEPTH * 8,
+			   u->has_python ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
 	else
 		send_deep_stack(u, bytes, stats);
 	return u->stack.id;
@@ -124,7 +130,7 @@ __noinline int name_kernel_stack(struct kernel_stack *k)
 static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result,
 						struct stack_stats *stats)
 {
-	__u32 bytes = result;
+	__u64 bytes = result;
 
 	if (result <= 0)
 		return 0;
@@ -134,7 +140,7 @@ static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long res
 	k->stack.kind = RECORD_KERNEL_STACK;
 	k->stack.nr_frames = bytes / 8;
 	name_kernel_stack(k);
-	send_stack(k->stack.id, k, bytes, BPF_RB_NO_WAKEUP, stats);
+	send_stack(k->stack.id, k, bytes, MAX_KERNEL_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
 	return k->stack.id;
 }
 
