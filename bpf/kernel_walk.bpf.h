@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel stack of a task that is leaving the CPU, or is waking another, unwound from the tracepoint in
- * __schedule() or try_to_wake_up() by the kernel's own ORC tables. The result is that of bpf_get_stack() in a tenth of its time, because the ORC
- * entry of each return address is looked up once and cached.
+ * __schedule() or try_to_wake_up() by the kernel's own ORC tables. The result is that of bpf_get_stack() in a
+ * tenth of its time, because the ORC entry of each return address is looked up once and cached.
  *
  * Unusual stacks (with frames in modules, interrupts, hooked returns) are left to bpf_get_stack(). So are all
  * stacks at first, until this walk has returned the same as bpf_get_stack() KERNEL_WALK_TRUSTED times. Every

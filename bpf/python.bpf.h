@@ -87,7 +87,10 @@ static __always_inline void find_python_thread(struct python_walk *w)
 		w->thread = 0;
 }
 
-/* into w->thread. Found once, it is tried first from then on: a PyThreadState that was freed has another thread's ID, or none */
+/*
+ * Finds w->thread. What was found once is tried first from then on: a PyThreadState that was freed has another
+ * thread's ID, or none.
+ */
 static __always_inline bool has_python_thread(struct python_walk *w, struct task_struct *task)
 {
 	__u32 tid = task->pid;

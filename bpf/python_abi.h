@@ -46,7 +46,8 @@ _Static_assert(sizeof(struct eh_python) == 32, "struct eh_python");
 #define PYTHON_INDEX_SHIFT	43
 #define PYTHON_INDEX(frame)	((__u32)((frame) >> PYTHON_INDEX_SHIFT) & 0xffff)
 #define PYTHON_NO_INDEX		0xffff
-#define PYTHON_LOW(frame)	((frame) & ((1ULL << PYTHON_INDEX_SHIFT) - 1))	/* the address / 16; or the function's number */
+/* the address / 16; in user space, the function's number */
+#define PYTHON_LOW(frame)	((frame) & ((1ULL << PYTHON_INDEX_SHIFT) - 1))
 #define PYTHON_CODE(frame)	(PYTHON_LOW(frame) << 4)
 
 /* PyCodeObject.co_filename, .co_name and .co_qualname, which lie side by side */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hash that names a stack, word by word; the kernel and the host compute the same. It is all that stacks are compared
- * by, so that who could make two of one name could have his stack shown as another's. So each run has a secret seed of its own.
+ * The hash that names a stack, word by word; the kernel and the host compute the same. Stacks are compared by it
+ * alone. Somebody who could make two stacks of one name could have his own shown as another's, so each run has a
+ * secret seed.
  */
 #ifndef EHPERF_STACK_HASH_BPF_H
 #define EHPERF_STACK_HASH_BPF_H

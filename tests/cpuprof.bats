@@ -22,8 +22,8 @@ load lib.bash
 		-t 0 1|not a list of thread IDs: '0'
 		-F 0 1|not a frequency
 		-F 1e9 1|not a frequency
-		-c 0 1|not a time of 10 microseconds or more
-		-c 9us 1|not a time of 10 microseconds or more
+		-c 0 1|not a time of 50 microseconds or more
+		-c 9us 1|not a time of 50 microseconds or more
 		--output-fd 2 1|not a file descriptor for output
 		--output-fd 1 -o x.txt 1|either -o or --output-fd
 		--kill 1|--kill is for a command

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "records_abi.h"
 #include "unwind/cut_stack.h"
 
@@ -302,26 +302,16 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object)
 	return error;
 }
 
-#define free_all(table)						\
-	do {							\
-		__typeof__(table) one, next;			\
-								\
-		HASH_ITER(hh, table, one, next) {		\
-			HASH_DEL(table, one);			\
-			free(one);				\
-		}						\
-	} while (0)
-
 void stack_store_free(struct stack_store *store)
 {
 	if (!store)
 		return;
-	free_all(store->values);
-	free_all(store->user);
-	free_all(store->kernel);
-	free_all(store->pending);
-	free_all(store->keys);
-	free_all(store->late);
+	hash_free_all(store->values);
+	hash_free_all(store->user);
+	hash_free_all(store->kernel);
+	hash_free_all(store->pending);
+	hash_free_all(store->keys);
+	hash_free_all(store->late);
 	free(store->entries);
 	ring_buffer__free(store->ring);
 	free(store);

@@ -2,40 +2,19 @@
 #include "dwarf/bounded_child.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_limits.h"
+
 /* ---- in the child ---- */
-
-static void limit_memory(size_t max_bytes)
-{
-	unsigned long pages[6] = {};	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
-	FILE *statm = fopen("/proc/self/statm", "r");
-	struct rlimit limit = {};
-	int nr = 0;
-
-	if (statm) {
-		nr = fscanf(statm, "%lu %lu %lu %lu %lu %lu", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4], &pages[5]);
-		fclose(statm);
-	}
-	if (nr < 6)
-		_exit(1);
-	limit.rlim_cur = limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + max_bytes;
-	if (setrlimit(RLIMIT_DATA, &limit))
-		_exit(1);
-	limit.rlim_cur = limit.rlim_max = 0;
-	setrlimit(RLIMIT_CORE, &limit);
-}
 
 /* memory, the socket, the timer, what is open and the end: who takes over the child has won nothing */
 static void limit_system_calls(void)
@@ -44,19 +23,8 @@ static void limit_system_calls(void)
 		__NR_recvfrom, __NR_sendto, __NR_setitimer, __NR_brk, __NR_mmap, __NR_munmap, __NR_mremap, __NR_madvise,
 		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat,
 	};
-	struct sock_filter code[3 + sizeof(allowed) / sizeof(allowed[0])], *c = code;
-	struct sock_fprog program = { .filter = code };
-	size_t left = sizeof(allowed) / sizeof(allowed[0]);
 
-	*c++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; left; i++, left--)
-		*c++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], left, 0);
-	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	program.len = c - code;
-	/* a kernel without it leaves the other limits */
-	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	child_limit_system_calls(allowed, sizeof(allowed) / sizeof(allowed[0]));
 }
 
 static void arm_timer(unsigned ms)
@@ -88,7 +56,7 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	ssize_t size;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	limit_memory(work->max_bytes);
+	child_limit_memory(work->max_bytes);
 	if (!keep_only(fd))
 		_exit(1);
 	block_signals();

@@ -14,7 +14,8 @@
 struct event {
 	enum event_kind kind;
 	char *name;			/* in full: u:/usr/bin/python3.11:PyEval_EvalCode */
-	char *path;			/* the file of a user function or a probe; FUNCTION or MODULE:FUNCTION of the kernel; or "" */
+	/* the file of a user function or a probe; FUNCTION or MODULE:FUNCTION of the kernel; or "" */
+	char *path;
 	uint64_t file_offset, semaphore_offset;		/* in that file; semaphore_offset may be 0 */
 	int tracepoint;			/* its ID */
 	struct perf_encoding perf;

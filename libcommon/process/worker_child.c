@@ -3,39 +3,18 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child_limits.h"
+
 #define NOBODY 65534
-
-static void limit_memory(size_t bytes)
-{
-	unsigned long pages[6] = {};	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
-	FILE *statm = fopen("/proc/self/statm", "re");
-	struct rlimit limit = {};
-	int nr = 0;
-
-	if (statm) {
-		nr = fscanf(statm, "%lu %lu %lu %lu %lu %lu", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4], &pages[5]);
-		fclose(statm);
-	}
-	if (nr < 6)
-		_exit(1);
-	limit.rlim_cur = limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + bytes;
-	if (setrlimit(RLIMIT_DATA, &limit))
-		_exit(1);
-	limit.rlim_cur = limit.rlim_max = 0;
-	setrlimit(RLIMIT_CORE, &limit);
-}
 
 /*
  * Files are read with the rights of nobody in particular, but all may be read: uid 0 by itself, without capabilities, may
@@ -71,18 +50,8 @@ static void limit_system_calls(void)
 		__NR_clock_gettime, __NR_getpid, __NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo,
 		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group,
 	};
-	enum { NR = sizeof(allowed) / sizeof(allowed[0]) };
-	struct sock_filter code[NR + 3], *c = code;
-	struct sock_fprog program = { .len = NR + 3, .filter = code };
 
-	*c++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (int i = 0; i < NR; i++)
-		*c++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], NR - i, 0);
-	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	/* a kernel without it leaves the other limits */
-	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	child_limit_system_calls(allowed, sizeof(allowed) / sizeof(allowed[0]));
 }
 
 /* Signals of the terminal are the tool's; one that says that something went wrong ends the worker. */
@@ -110,7 +79,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_limits *limits, 
 	/* the tool's events and links must not outlive the tool in here */
 	if (dup2(socket, 0) < 0 || syscall(__NR_close_range, 1, ~0U, 0))
 		_exit(1);
-	limit_memory(limits->bytes);
+	child_limit_memory(limits->bytes);
 	if (!limits->free)
 		limit_rights();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);	/* which other rights have reset */

@@ -76,9 +76,10 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address);
 
 /*
- * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]" with the vaddr of the function's start, or, if that is not known,
- * of the pc; "[module]" if the file cannot be read; "[Python]"; "[unknown]" if there is no file; then " (file:line)", if a
- * line is known, or for a Python function " (file)". Escaped (report/escape.h)
+ * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]" with the
+ * vaddr of the function's start, or, if that is not known, of the pc; "[module]" if the file cannot be read;
+ * "[Python]"; "[unknown]" if there is no file; then " (file:line)", if a line is known, or for a Python function
+ * " (file)". Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 #include <zlib.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "process/cgroup.h"
 #include "process/thread_state.h"
 #include "report/labels.h"
@@ -401,21 +401,11 @@ static void emit_head(struct pprof *p, const struct stack_summary *summary)
 	emit(p, &part);
 }
 
-#define free_all(table)						\
-	do {							\
-		__typeof__(table) one, next;			\
-								\
-		HASH_ITER(hh, table, one, next) {		\
-			HASH_DEL(table, one);			\
-			free(one);				\
-		}						\
-	} while (0)
-
 static void free_pprof(struct pprof *p)
 {
-	free_all(p->locations);
-	free_all(p->mappings);
-	free_all(p->processes);
+	hash_free_all(p->locations);
+	hash_free_all(p->mappings);
+	hash_free_all(p->processes);
 	labels_free(p->strings);
 	labels_free(p->functions);
 	free(p->packed);

@@ -11,6 +11,9 @@
 
 struct bpf_program;
 
+/* A sample takes some microseconds: at rates much higher than this, a CPU would do little else. */
+#define SAMPLING_MAX_HZ	20000
+
 /*
  * Attaches the program to a stopped clock on each of these CPUs, or on all (an empty set), until the tool
  * exits.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prints timed calls (bpf/timed_calls.bpf.h) that take longer than --slow, as they return, with the stacks that they were blocked in. */
+/*
+ * Prints timed calls (bpf/timed_calls.bpf.h) that take longer than --slow, as they return, with the stacks that they
+ * were blocked in.
+ */
 #ifndef EHPERF_RUN_SLOW_CALLS_H
 #define EHPERF_RUN_SLOW_CALLS_H
 

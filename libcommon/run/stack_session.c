@@ -96,6 +96,7 @@ static void add_to_run(struct stack_session *s)
 static void start_namer(struct stack_session *s, const struct naming_options *naming)
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
+	struct namer_options how = { .interrupt_fd = signals_fd() };
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
 	options.search.directories = naming->directories;
@@ -106,8 +107,8 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 		options.debuginfod = &s->debuginfod;
 	modules_set_symbol_options(s->modules, &options);
 	s->names = (struct frame_names){ .modules = s->modules, .jit = s->jit };
-	cli_check(namer_new(&s->namer, &s->names, &(struct namer_options){ .interrupt_fd = signals_fd(), .slow = options.debuginfod }),
-		  "name the frames");
+	how.slow = options.debuginfod;
+	cli_check(namer_new(&s->namer, &s->names, &how), "name the frames");
 }
 
 /* Files and functions that will not be there any more when all is printed are read while their processes live. */
@@ -230,8 +231,8 @@ size_t stack_session_losses(const struct stack_session *s, const char *unfollowe
 {
 	struct stack_stats stats = stack_session_stats(s);
 	const struct loss own[] = {
-		{ "lost_no_room", stats.no_room - s->reported.no_room, "samples lost, by this tool: no room in its maps, see --max-stacks",
-		  .lost = true },
+		{ "lost_no_room", stats.no_room - s->reported.no_room,
+		  "samples lost, by this tool: no room in its maps, see --max-stacks", .lost = true },
 		{ "forks_lost", stats.forks_lost - s->reported.forks_lost,
 		  unfollowed ? unfollowed : "processes or threads not followed: too many at a time" },
 		{ "stacks_lost", stats.stacks_lost - s->reported.stacks_lost,

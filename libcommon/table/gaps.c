@@ -154,7 +154,8 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 /* [from, to) of this segment */
 static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	if (g->only_go || is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES || to - from > MAX_CODE_BYTES - g->code_bytes)
+	if (g->only_go || is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES ||
+	    to - from > MAX_CODE_BYTES - g->code_bytes)
 		return;
 	g->table->has_other_code = true;
 	g->table->other_code_bytes += to - from;

@@ -217,7 +217,8 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	static struct host_stack stack;
 	const struct call *top = shadow_top(&shadow);
 
-	mapping_list_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 2, &stack);
+	/* of 4 frames the first two are the leaf's and its caller's, however deep the stack is */
+	mapping_list_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 4, &stack);
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);
 		return;

@@ -39,8 +39,8 @@ static void set_period(struct options *o, struct argp_state *state)
 
 	if (!o->event) {
 		o->period = 1000000000 / frequency_hz;
-		if (o->count && (!cli_parse_time(o->count, 1, &o->period) || o->period < 10000))
-			argp_failure(state, EXIT_USAGE, 0, "not a time of 10 microseconds or more: '%s'", o->count);
+		if (o->count && (!cli_parse_time(o->count, 1, &o->period) || o->period < 1000000000 / SAMPLING_MAX_HZ))
+			argp_failure(state, EXIT_USAGE, 0, "not a time of 50 microseconds or more: '%s'", o->count);
 	} else if (o->count && !cli_parse_number(o->count, 1, INT64_MAX, &o->period)) {
 		argp_failure(state, EXIT_USAGE, 0, "not a number of events: '%s'", o->count);
 	}
@@ -54,8 +54,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'F':
-		if (!cli_parse_number(arg, 1, 100000, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to 100000 Hz: '%s'", arg);
+		if (!cli_parse_number(arg, 1, SAMPLING_MAX_HZ, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to %d Hz: '%s'", SAMPLING_MAX_HZ, arg);
 		o->frequency_hz = number;
 		o->count = NULL;
 		break;

@@ -45,8 +45,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'F':
-		if (!cli_parse_number(arg, 1, 100000, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to 100000 Hz: '%s'", arg);
+		if (!cli_parse_number(arg, 1, SAMPLING_MAX_HZ, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to %d Hz: '%s'", SAMPLING_MAX_HZ, arg);
 		o->period_ns = 1000000000 / number;
 		break;
 	case OPTION_BUFFER:

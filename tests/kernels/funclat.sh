@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# a kernel function by a kprobe and a kretprobe
+measure funclat -v -j k:vfs_read -- dd if=/dev/zero of=/dev/null bs=1 count=1000
+grep '^{' /tmp/out
