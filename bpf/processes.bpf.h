@@ -46,13 +46,12 @@ int BPF_PROG(process_exited, struct task_struct *task)
 {
 	__u32 pid = task_user_pid(task), tid = task_user_tid(task), tgid = task->tgid;
 	struct process_record record = { .kind = RECORD_EXITED, .pid = pid };
-
 	bool last = !untrusted(task)->signal->live.counter;
 
 	if (last && process_wanted(task, pid)) {
 		send_process_record(&record);
-	bpf_map_delete_elem(&procs, &tgid);
-	bpf_map_delete_elem(&changes, &tgid);
+		bpf_map_delete_elem(&procs, &tgid);
+		bpf_map_delete_elem(&changes, &tgid);
 	}
 	take_off_lists(pid, tid, last);
 	return 0;

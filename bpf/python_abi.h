@@ -3,7 +3,8 @@
  * CPython's frames: where an interpreter keeps them, and how they stand in a stack.
  *
  * Each thread of CPython has a list of frames of its own, apart from the machine's stack: one for each Python function,
- * of which one call of _PyEval_EvalFrameDefault() runs several. A walk adds them behind the native frames, leaf first.
+ * of which one call of _PyEval_EvalFrameDefault() runs several. The kernel's walk adds them behind the native frames, leaf
+ * first, unless there is no room for all of them; the host's does not.
  */
 #ifndef EHPERF_PYTHON_ABI_H
 #define EHPERF_PYTHON_ABI_H

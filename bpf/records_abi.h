@@ -64,9 +64,9 @@ struct process_record {
 _Static_assert(sizeof(struct process_record) == 40, "struct process_record");
 
 /*
- * A raw sample: one that the kernel could not unwind, because the process is not published or its list is
- * stale. It has the registers and the stack that user space needs for the same walk: stack_bytes bytes of
- * stack follow.
+ * A raw sample: one that the kernel could not unwind, because the process is not published, its list is stale, a pc
+ * lies outside the list, or a table is not made yet. It has the registers and the stack that user space needs for
+ * the same walk: stack_bytes bytes of stack follow the record.
  */
 #define RAW_STACK_BYTES (64 << 10)
 struct raw_record {

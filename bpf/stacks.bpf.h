@@ -48,9 +48,9 @@ _Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct 
 ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
 /*
- * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries
- * again. room: frames_bytes is no more than that, which 6.1's
- * verifier forgets where the number was put on the stack.
+ * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries again.
+ * frames_bytes must not exceed room; that is checked here once more, because 6.1's verifier forgets the bound of a
+ * number that was put on the stack.
  */
 static __always_inline void send_stack(__u64 id, const void *record, __u64 frames_bytes, __u64 room, __u64 wakeup,
 				       struct stack_stats *stats)
@@ -273,7 +273,7 @@ static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64
 	bpf_loop(RAW_STACK_BYTES / 4096 + 1, copy_page, &raw, 0);
 }
 
-/* Did the walk end because of something that user space can supply: the mapping list, or a TABLE_CODE? */
+/* Did the walk end for want of what user space can supply: a current mapping list, or a table that is not made yet? */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
 	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE || u->wants_table ||

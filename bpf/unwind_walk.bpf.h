@@ -39,7 +39,10 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 
 /* ---- enter ---- */
 
-/* The true return address where it was hijacked. False: call again, one that lies below this frame's was passed. */
+/*
+ * Puts back the true return address if it was hijacked. False: call again; u->hijacked lay below this frame, or could
+ * not be read, and is passed.
+ */
 VERIFIED_ONCE int mend_return(struct eh_unwind *u)
 {
 	__u64 slot = u ? u->frame.reg[EH_RSP] - 8 : 0;
@@ -115,7 +118,7 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 {
 	bool mapped = find_mapping(u, u->frame.ip - u->frame.by_call);
 
-	if (!mapped && u->stack.nr_frames) {	/* no frame at all */
+	if (!mapped && u->stack.nr_frames) {	/* only the leaf is recorded without a mapping */
 		u->end = end_of_stack(u);
 		return false;
 	}

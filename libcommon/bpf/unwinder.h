@@ -7,6 +7,7 @@
  *   process/perf_records, bpf/processes.bpf.h   events of processes: mmap, exec, fork; munmap, exit
  *   unwind/event_queue                          sorts events and raw samples by time
  *   unwind/processes, process/proc_maps         the mappings of each process, by events and by /proc/PID/maps
+ *   unwind/foreign, process/workers             child processes that read others' /proc and compile their files
  *   unwind/modules, table/unwind_table          the mapped files, and their tables, compiled from .eh_frame
  *   unwind/tables, bpf/slab_maps                writes the tables into slabs
  *   unwind/publisher, unwind/mapping_list       writes a process's mapping list, and the handle by which it is found
@@ -62,22 +63,26 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 		 struct stack_store *store, const struct unwinder_options *options);
 void unwinder_free(struct unwinder *unwinder);
 
-/* Reads and publishes the existing processes, those that ran last first; compiles on all CPUs. 0 or -errno */
+/*
+ * Reads and publishes the existing processes, those that ran last first. Waits a second at most for their tables,
+ * which child processes make (unwind/foreign.h). 0 or -errno
+ */
 int unwinder_start(struct unwinder *unwinder);
 
 /* Follows one more process, from its exec on. 0 or -ENOMEM */
 int unwinder_expect(struct unwinder *unwinder, pid_t pid);
 
 /*
- * fds for poll(): when one is readable, unwinder_follow() should be called soon. It is to be called regularly
- * anyway.
+ * fds for poll(), which passes over those of -1: when one is readable, unwinder_follow() should be called soon. It is
+ * to be called regularly anyway.
  */
 #define UNWINDER_FDS 3
 void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*
  * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes processes that are
- * new or have changed. last: no program is attached any more; handles all that is left. 0 or -errno
+ * new or have changed. last: no program is attached any more; handles all that is left, and waits 0.7 s at most for
+ * tables that samples wait for. 0 or -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 

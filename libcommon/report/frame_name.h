@@ -47,9 +47,9 @@ static inline bool frame_is_by_fp(uint64_t frame)
 	return frame & FRAME_BY_FP && !FRAME_IS_PYTHON(frame);
 }
 
-/* where names come from */
 struct namer;
 
+/* where names come from */
 struct frame_names {
 	struct modules *modules;
 	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
@@ -63,7 +63,7 @@ struct frame_names {
 
 /* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
-/* the same, in the caller's own process */
+/* the same, but files are read here and now, not by names->namer's worker; not for Python frames and FRAME_CUT() */
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
 
 /*

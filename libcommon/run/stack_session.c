@@ -117,8 +117,7 @@ static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 	struct stack_session *s = arg;
 	const struct python_image *python = unwinder_python(s->unwinder, pid);
 
-	if (python)
-		*nr = python_names_see(s->python, s->foreign, pid, &python->objects, frames, *nr);
+	*nr = python_names_see(s->python, s->foreign, pid, python ? &python->objects : NULL, frames, *nr);
 	return namer_see(s->namer, frames, *nr);
 }
 

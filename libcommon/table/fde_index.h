@@ -5,7 +5,7 @@
  * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE that starts last at or before a byte
  * rules it, if it reaches that far. So an FDE rules up to its own end or to the start of the next
  * one, whichever is lower; and behind the end of an inner FDE no rule holds, even where an outer
- * one goes on. Of several that start at one place, the first in the section rules.
+ * one goes on. Of several that start at one place, the first that was added rules.
  */
 #ifndef EHPERF_TABLE_FDE_INDEX_H
 #define EHPERF_TABLE_FDE_INDEX_H
@@ -20,7 +20,7 @@
 struct fde_span {
 	uint64_t start;		/* offset in the file */
 	uint32_t length;
-	uint32_t class;		/* of its CIE: cfi_states_class(); or what is no FDE, but ruled by other means: SPAN_... */
+	uint32_t class;		/* of its CIE (cfi_states_class()), or SPAN_RULE, or GO_CLASS (go_rows.h) */
 	const uint8_t *program;	/* in the section */
 	size_t program_bytes;
 	uint64_t vaddr;		/* of start */
@@ -30,7 +30,7 @@ struct fde_span {
 #define SPAN_RULE	UINT32_MAX
 
 struct fde_index {
-	struct fde_span *spans;		/* in section order */
+	struct fde_span *spans;		/* in order of adding */
 	size_t nr_spans, max_spans;
 	uint32_t *by_address;		/* spans' numbers, one for each start, rising */
 	size_t nr;

@@ -23,7 +23,7 @@ struct unwind_table {
 	uint32_t entry_start, entry_end;
 	/* there is more code that no FDE covers: unwind_table_build_code() may have rules for it */
 	bool has_other_code;
-	uint64_t other_code_bytes;	/* of it, to be decoded */
+	uint64_t other_code_bytes;	/* how many bytes of such code there are to decode */
 	/* what it was made of */
 	uint64_t nr_cies, nr_fdes;
 	uint64_t nr_placed_fdes;	/* those that rule some byte */
@@ -33,8 +33,8 @@ struct unwind_table {
 };
 
 /*
- * Compiles the file's CFI: .eh_frame, else .debug_frame; and Go's table of functions, which rules where
- * it and an FDE begin at one place. .debug_frame is not read of a file that has such a table. 0, or -ENOENT (it has none), -ENOTSUP
+ * Compiles the file's CFI: .eh_frame, else .debug_frame. Go's table of functions, if the file has it, rules where it
+ * and an FDE begin at one place, and then .debug_frame is not read. 0, or -ENOENT (neither CFI nor Go's table), -ENOTSUP
  * (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG, -EOVERFLOW (more than
  * a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted in skipped[],
  * and the others are in the table. Where FDEs overlap: fde_index.h.

@@ -10,7 +10,7 @@ static const struct {
 	[END_NO_ROW] = { "no_row",
 			 "no FDE covers a pc, and neither the code nor a frame pointer leads to the caller" },
 	[END_NO_TABLE] = { "no_table",
-			   "code without unwind tables (JIT, or not ELF), and no usable frame pointer" },
+			   "code without unwind tables (JIT, not ELF, or not made in time), and no usable frame pointer" },
 	[END_UNREADABLE] = { "unreadable", "the stack could not be read (paged out, or not a stack)" },
 	[END_UNKNOWN_REGISTER] = { "unknown_register", "a rule needs a register whose value is not known" },
 	[END_UNSUPPORTED] = { "unsupported", "a rule of a kind that is not supported" },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel's walk (bpf/unwind_walk.bpf.h), run on this side: for raw samples, and for processes that are
- * stopped.
+ * stopped. It finds no Python frames, and does not mend return addresses that uretprobes have replaced: a raw sample
+ * has the data for neither.
  */
 #ifndef EHPERF_UNWIND_HOST_UNWIND_H
 #define EHPERF_UNWIND_HOST_UNWIND_H

@@ -43,6 +43,7 @@ struct module {
 
 struct modules;
 
+/* NULL: no memory */
 struct modules *modules_new(void);
 /* Files are identified by these workers from now on, and compiled; they are the caller's and must outlive the modules. */
 void modules_set_foreign(struct modules *modules, struct foreign *foreign);

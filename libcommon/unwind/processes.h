@@ -27,7 +27,7 @@ struct process {
 	uint64_t read_ns;
 	uint64_t looked_ns, look_took_ns;	/* when /proc was last read, and how long that took */
 	uint64_t version;	/* of maps, from 1 on: changes whenever maps does */
-	uint32_t changes;	/* process_event.changes of the last PROCESS_UNMAPPED that is in maps */
+	uint32_t changes;	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
 	UT_hash_handle hh;
 };
 

@@ -74,7 +74,7 @@ static uint64_t number_of(struct python_names *names, struct foreign *foreign, c
 	HASH_FIND(hh, names->by_key, key, sizeof(*key), function);
 	if (function)
 		return function->number;
-	if (names->nr >= MAX_FUNCTIONS ||
+	if (!objects || names->nr >= MAX_FUNCTIONS ||
 	    foreign_read_python(foreign, key->pid, objects, key->code, key->identity, &code))
 		return 0;
 	return add(names, key, &code);

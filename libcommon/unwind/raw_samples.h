@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinds raw samples (records_abi.h), which the kernel could not unwind because their process was not
- * published or its list was stale. A process that is not known is read from /proc, and published, so that the
- * kernel unwinds its next samples.
+ * Unwinds raw samples (records_abi.h). A process that is not known is read from /proc, and published, so that the
+ * kernel unwinds its next samples. A sample that needs a table which is not made yet can be kept until it is.
  *
  * Samples and process events must be handled in order of time (event_queue.h): then the known mappings are
  * those of the moment of the sample.

@@ -168,7 +168,7 @@ static void count(struct module_table *of, const struct unwind_table *table)
 
 /* ---- what was made ---- */
 
-/* Walks see the tables before they see that they are there. */
+/* To be called last: a walk that sees no flag must see the table that was written before. */
 static void set_pending(struct eh_module *header, uint32_t pending)
 {
 	__atomic_store_n(&header->pending, pending, __ATOMIC_RELEASE);
