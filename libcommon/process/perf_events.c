@@ -178,7 +178,7 @@ static int begin_on(struct perf_events *events, int cpu, uint64_t blind_ns, perf
 	if (!event)
 		return error;
 	event->absent_ns = 0;
-	if (events->is_clock) {
+	if (events->is_clock && events->period) {
 		event->blind += blind_ns / events->period;
 		read_absence(events, event);
 	}
