@@ -15,4 +15,17 @@ static __always_inline struct stack_stats *own_stats(void)
 	return bpf_map_lookup_elem(&stats, &zero);
 }
 
+/* Counts a run of the sampling program, before any filter. False: it cannot be counted */
+static __always_inline bool count_run(void)
+{
+	struct stack_stats *counts = own_stats();
+
+	if (!counts)
+		return false;
+	counts->runs++;
+	if (bpf_get_current_task_btf()->pid == 0)
+		counts->idle_runs++;
+	return true;
+}
+
 #endif

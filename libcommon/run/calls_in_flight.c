@@ -12,13 +12,15 @@
 
 #define NR_SHOWN	10	/* calls that are printed */
 
-void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *object, size_t key_bytes)
+void calls_in_flight_stop(void *arg)
 {
+	struct calls_in_flight *in_flight = arg;
 	size_t bytes;
 
-	if (in_flight->records || bpf_tasks_read_named(object, "list_calls", &in_flight->records, &bytes))
+	*in_flight->measuring = false;
+	if (in_flight->records || bpf_tasks_read_named(in_flight->object, "list_calls", &in_flight->records, &bytes))
 		return;
-	in_flight->record_bytes = sizeof(struct call_in_flight) + key_bytes;
+	in_flight->record_bytes = sizeof(struct call_in_flight) + in_flight->key_bytes;
 	in_flight->nr = bytes / in_flight->record_bytes;
 	in_flight->listed_ns = clock_ns();
 }

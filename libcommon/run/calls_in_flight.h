@@ -3,6 +3,7 @@
 #ifndef EHPERF_RUN_CALLS_IN_FLIGHT_H
 #define EHPERF_RUN_CALLS_IN_FLIGHT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,17 +11,22 @@
 
 struct bpf_object;
 
+/* what a tool measures calls by, and those in flight at the end */
 struct calls_in_flight {
 	void *records;			/* NULL: not listed yet */
 	size_t nr, record_bytes;	/* each a struct call_in_flight and the tool's key */
 	uint64_t listed_ns;		/* CLOCK_MONOTONIC */
+	/* set by the tool: its BPF program's flag, its object, and the bytes of its SERIES_KEY, a multiple of 8 */
+	bool *measuring;
+	struct bpf_object *object;
+	size_t key_bytes;
 };
 
 /*
- * Lists them, if not done yet; call when measuring is over. Failure is no error, since the tool counts them.
- * key_bytes: of the tool's SERIES_KEY, a multiple of 8
+ * Ends measuring and lists them, if not done yet. Failure is no error, since the tool counts them. For struct
+ * histogram_tool: in_flight is its arg
  */
-void calls_in_flight_list(struct calls_in_flight *in_flight, struct bpf_object *object, size_t key_bytes);
+void calls_in_flight_stop(void *in_flight);
 void calls_in_flight_free(struct calls_in_flight *in_flight);
 
 /* Prints the number of calls that had not returned, and the first of them, to standard error. */

@@ -205,7 +205,7 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 			    struct bpf_object *object, const struct histogram_options *options,
 			    const struct histogram_tool *tool)
 {
-	*h = (struct histogram_session){ .options = options, .tool = tool, .stacks = stacks };
+	*h = (struct histogram_session){ .object = object, .options = options, .tool = tool, .stacks = stacks };
 	if (stacks) {
 		h->run = &stacks->run;
 		run_hide_counts(h->run);
@@ -259,6 +259,8 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 
 int histogram_session_close(struct histogram_session *h)
 {
+	if (!h->stacks && h->options->run.verbose)	/* a stack session says it itself */
+		kernel_say_verified(h->object);
 	for (size_t i = 0; i <= REST_SERIES; i++) {
 		if (h->heatmaps[i])
 			heatmap_free(h->heatmaps[i]);

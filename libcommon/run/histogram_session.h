@@ -40,6 +40,7 @@ struct histogram_tool {
 };
 
 struct histogram_session {
+	struct bpf_object *object;	/* loaded */
 	struct run *run;		/* the stack session's, or &own_run */
 	struct run own_run;
 	const struct histogram_options *options;

@@ -58,6 +58,16 @@ struct loss kernel_missed(const struct links *links)
 	};
 }
 
+static void say_verified(const char *program, uint32_t instructions)
+{
+	cli_warn("%s: %u instructions verified", program, instructions);
+}
+
+void kernel_say_verified(struct bpf_object *object)
+{
+	object_verified(object, say_verified);
+}
+
 void kernel_set(struct bpf_object *object, const char *constant, const void *value, size_t size)
 {
 	kernel_check(object_set(object, constant, value, size), "load the BPF programs");

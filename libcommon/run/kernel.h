@@ -41,6 +41,9 @@ void kernel_attach_list(struct links *links, const char *to, struct bpf_program 
  */
 struct loss kernel_missed(const struct links *links);
 
+/* Says how many instructions of each loaded program the verifier has looked at, for -v. */
+void kernel_say_verified(struct bpf_object *object);
+
 /* error: 0 or -errno. If it is not 0, the tool ends with "cannot DOING: CAUSE" and what to do about it. */
 void kernel_check(int error, const char *doing);
 

@@ -10,6 +10,15 @@
 /* never detached: sampling_end() stops the clocks, and exiting closes both */
 static struct links links;
 
+uint64_t sampling_parse_hz(const char *text, struct argp_state *state)
+{
+	uint64_t hz = 0;
+
+	if (!cli_parse_number(text, 1, SAMPLING_MAX_HZ, &hz))
+		argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to %d Hz: '%s'", SAMPLING_MAX_HZ, text);
+	return hz;
+}
+
 struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted,
 				   uint64_t period_ns)
 {

@@ -3,6 +3,7 @@
 #ifndef EHPERF_RUN_SAMPLING_H
 #define EHPERF_RUN_SAMPLING_H
 
+#include <argp.h>
 #include <stdint.h>
 
 #include "process/cpu_set.h"
@@ -13,6 +14,9 @@ struct bpf_program;
 
 /* A sample takes some microseconds: at rates much higher than this, a CPU would do little else. */
 #define SAMPLING_MAX_HZ	20000
+
+/* a frequency in Hz; anything else ends the tool with a message */
+uint64_t sampling_parse_hz(const char *text, struct argp_state *state);
 
 /*
  * Attaches the program to a stopped clock on each of these CPUs, or on all (an empty set), until the tool

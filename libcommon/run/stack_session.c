@@ -348,18 +348,13 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 
 /* ---- the end ---- */
 
-static void show_verified(const char *program, uint32_t instructions)
-{
-	cli_warn("%s: %u instructions verified", program, instructions);
-}
-
 static void show_counts(const struct stack_session *s)
 {
 	struct unwinder_counts c = unwinder_counts(s->unwinder);
 
-	object_verified(s->object, show_verified);
+	kernel_say_verified(s->object);
 	if (c.untraced_munmap)
-		cli_warn("no tracepoints (%s): frames in code that replaces other code at once may be wrong",
+		cli_warn("changed mappings go unnoticed (%s): frames in code that replaces other code at once may be wrong",
 			 strerror(c.untraced_munmap));
 	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, "
 		 "%llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",

@@ -6,14 +6,8 @@
 SEC("perf_event")
 int sample_cpu(struct bpf_perf_event_data *ctx)
 {
-	struct stack_stats *counts = own_stats();
-
-	if (!counts)
-		return 0;
-	counts->runs++;
-	if (bpf_get_current_task_btf()->pid == 0)
-		counts->idle_runs++;
-	count_sample(ctx, (__s64)ctx->regs.ip < 0);
+	if (count_run())
+		count_sample(ctx, (__s64)ctx->regs.ip < 0);
 	return 0;
 }
 

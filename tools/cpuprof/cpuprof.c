@@ -50,13 +50,10 @@ static void set_period(struct options *o, struct argp_state *state)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	uint64_t number;
 
 	switch (key) {
 	case 'F':
-		if (!cli_parse_number(arg, 1, SAMPLING_MAX_HZ, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to %d Hz: '%s'", SAMPLING_MAX_HZ, arg);
-		o->frequency_hz = number;
+		o->frequency_hz = sampling_parse_hz(arg, state);
 		o->count = NULL;
 		break;
 	case 'c':

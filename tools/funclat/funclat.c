@@ -107,20 +107,6 @@ static struct json_object *json(const void *call)
 
 /* ---- measuring ---- */
 
-struct measuring {
-	struct funclat_bpf *bpf;
-	struct calls_in_flight in_flight;
-};
-
-/* The last interval ends: calls that have not returned by now are in flight. */
-static void stop(void *arg)
-{
-	struct measuring *m = arg;
-
-	m->bpf->bss->measuring = false;
-	calls_in_flight_list(&m->in_flight, m->bpf->obj, sizeof(struct function_call_key));
-}
-
 static void configure(struct funclat_bpf *bpf, const struct options *o, bool kernel)
 {
 	bpf->rodata->by_process = o->histograms.per_process;
@@ -148,9 +134,11 @@ int main(int argc, char **argv)
 	const struct argp argp = { option_list, parse, "FUNCTION " HISTOGRAM_ARGS_DOC, doc };
 	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT };
 	const struct task_filter *tasks = &o.histograms.run.tasks;
-	struct measuring m = {};
+	struct calls_in_flight in_flight = { .key_bytes = sizeof(struct function_call_key) };
+	struct funclat_bpf *bpf;
 	const struct histogram_tool tool = {
-		.counted = "calls", .off_cpu = true, .title = title, .json = json, .stop = stop, .arg = &m,
+		.counted = "calls", .off_cpu = true, .title = title, .json = json, .stop = calls_in_flight_stop,
+		.arg = &in_flight,
 	};
 	struct loss losses[NR_CALL_LOSSES];
 	struct histogram_session histograms;
@@ -167,35 +155,37 @@ int main(int argc, char **argv)
 	functions = events_that_return(o.function, tasks);
 	kernel = functions.events[0].kind == EVENT_KERNEL_FUNCTION;
 
-	m.bpf = kernel_opened(funclat_bpf__open());
-	configure(m.bpf, &o, kernel);
-	kernel_loaded(funclat_bpf__load(m.bpf));
-	attach(m.bpf, &links, kernel, tasks);
-	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
+	bpf = kernel_opened(funclat_bpf__open());
+	configure(bpf, &o, kernel);
+	kernel_loaded(funclat_bpf__load(bpf));
+	attach(bpf, &links, kernel, tasks);
+	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
 	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.json),
 		     "set up the histograms");
-	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
+	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
 
 	run_doing(&stacks.run, "Measuring %s", o.function);
 	json_object_object_add(stacks.run.start, "function", json_name(o.function));
-	m.bpf->bss->measuring = true;
+	in_flight.object = bpf->obj;
+	in_flight.measuring = &bpf->bss->measuring;
+	bpf->bss->measuring = true;
 	run_measure(&stacks.run);
-	m.bpf->bss->measuring = false;
+	bpf->bss->measuring = false;
 	losses[NR_CALL_LOSSES - 1] = kernel_missed(&links);
-	losses[NR_CALL_LOSSES - 1].count += m.bpf->bss->lost_preempting;
+	losses[NR_CALL_LOSSES - 1].count += bpf->bss->lost_preempting;
 	links_detach(&links);
 
 	stack_session_drain(&stacks);
 	cli_check(slow_calls_print(&slow), "read what was gathered");
 	histogram_session_finish(&histograms);
-	calls_in_flight_list(&m.in_flight, m.bpf->obj, sizeof(struct function_call_key));
+	calls_in_flight_stop(&in_flight);
 	stats = stack_session_stats(&stacks);
-	cli_check(call_losses_read(losses, m.bpf->obj, &stats, histograms.count),
+	cli_check(call_losses_read(losses, bpf->obj, &stats, histograms.count),
 		  "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_CALL_LOSSES);
-	calls_in_flight_say(&m.in_flight, losses[0].count, title);
+	calls_in_flight_say(&in_flight, losses[0].count, title);
 
-	calls_in_flight_free(&m.in_flight);
+	calls_in_flight_free(&in_flight);
 	histogram_session_close(&histograms);
 	slow_calls_close(&slow);
 	return stack_session_close(&stacks);

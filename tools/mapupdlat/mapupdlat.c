@@ -161,20 +161,6 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 
 /* ---- measuring ---- */
 
-struct measuring {
-	struct mapupdlat_bpf *bpf;
-	struct calls_in_flight in_flight;
-};
-
-/* The last interval ends: calls that have not returned by now are in flight. */
-static void stop(void *arg)
-{
-	struct measuring *m = arg;
-
-	m->bpf->bss->measuring = false;
-	calls_in_flight_list(&m->in_flight, m->bpf->obj, sizeof(struct map_call_key));
-}
-
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
@@ -183,15 +169,16 @@ int main(int argc, char **argv)
 		.stacks = STACKS_WANTED_DEFAULT,
 		.by = BY_NAME | BY_TYPE,
 	};
-	struct measuring m = {};
+	struct calls_in_flight in_flight = { .key_bytes = sizeof(struct map_call_key) };
+	struct mapupdlat_bpf *bpf;
 	const struct histogram_tool tool = {
 		.counted = "calls",
 		.off_cpu = true,
 		.errors = true,
 		.title = map_calls_title,
 		.json = map_calls_json,
-		.stop = stop,
-		.arg = &m,
+		.stop = calls_in_flight_stop,
+		.arg = &in_flight,
 	};
 	struct loss losses[NR_MAP_LOSSES];
 	struct histogram_session histograms;
@@ -204,35 +191,37 @@ int main(int argc, char **argv)
 	map_calls_parse_cmds("update,update-batch", &o.cmds);
 	histogram_options_parse(&o.histograms, &argp, &o, argc, argv);
 
-	m.bpf = kernel_opened(mapupdlat_bpf__open());
-	configure(m.bpf, &o);
-	kernel_loaded(mapupdlat_bpf__load(m.bpf));
-	learn_what_a_map_is(m.bpf);
+	bpf = kernel_opened(mapupdlat_bpf__open());
+	configure(bpf, &o);
+	kernel_loaded(mapupdlat_bpf__load(bpf));
+	learn_what_a_map_is(bpf);
 
-	stack_session_open(&stacks, m.bpf->obj, &o.histograms.run, &o.stacks);
+	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
 	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct map_call_key), o.histograms.run.json),
 		     "set up the histograms");
-	histogram_session_open(&histograms, &stacks, m.bpf->obj, &o.histograms, &tool);
-	kernel_attach(&links, "the tracepoints", m.bpf->progs.call_begins, m.bpf->progs.call_returns,
-		      m.bpf->progs.call_begins_raw, m.bpf->progs.call_returns_raw,
-		      m.bpf->progs.thread_switches, m.bpf->progs.thread_wakes, m.bpf->progs.thread_dies);
+	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
+	kernel_attach(&links, "the tracepoints", bpf->progs.call_begins, bpf->progs.call_returns,
+		      bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
+		      bpf->progs.thread_switches, bpf->progs.thread_wakes, bpf->progs.thread_dies);
 
 	run_doing(&stacks.run, "Measuring bpf(2) on maps");
-	m.bpf->bss->measuring = true;
+	in_flight.object = bpf->obj;
+	in_flight.measuring = &bpf->bss->measuring;
+	bpf->bss->measuring = true;
 	run_measure(&stacks.run);
-	m.bpf->bss->measuring = false;
+	bpf->bss->measuring = false;
 	links_detach(&links);
 
 	stack_session_drain(&stacks);
 	cli_check(slow_calls_print(&slow), "read what was gathered");
 	histogram_session_finish(&histograms);
-	calls_in_flight_list(&m.in_flight, m.bpf->obj, sizeof(struct map_call_key));
+	calls_in_flight_stop(&in_flight);
 	stats = stack_session_stats(&stacks);
-	cli_check(map_losses_read(losses, m.bpf->obj, &stats, histograms.count), "read what was gathered");
+	cli_check(map_losses_read(losses, bpf->obj, &stats, histograms.count), "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
-	calls_in_flight_say(&m.in_flight, losses[0].count, map_calls_title);
+	calls_in_flight_say(&in_flight, losses[0].count, map_calls_title);
 
-	calls_in_flight_free(&m.in_flight);
+	calls_in_flight_free(&in_flight);
 	histogram_session_close(&histograms);
 	slow_calls_close(&slow);
 	return stack_session_close(&stacks);

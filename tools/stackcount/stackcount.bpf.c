@@ -40,14 +40,8 @@ int count_user_function(struct pt_regs *ctx)
 SEC("?perf_event")
 int count_perf_event(struct bpf_perf_event_data *ctx)
 {
-	struct stack_stats *counts = own_stats();
-
-	if (!counts)
-		return 0;
-	counts->runs++;
-	if (bpf_get_current_task_btf()->pid == 0)
-		counts->idle_runs++;
-	count(ctx, (__s64)ctx->regs.ip < 0);
+	if (count_run())
+		count(ctx, (__s64)ctx->regs.ip < 0);
 	return 0;
 }
 

@@ -41,13 +41,10 @@ static const struct argp_option option_list[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	uint64_t number;
 
 	switch (key) {
 	case 'F':
-		if (!cli_parse_number(arg, 1, SAMPLING_MAX_HZ, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to %d Hz: '%s'", SAMPLING_MAX_HZ, arg);
-		o->period_ns = 1000000000 / number;
+		o->period_ns = 1000000000 / sampling_parse_hz(arg, state);
 		break;
 	case OPTION_BUFFER:
 		if (!cli_parse_number(arg, 4, 1 << 20, &o->buffer_kib) || o->buffer_kib & (o->buffer_kib - 1))
