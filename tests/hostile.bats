@@ -103,7 +103,7 @@ mount_served() {
 	before=$(ls "/proc/$tool/fd" | wc -l)
 	# another profiler on this machine may have it
 	local holders
-	holders=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -c "$WORK/mnt")
+	holders=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -c "$WORK/mnt") || true
 	refute bash -c 'ls -l /proc/$0/fd $(pgrep -P $0 | sed "s|.*|/proc/&/fd|") 2>/dev/null | grep "$1/mnt"' "$tool" "$WORK"
 	[ "$holders" -gt 0 ] || wait_until umount "$WORK/mnt"
 	for i in $(seq 40); do

@@ -397,8 +397,7 @@ load lib.bash
 	need_root
 	run mapupdlat -- sh -c 'exit 7'
 	[ "$status" -eq 7 ]
-	run mapupdlat -- /nonexistent/program
-	[ "$status" -eq 1 ]
+	run -127 mapupdlat -- /nonexistent/program
 	local signal
 	for signal in INT TERM; do
 		background mapinmap hash 100000000 1 0 endless
