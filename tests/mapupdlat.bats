@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 
+bats_require_minimum_version 1.5.0
 load lib.bash
 
 # ---- wrong arguments ----
