@@ -97,7 +97,7 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	need perl
 	cat >"$WORK/hostile" <<-'EOF'
 		pipe R, W; pipe S, X;
-		if (!fork) { $0 = "a;b\e[2J\n"; syswrite W, "x" while sysread S, $b, 1; exit }
+		if (!fork) { close R; close X; $0 = "a;b\e[2J\n"; syswrite W, "x" while sysread S, $b, 1; exit }
 		close W; close S; $0 = "waiter";
 		for (1..50) { syswrite X, "x"; sysread R, $b, 1 }
 	EOF
