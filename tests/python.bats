@@ -7,7 +7,7 @@ load lib
 # "COUNT function file line;…" of the sleeps in $WORK/out, root first, as sort prints them
 slept_in() {
 	jq -r 'select(.type == "stack") | select(any(.user[].symbol; . != null and test("nanosleep"))) |
-		[.count, ([.user[] | select(.runtime == "python") | "\(.symbol) \(.file) \(.line)"] | reverse | join(";"))] | @tsv' \
+		[.count, ([.user[] | select(.runtime == "python") | "\(.symbol) \(.source) \(.line)"] | reverse | join(";"))] | @tsv' \
 		"$WORK/out" | gawk -F '\t' '{ n[$2] += $1 } END { for (k in n) print n[k], k }' | grep ';Worker.end ' | sort
 }
 
