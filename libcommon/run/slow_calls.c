@@ -5,6 +5,7 @@
 
 #include "bpf/ring.h"
 #include "report/call_report.h"
+#include "run/cli.h"
 #include "run/histogram_session.h"
 #include "run/stack_session.h"
 #include "stacks_abi.h"
@@ -65,6 +66,15 @@ int slow_calls_print(struct slow_calls *calls)
 static int work(void *arg)
 {
 	return slow_calls_print(arg);
+}
+
+uint64_t slow_calls_parse_time(const char *text, struct argp_state *state)
+{
+	uint64_t ns = 0;
+
+	if (!cli_parse_time(text, 1000, &ns) || !ns)
+		argp_failure(state, EXIT_USAGE, 0, "not a time: '%s'", text);
+	return ns;
 }
 
 int slow_calls_open(struct slow_calls *calls, struct stack_session *session, const struct histogram_tool *tool,

@@ -6,14 +6,19 @@
 #ifndef EHPERF_RUN_SLOW_CALLS_H
 #define EHPERF_RUN_SLOW_CALLS_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "report/stack_writer.h"
 
 struct histogram_tool;
 struct ring_buffer;
 struct stack_session;
+
+/* --slow's argument, in ns, more than 0; anything else ends the tool with a message */
+uint64_t slow_calls_parse_time(const char *text, struct argp_state *state);
 
 struct slow_calls {
 	struct stack_session *session;

@@ -105,8 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->stacks.only_kernel = false;
 		break;
 	case OPTION_SLOW:
-		if (!cli_parse_time(arg, 1000, &o->slow_ns) || !o->slow_ns)
-			argp_failure(state, EXIT_USAGE, 0, "not a time: '%s'", arg);
+		o->slow_ns = slow_calls_parse_time(arg, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
