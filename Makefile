@@ -9,7 +9,9 @@ BPFTOOL ?= bpftool
 VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
 CFLAGS ?= -O2 -g
 
-B := build
+# STATIC=1: programs for any distribution's machines, in build/static, which need no libraries there
+STATIC ?=
+B := build$(if $(STATIC),/static)
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
 # those that measure; others only read what these write
 BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
@@ -24,6 +26,14 @@ COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNI
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
 PURE_LIBS := -pthread -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
 BPF_LIBS := -lbpf -lelf -lz
+ifneq ($(STATIC),)
+COMMON_FLAGS += -DEHPERF_STATIC
+# The linker warns that users who are in no /etc/passwd cannot be looked up. On Debian 12: 13's libelf.a lacks functions.
+override LDFLAGS += -static -L$(B)
+PURE_LIBS += $(shell pkg-config --static --libs libdw libelf)
+BPF_LIBS += $(shell pkg-config --static --libs libbpf)
+ZYDIS_ARCHIVE := $(B)/libZydis.a
+endif
 
 LAYER_ARCHIVES := $(LAYERS:%=$(B)/libcommon/%.a)
 # without libbpf: what is linked with these alone proves that the layers it uses are free of it
@@ -31,17 +41,22 @@ PURE_ARCHIVES := $(filter-out $(B)/libcommon/bpf.a,$(LAYER_ARCHIVES))
 # what is a tool's own, besides its main file
 TOOL_SOURCES := $(filter-out $(foreach t,$(TOOLS),tools/$t/$t.c tools/$t/$t.bpf.c),$(wildcard tools/*/*.c))
 
-all: $(TOOLS:%=$(B)/%)
+all: $(TOOLS:%=$(B)/%) completions
+
+completions: $(patsubst man/package/%,$(B)/%,$(wildcard man/package/completions/*))
 
 # ---- packages ----
 
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
 	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev libprotobuf-c-dev protobuf-c-compiler libpfm4-dev
+STATIC_PACKAGES := libbz2-dev libzstd-dev dpkg-dev
+DEBIAN_TEST_PACKAGES := debootstrap
+PACKAGING_PACKAGES := build-essential debhelper dpkg-dev fakeroot lintian
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
-TEST_PACKAGES := $(DEMO_PACKAGES) g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
+TEST_PACKAGES := $(DEMO_PACKAGES) zsh curl g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
 	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
-	linux-perf procps util-linux bsdutils libxml2-utils libbpf-tools bpftrace python3-bpfcc qemu-system-x86 busybox-static cpio \
-	python3-jsonschema mandoc chromium golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby libboost-context-dev fio
+	linux-perf procps util-linux bsdutils libxml2-utils strace libbpf-tools bpftrace python3-bpfcc bpfcc-tools qemu-system-x86 busybox-static cpio \
+	python3-jsonschema protobuf-compiler python3-protobuf mandoc man-db libbinutils-dbg chromium golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby erlang-base libboost-context-dev fio fdisk uwsgi-core uwsgi-plugin-python3 dmsetup
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
@@ -57,7 +72,7 @@ deps: build-deps
 	$(call deps,$(TEST_PACKAGES))
 
 build-deps:
-	$(call deps,$(BUILD_PACKAGES))
+	$(call deps,$(BUILD_PACKAGES) $(if $(STATIC),$(STATIC_PACKAGES)))
 
 # ---- the tools ----
 
@@ -96,13 +111,13 @@ $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: libcommon/%.proto
 	cd libcommon && protoc-c --c_out=$(abspath $(B)/gen) $*.proto
 
 $(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
 
 GENERATED := $(PAGES) $(PROTOS:%=$(B)/gen/%.pb-c.h)
 
 $(B)/libcommon/%.o: libcommon/%.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
 
 $(B)/tools/%.o: tools/%.c | $(GENERATED)
 	@mkdir -p $(@D)
@@ -135,11 +150,19 @@ $(B)/tools/$1/$1.o: $(B)/skel/$1.skel.h
 endef
 
 define tool
-$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(LAYER_ARCHIVES)
+$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(LAYER_ARCHIVES) | $(ZYDIS_ARCHIVE)
 	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(BPF_LIBS) $$(PURE_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool,$t)))
 $(foreach t,$(BPF_TOOLS),$(eval $(call bpf_tool,$t)))
+
+$(B)/libZydis.a:
+	man/package/zydis-archive $(B)
+
+# completion of their names, and of those that Debian's package gives to names that are taken
+$(B)/completions/%: man/package/completions/% Makefile
+	@mkdir -p $(@D)
+	sed 's/@TOOLS@/$(TOOLS) $(TOOLS:%=%-ehperf)/' $< > $@
 
 # ---- tests ----
 
@@ -153,7 +176,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 # as distributions build: optimised, without frame pointers, stripped
 $(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread -o $@ $<
+	$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread $(EXPORTS) -o $@ $<
+$(B)/tests/lying-python: EXPORTS := -rdynamic
 
 # with lazy binding, as Debian's own programs used to be
 $(CXX_WORKLOADS): $(B)/tests/%: tests/workloads/%.cc
@@ -177,7 +201,7 @@ $(B)/tests/bpf-%: $(B)/obj/bpf-%.o $(B)/tools.a $(LAYER_ARCHIVES)
 
 $(B)/obj/%.o: tests/helpers/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
 
 $(B)/obj/unit/%.o: tests/unit/%.c
 	@mkdir -p $(@D)
@@ -229,7 +253,7 @@ test: deps
 # attacks and faults that take longer than the suite may
 test-attacks: deps
 	$(MAKE) all test-programs
-	tests/run tests/attacks/*.bats
+	FILE_SECONDS=2400 tests/run tests/attacks/*.bats
 
 test-kernels: deps
 	$(BUILD) all test-programs
@@ -244,6 +268,11 @@ test-all-kernels: deps
 
 kernels-table:
 	tests/kernels/table README.md
+
+# README's demo and the package, in chroots of what debootstrap makes
+test-debian: deps
+	$(call deps,$(DEBIAN_TEST_PACKAGES))
+	set -o pipefail; tests/debian bookworm trixie | tee $(B)/debian.tap
 
 # every ELF file of the machine: exact rows against readelf and llvm-dwarfdump, and the kernel's answers
 test-cfi: deps
@@ -270,41 +299,76 @@ $(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) $(BPF_LIBS) $(PURE_LIBS)
 
-bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-events
+# what each prints, for the table
+RECORD = @mkdir -p $(B)/bench/results
+PRINT_AND_RECORD = | tee $(B)/bench/results/$(@:bench-%=%); exit $${PIPESTATUS[-2]}
+
+# all of them, and what they show into README.md
+bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names
+	tests/bench/table $(B)/bench/results README.md
 
 bench-cfi: build-deps
 	$(MAKE) $(B)/bench/cfi
-	tests/elf-files | $(B)/bench/cfi
+	$(RECORD)
+	tests/elf-files | $(B)/bench/cfi $(PRINT_AND_RECORD)
 
 bench-upload: deps
 	$(MAKE) $(B)/bench/upload all test-programs
-	tests/elf-files | $(B)/bench/upload 1400
-	for k in 6.1 6.12; do tests/kernels/boot $$k tests/bench/upload.guest $(B)/bench/upload; done
+	$(RECORD)
+	{ tests/elf-files | $(B)/bench/upload 1400; for k in 6.1 6.12; do \
+		tests/kernels/boot $$k tests/bench/upload.guest $(B)/bench/upload; done; } $(PRINT_AND_RECORD)
 
 bench-unwind: build-deps
 	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
-	$(B)/bench/unwind $(B)/bench
+	$(RECORD)
+	$(B)/bench/unwind $(B)/bench $(PRINT_AND_RECORD)
 
 bench-load: build-deps
 	$(MAKE) all $(B)/bench/load
-	$(B)/bench/load $(foreach t,$(BPF_TOOLS),$(B)/tools/$t/$t.bpf.o)
+	$(RECORD)
+	$(B)/bench/load $(foreach t,$(BPF_TOOLS),$(B)/tools/$t/$t.bpf.o) $(PRINT_AND_RECORD)
 
 bench-offcpu: deps
 	$(MAKE) all $(B)/bench/pingpong
-	tests/bench/offcpu $(B)
+	$(RECORD)
+	tests/bench/offcpu $(B) $(PRINT_AND_RECORD)
+
+$(B)/bench/mallocs-fp: tests/workloads/mallocs.cc
+	@mkdir -p $(@D)
+	$(CXX) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
 
 bench-events: deps
-	$(MAKE) all $(B)/tests/mallocs
-	tests/bench/events $(B)
+	$(MAKE) all $(B)/tests/mallocs $(B)/bench/mallocs-fp
+	$(RECORD)
+	tests/bench/events $(B) $(PRINT_AND_RECORD)
 
-# what processes feel that are not measured
+bench-runtimes: deps
+	$(MAKE) all
+	$(RECORD)
+	tests/bench/runtimes $(B) $(PRINT_AND_RECORD)
+
+# what processes feel that are not measured. BESIDE=DIRECTORY: the tools of another commit, in the same run
 bench-quiet: deps
 	$(MAKE) all $(B)/bench/bystander
-	tests/bench/quiet $(B)
+	$(RECORD)
+	tests/bench/quiet $(B) 5 $(BESIDE) $(PRINT_AND_RECORD)
+
+# what starting and ending a tool takes. BESIDE: as above
+bench-start: deps
+	$(MAKE) all
+	$(RECORD)
+	tests/bench/start $(B) 10 $(BESIDE) $(PRINT_AND_RECORD)
+
+# names, inlined functions and lines of large files
+bench-names: deps
+	$(MAKE) $(B)/tests/symbol-of $(B)/tests/place-of
+	$(RECORD)
+	tests/bench/names $(B) $(PRINT_AND_RECORD)
 
 bench-mapupdlat: deps
 	$(MAKE) $(B)/bench/mapupdlat $(B)/mapupdlat
-	$(B)/bench/mapupdlat $(B)
+	$(RECORD)
+	$(B)/bench/mapupdlat $(B) $(PRINT_AND_RECORD)
 
 demo: build-deps
 	$(call deps,$(DEMO_PACKAGES))
@@ -313,21 +377,55 @@ demo: build-deps
 
 # ---- installation ----
 
+BASH_COMPLETIONS := share/bash-completion/completions
+ZSH_FUNCTIONS ?= site-functions
+# what is installed, below $(PREFIX); bash-completion loads a file of the command's name
+EXAMPLES := $(wildcard man/examples/*)
+INSTALLED := $(TOOLS:%=sbin/%) $(MAN_PAGES:%=share/%) share/ehperf/ehperf.schema.json share/zsh/$(ZSH_FUNCTIONS)/_ehperf \
+	$(TOOLS:%=$(BASH_COMPLETIONS)/%) $(EXAMPLES:man/%=share/doc/ehperf/%)
+
 install: all
-	install -d $(DESTDIR)$(PREFIX)/sbin
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/$(BASH_COMPLETIONS) $(DESTDIR)$(PREFIX)/share/doc/ehperf/examples
 	install -m 755 $(TOOLS:%=$(B)/%) $(DESTDIR)$(PREFIX)/sbin
 	install -D -m 644 man/ehperf.schema.json $(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/$$page || exit 1; done
+	install -m 644 $(EXAMPLES) $(DESTDIR)$(PREFIX)/share/doc/ehperf/examples
+	install -D -m 644 $(B)/completions/_ehperf $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_FUNCTIONS)/_ehperf
+	for tool in $(TOOLS); do \
+		install -m 644 $(B)/completions/ehperf.bash $(DESTDIR)$(PREFIX)/$(BASH_COMPLETIONS)/$$tool || exit 1; done
 
+# directories, too, that were made for it and are empty then
 uninstall:
-	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/sbin/%) $(MAN_PAGES:%=$(DESTDIR)$(PREFIX)/share/%) \
-		$(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
+	rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
+	cd $(DESTDIR)$(PREFIX) 2>/dev/null && rmdir -p --ignore-fail-on-non-empty $(sort $(dir $(INSTALLED))) 2>/dev/null || true
+
+# ---- packages of it ----
+
+NAME_VERSION := ehperf-$(VERSION)
+
+# what git knows, as it is in this tree; a tree without git is all of it
+dist:
+	@mkdir -p $(B)
+	{ git ls-files 2>/dev/null || find . -path ./$(firstword $(subst /, ,$(B))) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort | \
+		tar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \
+		gzip -n > $(B)/$(NAME_VERSION).tar.gz
+
+# build/ehperf_VERSION_amd64.deb, for the release of Debian that this is run on
+deb: dist build-deps
+	$(call deps,$(PACKAGING_PACKAGES))
+	rm -rf $(B)/deb && mkdir -p $(B)/deb
+	tar -C $(B)/deb -xzf $(B)/$(NAME_VERSION).tar.gz
+	cp -r man/package/debian $(B)/deb/$(NAME_VERSION)/debian
+	sed -i 's/@BUILD_PACKAGES@/$(shell echo $(BUILD_PACKAGES) | sed 's/ /, /g')/' $(B)/deb/$(NAME_VERSION)/debian/control
+	cd $(B)/deb/$(NAME_VERSION) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage -b -us -uc
+	cp $(B)/deb/ehperf_$(VERSION)_*.deb $(B)
+	lintian --fail-on error,warning --profile debian $(B)/deb/*.changes
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-attacks test-kernels test-all-kernels kernels-table test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-events demo install uninstall clean
+.PHONY: all deps build-deps build-deps-once test test-programs test-attacks test-kernels test-all-kernels kernels-table test-debian test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names demo install uninstall dist deb completions clean
 
 clean:
 	rm -rf $(B)
 
-# the tests unpack other machines' packages in $(B)/arm64, where directories end in .d
--include $(filter-out $(B)/arm64/%,$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))
+# what is unpacked there has directories that end in .d
+-include $(filter-out $(foreach d,arm64 deb debian,$(B)/$d/%),$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))

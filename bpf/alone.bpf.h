@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs on user functions ("uprobe") can be preempted, as the thread can whose call they are part of. Where that
- * cannot be kept off (preemption.bpf.h), the program that comes second on a CPU must do without what the first one uses,
- * which is most of what there is per CPU:
+ * Programs on user functions ("uprobe") can be preempted, as the thread can whose call they are part of.
+ * Where that cannot be kept off (preemption.bpf.h), the program that comes second on a CPU must do without
+ * what the first one uses, which is most of what there is per CPU:
  *
  *	if (!alone_begin())
  *		return 0;

@@ -47,19 +47,32 @@ struct {
 	__type(value, __u32);	/* its number */
 } series SEC(".maps");
 
+/*
+ * Those with values for each CPU are plain arrays, libcommon/bpf/histograms.c makes them large enough: the
+ * kernel takes most of a tenth of a second to allocate as many per-CPU values.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, (MAX_SERIES + 1) * 2);
-	__type(key, __u32);	/* SLOT() */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_SLOTS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);	/* CPU * NR_SLOTS + SLOT() */
 	__type(value, struct series_stats);
 } series_stats SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 65536);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_BUCKET_COUNTS);
 	__type(key, struct bucket_key);
-	__type(value, __u64);
+	__type(value, __u32);	/* its number */
 } buckets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_BUCKET_COUNTS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);	/* CPU * NR_BUCKET_COUNTS + number */
+	__type(value, __u64);
+} bucket_counts SEC(".maps");
 
 static __always_inline __u64 *histograms_control(__u32 which)
 {
@@ -102,15 +115,34 @@ __noinline __u32 bucket_of_value(__u64 value)
 	return bucket_of(value);
 }
 
+/* its number; NULL: there are too many already */
+static __always_inline __u32 *new_bucket(const struct bucket_key *key)
+{
+	__u32 turn = key->slot & 1, number;
+	__u64 *used = histograms_control(HISTOGRAMS_BUCKETS + turn), before;
+
+	if (!used || *used >= MAX_BUCKETS)
+		return NULL;
+	before = __sync_fetch_and_add(used, 1);
+	if (before >= MAX_BUCKETS)
+		return NULL;
+	number = turn * MAX_BUCKETS + before;
+	bpf_map_update_elem(&buckets, key, &number, BPF_NOEXIST);	/* another CPU may be first */
+	return bpf_map_lookup_elem(&buckets, key);
+}
+
 static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
 {
 	struct bucket_key key = { .slot = slot, .bucket = bucket };
-	__u64 *count = bpf_map_lookup_elem(&buckets, &key), none = 0;
+	__u32 *number = bpf_map_lookup_elem(&buckets, &key), at;
+	__u64 *count;
 
-	if (!count) {
-		bpf_map_update_elem(&buckets, &key, &none, BPF_NOEXIST);	/* another CPU may be first */
-		count = bpf_map_lookup_elem(&buckets, &key);
-	}
+	if (!number)
+		number = new_bucket(&key);
+	if (!number)
+		return false;
+	at = bpf_get_smp_processor_id() * NR_BUCKET_COUNTS + *number;
+	count = bpf_map_lookup_elem(&bucket_counts, &at);
 	if (count)
 		(*count)++;
 	return count;
@@ -133,7 +165,8 @@ static __always_inline __u32 series_slot(__u32 number)
 static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns,
 				       __u32 error)
 {
-	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &slot);
+	__u32 at = bpf_get_smp_processor_id() * NR_SLOTS + slot;
+	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &at);
 
 	if (!s)
 		return;

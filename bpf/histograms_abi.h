@@ -17,14 +17,18 @@
  * each interval (a turn).
  */
 #define SLOT(series, turn)	((series) * 2 + ((turn) & 1))
+#define NR_SLOTS		SLOT(MAX_SERIES + 1, 0)
+
+#define MAX_BUCKETS	65536	/* that are not empty, of all series, in one turn */
+#define NR_BUCKET_COUNTS	(2 * MAX_BUCKETS)
 
 /*
- * keys of the map `histograms`: the turn; how many numbers of series were given out, not all of which are
- * used
+ * keys of the map `histograms`: the turn; how many numbers of series were given out, and of buckets in
+ * either turn, not all of which are used
  */
-enum { HISTOGRAMS_TURN, HISTOGRAMS_NR, NR_HISTOGRAMS_CONTROLS };
+enum { HISTOGRAMS_TURN, HISTOGRAMS_NR, HISTOGRAMS_BUCKETS, NR_HISTOGRAMS_CONTROLS = HISTOGRAMS_BUCKETS + 2 };
 
-/* per CPU */
+/* NR_SLOTS of a CPU's in a row in the map `series_stats` */
 struct series_stats {
 	__u64 count, errors;
 	__u64 total_ns, min_ns, max_ns;		/* exact; min_ns is valid if count is not 0 */
@@ -33,6 +37,10 @@ struct series_stats {
 	__u64 no_bucket;
 };
 
+/*
+ * In the map `buckets`, a bucket has a number: that of its count among the NR_BUCKET_COUNTS of each CPU,
+ * which lie in a row in the map `bucket_counts`. The first MAX_BUCKETS are of even turns.
+ */
 struct bucket_key {
 	__u32 slot;
 	/* of histogram_bucket.h, or BUCKET_ERROR + errno: how often a call failed with it */

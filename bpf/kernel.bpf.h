@@ -17,4 +17,13 @@
 		__type(value, value_type);		\
 	}
 
+/* the word there in the running process's memory; 0: there is none, which the helper makes of it, or it is 0 */
+static __always_inline __u64 user_word(__u64 addr)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (void *)addr);
+	return word;
+}
+
 #endif

@@ -59,6 +59,18 @@ struct {
 	__type(value, struct kernel_rule);
 } kernel_rules SEC(".maps");
 
+/*
+ * the rules that this CPU has used last, each where its return address belongs: a lookup in a hash costs
+ * more than a step
+ */
+#define RECENT_RULES		512
+struct recent_rule {
+	__u64 ip;
+	struct kernel_rule rule;
+};
+
+#define RECENT_PLACE(ip)	MASKED((ip) ^ (ip) >> 9, RECENT_RULES - 1)
+
 #define KERNEL_WORDS		512
 #define MAX_KERNEL_WALK		64
 #define CALIBRATION_WORDS	80
@@ -66,12 +78,13 @@ struct {
 
 /*
  * Where a walk starts, found by calibrate(): the tracepoint's return address .ip in the function, and its
- * place on the stack, .word, in words from BELOW_CONTEXT bytes below the program's context on. .bp_word is the
- * place of the function's rbp, which one of the functions between it and the program has saved; 0: not found.
- * .frames_above the function: the program and bpf_trace_run4(); one more if another tracer uses the
+ * place on the stack, .word, in words from BELOW_CONTEXT bytes below the program's context on. .bp_word is
+ * the place of the function's rbp, which one of the functions between it and the program has saved; 0: not
+ * found. .frames_above the function: the program and bpf_trace_run4(); one more if another tracer uses the
  * tracepoint, too. .walks: how many results equalled bpf_get_stack()'s so far, or NEVER_TRUSTED
  */
-SEC(".data.starts") struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };
+SEC(".data.starts")
+struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };
 #define BELOW_CONTEXT	256
 #define NEVER_TRUSTED (~0U)	/* one of the results differed */
 
@@ -86,6 +99,7 @@ struct kernel_walk {
 	__u64 expected_ip[2];	/* bpf_get_stack()'s first two frames */
 	__u32 ip_word, bp_word;
 	__u64 words[KERNEL_WORDS];
+	struct recent_rule recent[RECENT_RULES];
 	struct kernel_stack stack;
 };
 
@@ -135,65 +149,101 @@ static __always_inline bool enters_interrupt(__u64 ip)
 	return ip > interrupt_entries.begin && ip <= interrupt_entries.end;
 }
 
-static __always_inline struct kernel_rule make_rule(struct kernel_walk *w)
+static __always_inline __u8 kind_of_orc(const struct orc_entry___any *orc, bool keeps_bp)
 {
-	struct orc_entry___any *orc = (void *)w->orc;
-	struct kernel_rule rule = { .kind = KERNEL_ODD };
-	__u32 sp_reg, bp_reg, type;
+	__u32 sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg), type = BPF_CORE_READ_BITFIELD(orc, type);
 
-	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook ||
-	    !find_orc(w))
-		return rule;
-	sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg);
-	bp_reg = BPF_CORE_READ_BITFIELD(orc, bp_reg);
-	type = BPF_CORE_READ_BITFIELD(orc, type);
-	rule.interrupt = enters_interrupt(w->ip);
-	rule.cfa_offset = orc->sp_offset;
-	rule.bp_offset = orc->bp_offset;
-	/* only what is saved below the CFA has an offset */
-	rule.restores_bp = bp_reg != ORC_REG_UNDEFINED && rule.bp_offset;
 	if (bpf_core_field_exists(orc->end) ? BPF_CORE_READ_BITFIELD(orc, end) : type == ORC_END)
-		rule.kind = KERNEL_END;
-	else if (type == ORC_REGS && sp_reg == orc_sp)
-		rule.kind = KERNEL_REGS;
-	else if (type == ORC_CALL && (bp_reg == ORC_REG_UNDEFINED || rule.restores_bp))
-		rule.kind = sp_reg == orc_sp ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
-	return rule;
+		return KERNEL_END;
+	if (type == ORC_REGS && sp_reg == orc_sp)
+		return KERNEL_REGS;
+	if (type != ORC_CALL || !keeps_bp)
+		return KERNEL_ODD;
+	return sp_reg == orc_sp ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
 }
 
-/* One frame. 1 ends the walk: w->done says whether at the outermost frame */
-static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
+/* The rule is in map memory, and read from there again: see AGAIN() for why. */
+static __always_inline void make_rule(struct kernel_walk *w, struct kernel_rule *rule)
 {
-	struct kernel_walk *w = *ctx;
-	struct kernel_rule *known, rule;
-	__u64 ip = w->ip, cfa, bp;
+	struct orc_entry___any *orc = (void *)w->orc;
 
+	*rule = (struct kernel_rule){ .kind = KERNEL_ODD };
+	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook ||
+	    !find_orc(w))
+		return;
+	rule->interrupt = enters_interrupt(w->ip);
+	barrier();
+	rule->cfa_offset = orc->sp_offset;
+	rule->bp_offset = orc->bp_offset;
+	/* only what is saved below the CFA has an offset */
+	rule->restores_bp = BPF_CORE_READ_BITFIELD(orc, bp_reg) != ORC_REG_UNDEFINED && rule->bp_offset;
+	barrier();
+	rule->kind = kind_of_orc(orc, AGAIN(rule->restores_bp) ||
+					      BPF_CORE_READ_BITFIELD(orc, bp_reg) == ORC_REG_UNDEFINED);
+}
+
+/* Puts the rule of w->ip into its place among the recent ones. A global function, as walk_kernel() is. */
+__noinline int find_rule_of(struct kernel_walk *w)
+{
+	struct kernel_rule *known, rule;
+	struct recent_rule *recent;
+	__u64 ip;
+
+	if (!w || !nr_orc)
+		return 0;
+	ip = w->ip;
+	recent = &w->recent[RECENT_PLACE(ip)];
+	recent->ip = ip;
+	known = bpf_map_lookup_elem(&kernel_rules, &ip);
+	if (known) {
+		recent->rule = *known;
+	} else {
+		make_rule(w, &recent->rule);
+		rule = recent->rule;
+		bpf_map_update_elem(&kernel_rules, &ip, &rule, BPF_ANY);
+	}
+	return 0;
+}
+
+/*
+ * One frame. 1 ends the walk: w->done says whether at the outermost frame. A global function, as
+ * walk_kernel() is.
+ */
+__noinline int walk_kernel_frame(struct kernel_walk *w)
+{
+	const struct kernel_rule *rule;
+	struct recent_rule *recent;
+	__u64 ip, cfa, bp;
+	__u32 i;
+
+	if (!w || !nr_orc)
+		return 1;
+	ip = w->ip;
+	i = w->stack.stack.nr_frames;
 	w->stack.frames[MASKED(i, MAX_KERNEL_WALK - 1)] = ip;
 	w->stack.stack.nr_frames = i + 1;
 	w->stack.stack.id = hash_word(w->stack.stack.id, ip);
-	known = bpf_map_lookup_elem(&kernel_rules, &ip);
-	if (known) {
-		rule = *known;
-	} else {
-		rule = make_rule(w);
-		bpf_map_update_elem(&kernel_rules, &ip, &rule, BPF_ANY);
-	}
-	if (rule.interrupt && w->start == START_AT_WAKING)
+	recent = &w->recent[RECENT_PLACE(ip)];
+	if (recent->ip != ip)
+		find_rule_of(w);
+	rule = &recent->rule;
+	if (rule->interrupt && w->start == START_AT_WAKING)
 		return 1;	/* wakers.bpf.h wants to know */
-	if (rule.kind == KERNEL_END || (rule.kind == KERNEL_REGS && w->at + rule.cfa_offset == w->top)) {
+	if (AGAIN(rule->kind) == KERNEL_END ||
+	    (AGAIN(rule->kind) == KERNEL_REGS && w->at + AGAIN(rule->cfa_offset) == w->top)) {
 		w->done = true;
 		return 1;
 	}
-	if (rule.kind == KERNEL_SP)
-		cfa = w->at + rule.cfa_offset;
-	else if (rule.kind == KERNEL_BP && w->bp_known)
-		cfa = w->bp + rule.cfa_offset;
+	if (AGAIN(rule->kind) == KERNEL_SP)
+		cfa = w->at + AGAIN(rule->cfa_offset);
+	else if (AGAIN(rule->kind) == KERNEL_BP && w->bp_known)
+		cfa = w->bp + AGAIN(rule->cfa_offset);
 	else
 		return 1;
 	if (cfa & 7 || cfa < w->at + 8 || cfa > w->top || cfa - w->from > KERNEL_WORDS * 8)
 		return 1;
-	if (rule.restores_bp) {
-		bp = cfa + rule.bp_offset - w->from;
+	if (AGAIN(rule->restores_bp)) {
+		bp = cfa + AGAIN(rule->bp_offset) - w->from;
 		w->bp = w->words[MASKED(bp / 8, KERNEL_WORDS - 1)];
 		w->bp_known = bp < KERNEL_WORDS * 8;
 	}
@@ -202,9 +252,20 @@ static long walk_kernel_frame(__u32 i, struct kernel_walk **ctx)
 	return 0;
 }
 
+#define FRAMES_A_TURN 8	/* a turn of bpf_loop() costs a call, too */
+
+static long walk_kernel_next(__u32 i, struct kernel_walk **ctx)
+{
+	UNROLL
+	for (i = 0; i < FRAMES_A_TURN; i++)
+		if (walk_kernel_frame(*ctx))
+			return 1;
+	return 0;
+}
+
 /*
- * Unwinds from w->start's function on into w->stack, with the same frames as bpf_get_stack(). True if it reached the
- * outermost frame. A global function: verified once, and not for each path through its caller.
+ * Unwinds from w->start's function on into w->stack, with the same frames as bpf_get_stack(). True if it
+ * reached the outermost frame. A global function: verified once, and not for each path through its caller.
  */
 __noinline int walk_kernel(struct kernel_walk *w)
 {
@@ -231,7 +292,7 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	w->done = false;
 	w->stack.stack.id = 0;
 	w->stack.stack.nr_frames = 0;
-	bpf_loop(MAX_KERNEL_WALK, walk_kernel_frame, &w, 0);
+	bpf_loop(MAX_KERNEL_WALK / FRAMES_A_TURN, walk_kernel_next, &w, 0);
 	if (!w->stack.stack.id)
 		w->stack.stack.id = 1;
 	return w->done;
@@ -277,9 +338,13 @@ __noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expec
 }
 
 /* Compares the walk's result with bpf_get_stack()'s; calibrates if there has been no successful walk yet. */
-static __always_inline void learn(struct kernel_walk *w, struct kernel_start *start,
-				  const struct kernel_stack *expected)
+VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expected)
 {
+	struct kernel_start *start;
+
+	if (!w || !expected || !nr_orc)
+		return 0;
+	start = &starts[MASKED(w->start, NR_KERNEL_STARTS - 1)];
 	if (!w->done) {
 		if (!start->walks)
 			calibrate(w, expected);
@@ -290,12 +355,26 @@ static __always_inline void learn(struct kernel_walk *w, struct kernel_start *st
 	} else {
 		start->walks = NEVER_TRUSTED;
 	}
+	return 0;
 }
 
 static __always_inline bool is_in(enum kernel_start_of of, __u64 ip)
 {
 	return !start_functions[of].end ||
 	       (ip > start_functions[of].begin && ip <= start_functions[of].end);
+}
+
+/* which of the first frames is the function's; 8: none of them */
+VERIFIED_ONCE __u32 find_start(const struct kernel_stack *k, enum kernel_start_of of)
+{
+	__u32 i;
+
+	if (!k || of >= NR_KERNEL_STARTS)
+		return 8;
+	for (i = 0; i < 8; i++)
+		if (is_in(of, k->frames[i]))
+			break;
+	return i;
 }
 
 /*
@@ -310,10 +389,8 @@ static __always_inline long get_stack_from(enum kernel_start_of of, void *ctx, s
 
 	if (bytes < 8 || is_in(of, k->frames[0]))
 		return bytes;
-	bytes = bpf_get_stack(ctx, k->frames, 8 * 8, 0);
-	for (i = 0; i < 8; i++)
-		if (is_in(of, k->frames[i]))
-			break;
+	bpf_get_stack(ctx, k->frames, 8 * 8, 0);
+	i = CALL(find_start, k, of);
 	start->frames_above = i & 7;
 	if (start->walks != NEVER_TRUSTED)
 		start->walks = 0;
@@ -359,10 +436,10 @@ static __always_inline __u64 send_unwound(enum kernel_start_of of, struct kernel
 	struct kernel_start *start = &starts[of];
 	__u32 zero = 0;
 	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
-	__u64 id = send_kernel_frames(k, bytes, stats);
+	__u64 id = CALL(send_kernel_frames, k, bytes, stats);
 
 	if (w && id && nr_orc && (start->walks < KERNEL_WALK_TRUSTED || w->done))
-		learn(w, start, k);
+		CALL(learn, w, k);
 	return id;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of functions, which may call each other and themselves, and which may never return: longjmp(), an exception, or
- * another context of the thread's takes the stack away from under them. Entries and returns are paired by the address of
- * the return address (the slot): at the return, the stack pointer is just above it.
+ * Calls of functions, which may call each other and themselves, and which may never return: longjmp(), an
+ * exception, or another context of the thread's takes the stack away from under them. Entries and returns
+ * are paired by the address of the return address (the slot): at the return, the stack pointer is just
+ * above it.
  *
- * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by the same thread's
- * times, as differences.
+ * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by the
+ * same thread's times, as differences.
  *
  *   entry:	nested_enter(task, slot, chained, &key)
  *   return:	nested_return(task, slot, function)
@@ -102,10 +103,11 @@ static __always_inline __u32 still_open(const struct nested_calls *n, __u64 slot
 }
 
 /*
- * key: of the call, complete. chained: the function was jumped to from one whose return is watched, too: both will
- * return to where the slot says.
+ * key: of the call, complete. chained: the function was jumped to from one whose return is watched, too:
+ * both will return to where the slot says.
  */
-static __always_inline void nested_enter(struct task_struct *task, __u64 slot, bool chained, const SERIES_KEY *key)
+static __always_inline void nested_enter(struct task_struct *task, __u64 slot, bool chained,
+					 const SERIES_KEY *key)
 {
 	struct nested_calls *n = bpf_task_storage_get(&nested_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct timed_call *outermost = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -166,8 +168,8 @@ static __always_inline __u32 find_returning(const struct nested_calls *n, __u64 
 	return s.nr;
 }
 
-static __always_inline void finish_nested(const struct nested_call *call, struct timed_call *outermost, __u64 now_ns,
-					  struct task_struct *task)
+static __always_inline void finish_nested(const struct nested_call *call, struct timed_call *outermost,
+					  __u64 now_ns, struct task_struct *task)
 {
 	SERIES_KEY of = outermost->key, key = {};
 

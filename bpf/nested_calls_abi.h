@@ -9,7 +9,9 @@
 #include <linux/types.h>
 #endif
 
-/* of a thread at a time: as many as the kernel (MAX_URETPROBE_DEPTH) watches the returns of. A power of two */
+/*
+ * of a thread at a time: as many as the kernel (MAX_URETPROBE_DEPTH) watches the returns of. A power of two
+ */
 #define MAX_NESTED_CALLS 64
 
 /* counters of one CPU, summed by user space; all are __u64 */

@@ -38,7 +38,11 @@
 #define TASK_NEW		0x800
 
 const volatile __u32 wanted_states = ~0U;	/* a filter: 1 << enum thread_state; set before loading */
-const volatile bool keys_apart;	/* periods go out with their keys' IDs only; set before loading */
+/*
+ * periods go out with their keys' numbers only, and what the scheduler says of the runs between; set before
+ * loading
+ */
+const volatile bool keys_apart;
 
 /* ---- periods ---- */
 
@@ -60,6 +64,16 @@ struct thread {
 	__u64 waker;		/* wakers.bpf.h: who is just waking it up; 0: nobody */
 	__u32 seen;
 	__u32 nr_ended;		/* periods, for includers that count them */
+	/* with keys_apart: */
+	struct run {
+		__u64 from_ns;		/* 0: not known */
+		__u64 account_ns;	/* how long it had run by then, by the scheduler's account */
+	} run;
+	/*
+	 * of the last run: how much of its time the scheduler has not counted. Less than 0: it has counted
+	 * so much more
+	 */
+	__s64 taken_ns;
 };
 
 struct {
@@ -119,6 +133,33 @@ static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, struct
 	return off_cpu_return(off, now_ns, &value->blocked_ns, &value->waiting_ns) && period_counts(value);
 }
 
+/*
+ * Where a run begins and ends by the scheduler's account is not where the tracepoint is hit: its clock was
+ * read before, often at the wake-up, and does not tick while the hypervisor (or, with
+ * CONFIG_IRQ_TIME_ACCOUNTING, an interrupt) has the CPU. The account of a thread that is off the CPU is
+ * complete.
+ */
+static __always_inline void begin_run(struct thread *thread, struct task_struct *task, __u64 now_ns)
+{
+	if (!keys_apart)
+		return;
+	thread->run.from_ns = now_ns;
+	thread->run.account_ns = task->se.sum_exec_runtime;
+}
+
+static __always_inline __s64 taken_of(const struct run *run, struct task_struct *task, __u64 now_ns)
+{
+	return run->from_ns ? now_ns - run->from_ns - (task->se.sum_exec_runtime - run->account_ns) : 0;
+}
+
+static __always_inline void end_run(struct thread *thread, struct task_struct *task, __u64 now_ns)
+{
+	if (!keys_apart)
+		return;
+	thread->taken_ns = taken_of(&thread->run, task, now_ns);
+	thread->run.from_ns = 0;
+}
+
 /* ---- threads leave, wake up and come back ---- */
 
 static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns,
@@ -145,18 +186,38 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	off_cpu_leave(&thread->period.off, now_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
 }
 
-static __always_inline void come_back(struct thread *thread, __u64 now_ns)
+/*
+ * The thread runs, but its period is open: the kernel did not report the switch to it. A 6.18 was seen that
+ * reports no switch from one CPU's idle task, to nobody. When the thread came back is not known: the period
+ * is lost.
+ */
+static __always_inline void note_missed_return(struct thread *thread)
+{
+	struct stack_stats *stats = own_stats();
+
+	if (!thread->period.off.left_ns || !stats)
+		return;
+	thread->period.off.left_ns = 0;
+	thread->nr_ended++;
+	stats->returns_missed++;
+}
+
+VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns)
 {
 	struct stack_stats *counts = own_stats();
-	struct period *period = &thread->period;
 	struct stack_value value;
+	struct period *period;
 	__u64 left_ns;
 
+	if (!thread)
+		return 0;
+	period = &thread->period;
 	if (thread->seen != SEEN && __sync_lock_test_and_set(&thread->seen, SEEN) == BEGUN)
 		period = &thread->first;
 	left_ns = period->off.left_ns;
 	if (counts && end_period(&period->off, now_ns, &value))
 		period_ended(thread, &period->key, left_ns, &value, counts);
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -176,8 +237,14 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 			return 0;
 	}
 	now_ns = bpf_ktime_get_ns();
-	if (returns)
-		come_back(returns, now_ns);
+	if (returns) {
+		CALL(come_back, returns, now_ns);
+		begin_run(returns, next, now_ns);
+	}
+	if (leaves) {
+		note_missed_return(leaves);
+		end_run(leaves, prev, now_ns);
+	}
 	if (leaves && prev_state & TASK_DEAD)
 		thread_ended(leaves, prev, now_ns);
 	else if (leaves)
@@ -280,6 +347,7 @@ int begin_periods(struct bpf_iter__task *ctx)
 	struct thread *thread;
 	struct period *first;
 	__u64 token;
+	long bytes;
 
 	if (!task || !b || !counts || !is_measured(task))
 		return 0;
@@ -296,20 +364,20 @@ int begin_periods(struct bpf_iter__task *ctx)
 		return 0;
 	first = &thread->first;
 	name_thread(&first->key, task, state_of(state));
-	if (with_kernel_stacks)
-		first->key.kernel_stack = send_kernel_frames(&b->kernel,
-			bpf_get_task_stack(task, b->kernel.frames, MAX_KERNEL_DEPTH * 8, 0), counts);
-	if (with_user_stacks) {
+	if (with_kernel_stacks) {
+		bytes = bpf_get_task_stack(task, b->kernel.frames, MAX_KERNEL_DEPTH * 8, 0);
+		first->key.kernel_stack = CALL(send_kernel_frames, &b->kernel, bytes, counts);
+	}
+	if (with_user_stacks && !has_user_stack(task)) {
+		first->key.end = END_NO_USER;
+	} else if (with_user_stacks) {
 		token = 1ULL << 63 | __sync_fetch_and_add(&begun_tokens, 1);
 		first->key.flags |= STACK_PENDING;
 		first->key.user_stack = token;
-		first->key.end = fill_raw(&b->raw, &b->u, task, &first->key, &later, token);
-		if (first->key.end != END_COMPLETE) {
-			first->key.flags &= ~STACK_PENDING;
-			first->key.user_stack = 0;
-		} else if (bpf_seq_write(ctx->meta->seq, &b->raw, sizeof(b->raw))) {
+		fill_raw(&b->raw, &b->u, task, &first->key, &later, token);
+		first->key.end = END_COMPLETE;
+		if (bpf_seq_write(ctx->meta->seq, &b->raw, sizeof(b->raw)))
 			return 0;	/* the buffer is full: called again for this task */
-		}
 	}
 	off_cpu_leave(&first->off, bpf_ktime_get_ns(), !state);
 	if (!task->__state)	/* woken before the period was begun, so that thread_wakes had none to mark */

@@ -20,7 +20,9 @@ static __always_inline bool period_counts(const struct stack_value *value)
 static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
 					 const struct stack_value *value, struct stack_stats *stats)
 {
-	add_value(key, value, stats);
+	struct stack_key of = *key;	/* 6.1 takes no key of a map from a global function's argument */
+
+	add_value(&of, value, stats);
 }
 
 static __always_inline void thread_started(struct task_struct *task, __u64 now_ns)

@@ -150,9 +150,10 @@ static __always_inline int changes_mappings(void)
 }
 
 /*
- * Programs on the tracepoints of single system calls would make every system call of every process take the slow
- * way into the kernel. So they are where mappings are locked, which others hardly notice. One of the two is loaded
- * (unwinder_configure()). That holds_code() locks them, too, is no matter: no program interrupts itself.
+ * Programs on the tracepoints of single system calls would make every system call of every process take the
+ * slow way into the kernel. So they are where mappings are locked, which others hardly notice. One of the
+ * two is loaded (unwinder_configure()). That holds_code() locks them, too, is no matter: no program
+ * interrupts itself.
  */
 SEC("?tp_btf/mmap_lock_start_locking")
 int mappings_locked(void *ctx)

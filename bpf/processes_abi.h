@@ -49,10 +49,10 @@ struct eh_process {
 	__u32 nr_mappings;
 	/* the process's count in `changes` that the list includes; another count: it is stale */
 	__u32 changes;
-	__u32 pad;
+	__u32 refused;	/* 1: the process goes without unwinding */
 	/*
 	 * CLOCK_MONOTONIC; until then no raw samples are sent for pcs outside the list, which was just
-	 * confirmed
+	 * confirmed, nor any of a refused process
 	 */
 	__u64 quiet_until_ns;
 	struct eh_python python;

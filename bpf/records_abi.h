@@ -29,7 +29,10 @@ struct frames_header {
 
 struct frames_record {
 	struct frames_header stack;
-	/* kernel frames are addresses, leaf first; user frames as in stacks_abi.h, in their places (frame_place.h) */
+	/*
+	 * kernel frames are addresses, leaf first; user frames as in stacks_abi.h, in their places
+	 * (frame_place.h)
+	 */
 	__u64 frames[];
 };
 _Static_assert(sizeof(struct frames_record) == 24, "struct frames_record");
@@ -43,10 +46,10 @@ struct value_record {
 };
 _Static_assert(sizeof(struct value_record) == 88, "struct value_record");
 
-/* A key that others name by its ID, a hash of it: sent once, after its stacks. */
+/* A key that others name by its ID, a hash of it, or by its number: sent once, after its stacks. */
 struct key_record {
 	__u32 kind;
-	__u32 pad;
+	__u32 number;		/* from 1 on; one key may have more than one. 0: there were too many */
 	__u64 id;
 	struct stack_key key;
 };
@@ -64,15 +67,23 @@ struct process_record {
 _Static_assert(sizeof(struct process_record) == 40, "struct process_record");
 
 /*
- * A raw sample: one that the kernel could not unwind, because the process is not published, its list is stale, a pc
- * lies outside the list, or a table is not made yet. It has the registers and the stack that user space needs for
- * the same walk: stack_bytes bytes of stack follow the record.
+ * A raw sample: one that the kernel could not unwind, because the process is not published, its list is
+ * stale, a pc lies outside the list, or a table is not made yet. It has the registers and the stack that
+ * user space needs for the same walk: stack_bytes bytes of stack follow the record. Of a stack that is
+ * larger, both ends: a frame may be as large as one likes (OpenBLAS' dgetrf_parallel has 540 KB, as has
+ * rustc's run_compiler), and then what lies behind it is little: in rustc, 46 KB with the thread-local
+ * storage.
  */
-#define RAW_STACK_BYTES (64 << 10)
+#define RAW_NEAR_BYTES	(64 << 10)
+#define RAW_FAR_BYTES	(64 << 10)
+#define RAW_NEAR_PAGES	(RAW_NEAR_BYTES / 4096 + 1)	/* stack_addr lies within the first one */
+#define RAW_FAR_PAGES	(RAW_FAR_BYTES / 4096)
 struct raw_record {
 	__u32 kind;
-	__u32 stack_bytes;	/* from stack_addr on */
+	__u32 stack_bytes;	/* from stack_addr on; */
 	__u64 stack_addr;	/* rsp less the red zone */
+	/* those behind the first far_at bytes, unless it is 0, are from far_addr on, a page's */
+	__u64 far_addr;
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
 	struct stack_key key;	/* user space fills in .user_stack and .end */
 	/* unused with STACK_PENDING in key.flags: then the value comes later, */
@@ -81,9 +92,16 @@ struct raw_record {
 	struct eh_image image;
 	__u64 ip, reg[16];	/* by DWARF numbers */
 	__s32 syscall;		/* the number of the system call that it was taken in, or -1 */
-	/* bit i: the i-th page from stack_addr on could not be read; its bytes are meaningless */
-	__u32 missing;
+	__u32 far_at;
+	/*
+	 * bit i: the i-th page could not be read, and its bytes are meaningless; far ones count from
+	 * RAW_NEAR_PAGES on
+	 */
+	__u64 missing;
+	__u32 is_32bit;		/* the program is */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct raw_record) == 272, "struct raw_record");
+_Static_assert(sizeof(struct raw_record) == 296, "struct raw_record");
+_Static_assert(RAW_NEAR_PAGES + RAW_FAR_PAGES <= 64, "bits of missing");
 
 #endif

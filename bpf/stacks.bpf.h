@@ -14,7 +14,7 @@
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 
-#define RECORDS_BYTES (8 << 20)
+#define RECORDS_BYTES (16 << 20)
 
 const volatile bool with_user_stacks = true, with_kernel_stacks = true;
 
@@ -26,9 +26,11 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
-	__type(key, __u64);	/* stack id */
-	__type(value, __u8);
+	__type(key, __u64);	/* id of a stack or a key_record */
+	__type(value, __u32);	/* a key_record's number */
 } sent SEC(".maps");
+
+__u64 keys_sent;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -48,14 +50,14 @@ _Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct 
 ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
 /*
- * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample tries again.
- * frames_bytes must not exceed room; that is checked here once more, because 6.1's verifier forgets the bound of a
- * number that was put on the stack.
+ * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample
+ * tries again. frames_bytes must not exceed room; that is checked here once more, because 6.1's verifier
+ * forgets the bound of a number that was put on the stack.
  */
-static __always_inline void send_stack(__u64 id, const void *record, __u64 frames_bytes, __u64 room, __u64 wakeup,
-				       struct stack_stats *stats)
+static __always_inline void send_stack(__u64 id, const void *record, __u64 frames_bytes, __u64 room,
+				       __u64 wakeup, struct stack_stats *stats)
 {
-	__u8 one = 1;
+	__u32 one = 1;
 
 	if (bpf_map_lookup_elem(&sent, &id))
 		return;
@@ -83,19 +85,21 @@ static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes, st
 	send_stack(u->stack.id, deep, bytes, MAX_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
 }
 
-static __always_inline __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *stats)
+/* the stack's ID */
+VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *stats)
 {
-	__u64 bytes = (u->stack.nr_frames < max_depth ? u->stack.nr_frames : max_depth) * 8ULL;
+	__u64 bytes;
 
-	if (!u->stack.id)
+	if (!u || !stats || !u->stack.id)
 		return 0;
+	bytes = (u->stack.nr_frames < max_depth ? u->stack.nr_frames : max_depth) * 8ULL;
 	u->stack.kind = RECORD_USER_STACK;
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
 	barrier_var(bytes);	/* for 6.1's verifier */
-	/* a Python function may be thrown away soon: its name is read at once */
+	/* a runtime may throw its functions away soon: their names are read at once */
 	if (bytes <= DEFAULT_DEPTH * 8)
 		send_stack(u->stack.id, &u->stack, bytes, DEFAULT_DEPTH * 8,
-			   u->has_python ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
+			   u->has_functions ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
 	else
 		send_deep_stack(u, bytes, stats);
 	return u->stack.id;
@@ -111,35 +115,25 @@ static long name_frame(__u32 i, struct kernel_stack **ctx)
 	return 0;
 }
 
-/* k->stack.id from its frames. A global function: verified once, and not for each way that leads to it. */
-__noinline int name_kernel_stack(struct kernel_stack *k)
-{
-	if (!k)
-		return 0;
-	k->stack.id = 0;
-	bpf_loop(MAX_KERNEL_DEPTH, name_frame, &k, 0);
-	if (!k->stack.id)
-		k->stack.id = 1;
-	return 0;
-}
-
 /*
  * Sends the frames in k, where bpf_get_stack() or the like has put them; result: what that returned. The
  * stack's ID
  */
-static __always_inline __u64 send_kernel_frames(struct kernel_stack *k, long result,
-						struct stack_stats *stats)
+VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
 {
 	__u64 bytes = result;
 
-	if (result <= 0)
+	if (!k || !stats || result <= 0)
 		return 0;
 	barrier_var(bytes);	/* for 6.1's verifier */
 	if (bytes > MAX_KERNEL_DEPTH * 8)
 		bytes = MAX_KERNEL_DEPTH * 8;
 	k->stack.kind = RECORD_KERNEL_STACK;
 	k->stack.nr_frames = bytes / 8;
-	name_kernel_stack(k);
+	k->stack.id = 0;
+	bpf_loop(MAX_KERNEL_DEPTH, name_frame, &k, 0);
+	if (!k->stack.id)
+		k->stack.id = 1;
 	send_stack(k->stack.id, k, bytes, MAX_KERNEL_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
 	return k->stack.id;
 }
@@ -148,8 +142,12 @@ static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *st
 {
 	__u32 zero = 0;
 	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
+	long bytes;
 
-	return k ? send_kernel_frames(k, bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0), stats) : 0;
+	if (!k)
+		return 0;
+	bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0);
+	return CALL(send_kernel_frames, k, bytes, stats);
 }
 
 static __always_inline __u64 hash_key(const struct stack_key *key)
@@ -165,22 +163,44 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 }
 
 /*
- * Sends a key whose stacks have been sent, unless it was sent before: its ID. If the ring buffer is full, the
- * next time tries again.
+ * Sends a key whose stacks have been sent, unless it was sent before: its number, from 1 on, and its ID. 0:
+ * there are too many. If the ring buffer is full, the next time tries again.
  */
-static __always_inline __u64 send_key(const struct stack_key *key, struct stack_stats *stats)
+VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, struct stack_stats *stats)
 {
-	struct key_record record = { .kind = RECORD_KEY, .id = hash_key(key) };
-	__u8 one = 1;
+	struct key_record record = { .kind = RECORD_KEY };
+	__u32 *known, number;
+	__u64 nr, name;		/* 6.1 takes no key of a map from a global function's argument */
 
-	if (bpf_map_lookup_elem(&sent, &record.id))
-		return record.id;
+	if (!key || !id || !stats)
+		return 0;
+	*id = record.id = name = hash_key(key);
+	known = bpf_map_lookup_elem(&sent, &name);
+	if (known)
+		return *known;
+	nr = __sync_fetch_and_add(&keys_sent, 1) + 1;
+	record.number = number = nr <= 0xffffffff ? nr : 0;
 	record.key = *key;
 	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
 		stats->stacks_lost++;
 	else if (!(key->flags & STACK_PENDING))		/* its token is unique */
-		bpf_map_update_elem(&sent, &record.id, &one, BPF_ANY);
-	return record.id;
+		bpf_map_update_elem(&sent, &name, &number, BPF_ANY);
+	return number;
+}
+
+static __always_inline __u64 send_key(const struct stack_key *key, struct stack_stats *stats)
+{
+	__u64 id = 0;
+
+	CALL(send_numbered_key, key, &id, stats);
+	return id;
+}
+
+static __always_inline __u32 number_key(const struct stack_key *key, struct stack_stats *stats)
+{
+	__u64 id = 0;
+
+	return CALL(send_numbered_key, key, &id, stats);
 }
 
 static __always_inline void sum_up(struct stack_value *sum, const struct stack_value *value)
@@ -192,10 +212,14 @@ static __always_inline void sum_up(struct stack_value *sum, const struct stack_v
 		__sync_fetch_and_add(&sum->waiting_ns, value->waiting_ns);
 }
 
-static __always_inline bool send_value(const struct stack_key *key, const struct stack_value *value)
+VERIFIED_ONCE int send_value(const struct stack_key *key, const struct stack_value *value)
 {
-	struct value_record record = { .kind = RECORD_VALUE, .key = *key, .value = *value };
+	struct value_record record = { .kind = RECORD_VALUE };
 
+	if (!key || !value)
+		return false;
+	record.key = *key;
+	record.value = *value;
 	return !bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP);
 }
 
@@ -205,7 +229,7 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 	struct stack_value *sum;
 
 	stats->samples++;
-	if (key->flags & STACK_PENDING && send_value(key, value))
+	if (key->flags & STACK_PENDING && CALL(send_value, key, value))
 		return;		/* a pending key is unique: nothing to sum up */
 	sum = bpf_map_lookup_elem(&values, key);
 	if (!sum) {
@@ -216,14 +240,14 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 	}
 	if (sum)
 		sum_up(sum, value);
-	else if (!send_value(key, value))
+	else if (!CALL(send_value, key, value))
 		stats->no_room += value->count;
 }
 
 struct raw_sample {
 	__u64 end;	/* address up to which the stack is copied */
 	struct raw_record record;
-	__u8 stack[RAW_STACK_BYTES + 4096];
+	__u8 stack[RAW_NEAR_BYTES + RAW_FAR_BYTES + 4096];
 };
 
 /*
@@ -238,61 +262,117 @@ struct {
 } raw_samples SEC(".maps");
 
 /* Copies what is needed of the i-th page, for bpf_loop(). 1 ends the loop */
-static long copy_page(__u32 i, struct raw_sample **ctx)
+static long copy_near_page(__u32 i, struct raw_sample **ctx)
 {
 	struct raw_sample *raw = *ctx;
 	__u64 addr = i ? (raw->record.stack_addr & ~4095ULL) + i * 4096ULL : raw->record.stack_addr;
 	__u64 done = addr - raw->record.stack_addr, bytes = 4096 - (addr & 4095);
 
-	if (addr >= raw->end || done >= RAW_STACK_BYTES)
+	if (addr >= raw->end || done >= RAW_NEAR_BYTES)
 		return 1;
-	if (bytes > RAW_STACK_BYTES - done)
-		bytes = RAW_STACK_BYTES - done;
+	if (bytes > RAW_NEAR_BYTES - done)
+		bytes = RAW_NEAR_BYTES - done;
 	if (bytes > raw->end - addr)
 		bytes = raw->end - addr;
 	/* else the compiler drops the check that it knows to be true, but 6.1's verifier does not */
 	barrier_var(bytes);
 	if (bytes > 4096)
 		return 1;
-	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_STACK_BYTES - 1), bytes, (void *)addr))
+	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_NEAR_BYTES - 1), bytes, (void *)addr))
 		raw->record.stack_bytes = done + bytes;
 	else
-		raw->record.missing |= 1u << (i & 31);
+		raw->record.missing |= 1ULL << (i & 63);
+	return 0;
+}
+
+static long copy_far_page(__u32 i, struct raw_sample **ctx)
+{
+	struct raw_sample *raw = *ctx;
+	__u64 done = MASKED(i * 4096ULL, RAW_FAR_BYTES - 1);
+
+	if (!bpf_probe_read_user(raw->stack + RAW_NEAR_BYTES + done, 4096, (void *)(raw->record.far_addr + done)))
+		raw->record.stack_bytes = RAW_NEAR_BYTES + done + 4096;
+	else
+		raw->record.missing |= 1ULL << ((RAW_NEAR_PAGES + i) & 63);
 	return 0;
 }
 
 /*
- * Copies the stack up to its end, page by page, because single pages may be absent: never touched, or not
- * yet, as the page that the stack is just growing into.
+ * Where the stack that holds sp ends: a main thread's where the kernel has put its arguments; another one's
+ * before its thread-local storage, as C libraries have it. 0: above neither, a stack of its own
  */
-static __always_inline void copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
+static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 {
-	raw->end = end;
-	raw->record.stack_addr = addr;
-	raw->record.stack_bytes = raw->record.missing = 0;
-	bpf_loop(RAW_STACK_BYTES / 4096 + 1, copy_page, &raw, 0);
+	__u64 thread = untrusted(task)->thread.fsbase, main = untrusted(task)->mm->start_stack;
+
+	return sp < thread && (thread < main || sp >= main) ? thread : sp < main ? main : 0;
 }
 
-/* Did the walk end for want of what user space can supply: a current mapping list, or a table that is not made yet? */
+/*
+ * Copies the stack from addr on, page by page, because single pages may be absent: never touched, or not
+ * yet, as the page that the stack is just growing into.
+ */
+VERIFIED_ONCE int copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
+{
+	if (!raw)
+		return 0;
+	raw->end = end ? end : ~0ULL;
+	raw->record.stack_addr = addr;
+	raw->record.stack_bytes = raw->record.missing = raw->record.far_at = 0;
+	bpf_loop(RAW_NEAR_PAGES, copy_near_page, &raw, 0);
+	if (!end || end - addr <= RAW_NEAR_BYTES)
+		return 0;
+	raw->record.far_at = RAW_NEAR_BYTES;
+	raw->record.far_addr = ((end - 1) & ~4095ULL) + 4096 - RAW_FAR_BYTES;
+	bpf_loop(RAW_FAR_PAGES, copy_far_page, &raw, 0);
+	return 0;
+}
+
+struct raw_mending {
+	struct raw_sample *raw;
+	struct eh_unwind *u;
+};
+
+/* Puts a hijacked return address back in the copy: user space knows of none. */
+static long mend_raw_return(__u32 i, struct raw_mending *m)
+{
+	struct hijacked_return r;
+	__u64 at, *word;
+
+	if (!m->u->hijacked || !read_hijacked(m->u, &r))
+		return 1;
+	m->u->hijacked = r.next;
+	at = r.slot - m->raw->record.stack_addr;
+	word = (__u64 *)(m->raw->stack + MASKED(at, RAW_NEAR_BYTES - 1));
+	if (at < RAW_NEAR_BYTES && *word == m->u->trampoline)
+		*word = r.ip;
+	return 0;
+}
+
+#define MAX_HIJACKED 64	/* MAX_URETPROBE_DEPTH */
+
+/*
+ * Did the walk end for want of what user space can supply: a current mapping list, or a table that is not
+ * made yet?
+ */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
-	return u->end == END_UNKNOWN_PROCESS || u->end == END_STALE || u->wants_table ||
-	       (u->end == END_NO_MAPPING && bpf_ktime_get_ns() > u->quiet_until_ns);
+	return u->end == END_STALE || u->wants_table ||
+	       ((u->end == END_NO_MAPPING || u->end == END_UNKNOWN_PROCESS) &&
+		bpf_ktime_get_ns() > u->quiet_until_ns);
 }
 
 #define RED_ZONE_BYTES	128	/* in use below rsp (psABI, 3.2.2) */
 
-/* Fills in all but the stack's bytes. END_COMPLETE, or why there is no user stack */
-static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
+/* Fills in all but the stack's bytes: of a task that has_user_stack(). */
+static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
 				    const struct stack_key *key, const struct stack_value *value, __u64 token)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	int end = unwind_start(u, task);
 
-	if (end != END_COMPLETE)
-		return end;
+	take_registers(u, task, regs);
 	record->kind = RECORD_RAW;
-	record->stack_bytes = record->missing = 0;
+	record->stack_bytes = record->missing = record->far_at = 0;
 	record->time_ns = bpf_ktime_get_ns();
 	record->key = *key;
 	record->value = *value;
@@ -301,27 +381,32 @@ static __always_inline int fill_raw(struct raw_record *record, struct eh_unwind 
 	record->ip = u->frame.ip;
 	__builtin_memcpy(record->reg, u->frame.reg, sizeof(record->reg));
 	record->syscall = syscall_of(regs);
+	record->is_32bit = u->is_32bit;
 	record->stack_addr = u->frame.reg[EH_RSP] - RED_ZONE_BYTES;
-	return END_COMPLETE;
 }
 
-/* Sends a raw sample. Raw samples use half of the ring buffer at most, to leave room for finished stacks. */
+/*
+ * Sends a raw sample, for a walk that wants_raw(). Raw samples use half of the ring buffer at most, to leave
+ * room for finished stacks.
+ */
 static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task,
 				     const struct stack_key *key, const struct stack_value *value,
 				     __u64 token)
 {
-	__u64 from, end = untrusted(task)->mm->start_stack;	/* the end of the main thread's stack */
+	__u64 from;
 	__u32 cpu = bpf_get_smp_processor_id(), bytes;
 	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &cpu);
 
-	if (!raw || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > RECORDS_BYTES / 2 ||
-	    fill_raw(&raw->record, u, task, key, value, token) != END_COMPLETE)
+	if (!raw || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > RECORDS_BYTES / 2)
 		return false;
+	fill_raw(&raw->record, u, task, key, value, token);
 	from = raw->record.stack_addr;
-	copy_stack(raw, from, from < end ? end : ~0ULL);
+	CALL(copy_stack, raw, from, end_of_stack_at(task, from));
+	if (u->hijacked)
+		bpf_loop(MAX_HIJACKED, mend_raw_return, &(struct raw_mending){ raw, u }, 0);
 	bytes = raw->record.stack_bytes;
-	if (bytes > RAW_STACK_BYTES)
-		bytes = RAW_STACK_BYTES;
+	if (bytes > RAW_NEAR_BYTES + RAW_FAR_BYTES)
+		bytes = RAW_NEAR_BYTES + RAW_FAR_BYTES;
 	return !bpf_ringbuf_output(&records, &raw->record, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
@@ -341,7 +426,7 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 			stats->samples++;
 			return;
 		}
-		key->user_stack = send_user_stack(u, stats);
+		key->user_stack = CALL(send_user_stack, u, stats);
 		key->end = u->end;
 	}
 	add_value(key, &value, stats);
@@ -428,7 +513,7 @@ static __always_inline void take_user_stack(struct eh_unwind *u, struct task_str
 		}
 		key->flags &= ~STACK_PENDING;
 	}
-	key->user_stack = send_user_stack(u, stats);
+	key->user_stack = CALL(send_user_stack, u, stats);
 	key->end = u->end;
 }
 

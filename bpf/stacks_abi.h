@@ -18,16 +18,22 @@
 /*
  * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is
  * mapped. FRAME_CALL: the pc is a return address, so the call site is at pc - 1. FRAME_BY_FP: found through
- * the frame pointer, for want of a rule. FRAME_CUT(): no frame, but a mark in the place of that many frames, more than
- * 0, which were left out.
+ * the frame pointer, for want of a rule. FRAME_CUT(): no frame, but a mark in the place of that many
+ * frames, more than 0, which were left out.
  */
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
 #define FRAME_CALL		(1ULL << 61)
+/* not both of the first without the third: that is a runtime's own frame (python_abi.h) */
+#define FRAME_IS_RUNTIME(frame)	((frame) >> 61 == 6)
 #define FRAME_OFFSET_BITS	40
 #define FRAME_OFFSET(frame)	((frame) & ((1ULL << FRAME_OFFSET_BITS) - 1))
 #define FRAME_MODULE(frame)	((__u32)((frame) >> FRAME_OFFSET_BITS) & 0x1fffff)
 #define FRAME_ADDR(frame)	((frame) & ((1ULL << 61) - 1))
+/* of a runtime's code: its struct eh_note's tag, above the address. 0: none */
+#define FRAME_TAG_SHIFT		47
+#define FRAME_TAG(frame)	((__u32)((frame) >> FRAME_TAG_SHIFT) & 0x3fff)
+#define MAX_FRAME_TAG		0x1fff
 #define FRAME_CUT(nr)		((__u64)(nr))
 #define FRAME_IS_CUT(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* module IDs begin at 1 */
 
@@ -112,6 +118,7 @@ struct stack_stats {
 	__u64 changes_lost;	/* process_records lost: no room in the ring buffer, or for the count */
 	__u64 forks_lost;	/* new threads and processes that could not be listed, and are not measured */
 	__u64 stacks_lost;	/* times that the ring buffer had no room for a stack's frames */
+	__u64 returns_missed;	/* off-CPU periods lost: the kernel did not report that the thread came back */
 	__u64 tokens;		/* given to pending stacks */
 	__u64 raw_second, raw_sent;	/* raw samples sent in this second, to limit their rate */
 };

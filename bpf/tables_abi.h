@@ -30,7 +30,7 @@ struct eh_page {
 	loc_t rows;
 	__u16 nr_rows;
 	__u16 rule_base;	/* in units of RULE_BASE_UNIT rules */
-};
+};	/* read at once: it may be replaced by another one */
 #define RULE_BASE_UNIT	64
 _Static_assert(sizeof(struct eh_page) == 8, "struct eh_page");
 
@@ -71,17 +71,30 @@ enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOC
 #define INDEXED_REG(offset)	((offset) >> 16 & 15)
 #define INDEXED_PLUS(offset)	((offset) & 0xffff)
 
-/* rule.saved[]: where a register's value in the caller lies, in units of 8 bytes from the CFA or from base_reg, or: */
+/*
+ * rule.saved[]: where a register's value in the caller lies, in units of 8 bytes from the CFA or from
+ * base_reg, or:
+ */
 #define SAVED_SAME	127	/* unchanged */
 #define SAVED_LOST	(-128)	/* undefined; for the return address: this is the outermost frame */
 #define SAVED_ODD	(-127)	/* saved where a struct eh_rule cannot say: unknown to the unwinder */
 
 /* rule.flags */
 #define RULE_SIGNAL	1	/* the CIE's augmentation has 'S', a signal frame */
-/* No FDE covers the pc; the rule was worked out from the instructions. With RULE_NONE: none was found, and the code keeps no frame pointer */
+/*
+ * No FDE covers the pc; the rule was worked out from the instructions. With RULE_NONE: none was found, and
+ * the code keeps no frame pointer
+ */
 #define RULE_FROM_CODE	2
 /* the function may have changed stacks since it was called: the CFA can lie anywhere, and lower than rsp */
 #define RULE_CROSSES	4
+/* a struct eh_note lies behind the rule, in the place of another one */
+#define RULE_NOTED	8
+/*
+ * of a noted RULE_DEREF, which is not checked anyway: it is a frame of HotSpot's interpreter, which has its
+ * method (hotspot_abi.h)
+ */
+#define RULE_INTERPRETED RULE_CROSSES
 
 /* How to find the caller's registers from this frame's (DWARF 5, 6.4.1). Only RULE_NONE may be all zero. */
 struct eh_rule {
@@ -98,20 +111,47 @@ struct eh_rule {
 };
 _Static_assert(sizeof(struct eh_rule) == 16, "struct eh_rule");
 
+/*
+ * Code that a runtime has made may be thrown away, and other code be made in its place: a rule of it holds
+ * as long as this word is in the process's memory. `tag` tells apart what was made at the same address one
+ * after the other; frames have it (stacks_abi.h).
+ */
+struct eh_note {
+	__u64 at;
+	__u32 word;
+	__u32 tag;
+};
+_Static_assert(sizeof(struct eh_note) == sizeof(struct eh_rule), "a note takes the place of a rule");
+
 /* nr_pages 0: an empty table */
+#define RULES_BEHIND(rows, nr_rows) (((rows) + (nr_rows) * ROW_BYTES + 15) & ~15U)
 struct eh_table {
 	__u32 first_page;	/* file offset >> PAGE_ROWS_SHIFT of pages[0] */
 	__u32 nr_pages;
 	loc_t pages;
+	/*
+	 * 0: each page has its own, behind its rows, at the next multiple of a rule's size. Pages without
+	 * rows have no rules
+	 */
 	loc_t rules;
 };
 
 /* TABLE_CODE is for code that no FDE covers, made from its instructions when a sample first falls there */
 enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
 
-/* which tables are not made yet: a walk that comes there wants them */
+/* eh_module.pending: which tables are not made yet; a walk that comes there wants them */
 #define PENDING_CFI	1
 #define PENDING_CODE	2
+/*
+ * of a runtime's code, which lies in no file: rows are made when a walk first comes there; RULE_NONE: they
+ * are not made yet
+ */
+#define PENDING_ROWS	4
+/*
+ * its TABLE_CODE could not be made. Nothing is known of its code that no FDE covers, and guesses by the frame
+ * pointer would be wrong there as often as not
+ */
+#define NO_CODE_TABLE	8
 
 struct eh_module {
 	__u32 id;		/* 0: it has no tables, and will have none */

@@ -17,7 +17,8 @@
  *   entry:	call = call_enter(task, way); fills call->key; call_start(call, pid)
  *   return:	call = call_leave(task, way); call_finish(call, task, result); call_report();
  *
- * A thread has one such call at a time; calls within it are counted in .nested, and timed by nested_calls.bpf.h.
+ * A thread has one such call at a time; calls within it are counted in .nested, and timed by
+ * nested_calls.bpf.h.
  */
 #ifndef EHPERF_TIMED_CALLS_BPF_H
 #define EHPERF_TIMED_CALLS_BPF_H
@@ -374,7 +375,7 @@ static __always_inline void add_stacks(struct timed_call *call, struct task_stru
 	if (with_user_stacks) {
 		unwind_current(u, task, WALK_STEPS(max_depth));
 		call->raw = wants_raw(u);
-		call->stack.user_stack = call->user_stack = send_user_stack(u, stats);
+		call->stack.user_stack = call->user_stack = CALL(send_user_stack, u, stats);
 		call->stack.end = call->user_end = u->end;
 		call->stack.pid = call->pid;
 	}
@@ -410,22 +411,23 @@ static __always_inline void send_slow(const struct timed_call *call, struct task
 }
 
 /*
- * Sends the stacks of a call that has returned, and the call itself if it was slow. Not inlined, to be
- * verified once.
+ * Sends the stacks of a call that has returned, and the call itself if it was slow. A global function:
+ * verified once, and not for each way that leads to it.
  */
-static __noinline void call_report(void)
+__noinline int call_report(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct timed_call *call = bpf_task_storage_get(&calls, task, NULL, 0);
 	struct call_counts *counts = own_counts();
 
 	if (!call || !counts || call->reported)
-		return;
+		return 0;
 	call->reported = true;
 	if (with_user_stacks || call->nr_blocked)
 		add_stacks(call, task);
 	if (slow_ns && call->latency_ns > slow_ns)
 		send_slow(call, task, counts);
+	return 0;
 }
 
 /* ---- calls that have not returned ---- */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The unwinder in the kernel: from a task's user registers to its frames, by the tables in the slabs
- * (tables_abi.h, processes_abi.h). All state lives in a per-CPU map value, which keeps the verifier's work small.
+ * (tables_abi.h, processes_abi.h). All state lives in a per-CPU map value, which keeps the verifier's work
+ * small.
  */
 #ifndef EHPERF_UNWIND_BPF_H
 #define EHPERF_UNWIND_BPF_H
 
 #include "kernel.bpf.h"
+#include "hotspot.bpf.h"
 #include "processes_abi.h"
 #include "python.bpf.h"
 #include "stacks_abi.h"
@@ -56,9 +58,13 @@ struct deep_stack {
 	struct frames_header stack;
 	__u64 frames[MAX_DEPTH];
 };
-_Static_assert(__builtin_offsetof(struct deep_stack, frames) == sizeof(struct frames_record), "struct deep_stack");
+_Static_assert(__builtin_offsetof(struct deep_stack, frames) == sizeof(struct frames_record),
+	       "struct deep_stack");
 
-/* One for each possible CPU, by its number, since a per-CPU map's values cannot be as large. Resized if max_depth needs it. */
+/*
+ * One for each possible CPU, by its number, since a per-CPU map's values cannot be as large. Resized if
+ * max_depth needs it.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -98,6 +104,11 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 	return read_stack(u, to, bytes, addr);
 }
 
+static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
+{
+	return !bpf_probe_read_user(u->code, sizeof(word), (void *)addr) && *(__u32 *)u->code == word;
+}
+
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
 {
 	struct return_instance *instance = (struct return_instance *)u->hijacked;
@@ -107,29 +118,96 @@ static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_r
 	       !bpf_core_read(&r->next, sizeof(r->next), &instance->next);
 }
 
-/* the number of the system call that it is in, -1: none, but an interrupt or a fault (arch/x86/include/asm/syscall.h) */
+#define XOL_BYTES 4096
+#define XOL_SLOT_BYTES 128
+#define MAX_INSN_BYTES 15
+
+/*
+ * In a page of its own, "[uprobes]", the kernel has a thread execute copies of probed instructions, each in a
+ * slot, and functions return to a trampoline in the first slot (kernel/events/uprobes.c, xol_area). A leaf
+ * that is there is put where it would be without probes. u->hijacked holds the task's utask and u->trampoline
+ * its mm before (the verifier takes no pointers of the kernel's as arguments), and what they are for after.
+ */
+VERIFIED_ONCE int leave_uprobes(struct eh_unwind *u)
+{
+	struct xol_area *area = NULL;
+	struct uprobe_task *task;
+	struct hijacked_return r;
+	struct mm_struct *mm;
+	__u64 probed, copy, base = 0;
+
+	if (!u)
+		return 0;
+	task = (struct uprobe_task *)u->hijacked;
+	mm = (struct mm_struct *)u->trampoline;
+	u->hijacked = 0;
+	if (bpf_core_read(&area, sizeof(area), &mm->uprobes_state.xol_area) || !area ||
+	    bpf_core_read(&base, sizeof(base), &area->vaddr))
+		return 0;
+	u->trampoline = base;
+	bpf_core_read(&u->hijacked, sizeof(u->hijacked), &task->return_instances);
+	if (u->frame.ip - base >= XOL_BYTES)
+		return 0;
+	if (u->frame.ip - base >= XOL_SLOT_BYTES) {
+		if (!bpf_core_read(&probed, sizeof(probed), &task->vaddr) &&
+		    !bpf_core_read(&copy, sizeof(copy), &task->xol_vaddr) && u->frame.ip - copy <= MAX_INSN_BYTES)
+			u->frame.ip += probed - copy;
+	} else if (u->hijacked && read_hijacked(u, &r)) {
+		u->frame.ip = r.ip;
+		u->frame.by_call = true;
+		u->frame.reg[EH_RSP] = r.slot + 8;
+		u->in_syscall = false;
+		u->hijacked = r.next;
+	}
+	return 0;
+}
+
+/*
+ * the number of the system call that it is in, -1: none, but an interrupt or a fault
+ * (arch/x86/include/asm/syscall.h)
+ */
 static __always_inline __s32 syscall_of(const struct pt_regs *regs)
 {
 	return regs->orig_ax;
 }
 
-/*
- * The user registers of the running task, whether it was interrupted in user mode or in the kernel:
- * every entry from user mode saves them at the top of its stack. END_COMPLETE, or why there are none.
- */
-static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct mm_struct *mm = untrusted(task)->mm;
-	struct uprobe_task *uprobes;
-	__u16 cs = regs->cs;
+#define PF_EXITING 0x00000004
+/* x86-64's numbers of execve and execveat (arch/x86/entry/syscalls/syscall_64.tbl) */
+#define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)
 
-	if (!mm || (cs & 3) != 3 || !(regs->ip | regs->sp))
-		return END_NO_USER;	/* kernel threads, io_uring workers */
-	if (!mm->start_stack)
-		return END_NO_USER;	/* in exec: the registers are the old image's, the memory the new one's */
-	if (cs == 0x23)
-		return END_32BIT;
+/*
+ * Is the memory not its own any more? A child of vfork() lets its parent go on when it has begun a new
+ * image, or is exiting; for a moment it still has the parent's memory, whose stack is being written to
+ * again.
+ */
+static __always_inline bool is_done_with_memory(struct task_struct *task, struct mm_struct *mm, __s32 syscall)
+{
+	if (!IS_EXEC(syscall) && !(task->flags & PF_EXITING))
+		return false;
+	return !untrusted(task)->vfork_done && SIGNED_FIELD(mm, mm_users.counter) > 1 &&
+	       SIGNED_FIELD(untrusted(task)->signal, nr_threads) == 1;
+}
+
+/* Has it user registers, and memory that they are of? */
+static __always_inline bool has_user_stack(struct task_struct *task)
+{
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct mm_struct *mm = untrusted(task)->mm;
+
+	if (!mm || (regs->cs & 3) != 3 || !(regs->ip | regs->sp))
+		return false;	/* kernel threads, io_uring workers */
+	/* in exec: the registers are the old image's, the memory the new one's */
+	return mm->start_stack && !is_done_with_memory(task, mm, syscall_of(regs));
+}
+
+/*
+ * The user registers of a task, whether it was interrupted in user mode or in the kernel: every entry from
+ * user mode saves them at the top of its stack.
+ */
+static __always_inline void take_registers(struct eh_unwind *u, struct task_struct *task,
+					   const struct pt_regs *regs)
+{
+	u->is_32bit = (__u16)regs->cs == 0x23;
 	u->frame.reg[0] = regs->ax;
 	u->frame.reg[1] = regs->dx;
 	u->frame.reg[2] = regs->cx;
@@ -148,17 +226,18 @@ static __always_inline int unwind_start(struct eh_unwind *u, struct task_struct 
 	u->frame.reg[15] = regs->r15;
 	u->frame.ip = regs->ip;
 	u->in_syscall = syscall_of(regs) >= 0;
-	if (bpf_core_field_exists(task->utask)) {
-		uprobes = untrusted(task)->utask;
-		u->hijacked = uprobes ? (__u64)uprobes->return_instances : 0;
+	if (bpf_core_field_exists(task->utask) && untrusted(task)->utask) {
+		u->hijacked = (__u64)untrusted(task)->utask;
+		u->trampoline = (__u64)untrusted(task)->mm;
+		CALL(leave_uprobes, u);
 	}
-	return END_COMPLETE;
 }
 
 /*
- * unwind_frame() as a global function, which the verifier looks at once and by itself. As a part of the loop's callback
- * it would be compared at each turn: there, from 6.19 on, two ways meet again only if they know the very same of each
- * number in a register, and all combinations of the branches within a frame are followed apart, a million instructions.
+ * unwind_frame() as a global function, which the verifier looks at once and by itself. As a part of the
+ * loop's callback it would be compared at each turn: there, from 6.19 on, two ways meet again only if they
+ * know the very same of each number in a register, and all combinations of the branches within a frame are
+ * followed apart, a million instructions.
  */
 __noinline int unwind_one(struct eh_unwind *u)
 {
@@ -176,34 +255,51 @@ static long unwind_next(__u32 i, struct eh_unwind **ctx)
 	return 0;
 }
 
+/* Walks from u->frame on, by the mapping list of u->image. */
+VERIFIED_ONCE int walk_stack(struct eh_unwind *u)
+{
+	__u32 tgid, *changed;
+	__u64 *slot;
+
+	if (!u)
+		return 0;
+	tgid = u->image.tgid;
+	slot = bpf_map_lookup_elem(&procs, &tgid);
+	changed = bpf_map_lookup_elem(&changes, &tgid);
+	u->end = END_UNKNOWN_PROCESS;
+	if (slot)
+		u->end = walk_open(u, *(volatile __u64 *)slot, &u->image, changed ? *changed : 0);
+	if (u->end != END_COMPLETE) {
+		walk_leaf_only(u);
+		return 0;
+	}
+	u->end = END_TOO_DEEP;
+	if (u->is_32bit) {
+		CALL(unwind_one, u);
+		walk_end_at_leaf(u);
+	} else {
+		bpf_loop(u->max_steps / STEPS_A_TURN, unwind_next, &u, 0);
+	}
+	walk_close(u);
+	if (with_runtimes && u->stack.nr_frames)
+		add_python_frames(u);
+	return 0;
+}
+
 /*
- * Unwinds the user stack of the running task, in at most this many steps. The frames, u->stack.nr_frames of them, are in
- * their places (frame_place.h) in u->frames, or in own_deep_stack(), and are named by u->stack.id (0: none); u->end is the
- * enum end_reason.
+ * Unwinds the user stack of the running task, in at most this many steps. The frames, u->stack.nr_frames of
+ * them, are in their places (frame_place.h) in u->frames, or in own_deep_stack(), and are named by
+ * u->stack.id (0: none); u->end is the enum end_reason.
  */
 static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task, __u32 max_steps)
 {
-	struct eh_image image;
-	__u32 *changed;
-	__u64 *slot;
-
 	walk_reset(u, max_depth, max_steps);
-	u->end = unwind_start(u, task);
-	if (u->end != END_COMPLETE)
+	u->end = END_NO_USER;
+	if (!has_user_stack(task))
 		return;
-	task_image(task, &image);
-	slot = bpf_map_lookup_elem(&procs, &image.tgid);
-	changed = bpf_map_lookup_elem(&changes, &image.tgid);
-	u->end = slot ? walk_open(u, *(volatile __u64 *)slot, &image, changed ? *changed : 0) : END_UNKNOWN_PROCESS;
-	if (u->end == END_COMPLETE) {
-		u->end = END_TOO_DEEP;
-		bpf_loop(max_steps / STEPS_A_TURN, unwind_next, &u, 0);
-		walk_close(u);
-		if (with_runtimes && u->stack.nr_frames)
-			add_python_frames(u);
-	} else {
-		walk_leaf_only(u);
-	}
+	take_registers(u, task, (struct pt_regs *)bpf_task_pt_regs(task));
+	task_image(task, &u->image);
+	CALL(walk_stack, u);
 }
 
 #endif

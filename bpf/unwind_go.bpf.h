@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own stack, g0's, to the
- * goroutine's, and back. Where sp was kept says Go's runtime (src/runtime/asm_amd64.s, runtime2.go); r14 holds the running g
- * in Go's code and is preserved by C's. All of it is checked against what else must be true, and if anything is not, the
- * stack ends for a reason.
+ * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own stack, g0's,
+ * to the goroutine's, and back. Where sp was kept says Go's runtime (src/runtime/asm_amd64.s, runtime2.go);
+ * r14 holds the running g in Go's code and is preserved by C's. All of it is checked against what else must
+ * be true, and if anything is not, the stack ends for a reason.
  */
 #ifndef EHPERF_UNWIND_GO_BPF_H
 #define EHPERF_UNWIND_GO_BPF_H
@@ -40,7 +40,10 @@ static __always_inline __u64 curg_of(struct eh_unwind *u, __u64 m)
 	return offset ? word_at(u, m + offset) : 0;
 }
 
-/* From g0's stack to the goroutine's: the sp that it was left with, or 0. Not if C has called Go, which used sched again. */
+/*
+ * From g0's stack to the goroutine's: the sp that it was left with, or 0. Not if C has called Go, which
+ * used sched again.
+ */
 static __always_inline __u64 sp_of_goroutine(struct eh_unwind *u)
 {
 	__u64 m = running_m(u), g = m ? curg_of(u, m) : 0;
@@ -52,7 +55,10 @@ static __always_inline __u64 sp_of_goroutine(struct eh_unwind *u)
 	return word_at(u, g + G_SCHED_SP);
 }
 
-/* From a goroutine's stack back to g0's, where C has called Go. cgocallback keeps the sched.sp before at its new one. */
+/*
+ * From a goroutine's stack back to g0's, where C has called Go. cgocallback keeps the sched.sp before at
+ * its new one.
+ */
 static __always_inline __u64 sp_of_thread(struct eh_unwind *u)
 {
 	__u64 m = running_m(u), g0 = m ? word_at(u, m + M_G0) : 0, sp;
@@ -102,7 +108,10 @@ VERIFIED_ONCE int leave_for_other_stack(struct eh_unwind *u)
 
 	if (!u)
 		return 1;
-	/* the scheduler may have been called from there, and the goroutine run elsewhere by now: Go's tracebacks end here, too */
+	/*
+	 * the scheduler may have been called from there, and the goroutine run elsewhere by now: Go's
+	 * tracebacks end here, too
+	 */
 	if (OTHER_STACK_SWITCH(u->rule.cfa_offset) == GO_MORESTACK) {
 		u->end = END_COMPLETE;
 		return 1;

@@ -14,10 +14,11 @@ static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
 }
 
 /*
- * Both searches below halve a range [*at, *at + *nr) whose first element is known not to lie after the target, until *nr
- * is 1. Either way out of a comparison leaves the same *nr and an *at the verifier knows nothing of, so that it follows one
- * path and not two to the power of the steps. And the steps are written out: within a loop, the verifier looks out only
- * now and then for a state that it has seen before, and follows three times as much.
+ * Both searches below halve a range [*at, *at + *nr) whose first element is known not to lie after the
+ * target, until *nr is 1. Either way out of a comparison leaves the same *nr and an *at the verifier knows
+ * nothing of, so that it follows one path and not two to the power of the steps. And the steps are written
+ * out: within a loop, the verifier looks out only now and then for a state that it has seen before, and
+ * follows three times as much.
  */
 #define FOUR_AND(step)	((step) && (step) && (step) && (step))
 
@@ -101,18 +102,26 @@ static __always_inline struct eh_rule *rule_at(struct eh_unwind *u, __u32 table_
 {
 	const struct eh_table *table = &u->module.tables[table_nr & (NR_TABLES - 1)];
 	__u64 page_nr = (file_offset >> PAGE_ROWS_SHIFT) - table->first_page;
-	struct eh_page *page;
+	struct eh_page page;
+	__u64 *packed;
 	__u32 row;
+	loc_t rules = table->rules;
 	void *slab;
 
 	if (page_nr >= table->nr_pages)
 		return NULL;
-	page = slab_at(u, table->pages + page_nr * sizeof(*page));
-	slab = page ? slab_of(u, page->rows) : NULL;
+	packed = slab_at(u, table->pages + page_nr * sizeof(page));
+	if (!packed)
+		return NULL;
+	u->page = *(volatile __u64 *)packed;
+	__builtin_memcpy(&page, &u->page, sizeof(page));
+	slab = slab_of(u, page.rows);
 	if (!slab)
 		return NULL;
-	row = search_rows(slab, page->rows, page->nr_rows, file_offset & (MAX_PAGE_ROWS - 1));
-	return slab_at(u, table->rules + (page->rule_base * RULE_BASE_UNIT + ROW_RULE(row)) * sizeof(struct eh_rule));
+	row = search_rows(slab, page.rows, page.nr_rows, file_offset & (MAX_PAGE_ROWS - 1));
+	if (!rules)
+		rules = RULES_BEHIND(page.rows, page.nr_rows);
+	return slab_at(u, rules + (page.rule_base * RULE_BASE_UNIT + ROW_RULE(row)) * sizeof(struct eh_rule));
 }
 
 /* The rule for this offset in the file of u->module, into u->rule; RULE_NONE where the table has none. */
@@ -121,6 +130,8 @@ static __always_inline void find_rule(struct eh_unwind *u, __u32 table_nr, __u64
 	const struct eh_rule *rule = rule_at(u, table_nr, file_offset);
 
 	u->rule = rule ? *rule : (struct eh_rule){};
+	if (u->rule.flags & RULE_NOTED)
+		__builtin_memcpy(&u->note, rule + 1, sizeof(u->note));
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that a walk knows, and what it needs of the place it runs in. The kernel walks the stack of the running task, the
- * host the bytes of a raw sample or of a stopped process; whoever includes this says how to get at slabs and memory.
+ * All that a walk knows, and what it needs of the place it runs in. The kernel walks the stack of the
+ * running task, the host the bytes of a raw sample or of a stopped process; whoever includes this says how
+ * to get at slabs and memory.
  */
 #ifndef EHPERF_UNWIND_STATE_BPF_H
 #define EHPERF_UNWIND_STATE_BPF_H
@@ -28,8 +29,8 @@ struct hijacked_return {
 };
 
 /*
- * what comes next for the current frame; where its rule is looked for, the lower bits say in which of enum TABLE_* and
- * whether beside it
+ * what comes next for the current frame; where its rule is looked for, the lower bits say in which of enum
+ * TABLE_* and whether beside it
  */
 enum todo {
 	TODO_ENTER,		/* record it, and find its mapping */
@@ -46,9 +47,9 @@ _Static_assert(TODO_TABLE(TODO_CFI_BESIDE) == TABLE_CFI && TODO_TABLE(TODO_CODE)
 #define CODE_BYTES 8
 
 /*
- * A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. It is to be called
- * by CALL(): newer verifiers take a call of a function for a use of all five registers for arguments, and would follow ways
- * that differ only in what they have left there apart, up to the call.
+ * A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. It
+ * is to be called by CALL(): newer verifiers take a call of a function for a use of all five registers for
+ * arguments, and would follow ways that differ only in what they have left there apart, up to the call.
  */
 #ifdef __bpf__
 #define VERIFIED_ONCE __noinline
@@ -66,10 +67,12 @@ struct eh_unwind {
 	struct eh_rule rule;	/* of this frame */
 	__u32 todo;		/* enum todo */
 	bool in_syscall;	/* the leaf is: it would go on behind the instruction, where the function may have ended */
+	bool is_32bit;		/* the program is, and there are no rules for it: of its stack, there is the leaf */
 	bool wants_table;	/* the walk ended for want of one of module's tables, which is not made yet */
 	bool by_fp;		/* the frame was found by its callee's frame pointer */
-	bool has_python;	/* Python frames follow the native ones */
+	bool has_functions;	/* a runtime's functions are among the frames, to be named by its memory */
 	bool guessed;		/* the frame was found without a rule: it must prove to be code */
+	__u32 tgid;
 	__s32 end;
 	__s32 end_if_wrong;	/* guessed and no code: why there was no rule */
 	__u32 generation;
@@ -78,13 +81,18 @@ struct eh_unwind {
 	__u32 near_depth;	/* the first of them in frames[], and */
 	__u32 max_steps;	/* the walk ends after so many unwind_frame() */
 	loc_t process;
+	struct eh_image image;	/* in the kernel: the running task's */
 	__u64 quiet_until_ns;
 	struct eh_mapping mapping;	/* the last one, and its module */
 	struct eh_module module;
 	__u64 hash;
 	__u64 pair[2];		/* a saved frame pointer and return address */
 	__u64 last_ip;		/* of the callee */
+	__u64 recorded;		/* the last frame, as it was kept */
+	__u64 page;		/* the struct eh_page of the last rule */
+	struct eh_note note;	/* with RULE_NOTED: the rule's */
 	__u64 hijacked;		/* 0, or what names the innermost hijacked return address that was not passed yet */
+	__u64 trampoline;	/* the address of the kernel's that lies there instead */
 	__u64 go_sp;		/* unwind_go.bpf.h: 0, or g0's sched.sp before the cgocallback() that was passed last */
 	__u8 code[CODE_BYTES];	/* what was read last; nobody counts on what another function has left here */
 	struct window window;
@@ -92,16 +100,29 @@ struct eh_unwind {
 	struct frames_header stack;
 	__u64 frames[DEFAULT_DEPTH];
 };
-_Static_assert(__builtin_offsetof(struct eh_unwind, frames) == __builtin_offsetof(struct eh_unwind, stack) + sizeof(struct frames_record),
+_Static_assert(__builtin_offsetof(struct eh_unwind, frames) ==
+		       __builtin_offsetof(struct eh_unwind, stack) + sizeof(struct frames_record),
 	       "struct frames_record in struct eh_unwind");
 
 /* the slab that loc lies in, or NULL */
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
-/* copies this many bytes of the process's data, a stack mostly: how many there were; and of its code, which does not change */
+/*
+ * copies this many bytes of the process's data, a stack mostly: how many there were; and of its code, which
+ * does not change
+ */
 static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
 static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
-/* MAX_DEPTH places for frames: those behind the first DEFAULT_DEPTH are used. NULL: u->max_depth needs none */
+/* is there this word in the process's memory? */
+static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word);
+/*
+ * MAX_DEPTH places for frames: those behind the first DEFAULT_DEPTH are used. NULL: u->max_depth needs none
+ */
 static __always_inline __u64 *deep_frames(struct eh_unwind *u);
+/*
+ * of a Method and where its bytecode may be, in r13 or in its frame: the second word of an interpreted frame
+ * (hotspot_abi.h), or 0
+ */
+static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame);
 /* what u->hijacked points to */
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
 

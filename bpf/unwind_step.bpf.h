@@ -20,11 +20,12 @@
 #endif
 
 /*
- * Reads a field of what lies in map memory, each time anew. What a verifier knows of a value that stays in a register
- * (which way it was compared, which of its bits were set) it may carry along, and then it follows every combination of
- * the branches below apart: up to 3 to the power of 7 ways through one step, and how many of them are pruned again
- * differs from version to version. Of what is read from memory it knows nothing but the width, on each of them: the ways
- * meet again behind each branch, with pointers alone in registers, and are one.
+ * Reads a field of what lies in map memory, each time anew. What a verifier knows of a value that stays in
+ * a register (which way it was compared, which of its bits were set) it may carry along, and then it
+ * follows every combination of the branches below apart: up to 3 to the power of 7 ways through one step,
+ * and how many of them are pruned again differs from version to version. Of what is read from memory it
+ * knows nothing but the width, on each of them: the ways meet again behind each branch, with pointers alone
+ * in registers, and are one.
  */
 #define AGAIN(field) (*(const volatile __typeof__(field) *)&(field))
 
@@ -45,9 +46,9 @@ struct window {
 };
 
 /*
- * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done, but for those that are the
- * caller's already by stage; known has bit i set while reg[i] holds a value. A step that lacks stack bytes is taken up
- * where it stopped.
+ * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done, but for those
+ * that are the caller's already by stage; known has bit i set while reg[i] holds a value. A step that lacks
+ * stack bytes is taken up where it stopped.
  */
 struct frame_state {
 	__u64 reg[EH_NR_REGS];	/* DWARF numbers */
@@ -56,9 +57,11 @@ struct frame_state {
 	__u32 stage;		/* 0: CFA not known yet; i + 1: the registers of saved[0..i-1] are done */
 	__u64 cfa;		/* from stage 1 on: */
 	__u64 base;		/* the frame's own base_reg, */
-	__u32 base_known;	/* if it is known */
+	__u32 base_known;	/* enum base_known */
 	__u32 by_call;		/* ip is a return address; else it is what runs next */
 };
+
+enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
 
 #define KNOWN_ALL 0xffff
 /* what a call preserves by the ABI, rsp apart */
@@ -135,8 +138,10 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 		return STEP_OK;
 	}
 	if (in_base(rule, i)) {
-		if (!AGAIN(frame->base_known))
+		if (AGAIN(frame->base_known) == BASE_UNKNOWN)
 			return END_UNKNOWN_REGISTER;
+		if (AGAIN(frame->base_known) == BASE_POPPED)
+			return STEP_OK;
 		base = AGAIN(frame->base);
 	}
 	if (where == SAVED_SAME) {
@@ -150,6 +155,22 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 	}
 	frame->known |= bit;
 	return STEP_OK;
+}
+
+/*
+ * The value of base_reg in this frame. GCC's CFI of realigned frames says to the end that registers are
+ * saved where rbp points to, itself included. Behind `pop %rbp`, it points elsewhere, not into this frame,
+ * and all of them are the caller's.
+ */
+static __always_inline void step_base(const struct eh_rule *rule, struct frame_state *frame)
+{
+	__u64 rsp = frame->reg[EH_RSP];
+
+	frame->base = frame->reg[rule->base_reg];
+	frame->base_known = frame->known >> rule->base_reg & 1 ? BASE_KNOWN : BASE_UNKNOWN;
+	if (in_base(rule, SAVED_RBP) && rule->base_reg == EH_RBP && AGAIN(rule->saved[SAVED_RBP]) == 0 &&
+	    AGAIN(frame->base) - rsp >= AGAIN(frame->cfa) - rsp)
+		frame->base_known = BASE_POPPED;
 }
 
 /*
@@ -174,18 +195,17 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		if (result != STEP_OK)
 			return result;
 		/*
-		 * What has made a call has its return address above rsp. A leaf may have popped it: OCaml's caml_c_call has its
-		 * CFA at rsp for a few instructions, and the return address below.
+		 * What has made a call has its return address above rsp. A leaf may have popped it: OCaml's
+		 * caml_c_call has its CFA at rsp for a few instructions, and the return address below.
 		 */
 		if (frame->cfa < frame->reg[EH_RSP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
 		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED && !(rule->flags & RULE_CROSSES))
 			return END_NO_PROGRESS;
-		frame->base = frame->reg[rule->base_reg];
-		frame->base_known = frame->known >> rule->base_reg & 1;
+		step_base(rule, frame);
 		/*
 		 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI
-		 * (aesni_gcm_encrypt's CFA is rax + 8 where it calls). So each is what it was, as gdb and libgcc have it, but
-		 * for a signal frame's.
+		 * (aesni_gcm_encrypt's CFA is rax + 8 where it calls). So each is what it was, as gdb and
+		 * libgcc have it, but for a signal frame's.
 		 */
 		if (rule->flags & RULE_SIGNAL)
 			frame->known &= KNOWN_CALLEE_SAVED;

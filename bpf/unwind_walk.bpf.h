@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk from frame to frame. Each is entered (its mapping found and the frame recorded), its rule is looked up, the
- * step is made by it, and the frame is left for its caller's. The kernel and the host run this same code.
+ * The walk from frame to frame. Each is entered (its mapping found and the frame recorded), its rule is
+ * looked up, the step is made by it, and the frame is left for its caller's. The kernel and the host run
+ * this same code.
  *
- * Which source is believed is decided here and where a file's table is made (unwind_table.h), and nowhere else. A pc has the
- * first of these rules: known code, Go's own tables, CFI, code rules; without a rule there are guesses (unwind_guess.bpf.h).
+ * Which source is believed is decided here and where a file's table is made (unwind_table.h), and nowhere
+ * else. A pc has the first of these rules: known code, Go's own tables, CFI, code rules; without a rule
+ * there are guesses (unwind_guess.bpf.h).
  */
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
@@ -12,6 +14,7 @@
 #include "stack_hash.bpf.h"
 #include "unwind_go.bpf.h"
 #include "unwind_guess.bpf.h"
+#include "unwind_hotspot.bpf.h"
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
@@ -40,8 +43,8 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 /* ---- enter ---- */
 
 /*
- * Puts back the true return address if it was hijacked. False: call again; u->hijacked lay below this frame, or could
- * not be read, and is passed.
+ * Puts back the true return address if it was hijacked. False: call again; u->hijacked lay below this
+ * frame, was left by longjmp() and its place taken by another call's, or could not be read, and is passed.
  */
 VERIFIED_ONCE int mend_return(struct eh_unwind *u)
 {
@@ -50,10 +53,11 @@ VERIFIED_ONCE int mend_return(struct eh_unwind *u)
 
 	if (!u || (read_hijacked(u, &r) && r.slot > slot))
 		return true;
-	if (r.slot == slot)
-		u->frame.ip = r.ip;
 	u->hijacked = r.next;
-	return r.slot == slot;
+	if (r.slot != slot || u->frame.ip != u->trampoline)
+		return false;
+	u->frame.ip = r.ip;
+	return true;
 }
 
 static __always_inline __u64 offset_in_file(const struct eh_unwind *u, __u64 addr)
@@ -100,13 +104,14 @@ static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
 	else
 		frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
 	frame |= u->frame.by_call * FRAME_CALL | u->by_fp * FRAME_BY_FP;
+	u->recorded = frame;
 	keep_frame(u, u->stack.nr_frames++, frame);
 	u->hash = hash_word(u->hash, frame);
 }
 
 /*
- * Where the stack ends at a return address outside of all code. One of 0 is what whoever made the stack has put there as
- * its end, if a rule of CFI says that this is where the return address lies.
+ * Where the stack ends at a return address outside of all code. One of 0 is what whoever made the stack has
+ * put there as its end, if a rule of CFI says that this is where the return address lies.
  */
 static __always_inline int end_of_stack(const struct eh_unwind *u)
 {
@@ -134,6 +139,27 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 
 /* ---- rule ---- */
 
+/*
+ * The code may be another by now: then its rule does not hold. Else the frame is told apart from others' at
+ * its address, in other processes too.
+ */
+VERIFIED_ONCE int heed_note(struct eh_unwind *u)
+{
+	if (!u)
+		return 0;
+	if (!is_word(u, u->note.at, u->note.word)) {
+		u->rule = (struct eh_rule){};
+		return 0;
+	}
+	if (!u->note.tag || !u->stack.nr_frames)
+		return 0;
+	keep_frame(u, u->stack.nr_frames - 1, u->recorded | (__u64)u->note.tag << FRAME_TAG_SHIFT);
+	u->hash = hash_word(u->hash, (__u64)u->tgid << 32 | u->note.tag);
+	if (u->rule.flags & RULE_INTERPRETED && u->rule.kind == RULE_DEREF)
+		CALL(record_method, u);
+	return 0;
+}
+
 /* The rule where it is to be looked for. false: the stack ends, u->end says why */
 static __always_inline bool look_up_rule(struct eh_unwind *u)
 {
@@ -146,21 +172,26 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 	}
 	todo = AGAIN(u->todo);
 	find_rule(u, TODO_TABLE(todo), offset_in_file(u, u->frame.ip - (u->frame.by_call ^ TODO_IS_BESIDE(todo))));
+	if (u->rule.flags & RULE_NOTED)
+		CALL(heed_note, u);
 	return true;
 }
 
 /*
- * There is no rule where it was looked for: at the call of a frame that made one, at the pc of the leaf. Is there another
- * place? Beside it: makecontext() plants a function's first byte as a return address, and where a function ends with the
- * system call that the leaf is in, its pc is behind it (rt_sigreturn in __restore_rt).
+ * There is no rule where it was looked for: at the call of a frame that made one, at the pc of the leaf. Is
+ * there another place? Beside it: makecontext() plants a function's first byte as a return address, and
+ * where a function ends with the system call that the leaf is in, its pc is behind it (rt_sigreturn in
+ * __restore_rt).
  */
 static __always_inline bool look_elsewhere(struct eh_unwind *u)
 {
 	bool in_syscall = u->in_syscall && u->stack.nr_frames == 1;
 
+	if (u->module.pending & PENDING_ROWS && !(u->rule.flags & RULE_FROM_CODE))
+		return false;
 	if (u->todo == TODO_CFI && (u->frame.by_call || in_syscall))
 		u->todo = TODO_CFI_BESIDE;
-	else if (u->todo < TODO_CODE && (u->module.pending || u->module.tables[TABLE_CODE].nr_pages))
+	else if (u->todo < TODO_CODE && (u->module.pending & PENDING_CODE || u->module.tables[TABLE_CODE].nr_pages))
 		u->todo = TODO_CODE;
 	else if (u->todo == TODO_CODE && in_syscall)
 		u->todo = TODO_CODE_BESIDE;
@@ -215,9 +246,14 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 /* No table has a rule. 1 ends the stack, u->end says why. */
 static __always_inline int leave_without_rule(struct eh_unwind *u)
 {
-	if (!is_entry(u))
+	if (u->module.pending & PENDING_ROWS && !(u->rule.flags & RULE_FROM_CODE)) {
+		u->wants_table = true;
+		u->end = END_NO_ROW;
+		return 1;
+	}
+	if (!is_entry(u) && !(u->module.pending & NO_CODE_TABLE))
 		return CALL(leave_by_guess, u);
-	u->end = END_COMPLETE;
+	u->end = is_entry(u) ? END_COMPLETE : END_NO_TABLE;
 	return 1;
 }
 
@@ -253,6 +289,14 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	return 1;
 }
 
+/* after the first unwind_frame() of a 32-bit program, for which there are no rules: of its stack, the leaf */
+static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
+{
+	u->wants_table = false;
+	if (u->end != END_NO_MAPPING)
+		u->end = END_32BIT;
+}
+
 /* steps for one frame: a window for each register. No stack has many that need so many */
 #define MAX_FRAME_STEPS	4
 /* steps for a stack of which so many frames are kept: enough for the root's end of a much deeper one */
@@ -264,13 +308,14 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u
 	u->frame.known = KNOWN_ALL;
 	u->frame.stage = 0;
 	u->frame.by_call = false;
-	u->by_fp = u->guessed = u->wants_table = u->in_syscall = u->has_python = false;
+	u->by_fp = u->guessed = u->wants_table = u->in_syscall = u->has_functions = false;
 	u->todo = TODO_ENTER;
 	u->max_depth = max_depth;
 	u->near_depth = max_depth < DEFAULT_DEPTH ? max_depth : DEFAULT_DEPTH;
 	u->max_steps = max_steps;
 	u->stack.nr_frames = 0;
 	u->nr_mappings = 0;
+	u->quiet_until_ns = 0;
 	u->hash = 0;
 	u->stack.id = 0;
 	u->hijacked = 0;
@@ -281,20 +326,24 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u
 }
 
 /* Takes up the mapping list that handle names: END_COMPLETE if it is this image's, after as many changes. */
-static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const struct eh_image *image, __u32 changes)
+static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const struct eh_image *image,
+				     __u32 changes)
 {
 	struct eh_process *process;
 
 	u->process = HANDLE_LOC(handle);
 	u->generation = HANDLE_GENERATION(handle);
+	u->tgid = image->tgid;
 	process = slab_at(u, u->process);
 	if (!process)
 		return END_UNKNOWN_PROCESS;
 	if (*(volatile __u32 *)&process->generation != u->generation ||
 	    process->image.tgid != image->tgid || process->image.start_ns != image->start_ns ||
-	    process->image.exec_id != image->exec_id || process->changes != changes)
+	    process->image.exec_id != image->exec_id || (process->changes != changes && !process->refused))
 		return END_STALE;
 	u->quiet_until_ns = process->quiet_until_ns;
+	if (process->refused)
+		return END_UNKNOWN_PROCESS;
 	u->nr_mappings = process->nr_mappings;
 	if (u->nr_mappings > MAX_MAPPINGS)
 		u->nr_mappings = MAX_MAPPINGS;
@@ -318,7 +367,7 @@ static __always_inline void walk_close(struct eh_unwind *u)
 	u->stack.id = u->hash ? u->hash : 1;
 }
 
-/* instead of a walk: the leaf at least, as an address */
+/* without a mapping list: the leaf at least, as an address */
 static __always_inline void walk_leaf_only(struct eh_unwind *u)
 {
 	__u64 frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who ends the off-CPU periods of bpf/off_cpu_periods.bpf.h: the thread that wakes the blocked one, with its own
- * stacks at that moment, or an interrupt. Each waker goes out once as a key_record, whose ID is in
+ * Who ends the off-CPU periods of bpf/off_cpu_periods.bpf.h: the thread that wakes the blocked one, with
+ * its own stacks at that moment, or an interrupt. Each waker goes out once as a key_record, whose ID is in
  * stack_key.waker of the periods that it ends. The tool attaches thread_waking besides.
  *
  * sched_waking is hit in the waker, sched_wakeup often on the CPU of the thread that is woken. The waker is
  * taken at the first and becomes the period's at the second, because only there the period is sure to have
- * begun: a thread that is just leaving the CPU can be found by sched_waking before its sched_switch is. What is
- * woken before it has left the CPU does not leave it, and sched_wakeup forgets its waker.
+ * begun: a thread that is just leaving the CPU can be found by sched_waking before its sched_switch is.
+ * What is woken before it has left the CPU does not leave it, and sched_wakeup forgets its waker.
  */
 #ifndef EHPERF_WAKERS_BPF_H
 #define EHPERF_WAKERS_BPF_H
@@ -36,9 +36,9 @@ static long search_entry(__u32 i, struct entry_search *search)
 }
 
 /*
- * Who wakes? The stack tells: if the entry of an interrupt is on it, it is the interrupt, with its part of the
- * stack; whom it has interrupted does not matter. A softirq that a thread's own system call runs, as the
- * loopback's, is that thread. True: a thread, whose kernel stack is in key->kernel_stack
+ * Who wakes? The stack tells: if the entry of an interrupt is on it, it is the interrupt, with its part of
+ * the stack; whom it has interrupted does not matter. A softirq that a thread's own system call runs, as
+ * the loopback's, is that thread. True: a thread, whose kernel stack is in key->kernel_stack
  */
 static __always_inline bool take_kernel_stack(void *ctx, struct task_struct *running, struct stack_key *key,
 					      struct stack_stats *stats)
@@ -55,7 +55,7 @@ static __always_inline bool take_kernel_stack(void *ctx, struct task_struct *run
 	k->stack.nr_frames = bytes > 0 ? (__u64)bytes / 8 : 0;
 	bpf_loop(MAX_KERNEL_DEPTH, search_entry, &search, 0);
 	if (search.nr)
-		key->kernel_stack = send_kernel_frames(k, search.nr * 8, stats);
+		key->kernel_stack = CALL(send_kernel_frames, k, search.nr * 8, stats);
 	else
 		key->kernel_stack = send_unwound(START_AT_WAKING, k, bytes, stats);
 	return !search.nr;
@@ -78,7 +78,7 @@ static __always_inline void take_thread(struct task_struct *task, struct stack_k
 
 ONE_PER_CPU(struct stack_key) wakers SEC(".maps");
 
-/* The ID of whoever runs on this CPU. */
+/* Whoever runs on this CPU: the ID, or with keys_apart the number, of its key_record. */
 static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
 {
 	struct task_struct *running = bpf_get_current_task_btf();
@@ -97,7 +97,7 @@ static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
 		key->flags |= STACK_INTERRUPT;
 	if (!with_kernel_stacks)
 		key->kernel_stack = 0;
-	return send_key(key, stats);
+	return keys_apart ? number_key(key, stats) : send_key(key, stats);
 }
 
 /* Is it runnable, and known to be? As one that was preempted before it had fallen asleep. */

@@ -5,8 +5,8 @@ load lib.bash
 
 teardown() {
 	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
-	umount "$WORK/mnt" 2>/dev/null || true
 	[ -z "${disk-}" ] || losetup -d "/dev/$disk"
+	umount "$WORK/mnt" 2>/dev/null || true
 	rm -rf "$WORK"
 }
 
@@ -103,13 +103,63 @@ random_io() {	# ARG...
 	expect "$(jq -s 'map(select(.type == "histogram").max_ns) | add' "$WORK/out") <= $(jq .jobs[0].read.lat_ns.max "$WORK/fio")"
 }
 
+# a disk of which each read takes 40 ms: a loop device on a file system whose server is slow
+need_slow_disk() {
+	need_root
+	need losetup
+	mkdir "$WORK/mnt"
+	head -c 32M /dev/urandom >"$WORK/disk"
+	hung-fs "$WORK/mnt" "$WORK/disk" 40 >"$WORK/ready" 2>&1 3>&- &
+	pids+=($!)
+	wait_until grep -q ready "$WORK/ready" || skip "needs FUSE"
+	disk=$(losetup -r -f --show "$WORK/mnt/f") || skip "needs a loop device"
+	disk=${disk#/dev/}
+}
+
+@test "--slow: each I/O that takes longer, by itself: within 2 % of fio's own log; with the stacks of who began it" {
+	need_slow_disk
+	need fio chrt
+	# what fio waits for a CPU, it counts as I/O
+	biohist -j -d "$disk" --slow 20ms --stacks -- chrt -f 50 fio --name=x --filename="/dev/$disk" --readonly --direct=1 --size=32M --rw=randread \
+		--bs=64k --number_ios=40 --ioengine=psync --thread --write_lat_log="$WORK/log" --log_offset=1 --output-format=json \
+		--output="$WORK/fio" >"$WORK/out"
+	valid_json
+	# what took fio longer; sorted, because the log need not be in the order of the ends
+	awk -F ', *' '$2 > 20e6 { print $2 }' "$WORK"/log_clat.1.log | sort -n >"$WORK/fio_ns"
+	jq -r 'select(.type == "io") | .latency_ns' "$WORK/out" | sort -n >"$WORK/our_ns"
+	paste "$WORK/fio_ns" "$WORK/our_ns" | awk '
+		NF != 2 || $2 > $1 { bad++; print }
+		$2 >= 0.98 * $1 { good++ }
+		END { print good + 0, "of", NR; exit !(NR >= 20 && good >= 0.9 * NR && !bad) }'
+	[ "$(jq -r --arg disk "$disk" 'select(.type == "io" and .key.disk == $disk and .key.operation == "read" and .bytes == 65536 and .queued_ns + .device_ns == .latency_ns) | .key.comm' "$WORK/out" | sort | uniq -c | awk '{ print $1, $2 }')" = "$(wc -l <"$WORK/our_ns") fio" ]
+	# down to the thread's start, and up to where the block layer takes it; no frame is of our own program
+	jq -r 'select(.type == "io") | .stacks[0] | [.comm, .ended_by, any(.user[].symbol; . == "pread64" or . == "__libc_pread64" or . == "pread"), any(.kernel[].symbol; test("submit_bio")), any(.kernel[].symbol; test("^bpf_|__bpf_trace|__traceiter"))] | @tsv' "$WORK/out" |
+		sort | uniq -c | tee /dev/stderr | awk '{ n += $1 } $2 == "fio" && $3 == "complete" && $4 == "true" && $5 == "true" && $6 == "false" { good += $1 } END { exit !(good >= 0.95 * n) }'
+}
+
+@test "--stacks: most of a histogram's time, or of its bytes, by the stacks in which its I/Os began" {
+	need_disk
+	local size
+	for size in "" --size; do
+		biohist -j --stacks $size -d "$disk" -- sh -c "dd if=/dev/zero of=/dev/$disk bs=64k count=100 oflag=direct status=none; sleep 0.2; dd if=/dev/$disk of=/dev/null bs=128k count=100 iflag=direct status=none" >"$WORK/out"
+		valid_json
+		jq -r 'select(.type == "histogram").stacks[] | [.comm, .value_ns // .value_bytes, .ended_by, .user[0].symbol] | @tsv' "$WORK/out"
+		# all of it: there are but few stacks, unless some could not be unwound yet
+		expect "$(jq -s 'map(select(.type == "histogram"))[0] | (.stacks | map(.value_ns // .value_bytes) | add) / (.total_ns // .total_bytes)' "$WORK/out") >= 0.9"
+	done
+	[ "$(jq -s 'map(select(.type == "histogram"))[0].stacks | map(select(.user[0].symbol == "__read" or .user[0].symbol == "read").value_bytes) | add >= 12 * 1024 * 1024' "$WORK/out")" = true ]
+	biohist --stacks -d "$disk" -- dd if=/dev/zero of="/dev/$disk" bs=64k count=100 oflag=direct status=none | tee /dev/stderr >"$WORK/out"
+	grep -qE '^ +[0-9.]+ %  [0-9.]+ (us|ms|s) begun by dd \([0-9]+\) in$' "$WORK/out"
+}
+
 @test "-Q: the time in the queue and that on the device are the whole" {
 	need_disk
 	need fio
 	biohist -j -Q -d "$disk" -- fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --rw=randread --bs=64k --ioengine=libaio \
 		--iodepth=16 --output-format=json --output="$WORK/fio" >"$WORK/out"
 	[ "$(jq -r 'select(.type == "histogram") | .key.part' "$WORK/out" | sort | tr '\n' ' ')" = "device queued " ]
-	[ "$(jq -r 'select(.type == "histogram") | .count' "$WORK/out" | sort -u | wc -l)" -eq 1 ]
+	[ "$(jq -r 'select(.type == "histogram") | .count' "$WORK/out" | sort -u)" = 512 ]
+	[ "$(summary .ios)" -eq 512 ]
 	run biohist -Q --size 1
 	[ "$status" -eq 2 ]
 }
@@ -134,14 +184,19 @@ random_io() {	# ARG...
 	run biohist -d nonsense 1
 	[ "$status" -eq 1 ]
 	[ "$output" = "biohist: no disk and no partition has this name: 'nonsense'" ]
+	run biohist -d "$disk" -d "$disk" 1
+	[ "$status" -eq 2 ]
+	# in a container there may be no device nodes
+	unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh "$(command -v biohist)" -q -d "$disk" 0.1 1
 	# partitions
 	need sfdisk
 	echo ',32M' | sfdisk -q --no-reread "/dev/$disk"
 	losetup -d "/dev/$disk"
 	disk=$(losetup -P -f --show "$WORK/disk")
 	disk=${disk#/dev/}
-	[ -b "/dev/${disk}p1" ] || skip "no device nodes of partitions"
-	biohist -j -d "${disk}p1" -- sh -c "dd if=/dev/zero of=/dev/${disk}p1 bs=64k count=5 oflag=direct status=none; dd if=/dev/zero of=/dev/$disk bs=64k count=50 seek=600 oflag=direct status=none" >"$WORK/out"
+	[ -e "/sys/block/$disk/${disk}p1" ] || skip "no partitions of loop devices"
+	mknod "$WORK/p1" b $(tr : ' ' <"/sys/block/$disk/${disk}p1/dev")	# udev may not be there to do it
+	biohist -j -d "${disk}p1" -- sh -c "dd if=/dev/zero of=$WORK/p1 bs=64k count=5 oflag=direct status=none; dd if=/dev/zero of=/dev/$disk bs=64k count=50 seek=600 oflag=direct status=none" >"$WORK/out"
 	[ "$(summary .ios)" -eq 5 ]
 }
 
@@ -170,6 +225,13 @@ random_io() {	# ARG...
 	xmllint --noout "$WORK/heat.svg"
 	[ "$(grep -oE '<title>[0-9]+ from' "$WORK/heat.svg" | awk -F '[> ]' '{ n += $2 } END { print n }')" -eq 512 ]
 	biohist --heatmap --size -d "$disk" 0.05 -- "${command[@]}" | grep -qE '^ +[0-9.]+ KiB \|'
+}
+
+@test "each BPF program takes at most 15,000 instructions to verify" {
+	need_root
+	biohist -v --stacks --slow 1 -P -F -Q -D -p $$ 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
+	grep -q request_completed "$WORK/verified"
+	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 }
 
 @test "the options of --help are those of the man page; it does not run without privileges" {

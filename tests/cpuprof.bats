@@ -382,6 +382,7 @@ nap()'
 	fi
 }
 
+# bats test_tags=beside
 @test "JSON: as the schema has it, with every kind of frame; the schema refuses what it should" {
 	need_root
 	need node
@@ -436,12 +437,14 @@ nap()'
 	run bash -c 'cpuprof 60 >&-'
 	[ "$status" -eq 1 ]
 	[ "$output" = "cpuprof: standard output is closed" ]
+	background nested burn 3	# else an idle machine has nothing to report
 	cpuprof -o "$WORK/x.folded" 0.2 >&- 2>"$WORK/err"
 	[ -s "$WORK/x.folded" ]
 }
 
 @test "the report apart from what the command prints: -o, --output-fd; -o - is standard output" {
 	need_root
+	background nested burn 10	# else an idle machine has nothing to report
 	cpuprof -q -j --output-fd 9 -- sh -c 'echo hello; : >&9' >"$WORK/stdout" 9>"$WORK/out" 2>"$WORK/err" || true
 	[ "$(cat "$WORK/stdout")" = hello ]
 	grep -qi 'bad file descriptor\|9: bad' "$WORK/err"	# the command does not have it
@@ -482,6 +485,7 @@ nap()'
 	refute grep -q $'\r' "$WORK/err"
 }
 
+# bats test_tags=beside
 @test "progress is shown on a terminal only, and not with -q" {
 	need_root
 	need script

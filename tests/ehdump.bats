@@ -235,6 +235,19 @@ compare() {
 	grep -qE '^FDE: +at 0x[0-9a-f]+ of .eh_frame, 0x' "$WORK/out"
 	grep -qE '^row: .* cfa=rsp\+8 .*ra=c-8' "$WORK/out"
 	grep -qE '^rule: .*cfa=rsp\+8 .*ra=c-8' "$WORK/out"
+	grep -q '^from: *the FDE$' "$WORK/out"
+}
+
+@test "-a: whose rule it is: the FDE's, known code's before the FDE, Go's table's" {
+	need go nm
+	local id
+	id=$(readelf -n "$LIBC" | awk '/Build ID/ { print $3 }')
+	ehdump -a "0x$(nm "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" | awk '$3 == "__start_context" { print $1 }')" "$LIBC" >"$WORK/out"
+	cat "$WORK/out"
+	grep -q '^FDE: ' "$WORK/out"
+	grep -q '^from: *known code, which goes before CFI$' "$WORK/out"
+	CGO_ENABLED=0 go build -o "$WORK/go" "$BATS_TEST_DIRNAME/workloads/gonet.go"
+	ehdump -a "0x$(nm "$WORK/go" | awk '$3 == "main.main" { print $1 }')" "$WORK/go" | grep -q "^from: *Go's table of functions$"
 }
 
 @test "-a: what applies where no FDE covers the address" {
@@ -242,7 +255,12 @@ compare() {
 	musl-gcc -static -O2 -fno-asynchronous-unwind-tables -o "$WORK/musl" "$ROOT/tests/workloads/nested.c"
 	address_of() { printf '0x%x' $((0x$(nm "$WORK/musl" | awk -v name="$1" '$3 == name { print $1 }') + $2)); }
 	ehdump -a "$(address_of _start 0)" "$WORK/musl" | grep -q '^entry: '
-	ehdump -a "$(address_of strcmp 0)" "$WORK/musl" | grep -qE '^code: +cfa=rsp\+8 .*ra=c-8'
+	ehdump -a "$(address_of strcmp 0)" "$WORK/musl" >"$WORK/out"
+	grep -qE '^code: +cfa=rsp\+8 .*ra=c-8' "$WORK/out"
+	grep -q '^from: *the instructions$' "$WORK/out"
+	# where a new thread begins
+	objdump -d --disassemble=__clone "$WORK/musl" | awk '/xor +%ebp,%ebp/ { sub(":", "", $1); print $1; exit }' >"$WORK/begin"
+	ehdump -a "0x$(cat "$WORK/begin")" "$WORK/musl" | grep -q '^from: *known code$'
 	# behind a system call that does not return
 	ehdump -a "$(address_of _Exit 10)" "$WORK/musl" | grep -qE '^code: +cfa=rsp\+8 '
 	# frames of 16 and of 8 bytes meet

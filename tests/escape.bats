@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Hostile names: of a file, of a thread. What an unprivileged user can choose changes nothing on root's terminal.
+# bats file_tags=beside
 
 load lib.bash
 
@@ -66,6 +67,41 @@ is_harmless() {	# FILE
 		on_terminal offcputime -q $format -p "${pids[-1]}" 0.5
 		is_harmless "$WORK/shown"
 		grep -q '\[2J' "$WORK/shown"
+	done
+}
+
+@test "offwaketime, wallprof, stackcount, funclat, biohist: as text, folded and JSON" {
+	need_root
+	need script iconv
+	mkdir "$WORK/$NAME"
+	cp "$ROOT/build/tests/nested" "$WORK/$NAME"
+	mv "$WORK/$NAME/nested" "$WORK/$NAME/$NAME"
+	"$WORK/$NAME/$NAME" sleep >/dev/null 2>&1 3>&- &
+	pids+=($!)
+	local pid=$! options
+	for options in "offwaketime -q" "offwaketime -q -f" "offwaketime -q -j" "wallprof -q" "wallprof -q -f" "wallprof -q -j"; do
+		on_terminal $options -p "$pid" 1
+		# wallprof's own colours
+		sed -i 's/\x1b\[[0-9;]*m//g' "$WORK/shown"
+		is_harmless "$WORK/shown"
+		grep -q '\[2J' "$WORK/shown"
+	done
+	for options in "" -f -j; do
+		on_terminal stackcount -q $options context-switches -p "$pid" 0.5
+		is_harmless "$WORK/shown"
+		grep -q '\[2J' "$WORK/shown"
+	done
+	# whose name is that of its file, and its thread's
+	cp "$(command -v ls)" "$WORK/$NAME/$NAME.ls"
+	for options in "-P" "-P -j"; do
+		on_terminal funclat -q $options u:libc:malloc -- "$WORK/$NAME/$NAME.ls"
+		is_harmless "$WORK/shown"
+		grep -q '\[2J' "$WORK/shown"
+	done
+	cp "$(command -v dd)" "$WORK/$NAME/$NAME.d"
+	for options in "-P" "-P -j"; do
+		on_terminal biohist -q $options -- "$WORK/$NAME/$NAME.d" if=/dev/zero of="$WORK/written" bs=1M count=1 oflag=direct status=none
+		is_harmless "$WORK/shown"
 	done
 }
 

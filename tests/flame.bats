@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # flame: folded stacks of any origin as pictures.
+# bats file_tags=beside
 
 load lib
 

@@ -15,7 +15,7 @@ measure_calls() {	# MODE N THREADS FUNCTION [ARG...]
 	[ -n "${PROGRAM-}" ] || function="u:$program+$(head -n 1 "$WORK/calls" | grep -o "\b$4 0x[0-9a-f]*" | awk '{ print $2 }')"
 	funclat -j -p "$pid" "$function" "${@:5}" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
 	local tool=$!
-	sleep 1.2
+	wait_until grep -q Ctrl-C "$WORK/err"
 	echo >&8
 	local i
 	for i in $(seq 600); do

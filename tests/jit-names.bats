@@ -143,3 +143,75 @@ same_names() {	# PID MAP
 	grep -q 'py::spin' "/tmp/perf-$pid.map"
 	rm -f "/tmp/perf-$pid.map"
 }
+
+@test "jit names: BEAM's, of which all JIT frames have names" {
+	need_root
+	need erl erlc
+	cat >"$WORK/spin.erl" <<-'END'
+		-module(spin).
+		-export([main/0]).
+		leaf(0, S) -> S;
+		leaf(N, S) -> leaf(N - 1, (S + N * 7) rem 1000003).
+		loop(End) -> leaf(100000, 0), case erlang:monotonic_time(second) > End of true -> ok; false -> loop(End) end.
+		main() -> loop(erlang:monotonic_time(second) + 3).
+	END
+	cd "$WORK"
+	erlc spin.erl
+	cpuprof -q -j -o "$WORK/out" -- bash -c 'echo $$ >pid; exec erl +JPperf true -noshell -eval "spin:main(), halt()."' 2>"$WORK/err"
+	[ -e "/tmp/perf-$(cat pid).map" ] || skip "needs a BEAM with a JIT"
+	rm "/tmp/perf-$(cat pid).map"
+	jq -r 'select(.type == "stack") | .count as $count | .user[] | select(.module == null) | "\($count) \(.symbol)"' "$WORK/out" |
+		awk '{ all += $1 } /spin:leaf/ { leaf += $1 } / null$/ { nameless += $1 } END { print all, leaf, nameless + 0; exit !(leaf > 5 && nameless <= 0.01 * all) }'
+	expect "$(summary .named) >= 0.9 * $(summary .frames)"	# beam.smp itself is stripped
+}
+
+@test "jit names: code that moves is named as it was when it ran, though other code took its place and the process is gone" {
+	need_root
+	cd "$WORK"
+	cpuprof -q -f -- jits dump 2>/dev/null | sed 's/.*;//' >leaves
+	cat leaves
+	awk '{ all += $2 } $1 == "early" { named += $2 } END { exit !(all > 15 && named >= 0.9 * all) }' leaves
+	refute grep -q other leaves
+}
+
+@test "jit names: a map that grows, in a mount namespace that is gone when all is printed" {
+	need_root
+	need unshare
+	background "${in_mount_namespace[@]}" bash -ec '
+		mount --rbind / /proc/fs && mount --make-rprivate /proc/fs && mount -t tmpfs none /proc/fs/tmp
+		cp "$0" /proc/fs/tmp/jits
+		exec chroot /proc/fs /tmp/jits map' "$ROOT/build/tests/jits"
+	wait_until grep -q jits "/proc/$pid/comm"
+	cpuprof -q -f -p "$pid" 4 2>/dev/null | sed 's/.*;//' >"$WORK/leaves"
+	cat "$WORK/leaves"
+	refute test -e "/proc/$pid"
+	awk '{ all += $2; of[$1] += $2 } END { exit !(of["late"] > 9 && of["early"] + of["late"] >= 0.9 * all) }' "$WORK/leaves"
+}
+
+@test "jit names: code in a memfd, which .NET and BEAM map twice, is no file's" {
+	need_root
+	cpuprof -q -f -- bash -c 'echo $$ >"$0/pid"; exec jits memfd' "$WORK" 2>/dev/null | sed 's/.*;//' >"$WORK/leaves"
+	rm "/tmp/perf-$(cat "$WORK/pid").map"
+	cat "$WORK/leaves"
+	awk '{ all += $2 } $1 == "early" || $1 == "late" { named += $2 } END { exit !(all > 15 && named >= 0.9 * all) }' "$WORK/leaves"
+}
+
+@test "jit names: without any, the summary has the cure that fits the program: BEAM's, HotSpot's, which is true" {
+	need_root
+	need erl java jcmd
+	cpuprof -q -f -- erl -noshell -eval 'F = fun G(0) -> ok; G(N) -> lists:sum(lists:seq(1, 1000)), G(N - 1) end, F(100000), halt().' \
+		2>"$WORK/err" >/dev/null
+	cat "$WORK/err"
+	grep -q 'JIT code without names of PID [0-9]*, .*: start it with +JPperf true$' "$WORK/err"
+	background java -XX:+PreserveFramePointer "$BATS_TEST_DIRNAME/workloads/M.java" 20000
+	sleep 3
+	cpuprof -q -j --no-runtimes -p "$pid" 1 2>"$WORK/err" >"$WORK/out"
+	cat "$WORK/err"
+	cure=$(sed -n "s/.*JIT code without names of PID $pid, .*: run '\(.*\)' meanwhile.*/\1/p" "$WORK/err")
+	expect "$(summary .named) < 0.8 * $(summary .frames)"
+	(sleep 0.5; ${cure/PID/$pid} >/dev/null 2>&1) &
+	cpuprof -q -j --no-runtimes -p "$pid" 3 >"$WORK/out" 2>"$WORK/err"
+	rm "/tmp/perf-$pid.map"
+	cat "$WORK/err"
+	expect "$(summary .named) > 0.9 * $(summary .frames)"
+}

@@ -86,3 +86,8 @@ prints_foreign_names() {	# FILE...
 		'json_object_new_string(name->symbol)' 'fprintf(out, "%s", symbol.name);' >"$BATS_TEST_TMPDIR/bad.c"
 	[ "$(prints_foreign_names "$BATS_TEST_TMPDIR/bad.c" | wc -l)" -eq 5 ]
 }
+
+@test "man pages: mandoc's lint has nothing to say" {
+	command -v mandoc >/dev/null || skip "needs mandoc"
+	mandoc -Tlint "$ROOT"/man/man[0-9]/*
+}

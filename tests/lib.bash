@@ -184,3 +184,18 @@ refuses_without_root() {	# TOOL
 	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
 	[[ "${lines[1]}" == *"run as root"* ]]
 }
+
+# The files of a man page, below a folder: what stands between .EX and .EE under a heading that is a file's name.
+extract_files() {	# PAGE FOLDER
+	gawk -v folder="$2" '
+		/^\.SS / { name = unescaped($2) }
+		/^\.EX$/ { if (name !~ "[/.]") exit 1; file = folder "/" name; system("mkdir -p $(dirname " file ")"); next }
+		/^\.EE$/ { close(file); file = ""; next }
+		file != "" && !/^\.ta / { print unescaped($0) > file }
+		function unescaped(line) {
+			sub(/^\\&/, "", line)
+			gsub(/\\-/, "-", line); gsub(/\\\(aq/, "\047", line); gsub(/\\\(ga/, "`", line)
+			gsub(/\\\(ha/, "^", line); gsub(/\\\(ti/, "~", line); gsub(/\\e/, "\\", line)
+			return line
+		}' "$1"
+}

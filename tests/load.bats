@@ -121,14 +121,23 @@ failing() {	# ERROR CALLS N COMMAND...
 	"$ROOT/tests/attacks/refuse" ENOMEM mmap 40 cpuprof -q -j -F 499 -p "$pid" 0.3
 	export MIN_COUNT=5
 	"$ROOT/tests/attacks/refuse" ENOMEM bpf 12 mapupdlat -q -j -- mapinmap hash 5 1 0 plain
+	export MIN_COUNT=1
+	"$ROOT/tests/attacks/refuse" ENOMEM bpf 29 stackcount -q -j u:libc:malloc -- sh -c true
+	"$ROOT/tests/attacks/refuse" ENOMEM bpf 23 funclat -q -j u:libc:malloc -- sh -c true
+	"$ROOT/tests/attacks/refuse" ENOMEM bpf 29 wallprof -q -j -F 499 -p "$pid" 0.3
+	"$ROOT/tests/attacks/refuse" ENOMEM bpf 29 offwaketime -q -j -- waits nanosleep 20
+	export MIN_COUNT=0
+	"$ROOT/tests/attacks/refuse" ENOMEM bpf 13 biohist -q -j -- true
 }
 
 @test "a map that cannot be read: exit 1 and one line, not a report of nothing" {
 	need_root
 	need strace
 	local tool when
-	for tool in "cpuprof -j" "offcputime -j" "mapupdlat -j"; do
+	for tool in "cpuprof -j" "offcputime -j" "mapupdlat -j" "offwaketime -j" "wallprof -j" "stackcount -j page-faults" \
+		"funclat -j u:libc:malloc" "biohist -j"; do
 		for when in 1+ 4+; do
+			: >"$WORK/err"	# what the last one said is not this one's
 			$tool >"$WORK/out" 2>"$WORK/err" 3>&- &
 			pid=$!
 			pids+=($pid)
@@ -170,7 +179,8 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 	need_root
 	need setpriv
 	chmod 755 "$WORK"
-	install -m 755 "$ROOT"/build/{cpuprof,offcputime,mapupdlat,offwaketime} "$ROOT"/build/tests/{nested,mapinmap} "$WORK"
+	install -m 755 "$ROOT"/build/{cpuprof,offcputime,mapupdlat,offwaketime,wallprof,stackcount,funclat,biohist} \
+		"$ROOT"/build/tests/{nested,mapinmap} "$WORK"
 	background nested burn 60
 	local all=bpf,perfmon,sys_ptrace,syslog command
 	with_capabilities $all "$WORK/cpuprof" -q -j -F 499 -p "$pid" 0.5 >"$WORK/out"
@@ -180,16 +190,43 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 	with_capabilities $all "$WORK/mapupdlat" -q -j -- "$WORK/mapinmap" array_of_maps 20 1 0 nested | grep '^{' >"$WORK/out"
 	[ "$(summary .calls)" -eq 20 ]
 	grep -q synchronize_rcu "$WORK/out"
-	for command in "cpuprof 1" "offcputime 1" "mapupdlat 1 1" "offwaketime 1"; do
+	with_capabilities $all "$WORK/wallprof" -q -j -p "$pid" 0.5 >"$WORK/out"
+	expect "$(summary .samples) > 10"
+	with_capabilities $all "$WORK/stackcount" -q -j page-faults -- "$WORK/nested" brief 0.1 | grep '^{' >"$WORK/out"
+	expect "$(summary .samples) > 10 && $(summary .ended.complete) > 5"
+	with_capabilities bpf,perfmon "$WORK/biohist" -q -j 0.3 1 >"$WORK/out"
+	[ "$(summary .type)" = summary ]
+	for command in "cpuprof 1" "offcputime 1" "mapupdlat 1 1" "offwaketime 1" "wallprof 1" "stackcount page-faults 1" "biohist 1 1"; do
 		refuses "CAP_BPF and CAP_PERFMON are missing" "run as root" with_capabilities perfmon,sys_ptrace,syslog "$WORK/"$command
 		refuses "CAP_BPF and CAP_PERFMON are missing" "run as root" with_capabilities bpf,sys_ptrace,syslog "$WORK/"$command
+	done
+}
+
+@test "tracepoints by name take CAP_DAC_READ_SEARCH, functions CAP_SYS_ADMIN; each says so" {
+	need_root
+	need setpriv
+	[ -d /sys/kernel/tracing/events ] && [ "$(stat -c %a /sys/kernel/tracing)" = 700 ] || skip "tracefs is not root's alone"
+	chmod 755 "$WORK"
+	install -m 755 "$ROOT"/build/{stackcount,funclat} "$WORK"
+	local all=bpf,perfmon,sys_ptrace,syslog tool
+	with_capabilities $all,dac_read_search "$WORK/stackcount" -q -j t:sched:sched_switch 0.3 >"$WORK/out"
+	expect "$(summary .samples) > 10 && $(summary .ended.complete) > 0"
+	run with_capabilities $all "$WORK/stackcount" -q t:sched:sched_switch 0.3
+	[ "$status $output" = "1 stackcount: cannot read tracefs, which lists the tracepoints: Permission denied: run as root, or with CAP_DAC_READ_SEARCH" ]
+	for tool in stackcount funclat; do
+		with_capabilities sys_admin,sys_ptrace,syslog "$WORK/$tool" -q -j u:libc:malloc -- sh -c true | grep '^{' >"$WORK/out"
+		expect "$(summary '.samples // .calls') > 10"
+		run with_capabilities $all "$WORK/$tool" -q u:libc:malloc -- sh -c true
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 1 ]
+		[[ "$output" == *"CAP_SYS_ADMIN watch functions: run as root" ]]
 	done
 }
 
 @test "--as USER: the command is that user's, with no capabilities; a user that does not exist is an error" {
 	need_root
 	local tool
-	for tool in cpuprof offcputime mapupdlat; do
+	for tool in cpuprof offcputime offwaketime wallprof "stackcount page-faults" "funclat u:libc:malloc" biohist mapupdlat; do
 		$tool -q --as nobody -- sh -c "id -u; id -g; grep CapEff /proc/self/status >&2; exit 3" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 3 ]
 		[ "$(head -n 2 "$WORK/out" | paste -sd ' ')" = "$(id -u nobody) $(id -g nobody)" ]
 		grep -qE 'CapEff:\s0+$' "$WORK/err"

@@ -148,7 +148,7 @@ load lib.bash
 	[ "$(summary '.lost + .not_seen + .in_flight + .begun_before')" -eq 0 ]
 }
 
-@test "where the kernel may preempt: watched in two ways, each call counted once" {
+@test "where the kernel may preempt: watched by what is not skipped then, each call counted once" {
 	need_root
 	echo "preempt=full" >"$WORK/cmdline"	# as the tool sees it; the kernel need not
 	"${in_mount_namespace[@]}" bash -ec "mount --bind '$WORK/cmdline' /proc/cmdline; exec '$ROOT/build/mapupdlat' -v -j -- sh -c 'mapinmap hash 200000 2 0 million; mapinmap array_of_maps 50 16 0 nested; mapfails 3'" \

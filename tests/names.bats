@@ -254,13 +254,6 @@ same_plt() {	# FILE
 	grep -q '_Z1fISt4pair.* _Z1fISt4pair' "$WORK/out"
 }
 
-@test "names: the symbol and the start are those of eu-addr2line" {
-	need eu-addr2line python3
-	tests=$ROOT/tests
-	"$tests/names-against-addr2line" -n 600 $LIBC /lib64/ld-linux-x86-64.so.2 "$(command -v bash)" "$ROOT/build/cpuprof" \
-		"$ROOT/build/tests/symbol-of" /usr/lib/x86_64-linux-gnu/libstdc++.so.6
-}
-
 @test "names: without FDE and symbol, the code tells where functions begin: musl's for >= 85 % of its addresses" {
 	need musl-gcc strip python3
 	libc=$(echo /usr/lib/*-linux-musl/libc.a)
@@ -315,10 +308,46 @@ build_inlining() {
 	! rustc -g -O -o "$WORK/r" "$WORK/r.rs" 2>/dev/null || built+=("$WORK/r")
 }
 
-@test "places: inlined functions, files and lines are those of eu-addr2line -i: C, C++, Rust, PIE or not, LTO, DWARF 4 and 5" {
-	need python3 clang++
+# at least 30 binaries in $binaries: of Debian, with debug packages and without, and built here: C, C++, Rust, Go, musl; PIE and not
+find_binaries() {
+	need eu-addr2line python3 clang++
+	local file
 	build_inlining
-	"$ROOT/tests/places-against-addr2line" -n 1400 "${built[@]}"
+	binaries=("${built[@]}" "$ROOT/build/cpuprof" "$ROOT/build/tests/symbol-of")
+	cp "$WORK/no-pie" "$WORK/stripped-no-pie" && strip "$WORK/stripped-no-pie" && binaries+=("$WORK/stripped-no-pie")
+	! musl-gcc -g -O2 -static -o "$WORK/musl" "$BATS_TEST_DIRNAME/workloads/calls.c" 2>/dev/null || binaries+=("$WORK/musl")
+	printf 'package main\nimport ("fmt"; "os"; "sort")\nfunc main() { a := os.Environ(); sort.Strings(a); fmt.Println(a) }\n' >"$WORK/a.go"
+	! GOCACHE=$WORK/go-cache go build -o "$WORK/go" "$WORK/a.go" 2>/dev/null || binaries+=("$WORK/go")
+	for file in $LIBC /lib/x86_64-linux-gnu/libm.so.6 /lib64/ld-linux-x86-64.so.2 /usr/lib/x86_64-linux-gnu/lib{bfd-2,opcodes-2,ctf}*.so \
+		/usr/lib/x86_64-linux-gnu/lib{stdc++.so.6,crypto.so.3,LLVM-14.so.1,x264.so.164,gfortran.so.5,dw.so.1} \
+		/lib/ld-musl-x86_64.so.1 /usr/bin/{bash,git,python3,perl,gdb,node,redis-server,objdump,sbcl,busybox,qemu-system-x86_64,ruby,ocamlrun} \
+		/usr/sbin/nginx /usr/lib/postgresql/*/bin/postgres /usr/lib/gcc/x86_64-linux-gnu/*/cc1plus /usr/lib/chromium/chromium /usr/lib/go-*/bin/go; do
+		[ ! -e "$file" ] || binaries+=("$file")
+	done
+	[ "${#binaries[@]}" -ge 30 ] || skip "finds ${#binaries[@]} binaries only"
+}
+
+@test "names: at 10,000 addresses of 30 binaries, the symbol and the start are those of eu-addr2line for 99.9 %" {
+	find_binaries
+	"$BATS_TEST_DIRNAME/names-against-addr2line" -n 10000 "${binaries[@]}" >"$WORK/report" || { cat "$WORK/report"; false; }
+	echo "# ${#binaries[@]} binaries: $(tail -n 1 "$WORK/report")" >&3
+}
+
+# whose DWARF is in them, or in a debug package
+with_dwarf() {	# FILE...
+	local file id
+	for file; do
+		id=$(readelf -n "$file" 2>/dev/null | awk '/Build ID/ { print $3 }')
+		readelf -SW "$file" 2>/dev/null | grep -q '\.z\?debug_info' || [ -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ] || continue
+		echo "$file"
+	done
+}
+
+@test "places: at 10,000 addresses, inlined functions, files and lines are those of eu-addr2line -i: C, C++, Rust, Go, PIE or not, LTO, DWARF 4 and 5" {
+	find_binaries
+	mapfile -t binaries < <(with_dwarf "${binaries[@]}")
+	"$BATS_TEST_DIRNAME/places-against-addr2line" -n 10000 "${binaries[@]}" >"$WORK/report" || { cat "$WORK/report"; false; }
+	echo "# ${#binaries[@]} binaries: $(tail -n 1 "$WORK/report")" >&3
 }
 
 @test "places: of stripped files by their debug files, also such as dwz made smaller" {
@@ -332,6 +361,31 @@ build_inlining() {
 	dwz -m "$WORK/common" "$WORK/pie.debug" "$WORK/no-pie.debug" || skip "dwz found nothing to share"
 	readelf -SW "$WORK/pie.debug" | grep -q debugaltlink
 	[ "$(place-of "$WORK/pie.debug" <"$WORK/main" 2>/dev/null)" = "$(place-of "$WORK/pie" <"$WORK/main" 2>/dev/null)" ]
+}
+
+@test "places: split DWARF is read from its .dwo files, as if it were not split; what is no file is not opened" {
+	need g++ clang++ nm
+	build_inlining
+	chmod 755 "$WORK"	# root's own DWARF is read with nobody's rights
+	cd "$WORK"
+	local compiler
+	for compiler in "g++ -g" "g++ -gdwarf-4" "clang++ -g"; do
+		$compiler -O2 -o whole inlining.cc
+		$compiler -O2 -gsplit-dwarf -o split inlining.cc
+		nm whole | awk 'NF == 3 && $2 ~ /[tTW]/ { print $1 }' | while read -r at; do printf '%x\n' $((0x$at)) $((0x$at + 9)) $((0x$at + 40)); done >addresses
+		[ "$(nm whole | grep -c ' [tT] ')" = "$(nm split | grep -c ' [tT] ')" ]
+		place-of whole <addresses >expected 2>/dev/null
+		place-of split <addresses >got 2>/dev/null
+		diff expected got
+		[ "$(grep -c '^_ZN' got)" -gt 20 ]
+	done
+	rm ./*.dwo
+	mkfifo $(strings -a split | grep '\.dwo$' | sort -u)
+	start=$(date +%s%N)
+	place-of split <addresses >got 2>/dev/null
+	expect "$(date +%s%N) - $start < 10e9"
+	grep -q 'inlining.cc:' got	# lines are in the file itself
+	refute grep -q '^_Z' got
 }
 
 @test "places: damaged DWARF costs no more than is stated, and does not end the tool" {
@@ -469,9 +523,59 @@ build_inlining() {
 	grep -q ';_Z1fISt4pair' "$WORK/folded"
 }
 
+@test "names: a BPF program's frames are FUNCTION [bpf]" {
+	need_root
+	need clang bpftool
+	cat >"$WORK/busy.bpf.c" <<-'END'
+		__attribute__((section("xdp"), used)) int busy(void *ctx)
+		{
+			unsigned int x = (long)ctx;
+			for (int i = 0; i < 5000; i++)
+				asm volatile("%0 += 1" : "+r"(x));
+			return 2;
+		}
+		char LICENSE[] __attribute__((section("license"), used)) = "GPL";
+	END
+	clang -O2 -g -target bpf -c "$WORK/busy.bpf.c" -o "$WORK/busy.bpf.o"
+	local pinned=/sys/fs/bpf/ehperf-names-$$
+	bpftool prog load "$WORK/busy.bpf.o" $pinned || skip "cannot load the program"
+	head -c 64 /dev/zero >"$WORK/in"
+	background timeout 20 bpftool prog run pinned $pinned data_in "$WORK/in" repeat 100000000
+	sleep 0.3
+	cpuprof -q -K -f -p "$(pgrep -P "$pid")" 2 >"$WORK/out" 2>/dev/null
+	kill "$pid"
+	rm $pinned
+	cat "$WORK/out"
+	grep -qE ';bpf_test_run;bpf_prog_[0-9a-f]+_busy \[bpf\] [0-9]+$' "$WORK/out"
+}
+
+@test "names: a kernel module's frames are FUNCTION [MODULE], in a Debian kernel under QEMU" {
+	need qemu-system-x86_64 cpio busybox apt-get
+	local kernel=$ROOT/build/kernels/6.1 release
+	"$ROOT/tests/kernels/fetch" 6.1 || skip "needs a Debian kernel"
+	release=$(basename "$kernel"/boot/vmlinuz-*)
+	release=${release#vmlinuz-}
+	if [ ! -e "$kernel/cpuid.ko" ]; then
+		(cd "$WORK" && apt-get download -q "linux-image-$release" >/dev/null 2>&1) || skip "needs the kernel's modules"
+		dpkg --fsys-tarfile "$WORK"/*.deb | tar -xO --wildcards '*/cpuid.ko' >"$kernel/cpuid.ko"
+		chmod +x "$kernel/cpuid.ko"	# as what else is put into the guest
+	fi
+	cat >"$WORK/script" <<-'END'
+		insmod /bin/cpuid.ko
+		while :; do dd if=/dev/cpu/0/cpuid of=/dev/null bs=16 count=100000 2>/dev/null; done &
+		cpuprof -q -K -f --comm dd 5
+		cpuprof -q -K -j --comm dd 2
+	END
+	"$ROOT/tests/kernels/boot" 6.1 "$WORK/script" "$kernel/cpuid.ko" >"$WORK/console"
+	cut -c 1-300 "$WORK/console"
+	grep -qE '^dd;.*;cpuid_read \[cpuid\]' "$WORK/console"
+	grep -q '"symbol":"cpuid_read","offset":[0-9]*,"module":"cpuid"' "$WORK/console"
+}
+
 @test "names: node's frames have names in cpuprof, alive or gone; without a map it says what to do" {
 	need_root
 	need node
+	cd "$WORK"	# it leaves a log where it runs
 	echo 'function leaf(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i) * i % 7; return s; }
 		function hot() { let s = 0; for (let i = 0; i < 100; i++) s += leaf(10000); return s; }
 		const end = Date.now() + 1000 * process.argv[2]; while (Date.now() < end) hot();' >"$WORK/busy.js"

@@ -156,6 +156,12 @@ same_as_eu_stack() {	# TID, of $pid
 	stop_servers
 }
 
+# No value is lost but where the kernel did not report a switch, as a 6.18 that was seen: 1 % at most
+nothing_lost() {
+	echo "# $(summary '"\(.lost_unseen) of \(.samples) unseen, \(.lost - .lost_unseen) others lost"')" >&3
+	expect "$(summary '.lost - .lost_unseen') == 0 && $(summary .lost_unseen) <= 0.01 * $(summary .samples)"
+}
+
 # bats test_tags=beside
 @test "real programs under load: whole user stacks for 99.9 % of their time off the CPU" {
 	need_root
@@ -178,7 +184,7 @@ same_as_eu_stack() {	# TID, of $pid
 				$3 ~ /\/libc\.so\.6$/ && $4 > clone3 && $4 <= clone3 + 100 { whole += $1 }
 				END { printf "# %s: off the CPU %d times, %.3f s, whole for %.3f %%, complete for %.3f %%\n", name, n, all / 1e9, 100 * whole / all, 100 * complete / all
 					exit !(n > 50 && whole >= 0.999 * all && complete >= 0.999 * all) }' >&3
-		[ "$(summary .lost)" -eq 0 ]
+		nothing_lost
 	done
 	[ $here -ge 1 ]
 }
@@ -278,8 +284,9 @@ conserved() {	# ARG...
 	wait $tool
 	all=$(($(switches) - all))
 	echo "# $(summary .samples) stays; between $some and $all switches" >&3
-	expect "$some > 60000 && $(summary .samples) >= $some && $(summary .samples) <= $all + 1"
-	[ "$(summary '"\(.lost) \(.stacks_lost) \(.ended.complete)"')" = "0 0 $(summary .samples)" ]
+	expect "$some > 60000 && $(summary '.samples + .lost_unseen') >= $some && $(summary .samples) <= $all + 1"
+	nothing_lost
+	[ "$(summary '"\(.stacks_lost) \(.ended.complete)"')" = "0 $(summary .samples)" ]
 	# few stacks: a read() and a write() of either pipe, possibly preempted
 	expect "$(stacks length) < 60"
 }
@@ -291,7 +298,7 @@ conserved() {	# ARG...
 	wait_until grep -q ready "$WORK/background.out"
 	measure --max-stacks 16 -p "$pid" 2
 	expect "$(stacks length) > 200"
-	[ "$(summary .lost)" -eq 0 ]
+	nothing_lost
 	expect "$(summary '(.blocked_ns + .waiting_ns) / 1e9') > 0.9 * 200 * 2"
 }
 

@@ -57,9 +57,13 @@ with_commas() {
 		key Enter eval 'flame.tree.name(flame.zoomed)' \
 		key r key i eval 'flame.rootBelow' >"$WORK/values"
 	cat "$WORK/values"
+	# but for what the command's process did before its exec()
+	local own
+	own=$(sed -nE '2s/^"nested \[thread\]: ([0-9,]+) samples, .*/\1/p' "$WORK/values" | tr -d ,)
+	expect "$own <= $(samples) && $own >= $(samples) - 5"
 	diff "$WORK/values" - <<-END
 		$(samples)
-		"nested [thread]: $(with_commas "$(samples)") samples, 100.00 %"
+		"nested [thread]: $(with_commas "$own") samples, $(awk -v own="$own" -v all="$(samples)" 'BEGIN { printf "%.2f", 100 * own / all }') %"
 		true
 		true
 		true
@@ -86,7 +90,12 @@ with_commas() {
 	grep -q '^ *0 .* 100% .*\[nested+0x' "$WORK/top"
 	go tool pprof -sample_index=samples -traces "$WORK/out.pb.gz" >"$WORK/traces"
 	[ "$(grep -cE '^ +comm: +nested$' "$WORK/traces")" -gt 0 ]
-	go tool pprof -sample_index=samples -tree "$WORK/out.pb.gz" >/dev/null
+	# each trace begins, after its labels, with its value
+	[ "$(awk '/^-+\+-+$/ { first = 1; next } first && $1 ~ /^[0-9]+$/ { n += $1; first = 0 } END { print n }' "$WORK/traces")" -eq "$(samples)" ]
+	go tool pprof -sample_index=samples -tree -nodecount=0 -nodefraction=0 "$WORK/out.pb.gz" >"$WORK/tree"
+	grep -q "nodes accounting for $(samples), 100% of $(samples) total" "$WORK/tree"
+	# the first mapping, which is taken for the program
+	grep -q '^File: nested$' "$WORK/top"
 	go tool pprof -raw "$WORK/out.pb.gz" >"$WORK/raw"
 	grep -q "nested $(readelf -n "$ROOT/build/tests/nested" | awk '/Build ID/ { print $3 }')" "$WORK/raw"
 	# nanoseconds are the samples' number times the period
@@ -151,7 +160,7 @@ with_commas() {
 	need chromium python3 npm
 	(cd "$WORK" && timeout 60 npm pack speedscope@1.25.0 >/dev/null 2>&1) || skip "npm cannot fetch speedscope"
 	tar -C "$WORK" -xzf "$WORK"/speedscope-*.tgz
-	profile json
+	profile json -U	# few functions: those out of view are not in the page
 	jq -e --argjson n "$(samples)" '.profiles[0] | (.weights | add) == $n and .endValue == $n and (.samples | length) == (.weights | length)' "$WORK/out.json"
 	jq -e '([.profiles[0].samples[][]] | max) < (.shared.frames | length)' "$WORK/out.json"
 	printf 'speedscope.loadFileFromBase64("out.json", "%s")' "$(base64 -w 0 "$WORK/out.json")" >"$WORK/profile.js"
@@ -166,6 +175,23 @@ with_commas() {
 	grep -qE "$(with_commas "$root") \([>0-9.]+%\)\\\\n\\\\t0 \(<0.01%\)\\\\n\\\\tnested" "$WORK/values"
 	python3 -c 'import json, sys, jsonschema
 jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' "$WORK/out.json" "$WORK/package/dist/release/file-format-schema.json"
+}
+
+@test ".perf: speedscope's importer of perf script's text reads it" {
+	need_root
+	need chromium python3 npm
+	(cd "$WORK" && timeout 60 npm pack speedscope@1.25.0 >/dev/null 2>&1) || skip "npm cannot fetch speedscope"
+	tar -C "$WORK" -xzf "$WORK"/speedscope-*.tgz
+	profile perf
+	printf 'speedscope.loadFileFromBase64("out.perf", "%s")' "$(base64 -w 0 "$WORK/out.perf")" >"$WORK/profile.js"
+	"$BATS_TEST_DIRNAME/browse" --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
+		eval 'new Promise(done => setTimeout(done, 2000))' type 3 eval 'new Promise(done => setTimeout(done, 1000))' \
+		eval 'document.body.innerText' >"$WORK/values"
+	cat "$WORK/values"
+	# a thread of its own, and its outermost function with the time of all its samples but the last
+	grep -qE 'nested pid: [0-9]+ tid: [0-9]+' "$WORK/values"
+	grep -qE '__libc_start_call_main' "$WORK/values"
+	grep -qE "\[nested\+0x[0-9a-f]+\]" "$WORK/values"
 }
 
 # what FlameGraph's stackcollapse-perf.pl does: its two expressions for the first line and for a frame, and a count of one
@@ -200,7 +226,7 @@ collapse() {
 @test "offwaketime's pictures have the waker on what it woke" {
 	need_root
 	need xmllint jq
-	background sh -c 'while :; do echo; sleep 0.01; done | cat >/dev/null'
+	background sh -c 'for i in $(seq 400); do echo; sleep 0.01; done | cat >/dev/null'	# its children outlive it
 	offwaketime -q -o "$WORK/x.json" 1 2>/dev/null
 	jq -r '.shared.frames as $f | .profiles[0].samples[] | [.[] | $f[.].name] | join(";")' "$WORK/x.json" |
 		grep -qE '^cat;.*;--;try_to_wake_up.*;sh$|^cat;.*;--;.*;sh$'

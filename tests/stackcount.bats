@@ -18,7 +18,7 @@ start_counting() {	# ARG...
 	stackcount -j "$@" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
 	tool=$!
 	pids+=("$tool")
-	sleep 1
+	wait_until grep -q Ctrl-C "$WORK/err"
 }
 
 stop_counting() {
@@ -150,6 +150,7 @@ while os.read(0, 1):
 @test "-l: tracepoints as tracefs has them, functions as nm has them, names of perf's" {
 	need_root
 	need nm
+	unshare -m true 2>/dev/null || skip "no mount namespace of its own can be had"
 	# tracefs need not be mounted: then it is for a moment, in a namespace of its own
 	diff <(stackcount -l t:sched) <(unshare -m bash -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing
 		find /sys/kernel/tracing/events/sched -mindepth 1 -maxdepth 1 -type d -printf "t:sched:%f\n"' | LC_ALL=C sort)
@@ -194,6 +195,11 @@ while os.read(0, 1):
 		run stackcount k:vfs_read 1
 		[ "$status" -eq 1 ]
 		[ "$output" = "stackcount: cannot attach to 'k:vfs_read': this kernel has no kprobes: use one built with CONFIG_KPROBE_EVENTS, or a tracepoint (-l 't:*')" ]
+		for event in 'k:tcp_*' 'k:ext4:*' '-l k:vfs*'; do
+			run stackcount $event
+			[ "$status" -eq 1 ]
+			[[ "$output" == *"': this kernel has no kprobes: "* ]]
+		done
 	fi
 	if [ ! -e /sys/bus/event_source/devices/cpu ]; then
 		run stackcount cycles 1

@@ -7,21 +7,6 @@ load lib.bash
 
 PAGE=$ROOT/man/man7/ehperf-tutorial.7
 
-# The files of the page, below a folder: what stands between .EX and .EE under a heading that is a file's name.
-extract() {	# FOLDER
-	gawk -v folder="$1" '
-		/^\.SS / { name = unescaped($2) }
-		/^\.EX$/ { if (name !~ "/") exit 1; file = folder "/" name; system("mkdir -p $(dirname " file ")"); next }
-		/^\.EE$/ { close(file); file = ""; next }
-		file != "" && !/^\.ta / { print unescaped($0) > file }
-		function unescaped(line) {
-			sub(/^\\&/, "", line)
-			gsub(/\\-/, "-", line); gsub(/\\\(aq/, "\047", line); gsub(/\\\(ga/, "`", line)
-			gsub(/\\\(ha/, "^", line); gsub(/\\\(ti/, "~", line); gsub(/\\e/, "\\", line)
-			return line
-		}' "$PAGE"
-}
-
 # names of the files below a folder
 files_of() {
 	(cd "$1" && find . -type f | sed 's|^\./||' | sort)
@@ -33,7 +18,7 @@ make_copy() {
 	tar -C "$ROOT" --exclude=./build --exclude=./.git -cf - . | tar -C "$WORK/tree" -xf -
 	(cd "$ROOT/build" && tar -cf - vmlinux.h gen skel libcommon tools tools.a) | tar -C "$WORK/tree/build" -xf -
 	cp -p $(printf "$ROOT/build/%s " $(ls "$ROOT/tools")) "$WORK/tree/build"
-	extract "$WORK/tree"
+	extract_files "$PAGE" "$WORK/tree"
 }
 
 # a .bats file of the copy, as one runs it who has just written it
@@ -44,7 +29,7 @@ run_bats() {	# NAME
 
 @test "two tools: each its folder, its man page and its test, all new, and short" {
 	need gawk
-	extract "$WORK/files"
+	extract_files "$PAGE" "$WORK/files"
 	files_of "$WORK/files" >"$WORK/names"
 	cat "$WORK/names"
 	diff "$WORK/names" - <<-'EOF'
@@ -70,7 +55,7 @@ run_bats() {	# NAME
 
 @test "what the reader sees is what the test takes" {
 	need man gawk
-	extract "$WORK/files"
+	extract_files "$PAGE" "$WORK/files"
 	MANWIDTH=200 MAN_KEEP_FORMATTING= man -l "$PAGE" | col -bx | tr -s ' ' | sed 's/^ //; s/ $//' | grep . >"$WORK/seen"
 	local file
 	while read -r file; do
@@ -145,7 +130,7 @@ run_bats() {	# NAME
 		[[ "$page" == */man"${page##*.}"/* ]]
 	done
 	make -C "$ROOT" install DESTDIR="$WORK/root" PREFIX=/usr >"$WORK/log" 2>&1
-	diff <(files_of "$WORK/root/usr/share/man") <(files_of "$ROOT/man" | grep /)
+	diff <(files_of "$WORK/root/usr/share/man") <(files_of "$ROOT/man" | grep ^man)
 	diff "$WORK/root/usr/share/ehperf/ehperf.schema.json" "$ROOT/man/ehperf.schema.json"
 	diff <(ls "$WORK/root/usr/sbin") <(ls "$ROOT/tools")
 	make -C "$ROOT" uninstall DESTDIR="$WORK/root" PREFIX=/usr >>"$WORK/log" 2>&1

@@ -41,17 +41,22 @@ steps() {	# INSTRUCTIONS COMMAND...
 	done
 }
 
-@test "a 32-bit process: its own end reason, and no frames" {
+@test "a 32-bit process: its own end reason, and the leaf with its name" {
 	need_root
 	need as ld
-	printf '.globl _start\n_start: jmp _start\n' >"$WORK/loop.s"
+	# endless: a call, by which only a frame pointer or CFI could go back
+	printf '.globl _start\n.type f, @function\nf: jmp f\n.size f, .-f\n_start: call f\n' >"$WORK/loop.s"
 	as --32 -o "$WORK/loop.o" "$WORK/loop.s" && ld -m elf_i386 -o "$WORK/loop32" "$WORK/loop.o"
 	background "$WORK/loop32"
 	sleep 0.2
 	[ -d "/proc/$pid" ] || skip "this kernel runs no 32-bit programs"
 	cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
 	expect "$(summary .ended.bits32) > 100 && $(summary .ended.complete) == 0"
-	[ "$(jq -r 'select(.type == "stack") | .user | length' "$WORK/out" | sort -u)" = 0 ]
+	[ "$(jq -c --arg file "$WORK/loop32" 'select(.type == "stack") | .user | map(.symbol, .module == $file, .offset)' \
+		"$WORK/out" | sort -u)" = '["f",true,0]' ]
+	# nobody has read the process before its first sample
+	cpuprof -j -q -F 999 -o "$WORK/out" -- timeout 0.5 "$WORK/loop32" || true
+	expect "$(jq -s 'map(select(.comm == "loop32" and .user[0].symbol == "f") | .count) | add' "$WORK/out") > 20"
 }
 
 @test "a thousand frames, and a stack of megabytes" {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits that a child process gives itself before it touches what others have made: whatever takes over the child has won
- * nothing, and whatever it makes of the child costs no more than this.
+ * Limits that a child process gives itself before it touches what others have made: whatever takes over the
+ * child has won nothing, and whatever it makes of the child costs no more than this.
  */
 #ifndef EHPERF_BASE_CHILD_LIMITS_H
 #define EHPERF_BASE_CHILD_LIMITS_H
@@ -37,7 +37,10 @@ static inline void child_limit_memory(size_t bytes)
 	setrlimit(RLIMIT_CORE, &limit);
 }
 
-/* No system calls but these, 250 at most: the others fail with EPERM. A kernel without seccomp leaves the other limits. */
+/*
+ * No system calls but these, 250 at most: the others fail with EPERM. A kernel without seccomp leaves the
+ * other limits.
+ */
 static inline void child_limit_system_calls(const int *allowed, size_t nr)
 {
 	struct sock_filter code[nr + 3], *c = code;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -15,7 +16,10 @@
 
 struct bpf_histograms {
 	const struct histogram_unit *unit;
-	int series_fd, stats_fd, buckets_fd, control_fd, grace_fd, any_fd;
+	int series_fd, buckets_fd, control_fd, grace_fd, any_fd;
+	/* in the kernel: NR_SLOTS and NR_BUCKET_COUNTS for each CPU. What is of the turn that is over is ours */
+	struct series_stats *stats;
+	uint64_t *bucket_counts;
 	size_t key_size;
 	int nr_cpus;
 	uint64_t turn;
@@ -27,37 +31,74 @@ struct bpf_histograms {
 
 int bpf_histograms_configure(struct bpf_object *object, const struct histogram_unit *unit)
 {
-	int error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns));
+	int error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns)), nr_cpus = libbpf_num_possible_cpus();
 
-	return error ? error : object_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
+	if (!error)
+		error = object_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
+	if (!error && nr_cpus < 0)
+		error = nr_cpus;
+	if (!error)
+		error = object_resize(object, "series_stats", nr_cpus * NR_SLOTS);
+	return error ? error : object_resize(object, "bucket_counts", nr_cpus * NR_BUCKET_COUNTS);
+}
+
+/* ---- a run's ---- */
+
+static size_t stats_bytes(const struct bpf_histograms *h)
+{
+	return (size_t)h->nr_cpus * NR_SLOTS * sizeof(*h->stats);
+}
+
+static size_t counts_bytes(const struct bpf_histograms *h)
+{
+	return (size_t)h->nr_cpus * NR_BUCKET_COUNTS * sizeof(*h->bucket_counts);
+}
+
+/* Maps the values of a map of the kernel's. 0 or -errno */
+static int map_values(const struct bpf_object *object, const char *name, size_t bytes, void **values)
+{
+	int fd = bpf_object__find_map_fd_by_name(object, name);
+	void *at = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return fd < 0 ? fd : -errno;
+	*values = at;
+	return 0;
+}
+
+static int find_maps(struct bpf_histograms *h, const struct bpf_object *object)
+{
+	const struct bpf_map *series = bpf_object__find_map_by_name(object, "series");
+	int error;
+
+	h->series_fd = bpf_object__find_map_fd_by_name(object, "series");
+	h->buckets_fd = bpf_object__find_map_fd_by_name(object, "buckets");
+	h->control_fd = bpf_object__find_map_fd_by_name(object, "histograms");
+	h->grace_fd = bpf_object__find_map_fd_by_name(object, "grace");
+	if (!series || h->buckets_fd < 0 || h->control_fd < 0 || h->grace_fd < 0)
+		return -ENOENT;
+	h->key_size = bpf_map__key_size(series);
+	error = map_values(object, "series_stats", stats_bytes(h), (void **)&h->stats);
+	return error ? error : map_values(object, "bucket_counts", counts_bytes(h), (void **)&h->bucket_counts);
 }
 
 int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object,
 		       const struct histogram_unit *unit)
 {
 	struct bpf_histograms *h = calloc(1, sizeof(*h));
-	const struct bpf_map *series = bpf_object__find_map_by_name(object, "series");
+	int error;
 
 	if (!h)
 		return -ENOMEM;
 	h->unit = unit;
 	h->nr_cpus = libbpf_num_possible_cpus();
-	h->series_fd = bpf_object__find_map_fd_by_name(object, "series");
-	h->stats_fd = bpf_object__find_map_fd_by_name(object, "series_stats");
-	h->buckets_fd = bpf_object__find_map_fd_by_name(object, "buckets");
-	h->control_fd = bpf_object__find_map_fd_by_name(object, "histograms");
-	h->grace_fd = bpf_object__find_map_fd_by_name(object, "grace");
 	h->any_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "grace_of", sizeof(__u32), sizeof(__u32), 1, NULL);
-	if (!series || h->nr_cpus < 0 || h->stats_fd < 0 || h->buckets_fd < 0 || h->control_fd < 0 ||
-	    h->grace_fd < 0 || h->any_fd < 0) {
-		int error = h->any_fd < 0 ? h->any_fd : h->nr_cpus < 0 ? h->nr_cpus : -ENOENT;
-
+	error = h->nr_cpus < 0 ? h->nr_cpus : h->any_fd < 0 ? h->any_fd : find_maps(h, object);
+	if (error)
 		bpf_histograms_free(h);
-		return error;
-	}
-	h->key_size = bpf_map__key_size(series);
-	*histograms = h;
-	return 0;
+	else
+		*histograms = h;
+	return error;
 }
 
 static void free_series(struct bpf_histograms *h)
@@ -76,6 +117,10 @@ void bpf_histograms_free(struct bpf_histograms *h)
 	if (!h)
 		return;
 	free_series(h);
+	if (h->stats)
+		munmap(h->stats, stats_bytes(h));
+	if (h->bucket_counts)
+		munmap(h->bucket_counts, counts_bytes(h));
 	if (h->any_fd >= 0)
 		close(h->any_fd);
 	free(h);
@@ -103,15 +148,15 @@ static int next_turn(struct bpf_histograms *h)
 	return wait_for_programs(h);
 }
 
-/* sums the CPUs' statistics and sets them to 0 */
-static int take_stats(struct bpf_histograms *h, struct series *s, uint32_t slot, struct series_stats *cpus)
+/* Sums the CPUs' statistics, and sets them to 0. */
+static void take_stats(const struct bpf_histograms *h, struct series *s)
 {
-	if (bpf_map_lookup_elem(h->stats_fd, &slot, cpus))
-		return -errno;
 	for (int cpu = 0; cpu < h->nr_cpus; cpu++) {
-		const struct series_stats *c = &cpus[cpu];
+		struct series_stats *c = &h->stats[cpu * NR_SLOTS + s->slot];
 
-		if (c->count && (!s->histogram.count || c->min_ns < s->histogram.min_ns))
+		if (!c->count)
+			continue;
+		if (!s->histogram.count || c->min_ns < s->histogram.min_ns)
 			s->histogram.min_ns = c->min_ns;
 		if (c->max_ns > s->histogram.max_ns)
 			s->histogram.max_ns = c->max_ns;
@@ -121,45 +166,38 @@ static int take_stats(struct bpf_histograms *h, struct series *s, uint32_t slot,
 		s->blocked_ns += c->blocked_ns;
 		s->waiting_ns += c->waiting_ns;
 		s->no_bucket += c->no_bucket;
+		memset(c, 0, sizeof(*c));
 	}
-	if (!s->histogram.count)
-		return 0;
-	memset(cpus, 0, h->nr_cpus * sizeof(*cpus));
-	return bpf_map_update_elem(h->stats_fd, &slot, cpus, BPF_ANY) ? -errno : 0;
 }
 
 /* Adds a series to those of the interval, if it has values. */
-static int take_series(struct bpf_histograms *h, uint32_t number, const void *key, struct series_stats *cpus)
+static void take_series(struct bpf_histograms *h, uint32_t number, const void *key)
 {
 	struct series *s = &h->series[h->nr];
-	int error;
 
 	*s = (struct series){ .number = number, .slot = SLOT(number, h->turn - 1), .key = key };
 	histogram_init(&s->histogram, h->unit);
-	error = take_stats(h, s, s->slot, cpus);
-	h->nr += !error && s->histogram.count;
-	return error;
+	take_stats(h, s);
+	h->nr += !!s->histogram.count;
 }
 
 static int take_all_stats(struct bpf_histograms *h)
 {
-	struct series_stats *cpus = calloc(h->nr_cpus, sizeof(*cpus));
 	char *last = NULL, *key = h->keys;
-	int error = cpus ? 0 : -ENOMEM;
 
-	while (!error && !bpf_map_get_next_key(h->series_fd, last, key)) {
+	while (!bpf_map_get_next_key(h->series_fd, last, key)) {
 		__u32 number;
 
-		error = bpf_map_lookup_elem(h->series_fd, key, &number) ? -errno : take_series(h, number, key, cpus);
+		if (bpf_map_lookup_elem(h->series_fd, key, &number))
+			return -errno;
+		take_series(h, number, key);
 		last = key;
 		key += h->key_size;
 	}
-	if (!error && errno != ENOENT)
-		error = -errno;
-	if (!error)
-		error = take_series(h, REST_SERIES, NULL, cpus);
-	free(cpus);
-	return error;
+	if (errno != ENOENT)
+		return -errno;
+	take_series(h, REST_SERIES, NULL);
+	return 0;
 }
 
 static int add_bucket(struct bpf_histograms *h, const struct bucket_key *key, uint64_t count)
@@ -204,27 +242,39 @@ static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size
 	return errno == ENOENT ? 0 : -errno;	/* that was the last one */
 }
 
+/* Sums the CPUs' counts of a bucket, and sets them to 0. */
+static uint64_t take_count(const struct bpf_histograms *h, uint32_t number)
+{
+	uint64_t count = 0;
+
+	for (int cpu = 0; cpu < h->nr_cpus; cpu++) {
+		uint64_t *one = &h->bucket_counts[(size_t)cpu * NR_BUCKET_COUNTS + number];
+
+		count += *one;
+		*one = 0;
+	}
+	return count;
+}
+
 static int take_buckets(struct bpf_histograms *h)
 {
-	uint64_t *cpus = calloc(h->nr_cpus, sizeof(*cpus));
+	__u32 number, which = HISTOGRAMS_BUCKETS + ((h->turn - 1) & 1);
 	struct bucket_key *keys = NULL;
+	__u64 none = 0;
 	size_t nr = 0;
-	int error = cpus ? list_buckets(h, &keys, &nr) : -ENOMEM;
+	int error = list_buckets(h, &keys, &nr);
 
 	for (size_t i = 0; i < nr && !error; i++) {
-		uint64_t count = 0;
-
-		if (bpf_map_lookup_elem(h->buckets_fd, &keys[i], cpus) ||
-		    bpf_map_delete_elem(h->buckets_fd, &keys[i])) {
+		if (bpf_map_lookup_elem(h->buckets_fd, &keys[i], &number) ||
+		    bpf_map_delete_elem(h->buckets_fd, &keys[i]))
 			error = -errno;
-			break;
-		}
-		for (int cpu = 0; cpu < h->nr_cpus; cpu++)
-			count += cpus[cpu];
-		error = add_bucket(h, &keys[i], count);
+		else
+			error = add_bucket(h, &keys[i], take_count(h, number));
 	}
 	free(keys);
-	free(cpus);
+	/* the turn's numbers can be given out again */
+	if (!error && bpf_map_update_elem(h->control_fd, &which, &none, BPF_ANY))
+		error = -errno;
 	return error;
 }
 

@@ -41,7 +41,8 @@ int links_attach_named(struct links *links, const struct bpf_object *object, con
 	return program ? links_attach(links, program) : -ENOENT;
 }
 
-int links_attach_to_call(struct links *links, const struct bpf_object *object, const char *name, const char *call)
+int links_attach_to_call(struct links *links, const struct bpf_object *object, const char *name,
+			 const char *call)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 
@@ -62,8 +63,8 @@ int links_attach_to_events(struct links *links, struct bpf_program *program, con
 	return error;
 }
 
-static struct bpf_link *attach_user(struct bpf_program *program, const struct event *event, bool returns, pid_t pid,
-				    uint64_t cookie)
+static struct bpf_link *attach_user(struct bpf_program *program, const struct event *event, bool returns,
+				    pid_t pid, uint64_t cookie)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = returns, .bpf_cookie = cookie,
 		    .ref_ctr_offset = event->semaphore_offset);
@@ -79,8 +80,8 @@ static struct bpf_link *attach_kernel(struct bpf_program *program, const struct 
 	return bpf_program__attach_kprobe_opts(program, event->path, &options);
 }
 
-int links_attach_event(struct links *links, struct bpf_program *program, const struct event *event, bool returns,
-		       pid_t pid, uint64_t cookie)
+int links_attach_event(struct links *links, struct bpf_program *program, const struct event *event,
+		       bool returns, pid_t pid, uint64_t cookie)
 {
 	switch (event->kind) {
 	case EVENT_TRACEPOINT:

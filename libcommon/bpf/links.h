@@ -46,11 +46,11 @@ int links_attach_to_events(struct links *links, struct bpf_program *program,
 int links_attach_to_event(struct links *links, struct bpf_program *program, int fd);
 
 /*
- * Attaches a program to an event that is none of perf's; the program gets the cookie. returns: to the function's
- * return; pid: to a user function in this process alone, 0: in all. 0 or -errno
+ * Attaches a program to an event that is none of perf's; the program gets the cookie. returns: to the
+ * function's return; pid: to a user function in this process alone, 0: in all. 0 or -errno
  */
-int links_attach_event(struct links *links, struct bpf_program *program, const struct event *event, bool returns,
-		       pid_t pid, uint64_t cookie);
+int links_attach_event(struct links *links, struct bpf_program *program, const struct event *event,
+		       bool returns, pid_t pid, uint64_t cookie);
 
 /* how many events the kernel kept from these programs, each because it was running on that CPU already */
 uint64_t links_missed(const struct links *links);

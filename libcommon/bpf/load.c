@@ -95,16 +95,24 @@ void bpf_load_init(void (*say)(const char *format, va_list args))
 	raise_limit(RLIMIT_NOFILE);
 }
 
-/* CAP_SYS_ADMIN or both CAP_BPF and CAP_PERFMON */
-static bool has_capabilities(void)
+static bool has_capability(int capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = {};
 
 	if (syscall(SYS_capget, &header, data))
 		return true;	/* unknown */
-	return data[0].effective & 1U << CAP_SYS_ADMIN ||
-	       (data[1].effective & 1U << (CAP_BPF - 32) && data[1].effective & 1U << (CAP_PERFMON - 32));
+	return data[capability / 32].effective & 1U << capability % 32;
+}
+
+bool bpf_load_is_admin(void)
+{
+	return has_capability(CAP_SYS_ADMIN);
+}
+
+static bool has_capabilities(void)
+{
+	return bpf_load_is_admin() || (has_capability(CAP_BPF) && has_capability(CAP_PERFMON));
 }
 
 bool kernel_is_older_than(int major, int minor)
@@ -114,6 +122,17 @@ bool kernel_is_older_than(int major, int minor)
 
 	return !uname(&name) && sscanf(name.release, "%d.%d", &has_major, &has_minor) == 2 &&
 	       (has_major < major || (has_major == major && has_minor < minor));
+}
+
+int kernel_ftrace(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/ftrace_enabled", "re");
+	int enabled = file ? fgetc(file) : 0;
+
+	if (!file)
+		return -errno;
+	fclose(file);
+	return enabled != '0';
 }
 
 static const char *kernel_release(void)

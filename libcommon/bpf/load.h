@@ -18,6 +18,15 @@ void bpf_load_init(void (*say)(const char *format, va_list args));
  */
 void bpf_load_explain(int error, const char **cause, const char **cure);
 
+/* CAP_SYS_ADMIN, which includes CAP_BPF and CAP_PERFMON, and is what probes of functions need */
+bool bpf_load_is_admin(void);
+
 bool kernel_is_older_than(int major, int minor);
+
+/*
+ * sysctl kernel.ftrace_enabled: 1 or 0; -ENOENT: the kernel has no ftrace. While it is 0, the kernel lets
+ * programs attach to its functions, and does not run them.
+ */
+int kernel_ftrace(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,4 +173,30 @@ void object_verified(const struct bpf_object *object,
 	bpf_object__for_each_program(program, object)
 		if (bpf_program__autoload(program))
 			tell(bpf_program__name(program), program_verified(program));
+}
+
+static uint64_t map_bytes(int fd)
+{
+	unsigned long long bytes = 0;
+	char name[40], line[128];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+	file = fopen(name, "re");
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "memlock: %llu", &bytes) != 1)
+		;
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+uint64_t object_map_bytes(const struct bpf_object *object)
+{
+	const struct bpf_map *map;
+	uint64_t bytes = 0;
+
+	bpf_object__for_each_map(map, object)
+		if (bpf_map__fd(map) >= 0)
+			bytes += map_bytes(bpf_map__fd(map));
+	return bytes;
 }

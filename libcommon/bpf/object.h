@@ -35,6 +35,9 @@ int object_list_id(struct bpf_object *object, const char *map, uint32_t id);
 /* Sums the one element of a per-CPU array, a struct of u64 counters, over all CPUs. 0 or -errno */
 int object_sum_counts(struct bpf_object *object, const char *map, void *sum, size_t size);
 
+/* the kernel's memory that its maps take, as their fdinfo has it */
+uint64_t object_map_bytes(const struct bpf_object *object);
+
 /*
  * How many events the kernel withheld from a program to prevent recursion on a CPU
  * (bpf_prog_info.recursion_misses). False if the program was not loaded

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* By the kernel's version string, configuration and command line; true if those do not say. */
+/* By the kernel's version string, debugfs, command line and configuration; true if those do not say. */
 bool bpf_preemption_possible(void);
 
 #endif

@@ -3,26 +3,66 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
-int ring_open(struct ring_buffer **ring, const struct bpf_object *object, const char *map,
+struct ring {
+	struct ring_buffer *buffer;
+	int (*take)(void *arg, void *record, size_t bytes);
+	void *arg;
+	size_t size, taken;	/* bytes: of the buffer; since ring_drain() began */
+	bool enough;
+};
+
+static int take_one(void *arg, void *record, size_t bytes)
+{
+	struct ring *ring = arg;
+	int error = ring->take(ring->arg, record, bytes);
+
+	ring->taken += bytes;
+	ring->enough = !error && ring->taken >= ring->size;
+	return ring->enough ? -EAGAIN : error;
+}
+
+int ring_open(struct ring **ring, const struct bpf_object *object, const char *name,
 	      int (*take)(void *arg, void *record, size_t bytes), void *arg)
 {
-	int fd = bpf_object__find_map_fd_by_name(object, map);
+	const struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	struct ring *r = map ? calloc(1, sizeof(*r)) : NULL;
+	int error;
 
-	*ring = fd < 0 ? NULL : ring_buffer__new(fd, take, arg, NULL);
-	if (fd < 0)
-		return fd;
-	return *ring ? 0 : -errno;
+	if (!r)
+		return map ? -ENOMEM : -ENOENT;
+	*r = (struct ring){ .take = take, .arg = arg, .size = bpf_map__max_entries(map) };
+	r->buffer = ring_buffer__new(bpf_map__fd(map), take_one, r, NULL);
+	if (!r->buffer) {
+		error = -errno;
+		free(r);
+		return error;
+	}
+	*ring = r;
+	return 0;
 }
 
-void ring_close(struct ring_buffer *ring)
+void ring_close(struct ring *ring)
 {
-	ring_buffer__free(ring);
+	if (!ring)
+		return;
+	ring_buffer__free(ring->buffer);
+	free(ring);
 }
 
-int ring_drain(struct ring_buffer *ring)
+int ring_drain(struct ring *ring)
 {
-	int taken = ring_buffer__consume(ring);
+	int taken;
 
-	return taken < 0 ? taken : 0;
+	ring->taken = 0;
+	ring->enough = false;
+	taken = ring_buffer__consume(ring->buffer);
+	return taken < 0 && !ring->enough ? taken : 0;
+}
+
+int ring_fd(const struct ring *ring)
+{
+	return ring_buffer__epoll_fd(ring->buffer);
 }

@@ -6,14 +6,20 @@
 #include <stddef.h>
 
 struct bpf_object;
-struct ring_buffer;
+struct ring;
 
 /* take() gets each record, in memory that is mapped read-only. 0 or -errno */
-int ring_open(struct ring_buffer **ring, const struct bpf_object *object, const char *map,
+int ring_open(struct ring **ring, const struct bpf_object *object, const char *map,
 	      int (*take)(void *arg, void *record, size_t bytes), void *arg);
-void ring_close(struct ring_buffer *ring);
+void ring_close(struct ring *ring);
 
-/* Hands out what is in the buffer. 0 or -errno, also take()'s */
-int ring_drain(struct ring_buffer *ring);
+/*
+ * Hands out all that was in the buffer when this was called, and no more than fits in it, however fast more
+ * comes. 0 or -errno, also take()'s
+ */
+int ring_drain(struct ring *ring);
+
+/* for poll() */
+int ring_fd(const struct ring *ring);
 
 #endif

@@ -17,9 +17,6 @@
  */
 #define MAX_SPARES 8
 
-/* 512 MB of the kernel's memory: what finds no room there goes without a table, or without a list */
-#define MAX_SLABS (NR_SLABS / 8)
-
 struct bpf_slab {
 	struct bpf_slabs *all;
 	uint32_t number;
@@ -32,7 +29,7 @@ struct bpf_slab {
 
 struct bpf_slabs {
 	int outer_fd;
-	uint32_t nr, handed_out, settled;
+	uint32_t nr, handed_out, settled, max;
 	uint32_t spares;	/* slabs kept ahead of need */
 	struct bpf_slabs_counts counts;
 	pthread_mutex_t lock;
@@ -87,8 +84,6 @@ static int add(void *arg, uint32_t number, uint8_t **bytes)
 	struct bpf_slabs *all = arg;
 	int error = 0;
 
-	if (number >= MAX_SLABS)
-		return -ENOSPC;
 	if (number == all->nr)
 		error = create(all);
 	if (error)
@@ -96,7 +91,7 @@ static int add(void *arg, uint32_t number, uint8_t **bytes)
 	all->handed_out = number + 1;
 	*bytes = all->slabs[number].bytes;
 	/* the spare ones; a failure is no error yet: they are tried again when they are needed */
-	while (all->nr < MAX_SLABS && all->nr < number + 1 + all->spares && !create(all))
+	while (all->nr < all->max && all->nr < number + 1 + all->spares && !create(all))
 		;
 	return 0;
 }
@@ -125,7 +120,7 @@ int bpf_slabs_settle(struct bpf_slabs *all)
 	return error;
 }
 
-int bpf_slabs_new(struct bpf_slabs **source, int outer_fd)
+int bpf_slabs_new(struct bpf_slabs **source, int outer_fd, uint64_t max_bytes)
 {
 	struct bpf_slabs *all = calloc(1, sizeof(*all));
 
@@ -133,6 +128,9 @@ int bpf_slabs_new(struct bpf_slabs **source, int outer_fd)
 		return -ENOMEM;
 	all->outer_fd = outer_fd;
 	all->spares = 1;
+	all->max = max_bytes / SLAB_VALUE_SIZE < NR_SLABS ? max_bytes / SLAB_VALUE_SIZE : NR_SLABS;
+	if (!all->max)
+		all->max = 1;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->changed, NULL);
 	*source = all;
@@ -155,7 +153,7 @@ void bpf_slabs_free(struct bpf_slabs *all)
 
 struct slab_source bpf_slabs_source(struct bpf_slabs *all)
 {
-	return (struct slab_source){ .add = add, .arg = all };
+	return (struct slab_source){ .add = add, .arg = all, .max = all->max };
 }
 
 struct bpf_slabs_counts bpf_slabs_counts(const struct bpf_slabs *all)

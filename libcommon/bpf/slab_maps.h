@@ -14,8 +14,11 @@
 
 struct bpf_slabs;
 
-/* for the ARRAY_OF_MAPS of this fd, which must stay open. 0 or -errno */
-int bpf_slabs_new(struct bpf_slabs **source, int outer_fd);
+/*
+ * for the ARRAY_OF_MAPS of this fd, which must stay open; slabs of so many bytes in all, one at least. 0 or
+ * -errno
+ */
+int bpf_slabs_new(struct bpf_slabs **source, int outer_fd, uint64_t max_bytes);
 /* after slabs_free() */
 void bpf_slabs_free(struct bpf_slabs *source);
 

@@ -8,83 +8,42 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "bpf/ring.h"
+#include "bpf/stack_store_parts.h"
 #include "records_abi.h"
 #include "unwind/cut_stack.h"
 
-struct stored_stack {
-	uint64_t id;
-	UT_hash_handle hh;
-	struct stack_frames frames;	/* the last member: its frames follow */
-};
-
-struct stored_value {
-	struct stack_key key;
-	/* from value records; in the kernel's map when it was last read */
-	struct stack_value value, in_map;
-	struct stack_value handed_out;		/* the part of value + in_map that was handed out already */
-	UT_hash_handle hh;
-};
-
-/* A key that others name by its ID, as struct stack_entry has it */
-struct stored_key {
-	uint64_t id;
-	struct stack_entry entry;
-	UT_hash_handle hh;
-};
-
-/* The user stack that completes a key with STACK_SENT_APART and STACK_PENDING. */
-struct late_stack {
-	uint64_t token, user_stack;
-	uint32_t end;
-	UT_hash_handle hh;
-};
-
-/* A sample with STACK_PENDING has two halves, its stack and its value: the one that came first waits here. */
-struct pending {
-	uint64_t token;
-	struct stack_key key;
-	bool has_stack;			/* false: it has the value: */
-	struct stack_value value;
-	UT_hash_handle hh;
-};
-
-struct stack_store {
-	struct ring_buffer *ring;
-	int values_fd, stats_fd;
-	struct stored_stack *user, *kernel;
-	struct stored_value *values;
-	struct pending *pending;
-	struct stored_key *keys;
-	struct late_stack *late;
-	struct stack_entry *entries;
-	int (*take)(void *arg, const void *record, size_t bytes);
-	void *arg;
-	int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr);
-	void *on_stack_arg;
-	/* of the other ring */
-	int (*take_other)(void *arg, const void *record, size_t bytes);
-	void *other_arg;
-	int error;
-};
-
-/* *added: the new one; NULL: it was there */
-static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *frames, uint32_t nr,
-		     struct stored_stack **added)
+/*
+ * Is there room for something of this size? Once there was none, there is none for anything: a value whose
+ * stack was refused is refused, too.
+ */
+static bool has_room(struct stack_store *store, size_t bytes)
 {
-	size_t bytes = nr * sizeof(*frames);
+	store->is_full |= store->bytes + bytes > store->max_bytes;
+	return !store->is_full;
+}
+
+/* *added: the new one; NULL: it was there, or there is no room */
+static int add_stack(struct stack_store *store, struct stored_stack **stacks, uint64_t id,
+		     const __u64 *frames, uint32_t nr, struct stored_stack **added)
+{
 	struct stored_stack *stack;
+	size_t bytes = sizeof(*stack) + nr * sizeof(*frames);
 
 	*added = NULL;
 	HASH_FIND(hh, *stacks, &id, sizeof(id), stack);
 	if (stack)
+		stack->used = true;
+	if (stack || !has_room(store, bytes))
 		return 0;
-	stack = malloc(sizeof(*stack) + bytes);
+	stack = malloc(bytes);
 	if (!stack)
 		return -ENOMEM;
-	stack->id = stack->frames.id = id;
+	*stack = (struct stored_stack){ .id = id, .bytes = bytes, .used = true };
+	stack->frames.id = id;
 	stack->frames.nr = nr;
-	memcpy(stack->frames.frames, frames, bytes);
+	store->bytes += bytes;
+	memcpy(stack->frames.frames, frames, nr * sizeof(*frames));
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
 	*added = stack;
 	return 0;
@@ -93,7 +52,7 @@ static int add_stack(struct stored_stack **stacks, uint64_t id, const __u64 *fra
 static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, const __u64 *frames, uint32_t nr)
 {
 	struct stored_stack *added;
-	int error = add_stack(&store->user, id, frames, nr, &added);
+	int error = add_stack(store, &store->user, id, frames, nr, &added);
 
 	if (error || !added || !store->on_stack)
 		return error;
@@ -121,29 +80,23 @@ static int take_kernel_stack(struct stack_store *store, const struct frames_reco
 
 	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
-	return add_stack(&store->kernel, record->stack.id, record->frames, record->stack.nr_frames, &added);
+	return add_stack(store, &store->kernel, record->stack.id, record->frames, record->stack.nr_frames,
+			 &added);
 }
 
-static void sum_up(struct stack_value *sum, const struct stack_value *value)
+static struct stored_value *find_value(const struct stack_store *store, const struct stack_key *key)
 {
-	sum->count += value->count;
-	sum->blocked_ns += value->blocked_ns;
-	sum->waiting_ns += value->waiting_ns;
-}
+	struct stored_value *stored;
 
-static void take_away(struct stack_value *sum, const struct stack_value *value)
-{
-	sum->count -= value->count;
-	sum->blocked_ns -= value->blocked_ns;
-	sum->waiting_ns -= value->waiting_ns;
+	HASH_FIND(hh, store->values, key, sizeof(*key), stored);
+	return stored;
 }
 
 /* NULL: no memory */
 static struct stored_value *value_of(struct stack_store *store, const struct stack_key *key)
 {
-	struct stored_value *stored;
+	struct stored_value *stored = find_value(store, key);
 
-	HASH_FIND(hh, store->values, key, sizeof(*key), stored);
 	if (stored)
 		return stored;
 	stored = calloc(1, sizeof(*stored));
@@ -151,13 +104,19 @@ static struct stored_value *value_of(struct stack_store *store, const struct sta
 		return NULL;
 	stored->key = *key;
 	HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
+	store->bytes += sizeof(*stored);
 	return stored;
 }
 
 static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
 {
-	struct stored_value *stored = value_of(store, key);
+	struct stored_value *stored;
 
+	if (!has_room(store, sizeof(*stored)) && !find_value(store, key)) {
+		store->no_room += value->count;
+		return 0;
+	}
+	stored = value_of(store, key);
 	if (!stored)
 		return -ENOMEM;
 	sum_up(&stored->value, value);
@@ -231,20 +190,35 @@ static int give_up_pending(struct stack_store *store)
 	return error;
 }
 
-static int take_key(struct stack_store *store, uint64_t id, const struct stack_key *key)
+static int number_key(struct stack_store *store, uint32_t number, struct stored_key *stored)
+{
+	if (!number)
+		return 0;
+	if (array_reserve(&store->numbered, &store->numbered_room, number))
+		return -ENOMEM;
+	while (store->nr_numbered < number)
+		store->numbered[store->nr_numbered++] = NULL;
+	store->numbered[number - 1] = stored;
+	return 0;
+}
+
+static int take_key(struct stack_store *store, const struct key_record *record)
 {
 	struct stored_key *stored;
 
-	HASH_FIND(hh, store->keys, &id, sizeof(id), stored);
-	if (stored)
+	HASH_FIND(hh, store->keys, &record->id, sizeof(record->id), stored);
+	if (!stored && !has_room(store, sizeof(*stored)))
 		return 0;
-	stored = calloc(1, sizeof(*stored));
-	if (!stored)
-		return -ENOMEM;
-	stored->id = id;
-	stored->entry.key = *key;
-	HASH_ADD(hh, store->keys, id, sizeof(stored->id), stored);
-	return 0;
+	if (!stored) {
+		stored = calloc(1, sizeof(*stored));
+		if (!stored)
+			return -ENOMEM;
+		stored->id = record->id;
+		stored->key = record->key;
+		HASH_ADD(hh, store->keys, id, sizeof(stored->id), stored);
+		store->bytes += sizeof(*stored);
+	}
+	return number_key(store, record->number, stored);
 }
 
 static int add_late(struct stack_store *store, uint64_t token, const struct stack_key *key)
@@ -273,7 +247,7 @@ static int take_record(void *arg, void *bytes, size_t size)
 	else if (record->stack.kind == RECORD_KERNEL_STACK)
 		error = take_kernel_stack(store, record, size);
 	else if (record->stack.kind == RECORD_KEY && size >= sizeof(*key))
-		error = take_key(store, key->id, &key->key);
+		error = take_key(store, key);
 	else if (store->take)
 		error = store->take(store->arg, bytes, size);
 	if (error)
@@ -284,22 +258,26 @@ static int take_record(void *arg, void *bytes, size_t size)
 int stack_store_new(struct stack_store **store, struct bpf_object *object)
 {
 	struct stack_store *s = calloc(1, sizeof(*s));
-	int error = 0;
+	int error;
 
 	if (!s)
 		return -ENOMEM;
 	s->values_fd = bpf_object__find_map_fd_by_name(object, "values");
 	s->stats_fd = bpf_object__find_map_fd_by_name(object, "stats");
-	s->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(object, "records"), take_record, s, NULL);
-	if (!s->ring)
-		error = -errno;
-	else if (s->values_fd < 0 || s->stats_fd < 0)
-		error = -ENOENT;
+	s->sent_fd = bpf_object__find_map_fd_by_name(object, "sent");
+	s->max_bytes = SIZE_MAX;
+	error = s->values_fd < 0 || s->stats_fd < 0 || s->sent_fd < 0 ? -ENOENT :
+		ring_open(&s->ring, object, "records", take_record, s);
 	if (error)
 		stack_store_free(s);
 	else
 		*store = s;
 	return error;
+}
+
+void stack_store_limit(struct stack_store *store, size_t bytes)
+{
+	store->max_bytes = bytes;
 }
 
 void stack_store_free(struct stack_store *store)
@@ -311,9 +289,11 @@ void stack_store_free(struct stack_store *store)
 	hash_free_all(store->kernel);
 	hash_free_all(store->pending);
 	hash_free_all(store->keys);
+	free(store->numbered);
 	hash_free_all(store->late);
 	free(store->entries);
-	ring_buffer__free(store->ring);
+	ring_close(store->ring);
+	ring_close(store->other);
 	free(store);
 }
 
@@ -338,19 +318,21 @@ int stack_store_add_ring(struct stack_store *store, struct bpf_object *object, c
 {
 	store->take_other = take;
 	store->other_arg = arg;
-	return ring_buffer__add(store->ring, bpf_object__find_map_fd_by_name(object, map), take_other, store);
+	return ring_open(&store->other, object, map, take_other, store);
 }
 
 int stack_store_drain(struct stack_store *store)
 {
-	int taken = ring_buffer__consume(store->ring);
+	int error = ring_drain(store->ring);
 
-	return taken < 0 ? taken : store->error;
+	if (!error && store->other)
+		error = ring_drain(store->other);
+	return error ? error : store->error;
 }
 
 int stack_store_fd(const struct stack_store *store)
 {
-	return ring_buffer__epoll_fd(store->ring);
+	return ring_fd(store->ring);
 }
 
 void stack_store_on_stack(struct stack_store *store,
@@ -404,7 +386,7 @@ static void delete_pending(const struct stack_store *store, const struct stack_k
 		bpf_map_delete_elem(store->values_fd, &keys[i]);
 }
 
-static int read_values(struct stack_store *store)
+int stack_store_read_values(struct stack_store *store)
 {
 	struct stack_key key, next, *last = NULL, *pending = NULL;
 	size_t nr_pending = 0, room = 0;
@@ -432,88 +414,13 @@ static int read_values(struct stack_store *store)
 	return error;
 }
 
-static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
-{
-	struct stored_stack *stack = NULL;
-
-	if (id)
-		HASH_FIND(hh, stacks, &id, sizeof(id), stack);
-	return stack ? &stack->frames : NULL;
-}
-
-const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user)
-{
-	return find_stack(user ? store->user : store->kernel, id);
-}
-
-/* the key, completed by the stack that came later; without a user stack if none has come */
-static void complete(const struct stack_store *store, struct stack_key *key)
-{
-	struct late_stack *late;
-
-	HASH_FIND(hh, store->late, &key->user_stack, sizeof(key->user_stack), late);
-	key->user_stack = late ? late->user_stack : 0;
-	key->end = late ? late->end : END_UNREADABLE;
-	key->flags &= ~STACK_PENDING;
-}
-
-const struct stack_entry *stack_store_key(const struct stack_store *store, uint64_t id)
-{
-	struct stored_key *stored = NULL;
-
-	if (id)
-		HASH_FIND(hh, store->keys, &id, sizeof(id), stored);
-	if (!stored)
-		return NULL;
-	if (stored->entry.key.flags & STACK_PENDING)
-		complete(store, &stored->entry.key);
-	stored->entry.user = find_stack(store->user, stored->entry.key.user_stack);
-	stored->entry.kernel = find_stack(store->kernel, stored->entry.key.kernel_stack);
-	return &stored->entry;
-}
-
 int stack_store_finish(struct stack_store *store)
 {
 	int error = stack_store_drain(store);
 
 	if (!error)
-		error = read_values(store);
+		error = stack_store_read_values(store);
 	return error ? error : give_up_pending(store);
-}
-
-int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
-			 struct stack_entry **entries, size_t *nr)
-{
-	struct stored_value *value, *next;
-	int error = stack_store_drain(store);
-
-	if (!error)
-		error = read_values(store);
-	if (error)
-		return error;
-	free(store->entries);
-	store->entries = calloc(HASH_COUNT(store->values) + 1, sizeof(*store->entries));
-	if (!store->entries)
-		return -ENOMEM;
-	*nr = 0;
-	HASH_ITER(hh, store->values, value, next) {
-		struct stack_value rest = value->value;
-
-		sum_up(&rest, &value->in_map);
-		take_away(&rest, &value->handed_out);
-		if (!rest.count || (value->key.flags & mask) != flags)
-			continue;
-		store->entries[(*nr)++] = (struct stack_entry){
-			.key = value->key,
-			.value = rest,
-			.user = find_stack(store->user, value->key.user_stack),
-			.kernel = find_stack(store->kernel, value->key.kernel_stack),
-			.waker = stack_store_key(store, value->key.waker),
-		};
-		sum_up(&value->handed_out, &rest);
-	}
-	*entries = store->entries;
-	return 0;
 }
 
 int stack_store_sum_stats(struct stack_store *store, struct stack_stats *sum)
@@ -528,6 +435,7 @@ int stack_store_sum_stats(struct stack_store *store, struct stack_stats *sum)
 	*sum = (struct stack_stats){};
 	for (size_t i = 0, nr_counts = sizeof(*sum) / sizeof(*counts); i < nr * nr_counts; i++)
 		counts[i % nr_counts] += ((uint64_t *)stats)[i];
+	sum->no_room += store->no_room;
 	free(stats);
 	return 0;
 }

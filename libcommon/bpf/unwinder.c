@@ -10,47 +10,15 @@
 #include "bpf/links.h"
 #include "bpf/load.h"
 #include "bpf/object.h"
-#include "bpf/slab_maps.h"
-#include "bpf/tasks.h"
+#include "bpf/unwinder_parts.h"
 #include "process/clock.h"
-#include "process/perf_records.h"
-#include "unwind/event_queue.h"
-#include "unwind/processes.h"
-#include "unwind/publisher.h"
-#include "unwind/raw_samples.h"
-#include "unwind/tables.h"
 
-/* what a run waits for tables before it begins, and when it is over */
-#define FIRST_TABLES_MS	1000
-#define LAST_TABLES_MS	700
+#define LAST_MS	700	/* what a run waits for processes and tables when it is over */
+
+#define DEFAULT_BYTES (512 << 20)
 
 /* Records from different CPUs and buffers may arrive out of order by up to this much, we assume. */
 #define DISORDER_NS	1000000
-
-struct unwinder {
-	struct unwinder_options options;
-	/* the kernel's side */
-	struct links links;
-	const struct bpf_program *list_tasks;
-	int procs_fd, changes_fd;
-	struct bpf_slabs *source;
-	/* what arrives */
-	struct stack_store *store;
-	struct perf_records *records;	/* NULL: no user stacks are wanted */
-	struct event_queue queue;
-	uint64_t changes_lost;		/* the kernel's counter, summed over the CPUs, when last read */
-	/* what is known of processes, and what is made of that */
-	struct processes processes;
-	struct slabs *slabs;
-	struct modules *modules;
-	struct tables *tables;
-	struct publisher *publisher;
-	struct raw_samples raw_samples;
-	struct host_stack stack;	/* of the raw sample that is being unwound */
-	/* a published process had an event since publisher_publish_changed() */
-	bool published_changed;
-	struct unwinder_counts counts;
-};
 
 /* ---- which programs are loaded ---- */
 
@@ -59,7 +27,8 @@ static const char by_tracepoint[] = "mappings_locked", by_kprobe[] = "mappings_c
 
 int unwinder_configure(struct bpf_object *object, bool user_stacks)
 {
-	bool kprobe = kernel_is_older_than(6, 14) && !access("/sys/bus/event_source/devices/kprobe", F_OK);
+	bool kprobe = kernel_is_older_than(6, 14) && !access("/sys/bus/event_source/devices/kprobe", F_OK) &&
+		      kernel_ftrace() != 0;
 
 	return user_stacks ? object_autoload(object, kprobe ? by_kprobe : by_tracepoint) : 0;
 }
@@ -87,6 +56,23 @@ static void remove_handle(void *arg, uint32_t tgid)
 	bpf_map_delete_elem(u->procs_fd, &tgid);
 }
 
+static void spent(void *arg, pid_t pid, uint64_t ns)
+{
+	struct unwinder *u = arg;
+	struct process *process = processes_find(&u->processes, pid);
+
+	if (process)
+		process_charge(&u->processes, process, ns);
+}
+
+/* a worker's time is not ours, but others' */
+#define SHARE_OF_COMPILING 8
+
+static void compiled(void *arg, pid_t tid, uint64_t ns)
+{
+	spent(arg, tid, ns / SHARE_OF_COMPILING);
+}
+
 /* ---- and of reading processes, struct raw_samples_source ---- */
 
 static int read_image(void *arg, pid_t pid, struct eh_image *image)
@@ -96,20 +82,36 @@ static int read_image(void *arg, pid_t pid, struct eh_image *image)
 	return bpf_tasks_image(u->list_tasks, pid, image);
 }
 
-/*
- * Reads the count of changes before the mappings: a change that happens in between makes the list stale,
- * whether or not the mappings reflect it.
- */
-static int read_mappings(void *arg, pid_t pid, uint32_t tgid, struct process_reading *reading)
+int unwinder_read_mappings(void *arg, struct process *process, uint32_t tgid, struct process_reading *reading)
 {
-	const struct unwinder *u = arg;
+	struct unwinder *u = arg;
+	uint32_t changes = 0;
+	int error;
 
-	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &reading->changes)) {
-		if (errno != ENOENT)
-			return -errno;
-		reading->changes = 0;
+	(void)reading;
+	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &changes) && errno != ENOENT)
+		return -errno;
+	error = foreign_ask_maps(modules_foreign(u->modules), process->pid,
+				 process_asked(&u->processes, process, changes));
+	if (error)
+		process->asked = 0;
+	return error ? error : -EINPROGRESS;
+}
+
+unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)
+{
+	struct eh_image image = {};
+	struct proc_maps maps;
+	unsigned nr = 0;
+	uint64_t tag;
+	int error;
+
+	for (; (tag = foreign_take_maps(modules_foreign(u->modules), &error, &maps)); nr++) {
+		if (!error && for_samples)
+			error = read_image(u, (pid_t)tag, &image);
+		processes_read(&u->processes, tag, error, &maps, &image);
 	}
-	return process_read(modules_foreign(u->modules), pid, reading);
+	return nr;
 }
 
 static int take_record(void *arg, const void *record, size_t bytes)
@@ -202,33 +204,15 @@ static int unwind_raw(struct unwinder *u, struct raw_record **raw)
 	int error = raw_samples_unwind(&u->raw_samples, *raw, &u->stack);
 
 	u->counts.raw_samples++;
-	if (error)
+	if (error && error != -EINPROGRESS)
 		return error;
-	if (u->stack.wants_table && raw_samples_keep(&u->raw_samples, *raw, u->stack.wants_table)) {
+	if ((error || u->stack.wants_table) && raw_samples_keep(&u->raw_samples, *raw, error ? 0 : u->stack.wants_table)) {
 		*raw = NULL;
 		return 0;
 	}
+	if (error)
+		raw_samples_leaf(&u->raw_samples, *raw, &u->stack);
 	return store_raw(u, *raw, &u->stack);
-}
-
-/* Samples wait for tables that are being made. last: only for so long, and what is not made then is given up */
-static int resume_waiting(struct unwinder *u, bool last)
-{
-	uint64_t end = clock_ns() + LAST_TABLES_MS * 1000000ULL;
-	bool waits, taken;
-	int error = 0;
-
-	do {
-		waits = last && u->raw_samples.nr_waiting && clock_ns() < end;
-		if (last && !waits)
-			tables_give_up(u->tables);
-		taken = tables_take(u->tables, waits ? LAST_TABLES_MS : 0);
-		if (taken)
-			publisher_find_pythons(u->publisher, &u->processes);
-		if (taken || last)
-			error = raw_samples_resume(&u->raw_samples, &u->stack, store_raw, u);
-	} while (!error && waits);
-	return error;
 }
 
 static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
@@ -244,9 +228,9 @@ static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
 	return error;
 }
 
-int unwinder_follow(struct unwinder *u, bool last)
+/* Drains the buffers and applies what is in them. last: all of it */
+static int handle_events(struct unwinder *u, bool last)
 {
-	uint64_t horizon = last ? UINT64_MAX : clock_ns() - DISORDER_NS;
 	int error;
 
 	do {
@@ -254,13 +238,46 @@ int unwinder_follow(struct unwinder *u, bool last)
 		if (!error)
 			error = note_losses(u);
 		if (!error)
-			error = handle_batch(u, horizon);
+			error = handle_batch(u, last ? UINT64_MAX : clock_ns() - DISORDER_NS);
 		if (!error && u->published_changed) {
 			u->published_changed = false;
 			publisher_publish_changed(u->publisher, &u->processes);
 		}
 	} while (!error && last && !event_queue_is_empty(&u->queue));
-	return error ? error : resume_waiting(u, last);
+	return error;
+}
+
+/*
+ * Samples wait for tables that are being made, and for processes that are being read. What was read is
+ * taken first, since a reading holds for a sample if no event up to now says otherwise.
+ */
+static int follow(struct unwinder *u, bool last)
+{
+	unsigned taken = unwinder_take_readings(u, true), tables = tables_take(u->tables, 0);
+	int error = handle_events(u, last);
+
+	processes_limit_memory(&u->processes, u->options.user_bytes);
+	unwinder_give_back(u);
+	if (tables)
+		publisher_find_runtimes(u->publisher, &u->processes);
+	if (error || !(taken || tables))
+		return error;
+	return raw_samples_resume(&u->raw_samples, &u->stack, false, store_raw, u);
+}
+
+int unwinder_follow(struct unwinder *u, bool last)
+{
+	uint64_t end = clock_ns() + LAST_MS * 1000000ULL, now;
+	int error = follow(u, last);
+
+	while (!error && last && u->raw_samples.nr_waiting && (now = clock_ns()) < end) {
+		foreign_wait(modules_foreign(u->modules), (end - now) / 1000000 + 1);
+		error = follow(u, true);
+	}
+	if (error || !last)
+		return error;
+	tables_give_up(u->tables);
+	return raw_samples_resume(&u->raw_samples, &u->stack, true, store_raw, u);
 }
 
 void unwinder_fds(const struct unwinder *u, int fds[UNWINDER_FDS])
@@ -278,117 +295,6 @@ int unwinder_expect(struct unwinder *u, pid_t pid)
 		return -ENOMEM;
 	process->read_ns = clock_ns();	/* its fork is older, so that its record is ignored */
 	return 0;
-}
-
-/* ---- start: list, read, compile, settle, publish ---- */
-
-static int most_recent_first(const void *left, const void *right)
-{
-	const struct task_record *l = left, *r = right;
-
-	return l->last_ran_ns == r->last_ran_ns ? 0 : l->last_ran_ns > r->last_ran_ns ? -1 : 1;
-}
-
-static bool is_asked_for(const struct unwinder *u, pid_t pid)
-{
-	for (size_t i = 0; i < u->options.nr_pids && u->options.user_stacks; i++)
-		if (u->options.pids[i] == pid)
-			return true;
-	return u->processes.all;
-}
-
-/* Lists all threads, those that ran last first. */
-static int list_threads(struct unwinder *u, struct task_list *list)
-{
-	int error = bpf_tasks_list(u->list_tasks, 0, list);
-
-	if (!error)
-		qsort(list->tasks, list->nr, sizeof(*list->tasks), most_recent_first);
-	return error;
-}
-
-/* Reads the process, and finds its modules. -ESRCH or the like if it is gone or not accessible */
-static int read_process(struct unwinder *u, const struct task_record *task)
-{
-	struct process_reading reading;
-	struct process *process;
-	int error = read_mappings(u, task->pid, task->image.tgid, &reading);
-
-	if (error)
-		return error;
-	process = processes_get(&u->processes, task->pid);
-	if (!process) {
-		proc_maps_free(&reading.maps);
-		return -ENOMEM;
-	}
-	process_take(&u->processes, process, &reading);
-	return publisher_find_modules(u->publisher, process);
-}
-
-/* Reads the wanted processes. Keeps in the list those that could be read, each once. 0 or -ENOMEM */
-static int read_processes(struct unwinder *u, struct task_list *list)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < list->nr; i++) {
-		const struct task_record *task = &list->tasks[i];
-		int error;
-
-		if (task->kernel_thread || !is_asked_for(u, task->pid) ||
-		    processes_find(&u->processes, task->pid))
-			continue;
-		error = read_process(u, task);
-		if (error == -ENOMEM)
-			return error;
-		if (!error)
-			list->tasks[kept++] = *task;
-	}
-	list->nr = kept;
-	return 0;
-}
-
-static void publish_processes(struct unwinder *u, const struct task_list *list)
-{
-	for (size_t i = 0; i < list->nr; i++) {
-		const struct process *process = processes_find(&u->processes, list->tasks[i].pid);
-
-		if (process)
-			publisher_publish(u->publisher, process, &list->tasks[i].image);
-	}
-}
-
-/* Returns the seconds since *began, and sets *began to now. */
-static double since(double *began)
-{
-	double now = clock_seconds(), passed = now - *began;
-
-	*began = now;
-	return passed;
-}
-
-int unwinder_start(struct unwinder *u)
-{
-	double began = clock_seconds();
-	struct task_list list;
-	int error = list_threads(u, &list);
-
-	if (error)
-		return error;
-	error = read_processes(u, &list);
-	u->counts.processes = list.nr;
-	u->counts.files_at_start = modules_count(u->modules);
-	u->counts.read_s = since(&began);
-	if (!error)
-		error = tables_make_all(u->tables, FIRST_TABLES_MS);
-	u->counts.compile_s = since(&began);
-	if (!error)
-		error = bpf_slabs_settle(u->source);
-	u->counts.insert_s = since(&began);
-	if (!error)
-		publish_processes(u, &list);
-	u->counts.publish_s = since(&began);
-	free(list.tasks);
-	return error;
 }
 
 /* ---- new, free ---- */
@@ -426,12 +332,21 @@ static int find_kernel_side(struct unwinder *u, struct bpf_object *object)
 	return u->list_tasks && u->procs_fd >= 0 && u->changes_fd >= 0 ? 0 : -ENOENT;
 }
 
+/* what is left for slabs */
+static uint64_t slab_bytes(const struct unwinder *u, const struct bpf_object *object)
+{
+	uint64_t taken = object_map_bytes(object);
+
+	return u->options.kernel_bytes > taken ? u->options.kernel_bytes - taken : 0;
+}
+
 static int make_publisher(struct unwinder *u, struct bpf_object *object)
 {
 	struct publisher_target target = {
-		.settle = settle, .set_handle = set_handle, .remove_handle = remove_handle, .arg = u,
+		.settle = settle, .set_handle = set_handle, .remove_handle = remove_handle, .spent = spent, .arg = u,
 	};
-	int error = bpf_slabs_new(&u->source, bpf_object__find_map_fd_by_name(object, "slabs"));
+	int error = bpf_slabs_new(&u->source, bpf_object__find_map_fd_by_name(object, "slabs"),
+				  slab_bytes(u, object));
 
 	if (!error)
 		error = slabs_new(&u->slabs, bpf_slabs_source(u->source));
@@ -439,6 +354,8 @@ static int make_publisher(struct unwinder *u, struct bpf_object *object)
 		error = tables_new(&u->tables, u->slabs, u->modules);
 	if (!error)
 		error = publisher_new(&u->publisher, u->tables, target);
+	if (!error && u->options.runtimes)
+		publisher_set_runtimes(u->publisher);
 	return error;
 }
 
@@ -454,9 +371,10 @@ static void connect_parts(struct unwinder *u)
 		.publisher = u->publisher,
 		.tables = u->tables,
 		.queue = &u->queue,
-		.source = { .image = read_image, .read = read_mappings, .drain = drain, .arg = u },
+		.source = { .image = read_image, .read = unwinder_read_mappings, .drain = drain, .arg = u },
 		.max_depth = u->options.max_depth,
 	};
+	tables_on_made(u->tables, compiled, u);
 	stack_store_pass_on(u->store, take_record, u);
 }
 
@@ -469,6 +387,10 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 	if (!u)
 		return -ENOMEM;
 	u->options = *options;
+	if (!u->options.kernel_bytes)
+		u->options.kernel_bytes = DEFAULT_BYTES;
+	if (!u->options.user_bytes)
+		u->options.user_bytes = DEFAULT_BYTES;
 	u->modules = modules;
 	u->store = store;
 	error = find_kernel_side(u, object);
@@ -512,6 +434,18 @@ const struct python_image *unwinder_python(const struct unwinder *u, pid_t pid)
 	return publication ? publication->python : NULL;
 }
 
+struct hotspot *unwinder_hotspot(const struct unwinder *u, pid_t pid)
+{
+	uint32_t module;
+
+	return publisher_hotspot(u->publisher, pid, &module);
+}
+
+const struct processes *unwinder_processes(const struct unwinder *u)
+{
+	return &u->processes;
+}
+
 struct unwinder_counts unwinder_counts(const struct unwinder *u)
 {
 	struct unwinder_counts counts = u->counts;
@@ -522,6 +456,8 @@ struct unwinder_counts unwinder_counts(const struct unwinder *u)
 	counts.publications = published.publications;
 	counts.unpublished = published.unpublished;
 	counts.given_up = foreign_given_up(modules_foreign(u->modules));
+	counts.refused = processes_nr_refused(&u->processes);
+	counts.evicted = tables.evicted;
 	counts.files = modules_count(u->modules);
 	counts.files_without_table = tables.files_without_table;
 	counts.rows = tables.rows;

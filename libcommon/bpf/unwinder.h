@@ -28,6 +28,8 @@
 #include "unwind/modules.h"
 
 struct bpf_object;
+struct hotspot;
+struct processes;
 
 struct unwinder;
 
@@ -38,6 +40,12 @@ struct unwinder_options {
 	size_t nr_pids;
 	bool children;		/* follow what the followed processes fork, too */
 	uint32_t max_depth;
+	bool runtimes;		/* unwind the code that runtimes make by what they say of it */
+	/*
+	 * of the kernel's memory, for all of the object's maps; and what we may have allocated for
+	 * processes to be followed; 0: 512 MB
+	 */
+	uint64_t kernel_bytes, user_bytes;
 };
 
 struct unwinder_counts {
@@ -48,6 +56,8 @@ struct unwinder_counts {
 	int untraced_munmap;	/* 0, or the errno why munmap(), mremap() and mmap() cannot be traced */
 	uint64_t unpublished;	/* publications that failed */
 	uint64_t given_up;	/* readings of others' processes and files that took too long */
+	uint64_t refused;	/* how often processes were left without unwinding */
+	uint64_t evicted;	/* tables that nobody used */
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
 
@@ -64,8 +74,8 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 void unwinder_free(struct unwinder *unwinder);
 
 /*
- * Reads and publishes the existing processes, those that ran last first. Waits a second at most for their tables,
- * which child processes make (unwind/foreign.h). 0 or -errno
+ * Reads and publishes the existing processes, those that ran last first. Waits a second at most for their
+ * tables, which child processes make (unwind/foreign.h). 0 or -errno
  */
 int unwinder_start(struct unwinder *unwinder);
 
@@ -73,21 +83,27 @@ int unwinder_start(struct unwinder *unwinder);
 int unwinder_expect(struct unwinder *unwinder, pid_t pid);
 
 /*
- * fds for poll(), which passes over those of -1: when one is readable, unwinder_follow() should be called soon. It is
- * to be called regularly anyway.
+ * fds for poll(), which passes over those of -1: when one is readable, unwinder_follow() should be called
+ * soon. It is to be called regularly anyway.
  */
 #define UNWINDER_FDS 3
 void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*
  * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes processes that are
- * new or have changed. last: no program is attached any more; handles all that is left, and waits 0.7 s at most for
- * tables that samples wait for. 0 or -errno
+ * new or have changed. last: no program is attached any more; handles all that is left, and waits 0.7 s at
+ * most for tables that samples wait for. 0 or -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 
 /* the interpreter of a published process; NULL: it runs none */
 const struct python_image *unwinder_python(const struct unwinder *unwinder, pid_t pid);
+
+/* the JVM of a published process; NULL: it runs none */
+struct hotspot *unwinder_hotspot(const struct unwinder *unwinder, pid_t pid);
+
+/* those that are followed, and those that go without */
+const struct processes *unwinder_processes(const struct unwinder *unwinder);
 
 struct unwinder_counts unwinder_counts(const struct unwinder *unwinder);
 

@@ -112,7 +112,8 @@ bool bounded_child_start(struct bounded_child *child, const struct bounded_work 
 	return false;
 }
 
-size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size, void *reply, size_t max)
+size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size, void *reply,
+			 size_t max)
 {
 	ssize_t got;
 

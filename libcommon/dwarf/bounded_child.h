@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A child process for code that reads what a measured program's author has written: it may neither take long, nor
- * grow, nor reach anything. It answers requests, one message for one message.
+ * A child process for code that reads what a measured program's author has written: it may neither take
+ * long, nor grow, nor reach anything. It answers requests, one message for one message.
  */
 #ifndef EHPERF_DWARF_BOUNDED_CHILD_H
 #define EHPERF_DWARF_BOUNDED_CHILD_H
@@ -33,7 +33,8 @@ struct bounded_work {
 /* True: it runs, or has been running */
 bool bounded_child_start(struct bounded_child *child, const struct bounded_work *work);
 /* the reply's bytes; 0: the child is gone, or hangs */
-size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size, void *reply, size_t max);
+size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size, void *reply,
+			 size_t max);
 void bounded_child_stop(struct bounded_child *child);
 
 #endif

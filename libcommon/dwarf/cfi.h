@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call frame instructions (DWARF 5, 6.4.2; GNU's in LSB core, 10.6; AArch64's in AADWARF64). One decoder for all
- * users: each has a constant table of callbacks and keeps just the state it needs, and the decoder is inlined
- * with the callbacks into it.
+ * Call frame instructions (DWARF 5, 6.4.2; GNU's in LSB core, 10.6; AArch64's in AADWARF64). One decoder
+ * for all users: each has a constant table of callbacks and keeps just the state it needs, and the decoder
+ * is inlined with the callbacks into it.
  */
 #ifndef EHPERF_DWARF_CFI_H
 #define EHPERF_DWARF_CFI_H

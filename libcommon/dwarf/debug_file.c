@@ -36,7 +36,7 @@ static int compare_build_ids(const struct elf_file *file, int fd)
 
 	if (!file->build_id_bytes)
 		return -1;
-	if (elf_file_open(&debug, fd))
+	if (elf_file_open_for_names(&debug, fd))
 		return 0;
 	if (debug.build_id_bytes)
 		same = debug.build_id_bytes == file->build_id_bytes &&
@@ -94,7 +94,8 @@ static void read_link(struct elf_file *file, struct debug_link *link)
 		return;
 	c = cursor_over(section.bytes, section.size);
 	name = cursor_string(&c);
-	if (!name || !*name || strlen(name) > NAME_MAX || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+	if (!name || !*name || strlen(name) > NAME_MAX || strchr(name, '/') || !strcmp(name, ".") ||
+	    !strcmp(name, ".."))
 		return;
 	cursor_bytes(&c, -(uint64_t)(c.p - section.bytes) % 4);
 	link->crc = cursor_u32(&c);

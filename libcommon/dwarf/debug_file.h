@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the names of a stripped file are: separate debug files, and what .gnu_debugdata holds (MiniDebugInfo). */
+/*
+ * Where the names of a stripped file are: separate debug files, and what .gnu_debugdata holds
+ * (MiniDebugInfo).
+ */
 #ifndef EHPERF_DWARF_DEBUG_FILE_H
 #define EHPERF_DWARF_DEBUG_FILE_H
 
@@ -20,13 +23,14 @@ struct debug_search {
 };
 
 /*
- * An fd of the file's separate debug file: under each directory, then under /usr/lib/debug of `root`, then of our
- * own root,
+ * An fd of the file's separate debug file: under each directory, then under /usr/lib/debug of `root`, then
+ * of our own root,
  *   1. by build ID: .build-id/ab/cdef….debug
  *   2. by the name in .gnu_debuglink: beside the file, in .debug/ there, and in its directory's place under the
  *      debug directory.
- * What is found must be a regular file with the same build ID; where one of the two has none, the link's CRC32
- * must be its. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there is none
+ * What is found must be a regular file with the same build ID; where one of the two has none, the link's
+ * CRC32 must be its. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there
+ * is none
  */
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);
 

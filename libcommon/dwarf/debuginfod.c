@@ -40,13 +40,16 @@ static int on_progress(void *client, long bytes, long total)
 	(void)client;
 	if (time_is_up(current->debuginfod, current->began_ns))
 		return 1;
-	return current->debuginfod->progress && current->debuginfod->progress(current->debuginfod->arg, bytes, total);
+	return current->debuginfod->progress &&
+	       current->debuginfod->progress(current->debuginfod->arg, bytes, total);
 }
 
 static bool load(struct debuginfod *d, struct api *api)
 {
+#ifndef EHPERF_STATIC	/* it would bring another libc with it */
 	if (!d->library)
 		d->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+#endif
 	if (!d->library)
 		return false;
 	*(void **)&api->begin = dlsym(d->library, "debuginfod_begin");

@@ -18,8 +18,9 @@ struct debuginfod {
 };
 
 /*
- * An fd of the debug file with this build ID; elfutils keeps what it downloads in its cache. libdebuginfod is loaded when first
- * called for. -ENOENT, -ENOSYS (no libdebuginfod.so.1), -ETIME (the seconds are up), -errno
+ * An fd of the debug file with this build ID; elfutils keeps what it downloads in its cache. libdebuginfod
+ * is loaded when first called for. -ENOENT, -ENOSYS (no libdebuginfod.so.1), -ETIME (the seconds are up),
+ * -errno
  */
 int debuginfod_open(struct debuginfod *debuginfod, const uint8_t *build_id, size_t bytes);
 void debuginfod_close(struct debuginfod *debuginfod);

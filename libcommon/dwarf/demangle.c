@@ -92,7 +92,8 @@ char *demangle(const char *mangled)
 		return NULL;
 	length = strnlen(mangled, DEMANGLE_MAX_MANGLED + 1);
 	pthread_mutex_lock(&demangler.lock);
-	if (length > DEMANGLE_MAX_MANGLED || (demangler.overruns >= DEMANGLE_MAX_OVERRUNS && length > DEMANGLE_SHORT))
+	if (length > DEMANGLE_MAX_MANGLED ||
+	    (demangler.overruns >= DEMANGLE_MAX_OVERRUNS && length > DEMANGLE_SHORT))
 		demangler.refused++;
 	else if (start())
 		name = ask_or_give_up(mangled, length);

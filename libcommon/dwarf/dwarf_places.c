@@ -3,8 +3,12 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/search.h"
@@ -25,6 +29,7 @@ struct ranges {
 
 struct unit {
 	Dwarf_Off die;
+	Dwarf_Die split;		/* in the .dwo file; without a cu: there is none */
 	bool listed;
 	struct ranges functions;	/* once it was asked for */
 };
@@ -80,6 +85,41 @@ static const struct range *find_range(const struct ranges *ranges, uint64_t vadd
 	return NULL;
 }
 
+/* ---- split units ---- */
+
+/* Would opening this path do what opening a file does not? */
+static bool is_odd(const char *directory, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name) >= (int)sizeof(path))
+		return true;
+	return !stat(path, &st) && !S_ISREG(st.st_mode);
+}
+
+static const char *string_of(Dwarf_Die *die, unsigned attribute)
+{
+	Dwarf_Attribute found;
+
+	return dwarf_formstring(dwarf_attr(die, attribute, &found));
+}
+
+/* libdw opens the .dwo file: beside the file, from where no name may lead away, or where it was compiled. */
+static void open_split(Dwarf_Die *skeleton, Dwarf_Die *split)
+{
+	const char *name = string_of(skeleton, DW_AT_dwo_name), *directory = string_of(skeleton, DW_AT_comp_dir);
+	uint8_t type;
+
+	if (!name)
+		name = string_of(skeleton, DW_AT_GNU_dwo_name);
+	if (!name || strstr(name, "..") || is_odd("", name) ||
+	    (name[0] != '/' && directory && is_odd(directory, name)))
+		return;
+	if (dwarf_cu_info(skeleton->cu, NULL, &type, NULL, split, NULL, NULL, NULL))
+		*split = (Dwarf_Die){};
+}
+
 /* ---- units and functions ---- */
 
 static int list_units(struct dwarf_places *p)
@@ -94,7 +134,10 @@ static int list_units(struct dwarf_places *p)
 		if (array_reserve(&p->units, &p->unit_room, p->nr_units + 1) ||
 		    add_ranges(&p->ranges, &die, (struct range){ .unit = p->nr_units }))
 			return -1;
-		p->units[p->nr_units++] = (struct unit){ .die = dwarf_dieoffset(&die) };
+		p->units[p->nr_units] = (struct unit){ .die = dwarf_dieoffset(&die) };
+		if (type == DW_UT_skeleton)
+			open_split(&die, &p->units[p->nr_units].split);
+		p->nr_units++;
 	}
 	sort(&p->ranges);
 	return 0;
@@ -174,8 +217,11 @@ static bool find_child(Dwarf_Die *parent, uint64_t vaddr, Dwarf_Die *child)
 	return false;
 }
 
-/* the inlined functions around vaddr, the outermost first: how many */
-static size_t find_inlined(struct dwarf_places *p, struct unit *unit, Dwarf_Die *unit_die, uint64_t vaddr,
+/*
+ * the inlined functions around vaddr, the outermost first: how many. unit_die: the split one's, if there is
+ * one
+ */
+static size_t find_inlined(struct unit *unit, Dwarf_Die *unit_die, uint64_t vaddr,
 			   Dwarf_Die inlined[DWARF_MAX_INLINED - 1])
 {
 	const struct range *function;
@@ -188,7 +234,7 @@ static size_t find_inlined(struct dwarf_places *p, struct unit *unit, Dwarf_Die 
 		sort(&unit->functions);
 	}
 	function = find_range(&unit->functions, vaddr);
-	if (!function || !dwarf_offdie(p->dwarf, function->function, &die))
+	if (!function || !dwarf_offdie(dwarf_cu_getdwarf(unit_die->cu), function->function, &die))
 		return 0;
 	for (int depth = 0; depth < 4 * MAX_NESTING && find_child(&die, vaddr, &child); depth++) {
 		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine && nr < DWARF_MAX_INLINED - 1)
@@ -237,16 +283,19 @@ static void set_line(struct dwarf_place *place, Dwarf_Die *unit, uint64_t vaddr)
 size_t dwarf_places_find(struct dwarf_places *p, uint64_t vaddr, struct dwarf_place found[DWARF_MAX_INLINED])
 {
 	const struct range *range = find_range(&p->ranges, vaddr);
+	struct unit *of = range ? &p->units[range->unit] : NULL;
 	Dwarf_Die unit, inlined[DWARF_MAX_INLINED - 1];
 	struct dwarf_place place = {};
 	Dwarf_Files *files = NULL;
 	size_t nr = 0, nr_inlined;
 
-	if (!range || !dwarf_offdie(p->dwarf, p->units[range->unit].die, &unit))
+	if (!of || !dwarf_offdie(p->dwarf, of->die, &unit))
 		return 0;
 	set_line(&place, &unit, vaddr);
+	if (of->split.cu)
+		unit = of->split;
 	dwarf_getsrcfiles(&unit, &files, NULL);
-	nr_inlined = find_inlined(p, &p->units[range->unit], &unit, vaddr, inlined);
+	nr_inlined = find_inlined(of, &unit, vaddr, inlined);
 	while (nr < nr_inlined) {
 		Dwarf_Die *die = &inlined[nr_inlined - 1 - nr];
 

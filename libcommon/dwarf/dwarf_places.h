@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where in the source an address of a file is, and in which inlined functions, by its DWARF (5, sections 3.3.8 and
- * 6.2), read by libdw. libdw trusts what it reads: this is for a bounded child.
+ * Where in the source an address of a file is, and in which inlined functions, by its DWARF (5, sections
+ * 3.3.8 and 6.2), read by libdw. libdw trusts what it reads: this is for a bounded child.
  */
 #ifndef EHPERF_DWARF_DWARF_PLACES_H
 #define EHPERF_DWARF_DWARF_PLACES_H
@@ -14,7 +14,10 @@ struct dwarf_places;
 #define DWARF_MAX_INLINED 64
 
 struct dwarf_place {
-	/* the inlined function, as in the file; NULL: the function that symbols name, which all others are inlined in */
+	/*
+	 * the inlined function, as in the file; NULL: the function that symbols name, which all others are
+	 * inlined in
+	 */
 	const char *function;
 	const char *file;	/* NULL: not known */
 	unsigned line;		/* 0: not known */
@@ -24,7 +27,11 @@ struct dwarf_place {
 struct dwarf_places *dwarf_places_new(int fd);
 void dwarf_places_free(struct dwarf_places *places);
 
-/* The innermost first, of a return address's call site, say. How many; 0: nothing is known. Strings are libdw's. */
-size_t dwarf_places_find(struct dwarf_places *places, uint64_t vaddr, struct dwarf_place found[DWARF_MAX_INLINED]);
+/*
+ * The innermost first, of a return address's call site, say. How many; 0: nothing is known. Strings are
+ * libdw's.
+ */
+size_t dwarf_places_find(struct dwarf_places *places, uint64_t vaddr,
+			 struct dwarf_place found[DWARF_MAX_INLINED]);
 
 #endif

@@ -14,7 +14,10 @@ const char *const eh_frame_skip_names[NR_EH_FRAME_SKIPS] = {
 };
 
 #define NO_CIE UINT64_MAX
-/* Real ones have some 20. Each is run again when FDEs alternate between CIEs, so long ones could be made to take for ever. */
+/*
+ * Real ones have some 20. Each is run again when FDEs alternate between CIEs, so long ones could be made to
+ * take for ever.
+ */
 #define MAX_CIE_BYTES 1024
 
 struct eh_frame eh_frame_over(const uint8_t *bytes, size_t size, uint64_t vaddr)
@@ -88,7 +91,8 @@ static inline struct cursor entry_at(const struct eh_frame *frame, uint64_t offs
 	return (struct cursor){ .p = bytes, .end = bytes ? bytes + length : NULL, .bad = c.bad };
 }
 
-static int parse_augmentation(struct eh_frame *frame, struct cursor *c, const char *augmentation, struct cie *cie)
+static int parse_augmentation(struct eh_frame *frame, struct cursor *c, const char *augmentation,
+			      struct cie *cie)
 {
 	uint64_t pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
 	struct cursor extra;

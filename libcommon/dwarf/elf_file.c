@@ -14,7 +14,10 @@
 /* Chromium's .eh_frame has some 20 MB; a sparse file may claim any size and have it. */
 #define MAX_SECTION_BYTES (512 << 20)
 
-/* libelf keeps every piece it is asked for: of an attacker's notes and segments, few and small ones are read */
+/*
+ * libelf keeps every piece it is asked for: of an attacker's notes and segments, few and small ones are
+ * read
+ */
 #define MAX_NOTE_BYTES (64 << 10)
 #define MAX_NOTES 16
 #define MAX_SEGMENTS 512
@@ -46,7 +49,15 @@ static uint64_t bytes_in_file(uint64_t offset, uint64_t size, uint64_t file_byte
 	return size < file_bytes - offset ? size : file_bytes - offset;
 }
 
-static int read_headers(struct elf_file *file, uint64_t file_bytes)
+static bool is_supported(const GElf_Ehdr *header, bool for_names)
+{
+	bool is_64 = header->e_ident[EI_CLASS] == ELFCLASS64, is_386 = !is_64 && header->e_machine == EM_386;
+
+	return (is_64 || (is_386 && for_names)) && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       (header->e_type == ET_EXEC || header->e_type == ET_DYN);
+}
+
+static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_names)
 {
 	size_t nr, i, nr_notes = 0;
 
@@ -54,13 +65,13 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes)
 		return -EIO;
 	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header))
 		return -ENOEXEC;
-	if (file->header.e_ident[EI_CLASS] != ELFCLASS64 || file->header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (file->header.e_type != ET_EXEC && file->header.e_type != ET_DYN))
+	if (!is_supported(&file->header, for_names))
 		return -ENOTSUP;
 	if (elf_getphdrnum(file->elf, &nr))
 		return -ENOEXEC;
 	if (file->header.e_phoff > file_bytes ||
-	    file->header.e_phnum > (file_bytes - file->header.e_phoff) / sizeof(Elf64_Phdr))
+	    file->header.e_phnum >
+		    (file_bytes - file->header.e_phoff) / gelf_fsize(file->elf, ELF_T_PHDR, 1, EV_CURRENT))
 		return -EBADMSG;	/* libelf would say that there are none */
 	file->segments = calloc(nr + 1, sizeof(*file->segments));
 	if (!file->segments)
@@ -84,18 +95,18 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes)
 	return 0;
 }
 
-static int open_elf(struct elf_file *file, struct elf_file opened)
+static int open_elf(struct elf_file *file, struct elf_file opened, bool for_names)
 {
 	int error;
 
 	*file = opened;
-	error = read_headers(file, file->file_bytes);
+	error = read_headers(file, file->file_bytes, for_names);
 	if (error)
 		elf_file_close(file);
 	return error;
 }
 
-int elf_file_open(struct elf_file *file, int fd)
+static int open_fd(struct elf_file *file, int fd, bool for_names)
 {
 	struct stat st;
 
@@ -105,7 +116,17 @@ int elf_file_open(struct elf_file *file, int fd)
 	/* not mapped: a file that is truncated meanwhile must not kill us with SIGBUS */
 	return open_elf(file, (struct elf_file){
 		.elf = elf_begin(fd, ELF_C_READ, NULL), .fd = fd, .file_bytes = st.st_size,
-	});
+	}, for_names);
+}
+
+int elf_file_open(struct elf_file *file, int fd)
+{
+	return open_fd(file, fd, false);
+}
+
+int elf_file_open_for_names(struct elf_file *file, int fd)
+{
+	return open_fd(file, fd, true);
 }
 
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size)
@@ -113,7 +134,7 @@ int elf_file_open_memory(struct elf_file *file, void *image, size_t size)
 	elf_version(EV_CURRENT);
 	return open_elf(file, (struct elf_file){
 		.elf = elf_memory(image, size), .fd = -1, .image = image, .file_bytes = size,
-	});
+	}, false);
 }
 
 void elf_file_close(struct elf_file *file)
@@ -146,7 +167,8 @@ static bool is_bomb(uint64_t compressed, uint64_t size)
 	return size > MAX_SECTION_BYTES || size / MAX_COMPRESSION > compressed;
 }
 
-static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name, struct elf_section *section)
+static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name, uint64_t file_bytes,
+			 struct elf_section *section)
 {
 	GElf_Chdr compression;
 	Elf_Data *data;
@@ -166,7 +188,7 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 	}
 	data = elf_getdata(scn, NULL);
 	if (!data || (data->d_size && !data->d_buf))
-		return -EBADMSG;
+		return header->sh_offset + header->sh_size <= file_bytes ? -ENOMEM : -EBADMSG;
 	if (!strncmp(name, ".zdebug", 7) && data->d_size > 12 && !memcmp(data->d_buf, "ZLIB", 4)) {
 		memcpy(&size, (char *)data->d_buf + 4, sizeof(size));
 		if (is_bomb(header->sh_size, be64toh(size)))
@@ -207,7 +229,7 @@ int elf_file_section(const struct elf_file *file, const char *name, struct elf_s
 	GElf_Shdr header;
 	Elf_Scn *scn = elf_file_header(file, 0, name, &header);
 
-	return scn ? section_bytes(scn, &header, name, section) : -ENOENT;
+	return scn ? section_bytes(scn, &header, name, file->file_bytes, section) : -ENOENT;
 }
 
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size)
@@ -290,7 +312,8 @@ static const char *const cfi_names[] = { ".eh_frame", ".debug_frame", ".zdebug_f
 #define NR_CFI_NAMES (sizeof(cfi_names) / sizeof(cfi_names[0]))
 
 /* of the first nr_names */
-static int find_cfi(struct elf_file *file, size_t nr_names, struct elf_section *section, struct eh_frame *frame)
+static int find_cfi(struct elf_file *file, size_t nr_names, struct elf_section *section,
+		    struct eh_frame *frame)
 {
 	size_t nr_sections = 0;
 	int error = -ENOENT;
@@ -350,4 +373,14 @@ bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64
 		}
 	}
 	return false;
+}
+
+int elf_file_text_bias(const struct elf_file *file, uint64_t *bias)
+{
+	for (size_t i = 0; i < file->nr_segments; i++)
+		if (file->segments[i].executable) {
+			*bias = file->segments[i].vaddr - file->segments[i].file_offset;
+			return 0;
+		}
+	return -EBADMSG;
 }

@@ -42,17 +42,27 @@ struct elf_section {
  * *file needs no closing.
  */
 int elf_file_open(struct elf_file *file, int fd);
-/* the same for an image in memory, such as the vDSO's; the bytes are written to by libelf and must outlive it */
+/* the same, and a 32-bit x86 one: for what is known of its segments and names */
+int elf_file_open_for_names(struct elf_file *file, int fd);
+/*
+ * the same for an image in memory, such as the vDSO's; the bytes are written to by libelf and must outlive
+ * it
+ */
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size);
 void elf_file_close(struct elf_file *file);
 
 /* what to tell the user of an error of these functions, and of those that read the file's CFI */
 const char *elf_file_explain(int error);
 
-/* the first section of this name, uncompressed; -ENOENT, -EBADMSG (what its header says is not in the file) */
+/*
+ * the first section of this name, uncompressed; -ENOENT, -EBADMSG (what its header says is not in the file)
+ */
 int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
 
-/* the first section of this type (0: any) and of this name (NULL: any), without its bytes. NULL: there is none */
+/*
+ * the first section of this type (0: any) and of this name (NULL: any), without its bytes. NULL: there is
+ * none
+ */
 Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header);
 
 /* bytes of the file as they are. 0, -EBADMSG (they are not all in it) or -errno */
@@ -70,5 +80,10 @@ int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct
 /* vaddr <-> offset in the file, by the PT_LOAD segments; false outside them */
 bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *file_offset);
 bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64_t *vaddr);
+
+/*
+ * The virtual address less the offset in the file, in the executable segment. 0, or -EBADMSG: there is none
+ */
+int elf_file_text_bias(const struct elf_file *file, uint64_t *bias);
 
 #endif

@@ -25,7 +25,8 @@ static uint32_t word(const struct elf_section *s, uint64_t i)
 	return value;
 }
 
-static int symbol_named(struct elf_file *file, uint64_t number, const char *name, uint64_t *vaddr, uint64_t *size)
+static int symbol_named(struct elf_file *file, uint64_t number, const char *name, uint64_t *vaddr,
+			uint64_t *size)
 {
 	struct elf_section symbols, names;
 	Elf64_Sym symbol;
@@ -43,8 +44,8 @@ static int symbol_named(struct elf_file *file, uint64_t number, const char *name
 }
 
 /*
- * Four words (how many buckets, the first symbol that is hashed, how many words of a Bloom filter and its shift), the
- * filter, the buckets, and for each hashed symbol its hash, whose lowest bit ends a bucket's.
+ * Four words (how many buckets, the first symbol that is hashed, how many words of a Bloom filter and its
+ * shift), the filter, the buckets, and for each hashed symbol its hash, whose lowest bit ends a bucket's.
  */
 int exports_find(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a library exports, by its own hash table (.gnu.hash): one symbol costs a few reads, however many there are. */
+/*
+ * What a library exports, by its own hash table (.gnu.hash): one symbol costs a few reads, however many
+ * there are.
+ */
 #ifndef EHPERF_DWARF_EXPORTS_H
 #define EHPERF_DWARF_EXPORTS_H
 

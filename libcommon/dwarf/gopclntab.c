@@ -149,7 +149,8 @@ static const uint8_t *code_at(const struct elf_file *file, uint64_t vaddr, size_
 		const struct elf_segment *s = &file->segments[i];
 		const Elf_Data *data;
 
-		if (!s->executable || vaddr < s->vaddr || vaddr - s->vaddr >= s->size || size > s->size - (vaddr - s->vaddr))
+		if (!s->executable || vaddr < s->vaddr || vaddr - s->vaddr >= s->size ||
+		    size > s->size - (vaddr - s->vaddr))
 			continue;
 		data = elf_getdata_rawchunk(file->elf, s->file_offset + (vaddr - s->vaddr), size, ELF_T_BYTE);
 		return data ? data->d_buf : NULL;

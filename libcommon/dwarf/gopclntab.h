@@ -66,7 +66,10 @@ struct go_values {
 };
 
 struct go_values gopclntab_values(const struct gopclntab *table, const uint8_t *from, uint64_t function_size);
-/* the next value, which holds in [start, end), not empty. false: that was the last one, or it does not decode */
+/*
+ * the next value, which holds in [start, end), not empty. false: that was the last one, or it does not
+ * decode
+ */
 bool go_values_next(struct go_values *values);
 
 /* Did Go's linker make the file? Its table may still be one that cannot be read. */

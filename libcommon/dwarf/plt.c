@@ -25,7 +25,8 @@ static int by_vaddr(const void *left, const void *right)
 	return l->vaddr < r->vaddr ? -1 : l->vaddr > r->vaddr;
 }
 
-static int add_slots(struct slots *slots, struct elf_file *file, const char *section, const struct elf_section *dynsym)
+static int add_slots(struct slots *slots, struct elf_file *file, const char *section,
+		     const struct elf_section *dynsym)
 {
 	struct elf_section relocations;
 	struct slot *more;
@@ -53,7 +54,10 @@ static int add_slots(struct slots *slots, struct elf_file *file, const char *sec
 	return 0;
 }
 
-/* the slot that the x86-64 entry at bytes[at] jumps through: [endbr64] [bnd] jmp *slot(%rip). 0: it is no such entry */
+/*
+ * the slot that the x86-64 entry at bytes[at] jumps through: [endbr64] [bnd] jmp *slot(%rip). 0: it is no
+ * such entry
+ */
 static uint64_t x86_slot(const struct elf_section *plt, size_t at)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -89,7 +93,8 @@ static const struct slot *find_slot(const struct slots *slots, uint64_t vaddr)
 	return vaddr && slots->nr ? bsearch(&key, slots->all, slots->nr, sizeof(key), by_vaddr) : NULL;
 }
 
-static int add_entries(struct symbol_table *table, struct elf_file *file, const char *section, const struct slots *slots)
+static int add_entries(struct symbol_table *table, struct elf_file *file, const char *section,
+		       const struct slots *slots)
 {
 	bool arm = file->header.e_machine == EM_AARCH64;
 	struct elf_section plt;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opening what another user may have put there: a regular file and nothing else, read-only. What a path leads to is looked
- * at before it is opened, so that no FIFO waits, no device notices, and no file system's server is asked for more than the
- * way there.
+ * Opening what another user may have put there: a regular file and nothing else, read-only. What a path
+ * leads to is looked at before it is opened, so that no FIFO waits, no device notices, and no file system's
+ * server is asked for more than the way there.
  */
 #ifndef EHPERF_DWARF_REGULAR_FILE_H
 #define EHPERF_DWARF_REGULAR_FILE_H
@@ -17,9 +17,9 @@ struct file_key {
 };
 
 /*
- * The file as it is named, not opened: an fd of O_PATH, or -errno, -ENOENT if it is no regular file. Below the directory
- * `root`, wherever links lead, if that is not -1. `follow`: the last part of the path may be a link. *key is what is known
- * of the file without asking a server
+ * The file as it is named, not opened: an fd of O_PATH, or -errno, -ENOENT if it is no regular file. Below
+ * the directory `root`, wherever links lead, if that is not -1. `follow`: the last part of the path may be
+ * a link. *key is what is known of the file without asking a server
  */
 int regular_file_find(int root, const char *path, bool follow, struct file_key *key);
 /* Opens what was found, and closes `found`. An fd or -errno */

@@ -4,15 +4,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <uthash.h>
 
 #include "dwarf/bounded_child.h"
 #include "dwarf/symbol_name.h"
 
 #define REPLY_TIMEOUT_S 15
-#define MAX_CHILDREN 8		/* at a time */
+#define MAX_CHILDREN 4		/* at a time */
 #define MAX_CACHE_BYTES (64 << 20)	/* of one file's answers */
 #define MAX_NAME 4096
+#define NOBODY 65534
 #define NO_DWARF 2		/* bytes of a reply */
 
 /* an answer, and what points into it */
@@ -41,6 +45,7 @@ struct source_places {
 	struct known_name *names;
 	size_t known_bytes;
 	unsigned overruns;
+	uint64_t waited_ns;
 	uint64_t refused;
 };
 
@@ -56,13 +61,29 @@ struct opener {
 	void *arg;
 };
 
+/*
+ * Its DWARF may name other files (.dwo, dwz's), which are opened as the file's owner could open them; what
+ * is root's may have been compiled where others write.
+ */
+static void open_as_owner(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !st.st_uid)
+		st.st_uid = NOBODY;
+	setfsgid(NOBODY);
+	setfsuid(st.st_uid);
+}
+
 static void prepare(void *arg)
 {
 	const struct opener *opener = arg;
 	int fd = opener->open(opener->arg);
 
-	if (fd >= 0)
-		child_places = dwarf_places_new(fd);
+	if (fd < 0)
+		return;
+	open_as_owner(fd);
+	child_places = dwarf_places_new(fd);
 }
 
 /* Appends a string with its NUL. False: there is no room */
@@ -80,8 +101,8 @@ static bool put(char *reply, size_t *at, size_t max, const char *text)
 }
 
 /*
- * The reply: for each place its line, four bytes, and two strings, the function and the file; one byte if there is none;
- * two if there will never be any
+ * The reply: for each place its line, four bytes, and two strings, the function and the file; one byte if
+ * there is none; two if there will never be any
  */
 static size_t answer(void *arg, const char *request, size_t size, char *reply, size_t max)
 {
@@ -191,16 +212,38 @@ static bool start_child(struct source_places *p, struct opener *opener)
 	return true;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static bool may_ask(const struct source_places *p)
+{
+	return p->overruns < PLACES_MAX_OVERRUNS && p->waited_ns < PLACES_MAX_MS * 1000000ULL;
+}
+
+static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, size_t max)
+{
+	uint64_t began = now_ns();
+	size_t got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
+
+	p->waited_ns += now_ns() - began;
+	return got;
+}
+
 /*
- * A child may have grown up to its limit by many answers: a new one is asked again. One that does not answer at all
- * cannot read the file. 0: given up
+ * A child may have grown up to its limit by many answers: a new one is asked again. One that does not
+ * answer at all cannot read the file. 0: given up
  */
 static size_t ask(struct source_places *p, struct opener *opener, uint64_t vaddr, char *reply, size_t max)
 {
 	bool again = true;
 
-	while (again && p->overruns < PLACES_MAX_OVERRUNS && start_child(p, opener)) {
-		size_t got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
+	while (again && may_ask(p) && start_child(p, opener)) {
+		size_t got = ask_child(p, vaddr, reply, max);
 
 		again = p->answers;
 		p->answers = true;
@@ -298,24 +341,29 @@ static struct known_place *remember(struct source_places *p, uint64_t vaddr, con
 	return known;
 }
 
+size_t source_places_take(struct source_places *p, uint64_t vaddr, const char *reply, size_t size,
+			  const struct source_place **found)
+{
+	const struct known_place *known = remember(p, vaddr, reply, size);
+
+	if (!known)
+		return 0;
+	*found = known->places;
+	return known->nr;
+}
+
 size_t source_places_find(struct source_places *p, uint64_t vaddr, int (*open)(void *arg), void *arg,
 			  const struct source_place **found)
 {
 	static char reply[BOUNDED_MAX_REPLY];
 	struct opener opener = { open, arg };
-	struct known_place *known;
-	size_t size;
+	const struct known_place *known;
 
 	if (p->nothing)
 		return 0;
-
 	HASH_FIND(hh, p->known, &vaddr, sizeof(vaddr), known);
-	if (!known) {
-		size = ask(p, &opener, vaddr, reply, sizeof(reply));
-		known = remember(p, vaddr, reply, size);
-	}
 	if (!known)
-		return 0;
+		return source_places_take(p, vaddr, reply, ask(p, &opener, vaddr, reply, sizeof(reply)), found);
 	*found = known->places;
 	return known->nr;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dwarf_places, asked of a bounded child: what the file's author has written costs no more than is stated here. */
+/*
+ * dwarf_places, asked of a bounded child: what the file's author has written costs no more than is stated
+ * here.
+ */
 #ifndef EHPERF_DWARF_SOURCE_PLACES_H
 #define EHPERF_DWARF_SOURCE_PLACES_H
 
@@ -9,10 +12,11 @@
 
 #include "dwarf/dwarf_places.h"
 
-#define PLACES_MAX_BYTES (512 << 20)	/* of memory, for the file that is read */
+#define PLACES_MAX_BYTES (1 << 30)	/* of memory, for the file that is read */
 #define PLACES_PREPARE_MS 10000		/* of CPU time, to list a file's units */
 #define PLACES_ANSWER_MS 1000		/* for one address */
 #define PLACES_MAX_OVERRUNS 3		/* then no more is asked of this file */
+#define PLACES_MAX_MS 60000		/* of waiting for all answers of a file: likewise */
 
 struct source_places;
 
@@ -30,12 +34,19 @@ int source_places_new(struct source_places **places, bool no_demangle);
 void source_places_free(struct source_places *places);
 
 /*
- * The innermost first; each but the last is an inlined function. *found: valid until the next call for the same
- * places. How many; 0: nothing is known, or it would take more than what is stated above.
- * open(arg): an fd of the file with .debug_info, -1 if there is none; it is called in the child, so that a file that
+ * The innermost first; each but the last is an inlined function. *found: valid until the next call for the
+ * same places. How many; 0: nothing is known, or it would take more than what is stated above. open(arg):
+ * an fd of the file with .debug_info, -1 if there is none; it is called in the child, so that a file that
  * does not answer holds up nobody else.
  */
 size_t source_places_find(struct source_places *places, uint64_t vaddr, int (*open)(void *arg), void *arg,
+			  const struct source_place **found);
+
+/*
+ * What a child's reply says of vaddr, as source_places_find() takes it: by then, hostile DWARF may have
+ * taken over the child
+ */
+size_t source_places_take(struct source_places *places, uint64_t vaddr, const char *reply, size_t size,
 			  const struct source_place **found);
 
 /* how many addresses were given up */

@@ -13,8 +13,8 @@
 size_t symbol_name_fold(const char *raw);
 
 /*
- * The name for people, to be freed: folded but for Go's, where a dot means something else, then demangled unless
- * that is not wanted. Its first DEMANGLE_MAX_NAME bytes. NULL: no memory
+ * The name for people, to be freed: folded but for Go's, where a dot means something else, then demangled
+ * unless that is not wanted. Its first DEMANGLE_MAX_NAME bytes. NULL: no memory
  */
 char *symbol_name_for_people(const char *raw, bool no_demangle, bool is_go);
 

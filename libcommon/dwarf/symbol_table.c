@@ -62,8 +62,10 @@ static bool is_function(const struct reading *r, const Elf64_Sym *symbol)
 	unsigned char type = ELF64_ST_TYPE(symbol->st_info);
 	const char *name;
 
-	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || symbol->st_name >= r->table->string_bytes ||
-	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !in_code(r->code, symbol->st_value))
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
+	    symbol->st_name >= r->table->string_bytes ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+	    !in_code(r->code, symbol->st_value))
 		return false;
 	name = r->table->strings + symbol->st_name;
 	return *name && (type != STT_NOTYPE || *name != '$');
@@ -109,10 +111,28 @@ static int read_strings(struct reading *r, uint32_t link, size_t max_bytes)
 	return error;
 }
 
+/* one entry of the file, of either class */
+static Elf64_Sym symbol_at(const uint8_t *entry, bool is_64)
+{
+	Elf32_Sym small;
+	Elf64_Sym symbol;
+
+	if (is_64) {
+		memcpy(&symbol, entry, sizeof(symbol));
+		return symbol;
+	}
+	memcpy(&small, entry, sizeof(small));
+	return (Elf64_Sym){
+		.st_name = small.st_name, .st_info = small.st_info, .st_other = small.st_other, .st_shndx = small.st_shndx,
+		.st_value = small.st_value, .st_size = small.st_size,
+	};
+}
+
 static int read_symbols(struct reading *r, const GElf_Shdr *header)
 {
-	uint64_t nr = header->sh_size / sizeof(Elf64_Sym);
-	Elf64_Sym chunk[CHUNK_SYMBOLS];
+	uint64_t nr = header->sh_size / header->sh_entsize;
+	bool is_64 = header->sh_entsize == sizeof(Elf64_Sym);
+	uint8_t chunk[CHUNK_SYMBOLS * sizeof(Elf64_Sym)];
 	int error = 0;
 
 	if (header->sh_offset > r->file->file_bytes || header->sh_size > r->file->file_bytes - header->sh_offset)
@@ -120,9 +140,12 @@ static int read_symbols(struct reading *r, const GElf_Shdr *header)
 	for (uint64_t at = 0; at < nr && !error; at += CHUNK_SYMBOLS) {
 		size_t n = nr - at < CHUNK_SYMBOLS ? nr - at : CHUNK_SYMBOLS;
 
-		error = elf_file_read(r->file, header->sh_offset + at * sizeof(*chunk), chunk, n * sizeof(*chunk));
-		for (size_t i = 0; i < n && !error; i++)
-			error = add_symbol(r, &chunk[i]);
+		error = elf_file_read(r->file, header->sh_offset + at * header->sh_entsize, chunk, n * header->sh_entsize);
+		for (size_t i = 0; i < n && !error; i++) {
+			Elf64_Sym symbol = symbol_at(chunk + i * header->sh_entsize, is_64);
+
+			error = add_symbol(r, &symbol);
+		}
 	}
 	return error;
 }
@@ -173,7 +196,8 @@ static bool has_size(const struct symbol_entry *e)
 }
 
 /* a label within a function is no function */
-static bool is_needless(const struct symbol_table *table, size_t kept, uint32_t around, const struct symbol_entry *e)
+static bool is_needless(const struct symbol_table *table, size_t kept, uint32_t around,
+			const struct symbol_entry *e)
 {
 	return (kept && table->entries[kept - 1].start == e->start) || (around && !has_size(e));
 }
@@ -207,17 +231,18 @@ void symbol_table_finish(struct symbol_table *table)
 	}
 }
 
-int symbol_table_read(struct symbol_table *table, struct elf_file *file, uint32_t type, const struct elf_file *code,
-		      size_t max_bytes)
+int symbol_table_read(struct symbol_table *table, struct elf_file *file, uint32_t type,
+		      const struct elf_file *code, size_t max_bytes)
 {
 	struct reading r = { .table = table, .file = file, .code = code };
+	size_t entry_bytes = file->header.e_ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	GElf_Shdr header;
 	int error;
 
 	*table = (struct symbol_table){};
-	if (!elf_file_header(file, type, NULL, &header) || header.sh_size < sizeof(Elf64_Sym))
+	if (!elf_file_header(file, type, NULL, &header) || header.sh_size < entry_bytes)
 		return 0;
-	if (header.sh_entsize != sizeof(Elf64_Sym) || header.sh_flags & SHF_COMPRESSED)
+	if (header.sh_entsize != entry_bytes || header.sh_flags & SHF_COMPRESSED)
 		return -EBADMSG;
 	error = read_strings(&r, header.sh_link, max_bytes);
 	if (!error) {

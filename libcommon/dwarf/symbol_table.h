@@ -43,12 +43,12 @@ struct symbol_match {
 };
 
 /*
- * The functions of the section of this type (SHT_SYMTAB, SHT_DYNSYM) that lie in `code`'s executable segments:
- * for a debug file, those of the file that it is for. With at most max_bytes of memory. 0 (also when there is
- * no such section: nr is 0), -EFBIG, -EBADMSG, -ENOMEM, -errno; on failure *table is empty.
+ * The functions of the section of this type (SHT_SYMTAB, SHT_DYNSYM) that lie in `code`'s executable
+ * segments: for a debug file, those of the file that it is for. With at most max_bytes of memory. 0 (also
+ * when there is no such section: nr is 0), -EFBIG, -EBADMSG, -ENOMEM, -errno; on failure *table is empty.
  */
-int symbol_table_read(struct symbol_table *table, struct elf_file *file, uint32_t type, const struct elf_file *code,
-		      size_t max_bytes);
+int symbol_table_read(struct symbol_table *table, struct elf_file *file, uint32_t type,
+		      const struct elf_file *code, size_t max_bytes);
 void symbol_table_free(struct symbol_table *table);
 size_t symbol_table_bytes(const struct symbol_table *table);
 

@@ -69,14 +69,15 @@ static int read_table(struct symbols *s, enum symbol_source source, struct elf_f
 	return symbol_table_read(&s->tables[source], file, type, &s->code, bytes_left(s, options)) == -ENOMEM ? -ENOMEM : 0;
 }
 
-static int read_table_of(struct symbols *s, enum symbol_source source, int fd, const struct symbol_options *options)
+static int read_table_of(struct symbols *s, enum symbol_source source, int fd,
+			 const struct symbol_options *options)
 {
 	struct elf_file debug;
 	int error = 0;
 
 	if (fd < 0)
 		return 0;
-	if (!elf_file_open(&debug, fd)) {
+	if (!elf_file_open_for_names(&debug, fd)) {
 		error = read_table(s, source, &debug, options);
 		elf_file_close(&debug);
 	}
@@ -103,7 +104,8 @@ static int read_tables(struct symbols *s, struct elf_file *file, const struct sy
 	int error = read_table(s, SOURCE_SYMTAB, file, options);
 
 	if (!error && !s->tables[SOURCE_SYMTAB].nr)
-		error = read_table_of(s, SOURCE_DEBUG_FILE, debug_file_open(&options->search, file, options->path), options);
+		error = read_table_of(s, SOURCE_DEBUG_FILE,
+				      debug_file_open(&options->search, file, options->path), options);
 	if (!error && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
 		error = read_debug_data(s, file, options);
 		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->debuginfod)
@@ -116,7 +118,8 @@ static int read_tables(struct symbols *s, struct elf_file *file, const struct sy
 }
 
 /* the best of all sources; one with a size before any without */
-static bool find_match(const struct symbols *s, uint64_t vaddr, struct symbol_match *match, enum symbol_source *source)
+static bool find_match(const struct symbols *s, uint64_t vaddr, struct symbol_match *match,
+		       enum symbol_source *source)
 {
 	struct symbol_match found;
 	bool any = false;
@@ -244,7 +247,8 @@ void symbols_free(struct symbols *symbols)
 
 size_t symbols_bytes(const struct symbols *s)
 {
-	size_t bytes = sizeof(*s) + s->fde_room * sizeof(*s->fdes) + s->nr_entries * sizeof(*s->entries) + s->name_bytes;
+	size_t bytes = sizeof(*s) + s->fde_room * sizeof(*s->fdes) + s->nr_entries * sizeof(*s->entries) +
+		       s->name_bytes;
 
 	for (int i = 0; i < NR_SYMBOL_SOURCES; i++)
 		bytes += symbol_table_bytes(&s->tables[i]);

@@ -35,8 +35,8 @@ struct symbol_options {
 struct symbols;
 
 /*
- * A byte of code. Names are valid until the next symbols_find() of these symbols; raw_name can be as long as the
- * file's author likes.
+ * A byte of code. Names are valid until the next symbols_find() of these symbols; raw_name can be as long
+ * as the file's author likes.
  */
 struct symbol {
 	uint64_t vaddr;			/* its own: what objdump, addr2line and gdb take */
@@ -49,9 +49,10 @@ struct symbol {
 };
 
 /*
- * Reads what names the file's code: .symtab, else that of the separate debug file, else .gnu_debugdata's, else a
- * debuginfod's; without .symtab of its own or of a debug file .dynsym as well; and the PLT. Functions without a
- * symbol are bounded by their FDEs. What does not parse is left out. 0 or -ENOMEM; the file may be closed afterwards.
+ * Reads what names the file's code: .symtab, else that of the separate debug file, else .gnu_debugdata's,
+ * else a debuginfod's; without .symtab of its own or of a debug file .dynsym as well; and the PLT.
+ * Functions without a symbol are bounded by their FDEs. What does not parse is left out. 0 or -ENOMEM; the
+ * file may be closed afterwards.
  */
 int symbols_read(struct symbols **symbols, struct elf_file *file, const struct symbol_options *options);
 void symbols_free(struct symbols *symbols);

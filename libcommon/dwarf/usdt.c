@@ -24,7 +24,10 @@ static const char *next_string(const char **at, const char *end)
 	return string;
 }
 
-/* base: of .stapsdt.base now; prelink moves all, and leaves the notes as they were. False: it does not parse */
+/*
+ * base: of .stapsdt.base now; prelink moves all, and leaves the notes as they were. False: it does not
+ * parse
+ */
 static bool parse_note(const struct elf_file *file, uint64_t base, const uint8_t *bytes, size_t size,
 		       struct usdt_probe *probe)
 {
@@ -44,8 +47,8 @@ static bool parse_note(const struct elf_file *file, uint64_t base, const uint8_t
 		elf_file_offset_of(file, addresses.semaphore + moved, &probe->semaphore_offset));
 }
 
-static int read_notes(struct elf_file *file, uint64_t base, Elf_Data *data, struct usdt_probe **probes, size_t *nr,
-		      size_t *room)
+static int read_notes(struct elf_file *file, uint64_t base, Elf_Data *data, struct usdt_probe **probes,
+		      size_t *nr, size_t *room)
 {
 	size_t at = 0, next, name, desc;
 	GElf_Nhdr note;

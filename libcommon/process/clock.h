@@ -14,6 +14,15 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* what this process has had of the CPUs */
+static inline uint64_t clock_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static inline double clock_seconds(void)
 {
 	return clock_ns() / 1e9;

@@ -4,9 +4,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -102,13 +104,46 @@ static int read_online(const struct cpu_watch *watch, char text[CPU_WATCH_BYTES]
 	return 0;
 }
 
+/* kobject_uevent(): one message for each device that comes, goes or changes */
+static int open_events(void)
+{
+	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&all, sizeof(all))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Adds those that have gone offline since the last call, whether they have come back or not. 0 or -errno */
+static int add_gone(const struct cpu_watch *watch, struct cpu_set *gone)
+{
+	struct sockaddr_nl from = {};
+	socklen_t size = sizeof(from);
+	int error = 0;
+	char text[4096];
+	unsigned cpu;
+	ssize_t bytes;
+
+	while (!error && (bytes = recvfrom(watch->events, text, sizeof(text) - 1, 0, (struct sockaddr *)&from, &size)) > 0) {
+		text[bytes] = 0;
+		if (!from.nl_pid && sscanf(text, "offline@/devices/system/cpu/cpu%u", &cpu) == 1)
+			error = add_range(gone, cpu, cpu);
+	}
+	return error;
+}
+
 int cpu_watch_open(struct cpu_watch *watch)
 {
 	int error;
 
+	watch->events = -1;
 	watch->fd = open(online_file, O_RDONLY | O_CLOEXEC);
 	if (watch->fd < 0)
 		return -errno;
+	watch->events = open_events();
 	error = read_online(watch, watch->last);
 	if (error)
 		cpu_watch_close(watch);
@@ -117,21 +152,30 @@ int cpu_watch_open(struct cpu_watch *watch)
 
 int cpu_watch_changed(struct cpu_watch *watch, struct cpu_set *online)
 {
+	struct cpu_set gone = {};
 	char text[CPU_WATCH_BYTES];
-	int error = read_online(watch, text);
+	int error = read_online(watch, text), changed = 0;
 
-	if (error || !strcmp(text, watch->last))
-		return error;
-	error = cpu_set_parse(online, text);
-	if (error)
-		return error;
-	strcpy(watch->last, text);
-	return 1;
+	if (!error)
+		error = add_gone(watch, &gone);
+	if (!error && (gone.nr || strcmp(text, watch->last))) {
+		error = cpu_set_parse(online, text);
+		changed = !error;
+	}
+	for (size_t cpu = 0; changed && cpu < gone.nr && cpu < online->nr; cpu++)
+		online->has[cpu] &= !gone.has[cpu];
+	/* after some have gone, the next look is to find those that have come back */
+	if (changed)
+		strcpy(watch->last, gone.nr ? "" : text);
+	cpu_set_free(&gone);
+	return error ? error : changed;
 }
 
 void cpu_watch_close(struct cpu_watch *watch)
 {
 	if (watch->fd >= 0)
 		close(watch->fd);
-	watch->fd = -1;
+	if (watch->events >= 0)
+		close(watch->events);
+	watch->fd = watch->events = -1;
 }

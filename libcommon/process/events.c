@@ -80,13 +80,19 @@ static int add_tracepoint(void *arg, const char *group, const char *name)
 	return event.tracepoint < 0 ? 0 : add(f, event, "%s:%s", group, name);
 }
 
+static int fail_at_tracefs(struct finding *f, int error, const char *lists)
+{
+	const char *cure = error == -EACCES ? ": run as root, or with CAP_DAC_READ_SEARCH" :
+			   error == -EPERM ? ": the kernel is locked down (see /sys/kernel/security/lockdown)" : "";
+
+	return fail(f, error, "cannot read tracefs, which lists the %s: %s%s", lists, strerror(-error), cure);
+}
+
 static int find_tracepoints(struct finding *f)
 {
 	int error = tracefs_tracepoints(f->name->group, f->name->name, add_tracepoint, f);
 
-	if (error && error != -ENOMEM)
-		return fail(f, error, "cannot read tracefs, which lists the tracepoints: %s", strerror(-error));
-	return error;
+	return error && error != -ENOMEM ? fail_at_tracefs(f, error, "tracepoints") : error;
 }
 
 /* ---- functions of the kernel ---- */
@@ -111,9 +117,7 @@ static int find_kernel_functions(struct finding *f)
 	if (error == -ENOENT)
 		return fail(f, error, "this kernel does not list its functions: it is built without "
 			    "CONFIG_DYNAMIC_FTRACE and CONFIG_FUNCTION_TRACER");
-	if (error && error != -ENOMEM)
-		return fail(f, error, "cannot read tracefs, which lists the kernel's functions: %s", strerror(-error));
-	return error;
+	return error && error != -ENOMEM ? fail_at_tracefs(f, error, "kernel's functions") : error;
 }
 
 /* ---- user functions ---- */
@@ -264,7 +268,8 @@ static int find(struct finding *f)
 int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
 		struct events_problem *problem)
 {
-	static const char *const nouns[NR_EVENT_KINDS] = { "tracepoint", "kernel function", "function", "probe", "event" };
+	static const char *const nouns[NR_EVENT_KINDS] = { "tracepoint", "kernel function", "function",
+							   "probe", "event" };
 	struct finding f = { .events = events, .name = name, .search = search, .problem = problem };
 	size_t before = events->nr;
 	int error;

@@ -39,7 +39,8 @@ struct events_search {
 };
 
 /*
- * Appends all events that the name means, at least one. 0, -ENOMEM, or another error: *problem says what is wrong.
+ * Appends all events that the name means, at least one. 0, -ENOMEM, or another error: *problem says what is
+ * wrong.
  */
 int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
 		struct events_problem *problem);

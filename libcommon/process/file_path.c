@@ -89,7 +89,8 @@ static void root_of(pid_t pid, char root[32])
 	if (!pid)
 		return;
 	snprintf(root, 32, "/proc/%d/root", pid);
-	if (!stat("/", &ours) && !stat(root, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
+	if (!stat("/", &ours) && !stat(root, &theirs) && ours.st_dev == theirs.st_dev &&
+	    ours.st_ino == theirs.st_ino)
 		root[0] = 0;
 }
 

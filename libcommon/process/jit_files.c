@@ -90,7 +90,7 @@ static int open_dump(const struct jit_files *f, const struct proc_maps *maps)
 
 int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *maps)
 {
-	struct jit_files f = { .map_fd = -1, .dump_fd = -1 };
+	struct jit_files f = { .pid = pid, .map_fd = -1, .dump_fd = -1 };
 	char name[32];
 	int error, root;
 
@@ -153,17 +153,31 @@ static void look_again(struct jit_files *f)
 	f->map_fd = fd;
 }
 
+/* Few runtimes write both: the mappings are not read for nothing. */
+static void look_for_dump(struct jit_files *f)
+{
+	struct proc_maps maps = {};
+
+	if (f->proc < 0 || f->map_fd >= 0 || f->dump_fd >= 0 || f->no_dump || proc_maps_read(&maps, f->pid))
+		return;
+	f->dump_fd = open_dump(f, &maps);
+	proc_maps_free(&maps);
+}
+
 int jit_files_update(struct jit_files *f)
 {
 	int error = 0;
 
 	look_again(f);
+	look_for_dump(f);
 	if (f->map_fd >= 0)
 		error = perf_map_read(&f->map, f->map_fd, &f->names);
 	if (f->dump_fd >= 0 && error != -ENOMEM)
 		error = jitdump_read(&f->dump, f->dump_fd, &f->names);
-	if (error && error != -ENOMEM)	/* not a jitdump, and never will be */
+	if (error && error != -ENOMEM && f->dump_fd >= 0) {	/* not a jitdump, and never will be */
 		close_file(&f->dump_fd);
+		f->no_dump = true;
+	}
 	return error == -ENOMEM ? error : 0;
 }
 

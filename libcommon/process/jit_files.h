@@ -17,10 +17,11 @@ struct jit_files {
 	 * needed
 	 */
 	int proc;			/* /proc/PID, even if the PID is reused; -1: the process was gone */
-	pid_t ns_pid;			/* its PID in its innermost namespace, which is in the files' names */
+	pid_t pid, ns_pid;		/* the second: its PID in its innermost namespace, which is in the files' names */
 	/* real and effective: files of these users, and root's, are trusted */
 	uid_t uids[2];
 	int map_fd, dump_fd;		/* -1: not found */
+	bool no_dump;			/* what was found is none */
 	struct perf_map map;
 	struct jitdump dump;
 };
@@ -40,7 +41,7 @@ int jit_files_open_dead(struct jit_files *files, pid_t pid);
 void jit_files_close(struct jit_files *files);
 
 /*
- * Reads what was added since the last call. A map that is new is found as long as the process lives. 0 or
+ * Reads what was added since the last call. A file that is new is found as long as the process lives. 0 or
  * -ENOMEM
  */
 int jit_files_update(struct jit_files *files);

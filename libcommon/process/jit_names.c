@@ -133,13 +133,13 @@ struct search {
 };
 
 /*
- * Of the codes there at the time, takes the last one added. One that has moved without ever having a name has
- * none.
+ * Of the codes there at the time, takes the last one added; without a time, the last one that was there,
+ * though it may have moved on. One that has moved without ever having a name has none.
  */
 static void consider(struct search *s, const struct jit_code *code)
 {
 	if (s->addr < code->start || s->addr >= code->end || !code->name || code->from_ns > s->time_ns ||
-	    (code->until_ns <= s->time_ns && code->until_ns != UINT64_MAX))
+	    (code->until_ns <= s->time_ns && s->time_ns != UINT64_MAX))
 		return;
 	if (!s->best || code->from_ns > s->best->from_ns ||
 	    (code->from_ns == s->best->from_ns && code->order > s->best->order))

@@ -44,7 +44,10 @@ size_t jit_names_bytes(const struct jit_names *names);
  */
 int jit_names_add(struct jit_names *names, const struct jit_code *code, const char *name, size_t length);
 
-/* The name of the code at addr at that time (UINT64_MAX: the latest), or NULL. Valid until the next call */
+/*
+ * The name of the code at addr at that time (UINT64_MAX: the last that was there), or NULL. Valid until the
+ * next call
+ */
 const char *jit_names_find(struct jit_names *names, uint64_t addr, uint64_t time_ns, uint64_t *start);
 
 #endif

@@ -65,24 +65,18 @@ int jit_processes_see(struct jit_processes *processes, pid_t pid, const struct p
 	return process->error;
 }
 
-int jit_processes_update(struct jit_processes *processes)
+int jit_processes_update(struct jit_processes *processes, pid_t pid)
 {
-	struct jit_process *process, *next;
+	struct jit_process *process, *other, *next;
 	size_t bytes = 0;
-	int error = 0;
 
-	HASH_ITER(hh, processes->by_pid, process, next)
-		if (!process->error)
-			bytes += jit_names_bytes(&process->files.names);
-	HASH_ITER(hh, processes->by_pid, process, next) {
-		size_t before = jit_names_bytes(&process->files.names);
-
-		if (process->error || error || bytes > JIT_MAX_BYTES)
-			continue;
-		error = jit_files_update(&process->files);
-		bytes += jit_names_bytes(&process->files.names) - before;
-	}
-	return error;
+	HASH_FIND_INT(processes->by_pid, &pid, process);
+	if (!process || process->error)
+		return 0;
+	HASH_ITER(hh, processes->by_pid, other, next)
+		if (!other->error)
+			bytes += jit_names_bytes(&other->files.names);
+	return bytes > JIT_MAX_BYTES ? 0 : jit_files_update(&process->files);
 }
 
 enum jit_found jit_processes_find(struct jit_processes *processes, pid_t pid, uint64_t addr, uint64_t time_ns,

@@ -25,10 +25,10 @@ void jit_processes_free(struct jit_processes *processes);
 int jit_processes_see(struct jit_processes *processes, pid_t pid, const struct proc_maps *maps);
 
 /*
- * Reads what the runtimes have written since the last call: to be called before looking for names. 0 or
- * -ENOMEM
+ * Reads what the process's runtime has written since the last call: to be called before looking for its
+ * names. 0, also if it was not seen, or -ENOMEM
  */
-int jit_processes_update(struct jit_processes *processes);
+int jit_processes_update(struct jit_processes *processes, pid_t pid);
 
 enum jit_found {
 	JIT_FOUND,

@@ -2,6 +2,7 @@
 #include "process/kallsyms.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,9 @@
 #include "base/search.h"
 
 struct kallsyms {
+	enum { NOT_READ, BEING_READ, READ } state;
+	pthread_t reader;
+	int error;
 	struct kernel_symbol *symbols;
 	size_t nr, room;
 	char *text;	/* the file; names point into it */
@@ -79,28 +83,54 @@ static int parse(struct kallsyms *k)
 	return error;
 }
 
-int kallsyms_read(struct kallsyms **kallsyms)
+static int read_symbols(struct kallsyms *k)
 {
-	struct kallsyms *k = calloc(1, sizeof(*k));
-	int error;
+	int error = read_text("/proc/kallsyms", &k->text);
 
-	if (!k)
-		return -ENOMEM;
-	error = read_text("/proc/kallsyms", &k->text);
-	if (error) {
-		free(k);
-		return error;
-	}
-	error = parse(k);
+	if (!error)
+		error = parse(k);
 	if (!error && !k->nr)
 		error = -EACCES;
-	if (error) {
-		kallsyms_free(k);
-		return error;
-	}
-	qsort(k->symbols, k->nr, sizeof(*k->symbols), by_start);
-	*kallsyms = k;
-	return 0;
+	if (error)
+		k->nr = 0;
+	else
+		qsort(k->symbols, k->nr, sizeof(*k->symbols), by_start);
+	return error;
+}
+
+/* ---- when they are read ---- */
+
+struct kallsyms *kallsyms_new(void)
+{
+	return calloc(1, sizeof(struct kallsyms));
+}
+
+static void *read_in_thread(void *arg)
+{
+	struct kallsyms *k = arg;
+
+	k->error = read_symbols(k);
+	return NULL;
+}
+
+void kallsyms_begin(struct kallsyms *k)
+{
+	if (k->state == NOT_READ && !pthread_create(&k->reader, NULL, read_in_thread, k))
+		k->state = BEING_READ;
+}
+
+void kallsyms_read(struct kallsyms *k)
+{
+	if (k->state == NOT_READ)
+		k->error = read_symbols(k);
+	if (k->state == BEING_READ)
+		pthread_join(k->reader, NULL);
+	k->state = READ;
+}
+
+int kallsyms_error(const struct kallsyms *k)
+{
+	return k->state == READ ? k->error : 0;
 }
 
 const char *kallsyms_explain(int error)
@@ -120,15 +150,22 @@ void kallsyms_free(struct kallsyms *k)
 {
 	if (!k)
 		return;
+	if (k->state == BEING_READ) {	/* nobody has asked: the tool ends before that does */
+		pthread_detach(k->reader);
+		return;
+	}
 	free(k->symbols);
 	free(k->text);
 	free(k);
 }
 
-const struct kernel_symbol *kallsyms_find(const struct kallsyms *k, uint64_t addr)
+const struct kernel_symbol *kallsyms_find(struct kallsyms *k, uint64_t addr)
 {
-	size_t nr = k ? count_up_to(k->symbols, k->nr, start, addr) : 0;
+	size_t nr;
 
+	if (k && k->state != READ)
+		kallsyms_read(k);
+	nr = k ? count_up_to(k->symbols, k->nr, start, addr) : 0;
 	return nr ? &k->symbols[nr - 1] : NULL;
 }
 

@@ -14,14 +14,27 @@ struct kernel_symbol {
 	const char *module;	/* "bpf" for BPF programs; NULL: the kernel itself */
 };
 
-/* 0, -EACCES (addresses are hidden: kernel.kptr_restrict), -errno */
-int kallsyms_read(struct kallsyms **kallsyms);
-/* why that failed, and what to do about it: valid until the next call of strerror() */
-const char *kallsyms_explain(int error);
+/* They are read when the first one is asked for, which takes most of a tenth of a second. NULL: no memory */
+struct kallsyms *kallsyms_new(void);
+/*
+ * Has a thread of its own read them, unless they are read already: for when it is known that they will be
+ * asked for.
+ */
+void kallsyms_begin(struct kallsyms *kallsyms);
+/* Reads them now, unless they are read already. */
+void kallsyms_read(struct kallsyms *kallsyms);
 void kallsyms_free(struct kallsyms *kallsyms);
 
 /* the symbol that holds addr, or NULL; valid until kallsyms_free() */
-const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t addr);
+const struct kernel_symbol *kallsyms_find(struct kallsyms *kallsyms, uint64_t addr);
+
+/*
+ * once a symbol was asked for, why there are none: -EACCES (addresses are hidden: kernel.kptr_restrict),
+ * -errno; else 0
+ */
+int kallsyms_error(const struct kallsyms *kallsyms);
+/* the same in words, and what to do about it: valid until the next call of strerror() */
+const char *kallsyms_explain(int error);
 
 struct kernel_range {
 	uint64_t start, end;	/* of the symbol, up to the next symbol; 0 if there is none */

@@ -60,8 +60,8 @@ static int find(const struct mapped_file *file, enum place place, struct file_ke
 }
 
 /*
- * The device in maps is not always stat()'s (btrfs, overlayfs), so the kernel's own link need not have it; a path must
- * lead to it.
+ * The device in maps is not always stat()'s (btrfs, overlayfs), so the kernel's own link need not have it;
+ * a path must lead to it.
  */
 static bool is_mapped_there(const struct proc_mapping *mapping, enum place place, const struct file_key *key)
 {
@@ -89,14 +89,36 @@ static int find_mapped(pid_t tid, const struct proc_mapping *mapping, struct fil
 	return error;
 }
 
+/*
+ * .NET and BEAM keep their code in memory that has a name, to map it once for writing and once for running.
+ * It is no file with code, but what they make at run time; a program that runs from there is.
+ */
+static bool is_made_at_run_time(const struct proc_mapping *mapping, int found)
+{
+	char magic[4] = "";
+	int fd;
+
+	if (strncmp(mapping->path, "/memfd:", strlen("/memfd:")))
+		return false;
+	fd = regular_file_open_found(fcntl(found, F_DUPFD_CLOEXEC, 0));
+	if (fd < 0)
+		return false;
+	if (pread(fd, magic, sizeof(magic), 0) < 0)
+		magic[0] = 0;
+	close(fd);
+	return memcmp(magic, "\177ELF", sizeof(magic));
+}
+
 int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct file_key *key)
 {
 	int found = find_mapped(tid, mapping, key);
+	bool made;
 
 	if (found < 0)
 		return found;
+	made = is_made_at_run_time(mapping, found);
 	close(found);
-	return 0;
+	return made ? -ENOEXEC : 0;
 }
 
 /* its fd of O_PATH, if it is in this place; else -errno */
@@ -157,7 +179,7 @@ int mapped_file_open(const struct mapped_file *file, const struct file_key *key,
 		*own = found >= 0;
 	for (enum place place = MAPPED; found < 0 && place < OWN; place++)
 		found = find_known(file, place, key);
-	if (found < 0 && file->path[0] == '/')
+	if (found < 0 && file->path[0] == '/' && !file->ours)
 		found = find_in_any_root(file, key);
 	return found < 0 ? found : regular_file_open_found(found);
 }

@@ -87,8 +87,8 @@ int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpu
 	return perf_events_open(events, cpus, &clock, period_ns, 0);
 }
 
-int perf_events_open(struct perf_events *events, const struct cpu_set *cpus, const struct perf_encoding *encoding,
-		     uint64_t period, uint64_t frequency)
+int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
+		     const struct perf_encoding *encoding, uint64_t period, uint64_t frequency)
 {
 	struct perf_events opened = {
 		.event = *encoding, .period = period, .frequency = frequency,

@@ -43,16 +43,17 @@ struct perf_events {
  */
 int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns);
 /* the same for another event; period 0: `frequency` times a second */
-int perf_events_open(struct perf_events *events, const struct cpu_set *cpus, const struct perf_encoding *event,
-		     uint64_t period, uint64_t frequency);
+int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
+		     const struct perf_encoding *event, uint64_t period, uint64_t frequency);
 int perf_events_enable(struct perf_events *events);
 void perf_events_disable(struct perf_events *events);
 
 /* 0 or -errno */
 typedef int perf_event_fn(void *arg, int fd);
 /*
- * CPUs have come or gone within the last blind_ns, and these are the ones to measure now. An event ends with its
- * CPU and does not come back with it: opens new ones, calls attach() for each and enables it. 0 or -errno
+ * CPUs have come or gone within the last blind_ns, and these are the ones to measure now. An event ends
+ * with its CPU and does not come back with it: opens new ones, calls attach() for each and enables it. 0 or
+ * -errno
  */
 int perf_events_follow(struct perf_events *events, const struct cpu_set *cpus, uint64_t blind_ns,
 		       perf_event_fn *attach, void *arg);

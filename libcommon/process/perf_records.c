@@ -81,7 +81,9 @@ static void close_ring(const struct perf_records *records, struct ring *ring)
 	ring->fd = -1;
 }
 
-/* Opens what is missing of these CPUs, and closes what belongs to others: no event comes back with its CPU. */
+/*
+ * Opens what is missing of these CPUs, and closes what belongs to others: no event comes back with its CPU.
+ */
 static int follow_cpus(struct perf_records *records, const struct cpu_set *online)
 {
 	int error = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* MMAP2, COMM and FORK records of a dummy perf event on every online CPU, as process events. CPUs may come and go. */
+/*
+ * MMAP2, COMM and FORK records of a dummy perf event on every online CPU, as process events. CPUs may come
+ * and go.
+ */
 #ifndef EHPERF_PROCESS_PERF_RECORDS_H
 #define EHPERF_PROCESS_PERF_RECORDS_H
 

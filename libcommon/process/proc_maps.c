@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/shared_text.h"
+#include "process/paths.h"
 
 /* processes may be read by several threads */
 static uint64_t new_number(void)
@@ -68,7 +68,7 @@ static char *path_like(const struct proc_maps *maps, const char *path)
 {
 	char *last = maps->nr ? maps->mappings[maps->nr - 1].path : NULL;
 
-	return last && !strcmp(last, path) ? shared_text_share(last) : shared_text_new(path);
+	return last && !strcmp(last, path) ? path_share(last) : path_get(path);
 }
 
 /*
@@ -82,6 +82,8 @@ int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping)
 
 	if (mapping->end <= from || mapping->end <= mapping->start)
 		return 0;
+	if (maps->nr == MAX_PROC_MAPPINGS)
+		return -E2BIG;
 	if (array_reserve(&maps->mappings, &maps->room, maps->nr + 1))
 		return -ENOMEM;
 	added = &maps->mappings[maps->nr];
@@ -109,6 +111,7 @@ static int read_file(struct proc_maps *maps, const char *name)
 	size_t sizes[3] = {};
 	struct proc_mapping around[3] = { { .path = "" }, { .path = "" }, { .path = "" } };
 	bool code[3] = {}, more = true;
+	size_t path_bytes = 0;
 	int error = 0;
 
 	if (!file)
@@ -124,7 +127,8 @@ static int read_file(struct proc_maps *maps, const char *name)
 			error = parse_line(lines[next], &around[next], &code[next]);
 		if (!error && code[middle]) {
 			adopt(&around[before], &around[middle], &around[next]);
-			error = proc_maps_append(maps, &around[middle]);
+			path_bytes += strlen(around[middle].path);
+			error = path_bytes > MAX_PROC_PATHS ? -E2BIG : proc_maps_append(maps, &around[middle]);
 		}
 	}
 	if (!error && ferror(file))
@@ -167,11 +171,20 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 	return 0;
 }
 
+/* One user less; the array goes with the last one. */
+static void release(struct proc_mapping *mappings, size_t nr, unsigned *nr_users)
+{
+	if (nr_users && --*nr_users)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		path_release(mappings[i].path);
+	free(mappings);
+	free(nr_users);
+}
+
 void proc_maps_free(struct proc_maps *maps)
 {
-	for (size_t i = 0; i < maps->nr; i++)
-		shared_text_release(maps->mappings[i].path);
-	free(maps->mappings);
+	release(maps->mappings, maps->nr, maps->nr_users);
 	*maps = (struct proc_maps){};
 }
 
@@ -187,8 +200,30 @@ bool proc_maps_repeats(const struct proc_maps *maps, size_t i)
 
 /* ---- changes ---- */
 
+/* Before it is changed: an array of its own, with room for one mapping more. 0 or -ENOMEM */
+static int make_own(struct proc_maps *maps)
+{
+	struct proc_mapping *own = NULL;
+	size_t room = 0;
+
+	if (!maps->nr_users || *maps->nr_users == 1)
+		return 0;
+	if (array_reserve(&own, &room, maps->nr + 1))
+		return -ENOMEM;
+	memcpy(own, maps->mappings, maps->nr * sizeof(*own));
+	for (size_t i = 0; i < maps->nr; i++)
+		path_share(own[i].path);
+	release(maps->mappings, maps->nr, maps->nr_users);
+	maps->mappings = own;
+	maps->room = room;
+	maps->nr_users = NULL;
+	return 0;
+}
+
 static int make_room(struct proc_maps *maps, size_t at)
 {
+	if (maps->nr >= MAX_PROC_MAPPINGS)
+		return -E2BIG;
 	if (array_reserve(&maps->mappings, &maps->room, maps->nr + 1))
 		return -ENOMEM;
 	memmove(&maps->mappings[at + 1], &maps->mappings[at], (maps->nr - at) * sizeof(*maps->mappings));
@@ -196,32 +231,61 @@ static int make_room(struct proc_maps *maps, size_t at)
 	return 0;
 }
 
+/* the first mapping that ends after the address */
+static size_t first_after(const struct proc_maps *maps, uint64_t address)
+{
+	size_t low = 0, high = maps->nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (maps->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* [start, end) lies within m: a hole that splits it */
+static int split(struct proc_maps *maps, size_t at, uint64_t start, uint64_t end)
+{
+	struct proc_mapping *m;
+	int error = make_room(maps, at + 1);
+
+	if (error)
+		return error;
+	m = &maps->mappings[at];
+	m[1] = m[0];
+	path_share(m->path);
+	m[0].end = start;
+	m[1].file_offset += end - m->start;
+	m[1].start = end;
+	return 0;
+}
+
 int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool *removed)
 {
-	size_t first = 0, last, kept;
-	struct proc_mapping *m = maps->mappings;
+	size_t first = first_after(maps, start), last = first, kept;
+	struct proc_mapping *m;
+	int error = 0;
 
-	while (first < maps->nr && m[first].end <= start)
-		first++;
-	for (last = first; last < maps->nr && m[last].start < end; last++)
-		;
-	*removed = first < last && start < end;
+	*removed = first < maps->nr && start < end && maps->mappings[first].start < end;
 	if (!*removed)
 		return 0;
-	/* a hole in the middle of a mapping splits it */
-	if (m[first].start < start && m[first].end > end) {
-		if (make_room(maps, first + 1)) {
-			*removed = false;
-			return -ENOMEM;
-		}
-		m = maps->mappings;
-		m[first + 1] = m[first];
-		shared_text_share(m[first].path);
-		m[first].end = start;
-		m[first + 1].file_offset += end - m[first].start;
-		m[first + 1].start = end;
-		return 0;
+	error = make_own(maps);
+	m = maps->mappings;
+	if (!error && m[first].start < start && m[first].end > end) {
+		error = split(maps, first, start, end);
+		*removed = !error;
+		return error;
 	}
+	if (error) {
+		*removed = false;
+		return error;
+	}
+	while (last < maps->nr && m[last].start < end)
+		last++;
 	if (m[first].start < start)
 		m[first++].end = start;
 	if (last > first && m[last - 1].end > end) {
@@ -230,49 +294,59 @@ int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool 
 		m[last].start = end;
 	}
 	for (kept = first; first < last; first++)
-		shared_text_release(m[first].path);
+		path_release(m[first].path);
 	memmove(m + kept, m + last, (maps->nr - last) * sizeof(*m));
 	maps->nr -= last - kept;
 	return 0;
+}
+
+/* Is it anonymous memory that lies in a file's mapping? */
+static bool is_moved_text(const struct proc_maps *maps, const struct proc_mapping *mapping)
+{
+	size_t at = first_after(maps, mapping->start);
+	const struct proc_mapping *there = &maps->mappings[at];
+
+	return !mapping->inode && at < maps->nr && there->inode && there->start <= mapping->start &&
+	       there->end >= mapping->end;
 }
 
 int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
 	struct proc_mapping added = *mapping;
 	bool removed;
-	size_t at = 0;
+	size_t at;
 	int error;
 
-	for (size_t i = 0; i < maps->nr && !mapping->inode; i++)
-		if (maps->mappings[i].inode && maps->mappings[i].start <= mapping->start &&
-		    maps->mappings[i].end >= mapping->end)
-			return 0;
-	added.path = shared_text_new(mapping->path);
+	if (is_moved_text(maps, mapping))
+		return 0;
+	added.path = path_get(mapping->path);
 	if (!added.path)
 		return -ENOMEM;
 	added.number = new_number();
-	error = proc_maps_remove(maps, mapping->start, mapping->end, &removed);
-	while (at < maps->nr && maps->mappings[at].start < mapping->start)
-		at++;
+	error = make_own(maps);
+	if (!error)
+		error = proc_maps_remove(maps, mapping->start, mapping->end, &removed);
+	at = first_after(maps, mapping->start);
 	if (!error)
 		error = make_room(maps, at);
 	if (error) {
-		shared_text_release(added.path);
+		path_release(added.path);
 		return error;
 	}
 	maps->mappings[at] = added;
 	return 0;
 }
 
-int proc_maps_copy(struct proc_maps *copy, const struct proc_maps *maps)
+int proc_maps_copy(struct proc_maps *copy, struct proc_maps *maps)
 {
-	*copy = (struct proc_maps){ .tid = maps->tid };
-	if (array_reserve(&copy->mappings, &copy->room, maps->nr))
-		return -ENOMEM;
-	for (; copy->nr < maps->nr; copy->nr++) {
-		copy->mappings[copy->nr] = maps->mappings[copy->nr];
-		shared_text_share(copy->mappings[copy->nr].path);
+	if (!maps->nr_users) {
+		maps->nr_users = malloc(sizeof(*maps->nr_users));
+		if (!maps->nr_users)
+			return -ENOMEM;
+		*maps->nr_users = 1;
 	}
+	++*maps->nr_users;
+	*copy = *maps;
 	return 0;
 }
 

@@ -13,7 +13,10 @@
 struct proc_mapping {
 	uint64_t start, end, file_offset;
 	uint64_t dev, inode;	/* as in maps, which may differ from stat()'s; inode 0: no file */
-	/* as in maps: "" without a name; "[vdso]" and the like; may end in " (deleted)"; shared in struct proc_maps */
+	/*
+	 * as in maps: "" without a name; "[vdso]" and the like; may end in " (deleted)"; shared in struct
+	 * proc_maps
+	 */
 	char *path;
 	/* unique, given when the mapping is read or added; its pieces and copies keep it */
 	uint64_t number;
@@ -28,29 +31,38 @@ struct proc_maps {
 	size_t nr, room;
 	/* the thread they were read from: not the leader if that has exited */
 	pid_t tid;
+	unsigned *nr_users;	/* of the array, which copies share until one of them changes; NULL: it is not shared */
 };
 
 /*
- * Reads the mappings of a process, from another thread if the leader has exited. 0, -ESRCH, -EACCES, -ENOMEM.
- * Kernel threads have no mappings.
+ * A process with more executable mappings, or whose paths are longer together, is not followed: that would
+ * take others' time. JITs have some thousand mappings.
+ */
+#define MAX_PROC_MAPPINGS (1 << 14)
+#define MAX_PROC_PATHS (2 << 20)
+
+/*
+ * Reads the mappings of a process, from another thread if the leader has exited. 0, -ESRCH, -EACCES, -ENOMEM,
+ * -E2BIG (more than MAX_PROC_MAPPINGS or _PATHS). Kernel threads have no mappings.
  */
 int proc_maps_read(struct proc_maps *maps, pid_t pid);
 void proc_maps_free(struct proc_maps *maps);
-/* 0 or -ENOMEM */
-int proc_maps_copy(struct proc_maps *copy, const struct proc_maps *maps);
+/* Takes no time, and no memory until one of the two is changed. 0 or -ENOMEM */
+int proc_maps_copy(struct proc_maps *copy, struct proc_maps *maps);
 
 /*
- * Appends a mapping that lies after all others, or what of it does; its path is copied, or shared with the last one's.
- * 0 or -ENOMEM
+ * Appends a mapping that lies after all others, or what of it does; its path is copied, or shared with the
+ * last one's. 0, -ENOMEM or -E2BIG
  */
 int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping);
 
 /*
  * Adds a mapping, which replaces what was mapped in its range; its path is copied. Anonymous memory within a
- * file's mapping is ignored: it is the file's text, moved to huge pages. 0 or -ENOMEM
+ * file's mapping is ignored: it is the file's text, moved to huge pages. 0, -ENOMEM or -E2BIG
  */
 int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping);
-/* Removes what is mapped in [start, end); *removed: there was something. 0, or -ENOMEM with maps unchanged */
+/* Removes what is mapped in [start, end); *removed: there was something. 0, or -ENOMEM or -E2BIG with maps
+ * unchanged */
 int proc_maps_remove(struct proc_maps *maps, uint64_t start, uint64_t end, bool *removed);
 
 /* does an earlier mapping map the same file? A file may have several executable segments. */

@@ -31,7 +31,10 @@ static uint64_t word(const uint8_t *bytes)
 
 /* ---- strings ---- */
 
-/* PyASCIIObject.state (Include/cpython/unicodeobject.h): two bits say whether it is interned, then come these */
+/*
+ * PyASCIIObject.state (Include/cpython/unicodeobject.h): two bits say whether it is interned, then come
+ * these
+ */
 struct string_state {
 	unsigned kind;		/* bytes a character */
 	bool compact, ascii;
@@ -140,7 +143,10 @@ static int read_strings(pid_t pid, const struct python_objects *o, const struct 
 }
 
 #define MAX_REFERENCES	0x400000	/* a lower number than any address: freed memory has pointers where this is counted */
-/* the counts of objects that are never freed: in 3.11 about this much, for it counts on from there; in later versions */
+/*
+ * the counts of objects that are never freed: in 3.11 about this much, for it counts on from there; in
+ * later versions
+ */
 #define IMMORTAL_3_11	999999999
 #define IMMORTAL	UINT32_MAX
 
@@ -151,10 +157,11 @@ static bool is_count(uint64_t references)
 }
 
 /*
- * Is there a live object, the one that has these strings? Then they were alive at least since it was first read. The
- * count of references is an object's first word.
+ * Is there a live object, the one that has these strings? Then they were alive at least since it was first
+ * read. The count of references is an object's first word.
  */
-static bool is_alive(const uint8_t *object, const struct python_objects *o, const struct python_strings *strings)
+static bool is_alive(const uint8_t *object, const struct python_objects *o,
+		     const struct python_strings *strings)
 {
 	return !memcmp(object + o->code_strings, strings, sizeof(*strings)) && is_count(word(object));
 }
@@ -186,7 +193,8 @@ int python_code_read(pid_t pid, const struct python_objects *o, uint64_t address
 	struct python_code read = {};
 	int error;
 
-	if (o->code_first_line > MAX_CODE_BYTES - 4 || o->code_strings > MAX_CODE_BYTES - sizeof(struct python_strings) ||
+	if (o->code_first_line > MAX_CODE_BYTES - 4 ||
+	    o->code_strings > MAX_CODE_BYTES - sizeof(struct python_strings) ||
 	    o->code_line_table > MAX_CODE_BYTES - 8)
 		return -EBADMSG;
 	error = read_code(pid, o, address, identity, &read);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads what a CPython process knows of a function: its code object (PyCodeObject) and the strings that belong to it. All
- * of it is the process's memory and may be anything: lengths are bounded, and nothing is followed further.
+ * Reads what a CPython process knows of a function: its code object (PyCodeObject) and the strings that
+ * belong to it. All of it is the process's memory and may be anything: lengths are bounded, and nothing is
+ * followed further.
  */
 #ifndef EHPERF_PROCESS_PYTHON_CODE_H
 #define EHPERF_PROCESS_PYTHON_CODE_H
@@ -26,8 +27,8 @@ struct python_code {
 };
 
 /*
- * Reads the code object at this address, if it still is the one of this identity (python_identity()). The caller frees
- * *code. 0, or -errno; -ESTALE: it is another one, or none
+ * Reads the code object at this address, if it still is the one of this identity (python_identity()). The
+ * caller frees *code. 0, or -errno; -ESTALE: it is another one, or none
  */
 int python_code_read(pid_t pid, const struct python_objects *objects, uint64_t address, uint64_t identity,
 		     struct python_code *code);
@@ -38,7 +39,10 @@ size_t python_code_write(const struct python_code *code, void *to, size_t room);
 /* Makes it of what was written, by whomever. 0, -EBADMSG or -ENOMEM */
 int python_code_unpack(struct python_code *code, const void *from, size_t bytes);
 
-/* The line of an instruction by its number, 0: none, or not known (Objects/locations.md in CPython's source). */
+/*
+ * The line of an instruction by its number, 0: none, or not known (Objects/locations.md in CPython's
+ * source).
+ */
 int python_code_line(const struct python_code *code, uint32_t instruction);
 
 #endif

@@ -35,12 +35,17 @@ static int open_tracefs(void)
 
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
 		int fd = open(mounts[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		int error;
 
-		/* without a mount there, it is an empty directory */
-		if (fd >= 0 && !faccessat(fd, "events", F_OK, 0))
+		if (fd < 0)
+			continue;
+		if (!faccessat(fd, "events", F_OK, AT_EACCESS))
 			return fd;
-		if (fd >= 0)
-			close(fd);
+		error = errno;
+		close(fd);
+		/* without a mount there, it is an empty directory */
+		if (error == EACCES)
+			return -EACCES;
 	}
 	return mount_tracefs();
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's tracepoints, and the functions that can be probed, by tracefs, whether it is mounted or not. */
+/*
+ * The kernel's tracepoints, and the functions that can be probed, by tracefs, whether it is mounted or not.
+ */
 #ifndef EHPERF_PROCESS_TRACEFS_H
 #define EHPERF_PROCESS_TRACEFS_H
 
@@ -7,15 +9,15 @@
 int tracefs_tracepoint_id(const char *name);
 
 /*
- * Calls found() for each tracepoint that matches, in alphabetical order, until it returns an error. 0 or -errno,
- * or what found() returned
+ * Calls found() for each tracepoint that matches, in alphabetical order, until it returns an error. 0 or
+ * -errno, or what found() returned
  */
 int tracefs_tracepoints(const char *group, const char *name,
 			int (*found)(void *arg, const char *group, const char *name), void *arg);
 
 /*
- * The same for the kernel's functions that can be probed; module: "" is any, and the kernel itself, and it is ""
- * for the kernel's own functions
+ * The same for the kernel's functions that can be probed; module: "" is any, and the kernel itself, and it
+ * is "" for the kernel's own functions
  */
 int tracefs_functions(const char *module, const char *name,
 		      int (*found)(void *arg, const char *module, const char *name), void *arg);

@@ -17,8 +17,8 @@
 #define NOBODY 65534
 
 /*
- * Files are read with the rights of nobody in particular, but all may be read: uid 0 by itself, without capabilities, may
- * write whatever root owns.
+ * Files are read with the rights of nobody in particular, but all may be read: uid 0 by itself, without
+ * capabilities, may write whatever root owns.
  */
 static void limit_rights(void)
 {
@@ -38,8 +38,8 @@ static void limit_rights(void)
 }
 
 /*
- * Files can be read, and memory used: a file that takes over a parser has won what the tool may read, and no way to do
- * anything with it.
+ * Files can be read, and memory used: a file that takes over a parser has won what the tool may read, and
+ * no way to do anything with it.
  */
 static void limit_system_calls(void)
 {
@@ -68,8 +68,8 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-_Noreturn void worker_child_run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg, void *area,
-				size_t room)
+_Noreturn void worker_child_run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg,
+				void *area, size_t room)
 {
 	uint64_t bytes;
 	ssize_t got;
@@ -83,7 +83,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_limits *limits, 
 	if (!limits->free)
 		limit_rights();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);	/* which other rights have reset */
-	if (!limits->free)
+	if (!limits->free && !limits->parent)
 		limit_system_calls();
 	while ((got = recv(0, &bytes, sizeof(bytes), 0)) == sizeof(bytes)) {
 		bytes = work(arg, area, bytes, room);

@@ -8,10 +8,10 @@
 #include "process/workers.h"
 
 /*
- * In a new child process: keeps the socket as its only file, gives up all rights but to read, and does jobs until
- * the tool ends.
+ * In a new child process: keeps the socket as its only file, gives up all rights but to read, and does jobs
+ * until the tool ends.
  */
-_Noreturn void worker_child_run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg, void *area,
-				size_t room);
+_Noreturn void worker_child_run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg,
+				void *area, size_t room);
 
 #endif

@@ -144,6 +144,13 @@ static int start(struct workers *w, struct worker *worker)
 	return error;
 }
 
+void workers_start(struct workers *w)
+{
+	for (unsigned i = 0; i < w->nr; i++)
+		if (!w->workers[i].pid)
+			start(w, &w->workers[i]);
+}
+
 void workers_free(struct workers *w)
 {
 	struct job *job;
@@ -237,6 +244,23 @@ int workers_ask(struct workers *w, uint64_t tag, const void *request, size_t byt
 	forget_answer(w);
 	hand_out(w);
 	return 0;
+}
+
+bool workers_cancel(struct workers *w, uint64_t tag)
+{
+	for (struct job **at = &w->first; *at; at = &(*at)->next) {
+		struct job *job = *at;
+
+		if (job->tag != tag)
+			continue;
+		*at = job->next;
+		if (w->last == &job->next)
+			w->last = at;
+		free(job);
+		w->nr_asked--;
+		return true;
+	}
+	return false;
 }
 
 /* ---- answers ---- */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Child processes that do what another process can delay or make expensive: open and read foreign files, parse them, read
- * foreign memory. Such a call may never return, and cannot even be killed while a FUSE server has it; a thread would hold
- * the whole tool there, a child is given up and replaced.
+ * Child processes that do what another process can delay or make expensive: open and read foreign files,
+ * parse them, read foreign memory. Such a call may never return, and cannot even be killed while a FUSE
+ * server has it; a thread would hold the whole tool there, a child is given up and replaced.
  *
- * A worker owns nothing but its job: the request is written into an area of memory that it shares with the tool, and it
- * writes the answer over it. All else stays with the tool's one thread, which asks, goes on, and takes answers. Do not trust
- * an answer: what the worker has read may have taken it over.
+ * A worker owns nothing but its job: the request is written into an area of memory that it shares with the
+ * tool, and it writes the answer over it. All else stays with the tool's one thread, which asks, goes on,
+ * and takes answers. Do not trust an answer: what the worker has read may have taken it over.
  */
 #ifndef EHPERF_PROCESS_WORKERS_H
 #define EHPERF_PROCESS_WORKERS_H
@@ -21,11 +21,13 @@ struct worker_limits {
 	unsigned sleep_ms;	/* a job that sleeps so long at a stretch is given up; 0: 100 ms */
 	unsigned cpu_ms;	/* so is one that takes more of the CPU */
 	size_t bytes;		/* of memory, beside the area */
-	bool free;		/* the worker keeps all rights: it may write files and start children */
+	bool parent;		/* the worker may start children: any system call is allowed */
+	bool free;		/* it keeps all rights, too: it may write files */
 };
 
 /*
- * In the worker: does the job whose request is in the area, and writes the answer there, `room` bytes at most. Its size
+ * In the worker: does the job whose request is in the area, and writes the answer there, `room` bytes at
+ * most. Its size
  */
 typedef size_t worker_fn(void *arg, void *area, size_t request_bytes, size_t room);
 
@@ -39,11 +41,15 @@ struct worker_answer {
 /* 0 or -errno. Nothing is started before it is needed; `work` runs with what arg points to as it was then. */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg);
+/* Starts them now: what the caller has later, they do not take along. Who cannot be started is when needed. */
+void workers_start(struct workers *workers);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 
 /* Adds a job, which begins when a worker is free. The request is copied. 0, -E2BIG or -ENOMEM */
 int workers_ask(struct workers *workers, uint64_t tag, const void *request, size_t bytes);
+/* Takes back the job with this tag, unless a worker has it. Was there one? */
+bool workers_cancel(struct workers *workers, uint64_t tag);
 /* An answer, or the news that there will be none. False: there is none yet; call again within 100 ms */
 bool workers_take(struct workers *workers, struct worker_answer *answer);
 /* how many jobs were not taken yet */

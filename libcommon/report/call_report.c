@@ -13,7 +13,7 @@ void call_report_text(const struct stack_writer *writer, const struct call_repor
 		histogram_time(call->blocked_ns).text, histogram_time(call->waiting_ns).text,
 		call->result < 0 ? ", " : "", call->result < 0 ? errno_name(-call->result).text : "");
 	for (size_t i = 0; i < call->nr_entries; i++)
-		series_report_stack(writer, &call->entries[i], call->latency_ns);
+		series_report_stack(writer, &call->entries[i], &histogram_usecs, call->latency_ns);
 }
 
 void call_report_json(const struct stack_writer *writer, const struct call_report *call,
@@ -30,7 +30,7 @@ void call_report_json(const struct stack_writer *writer, const struct call_repor
 	json_object_object_add(object, "blocked_ns", json_object_new_uint64(call->blocked_ns));
 	json_object_object_add(object, "waiting_ns", json_object_new_uint64(call->waiting_ns));
 	for (size_t i = 0; i < call->nr_entries; i++)
-		json_object_array_add(list, series_report_json_stack(writer, &call->entries[i]));
+		json_object_array_add(list, series_report_json_stack(writer, &call->entries[i], &histogram_usecs));
 	json_object_object_add(object, "stacks", list);
 	json_print(writer->out, object);
 }

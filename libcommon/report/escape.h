@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that others have chosen (a thread's, a file's, a symbol's) may hold anything: sequences that a terminal obeys,
- * line ends that begin a line of ours, bytes that are no text. These functions are the way by which such names get out.
+ * Names that others have chosen (a thread's, a file's, a symbol's) may hold anything: sequences that a
+ * terminal obeys, line ends that begin a line of ours, bytes that are no text. These functions are the way
+ * by which such names get out.
  *
  * What is escaped: characters that show nothing themselves, but change how or where others are shown (control
- * characters, those of C1 included; line separators; what turns the direction of writing), unassigned ones, and
- * bytes that are not UTF-8.
+ * characters, those of C1 included; line separators; what turns the direction of writing), unassigned ones,
+ * and bytes that are not UTF-8.
  */
 #ifndef EHPERF_REPORT_ESCAPE_H
 #define EHPERF_REPORT_ESCAPE_H

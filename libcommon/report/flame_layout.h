@@ -17,8 +17,8 @@ struct flame_box {
 };
 
 /*
- * A malloc()ed array of *nr boxes that are at least as wide as `least`, a share of the whole, callers first; by
- * the value of FLAME_NOW. NULL without memory
+ * A malloc()ed array of *nr boxes that are at least as wide as `least`, a share of the whole, callers
+ * first; by the value of FLAME_NOW. NULL without memory
  */
 struct flame_box *flame_layout(const struct flame_tree *tree, double least, size_t *nr);
 

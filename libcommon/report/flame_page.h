@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flame graphs as files for a browser, each complete in itself: an SVG picture, which is there without scripts,
- * too, and an HTML page. Names are escaped; what is no UTF-8 becomes U+FFFD.
+ * Flame graphs as files for a browser, each complete in itself: an SVG picture, which is there without
+ * scripts, too, and an HTML page. Names are escaped; what is no UTF-8 becomes U+FFFD.
  */
 #ifndef EHPERF_REPORT_FLAME_PAGE_H
 #define EHPERF_REPORT_FLAME_PAGE_H

@@ -129,7 +129,8 @@ static void put_value(FILE *out, const struct flame_page *page, uint64_t value, 
 }
 
 /* red: more than before, blue: less; the deeper the larger its share of the whole is, as in flame.js */
-static void put_difference(FILE *out, const uint64_t value[NR_FLAME_SIDES], const uint64_t whole[NR_FLAME_SIDES])
+static void put_difference(FILE *out, const uint64_t value[NR_FLAME_SIDES],
+			   const uint64_t whole[NR_FLAME_SIDES])
 {
 	static const int more[] = { 226, 74, 51 }, less[] = { 59, 125, 221 };
 	double change = (double)value[FLAME_NOW] - (double)value[FLAME_BEFORE];

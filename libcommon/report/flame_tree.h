@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks merged from the root on: a node for each different beginning of a stack, with the value of the stacks
- * that end there. Memory is bounded: when there are too many nodes or names, those with the smallest values are
- * left out, and what they had is kept, and counted, at the frames that called them.
+ * Stacks merged from the root on: a node for each different beginning of a stack, with the value of the
+ * stacks that end there. Memory is bounded: when there are too many nodes or names, those with the smallest
+ * values are left out, and what they had is kept, and counted, at the frames that called them.
  */
 #ifndef EHPERF_REPORT_FLAME_TREE_H
 #define EHPERF_REPORT_FLAME_TREE_H
@@ -48,15 +48,18 @@ void flame_tree_free(struct flame_tree *tree);
 int flame_tree_add(struct flame_tree *tree, const uint32_t *labels, size_t nr, enum flame_side side,
 		   uint64_t value);
 
-/* Leaves nodes out, if there are so many that the memory is to be bounded; call it now and then. 0 or -ENOMEM */
+/*
+ * Leaves nodes out, if there are so many that the memory is to be bounded; call it now and then. 0 or
+ * -ENOMEM
+ */
 int flame_tree_bound(struct flame_tree *tree);
 
 /* Leaves out the nodes with the smallest values, until there are `max` at most. 0 or -ENOMEM */
 int flame_tree_prune(struct flame_tree *tree, size_t max);
 
 /*
- * Makes what was left out a callee of its own, a KIND_LEFT_OUT, so that it is drawn. Nothing can be added or left
- * out afterwards. 0 or -ENOMEM
+ * Makes what was left out a callee of its own, a KIND_LEFT_OUT, so that it is drawn. Nothing can be added
+ * or left out afterwards. 0 or -ENOMEM
  */
 int flame_tree_show_left_out(struct flame_tree *tree);
 

@@ -28,7 +28,7 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 static struct frame_name name_python(const struct frame_names *names, uint64_t frame)
 {
 	const struct python_code *code = names->python ? python_names_get(names->python, PYTHON_LOW(frame)) : NULL;
-	struct frame_name name = { .is_python = true, .brief = !names->lines };
+	struct frame_name name = { .runtime = "python", .brief = !names->lines };
 
 	if (code) {
 		name.symbol = code->name;
@@ -36,6 +36,35 @@ static struct frame_name name_python(const struct frame_names *names, uint64_t f
 		name.line = python_code_line(code, PYTHON_INDEX(frame));
 	}
 	return name;
+}
+
+/* what of HotSpot's own is known by another name to people */
+static const char *name_of_code(const struct hotspot_name *code)
+{
+	return strcmp(code->name, "Interpreter") ? code->name : "[interpreter]";
+}
+
+/* all[] as frame_names_user() has it */
+static size_t name_hotspot(const struct frame_names *names, uint64_t frame, struct frame_name *all,
+			   size_t max)
+{
+	const struct hotspot_name *code = names->hotspot ? hotspot_names_get(names->hotspot, HOTSPOT_NUMBER(frame)) : NULL;
+	struct hotspot_function functions[MAX_FRAME_NAMES];
+	size_t nr = code ? hotspot_names_of(code, frame, functions, max) : 0;
+	struct frame_name name = { .runtime = "hotspot", .unsaid = !names->lines };
+
+	for (size_t i = 0; i < nr; i++) {
+		all[i] = name;
+		all[i].symbol = functions[i].name;
+		all[i].source = functions[i].file;
+		all[i].line = functions[i].line;
+		all[i].inlined = i + 1 < nr;
+	}
+	if (!nr) {
+		all[0] = name;
+		all[0].symbol = code ? name_of_code(code) : NULL;
+	}
+	return nr ? nr : 1;
 }
 
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame)
@@ -72,17 +101,26 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 		return (struct frame_name){ .symbol = "[...]", .cut = frame };
 	if (FRAME_IS_PYTHON(frame))
 		return name_python(names, frame);
+	if (FRAME_IS_HOTSPOT(frame)) {
+		struct frame_name name;
+
+		name_hotspot(names, frame, &name, 1);
+		return name;
+	}
 	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);
 }
 
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES])
 {
-	struct frame_name name = frame_name_user(names, pid, frame);
+	struct frame_name name;
 	const struct source_place *places;
 	bool by_call = frame & FRAME_CALL;
 	size_t nr = 0;
 
+	if (FRAME_IS_HOTSPOT(frame))
+		return name_hotspot(names, frame, all, MAX_FRAME_NAMES);
+	name = frame_name_user(names, pid, frame);
 	if (name.has_vaddr && (names->inlined || names->lines))
 		nr = modules_places(names->modules, modules_get(names->modules, FRAME_MODULE(frame)),
 				    name.vaddr - by_call, &places);
@@ -106,7 +144,7 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	return nr ? nr : 1;
 }
 
-struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address)
+struct frame_name frame_name_kernel(struct kallsyms *kallsyms, uint64_t address)
 {
 	const struct kernel_symbol *symbol = kallsyms_find(kallsyms, address);
 	struct frame_name name = { .address = address };
@@ -141,12 +179,12 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 		if (name->has_vaddr)
 			fprintf(out, "+0x%" PRIx64, name->has_function ? name->function_vaddr : name->vaddr);
 		putc(']', out);
-	} else if (name->is_python) {
-		fputs("[Python]", out);
+	} else if (name->runtime) {
+		fputs(strcmp(name->runtime, "python") ? "[Java]" : "[Python]", out);
 	} else {
 		fputs("[unknown]", out);
 	}
-	if (name->source) {
+	if (name->source && !name->unsaid) {
 		fputs(" (", out);
 		print_escaped(out, name->brief ? base_name(name->source) : name->source);
 		if (name->line && !name->brief)

@@ -12,6 +12,7 @@
 #include "python_abi.h"
 #include "report/escape.h"
 #include "stacks_abi.h"
+#include "unwind/hotspot_names.h"
 #include "unwind/modules.h"
 #include "unwind/python_names.h"
 
@@ -28,23 +29,24 @@ struct frame_name {
 	uint64_t file_offset, address;
 	bool is_jit;			/* the name is from the process's runtime */
 	bool inlined;			/* a function that the compiler has put into the next name's */
-	bool is_python;			/* a Python function: these are known without being asked for */
+	const char *runtime;		/* "python", "hotspot": that runtime's function, and this is known without being asked for: */
 	const char *source;		/* file; NULL: not known, or not asked for */
 	unsigned line;			/* 0: likewise */
+	bool unsaid;			/* do not print the source: the name has a class, and lines were not asked for */
 	bool brief;			/* print the source file's own name only, for lines were not asked for */
 	/* no frame, but the mark, named "[...]", of this many that were left out; 0: a frame */
 	uint64_t cut;
 };
 
-/* Python frames have both bits (python_abi.h), and are neither. */
+/* Runtimes' frames have both bits, and are neither. */
 static inline bool frame_in_no_file(uint64_t frame)
 {
-	return frame & FRAME_ADDRESS && !FRAME_IS_PYTHON(frame);
+	return frame & FRAME_ADDRESS && !FRAME_IS_RUNTIME(frame);
 }
 
 static inline bool frame_is_by_fp(uint64_t frame)
 {
-	return frame & FRAME_BY_FP && !FRAME_IS_PYTHON(frame);
+	return frame & FRAME_BY_FP && !FRAME_IS_RUNTIME(frame);
 }
 
 struct namer;
@@ -54,8 +56,9 @@ struct frame_names {
 	struct modules *modules;
 	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
 	const struct python_names *python;	/* NULL: Python frames have no names */
+	const struct hotspot_names *hotspot;	/* NULL: likewise */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
-	const struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
 	bool inlined, lines;			/* name inlined functions, too; and lines of source */
 };
 
@@ -63,23 +66,26 @@ struct frame_names {
 
 /* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
-/* the same, but files are read here and now, not by names->namer's worker; not for Python frames and FRAME_CUT() */
+/*
+ * the same, but files are read here and now, not by names->namer's worker; not for Python frames and
+ * FRAME_CUT()
+ */
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
 
 /*
- * The same, and before it, with names->inlined, the functions inlined in it, the innermost first. How many names:
- * at least 1
+ * The same, and before it, with names->inlined, the functions inlined in it, the innermost first. How many
+ * names: at least 1
  */
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES]);
 /* names a kernel frame, an address; kallsyms may be NULL, and owns the strings */
-struct frame_name frame_name_kernel(const struct kallsyms *kallsyms, uint64_t address);
+struct frame_name frame_name_kernel(struct kallsyms *kallsyms, uint64_t address);
 
 /*
  * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]" with the
  * vaddr of the function's start, or, if that is not known, of the pc; "[module]" if the file cannot be read;
- * "[Python]"; "[unknown]" if there is no file; then " (file:line)", if a line is known, or for a Python function
- * " (file)". Escaped (report/escape.h)
+ * "[Python]"; "[unknown]" if there is no file; then " (file:line)", if a line is known, or for a Python
+ * function " (file)". Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
 

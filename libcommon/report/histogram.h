@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms of times, or of sizes: then what is called ns here is bytes. Count, total, minimum and maximum are
- * exact; log-linear buckets (bpf/histogram_bucket.h) give quartiles within 1/64, and are folded to powers of two of
- * a unit for the picture.
+ * Histograms of times, or of sizes: then what is called ns here is bytes. Count, total, minimum and maximum
+ * are exact; log-linear buckets (bpf/histogram_bucket.h) give quartiles within 1/64, and are folded to
+ * powers of two of a unit for the picture.
  */
 #ifndef EHPERF_REPORT_HISTOGRAM_H
 #define EHPERF_REPORT_HISTOGRAM_H

@@ -9,16 +9,19 @@
 #include <uthash.h>
 
 #include "base/array.h"
-#include "base/shared_text.h"
 #include "process/clock.h"
 #include "process/workers.h"
+#include "report/known_names.h"
 #include "report/namer_work.h"
 
 #define AREA_BYTES (16 << 20)
 #define MAX_KNOWN_BYTES (128 << 20)
+#define MAX_IDLE_BYTES (16 << 20)	/* of what is known: then it goes, if nobody asks for it */
 #define WAIT_MS 20
 /* in all, of what was given up: after that, nothing new is named */
 #define MAX_VAIN_NS 1000000000
+/* from one question for a process's new JIT frames to the next, while it is measured */
+#define FOLLOW_NS 200000000
 
 /* of one file, or of one process's code in no file: they are read together, and given up together */
 struct source {
@@ -30,39 +33,30 @@ struct source {
 };
 #define JIT_SOURCE (1ULL << 32)
 
-struct known {
-	struct {
-		uint64_t source, frame;
-	} key;
-	struct named_frame found;
-	char *symbol, *raw;	/* shared_text; NULL: none */
-	UT_hash_handle hh;
-};
-
 struct namer {
 	const struct frame_names *names;
 	struct namer_options options;
 	struct workers *workers;
-	bool *seen;		/* [module ID]: a stack with it was */
-	size_t nr_seen, seen_room;
 	struct source *sources;
-	struct known *known;
-	size_t known_bytes;
-	char *last_symbol;	/* of what was taken last: the next frame often is of the same function */
+	struct known_names known;
 	bool interrupted;
-	uint64_t vain_ns;
+	uint64_t vain_ns, followed_ns;
 	size_t nr_given_up;
-	const struct source *given_up;	/* the last one */
+	uint64_t given_up_key;	/* of the last one, */
+	int given_up_error;	/* and why */
 	struct namer_request request;
 };
 
-#define PREPARE (1ULL << 32)	/* in a job's tag, with the module's ID: nobody waits for it */
-#define ASK (1ULL << 33)
+/* in a job's tag, with the source's key: nobody waits for the first two */
+#define PREPARE (1ULL << 33)
+#define FOLLOW (1ULL << 34)
+#define ASK (1ULL << 35)
+#define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
 int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options)
 {
-	/* it sleeps for its demangler, too */
-	struct worker_limits limits = { .sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .free = true };
+	/* it starts the demangler, and sleeps for it */
+	struct worker_limits limits = { .sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true };
 	struct namer *n = calloc(1, sizeof(*n));
 	int error;
 
@@ -70,8 +64,10 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 		return -ENOMEM;
 	n->names = names;
 	n->options = *options;
-	if (options->slow)
+	if (options->slow) {
 		limits.sleep_ms = limits.cpu_ms = 120000;
+		limits.free = true;	/* what comes from the network is kept in files */
+	}
 	error = workers_new(&n->workers, 1, AREA_BYTES, &limits, namer_work, (void *)names);
 	if (error)
 		free(n);
@@ -80,79 +76,32 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 	return error;
 }
 
+static void drop_source(struct namer *n, struct source *source)
+{
+	HASH_DEL(n->sources, source);
+	free(source->wanted);
+	free(source);
+}
+
 void namer_free(struct namer *n)
 {
-	struct source *source, *next_source;
-	struct known *known, *next;
+	struct source *source, *next;
 
 	if (!n)
 		return;
-	HASH_ITER(hh, n->sources, source, next_source) {
-		HASH_DEL(n->sources, source);
-		free(source->wanted);
-		free(source);
-	}
-	HASH_ITER(hh, n->known, known, next) {
-		HASH_DEL(n->known, known);
-		shared_text_release(known->symbol);
-		shared_text_release(known->raw);
-		free(known);
-	}
-	shared_text_release(n->last_symbol);
+	HASH_ITER(hh, n->sources, source, next)
+		drop_source(n, source);
+	known_names_free(&n->known);
 	workers_free(n->workers);
-	free(n->seen);
 	free(n);
 }
-
-/* ---- what is known ---- */
 
 static uint64_t source_key(pid_t pid, uint64_t frame)
 {
 	return frame & FRAME_ADDRESS ? JIT_SOURCE | (uint32_t)pid : FRAME_MODULE(frame);
 }
 
-static struct known *find(const struct namer *n, uint64_t source, uint64_t frame)
-{
-	struct known key = { .key = { source, frame } }, *known;
-
-	HASH_FIND(hh, n->known, &key.key, sizeof(key.key), known);
-	return known;
-}
-
-/* a user of the last symbol if it is the same. NULL: none, or no memory */
-static char *symbol_like_last(struct namer *n, const char *symbol)
-{
-	if (!symbol)
-		return NULL;
-	if (!n->last_symbol || strcmp(n->last_symbol, symbol)) {
-		shared_text_release(n->last_symbol);
-		n->last_symbol = shared_text_new(symbol);
-		n->known_bytes += strlen(symbol);
-	}
-	return n->last_symbol ? shared_text_share(n->last_symbol) : NULL;
-}
-
-/* 0 or -ENOMEM */
-static int know(struct namer *n, uint64_t source, const struct named_frame *found, const char *symbol, const char *raw)
-{
-	struct known *known;
-
-	if (find(n, source, found->frame))
-		return 0;
-	known = calloc(1, sizeof(*known));
-	if (!known)
-		return -ENOMEM;
-	known->key.source = source;
-	known->key.frame = found->frame;
-	known->found = *found;
-	known->symbol = symbol_like_last(n, symbol);
-	known->raw = raw ? shared_text_new(raw) : NULL;
-	n->known_bytes += sizeof(*known) + (raw ? strlen(raw) : 0);
-	HASH_ADD(hh, n->known, key, sizeof(known->key), known);
-	return 0;
-}
-
-/* ---- asking the worker ---- */
+/* ---- answers ---- */
 
 static struct source *source_of(struct namer *n, uint64_t key)
 {
@@ -169,13 +118,22 @@ static struct source *source_of(struct namer *n, uint64_t key)
 	return source;
 }
 
+/* Is it of a file that nobody maps any more, and of no stack? */
+static bool is_forgotten(void *namer, uint64_t source)
+{
+	const struct namer *n = namer;
+
+	return !(source & JIT_SOURCE) && !modules_get(n->names->modules, source);
+}
+
 static bool may_ask(struct namer *n, const struct source *source)
 {
 	struct pollfd fd = { .fd = n->options.interrupt_fd, .events = POLLIN };
 
 	if (!n->interrupted)
 		n->interrupted = poll(&fd, 1, 0) > 0;
-	return !source->error && !n->interrupted && n->vain_ns < MAX_VAIN_NS && n->known_bytes < MAX_KNOWN_BYTES;
+	return !source->error && !is_forgotten(n, source->key) && !n->interrupted && n->vain_ns < MAX_VAIN_NS &&
+	       n->known.bytes < MAX_KNOWN_BYTES;
 }
 
 static void give_up(struct namer *n, struct source *source, int error, uint64_t began_ns)
@@ -183,29 +141,114 @@ static void give_up(struct namer *n, struct source *source, int error, uint64_t 
 	source->error = error;
 	n->vain_ns += clock_ns() - began_ns;
 	n->nr_given_up++;
-	n->given_up = source;
+	n->given_up_key = source->key;
+	n->given_up_error = error;
 }
 
-/* *answer may be that of PREPARE, which is nothing but its error. False: there is none yet */
+/*
+ * Takes what the answer names: how many of the frames that were asked for. -errno: it is none, or there is
+ * no memory. Code that a runtime has not named yet is asked for again.
+ */
+static ssize_t take(struct namer *n, const struct source *source, const struct worker_answer *answer)
+{
+	const char *at = answer->bytes, *end = at + answer->nr;
+	struct named_frame found;
+	ssize_t nr = 0;
+
+	for (; at < end; nr++) {
+		const char *symbol, *raw;
+
+		if ((size_t)(end - at) < sizeof(found))
+			return -EBADMSG;
+		memcpy(&found, at, sizeof(found));
+		symbol = at + sizeof(found);
+		if (found.symbol_bytes > end - symbol || found.raw_bytes > end - symbol - found.symbol_bytes)
+			return -EBADMSG;
+		raw = symbol + found.symbol_bytes;
+		at = raw + found.raw_bytes;
+		if ((found.symbol_bytes && symbol[found.symbol_bytes - 1]) || (found.raw_bytes && at[-1]))
+			return -EBADMSG;
+		if (answer->tag & FOLLOW && !found.symbol_bytes)
+			continue;
+		if (known_names_add(&n->known, source->key, &found, found.symbol_bytes ? symbol : NULL, found.raw_bytes ? raw : NULL))
+			return -ENOMEM;
+	}
+	return nr;
+}
+
+/* What nobody waits for: the error, or names of JIT code, as it was there then. */
+static void take_aside(struct namer *n, const struct worker_answer *answer)
+{
+	struct source *source = source_of(n, SOURCE_OF_TAG(answer->tag));
+
+	if (!source)
+		return;
+	if (answer->error)
+		give_up(n, source, answer->error, clock_ns());
+	else if (answer->tag & FOLLOW && take(n, source, answer) == -EBADMSG)
+		give_up(n, source, -EBADMSG, clock_ns());
+}
+
+/* False: there is none yet. Only that of ASK is for the caller */
 static bool take_answer(struct namer *n, struct worker_answer *answer)
 {
-	struct source *source;
-
 	if (!workers_take(n->workers, answer))
 		return false;
-	source = answer->tag & PREPARE && answer->error ? source_of(n, answer->tag & ~PREPARE) : NULL;
-	if (source)
-		give_up(n, source, answer->error, clock_ns());
+	if (!(answer->tag & ASK))
+		take_aside(n, answer);
 	return true;
 }
 
-void namer_follow(struct namer *n)
-{
-	struct worker_answer answer;
+/* ---- wanted frames ---- */
 
-	while (workers_nr_asked(n->workers) && take_answer(n, &answer))
-		;
+/* 0 or -ENOMEM */
+static int want(struct namer *n, pid_t pid, uint64_t frame)
+{
+	uint64_t key = source_key(pid, frame);
+	struct source *source;
+
+	if (known_names_find(&n->known, key, frame))
+		return 0;
+	source = source_of(n, key);
+	if (!source || array_reserve(&source->wanted, &source->room, source->nr + 1))
+		return -ENOMEM;
+	if (!source->nr || source->wanted[source->nr - 1] != frame)
+		source->wanted[source->nr++] = frame;
+	return 0;
 }
+
+static int by_value(const void *left, const void *right)
+{
+	const uint64_t *l = left, *r = right;
+
+	return *l < *r ? -1 : *l > *r;
+}
+
+/* each once */
+static void sort_wanted(struct source *source)
+{
+	size_t kept = 0;
+
+	qsort(source->wanted, source->nr, sizeof(*source->wanted), by_value);
+	for (size_t i = 0; i < source->nr; i++)
+		if (!i || source->wanted[i] != source->wanted[i - 1])
+			source->wanted[kept++] = source->wanted[i];
+	source->nr = kept;
+}
+
+/* ---- forgetting ---- */
+
+void namer_forget(struct namer *n)
+{
+	struct source *source, *next;
+
+	known_names_forget(&n->known, is_forgotten, n, MAX_IDLE_BYTES);
+	HASH_ITER(hh, n->sources, source, next)
+		if (is_forgotten(n, source->key) || (!source->nr && !source->error))
+			drop_source(n, source);
+}
+
+/* ---- asking without waiting ---- */
 
 /* How many bytes of the request are to be sent, with so many frames. */
 static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
@@ -226,29 +269,74 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 
 static int see_module(struct namer *n, uint32_t id)
 {
-	const struct module *module = modules_get(n->names->modules, id);
+	struct module *module = modules_get(n->names->modules, id);
 
-	if (id < n->nr_seen && n->seen[id])
+	if (!module || module->seen)
 		return 0;
-	if (array_reserve(&n->seen, &n->seen_room, id + 1))
-		return -ENOMEM;
-	while (n->nr_seen <= id)
-		n->seen[n->nr_seen++] = false;
-	n->seen[id] = true;
-	if (!module || !module->elsewhere)
+	module->seen = true;
+	if (!module->elsewhere)
 		return 0;
 	return workers_ask(n->workers, PREPARE | id, &n->request, describe(n, id, 0));
 }
 
-int namer_see(struct namer *n, const uint64_t *frames, size_t nr)
+/* What the worker has read of such a file may have to make room for others: names are asked for soon. */
+static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
+{
+	const struct module *module = modules_get(n->names->modules, FRAME_MODULE(frame));
+	int error = see_module(n, FRAME_MODULE(frame));
+
+	return !error && module && module->elsewhere ? want(n, pid, frame) : error;
+}
+
+int namer_see(struct namer *n, pid_t pid, const uint64_t *frames, size_t nr)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < nr && !error; i++)
-		if (!(frames[i] & FRAME_ADDRESS) && !FRAME_IS_CUT(frames[i]))
-			error = see_module(n, FRAME_MODULE(frames[i]));
+		if (frame_in_no_file(frames[i]))
+			error = want(n, pid, frames[i]);
+		else if (!FRAME_IS_RUNTIME(frames[i]) && !FRAME_IS_CUT(frames[i]))
+			error = see_frame(n, pid, frames[i]);
 	return error;
 }
+
+/*
+ * A runtime may move its code, or put other code in its place: what is there now is asked for now. 0 or
+ * -errno
+ */
+static int follow_code(struct namer *n, struct source *source)
+{
+	int error = 0;
+
+	sort_wanted(source);
+	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
+		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
+		memcpy(n->request.frames, source->wanted + at, some * sizeof(*source->wanted));
+		error = workers_ask(n->workers, FOLLOW | source->key, &n->request, describe(n, source->key, some));
+	}
+	source->nr = 0;
+	return error;
+}
+
+int namer_follow(struct namer *n)
+{
+	struct worker_answer answer;
+	struct source *source, *next;
+	uint64_t now = clock_ns();
+	int error = 0;
+
+	while (workers_nr_asked(n->workers) && take_answer(n, &answer))
+		;
+	if (now - n->followed_ns < FOLLOW_NS)
+		return 0;
+	n->followed_ns = now;
+	HASH_ITER(hh, n->sources, source, next)
+		if (source->nr && !error)
+			error = follow_code(n, source);
+	return error;
+}
+
+/* ---- asking and waiting ---- */
 
 /* False: it was interrupted, and the worker ended */
 static bool await(struct namer *n, struct worker_answer *answer)
@@ -268,32 +356,6 @@ static bool await(struct namer *n, struct worker_answer *answer)
 			return false;
 	}
 	return true;
-}
-
-/* Takes what the answer names: how many of the frames that were asked for. -errno: it is none, or there is no memory */
-static ssize_t take(struct namer *n, const struct source *source, const struct worker_answer *answer)
-{
-	const char *at = answer->bytes, *end = at + answer->nr;
-	struct named_frame found;
-	ssize_t nr = 0;
-
-	for (; at < end; nr++) {
-		const char *symbol, *raw;
-
-		if ((size_t)(end - at) < sizeof(found))
-			return -EBADMSG;
-		memcpy(&found, at, sizeof(found));
-		symbol = at + sizeof(found);
-		if (found.symbol_bytes > end - symbol || found.raw_bytes > end - symbol - found.symbol_bytes)
-			return -EBADMSG;
-		raw = symbol + found.symbol_bytes;
-		at = raw + found.raw_bytes;
-		if ((found.symbol_bytes && symbol[found.symbol_bytes - 1]) || (found.raw_bytes && at[-1]))
-			return -EBADMSG;
-		if (know(n, source->key, &found, found.symbol_bytes ? symbol : NULL, found.raw_bytes ? raw : NULL))
-			return -ENOMEM;
-	}
-	return nr;
 }
 
 /* Asks for frames of one source. 0 or -ENOMEM; what is not named is not known afterwards */
@@ -320,52 +382,26 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 	return 0;
 }
 
-static int want(struct namer *n, pid_t pid, uint64_t frame)
-{
-	uint64_t key = source_key(pid, frame);
-	struct source *source;
-
-	if (find(n, key, frame))
-		return 0;
-	source = source_of(n, key);
-	if (!source || array_reserve(&source->wanted, &source->room, source->nr + 1))
-		return -ENOMEM;
-	if (!source->nr || source->wanted[source->nr - 1] != frame)
-		source->wanted[source->nr++] = frame;
-	return 0;
-}
-
 static int want_all(struct namer *n, const struct stack_entry *entry)
 {
 	int error = 0;
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr && !error; i++)
 		/* these have their names */
-		if (!FRAME_IS_PYTHON(entry->user->frames[i]) && !FRAME_IS_CUT(entry->user->frames[i]))
+		if (!FRAME_IS_RUNTIME(entry->user->frames[i]) && !FRAME_IS_CUT(entry->user->frames[i]))
 			error = want(n, entry->key.pid, entry->user->frames[i]);
 	return error;
-}
-
-static int by_value(const void *left, const void *right)
-{
-	const uint64_t *l = left, *r = right;
-
-	return *l < *r ? -1 : *l > *r;
 }
 
 /* Asks for each of its wanted frames once. */
 static int ask_for_wanted(struct namer *n, struct source *source)
 {
-	size_t kept = 0;
 	int error;
 
 	if (!source->nr)
 		return 0;
-	qsort(source->wanted, source->nr, sizeof(*source->wanted), by_value);
-	for (size_t i = 0; i < source->nr; i++)
-		if (!i || source->wanted[i] != source->wanted[i - 1])
-			source->wanted[kept++] = source->wanted[i];
-	error = ask(n, source, source->wanted, kept);
+	sort_wanted(source);
+	error = ask(n, source, source->wanted, source->nr);
 	free(source->wanted);
 	source->wanted = NULL;
 	source->nr = source->room = 0;
@@ -388,7 +424,7 @@ int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 
 /* ---- finding ---- */
 
-static struct frame_name name_of(const struct namer *n, const struct known *known, uint64_t frame)
+static struct frame_name name_of(const struct namer *n, const struct known_name *known, uint64_t frame)
 {
 	struct frame_name name = { .file_offset = FRAME_OFFSET(frame) };
 
@@ -414,11 +450,11 @@ static struct frame_name name_of(const struct namer *n, const struct known *know
 struct frame_name namer_find(struct namer *n, pid_t pid, uint64_t frame)
 {
 	uint64_t key = source_key(pid, frame);
-	const struct known *known = find(n, key, frame);
+	const struct known_name *known = known_names_find(&n->known, key, frame);
 	struct source *source = known ? NULL : source_of(n, key);
 
 	if (source && !ask(n, source, &frame, 1))
-		known = find(n, key, frame);
+		known = known_names_find(&n->known, key, frame);
 	return name_of(n, known, frame);
 }
 
@@ -426,9 +462,9 @@ size_t namer_given_up(const struct namer *n, const char **path, int *error)
 {
 	const struct module *module = NULL;
 
-	if (n->given_up && !(n->given_up->key & JIT_SOURCE))
-		module = modules_get(n->names->modules, n->given_up->key);
+	if (n->given_up_key && !(n->given_up_key & JIT_SOURCE))
+		module = modules_get(n->names->modules, n->given_up_key);
 	*path = module ? module->path : NULL;
-	*error = n->given_up ? n->given_up->error : 0;
+	*error = n->given_up_error;
 	return n->nr_given_up;
 }

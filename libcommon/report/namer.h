@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of user frames, found by a worker (process/workers.h), because that takes opening and reading files that others own:
- * symbol tables, debug files, what runtimes have written. Each frame is asked for once, many at a time; what is known is
- * kept here. A file that keeps the worker waiting, or takes too much of it, goes without names, and is counted.
+ * Names of user frames, found by a worker (process/workers.h), because that takes opening and reading files
+ * that others own: symbol tables, debug files, what runtimes have written. Each frame is asked for once,
+ * many at a time; what is known is kept here. A file that keeps the worker waiting, or takes too much of
+ * it, goes without names, and is counted.
  */
 #ifndef EHPERF_REPORT_NAMER_H
 #define EHPERF_REPORT_NAMER_H
@@ -26,18 +27,25 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 void namer_free(struct namer *namer);
 
 /*
- * A stack with these user frames was seen: files whose path will lead nowhere when their processes are gone, as in containers,
- * or that are deleted already, are read soon. 0 or -ENOMEM
+ * A stack of this process with these user frames was seen: files whose path will lead nowhere when their
+ * processes are gone, as in containers, or that are deleted already, are read soon; and names of code in no
+ * file are asked for soon, because the process may end, and the code may move. 0 or -ENOMEM
  */
-int namer_see(struct namer *namer, const uint64_t *frames, size_t nr);
-/* to be called several times a second while stacks are seen */
-void namer_follow(struct namer *namer);
+int namer_see(struct namer *namer, pid_t pid, const uint64_t *frames, size_t nr);
+/* to be called several times a second while stacks are seen. 0 or -ENOMEM */
+int namer_follow(struct namer *namer);
 
 /* Finds the names of all user frames of these stacks. 0 or -ENOMEM */
 int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t nr);
 
 /* frame_name_user(), of what is known and, if it is not, asked for now; the strings are the namer's */
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
+
+/*
+ * What was named of modules that are forgotten is forgotten; and where that is much, what nobody has asked
+ * for since the last call but one. To be called now and then, when no name is in use.
+ */
+void namer_forget(struct namer *namer);
 
 /* How many files or processes' JIT code went without names; *path is one of them, NULL if it is no file */
 size_t namer_given_up(const struct namer *namer, const char **path, int *error);

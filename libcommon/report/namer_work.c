@@ -5,6 +5,10 @@
 
 #include "report/frame_name.h"
 
+/* of files that were read before, whose frames have been named: more is read again, should it be wanted */
+#define MAX_READ_BYTES (32 << 20)
+#define MAX_IDLE_NS 60000000000
+
 /* with its NUL, and no longer than a name may be; 0: there is none */
 static uint16_t bytes_of(const char *name)
 {
@@ -44,14 +48,15 @@ size_t namer_work(void *arg, void *area, size_t bytes, size_t room)
 	size_t used = 0;
 
 	memcpy(&request, area, bytes);
-	if (request.module_id && request.file.path) {
+	if (request.module_id && request.file.path && !modules_get(names->modules, request.module_id)) {
 		request.file.path = request.path;
+		modules_limit_names(names->modules, MAX_READ_BYTES, MAX_IDLE_NS);
 		modules_adopt(names->modules, request.module_id, &request.file, &request.key);
 	}
 	if (request.module_id && !request.nr)
 		frame_name_find(names, 0, (uint64_t)request.module_id << FRAME_OFFSET_BITS);
 	if (!request.module_id && names->jit && !jit_processes_see(names->jit, request.pid, NULL))
-		jit_processes_update(names->jit);
+		jit_processes_update(names->jit, request.pid);
 	for (uint32_t i = 0; i < request.nr; i++) {
 		struct frame_name name = frame_name_find(names, request.pid, request.frames[i]);
 		size_t written = write_name(&name, request.frames[i], (char *)area + used, room - used);

@@ -13,7 +13,10 @@
 #define MAX_NAMED 1024
 #define NAMER_MAX_PATH 4300
 
-/* of one file, which the worker may not know yet, or of one process's code in no file. nr 0: the file's names are read */
+/*
+ * of one file, which the worker may not know yet, or of one process's code in no file. nr 0: the file's
+ * names are read
+ */
 struct namer_request {
 	uint32_t pid;			/* in no file */
 	uint32_t module_id;		/* or 0 */
@@ -24,7 +27,10 @@ struct namer_request {
 	uint64_t frames[MAX_NAMED];
 };
 
-/* the answer: one of these for each frame, as far as there is room, with its strings and their NULs behind it */
+/*
+ * the answer: one of these for each frame, as far as there is room, with its strings and their NULs behind
+ * it
+ */
 struct named_frame {
 	uint64_t frame, offset, vaddr, function_vaddr;
 	bool has_vaddr, has_function, is_jit;

@@ -2,35 +2,65 @@
 #include "report/names_count.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
 #include "report/escape.h"
+#include "unwind/modules.h"
 
-/* what makes a runtime write its map, by a prefix of its threads' names */
+/* what makes a runtime write its map, by patterns of its threads' names and of its files' */
 static const struct {
-	const char *comm, *cure;
+	const char *name, *cure;
 } cures[] = {
-	{ "node", "start it with --perf-basic-prof" },
+	{ "node*", "start it with --perf-basic-prof" },
 	{ "MainThread", "if that is node, start it with --perf-basic-prof" },
-	{ "python", "start it with -X perf (Python 3.12 or later)" },
-	{ "dotnet", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
-	{ ".NET", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
-	{ "beam", "start it with +JPperf true" },
-	{ "erl", "start it with +JPperf true" },
-	{ "ruby", "start it with --yjit-perf" },
+	{ "java*", "run 'jcmd PID Compiler.perfmap' meanwhile (JDK 17 or later)" },
+	{ "libjvm.so*", "run 'jcmd PID Compiler.perfmap' meanwhile (JDK 17 or later)" },
+	{ "dotnet*", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
+	{ "libcoreclr.so*", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
+	{ ".NET*", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
+	{ "beam*", "start it with +JPperf true" },
+	{ "erl*", "start it with +JPperf true" },
+	{ "*_scheduler", "start it with +JPperf true" },
+	{ "ruby*", "start it with --yjit-perf" },
 };
 
 struct by_pid {
 	uint32_t pid;
 	uint64_t unnamed;
-	const char *comm;
+	const char *comm, *cure;
 	UT_hash_handle hh;
 };
 
-static int count_jit(struct by_pid **all, const struct stack_entry *entry, uint64_t unnamed)
+static const char *cure_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
+		if (!fnmatch(cures[i].name, name, 0))
+			return cures[i].cure;
+	return NULL;
+}
+
+/* A thread may have any name, and then the files of its stack tell what runs it. */
+static const char *find_cure(const struct frame_names *names, const struct stack_entry *entry)
+{
+	const char *cure = cure_of(entry->key.comm);
+
+	for (uint32_t i = 0; !cure && i < entry->user->nr; i++) {
+		uint64_t frame = entry->user->frames[i];
+		const struct module *module = frame & FRAME_ADDRESS ? NULL :
+					      modules_get(names->modules, FRAME_MODULE(frame));
+		const char *slash = module && module->path ? strrchr(module->path, '/') : NULL;
+
+		cure = slash ? cure_of(slash + 1) : NULL;
+	}
+	return cure;
+}
+
+static int count_jit(struct by_pid **all, const struct frame_names *names, const struct stack_entry *entry,
+		     uint64_t unnamed)
 {
 	struct by_pid *p;
 
@@ -44,6 +74,8 @@ static int count_jit(struct by_pid **all, const struct stack_entry *entry, uint6
 		HASH_ADD(hh, *all, pid, sizeof(p->pid), p);
 	}
 	p->unnamed += unnamed;
+	if (!p->cure)
+		p->cure = find_cure(names, entry);
 	return 0;
 }
 
@@ -63,7 +95,7 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		else if (frame_in_no_file(frame))
 			unnamed += entry->value.count;
 	}
-	return unnamed ? count_jit(all, entry, unnamed) : 0;
+	return unnamed ? count_jit(all, names, entry, unnamed) : 0;
 }
 
 int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries,
@@ -79,6 +111,7 @@ int names_count(struct names_count *count, const struct frame_names *names, cons
 		if (p->unnamed > count->jit_unnamed) {
 			count->jit_unnamed = p->unnamed;
 			count->jit_pid = p->pid;
+			count->jit_cure = p->cure;
 			memcpy(count->jit_comm, p->comm, sizeof(count->jit_comm));
 		}
 		HASH_DEL(all, p);
@@ -91,22 +124,18 @@ void names_count_say(FILE *out, const struct names_count *count)
 {
 	if (count->frames)
 		fprintf(out, ", %.1f %% of frames named", 100.0 * count->named / count->frames);
+	if (count->python_calls)
+		fprintf(out, ", %.2f %% of CPython's eval frames", 100.0 * count->python_named / count->python_calls);
 }
 
 void names_count_print_cure(FILE *out, const char *tool, const struct names_count *count)
 {
-	const char *cure = "its runtime writes no perf map in /tmp and no jitdump";
-
 	/* less than a thousandth is not worth a line */
 	if (!count->jit_unnamed || count->jit_unnamed < count->frames / 1000)
 		return;
-	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
-		if (!strncmp(count->jit_comm, cures[i].comm, strlen(cures[i].comm))) {
-			cure = cures[i].cure;
-			break;
-		}
 	fprintf(out, "%s: %.1f %% of frames are JIT code without names of PID %" PRIu32 ", ", tool,
 		100.0 * count->jit_unnamed / count->frames, count->jit_pid);
 	print_escaped(out, count->jit_comm);
-	fprintf(out, ": %s\n", cure);
+	fprintf(out, ": %s\n",
+		count->jit_cure ? count->jit_cure : "its runtime writes no perf map in /tmp and no jitdump");
 }

@@ -15,6 +15,9 @@ struct names_count {
 	uint64_t jit_unnamed;		/* unnamed frames in no file, of the process that has most of them: */
 	uint32_t jit_pid;
 	char jit_comm[16];
+	const char *jit_cure;		/* what gives them names; NULL: nothing that is known of */
+	/* struct placed_stacks' calls and named; the caller's to fill in */
+	uint64_t python_calls, python_named;
 };
 
 /* 0 or -ENOMEM */
@@ -22,8 +25,8 @@ int names_count(struct names_count *count, const struct frame_names *names, cons
 		size_t nr);
 
 /*
- * Print ", 96.4 % of frames named", and a line on what to do about JIT code without names. Nothing without
- * frames
+ * Print ", 96.4 % of frames named", for Python also ", 99.97 % of CPython's eval frames", and a line on what
+ * to do about JIT code without names. Nothing without frames
  */
 void names_count_say(FILE *out, const struct names_count *count);
 void names_count_print_cure(FILE *out, const char *tool, const struct names_count *count);

@@ -3,15 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "python_abi.h"
 
 /*
- * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one to one from the root on:
- * at the leaf, a call may have no frame yet or no longer. Where the native stack did not come to its root, they correspond
- * from the leaf on.
+ * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one to one
+ * from the root on: at the leaf, a call may have no frame yet or no longer. Where the native stack did not
+ * come to its root, they correspond from the leaf on.
  */
 struct parts {
 	const uint64_t *native, *python;
@@ -21,20 +20,21 @@ struct parts {
 	bool keep_native;
 };
 
-static bool is_loop(const struct frame_names *names, pid_t pid, uint64_t frame)
+static bool is_loop(const struct modules *modules, uint64_t frame)
 {
-	const char *symbol = frame & FRAME_ADDRESS ? NULL : frame_name_user(names, pid, frame).symbol;
+	const struct module *module = frame & FRAME_ADDRESS ? NULL : modules_get(modules, FRAME_MODULE(frame));
 
-	return symbol && !strcmp(symbol, "_PyEval_EvalFrameDefault");
+	return module && !module->python_error &&
+	       python_image_is_loop(&module->python, FRAME_OFFSET(frame) - !!(frame & FRAME_CALL));
 }
 
-static struct parts parts_of(const struct frame_names *names, const struct stack_entry *entry)
+static struct parts parts_of(const struct modules *modules, const struct stack_entry *entry)
 {
 	const struct stack_frames *user = entry->user;
 	struct parts p = { .native = user->frames, .from_leaf = entry->key.end != END_COMPLETE };
 
 	while (p.nr_native < user->nr && !FRAME_IS_PYTHON(user->frames[p.nr_native]))
-		p.calls += is_loop(names, entry->key.pid, user->frames[p.nr_native++]);
+		p.calls += is_loop(modules, user->frames[p.nr_native++]);
 	p.python = user->frames + p.nr_native;
 	p.nr_python = user->nr - p.nr_native;
 	for (uint32_t i = 0; i < p.nr_python; i++)
@@ -46,6 +46,7 @@ struct writer {
 	struct stack_frames *to;
 	const struct parts *parts;
 	uint32_t next;		/* of the Python frames */
+	uint32_t named;		/* calls in whose place stand functions that are all known */
 };
 
 static void put(struct writer *w, uint64_t frame)
@@ -53,14 +54,17 @@ static void put(struct writer *w, uint64_t frame)
 	w->to->frames[w->to->nr++] = frame;
 }
 
-/* the next group: up to the next one's leaf */
-static void put_group(struct writer *w)
+/* the next group: up to the next one's leaf. Are all of its functions known? */
+static bool put_group(struct writer *w)
 {
 	const struct parts *p = w->parts;
+	bool known = true;
 
-	do
+	do {
+		known &= PYTHON_LOW(p->python[w->next]) != 0;
 		put(w, p->python[w->next++]);
-	while (w->next < p->nr_python && !(p->python[w->next] & PYTHON_LEAF));
+	} while (w->next < p->nr_python && !(p->python[w->next] & PYTHON_LEAF));
+	return known;
 }
 
 /* the frames of the call-th call of the loop, counted from the leaf; false: there are none */
@@ -74,17 +78,17 @@ static bool put_call(struct writer *w, uint32_t call)
 	if (!p->from_leaf && !call)
 		for (uint32_t more = p->calls; more < p->groups; more++)
 			put_group(w);
-	put_group(w);
+	w->named += put_group(w);
 	return true;
 }
 
-static void place(struct writer *w, const struct frame_names *names, pid_t pid)
+static void place(struct writer *w, const struct modules *modules)
 {
 	const struct parts *p = w->parts;
 	uint32_t call = 0;
 
 	for (uint32_t i = 0; i < p->nr_native; i++) {
-		bool loop = is_loop(names, pid, p->native[i]);
+		bool loop = is_loop(modules, p->native[i]);
 
 		if (!(loop && put_call(w, call)) || p->keep_native)
 			put(w, p->native[i]);
@@ -109,24 +113,28 @@ static void *keep(struct placed_stacks *placed, size_t bytes)
 	return memory;
 }
 
-static int place_one(struct placed_stacks *placed, const struct frame_names *names, bool keep_native,
+static int place_one(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
 		     struct stack_entry *entry)
 {
-	struct parts parts = parts_of(names, entry);
+	struct parts parts = parts_of(modules, entry);
 	struct writer w = { .parts = &parts };
 
+	placed->calls += parts.calls * entry->value.count;	/* a waker has no value */
+	if (!parts.nr_python)
+		return 0;
 	parts.keep_native = keep_native;
 	w.to = keep(placed, sizeof(*w.to) + entry->user->nr * sizeof(w.to->frames[0]));
 	if (!w.to)
 		return -ENOMEM;
 	*w.to = (struct stack_frames){ .id = entry->user->id };
-	place(&w, names, entry->key.pid);
+	place(&w, modules);
+	placed->named += w.named * entry->value.count;
 	entry->user = w.to;
 	return 0;
 }
 
 /* entries share their wakers, which are not ours to change */
-static int place_waker(struct placed_stacks *placed, const struct frame_names *names, bool keep_native,
+static int place_waker(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
 		       struct stack_entry *entry)
 {
 	struct stack_entry *waker = keep(placed, sizeof(*waker));
@@ -135,19 +143,19 @@ static int place_waker(struct placed_stacks *placed, const struct frame_names *n
 		return -ENOMEM;
 	*waker = *entry->waker;
 	entry->waker = waker;
-	return place_one(placed, names, keep_native, waker);
+	return place_one(placed, modules, keep_native, waker);
 }
 
-int python_frames_place(struct placed_stacks *placed, const struct frame_names *names, bool keep_native,
+int python_frames_place(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
 			struct stack_entry *entries, size_t nr)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < nr && !error; i++) {
-		if (has_python(&entries[i]))
-			error = place_one(placed, names, keep_native, &entries[i]);
+		if (entries[i].user)
+			error = place_one(placed, modules, keep_native, &entries[i]);
 		if (!error && entries[i].waker && has_python(entries[i].waker))
-			error = place_waker(placed, names, keep_native, &entries[i]);
+			error = place_waker(placed, modules, keep_native, &entries[i]);
 	}
 	return error;
 }

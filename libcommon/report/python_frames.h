@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Puts Python frames where they belong among a stack's native frames. The kernel records them behind the native ones
- * (python_abi.h); each call of _PyEval_EvalFrameDefault() runs those from one PYTHON_LEAF up to the next.
+ * Puts Python frames where they belong among a stack's native frames. The kernel records them behind the
+ * native ones (python_abi.h); each call of _PyEval_EvalFrameDefault() runs those from one PYTHON_LEAF up to
+ * the next.
  */
 #ifndef EHPERF_REPORT_PYTHON_FRAMES_H
 #define EHPERF_REPORT_PYTHON_FRAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "report/frame_name.h"
 #include "report/stack_entry.h"
+#include "unwind/modules.h"
 
 /* stacks, and entries of wakers, that were made; {} at first */
 struct placed_stacks {
 	void **all;
 	size_t nr, room;
+	/* calls of the interpreter's loop, and those in whose place functions with names stand; by stacks' counts */
+	uint64_t calls, named;
 };
 
 /*
- * Replaces the user stack of each entry and of its waker's, if it has Python frames, by one in which they stand in the place
- * of the interpreter's calls, or with keep_native before them. 0 or -ENOMEM. The new stacks are valid until
- * placed_stacks_free().
+ * Replaces the user stack of each entry and of its waker's, if it has Python frames, by one in which they
+ * stand in the place of the interpreter's calls, or with keep_native before them. 0 or -ENOMEM. The new
+ * stacks are valid until placed_stacks_free().
  */
-int python_frames_place(struct placed_stacks *placed, const struct frame_names *names, bool keep_native,
+int python_frames_place(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
 			struct stack_entry *entries, size_t nr);
 void placed_stacks_free(struct placed_stacks *placed);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/escape.h"
+#include "report/json.h"
 #include "unwind/end_reason.h"
 #include "stacks_abi.h"
 
@@ -45,31 +47,49 @@ static const struct stack_entry **stacks_of(const struct series_report *r, const
 	return stacks;
 }
 
-void series_report_stack(const struct stack_writer *w, const struct stack_entry *entry, uint64_t total_ns)
+static void put_whose(const struct stack_writer *w, const struct stack_entry *entry)
 {
-	bool blocked = entry->key.kernel_stack;
-
-	fprintf(w->out, "  %5.1f %%  %s %s\n", percent(stack_entry_ns(entry), total_ns),
-		histogram_time(stack_entry_ns(entry)).text,
-		blocked ? "blocked in" : "not blocked, called from");
-	stack_print_frames(w, entry, 6);
-	if (blocked && !entry->kernel)
-		fprintf(w->out, "      [the stack was lost]\n");
-	if (entry->key.end != END_NOT_TAKEN && entry->key.end != END_COMPLETE)
-		fprintf(w->out, "      [%s: %s]\n", end_reason_name(entry->key.end),
-			end_reason_meaning(entry->key.end));
+	if (!entry->waker) {
+		fputs(entry->key.kernel_stack ? "blocked in" : "not blocked, called from", w->out);
+		return;
+	}
+	fputs("begun by ", w->out);
+	print_escaped(w->out, entry->waker->key.comm);
+	fprintf(w->out, " (%u) in", entry->waker->key.pid);
 }
 
-struct json_object *series_report_json_stack(const struct stack_writer *w, const struct stack_entry *entry)
+void series_report_stack(const struct stack_writer *w, const struct stack_entry *entry,
+			 const struct histogram_unit *unit, uint64_t total_ns)
 {
+	const struct stack_entry *stacks = entry->waker ? entry->waker : entry;
+
+	fprintf(w->out, "  %5.1f %%  %s ", percent(stack_entry_ns(entry), total_ns),
+		histogram_value(unit, stack_entry_ns(entry)).text);
+	put_whose(w, entry);
+	putc('\n', w->out);
+	stack_print_frames(w, stacks, 6);
+	if (stacks->key.kernel_stack && !stacks->kernel)
+		fprintf(w->out, "      [the stack was lost]\n");
+	if (stacks->key.end != END_NOT_TAKEN && stacks->key.end != END_COMPLETE)
+		fprintf(w->out, "      [%s: %s]\n", end_reason_name(stacks->key.end), end_reason_meaning(stacks->key.end));
+}
+
+struct json_object *series_report_json_stack(const struct stack_writer *w, const struct stack_entry *entry,
+					     const struct histogram_unit *unit)
+{
+	const struct stack_entry *stacks = entry->waker ? entry->waker : entry;
 	struct json_object *stack = json_object_new_object();
 
-	json_object_object_add(stack, "value_ns", json_object_new_uint64(stack_entry_ns(entry)));
-	json_object_object_add(stack, "blocked", json_object_new_boolean(entry->key.kernel_stack));
-	if (entry->key.pid)
-		json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
-	json_object_object_add(stack, "ended_by", json_object_new_string(end_reason_name(entry->key.end)));
-	stack_json_frames(w, entry, stack);
+	json_object_object_add(stack, unit->is_size ? "value_bytes" : "value_ns",
+			       json_object_new_uint64(stack_entry_ns(entry)));
+	if (!entry->waker)
+		json_object_object_add(stack, "blocked", json_object_new_boolean(entry->key.kernel_stack));
+	if (stacks->key.pid)
+		json_object_object_add(stack, "pid", json_object_new_int64(stacks->key.pid));
+	if (entry->waker)
+		json_object_object_add(stack, "comm", json_name(stacks->key.comm));
+	json_object_object_add(stack, "ended_by", json_object_new_string(end_reason_name(stacks->key.end)));
+	stack_json_frames(w, stacks, stack);
 	return stack;
 }
 
@@ -119,7 +139,7 @@ void series_report_text(const struct series_report *r, const struct series *s, c
 			percent(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns),
 			percent(s->blocked_ns, h->total_ns), percent(s->waiting_ns, h->total_ns));
 	for (size_t i = 0; i < nr; i++)
-		series_report_stack(&r->writer, stacks[i], h->total_ns);
+		series_report_stack(&r->writer, stacks[i], h->unit, h->total_ns);
 	putc('\n', out);
 	free(stacks);
 }
@@ -145,7 +165,7 @@ void series_report_json(const struct series_report *r, const struct series *s, s
 	json_object_object_add(object, "by_errno", errors);
 	json_object_object_add(object, "no_bucket", json_object_new_uint64(s->no_bucket));
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(list, series_report_json_stack(&r->writer, stacks[i]));
+		json_object_array_add(list, series_report_json_stack(&r->writer, stacks[i], s->histogram.unit));
 	json_object_object_add(object, "stacks", list);
 	free(stacks);
 }

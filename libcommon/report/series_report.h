@@ -13,7 +13,11 @@ struct series_report {
 	const char *counted;		/* "calls" */
 	bool off_cpu;			/* the time is split into on the CPU, blocked, and waiting to run */
 	struct stack_writer writer;	/* all output goes to writer.out */
-	const struct stack_entry *entries;	/* stacks of all series, with values in ns */
+	/*
+	 * stacks of all series, with values in ns or bytes; if an entry has a waker, that is who began what
+	 * was measured
+	 */
+	const struct stack_entry *entries;
 	size_t nr_entries;
 	size_t nr_stacks;		/* stacks shown per series, at most */
 };
@@ -23,11 +27,12 @@ void series_report_text(const struct series_report *report, const struct series 
 void series_report_json(const struct series_report *report, const struct series *series,
 			struct json_object *object);
 
-/* Prints a stack, its time, and its share of total_ns. */
+/* Prints a stack, its value in this unit, and its share of total_ns. */
 void series_report_stack(const struct stack_writer *writer, const struct stack_entry *entry,
-			 uint64_t total_ns);
+			 const struct histogram_unit *unit, uint64_t total_ns);
 struct json_object *series_report_json_stack(const struct stack_writer *writer,
-					     const struct stack_entry *entry);
+					     const struct stack_entry *entry,
+					     const struct histogram_unit *unit);
 
 /* "EINVAL", or "errno 600" if libc has no name for it */
 struct errno_name {

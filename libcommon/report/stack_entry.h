@@ -25,4 +25,10 @@ static inline uint64_t stack_entry_ns(const struct stack_entry *entry)
 	return entry->value.blocked_ns + entry->value.waiting_ns;
 }
 
+/* A thread may have taken its name away, and a stack must not begin with nothing. */
+static inline const char *stack_entry_thread(const struct stack_entry *entry)
+{
+	return *entry->key.comm ? entry->key.comm : "[unknown]";
+}
+
 #endif

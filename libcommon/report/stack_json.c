@@ -48,14 +48,14 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 	}
 	if (name->raw_symbol && strnlen(name->raw_symbol, MAX_RAW_SYMBOL) < MAX_RAW_SYMBOL)
 		json_object_object_add(frame, "raw_symbol", json_name(name->raw_symbol));
-	if (!name->inlined && !name->is_python && (name->symbol || name->has_function))
+	if (!name->inlined && !name->runtime && (name->symbol || name->has_function))
 		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
 	if (name->module)
 		json_object_object_add(frame, "module", json_name(name->module));
 	if (name->file)
 		put_build_id(frame, name->file);
-	if (name->is_python)
-		json_object_object_add(frame, "runtime", json_object_new_string("python"));
+	if (name->runtime)
+		json_object_object_add(frame, "runtime", json_object_new_string(name->runtime));
 	else
 		put_place(frame, name);
 	if (name->is_jit)

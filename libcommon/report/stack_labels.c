@@ -8,7 +8,10 @@
 #include "base/array.h"
 #include "report/escape.h"
 
-/* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
+/*
+ * frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the
+ * kernel
+ */
 struct frame_key {
 	uint64_t frame;
 	uint32_t pid;		/* 0: of any */
@@ -45,7 +48,7 @@ static int add_label(struct stack_labels *l, const struct frame_key *key, const 
 		return -ENOMEM;
 	if (!key->kind)
 		label.kind = name->inlined		 ? KIND_INLINED :
-			     name->is_python		 ? KIND_RUNTIME :
+			     name->runtime		 ? KIND_RUNTIME :
 			     key->frame & FRAME_ADDRESS  ? KIND_JIT :
 			     key->frame & FRAME_BY_FP    ? KIND_BY_FP :
 							   KIND_USER;
@@ -101,7 +104,10 @@ static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bo
 	return 0;
 }
 
-/* a frame that is none of the code's; key: the thread, if it is to be told apart from others of this name, else NULL */
+/*
+ * a frame that is none of the code's; key: the thread, if it is to be told apart from others of this name,
+ * else NULL
+ */
 static int append_name(struct stack_labels *l, const char *name, const struct stack_key *key)
 {
 	struct label label = { .kind = KIND_THREAD };
@@ -139,7 +145,7 @@ static int append_waker(struct stack_labels *l, const struct stack_entry *waker)
 		error = append_frame(l, user->frames[i], waker->key.pid, false, true);
 	l->off_cpu = off_cpu;
 	return error ? error :
-		       append_name(l, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : waker->key.comm, NULL);
+		       append_name(l, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : stack_entry_thread(waker), NULL);
 }
 
 int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
@@ -149,7 +155,7 @@ int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
 	int error;
 
 	l->nr = 0;
-	error = append_name(l, entry->key.comm, l->by_thread ? &entry->key : NULL);
+	error = append_name(l, stack_entry_thread(entry), l->by_thread ? &entry->key : NULL);
 	if (!error && l->writer->root)
 		error = append_name(l, l->writer->root(entry), NULL);
 	for (uint32_t i = user ? user->nr : 0; i-- > 0 && !error;)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks as perf script prints samples, for programs that import that. They count the samples of a stack, so there
- * is one for each; a time is printed as a sample's period, in microseconds. When a sample was taken is not known:
- * they follow each other at the sampling period.
+ * Stacks as perf script prints samples, for programs that import that. They count the samples of a stack,
+ * so there is one for each; a time is printed as a sample's period, in microseconds. When a sample was
+ * taken is not known: they follow each other at the sampling period.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -71,20 +71,22 @@ static void put_stack(const struct stack_writer *w, const struct stack_entry *en
 /* "comm pid/tid seconds: [PERIOD] EVENT:" */
 static void put_head(FILE *out, const struct stack_entry *entry, const struct measure *measure, uint64_t ns)
 {
-	char *clean = page_text(*entry->key.comm ? entry->key.comm : "[unknown]");
+	char *clean = page_text(stack_entry_thread(entry));
 	/* a line that begins with one of these is not a sample's first */
 	bool odd = clean && strchr(" #", *clean);
+	/* nor is one whose name has one character, to stackcollapse-perf.pl, unless more blanks follow it */
+	const char *blanks = clean && clean[0] && !clean[1] ? "  " : " ";
 
 	if (odd)
 		fprintf(out, "\\x%02x", *clean);
 	put_word(out, clean ? clean + odd : "[unknown]", "");
-	free(clean);
-	fprintf(out, " %" PRIu32 "/%" PRIu32 " %" PRIu64 ".%06" PRIu64 ": ", entry->key.pid, entry->key.tid,
+	fprintf(out, "%s%" PRIu32 "/%" PRIu32 " %" PRIu64 ".%06" PRIu64 ": ", blanks, entry->key.pid, entry->key.tid,
 		ns / 1000000000, ns % 1000000000 / 1000);
 	if (measure->is_time)
 		fprintf(out, "%" PRIu64 " off-cpu:\n", (measure->value(&entry->value) + 500) / 1000);
 	else
 		fprintf(out, "%s:\n", measure->value_ns ? "cpu-clock" : measure->counted);
+	free(clean);
 }
 
 int stack_report_perf(const struct stack_writer *w, const struct stack_summary *summary,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks in pprof's format: a gzipped Profile message (pprof.proto). Messages that follow each other merge into
- * one, so it is written piece by piece, and only what differs from sample to sample is kept in memory: strings,
- * functions, locations.
+ * Stacks in pprof's format: a gzipped Profile message (pprof.proto). Messages that follow each other merge
+ * into one, so it is written piece by piece, and only what differs from sample to sample is kept in memory:
+ * strings, functions, locations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -137,6 +137,30 @@ static uint64_t mapping_of(struct pprof *p, uint32_t module, uint64_t limit)
 	if (limit > mapping->limit)
 		mapping->limit = limit;
 	return mapping->id;
+}
+
+/* what a thread's outermost frame is in: of a process's first thread, that is its program */
+static uint32_t root_module(const struct stack_entry *entry)
+{
+	uint64_t root = entry->user && entry->user->nr ? entry->user->frames[entry->user->nr - 1] : FRAME_ADDRESS;
+
+	return root & FRAME_ADDRESS ? 0 : FRAME_MODULE(root);
+}
+
+/* Readers take the first mapping for the program: that of the process with the most. */
+static void map_program_first(struct pprof *p, const struct stack_entry *entries, size_t nr)
+{
+	const struct stack_entry *most = NULL;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct stack_entry *e = &entries[i];
+
+		if (e->key.pid == e->key.tid && e->key.end == END_COMPLETE && root_module(e) &&
+		    (!most || p->measure->value(&e->value) > p->measure->value(&most->value)))
+			most = e;
+	}
+	if (most)
+		mapping_of(p, root_module(most), 0);
 }
 
 static void emit_mapping(struct pprof *p, const struct mapping *mapping)
@@ -430,6 +454,7 @@ int stack_report_pprof(const struct stack_writer *w, const struct stack_summary 
 		return fd < 0 ? -errno : -ENOMEM;
 	}
 	emit_head(&p, summary);
+	map_program_first(&p, entries, nr);
 	for (size_t i = 0; i < nr && !p.error; i++)
 		emit_sample(&p, &entries[i]);
 	HASH_ITER(hh, p.mappings, mapping, next)

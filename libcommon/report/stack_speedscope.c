@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks for speedscope: one "sampled" profile of its file format, with a sample for each stack and its weight. */
+/*
+ * Stacks for speedscope: one "sampled" profile of its file format, with a sample for each stack and its
+ * weight.
+ */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -58,7 +61,8 @@ int stack_report_speedscope(const struct stack_writer *w, const struct stack_sum
 
 	if (!labels.labels)
 		return -ENOMEM;
-	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"ehperf\",\"name\":", out);
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"ehperf\",\"name\":",
+	      out);
 	page_put_json(out, page_json(summary->command_line));
 	error = put_samples(out, &labels, summary, entries, nr);
 	if (!error) {

@@ -9,6 +9,7 @@
 #include "report/escape.h"
 #include "report/json.h"
 #include "unwind/end_reason.h"
+#include "unwind/processes.h"
 
 void stack_summary_count(struct stack_summary *s, const struct stack_entry *entries, size_t nr)
 {
@@ -49,6 +50,10 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 	json_object_object_add(object, "samples", json_object_new_uint64(s->sum.count));
 	json_object_object_add(object, "frames", json_object_new_uint64(s->names.frames));
 	json_object_object_add(object, "named", json_object_new_uint64(s->names.named));
+	if (s->names.python_calls) {
+		json_object_object_add(object, "python_calls", json_object_new_uint64(s->names.python_calls));
+		json_object_object_add(object, "python_named", json_object_new_uint64(s->names.python_named));
+	}
 	losses_json(object, s->losses, s->nr_losses);
 	json_object_object_add(object, "ended", json_by_reason(s->ended));
 	if (s->measure->summary_json)
@@ -131,13 +136,106 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 	for (size_t id = 1; ended && id <= modules_count(modules); id++) {
 		const struct module *module = modules_get(modules, id);
 
-		if (!ended[id])
+		if (!module || !ended[id])
 			continue;
 		fprintf(out, "%s: %" PRIu64 " of these in '", tool, ended[id]);
 		print_escaped(out, module->path);
-		fprintf(out, "': %s\n", module_explain(module->error));
+		fprintf(out, "': %s\n", module_explain(module->error ? module->error : module->code_error));
 	}
 	free(ended);
+}
+
+/* notes the modules of unknown interpreters in this stack */
+static void see_pythons(bool *seen, const struct modules *modules, const struct stack_frames *user)
+{
+	for (uint32_t i = 0; user && i < user->nr; i++) {
+		uint32_t id = FRAME_MODULE(user->frames[i]);
+
+		const struct module *module = modules_get(modules, id);
+
+		if (!(user->frames[i] & FRAME_ADDRESS) && module)
+			seen[id] |= module->python_error == -ENOTSUP;
+	}
+}
+
+void stack_summary_unknown_python(FILE *out, const char *tool, const struct modules *modules,
+				  const struct stack_entry *entries, size_t nr)
+{
+	bool *seen = calloc(modules_count(modules) + 1, sizeof(*seen));
+
+	for (size_t i = 0; seen && i < nr; i++) {
+		see_pythons(seen, modules, entries[i].user);
+		see_pythons(seen, modules, entries[i].waker ? entries[i].waker->user : NULL);
+	}
+	for (size_t id = 1; seen && id <= modules_count(modules); id++) {
+		if (!seen[id])
+			continue;
+		fprintf(out, "%s: no Python functions in '", tool);
+		print_escaped(out, modules_get(modules, id)->path);
+		fputs("': this version or build of CPython is not known, and its stacks are native\n", out);
+	}
+	free(seen);
+}
+
+#define MAX_REFUSED_LINES 8
+
+struct refused {
+	pid_t pid;
+	int error;
+	const char *comm;
+	uint64_t samples;
+};
+
+static int by_samples(const void *left, const void *right)
+{
+	const struct refused *l = left, *r = right;
+
+	return l->samples == r->samples ? l->pid - r->pid : l->samples > r->samples ? -1 : 1;
+}
+
+/* Sums up the samples of processes that went without. How many processes there are */
+static size_t sum_refused(struct refused *all, const struct processes *processes,
+			  const struct stack_entry *entries, size_t nr)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct stack_key *key = &entries[i].key;
+		int error = key->end == END_UNKNOWN_PROCESS ? processes_why_refused(processes, key->pid) : 0;
+		size_t at = 0;
+
+		while (error && at < found && all[at].pid != (pid_t)key->pid)
+			at++;
+		if (error && at == found && found < MAX_REFUSALS)
+			all[found++] = (struct refused){ .pid = key->pid, .error = error, .comm = key->comm };
+		if (error && at < found)
+			all[at].samples += entries[i].value.count;
+	}
+	return found;
+}
+
+void stack_summary_refused(FILE *out, const char *tool, const struct processes *processes,
+			   const struct stack_entry *entries, size_t nr)
+{
+	struct refused *all = calloc(MAX_REFUSALS, sizeof(*all));
+	size_t found = all ? sum_refused(all, processes, entries, nr) : 0;
+	uint64_t others = 0;
+
+	if (found)
+		qsort(all, found, sizeof(*all), by_samples);
+	for (size_t i = 0; i < found; i++) {
+		if (i >= MAX_REFUSED_LINES) {
+			others += all[i].samples;
+			continue;
+		}
+		fprintf(out, "%s: %" PRIu64 " of these in PID %d, ", tool, all[i].samples, all[i].pid);
+		print_escaped(out, all[i].comm);
+		fprintf(out, ": %s\n", process_explain(all[i].error));
+	}
+	if (others)
+		fprintf(out, "%s: %" PRIu64 " of these in %zu more processes like that\n", tool, others,
+			found - MAX_REFUSED_LINES);
+	free(all);
 }
 
 void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer)
@@ -162,7 +260,7 @@ void stack_summary_unread(FILE *out, const char *tool, const struct modules *mod
 {
 	for (size_t id = 1; id <= modules_count(modules); id++) {
 		const struct module *module = modules_get(modules, id);
-		uint64_t refused = module->places ? source_places_refused(module->places) : 0;
+		uint64_t refused = module && module->places ? source_places_refused(module->places) : 0;
 
 		if (!refused)
 			continue;

@@ -15,6 +15,8 @@
 #include "stacks_abi.h"
 #include "unwind/modules.h"
 
+struct processes;
+
 struct stack_summary {
 	const char *tool;
 	const char *command_line;		/* the tool's */
@@ -40,6 +42,17 @@ void stack_summary_json(FILE *out, const struct stack_summary *summary);
 /* Prints a line for each file without a usable table in which stacks have ended. */
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
 			     const struct stack_entry *entries, size_t nr);
+
+/*
+ * Prints a line for each interpreter in whose functions there are frames, but whose version or build is not
+ * known.
+ */
+void stack_summary_unknown_python(FILE *out, const char *tool, const struct modules *modules,
+				  const struct stack_entry *entries, size_t nr);
+
+/* Prints a line for each process that went without unwinding, some at least, and one for the others. */
+void stack_summary_refused(FILE *out, const char *tool, const struct processes *processes,
+			   const struct stack_entry *entries, size_t nr);
 
 /* Prints a line if there are files whose names took too long to find. */
 void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer);

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "report/escape.h"
+#include "report/merged_texts.h"
 #include "report/stack_report.h"
 #include "report/stack_writer.h"
 #include "stacks_abi.h"
@@ -15,15 +15,30 @@
 
 #define MAX_TRACING_FRAMES 8
 
+/* a function between a tracepoint and our program? */
+static bool is_tracing(const char *symbol)
+{
+	static const char *const beginnings[] = { "bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (!strncmp(symbol, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
 uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct stack_frames *kernel)
 {
-	for (uint32_t i = 0; w->switched && i < kernel->nr && i < MAX_TRACING_FRAMES; i++) {
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; w->traced && i < kernel->nr && i < MAX_TRACING_FRAMES; i++) {
 		struct frame_name name = frame_name_kernel(w->names.kallsyms, kernel->frames[i]);
 
 		if (name.symbol && !strcmp(name.symbol, "__schedule"))
 			return i;
+		if (name.symbol && is_tracing(name.symbol))
+			first = i + 1;
 	}
-	return 0;
+	return first;
 }
 
 static void put_name(const struct stack_writer *w, const struct frame_name *name, bool in_no_file)
@@ -65,7 +80,7 @@ static void put_comm(const struct stack_writer *w, const struct stack_entry *ent
 	if (entry->key.flags & STACK_INTERRUPT)
 		fputs("[interrupt]", w->out);
 	else
-		print_escaped(w->out, entry->key.comm);
+		print_escaped(w->out, stack_entry_thread(entry));
 }
 
 /* the waker's frames upside down, as bcc's offwaketime has them: what woke meets what was woken */
@@ -112,7 +127,7 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
-	print_escaped(w->out, entry->key.comm);
+	print_escaped(w->out, stack_entry_thread(entry));
 	if (w->root) {
 		putc(';', w->out);
 		print_escaped(w->out, w->root(entry));
@@ -158,25 +173,11 @@ static void print_multiline(const struct stack_writer *w, const struct stack_ent
 		put_waker(w, entry->waker);
 	stack_print_frames(w, entry, 4);
 	fputs("    -                ", w->out);
-	print_escaped(w->out, entry->key.comm);
+	print_escaped(w->out, stack_entry_thread(entry));
 	fprintf(w->out, " (%u)\n", entry->key.pid);
 }
 
 /* ---- all of them ---- */
-
-/* Stacks with equal text are merged. */
-struct printed {
-	char *text;
-	uint64_t value;
-	UT_hash_handle hh;
-};
-
-static int most_first(struct printed *left, struct printed *right)
-{
-	if (left->value != right->value)
-		return left->value > right->value ? -1 : 1;
-	return strcmp(left->text, right->text);
-}
 
 /* how stacks are printed */
 struct layout {
@@ -186,78 +187,57 @@ struct layout {
 	bool hottest_last;
 };
 
-/* 0 or -ENOMEM */
-static int add(struct printed **all, const struct stack_writer *writer, const struct layout *layout,
-	       const struct stack_entry *entry, uint64_t value)
-{
-	struct stack_writer w = *writer;
-	struct printed *printed;
-	char *text = NULL;
-	size_t size;
-
-	w.out = open_memstream(&text, &size);
-	if (!w.out)
-		return -ENOMEM;
-	layout->frames(&w, entry);
-	if (fclose(w.out) || !text)
-		return -ENOMEM;
-	HASH_FIND_STR(*all, text, printed);
-	if (printed) {
-		free(text);
-	} else {
-		printed = calloc(1, sizeof(*printed));
-		if (!printed) {
-			free(text);
-			return -ENOMEM;
-		}
-		printed->text = text;
-		HASH_ADD_KEYPTR(hh, *all, text, size, printed);
-	}
-	printed->value += value;
-	return 0;
-}
-
 /* the value as text has it: times in microseconds */
 static uint64_t in_text(const struct measure *measure, uint64_t value)
 {
 	return measure->is_time ? (value + 500) / 1000 : value;
 }
 
-/* Prints the first `nr` of the list, those with the largest values, in the layout's order. */
-static void print_hottest(const struct stack_writer *w, const struct measure *measure,
-			  const struct layout *layout, struct printed *all, size_t nr)
+/* 0 or -ENOMEM */
+static int add(struct merged_texts *texts, const struct stack_writer *writer, const struct layout *layout,
+	       const struct stack_entry *entry, uint64_t value)
 {
-	struct printed *printed = all, *last = NULL;
-	uint64_t total = 0;
+	struct stack_writer w = *writer;
+	char *text = NULL;
+	size_t size;
+	int error;
 
-	for (struct printed *p = all; p; p = p->hh.next)
-		total += p->value;
-	for (size_t i = 0; i < nr; i++, printed = printed->hh.next)
-		last = printed;
-	printed = layout->hottest_last ? last : all;
-	for (size_t i = 0; i < nr; i++, printed = layout->hottest_last ? printed->hh.prev : printed->hh.next) {
-		fputs(printed->text, w->out);
-		layout->value(w->out, in_text(measure, printed->value),
-			      total ? 100.0 * printed->value / total : 0);
+	w.out = open_memstream(&text, &size);
+	if (!w.out)
+		return -ENOMEM;
+	layout->frames(&w, entry);
+	error = fclose(w.out) || !text ? -ENOMEM : merged_texts_add(texts, text, value);
+	free(text);
+	return error;
+}
+
+/* Prints the first `nr`, those with the largest values, in the layout's order. */
+static void print_hottest(const struct stack_writer *w, const struct measure *measure,
+			  const struct layout *layout, const struct merged_texts *texts, size_t nr)
+{
+	uint64_t sum = merged_texts_sum(texts);
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t value = merged_texts_print(texts, w->out, layout->hottest_last ? nr - 1 - i : i);
+
+		layout->value(w->out, in_text(measure, value), sum ? 100.0 * value / sum : 0);
 	}
 }
 
 static int print(const struct stack_writer *w, const struct measure *measure, const struct layout *layout,
 		 const struct stack_entry *entries, size_t nr)
 {
-	struct printed *all = NULL, *printed, *next;
-	int error = 0;
+	struct merged_texts *texts = merged_texts_new();
+	int error = texts ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < nr && !error; i++)
-		error = add(&all, w, layout, &entries[i], measure->value(&entries[i].value));
-	HASH_SORT(all, most_first);
-	if (!error)
-		print_hottest(w, measure, layout, all, w->top && w->top < HASH_COUNT(all) ? w->top : HASH_COUNT(all));
-	HASH_ITER(hh, all, printed, next) {
-		HASH_DEL(all, printed);
-		free(printed->text);
-		free(printed);
+		error = add(texts, w, layout, &entries[i], measure->value(&entries[i].value));
+	if (!error) {
+		size_t all = merged_texts_sort(texts);
+
+		print_hottest(w, measure, layout, texts, w->top && w->top < all ? w->top : all);
 	}
+	merged_texts_free(texts);
 	return error;
 }
 

@@ -16,8 +16,11 @@ struct stack_writer {
 	struct frame_names names;
 	bool delimiter;		/* "-" between user and kernel frames */
 	bool annotate;		/* append "_[k]" to kernel frames, "_[j]" to frames in no file */
-	/* kernel stacks are from sched_switch: leave out what is above __schedule() */
-	bool switched;
+	/*
+	 * kernel stacks are from raw tracepoints: leave out what is above the function that hit one, for
+	 * sched_switch __schedule()
+	 */
+	bool traced;
 	size_t top;		/* of all stacks, only so many, those with the largest values; 0: all */
 	/* a frame of the tool's own, outside of all others; NULL: none */
 	const char *(*root)(const struct stack_entry *entry);

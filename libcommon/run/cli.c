@@ -89,8 +89,12 @@ static void finish_stdout(void)
 	cli_finish(stdout, "standard output");
 }
 
+/* of a message, with paths whose every byte is escaped: one write() for each, also beside other programs' */
+#define MESSAGE_BYTES 32768
+
 void cli_init(void)
 {
+	static char message[MESSAGE_BYTES];
 	int fd;
 
 	/*
@@ -100,6 +104,7 @@ void cli_init(void)
 	while ((fd = open("/dev/null", O_RDONLY)) >= 0 && fd <= STDERR_FILENO)
 		;
 	close(fd);
+	setvbuf(stderr, message, _IOLBF, sizeof(message));
 	argp_err_exit_status = EXIT_USAGE;
 	atexit(finish_stdout);
 }

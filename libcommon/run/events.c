@@ -12,6 +12,17 @@
 #include "run/cli.h"
 #include "run/kernel.h"
 
+static bool has_pmu(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
+	return !access(path, F_OK);
+}
+
+#define NO_KPROBES "this kernel has no kprobes: use one built with CONFIG_KPROBE_EVENTS, " \
+		   "or a tracepoint (-l 't:*')"
+
 /* ---- finding ---- */
 
 static struct events find(const char *text, struct events_search search, const struct task_filter *filter)
@@ -30,6 +41,8 @@ static struct events find(const char *text, struct events_search search, const s
 	wrong = event_name_parse(name, text, search.list);
 	if (wrong)
 		cli_die(EXIT_USAGE, "not an event: '%s': %s", text, wrong);
+	if (name->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))	/* nor need it list its functions */
+		cli_die(EXIT_FAILURE, "cannot attach to '%s': " NO_KPROBES, text);
 	search.symbols = &symbols;
 	search.pid = nr_pids ? pids[0] : 0;
 	error = events_find(&events, name, &search, problem);
@@ -42,7 +55,8 @@ static struct events find(const char *text, struct events_search search, const s
 	return events;
 }
 
-static struct events find_some(const char *name, struct events_search search, const struct task_filter *filter)
+static struct events find_some(const char *name, struct events_search search,
+			       const struct task_filter *filter)
 {
 	struct events events = find(name, search, filter);
 
@@ -88,21 +102,18 @@ void events_list(const char *pattern, const struct task_filter *filter)
 
 /* ---- what the kernel refuses ---- */
 
-static bool has_pmu(const char *name)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
-	return !access(path, F_OK);
-}
-
 /* what the kernel lacks for this kind of events, and what allows it; NULL: nothing that is known */
 static const char *lacking(const struct event *event, int error)
 {
 	if (event->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))
-		return "this kernel has no kprobes: use one built with CONFIG_KPROBE_EVENTS, or a tracepoint (-l 't:*')";
+		return NO_KPROBES;
+	if (event->kind == EVENT_KERNEL_FUNCTION && kernel_ftrace() == 0)
+		return "the kernel watches no function: kernel.ftrace_enabled is 0; 'sysctl kernel.ftrace_enabled=1' allows it";
 	if ((event->kind == EVENT_USER_FUNCTION || event->kind == EVENT_USDT) && !has_pmu("uprobe"))
 		return "this kernel has no uprobes: use one built with CONFIG_UPROBE_EVENTS";
+	if (event->kind != EVENT_PERF && event->kind != EVENT_TRACEPOINT && (error == -EACCES || error == -EPERM) &&
+	    !bpf_load_is_admin())
+		return "the kernel lets only CAP_SYS_ADMIN watch functions: run as root";
 	if (event->kind == EVENT_KERNEL_FUNCTION && (error == -ENOENT || error == -EADDRNOTAVAIL))
 		return "the kernel has no such function, or has it inlined: see -l";
 	if (event->kind == EVENT_KERNEL_FUNCTION && error == -EINVAL)
@@ -144,8 +155,8 @@ static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
 	return pids;
 }
 
-void events_attach(struct links *links, struct bpf_program *program, const struct events *events, bool returns,
-		   const struct task_filter *filter)
+void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
+		   bool returns, const struct task_filter *filter)
 {
 	size_t nr_pids;
 	pid_t *pids = processes_of(filter, &nr_pids);

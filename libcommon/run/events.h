@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tool's argument EVENT and its option -l: finds events and attaches programs to them. Errors end the tool with
- * one line: what is wrong with the name, or what the kernel lacks and what allows it.
+ * A tool's argument EVENT and its option -l: finds events and attaches programs to them. Errors end the
+ * tool with one line: what is wrong with the name, or what the kernel lacks and what allows it.
  */
 #ifndef EHPERF_RUN_EVENTS_H
 #define EHPERF_RUN_EVENTS_H
@@ -14,8 +14,8 @@
 #define MAX_EVENTS 500	/* that a pattern may name */
 
 /*
- * The events that the name means; more than MAX_EVENTS are an error. filter: files are found as its first process
- * sees them
+ * The events that the name means; more than MAX_EVENTS are an error. filter: files are found as its first
+ * process sees them
  */
 struct events events_named(const char *name, const struct task_filter *filter);
 
@@ -26,15 +26,15 @@ struct events events_that_return(const char *name, const struct task_filter *fil
 void events_list(const char *pattern, const struct task_filter *filter) __attribute__((noreturn));
 
 /*
- * Attaches the program to each of these events, which are none of perf's; its cookie is the event's index. User
- * functions are probed in the wanted processes alone, where these are listed.
+ * Attaches the program to each of these events, which are none of perf's; its cookie is the event's index.
+ * User functions are probed in the wanted processes alone, where these are listed.
  */
-void events_attach(struct links *links, struct bpf_program *program, const struct events *events, bool returns,
-		   const struct task_filter *filter);
+void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
+		   bool returns, const struct task_filter *filter);
 
 /*
- * Has the program run on each of the wanted CPUs at every period-th occurrence of perf's event, or, with a period of
- * 0, at this frequency, once the events are enabled, until the tool exits.
+ * Has the program run on each of the wanted CPUs at every period-th occurrence of perf's event, or, with a
+ * period of 0, at this frequency, once the events are enabled, until the tool exits.
  */
 struct perf_events events_attach_perf(struct bpf_program *program, const struct event *event, uint64_t period,
 				      uint64_t frequency, const struct cpu_set *cpus);

@@ -126,8 +126,9 @@ static int show_series(struct histogram_session *h, const struct series_report *
 	return 0;
 }
 
-/* Gets the stacks of the interval that was taken last. */
-static int take_stacks(struct histogram_session *h, struct series_report *report)
+/* Gets the stacks of the interval that was taken last; the caller frees what is placed. */
+static int take_stacks(struct histogram_session *h, struct series_report *report,
+		       struct placed_stacks *placed)
 {
 	struct stack_entry *entries;
 	int error = stack_store_hand_out(h->stacks->store, BPF_HISTOGRAMS_TURN_MASK,
@@ -135,7 +136,27 @@ static int take_stacks(struct histogram_session *h, struct series_report *report
 					 &report->nr_entries);
 
 	report->entries = error ? NULL : entries;
+	if (!error)
+		stack_session_place(h->stacks, placed, entries, report->nr_entries);
 	return error;
+}
+
+static int show_interval(struct histogram_session *h, const struct series_report *report,
+			 const struct series *series, size_t nr)
+{
+	if (h->options->timestamps && !h->options->run.json && !h->options->heatmap)
+		fprintf(h->run->out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(clock_ns()).text);
+	for (size_t i = 0; i < nr; i++) {
+		int error = show_series(h, report, &series[i]);
+
+		if (error)
+			return error;
+		h->count += series[i].histogram.count;
+		h->errors += series[i].errors;
+	}
+	cli_flush(h->run->out);
+	h->intervals++;
+	return 0;
 }
 
 static int print_interval(struct histogram_session *h)
@@ -146,26 +167,17 @@ static int print_interval(struct histogram_session *h)
 		.writer = h->writer,
 		.nr_stacks = NR_STACKS,
 	};
+	struct placed_stacks placed = {};
 	struct series *series;
 	size_t nr;
 	int error = bpf_histograms_take(h->histograms, &series, &nr);
 
 	if (!error && h->stacks)
-		error = take_stacks(h, &report);
-	if (error || h->over)
-		return error;
-	if (h->options->timestamps && !h->options->run.json && !h->options->heatmap)
-		fprintf(h->run->out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(clock_ns()).text);
-	for (size_t i = 0; i < nr; i++) {
-		error = show_series(h, &report, &series[i]);
-		if (error)
-			return error;
-		h->count += series[i].histogram.count;
-		h->errors += series[i].errors;
-	}
-	cli_flush(h->run->out);
-	h->intervals++;
-	return 0;
+		error = take_stacks(h, &report, &placed);
+	if (!error && !h->over)
+		error = show_interval(h, &report, series, nr);
+	placed_stacks_free(&placed);
+	return error;
 }
 
 static int interval(void *arg, bool last)
@@ -209,8 +221,8 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 	if (stacks) {
 		h->run = &stacks->run;
 		run_hide_counts(h->run);
-		h->writer = stack_session_writer(stacks, true);
-		h->writer.delimiter = h->writer.switched = true;
+		h->writer = stack_session_writer(stacks);
+		h->writer.delimiter = h->writer.traced = true;
 	} else {
 		open_own_run(h, object);
 		h->run = &h->own_run;

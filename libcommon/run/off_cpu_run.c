@@ -27,6 +27,7 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->min_ns > o->max_ns)
 			argp_failure(state, EXIT_USAGE, 0, "-m is more than -M");
+		o->stacks.wanted.later = true;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -44,7 +45,8 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 	kernel_set(object, "count_blocked", &blocked, sizeof(blocked));
 	kernel_set(object, "count_waiting", &waiting, sizeof(waiting));
 	stack_session_configure(object, &o->stacks.run, &o->stacks.wanted);
-	if (!o->stacks.wanted.only_user)
+	/* whether an interrupt wakes is read from the kernel's stack, shown or not */
+	if (!o->stacks.wanted.only_user || object_has_program(object, "thread_waking"))
 		kernel_check(off_cpu_configure(object), "load the BPF programs");
 }
 
@@ -98,6 +100,16 @@ static void add_filters(struct json_object *filters, const struct off_cpu_option
 		json_object_object_add(filters, "states", json_object_new_string(states));
 }
 
+struct loss off_cpu_missed(const struct stack_session *session, const struct links *links)
+{
+	struct loss missed = kernel_missed(links);
+
+	missed.count += stack_session_stats(session).returns_missed;
+	missed.what = "periods or wake-ups lost, by the kernel: it did not report them, or a program was running already on "
+		      "that CPU";
+	return missed;
+}
+
 int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 {
 	struct stack_session session;
@@ -112,7 +124,7 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	add_filters(session.run.filters, o);
 	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part]);
 	cli_check(off_cpu_end(object, session.store), "list the threads that are still off the CPU");
-	missed = kernel_missed(&links);
+	missed = off_cpu_missed(&session, &links);
 	links_detach(&links);
 
 	if (o->stacks.run.verbose)

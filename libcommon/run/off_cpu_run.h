@@ -9,10 +9,13 @@
 #include <argp.h>
 #include <stdint.h>
 
+#include "report/losses.h"
 #include "report/measure.h"
 #include "run/stack_options.h"
 
 struct bpf_object;
+struct links;
+struct stack_session;
 
 struct off_cpu_options {
 	struct stack_options stacks;
@@ -24,7 +27,9 @@ struct off_cpu_options {
 #define OFF_CPU_OPTIONS_DEFAULT \
 	{ .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL }
 
-/* rows of a tool's option table, and their parser, as argp has it: state->input is a struct off_cpu_options */
+/*
+ * rows of a tool's option table, and their parser, as argp has it: state->input is a struct off_cpu_options
+ */
 enum { OPTION_STATE = 0x200, OPTION_TIME };
 #define OFF_CPU_OPTION_ROWS \
 	{ "min-time", 'm', "TIME", 0, \
@@ -38,6 +43,9 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state);
 
 /* Writes the options into an opened object. */
 void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_options *options);
+
+/* What the kernel did not report: wake-ups, and periods that ended unseen. */
+struct loss off_cpu_missed(const struct stack_session *session, const struct links *links);
 
 /* After loading: attaches, measures and reports. The tool's exit status */
 int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *options);

@@ -250,6 +250,7 @@ static void show_progress(struct run *run)
 		if (run->parts[i].progress && !run->parts[i].progress(run->parts[i].arg, &count))
 			fprintf(stderr, ", %llu %s", (unsigned long long)count, run->parts[i].counted);
 	putc(run->on_terminal ? ' ' : '\n', stderr);
+	fflush(stderr);
 }
 
 enum { FD_SIGNAL, FD_COMMAND, FD_OUTPUT, FD_PARTS };

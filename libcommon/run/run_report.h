@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the reports of a run go: all to run->out, or, with --every and strftime(3)'s conversions in the name of the
- * output, each to a file of its own, which appears under its name once it is whole. Errors end the tool with a message.
+ * Where the reports of a run go: all to run->out, or, with --every and strftime(3)'s conversions in the
+ * name of the output, each to a file of its own, which appears under its name once it is whole. Errors end
+ * the tool with a message.
  */
 #ifndef EHPERF_RUN_RUN_REPORT_H
 #define EHPERF_RUN_RUN_REPORT_H

@@ -34,7 +34,7 @@ struct perf_events sampling_attach(struct bpf_program *program, const struct cpu
 /* ---- CPUs that come and go ---- */
 
 static struct following {
-	struct perf_events *clock;
+	struct perf_events *events;
 	struct bpf_program *program;
 	const struct cpu_set *wanted;
 	struct cpu_watch watch;
@@ -58,18 +58,18 @@ static int follow(void *arg)
 	if (result > 0) {
 		if (f->wanted->nr)
 			cpu_set_keep(&cpus, f->wanted);
-		result = perf_events_follow(f->clock, &cpus, now_ns - f->looked_ns, attach, f);
+		result = perf_events_follow(f->events, &cpus, now_ns - f->looked_ns, attach, f);
 		cpu_set_free(&cpus);
 	}
 	f->looked_ns = now_ns;
 	return result;
 }
 
-void sampling_follow(struct run *run, struct perf_events *clock, struct bpf_program *program,
+void sampling_follow(struct run *run, struct perf_events *events, struct bpf_program *program,
 		     const struct cpu_set *wanted)
 {
 	following = (struct following){
-		.clock = clock, .program = program, .wanted = wanted, .looked_ns = clock_ns(),
+		.events = events, .program = program, .wanted = wanted, .looked_ns = clock_ns(),
 	};
 	cli_check(cpu_watch_open(&following.watch), "watch the CPUs");
 	run_add(run, &(struct run_part){ .doing = "follow the CPUs", .work = follow, .arg = &following });

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs a BPF program on each CPU at a fixed rate. Errors end the tool with a message. */
+/* Runs a BPF program on each CPU at a fixed rate, or at another event. Errors end the tool with a message. */
 #ifndef EHPERF_RUN_SAMPLING_H
 #define EHPERF_RUN_SAMPLING_H
 
@@ -25,8 +25,11 @@ uint64_t sampling_parse_hz(const char *text, struct argp_state *state);
 struct perf_events sampling_attach(struct bpf_program *program, const struct cpu_set *wanted,
 				   uint64_t period_ns);
 
-/* Opens clocks on CPUs that come while the run lasts. clock and wanted must outlive it. One clock of a tool only */
-void sampling_follow(struct run *run, struct perf_events *clock, struct bpf_program *program,
+/*
+ * Opens these events, a clock's or others, on CPUs that come while the run lasts. events and wanted must
+ * outlive it. Once for a tool
+ */
+void sampling_follow(struct run *run, struct perf_events *events, struct bpf_program *program,
 		     const struct cpu_set *wanted);
 
 void sampling_begin(struct perf_events *clock);

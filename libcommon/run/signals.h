@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SIGINT, SIGTERM and SIGHUP, which work at every moment: the first ends what is being waited for, so that what there is
- * gets printed; the second ends the tool at once. One that comes within 200 ms of the one before is the same, sent twice, as
- * timeout(1) does to its process group.
+ * SIGINT, SIGTERM and SIGHUP, which work at every moment: the first ends what is being waited for, so that
+ * what there is gets printed; the second ends the tool at once. One that comes within 200 ms of the one
+ * before is the same, sent twice, as timeout(1) does to its process group.
  */
 #ifndef EHPERF_RUN_SIGNALS_H
 #define EHPERF_RUN_SIGNALS_H
@@ -10,12 +10,15 @@
 #include <sys/types.h>
 
 /*
- * From now on. Signals are passed on to the command, unless pid is 0 or less, or the terminal has sent them to both. SIGHUP
- * is left as it is if it is ignored, as under nohup(1). 0 or -errno
+ * From now on. Signals are passed on to the command, unless pid is 0 or less, or the terminal has sent them
+ * to both. SIGHUP is left as it is if it is ignored, as under nohup(1). 0 or -errno
  */
 int signals_begin(pid_t command);
 
-/* for poll(): readable when a signal has come that signals_taken() was not called for; it may be left so. -1 before */
+/*
+ * for poll(): readable when a signal has come that signals_taken() was not called for; it may be left so.
+ * -1 before
+ */
 int signals_fd(void);
 void signals_taken(void);
 

@@ -40,6 +40,7 @@ static int take(void *arg, void *bytes, size_t size)
 	const void *key = call + 1;
 	struct slow_calls *calls = arg;
 	struct call_report report = { .entries = entries };
+	struct placed_stacks placed = {};
 
 	if (size < sizeof(*call) + calls->key_bytes || call->nr_blocked > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
@@ -50,11 +51,13 @@ static int take(void *arg, void *bytes, size_t size)
 	report.blocked_ns = call->blocked_ns;
 	report.waiting_ns = call->waiting_ns;
 	report.nr_entries = stacks_of(calls, call, entries);
+	stack_session_place(calls->session, &placed, entries, report.nr_entries);
 	if (calls->json)
 		call_report_json(&calls->writer, &report, calls->tool->json(key));
 	else
 		call_report_text(&calls->writer, &report, calls->tool->title(key).text);
 	fflush(calls->writer.out);
+	placed_stacks_free(&placed);
 	return 0;
 }
 
@@ -77,8 +80,8 @@ uint64_t slow_calls_parse_time(const char *text, struct argp_state *state)
 	return ns;
 }
 
-int slow_calls_open(struct slow_calls *calls, struct stack_session *session, const struct histogram_tool *tool,
-		    size_t key_bytes, bool json)
+int slow_calls_open(struct slow_calls *calls, struct stack_session *session,
+		    const struct histogram_tool *tool, size_t key_bytes, bool json)
 {
 	int error;
 
@@ -86,10 +89,10 @@ int slow_calls_open(struct slow_calls *calls, struct stack_session *session, con
 		.session = session,
 		.tool = tool,
 		.key_bytes = key_bytes,
-		.writer = stack_session_writer(session, true),
+		.writer = stack_session_writer(session),
 		.json = json,
 	};
-	calls->writer.delimiter = calls->writer.switched = true;
+	calls->writer.delimiter = calls->writer.traced = true;
 	error = ring_open(&calls->ring, session->object, "slow_calls", take, calls);
 	if (!error)
 		run_add(&session->run,

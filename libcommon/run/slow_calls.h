@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prints timed calls (bpf/timed_calls.bpf.h) that take longer than --slow, as they return, with the stacks that they
- * were blocked in.
+ * Prints timed calls (bpf/timed_calls.bpf.h) that take longer than --slow, as they return, with the stacks
+ * that they were blocked in.
  */
 #ifndef EHPERF_RUN_SLOW_CALLS_H
 #define EHPERF_RUN_SLOW_CALLS_H
@@ -14,7 +14,7 @@
 #include "report/stack_writer.h"
 
 struct histogram_tool;
-struct ring_buffer;
+struct ring;
 struct stack_session;
 
 /* --slow's argument, in ns, more than 0; anything else ends the tool with a message */
@@ -26,12 +26,12 @@ struct slow_calls {
 	size_t key_bytes;
 	struct stack_writer writer;
 	bool json;
-	struct ring_buffer *ring;
+	struct ring *ring;
 };
 
 /* Becomes a part of the opened session's run. tool: whose keys, of this size, have titles. 0 or -errno */
-int slow_calls_open(struct slow_calls *calls, struct stack_session *session, const struct histogram_tool *tool,
-		    size_t key_bytes, bool json);
+int slow_calls_open(struct slow_calls *calls, struct stack_session *session,
+		    const struct histogram_tool *tool, size_t key_bytes, bool json);
 /* Prints the calls that are in the ring buffer. 0 or -errno */
 int slow_calls_print(struct slow_calls *calls);
 void slow_calls_close(struct slow_calls *calls);

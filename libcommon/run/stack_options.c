@@ -10,11 +10,22 @@
 #include "stacks_abi.h"
 
 #define MAX_COMM_BYTES 15
+#define MIN_MEMORY_MB 64
 #define MIN_INTERVAL_NS 100000000	/* of reports */
 
 enum {
-	OPTION_MAX_DEPTH = 0x100, OPTION_MAX_STACKS, OPTION_CGROUP, OPTION_COMM, OPTION_TOP, OPTION_EVERY, OPTION_DEBUG_DIR,
-	OPTION_DEBUGINFOD, OPTION_NO_DEMANGLE, OPTION_NO_RUNTIMES, OPTION_NATIVE_FRAMES,
+	OPTION_MAX_DEPTH = 0x100,
+	OPTION_MAX_STACKS,
+	OPTION_MAX_MEMORY,
+	OPTION_CGROUP,
+	OPTION_COMM,
+	OPTION_TOP,
+	OPTION_EVERY,
+	OPTION_DEBUG_DIR,
+	OPTION_DEBUGINFOD,
+	OPTION_NO_DEMANGLE,
+	OPTION_NO_RUNTIMES,
+	OPTION_NATIVE_FRAMES,
 };
 
 static const struct argp_option options[] = {
@@ -33,7 +44,9 @@ static const struct argp_option options[] = {
 	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
 	  "room in the kernel for this many different stacks, default 65536", 2 },
 	{ "stack-storage-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },	/* bcc's name */
-	{ "no-runtimes", OPTION_NO_RUNTIMES, NULL, 0, "no Python functions, only native frames", 2 },
+	{ "max-memory", OPTION_MAX_MEMORY, "MB[,MB]", 0,
+	  "memory for following processes, in the kernel and in user space, default 512 each", 2 },
+	{ "no-runtimes", OPTION_NO_RUNTIMES, NULL, 0, "no functions of Python and Java, only native frames", 2 },
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf VALUE", 3 },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
@@ -176,6 +189,23 @@ static bool parse_filter(int key, char *arg, struct argp_state *state, struct st
 	return true;
 }
 
+/* "KERNEL,USER", or one number for both */
+static bool parse_memory(const char *arg, struct memory_limits *memory)
+{
+	const char *comma = strchrnul(arg, ',');
+	char *first = strndup(arg, comma - arg);
+	uint64_t kernel = 0, user;
+	bool ok = first && cli_parse_number(first, MIN_MEMORY_MB, 1 << 20, &kernel);
+
+	user = kernel;
+	if (ok && *comma)
+		ok = cli_parse_number(comma + 1, MIN_MEMORY_MB, 1 << 20, &user);
+	free(first);
+	if (ok)
+		*memory = (struct memory_limits){ .kernel = kernel << 20, .user = user << 20 };
+	return ok;
+}
+
 /* which stacks are taken: false if it is none of these options */
 static bool parse_wanted(int key, char *arg, struct argp_state *state, struct stack_options *o)
 {
@@ -199,6 +229,10 @@ static bool parse_wanted(int key, char *arg, struct argp_state *state, struct st
 			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks from 16 to %d: '%s'",
 				     1 << 24, arg);
 		o->wanted.max_stacks = number;
+		break;
+	case OPTION_MAX_MEMORY:
+		if (!parse_memory(arg, &o->wanted.memory))
+			argp_failure(state, EXIT_USAGE, 0, "not one or two numbers of MB from %d on: '%s'", MIN_MEMORY_MB, arg);
 		break;
 	case OPTION_NO_RUNTIMES:
 		o->wanted.runtimes = false;

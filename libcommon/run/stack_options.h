@@ -23,17 +23,25 @@ struct naming_options {
 	bool inlined, lines;
 };
 
+/* what following processes may take, in bytes: of our own processes' memory, and of the kernel's */
+struct memory_limits {
+	uint64_t user, kernel;
+};
+#define MEMORY_LIMITS_DEFAULT { .user = 512 << 20, .kernel = 512 << 20 }
+
 /* which stacks are taken, how much of them is kept, and how they are named */
 struct stacks_wanted {
 	bool only_user, only_kernel;
 	uint32_t max_depth;		/* user frames of a stack */
 	uint32_t max_stacks;		/* room for different stacks in the kernel */
 	bool others;			/* of processes, too, that are not measured: no option, but the tool's */
+	bool later;			/* their values may come much later: likewise the tool's */
 	bool runtimes;			/* with the frames of interpreters */
 	struct naming_options naming;
+	struct memory_limits memory;
 };
 
-#define STACKS_WANTED_DEFAULT { .max_depth = DEFAULT_DEPTH, .max_stacks = 65536 }
+#define STACKS_WANTED_DEFAULT { .max_depth = DEFAULT_DEPTH, .max_stacks = 65536, .memory = MEMORY_LIMITS_DEFAULT }
 
 struct stack_options {
 	struct run_options run;

@@ -8,7 +8,6 @@
 
 #include "bpf/object.h"
 #include "process/clock.h"
-#include "report/python_frames.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
 #include "report/time_of_day.h"
@@ -17,6 +16,7 @@
 #include "run/run_report.h"
 #include "stacks_abi.h"
 #include "unwind/host_unwind.h"
+#include "unwind/hotspot.h"
 
 static void set_hash_seed(struct bpf_object *object)
 {
@@ -56,9 +56,9 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 static int work(void *arg)
 {
 	struct stack_session *s = arg;
+	int error = namer_follow(s->namer);
 
-	namer_follow(s->namer);
-	return unwinder_follow(s->unwinder, false);
+	return error ? error : unwinder_follow(s->unwinder, false);
 }
 
 static int progress(void *arg, uint64_t *samples)
@@ -111,14 +111,18 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 	cli_check(namer_new(&s->namer, &s->names, &how), "name the frames");
 }
 
-/* Files and functions that will not be there any more when all is printed are read while their processes live. */
+/*
+ * Files and functions that will not be there any more when all is printed are read while their processes
+ * live.
+ */
 static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
 	const struct python_image *python = unwinder_python(s->unwinder, pid);
 
 	*nr = python_names_see(s->python, s->foreign, pid, python ? &python->objects : NULL, frames, *nr);
-	return namer_see(s->namer, frames, *nr);
+	*nr = hotspot_see(unwinder_hotspot(s->unwinder, pid), s->foreign, s->hotspot, frames, *nr);
+	return namer_see(s->namer, pid, frames, *nr);
 }
 
 static void start_unwinder(struct stack_session *s)
@@ -131,6 +135,9 @@ static void start_unwinder(struct stack_session *s)
 		.nr_pids = s->nr_pids,
 		.children = run->command,
 		.max_depth = s->wanted->max_depth,
+		.runtimes = s->wanted->runtimes,
+		.kernel_bytes = s->wanted->memory.kernel,
+		.user_bytes = s->wanted->memory.user / 8 * 3,
 	};
 
 	kernel_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options),
@@ -149,10 +156,13 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
 	s->python = python_names_new();
-	cli_check(s->modules && s->jit && s->python ? 0 : -ENOMEM, "set up");
-	cli_check(foreign_new(&s->foreign), "set up");
+	s->hotspot = hotspot_names_new();
+	s->kallsyms = kallsyms_new();
+	cli_check(s->modules && s->jit && s->python && s->hotspot && s->kallsyms ? 0 : -ENOMEM, "set up");
+	cli_check(foreign_new(&s->foreign, wanted->memory.user / 8 * 5), "set up");
 	modules_set_foreign(s->modules, s->foreign);
 	cli_check(stack_store_new(&s->store, object), "set up");
+	stack_store_limit(s->store, wanted->memory.user / 4);
 	task_filter_list(object, &run->tasks);
 	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
 	start_unwinder(s);
@@ -168,33 +178,39 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 
 /* ---- what was gathered ---- */
 
+void stack_session_see_trampolines(struct stack_session *s)
+{
+	if (!s->wanted->only_user)
+		kallsyms_read(s->kallsyms);
+}
+
 void stack_session_drain(struct stack_session *s)
 {
+	/* not before: programs and modules of the kernel come and go */
+	if (!s->wanted->only_user)
+		kallsyms_begin(s->kallsyms);
 	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
 	cli_check(stack_store_finish(s->store), "read what was gathered");
 }
 
-static void read_kallsyms(struct stack_session *s)
+static struct frame_names names_of(const struct stack_session *s)
 {
-	int error = kallsyms_read(&s->kallsyms);
-
-	s->asked_kallsyms = true;
-	if (!error)
-		return;
-	s->kallsyms = NULL;
-	cli_warn("kernel functions are shown without names: %s", kallsyms_explain(error));
+	return (struct frame_names){
+		.modules = s->modules, .namer = s->namer, .python = s->python, .hotspot = s->hotspot,
+		.jit = s->jit, .kallsyms = s->kallsyms,
+	};
 }
 
-struct stack_writer stack_session_writer(struct stack_session *s, bool kernel_names)
+struct stack_writer stack_session_writer(struct stack_session *s)
 {
-	if (kernel_names && !s->asked_kallsyms)
-		read_kallsyms(s);
-	return (struct stack_writer){
-		.out = s->run.out,
-		.names = {
-			.modules = s->modules, .namer = s->namer, .python = s->python, .jit = s->jit, .kallsyms = s->kallsyms,
-		},
-	};
+	return (struct stack_writer){ .out = s->run.out, .names = names_of(s) };
+}
+
+void stack_session_place(const struct stack_session *s, struct placed_stacks *placed,
+			 struct stack_entry *entries, size_t nr)
+{
+	cli_check(python_frames_place(placed, s->modules, s->wanted->naming.native_frames, entries, nr),
+		  "name the frames");
 }
 
 struct stack_stats stack_session_stats(const struct stack_session *s)
@@ -231,9 +247,10 @@ size_t stack_session_losses(const struct stack_session *s, const char *unfollowe
 	struct stack_stats stats = stack_session_stats(s);
 	const struct loss own[] = {
 		{ "lost_no_room", stats.no_room - s->reported.no_room,
-		  "samples lost, by this tool: no room in its maps, see --max-stacks", .lost = true },
+		  "samples lost, by this tool: no room, see --max-stacks and --max-memory", .lost = true },
 		{ "forks_lost", stats.forks_lost - s->reported.forks_lost,
 		  unfollowed ? unfollowed : "processes or threads not followed: too many at a time" },
+		{ "processes_refused", unwinder_counts(s->unwinder).refused, NULL },
 		{ "stacks_lost", stats.stacks_lost - s->reported.stacks_lost,
 		  "failed attempts to send a stack's frames: the ring buffer was full" },
 	};
@@ -241,17 +258,9 @@ size_t stack_session_losses(const struct stack_session *s, const char *unfollowe
 	return losses_join(all, losses, nr_losses, own, sizeof(own) / sizeof(own[0]));
 }
 
-static bool any_kernel_stack(const struct stack_entry *entries, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (entries[i].kernel)
-			return true;
-	return false;
-}
-
 struct stack_writer stack_session_named_writer(struct stack_session *s, const struct stack_options *o)
 {
-	struct stack_writer writer = stack_session_writer(s, true);
+	struct stack_writer writer = stack_session_writer(s);
 
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
@@ -264,6 +273,17 @@ static void put_time(const struct stack_session *s, const struct stack_options *
 {
 	if (s->run.options->interval_ns && o->format == stack_format_text && !run_report_apart(s->run.options))
 		fprintf(s->run.out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(s->reported_until * 1e9).text);
+}
+
+static void count_names(const struct stack_session *s, struct names_count *count,
+			const struct frame_names *names, const struct placed_stacks *placed,
+			const struct stack_entry *entries, size_t nr)
+{
+	cli_check(names_count(count, names, entries, nr), "name the frames");
+	if (!s->wanted->runtimes)
+		return;
+	count->python_calls = placed->calls;
+	count->python_named = placed->named;
 }
 
 /* Reports what has come since the last report. last: the run is over */
@@ -292,12 +312,12 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 
 	run_report_begin(&s->run, summary.started_ns / 1000000000);
 	put_time(s, o);
-	writer = stack_session_writer(s, any_kernel_stack(entries, nr));
+	writer = stack_session_writer(s);
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
 	writer.names.inlined = o->wanted.naming.inlined;
 	writer.names.lines = o->wanted.naming.lines;
-	cli_check(python_frames_place(&placed, &writer.names, o->wanted.naming.native_frames, entries, nr), "name the frames");
-	cli_check(names_count(&summary.names, &writer.names, entries, nr), "name the frames");
+	stack_session_place(s, &placed, entries, nr);
+	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
 	writer.top = o->top;
@@ -307,7 +327,10 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, &summary);
 	if (last) {
+		stack_summary_refused(stderr, summary.tool, unwinder_processes(s->unwinder), entries, nr);
 		stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
+		if (s->wanted->runtimes)
+			stack_summary_unknown_python(stderr, summary.tool, s->modules, entries, nr);
 		stack_summary_nameless(stderr, summary.tool, s->namer);
 		stack_summary_unread(stderr, summary.tool, s->modules);
 	}
@@ -324,10 +347,13 @@ static int interval(void *arg, bool last)
 
 	(void)last;
 	report(s, s->options, s->measure, NULL, 0, false);
+	stack_store_forget(s->store, !s->wanted->later);
+	namer_forget(s->namer);
 	return 0;
 }
 
-void stack_session_measure(struct stack_session *s, const struct stack_options *o, const struct measure *measure)
+void stack_session_measure(struct stack_session *s, const struct stack_options *o,
+			   const struct measure *measure)
 {
 	const struct run_part reports = { .doing = "report", .interval = interval, .arg = s };
 
@@ -363,18 +389,22 @@ static void show_counts(const struct stack_session *s)
 		 c.publish_s * 1e3);
 	if (c.unpublished)
 		cli_warn("%llu mapping lists could not be published", (unsigned long long)c.unpublished);
-	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables; "
+	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables, %llu tables evicted; "
 		 "%llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
 		 (unsigned long long)c.files, (unsigned long long)c.files_without_table,
-		 (unsigned long long)c.rows, (unsigned long long)c.table_bytes, (unsigned long long)c.events,
+		 (unsigned long long)c.rows, (unsigned long long)c.table_bytes, (unsigned long long)c.evicted,
+		 (unsigned long long)c.events,
 		 (unsigned long long)c.publications, (unsigned long long)c.slab_waits,
 		 (unsigned long long)c.raw_samples);
 }
 
 int stack_session_close(struct stack_session *s)
 {
-	int status = run_close(&s->run);
+	int status, unnamed = kallsyms_error(s->kallsyms);
 
+	if (unnamed)
+		cli_warn("kernel functions are shown without names: %s", kallsyms_explain(unnamed));
+	status = run_close(&s->run);
 	if (s->run.options->verbose)
 		show_counts(s);
 	unwinder_free(s->unwinder);
@@ -384,6 +414,7 @@ int stack_session_close(struct stack_session *s)
 	foreign_free(s->foreign);
 	jit_processes_free(s->jit);
 	python_names_free(s->python);
+	hotspot_names_free(s->hotspot);
 	debuginfod_close(&s->debuginfod);
 	kallsyms_free(s->kallsyms);
 	free(s->pids);

@@ -22,9 +22,11 @@
 #include "report/losses.h"
 #include "report/measure.h"
 #include "report/namer.h"
+#include "report/python_frames.h"
 #include "run/run.h"
 #include "run/stack_options.h"
 #include "unwind/modules.h"
+#include "unwind/hotspot_names.h"
 #include "unwind/python_names.h"
 
 struct stack_session {
@@ -37,12 +39,11 @@ struct stack_session {
 	struct stack_store *store;
 	struct jit_processes *jit;
 	struct python_names *python;
+	struct hotspot_names *hotspot;
 	struct namer *namer;		/* names user frames, by: */
 	struct frame_names names;
 	struct debuginfod debuginfod;
-	/* read by stack_session_writer(); NULL: kernel frames have no names */
-	struct kallsyms *kallsyms;
-	bool asked_kallsyms;
+	struct kallsyms *kallsyms;	/* names kernel frames */
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;
 	int urgent[UNWINDER_FDS];
@@ -65,20 +66,27 @@ void stack_session_open(struct stack_session *session, struct bpf_object *object
 			const struct run_options *run, const struct stacks_wanted *wanted);
 
 /*
- * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are any, what
- * came in it.
+ * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are
+ * any, what came in it.
  */
 void stack_session_measure(struct stack_session *session, const struct stack_options *options,
 			   const struct measure *measure);
 
+/*
+ * Reads the kernel's symbols: to be called before programs are detached that the kernel calls by trampolines
+ * (fentry, kprobes by ftrace). Those are in kernel stacks, and their symbols go with them.
+ */
+void stack_session_see_trampolines(struct stack_session *session);
+
 /* To be called when no program is attached any more: handles all that is left in the buffers. */
 void stack_session_drain(struct stack_session *session);
 
-/*
- * A writer to the run's output, valid until close. kernel_names: reads the kernel's symbols, which takes some
- * ms
- */
-struct stack_writer stack_session_writer(struct stack_session *session, bool kernel_names);
+/* A writer to the run's output, valid until close. */
+struct stack_writer stack_session_writer(struct stack_session *session);
+
+/* python_frames_place(), with the session's names and as its options say. The caller frees what is placed. */
+void stack_session_place(const struct stack_session *session, struct placed_stacks *placed,
+			 struct stack_entry *entries, size_t nr);
 
 /* the counters of what was seen and lost; final after stack_session_drain() */
 struct stack_stats stack_session_stats(const struct stack_session *session);
@@ -87,14 +95,15 @@ struct stack_stats stack_session_stats(const struct stack_session *session);
 uint64_t stack_session_lost(const struct stack_session *session, const struct perf_events *events);
 
 /* the same with the kernel's names, as the options say */
-struct stack_writer stack_session_named_writer(struct stack_session *session, const struct stack_options *options);
+struct stack_writer stack_session_named_writer(struct stack_session *session,
+					       const struct stack_options *options);
 
 /*
- * Copies the tool's own losses and adds the session's of stacks: their number. unfollowed: what to say of threads
- * that could not be measured; NULL: a default
+ * Copies the tool's own losses and adds the session's of stacks: their number. unfollowed: what to say of
+ * threads that could not be measured; NULL: a default
  */
-size_t stack_session_losses(const struct stack_session *session, const char *unfollowed, const struct loss *own,
-			    size_t nr_own, struct loss all[MAX_LOSSES]);
+size_t stack_session_losses(const struct stack_session *session, const char *unfollowed,
+			    const struct loss *own, size_t nr_own, struct loss all[MAX_LOSSES]);
 
 /*
  * After detaching: drains, prints stacks and summary as the options say, and closes the output. losses: the

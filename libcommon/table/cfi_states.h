@@ -49,7 +49,10 @@ struct cie_class {
 /* a remembered transition */
 #define MEMO_SHIFT 11
 struct cfi_memo {
-	/* up to 8 bytes, zero-extended, which is unambiguous: none of them is a nop, the only instruction of value 0. 0: empty */
+	/*
+	 * up to 8 bytes, zero-extended, which is unambiguous: none of them is a nop, the only instruction
+	 * of value 0. 0: empty
+	 */
 	uint64_t ops;
 	uint32_t from;		/* class << 20 | state */
 	uint32_t to;
@@ -102,8 +105,8 @@ static inline int cfi_states_class(struct cfi_states *s, const struct cie *cie)
 uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops, size_t size);
 
 /* the same, remembered. ops[0 .. size) is followed by more of the program, up to limit */
-static inline uint32_t cfi_states_apply(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops,
-					size_t size, const uint8_t *limit)
+static inline uint32_t cfi_states_apply(struct cfi_states *s, uint32_t class, uint32_t from,
+					const uint8_t *ops, size_t size, const uint8_t *limit)
 {
 	uint32_t key_from = class << 20 | from;
 	struct cfi_memo *memo;

@@ -57,8 +57,8 @@ bool code_is_aligned(const struct code *c, size_t i)
 }
 
 /*
- * Does a function begin at instruction i, or behind the padding there? With a prologue; or behind padding, if this code
- * does not jump there as to a loop.
+ * Does a function begin at instruction i, or behind the padding there? With a prologue; or behind padding,
+ * if this code does not jump there as to a loop.
  */
 static bool function_follows(const struct code *c, size_t i)
 {
@@ -130,8 +130,8 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 }
 
 /*
- * Has a cell that instruction i's is computed from changed since that was done last? What comes next is computed just
- * before, in this pass; a target further up was, in the last one, computed after i.
+ * Has a cell that instruction i's is computed from changed since that was done last? What comes next is
+ * computed just before, in this pass; a target further up was, in the last one, computed after i.
  */
 static bool is_stale(const struct code *c, size_t i, int pass)
 {

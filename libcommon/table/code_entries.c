@@ -27,7 +27,10 @@ static void add(struct entries *e, uint64_t vaddr)
 		e->vaddrs[e->nr++] = vaddr;
 }
 
-/* what stands between functions: what assemblers fill up with, and between sections zeros, which decode as additions */
+/*
+ * what stands between functions: what assemblers fill up with, and between sections zeros, which decode as
+ * additions
+ */
 static bool is_padding(const struct code *c, const struct insn *insn)
 {
 	return insn->padding || (insn->at + 1 < c->size && !c->bytes[insn->at] && !c->bytes[insn->at + 1]);
@@ -110,7 +113,8 @@ static void add_gap(struct entries *e, uint64_t start, uint64_t end)
 		uint64_t to = end < segment_end ? end : segment_end;
 		const Elf_Data *data;
 
-		if (!s->executable || from >= to || (to - from < MAX_ALIGNMENT && from > s->file_offset && to < segment_end))
+		if (!s->executable || from >= to ||
+		    (to - from < MAX_ALIGNMENT && from > s->file_offset && to < segment_end))
 			continue;	/* what separates two functions is no code, as in gaps.c */
 		e->code_bytes += to - from;
 		if (e->code_bytes > CODE_ENTRIES_MAX_BYTES) {

@@ -11,9 +11,10 @@
 #define CODE_ENTRIES_MAX_BYTES (2 << 20)	/* of code that is looked at in one file; musl's libc has 600 KB */
 
 /*
- * The vaddrs, rising, in *vaddrs (to be freed): where such code begins; what it calls directly; and what follows
- * the end of a function, is aligned as functions are and is not jumped to. So each byte of it has an entry at or
- * before it. 0, or -ENOMEM, -EFBIG (too much of it, as in Go's files), and nothing is to be freed
+ * The vaddrs, rising, in *vaddrs (to be freed): where such code begins; what it calls directly; and what
+ * follows the end of a function, is aligned as functions are and is not jumped to. So each byte of it has
+ * an entry at or before it. 0, or -ENOMEM, -EFBIG (too much of it, as in Go's files), and nothing is to be
+ * freed
  */
 int code_entries(struct elf_file *file, uint64_t **vaddrs, size_t *nr);
 

@@ -5,6 +5,10 @@
  * on, where the rule is known, over all their ways. The first rule to reach an instruction is kept:
  * a function that does not return may be entered at one place only, and its ways agree in the frame
  * as any compiler's do.
+ *
+ * Nor does a return lead backwards to what only a computed jump leaves: a switch's own block, between the
+ * comparison and the jump. But it has its beginning in common with the way that does return, and is
+ * followed from there.
  */
 #include "table/code_rule.h"
 #include "table/code_solve.h"
@@ -24,7 +28,8 @@ static bool ends_function(const struct insn *insn)
 }
 
 /*
- * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or with a prologue
+ * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or with a
+ * prologue
  */
 static bool begins_function(const struct code *c, size_t i)
 {
@@ -88,9 +93,36 @@ static void follow_function(struct code *c, size_t first)
 		c->insns[f.reached[i]].rule = (struct eh_rule){ .kind = RULE_NONE };
 }
 
+static bool leads_to_unknown(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i];
+
+	return insn->effect == INSN_BRANCH && (c->insns[insn->target].rule.kind == RULE_NONE ||
+					       (i + 1 < c->nr && insn[1].rule.kind == RULE_NONE));
+}
+
+/*
+ * What holds before a branch, by one of its ways, holds on the other one, however that goes on: up to the
+ * first call, which may be one that does not return.
+ */
+static void follow_branch(struct code *c, size_t i)
+{
+	struct forward f = { .code = c };
+
+	pass(&f, i);
+	while (f.done < f.nr) {
+		if (c->insns[f.reached[f.done]].effect != INSN_CALL)
+			pass(&f, f.reached[f.done]);
+		f.done++;
+	}
+}
+
 void code_solve_forward(struct code *c)
 {
 	for (size_t i = 0; i < c->nr; i++)
 		if (c->insns[i].rule.kind == RULE_NONE && begins_function(c, i))
 			follow_function(c, i);
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->insns[i].rule.kind == RULE_REG && c->insns[i].rule.cfa_reg == REG_SP && leads_to_unknown(c, i))
+			follow_branch(c, i);
 }

@@ -65,6 +65,9 @@ struct code {
 	size_t nr_returns, nr_popping;	/* return instructions, and those of them that pop arguments */
 };
 
+/* the number of the first instruction at this offset or behind it; nr: there is none */
+size_t code_insn_at(const struct code *code, uint32_t at);
+
 /*
  * Second step: targets become numbers of instructions, and what can only be said with the
  * neighbours in view becomes part of the effects: stack pointers from elsewhere, what helpers

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/code_insns.h"
+
+#include "base/search.h"
 #include "table/machine.h"
 
 #define MAX_HELPER 256		/* instructions */
 
 /*
- * The last instruction that set each register, as numbers from 1 on; 0: none since the last return. In the order of the
- * code, whatever its ways are, and however long ago: OpenBLAS's dgemm_kernel_HASWELL restores the stack pointer 5,500
- * instructions behind the one that kept it.
+ * The last instruction that set each register, as numbers from 1 on; 0: none since the last return. In the
+ * order of the code, whatever its ways are, and however long ago: OpenBLAS's dgemm_kernel_HASWELL restores
+ * the stack pointer 5,500 instructions behind the one that kept it.
  */
 struct last_set {
 	size_t of[EH_NR_REGS];
 };
 
+size_t code_insn_at(const struct code *c, uint32_t at)
+{
+	return count_below(c->insns, c->nr, at, at);
+}
+
 /* the number of the instruction at this offset, or nr where none begins there */
 static size_t find_insn(const struct code *c, uint32_t at)
 {
-	size_t low = 0, high = c->nr;
+	size_t i = code_insn_at(c, at);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (c->insns[middle].at < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->nr && c->insns[low].at == at ? low : c->nr;
+	return i < c->nr && c->insns[i].at == at ? i : c->nr;
 }
 
 static void note_set(struct last_set *last, const struct insn *insn, size_t i)

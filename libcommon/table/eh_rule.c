@@ -53,13 +53,17 @@ bool eh_rule_read_plus(struct cursor *c, int64_t *plus)
 	return !c->bad && !cursor_left(c) && *plus >= 0 && *plus <= INT32_MAX;
 }
 
-/* the b of *(reg + a) + b: nothing, a constant that is added (DW_OP_plus_uconst), or one that is pushed and added (SBCL's assembly) */
+/*
+ * the b of *(reg + a) + b: nothing, a constant that is added (DW_OP_plus_uconst), or one that is pushed and
+ * added (SBCL's assembly)
+ */
 static bool read_plus(struct cursor *c, int64_t *plus)
 {
 	struct cursor pushed = *c;
 	uint8_t op = cursor_u8(&pushed);
 
-	if (op < DW_OP_lit0 || op > DW_OP_lit31 || cursor_u8(&pushed) != DW_OP_plus || pushed.bad || cursor_left(&pushed))
+	if (op < DW_OP_lit0 || op > DW_OP_lit31 || cursor_u8(&pushed) != DW_OP_plus || pushed.bad ||
+	    cursor_left(&pushed))
 		return eh_rule_read_plus(c, plus);
 	*plus = op - DW_OP_lit0;
 	return true;
@@ -129,7 +133,8 @@ void eh_rule_set_saved(struct eh_rule *rule, uint64_t reg, enum cfi_where where,
 		set_from_base(rule, i, offset, SAVED_SAME);
 }
 
-void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, const uint8_t *bytes, size_t size)
+void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, const uint8_t *bytes,
+			    size_t size)
 {
 	struct cursor c = cursor_over(bytes, size);
 	int i = saved_index(reg);

@@ -22,7 +22,8 @@ void eh_rule_set_cfa(struct eh_rule *rule, uint64_t reg, int64_t offset);
 void eh_rule_set_cfa_unsupported(struct eh_rule *rule);
 void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size_t size);
 void eh_rule_set_saved(struct eh_rule *rule, uint64_t reg, enum cfi_where where, int64_t offset);
-void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, const uint8_t *bytes, size_t size);
+void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, const uint8_t *bytes,
+			    size_t size);
 
 /* pieces of expressions, for machine_cfa_expression(); both false for anything else */
 /* DW_OP_breg<reg> offset, of a register that a rule can name */

@@ -150,3 +150,20 @@ uint64_t fde_index_first_covered(const struct fde_index *index, uint64_t start, 
 	}
 	return end;
 }
+
+const struct fde_span *fde_index_covering(const struct fde_index *index, uint64_t file_offset)
+{
+	const struct fde_span *span;
+	size_t low = 0, high = index->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (fde_index_start(index, middle) <= file_offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	span = low ? fde_index_at(index, low - 1) : NULL;
+	return span && file_offset - span->start < span->length ? span : NULL;
+}

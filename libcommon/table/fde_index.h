@@ -40,7 +40,8 @@ struct fde_index {
  * Adds an FDE. 0, or -ENOMEM; -ERANGE where it covers no byte, or where no executable segment of
  * the file holds all of it.
  */
-int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde, uint32_t class);
+int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde,
+		  uint32_t class);
 
 /* the same of a span made otherwise, which is in the file. 0 or -ENOMEM */
 int fde_index_add_span(struct fde_index *index, const struct fde_span *span);
@@ -62,6 +63,9 @@ static inline uint64_t fde_index_start(const struct fde_index *index, size_t i)
 {
 	return i < index->nr ? fde_index_at(index, i)->start : UINT64_MAX;
 }
+
+/* what rules this byte; NULL: nothing */
+const struct fde_span *fde_index_covering(const struct fde_index *index, uint64_t file_offset);
 
 /* the first byte from `start` on that an FDE covers, or `end` */
 uint64_t fde_index_first_covered(const struct fde_index *index, uint64_t start, uint64_t end);

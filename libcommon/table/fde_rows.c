@@ -66,7 +66,8 @@ static inline bool advance(struct program *r, struct row_writer *w, uint64_t del
 }
 
 /* The same for the longer forms of an advance. false also where they do not decode */
-static inline bool advance_long(struct program *r, struct row_writer *w, const struct cie_class *class, uint64_t pc_bias)
+static inline bool advance_long(struct program *r, struct row_writer *w, const struct cie_class *class,
+				uint64_t pc_bias)
 {
 	struct cursor c = cursor_over(r->p + 1, r->end - r->p - 1);
 	uint64_t align = class->code_align, delta;
@@ -136,8 +137,8 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 	return true;
 }
 
-bool fde_rows_write(struct row_writer *w, struct cfi_states *states, const struct fde_span *span, uint64_t end,
-		    uint64_t pc_bias, uint64_t *nr_rows)
+bool fde_rows_write(struct row_writer *w, struct cfi_states *states, const struct fde_span *span,
+		    uint64_t end, uint64_t pc_bias, uint64_t *nr_rows)
 {
 	static const struct eh_rule unsupported = { .kind = RULE_UNSUPPORTED };
 	const struct cie_class *class = &states->classes[span->class];

@@ -13,7 +13,7 @@
  * each advance, and one at the end). false where the program does not decode: from the row where
  * that happens up to `end`, RULE_UNSUPPORTED holds. pc_bias as for eh_frame_pointer().
  */
-bool fde_rows_write(struct row_writer *w, struct cfi_states *states, const struct fde_span *span, uint64_t end,
-		    uint64_t pc_bias, uint64_t *nr_rows);
+bool fde_rows_write(struct row_writer *w, struct cfi_states *states, const struct fde_span *span,
+		    uint64_t end, uint64_t pc_bias, uint64_t *nr_rows);
 
 #endif

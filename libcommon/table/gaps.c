@@ -7,8 +7,9 @@
 #define MAX_ENTRY_BYTES 4096
 
 /*
- * More than that at one place is a language's run-time system, and is not looked at; nor is what lies behind this much
- * in all. OpenBLAS's kernels are 12 MB, 0.3 MB at a place.
+ * More than that at one place is a language's run-time system, and is not looked at; nor is any if there is
+ * more in all: a program without CFI, as Chromium is, which has frame pointers instead. OpenBLAS's kernels
+ * are 12 MB, 0.3 MB at a place.
  */
 #define MAX_PLACE_BYTES (8 << 20)
 #define MAX_CODE_BYTES (64 << 20)
@@ -61,8 +62,8 @@ static const uint8_t *short_bytes_at(struct gaps *g, uint64_t offset, uint64_t s
 }
 
 /*
- * What separates two functions: so short that no other one fits in, or filled up as assemblers and linkers do. At a
- * segment's ends lie _init and _fini, which are as short and are code.
+ * What separates two functions: so short that no other one fits in, or filled up as assemblers and linkers
+ * do. At a segment's ends lie _init and _fini, which are as short and are code.
  */
 static bool is_padding(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
@@ -139,7 +140,6 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 
 	if (!place.code)
 		return;
-	g->code_bytes += to - from;
 	g->code_end = to;
 	find_known(&place);
 	g->error = code_rules(place.code, place.size, from - s->file_offset + s->vaddr, write_code_rule, &place);
@@ -154,11 +154,14 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 /* [from, to) of this segment */
 static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	if (g->only_go || is_padding(g, s, from, to) || to - from > MAX_PLACE_BYTES ||
-	    to - from > MAX_CODE_BYTES - g->code_bytes)
+	if (g->only_go || is_padding(g, s, from, to))
 		return;
-	g->table->has_other_code = true;
 	g->table->other_code_bytes += to - from;
+	if (to - from > MAX_PLACE_BYTES || g->table->other_code_bytes > MAX_CODE_BYTES) {
+		g->table->has_other_code &= g->table->other_code_bytes <= MAX_CODE_BYTES;
+		return;
+	}
+	g->table->has_other_code = true;
 	if (g->of_code)
 		write_code(g, s, from, to);
 }

@@ -20,7 +20,6 @@ struct gaps {
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */
 	bool of_code;			/* work rules out; else only set table->has_other_code */
-	uint64_t code_bytes;		/* of the code that was looked at so far */
 	uint64_t code_end;		/* where it ended: of overlapping segments, no byte is looked at twice */
 	/* private: what was read of the file last. Most gaps are short and there are many, so they share reads */
 	uint64_t window_start, window_end;
@@ -35,8 +34,8 @@ struct gaps {
 void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes);
 
 /*
- * Looks at [start, end), offsets in the file, which no FDE covers: sets table->has_other_code if there is code to work
- * rules out for.
+ * Looks at [start, end), offsets in the file, which no FDE covers: sets table->has_other_code if there is
+ * code to work rules out for.
  */
 void gaps_look(struct gaps *g, uint64_t start, uint64_t end);
 /* Does that, and writes the rows of [start, end), offsets in the file, if g->of_code. */

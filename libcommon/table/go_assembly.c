@@ -115,20 +115,6 @@ static bool reach(struct assembly *a, size_t i, int32_t depth)
 	return a->depth[i] != before;
 }
 
-static size_t insn_at(const struct code *c, uint32_t at)
-{
-	size_t first = 0, nr = c->nr;
-
-	while (nr > 1) {
-		size_t half = nr / 2;
-
-		if (c->insns[first + half].at <= at)
-			first += half;
-		nr -= half;
-	}
-	return first;
-}
-
 #define MAX_PASSES 64
 
 /* Follows all ways from the entry. Depths change twice at most; should that take long, none is known. */
@@ -148,8 +134,12 @@ static void follow(struct assembly *a)
 
 			if (depth == NOT_REACHED)
 				continue;
-			if ((insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH) && insn->target < c->size)
-				news |= reach(a, insn_at(c, insn->target), depth);
+			if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH) {
+				size_t target = code_insn_at(c, insn->target);
+
+				if (target < c->nr)
+					news |= reach(a, target, depth);
+			}
 			if (insn_reaches_next(insn) && i + 1 < c->nr)
 				news |= reach(a, i + 1, depth_after(a, insn, depth));
 		}
@@ -202,12 +192,15 @@ static struct eh_rule rule_at_depth(const struct assembly *a, size_t i, int32_t 
 	const struct eh_rule *by_return = &a->by_return[i];
 	struct eh_rule rule = go_frame_rule(depth, a->writes_fp ? GO_FP_LOST : GO_FP_SAME);
 
-	if (by_return->kind == RULE_REG && by_return->cfa_reg == rule.cfa_reg && by_return->cfa_offset == rule.cfa_offset)
+	if (by_return->kind == RULE_REG && by_return->cfa_reg == rule.cfa_reg &&
+	    by_return->cfa_offset == rule.cfa_offset)
 		take_registers(a, &rule, by_return);
 	return rule;
 }
 
-/* Does the instruction lead to a return without further ado, so that sp points to the return address there? */
+/*
+ * Does the instruction lead to a return without further ado, so that sp points to the return address there?
+ */
 static bool returns_straight(const struct assembly *a, size_t i)
 {
 	const struct code *c = &a->code;
@@ -217,8 +210,9 @@ static bool returns_straight(const struct assembly *a, size_t i)
 
 		if (machine_is_return(c->bytes, c->size, insn->at))
 			return true;
-		if ((insn->effect != INSN_OTHER && insn->effect != INSN_LOAD && insn->effect != INSN_SET && insn->effect != INSN_STORE &&
-		     insn->effect != INSN_POP) || depth_after(a, insn, 0) == SWITCHED)
+		if ((insn->effect != INSN_OTHER && insn->effect != INSN_LOAD && insn->effect != INSN_SET &&
+		     insn->effect != INSN_STORE && insn->effect != INSN_POP) ||
+		    depth_after(a, insn, 0) == SWITCHED)
 			return false;
 	}
 	return false;
@@ -334,8 +328,8 @@ static int work_out(struct assembly *a, go_rule_fn *emit, void *arg)
 	return 0;
 }
 
-int go_assembly(const struct gopclntab *table, const struct go_function *function, int special, const uint8_t *code,
-		uint32_t *curg, go_rule_fn *emit, void *arg)
+int go_assembly(const struct gopclntab *table, const struct go_function *function, int special,
+		const uint8_t *code, uint32_t *curg, go_rule_fn *emit, void *arg)
 {
 	struct assembly a = {
 		.table = table, .function = function, .special = special, .curg = *curg,

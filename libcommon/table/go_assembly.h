@@ -39,7 +39,7 @@ typedef void go_rule_fn(void *arg, uint64_t at, const struct eh_rule *rule);
  * Calls emit for the function's instructions. code: all its bytes. *curg: where struct m has its field
  * curg, which is found in runtime.systemstack and put into rules of the functions behind. 0 or -ENOMEM
  */
-int go_assembly(const struct gopclntab *table, const struct go_function *function, int special, const uint8_t *code,
-		uint32_t *curg, go_rule_fn *emit, void *arg);
+int go_assembly(const struct gopclntab *table, const struct go_function *function, int special,
+		const uint8_t *code, uint32_t *curg, go_rule_fn *emit, void *arg);
 
 #endif

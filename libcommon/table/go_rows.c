@@ -6,7 +6,10 @@
 #include "table/go_assembly.h"
 #include "table/machine.h"
 
-/* the runtime, cryptography and compression have some 300 KB together; a table can claim that all is assembly */
+/*
+ * the runtime, cryptography and compression have some 300 KB together; a table can claim that all is
+ * assembly
+ */
 #define MAX_ASSEMBLY_BYTES (8 << 20)
 #define MAX_ASSEMBLY_FUNCTION (256 << 10)
 
@@ -132,7 +135,8 @@ static void add_nothing(const struct place *p, uint64_t at)
  * The first part of a function with a frame is its prologue. All others with a frame come behind it, and
  * what it saved is saved.
  */
-static void write_compiled(const struct place *p, const struct go_function *f, const uint8_t *code, uint64_t *nr_rows)
+static void write_compiled(const struct place *p, const struct go_function *f, const uint8_t *code,
+			   uint64_t *nr_rows)
 {
 	struct go_values v = gopclntab_values(&p->go->table, f->pcsp, f->size);
 	uint64_t saved_from = 0;
@@ -176,8 +180,8 @@ static void write_by_table(const struct place *p, const struct go_function *f, u
 	add_nothing(p, v.end);
 }
 
-int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states, const struct fde_span *span,
-		  uint64_t end, uint64_t *nr_rows)
+int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states,
+		  const struct fde_span *span, uint64_t end, uint64_t *nr_rows)
 {
 	struct place p = { .go = go, .w = w, .states = states, .first = span->start, .end = end };
 	struct go_function f;

@@ -16,7 +16,9 @@
 /* the class of a span that is a Go function's; its program_bytes are the function's number */
 #define GO_CLASS MAX_CIE_CLASSES
 
-/* what is known of the frame pointer in a frame: it is the caller's still, it is saved, or neither for sure */
+/*
+ * what is known of the frame pointer in a frame: it is the caller's still, it is saved, or neither for sure
+ */
 enum go_fp { GO_FP_SAME, GO_FP_SAVED, GO_FP_LOST, NR_GO_FPS };
 #define GO_KNOWN_FRAMES 256
 
@@ -45,8 +47,8 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
  * Writes the rows of one function: [span->start, end), offsets in the file. *nr_rows rises by the
  * table's values for it. 0 or -ENOMEM
  */
-int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states, const struct fde_span *span,
-		  uint64_t end, uint64_t *nr_rows);
+int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states,
+		  const struct fde_span *span, uint64_t end, uint64_t *nr_rows);
 
 /* sp lies `depth` bytes lower than at the entry */
 struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp);

@@ -27,7 +27,8 @@ static const uint8_t *code_at(const struct elf_file *file, uint64_t vaddr, size_
 }
 
 /* a span for each row. at: of the code that the piece is in */
-static int add_rows(struct fde_index *index, const struct elf_file *file, const struct known_code *piece, uint64_t vaddr)
+static int add_rows(struct fde_index *index, const struct elf_file *file, const struct known_code *piece,
+		    uint64_t vaddr)
 {
 	for (size_t i = 0; i < piece->nr_rows; i++) {
 		size_t at = piece->rows[i].at, end = i + 1 < piece->nr_rows ? piece->rows[i + 1].at : piece->end;
@@ -44,8 +45,8 @@ static int add_rows(struct fde_index *index, const struct elf_file *file, const 
 }
 
 /* the piece that the code takes the address of: its rows count from *vaddr */
-static bool find_taken(const struct elf_file *file, const struct known_export *export, const uint8_t *code, size_t bytes,
-		       struct known_code *piece, uint64_t *vaddr)
+static bool find_taken(const struct elf_file *file, const struct known_export *export, const uint8_t *code,
+		       size_t bytes, struct known_code *piece, uint64_t *vaddr)
 {
 	uint64_t to, of_code = *vaddr;
 	size_t at = 0, left;

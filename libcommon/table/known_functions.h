@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Known code (machine.h) that FDEs cover and say the wrong thing of. It joins the index of FDEs before all FDEs, so that it
- * rules its bytes.
+ * Known code (machine.h) that FDEs cover and say the wrong thing of. It joins the index of FDEs before all
+ * FDEs, so that it rules its bytes.
  */
 #ifndef EHPERF_TABLE_KNOWN_FUNCTIONS_H
 #define EHPERF_TABLE_KNOWN_FUNCTIONS_H

@@ -6,7 +6,7 @@
  *
  *   abi.h             registers, calls, alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
- *   entry.c           where the code at the ELF entry point ends, what addresses code takes
+ *   entry.c           where the code at the ELF entry point ends, what addresses code takes and jumps to
  *   padding.c         what fills up the room between functions
  *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
  *   go.c              what Go's compiler and runtime write
@@ -42,10 +42,13 @@ uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
 bool machine_is_padding(const uint8_t *code, uint64_t size);
 
 /*
- * The next instruction behind code[from] that takes an address relative to its own: what lies behind it, and *to; 0: there
- * is none. vaddr: of code[0]
+ * The next instruction behind code[from] that takes an address relative to its own: what lies behind it,
+ * and *to; 0: there is none. vaddr: of code[0]
  */
 size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to);
+
+/* the same for conditional jumps: those that reach far */
+size_t machine_next_branch(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to);
 
 /*
  * Go's compiler: code[at] is the first instruction for which the function has a frame, of so many

@@ -3,28 +3,32 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 
-/* released extents by size: list i holds those of 2^i to 2^(i+1) - 1 bytes */
-#define NR_FREE_LISTS	(SLAB_SHIFT + 1)
+/*
+ * What is left of the room for all slabs must be so many times as much as is asked for: nobody takes the
+ * last of it.
+ */
+#define SHARE_OF_REST 16
+
+struct free_extent {
+	uint32_t offset, size;
+};
 
 struct slab {
 	uint8_t *bytes;
-	size_t used;
-};
-
-struct free_list {
-	loc_t *locs;
-	size_t nr, max;
+	struct free_extent *free;	/* by offset; two never touch */
+	size_t nr_free, room;
 };
 
 struct slabs {
 	struct slab_source source;
 	size_t nr;
-	size_t current;		/* the ones after it are untouched */
+	uint64_t used;			/* bytes */
 	struct slab slabs[NR_SLABS];
-	struct free_list free[NR_FREE_LISTS];
 };
 
 int slabs_new(struct slabs **slabs, struct slab_source source)
@@ -34,6 +38,8 @@ int slabs_new(struct slabs **slabs, struct slab_source source)
 	if (!s)
 		return -ENOMEM;
 	s->source = source;
+	if (!s->source.max || s->source.max > NR_SLABS)
+		s->source.max = NR_SLABS;
 	*slabs = s;
 	return 0;
 }
@@ -42,89 +48,120 @@ void slabs_free(struct slabs *slabs)
 {
 	if (!slabs)
 		return;
-	for (size_t i = 0; i < NR_FREE_LISTS; i++)
-		free(slabs->free[i].locs);
+	for (size_t i = 0; i < slabs->nr; i++)
+		free(slabs->slabs[i].free);
 	free(slabs);
+}
+
+/* All of the slab is free. loc 0 means none */
+static void make_empty(struct slabs *slabs, size_t i)
+{
+	uint32_t from = i ? 0 : EXTENT_ALIGNMENT;
+
+	slabs->slabs[i].free[0] = (struct free_extent){ from, SLAB_BYTES - from };
+	slabs->slabs[i].nr_free = 1;
 }
 
 static int add_slab(struct slabs *slabs)
 {
-	struct slab slab = { .used = slabs->nr ? 0 : EXTENT_ALIGNMENT };	/* loc 0 means none */
+	struct slab *slab = &slabs->slabs[slabs->nr];
 	int error;
 
-	if (slabs->nr == NR_SLABS)
+	if (slabs->nr == slabs->source.max)
 		return -ENOSPC;
-	error = slabs->source.add(slabs->source.arg, slabs->nr, &slab.bytes);
+	if (array_reserve(&slab->free, &slab->room, 1))
+		return -ENOMEM;
+	error = slabs->source.add(slabs->source.arg, slabs->nr, &slab->bytes);
 	if (error)
 		return error;
-	slabs->slabs[slabs->nr++] = slab;
+	make_empty(slabs, slabs->nr++);
 	return 0;
 }
 
-static loc_t reuse(struct slabs *slabs, size_t size)
+/* The first extent that is large enough, from its start. 0: there is none */
+static loc_t take_from(struct slabs *slabs, size_t i, size_t size)
 {
-	/* the first list all of whose extents are large enough */
-	unsigned list = 64 - __builtin_clzl(size - 1);
+	struct slab *slab = &slabs->slabs[i];
 
-	if (list < NR_FREE_LISTS && slabs->free[list].nr)
-		return slabs->free[list].locs[--slabs->free[list].nr];
+	for (size_t at = 0; at < slab->nr_free; at++) {
+		struct free_extent *extent = &slab->free[at];
+		loc_t loc = i << SLAB_SHIFT | extent->offset;
+
+		if (extent->size < size)
+			continue;
+		extent->offset += size;
+		extent->size -= size;
+		if (!extent->size)
+			memmove(extent, extent + 1, (--slab->nr_free - at) * sizeof(*extent));
+		slabs->used += size;
+		return loc;
+	}
 	return 0;
+}
+
+uint64_t slabs_left(const struct slabs *slabs)
+{
+	return (uint64_t)slabs->source.max * SLAB_BYTES - slabs->used;
 }
 
 loc_t slabs_alloc(struct slabs *slabs, size_t size)
 {
-	struct slab *slab;
-	loc_t loc;
-	int error;
+	loc_t loc = 0;
+	int error = 0;
 
 	size = extent_bytes(size ? size : 1);
-	if (size > SLAB_BYTES - EXTENT_ALIGNMENT) {
-		errno = E2BIG;
-		return 0;
-	}
-	loc = reuse(slabs, size);
-	if (loc)
-		return loc;
-	/* the current slab, and a few before it that may have room for something small */
-	for (size_t i = slabs->current > 3 ? slabs->current - 3 : 0; ; i++) {
-		if (i == slabs->nr) {
+	if (size > SLAB_BYTES - EXTENT_ALIGNMENT)
+		error = -E2BIG;
+	else if (size * SHARE_OF_REST > slabs_left(slabs))
+		error = -ENOSPC;
+	for (size_t i = 0; !loc && !error; i++) {
+		if (i == slabs->nr)
 			error = add_slab(slabs);
-			if (error) {
-				errno = -error;
-				return 0;
-			}
-		}
-		slab = &slabs->slabs[i];
-		if (i > slabs->current)
-			slabs->current = i;
-		if (size <= SLAB_BYTES - slab->used)
-			break;
+		if (!error)
+			loc = take_from(slabs, i, size);
 	}
-	loc = (slab - slabs->slabs) << SLAB_SHIFT | slab->used;
-	slab->used += size;
+	errno = -error;
 	return loc;
+}
+
+/* where the first extent behind the offset is, or would be */
+static size_t place_of(const struct slab *slab, uint32_t offset)
+{
+	return count_below(slab->free, slab->nr_free, offset, offset);
 }
 
 void slabs_release(struct slabs *slabs, loc_t loc, size_t size)
 {
-	struct free_list *list;
+	struct slab *slab = &slabs->slabs[LOC_SLAB(loc)];
+	struct free_extent freed = { LOC_OFFSET(loc), extent_bytes(size ? size : 1) };
+	size_t first = place_of(slab, freed.offset), last = first;
 
 	if (!loc)
 		return;
-	size = extent_bytes(size ? size : 1);
-	list = &slabs->free[63 - __builtin_clzl(size)];
-	/* without memory it is not reused, which does no harm */
-	if (!array_reserve(&list->locs, &list->max, list->nr + 1))
-		list->locs[list->nr++] = loc;
+	slabs->used -= freed.size;
+	if (last < slab->nr_free && slab->free[last].offset == freed.offset + freed.size)
+		freed.size += slab->free[last++].size;
+	if (first && slab->free[first - 1].offset + slab->free[first - 1].size == freed.offset) {
+		freed.offset = slab->free[--first].offset;
+		freed.size += slab->free[first].size;
+	}
+	if (first == last) {
+		/* without memory it is not reused, which does no harm */
+		if (array_reserve(&slab->free, &slab->room, slab->nr_free + 1))
+			return;
+		memmove(&slab->free[first + 1], &slab->free[first], (slab->nr_free++ - first) * sizeof(freed));
+	} else {
+		memmove(&slab->free[first + 1], &slab->free[last], (slab->nr_free - last) * sizeof(freed));
+		slab->nr_free -= last - first - 1;
+	}
+	slab->free[first] = freed;
 }
 
 void slabs_reset(struct slabs *slabs)
 {
 	for (size_t i = 0; i < slabs->nr; i++)
-		slabs->slabs[i].used = i ? 0 : EXTENT_ALIGNMENT;
-	for (size_t i = 0; i < NR_FREE_LISTS; i++)
-		slabs->free[i].nr = 0;
-	slabs->current = 0;
+		make_empty(slabs, i);
+	slabs->used = 0;
 }
 
 void *slabs_at(const struct slabs *slabs, loc_t loc)

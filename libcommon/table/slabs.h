@@ -28,19 +28,27 @@ struct slab_source {
 	 */
 	int (*add)(void *arg, uint32_t number, uint8_t **bytes);
 	void *arg;
+	uint32_t max;		/* so many slabs at most; 0: NR_SLABS */
 };
 
 /* 0 or -ENOMEM */
 int slabs_new(struct slabs **slabs, struct slab_source source);
 void slabs_free(struct slabs *slabs);
 
-/* size bytes, aligned to EXTENT_ALIGNMENT, in one slab: its loc, 0 with errno set where there is no room */
+/*
+ * size bytes, aligned to EXTENT_ALIGNMENT, in one slab: its loc, 0 with errno set where there is no room.
+ * Nobody gets more than a sixteenth of what is left, so that what is small finds room when many large
+ * things have taken theirs.
+ */
 loc_t slabs_alloc(struct slabs *slabs, size_t size);
 /*
  * Frees what slabs_alloc(slabs, size) returned: it may be allocated again, so no reader may still
  * use it.
  */
 void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
+
+/* how many bytes there is room for, in slabs that are there and in those that may come */
+uint64_t slabs_left(const struct slabs *slabs);
 
 /* Frees all extents. The slabs stay. */
 void slabs_reset(struct slabs *slabs);

@@ -148,9 +148,12 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	return error_of(c);
 }
 
-/* known: where to look for known functions, or NULL. go: its table, and *frame has then no FDE of Go's; or NULL */
-static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known, const struct go_rows *go,
-		   struct eh_frame *frame, bool of_code)
+/*
+ * known: where to look for known functions, or NULL. go: its table, and *frame has then no FDE of Go's; or
+ * NULL
+ */
+static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
+		   const struct go_rows *go, struct eh_frame *frame, bool of_code)
 {
 	struct compilation *c = calloc(1, sizeof(*c));
 	int error;
@@ -185,20 +188,27 @@ int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_
 	return compile(table, file, NULL, NULL, &none, false);
 }
 
-static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
+/* Where the file's rules come from: Go's table and the CFI. no_cfi: it may have neither */
+static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go, struct eh_frame *frame)
 {
-	struct eh_frame frame = eh_frame_over(NULL, 0, 0);
 	struct elf_section section;
-	struct go_rows go = {};
 	int error;
 
+	*frame = eh_frame_over(NULL, 0, 0);
 	if (file->header.e_machine != MACHINE)
 		return -ENOTSUP;
-	go_rows_open(&go, file);
+	go_rows_open(go, file);
 	/* Go's linker makes .debug_frame of that same table, and knows less */
-	error = go.present ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
-	if (error == -ENOENT && (go.present || of_code))
-		error = 0;
+	error = go->present ? elf_file_eh_frame(file, &section, frame) : elf_file_cfi(file, &section, frame);
+	return error == -ENOENT && (go->present || no_cfi) ? 0 : error;
+}
+
+static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
+{
+	struct eh_frame frame;
+	struct go_rows go = {};
+	int error = open_sources(file, of_code, &go, &frame);
+
 	return error ? error : compile(table, file, file, &go, &frame, of_code);
 }
 
@@ -210,6 +220,33 @@ int unwind_table_build(struct unwind_table *table, struct elf_file *file)
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file)
 {
 	return build(table, file, true);
+}
+
+static enum rule_source source_in(const struct fde_index *index, uint64_t file_offset)
+{
+	const struct fde_span *span = fde_index_covering(index, file_offset);
+
+	return !span ? SOURCE_NONE : span->class == SPAN_RULE ? SOURCE_KNOWN_CODE :
+	       span->class == GO_CLASS ? SOURCE_GO : SOURCE_FDE;
+}
+
+int unwind_table_source(struct elf_file *file, uint64_t file_offset, enum rule_source *source)
+{
+	struct compilation *c = calloc(1, sizeof(*c));
+	struct eh_frame frame;
+	int error = c ? open_sources(file, true, &c->go, &frame) : -ENOMEM;
+
+	if (!error) {
+		c->file = c->known = file;
+		cfi_states_init(&c->states);
+		error = index_fdes(c, &frame);
+		if (!error)
+			*source = source_in(&c->fdes, file_offset);
+		fde_index_free(&c->fdes);
+		cfi_states_free(&c->states);
+	}
+	free(c);
+	return error;
 }
 
 void unwind_table_free(struct unwind_table *table)

@@ -33,11 +33,11 @@ struct unwind_table {
 };
 
 /*
- * Compiles the file's CFI: .eh_frame, else .debug_frame. Go's table of functions, if the file has it, rules where it
- * and an FDE begin at one place, and then .debug_frame is not read. 0, or -ENOENT (neither CFI nor Go's table), -ENOTSUP
- * (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG, -EOVERFLOW (more than
- * a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted in skipped[],
- * and the others are in the table. Where FDEs overlap: fde_index.h.
+ * Compiles the file's CFI: .eh_frame, else .debug_frame. Go's table of functions, if the file has it, rules
+ * where it and an FDE begin at one place, and then .debug_frame is not read. 0, or -ENOENT (neither CFI nor
+ * Go's table), -ENOTSUP (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG,
+ * -EOVERFLOW (more than a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted
+ * in skipped[], and the others are in the table. Where FDEs overlap: fde_index.h.
  */
 int unwind_table_build(struct unwind_table *table, struct elf_file *file);
 /* of a file without CFI: no pages, just the entry point and has_other_code */
@@ -52,6 +52,17 @@ int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
  * -EOVERFLOW or -ENOMEM
  */
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame);
+
+/* whose rule a file's table has */
+enum rule_source {
+	SOURCE_NONE,		/* nobody's: what applies then is not in the table of the file's CFI */
+	SOURCE_KNOWN_CODE,	/* known_functions.h */
+	SOURCE_GO,		/* go_rows.h */
+	SOURCE_FDE,
+};
+/* that of an offset in the file. 0, -ENOTSUP, -EOVERFLOW, -EBADMSG or -ENOMEM */
+int unwind_table_source(struct elf_file *file, uint64_t file_offset, enum rule_source *source);
+
 /* Frees a built table, or a zeroed one, and zeroes it. */
 void unwind_table_free(struct unwind_table *table);
 

@@ -23,17 +23,21 @@ static void compile(struct compiled *c, struct elf_file *file, bool of_code)
 	c->build_id_bytes = file->build_id_bytes;
 	memcpy(c->build_id, file->build_id, file->build_id_bytes);
 	c->error = build(&c->table, file, of_code);
-	c->has_python = !python_image_read(&c->python, file);
+	c->python_error = of_code ? -ENOENT : python_image_read(&c->python, file);
+	c->has_hotspot = !of_code && !hotspot_image_read(&c->hotspot, file);
 	elf_file_close(file);
 }
 
-void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped, const struct file_key *key, bool of_code)
+void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped,
+			const struct file_key *key, bool of_code)
 {
 	bool own;
 	int fd = mapped_file_open(mapped, key, &own);
 	struct elf_file file;
 
-	*compiled = (struct compiled){ .elsewhere = !own, .error = fd < 0 ? fd : elf_file_open(&file, fd) };
+	*compiled = (struct compiled){
+		.elsewhere = !own, .error = fd < 0 ? fd : elf_file_open(&file, fd), .python_error = -ENOENT,
+	};
 	if (!compiled->error)
 		compile(compiled, &file, of_code);
 	if (fd >= 0)
@@ -44,7 +48,7 @@ void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, 
 {
 	struct elf_file file;
 
-	*compiled = (struct compiled){ .error = elf_file_open_memory(&file, image, bytes) };
+	*compiled = (struct compiled){ .error = elf_file_open_memory(&file, image, bytes), .python_error = -ENOENT };
 	if (!compiled->error)
 		compile(compiled, &file, of_code);
 }
@@ -87,7 +91,8 @@ static bool is_sound(const struct unwind_table *t)
 	for (uint32_t i = 0; i < t->nr_pages; i++) {
 		const struct eh_page *page = &t->pages[i];
 
-		if (page->rows != next || !page->nr_rows || page->nr_rows > MAX_PAGE_ROWS || page->rows + page->nr_rows > t->nr_rows ||
+		if (page->rows != next || !page->nr_rows || page->nr_rows > MAX_PAGE_ROWS ||
+		    page->rows + page->nr_rows > t->nr_rows ||
 		    (uint64_t)page->rule_base * RULE_BASE_UNIT >= t->nr_rules)
 			return false;
 		next = page->rows + page->nr_rows;
@@ -116,7 +121,8 @@ int compiled_read(struct compiled *compiled, const void *from, size_t bytes)
 		return -EBADMSG;
 	memcpy(&c, at, sizeof(c));
 	at += sizeof(c);
-	if (t->nr_rows > bytes || bytes_of(t) != bytes || c.build_id_bytes > sizeof(c.build_id) || c.error > 0)
+	if (t->nr_rows > bytes || bytes_of(t) != bytes || c.build_id_bytes > sizeof(c.build_id) ||
+	    c.error > 0 || c.python_error > 0)
 		return -EBADMSG;
 	t->rules = copy(&at, t->nr_rules * sizeof(*t->rules));
 	t->pages = copy(&at, t->nr_pages * sizeof(*t->pages));

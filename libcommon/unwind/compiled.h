@@ -9,6 +9,7 @@
 
 #include "process/mapped_file.h"
 #include "table/unwind_table.h"
+#include "unwind/hotspot_image.h"
 #include "unwind/python_image.h"
 
 struct compiled {
@@ -16,12 +17,15 @@ struct compiled {
 	uint8_t build_id[64];
 	size_t build_id_bytes;
 	bool elsewhere;		/* its path does not lead to it in our own mount namespace: mapped_file_open() */
-	bool has_python;	/* it holds an interpreter */
+	int python_error;	/* 0: it holds an interpreter; else as python_image_read() */
 	struct python_image python;
+	bool has_hotspot;	/* it holds a JVM */
+	struct hotspot_image hotspot;
+	uint64_t cpu_ns;	/* what it took */
 	struct unwind_table table;	/* to be freed; empty with error */
 };
 
-/* Compiles the file's CFI; of_code: instead, a table of the code that no FDE covers. */
+/* Compiles the file's CFI; of_code: instead, a table of the code that no FDE covers, and nothing else. */
 void compiled_from_file(struct compiled *compiled, const struct mapped_file *file, const struct file_key *key,
 			bool of_code);
 /* the same for an image in memory; elf_file_open_memory() */
@@ -30,8 +34,8 @@ void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, 
 /* Writes all of it into `room` bytes. How many these are, or 0: there is no room */
 size_t compiled_write(const struct compiled *compiled, void *to, size_t room);
 /*
- * Makes it of what was written, by whomever: -EBADMSG if it is not what compiled_write() writes, or leads outside of
- * itself; -ENOMEM
+ * Makes it of what was written, by whomever: -EBADMSG if it is not what compiled_write() writes, or leads
+ * outside of itself; -ENOMEM
  */
 int compiled_read(struct compiled *compiled, const void *from, size_t bytes);
 

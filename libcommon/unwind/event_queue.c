@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "process/paths.h"
+
+#define KEPT_ROOM 4096
 
 /* A new event at the end of the queue, which added() makes a part of it. NULL: no memory */
 static struct queued_event *new_event(struct event_queue *queue, uint64_t time_ns)
@@ -33,7 +36,7 @@ int event_queue_add(struct event_queue *queue, const struct process_event *event
 		return -ENOMEM;
 	queued->event = *event;
 	if (event->mapping.path) {
-		queued->event.mapping.path = strdup(event->mapping.path);
+		queued->event.mapping.path = path_get(event->mapping.path);
 		if (!queued->event.mapping.path)
 			return -ENOMEM;
 	}
@@ -98,6 +101,11 @@ void event_queue_begin(struct event_queue *queue, uint64_t horizon_ns)
 		memmove(queue->events, queue->events + queue->first, queue->nr * sizeof(*queue->events));
 		qsort(queue->events, queue->nr, sizeof(*queue->events), by_time);
 	}
+	if (!queue->nr && queue->room > KEPT_ROOM) {	/* after a burst */
+		free(queue->events);
+		queue->events = NULL;
+		queue->room = 0;
+	}
 	queue->first = 0;
 	queue->batch_end = 0;
 	while (queue->batch_end < queue->nr && queue->events[queue->batch_end].time_ns <= horizon_ns)
@@ -115,7 +123,7 @@ bool event_queue_next(struct event_queue *queue, struct queued_event *next)
 void queued_event_free(struct queued_event *event)
 {
 	free(event->raw);
-	free(event->event.mapping.path);
+	path_release(event->event.mapping.path);
 }
 
 bool event_queue_is_empty(const struct event_queue *queue)

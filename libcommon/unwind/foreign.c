@@ -2,8 +2,10 @@
 #include "unwind/foreign.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <uthash.h>
@@ -12,18 +14,26 @@
 #include "process/workers.h"
 #include "unwind/foreign_work.h"
 
-#define MAX_COMPILERS 16
-/* of shared memory, which is there when it is used: the largest table of a real file has some 10 MB */
-#define AREA_BYTES (64 << 20)
+/*
+ * Memory: a worker's own, and the area that it shares with us. What a file takes to compile is some four
+ * times its .eh_frame: a sixteenth of all is enough for most, and one compiler has half of all for what is
+ * larger.
+ */
+#define MAX_COMPILERS 4
+#define SHARE_OF_MOST 16
+#define CALL_CPU_MS 300
+#define COMPILE_CPU_MS 2000	/* a file of 100 MB of .eh_frame takes a second */
 
-static const struct worker_limits call_limits = { .cpu_ms = 300, .bytes = 256 << 20 };
-/* a file of 100 MB of .eh_frame takes a second */
-static const struct worker_limits compile_limits = { .cpu_ms = 2000, .bytes = 256 << 20 };
-
-/* a process that kept a worker waiting is left alone for so long; all of them cost this share of the time at most */
+/*
+ * a process that kept a worker waiting is left alone for so long; while the caller waits, too, all of them
+ * cost this share of the time at most
+ */
 #define LEFT_ALONE_NS 10000000000
 #define MAX_WAITED_NS 300000000
 #define SHARE_WAITED 20
+
+#define NR_READERS 2
+#define WAIT_MS 20	/* from one look at the workers to the next */
 
 #define IS_CODE (1ULL << 32)	/* in a job's tag: of FOREIGN_CODE */
 
@@ -35,25 +45,66 @@ struct slow_process {
 
 struct foreign {
 	struct workers *caller;		/* for what the caller waits for */
-	struct workers *compilers;
+	struct workers *compilers, *big_compiler, *readers;
+	int epoll_fd;			/* of these three */
 	struct slow_process *slow;
 	uint64_t began_ns, waited_ns;	/* since when; in vain */
 	uint64_t given_up;
 };
 
-int foreign_new(struct foreign **foreign)
+static int watch(const struct foreign *f, const struct workers *workers)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, workers_fd(workers), &event) ? -errno : 0;
+}
+
+/*
+ * Each worker has `area` bytes for its answer, and the rest is its own. They start before there is anything
+ * that they would take along: what changes later is there twice.
+ */
+static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t bytes, uint64_t area,
+		 unsigned cpu_ms)
+{
+	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area };
+	int error = workers_new(workers, nr, area, &limits, foreign_work, NULL);
+
+	if (error)
+		return error;
+	workers_start(*workers);
+	return watch(f, *workers);
+}
+
+/*
+ * four compilers, two readers, and who reads for the caller: less than a half of all; the big one has the
+ * other
+ */
+static int start(struct foreign *f, uint64_t bytes)
+{
+	uint64_t most = bytes / SHARE_OF_MOST;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int error = f->epoll_fd < 0 ? -errno : 0;
+
+	if (!error)
+		error = begin(f, &f->caller, 1, most, most / 3, CALL_CPU_MS);
+	if (!error)
+		error = begin(f, &f->readers, NR_READERS, most, most / 3, CALL_CPU_MS);
+	if (!error)
+		error = begin(f, &f->compilers, cpus < 2 ? 2 : cpus < MAX_COMPILERS ? cpus : MAX_COMPILERS,
+			      most, most / 3, COMPILE_CPU_MS);
+	return error ? error : begin(f, &f->big_compiler, 1, bytes / 2, bytes / 16, COMPILE_CPU_MS);
+}
+
+int foreign_new(struct foreign **foreign, uint64_t bytes)
 {
 	struct foreign *f = calloc(1, sizeof(*f));
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int error;
 
 	if (!f)
 		return -ENOMEM;
 	f->began_ns = clock_ns();
-	error = workers_new(&f->caller, 1, AREA_BYTES, &call_limits, foreign_work, NULL);
-	if (!error)
-		error = workers_new(&f->compilers, cpus < 2 ? 2 : cpus < MAX_COMPILERS ? cpus : MAX_COMPILERS, AREA_BYTES,
-				    &compile_limits, foreign_work, NULL);
+	f->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	error = start(f, bytes);
 	if (error)
 		foreign_free(f);
 	else
@@ -72,7 +123,11 @@ void foreign_free(struct foreign *f)
 		free(slow);
 	}
 	workers_free(f->caller);
+	workers_free(f->readers);
 	workers_free(f->compilers);
+	workers_free(f->big_compiler);
+	if (f->epoll_fd >= 0)
+		close(f->epoll_fd);
 	free(f);
 }
 
@@ -83,25 +138,28 @@ uint64_t foreign_given_up(const struct foreign *f)
 
 /* ---- processes that keep us waiting ---- */
 
-static bool is_left_alone(struct foreign *f, pid_t pid)
+static bool is_slow(struct foreign *f, pid_t pid)
 {
-	uint64_t now = clock_ns();
 	struct slow_process *slow;
 
 	HASH_FIND_INT(f->slow, &pid, slow);
-	if (slow && now > slow->until_ns) {
+	if (slow && clock_ns() > slow->until_ns) {
 		HASH_DEL(f->slow, slow);
 		free(slow);
 		slow = NULL;
 	}
-	return slow || f->waited_ns > MAX_WAITED_NS + (now - f->began_ns) / SHARE_WAITED;
+	return slow;
 }
 
-static void leave_alone(struct foreign *f, pid_t pid, uint64_t waited_ns)
+static bool is_left_alone(struct foreign *f, pid_t pid)
 {
-	struct slow_process *slow = calloc(1, sizeof(*slow));
+	return is_slow(f, pid) || f->waited_ns > MAX_WAITED_NS + (clock_ns() - f->began_ns) / SHARE_WAITED;
+}
 
-	f->waited_ns += waited_ns;
+static void leave_alone(struct foreign *f, pid_t pid)
+{
+	struct slow_process *slow = is_slow(f, pid) ? NULL : calloc(1, sizeof(*slow));
+
 	f->given_up++;
 	if (!slow)
 		return;
@@ -121,46 +179,31 @@ static size_t set_path(struct foreign_request *r, const char *path)
 	return offsetof(struct foreign_request, path) + bytes + 1;
 }
 
-/* 0 or -errno; *bytes of *answer, behind its head, are valid until the next call */
-static int call(struct foreign *f, const struct foreign_request *r, size_t size, const struct foreign_answer **answer,
-		size_t *bytes)
+/* Asks about a process. 0 or -errno; *bytes of *answer, behind its head, are valid until the next call */
+static int call_about(struct foreign *f, pid_t pid, const void *request, size_t size,
+		      const struct foreign_answer **answer, size_t *bytes)
 {
 	uint64_t began = clock_ns();
 	struct worker_answer got;
 
-	if (is_left_alone(f, r->pid))
+	if (is_left_alone(f, pid))
 		return -EAGAIN;
-	got = workers_call(f->caller, r, size);
-	if (got.error)
-		leave_alone(f, r->pid, clock_ns() - began);
-	else if (got.nr < sizeof(**answer))
+	got = workers_call(f->caller, request, size);
+	if (got.error) {
+		leave_alone(f, pid);
+		f->waited_ns += clock_ns() - began;
+	} else if (got.nr < sizeof(**answer)) {
 		return -EBADMSG;
+	}
 	*answer = got.bytes;
 	*bytes = got.nr;
 	return got.error ? got.error : (*answer)->error > 0 ? -EBADMSG : (*answer)->error;
 }
 
-int foreign_read_maps(struct foreign *f, pid_t pid, struct proc_maps *maps)
+static int call(struct foreign *f, const struct foreign_request *r, size_t size,
+		const struct foreign_answer **answer, size_t *bytes)
 {
-	static struct foreign_request r;
-	const struct foreign_answer *answer;
-	struct proc_maps read = {};
-	size_t bytes;
-	int error;
-
-	if (!f)
-		return proc_maps_read(maps, pid);
-	r = (struct foreign_request){ .kind = FOREIGN_MAPS, .pid = pid };
-	error = call(f, &r, set_path(&r, NULL), &answer, &bytes);
-	if (!error)
-		error = foreign_unpack_maps(&read, answer, bytes);
-	if (error) {
-		proc_maps_free(&read);
-		return error;
-	}
-	read.tid = answer->tid;
-	*maps = read;
-	return 0;
+	return call_about(f, r->pid, r, size, answer, bytes);
 }
 
 int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *mapping, struct file_key *key)
@@ -202,6 +245,27 @@ int foreign_read_python(struct foreign *f, pid_t pid, const struct python_object
 	return error ? error : python_code_unpack(code, answer + 1, bytes - sizeof(*answer));
 }
 
+int foreign_read_hotspot(struct foreign *f, const struct hotspot_question *question,
+			 const struct hotspot_answer **answer, size_t *bytes)
+{
+	static struct foreign_question q;
+	static _Alignas(16) uint8_t here[1 << 20];
+	const struct foreign_answer *got;
+	int error;
+
+	if (!f) {
+		*answer = (const struct hotspot_answer *)here;
+		return hotspot_work(question, (struct hotspot_answer *)here, sizeof(here), bytes);
+	}
+	q = (struct foreign_question){ .kind = FOREIGN_HOTSPOT, .pid = question->pid, .question = *question };
+	error = call_about(f, q.pid, &q, sizeof(q), &got, bytes);
+	if (!error && *bytes < sizeof(*got) + sizeof(**answer))
+		error = -EBADMSG;
+	*answer = (const struct hotspot_answer *)(got + 1);
+	*bytes -= sizeof(*got);
+	return error;
+}
+
 static uint32_t read_here(const struct foreign_text *text, void *to, uint32_t bytes)
 {
 	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)text->address, bytes };
@@ -236,16 +300,75 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 	return answer->nr;
 }
 
+/* ---- reading processes ---- */
+
+int foreign_ask_maps(struct foreign *f, pid_t pid, uint64_t tag)
+{
+	static struct foreign_request r;
+
+	if (is_slow(f, pid))
+		return -EAGAIN;
+	r = (struct foreign_request){ .kind = FOREIGN_MAPS, .pid = pid };
+	return workers_ask(f->readers, tag, &r, set_path(&r, NULL));
+}
+
+static int unpack_maps(struct proc_maps *maps, const struct worker_answer *got)
+{
+	const struct foreign_answer *answer = got->bytes;
+	int error;
+
+	if (got->nr < sizeof(*answer) || answer->error > 0)
+		return -EBADMSG;
+	if (answer->error)
+		return answer->error;
+	error = foreign_unpack_maps(maps, answer, got->nr);
+	maps->tid = answer->tid;
+	return error ? error : maps->nr ? 0 : -ESRCH;	/* a zombie, or a kernel thread */
+}
+
+uint64_t foreign_take_maps(struct foreign *f, int *error, struct proc_maps *maps)
+{
+	struct worker_answer got;
+
+	if (!workers_take(f->readers, &got))
+		return 0;
+	*maps = (struct proc_maps){};
+	if (got.error)
+		leave_alone(f, (pid_t)got.tag);
+	*error = got.error ? got.error : unpack_maps(maps, &got);
+	if (*error)
+		proc_maps_free(maps);
+	return got.tag;
+}
+
+size_t foreign_nr_maps(const struct foreign *f)
+{
+	return workers_nr_asked(f->readers);
+}
+
 /* ---- compiling ---- */
 
-int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *file, const struct file_key *key, bool of_code)
+static uint64_t tag_of(uint32_t id, bool of_code)
+{
+	return id | (of_code ? IS_CODE : 0);
+}
+
+int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *file,
+		      const struct file_key *key, bool of_code, bool much)
 {
 	static struct foreign_request r;
 
 	r = (struct foreign_request){
 		.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
 	};
-	return workers_ask(f->compilers, id | (of_code ? IS_CODE : 0), &r, set_path(&r, file->path));
+	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), &r, set_path(&r, file->path));
+}
+
+bool foreign_cancel_table(struct foreign *f, uint32_t id, bool of_code)
+{
+	uint64_t tag = tag_of(id, of_code);
+
+	return workers_cancel(f->compilers, tag) || workers_cancel(f->big_compiler, tag);
 }
 
 uint32_t foreign_take_table(struct foreign *f, bool *of_code, struct compiled *compiled)
@@ -253,7 +376,7 @@ uint32_t foreign_take_table(struct foreign *f, bool *of_code, struct compiled *c
 	struct worker_answer got;
 	int error;
 
-	if (!workers_take(f->compilers, &got))
+	if (!workers_take(f->compilers, &got) && !workers_take(f->big_compiler, &got))
 		return 0;
 	*of_code = got.tag & IS_CODE;
 	error = got.error;
@@ -266,21 +389,25 @@ uint32_t foreign_take_table(struct foreign *f, bool *of_code, struct compiled *c
 		error = compiled_read(compiled, (const struct foreign_answer *)got.bytes + 1,
 				      got.nr - sizeof(struct foreign_answer));
 	if (error)
-		*compiled = (struct compiled){ .error = error < 0 ? error : -EBADMSG };
+		*compiled = (struct compiled){
+			.error = error < 0 ? error : -EBADMSG, .cpu_ns = error == -ETIME ? COMPILE_CPU_MS * 1000000ULL : 0,
+		};
 	return (uint32_t)got.tag;
 }
 
 size_t foreign_nr_tables(const struct foreign *f)
 {
-	return workers_nr_asked(f->compilers);
+	return workers_nr_asked(f->compilers) + workers_nr_asked(f->big_compiler);
 }
 
 int foreign_fd(const struct foreign *f)
 {
-	return workers_fd(f->compilers);
+	return f->epoll_fd;
 }
 
 void foreign_wait(const struct foreign *f, int ms)
 {
-	workers_wait(f->compilers, ms);
+	struct pollfd fd = { .fd = f->epoll_fd, .events = POLLIN };
+
+	poll(&fd, 1, ms < WAIT_MS ? ms : WAIT_MS);
 }

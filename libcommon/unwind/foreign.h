@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is read of processes and files that are not ours, by workers (process/workers.h): nothing here waits for another
- * process longer than the workers' limits allow, and a process that kept a worker waiting is not read again for a while.
+ * What is read of processes and files that are not ours, by workers (process/workers.h): nothing here waits
+ * for another process longer than the workers' limits allow, and a process that kept a worker waiting is
+ * not read again for a while.
  *
- * Files are compiled beside the caller, which asks and takes answers later. The rest is short, and the caller waits for it.
- * Without a struct foreign (NULL), as in tests, all is done in the caller itself, at once.
+ * Files are compiled and processes read beside the caller, which asks and takes answers later. The rest is
+ * short, and the caller waits for it. Without a struct foreign (NULL), as in tests, all is done in the
+ * caller itself, at once.
  */
 #ifndef EHPERF_UNWIND_FOREIGN_H
 #define EHPERF_UNWIND_FOREIGN_H
@@ -17,20 +19,30 @@
 #include "process/proc_maps.h"
 #include "process/python_code.h"
 #include "unwind/compiled.h"
+#include "unwind/hotspot_work.h"
 
 struct foreign;
 
-/* 0 or -errno */
-int foreign_new(struct foreign **foreign);
+/* The workers may take so much memory, all together. 0 or -errno */
+int foreign_new(struct foreign **foreign, uint64_t bytes);
 void foreign_free(struct foreign *foreign);
 
 /* how often something was given up, because it did not answer or took too much */
 uint64_t foreign_given_up(const struct foreign *foreign);
 
-/* proc_maps_read(), and which files are mapped. Moreover -ETIMEDOUT, -ETIME, and -EAGAIN: it is left alone */
-int foreign_read_maps(struct foreign *foreign, pid_t pid, struct proc_maps *maps);
+/*
+ * Asks for proc_maps_read() of the process, and for which files are mapped: beside the caller; not with
+ * NULL. The tag is the caller's, but its lower half is the PID. 0, -ENOMEM, or -EAGAIN: it is left alone
+ */
+int foreign_ask_maps(struct foreign *foreign, pid_t pid, uint64_t tag);
+/*
+ * The tag of what is there; 0: nothing is. *error is 0 or proc_maps_read()'s, moreover -ETIMEDOUT, -ETIME;
+ * *maps is the caller's, empty with an error. Call again within 100 ms
+ */
+uint64_t foreign_take_maps(struct foreign *foreign, int *error, struct proc_maps *maps);
 /* mapped_file_identify(). Moreover -ETIMEDOUT, -EAGAIN */
-int foreign_identify(struct foreign *foreign, pid_t tid, const struct proc_mapping *mapping, struct file_key *key);
+int foreign_identify(struct foreign *foreign, pid_t tid, const struct proc_mapping *mapping,
+		     struct file_key *key);
 
 /* where code can be read: the process's memory, else the file */
 struct foreign_text {
@@ -42,21 +54,33 @@ struct foreign_text {
 };
 /* bytes of code, FOREIGN_TEXT_BYTES at most: how many of these there were */
 #define FOREIGN_TEXT_BYTES 64
-uint32_t foreign_read_text(struct foreign *foreign, const struct foreign_text *text, void *to, uint32_t bytes);
+uint32_t foreign_read_text(struct foreign *foreign, const struct foreign_text *text, void *to,
+			   uint32_t bytes);
 
 /* python_code_read(). Moreover -ETIMEDOUT, -EAGAIN */
-int foreign_read_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects, uint64_t address,
-			uint64_t identity, struct python_code *code);
+int foreign_read_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects,
+			uint64_t address, uint64_t identity, struct python_code *code);
+
+/* hotspot_work(); *bytes of *answer are valid until the next call. Moreover -ETIMEDOUT, -EAGAIN */
+int foreign_read_hotspot(struct foreign *foreign, const struct hotspot_question *question,
+			 const struct hotspot_answer **answer, size_t *bytes);
 
 /* ---- compiling, beside the caller; not with NULL ---- */
 
-/* Asks for compiled_from_file(). 0 or -ENOMEM */
-int foreign_ask_table(struct foreign *foreign, uint32_t id, const struct mapped_file *file, const struct file_key *key,
-		      bool of_code);
+/*
+ * Asks for compiled_from_file(). Most files need little memory; one that failed for want of it can be asked
+ * for again with all there is (much), which few have at a time. 0 or -ENOMEM
+ */
+int foreign_ask_table(struct foreign *foreign, uint32_t id, const struct mapped_file *file,
+		      const struct file_key *key, bool of_code, bool much);
+/* What was asked for is not wanted any more. False: it is being made, or there is no such */
+bool foreign_cancel_table(struct foreign *foreign, uint32_t id, bool of_code);
 /* The id that it was asked for with, and whether of_code; 0: none is done. Call again within 100 ms */
 uint32_t foreign_take_table(struct foreign *foreign, bool *of_code, struct compiled *compiled);
-/* how many are being made; for poll(): readable when one is done; waits for one, so long at most */
+/* how many are being made, or read */
 size_t foreign_nr_tables(const struct foreign *foreign);
+size_t foreign_nr_maps(const struct foreign *foreign);
+/* for poll(): readable when one of either kind is done; waits for one, so long at most */
 int foreign_fd(const struct foreign *foreign);
 void foreign_wait(const struct foreign *foreign, int ms);
 

@@ -7,6 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "process/clock.h"
+
 /* ---- mappings ---- */
 
 static bool is_same_file(const struct proc_mapping *a, const struct proc_mapping *b)
@@ -145,13 +147,29 @@ static size_t identify(const struct foreign_request *r, struct foreign_answer *a
 static size_t compile(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
 {
 	struct compiled compiled;
+	uint64_t began = clock_cpu_ns();
 	size_t bytes;
 
 	compiled_from_file(&compiled, &r->file, &r->key, r->kind == FOREIGN_CODE);
+	compiled.cpu_ns = clock_cpu_ns() - began;
 	bytes = compiled_write(&compiled, answer + 1, room);
 	answer->error = bytes ? 0 : -EFBIG;
 	unwind_table_free(&compiled.table);
 	return sizeof(*answer) + bytes;
+}
+
+static size_t read_hotspot(void *area, size_t bytes, size_t room)
+{
+	static struct foreign_question q;
+	struct foreign_answer *answer = area;
+
+	if (bytes != sizeof(q))
+		return 0;
+	memcpy(&q, area, sizeof(q));
+	*answer = (struct foreign_answer){};
+	answer->error = hotspot_work(&q.question, (struct hotspot_answer *)(answer + 1),
+				     room - sizeof(*answer), &bytes);
+	return sizeof(*answer) + (answer->error ? 0 : bytes);
 }
 
 size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
@@ -160,6 +178,8 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 	static struct foreign_request r;
 
 	(void)arg;
+	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_HOTSPOT)
+		return read_hotspot(area, bytes, room);
 	memset(&r, 0, offsetof(struct foreign_request, path));
 	memcpy(&r, area, bytes);
 	r.file.path = r.file.path ? r.path : NULL;

@@ -5,7 +5,7 @@
 
 #include "unwind/foreign.h"
 
-enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_PYTHON, FOREIGN_TABLE, FOREIGN_CODE };
+enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_PYTHON, FOREIGN_HOTSPOT, FOREIGN_TABLE, FOREIGN_CODE };
 
 #define FOREIGN_MAX_PATH 4300
 
@@ -32,12 +32,20 @@ struct foreign_answer {
 	pid_t tid;		/* struct proc_maps' */
 	uint32_t pad;
 };
-_Static_assert(sizeof(struct foreign_answer) % _Alignof(uint64_t) == 0, "struct foreign_mapping lies behind it");
+_Static_assert(sizeof(struct foreign_answer) % _Alignof(uint64_t) == 0,
+	       "struct foreign_mapping lies behind it");
 
 /* FOREIGN_MAPS: behind the answer, nr of these, then the paths */
 struct foreign_mapping {
 	struct proc_mapping mapping;
 	uint32_t path;		/* offset in the paths */
+};
+
+/* FOREIGN_HOTSPOT: the question, and behind the answer's head a struct hotspot_answer */
+struct foreign_question {
+	enum foreign_kind kind;
+	pid_t pid;
+	struct hotspot_question question;
 };
 
 /* for struct workers */

@@ -36,6 +36,21 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 	return walk_of(u)->memory.read_text(walk_of(u)->memory.arg, to, bytes, addr);
 }
 
+/* whoever has kept a raw sample has looked since (hotspot.h) */
+static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
+{
+	(void)u, (void)addr, (void)word;
+	return true;
+}
+
+static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame)
+{
+	__u64 bytecode = u->stack.nr_frames == 1 ? in_register : in_frame;
+
+	(void)method;
+	return walk_of(u)->memory.methods ? FRAME_HOTSPOT | HOTSPOT_SECOND | METHOD_UNSEEN | METHOD_BYTECODE(bytecode) : 0;
+}
+
 static __always_inline __u64 *deep_frames(struct eh_unwind *u)
 {
 	return walk_of(u)->deep;
@@ -52,8 +67,15 @@ void host_unwind_seed(uint64_t seed)
 	hash_seed = seed;
 }
 
-void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers, struct host_memory memory,
-		 uint32_t max_depth, struct host_stack *stack)
+static void walk_all(struct eh_unwind *u, struct host_stack *stack)
+{
+	for (uint32_t i = 0; i < u->max_steps && !unwind_frame(u); i++)
+		if (u->stack.nr_frames == 1 && u->todo == TODO_ENTER)
+			stack->cfa = u->frame.reg[EH_RSP];
+}
+
+void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers,
+		 struct host_memory memory, uint32_t max_depth, struct host_stack *stack)
 {
 	const struct eh_process *list = process ? slabs_at(slabs, process) : NULL;
 	static _Thread_local struct host_walk walk;
@@ -67,9 +89,12 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	u->in_syscall = registers->in_syscall;
 	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) == END_COMPLETE) {
 		u->end = END_TOO_DEEP;
-		for (uint32_t i = 0; i < u->max_steps && !unwind_frame(u); i++)
-			if (u->stack.nr_frames == 1 && u->todo == TODO_ENTER)
-				stack->cfa = u->frame.reg[EH_RSP];
+		if (registers->is_32bit) {
+			unwind_frame(u);
+			walk_end_at_leaf(u);
+		} else {
+			walk_all(u, stack);
+		}
 		walk_close(u);
 	} else {
 		u->end = END_UNKNOWN_PROCESS;
@@ -78,6 +103,7 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	stack->id = u->stack.id;
 	stack->end = u->end;
 	stack->wants_table = u->wants_table ? u->module.id : 0;
+	stack->wants_rows = u->wants_table && !u->module.id ? u->frame.ip - u->frame.by_call : 0;
 	memcpy(walk.deep, u->frames, sizeof(u->frames));
 	stack->nr = cut_stack_order(stack->frames, (const uint64_t *)walk.deep, u->stack.nr_frames, max_depth);
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "unwind/hotspot.h"
+
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped)
 {
@@ -14,22 +16,35 @@ int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps
 	return error;
 }
 
-/* A power of two: with few different sizes, a released list's memory can be used for another list. */
 static size_t list_bytes(size_t nr)
 {
-	size_t wanted = sizeof(struct eh_process) + nr * sizeof(struct eh_mapping), size = 256;
-
-	while (size < wanted)
-		size *= 2;
-	return size <= SLAB_BYTES / 2 ? size : wanted;
+	return sizeof(struct eh_process) + nr * sizeof(struct eh_mapping);
 }
 
-int mapping_list_write(const struct tables *tables, const struct proc_maps *maps,
+/* 0 with errno set */
+static loc_t take(struct tables *tables, size_t size)
+{
+	loc_t loc = slabs_alloc(tables_slabs(tables), size);
+
+	if (!loc && errno == ENOSPC && tables_make_room(tables))
+		loc = slabs_alloc(tables_slabs(tables), size);
+	return loc;
+}
+
+/* the place of the module's struct eh_module, which the list uses from now on; 0: it has none */
+static loc_t use(struct tables *tables, uint32_t module_id)
+{
+	tables_make(tables, module_id);		/* again, if it had to make room */
+	tables_use(tables, module_id);
+	return tables_loc(tables, module_id);
+}
+
+int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
 		       const struct mapped_modules *mapped, const struct eh_process *header,
 		       struct mapping_list *list)
 {
 	size_t nr = maps->nr < MAX_MAPPINGS ? maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
-	loc_t loc = slabs_alloc(tables_slabs(tables), size);
+	loc_t loc = take(tables, size);
 	struct eh_process *written = slabs_at(tables_slabs(tables), loc);
 
 	if (!loc)
@@ -43,19 +58,35 @@ int mapping_list_write(const struct tables *tables, const struct proc_maps *maps
 	written->changes = header->changes;
 	written->python = (struct eh_python){};
 	written->nr_mappings = nr;
-	written->quiet_until_ns = 0;
+	written->refused = header->refused;
+	written->quiet_until_ns = header->quiet_until_ns;
 	for (size_t i = 0; i < nr; i++) {
 		const struct proc_mapping *m = &maps->mappings[i];
 		uint32_t module_id = mapped->of[i].module_id;
 
 		written->mappings[i] = (struct eh_mapping){
 			.start = m->start, .end = m->end, .file_offset = m->file_offset,
-			.module = tables_loc(tables, module_id), .module_id = module_id,
+			.module = use(tables, module_id), .module_id = module_id,
 		};
 	}
 	__atomic_store_n(&written->generation, header->generation, __ATOMIC_SEQ_CST);
 	*list = (struct mapping_list){ .loc = loc, .bytes = size };
 	return 0;
+}
+
+void mapping_list_set_anonymous(const struct tables *tables, const struct mapping_list *list,
+				const struct proc_maps *maps, loc_t module)
+{
+	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
+
+	for (uint32_t i = 0; i < written->nr_mappings; i++) {
+		struct eh_mapping *mapping = &written->mappings[i];
+
+		if (mapping->module_id || maps->mappings[i].inode || maps->mappings[i].path[0])
+			continue;
+		mapping->module = module;
+		mapping->file_offset = hotspot_offset(mapping->start);
+	}
 }
 
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
@@ -79,17 +110,28 @@ int mapping_list_share(struct mapping_list *list, struct mapping_list *share)
 	return 0;
 }
 
-void mapping_list_unshare(const struct tables *tables, struct mapping_list *share)
+/* Tables that it alone has named may go now: it is invalid, and walks by it are discarded. */
+static void give_back(struct tables *tables, const struct mapping_list *list)
+{
+	const struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
+
+	for (uint32_t i = 0; i < written->nr_mappings; i++)
+		if (written->mappings[i].module && written->mappings[i].module_id)	/* not a runtime's own */
+			tables_unuse(tables, written->mappings[i].module_id);
+	slabs_release(tables_slabs(tables), list->loc, list->bytes);
+}
+
+void mapping_list_unshare(struct tables *tables, struct mapping_list *share)
 {
 	if (!share->nr_users || !--*share->nr_users) {
 		free(share->nr_users);
 		if (share->loc)
-			slabs_release(tables_slabs(tables), share->loc, share->bytes);
+			give_back(tables, share);
 	}
 	*share = (struct mapping_list){};
 }
 
-void mapping_list_release(const struct tables *tables, struct mapping_list *list)
+void mapping_list_release(struct tables *tables, struct mapping_list *list)
 {
 	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
 

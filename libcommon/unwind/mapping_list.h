@@ -18,21 +18,32 @@ struct mapping_list {
 };
 
 /*
- * Finds the modules of these mappings and makes their tables, or has them made. A file that cannot be read gets none. 0 or
- * -ENOMEM
+ * Finds the modules of these mappings and makes their tables, or has them made. A file that cannot be read
+ * gets none. 0 or -ENOMEM
  */
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped);
 
 /*
  * Writes a list of these mappings and of their modules' tables. `mapped` must be up to date with maps. Of
- * `header`, only image, generation (not 0) and changes are used. 0, or -errno with *list unchanged
+ * `header`, only image, generation (not 0), changes, refused and quiet_until_ns are used. 0, or -errno with
+ * *list unchanged
  */
-int mapping_list_write(const struct tables *tables, const struct proc_maps *maps,
+int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
 		       const struct mapped_modules *mapped, const struct eh_process *header,
 		       struct mapping_list *list);
 
-/* host_unwind(), which asks for the tables that it wants; stack->wants_table: one of this module's is being made */
+/*
+ * Before anybody has the list's generation: its anonymous code is this struct eh_module's, and its offsets
+ * are hotspot_offset()'s
+ */
+void mapping_list_set_anonymous(const struct tables *tables, const struct mapping_list *list,
+				const struct proc_maps *maps, loc_t module);
+
+/*
+ * host_unwind(), which asks for the tables that it wants; stack->wants_table: one of this module's is being
+ * made
+ */
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
 			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 
@@ -41,11 +52,11 @@ void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_re
  * by on this side even when it has been replaced. 0 or -ENOMEM
  */
 int mapping_list_share(struct mapping_list *list, struct mapping_list *share);
-void mapping_list_unshare(const struct tables *tables, struct mapping_list *share);
+void mapping_list_unshare(struct tables *tables, struct mapping_list *share);
 /*
  * Invalidates the list, so that walks of the kernel's that are reading it notice, and gives its memory back.
  * *list is {} then.
  */
-void mapping_list_release(const struct tables *tables, struct mapping_list *list);
+void mapping_list_release(struct tables *tables, struct mapping_list *list);
 
 #endif

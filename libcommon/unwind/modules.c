@@ -9,12 +9,14 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "base/array.h"
+#include "base/paged.h"
 #include "dwarf/gopclntab.h"
+#include "process/clock.h"
 #include "table/code_entries.h"
+#include "table/machine.h"
 
-/* the vDSO's key: no device has this number */
-#define VDSO_KEY ((struct file_key){ .dev = UINT64_MAX })
+/* the vDSOs' keys: no device has this number. A 32-bit program has another vDSO, which is not ours to read */
+#define VDSO_KEY(mapping) ((struct file_key){ .dev = UINT64_MAX, .inode = is_32bit(mapping) })
 
 struct entry {
 	struct module module;
@@ -23,20 +25,46 @@ struct entry {
 
 struct modules {
 	struct entry *by_file;
-	struct entry **by_id;	/* [id - 1] */
-	size_t nr, room;
+	struct paged by_id;	/* [id - 1]: struct entry * */
+	size_t nr;
 	struct foreign *foreign;
 	struct symbol_options symbol_options;
 	size_t symbol_bytes;	/* of all that were read */
 };
 
+static bool is_32bit(const struct proc_mapping *vdso)
+{
+	return vdso->end <= UINT32_MAX;
+}
+
 struct modules *modules_new(void)
 {
 	struct modules *modules = calloc(1, sizeof(*modules));
 
-	if (modules)
-		modules->symbol_options = SYMBOL_OPTIONS_DEFAULT;
+	if (!modules)
+		return NULL;
+	modules->symbol_options = SYMBOL_OPTIONS_DEFAULT;
+	modules->by_id.element_bytes = sizeof(struct entry *);
 	return modules;
+}
+
+/* by its ID, less 1; NULL: there is none */
+static struct entry *entry_at(const struct modules *modules, size_t i)
+{
+	struct entry **entry = paged_find(&modules->by_id, i);
+
+	return entry ? *entry : NULL;
+}
+
+/* 0 or -ENOMEM */
+static int set_entry(struct modules *modules, size_t i, struct entry *entry)
+{
+	struct entry **at = paged_get(&modules->by_id, i);
+
+	if (!at)
+		return -ENOMEM;
+	*at = entry;
+	return 0;
 }
 
 void modules_set_foreign(struct modules *modules, struct foreign *foreign)
@@ -64,9 +92,9 @@ void modules_free(struct modules *modules)
 		return;
 	HASH_CLEAR(hh, modules->by_file);
 	for (size_t i = 0; i < modules->nr; i++)
-		if (modules->by_id[i])
-			free_entry(modules->by_id[i]);
-	free(modules->by_id);
+		if (entry_at(modules, i))
+			free_entry(entry_at(modules, i));
+	paged_free(&modules->by_id);
 	free(modules);
 }
 
@@ -79,6 +107,7 @@ struct mapped_file module_file(const struct module *module)
 {
 	return (struct mapped_file){
 		.tid = module->tid, .start = module->start, .end = module->end, .path = module->path,
+		.ours = module->is_compiled && !module->elsewhere,
 	};
 }
 
@@ -100,7 +129,7 @@ static int open_elf(const struct module *module, struct elf_file *file, int *fd)
 	*fd = open_file(module);
 	if (*fd < 0)
 		return *fd;
-	error = elf_file_open(file, *fd);
+	error = elf_file_open_for_names(file, *fd);
 	if (error)
 		close(*fd);
 	return error;
@@ -117,10 +146,9 @@ static int add(struct modules *modules, struct entry *entry)
 {
 	if (modules->nr + 1 >= MAX_MODULES)
 		return -ENOSPC;
-	if (array_reserve(&modules->by_id, &modules->room, modules->nr + 1))
+	if (set_entry(modules, modules->nr, entry))
 		return -ENOMEM;
-	modules->by_id[modules->nr++] = entry;
-	entry->module.id = modules->nr;
+	entry->module.id = ++modules->nr;
 	HASH_ADD(hh, modules->by_file, module.key, sizeof(entry->module.key), entry);
 	return 0;
 }
@@ -138,7 +166,10 @@ void module_compile(const struct module *module, bool of_code, struct compiled *
 void module_compiled(struct module *module, const struct compiled *compiled)
 {
 	module->error = compiled->error;
-	module->has_python = compiled->has_python;
+	module->is_compiled = true;
+	module->has_hotspot = compiled->has_hotspot;
+	module->hotspot = compiled->hotspot;
+	module->python_error = compiled->python_error;
 	module->python = compiled->python;
 	module->elsewhere = compiled->elsewhere;
 	module->build_id_bytes = compiled->build_id_bytes;
@@ -155,6 +186,14 @@ static char *plain_path(const char *path)
 	return strndup(path, length);
 }
 
+static void set_place(struct module *module, pid_t tid, const struct proc_mapping *mapping)
+{
+	module->tid = tid;
+	module->start = mapping->start;
+	module->end = mapping->end;
+	module->moved = false;
+}
+
 static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		   const struct file_key *key, int error, struct module **module)
 {
@@ -162,7 +201,9 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 
 	if (!entry)
 		return -ENOMEM;
-	if (!mapping->inode) {
+	if (!mapping->inode && is_32bit(mapping)) {
+		error = -ENOTSUP;
+	} else if (!mapping->inode) {
 		ssize_t bytes = proc_maps_copy_vdso(&entry->module.image);
 
 		entry->module.image_bytes = bytes < 0 ? 0 : bytes;
@@ -170,9 +211,8 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 	}
 	entry->module.key = *key;
 	entry->module.error = error;
-	entry->module.tid = tid;
-	entry->module.start = mapping->start;
-	entry->module.end = mapping->end;
+	entry->module.python_error = -ENOENT;
+	set_place(&entry->module, tid, mapping);
 	entry->module.path = plain_path(mapping->path);
 	error = entry->module.path ? add(modules, entry) : -ENOMEM;
 	if (error)
@@ -185,7 +225,7 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module)
 {
-	struct file_key key = VDSO_KEY;
+	struct file_key key = VDSO_KEY(mapping);
 	struct entry *known;
 	int error;
 
@@ -193,10 +233,9 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	if (!mapping->inode && strcmp(mapping->path, "[vdso]"))
 		return 0;
 	error = mapping->inode ? foreign_identify(modules->foreign, tid, mapping, &key) : 0;
-	/*
-	 * the process or file is gone, or resources are short at the moment: not the module's fault, so do
-	 * not add it
-	 */
+	if (error == -ENOEXEC)
+		return 0;
+	/* the process or file is gone, or resources are short: not the module's fault, so do not add it */
 	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE ||
 	    error == -EAGAIN)
 		return error;
@@ -204,6 +243,8 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 		key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
 	HASH_FIND(hh, modules->by_file, &key, sizeof(key), known);
 	if (known) {
+		if (known->module.moved)
+			set_place(&known->module, tid, mapping);
 		*module = &known->module;
 		return 0;
 	}
@@ -224,7 +265,9 @@ const char *module_explain(int error)
 	case -ESTALE:
 		return "it was not found any more, its processes are gone";
 	case -ENOSPC:
-		return "no room for its table";
+		return "no room for its table, see --max-memory";
+	case -ENOMEM:
+		return "its table takes too much memory to make, see --max-memory";
 	default:
 		return elf_file_explain(error);
 	}
@@ -232,30 +275,47 @@ const char *module_explain(int error)
 
 struct module *modules_get(const struct modules *modules, uint32_t id)
 {
-	return id && id <= modules->nr && modules->by_id[id - 1] ? &modules->by_id[id - 1]->module : NULL;
+	struct entry *entry = id ? entry_at(modules, id - 1) : NULL;
+
+	return entry ? &entry->module : NULL;
 }
 
-int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file, const struct file_key *key)
+void modules_forget(struct modules *modules, const bool *used)
+{
+	for (size_t i = 0; i < modules->nr; i++) {
+		struct entry *entry = entry_at(modules, i);
+
+		if (entry && !used[i + 1] && entry->module.unused) {
+			HASH_DEL(modules->by_file, entry);
+			free_entry(entry);
+			set_entry(modules, i, NULL);
+		} else if (entry) {
+			entry->module.unused = !used[i + 1];
+		}
+	}
+	paged_give_back(&modules->by_id);
+}
+
+int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
+		  const struct file_key *key)
 {
 	struct entry *entry;
 
 	if (!id || id >= MAX_MODULES || modules_get(modules, id))
 		return 0;
-	if (array_reserve(&modules->by_id, &modules->room, id))
-		return -ENOMEM;
-	while (modules->nr < id)
-		modules->by_id[modules->nr++] = NULL;
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
 	entry->module = (struct module){
 		.id = id, .path = strdup(file->path), .key = *key, .tid = file->tid, .start = file->start, .end = file->end,
+		.python_error = -ENOENT, .adopted = true, .named_ns = clock_ns(),
 	};
-	if (!entry->module.path) {
-		free(entry);
+	if (!entry->module.path || set_entry(modules, id - 1, entry)) {
+		free_entry(entry);
 		return -ENOMEM;
 	}
-	modules->by_id[id - 1] = entry;
+	if (modules->nr < id)
+		modules->nr = id;
 	return 0;
 }
 
@@ -285,12 +345,6 @@ static struct symbol_options options_for(const struct modules *modules, const st
 	return options;
 }
 
-static void close_root(const struct symbol_options *options)
-{
-	if (options->search.root >= 0)
-		close(options->search.root);
-}
-
 static void read_symbols(struct modules *modules, struct module *module)
 {
 	struct symbol_options options;
@@ -307,7 +361,8 @@ static void read_symbols(struct modules *modules, struct module *module)
 		module->symbols = NULL;
 	else
 		modules->symbol_bytes += symbols_bytes(module->symbols);
-	close_root(&options);
+	if (options.search.root >= 0)
+		close(options.search.root);
 	close_elf(&file, fd);
 }
 
@@ -324,16 +379,74 @@ static void read_entries(struct module *module)
 	module->entries_tried = true;
 	if (open_elf(module, &file, &fd))
 		return;
-	if (!gopclntab_is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
+	if (file.header.e_machine == MACHINE && !gopclntab_is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}
 	close_elf(&file, fd);
 }
 
+/* what it takes that can be forgotten */
+static size_t name_bytes(const struct entry *entry)
+{
+	const struct module *module = &entry->module;
+
+	return (module->symbols ? symbols_bytes(module->symbols) : 0) +
+	       (module->adopted ? sizeof(*entry) + strlen(module->path) : 0);
+}
+
+static void forget_names(struct modules *modules, struct entry *entry)
+{
+	struct module *module = &entry->module;
+
+	if (module->adopted) {
+		set_entry(modules, module->id - 1, NULL);
+		free_entry(entry);
+		return;
+	}
+	symbols_free(module->symbols);
+	module->symbols = NULL;
+	module->symbols_tried = module->entries_tried = false;
+}
+
+/* What is left takes symbol_bytes then. */
+static void forget_idle(struct modules *modules, uint64_t idle_ns)
+{
+	uint64_t now = clock_ns();
+
+	modules->symbol_bytes = 0;
+	for (size_t i = 0; i < modules->nr; i++) {
+		struct entry *entry = entry_at(modules, i);
+
+		if (entry && name_bytes(entry) && now - entry->module.named_ns > idle_ns)
+			forget_names(modules, entry);
+		else if (entry)
+			modules->symbol_bytes += name_bytes(entry);
+	}
+	paged_give_back(&modules->by_id);
+}
+
+void modules_limit_names(struct modules *modules, size_t bytes, uint64_t idle_ns)
+{
+	struct entry *oldest = NULL;
+
+	forget_idle(modules, idle_ns);
+	for (; modules->symbol_bytes > bytes; oldest = NULL) {
+		for (size_t i = 0; i < modules->nr; i++) {
+			struct entry *entry = entry_at(modules, i);
+
+			if (entry && name_bytes(entry) && (!oldest || entry->module.named_ns < oldest->module.named_ns))
+				oldest = entry;
+		}
+		modules->symbol_bytes -= name_bytes(oldest);
+		forget_names(modules, oldest);
+	}
+}
+
 bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,
 		    struct symbol *symbol)
 {
+	module->named_ns = clock_ns();
 	if (!module->symbols_tried)
 		read_symbols(modules, module);
 	if (!module->symbols || !symbols_find(module->symbols, file_offset, symbol))
@@ -380,8 +493,7 @@ size_t modules_places(struct modules *modules, struct module *module, uint64_t v
 {
 	struct place_source from = { modules, module };
 
-	if (!module->places &&
-	    source_places_new(&module->places, modules->symbol_options.no_demangle))
+	if (!module->places && source_places_new(&module->places, modules->symbol_options.no_demangle))
 		return 0;
 	return source_places_find(module->places, vaddr, open_dwarf, &from, found);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Modules: the files that contain mapped code, identified by device, inode and time of the last change, numbered so that
- * frames can name them. No file is kept open: it is opened for each reading, and is then the one that was identified, or
- * cannot be read any more.
+ * Modules: the files that contain mapped code, identified by device, inode and time of the last change,
+ * numbered so that frames can name them. No file is kept open: it is opened for each reading, and is then
+ * the one that was identified, or cannot be read any more.
  */
 #ifndef EHPERF_UNWIND_MODULES_H
 #define EHPERF_UNWIND_MODULES_H
@@ -27,9 +27,13 @@ struct module {
 	uint8_t build_id[64];
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
+	int code_error;		/* likewise of the table of its code that no FDE covers */
 	bool elsewhere;		/* known once it is compiled: its path leads to it only as long as its processes live */
-	bool has_python;	/* likewise: it holds the interpreter */
+	int python_error;	/* likewise: 0: it holds an interpreter; else as python_image_read(), -ENOENT until then */
 	struct python_image python;
+	bool is_compiled, has_hotspot;	/* likewise: it holds a JVM */
+	struct hotspot_image hotspot;
+	bool seen;		/* the namer's: a stack with it was */
 	/* private */
 	struct file_key key;
 	pid_t tid;		/* the thread in whose mappings it was found first, */
@@ -39,13 +43,19 @@ struct module {
 	struct symbols *symbols;
 	struct source_places *places;
 	bool symbols_tried, entries_tried;
+	bool adopted, unused;	/* unused: when modules_forget() looked */
+	bool moved;		/* nobody maps it: it is to be found where it is mapped next */
+	uint64_t named_ns;	/* when its names were last asked for */
 };
 
 struct modules;
 
 /* NULL: no memory */
 struct modules *modules_new(void);
-/* Files are identified by these workers from now on, and compiled; they are the caller's and must outlive the modules. */
+/*
+ * Files are identified by these workers from now on, and compiled; they are the caller's and must outlive
+ * the modules.
+ */
 void modules_set_foreign(struct modules *modules, struct foreign *foreign);
 struct foreign *modules_foreign(const struct modules *modules);	/* NULL: none */
 void modules_free(struct modules *modules);
@@ -68,11 +78,21 @@ const char *module_explain(int error);
 
 struct mapped_file module_file(const struct module *module);
 
-/* by id, NULL if there is none */
+/*
+ * Forgets the modules that are not among these ([id]), and were not in the last call either. Their IDs are
+ * not given again.
+ */
+void modules_forget(struct modules *modules, const bool *used);
+
+/* by id, NULL if there is none, or it is forgotten */
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
-/* Adds a module that other modules' owner knows by this ID; its names can be found, nothing else. 0 or -ENOMEM */
-int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file, const struct file_key *key);
+/*
+ * Adds a module that other modules' owner knows by this ID; its names can be found, nothing else. 0 or
+ * -ENOMEM
+ */
+int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
+		  const struct file_key *key);
 
 /*
  * Sets how names are looked for from now on. Directories and debuginfod are the caller's and must outlive the
@@ -88,8 +108,15 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 		    struct symbol *symbol);
 
 /*
- * The places in the source that an address of the module's code is from, as source_places_find() has them; 0: the
- * module has no DWARF. Strings are valid until the next call for the same module
+ * Forgets what names files that were not asked for so long, and of the others, those that were not asked for
+ * longest first, until it takes no more memory than this; it is read again when it is wanted. So are modules
+ * forgotten that were adopted.
+ */
+void modules_limit_names(struct modules *modules, size_t bytes, uint64_t idle_ns);
+
+/*
+ * The places in the source that an address of the module's code is from, as source_places_find() has them;
+ * 0: the module has no DWARF. Strings are valid until the next call for the same module
  */
 size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
 		      const struct source_place **found);

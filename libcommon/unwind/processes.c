@@ -2,13 +2,33 @@
 #include "unwind/processes.h"
 
 #include <errno.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "process/clock.h"
+#include "process/paths.h"
 
 /* munmap() is reported at its entry, but takes effect somewhat later: within this time, we assume. */
 #define UNMAPPING_NS 10000000
+
+/* A process that has more events while it is read goes without for a moment. */
+#define MAX_SINCE 4096
+#define REFUSED_BRIEFLY_NS 1000000000
+/* One that cannot be followed at all: what it costs to look at it again is to be next to nothing. */
+#define REFUSED_NS 60000000000
+
+static uint64_t refused_for(int error)
+{
+	return error == -ENOMEM || error == -EAGAIN ? REFUSED_BRIEFLY_NS : error == -ETIMEDOUT ? REFUSED_NS / 6 : REFUSED_NS;
+}
+
+bool process_is_gone(pid_t pid)
+{
+	return kill(pid, 0) && errno == ESRCH;
+}
 
 struct process *processes_find(const struct processes *processes, pid_t pid)
 {
@@ -39,9 +59,21 @@ static void invalidate(struct processes *processes, const struct process *proces
 		processes->observer.invalidated(processes->observer.arg, process->pid);
 }
 
+/* The reading that was asked for is not wanted any more. */
+static void forget_asked(struct process *process)
+{
+	for (size_t i = 0; i < process->nr_since; i++)
+		path_release(process->since[i].mapping.path);
+	free(process->since);
+	process->since = NULL;
+	process->nr_since = process->room_since = 0;
+	process->asked = 0;
+}
+
 static void drop(struct processes *processes, struct process *process)
 {
 	HASH_DEL(processes->by_pid, process);
+	forget_asked(process);
 	proc_maps_free(&process->maps);
 	free(process);
 }
@@ -56,10 +88,15 @@ static void forget(struct processes *processes, struct process *process)
 
 void processes_free(struct processes *processes)
 {
+	struct refusal *refusal, *other;
 	struct process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 		drop(processes, process);
+	HASH_ITER(hh, processes->refusals, refusal, other) {
+		HASH_DEL(processes->refusals, refusal);
+		free(refusal);
+	}
 }
 
 static bool same(const struct proc_maps *left, const struct proc_maps *right)
@@ -76,12 +113,13 @@ static bool same(const struct proc_maps *left, const struct proc_maps *right)
 	return true;
 }
 
-int process_read(struct foreign *foreign, pid_t pid, struct process_reading *reading)
+int process_read(pid_t pid, struct process_reading *reading)
 {
 	int error;
 
 	reading->began_ns = clock_ns();
-	error = foreign_read_maps(foreign, pid, &reading->maps);
+	reading->image = (struct eh_image){};
+	error = proc_maps_read(&reading->maps, pid);
 	if (!error && !reading->maps.nr) {	/* a zombie, or a kernel thread */
 		proc_maps_free(&reading->maps);
 		error = -ESRCH;
@@ -101,6 +139,7 @@ void process_take(struct processes *processes, struct process *process, struct p
 	process->read_ns = reading->began_ns;
 	process->looked_ns = reading->began_ns;
 	process->look_took_ns = clock_ns() - reading->began_ns;
+	process->image = reading->image;
 	note_changes(process, reading->changes);
 	if (process->complete && same(&process->maps, &reading->maps)) {
 		proc_maps_free(&reading->maps);
@@ -113,9 +152,205 @@ void process_take(struct processes *processes, struct process *process, struct p
 	process->version++;
 }
 
+/* ---- readings that come later ---- */
+
+uint64_t process_asked(struct processes *processes, struct process *process, uint32_t changes)
+{
+	forget_asked(process);
+	process->asked = (uint64_t)++processes->nr_asked << 32 | (uint32_t)process->pid;
+	process->asked_ns = clock_ns();
+	process->asked_changes = changes;
+	return process->asked;
+}
+
+static int apply_to_maps(struct process *process, const struct process_event *event)
+{
+	bool removed = true;
+	int error = event->kind == PROCESS_MAPPED ?
+			    proc_maps_add(&process->maps, &event->mapping) :
+			    proc_maps_remove(&process->maps, event->mapping.start, event->mapping.end, &removed);
+
+	process->version += removed;
+	return error;
+}
+
+/* Keeps the event for the reading that is under way. 0, -ENOMEM or -EAGAIN */
+static int keep_event(struct process *process, const struct process_event *event)
+{
+	struct process_event *kept;
+
+	if (process->nr_since == MAX_SINCE)
+		return -EAGAIN;
+	if (array_reserve(&process->since, &process->room_since, process->nr_since + 1))
+		return -ENOMEM;
+	kept = &process->since[process->nr_since];
+	*kept = *event;
+	kept->mapping.path = event->mapping.path ? path_get(event->mapping.path) : NULL;
+	if (event->mapping.path && !kept->mapping.path)
+		return -ENOMEM;
+	process->nr_since++;
+	return 0;
+}
+
+struct process *processes_read(struct processes *processes, uint64_t tag, int error, struct proc_maps *maps,
+			       const struct eh_image *image)
+{
+	struct process *process = processes_find(processes, (pid_t)tag);
+	struct process_reading reading;
+
+	if (!process || process->asked != tag) {
+		proc_maps_free(maps);
+		return NULL;
+	}
+	reading = (struct process_reading){
+		.maps = *maps, .began_ns = process->asked_ns, .changes = process->asked_changes, .image = *image,
+	};
+	if (!error)
+		process_take(processes, process, &reading);
+	else
+		proc_maps_free(maps);
+	for (size_t i = 0; i < process->nr_since && !error; i++)
+		error = apply_to_maps(process, &process->since[i]);
+	forget_asked(process);
+	if (error == -ESRCH) {
+		forget(processes, process);
+		return NULL;
+	}
+	if (error)
+		process_refuse(processes, process, error);
+	return process;
+}
+
+/* ---- those that go without ---- */
+
+static void remember(struct processes *processes, pid_t pid, int error)
+{
+	struct refusal *refusal;
+
+	HASH_FIND_INT(processes->refusals, &pid, refusal);
+	if (!refusal && HASH_COUNT(processes->refusals) < MAX_REFUSALS) {
+		refusal = calloc(1, sizeof(*refusal));
+		if (!refusal)
+			return;
+		refusal->pid = pid;
+		HASH_ADD_INT(processes->refusals, pid, refusal);
+	}
+	if (refusal)
+		refusal->error = error;
+}
+
+uint64_t processes_nr_refused(const struct processes *processes)
+{
+	return HASH_COUNT(processes->refusals);
+}
+
+int processes_why_refused(const struct processes *processes, pid_t pid)
+{
+	struct refusal *refusal;
+
+	HASH_FIND_INT(processes->refusals, &pid, refusal);
+	return refusal ? refusal->error : 0;
+}
+
+const char *process_explain(int error)
+{
+	switch (error) {
+	case -E2BIG:
+	case -EFBIG:
+		return "it maps more code than is followed, in too many pieces or by too long paths";
+	case -EAGAIN:
+		return "it changes its mappings too often";
+	case -ENOSPC:
+	case -ENOMEM:
+		return "no room for its mappings, see --max-memory";
+	case -ETIMEDOUT:
+		return "its mappings could not be read within 100 ms";
+	case -ETIME:
+		return "its mappings take too much time to read";
+	default:
+		return strerror(-error);
+	}
+}
+
+void process_refuse(struct processes *processes, struct process *process, int error)
+{
+	remember(processes, process->pid, error);
+	invalidate(processes, process);
+	forget_asked(process);
+	proc_maps_free(&process->maps);
+	process->maps.tid = process->pid;
+	process->complete = false;
+	process->version++;
+	process->refused = error;
+	process->refused_until_ns = clock_ns() + refused_for(error);
+}
+
+/* What has been spent of it by now, with this; one part in `share` of the time has come back. */
+static uint64_t spend(struct budget *budget, uint64_t now, uint64_t cost_ns, uint64_t share)
+{
+	uint64_t back = (now - budget->at_ns) / share;
+
+	budget->spent_ns -= back < budget->spent_ns ? back : budget->spent_ns;
+	budget->spent_ns += cost_ns;
+	budget->at_ns = now;
+	return budget->spent_ns;
+}
+
+void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns)
+{
+	uint64_t now = clock_ns(), all = spend(&processes->budget, now, cost_ns, 2);
+	uint64_t own = spend(&process->budget, now, cost_ns, PROCESS_BUDGET_SHARE);
+
+	/* those that were asked for by name cost nobody else's stacks */
+	if (processes->all && !process->refused && own > PROCESS_BUDGET_NS / (all > PROCESS_BUDGET_NS ? 4 : 1))
+		process_refuse(processes, process, -EAGAIN);
+}
+
+#define LOOK_NS 100000000
+#define MANY_MAPPINGS 64	/* others' mappings are not worth the loss */
+
+static uint64_t allocated(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* NULL: none has many */
+static struct process *largest(const struct processes *processes)
+{
+	struct process *found = NULL, *process, *next;
+
+	HASH_ITER(hh, processes->by_pid, process, next)
+		if (process->maps.nr > (found ? found->maps.nr : MANY_MAPPINGS))
+			found = process;
+	return found;
+}
+
+void processes_limit_memory(struct processes *processes, uint64_t bytes)
+{
+	uint64_t now = clock_ns();
+	struct process *process;
+
+	if (now - processes->memory_ns < LOOK_NS)
+		return;
+	processes->memory_ns = now;
+	while (allocated() > bytes && (process = largest(processes)))
+		process_refuse(processes, process, -ENOSPC);
+}
+
+bool process_is_refused(struct process *process)
+{
+	if (process->refused && clock_ns() > process->refused_until_ns)
+		process->refused = 0;
+	return process->refused;
+}
+
+/* ---- events ---- */
+
 static int forked(struct processes *processes, const struct process_event *event)
 {
-	const struct process *parent = processes_find(processes, event->parent);
+	struct process *parent = processes_find(processes, event->parent);
 	struct process *child = processes_find(processes, event->pid);
 
 	if (child)	/* the PID was reused, and its former process's exit was not reported */
@@ -126,6 +361,9 @@ static int forked(struct processes *processes, const struct process_event *event
 	if (!child)
 		return -ENOMEM;
 	child->complete = parent->complete && parent->read_ns < event->time_ns;
+	child->image = (struct eh_image){};
+	child->refused = parent->refused;
+	child->refused_until_ns = parent->refused_until_ns;
 	if (proc_maps_copy(&child->maps, &parent->maps))
 		return -ENOMEM;
 	child->maps.tid = child->pid;
@@ -146,8 +384,11 @@ static int execed(struct processes *processes, const struct process_event *event
 		return -ENOMEM;
 	invalidate(processes, process);
 	proc_maps_free(&process->maps);
+	forget_asked(process);
 	process->maps.tid = process->pid;
+	process->image = (struct eh_image){};
 	process->complete = true;
+	process->refused = 0;
 	process->version++;
 	return 0;
 }
@@ -164,21 +405,43 @@ static bool is_in_maps(const struct process *process, const struct process_event
 	       event->time_ns + (may_repeat ? UNMAPPING_NS : 0) <= process->read_ns;
 }
 
-static int unmapped(struct process *process, const struct process_event *event)
-{
-	bool removed;
-	int error = proc_maps_remove(&process->maps, event->mapping.start, event->mapping.end, &removed);
+/* what an event costs, about: memory is moved */
+#define EVENT_NS 400
+#define MAPPING_NS 10
 
-	process->version += removed;
+/* A mapping comes or goes. */
+static int changed(struct processes *processes, struct process *process, const struct process_event *event)
+{
+	int error = 0;
+
+	if (process_is_refused(process))
+		return 0;
+	if (process->asked)
+		error = keep_event(process, event);
+	if (!error)
+		error = apply_to_maps(process, event);
+	if (error == -E2BIG || error == -EAGAIN) {
+		process_refuse(processes, process, error);
+		error = 0;
+	}
+	process_charge(processes, process, EVENT_NS + MAPPING_NS * process->maps.nr);
 	return error;
 }
 
+/*
+ * What is published stays: what is in a list is right as long as the kernel's count of changes has not
+ * changed. What may be missing shows when a sample comes to it; then the process is read.
+ */
 static void events_lost(struct processes *processes)
 {
 	struct process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next) {
-		invalidate(processes, process);
+		if (process_is_gone(process->pid)) {
+			forget(processes, process);
+			continue;
+		}
+		forget_asked(process);
 		process->complete = false;
 	}
 }
@@ -189,6 +452,8 @@ int processes_apply(struct processes *processes, const struct process_event *eve
 
 	if (process && event->kind == PROCESS_UNMAPPED)
 		note_changes(process, event->changes);
+	if (process && event->time_ns > process->event_ns)
+		process->event_ns = event->time_ns;
 	if (process && is_in_maps(process, event))
 		return 0;
 	switch (event->kind) {
@@ -197,12 +462,8 @@ int processes_apply(struct processes *processes, const struct process_event *eve
 	case PROCESS_EXECED:
 		return execed(processes, event);
 	case PROCESS_MAPPED:
-		if (!process)
-			return 0;
-		process->version++;
-		return proc_maps_add(&process->maps, &event->mapping);
 	case PROCESS_UNMAPPED:
-		return process ? unmapped(process, event) : 0;
+		return process ? changed(processes, process, event) : 0;
 	case PROCESS_EXITED:
 		if (process)
 			forget(processes, process);

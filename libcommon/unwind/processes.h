@@ -17,7 +17,17 @@
 
 #include "process/proc_maps.h"
 #include "process/process_event.h"
-#include "unwind/foreign.h"
+#include "processes_abi.h"
+
+/*
+ * Time of ours that processes cost: so much is there at once, and a share of all time comes back. Nobody
+ * whose programs start, load libraries or compile at run time comes near this.
+ */
+struct budget {
+	uint64_t spent_ns, at_ns;	/* what was spent and has not come back, at this time */
+};
+#define PROCESS_BUDGET_NS 500000000
+#define PROCESS_BUDGET_SHARE 20		/* 1/20 of all time */
 
 struct process {
 	pid_t pid;
@@ -28,6 +38,23 @@ struct process {
 	uint64_t looked_ns, look_took_ns;	/* when /proc was last read, and how long that took */
 	uint64_t version;	/* of maps, from 1 on: changes whenever maps does */
 	uint32_t changes;	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
+	uint64_t event_ns;	/* the time of the last event that was applied */
+	struct eh_image image;	/* that maps was read of; {}: followed from its exec on */
+	/*
+	 * 0, or why the process goes without unwinding, -errno, and until when; its mappings are not kept
+	 * meanwhile
+	 */
+	int refused;
+	uint64_t refused_until_ns;
+	/*
+	 * a reading that was asked for: its tag, or 0; when that was, the count of changes then, and the
+	 * events since
+	 */
+	uint64_t asked, asked_ns;
+	uint32_t asked_changes;
+	struct process_event *since;
+	size_t nr_since, room_since;
+	struct budget budget;
 	UT_hash_handle hh;
 };
 
@@ -45,11 +72,27 @@ struct process_observer {
 	void *arg;
 };
 
+/* one that goes, or went, without */
+struct refusal {
+	pid_t pid;
+	int error;
+	UT_hash_handle hh;
+};
+/* so many are remembered by their PIDs, for the report */
+#define MAX_REFUSALS 1024
+
 struct processes {
 	struct process *by_pid;
+	struct refusal *refusals;
+	uint32_t nr_asked;	/* readings, ever */
+	struct budget budget;	/* of all of them together */
+	uint64_t memory_ns;	/* when processes_limit_memory() last looked */
 	bool all, children;	/* follow every process; follow what the known ones fork */
 	struct process_observer observer;
 };
+
+/* Has it ended, whether its exit was reported or not? */
+bool process_is_gone(pid_t pid);
 
 /* NULL: not known. Valid until processes_apply() or processes_free() */
 struct process *processes_find(const struct processes *processes, pid_t pid);
@@ -64,15 +107,53 @@ struct process_reading {
 	uint64_t began_ns;	/* CLOCK_MONOTONIC */
 	/* set by the caller: the kernel's count of changes (processes_abi.h) before the reading */
 	uint32_t changes;
+	struct eh_image image;	/* likewise, after it; {}: not known */
 };
 
-/* by these workers, if any. 0, -ESRCH (gone, or without memory of its own), or -errno */
-int process_read(struct foreign *foreign, pid_t pid, struct process_reading *reading);
+/* Reads it here and now. 0, -ESRCH (gone, or without memory of its own), or -errno */
+int process_read(pid_t pid, struct process_reading *reading);
 /*
  * Replaces the process's mappings by the reading's. Takes over reading->maps; frees it if nothing has
  * changed.
  */
 void process_take(struct processes *processes, struct process *process, struct process_reading *reading);
+
+/*
+ * A reading is asked for that comes later, with events in between: those are applied to it, too. The tag is
+ * for processes_read().
+ */
+uint64_t process_asked(struct processes *processes, struct process *process, uint32_t changes);
+/*
+ * The reading with this tag is there, or has failed with this -errno; takes over the maps. The process;
+ * NULL: it is gone, or the reading is of no use any more
+ */
+struct process *processes_read(struct processes *processes, uint64_t tag, int error, struct proc_maps *maps,
+			       const struct eh_image *image);
+
+/*
+ * The process goes without for a while, or until it becomes another program; so do those that it forks. The
+ * error says why: -E2BIG (it maps too much), -EAGAIN (its mappings change too often), -ENOSPC (no memory
+ * for it), or that of reading it
+ */
+void process_refuse(struct processes *processes, struct process *process, int error);
+/*
+ * The process has cost this much of our time, beside what its events cost. When that is too much, it is
+ * refused: it maps and unmaps too often. So are the most expensive ones when all of them together take half
+ * of the time.
+ */
+void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
+/*
+ * While what we have allocated is more than this many bytes, those with the most mappings go without. It is
+ * looked at now and then.
+ */
+void processes_limit_memory(struct processes *processes, uint64_t bytes);
+/* how many there were that went without, MAX_REFUSALS at most */
+uint64_t processes_nr_refused(const struct processes *processes);
+/* why the process with this PID went without at some time, -errno; 0: it did not. And in words */
+int processes_why_refused(const struct processes *processes, pid_t pid);
+const char *process_explain(int error);
+/* Is it refused at the moment? */
+bool process_is_refused(struct process *process);
 
 /* 0 or -ENOMEM */
 int processes_apply(struct processes *processes, const struct process_event *event);

@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+
+#include "process/clock.h"
 
 struct publisher {
 	struct tables *tables;
 	struct publisher_target target;
 	struct publication *by_pid;
+	bool runtimes;
 	uint32_t generation;		/* of the list written last */
 	struct publisher_counts counts;
 };
@@ -21,6 +25,9 @@ int publisher_new(struct publisher **publisher, struct tables *tables, struct pu
 		return -ENOMEM;
 	p->tables = tables;
 	p->target = target;
+	/* what else comes to lie where a list lay holds small numbers: no generation is like them */
+	if (getrandom(&p->generation, sizeof(p->generation), 0) < 0)
+		p->generation = clock_ns();
 	*publisher = p;
 	return 0;
 }
@@ -28,6 +35,7 @@ int publisher_new(struct publisher **publisher, struct tables *tables, struct pu
 static void drop(struct publisher *p, struct publication *publication)
 {
 	HASH_DEL(p->by_pid, publication);
+	hotspot_free(publication->hotspot);
 	mapped_modules_free(&publication->mapped);
 	free(publication);
 }
@@ -88,6 +96,9 @@ static void invalidate(struct publisher *p, struct publication *publication)
 		p->target.remove_handle(p->target.arg, publication->image.tgid);
 	publication->live = false;
 	mapping_list_release(p->tables, &publication->list);
+	hotspot_free(publication->hotspot);
+	publication->hotspot = NULL;
+	publication->hotspot_module = 0;
 }
 
 void publisher_invalidate(struct publisher *p, pid_t pid)
@@ -126,10 +137,11 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 }
 
 /*
- * Tells the kernel where CPython keeps this process's frames, if it maps an interpreter and that is known by now. The address
- * is written last: without it, the rest means nothing.
+ * Tells the kernel where CPython keeps this process's frames, if it maps an interpreter and that is known
+ * by now. The address is written last: without it, the rest means nothing.
  */
-static void find_python(const struct publisher *p, struct publication *publication, const struct process *process)
+static void find_python(const struct publisher *p, struct publication *publication,
+			const struct process *process)
 {
 	struct eh_process *list = slabs_at(tables_slabs(p->tables), publication->list.loc);
 	const struct mapped_modules *mapped = &publication->mapped;
@@ -138,7 +150,7 @@ static void find_python(const struct publisher *p, struct publication *publicati
 		const struct module *module = modules_get(tables_modules(p->tables), mapped->of[i].module_id);
 		const struct proc_mapping *m = &process->maps.mappings[i];
 
-		if (!module || !module->has_python)
+		if (!module || module->python_error)
 			continue;
 		publication->python = &module->python;
 		list->python = module->python.layout;
@@ -147,17 +159,70 @@ static void find_python(const struct publisher *p, struct publication *publicati
 	}
 }
 
-void publisher_find_pythons(struct publisher *p, const struct processes *processes)
+/* Is this libjvm.so? That has to be known before it is compiled, for its code runs from the first. */
+static bool is_jvm(const struct proc_mapping *mapping)
+{
+	const char *slash = strrchr(mapping->path, '/');
+
+	return slash && !strncmp(slash + 1, "libjvm.so", strlen("libjvm.so"));
+}
+
+/* Once it is compiled, it is known where the JVM keeps what it says of itself; or that it is none. */
+static void set_hotspot_image(const struct publisher *p, struct publication *publication,
+			      const struct process *process)
+{
+	const struct module *module = modules_get(tables_modules(p->tables), publication->hotspot_module);
+
+	if (hotspot_has_image(publication->hotspot) || !module || !module->is_compiled)
+		return;
+	for (size_t i = 0; i < publication->mapped.nr && i < process->maps.nr; i++) {
+		const struct proc_mapping *m = &process->maps.mappings[i];
+
+		if (publication->mapped.of[i].module_id != module->id)
+			continue;
+		hotspot_set_image(publication->hotspot, module->has_hotspot ? &module->hotspot : NULL, m->start - m->file_offset);
+		return;
+	}
+}
+
+/* Makes the anonymous code of a process with a JVM that JVM's. */
+static void find_hotspot(const struct publisher *p, struct publication *publication,
+			 const struct process *process)
+{
+	for (size_t i = 0; i < publication->mapped.nr && i < process->maps.nr && !publication->hotspot; i++) {
+		if (!publication->mapped.of[i].module_id || !is_jvm(&process->maps.mappings[i]))
+			continue;
+		if (hotspot_new(&publication->hotspot, tables_slabs(p->tables), publication->pid))
+			return;
+		publication->hotspot_module = publication->mapped.of[i].module_id;
+	}
+	if (!publication->hotspot)
+		return;
+	set_hotspot_image(p, publication, process);
+	mapping_list_set_anonymous(p->tables, &publication->list, &process->maps,
+				   hotspot_module(publication->hotspot));
+}
+
+void publisher_set_runtimes(struct publisher *p)
+{
+	p->runtimes = true;
+}
+
+void publisher_find_runtimes(struct publisher *p, const struct processes *processes)
 {
 	struct publication *publication, *next;
 
 	HASH_ITER(hh, p->by_pid, publication, next) {
 		const struct process *process = NULL;
 
-		if (publication->list.loc && !publication->python)
+		if (publication->list.loc)
 			process = processes_find(processes, publication->pid);
-		if (process && process->version == publication->version)
+		if (!process || process->version != publication->version)
+			continue;
+		if (!publication->python)
 			find_python(p, publication, process);
+		if (publication->hotspot)
+			set_hotspot_image(p, publication, process);
 	}
 }
 
@@ -165,7 +230,10 @@ void publisher_find_pythons(struct publisher *p, const struct processes *process
 static int replace_list(struct publisher *p, struct publication *publication, const struct process *process,
 			const struct eh_image *image)
 {
-	struct eh_process header = { .image = *image, .changes = process->changes };
+	struct eh_process header = {
+		.image = *image, .changes = process->changes,
+		.refused = process->refused != 0, .quiet_until_ns = process->refused ? process->refused_until_ns : 0,
+	};
 	struct mapping_list old = publication->list;
 	int error = mapping_list_make_tables(p->tables, &process->maps, &publication->mapped);
 
@@ -179,6 +247,8 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 	publication->version = process->version;
 	publication->python = NULL;
 	find_python(p, publication, process);
+	if (p->runtimes)
+		find_hotspot(p, publication, process);
 	error = p->target.settle(p->target.arg);
 	if (!error)
 		error = make_live(p, publication, header.generation);
@@ -190,13 +260,14 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 void publisher_publish(struct publisher *p, const struct process *process, const struct eh_image *image)
 {
 	struct publication *publication = get(p, process->pid);
+	uint64_t began = clock_cpu_ns();
 	int error = publication ? replace_list(p, publication, process, image) : -ENOMEM;
 
-	if (!error)
-		return;
-	if (publication)
+	if (error && publication)
 		invalidate(p, publication);
-	p->counts.unpublished++;
+	p->counts.unpublished += error != 0;
+	if (p->target.spent)
+		p->target.spent(p->target.arg, process->pid, clock_cpu_ns() - began);
 }
 
 void publisher_publish_changed(struct publisher *p, const struct processes *processes)
@@ -296,6 +367,23 @@ struct process_observer publisher_observer(struct publisher *p)
 	return (struct process_observer){
 		.invalidated = invalidated, .forked = forked, .exited = exited, .arg = p
 	};
+}
+
+struct hotspot *publisher_hotspot(const struct publisher *p, pid_t pid, uint32_t *module)
+{
+	const struct publication *publication = publisher_find(p, pid);
+
+	*module = publication ? publication->hotspot_module : 0;
+	return publication ? publication->hotspot : NULL;
+}
+
+void publisher_note_modules(const struct publisher *p, bool *used)
+{
+	struct publication *publication, *next;
+
+	HASH_ITER(hh, p->by_pid, publication, next)
+		for (size_t i = 0; i < publication->mapped.nr; i++)
+			used[publication->mapped.of[i].module_id] = true;
 }
 
 struct publisher_counts publisher_counts(const struct publisher *p)

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include <uthash.h>
 
+#include "unwind/hotspot.h"
 #include "unwind/mapping_list.h"
 #include "unwind/processes.h"
 #include "processes_abi.h"
@@ -28,6 +29,8 @@ struct publisher_target {
 	/* 0 or -errno; -ENOMEM, -E2BIG and -EBUSY mean that the map has no room at the moment */
 	int (*set_handle)(void *arg, uint32_t tgid, uint64_t handle);
 	void (*remove_handle)(void *arg, uint32_t tgid);
+	/* what publishing the process has taken of the CPU; may be NULL */
+	void (*spent)(void *arg, pid_t pid, uint64_t ns);
 	void *arg;
 };
 
@@ -44,6 +47,8 @@ struct publication {
 	/* the version that /proc confirmed after a pc lay outside it; 0: none */
 	uint64_t confirmed;
 	const struct python_image *python;	/* of the interpreter that it runs; NULL: none */
+	struct hotspot *hotspot;	/* the JVM that it runs, and its module: */
+	uint32_t hotspot_module;	/* NULL, 0: none */
 	struct mapped_modules mapped;	/* kept when the list is invalidated */
 	UT_hash_handle hh;
 };
@@ -74,14 +79,17 @@ int publisher_find_modules(struct publisher *publisher, const struct process *pr
 
 /*
  * Publishes the process's current mappings as those of this image. On failure, which is counted, the process
- * is not published. If the kernel's map has no room for the handle, the list is written but not live.
+ * is not published. If the kernel's map has no room for the handle, the list is written but not live. Of a
+ * process that is refused, no mappings are published, but that it is.
  */
 void publisher_publish(struct publisher *publisher, const struct process *process,
 		       const struct eh_image *image);
 /* Publishes those published processes again whose mappings have changed since. */
 void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
-/* Files were compiled since: looks for interpreters in them, on behalf of the published processes. */
-void publisher_find_pythons(struct publisher *publisher, const struct processes *processes);
+/* Follows the code that JVMs make, from now on; before anything is published. */
+void publisher_set_runtimes(struct publisher *publisher);
+/* Files were compiled since: looks for runtimes in them, on behalf of the published processes. */
+void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */
 void publisher_invalidate(struct publisher *publisher, pid_t pid);
 
@@ -102,6 +110,15 @@ void publisher_set_changes(struct publisher *publisher, pid_t pid, uint32_t chan
 void publisher_set_quiet(struct publisher *publisher, pid_t pid, uint64_t until_ns);
 void publisher_set_in_exec(struct publisher *publisher, pid_t pid, bool in_exec);
 void publisher_set_confirmed(struct publisher *publisher, pid_t pid);
+
+/*
+ * what is known of the code of its JVM, by which its list is made, and the module of that JVM; NULL: it has
+ * none
+ */
+struct hotspot *publisher_hotspot(const struct publisher *publisher, pid_t pid, uint32_t *module);
+
+/* Notes the modules that processes have mapped: used[ID] */
+void publisher_note_modules(const struct publisher *publisher, bool *used);
 
 struct publisher_counts publisher_counts(const struct publisher *publisher);
 

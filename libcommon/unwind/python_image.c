@@ -6,24 +6,43 @@
 #include <string.h>
 
 #include "dwarf/exports.h"
+#include "table/function_part.h"
 
-/* _PyRuntimeState.interpreters.head in 3.11 */
-#define RUNTIME_INTERPRETERS_3_11 40
+#define FRAME_OWNED_BY_CSTACK 3	/* the frame between those of two calls of the interpreter's loop, from 3.12 on */
+
+/* _PyRuntimeState.interpreters.head in 3.11 and 3.12 */
+#define RUNTIME_INTERPRETERS 40
 
 /*
- * 3.11, as in Include/internal/pycore_runtime.h, pycore_interp.h and pycore_frame.h, and Include/cpython/pystate.h, code.h
- * and unicodeobject.h. A frame has is_entry.
+ * 3.11, as in Include/internal/pycore_runtime.h, pycore_interp.h and pycore_frame.h, and
+ * Include/cpython/pystate.h, code.h and unicodeobject.h. A frame has is_entry.
  */
 static const struct python_image image_3_11 = {
 	.layout = {
 		.interpreter_next = 0, .interpreter_threads = 16,
-		.thread_next = 8, .thread_id = 152, .frame = 56, .via_cframe = 1,
+		.thread_next = 8, .thread_id = 152, .frame = 56, .in_cframe = 8 + 1,
 		.frame_code = 32, .frame_previous = 48, .frame_instruction = 56, .frame_entry = 68, .entry_mark = 1,
 		.code_instructions = 184, .code_strings = 112,
 	},
 	.objects = {
 		.code_first_line = 72, .code_strings = 112, .code_line_table = 136,
 		.string_length = 16, .string_state = 32, .string_ascii_bytes = 48, .string_other_bytes = 72,
+		.bytes_length = 16, .bytes_data = 32,
+	},
+};
+
+/* 3.12, likewise. A frame has its owner */
+static const struct python_image image_3_12 = {
+	.layout = {
+		.interpreter_next = 0, .interpreter_threads = 72,
+		.thread_next = 8, .thread_id = 136, .frame = 56, .in_cframe = 0 + 1,
+		.frame_code = 0, .frame_previous = 8, .frame_instruction = 56, .frame_entry = 70,
+		.entry_mark = FRAME_OWNED_BY_CSTACK, .entry_is_shim = 1,
+		.code_instructions = 192, .code_strings = 112,
+	},
+	.objects = {
+		.code_first_line = 68, .code_strings = 112, .code_line_table = 136,
+		.string_length = 16, .string_state = 32, .string_ascii_bytes = 40, .string_other_bytes = 56,
 		.bytes_length = 16, .bytes_data = 32,
 	},
 };
@@ -49,9 +68,11 @@ static const char cookie[8] = "xdebugpy";
 
 /* PyCompactUnicodeObject adds utf8_length and utf8 to PyASCIIObject */
 #define MORE_OF_OTHER_STRINGS 16
-#define FRAME_OWNED_BY_CSTACK 3	/* the frame between those of two calls of the interpreter's loop */
 
-/* offsets that do not fit are those of no CPython: the numbers of a file that says anything else are cut, and lead nowhere */
+/*
+ * offsets that do not fit are those of no CPython: the numbers of a file that says anything else are cut,
+ * and lead nowhere
+ */
 static struct python_image image_by(const struct debug_offsets *o)
 {
 	return (struct python_image){
@@ -83,17 +104,6 @@ static int read_at(struct elf_file *file, uint64_t vaddr, void *bytes, size_t si
 	return elf_file_offset_of(file, vaddr, &offset) ? elf_file_read(file, offset, bytes, size) : -EBADMSG;
 }
 
-/* vaddr less offset in the file, in the executable segment */
-static int text_bias(const struct elf_file *file, uint64_t *bias)
-{
-	for (size_t i = 0; i < file->nr_segments; i++)
-		if (file->segments[i].executable) {
-			*bias = file->segments[i].vaddr - file->segments[i].file_offset;
-			return 0;
-		}
-	return -EBADMSG;
-}
-
 /* version: PY_VERSION_HEX. *interpreters: offset of the pointer in _PyRuntime */
 static int layout_of(struct python_image *image, uint32_t version, struct elf_file *file, uint64_t runtime,
 		     uint64_t *interpreters)
@@ -101,9 +111,9 @@ static int layout_of(struct python_image *image, uint32_t version, struct elf_fi
 	struct debug_offsets offsets;
 	int error;
 
-	if (version >> 16 == 0x030b) {
-		*image = image_3_11;
-		*interpreters = RUNTIME_INTERPRETERS_3_11;
+	if (version >> 16 == 0x030b || version >> 16 == 0x030c) {
+		*image = version >> 16 == 0x030b ? image_3_11 : image_3_12;
+		*interpreters = RUNTIME_INTERPRETERS;
 		return 0;
 	}
 	if (version >> 16 != 0x030d)
@@ -111,12 +121,27 @@ static int layout_of(struct python_image *image, uint32_t version, struct elf_fi
 	error = read_at(file, runtime, &offsets, sizeof(offsets));
 	if (error)
 		return error;
-	if (memcmp(offsets.cookie, cookie, sizeof(cookie)) || offsets.version >> 16 != version >> 16 || offsets.free_threaded ||
-	    offsets.code.name != offsets.code.filename + 8 || offsets.code.qualname != offsets.code.filename + 16)
+	if (memcmp(offsets.cookie, cookie, sizeof(cookie)) || offsets.version >> 16 != version >> 16 ||
+	    offsets.free_threaded || offsets.code.name != offsets.code.filename + 8 ||
+	    offsets.code.qualname != offsets.code.filename + 16)
 		return -ENOTSUP;
 	*image = image_by(&offsets);
 	*interpreters = offsets.interpreters_head;
 	return 0;
+}
+
+static int find_loop(struct python_image *image, struct elf_file *file)
+{
+	uint64_t vaddr, bytes;
+	int error = exports_find(file, "_PyEval_EvalFrameDefault", &vaddr, &bytes);
+
+	for (int i = 0; !error && i < 2; i++) {
+		if (!elf_file_offset_of(file, vaddr, &image->loop[i].start))
+			return -EBADMSG;
+		image->loop[i].bytes = bytes;
+		error = i ? 0 : function_part_find(file, &vaddr, &bytes);
+	}
+	return error == -ENOENT ? 0 : error;
 }
 
 int python_image_read(struct python_image *image, struct elf_file *file)
@@ -134,7 +159,9 @@ int python_image_read(struct python_image *image, struct elf_file *file)
 	if (!error)
 		error = layout_of(&found, version, file, runtime, &interpreters);
 	if (!error)
-		error = text_bias(file, &bias);
+		error = elf_file_text_bias(file, &bias);
+	if (!error)
+		error = find_loop(&found, file);
 	if (error)
 		return error;
 	found.interpreters_from_text = runtime + interpreters - bias;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/python_names.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -65,8 +66,8 @@ static uint64_t add(struct python_names *names, const struct function_key *key, 
 	return function->number;
 }
 
-static uint64_t number_of(struct python_names *names, struct foreign *foreign, const struct python_objects *objects,
-			  const struct function_key *key)
+static uint64_t number_of(struct python_names *names, struct foreign *foreign,
+			  const struct python_objects *objects, const struct function_key *key)
 {
 	struct function *function;
 	struct python_code code;
@@ -80,17 +81,32 @@ static uint64_t number_of(struct python_names *names, struct foreign *foreign, c
 	return add(names, key, &code);
 }
 
+/*
+ * Is it _Py_InitCleanup, of 3.12 on? It is code of the interpreter's own between a class and its
+ * __init__(), and Python does not show it either.
+ */
+static bool is_hidden(const struct python_code *code)
+{
+	return code && !code->first_line && !strcmp(code->file, "__init__") && !strcmp(code->name, "__init__");
+}
+
 uint32_t python_names_see(struct python_names *names, struct foreign *foreign, pid_t pid,
 			  const struct python_objects *objects, uint64_t *frames, uint32_t nr)
 {
+	uint64_t leaf = 0;	/* a mark that was left behind */
 	uint32_t kept = 0;
 
 	while (kept < nr && !FRAME_IS_PYTHON(frames[kept]))
 		kept++;
 	for (uint32_t i = kept; i + 1 < nr; i += 2) {
 		struct function_key key = { .code = PYTHON_CODE(frames[i]), .identity = frames[i + 1], .pid = pid };
+		uint64_t number = number_of(names, foreign, objects, &key);
 
-		frames[kept++] = (frames[i] & ~PYTHON_LOW(~0ULL)) | number_of(names, foreign, objects, &key);
+		leaf |= frames[i] & PYTHON_LEAF;
+		if (is_hidden(python_names_get(names, number)))
+			continue;
+		frames[kept++] = (frames[i] & ~PYTHON_LOW(~0ULL)) | leaf | number;
+		leaf = 0;
 	}
 	return kept;
 }

@@ -19,11 +19,14 @@
 /* once a reading has confirmed the list, the kernel sends no raw samples for pcs outside it for this long */
 #define QUIET_NS	1000000000
 
+/* and how long at most, however long the reading took */
+#define REREAD_MAX_NS	2000000000
+
 /*
  * A reading of /proc says how the process is now. It holds for an earlier sample if the process has not
  * changed in between:
  *  - its image, checked after the reading, still is the sample's: then the mappings are that image's, too;
- *  - once the buffers have been drained, no event of the process between sample and reading is queued.
+ *  - once the buffers have been drained, no event of the process between sample and reading is queued, or was applied.
  */
 
 /* taken inside execve(), where the registers may still be the old image's */
@@ -33,45 +36,41 @@ static bool is_in_exec(const struct raw_record *raw)
 }
 
 /*
- * Reads the process as it is now. *process is NULL if it cannot be read, or is not the sample's image. 0 or
- * -errno
+ * Does what is known of the process now hold for the time of the sample, too? All events up to now are
+ * queued or applied.
  */
-static int read_now(struct raw_samples *s, const struct raw_record *raw, struct process **process)
+static bool holds(const struct raw_samples *s, const struct process *process, const struct raw_record *raw)
 {
-	struct process_reading reading;
-	struct eh_image image;
-
-	*process = NULL;
-	if (s->source.read(s->source.arg, raw->key.pid, raw->image.tgid, &reading))
-		return 0;
-	if (s->source.image(s->source.arg, raw->key.pid, &image) ||
-	    memcmp(&image, &raw->image, sizeof(image))) {
-		proc_maps_free(&reading.maps);
-		return 0;
-	}
-	*process = processes_get(s->processes, raw->key.pid);
-	if (!*process) {
-		proc_maps_free(&reading.maps);
-		return -ENOMEM;
-	}
-	process_take(s->processes, *process, &reading);
-	return 0;
+	return !memcmp(&process->image, &raw->image, sizeof(process->image)) && process->event_ns <= raw->time_ns &&
+	       !event_queue_has_event(s->queue, process->pid, raw->time_ns, clock_ns());
 }
 
 /*
- * Reads the process. *process is NULL if the reading does not hold for the time of the sample: the process is
- * gone, is another image now, or its mappings have changed since. 0 or -errno
+ * Reads the process, or asks for that. *process is NULL if the reading does not hold for the time of the
+ * sample: the process is gone, is another image now, or its mappings have changed since. 0, -EINPROGRESS or
+ * -errno
  */
 static int read_for_sample(struct raw_samples *s, const struct raw_record *raw, struct process **process)
 {
-	struct process *read;
-	int error = read_now(s, raw, &read);
+	struct process *read = processes_get(s->processes, raw->key.pid);
+	struct process_reading reading;
+	int error;
 
 	*process = NULL;
-	if (error || !read)
-		return error;
+	if (!read)
+		return -ENOMEM;
+	if (read->asked)
+		return -EINPROGRESS;
+	error = s->source.read(s->source.arg, read, raw->image.tgid, &reading);
+	if (!error && s->source.image(s->source.arg, read->pid, &reading.image)) {
+		proc_maps_free(&reading.maps);
+		error = -ESRCH;
+	}
+	if (error)
+		return error == -EINPROGRESS ? error : 0;
+	process_take(s->processes, read, &reading);
 	error = s->source.drain(s->source.arg);
-	if (!error && !event_queue_has_event(s->queue, read->pid, raw->time_ns, read->read_ns))
+	if (!error && holds(s, read, raw))
 		*process = read;
 	return error;
 }
@@ -84,6 +83,7 @@ struct sample_memory {
 	pid_t pid;
 	const struct eh_process *list;	/* NULL: no mapping is known */
 	struct modules *modules;
+	struct text_cache *texts;
 };
 
 /* NULL: none */
@@ -110,6 +110,20 @@ static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
 }
 
 /* Code of a process that is gone by now is what its file says. */
+static uint32_t read_text_of_file(const struct sample_memory *m, const struct module *module,
+				  const struct foreign_text *text, void *to, uint32_t bytes)
+{
+	uint32_t nr;
+
+	if (!text->file.path)
+		return 0;
+	if (text_cache_find(m->texts, module->id, text->file_offset, to, bytes, &nr))
+		return nr;
+	nr = foreign_read_text(modules_foreign(m->modules), text, to, bytes);
+	text_cache_add(m->texts, module->id, text->file_offset, to, bytes, nr);
+	return nr;
+}
+
 static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
 	const struct sample_memory *m = arg;
@@ -119,31 +133,58 @@ static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 
 	if (mapping && bytes > mapping->end - addr)
 		bytes = mapping->end - addr;
-	if (module && !module->image) {
+	if (module && !module->image && module->error != -ESTALE) {
 		text.file = module_file(module);
 		text.key = module->key;
 		text.file_offset = addr - mapping->start + mapping->file_offset;
 	}
+	if (bytes <= FOREIGN_TEXT_BYTES && process_is_gone(m->pid))
+		return read_text_of_file(m, module, &text, to, bytes);
 	return foreign_read_text(modules_foreign(m->modules), &text, to, bytes);
 }
 
-/* list 0: without any mappings, which leaves the leaf's address */
-static void walk_by(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
-		    struct host_stack *stack)
+#define MAX_WANTED_ROWS 256	/* times that one walk may want rows */
+
+/*
+ * Walks, and makes the rows that the walk wants in the code of the process's JVM. While the JVM's file is
+ * not compiled, the walk wants its table.
+ */
+static void walk_jvm(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
+		     struct host_memory memory, struct host_stack *stack)
 {
 	struct host_registers registers = raw_stack_registers(raw);
+	struct foreign *foreign = modules_foreign(tables_modules(s->tables));
+	uint32_t module, nr = 0;
+	struct hotspot *hotspot = publisher_hotspot(s->publisher, raw->key.pid, &module);
+
+	memory.methods = hotspot;
+	if (hotspot)
+		hotspot_look(hotspot, foreign, raw->ip, (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
+	do
+		mapping_list_unwind(s->tables, list, &registers, memory, s->max_depth, stack);
+	while (hotspot && stack->wants_rows && nr++ < MAX_WANTED_ROWS &&
+	       hotspot_want(hotspot, foreign, stack->wants_rows));
+	if (hotspot && stack->wants_rows && !hotspot_has_image(hotspot))
+		stack->wants_table = module;
+}
+
+/* list 0: without any mappings, which leaves the leaf's address */
+static void walk_by(struct raw_samples *s, loc_t list, const struct raw_record *raw,
+		    struct host_stack *stack)
+{
 	struct sample_memory memory = {
 		.of_sample = raw_stack_memory(raw),
 		.pid = raw->key.pid,
 		.list = list ? slabs_at(tables_slabs(s->tables), list) : NULL,
 		.modules = tables_modules(s->tables),
+		.texts = &s->texts,
 	};
 
-	mapping_list_unwind(s->tables, list, &registers,
-			    (struct host_memory){ .read = read_data, .read_text = read_text, .arg = &memory }, s->max_depth, stack);
+	walk_jvm(s, list, raw,
+		 (struct host_memory){ .read = read_data, .read_text = read_text, .arg = &memory }, stack);
 }
 
-static void walk(const struct raw_samples *s, const struct process *process, const struct raw_record *raw,
+static void walk(struct raw_samples *s, const struct process *process, const struct raw_record *raw,
 		 struct host_stack *stack)
 {
 	const struct publication *published = process ? publisher_find(s->publisher, process->pid) : NULL;
@@ -158,6 +199,25 @@ static bool is_confirmed(const struct raw_samples *s, const struct process *proc
 	return published && published->confirmed == process->version;
 }
 
+static uint64_t reread_pause(const struct process *process)
+{
+	uint64_t pause = process->look_took_ns * REREAD_FACTOR;
+
+	return pause < REREAD_NS ? REREAD_NS : pause < REREAD_MAX_NS ? pause : REREAD_MAX_NS;
+}
+
+/*
+ * The process was read because a pc lay outside the list, which was made of this version of the mappings:
+ * is it so still?
+ */
+static void note_reread(struct raw_samples *s, const struct process *process, uint64_t version)
+{
+	if (process->version == version)
+		publisher_set_confirmed(s->publisher, process->pid);
+	publisher_set_quiet(s->publisher, process->pid, is_confirmed(s, process) ? clock_ns() + QUIET_NS :
+								process->looked_ns + reread_pause(process));
+}
+
 /*
  * A pc lies outside the list. Memory may have been mapped without a record, by mremap() for example: reads
  * the process again, and unwinds the sample again if that changes the list. Not too often; meanwhile the
@@ -166,41 +226,76 @@ static bool is_confirmed(const struct raw_samples *s, const struct process *proc
 static int reread_for_sample(struct raw_samples *s, struct process *process, const struct raw_record *raw,
 			     struct host_stack *stack)
 {
-	uint64_t now = clock_ns(), version = process->version;
-	uint64_t pause = process->look_took_ns * REREAD_FACTOR;
+	uint64_t version = process->version;
 	struct process *read = NULL;
 	int error = 0;
 
-	if (pause < REREAD_NS)
-		pause = REREAD_NS;
-	if (!is_confirmed(s, process) && now - process->looked_ns > pause)
+	if (!is_confirmed(s, process) && clock_ns() - process->looked_ns > reread_pause(process))
 		error = read_for_sample(s, raw, &read);
 	if (error)
 		return error;
-	if (read && process->version == version) {
-		publisher_set_confirmed(s->publisher, process->pid);
-	} else if (read) {
+	if (read && process->version != version) {
 		publisher_publish(s->publisher, process, &raw->image);
 		walk(s, process, raw, stack);
 		if (stack->end != END_NO_MAPPING)
 			return 0;
+		version = 0;
 	}
-	publisher_set_quiet(s->publisher, process->pid,
-			    is_confirmed(s, process) ? now + QUIET_NS : process->looked_ns + pause);
+	note_reread(s, process, read ? version : 0);
 	return 0;
 }
 
 /*
- * Is the published list that of another image than the sample's? The record of an exec invalidates it, so the
+ * Is what is known that of another image than the sample's? The record of an exec invalidates it, so the
  * record of an exec was missed; but the image of a sample taken inside execve() may change without another
  * exec.
  */
-static bool is_another_image(const struct raw_samples *s, const struct raw_record *raw)
+static bool is_another_image(const struct raw_samples *s, const struct process *process,
+			     const struct raw_record *raw)
 {
 	const struct publication *published = publisher_find(s->publisher, raw->key.pid);
 
-	return published && (published->image.start_ns != raw->image.start_ns ||
-			     (published->image.exec_id != raw->image.exec_id && !published->in_exec));
+	if (published && published->image.start_ns == raw->image.start_ns && published->in_exec)
+		return false;
+	return (process->image.tgid && memcmp(&process->image, &raw->image, sizeof(raw->image))) ||
+	       (published && (published->image.start_ns != raw->image.start_ns ||
+			      published->image.exec_id != raw->image.exec_id));
+}
+
+/* Publishes the process, if it is not current, and unwinds the sample. NULL: it is not known */
+static void unwind_by(struct raw_samples *s, struct process *process, const struct raw_record *raw,
+		      struct host_stack *stack)
+{
+	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
+		publisher_publish(s->publisher, process, &raw->image);
+		publisher_set_in_exec(s->publisher, process->pid, is_in_exec(raw));
+	}
+	walk(s, process, raw, stack);
+}
+
+/* the old image's registers, the new one's memory */
+static void mend_in_exec(const struct raw_record *raw, struct host_stack *stack)
+{
+	if (!is_in_exec(raw) || stack->end == END_COMPLETE)
+		return;
+	stack->end = END_NO_USER;
+	stack->id = 0;
+	stack->wants_table = 0;
+}
+
+void raw_samples_leaf(struct raw_samples *s, const struct raw_record *raw, struct host_stack *stack)
+{
+	walk_by(s, 0, raw, stack);
+	mend_in_exec(raw, stack);
+}
+
+/* The kernel is told not to send samples of this process, and this one stays without a stack. */
+static void refuse(struct raw_samples *s, struct process *process, const struct raw_record *raw,
+		   struct host_stack *stack)
+{
+	if (!publisher_is_current(s->publisher, process, &raw->image))
+		publisher_publish(s->publisher, process, &raw->image);
+	raw_samples_leaf(s, raw, stack);
 }
 
 int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, struct host_stack *stack)
@@ -208,52 +303,80 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	struct process *process = processes_find(s->processes, raw->key.pid);
 	int error = 0;
 
-	if (!process || !process->complete || is_another_image(s, raw))
+	if (process && process_is_refused(process)) {
+		refuse(s, process, raw, stack);
+		return 0;
+	}
+	if (!process || !process->complete || is_another_image(s, process, raw))
 		error = read_for_sample(s, raw, &process);
 	if (error)
 		return error;
-	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
-		publisher_publish(s->publisher, process, &raw->image);
-		publisher_set_in_exec(s->publisher, process->pid, is_in_exec(raw));
-	}
-	walk(s, process, raw, stack);
+	unwind_by(s, process, raw, stack);
 	if (stack->end == END_NO_MAPPING && process && !is_in_exec(raw))
 		error = reread_for_sample(s, process, raw, stack);
-	/* the old image's registers, the new one's memory */
-	if (is_in_exec(raw) && stack->end != END_COMPLETE) {
-		stack->end = END_NO_USER;
-		stack->id = 0;
-		stack->wants_table = 0;
-	}
+	mend_in_exec(raw, stack);
 	return error;
 }
 
-/* ---- those that wait for a table ---- */
+/*
+ * The sample's process was read since it was taken, or could not be. version: of its mappings before that;
+ * 0: unknown then
+ */
+static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uint64_t version,
+			struct host_stack *stack)
+{
+	struct process *process = processes_find(s->processes, raw->key.pid);
+
+	if (process && process_is_refused(process)) {
+		refuse(s, process, raw, stack);
+		return;
+	}
+	if (process && process->complete && holds(s, process, raw)) {
+		unwind_by(s, process, raw, stack);
+		if (stack->end == END_NO_MAPPING && !is_in_exec(raw))
+			note_reread(s, process, version);
+	} else {
+		walk(s, version ? process : NULL, raw, stack);
+	}
+	mend_in_exec(raw, stack);
+}
+
+/* ---- those that wait ---- */
 
 #define MAX_WAITING_BYTES (64 << 20)
+/* where files come faster than their tables can be made, samples of files that are gone by then are not kept for long */
+#define MAX_WAITING_NS 5000000000
 
-/* the record's and the list's are given away if there is room */
-static bool add_waiting(struct raw_samples *s, struct raw_record *raw, struct mapping_list list, uint32_t for_module)
+static bool has_waited_enough(const struct waiting_sample *sample)
 {
-	uint64_t bytes = sizeof(*raw) + raw->stack_bytes;
+	return clock_ns() - sample->raw->time_ns > MAX_WAITING_NS;
+}
+
+/* The sample's record and list are given away if there is room. */
+static bool add_waiting(struct raw_samples *s, const struct waiting_sample *sample)
+{
+	uint64_t bytes = sizeof(*sample->raw) + sample->raw->stack_bytes;
 
 	if (s->waiting_bytes + bytes > MAX_WAITING_BYTES ||
 	    array_reserve(&s->waiting, &s->room, s->nr_waiting + 1))
 		return false;
-	s->waiting[s->nr_waiting++] = (struct waiting_sample){ .raw = raw, .list = list, .for_module = for_module };
+	s->waiting[s->nr_waiting++] = *sample;
 	s->waiting_bytes += bytes;
 	return true;
 }
 
 bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw, uint32_t for_module)
 {
-	struct mapping_list list;
+	const struct process *process = processes_find(s->processes, raw->key.pid);
+	struct waiting_sample sample = {
+		.raw = raw, .for_module = for_module, .version = process && process->complete ? process->version : 0,
+	};
 
-	if (publisher_share_list(s->publisher, raw->key.pid, &list))
+	if (for_module && publisher_share_list(s->publisher, raw->key.pid, &sample.list))
 		return false;
-	if (add_waiting(s, raw, list, for_module))
+	if (add_waiting(s, &sample))
 		return true;
-	mapping_list_unshare(s->tables, &list);
+	mapping_list_unshare(s->tables, &sample.list);
 	return false;
 }
 
@@ -263,7 +386,36 @@ static void drop(struct raw_samples *s, struct waiting_sample *sample)
 	free(sample->raw);
 }
 
-int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, raw_sample_fn *done, void *arg)
+/* Is what the sample waits for under way still? */
+static bool waits_still(const struct raw_samples *s, const struct waiting_sample *sample)
+{
+	const struct process *process;
+
+	if (has_waited_enough(sample))
+		return false;
+	if (sample->for_module)
+		return tables_awaited(s->tables, sample->for_module);
+	process = processes_find(s->processes, sample->raw->key.pid);
+	return process && process->asked;
+}
+
+/* true: it waits on, for another table */
+static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, struct host_stack *stack)
+{
+	if (sample->for_module)
+		walk_by(s, sample->list.loc, sample->raw, stack);
+	else
+		unwind_read(s, sample->raw, sample->version, stack);
+	if (!stack->wants_table || has_waited_enough(sample))
+		return false;
+	if (!sample->for_module && publisher_share_list(s->publisher, sample->raw->key.pid, &sample->list))
+		return false;
+	sample->for_module = stack->wants_table;
+	return add_waiting(s, sample);
+}
+
+int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, bool last, raw_sample_fn *done,
+		       void *arg)
 {
 	struct waiting_sample *resumed = s->waiting;
 	size_t nr = s->nr_waiting;
@@ -273,16 +425,12 @@ int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, raw_samp
 	s->nr_waiting = s->room = 0;
 	s->waiting_bytes = 0;
 	for (size_t i = 0; i < nr; i++) {
-		if (!error && tables_awaited(s->tables, resumed[i].for_module) &&
-		    add_waiting(s, resumed[i].raw, resumed[i].list, resumed[i].for_module))
+		if (!error && !last && waits_still(s, &resumed[i]) && add_waiting(s, &resumed[i]))
 			continue;
-		if (!error) {
-			walk_by(s, resumed[i].list.loc, resumed[i].raw, stack);
-			if (stack->wants_table &&
-			    add_waiting(s, resumed[i].raw, resumed[i].list, stack->wants_table))
-				continue;
+		if (!error && unwind_again(s, &resumed[i], stack))
+			continue;
+		if (!error)
 			error = done(arg, resumed[i].raw, stack);
-		}
 		drop(s, &resumed[i]);
 	}
 	free(resumed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinds raw samples (records_abi.h). A process that is not known is read from /proc, and published, so that the
- * kernel unwinds its next samples. A sample that needs a table which is not made yet can be kept until it is.
+ * Unwinds raw samples (records_abi.h). A process that is not known is read from /proc, and published, so
+ * that the kernel unwinds its next samples. A sample that needs a table which is not made yet can be kept
+ * until it is.
  *
  * Samples and process events must be handled in order of time (event_queue.h): then the known mappings are
  * those of the moment of the sample.
@@ -19,13 +20,18 @@
 #include "unwind/processes.h"
 #include "unwind/publisher.h"
 #include "unwind/tables.h"
+#include "unwind/text_cache.h"
 
 /* where current facts about processes come from: the kernel, or a test */
 struct raw_samples_source {
 	/* the process's current image. 0, or -errno if there is none */
 	int (*image)(void *arg, pid_t pid, struct eh_image *image);
-	/* the current mappings, with reading->changes from before they were read. 0 or -errno */
-	int (*read)(void *arg, pid_t pid, uint32_t tgid, struct process_reading *reading);
+	/*
+	 * the current mappings, with reading->changes from before they were read. 0, or -errno;
+	 * -EINPROGRESS: they have been asked for, process_asked() says so, and processes_read() is to
+	 * follow
+	 */
+	int (*read)(void *arg, struct process *process, uint32_t tgid, struct process_reading *reading);
 	/* queues all events up to now. 0 or -errno */
 	int (*drain)(void *arg);
 	void *arg;
@@ -33,8 +39,11 @@ struct raw_samples_source {
 
 struct waiting_sample {
 	struct raw_record *raw;
-	struct mapping_list list;		/* its process's when it was taken */
-	uint32_t for_module;			/* one of whose tables is being made */
+	/* for a table: of this module, which is being made, and the process's list when the sample was taken */
+	uint32_t for_module;
+	struct mapping_list list;
+	/* 0: for its process to be read. The version of the mappings that were known when it was taken; 0: none */
+	uint64_t version;
 };
 
 /* the pointers are the caller's, and what they point to */
@@ -49,18 +58,25 @@ struct raw_samples {
 	struct waiting_sample *waiting;
 	size_t nr_waiting, room;
 	uint64_t waiting_bytes;
+	struct text_cache texts;
 };
 
 /*
- * Unwinds the sample into *stack; stack->id and stack->end are for the sample's key. 0, or a fatal -errno: no
- * memory, or source.drain()'s
+ * Unwinds the sample into *stack; stack->id and stack->end are for the sample's key. 0, or -EINPROGRESS:
+ * its process is being read, and it may be kept until that is done; or a fatal -errno: no memory, or
+ * source.drain()'s
  */
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
 
+/* What there is without the process's mappings: the leaf's address. */
+void raw_samples_leaf(struct raw_samples *samples, const struct raw_record *raw,
+		      struct host_stack *stack);
+
 /*
  * The walk of the sample that was unwound last came to code whose table is being made (for_module,
- * stack->wants_table): keeps it, with the mapping list that its process has now, to be unwound again. false: it is the caller's
- * still, and stays as it is, since as many wait as are allowed to, or there is no memory.
+ * stack->wants_table): keeps it, with the mapping list that its process has now, to be unwound again.
+ * for_module 0: its process is being read. false: it is the caller's still, and stays as it is, since as
+ * many wait as are allowed to, or there is no memory.
  */
 bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw, uint32_t for_module);
 
@@ -68,9 +84,11 @@ bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw, uint3
 typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);
 /*
  * Unwinds again what was kept, stack being room for one; what waits for another table is kept again, the
- * others are done. 0, or what `done` returned.
+ * others are done. All events up to now are queued or applied. last: nothing is waited for any more. 0, or
+ * what `done` returned.
  */
-int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, raw_sample_fn *done, void *arg);
+int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, bool last, raw_sample_fn *done,
+		       void *arg);
 void raw_samples_free(struct raw_samples *samples);
 
 #endif

@@ -5,16 +5,42 @@
 
 #define PAGE_BYTES 4096
 /* bits in raw_record.missing */
-#define MAX_MISSING 32
+#define MAX_MISSING 64
 
-/* How many of the `bytes` at stack_addr + at are in the record, before its end or a missing page. */
-static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t bytes)
+/* one of the two pieces of a stack that the record has, and where its bytes are in there */
+struct piece {
+	uint64_t addr, bytes;
+	uint32_t offset, first_page;	/* the bit in raw_record.missing */
+};
+
+static struct piece near_piece(const struct raw_record *raw)
 {
-	uint64_t in_page = raw->stack_addr % PAGE_BYTES;
-	uint64_t end = at + bytes < raw->stack_bytes ? at + bytes : raw->stack_bytes;
+	bool cut = raw->far_at && raw->far_at < raw->stack_bytes;
+
+	return (struct piece){ .addr = raw->stack_addr, .bytes = cut ? raw->far_at : raw->stack_bytes };
+}
+
+static struct piece far_piece(const struct raw_record *raw)
+{
+	struct piece near = near_piece(raw);
+
+	return (struct piece){
+		.addr = raw->far_addr,
+		.bytes = raw->stack_bytes - near.bytes,
+		.offset = near.bytes,
+		.first_page = RAW_NEAR_PAGES,
+	};
+}
+
+/* How many of the `bytes` at this place in the piece are there, before its end or a missing page. */
+static uint32_t bytes_there(const struct raw_record *raw, const struct piece *piece, uint64_t at,
+			    uint32_t bytes)
+{
+	uint64_t in_page = piece->addr % PAGE_BYTES;
+	uint64_t end = at + bytes < piece->bytes ? at + bytes : piece->bytes;
 
 	for (uint64_t page = (in_page + at) / PAGE_BYTES; page * PAGE_BYTES < in_page + end; page++)
-		if (page < MAX_MISSING && raw->missing >> page & 1)
+		if (piece->first_page + page < MAX_MISSING && raw->missing >> (piece->first_page + page) & 1)
 			return page * PAGE_BYTES <= in_page + at ? 0 : page * PAGE_BYTES - in_page - at;
 	return end - at;
 }
@@ -22,18 +48,22 @@ static uint32_t bytes_there(const struct raw_record *raw, uint64_t at, uint32_t 
 static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
 	const struct raw_record *raw = arg;
-	uint64_t at = addr - raw->stack_addr;
+	struct piece piece = near_piece(raw);
 
-	if (addr < raw->stack_addr || at >= raw->stack_bytes)
+	if (addr - piece.addr >= piece.bytes)
+		piece = far_piece(raw);
+	if (addr - piece.addr >= piece.bytes)
 		return 0;
-	bytes = bytes_there(raw, at, bytes);
-	memcpy(to, (const char *)(raw + 1) + at, bytes);
+	bytes = bytes_there(raw, &piece, addr - piece.addr, bytes);
+	memcpy(to, (const char *)(raw + 1) + piece.offset + (addr - piece.addr), bytes);
 	return bytes;
 }
 
 struct host_registers raw_stack_registers(const struct raw_record *raw)
 {
-	struct host_registers registers = { .ip = raw->ip, .in_syscall = raw->syscall >= 0 };
+	struct host_registers registers = { .ip = raw->ip,
+					    .in_syscall = raw->syscall >= 0,
+					    .is_32bit = raw->is_32bit };
 
 	memcpy(registers.reg, raw->reg, sizeof(registers.reg));
 	return registers;

@@ -5,110 +5,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/paged.h"
 #include "process/clock.h"
+#include "unwind/table_upload.h"
 #include "tables_abi.h"
 
-/* ---- one table ---- */
+/*
+ * Tables that no list names are kept for when their files are mapped again, as those of short programs are
+ * which run now and then: so long, and so much of them, counting what each file takes beside its table.
+ */
+#define MAX_UNUSED_NS 10000000000
+#define MAX_UNUSED_BYTES (32 << 20)
+#define FILE_BYTES 4096
 
-static uint64_t extent_rows(const struct unwind_table *table, uint32_t first, uint32_t end)
-{
-	return (uint64_t)table->pages[end - 1].rows + table->pages[end - 1].nr_rows -
-	       table->pages[first].rows;
-}
-
-/* Writes the rows of pages [first, end) into one extent; in pages[], .rows becomes a loc. */
-static int upload_rows(struct slabs *slabs, const struct unwind_table *table, struct eh_page *pages,
-		       uint32_t first, uint32_t end)
-{
-	uint64_t from = table->pages[first].rows, bytes = extent_rows(table, first, end) * ROW_BYTES;
-	loc_t loc = slabs_alloc(slabs, bytes);
-
-	if (!loc)
-		return -errno;
-	memcpy(slabs_at(slabs, loc), table->rows + from * ROW_BYTES, bytes);
-	for (uint32_t i = first; i < end; i++) {
-		pages[i] = table->pages[i];
-		pages[i].rows = loc + (table->pages[i].rows - from) * ROW_BYTES;
-	}
-	return 0;
-}
-
-static void release(struct slabs *slabs, const struct unwind_table *table, const struct eh_table *written,
-		    uint32_t nr_written)
-{
-	const struct eh_page *pages = slabs_at(slabs, written->pages);
-
-	for (uint32_t first = 0, end; first < nr_written; first = end) {
-		end = unwind_table_extent_end(table, first);
-		slabs_release(slabs, pages[first].rows, extent_rows(table, first, end) * ROW_BYTES);
-	}
-	slabs_release(slabs, written->pages, table->nr_pages * sizeof(*table->pages));
-	slabs_release(slabs, written->rules, table->nr_rules * sizeof(*table->rules));
-}
-
-static int write_table(struct slabs *slabs, const struct unwind_table *table, struct eh_table *written)
-{
-	struct eh_table header = {
-		.first_page = table->first_page,
-		.nr_pages = table->nr_pages,
-		.rules = slabs_alloc(slabs, table->nr_rules * sizeof(*table->rules)),
-		.pages = slabs_alloc(slabs, table->nr_pages * sizeof(*table->pages)),
-	};
-	int error = !header.rules || !header.pages ? -errno : 0;
-	uint32_t first = 0, end;
-
-	for (; first < table->nr_pages && !error; first = error ? first : end) {
-		end = unwind_table_extent_end(table, first);
-		error = upload_rows(slabs, table, slabs_at(slabs, header.pages), first, end);
-	}
-	if (error) {
-		release(slabs, table, &header, first);
-		return error;
-	}
-	memcpy(slabs_at(slabs, header.rules), table->rules, table->nr_rules * sizeof(*table->rules));
-	*written = header;
-	return 0;
-}
-
-static struct eh_module described(uint32_t module_id, const struct unwind_table *table)
-{
-	return (struct eh_module){
-		.id = module_id,
-		.pending = table->has_other_code ? PENDING_CODE : 0,
-		.entry_start = table->entry_start,
-		.entry_end = table->entry_end,
-	};
-}
-
-int tables_upload_one(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
-{
-	struct eh_module module = described(module_id, table);
-	loc_t at = slabs_alloc(slabs, sizeof(module));
-	int error = !at ? -errno : table->nr_pages ? write_table(slabs, table, &module.tables[TABLE_CFI]) : 0;
-
-	if (error) {
-		slabs_release(slabs, at, sizeof(module));
-		return error;
-	}
-	memcpy(slabs_at(slabs, at), &module, sizeof(module));
-	*loc = at;
-	return 0;
-}
-
-/* ---- of all modules ---- */
+#define MAX_TIMEOUTS 20	/* a file that does not answer is asked so often again */
 
 struct module_table {
-	bool tried, code_asked;
+	bool tried, code_asked, much;
+	uint8_t nr_timeouts;
 	loc_t loc;		/* of its struct eh_module; 0: there is none */
+	struct extents extents;
 	uint64_t rows, bytes;
+	uint32_t nr_users;	/* mappings in lists */
+	/* among those that nobody uses: module IDs, 0: none */
+	bool unused;
+	uint32_t older, newer;
+	uint64_t since_ns;
 };
 
 struct tables {
 	struct slabs *slabs;
 	struct modules *modules;
-	struct module_table *of;	/* [module ID - 1] */
-	size_t nr, room;
+	struct paged of;	/* [module ID - 1]: struct module_table */
+	uint32_t oldest, newest;	/* of those that nobody uses */
+	uint64_t unused_bytes;
+	uint64_t nr_evicted;
+	void (*made)(void *arg, pid_t tid, uint64_t cpu_ns);
+	void *made_arg;
 };
 
 int tables_new(struct tables **tables, struct slabs *slabs, struct modules *modules)
@@ -119,15 +52,25 @@ int tables_new(struct tables **tables, struct slabs *slabs, struct modules *modu
 		return -ENOMEM;
 	t->slabs = slabs;
 	t->modules = modules;
+	t->of.element_bytes = sizeof(struct module_table);
 	*tables = t;
 	return 0;
+}
+
+/* NULL: none was asked for, or it is gone */
+static struct module_table *table_of(const struct tables *tables, uint32_t id)
+{
+	return id ? paged_find(&tables->of, id - 1) : NULL;
 }
 
 void tables_free(struct tables *tables)
 {
 	if (!tables)
 		return;
-	free(tables->of);
+	for (size_t i = 0; i < paged_nr(&tables->of); i++)
+		if (table_of(tables, i + 1))
+			free(table_of(tables, i + 1)->extents.of);
+	paged_free(&tables->of);
 	free(tables);
 }
 
@@ -141,29 +84,130 @@ struct modules *tables_modules(const struct tables *tables)
 	return tables->modules;
 }
 
-/* one element per module */
-static int make_room(struct tables *tables)
-{
-	size_t nr = modules_count(tables->modules);
-
-	if (nr <= tables->nr)
-		return 0;
-	if (array_reserve(&tables->of, &tables->room, nr))
-		return -ENOMEM;
-	memset(tables->of + tables->nr, 0, (nr - tables->nr) * sizeof(*tables->of));
-	tables->nr = nr;
-	return 0;
-}
-
 static struct eh_module *header_of(const struct tables *tables, uint32_t module_id)
 {
-	return slabs_at(tables->slabs, tables->of[module_id - 1].loc);
+	return slabs_at(tables->slabs, table_of(tables, module_id)->loc);
 }
 
 static void count(struct module_table *of, const struct unwind_table *table)
 {
 	of->rows += table->nr_rows;
 	of->bytes += unwind_table_bytes(table);
+}
+
+/* ---- those that nobody uses ---- */
+
+void tables_on_made(struct tables *tables, void (*made)(void *arg, pid_t tid, uint64_t cpu_ns), void *arg)
+{
+	tables->made = made;
+	tables->made_arg = arg;
+}
+
+static void take_out(struct tables *tables, struct module_table *of)
+{
+	if (of->older)
+		table_of(tables, of->older)->newer = of->newer;
+	else
+		tables->oldest = of->newer;
+	if (of->newer)
+		table_of(tables, of->newer)->older = of->older;
+	else
+		tables->newest = of->older;
+	of->unused = false;
+	of->older = of->newer = 0;
+	tables->unused_bytes -= of->bytes + FILE_BYTES;
+}
+
+/*
+ * Its memory is given back. No list names it, so that a walk which is reading it began by a list that is
+ * released since: its generation has changed, and what the walk has read is discarded.
+ */
+static void give_back(struct tables *tables, uint32_t id)
+{
+	struct module_table *of = table_of(tables, id);
+	struct module *module = modules_get(tables->modules, id);
+
+	extents_release(tables->slabs, &of->extents, 0);
+	free(of->extents.of);
+	*of = (struct module_table){};
+	tables->nr_evicted++;
+	if (module)
+		module->code_error = 0;
+	/* what may be otherwise next time is tried again */
+	if (module)
+		module->moved = true;
+	if (module && (module->error == -ENOSPC || module->error == -ENOMEM || module->error == -ETIMEDOUT ||
+		       module->error == -ESTALE))
+		module->error = 0;
+}
+
+/* the oldest one */
+static void evict(struct tables *tables)
+{
+	uint32_t id = tables->oldest;
+
+	take_out(tables, table_of(tables, id));
+	give_back(tables, id);
+}
+
+/* If its table is being made, it stays until then. Where nobody has begun to, nobody needs to. */
+static void now_unused(struct tables *tables, uint32_t id)
+{
+	struct foreign *foreign = modules_foreign(tables->modules);
+	struct module_table *of = table_of(tables, id);
+
+	if (of->nr_users || of->unused || !of->loc)
+		return;
+	if (tables_awaited(tables, id)) {
+		if (foreign && foreign_cancel_table(foreign, id, !(header_of(tables, id)->pending & PENDING_CFI)))
+			give_back(tables, id);
+		return;
+	}
+	of->unused = true;
+	of->older = tables->newest;
+	if (of->older)
+		table_of(tables, of->older)->newer = id;
+	else
+		tables->oldest = id;
+	tables->newest = id;
+	tables->unused_bytes += of->bytes + FILE_BYTES;
+	of->since_ns = clock_ns();
+	while (tables->unused_bytes > MAX_UNUSED_BYTES)
+		evict(tables);
+}
+
+static void evict_old(struct tables *tables)
+{
+	uint64_t now = clock_ns();
+
+	while (tables->oldest && now - table_of(tables, tables->oldest)->since_ns > MAX_UNUSED_NS)
+		evict(tables);
+}
+
+void tables_use(struct tables *tables, uint32_t id)
+{
+	struct module_table *of = table_of(tables, id);
+
+	if (!of || !of->loc)
+		return;
+	of->nr_users++;
+	if (of->unused)
+		take_out(tables, of);
+}
+
+void tables_unuse(struct tables *tables, uint32_t id)
+{
+	if (!--table_of(tables, id)->nr_users)
+		now_unused(tables, id);
+}
+
+bool tables_make_room(struct tables *tables)
+{
+	bool any = tables->oldest;
+
+	while (tables->oldest)
+		evict(tables);
+	return any;
 }
 
 /* ---- what was made ---- */
@@ -174,54 +218,70 @@ static void set_pending(struct eh_module *header, uint32_t pending)
 	__atomic_store_n(&header->pending, pending, __ATOMIC_RELEASE);
 }
 
+/* table_write(); where there is no room, what nobody uses goes */
+static int write_for(struct tables *tables, struct module_table *of, const struct unwind_table *table,
+		     struct eh_table *written)
+{
+	int error = table_write(tables->slabs, table, written, &of->extents);
+
+	if (error == -ENOSPC && tables_make_room(tables))
+		error = table_write(tables->slabs, table, written, &of->extents);
+	if (!error)
+		count(of, table);
+	return error;
+}
+
 /* Writes the module's table; frees it. Without one, walks end there for want of a table. */
 static void write_cfi(struct tables *tables, struct module *module, struct compiled *compiled)
 {
-	struct eh_module *header = header_of(tables, module->id), made = described(module->id, &compiled->table);
+	struct eh_module *header = header_of(tables, module->id), made = table_header(module->id, &compiled->table);
 
 	module_compiled(module, compiled);
 	if (!module->error && compiled->table.nr_pages)
-		module->error = write_table(tables->slabs, &compiled->table, &made.tables[TABLE_CFI]);
+		module->error = write_for(tables, table_of(tables, module->id), &compiled->table, &made.tables[TABLE_CFI]);
 	if (module->error || (!compiled->table.nr_pages && !made.pending))
 		made = (struct eh_module){};
-	else
-		count(&tables->of[module->id - 1], &compiled->table);
 	unwind_table_free(&compiled->table);
 	header->id = made.id;
 	header->entry_start = made.entry_start;
 	header->entry_end = made.entry_end;
 	header->tables[TABLE_CFI] = made.tables[TABLE_CFI];
 	set_pending(header, made.pending);
+	now_unused(tables, module->id);
 }
 
-/* Walks see from now on that there is this table, or none if it is empty or finds no room. Frees it. */
-static void write_code(struct tables *tables, uint32_t module_id, struct unwind_table *table)
+/* Walks see from now on that there is this table, or that it could not be made. Frees it. */
+static void write_code(struct tables *tables, struct module *module, struct compiled *compiled)
 {
-	struct eh_module *header = header_of(tables, module_id);
+	struct eh_module *header = header_of(tables, module->id);
+	int error = compiled->error;
 
-	if (table->nr_pages && !write_table(tables->slabs, table, &header->tables[TABLE_CODE]))
-		count(&tables->of[module_id - 1], table);
-	unwind_table_free(table);
-	set_pending(header, 0);
+	if (!error && compiled->table.nr_pages)
+		error = write_for(tables, table_of(tables, module->id), &compiled->table, &header->tables[TABLE_CODE]);
+	unwind_table_free(&compiled->table);
+	module->code_error = error;
+	set_pending(header, error ? NO_CODE_TABLE : 0);
+	now_unused(tables, module->id);
 }
 
 /* ---- asking ---- */
 
 /* Has a worker make it. False: there is none, or no memory for the request */
-static bool leave_to_worker(struct tables *tables, const struct module *module, bool of_code)
+static bool leave_to_worker(struct tables *tables, const struct module *module, bool of_code, bool much)
 {
 	struct foreign *foreign = modules_foreign(tables->modules);
 	struct mapped_file file = module_file(module);
 
-	return foreign && !module->image && !foreign_ask_table(foreign, module->id, &file, &module->key, of_code);
+	return foreign && !module->image &&
+	       !foreign_ask_table(foreign, module->id, &file, &module->key, of_code, much);
 }
 
 static int make_header(struct tables *tables, uint32_t module_id)
 {
-	struct module_table *of = &tables->of[module_id - 1];
+	struct module_table *of = table_of(tables, module_id);
 	struct eh_module header = { .id = module_id, .pending = PENDING_CFI };
 
-	of->loc = slabs_alloc(tables->slabs, sizeof(header));
+	of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
 	if (!of->loc)
 		return -errno;
 	memcpy(slabs_at(tables->slabs, of->loc), &header, sizeof(header));
@@ -231,21 +291,23 @@ static int make_header(struct tables *tables, uint32_t module_id)
 int tables_make(struct tables *tables, uint32_t module_id)
 {
 	struct module *module = modules_get(tables->modules, module_id);
+	struct module_table *of;
 	struct compiled compiled;
 
 	if (!module)
 		return 0;
-	if (make_room(tables))
+	of = paged_get(&tables->of, module_id - 1);
+	if (!of)
 		return -ENOMEM;
-	if (tables->of[module_id - 1].tried)
+	if (of->tried)
 		return 0;
-	tables->of[module_id - 1].tried = true;
+	of->tried = true;
 	if (module->error)
 		return 0;
 	module->error = make_header(tables, module_id);
 	if (module->error)
 		return module->error == -ENOMEM ? -ENOMEM : 0;
-	if (leave_to_worker(tables, module, false))
+	if (leave_to_worker(tables, module, false, false))
 		return 0;
 	module_compile(module, false, &compiled);
 	write_cfi(tables, module, &compiled);
@@ -256,30 +318,47 @@ bool tables_awaited(const struct tables *tables, uint32_t module_id)
 {
 	const struct eh_module *header = header_of(tables, module_id);
 
-	return header->pending & PENDING_CFI || (header->pending && tables->of[module_id - 1].code_asked);
+	return header->pending & PENDING_CFI ||
+	       (header->pending & PENDING_CODE && table_of(tables, module_id)->code_asked);
 }
 
 bool tables_want(struct tables *tables, uint32_t module_id)
 {
-	const struct module *module = modules_get(tables->modules, module_id);
-	struct module_table *of = &tables->of[module_id - 1];
+	struct module *module = modules_get(tables->modules, module_id);
+	struct module_table *of = table_of(tables, module_id);
 	struct compiled compiled;
 
 	if (tables_awaited(tables, module_id))
 		return false;
-	if (!header_of(tables, module_id)->pending)
+	if (!(header_of(tables, module_id)->pending & PENDING_CODE))
 		return true;
-	of->code_asked = leave_to_worker(tables, module, true);
+	of->code_asked = leave_to_worker(tables, module, true, false);
 	if (of->code_asked)
 		return false;
 	module_compile(module, true, &compiled);
-	write_code(tables, module_id, &compiled.table);
+	write_code(tables, module, &compiled);
 	return true;
 }
 
 int tables_fd(const struct tables *tables)
 {
 	return modules_foreign(tables->modules) ? foreign_fd(modules_foreign(tables->modules)) : -1;
+}
+
+/*
+ * One that needs more memory than most is made by itself. So is one whose file did not answer in time, again
+ * and again: it may lie on a disk that is slow at first, and what was read once is in the page cache.
+ */
+static bool ask_again(struct tables *tables, uint32_t id, bool of_code, int error)
+{
+	struct module_table *of = table_of(tables, id);
+	bool slow = error == -ETIMEDOUT && of->nr_timeouts++ < MAX_TIMEOUTS;
+	bool large = (error == -ENOMEM || error == -EFBIG) && !of->much;
+
+	if (!slow && !large)
+		return false;
+	of->much = true;
+	return leave_to_worker(tables, modules_get(tables->modules, id), of_code, true);
 }
 
 static unsigned take_made(struct tables *tables)
@@ -291,10 +370,14 @@ static unsigned take_made(struct tables *tables)
 	uint32_t id;
 
 	for (; (id = foreign_take_table(foreign, &of_code, &compiled)); nr++) {
+		if (tables->made)
+			tables->made(tables->made_arg, modules_get(tables->modules, id)->tid, compiled.cpu_ns);
+		if (ask_again(tables, id, of_code, compiled.error))
+			continue;
 		if (!of_code)
 			write_cfi(tables, modules_get(tables->modules, id), &compiled);
 		else
-			write_code(tables, id, &compiled.table);
+			write_code(tables, modules_get(tables->modules, id), &compiled);
 	}
 	return nr;
 }
@@ -305,6 +388,7 @@ unsigned tables_take(struct tables *tables, int max_ms)
 	uint64_t end = clock_ns() + max_ms * 1000000ULL, now;
 	unsigned nr;
 
+	evict_old(tables);
 	if (!foreign)
 		return 0;
 	while (!(nr = take_made(tables)) && foreign_nr_tables(foreign) && (now = clock_ns()) < end)
@@ -327,30 +411,57 @@ int tables_make_all(struct tables *tables, int max_ms)
 
 void tables_give_up(struct tables *tables)
 {
-	for (uint32_t id = 1; id <= tables->nr; id++) {
-		struct eh_module *header = tables->of[id - 1].loc ? header_of(tables, id) : NULL;
+	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {
+		struct eh_module *header = tables_loc(tables, id) ? header_of(tables, id) : NULL;
 
 		if (!header || !tables_awaited(tables, id))
 			continue;
 		if (header->pending & PENDING_CFI)
 			header->id = 0;
-		set_pending(header, 0);
+		set_pending(header, NO_CODE_TABLE);
 	}
+}
+
+void tables_note_modules(const struct tables *tables, bool *used)
+{
+	for (uint32_t id = 1; id <= modules_count(tables->modules); id++)
+		used[id] |= tables_loc(tables, id) != 0;
+}
+
+void tables_forget(struct tables *tables)
+{
+	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {
+		struct module_table *of = table_of(tables, id);
+
+		if (of && !of->loc && !modules_get(tables->modules, id)) {
+			free(of->extents.of);
+			*of = (struct module_table){};
+		}
+	}
+	paged_give_back(&tables->of);
 }
 
 loc_t tables_loc(const struct tables *tables, uint32_t module_id)
 {
-	return module_id && module_id <= tables->nr ? tables->of[module_id - 1].loc : 0;
+	const struct module_table *of = table_of(tables, module_id);
+
+	return of ? of->loc : 0;
 }
 
 struct tables_counts tables_counts(const struct tables *tables)
 {
-	struct tables_counts counts = { .files_without_table = modules_count(tables->modules) };
+	struct tables_counts counts = {
+		.files_without_table = modules_count(tables->modules), .evicted = tables->nr_evicted,
+	};
 
-	for (size_t i = 0; i < tables->nr; i++) {
-		counts.files_without_table -= tables->of[i].rows != 0;
-		counts.rows += tables->of[i].rows;
-		counts.bytes += tables->of[i].bytes;
+	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {
+		const struct module_table *of = table_of(tables, id);
+
+		if (!of)
+			continue;
+		counts.files_without_table -= of->rows != 0;
+		counts.rows += of->rows;
+		counts.bytes += of->bytes;
 	}
 	return counts;
 }

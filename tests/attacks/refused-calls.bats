@@ -7,7 +7,9 @@ ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 PATH=$ROOT/build:$ROOT/build/tests:$PATH
 
 every() {	# ERROR CALLS COMMAND...
-	"$BATS_TEST_DIRNAME/refuse" "$1" "$2" 1 "${@:3}" | sed 's/^/# /' >&3
+	local step=1
+	[ "$2" != read ] || step=37	# most are of one long file, /proc/kallsyms
+	"$BATS_TEST_DIRNAME/refuse" "$1" "$2" $step "${@:3}" | sed 's/^/# /' >&3
 	return "${PIPESTATUS[0]}"
 }
 
@@ -36,17 +38,45 @@ sampling_fails() {	# ERROR CALLS
 	MIN_COUNT=0 every EPERM bpf ehdump --check -j /bin/true
 }
 
+# all kinds of calls in turn, of a tool whose process does little else
+all_fail() {	# MIN_COUNT TOOL ARG...
+	need_root
+	need strace
+	local failed=0 of
+	export MIN_COUNT=$1
+	for of in "ENOMEM bpf" "EMFILE perf_event_open" "ENOMEM mmap" "EINVAL ioctl" "EMFILE openat" "EIO read" "EAGAIN clone,clone3" \
+		"ENOMEM epoll_create1,epoll_ctl,eventfd2,pidfd_open,pipe2,socketpair,memfd_create,newfstatat"; do
+		[ "$2 ${of#* }" != "biohist perf_event_open" ] || continue	# it makes none
+		every $of "${@:2}" || failed=1
+	done
+	return $failed
+}
+
+@test "offwaketime: every call" {
+	background nested sleep
+	all_fail 1 offwaketime -q -j -p "$pid" 0.3
+}
+
+@test "wallprof: every call" {
+	background nested burn 3000
+	all_fail 1 wallprof -q -j -F 499 -p "$pid" 0.3
+}
+
+@test "stackcount: every call" { all_fail 10 stackcount -q -j u:libc:malloc -- sh -c true; }
+@test "funclat: every call" { all_fail 10 funclat -q -j u:libc:malloc -- sh -c true; }
+@test "biohist: every call" { all_fail 0 biohist -q -j -- true; }
+
 # programs, maps and links that are the tools'
 left_over() {
-	bpftool prog show | grep -cE 'name (sample_cpu|mappings_(locked|called)|process_exited|thread_switches) ' || true
+	bpftool prog show | grep -cE 'name (sample_(cpu|thread)|mappings_(locked|called)|process_exited|thread_switches|bio_queued) ' || true
 }
 
 @test "200 kills at random moments: nothing is left over" {
 	need_root
 	need bpftool
-	local before=$(left_over) i tools=(cpuprof offcputime "mapupdlat -U")
+	local before=$(left_over) i tools=(cpuprof offcputime "mapupdlat -U" wallprof offwaketime "stackcount page-faults" "funclat u:libc:malloc" biohist)
 	for ((i = 0; i < 200; i++)); do
-		${tools[i % 3]} >/dev/null 2>&1 3>&- &
+		${tools[i % ${#tools[@]}]} >/dev/null 2>&1 3>&- &
 		sleep 0.$((RANDOM % 9))$((RANDOM % 9))
 		kill -KILL $!
 		wait $! || true

@@ -88,7 +88,9 @@ static void by_libdw(const char *name, struct result *result)
 	}
 	for (Dwarf_Off at = 0, next; bytes; at = next) {
 		Dwarf_CFI_Entry entry;
-		int got = dwarf_next_cfi(header.e_ident, &(Elf_Data){ .d_buf = (void *)bytes, .d_size = size }, true, at, &next, &entry);
+		int got = dwarf_next_cfi(header.e_ident,
+					 &(Elf_Data){ .d_buf = (void *)bytes, .d_size = size }, true, at,
+					 &next, &entry);
 		int32_t start;
 		uint32_t length;
 
@@ -171,8 +173,8 @@ static struct result run_threads(int threads)
 
 static void print(const char *who, struct result r)
 {
-	printf("%-16s %6lu files %10lu rows %7.3f s %7.1f ns/row %6.1f million rows/s\n", who, r.files, r.rows, r.seconds,
-	       r.seconds * 1e9 / r.rows, r.rows / r.seconds / 1e6);
+	printf("%-16s %6lu files %10lu rows %7.3f s %7.1f ns/row %6.1f million rows/s\n", who, r.files,
+	       r.rows, r.seconds, r.seconds * 1e9 / r.rows, r.rows / r.seconds / 1e6);
 	fflush(stdout);
 }
 

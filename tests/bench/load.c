@@ -46,6 +46,7 @@ static void bench(const char *path)
 			exit(EXIT_FAILURE);
 		nr = 0;
 		bpf_object__for_each_program(program, object) {
+			logs[nr][0] = 0;	/* one that this kernel does not load writes nothing */
 			bpf_program__set_log_level(program, LOG_STATS);
 			bpf_program__set_log_buf(program, logs[nr], sizeof(logs[nr]));
 			if (++nr == MAX_PROGRAMS)

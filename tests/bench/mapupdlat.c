@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench/mapupdlat BUILD: what a million updates of a hash by two threads cost, alone, under `mapupdlat`, under
- * bpftrace's plain histogram of the same calls, and under mapupdlat's two ways to see them where the kernel may
- * preempt; and what a system call costs that is none of theirs. The least of five rounds, in turns, in one run.
+ * bench/mapupdlat BUILD: what a million updates of a hash by two threads cost, alone, under `mapupdlat`,
+ * under bpftrace's plain histogram of the same calls, and under mapupdlat's two ways to see them where the
+ * kernel may preempt; and what a system call costs that is none of theirs. The least of five rounds, in
+ * turns, in one run.
  */
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -107,7 +108,11 @@ static void measure(struct way *w)
 
 int main(int argc, char **argv)
 {
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_HASH, .key_size = 4, .value_size = 4, .max_entries = 2048, .map_name = "bench" };
+	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_HASH,
+				.key_size = 4,
+				.value_size = 4,
+				.max_entries = 2048,
+				.map_name = "bench" };
 	struct way ways[] = { { "alone" }, { "mapupdlat" }, { "bpftrace" }, { "two ways" } };
 	char name[] = "/tmp/bench-mapupdlat.XXXXXX";
 
@@ -118,17 +123,25 @@ int main(int argc, char **argv)
 		perror("create");
 		return 1;
 	}
-	snprintf(ways[1].watcher, sizeof(ways[1].watcher), "exec '%s/mapupdlat' -j -p %d >%s", argv[1], getpid(), name);
-	snprintf(ways[1].count, sizeof(ways[1].count), "jq -s 'map(select(.type == \"histogram\").count) | add' %s", name);
-	snprintf(ways[2].watcher, sizeof(ways[2].watcher), "exec unshare -m bash -c 'mount -t tracefs tracefs /sys/kernel/tracing; "
-		 "exec bpftrace -e \"tracepoint:syscalls:sys_enter_bpf /pid == %d && args->cmd == 2/ { @began[tid] = nsecs } "
-		 "tracepoint:syscalls:sys_exit_bpf /@began[tid]/ { @usecs = hist((nsecs - @began[tid]) / 1000); delete(@began[tid]); }\" >%s'",
+	snprintf(ways[1].watcher, sizeof(ways[1].watcher), "exec '%s/mapupdlat' -j -p %d >%s", argv[1],
 		 getpid(), name);
+	snprintf(ways[1].count, sizeof(ways[1].count),
+		 "jq -s 'map(select(.type == \"histogram\").count) | add' %s", name);
+	snprintf(
+		ways[2].watcher, sizeof(ways[2].watcher),
+		"exec unshare -m bash -c 'mount -t tracefs tracefs /sys/kernel/tracing; "
+		"exec bpftrace -e \"tracepoint:syscalls:sys_enter_bpf /pid == %d && args->cmd == 2/ { @began[tid] = nsecs } "
+		"tracepoint:syscalls:sys_exit_bpf /@began[tid]/ { @usecs = hist((nsecs - @began[tid]) / 1000); delete(@began[tid]); }\" >%s'",
+		getpid(), name);
 	/* as where the kernel may preempt: the tool sees another command line of the kernel's */
-	snprintf(ways[3].watcher, sizeof(ways[3].watcher), "exec unshare -m bash -c 'echo preempt=full >%s.cmdline; mount --bind %s.cmdline /proc/cmdline; rm %s.cmdline; "
-		 "exec %s/mapupdlat -j -p %d >%s'", name, name, name, argv[1], getpid(), name);
+	snprintf(
+		ways[3].watcher, sizeof(ways[3].watcher),
+		"exec unshare -m bash -c 'echo preempt=full >%s.cmdline; mount --bind %s.cmdline /proc/cmdline; rm %s.cmdline; "
+		"exec %s/mapupdlat -j -p %d >%s'",
+		name, name, name, argv[1], getpid(), name);
 	strcpy(ways[3].count, ways[1].count);
-	snprintf(ways[2].count, sizeof(ways[2].count), "awk '/^\\[/ { sub(/^[^)\\]]*[)\\]]/, \"\"); n += $1 } END { print n + 0 }' %s", name);
+	snprintf(ways[2].count, sizeof(ways[2].count),
+		 "awk '/^\\[/ { sub(/^[^)\\]]*[)\\]]/, \"\"); n += $1 } END { print n + 0 }' %s", name);
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 			measure(&ways[i]);

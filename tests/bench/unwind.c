@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * unwind [SECONDS]: what a sample's user stack costs in the kernel, by its own statistics of BPF programs
- * (run_time_ns): our unwinder on a program without frame pointers, and bpf_get_stack() on the same program with
- * them, at several depths on one hot stack, and on 1,000 stacks in turn.
+ * (run_time_ns): our unwinder on a program without frame pointers, and bpf_get_stack() on the same program
+ * with them, at several depths on one hot stack, and on 1,000 stacks in turn.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ static pid_t start(const char *program, int depth, bool many)
 
 	snprintf(number, sizeof(number), "%d", depth);
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* it would run for ever */
 		execl(program, program, number, many ? "many" : NULL, NULL);
 		_exit(127);
 	}
@@ -57,11 +59,16 @@ static void read_stats(struct bpf_program *program, double *ns, double *runs)
 static struct cost measure(const char *workload, bool by_fp, int depth, bool many, double seconds)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = 200000, .size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 200000,
+		.size = sizeof(attr),
 		.disabled = 1,
 	};
 	pid_t pid = start(workload, depth, many);
-	struct unwinder_options options = { .user_stacks = true, .pids = &pid, .nr_pids = 1, .max_depth = DEFAULT_DEPTH };
+	struct unwinder_options options = {
+		.user_stacks = true, .pids = &pid, .nr_pids = 1, .max_depth = DEFAULT_DEPTH
+	};
 	struct unwind_bpf *bpf = unwind_bpf__open_and_load();
 	struct modules *modules = modules_new();
 	struct stack_store *store;
@@ -99,7 +106,8 @@ static struct cost measure(const char *workload, bool by_fp, int depth, bool man
 	return (struct cost){ .ns = (ns - ns_before) / runs, .frames = frames / runs, .complete = complete / runs };
 }
 
-static void compare(const char *directory, int depth, bool many, double seconds, struct cost *ours, struct cost *theirs)
+static void compare(const char *directory, int depth, bool many, double seconds, struct cost *ours,
+		    struct cost *theirs)
 {
 	char without[4096], with[4096];
 
@@ -108,7 +116,8 @@ static void compare(const char *directory, int depth, bool many, double seconds,
 	*ours = measure(without, false, depth, many, seconds);
 	*theirs = measure(with, true, depth, many, seconds);
 	printf("%5d functions deep, %5s  ours %8.0f ns for %6.1f frames, %5.1f %% complete;  frame pointers %8.0f ns for %6.1f frames\n",
-	       depth, many ? "1,000 stacks" : "one stack  ", ours->ns, ours->frames, ours->complete * 100, theirs->ns, theirs->frames);
+	       depth, many ? "1,000 stacks" : "one stack  ", ours->ns, ours->frames, ours->complete * 100,
+	       theirs->ns, theirs->frames);
 	fflush(stdout);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * upload N: what it takes to give the kernel the tables of N libraries, beyond parsing, of a process that maps one
- * after the other: an inner map for each, inserted one by one; the same, inserted by one batch; and slabs as the
- * tools use them, with the process's mapping list published anew after each library. Names of ELF files on stdin;
- * their tables are used in turn.
+ * upload N: what it takes to give the kernel the tables of N libraries, beyond parsing, of a process that
+ * maps one after the other: an inner map for each, inserted one by one; the same, inserted by one batch;
+ * and slabs as the tools use them, with the process's mapping list published anew after each library. Names
+ * of ELF files on stdin; their tables are used in turn.
  *
  * A grace period is what one insert into an idle ARRAY_OF_MAPS takes, the median of nine.
  */
@@ -20,7 +20,7 @@
 #include "bpf/slab_maps.h"
 #include "process/clock.h"
 #include "unwind/mapping_list.h"
-#include "unwind/tables.h"
+#include "unwind/table_upload.h"
 #include "processes_abi.h"
 #include "tables_abi.h"
 
@@ -152,7 +152,7 @@ static void open_ours(struct ours *o)
 
 	o->outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "slabs", 4, 4, NR_SLABS, &options);
 	o->procs = bpf_map_create(BPF_MAP_TYPE_HASH, "procs", 4, 8, 1024, NULL);
-	if (template < 0 || o->outer < 0 || o->procs < 0 || bpf_slabs_new(&o->source, o->outer) ||
+	if (template < 0 || o->outer < 0 || o->procs < 0 || bpf_slabs_new(&o->source, o->outer, UINT64_MAX) ||
 	    slabs_new(&o->slabs, bpf_slabs_source(o->source)))
 		die("slabs");
 	close(template);
@@ -184,9 +184,9 @@ static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start
 		loc_t module;
 
 		header.generation = i + 1;
-		if (tables_upload_one(o.slabs, i + 1, &tables[i % nr_tables], &module) || proc_maps_add(&maps, &mapping) ||
-		    mapping_list_make_tables(made, &maps, &mapped) || mapping_list_write(made, &maps, &mapped, &header, &list) ||
-		    bpf_slabs_settle(o.source))
+		if (table_upload(o.slabs, i + 1, &tables[i % nr_tables], &module) ||
+		    proc_maps_add(&maps, &mapping) || mapping_list_make_tables(made, &maps, &mapped) ||
+		    mapping_list_write(made, &maps, &mapped, &header, &list) || bpf_slabs_settle(o.source))
 			die("publish");
 		handle = HANDLE(list.loc, header.generation);
 		if (bpf_map_update_elem(o.procs, &header.image.tgid, &handle, BPF_ANY))
@@ -209,7 +209,7 @@ static double all_at_start(size_t nr, double *waited)
 
 	open_ours(&o);
 	for (size_t i = 0; i < nr; i++)
-		if (tables_upload_one(o.slabs, i + 1, &tables[i % nr_tables], &module))
+		if (table_upload(o.slabs, i + 1, &tables[i % nr_tables], &module))
 			die("upload");
 	*waited = clock_seconds();
 	if (bpf_slabs_settle(o.source))
@@ -250,8 +250,8 @@ static double grace_period(void)
 
 static void say(const char *what, size_t nr, double seconds, double grace, const char *more)
 {
-	printf("%-44s %10.1f us a library  %9.1f ms in all  %8.1f grace periods%s\n", what, seconds / nr * 1e6, seconds * 1e3,
-	       seconds / grace, more);
+	printf("%-44s %10.1f us a library  %9.1f ms in all  %8.1f grace periods%s\n", what,
+	       seconds / nr * 1e6, seconds * 1e3, seconds / grace, more);
 	fflush(stdout);
 }
 

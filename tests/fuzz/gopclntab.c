@@ -19,7 +19,8 @@ static void emit(void *arg, uint64_t at, const struct eh_rule *rule)
 }
 
 /* what it costs is bounded by the function's bytes, not by the table's */
-static void look_at(const struct gopclntab *table, const struct go_function *f, const uint8_t *code, uint32_t *curg)
+static void look_at(const struct gopclntab *table, const struct go_function *f, const uint8_t *code,
+		    uint32_t *curg)
 {
 	struct go_values v = gopclntab_values(table, f->pcsp, f->size);
 	struct emitted e = { .size = f->size };

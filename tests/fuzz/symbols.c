@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two files: what is named, and what lies where its .gnu_debuglink may look for it. The first two bytes divide the
- * input. Every look-up gives a start that is not behind the byte, and is the same again.
+ * Two files: what is named, and what lies where its .gnu_debuglink may look for it. The first two bytes
+ * divide the input. Every look-up gives a start that is not behind the byte, and is the same again.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -47,7 +47,8 @@ static void look_up(struct symbols *symbols, size_t size)
 			continue;
 		must(first.function_vaddr <= first.vaddr && first.offset == first.vaddr - first.function_vaddr, "a start");
 		must(!first.name || *first.name, "a name is not empty");
-		must(symbols_find(symbols, offset, &again) && again.function_vaddr == first.function_vaddr, "the same again");
+		must(symbols_find(symbols, offset, &again) && again.function_vaddr == first.function_vaddr,
+		     "the same again");
 	}
 	must(symbols_bytes(symbols) < 64 << 20, "within its memory");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * code-against-cfi FILE...: works rules out from the code of .text as if it had no CFI, and compares each instruction's CFA with
- * what the compiler's CFI says. Prints for each file: instructions, share with a rule, how many differ.
+ * code-against-cfi FILE...: works rules out from the code of .text as if it had no CFI, and compares each
+ * instruction's CFA with what the compiler's CFI says. Prints for each file: instructions, share with a
+ * rule, how many differ.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +51,8 @@ int main(int argc, char **argv)
 		struct elf_file file;
 		int fd = open(argv[i], O_RDONLY);
 
-		if (elf_file_open(&file, fd) || unwind_table_build(&table, &file) || elf_file_section(&file, ".text", &text) ||
+		if (elf_file_open(&file, fd) || unwind_table_build(&table, &file) ||
+		    elf_file_section(&file, ".text", &text) ||
 		    !elf_file_offset_of(&file, text.vaddr, &c.file_offset))
 			return 1;
 		c.table = &table;

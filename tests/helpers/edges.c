@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * edges [-v] FILE...: could each recorded caller have called its callee? Reads the JSON lines of cpuprof and offcputime and
- * decodes the files that they name, by their sections and symbols: none of our tables and rules has a part in it.
+ * edges [-v] FILE...: could each recorded caller have called its callee? Reads the JSON lines of cpuprof
+ * and offcputime and decodes the files that they name, by their sections and symbols: none of our tables
+ * and rules has a part in it.
  *
- * An edge is a return address and the pc of the frame above it. It is right if a call instruction ends at the return address
- * and, where that call is direct, the callee's pc can be reached from its target: through instructions, calls that
- * return, jumps (so tail calls are followed) and GOT slots, whose relocation names the function. An indirect call can go
- * anywhere; so can an indirect jump between the target and the callee, and such edges are counted apart.
+ * An edge is a return address and the pc of the frame above it. It is right if a call instruction ends at
+ * the return address and, where that call is direct, the callee's pc can be reached from its target:
+ * through instructions, calls that return, jumps (so tail calls are followed) and GOT slots, whose
+ * relocation names the function. An indirect call can go anywhere; so can an indirect jump between the
+ * target and the callee, and such edges are counted apart.
  *
- * Prints each wrong edge, by samples, with -v also those that are merely possible. Exit status 1: something was wrong.
+ * Prints each wrong edge, by samples, with -v also those that are merely possible. Exit status 1: something
+ * was wrong.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -115,7 +118,8 @@ static void add_symbols(struct file *f, Elf *elf, Elf_Scn *section, const GElf_S
 		int type = GELF_ST_TYPE(s.st_info);
 		const char *name = elf_strptr(elf, header->sh_link, s.st_name);
 
-		if (!s.st_value || s.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+		if (!s.st_value || s.st_shndx == SHN_UNDEF ||
+		    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
 			continue;
 		APPEND(f->symbols, f->nr_symbols, (struct symbol){ name ? name : "", s.st_value, type == STT_GNU_IFUNC,
 								   header->sh_type == SHT_DYNSYM });
@@ -325,8 +329,8 @@ static bool decode(const struct file *f, uint64_t vaddr, struct insn *insn)
 }
 
 /*
- * The call that ends at vaddr. Instructions cannot be read backwards: a direct call is preferred where bytes before it could
- * be read as both, and a long one to a short one.
+ * The call that ends at vaddr. Instructions cannot be read backwards: a direct call is preferred where
+ * bytes before it could be read as both, and a long one to a short one.
  */
 static bool call_before(const struct file *f, uint64_t vaddr, struct insn *call)
 {
@@ -343,16 +347,42 @@ static bool call_before(const struct file *f, uint64_t vaddr, struct insn *call)
 	return found;
 }
 
-#define RESTORER_BYTES 9
+static bool is_code_at(const struct file *f, uint64_t vaddr, const uint8_t *code, size_t size)
+{
+	size_t left;
+	const uint8_t *bytes = bytes_at(f, vaddr, true, &left);
+
+	return bytes && left >= size && memcmp(bytes, code, size) == 0;
+}
 
 /* mov $15, %rax; syscall */
 static bool is_signal_return(const struct file *f, uint64_t vaddr)
 {
 	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	size_t left;
-	const uint8_t *bytes = bytes_at(f, vaddr, true, &left);
 
-	return bytes && left >= sizeof(restorer) && memcmp(bytes, restorer, sizeof(restorer)) == 0;
+	return is_code_at(f, vaddr, restorer, sizeof(restorer));
+}
+
+/* within that: at the second instruction, or in the system call */
+static bool is_in_signal_return(const struct file *f, uint64_t vaddr)
+{
+	return is_signal_return(f, vaddr) || is_signal_return(f, vaddr - 7) || is_signal_return(f, vaddr - 9);
+}
+
+#define ASYNC_PREEMPT_BYTES 1024
+
+/* Go's asyncPreempt, also without its symbol: push %rbp; mov %rsp, %rbp; pushf; a frame for all registers */
+static bool is_in_async_preempt(const struct file *f, uint64_t vaddr)
+{
+	static const uint8_t beginning[] = { 0x55, 0x48, 0x89, 0xe5, 0x9c, 0x48, 0x81, 0xec };
+
+	for (uint64_t at = vaddr; at + ASYNC_PREEMPT_BYTES > vaddr; at--) {
+		if (is_code_at(f, at, beginning, sizeof(beginning)))
+			return true;
+		if (at < vaddr && is_code_at(f, at, (const uint8_t[]){ 0xcc, 0xcc }, 2))
+			return false;	/* between functions */
+	}
+	return false;
 }
 
 /* ---- what a call to an address can reach ---- */
@@ -392,7 +422,8 @@ static void follow(struct search *s, struct file *file, uint64_t vaddr)
 	if (seen)
 		return;
 	/* entered at its start, a function reaches what is inside it */
-	if (file == s->callee.at.file && is_start(file, vaddr) && function_of(file, s->callee.at.vaddr - s->callee.called_on) == vaddr)
+	if (file == s->callee.at.file && is_start(file, vaddr) &&
+	    function_of(file, s->callee.at.vaddr - s->callee.called_on) == vaddr)
 		s->found = true;
 	seen = calloc(1, sizeof(*seen));
 	seen->place = place;
@@ -496,9 +527,16 @@ enum verdict {
 };
 
 static const char *const verdict_names[] = {
-	[DIRECT] = "direct", [BY_JUMPS] = "by jumps", [BY_SLOT] = "by the GOT", [BY_NAME_UNKNOWN] = "possible by an indirect jump",
-	[INDIRECT] = "by an indirect call", [PLANTED] = "planted", [SIGNAL] = "signals", [UNCHECKED] = "outside files",
-	[NO_CALL] = "no call before the return address", [UNREACHABLE] = "the call leads elsewhere",
+	[DIRECT] = "direct",
+	[BY_JUMPS] = "by jumps",
+	[BY_SLOT] = "by the GOT",
+	[BY_NAME_UNKNOWN] = "possible by an indirect jump",
+	[INDIRECT] = "by an indirect call",
+	[PLANTED] = "planted",
+	[SIGNAL] = "signals",
+	[UNCHECKED] = "outside files",
+	[NO_CALL] = "no call before the return address",
+	[UNREACHABLE] = "the call leads elsewhere",
 };
 _Static_assert(sizeof(verdict_names) / sizeof(*verdict_names) == NR_VERDICTS, "a name for each");
 
@@ -583,12 +621,14 @@ static struct place place_of(struct json_object *frame)
 	struct json_object *module, *offset, *build_id = NULL;
 	struct place place = {};
 
-	if (!json_object_object_get_ex(frame, "module", &module) || !json_object_object_get_ex(frame, "file_offset", &offset))
+	if (!json_object_object_get_ex(frame, "module", &module) ||
+	    !json_object_object_get_ex(frame, "file_offset", &offset))
 		return place;
 	json_object_object_get_ex(frame, "build_id", &build_id);
 	place.file = read_file(json_object_get_string(module), build_id ? json_object_get_string(build_id) : NULL);
 	/* another mount namespace's, or replaced since */
-	if (build_id && place.file->build_id[0] && strcmp(json_object_get_string(build_id), place.file->build_id) != 0)
+	if (build_id && place.file->build_id[0] &&
+	    strcmp(json_object_get_string(build_id), place.file->build_id) != 0)
 		place.file = NULL;
 	else if (!vaddr_of(place.file, json_object_get_int64(offset), &place.vaddr))
 		place.file = NULL;
@@ -615,7 +655,10 @@ static void add_edge(struct place caller, struct place callee, bool called_on, u
 
 static unsigned long nr_frames;
 
-/* from here on, the caller is what a signal interrupted: in a restorer, or in what Go's handler makes it seem to have called */
+/*
+ * from here on, the caller is what a signal interrupted: in a restorer, or in what Go's handler makes it
+ * seem to have called
+ */
 static bool is_trampoline(const struct place *p)
 {
 	const char *name;
@@ -623,8 +666,8 @@ static bool is_trampoline(const struct place *p)
 	if (!p->file || !p->file->has_code)
 		return false;
 	name = symbol_of(p->file, p->vaddr);
-	return is_signal_return(p->file, p->vaddr) || is_signal_return(p->file, p->vaddr - RESTORER_BYTES) ||
-	       !strncmp(name, "runtime.asyncPreempt", 20) || !strncmp(name, "runtime.sigpanic", 16);
+	return is_in_signal_return(p->file, p->vaddr) || is_in_async_preempt(p->file, p->vaddr) ||
+	       !strncmp(name, "runtime.sigpanic", 16);
 }
 
 static void read_stack(struct json_object *user, unsigned long count)
@@ -659,7 +702,8 @@ static int read_stacks(const char *path)
 	while (getline(&line, &room, in) > 0) {
 		struct json_object *stack = json_tokener_parse(line), *user, *count;
 
-		if (stack && json_object_object_get_ex(stack, "user", &user) && json_object_object_get_ex(stack, "count", &count))
+		if (stack && json_object_object_get_ex(stack, "user", &user) &&
+		    json_object_object_get_ex(stack, "count", &count))
 			read_stack(user, json_object_get_int64(count));
 		json_object_put(stack);
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* histogram nsecs|usecs|msecs|linear LABEL: prints the histogram of the numbers, in nanoseconds, on standard input. */
+/*
+ * histogram nsecs|usecs|msecs|linear LABEL: prints the histogram of the numbers, in nanoseconds, on
+ * standard input.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

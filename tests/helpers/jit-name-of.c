@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * jit-name-of PID: sees the process, waits for a line on stdin (by which time the process may be gone), then prints
- * "ADDRESS START NAME" for each hexadecimal address that follows: "ADDRESS - WHY" for those without a name.
+ * jit-name-of PID: sees the process, waits for a line on stdin (by which time the process may be gone),
+ * then prints "ADDRESS START NAME" for each hexadecimal address that follows: "ADDRESS - WHY" for those
+ * without a name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
 	jit_processes_see(processes, pid, NULL);
 	puts("seen");
 	fflush(stdout);
-	if (!fgets(line, sizeof(line), stdin) || jit_processes_update(processes))
+	if (!fgets(line, sizeof(line), stdin) || jit_processes_update(processes, pid))
 		return 1;
 	while (scanf("%" SCNx64, &addr) == 1) {
 		enum jit_found found = jit_processes_find(processes, pid, addr, UINT64_MAX, &name, &start);

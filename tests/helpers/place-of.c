@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * place-of FILE: for each vaddr on stdin, in hexadecimal, a line "0xVADDR", then a line for each place, the innermost
- * first: "FUNCTION FILE:LINE", as eu-addr2line -a -i -f does it in two; FUNCTION is - for the one that symbols name.
+ * place-of FILE: for each vaddr on stdin, in hexadecimal, a line "0xVADDR", then a line for each place, the
+ * innermost first: "FUNCTION<tab>FILE:LINE", as eu-addr2line -a -i -f does it in two; FUNCTION is - for the
+ * one that symbols name.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,7 +30,7 @@ int main(int argc, char **argv)
 
 		printf("0x%" PRIx64 "\n", vaddr);
 		for (size_t i = 0; i < nr; i++)
-			printf("%s %s:%u\n", found[i].raw_name ? found[i].raw_name : "-",
+			printf("%s\t%s:%u\n", found[i].raw_name ? found[i].raw_name : "-",
 			       found[i].file ? found[i].file : "??", found[i].line);
 	}
 	fprintf(stderr, "%" PRIu64 " given up\n", source_places_refused(places));

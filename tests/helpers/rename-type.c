@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rename-type OLD NEW <BTF >CHANGED: the kernel's BTF as it would be without a type (or a field) of this name, with the
- * same numbers. Both names are equally long. Exit 1: there is none.
+ * rename-type OLD NEW <BTF >CHANGED: the kernel's BTF as it would be without a type (or a field) of this
+ * name, with the same numbers. Both names are equally long. Exit 1: there is none.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The truth about who called whom, in one thread that is stepped through: kept by watching its instructions and its stack
- * pointer, no unwinding has a part in it. Return addresses come by call instructions, by signals, and in code of no file by
- * a push (HotSpot's interpreter pushes them and jumps); they go when the stack pointer is above them.
+ * The truth about who called whom, in one thread that is stepped through: kept by watching its instructions
+ * and its stack pointer, no unwinding has a part in it. Return addresses come by call instructions, by
+ * signals, and in code of no file by a push (HotSpot's interpreter pushes them and jumps); they go when the
+ * stack pointer is above them.
  *
- * Go: a goroutine's calls are a list of its own, known by its g. Its stack can move, so places on it are kept as distances
- * from its end. What runs elsewhere on its behalf (systemstack, C code) stands above its calls in the same list. When
- * the stack pointer has changed stacks, the next transfer tells why: a call goes on from what was left,
- * a return or a jump goes back to what was left earlier. With one P (GOMAXPROCS=1) another thread can run a goroutine only
- * while this one is in a system call: what we knew of it is forgotten then.
+ * Go: a goroutine's calls are a list of its own, known by its g. Its stack can move, so places on it are
+ * kept as distances from its end. What runs elsewhere on its behalf (systemstack, C code) stands above its
+ * calls in the same list. When the stack pointer has changed stacks, the next transfer tells why: a call
+ * goes on from what was left, a return or a jump goes back to what was left earlier. With one P
+ * (GOMAXPROCS=1) another thread can run a goroutine only while this one is in a system call: what we knew
+ * of it is forgotten then.
  */
 #ifndef EHPERF_SHADOW_STACK_H
 #define EHPERF_SHADOW_STACK_H
@@ -22,7 +24,8 @@ struct call {
 	uint64_t at;		/* where the return address lies; on_goroutine: the distance from the stack's end */
 	uint64_t caller;
 	bool on_goroutine;
-	bool signal;		/* at: the handler's first rsp; caller: what was interrupted */
+	bool signal;		/* at: the handler's first rsp; caller: what was interrupted, */
+	bool switching;		/* maybe in a change of stacks */
 	uint64_t interrupted_rsp;
 };
 
@@ -53,6 +56,7 @@ struct shadow {
 	bool on_goroutine;	/* rsp is on the owner's stack */
 	bool switching;		/* from the change of stacks until the next transfer */
 	unsigned long syscalls;
+	uint64_t pushed_at;	/* where code of no file has pushed a return address for a jump that is to come */
 	uint64_t in_register;	/* a return address that code of no file has popped, to jump to it or to push it again */
 };
 
@@ -89,12 +93,13 @@ static inline void shadow_called(struct shadow *s, uint64_t rsp)
 		shadow_push(s->calls, call);
 }
 
-static inline void shadow_interrupted(struct shadow *s, const struct user_regs_struct *interrupted, uint64_t rsp)
+static inline void shadow_interrupted(struct shadow *s, const struct user_regs_struct *interrupted,
+				      uint64_t rsp)
 {
 	shadow_push(s->calls, (struct call){ .at = rsp, .caller = interrupted->rip, .signal = true,
-					     .interrupted_rsp = interrupted->rsp });
+					     .switching = s->switching, .interrupted_rsp = interrupted->rsp });
 	s->nr_signals++;
-	s->on_goroutine = false;
+	s->on_goroutine = s->switching = false;
 	shadow_called(s, rsp);
 }
 
@@ -116,9 +121,10 @@ static inline void shadow_signal_returned(struct shadow *s, const struct user_re
 	signal = *top;
 	s->calls->nr--;
 	s->nr_signals--;
+	s->switching = signal.switching;
 	s->on_goroutine = !s->nr_signals && s->owner && is_go_heap(r->rsp);
-	if (r->rsp == signal.interrupted_rsp - 8 && r->rip != signal.caller && read_memory(s->tid, &planted, 8, r->rsp) == 8 &&
-	    planted == signal.caller)
+	if (r->rsp == signal.interrupted_rsp - 8 && r->rip != signal.caller &&
+	    read_memory(s->tid, &planted, 8, r->rsp) == 8 && planted == signal.caller)
 		shadow_called(s, r->rsp);
 }
 
@@ -127,7 +133,8 @@ static inline void shadow_prune(struct shadow *s, uint64_t rsp)
 {
 	struct call *top;
 
-	while ((top = shadow_top(s)) && !top->signal && top->on_goroutine == s->on_goroutine && shadow_at(s, top) < rsp)
+	while ((top = shadow_top(s)) && !top->signal && top->on_goroutine == s->on_goroutine &&
+	       shadow_at(s, top) < rsp)
 		s->calls->nr--;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * single-step [-bv] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...: steps through the program from its
- * first instruction on, or from where it sends itself a SIGTRAP (-b), or through the THREADth of the threads that it creates,
- * and asks our rules at each one who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth is a
- * shadow stack (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk, down to the entry, is
- * compared with it too.
+ * single-step [-bv] [-a MILLISECONDS] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...:
+ * steps through the program from its first instruction on, or from where it sends itself a SIGTRAP (-b) or
+ * is after so many milliseconds (-a), or through the THREADth of the threads that it creates, and asks our
+ * rules at each one who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth
+ * is a shadow stack (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk,
+ * down to the entry, is compared with it too.
  *
- * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what our rules left open
- * the end reasons. Exit status 1: something was wrong.
+ * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what our
+ * rules left open the end reasons. Exit status 1: something was wrong.
  */
 #include <errno.h>
 #include <sched.h>
@@ -17,11 +18,13 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "unwind/end_reason.h"
+#include "unwind/hotspot.h"
 #include "shadow-stack.h"
 #include "processes_abi.h"
 #include "stacks_abi.h"
@@ -60,7 +63,10 @@ static const uint8_t *code_at(uint64_t pc)
 	return p->bytes + (pc & 4095);
 }
 
-/* what it does to the flow: call rel32, through a register or memory, …; an instruction that crosses pages is read as two */
+/*
+ * what it does to the flow: call rel32, through a register or memory, …; an instruction that crosses pages
+ * is read as two
+ */
 static enum transfer transfer_at(uint64_t pc)
 {
 	uint8_t bytes[7];
@@ -104,6 +110,23 @@ static struct proc_maps maps;
 static struct mapped_modules mapped;
 static struct mapping_list list;
 
+static struct hotspot *jvm;	/* NULL: it maps none */
+
+static void find_jvm(void)
+{
+	for (size_t i = 0; i < maps.nr && !jvm; i++) {
+		const struct module *module = modules_get(tables_modules(tables), mapped.of[i].module_id);
+
+		if (!module || !module->has_hotspot)
+			continue;
+		if (hotspot_new(&jvm, tables_slabs(tables), child))
+			exit(2);
+		hotspot_set_image(jvm, &module->hotspot, maps.mappings[i].start - maps.mappings[i].file_offset);
+	}
+	if (jvm)
+		mapping_list_set_anonymous(tables, &list, &maps, hotspot_module(jvm));
+}
+
 static void read_maps(void)
 {
 	struct eh_process header = { .image = { .tgid = child }, .generation = 1 };
@@ -112,6 +135,19 @@ static void read_maps(void)
 	if (proc_maps_read(&maps, child) || mapping_list_make_tables(tables, &maps, &mapped) ||
 	    mapping_list_write(tables, &maps, &mapped, &header, &list))
 		exit(2);
+	find_jvm();
+}
+
+/* Walks, and makes the rows that the walk wants in the JVM's code. */
+static void walk(const struct host_registers *registers, uint32_t max_depth, struct host_stack *stack)
+{
+	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &child };
+
+	if (jvm && is_nobodys(registers->ip))
+		hotspot_look(jvm, NULL, registers->ip, NULL, 0);
+	do
+		mapping_list_unwind(tables, list.loc, registers, memory, max_depth, stack);
+	while (jvm && stack->wants_rows && hotspot_want(jvm, NULL, stack->wants_rows));
 }
 
 static const struct proc_mapping *known_mapping_of(uint64_t pc)
@@ -160,7 +196,8 @@ static bool is_switch_right(uint64_t caller, uint64_t rsp)
 	const struct calls *lists[] = { shadow.calls, &shadow.first };
 	uint64_t planted;
 
-	if (!shadow.calls->nr && !shadow.calls->floor && read_memory(child, &planted, 8, rsp) == 8 && planted == caller)
+	if (!shadow.calls->nr && !shadow.calls->floor && read_memory(child, &planted, 8, rsp) == 8 &&
+	    planted == caller)
 		return true;
 	for (int l = 0; l < 2; l++)
 		for (size_t i = lists[l]->nr; i > 0 && i + 64 > lists[l]->nr; i--)
@@ -184,8 +221,8 @@ static bool compare_odd_leaf(const struct user_regs_struct *r, const struct host
 }
 
 /*
- * A frame of ours and one of the truth are the same. Ours may stop where the stack changes, for a reason that is no guess, and
- * may go on with the goroutine's own frames below what it has called elsewhere.
+ * A frame of ours and one of the truth are the same. Ours may stop where the stack changes, for a reason
+ * that is no guess, and may go on with the goroutine's own frames below what it has called elsewhere.
  */
 static void compare_walk(const struct user_regs_struct *r, const struct host_stack *stack)
 {
@@ -213,12 +250,11 @@ static void compare_walk(const struct user_regs_struct *r, const struct host_sta
 static void compare(const struct user_regs_struct *r, bool whole)
 {
 	struct host_registers registers = registers_of(r);
-	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &child };
 	static struct host_stack stack;
 	const struct call *top = shadow_top(&shadow);
 
 	/* of 4 frames the first two are the leaf's and its caller's, however deep the stack is */
-	mapping_list_unwind(tables, list.loc, &registers, memory, whole ? MAX_DEPTH : 4, &stack);
+	walk(&registers, whole ? MAX_DEPTH : 4, &stack);
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
 		note_open(stack.end, r);
 		return;
@@ -238,7 +274,12 @@ static void compare(const struct user_regs_struct *r, bool whole)
 		complain("caller", r, top->caller, address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
-	if (stack.cfa != shadow_cfa(&shadow, top)) {
+	/*
+	 * HotSpot's interpreter moves the return address down, to make room for locals above it, and up over the
+	 * last argument of a method handle: the CFA stays
+	 */
+	if (stack.cfa != shadow_cfa(&shadow, top) &&
+	    !(jvm && is_nobodys(r->rip) && (stack.cfa > shadow_cfa(&shadow, top) || stack.cfa + 8 == shadow_cfa(&shadow, top)))) {
 		nr_wrong++;
 		complain("CFA", r, shadow_cfa(&shadow, top), stack.cfa);
 		return;
@@ -275,41 +316,72 @@ static bool step(int signal, struct user_regs_struct *r, int *stopped_by)
 {
 	int status;
 
-	if (ptrace(PTRACE_SINGLESTEP, child, NULL, signal) || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_GETREGS, child, NULL, r))
+	if (ptrace(PTRACE_SINGLESTEP, child, NULL, signal) || waitpid(child, &status, __WALL) < 0 ||
+	    !WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, child, NULL, r))
 		return false;
 	*stopped_by = WSTOPSIG(status);
 	return true;
 }
 
-/* what HotSpot's interpreter does: it pushes a return address and jumps, and pops one and jumps to it */
-static void watch_nobodys_code(const struct user_regs_struct *before, const struct user_regs_struct *r, enum transfer transfer)
+/*
+ * Is this call none, but a way to put an address on the stack? HotSpot's call_VM() calls what follows behind
+ * a jump, and that jump comes next: all within one frame.
+ */
+static bool is_within_frame(uint64_t at, uint64_t target)
+{
+	uint64_t next = at + 5;
+
+	return code_at(at)[0] == 0xe8 && target > next &&
+	       ((*code_at(next) == 0xeb && target == next + 2) || (*code_at(next) == 0xe9 && target == next + 5));
+}
+
+/* of jmp, not of one through a register or memory */
+static bool is_direct(uint64_t pc)
+{
+	return code_at(pc)[0] == 0xe9 || code_at(pc)[0] == 0xeb;
+}
+
+/*
+ * what HotSpot's interpreter does: it pushes a return address, looks up the method in the frame that calls
+ * it, and jumps there; it pops one and jumps to it, or pushes it again
+ */
+static void watch_nobodys_code(const struct user_regs_struct *before, const struct user_regs_struct *r,
+			       enum transfer transfer)
 {
 	uint64_t pushed;
 
 	if (r->rip == shadow.in_register)
 		shadow.in_register = 0;
-	if (transfer != TRANSFER_NONE || r->rsp != before->rsp - 8 || read_memory(child, &pushed, 8, r->rsp) != 8 || !is_nobodys(pushed))
+	if (transfer == TRANSFER_JUMP && r->rsp == shadow.pushed_at && !is_direct(before->rip)) {
+		shadow_called(&shadow, r->rsp);
+		shadow.pushed_at = 0;
+	}
+	if (transfer != TRANSFER_NONE || r->rsp != before->rsp - 8 ||
+	    read_memory(child, &pushed, 8, r->rsp) != 8 || !is_nobodys(pushed))
 		return;
+	if (pushed != shadow.in_register) {
+		shadow.pushed_at = r->rsp;
+		return;
+	}
 	shadow_called(&shadow, r->rsp);
-	if (pushed == shadow.in_register)
-		shadow.in_register = 0;
+	shadow.in_register = 0;
 }
 
 /* from before to r by one instruction */
-static void watch(const struct user_regs_struct *before, const struct user_regs_struct *r, enum transfer transfer)
+static void watch(const struct user_regs_struct *before, const struct user_regs_struct *r,
+		  enum transfer transfer)
 {
 	bool nobodys = is_nobodys(before->rip);
 	const struct call *top;
 
 	shadow_moved(&shadow, r);
 	top = shadow_top(&shadow);
-	if (nobodys && top && !top->signal && transfer == TRANSFER_NONE && r->rsp > before->rsp && r->rsp - before->rsp == 8 &&
-	    shadow_at(&shadow, top) == before->rsp)
+	if (nobodys && top && !top->signal && transfer == TRANSFER_NONE && r->rsp > before->rsp &&
+	    r->rsp - before->rsp == 8 && shadow_at(&shadow, top) == before->rsp)
 		shadow.in_register = top->caller;
 	if (!shadow.switching)
 		shadow_prune(&shadow, r->rsp);
-	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8)
+	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !(nobodys && is_within_frame(before->rip, r->rip)))
 		shadow_called(&shadow, r->rsp);
 	if (shadow.switching && transfer != TRANSFER_NONE)
 		shadow_arrived(&shadow, transfer, r->rsp);
@@ -369,7 +441,34 @@ static int run_to_trap(void)
 	return 0;
 }
 
-/* lets the program run until it has created that many threads, and follows the last of them from its first instruction on */
+/* lets it all run for a while: what called what until then is not known */
+static int run_for(unsigned ms)
+{
+	int status;
+
+	ptrace(PTRACE_CONT, child, NULL, 0);
+	for (unsigned i = 0; i < ms; i++) {
+		pid_t tid;
+
+		while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+			go_on(tid, status);
+		usleep(1000);
+	}
+	syscall(SYS_tkill, child, SIGSTOP);
+	do {
+		if (waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
+			return -1;
+		if (WSTOPSIG(status) != SIGSTOP)
+			go_on(child, status);
+	} while (WSTOPSIG(status) != SIGSTOP);
+	shadow.first.floor = true;
+	return 0;
+}
+
+/*
+ * lets the program run until it has created that many threads, and follows the last of them from its first
+ * instruction on
+ */
 static int follow_thread(unsigned number)
 {
 	pid_t tid, known[256] = { child };
@@ -401,14 +500,16 @@ int main(int argc, char **argv)
 	struct modules *modules = modules_new();
 	struct slabs *slabs;
 	unsigned long max = 1000000, skip = 0, open = 0;
-	unsigned every = 16, thread = 0;
+	unsigned every = 16, thread = 0, after_ms = 0;
 	bool to_trap = false;
 	int option, status;
 	pid_t process;
 	cpu_set_t one;
 
-	while ((option = getopt(argc, argv, "+bn:s:t:vw:")) != -1) {
-		if (option == 'n')
+	while ((option = getopt(argc, argv, "+a:bn:s:t:vw:")) != -1) {
+		if (option == 'a')
+			after_ms = strtoul(optarg, NULL, 10);
+		else if (option == 'n')
 			max = strtoul(optarg, NULL, 10);
 		else if (option == 'b')
 			to_trap = true;
@@ -440,15 +541,15 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shadow.calls = &shadow.first;
 	process = child;
-	if ((to_trap && run_to_trap()) || (thread && follow_thread(thread)))
+	if ((to_trap && run_to_trap()) || (thread && follow_thread(thread)) || (after_ms && run_for(after_ms)))
 		return 2;
 	shadow.tid = child;
 	read_maps();
 	step_through(skip, max, every);
 	kill(process, SIGKILL);
 	nr_instructions -= nr_instructions < skip ? nr_instructions : skip;
-	printf("%lu instructions, %lu right, %lu wrong; %lu whole walks, %lu wrong;", nr_instructions, nr_right, nr_wrong, nr_walks,
-	       nr_wrong_walks);
+	printf("%lu instructions, %lu right, %lu wrong; %lu whole walks, %lu wrong;", nr_instructions,
+	       nr_right, nr_wrong, nr_walks, nr_wrong_walks);
 	if (nr_ended_at_switch)
 		printf(" %lu ended where the stack changes;", nr_ended_at_switch);
 	for (int end = 0; end < NR_END_REASONS; end++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A stopped process under our tables and walk, in plain memory: what the helpers share that compare it with others. */
+/*
+ * A stopped process under our tables and walk, in plain memory: what the helpers share that compare it with
+ * others.
+ */
 #ifndef EHPERF_STOPPED_H
 #define EHPERF_STOPPED_H
 
@@ -45,7 +48,8 @@ static inline struct host_registers registers_of(const struct user_regs_struct *
 	};
 }
 
-static inline uint64_t address_of(const struct proc_maps *maps, const struct mapped_modules *mapped, uint64_t frame)
+static inline uint64_t address_of(const struct proc_maps *maps, const struct mapped_modules *mapped,
+				  uint64_t frame)
 {
 	for (size_t i = 0; i < maps->nr && !(frame & FRAME_ADDRESS); i++) {
 		const struct proc_mapping *m = &maps->mappings[i];
@@ -54,7 +58,7 @@ static inline uint64_t address_of(const struct proc_maps *maps, const struct map
 		if (mapped->of[i].module_id == FRAME_MODULE(frame) && in_mapping <= m->end - m->start)
 			return m->start + in_mapping;
 	}
-	return FRAME_ADDR(frame);
+	return frame & ((1ULL << FRAME_TAG_SHIFT) - 1);	/* a tag may lie above it */
 }
 
 #endif

@@ -35,8 +35,9 @@ int main(int argc, char **argv)
 	struct elf_file file;
 	size_t nr;
 
-	if (elf_file_open(&file, fd) || elf_file_cfi(&file, &section, &frame) || cfi_expect(&file, &frame, &expected, &nr) ||
-	    unwind_table_build(&table, &file) || nr_differences(&table, expected, nr))
+	if (elf_file_open(&file, fd) || elf_file_cfi(&file, &section, &frame) ||
+	    cfi_expect(&file, &frame, &expected, &nr) || unwind_table_build(&table, &file) ||
+	    nr_differences(&table, expected, nr))
 		return 1;
 	for (uint64_t row = 1; row + 1 < table.nr_rows; row += 17) {
 		uint8_t *at = table.rows + row * ROW_BYTES, before[ROW_BYTES];

@@ -11,9 +11,8 @@ measure cpuprof -v -j -F 199 -p $nested,$deep 3
 echo "nested $nested deep $deep"
 grep '^{' /tmp/out
 kill $nested $deep
-cpuprof -f -F 199 -- nested burn 1 >/tmp/out 2>/tmp/err
-echo "command status $?"
-grep '^nested;' /tmp/out | head -n 1
+measure cpuprof -j -F 199 -- nested burn 1
+sed -n 's/^{/command {/p' /tmp/out
 nested hold >/dev/null &
 sleep 1
 echo "host $(stack-of $! | tail -n 1)"

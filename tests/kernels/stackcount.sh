@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# a kernel function by a kprobe, and a tracepoint
+# functions of the kernel by kprobes, and a tracepoint
 measure stackcount -v -j k:vfs_read -- dd if=/dev/zero of=/dev/null bs=1 count=1000
 grep '^{' /tmp/out
+# one of a module
+modprobe brd
+measure stackcount -j k:brd:brd_submit_bio -- dd if=/dev/zero of=/dev/ram0 bs=4k count=50 oflag=direct
+sed -n 's/^{/module {/p' /tmp/out
 # without tracefs, there are no names of tracepoints
 [ -d /sys/kernel/tracing/events ] || exit 0
 measure stackcount -v -j t:sched:sched_process_fork -- sh -c 'for i in 1 2 3 4 5 6 7; do /bin/true; done'

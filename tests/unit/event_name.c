@@ -57,7 +57,8 @@ int main(void)
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		const char *wrong = event_name_parse(&e, good[i].text, false);
 
-		check(!wrong && e.kind == good[i].kind && e.by == good[i].by && e.address == good[i].address, "'%s'", good[i].text);
+		check(!wrong && e.kind == good[i].kind && e.by == good[i].by && e.address == good[i].address,
+		      "'%s'", good[i].text);
 		check(!strcmp(e.file, good[i].file) && !strcmp(e.group, good[i].group) && !strcmp(e.name, good[i].name),
 		      "'%s': '%s' '%s' '%s'", good[i].text, e.file, e.group, e.name);
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The queue of what has happened: in which order and in which turn it comes out; records that are not what they say. */
+/*
+ * The queue of what has happened: in which order and in which turn it comes out; records that are not what
+ * they say.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,9 @@ static struct event_queue queue;
 
 static void add(pid_t pid, uint64_t time)
 {
-	struct process_event event = { .kind = PROCESS_MAPPED, .pid = pid, .time_ns = time, .mapping.path = (char[]){ "/a/file" } };
+	struct process_event event = {
+		.kind = PROCESS_MAPPED, .pid = pid, .time_ns = time, .mapping.path = (char[]){ "/a/file" }
+	};
 
 	check(!event_queue_add(&queue, &event), "event of %d at %lu", pid, time);
 	memset(event.mapping.path, 'x', 3);	/* its path was copied */

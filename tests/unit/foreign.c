@@ -14,27 +14,42 @@ static struct foreign *foreign;
 static bool same(const struct unwind_table *a, const struct unwind_table *b)
 {
 	return a->nr_pages == b->nr_pages && a->nr_rows == b->nr_rows && a->nr_rules == b->nr_rules &&
-	       !memcmp(a->rows, b->rows, a->nr_rows * ROW_BYTES) && !memcmp(a->rules, b->rules, a->nr_rules * sizeof(*a->rules)) &&
+	       !memcmp(a->rows, b->rows, a->nr_rows * ROW_BYTES) &&
+	       !memcmp(a->rules, b->rules, a->nr_rules * sizeof(*a->rules)) &&
 	       !memcmp(a->pages, b->pages, a->nr_pages * sizeof(*a->pages));
+}
+
+/* Waits for its answer. */
+static int read_maps(pid_t pid, struct proc_maps *maps)
+{
+	uint64_t tag = 7ULL << 32 | (uint32_t)pid, got;
+	int error = foreign_ask_maps(foreign, pid, tag);
+
+	*maps = (struct proc_maps){};
+	while (!error && !(got = foreign_take_maps(foreign, &error, maps)))
+		foreign_wait(foreign, 100);
+	check(got == tag && !foreign_nr_maps(foreign));
+	return error;
 }
 
 static void test_maps(void)
 {
 	struct proc_maps expected, maps;
 
-	check(!proc_maps_read(&expected, getpid()) && !foreign_read_maps(foreign, getpid(), &maps));
+	check(!proc_maps_read(&expected, getpid()) && !read_maps(getpid(), &maps));
 	check(maps.nr == expected.nr && maps.tid == getpid(), "%zu mappings", maps.nr);
 	for (size_t i = 0; i < maps.nr && i < expected.nr; i++) {
 		const struct proc_mapping *m = &maps.mappings[i], *e = &expected.mappings[i];
 		struct stat st = {};
 
-		check(m->start == e->start && m->end == e->end && m->file_offset == e->file_offset && m->inode == e->inode &&
-		      m->dev == e->dev && !strcmp(m->path, e->path), "mapping %zu", i);
+		check(m->start == e->start && m->end == e->end && m->file_offset == e->file_offset &&
+			      m->inode == e->inode && m->dev == e->dev && !strcmp(m->path, e->path),
+		      "mapping %zu", i);
 		if (e->inode)
 			check(m->looked && !m->file_error && !stat(e->path, &st) && m->file.dev == st.st_dev &&
 			      m->file.inode == st.st_ino && m->file.mtime_ns == st.st_mtim.tv_nsec, "%s is this file", e->path);
 	}
-	check(foreign_read_maps(foreign, 4000001, &maps) == -ESRCH, "no such process");
+	check(read_maps(4000001, &maps) == -ESRCH, "no such process");
 	proc_maps_free(&maps);
 	proc_maps_free(&expected);
 }
@@ -47,12 +62,12 @@ static void test_tables(void)
 	bool of_code;
 	uint32_t id;
 
-	check(!foreign_read_maps(foreign, getpid(), &maps));
+	check(!read_maps(getpid(), &maps));
 	for (size_t i = 0; i < maps.nr; i++) {
 		struct mapped_file file = mapped_file_of(maps.tid, &maps.mappings[i]);
 
 		for (int code = 0; code < 2 && maps.mappings[i].inode; code++, asked++)
-			check(!foreign_ask_table(foreign, i + 1, &file, &maps.mappings[i].file, code));
+			check(!foreign_ask_table(foreign, i + 1, &file, &maps.mappings[i].file, code, false));
 	}
 	while (taken < asked) {
 		struct mapped_file file;
@@ -79,7 +94,8 @@ static void test_text(void)
 	struct foreign_text text = { .pid = getpid(), .address = (uintptr_t)test_text };
 	uint8_t bytes[16];
 
-	check(foreign_read_text(foreign, &text, bytes, 16) == 16 && !memcmp(bytes, (const void *)(uintptr_t)test_text, 16));
+	check(foreign_read_text(foreign, &text, bytes, 16) == 16 &&
+	      !memcmp(bytes, (const void *)(uintptr_t)test_text, 16));
 	text.address = 0x10;
 	check(!foreign_read_text(foreign, &text, bytes, 16), "nothing is there");
 }
@@ -99,7 +115,8 @@ static void test_distrust(void)
 
 	compiled_from_file(&compiled, &file, &key, false);
 	check(compiled.error == -ESTALE, "not the file that was identified: %d", compiled.error);
-	check(!foreign_unpack_maps(&maps, &lie, sizeof(lie)) && maps.nr == 1 && !strcmp(maps.mappings[0].path, "abc"));
+	check(!foreign_unpack_maps(&maps, &lie, sizeof(lie)) && maps.nr == 1 &&
+	      !strcmp(maps.mappings[0].path, "abc"));
 	lie.mapping.path = 8;
 	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG, "a path outside");
 	lie.mapping.path = 0;
@@ -114,7 +131,7 @@ static void test_distrust(void)
 
 int main(void)
 {
-	check(!foreign_new(&foreign));
+	check(!foreign_new(&foreign, 256 << 20));
 	test_maps();
 	test_tables();
 	test_text();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Go's changes of stacks, over a g0, a goroutine g and their m made by hand, with the fields where go1.19's runtime2.go has
- * them: struct g has stack.lo, stack.hi at 0 and 8, m at 0x30, sched.sp at 0x38; struct m has g0 at 0. Where curg lies is
- * the table's to say.
+ * Go's changes of stacks, over a g0, a goroutine g and their m made by hand, with the fields where go1.19's
+ * runtime2.go has them: struct g has stack.lo, stack.hi at 0 and 8, m at 0x30, sched.sp at 0x38; struct m
+ * has g0 at 0. Where curg lies is the table's to say.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Go's table of functions, in each of its layouts, and the rules of code that is like the runtime's assembly. */
+/*
+ * Go's table of functions, in each of its layouts, and the rules of code that is like the runtime's
+ * assembly.
+ */
 #include <string.h>
 
 #include "check.h"
@@ -62,21 +65,27 @@ static size_t make_image(const struct layout *l)
 
 static void check_layout(const struct layout *l)
 {
-	static const struct { uint64_t start, end; int32_t value; } expected[] = { { 0, 4, 0 }, { 4, 24, 24 }, { 24, 25, 0 } };
+	static const struct {
+		uint64_t start, end;
+		int32_t value;
+	} expected[] = { { 0, 4, 0 }, { 4, 24, 24 }, { 24, 25, 0 } };
 	size_t size = make_image(l);
 	struct gopclntab table;
 	struct go_function f;
 	struct go_values v;
 
 	check(!gopclntab_over(&table, image, size) && table.nr == 2, "%#x", l->magic);
-	check(gopclntab_function(&table, 0, &f) && f.start == 0x401000 && f.size == 32 && !strcmp(f.name, "main.main"));
+	check(gopclntab_function(&table, 0, &f) && f.start == 0x401000 && f.size == 32 &&
+	      !strcmp(f.name, "main.main"));
 	check(f.flags == GO_ASM && f.pcsp);
 	v = gopclntab_values(&table, f.pcsp, f.size);
 	for (size_t i = 0; i < 3; i++)
-		check(go_values_next(&v) && v.start == expected[i].start && v.end == expected[i].end && v.value == expected[i].value);
+		check(go_values_next(&v) && v.start == expected[i].start && v.end == expected[i].end &&
+		      v.value == expected[i].value);
 	check(!go_values_next(&v));
 	v = gopclntab_values(&table, f.pcsp, 10);
-	check(go_values_next(&v) && go_values_next(&v) && v.end == 10 && !go_values_next(&v), "no value leaves the function");
+	check(go_values_next(&v) && go_values_next(&v) && v.end == 10 && !go_values_next(&v),
+	      "no value leaves the function");
 	check(gopclntab_function(&table, 1, &f) && !f.pcsp && !strcmp(f.name, "cfun"));
 	for (size_t less = 0; less < size; less++)
 		if (!gopclntab_over(&table, image, less))
@@ -91,8 +100,9 @@ static void check_layout(const struct layout *l)
 static void check_prologues(void)
 {
 	static const uint8_t moved[] = { 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x6c, 0x24, 0x10, 0x90 },
-		far[] = { 0x48, 0x89, 0xac, 0x24, 0x78, 1, 0, 0 }, least[] = { 0x48, 0x89, 0x2c, 0x24 }, pushed[] = { 0x55, 0x90 },
-		other[] = { 0x48, 0x89, 0x5c, 0x24, 0x10, 0x90 };
+			     far[] = { 0x48, 0x89, 0xac, 0x24, 0x78, 1, 0, 0 },
+			     least[] = { 0x48, 0x89, 0x2c, 0x24 }, pushed[] = { 0x55, 0x90 },
+			     other[] = { 0x48, 0x89, 0x5c, 0x24, 0x10, 0x90 };
 	uint64_t from;
 
 	check(machine_saves_fp(moved, sizeof(moved), 4, 24, &from) && from == 9);
@@ -139,8 +149,8 @@ __asm__(
 	"	syscall\n"
 	"sigreturn_end:\n");
 
-extern const uint8_t switches[], s1[], s2[], s3[], s4[], s5[], s6[], switches_end[], crosses[], c1[], c2[], c3[], crosses_end[],
-	sigreturn[], sigreturn_end[];
+extern const uint8_t switches[], s1[], s2[], s3[], s4[], s5[], s6[], switches_end[], crosses[], c1[], c2[],
+	c3[], crosses_end[], sigreturn[], sigreturn_end[];
 
 static struct eh_rule rules[256];
 
@@ -173,14 +183,17 @@ static void check_assembly(void)
 	uint32_t curg = make_rules("runtime.systemstack", switches, switches_end);
 
 	check(curg == 0xc8, "%#x", curg);
-	check(is_plain(&rules[0], EH_RSP, 8) && rules[0].saved[SAVED_RBX] == SAVED_LOST && rules[0].saved[SAVED_RBP] == SAVED_SAME);
+	check(is_plain(&rules[0], EH_RSP, 8) && rules[0].saved[SAVED_RBX] == SAVED_LOST &&
+	      rules[0].saved[SAVED_RBP] == SAVED_SAME);
 	check(is_plain(&rules[s1 - switches], EH_RSP, 16) && is_plain(&rules[s2 - switches], EH_RSP, 8));
 	for (int i = 0; i < 2; i++) {
 		r = &rules[(i ? s4 : s3) - switches];
-		check(r->kind == RULE_OTHER_STACK && OTHER_STACK_SWITCH(r->cfa_offset) == GO_SYSTEMSTACK && r->deref_offset == 8);
+		check(r->kind == RULE_OTHER_STACK && OTHER_STACK_SWITCH(r->cfa_offset) == GO_SYSTEMSTACK &&
+		      r->deref_offset == 8);
 		check(OTHER_STACK_CURG(r->cfa_offset) == 0xc8);
 	}
-	check(is_plain(&rules[s5 - switches], EH_RSP, 8) && is_plain(&rules[s6 - switches], EH_RSP, 8), "back again");
+	check(is_plain(&rules[s5 - switches], EH_RSP, 8) && is_plain(&rules[s6 - switches], EH_RSP, 8),
+	      "back again");
 
 	make_rules("runtime.mcall", switches, switches_end);
 	check(rules[s4 - switches].saved[SAVED_RA] == SAVED_LOST, "nobody knows where its caller is by now");

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Guesses for frames without a rule, on code and stacks made by hand: the bytes as GNU as assembles what stands beside. */
+/*
+ * Guesses for frames without a rule, on code and stacks made by hand: the bytes as GNU as assembles what
+ * stands beside.
+ */
 #include <stdint.h>
 #include <string.h>
 
 #include "check.h"
 #include "made_memory.h"
-#include "unwind_guess.bpf.h"
+#include "unwind_walk.bpf.h"
 
 static struct eh_unwind unwind;
 
@@ -88,6 +91,48 @@ static void by_return_address(void)
 	check(leave_by_guess(u) && u->end == END_NO_ROW, "the call leads past the pc");
 }
 
+/*
+ * where a frame pointer is kept, but is not set: by the code around the leaf's pc, whose first byte stands
+ * before it
+ */
+static void around_frames(void)
+{
+	static const struct {
+		const char *code;
+		size_t nr;
+		int words;	/* on the return address; -1: not known */
+		const char *what;
+	} places[] = {
+		{ "\x90\x55\x48\x89\xe5", 5, 0, "push %%rbp; mov %%rsp, %%rbp" },
+		{ "\x55\x48\x89\xe5", 4, 1, "behind the push" },
+		{ "\x55\x48\x8b\xec", 4, 1, "behind the push, in HotSpot's encoding" },
+		{ "\x90\x55\x48\x83\xec\x08", 6, -1, "push %%rbp, as any other register" },
+		{ "\x5d\xe9\x00\x00\x00\x00", 6, 0, "a tail call" },
+		{ "\x5d\xff\xe0", 3, 0, "a tail call through a register" },
+		{ "\x5d\xff\xd0", 3, -1, "a call" },
+		{ "\xcc\x48\x85\xff", 4, 0, "behind padding, aligned" },
+	};
+	struct eh_unwind *u;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int words = places[i].words;
+
+		put_code("\x90", 1);
+		memcpy(code + 62, "\xff\xd0", 2);	/* call *%rax */
+		memcpy(code + 239, places[i].code, places[i].nr);
+		stack[0] = words == 1 ? 0x1234 : CODE + 64;
+		stack[1] = CODE + 64;
+		u = leaf(240, 0);
+		u->frame.reg[EH_RBP] = 0x5678;
+		check(leave_by_guess(u) == (words < 0), "%s", places[i].what);
+		check(words < 0 || (u->frame.ip == CODE + 64 && u->frame.reg[EH_RSP] == STACK + 8 * words + 8 &&
+				    u->frame.reg[EH_RBP] == (words ? 0x1234 : 0x5678)), "%s", places[i].what);
+		u = leaf(240, 0);
+		u->stack.nr_frames = 2;
+		check(leave_by_guess(u), "%s: but of the leaf only", places[i].what);
+	}
+}
+
 /* STACK + 16 holds a saved rbp and a return address */
 static struct eh_unwind *frame_pointer(uint64_t rbp)
 {
@@ -124,6 +169,14 @@ static void by_frame_pointer(void)
 	u->rule.flags = RULE_FROM_CODE;
 	check(leave_by_guess(u) && u->end == END_NO_ROW, "the code says that it keeps none");
 
+	u = frame_pointer(STACK + 16);
+	check(!leave_without_rule(u), "the file's code has rules, but none here");
+	u = frame_pointer(STACK + 16);
+	u->module.pending = NO_CODE_TABLE;
+	check(leave_without_rule(u) && u->end == END_NO_TABLE, "nothing is known of the file's code");
+	u->module.entry_end = sizeof(code);
+	check(leave_without_rule(u) && u->end == END_COMPLETE, "the entry point needs no rule");
+
 	u = frame_pointer(0);
 	check(leave_by_guess(u) && u->end == END_NO_ROW);
 	u = frame_pointer(0);
@@ -153,6 +206,7 @@ int main(void)
 {
 	calls();
 	by_return_address();
+	around_frames();
 	by_frame_pointer();
 	new_thread();
 	return check_done();

@@ -57,8 +57,8 @@ static void check_values(const char *name, const struct histogram_unit *unit, si
 	check(!memcmp(h, half, sizeof(*h)), "merged: %s, %s", name, unit->name);
 
 	qsort(values, nr, sizeof(values[0]), ascending);
-	check(h->count == nr && h->total_ns == total && h->min_ns == values[0] && h->max_ns == values[nr - 1], "%s, %s", name,
-	      unit->name);
+	check(h->count == nr && h->total_ns == total && h->min_ns == values[0] && h->max_ns == values[nr - 1],
+	      "%s, %s", name, unit->name);
 	check(histogram_mean(h) == total / nr);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		size_t rank = shares[i] * nr;	/* the first of which at least that share is below or the same */
@@ -105,7 +105,8 @@ static void check_times(void)
 	};
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		check(!strcmp(histogram_time(times[i].ns).text, times[i].text), "%s: %s", times[i].text, histogram_time(times[i].ns).text);
+		check(!strcmp(histogram_time(times[i].ns).text, times[i].text), "%s: %s", times[i].text,
+		      histogram_time(times[i].ns).text);
 }
 
 /* what is drawn: a cell for each time and interval that has any, and as dark as it should be */

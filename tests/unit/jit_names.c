@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Perf maps and jitdumps: growing, garbage, code that moves, code over other code; look-ups against a plain search. */
+/*
+ * Perf maps and jitdumps: growing, garbage, code that moves, code over other code; look-ups against a plain
+ * search.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,7 +240,8 @@ static void check_hostile(void)
 
 	for (unsigned i = 0; i < JIT_MAX_CODES + 100; i++)
 		error |= jit_names_add(&names, &code, "same", 4);
-	check(!error && names.refused == 100 && jit_names_bytes(&names) < 150 << 20, "%zu bytes", jit_names_bytes(&names));
+	check(!error && names.refused == 100 && jit_names_bytes(&names) < 150 << 20, "%zu bytes",
+	      jit_names_bytes(&names));
 	for (int i = 0; i < 1000; i++)
 		jit_names_find(&names, 0x1800, UINT64_MAX, &start);
 	check(seconds() - began < 3, "%.2f s", seconds() - began);

@@ -21,7 +21,9 @@ static char *printed(const struct loss *losses, size_t nr, uint64_t taken)
 int main(void)
 {
 	struct loss losses[] = {
-		{ "lost_a", 1, "lost by a", .lost = true }, { "other", 1, "others" }, { "lost_b", 0, "lost by b", .lost = true },
+		{ "lost_a", 1, "lost by a", .lost = true },
+		{ "other", 1, "others" },
+		{ "lost_b", 0, "lost by b", .lost = true },
 	};
 
 	check(!losses_matter(losses, 3, 999), "one of a thousand does not matter");

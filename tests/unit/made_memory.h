@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the walk needs of the place it runs in (unwind_state.bpf.h): code and a stack made by hand, no slabs. */
+/*
+ * What the walk needs of the place it runs in (unwind_state.bpf.h): code and a stack made by hand, no
+ * slabs.
+ */
 #ifndef EHPERF_MADE_MEMORY_H
 #define EHPERF_MADE_MEMORY_H
 
@@ -15,7 +18,8 @@ static uint8_t code[256];	/* at address CODE */
 static uint64_t stack[64];	/* at address STACK */
 
 /* all of the bytes or none, from `size` bytes of memory that lie at address start */
-static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const void *memory, uint64_t start, size_t size)
+static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const void *memory, uint64_t start,
+				  size_t size)
 {
 	if (addr < start || addr - start > size - bytes)
 		return 0;
@@ -41,10 +45,22 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 	return copy_bytes(to, bytes, addr, code, CODE, sizeof(code));
 }
 
+static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
+{
+	(void)u, (void)addr, (void)word;
+	return true;
+}
+
 static __always_inline __u64 *deep_frames(struct eh_unwind *u)
 {
 	(void)u;
 	return NULL;
+}
+
+static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame)
+{
+	(void)u, (void)method, (void)in_register, (void)in_frame;
+	return 0;
 }
 
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is known of processes after this and that event; expected values are drawn by hand beside each. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,15 +51,17 @@ static void heard(const char *expected)
 	told[0] = 0;
 }
 
-static void happens(enum process_event_kind kind, pid_t pid, pid_t parent, uint64_t time, uint64_t start, uint64_t end,
-		    uint64_t inode)
+static void happens(enum process_event_kind kind, pid_t pid, pid_t parent, uint64_t time, uint64_t start,
+		    uint64_t end, uint64_t inode)
 {
 	struct process_event event = {
 		.kind = kind, .pid = pid, .parent = parent, .time_ns = time,
 		.mapping = { .start = start, .end = end, .file_offset = 0x1000, .inode = inode, .path = inode ? "/a/file" : "" },
 	};
 
-	check(!processes_apply(&all, &event), "event %d of process %d is applied", kind, pid);
+	/* each of hundreds of thousands is no test by itself */
+	if (processes_apply(&all, &event))
+		check(false, "event %d of process %d is applied", kind, pid);
 }
 
 /* "START-END@OFFSET ..." */
@@ -132,22 +135,98 @@ static void test_readings(void)
 	struct process_reading reading;
 	uint64_t version;
 
-	check(process && !process_read(NULL, getpid(), &reading) && reading.maps.nr >= 3, "our own mappings can be read");
+	check(process && !process_read(getpid(), &reading) && reading.maps.nr >= 3, "our own mappings can be read");
 	process_take(&all, process, &reading);
 	check(process->complete, "what was read is complete");
 	version = process->version;
 	happens(PROCESS_EXECED, getpid(), 0, process->read_ns - 1, 0, 0, 0);
 	check(process->version == version, "an event before the reading is in it already");
 	told[0] = 0;
-	check(!process_read(NULL, getpid(), &reading), "and again");
+	check(!process_read(getpid(), &reading), "and again");
 	process_take(&all, process, &reading);
 	heard("");	/* nothing has changed */
 	happens(PROCESS_EVENTS_LOST, 0, 0, process->read_ns + 1, 0, 0, 0);
 	check(!process->complete, "after lost events nothing is complete");
-	heard("invalidated known, invalidated self");
+	heard("");	/* what is published is right until the kernel counts a change */
+	happens(PROCESS_MAPPED, 4000001, 0, process->read_ns + 1, 0x1000, 0x2000, 1);
+	check(processes_get(&all, 4000001));
+	happens(PROCESS_EVENTS_LOST, 0, 0, process->read_ns + 1, 0, 0, 0);
+	check(!processes_find(&all, 4000001), "whose end was lost is forgotten");
+	heard("invalidated known, exited 4000001");
 	happens(PROCESS_EXECED, getpid(), 0, process->read_ns + 2, 0, 0, 0);
 	check(process->complete && process->maps.nr == 0, "exec makes it complete again");
 	heard("invalidated self");
+}
+
+/* a reading that comes while events go on */
+static void test_later(void)
+{
+	struct process *process = processes_get(&all, 5);
+	struct proc_maps maps = {};
+	uint64_t tag, old;
+
+	old = process_asked(&all, process, 3);
+	tag = process_asked(&all, process, 3);
+	happens(PROCESS_MAPPED, 5, 0, process->asked_ns + UINT64_C(20000000), 0x8000, 0x9000, 2);
+	happens(PROCESS_UNMAPPED, 5, 0, process->asked_ns + UINT64_C(20000001), 0x1000, 0x2000, 0);
+	check(!proc_maps_append(
+		&maps, &(struct proc_mapping){ .start = 0x1000, .end = 0x3000, .inode = 1, .path = "/a" }));
+	check(!processes_read(&all, old, 0, &(struct proc_maps){}, &(struct eh_image){}), "not that one");
+	check(processes_read(&all, tag, 0, &maps, &(struct eh_image){ .tgid = 5 }) == process && process->complete);
+	is(5, "2000-3000@1000 8000-9000@1000");
+	check(!process->asked && process->changes == 3 && process->image.tgid == 5);
+	tag = process_asked(&all, process, 3);
+	happens(PROCESS_EXECED, 5, 0, process->asked_ns + 1, 0, 0, 0);
+	check(!processes_read(&all, tag, 0, &(struct proc_maps){}, &(struct eh_image){}), "of another program");
+	check(process->complete && !process->maps.nr);
+}
+
+/* one that maps more than is followed */
+static void test_refusal(void)
+{
+	struct process *process = processes_get(&all, 6), *child;
+	uint64_t i;
+
+	for (i = 0; !process->refused && i <= MAX_PROC_MAPPINGS; i++) {
+		happens(PROCESS_MAPPED, 6, 0, 2 + i, 0x10000 * i, 0x10000 * i + 0x1000, 1);
+		process->budget = (struct budget){};	/* as if it took its time */
+	}
+	check(process->refused == -E2BIG && i == MAX_PROC_MAPPINGS + 1 && !process->maps.nr &&
+	      process_is_refused(process));
+	happens(PROCESS_MAPPED, 6, 0, 100000, 0x1000, 0x2000, 1);
+	happens(PROCESS_FORKED, 7, 6, 100001, 0, 0, 0);
+	child = processes_find(&all, 7);
+	check(!process->maps.nr && child && process_is_refused(child), "its children, too");
+	happens(PROCESS_EXECED, 7, 0, 100002, 0, 0, 0);
+	check(!process_is_refused(child) && child->complete, "but not another program");
+	process->refused_until_ns = 1;
+	check(!process_is_refused(process) && !process->complete, "and not for good");
+	check(processes_why_refused(&all, 6) == -E2BIG && !processes_why_refused(&all, 1), "it is remembered why");
+	for (i = 0; !process->refused && i < 10000000; i++)
+		happens(i % 2 ? PROCESS_UNMAPPED : PROCESS_MAPPED, 6, 0, 200000 + i, 0x1000, 0x2000, 1);
+	check(process->refused == -EAGAIN, "nor may it change all the time: refused after %lu events", i);
+	child->budget = all.budget = (struct budget){};
+	process_charge(&all, child, PROCESS_BUDGET_NS / 3);
+	check(!child->refused, "others may");
+}
+
+/* what a fork shares is the same until one of the two changes it */
+static void test_sharing(void)
+{
+	struct process *parent = processes_get(&all, 8), *child;
+
+	for (uint64_t i = 1; i < 4; i++)
+		happens(PROCESS_MAPPED, 8, 0, i, 0x10000 * i, 0x10000 * i + 0x1000, 1);
+	check(parent->maps.mappings[0].path == parent->maps.mappings[2].path, "one path, kept once");
+	happens(PROCESS_FORKED, 9, 8, 10, 0, 0, 0);
+	child = processes_find(&all, 9);
+	check(child->maps.mappings == parent->maps.mappings && child->maps.tid == 9);
+	happens(PROCESS_UNMAPPED, 8, 0, 11, 0x20000, 0x21000, 0);
+	is(8, "10000-11000@1000 30000-31000@1000");
+	is(9, "10000-11000@1000 20000-21000@1000 30000-31000@1000");
+	happens(PROCESS_EXITED, 8, 0, 12, 0, 0, 0);
+	happens(PROCESS_MAPPED, 9, 0, 13, 0x40000, 0x41000, 0);
+	is(9, "10000-11000@1000 20000-21000@1000 30000-31000@1000 40000-41000@1000");
 }
 
 int main(void)
@@ -158,6 +237,9 @@ int main(void)
 	test_mappings();
 	test_fork_and_exec();
 	test_readings();
+	test_later();
+	test_refusal();
+	test_sharing();
 	processes_free(&all);
 	return check_done();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is published of a process, with this test's own mappings and plain memory in the kernel's place: the handles
- * that the kernel holds, and the lists behind them; what becomes of them when mappings change or something fails.
+ * What is published of a process, with this test's own mappings and plain memory in the kernel's place: the
+ * handles that the kernel holds, and the lists behind them; what becomes of them when mappings change or
+ * something fails.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,8 @@ static struct process *self(void)
 	return processes_find(&processes, getpid());
 }
 
-static void happens(enum process_event_kind kind, pid_t pid, uint64_t start, uint64_t end, const char *path, uint64_t inode)
+static void happens(enum process_event_kind kind, pid_t pid, uint64_t start, uint64_t end, const char *path,
+		    uint64_t inode)
 {
 	struct process_event event = {
 		.kind = kind, .pid = pid, .parent = getpid(), .time_ns = UINT64_MAX / 2,
@@ -103,7 +105,8 @@ static void test_list(void)
 	check(!publisher_find(publisher, getpid()), "nothing is published yet");
 	publish(getpid());
 	list = list_of(handles[0]);
-	check(list && list->image.tgid == (uint32_t)getpid() && list->nr_mappings == self()->maps.nr, "the whole list is there");
+	check(list && list->image.tgid == (uint32_t)getpid() && list->nr_mappings == self()->maps.nr,
+	      "the whole list is there");
 	module = modules_get(modules, module_at(list, here));
 	check(module && strstr(module->path, "publisher"), "this function's module is '%s'", module ? module->path : "");
 	check(module && tables_loc(tables, module->id) && !module->error, "and has a table");
@@ -129,7 +132,10 @@ static void test_change(void)
 	publisher_publish_changed(publisher, &processes);
 }
 
-/* a file that is deleted once its module was found: from then on, only what is known says which module it is */
+/*
+ * a file that is deleted once its module was found: from then on, only what is known says which module it
+ * is
+ */
 static void test_modules_are_kept(void)
 {
 	char path[] = "/tmp/ehperf-publisher-XXXXXX";
@@ -165,13 +171,23 @@ static void test_invalidation(void)
 	uint64_t own, child = handles[1];
 
 	happens(PROCESS_EXITED, CHILD, 0, 0, NULL, 0);
-	check(!handles[1] && !list_of(child) && !publisher_find(publisher, CHILD), "after exit, the kernel has nothing of it");
+	check(!handles[1] && !list_of(child) && !publisher_find(publisher, CHILD),
+	      "after exit, the kernel has nothing of it");
 	publish(getpid());
 	own = handles[0];
 	happens(PROCESS_EVENTS_LOST, 0, 0, 0, NULL, 0);
-	check(own && !handles[0] && !list_of(own) && !publisher_find(publisher, getpid()), "nor after lost events");
 	publisher_publish_changed(publisher, &processes);
-	check(!handles[0], "what is invalid is not published by itself");
+	check(own && handles[0] == own && list_of(own),
+	      "after lost events, the list is right still, as far as it goes");
+	process_refuse(&processes, self(), -E2BIG);
+	check(!handles[0] && !list_of(own), "what is invalid is not published by itself");
+	publisher_publish_changed(publisher, &processes);
+	check(!handles[0]);
+	publish(getpid());
+	check(list_of(handles[0]) && list_of(handles[0])->refused && list_of(handles[0])->quiet_until_ns &&
+		      !list_of(handles[0])->nr_mappings,
+	      "that it is refused can be published");
+	self()->refused = 0;
 }
 
 static void test_failures(void)
@@ -185,7 +201,8 @@ static void test_failures(void)
 	self()->version++;
 	publish(getpid());
 	published = publisher_find(publisher, getpid());
-	check(published && !published->live && publisher_counts(publisher).unpublished == unpublished, "no room for a handle is no failure");
+	check(published && !published->live && publisher_counts(publisher).unpublished == unpublished,
+	      "no room for a handle is no failure");
 	check(!list_of(handles[0]), "the old handle is stale");
 	check(!publisher_is_current(publisher, self(), &published->image));
 	handle_error = 0;
@@ -193,12 +210,15 @@ static void test_failures(void)
 	check(list_of(handles[0]), "it is tried again");
 	handle_error = -EPERM;
 	publish(getpid());
-	check(!publisher_find(publisher, getpid()) && publisher_counts(publisher).unpublished == ++unpublished, "any other error is");
+	check(!publisher_find(publisher, getpid()) &&
+		      publisher_counts(publisher).unpublished == ++unpublished,
+	      "any other error is");
 	handle_error = 0;
 	publish(getpid());
 	settle_error = -ENOMEM;
 	publish(getpid());
-	check(!handles[0] && !publisher_find(publisher, getpid()) && publisher_counts(publisher).unpublished == ++unpublished,
+	check(!handles[0] && !publisher_find(publisher, getpid()) &&
+		      publisher_counts(publisher).unpublished == ++unpublished,
 	      "slabs that the kernel cannot read");
 	settle_error = 0;
 	publish(getpid());
@@ -207,14 +227,16 @@ static void test_failures(void)
 
 int main(void)
 {
-	struct publisher_target target = { .settle = settle, .set_handle = set_handle, .remove_handle = remove_handle };
+	struct publisher_target target = { .settle = settle,
+					   .set_handle = set_handle,
+					   .remove_handle = remove_handle };
 	struct process_reading reading = {};
 
 	modules = modules_new();
-	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) && !tables_new(&tables, slabs, modules) &&
-	      !publisher_new(&publisher, tables, target));
+	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) &&
+	      !tables_new(&tables, slabs, modules) && !publisher_new(&publisher, tables, target));
 	processes = (struct processes){ .all = true, .observer = publisher_observer(publisher) };
-	check(!process_read(NULL, getpid(), &reading));
+	check(!process_read(getpid(), &reading));
 	process_take(&processes, processes_get(&processes, getpid()), &reading);
 	test_list();
 	test_change();

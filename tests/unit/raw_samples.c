@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Raw samples of this test itself: its registers, by getcontext(), and a copy of its stack, unwound by its mappings;
- * and those that are not to be unwound, because the process is not, or may not be, how it was.
+ * Raw samples of this test itself: its registers, by getcontext(), and a copy of its stack, unwound by its
+ * mappings; and those that are not to be unwound, because the process is not, or may not be, how it was.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,12 +40,19 @@ static int image(void *arg, pid_t pid, struct eh_image *image)
 	return now.tgid ? 0 : -ESRCH;
 }
 
-static int read_mappings(void *arg, pid_t pid, uint32_t tgid, struct process_reading *reading)
+static bool later;			/* what is read is there later */
+static struct process_reading asked;
+static uint64_t asked_tag;
+
+static int read_mappings(void *arg, struct process *process, uint32_t tgid, struct process_reading *reading)
 {
 	(void)arg, (void)tgid;
 	nr_readings++;
 	reading->changes = 0;
-	return process_read(NULL, pid, reading);
+	if (!later)
+		return process_read(process->pid, reading);
+	asked_tag = process_asked(&processes, process, 0);
+	return process_read(process->pid, &asked) ? -ESRCH : -EINPROGRESS;
 }
 
 static int drain(void *arg)
@@ -118,7 +125,8 @@ static __attribute__((noinline)) void test_whole(void)
 	check(!raw_samples_unwind(&samples, raw, &stack));
 	check(stack.end == END_COMPLETE && stack.nr >= 4, "end %d after %u frames", stack.end, stack.nr);
 	process = processes_find(&processes, getpid());
-	check(process && process->complete && publisher_is_current(publisher, process, &now), "the process is published now");
+	check(process && process->complete && publisher_is_current(publisher, process, &now),
+	      "the process is published now");
 	for (size_t i = 0; process && stack.nr > 2 && i < process->maps.nr; i++) {
 		const struct proc_mapping *m = &process->maps.mappings[i];
 		uint64_t there = FRAME_OFFSET(stack.frames[2]) - m->file_offset;
@@ -127,7 +135,8 @@ static __attribute__((noinline)) void test_whole(void)
 			address = m->start + there;
 	}
 	/* a frame is the return address, or an address within its call instruction */
-	check(address <= expected && expected - address <= 8, "the second caller is %#lx, expected %#lx", address, expected);
+	check(address <= expected && expected - address <= 8, "the second caller is %#lx, expected %#lx",
+	      address, expected);
 	check(nr_readings == 1 && !raw_samples_unwind(&samples, raw, &stack) && nr_readings == 1, "it is read once");
 	free(raw);
 }
@@ -141,9 +150,11 @@ static void test_another_image(void)
 	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS,
 	      "the process is another image by now: end %d", stack.end);
 	now.tgid = 0;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS, "it is gone: end %d", stack.end);
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS,
+	      "it is gone: end %d", stack.end);
 	now = raw->image;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_COMPLETE, "it is the sample's: end %d", stack.end);
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_COMPLETE,
+	      "it is the sample's: end %d", stack.end);
 	free(raw);
 }
 
@@ -161,7 +172,8 @@ static void test_changed_meanwhile(void)
 	check(event_queue_next(&queue, &event) && !event_queue_next(&queue, &event));
 	drain_error = -EIO;
 	processes_find(&processes, getpid())->complete = false;
-	check(raw_samples_unwind(&samples, raw, &stack) == -EIO, "an error on the way is not taken for a process that is gone");
+	check(raw_samples_unwind(&samples, raw, &stack) == -EIO,
+	      "an error on the way is not taken for a process that is gone");
 	drain_error = 0;
 	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_COMPLETE);
 	free(raw);
@@ -172,8 +184,8 @@ static int take_resumed(void *arg, struct raw_record *raw, const struct host_sta
 	unsigned *nr = arg;
 
 	++*nr;
-	check((pid_t)raw->key.pid == getpid() && resumed->end == END_COMPLETE && resumed->nr >= 4, "end %d after %u frames",
-	      resumed->end, resumed->nr);
+	check((pid_t)raw->key.pid == getpid() && resumed->end == END_COMPLETE && resumed->nr >= 4,
+	      "end %d after %u frames", resumed->end, resumed->nr);
 	return 0;
 }
 
@@ -187,8 +199,8 @@ static void test_waiting(void)
 	check(raw_samples_keep(&samples, first, 1) && raw_samples_keep(&samples, second, 1));
 	publisher_invalidate(publisher, getpid());
 	check(!publisher_find(publisher, getpid()));
-	check(!raw_samples_resume(&samples, &stack, take_resumed, &nr) && nr == 2, "%u resumed", nr);
-	check(!raw_samples_resume(&samples, &stack, take_resumed, &nr) && nr == 2, "each once");
+	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && nr == 2, "%u resumed", nr);
+	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && nr == 2, "each once");
 	first = sample_self();
 	check(!raw_samples_keep(&samples, first, 1), "nothing is published to wait with");
 	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE, "end %d", stack.end);
@@ -196,6 +208,25 @@ static void test_waiting(void)
 	raw_samples_free(&samples);	/* while one waits */
 	samples.waiting = NULL;
 	samples.nr_waiting = samples.room = samples.waiting_bytes = 0;
+}
+
+/* one whose process is read meanwhile waits for that */
+static void test_read_later(void)
+{
+	struct raw_record *raw = sample_self();
+	struct process *process = processes_find(&processes, getpid());
+	unsigned nr = 0;
+
+	process->complete = false;
+	later = true;
+	nr_readings = 0;
+	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1);
+	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1, "it is asked for once");
+	check(raw_samples_keep(&samples, raw, 0));
+	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && !nr, "nothing is there yet");
+	check(processes_read(&processes, asked_tag, 0, &asked.maps, &now) == process);
+	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && nr == 1);
+	later = false;
 }
 
 static void test_in_exec(void)
@@ -206,7 +237,8 @@ static void test_in_exec(void)
 	raw = sample_self();
 	raw->syscall = SYS_execve;
 	raw->ip = 0x10;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_NO_USER && !stack.id, "end %d", stack.end);
+	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_NO_USER && !stack.id, "end %d",
+	      stack.end);
 	now.exec_id++;
 	raw->image = now;
 	nr_readings = 0;
@@ -248,14 +280,54 @@ static void test_stack(void)
 	free(raw);
 }
 
+/* both ends of a stack, and a page missing in the far one */
+static void test_far_stack(void)
+{
+	enum { BYTES = RAW_NEAR_BYTES + RAW_FAR_BYTES };
+	struct raw_record *raw = calloc(1, sizeof(*raw) + BYTES);
+	struct host_memory memory = raw_stack_memory(raw);
+	static const struct {
+		uint64_t addr;
+		uint32_t bytes, expected, at;
+	} reads[] = {
+		{ 0x7f0000000800, 64, 64, 0 },
+		{ 0x7f0000000800 + RAW_NEAR_BYTES - 8, 64, 8, RAW_NEAR_BYTES - 8 },
+		{ 0x7f0000000800 + RAW_NEAR_BYTES, 8, 0 },	/* between the ends */
+		{ 0x7f00000ffff8, 64, 0 },
+		{ 0x7f0000100000, 64, 64, RAW_NEAR_BYTES },
+		{ 0x7f0000100fc0, 0x80, 0x40, RAW_NEAR_BYTES + 0xfc0 },
+		{ 0x7f0000101000, 8, 0 }, { 0x7f0000101ff8, 8, 0 },
+		{ 0x7f0000102000, 8, 8, RAW_NEAR_BYTES + 0x2000 },
+		{ 0x7f0000100000 + RAW_FAR_BYTES - 8, 64, 8, RAW_NEAR_BYTES + RAW_FAR_BYTES - 8 },
+		{ 0x7f0000100000 + RAW_FAR_BYTES, 8, 0 },
+	};
+
+	*raw = (struct raw_record){
+		.stack_addr = 0x7f0000000800, .stack_bytes = BYTES, .far_at = RAW_NEAR_BYTES, .far_addr = 0x7f0000100000,
+		.missing = 1 << (RAW_NEAR_PAGES + 1),
+	};
+	for (int i = 0; i < BYTES; i++)
+		((uint8_t *)(raw + 1))[i] = i * 7 >> 3;
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+		uint8_t to[128];
+		uint32_t done = memory.read(memory.arg, to, reads[i].bytes, reads[i].addr);
+
+		check(done == reads[i].expected && !memcmp(to, (uint8_t *)(raw + 1) + reads[i].at, done),
+		      "%#x bytes at %#lx: %#x", reads[i].bytes, reads[i].addr, done);
+	}
+	free(raw);
+}
+
 int main(void)
 {
-	struct publisher_target target = { .settle = settle, .set_handle = set_handle, .remove_handle = remove_handle };
+	struct publisher_target target = { .settle = settle,
+					   .set_handle = set_handle,
+					   .remove_handle = remove_handle };
 
 	now = (struct eh_image){ .tgid = getpid(), .exec_id = 1 };
 	modules = modules_new();
-	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = add_slab }) && !tables_new(&tables, slabs, modules) &&
-	      !publisher_new(&publisher, tables, target));
+	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = add_slab }) &&
+	      !tables_new(&tables, slabs, modules) && !publisher_new(&publisher, tables, target));
 	processes = (struct processes){ .observer = publisher_observer(publisher) };
 	samples.publisher = publisher;
 	samples.tables = tables;
@@ -263,8 +335,10 @@ int main(void)
 	test_another_image();
 	test_changed_meanwhile();
 	test_waiting();
+	test_read_later();
 	test_in_exec();
 	test_stack();
+	test_far_stack();
 	processes_free(&processes);
 	publisher_free(publisher);
 	event_queue_free(&queue);

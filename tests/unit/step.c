@@ -119,6 +119,31 @@ int main(void)
 	check(f.reg[EH_RBX] == 0xabc000 + 47 && f.reg[EH_RBP] == 0xabc000 + 50 && f.ip == 0xabc000 + 59);
 	stack[49] = 0xabc000 + 49;
 
+	/*
+	 * their epilogue: before pop %rbp, which lies at rsp, and behind it, where rbp is the caller's: a
+	 * frame further up, or anything
+	 */
+	r = rule(RULE_REG, EH_R12 + 1, 0);
+	r.base_reg = EH_RBP;
+	r.from_base = 1 << SAVED_RBX | 1 << SAVED_RBP;
+	r.saved[SAVED_RBX] = -3;
+	r.saved[SAVED_RBP] = 0;
+	r.saved[SAVED_R13] = -2;
+	f = frame(STACK + 400);
+	f.reg[EH_RBP] = STACK + 400;
+	f.reg[EH_R12 + 1] = STACK + 480;
+	check(step(&r, &f, 1024, &loads) == STEP_OK && f.reg[EH_RBP] == 0xabc000 + 50 &&
+	      f.reg[EH_RBX] == 0xabc000 + 47);
+	for (int i = 0; i < 3; i++) {
+		uint64_t rbp = (uint64_t[]){ STACK + 480, STACK + 800, 7 }[i];
+
+		f = frame(STACK + 408);
+		f.reg[EH_RBP] = rbp;
+		f.reg[EH_R12 + 1] = STACK + 480;
+		check(step(&r, &f, 1024, &loads) == STEP_OK && f.reg[EH_RBP] == rbp && f.reg[EH_RBX] == 0x1111 * 3 &&
+		      f.reg[EH_R12 + 1] == 0xabc000 + 58 && f.ip == 0xabc000 + 59, "rbp %#lx", rbp);
+	}
+
 	/* any register may hold the CFA, if it is known */
 	r = rule(RULE_REG, 10, 16);
 	f = frame(STACK);
@@ -147,7 +172,10 @@ int main(void)
 	r.saved[SAVED_RA] = SAVED_ODD;
 	check(step(&r, &f, 1024, &loads) == END_UNSUPPORTED);
 
-	/* a leaf may have popped its return address, which is still there, below rsp; what has made a call has not */
+	/*
+	 * a leaf may have popped its return address, which is still there, below rsp; what has made a call
+	 * has not
+	 */
 	r = rule(RULE_REG, EH_RSP, 0);
 	f = frame(STACK + 80);
 	check(step(&r, &f, 1024, &loads) == STEP_OK && f.ip == 0xabc000 + 9 && f.reg[EH_RSP] == STACK + 80);

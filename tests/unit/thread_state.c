@@ -12,13 +12,28 @@ int main(void)
 		bool ok;
 		uint32_t states;
 	} cases[] = {
-		{ "R", true, BIT(RUNNABLE) }, { "DS", true, BIT(UNINTERRUPTIBLE) | BIT(SLEEPING) },
-		{ "T,t", true, BIT(STOPPED) | BIT(TRACED) }, { "PI", true, BIT(PARKED) | BIT(IDLE) },
-		{ "0", true, BIT(RUNNABLE) }, { "1", true, BIT(SLEEPING) },
-		{ "2", true, BIT(UNINTERRUPTIBLE) | BIT(IDLE) },	/* TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
-		{ "0x400", true, BIT(IDLE) }, { "0xc", true, BIT(STOPPED) | BIT(TRACED) },
-		{ "", false }, { ",", false }, { ",D", false }, { "D,", false }, { "X", false }, { "s", false }, { "D S", false },
-		{ "0x10000", false }, { "16", false }, { "1x", false }, { "-1", false }, { "99999999999999999999", false },
+		{ "R", true, BIT(RUNNABLE) },
+		{ "DS", true, BIT(UNINTERRUPTIBLE) | BIT(SLEEPING) },
+		{ "T,t", true, BIT(STOPPED) | BIT(TRACED) },
+		{ "PI", true, BIT(PARKED) | BIT(IDLE) },
+		{ "0", true, BIT(RUNNABLE) },
+		{ "1", true, BIT(SLEEPING) },
+		{ "2", true,
+		  BIT(UNINTERRUPTIBLE) | BIT(IDLE) }, /* TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
+		{ "0x400", true, BIT(IDLE) },
+		{ "0xc", true, BIT(STOPPED) | BIT(TRACED) },
+		{ "", false },
+		{ ",", false },
+		{ ",D", false },
+		{ "D,", false },
+		{ "X", false },
+		{ "s", false },
+		{ "D S", false },
+		{ "0x10000", false },
+		{ "16", false },
+		{ "1x", false },
+		{ "-1", false },
+		{ "99999999999999999999", false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -53,8 +53,8 @@ __asm__(
 	"	.cfi_endproc\n"
 	"past_end: .fill 16, 1, 0xcc\n");
 
-extern const char before[], sample[], at_entry[], after_push[], by_rbp[], restored[], rbx_restored[], large[], far[], drap[],
-	plt[], odd[], outermost[], after[], sparse[], sparse_end[], past_end[];
+extern const char before[], sample[], at_entry[], after_push[], by_rbp[], restored[], rbx_restored[], large[],
+	far[], drap[], plt[], odd[], outermost[], after[], sparse[], sparse_end[], past_end[];
 
 static struct unwind_table table;
 static struct proc_maps maps;

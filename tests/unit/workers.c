@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Jobs in workers: those that answer, and those that sleep, spin, die, want too much or may not do what they try. */
+/*
+ * Jobs in workers: those that answer, and those that sleep, spin, die, want too much or may not do what
+ * they try.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,8 +48,11 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 		kind = malloc(MAX_BYTES + (1 << 20)) ? 'x' : 'm';
 		break;
 	case 'w':	/* what a taken-over parser would like to do */
-		kind = open(text + 1, O_WRONLY | O_CREAT, 0600) >= 0 || !unlink(text + 1) || !socketpair(AF_UNIX, SOCK_STREAM, 0, fds) ||
-				       fork() >= 0 || !execl("/bin/true", "true", NULL) ? 'x' : 'w';
+		kind = open(text + 1, O_WRONLY | O_CREAT, 0600) >= 0 || !unlink(text + 1) ||
+				       !socketpair(AF_UNIX, SOCK_STREAM, 0, fds) || fork() >= 0 ||
+				       !execl("/bin/true", "true", NULL) ?
+			       'x' :
+			       'w';
 		break;
 	case 'b':
 		memset(area, 'b', room);
@@ -120,9 +126,33 @@ static void test_many(void)
 	workers_free(w);	/* without waiting for them */
 }
 
+/* The first and the last of those that wait are taken back, and one in between; what a worker has is not. */
+static void test_cancelled(void)
+{
+	struct worker_answer answer;
+	struct workers *w;
+	uint64_t sum = 0;
+
+	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	for (uint64_t tag = 1; tag <= 6; tag++)
+		check(!workers_ask(w, tag, "r", 2));
+	check(!workers_cancel(w, 1) && !workers_cancel(w, 7), "what a worker has is not taken back, nor what was not asked for");
+	check(workers_cancel(w, 2) && workers_cancel(w, 4) && workers_cancel(w, 6) && !workers_cancel(w, 6));
+	check(workers_nr_asked(w) == 3, "three are left");
+	check(!workers_ask(w, 8, "r", 2));
+	while (workers_nr_asked(w))
+		if (workers_take(w, &answer))
+			sum += answer.tag;
+		else
+			workers_wait(w, 100);
+	check(sum == 1 + 3 + 5 + 8, "those, and what was asked for afterwards");
+	workers_free(w);
+}
+
 int main(void)
 {
 	test_limits();
 	test_many();
+	test_cancelled();
 	return check_done();
 }

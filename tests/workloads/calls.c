@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * calls MODE N [THREADS]: calls functions, and says what it has done. It is stripped; the first line has the addresses of
- * its functions, as the file has them, and then it waits for a line of input.
+ * calls MODE N [THREADS]: calls functions, and says what it has done. It is stripped; the first line has
+ * the addresses of its functions, as the file has them, and then it waits for a line of input.
  *
  *   known	N calls of sleeps(), 2 ms, and of spins(), 1 ms, by turns: "sleeps NS" and "spins NS" for each, by its own clock
- *   mixed	in each thread N rounds of recursion and of longjmp() out of it: "returned R left L", of recurses()
+ *   mixed	in each thread N rounds of recursion and of longjmp() out of it: "returned R left L", of recurses().
+ *		After some of the jumps it sleeps: who takes a call that was left for the next one sees that in it
  *   exit	exits() calls itself, and exit() N deep
  */
 #include <pthread.h>
@@ -79,6 +80,8 @@ static void *mixed(void *arg)
 			recurses(i % 7, 0, &back);
 		} else {
 			atomic_fetch_add_explicit(&left, i % 7 + 1, memory_order_relaxed);
+			if (i % 32 == 0)
+				nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 			recurses(0, -1, NULL);
 		}
 	}
@@ -116,8 +119,9 @@ int main(int argc, char **argv)
 	if (argc < 3 || threads < 1 || threads > 64)
 		return 2;
 	rounds = strtoul(argv[2], NULL, 10);
-	printf("sleeps 0x%lx spins 0x%lx recurses 0x%lx leaves 0x%lx inner 0x%lx exits 0x%lx\n", VADDR(sleeps), VADDR(spins),
-	       VADDR(recurses), VADDR(leaves), VADDR(leaves_inner), VADDR(exits));
+	printf("sleeps 0x%lx spins 0x%lx recurses 0x%lx leaves 0x%lx inner 0x%lx exits 0x%lx\n",
+	       VADDR(sleeps), VADDR(spins), VADDR(recurses), VADDR(leaves), VADDR(leaves_inner),
+	       VADDR(exits));
 	fflush(stdout);
 	if (getchar() == EOF)
 		return 1;

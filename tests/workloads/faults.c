@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* faults SECONDS: in the kernel most of the time, by page faults, by system calls and, in threads that come and go, by clone and exit. */
+/*
+ * faults SECONDS: in the kernel most of the time, by page faults, by system calls and, in threads that come
+ * and go, by clone and exit.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>

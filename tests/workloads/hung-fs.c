@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hung-fs DIRECTORY FILE: mounts a file system with one file, "f", which has FILE's bytes. After SIGUSR1 it takes requests
- * and answers none, as a hung server does: who waits for one cannot be killed. It goes with the process. Says "ready".
+ * hung-fs DIRECTORY FILE [MILLISECONDS]: mounts a file system with one file, "f", which has FILE's bytes;
+ * each read of it takes so long. After SIGUSR1 it takes requests and answers none, as a hung server does:
+ * who waits for one cannot be killed. It goes with the process. Says "ready".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #define MAX_READ (128 << 10)
 #define FILE_NODE 2
 
-static int device, source;
+static int device, source, read_ms;
 static struct stat source_stat;
 static volatile sig_atomic_t hangs;
 
@@ -62,13 +63,17 @@ static void read_file(const struct fuse_in_header *in, const struct fuse_read_in
 	static char bytes[MAX_READ];
 	ssize_t nr = pread(source, bytes, wanted->size < MAX_READ ? wanted->size : MAX_READ, wanted->offset);
 
+	usleep(read_ms * 1000);
 	reply(in, nr < 0 ? -EIO : 0, bytes, nr < 0 ? 0 : nr);
 }
 
 static void answer(const struct fuse_in_header *in)
 {
 	struct fuse_init_out init = {
-		.major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION, .max_readahead = MAX_READ, .max_write = 4096,
+		.major = FUSE_KERNEL_VERSION,
+		.minor = FUSE_KERNEL_MINOR_VERSION,
+		.max_readahead = MAX_READ,
+		.max_write = 4096,
 	};
 	struct fuse_attr_out attr = { .attr = attributes(in->nodeid) };
 	struct fuse_open_out open = { .open_flags = FOPEN_KEEP_CACHE };
@@ -98,8 +103,9 @@ int main(int argc, char **argv)
 	static char request[FUSE_MIN_READ_BUFFER + MAX_READ];
 	char options[80];
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
+	read_ms = argc > 3 ? atoi(argv[3]) : 0;
 	device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	source = open(argv[2], O_RDONLY | O_CLOEXEC);
 	if (device < 0 || source < 0 || fstat(source, &source_stat))

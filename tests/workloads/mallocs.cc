@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mallocs: reads a number from standard input, and calls malloc() so many times, from ten places at different depths;
- * then it waits for the end of its input. Nothing else in it calls malloc() meanwhile.
+ * mallocs: reads a number from standard input, and calls malloc() so many times, from ten places at
+ * different depths; then it waits for the end of its input. Nothing else in it calls malloc() meanwhile.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mapfails N: N calls of bpf(2) of each kind that fails, on a hash "fails", and N that succeed, each on a map "gone"
- * that another thread closes meanwhile. Prints "ERRNO FD COUNT" for what failed how, as errno said it.
+ * mapfails N: N calls of bpf(2) of each kind that fails, on a hash "fails", and N that succeed, each on a
+ * map "gone" that another thread closes meanwhile. Prints "ERRNO FD COUNT" for what failed how, as errno
+ * said it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +25,9 @@ static long bpf(int cmd, void *attr, size_t size)
 
 static int create(enum bpf_map_type type, const char *name, int inner)
 {
-	union bpf_attr attr = { .map_type = type, .key_size = 4, .value_size = 4, .max_entries = 1, .inner_map_fd = inner };
+	union bpf_attr attr = {
+		.map_type = type, .key_size = 4, .value_size = 4, .max_entries = 1, .inner_map_fd = inner
+	};
 
 	strcpy(attr.map_name, name);
 	return bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
@@ -75,8 +78,8 @@ int main(int argc, char **argv)
 	unsigned char long_attr[sizeof(union bpf_attr) + 64] = {};
 	uint32_t key = 1, other = 2, value = 0;
 	int nr = argc > 1 ? atoi(argv[1]) : 1, map = create(BPF_MAP_TYPE_HASH, "fails", 0), file = open("/dev/null", O_RDONLY);
-	union bpf_attr good = { .map_fd = map, .key = (uintptr_t)&key, .value = (uintptr_t)&value }, bad_fd = good, no_map = good,
-		       bad_flags = good, exists = good, full = good;
+	union bpf_attr good = { .map_fd = map, .key = (uintptr_t)&key, .value = (uintptr_t)&value },
+		       bad_fd = good, no_map = good, bad_flags = good, exists = good, full = good;
 	const struct {
 		const char *fd;
 		void *attr;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mapinmap TYPE CALLS [THREADS [BATCH [NAME]]]: THREADS threads make CALLS updates in all of a map of TYPE, array,
- * hash, array_of_maps or hash_of_maps, one element each, or BATCH elements by one call. Prints how long each
- * call took, in nanoseconds, as its own clock saw it: "TYPE NS", a line each. With HOLD in the environment, it
- * says "ready ID" when the map is there and waits for a line on standard input. With BEGUN=FILE there, of 8 bytes,
- * it counts the calls begun in that file.
+ * mapinmap TYPE CALLS [THREADS [BATCH [NAME]]]: THREADS threads make CALLS updates in all of a map of TYPE,
+ * array, hash, array_of_maps or hash_of_maps, one element each, or BATCH elements by one call. Prints how
+ * long each call took, in nanoseconds, as its own clock saw it: "TYPE NS", a line each. With HOLD in the
+ * environment, it says "ready ID" when the map is there and waits for a line on standard input. With
+ * BEGUN=FILE there, of 8 bytes, it counts the calls begun in that file.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -41,7 +41,11 @@ static int bpf(int cmd, union bpf_attr *attr)
 
 static int create(enum bpf_map_type type, unsigned int entries, int inner, const char *name)
 {
-	union bpf_attr attr = { .map_type = type, .key_size = 4, .value_size = 4, .max_entries = entries, .inner_map_fd = inner };
+	union bpf_attr attr = { .map_type = type,
+				.key_size = 4,
+				.value_size = 4,
+				.max_entries = entries,
+				.inner_map_fd = inner };
 	int fd;
 
 	strncpy(attr.map_name, name, sizeof(attr.map_name) - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * moved-text remap SECONDS: burns in code of its file that mremap() has moved elsewhere, of which no record tells.
- * moved-text copy SECONDS: in code that was copied to nameless memory at its own address, as programs do that want
- * huge pages for it.
+ * moved-text remap SECONDS: burns in code of its file that mremap() has moved elsewhere, of which no record
+ * tells. moved-text copy SECONDS: in code that was copied to nameless memory at its own address, as
+ * programs do that want huge pages for it.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -25,7 +25,8 @@ NOINLINE __attribute__((section(".text.moved"), aligned(PAGE))) int burn(int (*g
 	return room[0];
 }
 
-NOINLINE __attribute__((section(".text.moved"), aligned(PAGE))) int call(int (*moved)(int (*)(void)), int (*goes_on)(void))
+NOINLINE __attribute__((section(".text.moved"), aligned(PAGE))) int call(int (*moved)(int (*)(void)),
+									 int (*goes_on)(void))
 {
 	volatile char room[77];
 

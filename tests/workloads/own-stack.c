@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * own-stack: fibers switched by hand for 3 s, as coroutine libraries do it: the switch saves the callee-saved registers and
- * swaps the stack pointer, and a new stack holds the fiber's function above a return address of 0. No CFI says how the
- * function at the root is left: the 0 does.
+ * own-stack: fibers switched by hand for 3 s, as coroutine libraries do it: the switch saves the
+ * callee-saved registers and swaps the stack pointer, and a new stack holds the fiber's function above a
+ * return address of 0. No CFI says how the function at the root is left: the 0 does.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ring KIND N ROUNDS: N threads hand a token round, each blocked until its predecessor wakes it by a futex
- * (KIND futex), a pipe (pipe), a mutex and a condition variable (cond), or a byte through a TCP connection to this
- * machine (tcp). Prints for each: its TID, its predecessor's, how often the token came, how often it left the
- * CPU of its own accord and against its will, and the ns that the scheduler says it ran, from its start to its end.
+ * (KIND futex), a pipe (pipe), a mutex and a condition variable (cond), or a byte through a TCP connection
+ * to this machine (tcp). Prints for each: its TID, its predecessor's, how often the token came, how often
+ * it left the CPU of its own accord and against its will, and the ns that the scheduler says it ran, from
+ * its start to its end.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

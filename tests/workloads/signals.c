@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * signals SECONDS: burns CPU time in a signal handler on an alternate stack, which was entered from another handler on
- * the ordinary one, below functions without frame pointers; again and again for that long.
+ * signals SECONDS: burns CPU time in a signal handler on an alternate stack, which was entered from another
+ * handler on the ordinary one, below functions without frame pointers; again and again for that long.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -45,7 +45,8 @@ NOINLINE int below(int n)
 int main(int argc, char **argv)
 {
 	stack_t alternate = { .ss_sp = malloc(65536), .ss_size = 65536 };
-	struct sigaction on_usr1 = { .sa_handler = outer }, on_usr2 = { .sa_handler = inner, .sa_flags = SA_ONSTACK };
+	struct sigaction on_usr1 = { .sa_handler = outer },
+			 on_usr2 = { .sa_handler = inner, .sa_flags = SA_ONSTACK };
 	double seconds = argc > 1 ? atof(argv[1]) : 0;
 
 	sigaltstack(&alternate, NULL);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* throws SECONDS: exceptions through functions with destructors, caught, and thrown again, for that much CPU time. */
+/*
+ * throws SECONDS: exceptions through functions with destructors, caught, and thrown again, for that much
+ * CPU time.
+ */
 #include <cstdlib>
 #include <ctime>
 #include <stdexcept>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * waits KIND [COUNT [MS]]: below five functions without frame pointers, blocks COUNT times (0: until killed), for MS
- * milliseconds (10) where it can choose: in nanosleep, futex, pipe, poll, epoll, signal (sigsuspend), fsync (of a file
- * in the working directory) or fault (pages of such a file that are not in memory).
+ * waits KIND [COUNT [MS]]: below five functions without frame pointers, blocks COUNT times (0: until
+ * killed), for MS milliseconds (10) where it can choose: in nanosleep, futex, pipe, poll, epoll, signal
+ * (sigsuspend), fsync (of a file in the working directory) or fault (pages of such a file that are not in
+ * memory).
  *
- * waits threads N: N threads that sleep and burn by turns, differently long each. waits exit: a thread ends while
- * another is blocked for good. waits preempt: burns for good.
+ * waits threads N: N threads that sleep and burn by turns, differently long each. waits exit: a thread ends
+ * while another is blocked for good. waits preempt: burns for good.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -159,8 +160,9 @@ static const struct {
 	const char *name;
 	void (*block)(void);
 } kinds[] = {
-	{ "nanosleep", in_nanosleep }, { "futex", in_futex }, { "pipe", in_pipe }, { "poll", in_poll }, { "epoll", in_epoll },
-	{ "signal", in_signal }, { "fsync", in_fsync }, { "fault", in_fault }, { "preempt", preempted },
+	{ "nanosleep", in_nanosleep }, { "futex", in_futex }, { "pipe", in_pipe },
+	{ "poll", in_poll },	       { "epoll", in_epoll }, { "signal", in_signal },
+	{ "fsync", in_fsync },	       { "fault", in_fault }, { "preempt", preempted },
 };
 
 static void (*block)(void);

@@ -6,11 +6,17 @@
 #include "report/json.h"
 #include "run/histogram_session.h"
 #include "run/kernel.h"
+#include "run/slow_calls.h"
+#include "run/stack_session.h"
+#include "slow_ios.h"
 
-enum { OPTION_SIZE = 0x100 };
+enum { OPTION_SIZE = 0x100, OPTION_STACKS, OPTION_SLOW };
 
 struct options {
 	struct histogram_options histograms;
+	struct stacks_wanted stacks;
+	bool with_stacks;
+	uint64_t slow_ns;
 	bool by_size, by_part, by_disk, by_flags;
 	const char *disk;		/* NULL: all */
 	bool is_partition;
@@ -28,6 +34,11 @@ static const struct argp_option option_list[] = {
 	{ "queued", 'Q', NULL, 0, "apart: the time in the queue, and that on the device", 2 },
 	{ "per-disk", 'D', NULL, 0, "a histogram for each disk", 2 },
 	{ "per-flags", 'F', NULL, 0, "a histogram for each operation and its flags", 2 },
+	{ "stacks", OPTION_STACKS, NULL, 0,
+	  "the stacks in which the I/Os began that make up most of a histogram", 2 },
+	{ "slow", OPTION_SLOW, "TIME", 0,
+	  "print I/Os that take longer, with the stacks in which they began: microseconds, or with a unit: 20ms",
+	  2 },
 	{},
 };
 
@@ -37,6 +48,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'd':
+		if (o->disk)
+			argp_failure(state, EXIT_USAGE, 0, "one disk or partition only, or all of them");
 		if (!io_names_find_disk(arg, &o->dev, &o->is_partition))
 			argp_failure(state, EXIT_FAILURE, 0, "no disk and no partition has this name: '%s'", arg);
 		o->disk = arg;
@@ -53,9 +66,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'F':
 		o->by_flags = true;
 		break;
+	case OPTION_STACKS:
+		o->with_stacks = true;
+		break;
+	case OPTION_SLOW:
+		o->slow_ns = slow_calls_parse_time(arg, state);
+		break;
 	case ARGP_KEY_END:
 		if (o->by_size && o->by_part)
 			argp_failure(state, EXIT_USAGE, 0, "-Q is about times, and --size is not");
+		o->stacks.only_kernel = !o->with_stacks && !o->slow_ns;	/* without user stacks, no process is read */
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -75,20 +95,32 @@ static void configure(struct biohist_bpf *bpf, struct options *o)
 	bpf->rodata->only_one_disk = o->disk;
 	bpf->rodata->only_one_partition = o->disk && o->is_partition;
 	bpf->rodata->wanted_dev = o->dev;
+	bpf->rodata->with_stacks = o->with_stacks;
+	bpf->rodata->slow_ns = o->slow_ns;
+	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
 
-#define NR_IO_LOSSES 4
+#define NR_IO_LOSSES 9
 
 /* besides the first one, which is there already */
-static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_bpf *bpf)
+static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_bpf *bpf,
+			const struct stack_session *stacks)
 {
+	struct stack_stats s = stack_session_stats(stacks);
 	struct io_counts c;
 
 	cli_check(object_sum_counts(bpf->obj, "io_counts", &c, sizeof(c)), "read what was gathered");
 	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged, "I/Os were not done at the end" };
 	losses[2] = (struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
 	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many under way", .lost = true };
+	losses[4] = (struct loss){ "slow_lost", c.slow_lost, "slow I/Os not printed: too many at a time" };
+	losses[5] = (struct loss){ "stacks_not_taken", bpf->bss->lost_preempting,
+				   "I/Os without stacks: they began while another one's were being taken on the same CPU" };
+	losses[6] = (struct loss){ "stacks_no_room", s.no_room, "I/Os in no stack: no room in the maps" };
+	losses[7] = (struct loss){ "stacks_lost", s.stacks_lost,
+				   "failed attempts to send a stack's frames: the ring buffer was full" };
+	losses[8] = (struct loss){ "forks_lost", s.forks_lost, "processes not followed: too many at a time" };
 }
 
 int main(int argc, char **argv)
@@ -97,8 +129,10 @@ int main(int argc, char **argv)
 	const struct histogram_tool tool = {
 		.counted = "ios", .errors = true, .title = io_names_title, .json = io_names_json,
 	};
-	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT };
-	struct histogram_session session;
+	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT };
+	struct histogram_session histograms;
+	struct stack_session stacks;
+	struct slow_ios slow;
 	struct loss losses[NR_IO_LOSSES];
 	struct biohist_bpf *bpf;
 	struct links links = {};
@@ -108,21 +142,32 @@ int main(int argc, char **argv)
 	bpf = kernel_opened(biohist_bpf__open());
 	configure(bpf, &o);
 	kernel_loaded(biohist_bpf__load(bpf));
-	histogram_session_open(&session, NULL, bpf->obj, &o.histograms, &tool);
+	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
+	kernel_check(slow_ios_open(&slow, &stacks, o.histograms.run.json), "set up the histograms");
+	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
 
 	/* completions first: an I/O that is seen to begin is seen to end */
 	kernel_attach(&links, "the block tracepoints", bpf->progs.request_completed, bpf->progs.bio_completed,
 		      bpf->progs.request_merged, bpf->progs.request_issued, bpf->progs.request_inserted,
 		      bpf->progs.bio_queued);
-	run_doing(session.run, "Measuring block I/O");
+	run_doing(&stacks.run, "Measuring block I/O");
 	if (o.disk)
-		json_object_object_add(session.run->filters, "disk", json_name(o.disk));
-	run_measure(session.run);
+		json_object_object_add(stacks.run.filters, "disk", json_name(o.disk));
+	run_measure(&stacks.run);
 	losses[0] = kernel_missed(&links);
 	links_detach(&links);
 
-	histogram_session_finish(&session);
-	read_losses(losses, bpf);
-	histogram_session_report(&session, losses, NR_IO_LOSSES);
-	return histogram_session_close(&session);
+	stack_session_drain(&stacks);
+	cli_check(slow_ios_finish(&slow), "read what was gathered");
+	histogram_session_finish(&histograms);
+	if (o.by_part) {	/* each I/O is in two */
+		histograms.count /= 2;
+		histograms.errors /= 2;
+	}
+	read_losses(losses, bpf, &stacks);
+	histogram_session_report(&histograms, losses, NR_IO_LOSSES);
+
+	histogram_session_close(&histograms);
+	slow_ios_close(&slow);
+	return stack_session_close(&stacks);
 }

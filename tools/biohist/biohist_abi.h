@@ -34,7 +34,19 @@ struct io_counts {
 	__u64 begun, done, merged;	/* I/Os; those merged into others are no more */
 	__u64 begun_before;		/* completed, and not seen to begin */
 	__u64 no_room;
+	__u64 slow_lost;		/* slow I/Os that the ring buffer refused */
 	__u64 bytes;			/* of those that are done */
 };
+
+/* an I/O that took longer than --slow. All of its key's fields are set, but for the part */
+struct slow_io {
+	__u64 ended_ns;			/* CLOCK_MONOTONIC */
+	__u64 queued_ns, device_ns;	/* how long it was there */
+	__u64 bytes;
+	__u64 issuer;			/* ID of the key_record of who began it; 0: none */
+	__u32 error;			/* errno, or 0 */
+	struct io_key key;
+};
+_Static_assert(sizeof(struct slow_io) == 80, "struct slow_io");
 
 #endif

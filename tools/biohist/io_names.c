@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "io_names.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static uint32_t kernel_dev(unsigned major, unsigned minor)
 	return major << MINOR_BITS | minor;
 }
 
-bool io_names_find_disk(const char *name, uint32_t *dev, bool *is_partition)
+/* is it the name or the path of a device's node? */
+static bool find_node(const char *name, uint32_t *dev)
 {
 	static const char *const forms[] = { "%s", "/dev/%s", "/dev/mapper/%s" };
 	char path[PATH_MAX];
@@ -32,15 +34,17 @@ bool io_names_find_disk(const char *name, uint32_t *dev, bool *is_partition)
 		    !S_ISBLK(status.st_mode))
 			continue;
 		*dev = kernel_dev(major(status.st_rdev), minor(status.st_rdev));
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(status.st_rdev), minor(status.st_rdev));
-		*is_partition = !access(path, F_OK);
 		return true;
 	}
 	return false;
 }
 
 struct disk_name {
-	char text[128];
+	char text[132];		/* device mapper's are the longest: 128 with the end */
+};
+
+struct sys_path {
+	char text[64];
 };
 
 static bool read_line(const char *path, char *text, size_t size)
@@ -55,27 +59,66 @@ static bool read_line(const char *path, char *text, size_t size)
 	return read && *text;
 }
 
+/* the path of something that sysfs has about a device */
+static struct sys_path sys_path(uint32_t dev, const char *what)
+{
+	struct sys_path path;
+
+	snprintf(path.text, sizeof(path.text), "/sys/dev/block/%u:%u%s", dev >> MINOR_BITS,
+		 dev & ((1 << MINOR_BITS) - 1), what);
+	return path;
+}
+
 /* device mapper's own name, else the kernel's: as lsblk has it */
 static struct disk_name disk_name(uint32_t dev)
 {
-	unsigned major = dev >> MINOR_BITS, minor = dev & ((1 << MINOR_BITS) - 1);
 	struct disk_name name;
-	char path[64], target[PATH_MAX];
+	char target[PATH_MAX];
 	ssize_t length;
 	char *slash;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/dm/name", major, minor);
-	if (read_line(path, name.text, sizeof(name.text)))
+	if (read_line(sys_path(dev, "/dm/name").text, name.text, sizeof(name.text)))
 		return name;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major, minor);
-	length = readlink(path, target, sizeof(target) - 1);
+	length = readlink(sys_path(dev, "").text, target, sizeof(target) - 1);
 	target[length > 0 ? length : 0] = 0;
 	slash = strrchr(target, '/');
-	if (slash && strlen(slash + 1) < sizeof(name.text))
-		strcpy(name.text, slash + 1);
-	else
-		snprintf(name.text, sizeof(name.text), "%u:%u", major, minor);
+	if (!slash || strlen(slash + 1) >= sizeof(name.text)) {
+		snprintf(name.text, sizeof(name.text), "%u:%u", dev >> MINOR_BITS, dev & ((1 << MINOR_BITS) - 1));
+		return name;
+	}
+	strcpy(name.text, slash + 1);
+	for (char *c = name.text; *c; c++)
+		if (*c == '!')	/* sysfs' / */
+			*c = '/';
 	return name;
+}
+
+/* is it lsblk's name of a device? Such a one need not have a node in /dev, as in a container */
+static bool find_in_sysfs(const char *name, uint32_t *dev)
+{
+	DIR *devices = opendir("/sys/dev/block");
+	unsigned major, minor;
+	struct dirent *entry;
+	bool found = false;
+
+	while (devices && !found && (entry = readdir(devices))) {
+		if (sscanf(entry->d_name, "%u:%u", &major, &minor) != 2)
+			continue;
+		found = !strcmp(disk_name(kernel_dev(major, minor)).text, name);
+		if (found)
+			*dev = kernel_dev(major, minor);
+	}
+	if (devices)
+		closedir(devices);
+	return found;
+}
+
+bool io_names_find_disk(const char *name, uint32_t *dev, bool *is_partition)
+{
+	if (!find_node(name, dev) && !find_in_sysfs(name, dev))
+		return false;
+	*is_partition = !access(sys_path(*dev, "/partition").text, F_OK);
+	return true;
 }
 
 /* ---- operations ---- */
@@ -86,8 +129,15 @@ static const char *const operations[] = {
 };
 
 static const char *const flag_names[] = {
-	[IO_SYNC] = "sync", [IO_META] = "metadata", [IO_PRIORITY] = "priority", [IO_IDLE] = "idle", [IO_FUA] = "fua",
-	[IO_PREFLUSH] = "preflush", [IO_READ_AHEAD] = "read-ahead", [IO_BACKGROUND] = "background", [IO_NO_WAIT] = "no-wait",
+	[IO_SYNC] = "sync",
+	[IO_META] = "metadata",
+	[IO_PRIORITY] = "priority",
+	[IO_IDLE] = "idle",
+	[IO_FUA] = "fua",
+	[IO_PREFLUSH] = "preflush",
+	[IO_READ_AHEAD] = "read-ahead",
+	[IO_BACKGROUND] = "background",
+	[IO_NO_WAIT] = "no-wait",
 };
 _Static_assert(sizeof(flag_names) / sizeof(flag_names[0]) == NR_IO_FLAGS, "names of enum io_flag");
 
@@ -117,7 +167,7 @@ struct series_title io_names_title(const void *series)
 	if (!out)
 		return title;
 	if (key->dev) {
-		fputs(disk_name(key->dev).text, out);
+		print_escaped(out, disk_name(key->dev).text);
 		comma = ", ";
 	}
 	if (key->pid || key->comm[0]) {
@@ -150,7 +200,7 @@ struct json_object *io_names_json(const void *series)
 	FILE *out;
 
 	if (key->dev)
-		json_object_object_add(object, "disk", json_object_new_string(disk_name(key->dev).text));
+		json_object_object_add(object, "disk", json_name(disk_name(key->dev).text));
 	if (key->pid || key->comm[0]) {
 		json_object_object_add(object, "pid", json_object_new_int64(key->pid));
 		json_object_object_add(object, "comm", json_name(key->comm));

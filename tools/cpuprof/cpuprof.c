@@ -25,8 +25,10 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", 0 },
-	{ "count", 'c', "TIME", 0, "instead, a sample each TIME: nanoseconds, or with a unit: 10ms; with -e, each so many events", 0 },
-	{ "event", 'e', "EVENT", 0, "instead of time, samples of one of perf's events: cycles, cache-misses, page-faults", 0 },
+	{ "count", 'c', "TIME", 0,
+	  "instead, a sample each TIME: nanoseconds, or with a unit: 10ms; with -e, each so many events", 0 },
+	{ "event", 'e', "EVENT", 0,
+	  "instead of time, samples of one of perf's events: cycles, cache-misses, page-faults", 0 },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", 1 },
 	{},
 };
@@ -85,7 +87,8 @@ static struct perf_events attach_event(const struct options *o, struct stack_ses
 
 	if (events.events[0].kind != EVENT_PERF)
 		cli_die(EXIT_USAGE, "-e takes perf's events: for '%s', use stackcount", o->event);
-	opened = events_attach_perf(program, &events.events[0], o->period, o->frequency_hz, &o->stacks.run.tasks.cpus);
+	opened = events_attach_perf(program, &events.events[0], o->period, o->frequency_hz,
+				    &o->stacks.run.tasks.cpus);
 	events_free(&events);
 	run_doing(&session->run, "Sampling %s on %zu CPU%s", o->event, opened.nr, opened.nr == 1 ? "" : "s");
 	json_object_object_add(session->run.start, "event", json_name(o->event));
@@ -133,12 +136,8 @@ int main(int argc, char **argv)
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	kernel_loaded(cpuprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	if (o.event) {
-		clock = attach_event(&o, &session, bpf->progs.sample_cpu);
-	} else {
-		clock = attach_clock(&o, &session, bpf->progs.sample_cpu);
-		sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
-	}
+	clock = (o.event ? attach_event : attach_clock)(&o, &session, bpf->progs.sample_cpu);
+	sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
 
 	sampling_begin(&clock);
 	stack_session_measure(&session, &o.stacks, &samples);

@@ -8,7 +8,7 @@
 
 #include "ehdump_abi.h"
 #include "bpf/slab_maps.h"
-#include "unwind/tables.h"
+#include "unwind/table_upload.h"
 #include "expect.h"
 #include "table/eh_rule.h"
 #include "table/known_functions.h"
@@ -31,7 +31,7 @@ int checker_new(struct checker **checker, struct bpf_object *object)
 	if (!c)
 		return -ENOMEM;
 	c->lookups = MAP_FAILED;
-	error = bpf_slabs_new(&c->source, bpf_object__find_map_fd_by_name(object, "slabs"));
+	error = bpf_slabs_new(&c->source, bpf_object__find_map_fd_by_name(object, "slabs"), UINT64_MAX);
 	if (!error)
 		error = slabs_new(&c->slabs, bpf_slabs_source(c->source));
 	c->program_fd = program ? bpf_program__fd(program) : -1;
@@ -96,7 +96,7 @@ int checker_upload(struct checker *c, const struct unwind_table *table)
 	slabs_reset(c->slabs);
 	if (!table->nr_pages)
 		return 0;
-	error = tables_upload_one(c->slabs, 1, table, &c->module);
+	error = table_upload(c->slabs, 1, table, &c->module);
 	return error ? error : bpf_slabs_settle(c->source);
 }
 

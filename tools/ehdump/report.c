@@ -66,7 +66,8 @@ static bool find_go_section(struct elf_file *file, struct elf_section *section)
 						       !elf_file_section(file, ".data.rel.ro.gopclntab", section));
 }
 
-int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file, struct unwind_table *table)
+int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file,
+		 struct unwind_table *table)
 {
 	struct eh_summary s = { .path = path, .files = 1 };
 	struct elf_section section;
@@ -143,7 +144,9 @@ void eh_summary_print(FILE *out, const struct eh_summary *s)
 	fprintf(out, "  %s: %" PRIu64 " bytes, %" PRIu64 " CIEs, %" PRIu64 " FDEs, %" PRIu64 " rows\n",
 		s->section ? s->section : "CFI", s->eh_frame_bytes, s->cies, s->fdes, s->rows);
 	if (s->has_table) {
-		fprintf(out, "  table: %" PRIu64 " bytes, %.2f for each row: %" PRIu64 " rows, %" PRIu64 " pages, %" PRIu64 " rules",
+		fprintf(out,
+			"  table: %" PRIu64 " bytes, %.2f for each row: %" PRIu64 " rows, %" PRIu64
+			" pages, %" PRIu64 " rules",
 			s->table_bytes, bytes_per_row(s), s->table_rows, s->table_pages, s->table_rules);
 		for (int i = 0, first = 1; i < NR_RULE_KINDS; i++) {
 			if (!s->rules_of_kind[i])
@@ -157,7 +160,8 @@ void eh_summary_print(FILE *out, const struct eh_summary *s)
 		if (s->skipped[i])
 			fprintf(out, "  skipped: %" PRIu64 " %s\n", s->skipped[i], eh_frame_skip_names[i]);
 	if (s->checked)
-		fprintf(out, "  check: %" PRIu64 " lookups in the kernel, %" PRIu64 " differences\n", s->lookups, s->differences);
+		fprintf(out, "  check: %" PRIu64 " lookups in the kernel, %" PRIu64 " differences\n",
+			s->lookups, s->differences);
 }
 
 static void add_number(struct json_object *object, const char *name, uint64_t value)
@@ -243,7 +247,8 @@ static void note_registers(void *arg, const struct cfi_row *row, uint64_t end)
 		occurs[i] |= row->regs[i].mentioned;
 }
 
-static void choose_columns(struct columns *c, struct elf_file *file, struct eh_frame frame, uint64_t pc_bias, bool all)
+static void choose_columns(struct columns *c, struct elf_file *file, struct eh_frame frame, uint64_t pc_bias,
+			   bool all)
 {
 	static const unsigned char x86_64[] = { 3, 6, 12, 13, 14, 15 },
 		aarch64[] = { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 };
@@ -374,11 +379,25 @@ static bool print_fdes(struct wanted *w, struct elf_file *file)
 		if (w->vaddr < fde.start || w->vaddr - fde.start >= fde.length)
 			continue;
 		found = true;
-		fprintf(w->columns.out, "FDE:    at 0x%" PRIx64 " of %s, 0x%" PRIx64 "..0x%" PRIx64 ", CIE at 0x%" PRIx64 "\n",
+		fprintf(w->columns.out,
+			"FDE:    at 0x%" PRIx64 " of %s, 0x%" PRIx64 "..0x%" PRIx64 ", CIE at 0x%" PRIx64
+			"\n",
 			fde.offset, section.name, fde.start, fde.start + fde.length, fde.cie->offset);
 		cfi_rows(&fde, pc_bias, print_wanted_row, w);
 	}
 	return found;
+}
+
+static void print_source(FILE *out, struct elf_file *file, uint64_t file_offset)
+{
+	static const char *const names[] = {
+		[SOURCE_KNOWN_CODE] = "known code, which goes before CFI", [SOURCE_GO] = "Go's table of functions",
+		[SOURCE_FDE] = "the FDE",
+	};
+	enum rule_source source;
+
+	if (!unwind_table_source(file, file_offset, &source) && source != SOURCE_NONE)
+		fprintf(out, "from:   %s\n", names[source]);
 }
 
 static void print_named_rule(FILE *out, const char *name, const struct eh_rule *rule)
@@ -389,7 +408,8 @@ static void print_named_rule(FILE *out, const char *name, const struct eh_rule *
 }
 
 /* the rule where the CFI's table has none; false: there is none either */
-static bool print_rule_without_cfi(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t file_offset)
+static bool print_rule_without_cfi(FILE *out, struct elf_file *file, const struct unwind_table *table,
+				   uint64_t file_offset)
 {
 	struct unwind_table code;
 	struct eh_rule rule = {};
@@ -402,12 +422,14 @@ static bool print_rule_without_cfi(FILE *out, struct elf_file *file, const struc
 		rule = unwind_table_lookup(&code, file_offset);
 		unwind_table_free(&code);
 	}
-	if (rule.kind != RULE_NONE)
+	if (rule.kind != RULE_NONE) {
 		print_named_rule(out, "code:", &rule);
-	else if (rule.flags & RULE_FROM_CODE)
+		fprintf(out, "from:   %s\n", rule.flags & RULE_FROM_CODE ? "the instructions" : "known code");
+	} else if (rule.flags & RULE_FROM_CODE) {
 		fputs("code:   none: its instructions lead to no return, or by ways that disagree\n", out);
-	else
+	} else {
 		fputs("code:   none: not looked at; the frame pointer is followed, if it leads to a caller\n", out);
+	}
 	return rule.kind != RULE_NONE;
 }
 
@@ -423,8 +445,10 @@ int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table
 	if (file->header.e_machine != EM_X86_64 || !elf_file_offset_of(file, vaddr, &file_offset))
 		return found ? 0 : -ENOENT;
 	rule = unwind_table_lookup(table, file_offset);
-	if (table->nr_pages)
+	if (table->nr_pages) {
 		print_named_rule(out, "rule:", &rule);
+		print_source(out, file, file_offset);
+	}
 	if (rule.kind == RULE_NONE)
 		found |= print_rule_without_cfi(out, file, table, file_offset);
 	return found ? 0 : -ENOENT;

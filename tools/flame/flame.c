@@ -106,8 +106,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static void read_stacks(const struct options *o, const char *name, struct flame_tree *tree, enum flame_side side,
-			struct folded_count *count)
+static void read_stacks(const struct options *o, const char *name, struct flame_tree *tree,
+			enum flame_side side, struct folded_count *count)
 {
 	FILE *in = name && strcmp(name, "-") ? fopen(name, "re") : stdin;
 	int error;

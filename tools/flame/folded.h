@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Folded stacks, as bcc's tools, stackcollapse-*.pl and ours print them: "root;...;leaf COUNT" on a line each. */
+/*
+ * Folded stacks, as bcc's tools, stackcollapse-*.pl and ours print them: "root;...;leaf COUNT" on a line
+ * each.
+ */
 #ifndef EHPERF_FLAME_FOLDED_H
 #define EHPERF_FLAME_FOLDED_H
 
@@ -17,9 +20,9 @@ struct folded_count {
 };
 
 /*
- * Adds the stacks of a file, as the values of this side, each times `scale`. The first frame is a thread's name; "_[k]",
- * "_[j]", "_[i]" at the end of a name are annotations: kernel, JIT, inlined; the frames after a frame "-" are the
- * kernel's. Adds to *count. 0 or -errno
+ * Adds the stacks of a file, as the values of this side, each times `scale`. The first frame is a thread's
+ * name; "_[k]", "_[j]", "_[i]" at the end of a name are annotations: kernel, JIT, inlined; the frames after
+ * a frame "-" are the kernel's. Adds to *count. 0 or -errno
  */
 int folded_read(FILE *in, struct flame_tree *tree, enum flame_side side, uint64_t scale,
 		struct folded_count *count);

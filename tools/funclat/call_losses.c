@@ -7,8 +7,8 @@
 #include "nested_calls_abi.h"
 #include "timed_calls_abi.h"
 
-int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *object, const struct stack_stats *stacks,
-		     uint64_t calls)
+int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *object,
+		     const struct stack_stats *stacks, uint64_t calls)
 {
 	struct nested_counts n;
 	struct call_counts c;

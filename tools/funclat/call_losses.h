@@ -13,11 +13,11 @@ struct bpf_object;
 #define NR_CALL_LOSSES 12
 
 /*
- * Call when no program is attached any more. calls: how many were added to histograms, or lost for want of one; stacks:
- * the session's counters. losses[0] is the calls in flight; the last one, what programs missed, is left as it is. 0 or
- * -errno
+ * Call when no program is attached any more. calls: how many were added to histograms, or lost for want of
+ * one; stacks: the session's counters. losses[0] is the calls in flight; the last one, what programs
+ * missed, is left as it is. 0 or -errno
  */
-int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *object, const struct stack_stats *stacks,
-		     uint64_t calls);
+int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *object,
+		     const struct stack_stats *stacks, uint64_t calls);
 
 #endif

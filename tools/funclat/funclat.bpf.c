@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Calls of functions, timed: of user functions by uprobes, of the kernel's by kprobes, at their entry and their return. */
+/*
+ * Calls of functions, timed: of user functions by uprobes, of the kernel's by kprobes, at their entry and
+ * their return.
+ */
 #include "funclat_abi.h"
 
 #define SERIES_KEY struct function_call_key
@@ -49,8 +52,8 @@ static __always_inline void returns(struct pt_regs *regs)
 /* ---- user functions ---- */
 
 /*
- * Is the return address one that the kernel has put there to watch the return of the function that jumped here? It leads
- * to the beginning of the page that the kernel has in the process for its probes.
+ * Is the return address one that the kernel has put there to watch the return of the function that jumped
+ * here? It leads to the beginning of the page that the kernel has in the process for its probes.
  */
 static __always_inline bool is_chained(struct pt_regs *regs)
 {

@@ -172,6 +172,7 @@ int main(int argc, char **argv)
 	bpf->bss->measuring = false;
 	losses[NR_CALL_LOSSES - 1] = kernel_missed(&links);
 	losses[NR_CALL_LOSSES - 1].count += bpf->bss->lost_preempting;
+	stack_session_see_trampolines(&stacks);
 	links_detach(&links);
 
 	stack_session_drain(&stacks);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A call of a function: which one, by which process. In the key of a series, fields that do not distinguish series are 0. */
+/*
+ * A call of a function: which one, by which process. In the key of a series, fields that do not distinguish
+ * series are 0.
+ */
 #ifndef EHPERF_FUNCLAT_ABI_H
 #define EHPERF_FUNCLAT_ABI_H
 

@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "map_losses.h"
 
-#include <bpf/libbpf.h>
 #include <string.h>
 
-#include "bpf/load.h"
 #include "bpf/object.h"
+#include "call_ways.h"
 #include "stacks_abi.h"
-
-/*
- * An upper limit of the calls of which neither entry nor return was seen: all programs that watch them must
- * have been skipped, which newer kernels count.
- */
-static uint64_t not_seen(const struct bpf_object *object)
-{
-	static const char *const programs[] = { "call_begins", "call_returns", "call_begins_raw",
-						"call_returns_raw" };
-	uint64_t least = UINT64_MAX, missed;
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (object_missed(object, programs[i], &missed) && missed < least)
-			least = missed;
-	return least == UINT64_MAX ? 0 : least;
-}
-
-/* Are skipped programs not counted? Before 6.7, for those on a system call's own tracepoints. */
-static bool is_uncounted(const struct bpf_object *object)
-{
-	return !bpf_program__autoload(bpf_object__find_program_by_name(object, "call_begins_raw")) &&
-	       kernel_is_older_than(6, 7);
-}
 
 int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object,
 		    const struct stack_stats *stacks, uint64_t calls)
@@ -46,9 +22,9 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		{ "begun_before", c.unseen - c.no_memory,
 		  "calls had begun before the start, or their entry was not seen, and are in no histogram" },
 		{ "lost_returns", c.returns_unseen, "calls lost: their return was not seen", .lost = true },
-		{ "not_seen", not_seen(object),
+		{ "not_seen", call_ways_not_seen(object),
 		  "calls at most were not seen: their CPU was inside a map operation of a preempted thread" },
-		{ NULL, is_uncounted(object) ? c.preempted : 0,
+		{ NULL, call_ways_uncounted(object) ? c.preempted : 0,
 		  "calls were preempted inside the map operation: other calls on their CPU may have "
 		  "been missed, which this kernel does not count" },
 		{ "preempted", c.preempted },

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of bpf(2) on maps, timed.
+ * Calls of bpf(2) on maps, timed: where the kernel allows it, at its function for bpf(2), else by
+ * tracepoints of system calls. call_ways.c chooses the programs that are loaded, and says why.
  *
- * The kernel skips programs on a system call's own tracepoints while their CPU is inside a map operation,
- * even if that is one of a thread that was preempted there. So on kernels that preempt, raw tracepoints are
- * used as well, although every system call of the machine pays for them. From 7.0 on, programs on raw
- * tracepoints can be preempted, too, and are then skipped for other threads on that CPU; but the two kinds
- * are hardly ever skipped for the same event.
+ * Each kind is skipped at moments of its own. Programs at functions (fentry, fexit) and, from 7.0 on, on
+ * raw tracepoints can be preempted, and are skipped meanwhile for other threads on that CPU. Kprobes and
+ * programs on a system call's own tracepoints are skipped while their CPU is inside a map operation, even
+ * if that is one of a thread that was preempted there. So where the kernel preempts, one of each is loaded:
+ * both are hardly ever skipped for the same event.
  */
 #include "mapupdlat_abi.h"
 
@@ -16,7 +17,8 @@
 #define NR_BPF		321
 #define TS_COMPAT	2
 
-enum { BY_SYSCALL = CALL_WAY_1, BY_RAW = CALL_WAY_2 };
+/* one is skipped inside map operations, the other is skipped while it is preempted itself */
+enum { SKIPPED_IN_MAPS = CALL_WAY_1, SKIPPED_PREEMPTED = CALL_WAY_2 };
 
 /* ---- what is measured: set before loading ---- */
 
@@ -186,16 +188,37 @@ static __always_inline void begins(struct task_struct *task, const struct pt_reg
 	call_start(call, pid);
 }
 
-SEC("tp/syscalls/sys_enter_bpf")
-int call_begins(void *ctx)
+static __always_inline void begin_call(enum call_way way)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	begins(task, (struct pt_regs *)bpf_task_pt_regs(task), BY_SYSCALL);
+	begins(task, (struct pt_regs *)bpf_task_pt_regs(task), way);
+}
+
+SEC("?fentry/__x64_sys_bpf")
+int BPF_PROG(function_begins, const struct pt_regs *regs)
+{
+	preemption_off();
+	begins(bpf_get_current_task_btf(), regs, SKIPPED_PREEMPTED);
+	preemption_on();
 	return 0;
 }
 
-SEC("tp_btf/sys_enter")
+SEC("?ksyscall/bpf")
+int kprobe_begins(void *ctx)
+{
+	begin_call(SKIPPED_IN_MAPS);
+	return 0;
+}
+
+SEC("?tp/syscalls/sys_enter_bpf")
+int call_begins(void *ctx)
+{
+	begin_call(SKIPPED_IN_MAPS);
+	return 0;
+}
+
+SEC("?tp_btf/sys_enter")
 int BPF_PROG(call_begins_raw, struct pt_regs *regs, long nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -203,7 +226,7 @@ int BPF_PROG(call_begins_raw, struct pt_regs *regs, long nr)
 	if (!is_bpf_call(task, nr))
 		return 0;
 	preemption_off();
-	begins(task, regs, BY_RAW);
+	begins(task, regs, SKIPPED_PREEMPTED);
 	preemption_on();
 	return 0;
 }
@@ -269,18 +292,38 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 	call_finish(call, task, result);
 }
 
-SEC("tp/syscalls/sys_exit_bpf")
+SEC("?fexit/__x64_sys_bpf")
+int BPF_PROG(function_returns, const struct pt_regs *regs, long result)
+{
+	preemption_off();
+	returns(bpf_get_current_task_btf(), regs, result, SKIPPED_PREEMPTED);
+	call_report();
+	preemption_on();
+	return 0;
+}
+
+SEC("?kretsyscall/bpf")
+int kprobe_returns(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	returns(task, (struct pt_regs *)bpf_task_pt_regs(task), PT_REGS_RC(ctx), SKIPPED_IN_MAPS);
+	call_report();
+	return 0;
+}
+
+SEC("?tp/syscalls/sys_exit_bpf")
 int call_returns(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	returns(task, regs, regs->ax, BY_SYSCALL);
+	returns(task, regs, regs->ax, SKIPPED_IN_MAPS);
 	call_report();
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
+SEC("?tp_btf/sys_exit")
 int BPF_PROG(call_returns_raw, struct pt_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -288,7 +331,7 @@ int BPF_PROG(call_returns_raw, struct pt_regs *regs, long result)
 	if (!is_bpf_call(task, regs->orig_ax))
 		return 0;
 	preemption_off();
-	returns(task, regs, result, BY_RAW);
+	returns(task, regs, result, SKIPPED_PREEMPTED);
 	call_report();
 	preemption_on();
 	return 0;

@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bpf/preemption.h"
-#include "bpf/tracepoint.h"
+#include "call_ways.h"
 #include "map_calls.h"
 #include "map_losses.h"
 #include "mapupdlat.skel.h"
@@ -115,9 +114,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 {
-	/* without CONFIG_FTRACE_SYSCALLS, there are only the raw tracepoints */
-	bool own = bpf_tracepoint_exists(bpf->progs.call_begins);
-	bool raw = !own || bpf_preemption_possible();
 	uint64_t id;
 
 	bpf->rodata->wanted_cmds = o->cmds;
@@ -138,10 +134,7 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_process = o->histograms.per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
 	bpf->rodata->slow_ns = o->slow_ns;
-	bpf_program__set_autoload(bpf->progs.call_begins, own);
-	bpf_program__set_autoload(bpf->progs.call_returns, own);
-	bpf_program__set_autoload(bpf->progs.call_begins_raw, raw);
-	bpf_program__set_autoload(bpf->progs.call_returns_raw, raw);
+	call_ways_choose(bpf->obj);
 	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
@@ -179,6 +172,7 @@ int main(int argc, char **argv)
 		.stop = calls_in_flight_stop,
 		.arg = &in_flight,
 	};
+	struct bpf_program *watching[NR_CALL_PROGRAMS + 1];
 	struct loss losses[NR_MAP_LOSSES];
 	struct histogram_session histograms;
 	struct stack_session stacks;
@@ -199,9 +193,10 @@ int main(int argc, char **argv)
 	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct map_call_key), o.histograms.run.json),
 		     "set up the histograms");
 	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
-	kernel_attach(&links, "the tracepoints", bpf->progs.call_begins, bpf->progs.call_returns,
-		      bpf->progs.call_begins_raw, bpf->progs.call_returns_raw,
-		      bpf->progs.thread_switches, bpf->progs.thread_wakes, bpf->progs.thread_dies);
+	call_ways_programs(bpf->obj, watching);
+	kernel_attach_list(&links, "bpf(2)", watching);
+	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
+		      bpf->progs.thread_dies);
 
 	run_doing(&stacks.run, "Measuring bpf(2) on maps");
 	in_flight.object = bpf->obj;
@@ -209,6 +204,7 @@ int main(int argc, char **argv)
 	bpf->bss->measuring = true;
 	run_measure(&stacks.run);
 	bpf->bss->measuring = false;
+	stack_session_see_trampolines(&stacks);
 	links_detach(&links);
 
 	stack_session_drain(&stacks);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The stacks in which an event happens. A tool's run has one kind of events, so that one of these is loaded. */
+/*
+ * The stacks in which an event happens. A tool's run has one kind of events, so that one of these is
+ * loaded.
+ */
 #include "alone.bpf.h"
 #include "processes.bpf.h"
 #include "stacks.bpf.h"

@@ -3,6 +3,7 @@
 #include "report/json.h"
 #include "run/events.h"
 #include "run/kernel.h"
+#include "run/sampling.h"
 #include "run/stack_session.h"
 #include "stackcount.skel.h"
 
@@ -131,6 +132,8 @@ int main(int argc, char **argv)
 	else
 		events_attach(&links, program, &events, false, tasks);
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
+	if (perf.nr)
+		sampling_follow(&session.run, &perf, program, &tasks->cpus);
 
 	run_doing(&session.run, "Counting %s", o.event);
 	json_object_object_add(session.run.start, "event", json_name(o.event));

@@ -17,7 +17,7 @@
 #define MAX_ENTRY	80
 #define PART_BYTES	16384
 
-enum { FLAG_OPEN = 4, FLAG_LOST = 8 };	/* beside enum log_kind */
+enum { FLAG_OPEN = 4, FLAG_LOST = 8, FLAG_CPU = 16 };	/* beside enum log_kind; FLAG_CPU: another than before */
 
 struct part {
 	uint64_t offset;	/* in the spool */
@@ -27,7 +27,7 @@ struct part {
 struct life_log {
 	struct spool *spool;
 	uint64_t from_ns, end_ns;
-	uint32_t last_number;
+	uint32_t last_number, last_cpu;
 	uint8_t *bytes;		/* not written yet */
 	size_t used, room;
 	struct part *parts;
@@ -142,6 +142,12 @@ static void put(struct life_log *log, uint64_t number)
 	log->bytes[log->used++] = number;
 }
 
+/* near zero, whether more or less, it is small */
+static void put_signed(struct life_log *log, int64_t number)
+{
+	put(log, (uint64_t)number << 1 ^ number >> 63);
+}
+
 static void put_kind(struct life_log *log, uint32_t kind, uint32_t nr_lost)
 {
 	put(log, kind | (nr_lost ? FLAG_LOST : 0));
@@ -182,13 +188,16 @@ uint32_t life_log_period(struct life_log *log, const struct logged_period *p)
 
 	if (!make_room(log))
 		return nr_lost;
-	put_kind(log, LOG_PERIOD | (p->open ? FLAG_OPEN : 0), nr_lost);
+	put_kind(log, LOG_PERIOD | (p->open ? FLAG_OPEN : 0) | (p->cpu != log->last_cpu ? FLAG_CPU : 0), nr_lost);
+	if (p->cpu != log->last_cpu)
+		put(log, p->cpu);
+	log->last_cpu = p->cpu;
 	put(log, left_ns - log->end_ns);
 	put(log, woken_ns - left_ns);
 	put(log, ran_ns - woken_ns);
 	put(log, p->key);
 	put(log, p->waker);
-	put(log, p->cpu);
+	put_signed(log, p->taken_ns);
 	log->end_ns = ran_ns;
 	return nr_lost;
 }
@@ -202,7 +211,7 @@ void life_log_sample(struct life_log *log, uint64_t time_ns, uint32_t key)
 	put(log, key);
 }
 
-uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns)
+uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, int64_t taken_ns)
 {
 	uint32_t nr_lost = count_up_to(log, last);
 
@@ -211,6 +220,7 @@ uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns)
 		return nr_lost;
 	put_kind(log, LOG_END, nr_lost);
 	put(log, time_ns - log->end_ns);
+	put_signed(log, taken_ns);
 	log->end_ns = time_ns;
 	return nr_lost;
 }
@@ -225,6 +235,7 @@ uint64_t life_log_end(const struct life_log *log)
 struct reader {
 	const uint8_t *at;
 	uint64_t end_ns;
+	uint32_t cpu;
 };
 
 static uint64_t get(struct reader *r)
@@ -238,6 +249,13 @@ static uint64_t get(struct reader *r)
 	return number;
 }
 
+static int64_t get_signed(struct reader *r)
+{
+	uint64_t number = get(r);
+
+	return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+}
+
 static struct log_entry get_entry(struct reader *r)
 {
 	uint32_t kind = get(r);
@@ -247,19 +265,24 @@ static struct log_entry get_entry(struct reader *r)
 		entry.nr_lost = get(r);
 	if (entry.kind != LOG_PERIOD) {
 		entry.time_ns = r->end_ns + get(r);
-		if (entry.kind == LOG_SAMPLE)
+		if (entry.kind == LOG_SAMPLE) {
 			entry.key = get(r);
-		else
-			r->end_ns = entry.time_ns;
+			return entry;
+		}
+		entry.period.taken_ns = get_signed(r);
+		r->end_ns = entry.time_ns;
 		return entry;
 	}
+	if (kind & FLAG_CPU)
+		r->cpu = get(r);
 	entry.period.open = kind & FLAG_OPEN;
 	entry.period.left_ns = r->end_ns + get(r);
 	entry.period.woken_ns = entry.period.left_ns + get(r);
 	entry.period.ran_ns = r->end_ns = entry.period.woken_ns + get(r);
 	entry.period.key = get(r);
 	entry.period.waker = get(r);
-	entry.period.cpu = get(r);
+	entry.period.taken_ns = get_signed(r);
+	entry.period.cpu = r->cpu;
 	return entry;
 }
 

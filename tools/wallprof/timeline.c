@@ -12,16 +12,12 @@
 #include "wallprof/life_log.h"
 #include "wallprof/wallprof_abi.h"
 
-struct named_key {
-	uint64_t id;
-	uint32_t number;
-	UT_hash_handle hh;
-};
-
 /* a thread that has not ended */
 struct alive {
 	uint32_t tid;
 	size_t life;		/* its index */
+	uint64_t exits_ns;	/* when it was seen on its way out, 0: it was not; */
+	uint32_t exits_number;	/* so many periods had ended by then */
 	UT_hash_handle hh;
 };
 
@@ -30,9 +26,9 @@ struct timeline {
 	struct life *lives;
 	size_t nr_lives, room;
 	struct alive *alive;
-	struct named_key *keys;
-	uint64_t *key_ids;
-	size_t nr_keys, key_room;
+	/* our own number of each of the records' keys, 0: it was not named yet; and theirs by ours, less 1 */
+	uint32_t *numbers, *keys;
+	size_t nr_numbers, number_room, nr_keys, key_room;
 };
 
 int timeline_new(struct timeline **timeline)
@@ -52,15 +48,10 @@ int timeline_new(struct timeline **timeline)
 
 void timeline_free(struct timeline *t)
 {
-	struct named_key *key, *next_key;
 	struct alive *alive, *next;
 
 	if (!t)
 		return;
-	HASH_ITER(hh, t->keys, key, next_key) {
-		HASH_DEL(t->keys, key);
-		free(key);
-	}
 	HASH_ITER(hh, t->alive, alive, next) {
 		HASH_DEL(t->alive, alive);
 		free(alive);
@@ -68,7 +59,8 @@ void timeline_free(struct timeline *t)
 	for (size_t i = 0; i < t->nr_lives; i++)
 		life_log_free(t->lives[i].log);
 	free(t->lives);
-	free(t->key_ids);
+	free(t->numbers);
+	free(t->keys);
 	spool_free(t->spool);
 	free(t);
 }
@@ -76,45 +68,63 @@ void timeline_free(struct timeline *t)
 /* ---- taking ---- */
 
 /* 1 + the key's index, 0: none. -ENOMEM */
-static int number_of(struct timeline *t, uint64_t id, uint32_t *number)
+static int number_of(struct timeline *t, uint32_t key, uint32_t *number)
 {
-	struct named_key *key;
-
 	*number = 0;
-	if (!id)
+	if (!key)
 		return 0;
-	HASH_FIND(hh, t->keys, &id, sizeof(id), key);
-	if (!key) {
-		key = calloc(1, sizeof(*key));
-		if (!key || array_reserve(&t->key_ids, &t->key_room, t->nr_keys + 1)) {
-			free(key);
-			return -ENOMEM;
-		}
-		t->key_ids[t->nr_keys++] = key->id = id;
-		key->number = t->nr_keys;
-		HASH_ADD(hh, t->keys, id, sizeof(key->id), key);
+	if (array_reserve(&t->numbers, &t->number_room, (size_t)key + 1) ||
+	    array_reserve(&t->keys, &t->key_room, t->nr_keys + 1))
+		return -ENOMEM;
+	while (t->nr_numbers <= key)
+		t->numbers[t->nr_numbers++] = 0;
+	if (!t->numbers[key]) {
+		t->keys[t->nr_keys++] = key;
+		t->numbers[key] = t->nr_keys;
 	}
-	*number = key->number;
+	*number = t->numbers[key];
 	return 0;
+}
+
+/* The thread is not alive any more. If its end was not received, what is known of it last is its end. */
+static void end_alive(struct timeline *t, struct alive *alive, bool ended)
+{
+	struct life *life = &t->lives[alive->life];
+
+	if (!ended && alive->exits_ns > life_log_end(life->log)) {
+		life->nr_lost += life_log_last(life->log, alive->exits_number, alive->exits_ns, 0);
+		life->to_ns = life_log_end(life->log);
+	}
+	HASH_DEL(t->alive, alive);
+	free(alive);
+}
+
+static struct alive *find_alive(const struct timeline *t, uint32_t tid)
+{
+	struct alive *alive;
+
+	HASH_FIND(hh, t->alive, &tid, sizeof(tid), alive);
+	return alive;
 }
 
 /* A new life of this thread; an older one of the same TID is over. NULL: no memory */
 static struct life *begin_life(struct timeline *t, uint32_t tid, uint64_t from_ns)
 {
-	struct alive *alive;
+	struct alive *alive = find_alive(t, tid);
 	struct life *life;
 
-	HASH_FIND(hh, t->alive, &tid, sizeof(tid), alive);
-	if (!alive) {
-		alive = calloc(1, sizeof(*alive));
-		if (!alive)
-			return NULL;
-		alive->tid = tid;
-		HASH_ADD(hh, t->alive, tid, sizeof(alive->tid), alive);
-	}
-	if (array_reserve(&t->lives, &t->room, t->nr_lives + 1))
+	if (alive)
+		end_alive(t, alive, false);
+	alive = calloc(1, sizeof(*alive));
+	if (!alive)
 		return NULL;
+	if (array_reserve(&t->lives, &t->room, t->nr_lives + 1)) {
+		free(alive);
+		return NULL;
+	}
+	alive->tid = tid;
 	alive->life = t->nr_lives++;
+	HASH_ADD(hh, t->alive, tid, sizeof(alive->tid), alive);
 	life = &t->lives[alive->life];
 	*life = (struct life){ .tid = tid, .from_ns = from_ns, .to_ns = from_ns };
 	life->log = life_log_new(t->spool, from_ns);
@@ -123,9 +133,8 @@ static struct life *begin_life(struct timeline *t, uint32_t tid, uint64_t from_n
 
 static struct life *find_life(struct timeline *t, uint32_t tid)
 {
-	struct alive *alive;
+	struct alive *alive = find_alive(t, tid);
 
-	HASH_FIND(hh, t->alive, &tid, sizeof(tid), alive);
 	return alive ? &t->lives[alive->life] : NULL;
 }
 
@@ -156,23 +165,12 @@ static int take_name(struct timeline *t, const struct life_name *name)
 	return 0;
 }
 
-static void end_life(struct timeline *t, struct life *life)
-{
-	struct alive *alive;
-
-	HASH_FIND(hh, t->alive, &life->tid, sizeof(life->tid), alive);
-	if (alive) {
-		HASH_DEL(t->alive, alive);
-		free(alive);
-	}
-}
-
 static int take_period(struct timeline *t, const struct life_period *p)
 {
 	struct life *life = life_of(t, p->of.tid, p->left_ns);
 	struct logged_period logged = {
 		.number = p->of.number, .open = p->of.kind == LIFE_OPEN, .cpu = p->of.cpu,
-		.left_ns = p->left_ns, .woken_ns = p->woken_ns, .ran_ns = p->ran_ns,
+		.left_ns = p->left_ns, .woken_ns = p->woken_ns, .ran_ns = p->ran_ns, .taken_ns = p->taken_ns,
 	};
 
 	if (!life || number_of(t, p->key, &logged.key) || number_of(t, p->waker, &logged.waker))
@@ -182,11 +180,26 @@ static int take_period(struct timeline *t, const struct life_period *p)
 		life_log_begin(life->log, p->left_ns);
 	}
 	life->nr_lost += life_log_period(life->log, &logged);
-	life->nr_periods++;
+	life->nr_periods += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
 	if (logged.open)
-		end_life(t, life);
+		end_alive(t, find_alive(t, life->tid), true);
 	return 0;
+}
+
+static int take_short_period(struct timeline *t, const struct life_short_period *less)
+{
+	struct life_period p = {
+		.of = less->of,
+		.left_ns = less->left_ns,
+		.key = less->key,
+		.waker = less->waker,
+		.taken_ns = less->taken_ns,
+	};
+
+	p.woken_ns = p.left_ns + less->blocked_ns;
+	p.ran_ns = p.woken_ns + (less->waiting_low | (uint64_t)less->waiting_high << 16);
+	return take_period(t, &p);
 }
 
 static int take_sample(struct timeline *t, const struct life_sample *s)
@@ -197,20 +210,27 @@ static int take_sample(struct timeline *t, const struct life_sample *s)
 	if (!life || number_of(t, s->key, &key))
 		return -ENOMEM;
 	life_log_sample(life->log, s->time_ns, key);
-	life->nr_samples++;
+	life->nr_samples += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
 	return 0;
 }
 
 static int take_end(struct timeline *t, const struct life_end *end)
 {
-	struct life *life = find_life(t, end->of.tid);
+	struct alive *alive = find_alive(t, end->of.tid);
+	struct life *life;
 
-	if (!life)
+	if (!alive)
 		return 0;
-	life->nr_lost += life_log_last(life->log, end->of.number, end->time_ns);
+	if (end->of.kind == LIFE_EXITS) {
+		alive->exits_ns = end->time_ns;
+		alive->exits_number = end->of.number;
+		return 0;
+	}
+	life = &t->lives[alive->life];
+	life->nr_lost += life_log_last(life->log, end->of.number, end->time_ns, end->taken_ns);
 	life->to_ns = life_log_end(life->log);
-	end_life(t, life);
+	end_alive(t, alive, true);
 	return 0;
 }
 
@@ -229,8 +249,11 @@ int timeline_take(void *arg, const void *record, size_t bytes)
 	case LIFE_PERIOD:
 	case LIFE_OPEN:
 		return bytes < sizeof(struct life_period) ? -EBADMSG : take_period(t, record);
+	case LIFE_SHORT:
+		return bytes < sizeof(struct life_short_period) ? -EBADMSG : take_short_period(t, record);
 	case LIFE_SAMPLE:
 		return bytes < sizeof(struct life_sample) ? -EBADMSG : take_sample(t, record);
+	case LIFE_EXITS:
 	case LIFE_ENDS:
 	case LIFE_RUNS:
 		return bytes < sizeof(struct life_end) ? -EBADMSG : take_end(t, record);
@@ -256,10 +279,8 @@ int timeline_finish(struct timeline *t)
 {
 	struct alive *alive, *next;
 
-	HASH_ITER(hh, t->alive, alive, next) {
-		HASH_DEL(t->alive, alive);
-		free(alive);
-	}
+	HASH_ITER(hh, t->alive, alive, next)
+		end_alive(t, alive, false);
 	qsort(t->lives, t->nr_lives, sizeof(*t->lives), by_process);
 	return spool_error(t->spool);
 }
@@ -270,73 +291,8 @@ const struct life *timeline_lives(const struct timeline *t, size_t *nr)
 	return t->lives;
 }
 
-const uint64_t *timeline_keys(const struct timeline *t, size_t *nr)
+const uint32_t *timeline_keys(const struct timeline *t, size_t *nr)
 {
 	*nr = t->nr_keys;
-	return t->key_ids;
-}
-
-/* ---- visiting ---- */
-
-struct visit {
-	const struct timeline_visitor *visitor;
-	const struct life *life;
-	uint64_t at_ns;		/* the intervals reach up to here */
-};
-
-static int put(struct visit *v, struct interval interval, enum wall_state state, uint64_t to_ns)
-{
-	int error = 0;
-
-	interval.state = state;
-	interval.from_ns = v->at_ns;
-	interval.to_ns = to_ns;
-	v->at_ns = to_ns;
-	if (interval.from_ns < to_ns && v->visitor->interval)
-		error = v->visitor->interval(v->visitor->arg, v->life, &interval);
-	return error;
-}
-
-/* between two periods it ran, unless others were lost there */
-static int put_until(struct visit *v, uint64_t to_ns, uint32_t nr_lost)
-{
-	return put(v, (struct interval){ .nr_lost = nr_lost }, nr_lost ? WALL_LOST : WALL_RUNNING, to_ns);
-}
-
-static int visit_entry(void *arg, const struct log_entry *entry)
-{
-	const struct logged_period *p = &entry->period;
-	struct visit *v = arg;
-	struct interval interval;
-	int error;
-
-	if (entry->kind == LOG_SAMPLE)
-		return v->visitor->sample ?
-			       v->visitor->sample(v->visitor->arg, v->life, entry->time_ns, entry->key) : 0;
-	if (entry->kind == LOG_END)
-		return put_until(v, entry->time_ns, entry->nr_lost);
-	interval = (struct interval){ .key = p->key, .open = p->open, .cpu = p->cpu };
-	error = put_until(v, p->left_ns, entry->nr_lost);
-	if (error)
-		return error;
-	interval.waker = p->waker;
-	error = put(v, interval, WALL_BLOCKED, p->woken_ns);
-	return error ? error : put(v, interval, WALL_WAITING, p->ran_ns);
-}
-
-int timeline_visit(const struct timeline *t, const struct life *life, const struct timeline_visitor *visitor)
-{
-	struct visit visit = { visitor, life, life->from_ns };
-
-	(void)t;
-	return life_log_read(life->log, visit_entry, &visit);
-}
-
-int timeline_visit_all(const struct timeline *t, const struct timeline_visitor *visitor)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < t->nr_lives && !error; i++)
-		error = timeline_visit(t, &t->lives[i], visitor);
-	return error;
+	return t->keys;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The timeline: for each thread, from its first moment observed to its last, intervals that tile it without
- * gap or overlap. What arrives (wallprof_abi.h) is kept in a file, so that memory stays bounded; afterwards it
- * can be visited, thread by thread, in order of time. Times are CLOCK_MONOTONIC, in nanoseconds.
+ * gap or overlap. What arrives (wallprof_abi.h) is kept in a file, so that memory stays bounded; afterwards
+ * it can be visited, thread by thread, in order of time. Times are CLOCK_MONOTONIC, in nanoseconds.
+ *
+ * Running is what the scheduler has counted as the thread's time on a CPU. What the hypervisor took of that
+ * is waiting.
  */
 #ifndef EHPERF_WALLPROF_TIMELINE_H
 #define EHPERF_WALLPROF_TIMELINE_H
@@ -19,10 +22,12 @@ struct interval {
 	uint64_t from_ns, to_ns;
 	uint32_t key;		/* blocked and waiting: who, in which state and stacks */
 	uint32_t waker;		/* blocked: who ended it */
-	uint32_t cpu;		/* waiting: where it ran then */
+	uint32_t cpu;		/* waiting: where it ran then; running: where, or NO_CPU */
 	uint32_t nr_lost;	/* lost: how many periods */
 	bool open;		/* blocked or waiting when the measurement ended */
 };
+
+#define NO_CPU UINT32_MAX
 
 /* what was observed of one thread */
 struct life {
@@ -42,23 +47,26 @@ void timeline_free(struct timeline *timeline);
 /* Takes a record, of a struct timeline: 0, -EBADMSG or -ENOMEM. */
 int timeline_take(void *timeline, const void *record, size_t bytes);
 
-/* Ends the lives of which no end was received. 0, or the -errno by which writing failed: then the rest is lost */
+/*
+ * Ends the lives of which no end was received. 0, or the -errno by which writing failed: then the rest is
+ * lost
+ */
 int timeline_finish(struct timeline *timeline);
 
 /* the lives, in order of their processes and threads; once finished */
 const struct life *timeline_lives(const struct timeline *timeline, size_t *nr);
-/* the IDs of the key_records that were named */
-const uint64_t *timeline_keys(const struct timeline *timeline, size_t *nr);
+/* the numbers of the key_records that were named */
+const uint32_t *timeline_keys(const struct timeline *timeline, size_t *nr);
 
-/* the functions may be NULL; an error of theirs ends the visit */
+/*
+ * The functions may be NULL; an error of theirs ends the visit. Intervals come in order of time, and
+ * samples, too: those of a run before its interval.
+ */
 struct timeline_visitor {
 	int (*interval)(void *arg, const struct life *life, const struct interval *interval);
 	int (*sample)(void *arg, const struct life *life, uint64_t time_ns, uint32_t key);
 	void *arg;
 };
-int timeline_visit(const struct timeline *timeline, const struct life *life,
-		   const struct timeline_visitor *visitor);
-/* all lives, one after the other */
-int timeline_visit_all(const struct timeline *timeline, const struct timeline_visitor *visitor);
+int timeline_visit(const struct life *life, const struct timeline_visitor *visitor);
 
 #endif

@@ -46,8 +46,10 @@ void wall_summary(FILE *out, const struct wall *w)
 		periods += w->lives[i].nr_periods;
 		samples += w->lives[i].nr_samples;
 	}
-	fprintf(out, "%s: %zu threads, %" PRIu64 " periods off the CPU and %" PRIu64 " samples on it in %.1f s, %" PRIu64
-		" lost\n", program_invocation_short_name, w->nr_lives, periods, samples,
-		(w->to_ns - w->from_ns) / 1e9, losses_total(w->losses, w->nr_losses));
+	fprintf(out,
+		"%s: %zu threads, %" PRIu64 " periods off the CPU and %" PRIu64
+		" samples on it in %.1f s, %" PRIu64 " lost\n",
+		program_invocation_short_name, w->nr_lives, periods, samples, (w->to_ns - w->from_ns) / 1e9,
+		losses_total(w->losses, w->nr_losses));
 	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses, periods + samples);
 }

@@ -46,6 +46,7 @@ int wall_html(const struct wall *wall);
 int wall_svg(const struct wall *wall);
 int wall_json(const struct wall *wall);
 int wall_speedscope(const struct wall *wall);
+int wall_perfetto(const struct wall *wall);
 
 /* a line or two on standard error's FILE: how much was seen, and what was lost */
 void wall_summary(FILE *out, const struct wall *wall);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The timeline as a page for a browser, complete in itself: report/page/timeline.js says how its data is read. */
+/*
+ * The timeline as a page for a browser, complete in itself: report/page/timeline.js says how its data is
+ * read.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,7 +112,7 @@ static struct json_object *json_lives(const struct wall *w, struct packer *p, in
 
 		p->nr_intervals = p->nr_samples = 0;
 		p->sampled_ns = life->from_ns;
-		*error = timeline_visit(w->timeline, life, &visitor);
+		*error = timeline_visit(life, &visitor);
 		json_object_array_add(one, json_object_new_int64(life->pid));
 		json_object_array_add(one, json_object_new_int64(life->tid));
 		json_object_array_add(one, page_json(life->comm));
@@ -196,8 +199,8 @@ static void put_head(const struct wall *w)
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>", out);
 	page_put_xml(out, w->command);
-	fprintf(out, "</title>\n<style>\n%s%s%s</style></head>\n<body>\n<header><h1>", page_flame_css, page_controls_css,
-		page_timeline_css);
+	fprintf(out, "</title>\n<style>\n%s%s%s</style></head>\n<body>\n<header><h1>", page_flame_css,
+		page_controls_css, page_timeline_css);
 	page_put_xml(out, w->command);
 	fputs("</h1></header>\n<pre class=\"notes\">", out);
 	if (memory) {
@@ -252,7 +255,8 @@ int wall_html(const struct wall *w)
 	fputs("</script>\n<script id=\"lives\" type=\"text/plain\">", out);
 	if (!error)
 		error = put_packed(out, &packer);
-	fprintf(out, "</script>\n<script>\n%s</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</body></html>\n",
+	fprintf(out,
+		"</script>\n<script>\n%s</script>\n<script>\n%s</script>\n<script>\n%s</script>\n</body></html>\n",
 		page_flame_js, page_timeline_js, page_timeline_page_js);
 	free(packer.bytes);
 	wall_labels_free(&labels);

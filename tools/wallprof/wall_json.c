@@ -141,7 +141,7 @@ int wall_json(const struct wall *w)
 		put_stacks(w, number);
 	for (size_t i = 0; i < w->nr_lives && !error; i++) {
 		put_thread(w, &w->lives[i]);
-		error = timeline_visit(w->timeline, &w->lives[i], &visitor);
+		error = timeline_visit(&w->lives[i], &visitor);
 	}
 	if (!error)
 		put_summary(w);

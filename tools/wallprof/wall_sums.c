@@ -55,10 +55,10 @@ int wall_sums_make(struct wall_sums *sums, const struct wall *wall)
 		error = -ENOMEM;
 	for (size_t i = 0; i < wall->nr_lives && !error; i++) {
 		s.life = &sums->lives[i];
-		error = timeline_visit(wall->timeline, &wall->lives[i], &intervals);
+		error = timeline_visit(&wall->lives[i], &intervals);
 		s.life->unsampled_ns = s.life->ns[WALL_RUNNING];
 		if (!error && wall->lives[i].nr_samples)
-			error = timeline_visit(wall->timeline, &wall->lives[i], &samples);
+			error = timeline_visit(&wall->lives[i], &samples);
 	}
 	if (error)
 		wall_sums_free(sums);

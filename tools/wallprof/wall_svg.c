@@ -10,7 +10,8 @@
 #include "wallprof/wall.h"
 #include "wallprof/wall_sums.h"
 
-static int add(struct flame_tree *tree, struct stack_labels *stack, enum wall_state state, char why, uint64_t ns)
+static int add(struct flame_tree *tree, struct stack_labels *stack, enum wall_state state, char why,
+	       uint64_t ns)
 {
 	char text[32];
 	struct label label = { .text = text, .kind = KIND_LEFT_OUT };

@@ -36,14 +36,42 @@ static __always_inline bool period_counts(const struct stack_value *value)
 	return true;
 }
 
-static __always_inline void fill_period(struct life_period *period, struct stack_key *key, __u64 left_ns,
-					const struct stack_value *value)
+static __always_inline void fill_period(struct life_period *period, const struct thread *thread,
+					struct stack_key *key, __u64 left_ns, const struct stack_value *value)
 {
 	period->left_ns = left_ns;
 	period->woken_ns = left_ns + value->blocked_ns;
 	period->ran_ns = period->woken_ns + value->waiting_ns;
+	period->taken_ns = thread->taken_ns;
 	period->waker = key->waker;
 	key->waker = 0;	/* the same key, whoever ends the period */
+}
+
+/*
+ * As a life_short_period, if it fits; 0 or less than 0. A global function, which the verifier looks at
+ * once, and not for each way through its caller.
+ */
+__noinline int send_period(const struct life_period *p)
+{
+	struct life_short_period less = {};
+	__u64 blocked_ns, waiting_ns;
+
+	if (!p)
+		return 0;
+	blocked_ns = p->woken_ns - p->left_ns;
+	waiting_ns = p->ran_ns - p->woken_ns;
+	if (blocked_ns >> 48 | waiting_ns >> 40 | (p->taken_ns + (1ULL << 39)) >> 40)
+		return send_moment(p, sizeof(*p)) ? 0 : -1;
+	less.of = p->of;
+	less.of.kind = LIFE_SHORT;
+	less.left_ns = p->left_ns;
+	less.key = p->key;
+	less.waker = p->waker;
+	less.blocked_ns = blocked_ns;
+	less.waiting_low = waiting_ns;
+	less.waiting_high = waiting_ns >> 16;
+	less.taken_ns = p->taken_ns;
+	return send_moment(&less, sizeof(less)) ? 0 : -1;
 }
 
 static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
@@ -52,9 +80,9 @@ static __always_inline void period_ended(struct thread *thread, struct stack_key
 	struct life_period period = { .of = header_of(key->tid, ++thread->nr_ended, LIFE_PERIOD) };
 
 	stats->samples++;
-	fill_period(&period, key, left_ns, value);
-	period.key = send_key(key, stats);
-	if (!send_moment(&period, sizeof(period)))
+	fill_period(&period, thread, key, left_ns, value);
+	period.key = number_key(key, stats);
+	if (send_period(&period))
 		__sync_fetch_and_add(&periods_lost, 1);
 }
 
@@ -81,14 +109,35 @@ static __always_inline void thread_started(struct task_struct *task, __u64 now_n
 	send_name(&name);
 }
 
-static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns)
+static __always_inline void send_end(const struct thread *thread, struct task_struct *task,
+				     enum life_kind kind, __u64 now_ns)
 {
 	struct life_end end = {
-		.of = header_of(task_user_tid(task), thread->nr_ended, LIFE_ENDS), .time_ns = now_ns,
+		.of = header_of(task_user_tid(task), thread->nr_ended, kind), .time_ns = now_ns,
+		.taken_ns = thread->taken_ns,
 	};
 
 	if (bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&names_lost, 1);
+}
+
+static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns)
+{
+	send_end(thread, task, LIFE_ENDS, now_ns);
+}
+
+/*
+ * Who is preempted between here and its end may not have run again when its process is gone and the
+ * measurement over; by then no iterator finds it any more.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(thread_exits, struct task_struct *task)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
+
+	if (thread && !ended_ns)
+		send_end(thread, task, LIFE_EXITS, bpf_ktime_get_ns());
+	return 0;
 }
 
 SEC("tp_btf/task_rename")
@@ -131,7 +180,8 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	take_user_stack(u, task, key, stats);
 	sample.of = header_of(key->tid, 0, LIFE_SAMPLE);
 	sample.time_ns = bpf_ktime_get_ns();
-	sample.key = send_key(key, stats);
+	sample.key = number_key(key, stats);
+	sample.pad = 0;
 	if (!send_moment(&sample, sizeof(sample)))
 		__sync_fetch_and_add(&samples_lost, 1);
 	return 0;
@@ -156,7 +206,10 @@ int list_lives(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Ends the measurement: outputs a life_period (LIFE_OPEN) or a life_end (LIFE_RUNS) for each measured thread. */
+/*
+ * Ends the measurement: outputs a life_period (LIFE_OPEN) or a life_end (LIFE_RUNS) for each measured
+ * thread.
+ */
 SEC("iter/task")
 int end_lives(struct bpf_iter__task *ctx)
 {
@@ -181,8 +234,8 @@ int end_lives(struct bpf_iter__task *ctx)
 		__u64 waker = period->key.waker;
 
 		last.of.kind = LIFE_OPEN;
-		fill_period(&last, &period->key, period->off.left_ns, &value);
-		last.key = send_key(&period->key, stats);
+		fill_period(&last, thread, &period->key, period->off.left_ns, &value);
+		last.key = number_key(&period->key, stats);
 		period->key.waker = waker;	/* when the buffer is full, it is called again for this task */
 	}
 	bpf_seq_write(ctx->meta->seq, &last, sizeof(last));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* wallprof: where the time of each thread goes, running or waiting, on one timeline; and who ends each wait. */
+/*
+ * wallprof: where the time of each thread goes, running or waiting, on one timeline; and who ends each
+ * wait.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,7 @@
 #include "process/clock.h"
 #include "report/namer.h"
 #include "run/kernel.h"
+#include "run/off_cpu_run.h"
 #include "run/sampling.h"
 #include "run/stack_session.h"
 #include "wallprof.skel.h"
@@ -68,6 +72,7 @@ static const struct {
 	{ ".html", wall_html },
 	{ ".svg", wall_svg },
 	{ ".json", wall_speedscope },
+	{ ".pftrace", wall_perfetto },
 };
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
@@ -85,8 +90,7 @@ static void configure(struct wallprof_bpf *bpf, const struct options *o)
 	bpf->rodata->keys_apart = true;
 	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
 	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
-	if (!o->stacks.wanted.only_user)
-		kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
+	kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
 }
 
 /* Takes what an iterator outputs, records of one size. */
@@ -123,14 +127,14 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, s
 /* The keys, and the names of their frames. */
 static void find_keys(struct wall *wall, const struct stack_session *session)
 {
-	const uint64_t *ids = timeline_keys(wall->timeline, &wall->nr_keys);
+	const uint32_t *numbers = timeline_keys(wall->timeline, &wall->nr_keys);
 	struct stack_entry *entries = calloc(wall->nr_keys + 1, sizeof(*entries));
 	size_t nr = 0;
 
 	wall->keys = calloc(wall->nr_keys + 1, sizeof(*wall->keys));
 	cli_check(wall->keys && entries ? 0 : -ENOMEM, "name the frames");
 	for (size_t i = 0; i < wall->nr_keys; i++) {
-		wall->keys[i] = stack_store_key(session->store, ids[i]);
+		wall->keys[i] = stack_store_numbered(session->store, numbers[i]);
 		if (wall->keys[i])
 			entries[nr++] = *wall->keys[i];
 	}
@@ -215,16 +219,17 @@ int main(int argc, char **argv)
 	cli_check(timeline_new(&timeline), "keep the timeline in a file");
 	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline), "set up");
 	clock = sampling_attach(bpf->progs.sample_thread, &o.stacks.run.tasks.cpus, o.period_ns);
+	sampling_follow(&session.run, &clock, bpf->progs.sample_thread, &o.stacks.run.tasks.cpus);
 	/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
 	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins, bpf->progs.thread_starts,
-		      bpf->progs.thread_renamed, bpf->progs.thread_waking, bpf->progs.thread_wakes,
+		      bpf->progs.thread_renamed, bpf->progs.thread_exits, bpf->progs.thread_waking, bpf->progs.thread_wakes,
 		      bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
 	sampling_begin(&clock);
 	run_measure(&session.run);
 	sampling_end(&clock);
-	losses[0] = kernel_missed(&links);
+	losses[0] = off_cpu_missed(&session, &links);
 	losses[1] = (struct loss){
 		"lost_unseen_samples", stack_session_lost(&session, &clock),
 		"samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)", .lost = true,

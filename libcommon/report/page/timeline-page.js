@@ -12,69 +12,114 @@ function frameList(timeline, key) {
 	return list;
 }
 
-// Estimates: a call of a function lasts while consecutive moments of a thread have it on their stacks, as far as these are
-// known: what ran too short to be sampled does not end it.
-function functionTable(timeline, from, to) {
-	const rows = new Map();
-	const close = (row, open) => { row.calls.push(open.ns); };
-	for (const life of timeline.lives) {
-		const open = new Map();
-		let hole = 0;
-		life.slices(from, to, (begin, end, state, key) => {
-			if (!key && state === RUNNING) {
-				hole += end - begin;
-				return;
-			}
-			const stack = timeline.stacks[key] ?? [], seen = new Set(stack);
-			for (const label of seen) {
-				if (timeline.kinds[label] === 't')
-					continue;
-				const row = rows.get(label) ?? {label, total: 0, self: 0, states: [0, 0, 0, 0], calls: []};
-				rows.set(label, row);
-				row.total += end - begin;
-				row.states[state] += end - begin;
-				const call = open.get(label);
-				if (call && begin - call.to < hole + 1) {
-					call.ns += end - begin;
-					call.to = end;
-				} else {
-					if (call)
-						close(row, call);
-					open.set(label, {ns: end - begin, to: end});
-				}
-			}
-			if (stack.length && rows.has(stack[stack.length - 1]))
-				rows.get(stack[stack.length - 1]).self += end - begin;
-			hole = 0;
-		});
-		open.forEach((call, label) => close(rows.get(label), call));
+// The lengths of calls: of more than MOST, every other one is dropped, then every other one of those that come, and so on.
+const MOST = 1 << 18;
+class Calls {
+	constructor() {
+		Object.assign(this, {nr: 0, min: Infinity, max: 0, kept: [], step: 1});
 	}
-	return [...rows.values()].map(row => {
-		const calls = row.calls.sort((a, b) => a - b), rank = share => calls[Math.min(calls.length - 1, Math.floor(share * calls.length))];
-		return {name: timeline.labels[row.label], calls: calls.length, total: row.total, self: row.self, running: row.states[RUNNING],
-			waiting: row.states[WAITING], blocked: row.states[BLOCKED], max: calls[calls.length - 1], p75: rank(0.75),
-			average: row.total / calls.length, p50: rank(0.5), p25: rank(0.25), min: calls[0]};
-	});
+
+	add(ns) {
+		if (this.nr++ % this.step === 0)
+			this.kept.push(ns);
+		this.min = Math.min(this.min, ns);
+		this.max = Math.max(this.max, ns);
+		if (this.kept.length > MOST) {
+			this.kept = this.kept.filter((_, i) => i % 2 === 0);
+			this.step *= 2;
+		}
+	}
+
+	// p25, p50, p75
+	quartiles() {
+		const sorted = Float64Array.from(this.kept).sort();
+		return [0.25, 0.5, 0.75].map(share => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]);
+	}
 }
 
-function flameTree(timeline, from, to) {
-	const labels = timeline.labels.map((text, i) => ({text, kind: timeline.kinds[i], pid: 0, tid: 0})), states = new Map();
-	const tree = new FlameTree(labels, 'ns');
-	const stateLabel = name => {
-		if (!states.has(name))
-			states.set(name, labels.push({text: name, kind: 'x', pid: 0, tid: 0}) - 1);
-		return states.get(name);
-	};
-	for (const life of timeline.lives)
+// Estimates: a call of a function lasts while consecutive moments of a thread have it on their stacks. What ran too short to be
+// sampled does not end a call of a function of the program. It ends those of the kernel's, most of which wait once and return.
+class FunctionTable {
+	constructor(timeline) {
+		const nr = timeline.labels.length;
+		this.timeline = timeline;
+		this.functions = timeline.stacks.map(stack => Int32Array.from(new Set(stack.filter(label => timeline.kinds[label] !== 't'))));
+		this.inKernel = timeline.kinds.map(kind => kind === 'k');
+		this.leaf = timeline.stacks.map(stack => stack.length ? stack[stack.length - 1] : -1);
+		this.states = new Float64Array(nr * 4);
+		this.self = new Float64Array(nr);
+		this.calls = timeline.labels.map(() => new Calls());
+		this.openNs = new Float64Array(nr);	// 0: none is open
+		this.openTo = new Float64Array(nr);
+	}
+
+	add(life, from, to) {
+		let hole = 0;
+		this.openNs.fill(0);
 		life.slices(from, to, (begin, end, state, key) => {
+			const ns = end - begin;
+			if (!key && state === RUNNING) {
+				hole += ns;
+				return;
+			}
+			for (const label of this.functions[key] ?? []) {
+				this.states[label * 4 + state] += ns;
+				if (this.openNs[label] && begin - this.openTo[label] >= (this.inKernel[label] ? 1 : hole + 1)) {
+					this.calls[label].add(this.openNs[label]);
+					this.openNs[label] = 0;
+				}
+				this.openNs[label] += ns;
+				this.openTo[label] = end;
+			}
+			if (this.leaf[key] >= 0)
+				this.self[this.leaf[key]] += ns;
+			hole = 0;
+		});
+		this.openNs.forEach((ns, label) => { if (ns) this.calls[label].add(ns); });
+	}
+
+	rows() {
+		return this.calls.flatMap((calls, label) => {
+			if (!calls.nr)
+				return [];
+			const [running, waiting, blocked, lost] = this.states.subarray(label * 4, label * 4 + 4);
+			const total = running + waiting + blocked + lost, [p25, p50, p75] = calls.quartiles();
+			return [{name: this.timeline.labels[label], calls: calls.nr, total, self: this.self[label], running, waiting, blocked,
+				max: calls.max, p75, average: total / calls.nr, p50, p25, min: calls.min}];
+		});
+	}
+}
+
+// The wall-clock time of each key and state, and the flame graph that they make.
+class Sums {
+	constructor(timeline) {
+		this.timeline = timeline;
+		this.ns = new Float64Array(timeline.stacks.length * 4);
+	}
+
+	add(life, from, to) {
+		life.slices(from, to, (begin, end, state, key) => { this.ns[key * 4 + state] += end - begin; });
+	}
+
+	tree() {
+		const timeline = this.timeline, states = new Map();
+		const labels = timeline.labels.map((text, i) => ({text, kind: timeline.kinds[i], pid: 0, tid: 0})), tree = new FlameTree(labels, 'ns');
+		const stateLabel = name => {
+			if (!states.has(name))
+				states.set(name, labels.push({text: name, kind: 'x', pid: 0, tid: 0}) - 1);
+			return states.get(name);
+		};
+		this.ns.forEach((ns, i) => {
+			if (!ns)
+				return;
+			const key = i >> 2, state = i & 3, why = state === BLOCKED ? ' ' + timeline.why[key] : '';
 			let node = 0;
 			for (const label of timeline.stacks[key] ?? [])
 				node = tree.callee(node, label);
-			const why = state === BLOCKED ? ' ' + timeline.why[key] : '';
-			node = tree.callee(node, stateLabel(`[${STATES[state]}${why}]`));
-			tree.self[node] += end - begin;
+			tree.self[tree.callee(node, stateLabel(`[${STATES[state]}${why}]`))] += ns;
 		});
-	return tree.finish();
+		return tree.finish();
+	}
 }
 
 class Page {
@@ -83,6 +128,7 @@ class Page {
 		this.lanes = new Lanes(document.querySelector('#lanes canvas'), timeline);
 		this.about = document.querySelector('#about');
 		this.sort = 'total';
+		this.rows = [];
 		const svg = document.querySelector('#flame'), frames = element(SVG, 'g');
 		svg.append(frames);
 		this.flame = new Flame(frames, {rootBelow: false, ondraw: height => svg.setAttribute('height', height),
@@ -203,13 +249,29 @@ class Page {
 		this.lanes.draw();
 	}
 
+	// A timeline with very many intervals is summed up piece by piece, and the page can be used meanwhile.
 	select(from, to) {
+		const sums = new Sums(this.timeline), table = new FunctionTable(this.timeline), lives = this.timeline.lives;
+		const many = lives.reduce((nr, life) => nr + life.nr, 0) > 1e6, turn = this.turn = {};
+		const next = i => {
+			if (turn !== this.turn)
+				return;		// another range was selected meanwhile
+			for (; i < lives.length; i++) {
+				sums.add(lives[i], from, to);
+				table.add(lives[i], from, to);
+				if (many)
+					return setTimeout(next, 0, i + 1);
+			}
+			this.flame.width = Math.max(600, document.body.clientWidth - 20);
+			this.flame.show(sums.tree());
+			this.rows = table.rows();
+			this.putTable();
+			document.body.dataset.summed = 'yes';
+		};
 		this.range = {from, to};
 		document.querySelector('#range').textContent = `${flameValue(from, 'ns')} to ${flameValue(to, 'ns')}`;
-		this.flame.width = Math.max(600, document.body.clientWidth - 20);
-		this.flame.show(flameTree(this.timeline, from, to));
-		this.rows = functionTable(this.timeline, from, to);
-		this.putTable();
+		delete document.body.dataset.summed;
+		next(0);
 	}
 
 	putTable() {

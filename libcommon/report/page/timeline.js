@@ -47,9 +47,16 @@ class Life {
 		}
 	}
 
-	// the interval at this time, within the life
-	at(time) {
-		let low = 0, high = this.nr - 1;
+	// the interval at this time, within the life; from: one that does not begin later, and may be near
+	at(time, from = 0) {
+		let low = from, high = this.nr - 1;
+		for (let step = 16; from && low + step < high; step *= 4) {
+			if (this.start[low + step] > time) {
+				high = low + step;
+				break;
+			}
+			low += step;
+		}
 		while (low < high) {
 			const middle = (low + high + 1) >> 1;
 			if (this.start[middle] <= time)
@@ -60,14 +67,15 @@ class Life {
 		return low;
 	}
 
-	// ns in each state before this time, into `out`
-	before(time, out) {
-		const i = this.at(time), block = Math.floor(i / BLOCK);
+	// ns in each state before this time, into `out`: the interval there. from: as for at()
+	before(time, out, from = 0) {
+		const i = this.at(time, from), block = Math.floor(i / BLOCK);
 		for (let state = 0; state < 4; state++)
 			out[state] = block ? this.sums[(block - 1) * 4 + state] : 0;
 		for (let j = block * BLOCK; j < i; j++)
 			out[this.state[j]] += this.start[j + 1] - this.start[j];
 		out[this.state[i]] += Math.max(0, Math.min(time, this.start[i + 1]) - this.start[i]);
+		return i;
 	}
 
 	firstSample(time) {
@@ -116,18 +124,19 @@ class Life {
 
 class Timeline {
 	static async of(about, packed) {
-		const bytes = Uint8Array.from(atob(packed), c => c.charCodeAt(0));
+		const binary = atob(packed), bytes = new Uint8Array(binary.length);
+		for (let i = 0; i < bytes.length; i++)
+			bytes[i] = binary.charCodeAt(i);
 		const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
 		const data = new Uint8Array(await new Response(stream).arrayBuffer());
 		let at = 0;
 		const reader = {
 			next() {
-				let number = 0, scale = 1, byte;
-				do {
+				let byte = data[at++], number = byte & 127;
+				for (let scale = 128; byte & 128; scale *= 128) {
 					byte = data[at++];
 					number += (byte & 127) * scale;
-					scale *= 128;
-				} while (byte & 128);
+				}
 				return number;
 			},
 		};
@@ -199,6 +208,7 @@ class Lanes {
 		g.scale(scale, scale);
 		this.colours = Object.fromEntries(['ground', 'ink', 'soft', 'line', 'running', 'waiting', 'blocked', 'sleeping', 'lost', 'match']
 			.map(name => [name, this.colour(name)]));
+		this.words = [this.colours.running, this.colours.waiting, this.colours.sleeping, this.colours.lost].map(this.word);
 		g.fillStyle = this.colours.ground;
 		g.fillRect(0, 0, width, height);
 		g.font = '11px system-ui, sans-serif';
@@ -250,22 +260,36 @@ class Lanes {
 			this.drawShares(g, life, y, width);
 	}
 
-	// More intervals than pixels: each column is filled by the shares of the states.
+	// More intervals than pixels: each column is filled by the shares of the states, as an image, for rectangles are slow.
 	drawShares(g, life, y, width) {
-		const one = new Float64Array(4), two = new Float64Array(4), end = life.start[life.nr];
-		const colours = [this.colours.running, this.colours.waiting, this.colours.sleeping, this.colours.lost];
-		for (let x = Math.max(this.left, Math.floor(this.x(life.from))); x < width && this.time(x) < end; x++) {
-			life.before(Math.max(this.time(x), life.from), one);
-			life.before(Math.min(this.time(x + 1), end), two);
-			const all = two.reduce((sum, ns, state) => sum + ns - one[state], 0);
-			let bottom = y + this.row - 2;
+		const scale = g.getTransform().a, end = life.start[life.nr], rows = Math.round((this.row - 4) * scale);
+		const from = Math.max(this.left, Math.floor(this.x(life.from))), to = Math.min(width, Math.ceil(this.x(end)));
+		const columns = Math.round((to - from) * scale);
+		if (columns <= 0)
+			return;
+		const image = g.createImageData(columns, rows), pixels = new Uint32Array(image.data.buffer);
+		let before = new Float64Array(4), after = new Float64Array(4);
+		let i = life.before(Math.max(this.time(from), life.from), before);
+		for (let column = 0; column < columns; column++) {
+			i = life.before(Math.min(this.time(from + (column + 1) / scale), end), after, i);
+			let all = 0, bottom = rows, sum = 0;
+			for (let state = 0; state < 4; state++)
+				all += after[state] - before[state];
 			for (let state = 0; state < 4 && all > 0; state++) {
-				const part = (two[state] - one[state]) / all * (this.row - 4);
-				g.fillStyle = colours[state];
-				g.fillRect(x, bottom - part, 1, part);
-				bottom -= part;
+				sum += after[state] - before[state];
+				const top = Math.round(rows * (1 - sum / all));
+				for (; bottom > top; bottom--)
+					pixels[(bottom - 1) * columns + column] = this.words[state];
 			}
+			[before, after] = [after, before];
 		}
+		g.putImageData(image, Math.round(from * scale), Math.round((y + 2) * scale));
+	}
+
+	// a colour of the style sheet, "#rrggbb", as a pixel of an image
+	word(colour) {
+		const [red, green, blue] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
+		return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 	}
 
 	drawSelection(g, height) {

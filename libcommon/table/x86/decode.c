@@ -25,8 +25,8 @@ struct decoder {
 /* Zydis can leave these out, and jumps, calls, compares and padding say what they do without. */
 static const ZydisDecodedOperand *read_operands(struct decoder *decoder)
 {
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, &decoder->context, &decoder->d, decoder->operands,
-						     decoder->d.operand_count)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, &decoder->context, &decoder->d,
+						     decoder->operands, decoder->d.operand_count)))
 		memset(decoder->operands, 0, sizeof(decoder->operands));	/* all of no type */
 	return decoder->operands;
 }
@@ -144,9 +144,9 @@ static bool gives_back(const struct insn *insn)
 #define MAX_TAIL 16	/* instructions from an epilogue's beginning to the tail call */
 
 /*
- * Does an indirect jump by this register leave the function? It does behind an epilogue: at once, or behind one that pops
- * registers and a few instructions that prepare the call; unless the register is worked out among them, as for a switch, or
- * popped, being the return address then.
+ * Does an indirect jump by this register leave the function? It does behind an epilogue: at once, or behind
+ * one that pops registers and a few instructions that prepare the call; unless the register is worked out
+ * among them, as for a switch, or popped, being the return address then.
  */
 static bool gives_frame_up(const struct code *c, uint8_t by)
 {
@@ -334,7 +334,8 @@ static bool is_filler(const struct code *c, size_t at)
 {
 	enum insn_effect before = c->nr ? c->insns[c->nr - 1].effect : INSN_STOP;
 
-	return !c->bytes[at] && (before == INSN_STOP || before == INSN_EXIT || before == INSN_INDIRECT || before == INSN_RETURN || before == INSN_JUMP);
+	return !c->bytes[at] && (before == INSN_STOP || before == INSN_EXIT || before == INSN_INDIRECT ||
+				 before == INSN_RETURN || before == INSN_JUMP);
 }
 
 /* the instruction at insn->at; its bytes */

@@ -31,3 +31,17 @@ size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint6
 	}
 	return 0;
 }
+
+size_t machine_next_branch(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to)
+{
+	for (size_t i = from; i + 6 <= size; i++) {
+		int32_t displacement;
+
+		if (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80)	/* jcc rel32 */
+			continue;
+		memcpy(&displacement, code + i + 2, sizeof(displacement));
+		*to = vaddr + i + 6 + displacement;
+		return i + 6;
+	}
+	return 0;
+}

@@ -21,8 +21,8 @@ struct piece {
 		struct eh_rule (*rule)(void);
 	} rows[MAX_KNOWN_ROWS];
 	/*
-	 * A return address leads to its first byte, though no call comes before: it was put on a stack. So the row begins a
-	 * byte earlier, where return addresses are looked up.
+	 * A return address leads to its first byte, though no call comes before: it was put on a stack. So
+	 * the row begins a byte earlier, where return addresses are looked up.
 	 */
 	bool returned_to;
 	uint8_t nr;
@@ -48,8 +48,8 @@ static const struct piece pieces[] = {
 		      0x0f, 0x05)			/* syscall */
 	}, {
 		/*
-		 * Boost, libs/context/src/asm/make_x86_64_sysv_elf_gas.S: the root of a context's stack. The trampoline pushes the
-		 * address of `finish`, where the context's function returns to.
+		 * Boost, libs/context/src/asm/make_x86_64_sysv_elf_gas.S: the root of a context's stack.
+		 * The trampoline pushes the address of `finish`, where the context's function returns to.
 		 */
 		"make_fcontext's trampoline", { { 0, known_outermost } }, false,
 		BYTES(0x55, 0xff, 0xe3,			/* trampoline: push %rbp; jmp *%rbx */
@@ -58,8 +58,8 @@ static const struct piece pieces[] = {
 		      0xf4)				/* hlt */
 	}, {
 		/*
-		 * glibc, sysdeps/unix/sysv/linux/x86_64/__start_context.S: the root of makecontext()'s stacks. Its CFI says that
-		 * it has a caller.
+		 * glibc, sysdeps/unix/sysv/linux/x86_64/__start_context.S: the root of makecontext()'s
+		 * stacks. Its CFI says that it has a caller.
 		 */
 		"glibc's __start_context", { { 0, known_outermost } }, false,
 		BYTES(0x48, 0x89, 0xdc,			/* mov %rbx, %rsp */
@@ -72,8 +72,9 @@ static const struct piece pieces[] = {
 	},
 	{
 		/*
-		 * Boost, libs/context/src/asm/jump_x86_64_sysv_elf_gas.S: it saves all that a call preserves in a frame on one stack,
-		 * and restores it from the same kind of frame on the other. The caller is who had left that one.
+		 * Boost, libs/context/src/asm/jump_x86_64_sysv_elf_gas.S: it saves all that a call
+		 * preserves in a frame on one stack, and restores it from the same kind of frame on the
+		 * other. The caller is who had left that one.
 		 */
 		"jump_fcontext", { { 5, of_context }, { 43, of_saved_context }, { 97, of_left_context } }, false,
 		BYTES(0x48, 0x8d, 0x64, 0x24, 0xc8,		/* lea -0x38(%rsp), %rsp */
@@ -100,8 +101,8 @@ static const struct piece pieces[] = {
 		      0x41, 0xff, 0xe0)				/* jmp *%r8 */
 	}, {
 		/*
-		 * SBCL, src/runtime/x86-64-assem.S, call_into_lisp: Lisp's functions leave rbp pointing to their caller's frame,
-		 * and not as it was at the call, as the CFI has it.
+		 * SBCL, src/runtime/x86-64-assem.S, call_into_lisp: Lisp's functions leave rbp pointing to
+		 * their caller's frame, and not as it was at the call, as the CFI has it.
 		 */
 		"call_into_lisp", { { 1, of_lisp_caller }, { 21, at_entry } }, false,
 		BYTES(0xff, 0x50, 0xfd,			/* call *-3(%rax) */
@@ -130,7 +131,10 @@ struct eh_rule known_outermost(void)
 	return rule;
 }
 
-/* arch/x86/include/uapi/asm/sigcontext.h: 5 words of struct ucontext, then r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
+/*
+ * arch/x86/include/uapi/asm/sigcontext.h: 5 words of struct ucontext, then r8 … r15, rdi, rsi, rbp, rbx,
+ * rdx, rax, rcx, rsp, rip
+ */
 struct eh_rule known_signal_frame(void)
 {
 	return (struct eh_rule){

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bystander SECONDS: what the kernel's services cost a process, each measured for SECONDS: "NAME NANOSECONDS" a line, the
- * median of batches, since others use the machine, too.
+ * bystander SECONDS: what the kernel's services cost a process, each measured for SECONDS: "NAME
+ * NANOSECONDS" a line, the median of batches, since others use the machine, too.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depth N: burns CPU time N functions below main, on one stack. depth N many: on 1,000 different stacks that deep,
- * 30 microseconds on each: two functions call each other in the order that the bits of a number give.
+ * depth N: burns CPU time N functions below main, on one stack. depth N many: on 1,000 different stacks
+ * that deep, 30 microseconds on each: two functions call each other in the order that the bits of a number
+ * give.
  */
 #include <stdlib.h>
 #include <time.h>

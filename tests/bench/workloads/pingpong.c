@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pingpong [SECONDS]: two processes on one CPU hand a byte back and forth through pipes; prints microseconds per round. */
+/*
+ * pingpong [SECONDS]: two processes on one CPU hand a byte back and forth through pipes; prints
+ * microseconds per round.
+ */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

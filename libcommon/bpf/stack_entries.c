@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the store has taken, as entries: each value with the stacks that its key names. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/stack_store_parts.h"
+
+static const struct stack_frames *find_stack(struct stored_stack *stacks, uint64_t id)
+{
+	struct stored_stack *stack = NULL;
+
+	if (id)
+		HASH_FIND(hh, stacks, &id, sizeof(id), stack);
+	return stack ? &stack->frames : NULL;
+}
+
+const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user)
+{
+	return find_stack(user ? store->user : store->kernel, id);
+}
+
+/* the key, completed by the stack that came later; without a user stack if none has come */
+static void complete(const struct stack_store *store, struct stack_key *key)
+{
+	struct late_stack *late;
+
+	HASH_FIND(hh, store->late, &key->user_stack, sizeof(key->user_stack), late);
+	key->user_stack = late ? late->user_stack : 0;
+	key->end = late ? late->end : END_UNREADABLE;
+	if (late)
+		key->flags &= ~STACK_PENDING;
+}
+
+static const struct stack_entry *entry_of(const struct stack_store *store, struct stored_key *stored)
+{
+	if (!stored)
+		return NULL;
+	stored->entry.key = stored->key;
+	if (stored->key.flags & STACK_PENDING)
+		complete(store, &stored->entry.key);
+	stored->entry.user = find_stack(store->user, stored->entry.key.user_stack);
+	stored->entry.kernel = find_stack(store->kernel, stored->entry.key.kernel_stack);
+	return &stored->entry;
+}
+
+const struct stack_entry *stack_store_key(const struct stack_store *store, uint64_t id)
+{
+	struct stored_key *stored = NULL;
+
+	if (id)
+		HASH_FIND(hh, store->keys, &id, sizeof(id), stored);
+	return entry_of(store, stored);
+}
+
+const struct stack_entry *stack_store_numbered(const struct stack_store *store, uint32_t number)
+{
+	return number && number <= store->nr_numbered ? entry_of(store, store->numbered[number - 1]) : NULL;
+}
+
+static int by_stacks(const void *left, const void *right)
+{
+	const struct stack_entry *l = left, *r = right;
+	struct stack_key l_key = l->key, r_key = r->key;
+	int order;
+
+	l_key.waker = r_key.waker = 0;
+	order = memcmp(&l_key, &r_key, sizeof(l_key));
+	if (order || !l->waker || !r->waker)
+		return order ? order : !!l->waker - !!r->waker;
+	return memcmp(&l->waker->key, &r->waker->key, sizeof(l->waker->key));
+}
+
+/* Those whose wakers had IDs of their own only as long as these were pending become one. How many are left */
+static size_t merge_same(struct stack_entry *entries, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(entries, nr, sizeof(*entries), by_stacks);
+	for (size_t i = 1; i < nr; i++) {
+		if (by_stacks(&entries[kept], &entries[i]))
+			entries[++kept] = entries[i];
+		else
+			sum_up(&entries[kept].value, &entries[i].value);
+	}
+	return nr ? kept + 1 : 0;
+}
+
+int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
+			 struct stack_entry **entries, size_t *nr)
+{
+	struct stored_value *value, *next;
+	int error = stack_store_drain(store);
+
+	if (!error)
+		error = stack_store_read_values(store);
+	if (error)
+		return error;
+	free(store->entries);
+	store->entries = calloc(HASH_COUNT(store->values) + 1, sizeof(*store->entries));
+	if (!store->entries)
+		return -ENOMEM;
+	*nr = 0;
+	HASH_ITER(hh, store->values, value, next) {
+		struct stack_value rest = value->value;
+
+		sum_up(&rest, &value->in_map);
+		take_away(&rest, &value->handed_out);
+		if (!rest.count || (value->key.flags & mask) != flags)
+			continue;
+		store->entries[(*nr)++] = (struct stack_entry){
+			.key = value->key,
+			.value = rest,
+			.user = find_stack(store->user, value->key.user_stack),
+			.kernel = find_stack(store->kernel, value->key.kernel_stack),
+			.waker = stack_store_key(store, value->key.waker),
+		};
+		sum_up(&value->handed_out, &rest);
+	}
+	if (store->late)
+		*nr = merge_same(store->entries, *nr);
+	*entries = store->entries;
+	return 0;
+}

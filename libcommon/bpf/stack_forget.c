@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a report has had, and no other report will want: given back, here and in the kernel's maps. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "bpf/stack_store_parts.h"
+
+/* Has the thread ended? One that we cannot see, as the idle tasks and those outside our namespace, has not. */
+static bool has_ended(pid_t tid)
+{
+	return tid > 0 && kill(tid, 0) && errno == ESRCH;
+}
+
+static bool is_handed_out(const struct stored_value *stored)
+{
+	struct stack_value rest = stored->value;
+
+	sum_up(&rest, &stored->in_map);
+	take_away(&rest, &stored->handed_out);
+	return !rest.count;
+}
+
+/*
+ * Forgets a value whose thread had ended before the kernel's map was read last, so that nobody adds to it.
+ * A new thread of this ID would show by the value in the map.
+ */
+static void forget_value(struct stack_store *store, struct stored_value *stored)
+{
+	struct stack_value now = {};
+
+	if (!bpf_map_lookup_elem(store->values_fd, &stored->key, &now)) {
+		if (memcmp(&now, &stored->in_map, sizeof(now)))
+			return;
+		bpf_map_delete_elem(store->values_fd, &stored->key);
+	}
+	HASH_DEL(store->values, stored);
+	store->bytes -= sizeof(*stored);
+	free(stored);
+}
+
+static void forget_values(struct stack_store *store)
+{
+	struct stored_value *stored, *next;
+
+	HASH_ITER(hh, store->values, stored, next) {
+		bool had_ended = stored->ended;
+
+		stored->ended = has_ended(stored->key.tid);
+		if (had_ended && stored->ended && is_handed_out(stored))
+			forget_value(store, stored);
+	}
+}
+
+static void use_stack(struct stored_stack *stacks, uint64_t id)
+{
+	struct stored_stack *stack = NULL;
+
+	if (id)
+		HASH_FIND(hh, stacks, &id, sizeof(id), stack);
+	if (stack)
+		stack->used = true;
+}
+
+static void use_stacks_of(struct stack_store *store, const struct stack_key *key)
+{
+	use_stack(store->user, key->user_stack);
+	use_stack(store->kernel, key->kernel_stack);
+}
+
+static void use_stacks(struct stack_store *store)
+{
+	struct stored_value *value, *next_value;
+	struct pending *pending, *next_pending;
+	struct late_stack *late, *next_late;
+	struct stored_key *key, *next_key;
+
+	HASH_ITER(hh, store->values, value, next_value)
+		use_stacks_of(store, &value->key);
+	HASH_ITER(hh, store->pending, pending, next_pending)
+		use_stacks_of(store, &pending->key);
+	HASH_ITER(hh, store->keys, key, next_key)
+		use_stacks_of(store, &key->key);
+	HASH_ITER(hh, store->late, late, next_late)
+		use_stack(store->user, late->user_stack);
+}
+
+/*
+ * A stack that nothing names is to be sent again when it is seen again. A program that is at work now may
+ * still believe it to be sent: it goes in the next round, if nothing names it then.
+ */
+static void forget_stacks(struct stack_store *store, struct stored_stack **stacks)
+{
+	struct stored_stack *stack, *next;
+
+	HASH_ITER(hh, *stacks, stack, next) {
+		if (!stack->used && stack->sent_again) {
+			HASH_DEL(*stacks, stack);
+			store->bytes -= stack->bytes;
+			free(stack);
+			continue;
+		}
+		stack->sent_again = !stack->used;
+		if (!stack->used)
+			bpf_map_delete_elem(store->sent_fd, &stack->id);
+		stack->used = false;
+	}
+}
+
+void stack_store_forget(struct stack_store *store, bool stacks)
+{
+	forget_values(store);
+	store->is_full = false;
+	if (!stacks)
+		return;
+	use_stacks(store);
+	forget_stacks(store, &store->user);
+	forget_stacks(store, &store->kernel);
+}
+
+void stack_store_note_modules(const struct stack_store *store, bool *used, size_t nr)
+{
+	struct stored_stack *stack, *next;
+
+	HASH_ITER(hh, store->user, stack, next)
+		for (uint32_t i = 0; i < stack->frames.nr; i++) {
+			uint64_t frame = stack->frames.frames[i];
+
+			if (!(frame & FRAME_ADDRESS) && FRAME_MODULE(frame) < nr)
+				used[FRAME_MODULE(frame)] = true;
+		}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the stack store consists of, for its own files: stack_store.c takes records, stack_entries.c hands them out. */
+#ifndef EHPERF_BPF_STACK_STORE_PARTS_H
+#define EHPERF_BPF_STACK_STORE_PARTS_H
+
+#include "base/hash.h"
+#include "bpf/stack_store.h"
+
+struct stored_stack {
+	uint64_t id;
+	size_t bytes;
+	bool used, sent_again;		/* of stack_store_forget() */
+	UT_hash_handle hh;
+	struct stack_frames frames;	/* the last member: its frames follow */
+};
+
+struct stored_value {
+	struct stack_key key;
+	/* from value records; in the kernel's map when it was last read */
+	struct stack_value value, in_map;
+	struct stack_value handed_out;		/* the part of value + in_map that was handed out already */
+	bool ended;				/* its thread had when stack_store_forget() looked */
+	UT_hash_handle hh;
+};
+
+/* A key that others name by its ID, as struct stack_entry has it */
+struct stored_key {
+	uint64_t id;
+	struct stack_key key;		/* as it came */
+	struct stack_entry entry;
+	UT_hash_handle hh;
+};
+
+/* The user stack that completes a key with STACK_SENT_APART and STACK_PENDING. */
+struct late_stack {
+	uint64_t token, user_stack;
+	uint32_t end;
+	UT_hash_handle hh;
+};
+
+/* A sample with STACK_PENDING has two halves, its stack and its value: the one that came first waits here. */
+struct pending {
+	uint64_t token;
+	struct stack_key key;
+	bool has_stack;			/* false: it has the value: */
+	struct stack_value value;
+	UT_hash_handle hh;
+};
+
+struct stack_store {
+	struct ring *ring, *other;	/* other: NULL unless it was added */
+	int values_fd, stats_fd, sent_fd;
+	size_t bytes, max_bytes;	/* of stacks, keys and values, about */
+	bool is_full;
+	uint64_t no_room;		/* values refused since */
+	struct stored_stack *user, *kernel;
+	struct stored_value *values;
+	struct pending *pending;
+	struct stored_key *keys;
+	struct stored_key **numbered;	/* by the records' numbers, less 1; NULL: not received */
+	size_t nr_numbered, numbered_room;
+	struct late_stack *late;
+	struct stack_entry *entries;
+	int (*take)(void *arg, const void *record, size_t bytes);
+	void *arg;
+	int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr);
+	void *on_stack_arg;
+	/* of the other ring */
+	int (*take_other)(void *arg, const void *record, size_t bytes);
+	void *other_arg;
+	int error;
+};
+
+static inline void sum_up(struct stack_value *sum, const struct stack_value *value)
+{
+	sum->count += value->count;
+	sum->blocked_ns += value->blocked_ns;
+	sum->waiting_ns += value->waiting_ns;
+}
+
+static inline void take_away(struct stack_value *sum, const struct stack_value *value)
+{
+	sum->count -= value->count;
+	sum->blocked_ns -= value->blocked_ns;
+	sum->waiting_ns -= value->waiting_ns;
+}
+
+/* Takes what the kernel has in its map of values. 0 or -errno */
+int stack_store_read_values(struct stack_store *store);
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is given back, now and then, of what processes took that are gone. */
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "bpf/unwinder_parts.h"
+#include "process/clock.h"
+
+#define GIVE_BACK_NS 2000000000
+
+/* Forgets the files that no process maps any more, of which there is neither a table nor a stack. */
+static void forget_modules(struct unwinder *u)
+{
+	size_t nr = modules_count(u->modules) + 1;
+	bool *used = calloc(nr, sizeof(*used));
+
+	if (!used)
+		return;
+	publisher_note_modules(u->publisher, used);
+	tables_note_modules(u->tables, used);
+	stack_store_note_modules(u->store, used, nr);
+	modules_forget(u->modules, used);
+	tables_forget(u->tables);
+	free(used);
+}
+
+#define MUCH_FREE (1 << 20)
+
+/* After a burst of events, the kernel gets back what malloc() has no use for. */
+static void trim_memory(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	if (m.fordblks > MUCH_FREE && m.fordblks > m.uordblks / 8)
+		malloc_trim(0);
+}
+
+void unwinder_give_back(struct unwinder *u)
+{
+	if (clock_ns() - u->gave_back_ns < GIVE_BACK_NS)
+		return;
+	u->gave_back_ns = clock_ns();
+	forget_modules(u);
+	trim_memory();
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the unwinder consists of, for its own files. */
+#ifndef EHPERF_BPF_UNWINDER_PARTS_H
+#define EHPERF_BPF_UNWINDER_PARTS_H
+
+#include "bpf/links.h"
+#include "bpf/slab_maps.h"
+#include "bpf/tasks.h"
+#include "bpf/unwinder.h"
+#include "process/perf_records.h"
+#include "unwind/event_queue.h"
+#include "unwind/processes.h"
+#include "unwind/publisher.h"
+#include "unwind/raw_samples.h"
+#include "unwind/tables.h"
+
+struct unwinder {
+	struct unwinder_options options;
+	/* the kernel's side */
+	struct links links;
+	const struct bpf_program *list_tasks;
+	int procs_fd, changes_fd;
+	struct bpf_slabs *source;
+	/* what arrives */
+	struct stack_store *store;
+	struct perf_records *records;	/* NULL: no user stacks are wanted */
+	struct event_queue queue;
+	uint64_t changes_lost;		/* the kernel's counter, summed over the CPUs, when last read */
+	/* what is known of processes, and what is made of that */
+	struct processes processes;
+	struct slabs *slabs;
+	struct modules *modules;
+	struct tables *tables;
+	struct publisher *publisher;
+	struct raw_samples raw_samples;
+	struct host_stack stack;	/* of the raw sample that is being unwound */
+	/* a published process had an event since publisher_publish_changed() */
+	bool published_changed;
+	uint64_t gave_back_ns;		/* when memory was, last */
+	struct unwinder_counts counts;
+};
+
+/*
+ * Reads the count of changes before the mappings: a change that happens in between makes the list stale,
+ * whether or not the mappings reflect it.
+ */
+int unwinder_read_mappings(void *unwinder, struct process *process, uint32_t tgid, struct process_reading *reading);
+
+/*
+ * Takes what was read of processes since it was asked for. for_samples: samples wait for it, which must be
+ * of the same image. How many readings there were
+ */
+unsigned unwinder_take_readings(struct unwinder *unwinder, bool for_samples);
+
+/* Gives memory back that is not needed any more; to be called often, and does so now and then. */
+void unwinder_give_back(struct unwinder *unwinder);
+
+#endif

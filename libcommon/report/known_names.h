@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of frames that were asked for (report/namer.h), by the frame and where it is from. */
+#ifndef EHPERF_REPORT_KNOWN_NAMES_H
+#define EHPERF_REPORT_KNOWN_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "report/namer_work.h"
+
+struct known_name {
+	struct {
+		uint64_t source, frame;
+	} key;
+	struct named_frame found;
+	char *symbol, *raw;	/* shared_text; NULL: none */
+	uint32_t asked;		/* the round in which it was asked for last */
+	UT_hash_handle hh;
+};
+
+struct known_names {
+	struct known_name *all;
+	size_t bytes;		/* what they take, about */
+	uint32_t round;		/* how often known_names_forget() was called */
+	char *last_symbol;	/* of what was added last: the next frame often is of the same function */
+};
+
+/* NULL: it is not known */
+struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame);
+/* The strings are copied, and may be NULL. What is known already stays. 0 or -ENOMEM */
+int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
+		    const char *symbol, const char *raw);
+/*
+ * Forgets the names of sources that are gone, and, while they take more bytes than this, those that were
+ * not found in this round nor in the one before.
+ */
+void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source), void *arg,
+			size_t bytes);
+void known_names_free(struct known_names *names);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "table/interpreter_rules.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/code_insns.h"
+#include "table/machine.h"
+
+#define SENDER_SP_BELOW_FP 8
+#define REG_SENDER_SP (EH_R12 + 1)
+
+/*
+ * What is known of the place before an instruction. With .framed, that is all; else the return address is
+ * in a register or on the stack, the caller's rsp is in a register or counted from rsp, and rbp is the
+ * caller's or has just been pushed.
+ */
+struct place {
+	bool reached, lost;
+	bool disagreed;		/* it was lost for that */
+	bool framed;
+	bool ra_in_register, cfa_in_register, fp_pushed, fp_set;
+	uint8_t ra_register, cfa_register;	/* framed: cfa_register has the caller's rsp already, or it is NO_REG */
+	int32_t ra_at, cfa_at, fp_at;		/* from rsp */
+};
+
+#define MAX_LOSSES 8	/* and more than meet() can change of a place */
+
+struct follower {
+	struct code code;
+	struct place *places;
+	uint32_t *todo;
+	size_t nr_todo;
+};
+
+/* ---- one instruction ---- */
+
+static void move_sp(struct place *p, int32_t by)
+{
+	if (p->framed)
+		return;
+	p->ra_at -= p->ra_in_register ? 0 : by;
+	p->cfa_at -= p->cfa_in_register ? 0 : by;
+	p->fp_at -= p->fp_pushed ? by : 0;
+}
+
+static void overwrite(struct place *p, uint32_t reg)
+{
+	if (p->cfa_in_register && p->cfa_register == reg) {
+		p->lost |= !p->framed;
+		p->cfa_register = NO_REG;
+	}
+	if (p->framed)
+		return;
+	p->lost |= (p->ra_in_register && p->ra_register == reg) || (reg == REG_FP && !p->fp_pushed) ||
+		   (reg == REG_SP && !(p->ra_in_register && p->cfa_in_register && !p->fp_pushed));
+}
+
+static void push(struct place *p, uint8_t reg)
+{
+	move_sp(p, -8);
+	if (p->framed)
+		return;
+	if (p->ra_in_register && reg == p->ra_register) {
+		p->ra_in_register = false;
+		p->ra_at = 0;
+	} else if (reg == REG_FP && !p->fp_pushed) {
+		p->fp_pushed = true;
+		p->fp_at = 0;
+	} else if (p->fp_set && p->cfa_in_register && reg == p->cfa_register && p->fp_at == SENDER_SP_BELOW_FP &&
+		   !p->ra_in_register && p->ra_at == p->fp_at + 8) {
+		*p = (struct place){ .framed = true, .cfa_in_register = true, .cfa_register = NO_REG };
+	}
+}
+
+static void pop(struct place *p, uint8_t reg)
+{
+	if (!p->framed && !p->ra_in_register && p->ra_at == 0 && reg != NO_REG && reg != REG_FP) {
+		overwrite(p, reg);
+		p->ra_in_register = true;
+		p->ra_register = reg;
+	} else if (!p->framed && !p->ra_in_register && p->ra_at == 0) {
+		p->lost = true;
+	} else if (!p->framed && reg == REG_FP && p->fp_pushed && p->fp_at == 0) {
+		p->fp_pushed = p->fp_set = false;
+	} else if (reg != NO_REG) {
+		overwrite(p, reg);
+	}
+	move_sp(p, 8);
+}
+
+/* the end of the frame: from here on, the caller's rsp must be known */
+static void leave(struct place *p)
+{
+	if (!p->framed || p->cfa_register == NO_REG) {
+		p->lost = true;
+		return;
+	}
+	p->framed = false;
+	p->ra_in_register = false;
+	p->ra_at = 0;
+}
+
+static void set(struct place *p, const struct insn *insn)
+{
+	if (p->framed) {
+		if (insn->reg == REG_FP)
+			p->lost = true;
+		overwrite(p, insn->reg);
+		if (insn->effect == INSN_LOAD && insn->base == REG_FP && insn->displacement == -SENDER_SP_BELOW_FP)
+			p->cfa_register = insn->reg;
+		return;
+	}
+	if (insn->reg == REG_SP && insn->effect == INSN_SET && insn->base == REG_SP) {
+		move_sp(p, insn->displacement);
+	} else if (insn->reg == REG_SP && insn->effect == INSN_SET && p->cfa_in_register &&
+		   insn->base == p->cfa_register && !insn->displacement && p->ra_in_register &&
+		   !p->fp_pushed) {
+		p->cfa_in_register = false;
+		p->cfa_at = 0;
+	} else if (insn->reg == REG_FP && insn->effect == INSN_SET && insn->base == REG_SP &&
+		   !insn->displacement && p->fp_pushed && p->fp_at == 0) {
+		p->fp_set = true;
+	} else {
+		overwrite(p, insn->reg);
+	}
+}
+
+static void follow(struct place *p, const struct insn *insn)
+{
+	switch (insn->effect) {
+	case INSN_PUSH:
+		push(p, insn->reg);
+		break;
+	case INSN_POP:
+		pop(p, insn->reg);
+		break;
+	case INSN_LEAVE:
+		leave(p);
+		break;
+	case INSN_STORE:
+		if (!p->framed && p->ra_in_register && insn->reg == p->ra_register && insn->base == REG_SP) {
+			p->ra_in_register = false;
+			p->ra_at = insn->displacement;
+		}
+		break;
+	case INSN_SET:
+	case INSN_LOAD:
+		set(p, insn);
+		break;
+	}
+	for (uint32_t reg = 0; reg < EH_NR_REGS; reg++)
+		if (insn->overwritten >> reg & 1)
+			overwrite(p, reg);
+}
+
+/* ---- all of them ---- */
+
+/*
+ * false: *to is known already. Ways that disagree lose it. A way that has lost it says nothing: it has
+ * called the VM, and taken rsp back from where it kept it.
+ */
+static bool meet(struct place *to, const struct place *from)
+{
+	struct place met = *from;
+
+	met.reached = true;
+	if (!to->reached || (to->lost && !to->disagreed && !met.lost)) {
+		*to = met;
+		return true;
+	}
+	if (to->lost || met.lost || !memcmp(to, &met, sizeof(met)))
+		return false;
+	if (to->framed && met.framed && !met.lost) {
+		if (to->cfa_register == NO_REG)
+			return false;
+		to->cfa_register = NO_REG;
+		return true;
+	}
+	to->lost = to->disagreed = true;
+	return true;
+}
+
+static void reach(struct follower *f, size_t i, const struct place *from)
+{
+	if (i < f->code.nr && meet(&f->places[i], from))
+		f->todo[f->nr_todo++] = i;
+}
+
+static void pass(struct follower *f, size_t i)
+{
+	const struct insn *insn = &f->code.insns[i];
+	struct place p = f->places[i];
+
+	/* call_VM() calls what follows behind a jump, to have an address on the stack: the frame stays the same */
+	if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH || (insn->effect == INSN_CALL && p.framed))
+		reach(f, insn->target, &p);
+	if (!insn_reaches_next(insn) && !(insn->effect == INSN_STOP && insn->reg == REG_SP))
+		return;
+	if (insn->effect == INSN_CALL && insn->target == i + 1)
+		push(&p, NO_REG);
+	else if (insn->effect == INSN_STOP)
+		set(&p, insn);
+	else
+		follow(&p, insn);
+	reach(f, i + 1, &p);
+}
+
+static void follow_from(struct follower *f, size_t i, const struct place *from)
+{
+	reach(f, i, from);
+	while (f->nr_todo)
+		pass(f, f->todo[--f->nr_todo]);
+}
+
+static void fill(struct follower *f, const struct interpreter_piece *piece)
+{
+	const struct place called = { .ra_register = NO_REG, .cfa_register = NO_REG, .cfa_at = 8 };
+	const struct place framed = { .framed = true, .cfa_in_register = true, .cfa_register = NO_REG };
+	const struct place entered = { .cfa_in_register = true,
+				       .cfa_register = REG_SENDER_SP,
+				       .ra_register = NO_REG };
+
+	if (piece->enters)
+		follow_from(f, 0, &entered);
+	for (size_t i = 0; i < f->code.nr && (!piece->enters || piece->is_called || piece->enters_again); i++)
+		if (!f->places[i].reached)
+			follow_from(f, i, piece->enters_again ? &entered : piece->is_called ? &called : &framed);
+}
+
+/* ---- rules ---- */
+
+struct eh_rule interpreter_frame_rule(void)
+{
+	struct eh_rule rule = {
+		.kind = RULE_DEREF, .cfa_reg = REG_FP, .deref_offset = -SENDER_SP_BELOW_FP, .base_reg = REG_FP,
+		.from_base = 1 << SAVED_RA | 1 << SAVED_FP,
+	};
+
+	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
+	rule.saved[SAVED_RA] = 1;
+	rule.saved[SAVED_FP] = 0;
+	return rule;
+}
+
+/* what a signed byte of words can say */
+static bool fits(int32_t bytes)
+{
+	return bytes % 8 == 0 && bytes / 8 > SAVED_ODD && bytes / 8 < SAVED_SAME;
+}
+
+static struct eh_rule rule_of(const struct place *p)
+{
+	struct eh_rule rule = { .kind = RULE_REG };
+
+	if (p->framed && !p->lost)
+		return interpreter_frame_rule();
+	if (!p->reached || p->lost || !fits(p->ra_at) || !fits(p->fp_at) || (p->ra_in_register && p->fp_pushed))
+		return (struct eh_rule){ .kind = RULE_NONE, .flags = RULE_FROM_CODE };
+	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
+	rule.cfa_reg = p->cfa_in_register ? p->cfa_register : REG_SP;
+	rule.cfa_offset = p->cfa_in_register ? 0 : p->cfa_at;
+	/* a method handle's last argument is gone, and lay below the caller's rsp */
+	rule.flags = p->cfa_in_register ? RULE_CROSSES : 0;
+	rule.base_reg = p->ra_in_register ? p->ra_register : REG_SP;
+	rule.from_base = 1 << SAVED_RA;
+	rule.saved[SAVED_RA] = p->ra_in_register ? SAVED_SAME : p->ra_at / 8;
+	rule.saved[SAVED_FP] = SAVED_SAME;
+	if (p->fp_pushed) {
+		rule.from_base |= 1 << SAVED_FP;
+		rule.saved[SAVED_FP] = p->fp_at / 8;
+	}
+	return rule;
+}
+
+int interpreter_rules(const uint8_t *code, const struct interpreter_piece *piece, code_rule_fn *emit,
+		      void *arg)
+{
+	struct follower f = { .code = { .bytes = code + piece->start, .size = piece->end - piece->start } };
+	int error = machine_decode(&f.code);
+
+	if (!error) {
+		code_link(&f.code);
+		f.places = calloc(f.code.nr + 1, sizeof(*f.places));
+		f.todo = calloc(f.code.nr * MAX_LOSSES + 1, sizeof(*f.todo));
+		error = !f.places || !f.todo ? -ENOMEM : 0;
+	}
+	if (!error)
+		fill(&f, piece);
+	for (size_t i = 0; i < f.code.nr && !error; i++) {
+		struct eh_rule rule = rule_of(&f.places[i]);
+
+		emit(arg, piece->start + f.code.insns[i].at, &rule);
+	}
+	free(f.places);
+	free(f.todo);
+	free(f.code.insns);
+	return error;
+}

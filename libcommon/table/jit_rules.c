@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "table/jit_rules.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/code_insns.h"
+#include "table/machine.h"
+
+/* where a prologue saves the frame pointer, below the return address: in bytes below the CFA */
+#define FP_BELOW_CFA 16
+
+enum fp {
+	FP_CALLERS,
+	FP_FRAME,	/* CFA - FP_BELOW_CFA */
+	FP_OTHER,
+};
+
+/* what is known of the place before an instruction */
+struct place {
+	bool reached;
+	bool guessed;	/* nothing leads here from an entry */
+	bool begins;	/* nothing leads here at all */
+	bool lost;	/* no rule */
+	bool saved;	/* the caller's frame pointer is at CFA - FP_BELOW_CFA */
+	bool sp_lost;
+	uint8_t fp;	/* enum fp */
+	int32_t depth;	/* CFA less sp, unless sp_lost */
+	uint32_t by_call;	/* it was reached first from behind this call: the instruction's number + 1 */
+};
+
+#define MAX_LOSSES 8	/* and more than meet() can take from a place */
+
+struct follower {
+	const struct jit_code *jit;
+	struct code code;
+	struct place *places;
+	uint32_t *todo;		/* numbers of instructions; each comes up once, and once for each thing that it loses */
+	size_t nr_todo;
+	bool *no_return;	/* [number]: it is a call that does not return */
+	bool again;		/* there are more of these than was known */
+};
+
+/* ---- one instruction ---- */
+
+static void move_sp(struct place *p, int64_t by)
+{
+	int64_t depth = p->depth - by;
+
+	p->sp_lost |= depth < CFA_AT_ENTRY || depth > 1 << 26;
+	if (!p->sp_lost)
+		p->depth = depth;
+}
+
+static void set_sp(struct place *p, const struct insn *insn)
+{
+	if (insn->effect == INSN_SET && insn->base == REG_SP)
+		move_sp(p, insn->displacement);
+	else if (insn->effect == INSN_SET && insn->base == REG_FP && p->fp == FP_FRAME) {
+		p->sp_lost = false;
+		p->depth = FP_BELOW_CFA;
+		move_sp(p, insn->displacement);
+	} else {
+		p->sp_lost = true;
+	}
+}
+
+static bool at_saved_fp(const struct place *p, const struct insn *insn)
+{
+	return insn->base == REG_SP && !p->sp_lost && p->depth - insn->displacement == FP_BELOW_CFA;
+}
+
+static void set_fp(struct place *p, const struct insn *insn)
+{
+	if (insn->effect == INSN_SET && at_saved_fp(p, insn))
+		p->fp = FP_FRAME;
+	else if (insn->effect == INSN_LOAD && p->saved && at_saved_fp(p, insn))
+		p->fp = FP_CALLERS;
+	else
+		p->fp = FP_OTHER;
+}
+
+static void push(struct place *p, uint8_t reg)
+{
+	move_sp(p, -8);
+	if (reg == REG_FP && p->fp == FP_CALLERS && !p->sp_lost && p->depth == FP_BELOW_CFA)
+		p->saved = true;
+}
+
+static void pop(struct place *p, uint8_t reg)
+{
+	bool callers = p->saved && !p->sp_lost && p->depth == FP_BELOW_CFA;
+
+	if (reg == REG_FP)
+		p->fp = callers ? FP_CALLERS : FP_OTHER;
+	if (callers)
+		p->saved = false;
+	move_sp(p, 8);
+}
+
+static void leave(struct place *p)
+{
+	p->sp_lost = p->fp != FP_FRAME;
+	p->depth = FP_BELOW_CFA;
+	pop(p, REG_FP);
+}
+
+static void follow(struct place *p, const struct insn *insn)
+{
+	switch (insn->effect) {
+	case INSN_PUSH:
+		push(p, insn->reg);
+		break;
+	case INSN_POP:
+		pop(p, insn->reg);
+		break;
+	case INSN_LEAVE:
+		leave(p);
+		break;
+	case INSN_STORE:
+		if (insn->reg == REG_FP && p->fp == FP_CALLERS && at_saved_fp(p, insn))
+			p->saved = true;
+		break;
+	case INSN_SET:
+	case INSN_LOAD:
+		if (insn->reg == REG_SP)
+			set_sp(p, insn);
+		else if (insn->reg == REG_FP)
+			set_fp(p, insn);
+		break;
+	}
+	if (insn->overwritten >> REG_SP & 1)
+		p->sp_lost = true;
+	if (insn->overwritten >> REG_FP & 1)
+		p->fp = FP_OTHER;
+	p->lost = p->sp_lost && p->fp != FP_FRAME;
+}
+
+/* ---- all of them ---- */
+
+/* what both ways to a place agree on; false: *to is that already */
+static bool meet(struct place *to, const struct place *from)
+{
+	struct place met = *to;
+
+	met.lost |= from->lost;
+	met.saved &= from->saved;
+	met.sp_lost |= from->sp_lost || (!to->sp_lost && from->depth != to->depth);
+	if (met.fp != from->fp)
+		met.fp = FP_OTHER;
+	met.lost |= met.sp_lost && met.fp != FP_FRAME;
+	if (met.lost == to->lost && met.saved == to->saved && met.sp_lost == to->sp_lost && met.fp == to->fp)
+		return false;
+	*to = met;
+	return true;
+}
+
+/* Do the ways disagree because one of them, from behind a call, is none? That is known the next time then. */
+static bool is_no_return(struct follower *f, const struct place *to, const struct place *from)
+{
+	if (to->depth == from->depth || to->sp_lost || from->sp_lost || !to->by_call == !from->by_call)
+		return false;
+	f->no_return[(to->by_call ? to->by_call : from->by_call) - 1] = true;
+	f->again = true;
+	return true;
+}
+
+/* by_call: 0, or number + 1 of the call that *from is behind */
+static void reach(struct follower *f, size_t i, struct place from, uint32_t by_call)
+{
+	struct place *to = &f->places[i];
+
+	if (i >= f->code.nr)
+		return;
+	from.reached = true;
+	from.by_call = by_call;
+	from.begins = false;
+	if (!to->reached)
+		*to = from;
+	else if ((from.guessed && !to->guessed) || is_no_return(f, to, &from) || !meet(to, &from))
+		return;
+	f->todo[f->nr_todo++] = i;
+}
+
+static void pass(struct follower *f, size_t i)
+{
+	const struct insn *insn = &f->code.insns[i];
+	struct place p = f->places[i];
+
+	if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH)
+		reach(f, insn->target, p, 0);
+	if (!insn_reaches_next(insn)) {
+		p.lost = p.sp_lost = true;
+		if (insn->effect == INSN_STOP && insn->reg == REG_SP)	/* it goes on, on another stack */
+			reach(f, i + 1, p, 0);
+		return;
+	}
+	if (insn->effect == INSN_CALL && f->no_return[i])
+		return;
+	if (insn->effect == INSN_CALL && insn->target == i + 1)
+		push(&p, NO_REG);	/* to learn where it is */
+	else
+		follow(&p, insn);
+	reach(f, i + 1, p, insn->effect == INSN_CALL ? i + 1 : 0);
+}
+
+static void follow_all(struct follower *f)
+{
+	while (f->nr_todo)
+		pass(f, f->todo[--f->nr_todo]);
+}
+
+/*
+ * From the entries; then from whatever was not reached, with the whole frame. false: that is not what the
+ * compiler says
+ */
+static bool fill(struct follower *f)
+{
+	const struct jit_code *jit = f->jit;
+	const struct place entered = { .depth = CFA_AT_ENTRY, .fp = FP_CALLERS };
+	const struct place whole = { .guessed = true, .depth = jit->frame_bytes, .fp = FP_OTHER, .saved = true };
+	size_t first = code_insn_at(&f->code, jit->complete);
+	const struct place *complete = &f->places[first];
+
+	for (uint32_t i = 0; i < jit->nr_entries; i++) {
+		reach(f, code_insn_at(&f->code, jit->entries[i]), entered, 0);
+		follow_all(f);
+	}
+	if (!jit->frame_bytes)
+		return true;
+	if (first < f->code.nr && complete->reached &&
+	    (complete->sp_lost || complete->depth != (int32_t)jit->frame_bytes))
+		return false;
+	for (size_t i = first; i < f->code.nr; i++)
+		if (!f->places[i].reached) {
+			reach(f, i, whole, 0);
+			f->places[i].begins = true;
+			follow_all(f);
+		}
+	return true;
+}
+
+#define MAX_ROUNDS 8
+
+/* fill(), until it is known which calls do not return */
+static bool fill_again(struct follower *f)
+{
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		memset(f->places, 0, f->code.nr * sizeof(*f->places));
+		f->again = false;
+		if (!fill(f) && !f->again)
+			return false;
+		if (!f->again)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What is known of instruction i's place. Whatever the ways there seem to say, code that calls other code
+ * has its whole frame: the compiler says how large it is for that very purpose.
+ */
+static struct place place_of(const struct follower *f, size_t i)
+{
+	const struct insn *insn = &f->code.insns[i];
+	struct place p = f->places[i];
+
+	if (insn->effect == INSN_CALL && insn->target == NO_TARGET && f->jit->frame_bytes &&
+	    (insn->at >= f->jit->complete || f->jit->complete == UINT32_MAX) && (!p.reached || p.lost))
+		p = (struct place){ .reached = true, .depth = f->jit->frame_bytes, .fp = FP_OTHER, .saved = true };
+	return p;
+}
+
+static struct eh_rule rule_of(const struct place *p)
+{
+	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = p->depth };
+
+	if (!p->reached || p->lost)
+		return (struct eh_rule){ .kind = RULE_NONE, .flags = RULE_FROM_CODE };
+	if (p->sp_lost) {
+		rule.cfa_reg = REG_FP;
+		rule.cfa_offset = FP_BELOW_CFA;
+	}
+	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
+	rule.saved[SAVED_RA] = RA_AT_ENTRY;
+	if (p->saved)
+		rule.saved[SAVED_FP] = -FP_BELOW_CFA / 8;
+	else if (p->fp == FP_CALLERS)
+		rule.saved[SAVED_FP] = SAVED_SAME;
+	return rule;
+}
+
+/*
+ * A frame that is to be deoptimised returns to a handler, to which nothing else leads. A return address is looked up
+ * before it: there, the last byte of an instruction that is no call has the handler's rule.
+ */
+static bool returns_behind(const struct follower *f, size_t i)
+{
+	const struct insn *insn = &f->code.insns[i];
+
+	return i + 1 < f->code.nr && f->places[i + 1].begins && insn->effect != INSN_CALL &&
+	       (insn[1].at > insn->at + 1 || !f->places[i].reached || f->places[i].lost);
+}
+
+int jit_rules(const struct jit_code *jit, code_rule_fn *emit, void *arg)
+{
+	struct follower f = { .jit = jit, .code = { .bytes = jit->bytes, .size = jit->size, .vaddr = jit->vaddr } };
+	int error = machine_decode(&f.code);
+
+	if (!error) {
+		code_link(&f.code);
+		f.places = calloc(f.code.nr + 1, sizeof(*f.places));
+		f.todo = calloc(f.code.nr * MAX_LOSSES + 1, sizeof(*f.todo));
+		f.no_return = calloc(f.code.nr + 1, sizeof(*f.no_return));
+		error = !f.places || !f.todo || !f.no_return ? -ENOMEM : fill_again(&f) ? 0 : -EBADMSG;
+	}
+	for (size_t i = 0; i < f.code.nr && !error; i++) {
+		struct place place = place_of(&f, i);
+		struct eh_rule rule = rule_of(&place);
+
+		emit(arg, f.code.insns[i].at, &rule);
+		if (returns_behind(&f, i)) {
+			rule = rule_of(&f.places[i + 1]);
+			emit(arg, f.code.insns[i + 1].at - 1, &rule);
+		}
+	}
+	free(f.places);
+	free(f.todo);
+	free(f.no_return);
+	free(f.code.insns);
+	return error;
+}

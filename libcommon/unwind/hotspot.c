@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/hotspot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "process/clock.h"
+#include "stacks_abi.h"
+#include "tables_abi.h"
+#include "unwind/hotspot_parts.h"
+
+/* a JVM that cannot be read, as when it is just beginning, is tried again after this time */
+#define RETRY_NS	20000000ULL
+
+/* so many pieces of one process are known, with those that are gone */
+#define MAX_PIECES	(1u << 20)
+
+/* ---- new, free ---- */
+
+int hotspot_new(struct hotspot **hotspot, struct slabs *slabs, pid_t pid)
+{
+	struct eh_hotspot_module module = { .module.pending = PENDING_ROWS };
+	struct hotspot *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->slabs = slabs;
+	h->pid = pid;
+	h->module = slabs_alloc(slabs, sizeof(module));
+	if (!h->module) {
+		int error = -errno;
+
+		free(h);
+		return error;
+	}
+	memcpy(slabs_at(slabs, h->module), &module, sizeof(module));
+	*hotspot = h;
+	return 0;
+}
+
+/* The module stays, empty: a walk may come to it by a list of mappings that is kept for a raw sample. */
+void hotspot_free(struct hotspot *h)
+{
+	struct eh_module *module;
+
+	if (!h)
+		return;
+	module = slabs_at(h->slabs, h->module);
+	__atomic_store_n(&module->tables[TABLE_CFI].nr_pages, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&module->pending, 0, __ATOMIC_RELEASE);
+	hotspot_release_pages(h);
+	for (size_t i = 0; i < h->nr_all; i++) {
+		free(h->all[i]->rows);
+		free(h->all[i]->name);
+		free(h->all[i]);
+	}
+	free(h->all);
+	free(h->pieces);
+	free(h->extent_bytes);
+	free(h->old);
+	hotspot_methods_free(&h->methods);
+	free(h);
+}
+
+loc_t hotspot_module(const struct hotspot *h)
+{
+	return h->module;
+}
+
+void hotspot_set_image(struct hotspot *h, const struct hotspot_image *image, uint64_t text)
+{
+	struct eh_module *module = slabs_at(h->slabs, h->module);
+
+	h->has_image = true;
+	h->is_hopeless = !image;
+	if (h->is_hopeless) {
+		__atomic_store_n(&module->pending, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	h->image = *image;
+	h->text = text;
+}
+
+bool hotspot_has_image(const struct hotspot *h)
+{
+	return h->has_image;
+}
+
+/* ---- pieces ---- */
+
+static struct piece *piece_at(const struct hotspot *h, uint64_t address)
+{
+	size_t i = hotspot_first_behind(h, address);
+
+	return i < h->nr && h->pieces[i]->blob.start <= address ? h->pieces[i] : NULL;
+}
+
+static void remove_pieces(struct hotspot *h, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		free(h->pieces[i]->rows);
+		h->pieces[i]->rows = NULL;
+		h->pieces[i]->nr_rows = 0;
+	}
+	memmove(h->pieces + first, h->pieces + end, (h->nr - end) * sizeof(*h->pieces));
+	h->nr -= end - first;
+}
+
+static void remove_piece(struct hotspot *h, const struct piece *piece)
+{
+	size_t i = hotspot_first_behind(h, piece->blob.start);
+	uint64_t start = piece->blob.start, end = piece->blob.end;
+
+	if (i == h->nr || h->pieces[i] != piece)
+		return;
+	remove_pieces(h, i, i + 1);
+	hotspot_write_pages(h, start, end);
+}
+
+static struct piece *new_piece(const struct hotspot *h, const struct hotspot_code *code)
+{
+	struct piece *piece = calloc(1, sizeof(*piece));
+	size_t bytes = code->nr_rows * sizeof(code->rows[0]);
+
+	if (!piece)
+		return NULL;
+	piece->blob = code->blob;
+	piece->number = h->nr_all;
+	piece->rows = malloc(bytes);
+	piece->name = malloc(code->name_bytes);
+	if (!piece->rows || !piece->name) {
+		free(piece->rows);
+		free(piece->name);
+		free(piece);
+		return NULL;
+	}
+	memcpy(piece->rows, code->rows, bytes);
+	memcpy(piece->name, hotspot_code_name(code), code->name_bytes);
+	piece->nr_rows = code->nr_rows;
+	return piece;
+}
+
+/* Adds the code in the place of what was there; what is known already stays. */
+static void add_piece(struct hotspot *h, const struct hotspot_code *code)
+{
+	const struct hotspot_blob *b = &code->blob;
+	struct piece *known = piece_at(h, b->start), *piece;
+	size_t first = hotspot_first_behind(h, b->start), end = first;
+	uint64_t from = b->start, to = b->end;
+
+	if (known && known->blob.start == b->start && known->blob.end == b->end && known->blob.word == b->word)
+		return;
+	if (h->nr_all == MAX_PIECES || array_reserve(&h->pieces, &h->room, h->nr + 1) ||
+	    array_reserve(&h->all, &h->all_room, h->nr_all + 1))
+		return;
+	piece = new_piece(h, code);
+	if (!piece)
+		return;
+	for (; end < h->nr && h->pieces[end]->blob.start < b->end; end++) {
+		from = h->pieces[end]->blob.start < from ? h->pieces[end]->blob.start : from;
+		to = h->pieces[end]->blob.end > to ? h->pieces[end]->blob.end : to;
+	}
+	remove_pieces(h, first, end);
+	memmove(h->pieces + first + 1, h->pieces + first, (h->nr - first) * sizeof(*h->pieces));
+	h->pieces[first] = piece;
+	h->nr++;
+	h->all[h->nr_all++] = piece;
+	hotspot_write_pages(h, from, to);
+}
+
+/* ---- questions ---- */
+
+static int ask(struct hotspot *h, struct foreign *foreign, const struct hotspot_answer **answer,
+	       size_t *bytes)
+{
+	h->question.pid = h->pid;
+	h->nr_questions++;
+	return foreign_read_hotspot(foreign, &h->question, answer, bytes);
+}
+
+#define LAYOUT_SINCE 11	/* the Symbol's */
+
+/* where the kernel finds what a Method is, if this version of the JVM says so */
+static void write_layout(struct hotspot *h)
+{
+	struct eh_hotspot_module *module = slabs_at(h->slabs, h->module);
+	const struct hotspot_vm *vm = &h->question.vm;
+	static const enum hotspot_field needed[] = {
+		VM_METHOD_CONST, VM_CONST_POOL, VM_CONST_CODE_SIZE, VM_POOL_HOLDER, VM_KLASS_NAME,
+	};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!hotspot_has(vm, needed[i]) || vm->field[needed[i]].at > UINT16_MAX)
+			return;
+	if (vm->version < LAYOUT_SINCE)
+		return;
+	module->layout = (struct eh_hotspot){
+		.method_const = vm->field[VM_METHOD_CONST].at, .const_pool = vm->field[VM_CONST_POOL].at,
+		.const_code_size = vm->field[VM_CONST_CODE_SIZE].at, .pool_holder = vm->field[VM_POOL_HOLDER].at,
+		.klass_name = vm->field[VM_KLASS_NAME].at, .const_bytes = vm->type_bytes[VM_TYPE_CONST_METHOD],
+	};
+}
+
+/* false: the VM cannot be read, not yet maybe */
+static bool read_vm(struct hotspot *h, struct foreign *foreign)
+{
+	const struct hotspot_answer *answer;
+	uint64_t now = clock_ns();
+	size_t bytes;
+
+	if (h->is_read || !h->has_image || h->is_hopeless)
+		return h->is_read;
+	if (now - h->tried_ns < RETRY_NS)
+		return false;
+	h->tried_ns = now;
+	h->question = (struct hotspot_question){ .attach = true, .image = h->image, .text = h->text };
+	if (ask(h, foreign, &answer, &bytes))
+		return false;
+	h->heaps = answer->heaps;
+	h->question.vm = answer->vm;
+	h->question.attach = false;
+	write_layout(h);
+	h->is_read = !hotspot_make_pages(h);
+	return h->is_read;
+}
+
+static bool in_heaps(const struct hotspot *h, uint64_t address)
+{
+	for (uint32_t i = 0; i < h->heaps.nr; i++)
+		if (address >= h->heaps.heap[i].start && address < h->heaps.heap[i].limit)
+			return true;
+	return false;
+}
+
+static void begin_question(struct hotspot *h)
+{
+	h->question.nr_known = h->question.nr_pcs = 0;
+}
+
+static void ask_for_pc(struct hotspot *h, uint64_t pc)
+{
+	struct hotspot_question *q = &h->question;
+
+	for (uint32_t i = 0; i < q->nr_pcs; i++)
+		if (q->pcs[i] == pc)
+			return;
+	if (q->nr_pcs < MAX_HOTSPOT_PCS)
+		q->pcs[q->nr_pcs++] = pc;
+}
+
+static void ask_for(struct hotspot *h, uint64_t pc)
+{
+	struct piece *piece = piece_at(h, pc);
+	struct hotspot_question *q = &h->question;
+
+	if (!piece) {
+		ask_for_pc(h, pc);
+	} else if (piece->asked != h->nr_questions + 1 && q->nr_known < MAX_HOTSPOT_PCS) {
+		piece->asked = h->nr_questions + 1;
+		q->known[q->nr_known++] = (struct hotspot_word){ .at = piece->blob.word_at, .word = piece->blob.word };
+	}
+}
+
+/* Removes the pieces that are gone. false: none is */
+static bool remove_gone(struct hotspot *h, const struct hotspot_answer *answer)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < h->question.nr_known; i++) {
+		/* the word lies in the piece's own head */
+		struct piece *piece = answer->gone[i] ? piece_at(h, h->question.known[i].at) : NULL;
+
+		if (piece)
+			remove_piece(h, piece);
+		any |= piece != NULL;
+	}
+	return any;
+}
+
+/* false: there is no answer. *gone: some of what was known is not there any more */
+static bool take_answer(struct hotspot *h, struct foreign *foreign, bool *gone)
+{
+	const struct hotspot_answer *answer;
+	const struct hotspot_code *code;
+	size_t bytes, at = sizeof(*answer);
+
+	if (ask(h, foreign, &answer, &bytes))
+		return false;
+	h->heaps = answer->heaps;
+	*gone = remove_gone(h, answer);
+	while ((code = hotspot_code_next(answer, bytes, &at)))
+		add_piece(h, code);
+	return true;
+}
+
+void hotspot_look(struct hotspot *h, struct foreign *foreign, uint64_t pc, const uint64_t *words, size_t nr)
+{
+	bool gone = true;
+
+	hotspot_release_old(h, clock_ns());
+	if (!read_vm(h, foreign))
+		return;
+	for (int round = 0; round < 2 && gone; round++) {
+		begin_question(h);
+		if (in_heaps(h, pc))
+			ask_for(h, pc);
+		for (size_t i = 0; i < nr; i++)
+			if (in_heaps(h, words[i]))
+				ask_for(h, words[i]);
+		if (!(h->question.nr_known | h->question.nr_pcs) || !take_answer(h, foreign, &gone))
+			return;
+	}
+}
+
+bool hotspot_want(struct hotspot *h, struct foreign *foreign, uint64_t pc)
+{
+	bool gone;
+
+	if (!read_vm(h, foreign) || piece_at(h, pc))
+		return false;
+	begin_question(h);
+	ask_for_pc(h, pc);
+	return take_answer(h, foreign, &gone) && piece_at(h, pc);
+}
+
+/* ---- frames ---- */
+
+/* the piece that lay at this address when its frames had this tag; NULL: it is not known any more */
+static struct piece *piece_of(const struct hotspot *h, uint64_t address, uint32_t tag)
+{
+	struct piece *piece = piece_at(h, address);
+
+	if (piece && hotspot_tag_of(piece) == tag)
+		return piece;
+	for (size_t number = tag - 1; number < h->nr_all; number += MAX_FRAME_TAG) {
+		piece = h->all[number];
+		if (address >= piece->blob.start && address < piece->blob.end)
+			return piece;
+	}
+	return NULL;
+}
+
+/* The number of the piece's name; 0: it has none */
+static uint32_t number_of(struct hotspot_names *names, struct piece *piece)
+{
+	if (piece && piece->name) {
+		piece->name_number = hotspot_names_add(names, piece->name);
+		piece->name = NULL;
+	}
+	return piece ? piece->name_number : 0;
+}
+
+static uint64_t see_frame(struct hotspot *h, struct hotspot_names *names, uint64_t frame)
+{
+	uint64_t address = frame & ((1ULL << FRAME_TAG_SHIFT) - 1);
+	struct piece *piece = h ? piece_of(h, address, FRAME_TAG(frame)) : NULL;
+	uint32_t number = number_of(names, piece);
+
+	if (!number || address < piece->blob.code_start)
+		return frame & ~((uint64_t)FRAME_TAG(~0ULL) << FRAME_TAG_SHIFT);
+	return FRAME_HOTSPOT | (frame & FRAME_CALL ? HOTSPOT_BY_CALL : 0) |
+	       (address - piece->blob.code_start) << HOTSPOT_OFFSET_SHIFT | number;
+}
+
+/* the two words of a method that is interpreted; without a name, it is the interpreter */
+static uint64_t see_method(struct hotspot *h, struct hotspot_names *names, const uint64_t *words)
+{
+	uint32_t number = h ? hotspot_methods_find(&h->methods, words) : 0;
+
+	if (!number)
+		return FRAME_HOTSPOT | (h ? number_of(names, piece_at(h, h->heaps.interpreter_start)) : 0);
+	return FRAME_HOTSPOT | HOTSPOT_BY_CALL | (uint64_t)METHOD_PLACE(words[1]) << HOTSPOT_OFFSET_SHIFT | number;
+}
+
+uint32_t hotspot_see(struct hotspot *h, struct foreign *foreign, struct hotspot_names *names,
+		     uint64_t *frames, uint32_t nr)
+{
+	uint32_t kept = 0;
+
+	if (h && h->is_read)
+		hotspot_methods_read(&h->methods, &h->question, foreign, names, frames, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t tag = FRAME_TAG(frames[i]);
+
+		if (hotspot_is_method(frames, nr, i)) {
+			frames[kept++] = see_method(h, names, &frames[i]);
+			i++;
+		} else if (frames[i] & FRAME_ADDRESS && !FRAME_IS_RUNTIME(frames[i]) && tag && tag <= MAX_FRAME_TAG) {
+			frames[kept++] = see_frame(h, names, frames[i]);
+		} else {
+			frames[kept++] = frames[i];
+		}
+	}
+	return kept;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/hotspot_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct hotspot_names {
+	struct hotspot_name **all;
+	size_t nr, room;
+};
+
+struct hotspot_names *hotspot_names_new(void)
+{
+	return calloc(1, sizeof(struct hotspot_names));
+}
+
+void hotspot_names_free(struct hotspot_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->nr; i++)
+		free(names->all[i]);
+	free(names->all);
+	free(names);
+}
+
+uint32_t hotspot_names_add(struct hotspot_names *names, struct hotspot_name *name)
+{
+	if (names->nr == UINT32_MAX - 1 || array_reserve(&names->all, &names->room, names->nr + 1)) {
+		free(name);
+		return 0;
+	}
+	names->all[names->nr++] = name;
+	return names->nr;
+}
+
+const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, uint32_t number)
+{
+	return number && number <= names->nr ? names->all[number - 1] : NULL;
+}
+
+/* ---- parts ---- */
+
+static const struct hotspot_place *places_of(const struct hotspot_name *name)
+{
+	return (const struct hotspot_place *)(name + 1);
+}
+
+static const struct hotspot_scope *scopes_of(const struct hotspot_name *name)
+{
+	return (const struct hotspot_scope *)(places_of(name) + name->nr_places);
+}
+
+static const char *text_of(const struct hotspot_name *name)
+{
+	return (const char *)(scopes_of(name) + name->nr_scopes);
+}
+
+void hotspot_name_fill(struct hotspot_name *name, const struct hotspot_scopes *s)
+{
+	uint8_t *at = (uint8_t *)(name + 1);
+
+	name->nr_places = s->nr_places;
+	name->nr_scopes = s->nr_scopes;
+	name->text_bytes = s->text_bytes;
+	at = mempcpy(at, s->places, s->nr_places * sizeof(s->places[0]));
+	at = mempcpy(at, s->scopes, s->nr_scopes * sizeof(s->scopes[0]));
+	memcpy(at, s->text, s->text_bytes);
+}
+
+bool hotspot_name_is_sound(const struct hotspot_name *name, size_t bytes)
+{
+	if (bytes < sizeof(*name) || name->name[sizeof(name->name) - 1] ||
+	    hotspot_name_bytes(name->nr_places, name->nr_scopes, name->text_bytes) > bytes || !name->text_bytes ||
+	    text_of(name)[name->text_bytes - 1])
+		return false;
+	for (uint32_t i = 0; i < name->nr_places; i++)
+		if (places_of(name)[i].scope >= name->nr_scopes)
+			return false;
+	for (uint32_t i = 0; i < name->nr_scopes; i++)
+		if (scopes_of(name)[i].name >= name->text_bytes || scopes_of(name)[i].file >= name->text_bytes ||
+		    scopes_of(name)[i].caller > i)
+			return false;
+	return true;
+}
+
+/* The number of the scope at this offset in the code: that of the first place that does not lie before it. */
+static uint32_t scope_of(const struct hotspot_name *name, uint32_t offset)
+{
+	const struct hotspot_place *places = places_of(name);
+	uint32_t low = 0, high = name->nr_places;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (places[middle].at < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < name->nr_places ? places[low].scope : 0;
+}
+
+size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct hotspot_function *functions,
+			size_t max)
+{
+	uint32_t scope = scope_of(name, HOTSPOT_OFFSET(frame));
+	size_t nr = 0;
+
+	while (scope < name->nr_scopes && nr < max) {
+		const struct hotspot_scope *s = &scopes_of(name)[scope];
+
+		functions[nr++] = (struct hotspot_function){
+			.name = text_of(name) + s->name, .file = text_of(name)[s->file] ? text_of(name) + s->file : NULL,
+			.line = s->line,
+		};
+		scope = s->caller - 1;	/* none: as far as can be */
+	}
+	return nr;
+}

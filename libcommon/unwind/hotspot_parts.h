@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is known of a JVM, for its own files: hotspot.c asks for pieces of code, hotspot_pages.c writes their rows. */
+#ifndef EHPERF_UNWIND_HOTSPOT_PARTS_H
+#define EHPERF_UNWIND_HOTSPOT_PARTS_H
+
+#include "hotspot_abi.h"
+#include "tables_abi.h"
+#include "unwind/hotspot.h"
+#include "unwind/hotspot_methods.h"
+#include "unwind/hotspot_work.h"
+
+#define PAGE_BYTES	(1u << PAGE_ROWS_SHIFT)
+
+struct piece {
+	struct hotspot_blob blob;
+	uint32_t number;	/* from 0, in the order of being found */
+	uint32_t asked;		/* the question that it was in last */
+	uint32_t nr_rows;
+	struct hotspot_row *rows;	/* NULL once it is gone */
+	struct hotspot_name *name;	/* until a stack has it; then it has this number: */
+	uint32_t name_number;
+};
+
+/* of the slabs */
+struct eh_hotspot_module {
+	struct eh_module module;
+	struct eh_hotspot layout;
+};
+_Static_assert(offsetof(struct eh_hotspot_module, layout) == sizeof(struct eh_module), "where the kernel looks");
+
+struct extent {
+	loc_t loc;
+	uint32_t bytes;
+	uint64_t until_ns;
+};
+
+struct hotspot {
+	struct slabs *slabs;
+	pid_t pid;
+	loc_t module;
+	bool has_image, is_hopeless, is_read;
+	struct hotspot_image image;
+	uint64_t text;
+	uint64_t tried_ns;
+	struct hotspot_question question;
+	uint32_t nr_questions;
+	struct hotspot_heaps heaps;
+	struct piece **all;	/* by number */
+	size_t nr_all, all_room;
+	struct piece **pieces;	/* those that are there, by address; none overlaps another */
+	size_t nr, room;
+	struct hotspot_methods methods;
+	/* the pages of .module, from that of this address on, and what they take */
+	uint64_t start;
+	uint32_t nr_pages;
+	loc_t pages;
+	uint32_t *extent_bytes;
+	struct extent *old;	/* in the order of their until_ns */
+	size_t nr_old, old_room;
+};
+
+/* Room for the pages of all heaps, as far as they may grow. */
+int hotspot_make_pages(struct hotspot *h);
+
+/* Writes the rows of the code in [start, end) anew. */
+void hotspot_write_pages(struct hotspot *h, uint64_t start, uint64_t end);
+
+void hotspot_release_pages(struct hotspot *h);
+
+/* the number of the first piece that ends behind this address */
+size_t hotspot_first_behind(const struct hotspot *h, uint64_t address);
+
+/* by which frames in this piece are told from those in others that were there before or come later */
+uint32_t hotspot_tag_of(const struct piece *piece);
+
+/* Gives back what was replaced long enough ago. */
+void hotspot_release_old(struct hotspot *h, uint64_t now);
+
+#endif

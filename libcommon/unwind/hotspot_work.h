@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A worker's part of hotspot.h: looks up pieces of code in a HotSpot process, and makes rows for them. What
+ * the process says is not trusted: all that comes out of here is checked by hotspot_code_next().
+ */
+#ifndef EHPERF_UNWIND_HOTSPOT_WORK_H
+#define EHPERF_UNWIND_HOTSPOT_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "process/hotspot_blob.h"
+#include "process/hotspot_vm.h"
+#include "unwind/hotspot_names.h"
+#include "tables_abi.h"
+
+#define MAX_HOTSPOT_PCS 256
+#define MAX_HOTSPOT_METHODS 64
+
+/* a word of the process's that a blob is known by */
+struct hotspot_word {
+	uint64_t at;
+	uint32_t word, pad;
+};
+
+/* an interpreted method: its address, and hotspot_method_identity() */
+struct hotspot_method_key {
+	uint64_t address, identity;
+};
+
+struct hotspot_method_question {
+	struct hotspot_method_key key;
+	/*
+	 * identity 0: which method is it, if this is its bytecode? Only that is asked for, not the name
+	 */
+	uint64_t bytecode;
+};
+
+struct hotspot_question {
+	pid_t pid;
+	bool attach;			/* the VM is not known: only that is asked for, by: */
+	struct hotspot_image image;
+	uint64_t text;
+	struct hotspot_vm vm;
+	uint32_t nr_known, nr_pcs;
+	struct hotspot_word known[MAX_HOTSPOT_PCS];	/* are they still there? */
+	uint64_t pcs[MAX_HOTSPOT_PCS];			/* what lies there? */
+	/* what are these called? If there are any, that is all that is asked for */
+	uint32_t nr_methods;
+	struct hotspot_method_question methods[MAX_HOTSPOT_METHODS];
+};
+
+/* struct hotspot_code, each with its rows, lie behind it; or struct hotspot_named */
+struct hotspot_answer {
+	struct hotspot_vm vm;
+	struct hotspot_heaps heaps;
+	uint32_t nr_codes;
+	bool gone[MAX_HOTSPOT_PCS];	/* of question.known */
+};
+
+/* from its offset from blob.start on, up to the next row's, or the end of the blob */
+struct hotspot_row {
+	uint32_t at;
+	struct eh_rule rule;
+};
+
+struct hotspot_code {
+	struct hotspot_blob blob;
+	uint32_t nr_rows;
+	uint32_t name_bytes;	/* of the struct hotspot_name behind the rows */
+	struct hotspot_row rows[];
+};
+
+/* a method that was asked for, and its name behind it */
+struct hotspot_named {
+	struct hotspot_method_key key;
+	uint32_t number;	/* in question.methods */
+	uint32_t name_bytes;
+	uint16_t place;		/* of the bytecode, if that was asked for */
+	bool gone;		/* it was another one, or none, before all was read */
+};
+
+static inline size_t hotspot_rows_bytes(const struct hotspot_code *code)
+{
+	return (code->nr_rows * sizeof(code->rows[0]) + 7) / 8 * 8;
+}
+
+static inline const struct hotspot_name *hotspot_code_name(const struct hotspot_code *code)
+{
+	return (const struct hotspot_name *)((const uint8_t *)code->rows + hotspot_rows_bytes(code));
+}
+
+/* The answer to `question`, whose .pid's memory is read, in `room` bytes. 0 with *bytes set, or -errno */
+int hotspot_answer(const struct hotspot_question *question, struct memory_reader *memory,
+		   struct hotspot_answer *answer, size_t room, size_t *bytes);
+/* the same with a reader of its own */
+int hotspot_work(const struct hotspot_question *question, struct hotspot_answer *answer, size_t room,
+		 size_t *bytes);
+
+/* The next method behind *at bytes of an answer, which may be anything; NULL: there is none. */
+const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answer, size_t bytes,
+					       size_t *at);
+/* The next code behind *at bytes of an answer, which may be anything; NULL: there is none. */
+const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer, size_t bytes, size_t *at);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writes one compiled table (table/unwind_table.h) into slabs, in the shape in which the kernel reads it
+ * (tables_abi.h). Which modules have a table, and when, is tables.h's.
+ */
+#ifndef EHPERF_UNWIND_TABLE_UPLOAD_H
+#define EHPERF_UNWIND_TABLE_UPLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "table/slabs.h"
+#include "table/unwind_table.h"
+#include "slabs_abi.h"
+#include "tables_abi.h"
+
+/* what a module has in the slabs; free(of) is the owner's */
+struct extents {
+	struct extent {
+		loc_t loc;
+		uint32_t size;	/* in bytes */
+	} *of;
+	size_t nr, room;
+};
+
+/* Allocates so many bytes, and notes them. 0 with errno set */
+loc_t extents_take(struct slabs *slabs, size_t size, struct extents *extents);
+/* Gives back all but the first `kept`. */
+void extents_release(struct slabs *slabs, struct extents *extents, size_t kept);
+
+/* Writes rules, pages and rows. 0 with *written filled, or -errno with no extent more than before */
+int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh_table *written,
+		struct extents *extents);
+
+/* the struct eh_module of a module whose table this is, before any table of it is written */
+struct eh_module table_header(uint32_t module_id, const struct unwind_table *table);
+
+/*
+ * Uploads one table by itself; *loc is its struct eh_module, with this ID. 0, or -errno with nothing
+ * allocated
+ */
+int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc);
+
+#endif

@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An ordinary user's files and mappings that would exhaust whoever follows them. Beside each attack, a run lasts as long as
+# without it, and a second; memory stays below its ceiling; who does nothing keeps whole stacks; what went without is named.
+
+load ../lib.bash
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+PATH=$ROOT/build:$ROOT/build/tests:$PATH
+CEILING=512
+
+setup_file() {
+	FILES=$(mktemp -d)
+	export FILES
+	chmod 777 "$FILES"
+}
+
+teardown_file() {
+	rm -rf "$FILES"
+}
+
+as_nobody() {
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+bystander() {
+	need_root
+	need setpriv
+	chmod 755 "$WORK"
+	cp "$ROOT/build/tests/nested" "$WORK/bystander"
+	background "$WORK/bystander" burn 300
+}
+
+# cpuprof for SECONDS: $took, $user and $kernel MiB at most, $all samples of the bystander's, of these $whole
+measure() {	# SECONDS [ARG...]
+	local start tool
+	start=$(date +%s%N)
+	cpuprof -j -F 499 "${@:2}" "$1" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	"$ROOT/tests/memory-of" $tool 0.1 >"$WORK/memory" 3>&-
+	wait $tool
+	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
+	read -r user kernel <<<"$(awk '{ if ($2 > u) u = $2; if ($3 > k) k = $3 } END { print u, k }' "$WORK/memory")"
+	read -r all whole <<<"$(jq -r 'select(.type == "stack" and .comm == "bystander") | [.count, (if .ended_by == "complete" then .count else 0 end)] | @tsv' "$WORK/out" |
+		awk '{ all += $1; whole += $2 } END { print all + 0, whole + 0 }')"
+}
+
+# The attack is on: what it may not change.
+stands() {	# SECONDS
+	measure "$1"
+	echo "# $took s, $before s before; $user MiB in user space, $kernel MiB in the kernel; $whole of the bystander's $all samples whole" >&3
+	sed 's/^/# /' "$WORK/err"
+	expect "$took < $before + 1"
+	expect "$user < $CEILING && $kernel < $CEILING"
+	expect "$all > 20 && $whole >= 0.95 * $all"
+}
+
+# how long it takes beside as many processes that are busy as the attacker's, and do no harm
+without() {	# SECONDS PROCESSES
+	local peaceful=()
+	for ((i = 0; i < $2; i++)); do
+		as_nobody mapper hold 300 0 1 "$ROOT/build/tests/nested"
+		peaceful+=("$pid")
+	done
+	sleep 0.5
+	measure "$1"
+	before=$took
+	kill "${peaceful[@]}"
+}
+
+
+@test "three files with 103 MB of .eh_frame, mapped" {
+	bystander
+	without 5 1
+	for i in 1 2 3; do "$ROOT/tests/hostile-elf" cfi "$FILES/cfi$i" 5000000; done
+	as_nobody mapper hold 300 0 1 "$FILES"/cfi?
+	wait_until grep -q cfi3 "/proc/$pid/maps"
+	stands 5
+	rm "$FILES"/cfi?
+}
+
+@test "eight sparse files of 1 TB, mapped" {
+	bystander
+	without 5 1
+	for i in $(seq 8); do "$ROOT/tests/hostile-elf" sparse "$FILES/sparse$i" $((1 << 40)) 240000000; done
+	as_nobody mapper hold 300 0 1 "$FILES"/sparse?
+	wait_until grep -q sparse8 "/proc/$pid/maps"
+	stands 5
+	rm "$FILES"/sparse?
+}
+
+@test "six processes with 60,000 mappings each" {
+	bystander
+	without 5 6
+	as_nobody mapper hold 300 5 60000 "$ROOT/build/tests/nested"
+	sleep 3
+	stands 5
+	grep -qE "of these in PID [0-9]+, mapper: it maps more code than is followed" "$WORK/err"
+	[ "$(summary .processes_refused)" -ge 6 ]
+}
+
+@test "60,000 mappings of a file with a path of 3.9 KB, forked 25 times" {
+	bystander
+	without 5 26
+	local deep=$FILES
+	for i in $(seq 15); do deep=$deep/$(printf 'd%.0s' {1..255}); done
+	mkdir -p "$deep"
+	cp "$ROOT/build/tests/nested" "$deep/f"
+	as_nobody mapper hold 300 25 60000 "$deep/f"
+	sleep 8
+	stands 5
+	grep -qE "of these in PID [0-9]+, mapper: it maps more code than is followed" "$WORK/err"
+}
+
+@test "a library of 17 MB that is touched, mapped and unmapped again and again" {
+	bystander
+	without 10 1
+	local library
+	library=$(ls -L /usr/lib/x86_64-linux-gnu/libx265.so.* | head -n 1)
+	install -m 666 "$library" "$FILES/library"
+	as_nobody mapper loop 300 "$FILES/library"
+	sleep 0.5
+	stands 10
+	rm "$FILES/library"
+}
+
+@test "a ceiling of 64 MB: 30 processes with 15,000 mappings each, and files with large tables" {
+	bystander
+	"$ROOT/tests/hostile-elf" cfi "$FILES/large0" 60000
+	for i in $(seq 11); do cp "$FILES/large0" "$FILES/large$i"; done
+	as_nobody mapper hold 300 0 1 "$FILES"/large*
+	for i in $(seq 30); do as_nobody mapper hold 300 0 15000 "$ROOT/build/tests/nested"; done
+	sleep 3
+	measure 5 --max-memory 64
+	echo "# $user MiB in user space, $kernel MiB in the kernel; $whole of the bystander's $all samples whole" >&3
+	sed 's/^/# /' "$WORK/err"
+	expect "$user < 64 && $kernel < 64"
+	expect "$all > 20 && $whole >= 0.95 * $all"
+	grep -qE 'of these in PID [0-9]+, mapper: no room for its mappings, see --max-memory' "$WORK/err"
+	rm "$FILES"/large*
+}
+
+@test "ten minutes of processes, mappings and files that come and go" {
+	need_root
+	need setpriv
+	"$ROOT/tests/churn" 600 | sed 's/^/# /' >&3
+	[ "${PIPESTATUS[0]}" -eq 0 ]
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# HotSpot's code in stacks: unwound by what the JVM says of it, and named.
+
+load lib
+
+setup_file() {
+	command -v javac >/dev/null || return 0
+	mkdir -p "$ROOT/build/tests/java"
+	javac -d "$ROOT/build/tests/java" "$ROOT"/tests/workloads/{Gone,M,Stopped,Storm}.java
+}
+
+# samples M for some seconds; the summary of what was found
+sample_java() {	# JAVA OPTION...
+	cpuprof -q -j -F 499 -o "$WORK/out" -- "$@" -cp "$ROOT/build/tests/java" M 4000 >/dev/null 2>"$WORK/err"
+	jq -c 'select(.type == "summary")' "$WORK/out"
+}
+
+any_frame() {	# CONDITION
+	jq -n -e "any(inputs | select(.type == \"stack\") | .user[]; $1)" "$WORK/out" >/dev/null
+}
+
+whole() {	# SHARE SUMMARY
+	echo "# $2" | cut -c 1-200
+	jq -e --argjson share "$1" '.samples > 100 and .ended.complete >= $share * (.samples - .ended.no_user)' <<<"$2"
+}
+
+@test "java: stacks are whole, however the code is compiled" {
+	need_root
+	need java javac jq
+	local options
+	for options in "" -XX:TieredStopAtLevel=1 -XX:-TieredCompilation -XX:+PreserveFramePointer; do
+		# shellcheck disable=SC2086 # none, or one
+		whole 0.995 "$(sample_java java $options)"
+	done
+	whole 0.99 "$(sample_java java -Xint)"	# the start included: 99.4 to 99.7 % by hand, where 99.5 is aimed at
+}
+
+@test "java: stacks are whole, whatever collects the garbage" {
+	need_root
+	need java javac jq
+	local options
+	for options in -XX:+UseSerialGC -XX:+UseParallelGC -XX:+UseZGC; do
+		whole 0.98 "$(sample_java java $options)"	# with its start; the aim is 99.5
+	done
+}
+
+@test "java: compiled methods have names, inlined ones too, with lines" {
+	need_root
+	need java javac jq
+	sample_java java >"$WORK/summary"
+	jq -e '.named >= 0.99 * .frames' "$WORK/summary"
+	# fib() calls itself, in the line where it stands, and is inlined into itself
+	any_frame '.symbol == "M.fib" and .runtime == "hotspot" and .source == "M.java" and .line == 2'
+	any_frame '.symbol == "M.fib" and .inlined'
+	# nothing but main() and fib() calls fib()
+	jq -r 'select(.type == "stack") | .user as $u | range(0; ($u | length) - 1) | select($u[.].symbol == "M.fib") |
+		$u[. + 1].symbol' "$WORK/out" | sort | uniq -c >"$WORK/callers"
+	refute grep -vE ' (M[.]fib|M[.]main|\[interpreter\])$' "$WORK/callers"
+	grep -q 'M[.]main' "$WORK/callers"
+}
+
+# "THREAD METHOD:LINE..." of what is in $WORK/out, or in a dump of jstack's
+our_threads() {
+	jq -r 'select(.type == "stack" and (.comm | test("^wait-"))) | .comm + " " + ([.user[] |
+		select(.runtime == "hotspot" and (.symbol // "" | test("^[^ []+[.][^ ]+$"))) | "\(.symbol):\(.line // "")"] | join(" "))' "$WORK/out"
+}
+
+jstack_threads() {	# FILE
+	awk '
+		/^"/ { split($0, f, "\""); thread = f[2] }
+		/^\tat / {
+			sub(/^\tat /, ""); line = ""
+			if (match($0, /:[0-9]+\)$/)) line = substr($0, RSTART + 1, RLENGTH - 2)
+			sub(/\(.*/, ""); stack[thread] = stack[thread] " " $0 ":" line
+		}
+		END { for (thread in stack) if (thread ~ /^wait-/) print thread stack[thread] }' "$1"
+}
+
+@test "java: threads that wait have jstack's methods and lines, frame by frame: interpreted, compiled and inlined ones" {
+	need_root
+	need java javac jstack jq
+	local options
+	for options in "" -Xint; do
+		# shellcheck disable=SC2086 # none, or one
+		background java $options -cp "$ROOT/build/tests/java" Stopped
+		wait_until grep -q ready "$WORK/background.out"
+		offcputime -q -j -o "$WORK/out" -p "$pid" 1 2>"$WORK/err"
+		jstack "$pid" >"$WORK/dump"
+		kill "$pid"
+		jstack_threads "$WORK/dump" | sort >"$WORK/theirs"
+		diff <(our_threads | sort -u) "$WORK/theirs"
+		[ "$(wc -l <"$WORK/theirs")" -eq 20 ]
+		[ "$options" ] || any_frame '.symbol == "Stopped$Left.go" and .inlined'
+		[ "$options" ] || any_frame '.symbol == "Stopped$Right.go" and (.inlined | not)'
+	done
+}
+
+@test "java: --no-runtimes leaves the JVM's code as it was" {
+	need_root
+	need java javac jq
+	cpuprof -q -j --no-runtimes -o "$WORK/out" -- java -cp "$ROOT/build/tests/java" M 1500 >/dev/null
+	refute any_frame '.runtime == "hotspot"'
+}
+
+@test "java: a JVM that runs already is unwound from the first samples on" {
+	need_root
+	need java javac jq
+	background java -cp "$ROOT/build/tests/java" M 30000
+	sleep 3
+	cpuprof -q -j -F 499 -o "$WORK/out" -p "$pid" 3 2>"$WORK/err"
+	whole 0.995 "$(jq -c 'select(.type == "summary")' "$WORK/out")"
+}
+
+@test "java: a method whose class was thrown away has its name or none, never that of the one that lies there now" {
+	need_root
+	need java javac jq
+	cpuprof -q -j -F 997 -o "$WORK/out" -- java -Xint -XX:+UseSerialGC -Xmx64m -cp "$ROOT/build/tests/java" Gone 100 2>"$WORK/err"
+	# the thread's name says which runs
+	jq -r 'select(.type == "stack" and (.comm | test("^shape-"))) | "\(.comm[6:]) " +
+		(first(.user[].symbol // "" | select(test("Shape"))) // "none")' "$WORK/out" |
+		awk '{ n++; if ($2 == "none") none++; else if ($2 == "Gone$Shape" $1 ".run") right++; else print }
+			END { print n, right, none > "/dev/stderr"; exit !(n > 50 && right >= n / 2) }' >"$WORK/wrong"
+	cat "$WORK/wrong"
+	[ ! -s "$WORK/wrong" ]
+}
+
+# what the process and its children have used of a CPU, in ticks
+ticks() {	# PID
+	local child
+	for child in "$1" $(cat "/proc/$1/task/"*/children); do
+		cat "/proc/$child/stat" 2>/dev/null || true
+	done | sed 's/.*) //' | awk '{ sum += $12 + $13 } END { print sum }'
+}
+
+# The JVM's code comes and goes as fast as it can be compiled. The tool is measured once it has the libraries' tables.
+storm() {	# JAVA_OPTION...
+	local jvm tool before
+	background java -Xcomp "$@" -cp "$ROOT/build/tests/java" Storm 60000
+	jvm=$pid
+	sleep 2
+	"$ROOT/build/cpuprof" -q -j -F 99 -o "$WORK/out" -p "$jvm" 10 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	sleep 2
+	before=$(ticks "$tool")
+	sleep 6
+	cost=$((100 * ($(ticks "$tool") - before) / 6 / $(getconf CLK_TCK)))
+	wait "$tool"
+	kill "$jvm"
+	found=$(jq -c 'select(.type == "summary")' "$WORK/out")
+	echo "# $*: $cost % of a CPU; $(jq -c '[.samples, .lost, .frames - .named, .ended]' <<<"$found")"
+}
+
+@test "java: a JVM that compiles and throws away code at full speed costs little, and its stacks are whole" {
+	need_root
+	need java javac jq
+	local options cost found attempt lost
+	for options in -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=16m; do
+		# what the kernel loses on a busy machine, it does not lose each time; the aim is 3 % of a CPU
+		for attempt in 1 2 3; do
+			storm "$options"
+			jq -e '.samples > 200 and .ended.complete >= 0.99 * (.samples - .ended.no_user) and
+				.named >= 0.995 * .frames' <<<"$found"
+			lost=$(jq '.lost > 0.005 * (.samples + .lost)' <<<"$found")
+			[ "$cost" -gt 4 ] || [ "$lost" = true ] || continue 2
+		done
+		return 1
+	done
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The limit of what following processes takes of memory. What exhausts it is in tests/attacks.
+
+load lib
+
+@test "--max-memory wants a number, or two" {
+	for wrong in 0 x 63 100, 100,x ,100; do
+		run cpuprof --max-memory "$wrong" 1
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"numbers of MB"* ]]
+	done
+}
+
+# the first seconds are those until what nobody uses any more is given back
+# bats test_tags=beside
+@test "processes, mappings and files come and go: memory stays as it is" {
+	need_root
+	need setpriv
+	"$ROOT/tests/churn" 60 | sed 's/^/# /' >&3
+	[ "${PIPESTATUS[0]}" -eq 0 ]
+}
+
+@test "reports at intervals: stacks that were forgotten in between come again, whole, and no sample is missing" {
+	need_root
+	need jq
+	cpuprof -q -j -F 499 --every 0.2 -o "$WORK/out" -- bash -c 'for i in 1 2 3; do nested burn 0.3; sleep 1; done' 2>/dev/null
+	jq -se '(map(select(.type == "stack") | .count) | add) == (map(select(.type == "summary") | .samples) | add)' "$WORK/out"
+	# the program's main(), its functions, and who calls it
+	jq -se '[.[] | select(.type == "stack" and .comm == "nested" and .ended_by == "complete")]
+		| (map(.count) | add) > 30 and all(.[]; .user | length >= 4)' "$WORK/out"
+}

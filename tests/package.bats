@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Installing, removing, packing; and completion, as the shells do it.
+# bats file_tags=beside
+
+load lib.bash
+
+# the completions in $WORK/completions, whatever was built
+make_completions() {
+	mkdir -p "$WORK/completions"
+	local file
+	for file in ehperf.bash _ehperf; do
+		sed "s/@TOOLS@/$(ls "$ROOT/tools" | tr '\n' ' ')/" "$ROOT/man/package/completions/$file" >"$WORK/completions/$file"
+	done
+}
+
+files_below() {	# DIRECTORY
+	(cd "$1" && find . -mindepth 1 | sort)
+}
+
+@test "install puts every tool, page, schema and completion below DESTDIR; they run from there; uninstall takes all away" {
+	need_root
+	make -C "$ROOT" -s install DESTDIR="$WORK/root" PREFIX=/opt/ehperf
+	files_below "$WORK/root"
+	diff <(ls "$WORK/root/opt/ehperf/sbin") <(ls "$ROOT/tools")
+	diff <(cd "$WORK/root/opt/ehperf/share" && ls man/man*/*) <(cd "$ROOT" && ls man/man*/*)
+	[ -s "$WORK/root/opt/ehperf/share/ehperf/ehperf.schema.json" ]
+	diff <(ls "$WORK/root/opt/ehperf/share/doc/ehperf/examples") <(ls "$ROOT/man/examples")
+	diff <(ls "$WORK/root/opt/ehperf/share/bash-completion/completions") <(ls "$ROOT/tools")
+	refute grep -r '@TOOLS@' "$WORK/root"
+	mv "$WORK/root" "$WORK/elsewhere"
+	local sbin=$WORK/elsewhere/opt/ehperf/sbin
+	env -i PATH=/usr/bin:/bin "$sbin/cpuprof" -q -F 499 -f -- "$ROOT/build/tests/nested" burn 0.3 | grep -q '^nested;'
+	printf 'a;b 1\n' | "$sbin/flame" | grep -q '</svg>'
+	mv "$WORK/elsewhere" "$WORK/root"
+	# what is others' stays
+	touch "$WORK/root/opt/ehperf/share/man/man8/another.8"
+	make -C "$ROOT" -s uninstall DESTDIR="$WORK/root" PREFIX=/opt/ehperf
+	files_below "$WORK/root" | diff - <(printf '%s\n' ./opt ./opt/ehperf ./opt/ehperf/share ./opt/ehperf/share/man \
+		./opt/ehperf/share/man/man8 ./opt/ehperf/share/man/man8/another.8)
+	rm "$WORK/root/opt/ehperf/share/man/man8/another.8"
+	make -C "$ROOT" -s install uninstall DESTDIR="$WORK/root" PREFIX=/opt/ehperf
+	[ ! -e "$WORK/root" ] || [ -z "$(find "$WORK/root" -type f)" ]
+}
+
+@test "the tools need run-time libraries only, and few" {
+	local tool
+	for tool in $(ls "$ROOT/tools"); do
+		ldd "$ROOT/build/$tool" >"$WORK/libraries"
+		refute grep 'not found' "$WORK/libraries"
+		refute grep -vE 'linux-vdso|ld-linux|lib(c|m|bpf|elf|dw|z|bz2|zstd|lzma|Zydis|Zycore|json-c|unistring|protobuf-c|pfm)\.so' "$WORK/libraries"
+	done
+}
+
+@test "dist: what git knows, and it builds from there" {
+	need make
+	local version
+	version=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
+	make -C "$ROOT" -s dist
+	tar -C "$WORK" -xzf "$ROOT/build/ehperf-$version.tar.gz"
+	cd "$WORK/ehperf-$version"
+	if git -C "$ROOT" rev-parse >/dev/null 2>&1; then
+		diff <(git -C "$ROOT" ls-files | sort) <(find . -type f -o -type l | sed 's|^\./||' | sort)
+	fi
+	# without git, and without what the tree it comes from has built
+	make -n all >"$WORK/plan"
+	grep -q 'cpuprof.bpf.c' "$WORK/plan"
+	make -s dist
+	cmp <(tar -tzf "build/ehperf-$version.tar.gz" | sort) <(tar -tzf "$ROOT/build/ehperf-$version.tar.gz" | sort)
+}
+
+@test "the Debian package is of this version, and builds with the packages that the Makefile names" {
+	local version
+	version=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
+	head -n 1 "$ROOT/man/package/debian/changelog" | grep -qF "ehperf ($version) "
+	grep -q '^Build-Depends: .*@BUILD_PACKAGES@$' "$ROOT/man/package/debian/control"
+	# names that the package changes are tools'
+	local name
+	for name in $(sed -n 's/^TAKEN := //p' "$ROOT/man/package/debian/rules"); do
+		[ -d "$ROOT/tools/$name" ]
+	done
+	command -v dpkg-query >/dev/null || skip "needs dpkg"
+	# and what others own is among them
+	for name in $(ls "$ROOT/tools"); do
+		if dpkg-query -S "/usr/sbin/$name" "/usr/bin/$name" 2>/dev/null | grep -v '^ehperf:'; then
+			grep -qE "^TAKEN := (.* )?$name( |$)" "$ROOT/man/package/debian/rules"
+		fi
+	done
+}
+
+# what bash completes a line to
+completions_of() {	# LINE
+	bash --norc -c '
+		. "$1"
+		COMP_LINE=$2 COMP_POINT=${#2} COMPREPLY=()
+		_ehperf "${2%% *}" 2>/dev/null
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$WORK/completions/ehperf.bash" "$1"
+}
+
+@test "bash: each option of each tool, as --help has it, and nothing else" {
+	make_completions
+	local tool
+	for tool in $(ls "$ROOT/tools"); do
+		echo "$tool"
+		diff <(completions_of "$tool -" | sort) \
+			<("$tool" --help | grep -oE '^ +(-[^ =,]+(, )?)+' | grep -oE -- '--?[a-zA-Z?][a-z-]*' | sort)
+		bash --norc -c '. "$1"; complete -p "$2"' bash "$WORK/completions/ehperf.bash" "$tool" | grep -q -- "-F _ehperf $tool"
+	done
+}
+
+@test "bash: processes, threads, events, functions, maps, CPUs, users, files, commands" {
+	need_root
+	make_completions
+	completions_of "cpuprof -p $$" | grep -qx $$
+	completions_of "cpuprof --pid=1,$$" | grep -qx "1,$$"
+	completions_of "offcputime -t $$" | grep -qx $$
+	completions_of "stackcount page-fau" | grep -qx page-faults
+	completions_of "cpuprof -e page-fau" | grep -qx page-faults
+	# a colon is one of readline's word breaks: what stands before it is kept
+	if [ -d /sys/kernel/tracing/events ] || stackcount -l t:sched:sched_switch >/dev/null 2>&1; then
+		completions_of "stackcount t:sched:sched_swit" | grep -qx sched_switch
+	fi
+	completions_of "stackcount u:$LIBC:mallo" | grep -qx malloc || completions_of "stackcount u:$(realpath $LIBC):mallo" | grep -qx malloc
+	completions_of "funclat u:/usr/bin/pyth" | grep -q '^/usr/bin/python3'
+	completions_of "cpuprof -C " | grep -qx 0
+	completions_of "cpuprof --as=roo" | grep -qx root
+	touch "$WORK/a file.svg"
+	completions_of "cpuprof -o $WORK/a" | grep -qx "$WORK/a file.svg"
+	completions_of "cpuprof -q -- xarg" | grep -qx xargs
+	completions_of "cpuprof -q -- ls /pro" | grep -qx /proc
+	[ -z "$(completions_of 'cpuprof 1')" ]
+	if command -v bpftool >/dev/null; then
+		background cpuprof -q 20
+		wait_until eval 'bpftool map list | grep -q slabs'
+		completions_of "mapupdlat --map slab" | grep -qx slabs
+	fi
+}
+
+@test "zsh: options with their descriptions, events, processes, commands" {
+	need_root
+	need zsh
+	make_completions
+	cat >"$WORK/session" <<-'END'
+		zmodload zsh/zpty
+		zpty session "PS1= TERM=dumb zsh -f -i"
+		zpty -w session "PATH=$1/build:\$PATH; fpath=($2 \$fpath); autoload -U compinit; compinit -u -D; LISTMAX=100000; stty cols 200"
+		shift 2
+		for line; do
+			zpty -w -n session "$line"$'\t'
+			sleep 3
+			zpty -w -n session $'\x15'"echo END"$'\n'
+			sleep 0.3
+		done
+		zpty -w session exit
+		sleep 0.5
+		while zpty -r session more; do print -r -- "$more"; done
+	END
+	timeout 60 zsh -f "$WORK/session" "$ROOT" "$WORK/completions" 'cpuprof --fo' "cpuprof -p $$" 'stackcount t:sched:sched_swit' \
+		'cpuprof -e page-fau' 'flame RE' 'cpuprof -q 3 -- xarg' >"$WORK/shown"
+	cat "$WORK/shown"
+	refute grep -E 'error|not found' "$WORK/shown"
+	grep -q -- '--folded *-- folded output' "$WORK/shown"
+	grep -q "cpuprof -p $$" "$WORK/shown"
+	grep -q 'cpuprof -e page-faults' "$WORK/shown"
+	grep -q 'cpuprof -q 3 -- xargs' "$WORK/shown"
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A runtime with two functions made at run time, and what it tells of them:
+ *   jits map	/tmp/perf-PID.map has early() at once, and late() only when that has run for a second
+ *   jits memfd	the same, with the functions in a memfd, which is mapped once for writing and once for running
+ *   jits dump	./jit-PID.dump: early() runs for a second, moves, and runs there; where it was comes other(), which never runs
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef void code_fn(unsigned rounds);
+
+/* push %rbp; mov %rsp,%rbp; 1: dec %edi; jnz 1b; pop %rbp; ret */
+static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xcf, 0x75, 0xfc, 0x5d, 0xc3 };
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+__attribute__((noinline)) static void run_for(uint8_t *at, double time_s)
+{
+	for (double end = seconds() + time_s; seconds() < end;)
+		((code_fn *)at)(1000000);
+}
+
+/* ---- a perf map ---- */
+
+static void write_map(uint8_t *early, uint8_t *late)
+{
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
+	fprintf(map, "%lx %zx early\n", (long)early, sizeof(code));
+	fflush(map);
+	run_for(early, 1);
+	run_for(late, 1);
+	fprintf(map, "%lx %zx late\n", (long)late, sizeof(code));
+	fclose(map);
+	run_for(late, 1);
+}
+
+/* ---- a jitdump ---- */
+
+struct record {
+	uint32_t type, bytes;
+	uint64_t time_ns;
+};
+
+static void put_record(FILE *dump, uint32_t type, const void *body, size_t bytes)
+{
+	struct record record = { type, sizeof(record) + bytes, seconds() * 1e9 };
+
+	fwrite(&record, sizeof(record), 1, dump);
+	fwrite(body, bytes, 1, dump);
+	fflush(dump);
+}
+
+static void put_load(FILE *dump, uint8_t *at, uint64_t index, const char *name)
+{
+	struct {
+		uint32_t pid, tid;
+		uint64_t vma, addr, size, index;
+		char rest[16 + sizeof(code)];
+	} load = { getpid(), getpid(), (uintptr_t)at, (uintptr_t)at, sizeof(code), index, "" };
+	size_t length = strlen(strcpy(load.rest, name)) + 1;
+
+	memcpy(load.rest + length, code, sizeof(code));
+	put_record(dump, 0, &load, 40 + length + sizeof(code));
+}
+
+static void put_move(FILE *dump, uint8_t *from, uint8_t *to, uint64_t index)
+{
+	struct {
+		uint32_t pid, tid;
+		uint64_t vma, old_addr, new_addr, size, index;
+	} move = { getpid(), getpid(), (uintptr_t)to, (uintptr_t)from, (uintptr_t)to, sizeof(code), index };
+
+	put_record(dump, 1, &move, sizeof(move));
+}
+
+static void write_dump(uint8_t *first, uint8_t *second)
+{
+	struct {
+		uint32_t magic, version, bytes, machine, pad, pid;
+		uint64_t time_ns, flags;
+	} header = { 0x4a695444, 1, sizeof(header), 62, 0, getpid(), seconds() * 1e9, 0 };
+	char path[64];
+	FILE *dump;
+
+	snprintf(path, sizeof(path), "jit-%d.dump", getpid());
+	dump = fopen(path, "w+");
+	fwrite(&header, sizeof(header), 1, dump);
+	fflush(dump);
+	/* this is how perf and others notice it */
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
+		exit(1);
+	put_load(dump, first, 1, "early");
+	run_for(first, 1);
+	put_move(dump, first, second, 1);
+	put_load(dump, first, 2, "other");
+	run_for(second, 1);
+	fclose(dump);
+}
+
+int main(int argc, char **argv)
+{
+	int fd = argc == 2 ? memfd_create("jits", 0) : -1;
+	uint8_t *written = NULL, *run = NULL;
+
+	if (fd < 0 || ftruncate(fd, 8192))
+		return 2;
+	if (strcmp(argv[1], "memfd")) {
+		written = run = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	} else {
+		written = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		run = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	}
+	if (written == MAP_FAILED || run == MAP_FAILED)
+		return 2;
+	memcpy(written, code, sizeof(code));
+	memcpy(written + 4096, code, sizeof(code));
+	(strcmp(argv[1], "dump") ? write_map : write_dump)(run, run + 4096);
+	return 0;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "wallprof/key_groups.h"
+
+#include <stdlib.h>
+
+struct key_group *key_group_of(struct key_group **groups, uint64_t id)
+{
+	struct key_group *group;
+
+	HASH_FIND(hh, *groups, &id, sizeof(id), group);
+	if (!group) {
+		group = calloc(1, sizeof(*group));
+		if (!group)
+			return NULL;
+		group->id = id;
+		HASH_ADD(hh, *groups, id, sizeof(group->id), group);
+	}
+	return group;
+}
+
+void key_groups_free(struct key_group *groups)
+{
+	struct key_group *group, *next;
+
+	HASH_ITER(hh, groups, group, next) {
+		HASH_DEL(groups, group);
+		free(group);
+	}
+}
+
+static int most_time_first(struct key_group *left, struct key_group *right)
+{
+	if (left->all_ns != right->all_ns)
+		return left->all_ns > right->all_ns ? -1 : 1;
+	return left->key < right->key ? -1 : 1;
+}
+
+void key_groups_sort(struct key_group **groups)
+{
+	HASH_SORT(*groups, most_time_first);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A line for each thread: its shares, and a timeline drawn in block characters. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "process/thread_state.h"
+#include "stacks_abi.h"
+#include "wallprof/wall_text.h"
+
+#define MAX_THREADS	40	/* with a line of their own */
+#define MAX_CELLS	512
+#define LEFT_COLUMNS	66	/* beside the timeline */
+
+struct cell {
+	uint64_t ns[NR_WALL_STATES], uninterruptible_ns;
+};
+
+struct lane {
+	const struct wall *wall;
+	struct cell cells[MAX_CELLS];
+	uint32_t nr;
+};
+
+/* the share of a cell that an interval covers is added to it */
+static int add_to_cells(void *arg, const struct life *life, const struct interval *i)
+{
+	struct lane *lane = arg;
+	const struct wall *w = lane->wall;
+	const struct stack_entry *key = wall_key(w, i->key);
+	double width = (double)(w->to_ns - w->from_ns + 1) / lane->nr;
+	uint32_t first = (i->from_ns - w->from_ns) / width, last = (i->to_ns - w->from_ns) / width;
+
+	(void)life;
+	for (uint32_t c = first; c <= last && c < lane->nr; c++) {
+		double from = w->from_ns + c * width, to = from + width;
+
+		from = from < i->from_ns ? i->from_ns : from;
+		to = to > i->to_ns ? i->to_ns : to;
+		if (to <= from)
+			continue;
+		lane->cells[c].ns[i->state] += to - from;
+		if (i->state == WALL_BLOCKED && key && STACK_STATE(key->key.flags) == THREAD_UNINTERRUPTIBLE)
+			lane->cells[c].uninterruptible_ns += to - from;
+	}
+	return 0;
+}
+
+struct glyph {
+	const char *text, *colour;
+};
+
+/* What the cell is most of. How high a running one is says how much of it ran. */
+static struct glyph glyph_of(const struct cell *cell)
+{
+	static const char *const heights[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	uint64_t all = 0, running = cell->ns[WALL_RUNNING];
+	int most = 0;
+
+	for (int state = 0; state < NR_WALL_STATES; state++) {
+		all += cell->ns[state];
+		if (cell->ns[state] > cell->ns[most])
+			most = state;
+	}
+	if (!all)
+		return (struct glyph){ " ", "" };
+	if (cell->ns[WALL_LOST])
+		return (struct glyph){ "×", "35" };
+	if (running * 16 >= all)
+		return (struct glyph){ heights[running * 8 / (all + 1)], "32" };
+	if (most == WALL_WAITING)
+		return (struct glyph){ "░", "33" };
+	return cell->uninterruptible_ns * 2 > all ? (struct glyph){ "╌", "31" } : (struct glyph){ "·", "34" };
+}
+
+static void put_cells(const struct wall *w, const struct lane *lane, bool colours)
+{
+	const char *now = "";
+
+	for (uint32_t i = 0; i < lane->nr; i++) {
+		struct glyph glyph = glyph_of(&lane->cells[i]);
+
+		if (colours && strcmp(glyph.colour, now)) {
+			fprintf(w->writer.out, "\033[%sm", glyph.colour);
+			now = glyph.colour;
+		}
+		fputs(glyph.text, w->writer.out);
+	}
+	if (*now)
+		fputs("\033[0m", w->writer.out);
+}
+
+static double percent(uint64_t part, uint64_t of)
+{
+	return of ? 100.0 * part / of : 0;
+}
+
+/* "S 98.1 D 0.4", the largest first two */
+static void put_blocked(FILE *out, const struct life_sums *sums, uint64_t life_ns)
+{
+	char text[32] = "";
+	int first = -1, second = -1;
+
+	for (int state = 0; state < NR_THREAD_STATES; state++) {
+		if (!sums->blocked_ns[state])
+			continue;
+		if (first < 0 || sums->blocked_ns[state] > sums->blocked_ns[first]) {
+			second = first;
+			first = state;
+		} else if (second < 0 || sums->blocked_ns[state] > sums->blocked_ns[second]) {
+			second = state;
+		}
+	}
+	if (first >= 0)
+		snprintf(text, sizeof(text), "%c %.1f", thread_state_letter(first),
+			 percent(sums->blocked_ns[first], life_ns));
+	if (second >= 0)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %c %.1f",
+			 thread_state_letter(second), percent(sums->blocked_ns[second], life_ns));
+	fprintf(out, " %-13s", text);
+}
+
+static void put_comm(FILE *out, const char *comm, int width)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		return;
+	print_escaped(memory, comm);
+	if (!fclose(memory))
+		fprintf(out, "%-*s", width, text);
+	free(text);
+}
+
+static int put_life(const struct wall *w, const struct life *life, const struct life_sums *sums,
+		    uint32_t cells, bool colours)
+{
+	struct lane *lane = calloc(1, sizeof(*lane));
+	const struct timeline_visitor visitor = { .interval = add_to_cells, .arg = lane };
+	uint64_t ns = life->to_ns - life->from_ns;
+	int error;
+
+	if (!lane)
+		return -ENOMEM;
+	lane->wall = w;
+	lane->nr = cells;
+	error = timeline_visit(life, &visitor);
+	fprintf(w->writer.out, "%7" PRIu32 " %7" PRIu32 " ", life->pid, life->tid);
+	put_comm(w->writer.out, life->comm, 20);
+	fprintf(w->writer.out, " %5.1f %5.1f", percent(sums->ns[WALL_RUNNING], ns),
+		percent(sums->ns[WALL_WAITING], ns));
+	put_blocked(w->writer.out, sums, ns);
+	if (sums->ns[WALL_LOST])
+		fprintf(w->writer.out, "lost %.1f%% ", percent(sums->ns[WALL_LOST], ns));
+	put_cells(w, lane, colours);
+	putc('\n', w->writer.out);
+	free(lane);
+	return error;
+}
+
+static uint32_t cells_of(const struct wall *w)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+	int width = columns ? atoi(columns) : 0;
+
+	if (width <= 0 && !ioctl(fileno(w->writer.out), TIOCGWINSZ, &size))
+		width = size.ws_col;
+	width = (width <= 0 ? 132 : width) - LEFT_COLUMNS;
+	return width < 16 ? 16 : width > MAX_CELLS ? MAX_CELLS : width;
+}
+
+/* the threads that had most to do, or waited for a CPU or a disk; then in order of their numbers */
+struct ranked {
+	size_t life;
+	uint64_t rank;
+};
+
+static int highest_first(const void *left, const void *right)
+{
+	const struct ranked *l = left, *r = right;
+
+	return l->rank == r->rank ? 0 : l->rank > r->rank ? -1 : 1;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct ranked *l = left, *r = right;
+
+	return l->life < r->life ? -1 : 1;
+}
+
+int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
+{
+	bool colours = isatty(fileno(w->writer.out)) && !getenv("NO_COLOR");
+	struct ranked *ranked = calloc(w->nr_lives + 1, sizeof(*ranked));
+	size_t shown = w->nr_lives < MAX_THREADS ? w->nr_lives : MAX_THREADS;
+	uint32_t cells = cells_of(w);
+	int error = ranked ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < w->nr_lives && !error; i++)
+		ranked[i] = (struct ranked){ i, sums->lives[i].ns[WALL_RUNNING] + sums->lives[i].ns[WALL_WAITING] +
+						 sums->lives[i].ns[WALL_LOST] +
+						 sums->lives[i].blocked_ns[THREAD_UNINTERRUPTIBLE] };
+	if (!error) {
+		qsort(ranked, w->nr_lives, sizeof(*ranked), highest_first);
+		qsort(ranked, shown, sizeof(*ranked), by_place);
+	}
+	fprintf(w->writer.out, "%7s %7s %-20s %5s %5s %-13s %s\n", "PID", "TID", "NAME", "RUN%", "WAIT%",
+		"BLOCKED%", "█ running ░ waiting · sleeping ╌ uninterruptible × lost");
+	for (size_t i = 0; i < shown && !error; i++)
+		error = put_life(w, &w->lives[ranked[i].life], &sums->lives[ranked[i].life], cells, colours);
+	if (w->nr_lives > shown)
+		fprintf(w->writer.out, "and %zu more threads, which slept most of the time\n",
+			w->nr_lives - shown);
+	free(ranked);
+	return error;
+}
