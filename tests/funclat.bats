@@ -3,11 +3,15 @@
 
 load lib.bash
 
-# calls in the background, with funclat on one of its functions, or on what $4 names; it is let go, and both end
+# calls in the background, with funclat on one of its functions, or on what $4 names; it is let go, and both end. Where each
+# time counts, on CPU 0: some kernels report no switch from the idle task of another one, so that who blocked there was not
+# seen to come back.
 measure_calls() {	# MODE N THREADS FUNCTION [ARG...]
 	local function=$4 program=${PROGRAM-$ROOT/build/tests/calls}
 	mkfifo "$WORK/feed"
-	"$program" "$1" "$2" "$3" <"$WORK/feed" >"$WORK/calls" 3>&- &
+	local cpus=0
+	[ "$1" = known ] || cpus=0-$(($(nproc) - 1))
+	taskset -c $cpus "$program" "$1" "$2" "$3" <"$WORK/feed" >"$WORK/calls" 3>&- &
 	pid=$!
 	pids+=("$pid")
 	exec 8>"$WORK/feed"
@@ -39,27 +43,27 @@ within() {	# A B SHARE
 @test "calls whose times are known: count, total, quartiles; blocked or on the CPU" {
 	need_root
 	local count total p25 p50 p75
-	measure_calls known 300 1 sleeps
+	measure_calls known 200 1 sleeps
 	read -r count total p25 p50 p75 < <(awk '$1 == "sleeps" && NF == 2 { print $2 }' "$WORK/calls" | statistics)
 	echo "$count $total $p25 $p50 $p75: $(histogram '[.count, .total_ns, .p25_ns, .p50_ns, .p75_ns, .blocked_ns, .waiting_ns] | @tsv')"
-	[ "$(histogram .count)" -eq 300 ]
-	[ "$count" -eq 300 ]
+	[ "$(histogram .count)" -eq 200 ]
+	[ "$count" -eq 200 ]
 	within "$(histogram .total_ns)" "$total" 0.01
 	within "$(histogram .p25_ns)" "$p25" 0.03
 	within "$(histogram .p50_ns)" "$p50" 0.03
 	within "$(histogram .p75_ns)" "$p75" 0.03
 	# nanosleep() takes what is asked for, and some 50 us; the rest is waiting for a CPU
-	expect "$(histogram .blocked_ns) >= 300 * 2000000"
+	expect "$(histogram .blocked_ns) >= 200 * 4000000"
 	expect "$(histogram '.total_ns - .blocked_ns - .waiting_ns') <= 0.03 * $total"
 	histogram '.stacks[0].kernel[].symbol' | grep -q nanosleep
 	rm "$WORK/feed"
 
-	measure_calls known 300 1 spins
+	measure_calls known 200 1 spins
 	read -r count total p25 p50 p75 < <(awk '$1 == "spins" && NF == 2 { print $2 }' "$WORK/calls" | statistics)
-	[ "$(histogram .count)" -eq 300 ]
+	[ "$(histogram .count)" -eq 200 ]
 	within "$(histogram .total_ns)" "$total" 0.01
-	# 1 ms of each by the thread's clock, which does not go on in interrupts, nor while the hypervisor runs others
-	expect "$(histogram '.total_ns - .blocked_ns - .waiting_ns') >= 0.98 * 300000000"
+	# 4 ms of each by the thread's clock, which does not go on in interrupts, nor while the hypervisor runs others
+	expect "$(histogram '.total_ns - .blocked_ns - .waiting_ns') >= 0.98 * 200 * 4000000"
 	expect "$(histogram .blocked_ns) <= 0.01 * $total"
 }
 
@@ -139,10 +143,10 @@ within() {	# A B SHARE
 
 @test "--slow: the calls that take longer, with the stacks in which they were blocked; -U: who called" {
 	need_root
-	measure_calls known 100 1 sleeps --slow 1900us -U
+	measure_calls known 100 1 sleeps --slow 3900us -U
 	valid_json
 	jq -s 'map(select(.type == "call")) | [length, (map(.latency_ns) | min, max), (map(.blocked_ns) | min)]' "$WORK/out"
-	[ "$(jq -s 'map(select(.type == "call" and .latency_ns > 1900000 and .blocked_ns > 0)) | length' "$WORK/out")" -eq 100 ]
+	[ "$(jq -s 'map(select(.type == "call" and .latency_ns > 3900000 and .blocked_ns > 0)) | length' "$WORK/out")" -eq 100 ]
 	[ "$(jq -rs 'map(select(.type == "call"))[0].stacks[0].user | "\(.[0].module | sub(".*/"; "")) \(.[-1].module | sub(".*/"; ""))"' "$WORK/out")" = "calls calls" ]
 	# main(), libc's two functions before it, _start
 	[ "$(jq -rs 'map(select(.type == "call"))[0].stacks[0].user | length' "$WORK/out")" -eq 4 ]

@@ -7,7 +7,7 @@ load lib
 setup_file() {
 	command -v javac >/dev/null || return 0
 	mkdir -p "$ROOT/build/tests/java"
-	javac -d "$ROOT/build/tests/java" "$ROOT"/tests/workloads/{Gone,M,Stopped,Storm}.java
+	javac -d "$ROOT/build/tests/java" "$ROOT"/tests/workloads/{Gone,M,Serve,Stopped,Storm}.java
 }
 
 # samples M for some seconds; the summary of what was found
@@ -43,6 +43,28 @@ whole() {	# SHARE SUMMARY
 	for options in -XX:+UseSerialGC -XX:+UseParallelGC -XX:+UseZGC; do
 		whole 0.98 "$(sample_java java $options)"	# with its start; the aim is 99.5
 	done
+}
+
+@test "java: javac, and an HTTP server on and off the CPU" {
+	need_root
+	need java javac jq
+	local in_lock
+	cpuprof -q -j -F 499 -o "$WORK/out" -- javac -d "$WORK" "$ROOT"/tests/workloads/{M,Serve,Stopped,Storm}.java 2>"$WORK/err"
+	whole 0.995 "$(jq -c 'select(.type == "summary")' "$WORK/out")"
+	any_frame '(.symbol // "") | startswith("com.sun.tools.javac.")'
+	cpuprof -q -j -F 499 -o "$WORK/out" -- java -cp "$ROOT/build/tests/java" Serve 4000 >"$WORK/answered" 2>"$WORK/err"
+	whole 0.995 "$(jq -c 'select(.type == "summary")' "$WORK/out")"
+	any_frame '.symbol == "Serve.answer"'
+	offcputime -q -j -o "$WORK/out" -- java -cp "$ROOT/build/tests/java" Serve 4000 >"$WORK/answered" 2>"$WORK/err"
+	jq -c 'select(.type == "summary")' "$WORK/out" | cut -c 1-300 | sed 's/^/# /'
+	jq -e 'select(.type == "summary") | .ended.complete >= 0.995 * (.samples - .ended.no_user)' "$WORK/out"
+	# the sleep inside the lock, and the threads that wait for the lock: each request once at most, but for what was lost
+	in_lock=$(jq -n '[inputs | select(.type == "stack" and any(.user[]; .symbol == "java.lang.Thread.sleep") and
+		any(.user[]; .symbol == "Serve.waitInside") and any(.user[]; .symbol == "Serve.answer")) | .count] | add' "$WORK/out")
+	echo "# $(cat "$WORK/answered"), $in_lock sleeps"
+	jq -n -e --argjson sleeps "$in_lock" --argjson answered "$(cut -d ' ' -f 1 "$WORK/answered")" \
+		--argjson lost "$(jq -s 'map(select(.type == "summary") | .lost) | add' "$WORK/out")" \
+		'$sleeps <= $answered + 4 and $sleeps + $lost >= 0.95 * $answered and $answered > 500'
 }
 
 @test "java: compiled methods have names, inlined ones too, with lines" {

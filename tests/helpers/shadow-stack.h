@@ -58,6 +58,7 @@ struct shadow {
 	unsigned long syscalls;
 	uint64_t pushed_at;	/* where code of no file has pushed a return address for a jump that is to come */
 	uint64_t in_register;	/* a return address that code of no file has popped, to jump to it or to push it again */
+	uint64_t copied;	/* one that code of no file has copied off the stack, to push it again below */
 };
 
 static inline struct call *shadow_top(const struct shadow *s)

@@ -341,17 +341,32 @@ static bool is_direct(uint64_t pc)
 	return code_at(pc)[0] == 0xe9 || code_at(pc)[0] == 0xeb;
 }
 
+/* mov (%rsp),%reg */
+static bool copies_top_of_stack(uint64_t pc)
+{
+	const uint8_t *rex = code_at(pc);
+
+	return (*rex == 0x48 || *rex == 0x4c) && *code_at(pc + 1) == 0x8b && (*code_at(pc + 2) & 0xc7) == 0x04 &&
+	       *code_at(pc + 3) == 0x24;
+}
+
 /*
  * what HotSpot's interpreter does: it pushes a return address, looks up the method in the frame that calls
- * it, and jumps there; it pops one and jumps to it, or pushes it again
+ * it, and jumps there; it pops one and jumps to it, or pushes it again. From compiled code to interpreted,
+ * an adapter copies the return address and pushes it again below the arguments: it has moved.
  */
 static void watch_nobodys_code(const struct user_regs_struct *before, const struct user_regs_struct *r,
 			       enum transfer transfer)
 {
+	const struct call *top = shadow_top(&shadow);
 	uint64_t pushed;
 
 	if (r->rip == shadow.in_register)
 		shadow.in_register = 0;
+	if (transfer != TRANSFER_NONE)
+		shadow.copied = 0;
+	else if (top && !top->signal && shadow_at(&shadow, top) == before->rsp && copies_top_of_stack(before->rip))
+		shadow.copied = top->caller;
 	if (transfer == TRANSFER_JUMP && r->rsp == shadow.pushed_at && !is_direct(before->rip)) {
 		shadow_called(&shadow, r->rsp);
 		shadow.pushed_at = 0;
@@ -359,7 +374,10 @@ static void watch_nobodys_code(const struct user_regs_struct *before, const stru
 	if (transfer != TRANSFER_NONE || r->rsp != before->rsp - 8 ||
 	    read_memory(child, &pushed, 8, r->rsp) != 8 || !is_nobodys(pushed))
 		return;
-	if (pushed != shadow.in_register) {
+	if (top && pushed == shadow.copied) {
+		shadow.calls->nr--;
+		shadow.copied = 0;
+	} else if (pushed != shadow.in_register) {
 		shadow.pushed_at = r->rsp;
 		return;
 	}

@@ -3,7 +3,8 @@
  * calls MODE N [THREADS]: calls functions, and says what it has done. It is stripped; the first line has
  * the addresses of its functions, as the file has them, and then it waits for a line of input.
  *
- *   known	N calls of sleeps(), 2 ms, and of spins(), 1 ms, by turns: "sleeps NS" and "spins NS" for each, by its own clock
+ *   known	N calls of sleeps() and of spins(), 4 ms each, by turns: "sleeps NS" and "spins NS" for each, by its own clock: with the
+ *		breakpoint's two traps, some 12 us
  *   mixed	in each thread N rounds of recursion and of longjmp() out of it: "returned R left L", of recurses().
  *		After some of the jumps it sleeps: who takes a call that was left for the next one sees that in it
  *   exit	exits() calls itself, and exit() N deep
@@ -30,12 +31,12 @@ static unsigned long now_ns(clockid_t clock)
 
 __attribute__((noipa)) static void sleeps(void)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL);
 }
 
 __attribute__((noipa)) static void spins(void)
 {
-	unsigned long end = now_ns(CLOCK_THREAD_CPUTIME_ID) + 1000000;
+	unsigned long end = now_ns(CLOCK_THREAD_CPUTIME_ID) + 4000000;
 
 	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 		;
