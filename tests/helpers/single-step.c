@@ -13,12 +13,14 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/ucontext.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,7 +58,7 @@ static const uint8_t *code_at(uint64_t pc)
 
 	if (p->page != pc >> 12 || p->changes) {
 		p->page = pc >> 12;
-		p->changes = is_nobodys(pc);
+		p->changes = !known_mapping_of(pc) || is_nobodys(pc);
 		if (read_memory(child, p->bytes, 4096, pc & -4096) != 4096)
 			p->page = 0;
 	}
@@ -167,6 +169,8 @@ static const struct proc_mapping *find_mapping_of(uint64_t pc)
 
 /* ---- comparing ---- */
 
+#define SIGNAL_FRAME_RIP (8 + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]))	/* the return address, the context */
+
 static unsigned long nr_instructions, nr_right, nr_wrong, nr_open[NR_END_REASONS], nr_walks, nr_wrong_walks,
 	nr_ended_at_switch;
 
@@ -221,6 +225,19 @@ static bool compare_odd_leaf(const struct user_regs_struct *r, const struct host
 }
 
 /*
+ * HotSpot overwrites the return address of a frame that it deoptimises or has made itself, and in its signal
+ * handler the pc at which to go on: what lies there now is where the machine goes
+ */
+static void look_again(struct call *call)
+{
+	uint64_t at = call->signal ? call->at + SIGNAL_FRAME_RIP : shadow_at(&shadow, call), now;
+
+	if (jvm && (is_nobodys(call->caller) || !known_mapping_of(call->caller)) &&
+	    read_memory(child, &now, 8, at) == 8 && is_nobodys(now))
+		call->caller = now;
+}
+
+/*
  * A frame of ours and one of the truth are the same. Ours may stop where the stack changes, for a reason
  * that is no guess, and may go on with the goroutine's own frames below what it has called elsewhere.
  */
@@ -230,8 +247,12 @@ static void compare_walk(const struct user_regs_struct *r, const struct host_sta
 	size_t i = 1, t = calls->nr;
 
 	nr_walks++;
-	while (t && i < stack->nr && address_of(&maps, &mapped, stack->frames[i]) == calls->call[t - 1].caller)
+	while (t && i < stack->nr) {
+		look_again(&calls->call[t - 1]);
+		if (address_of(&maps, &mapped, stack->frames[i]) != calls->call[t - 1].caller)
+			break;
 		i++, t--;
+	}
 	if (i == stack->nr && (!t || stack->end != END_COMPLETE)) {
 		if (stack->end != END_COMPLETE)
 			note_open(stack->end, r);
@@ -251,8 +272,10 @@ static void compare(const struct user_regs_struct *r, bool whole)
 {
 	struct host_registers registers = registers_of(r);
 	static struct host_stack stack;
-	const struct call *top = shadow_top(&shadow);
+	struct call *top = shadow_top(&shadow);
 
+	if (top)
+		look_again(top);
 	/* of 4 frames the first two are the leaf's and its caller's, however deep the stack is */
 	walk(&registers, whole ? MAX_DEPTH : 4, &stack);
 	if (stack.nr < 2 && stack.end != END_COMPLETE) {
@@ -341,6 +364,12 @@ static bool is_direct(uint64_t pc)
 	return code_at(pc)[0] == 0xe9 || code_at(pc)[0] == 0xeb;
 }
 
+/* push %rbp; mov %rsp,%rbp */
+static bool makes_frame(uint64_t pc)
+{
+	return *code_at(pc) == 0x55 && *code_at(pc + 1) == 0x48 && *code_at(pc + 2) == 0x8b && *code_at(pc + 3) == 0xec;
+}
+
 /* mov (%rsp),%reg */
 static bool copies_top_of_stack(uint64_t pc)
 {
@@ -353,7 +382,8 @@ static bool copies_top_of_stack(uint64_t pc)
 /*
  * what HotSpot's interpreter does: it pushes a return address, looks up the method in the frame that calls
  * it, and jumps there; it pops one and jumps to it, or pushes it again. From compiled code to interpreted,
- * an adapter copies the return address and pushes it again below the arguments: it has moved.
+ * an adapter copies the return address and pushes it again below the arguments: it has moved. Frames that
+ * nobody called are made by pushing a return address, or something in its place, and then the frame pointer.
  */
 static void watch_nobodys_code(const struct user_regs_struct *before, const struct user_regs_struct *r,
 			       enum transfer transfer)
@@ -367,12 +397,14 @@ static void watch_nobodys_code(const struct user_regs_struct *before, const stru
 		shadow.copied = 0;
 	else if (top && !top->signal && shadow_at(&shadow, top) == before->rsp && copies_top_of_stack(before->rip))
 		shadow.copied = top->caller;
-	if (transfer == TRANSFER_JUMP && r->rsp == shadow.pushed_at && !is_direct(before->rip)) {
-		shadow_called(&shadow, r->rsp);
+	if (shadow.pushed_at &&
+	    ((transfer == TRANSFER_JUMP && r->rsp == shadow.pushed_at && !is_direct(before->rip)) ||
+	     (before->rsp == shadow.pushed_at && makes_frame(before->rip)))) {
+		shadow_called(&shadow, shadow.pushed_at);
 		shadow.pushed_at = 0;
 	}
 	if (transfer != TRANSFER_NONE || r->rsp != before->rsp - 8 ||
-	    read_memory(child, &pushed, 8, r->rsp) != 8 || !is_nobodys(pushed))
+	    read_memory(child, &pushed, 8, r->rsp) != 8 || (!is_nobodys(pushed) && !makes_frame(r->rip)))
 		return;
 	if (top && pushed == shadow.copied) {
 		shadow.calls->nr--;
