@@ -28,7 +28,7 @@ make_short_tools() {
 		endless=$((numbers == 0))
 		[[ $tool =~ ^(biohist|funclat|mapupdlat)$ ]] && endless=$((numbers < 2))
 		[[ $tool =~ ^(ehdump|flame)$ || " $* " == *" -l "* || $n -lt $# || $endless = 0 ]] ||
-			limit=(timeout --foreground --preserve-status -s INT 8)
+			limit=(timeout --foreground --preserve-status -s INT 5)
 		exec "${limit[@]}" "$BUILD/$tool" "${args[@]}"
 	END
 	chmod +x "$WORK/bin/short"

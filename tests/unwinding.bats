@@ -5,11 +5,11 @@
 
 load lib.bash
 
-# every instruction from the first one on: our caller and CFA are the shadow stack's
+# Every instruction from the first one on: our caller and CFA are the shadow stack's. THOROUGH=N: N times as many of them.
 steps() {	# INSTRUCTIONS COMMAND...
-	local count=$1
+	local count=$(($1 * ${THOROUGH:-1}))
 	shift
-	timeout 120 single-step -n "$count" "$@" >"$WORK/steps" 2>/dev/null </dev/null || { tail -n 30 "$WORK/steps" >&2; return 1; }
+	timeout $((120 * ${THOROUGH:-1})) single-step -n "$count" "$@" >"$WORK/steps" 2>/dev/null </dev/null || { tail -n 30 "$WORK/steps" >&2; return 1; }
 	echo "# ${*##*/}: $(tail -n 1 "$WORK/steps")" >&3
 	grep -qE ', 0 wrong; [0-9]+ whole walks, 0 wrong;' "$WORK/steps"
 	# a small static program's whole life: 15,000 and more, by the size of its environment
@@ -20,13 +20,13 @@ steps() {	# INSTRUCTIONS COMMAND...
 @test "single-stepped from the first instruction on: no wrong caller, no wrong CFA" {
 	need_root
 	need python3 perl sqlite3 xz openssl
-	steps 150000 /usr/bin/python3 -S -c 'import math; print(math.sin(1))'
-	steps 150000 perl -e 'print sprintf("%x", 255), sort qw(b a c)'
-	steps 150000 sqlite3 :memory: 'select hex(1 + 1)'
-	steps 150000 xz --version
-	steps 150000 openssl version
-	steps 150000 throws 0.001
-	steps 350000 signals
+	steps 80000 /usr/bin/python3 -S -c 'import math; print(math.sin(1))'
+	steps 80000 perl -e 'print sprintf("%x", 255), sort qw(b a c)'
+	steps 80000 sqlite3 :memory: 'select hex(1 + 1)'
+	steps 80000 xz --version
+	steps 80000 openssl version
+	steps 80000 throws 0.001
+	steps 200000 signals
 }
 
 @test "single-stepped: static, static-pie, non-PIE, realigned stacks, AVX, PLT stubs of both kinds" {
@@ -35,9 +35,9 @@ steps() {	# INSTRUCTIONS COMMAND...
 	for flags in "-static" "-static-pie" "-no-pie" "-mstackrealign" "-mavx2 -O3" "-Wl,-z,lazy -fcf-protection=none" "-Wl,-z,lazy -Wl,-z,ibtplt" \
 		"-O0 -fno-omit-frame-pointer" "-Os"; do
 		gcc -O2 -fomit-frame-pointer $flags -pthread -o "$WORK/signals$flags" "$ROOT/tests/workloads/signals.c"
-		steps 130000 "$WORK/signals$flags"
+		steps 60000 "$WORK/signals$flags"
 		gcc -O2 -fomit-frame-pointer $flags -pthread -o "$WORK/hard$flags" "$ROOT/tests/workloads/hard.c"
-		steps 250000 "$WORK/hard$flags"
+		steps 100000 "$WORK/hard$flags"
 	done
 }
 
@@ -162,8 +162,8 @@ whole() {	# SHARE COMMAND...
 	need x264 cjpeg djpeg gawk
 	gawk 'BEGIN { printf "P6\n96 64\n255\n"; srand(7); for (i = 0; i < 96 * 64 * 3; i++) printf "%c", 32 + int(rand() * 90) }' >"$WORK/in.ppm"
 	cjpeg -outfile "$WORK/in.jpg" "$WORK/in.ppm"
-	steps 600000 cjpeg -outfile /dev/null "$WORK/in.ppm"
-	steps 600000 djpeg -outfile /dev/null "$WORK/in.jpg"
+	steps 200000 cjpeg -outfile /dev/null "$WORK/in.ppm"
+	steps 200000 djpeg -outfile /dev/null "$WORK/in.jpg"
 
 	head -c $((352 * 288 * 3 / 2 * 40)) /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 2>/dev/null >"$WORK/in.yuv"
 	# its trellis quantisation dispatches by computed jumps
