@@ -53,8 +53,10 @@ STATIC_PACKAGES := libbz2-dev libzstd-dev dpkg-dev
 DEBIAN_TEST_PACKAGES := debootstrap
 PACKAGING_PACKAGES := build-essential debhelper dpkg-dev fakeroot lintian
 DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
-TEST_PACKAGES := $(DEMO_PACKAGES) zsh curl g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
-	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-14-dev libc6-dbg \
+# of the compiler that the package clang brings, which make deps installs
+CLANG_VERSION = $(shell apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$$/\1/p')
+TEST_PACKAGES = $(DEMO_PACKAGES) zsh curl g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
+	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-$(CLANG_VERSION)-dev libc6-dbg \
 	linux-perf procps util-linux bsdutils libxml2-utils strace libbpf-tools bpftrace python3-bpfcc bpfcc-tools qemu-system-x86 busybox-static cpio \
 	python3-jsonschema protobuf-compiler python3-protobuf mandoc man-db libbinutils-dbg chromium golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby erlang-base libboost-context-dev fio fdisk uwsgi-core uwsgi-plugin-python3 dmsetup
 
