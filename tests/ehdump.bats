@@ -121,9 +121,15 @@ compare() {
 		missing|No such file or directory
 		.|directory|not an ELF file|Is a dir
 	EOF
-	run ehdump 2	# a kernel thread
+	# a process that has ended, and of which its parent does not want to know; a thread of the kernel's maps nothing either
+	background perl -e 'fork or exit; sleep 60'
+	wait_until grep -q . "/proc/$pid/task/$pid/children"
+	local ended
+	ended=$(tr -d ' ' <"/proc/$pid/task/$pid/children")
+	wait_until grep -q ' Z ' "/proc/$ended/stat"
+	run ehdump "$ended"
 	[ "$status" -eq 1 ]
-	[ "$output" = "ehdump: '2': the process has no code mapped" ]
+	[ "$output" = "ehdump: '$ended': the process has no code mapped" ]
 	run ehdump 4194305
 	[ "$status" -eq 1 ]
 	[ "${#lines[@]}" -eq 1 ]
