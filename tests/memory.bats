@@ -12,8 +12,8 @@ load lib
 	done
 }
 
-# the first seconds are those until what nobody uses any more is given back
-# bats test_tags=beside
+# The first seconds are those until what nobody uses any more is given back. Not beside others: on a busier machine more
+# work is pending, and takes memory.
 @test "processes, mappings and files come and go: memory stays as it is" {
 	need_root
 	need setpriv
