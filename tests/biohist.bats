@@ -86,6 +86,22 @@ random_io() {	# ARG...
 	jq -r 'select(.type == "histogram") | .key.flags[]' "$WORK/out" | grep -qx metadata
 }
 
+@test "in a PID namespace, which those who begin the I/Os are outside of: as /proc/diskstats has it" {
+	need_disk
+	need unshare
+	local before tool
+	before=$(diskstats)
+	biohist=$(command -v biohist) "${in_pid_namespace[@]}" bash -c 'exec "$biohist" -j -d "$0" -F --size 2 1' "$disk" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	dd if=/dev/zero of="/dev/$disk" bs=64k count=100 conv=fsync status=none
+	wait $tool
+	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)")"
+	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
+	expect "$(summary .ios) > 10 && $(summary .begun_before) == 0"
+}
+
 @test "times: the kernel's own sum within 2 %, and less than what fio has waited" {
 	need_disk
 	need fio
@@ -187,7 +203,8 @@ need_slow_disk() {
 	run biohist -d "$disk" -d "$disk" 1
 	[ "$status" -eq 2 ]
 	# in a container there may be no device nodes
-	unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh "$(command -v biohist)" -q -d "$disk" 0.1 1
+	unshare --mount --propagation unchanged sh -ec 'mount --make-rprivate /dev; mount -t tmpfs none /dev; exec "$@"' sh \
+		"$(command -v biohist)" -q -d "$disk" 0.1 1
 	# partitions
 	need sfdisk
 	echo ',32M' | sfdisk -q --no-reread "/dev/$disk"

@@ -53,6 +53,11 @@ wait_until() {
 	return 1
 }
 
+# false in a PID namespace of its own
+sees_kernel_threads() {
+	[ "$(cat /proc/2/comm)" = kthreadd ]
+}
+
 is_sleeping() {
 	[ "$(awk '{ print $3 }' "/proc/$1/stat")" = S ]
 }

@@ -346,7 +346,7 @@ conserved() {	# ARG...
 	measure -k 0.5
 	[ "$(stacks 'map(select(.user | length > 0)) | length')" -eq 0 ]
 	[ "$(summary .ended.no_user)" -eq "$(summary .samples)" ]
-	expect "$(summary .samples) > 3"
+	! sees_kernel_threads || expect "$(summary .samples) > 3"
 	local cgroups cgroup
 	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	[ -n "$cgroups" ] && mkdir "$cgroups/offcputime-test.$$" || skip "no cgroup can be made"
@@ -421,8 +421,10 @@ time.sleep(1000)'
 	background sleep 100
 	measure -U -p "$pid" 0.3
 	[ "$(summary .samples)" -eq 1 ]
-	measure -p 2 0.3
-	[ "$(stacks 'map("\(.comm) \(.user | length) \(.ended_by)") | unique | join(",")')" = "kthreadd 0 no_user" ]
+	if sees_kernel_threads; then
+		measure -p 2 0.3
+		[ "$(stacks 'map("\(.comm) \(.user | length) \(.ended_by)") | unique | join(",")')" = "kthreadd 0 no_user" ]
+	fi
 	offcputime -f -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	sleep 1
 	kill $!

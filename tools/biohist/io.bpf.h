@@ -122,6 +122,12 @@ static __always_inline __u64 take_issuer(void *ctx, struct task_struct *task, co
 	return send_key(key, stats);
 }
 
+/* Those outside the tool's PID namespace, as the kernel's threads are for a container, have no number there. */
+static __always_inline bool issuer_wanted(struct task_struct *task, __u32 pid)
+{
+	return pid || !task->pid ? task_wanted(task, pid, 0) : !only_listed_pids;
+}
+
 /* *io is new, issued already or not: its queued_ns, and what describes who begins it, are filled in */
 static __always_inline void io_begin(void *ctx, const void *at, const struct io_target *target, struct io *io)
 {
@@ -131,7 +137,7 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 
 	io->queued_ns = io->issued_ns ? io->issued_ns : bpf_ktime_get_ns();
 	io->pid = task_user_pid(task);
-	if (!counts || !target_wanted(target) || !task_wanted(task, io->pid, 0))
+	if (!counts || !target_wanted(target) || !issuer_wanted(task, io->pid))
 		return;
 	if (by_process || with_stacks || slow_ns)
 		bpf_probe_read_kernel_str(io->comm, sizeof(io->comm), untrusted(task)->group_leader->comm);
