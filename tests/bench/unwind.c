@@ -20,6 +20,7 @@
 #include "bpf/load.h"
 #include "bpf/unwinder.h"
 #include "run/cli.h"
+#include "unwind/foreign.h"
 #include "unwind.skel.h"
 #include "stacks_abi.h"
 
@@ -73,12 +74,14 @@ static struct cost measure(const char *workload, bool by_fp, int depth, bool man
 	struct modules *modules = modules_new();
 	struct stack_store *store;
 	struct unwinder *unwinder;
+	struct foreign *foreign;
 	struct bpf_program *program;
 	double ns, runs, ns_before, runs_before, frames, complete;
 	int event, error;
 
-	if (!bpf || !modules || stack_store_new(&store, bpf->obj))
+	if (!bpf || !modules || foreign_new(&foreign, 256 << 20) || stack_store_new(&store, bpf->obj))
 		cli_die(1, "cannot load: run as root");
+	modules_set_foreign(modules, foreign);
 	error = unwinder_new(&unwinder, bpf->obj, modules, store, &options);
 	if (!error)
 		error = unwinder_start(unwinder);
@@ -87,7 +90,11 @@ static struct cost measure(const char *workload, bool by_fp, int depth, bool man
 	if (error || event < 0 || !bpf_program__attach_perf_event(program, event))
 		cli_die(1, "cannot measure: %s", strerror(error ? -error : errno));
 	ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
-	usleep(WARM_UP_US);
+	/* child processes make the tables */
+	for (int us = 0; us < WARM_UP_US && !error; us += 1000) {
+		error = unwinder_follow(unwinder, false);
+		usleep(1000);
+	}
 	read_stats(program, &ns_before, &runs_before);
 	frames = bpf->bss->frames;
 	complete = bpf->bss->complete;
@@ -100,6 +107,7 @@ static struct cost measure(const char *workload, bool by_fp, int depth, bool man
 	unwinder_free(unwinder);
 	stack_store_free(store);
 	modules_free(modules);
+	foreign_free(foreign);
 	unwind_bpf__destroy(bpf);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
