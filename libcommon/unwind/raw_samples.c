@@ -391,22 +391,20 @@ static bool waits_still(const struct raw_samples *s, const struct waiting_sample
 {
 	const struct process *process;
 
-	if (has_waited_enough(sample))
-		return false;
 	if (sample->for_module)
 		return tables_awaited(s->tables, sample->for_module);
 	process = processes_find(s->processes, sample->raw->key.pid);
 	return process && process->asked;
 }
 
-/* true: it waits on, for another table */
-static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, struct host_stack *stack)
+/* true: it waits on, for another table, if it may */
+static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, bool may_wait, struct host_stack *stack)
 {
 	if (sample->for_module)
 		walk_by(s, sample->list.loc, sample->raw, stack);
 	else
 		unwind_read(s, sample->raw, sample->version, stack);
-	if (!stack->wants_table || has_waited_enough(sample))
+	if (!stack->wants_table || !may_wait)
 		return false;
 	if (!sample->for_module && publisher_share_list(s->publisher, sample->raw->key.pid, &sample->list))
 		return false;
@@ -425,9 +423,11 @@ int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, bool las
 	s->nr_waiting = s->room = 0;
 	s->waiting_bytes = 0;
 	for (size_t i = 0; i < nr; i++) {
-		if (!error && !last && waits_still(s, &resumed[i]) && add_waiting(s, &resumed[i]))
+		bool may_wait = !has_waited_enough(&resumed[i]);
+
+		if (!error && !last && may_wait && waits_still(s, &resumed[i]) && add_waiting(s, &resumed[i]))
 			continue;
-		if (!error && unwind_again(s, &resumed[i], stack))
+		if (!error && unwind_again(s, &resumed[i], may_wait, stack))
 			continue;
 		if (!error)
 			error = done(arg, resumed[i].raw, stack);
