@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "bpf/object.h"
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
 #include "process/kallsyms.h"
+#include "process/process_memory.h"
 #include "records_abi.h"
 
 #define MAX_STACK_BYTES (256 << 10)
@@ -20,14 +20,12 @@
 static struct raw_record *with_stack(const struct raw_record *registers)
 {
 	struct raw_record *raw = malloc(sizeof(*raw) + MAX_STACK_BYTES), *less;
-	struct iovec local = { raw + 1, MAX_STACK_BYTES };
-	struct iovec remote = { (void *)(uintptr_t)registers->stack_addr, MAX_STACK_BYTES };
 	ssize_t done;
 
 	if (!raw)
 		return NULL;
 	*raw = *registers;
-	done = process_vm_readv(raw->key.tid, &local, 1, &remote, 1, 0);
+	done = process_memory_read(raw->key.tid, registers->stack_addr, raw + 1, MAX_STACK_BYTES);
 	raw->stack_bytes = done < 0 ? 0 : done;
 	less = realloc(raw, sizeof(*raw) + raw->stack_bytes);
 	return less ? less : raw;

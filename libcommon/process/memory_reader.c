@@ -4,10 +4,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "process/process_memory.h"
+
 static size_t read_process(void *arg, uint64_t address, void *to, size_t bytes)
 {
-	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)address, bytes };
-	ssize_t got = process_vm_readv((pid_t)(intptr_t)arg, &local, 1, &remote, 1, 0);
+	ssize_t got = process_memory_read((pid_t)(intptr_t)arg, address, to, bytes);
 
 	return got < 0 ? 0 : got;
 }

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
+#include "process/process_memory.h"
 #include "python_abi.h"
 
 #define MAX_NAME_CHARACTERS	1024
@@ -15,10 +15,9 @@
 
 static int read_memory(pid_t pid, uint64_t address, void *to, size_t bytes)
 {
-	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)address, bytes };
-	ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	ssize_t got = process_memory_read(pid, address, to, bytes);
 
-	return got < 0 ? -errno : (size_t)got == bytes ? 0 : -EFAULT;
+	return got < 0 ? got : (size_t)got == bytes ? 0 : -EFAULT;
 }
 
 static uint64_t word(const uint8_t *bytes)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include <uthash.h>
 
@@ -266,19 +265,6 @@ int foreign_read_hotspot(struct foreign *f, const struct hotspot_question *quest
 	return error;
 }
 
-static uint32_t read_here(const struct foreign_text *text, void *to, uint32_t bytes)
-{
-	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)text->address, bytes };
-	ssize_t done = process_vm_readv(text->pid, &local, 1, &remote, 1, 0);
-	int fd = done <= 0 && text->file.path ? mapped_file_open(&text->file, &text->key, NULL) : -1;
-
-	if (fd >= 0) {
-		done = pread(fd, to, bytes, text->file_offset);
-		close(fd);
-	}
-	return done < 0 ? 0 : done;
-}
-
 uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, void *to, uint32_t bytes)
 {
 	static struct foreign_request r;
@@ -286,7 +272,7 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 	size_t got;
 
 	if (!f)
-		return read_here(text, to, bytes);
+		return foreign_text_here(text, to, bytes);
 	if (bytes > FOREIGN_TEXT_BYTES)
 		return 0;
 	r = (struct foreign_request){

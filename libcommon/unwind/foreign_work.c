@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "process/clock.h"
+#include "process/process_memory.h"
 
 /* ---- mappings ---- */
 
@@ -102,19 +102,25 @@ int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes
 
 /* ---- text ---- */
 
+uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t bytes)
+{
+	ssize_t done = process_memory_read(text->pid, text->address, to, bytes);
+	int fd = done <= 0 && text->file.path ? mapped_file_open(&text->file, &text->key, NULL) : -1;
+
+	if (fd >= 0) {
+		done = pread(fd, to, bytes, text->file_offset);
+		close(fd);
+	}
+	return done < 0 ? 0 : done;
+}
+
 static size_t read_text(const struct foreign_request *r, struct foreign_answer *answer)
 {
-	struct iovec local = { answer + 1, r->bytes }, remote = { (void *)(uintptr_t)r->address, r->bytes };
-	ssize_t done = process_vm_readv(r->pid, &local, 1, &remote, 1, 0);
-	int fd;
+	struct foreign_text text = {
+		.pid = r->pid, .address = r->address, .file = r->file, .key = r->key, .file_offset = r->file_offset,
+	};
 
-	if (done <= 0 && r->file.path) {
-		fd = mapped_file_open(&r->file, &r->key, NULL);
-		done = fd < 0 ? 0 : pread(fd, answer + 1, r->bytes, r->file_offset);
-		if (fd >= 0)
-			close(fd);
-	}
-	answer->nr = done < 0 ? 0 : done;
+	answer->nr = foreign_text_here(&text, answer + 1, r->bytes);
 	return sizeof(*answer) + answer->nr;
 }
 

@@ -51,6 +51,9 @@ struct foreign_question {
 /* for struct workers */
 size_t foreign_work(void *arg, void *area, size_t bytes, size_t room);
 
+/* foreign_read_text() in the calling process: of the memory, or if that cannot be read, of the file */
+uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t bytes);
+
 /* The mappings in an answer, which may be anything. 0, -EBADMSG or -ENOMEM */
 int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes);
 
