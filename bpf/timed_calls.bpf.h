@@ -15,7 +15,8 @@
  * and has programs of its own at entry and return:
  *
  *   entry:	call = call_enter(task, way); fills call->key; call_start(call, pid)
- *   return:	call = call_leave(task, way); call_finish(call, task, result); call_report();
+ *   return:	call = call_leave(task, way, &again); call_stop(call, way, now_ns);
+ *		call_finish(call, task, result); call_report();
  *
  * A thread has one such call at a time; calls within it are counted in .nested, and timed by
  * nested_calls.bpf.h.
@@ -176,6 +177,35 @@ static __always_inline void add_blocked(struct timed_call *call, __u64 blocked_n
 		counts->stacks_dropped++;
 }
 
+/* Closes the period that the thread was off the CPU, if one is open: it came back at now_ns. */
+static __always_inline void call_period_ends(struct timed_call *call, __u64 now_ns)
+{
+	__u64 blocked_ns, waited_ns;
+
+	if (!off_cpu_return(&call->off, now_ns, &blocked_ns, &waited_ns))
+		return;
+	call->blocked_ns += blocked_ns;
+	call->waiting_ns += waited_ns;
+	if (blocked_ns)
+		add_blocked(call, blocked_ns);
+}
+
+/*
+ * The thread is on the CPU. If a period is open, the kernel has not reported its end: some virtual machines'
+ * kernels report no switch from the idle task. Until the wake-up, if that was seen, the call was blocked;
+ * what has passed since then is not known to have been anything else than time on the CPU.
+ */
+static __noinline void call_is_on_cpu(struct timed_call *call)
+{
+	struct call_counts *counts = own_counts();
+
+	if (!call || !call->off.left_ns)
+		return;
+	if (counts)
+		counts->ends_unseen++;
+	call_period_ends(call, call->off.runnable_ns ? call->off.runnable_ns : call->off.left_ns);
+}
+
 __u64 prog_active, per_cpu_offset;	/* addresses of the kernel's variables; 0: not known */
 
 /* Finds these addresses: for a program that runs once, before any call is measured. */
@@ -204,7 +234,6 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	     unsigned int prev_state)
 {
 	struct timed_call *call = call_in_flight(prev);
-	__u64 blocked_ns, waited_ns;
 
 	if (call) {
 		bool runnable = leaves_runnable(preempt, prev_state);
@@ -213,16 +242,13 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 
 		if (preempt && counts && in_map_operation())
 			counts->preempted++;
+		call_is_on_cpu(call);
 		off_cpu_leave(&call->off, bpf_ktime_get_ns(), runnable);
 		call->kernel_stack = !runnable && stats ? send_kernel_stack(ctx, stats) : 0;
 	}
 	call = call_in_flight(next);
-	if (call && off_cpu_return(&call->off, bpf_ktime_get_ns(), &blocked_ns, &waited_ns)) {
-		call->blocked_ns += blocked_ns;
-		call->waiting_ns += waited_ns;
-		if (blocked_ns)
-			add_blocked(call, blocked_ns);
-	}
+	if (call)
+		call_period_ends(call, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -314,6 +340,7 @@ static __always_inline void call_unseen(struct task_struct *task, enum call_way 
 /* Ends the call at now_ns, and marks this return as handled. */
 static __always_inline void call_stop(struct timed_call *call, enum call_way way, __u64 now_ns)
 {
+	call_is_on_cpu(call);
 	call->latency_ns = now_ns - call->start_ns;
 	call->ended_ns = now_ns;
 	call->start_ns = 0;

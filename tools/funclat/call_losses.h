@@ -10,7 +10,7 @@
 
 struct bpf_object;
 
-#define NR_CALL_LOSSES 12
+#define NR_CALL_LOSSES 13
 
 /*
  * Call when no program is attached any more. calls: how many were added to histograms, or lost for want of

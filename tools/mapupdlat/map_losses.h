@@ -12,7 +12,7 @@
 
 struct bpf_object;
 
-#define NR_MAP_LOSSES 13
+#define NR_MAP_LOSSES 14
 
 /*
  * Call when no program is attached any more. calls: how many were added to histograms, or lost for want of
