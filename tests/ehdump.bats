@@ -10,11 +10,17 @@ compare() {
 
 # ---- exact ----
 
+# those of the sample's files that this Debian has
+sample() {
+	local pattern
+	while read -r pattern; do
+		compgen -G "$pattern" || :
+	done <"$BATS_TEST_DIRNAME/cfi/sample"
+}
+
 @test "-r equals readelf and llvm-dwarfdump, row by row, for 100 files" {
 	need readelf llvm-dwarfdump mawk
-	local files
-	files=$(while read -r f; do [ -e "$f" ] && echo "$f"; done <"$BATS_TEST_DIRNAME/cfi/sample")
-	run compare $files
+	run compare $(sample)
 	echo "$output"
 	[ "$status" -eq 0 ]
 	read -r n _ rows _ lone _ <<<"${lines[-1]}"
@@ -76,7 +82,7 @@ compare() {
 
 @test "no section headers: the same rows through PT_GNU_EH_FRAME" {
 	local f
-	for f in /usr/bin/xz /usr/bin/python3.11 "$LIBC"; do
+	for f in /usr/bin/xz "$(realpath /usr/bin/python3)" "$LIBC"; do
 		cp "$f" "$WORK/x"
 		# e_shoff, e_shnum and e_shstrndx
 		printf '\0\0\0\0\0\0\0\0' | dd of="$WORK/x" bs=1 seek=40 conv=notrunc status=none
@@ -170,8 +176,7 @@ compare() {
 @test "--check: the kernel finds the right rule for every row and gap of 100 files, cc1 and a process" {
 	need_root
 	need jq
-	ehdump --check -j $(while read -r f; do [ -e "$f" ] && echo "$f"; done <"$BATS_TEST_DIRNAME/cfi/sample") \
-		"$(gcc -print-prog-name=cc1)" >"$WORK/out"
+	ehdump --check -j $(sample) "$(gcc -print-prog-name=cc1)" >"$WORK/out"
 	expect "$(jq 'select(.type == "total").lookups' "$WORK/out") > 3000000"
 	expect "$(jq 'select(.type == "total").differences' "$WORK/out") == 0"
 	background nested hold
@@ -217,8 +222,7 @@ compare() {
 
 @test "at most 4.0 bytes a row over large files together, each of them whole" {
 	need jq
-	ehdump -j /usr/lib/x86_64-linux-gnu/libLLVM-14.so.1 "$LIBC" /usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3.11 \
-		/usr/lib/x86_64-linux-gnu/libcrypto.so.3 /usr/bin/git $(type -P node) >"$WORK/out"
+	ehdump -j $(sample | grep -E '/(libLLVM|python3)') "$LIBC" /usr/lib/x86_64-linux-gnu/lib{stdc++.so.6,crypto.so.3} /usr/bin/git $(type -P node) >"$WORK/out"
 	echo "# $(jq -r 'select(.type == "total") | "\(.bytes_per_row) bytes a row"' "$WORK/out")" >&3
 	expect "$(jq 'select(.type == "total").bytes_per_row' "$WORK/out") <= 4.0"
 	expect "$(jq 'select(.type == "total").skipped' "$WORK/out") == 0"
