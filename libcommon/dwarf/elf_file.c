@@ -375,6 +375,28 @@ bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64
 	return false;
 }
 
+void elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+
+	*start = UINT64_MAX;
+	*end = 0;
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_EXECINSTR) || header.sh_type == SHT_NOBITS ||
+		    header.sh_offset > file->file_bytes || header.sh_size > file->file_bytes - header.sh_offset)
+			continue;
+		if (header.sh_offset < *start)
+			*start = header.sh_offset;
+		if (header.sh_offset + header.sh_size > *end)
+			*end = header.sh_offset + header.sh_size;
+	}
+	if (*start >= *end) {
+		*start = 0;
+		*end = file->file_bytes;
+	}
+}
+
 int elf_file_text_bias(const struct elf_file *file, uint64_t *bias)
 {
 	for (size_t i = 0; i < file->nr_segments; i++)

@@ -82,6 +82,12 @@ bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *f
 bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64_t *vaddr);
 
 /*
+ * From the first byte to behind the last one of the sections that are marked as code, offsets in the file: an
+ * executable segment may hold headers and data, too. All of the file where no section is.
+ */
+void elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end);
+
+/*
  * The virtual address less the offset in the file, in the executable segment. 0, or -EBADMSG: there is none
  */
 int elf_file_text_bias(const struct elf_file *file, uint64_t *bias);

@@ -63,13 +63,13 @@ static const uint8_t *short_bytes_at(struct gaps *g, uint64_t offset, uint64_t s
 
 /*
  * What separates two functions: so short that no other one fits in, or filled up as assemblers and linkers
- * do. At a segment's ends lie _init and _fini, which are as short and are code.
+ * do. At the ends of a segment's code lie _init and _fini, which are as short and are code.
  */
-static bool is_padding(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
+static bool is_padding(struct gaps *g, bool at_end, uint64_t from, uint64_t to)
 {
 	const uint8_t *bytes;
 
-	if (from == s->file_offset || to == s->file_offset + s->size || to - from >= MAX_ALIGNMENT)
+	if (at_end || to - from >= MAX_ALIGNMENT)
 		return false;
 	if (to - from < FUNCTION_ALIGNMENT)
 		return true;
@@ -140,7 +140,7 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 
 	if (!place.code)
 		return;
-	g->code_end = to;
+	g->looked_at = to;
 	find_known(&place);
 	g->error = code_rules(place.code, place.size, from - s->file_offset + s->vaddr, write_code_rule, &place);
 	if (g->error)
@@ -151,10 +151,10 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 	write_row(&place, place.size, NULL);
 }
 
-/* [from, to) of this segment */
-static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
+/* [from, to) of this segment; at_end: it begins or ends with the segment's code */
+static void look_at(struct gaps *g, const struct elf_segment *s, bool at_end, uint64_t from, uint64_t to)
 {
-	if (g->only_go || is_padding(g, s, from, to))
+	if (g->only_go || is_padding(g, at_end, from, to))
 		return;
 	g->table->other_code_bytes += to - from;
 	if (to - from > MAX_PLACE_BYTES || g->table->other_code_bytes > MAX_CODE_BYTES) {
@@ -166,16 +166,25 @@ static void look_at(struct gaps *g, const struct elf_segment *s, uint64_t from, 
 		write_code(g, s, from, to);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 void gaps_look(struct gaps *g, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < g->file->nr_segments && !g->error; i++) {
 		const struct elf_segment *s = &g->file->segments[i];
-		uint64_t segment_end = s->file_offset + s->size;
-		uint64_t from = start > s->file_offset ? start : s->file_offset;
-		uint64_t to = end < segment_end ? end : segment_end;
+		uint64_t first = later(s->file_offset, g->code_start), from = later(start, first);
+		uint64_t last = earlier(s->file_offset + s->size, g->code_end), to = earlier(end, last);
 
-		if (s->executable && from >= g->code_end && from < to)
-			look_at(g, s, from, to);
+		if (s->executable && from >= g->looked_at && from < to)
+			look_at(g, s, from == first || to == last, from, to);
 	}
 }
 

@@ -20,7 +20,8 @@ struct gaps {
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */
 	bool of_code;			/* work rules out; else only set table->has_other_code */
-	uint64_t code_end;		/* where it ended: of overlapping segments, no byte is looked at twice */
+	uint64_t code_start, code_end;	/* of the file's code (elf_file_code()) */
+	uint64_t looked_at;		/* up to here: of overlapping segments, no byte is looked at twice */
 	/* private: what was read of the file last. Most gaps are short and there are many, so they share reads */
 	uint64_t window_start, window_end;
 	uint8_t window[4096];

@@ -140,6 +140,7 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	};
 	if (error || c->states.error)
 		return error ? error : c->states.error;
+	elf_file_code(c->file, &c->gaps.code_start, &c->gaps.code_end);
 	gaps_find_entry(&c->table, c->file, &c->fdes);
 	if (c->fdes.nr || c->of_code)
 		return write_rows(c);
