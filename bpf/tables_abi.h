@@ -52,20 +52,20 @@ enum rule_kind {
 };
 
 /*
- * of a RULE_OTHER_STACK's cfa_offset: which function it is, and where struct m has curg, if that is
- * known. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA = sched.sp +
+ * of a RULE_OTHER_STACK's cfa_offset: which function it is, and an offset in bytes that Go's releases differ in,
+ * 0 where it is not known: of GO_ASMCGOCALL `slot`, of the others where struct m has curg. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA = sched.sp +
  * deref_offset, of
  *
  *   GO_SYSTEMSTACK    m.curg
  *   GO_MORESTACK      m.curg; its return address is sched.pc, and is no more below sched.sp if the stack was copied
  *   GO_CGOCALLBACK    m.g0; where C has called Go that called C again, that of the innermost one
- *   GO_ASMCGOCALL     the g at rsp + 48, where it has called C. But its sched may have been used since: CFA =
- *                     g.stack.hi - *(rsp + 40) + deref_offset
+ *   GO_ASMCGOCALL     the g at rsp + slot, where it has called C. But its sched may have been used since: CFA =
+ *                     g.stack.hi - *(rsp + slot - 8) + deref_offset
  *   GO_SWITCH         nothing is known
  */
 enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOCALLBACK };
 #define OTHER_STACK_SWITCH(offset)	((offset) & 255)
-#define OTHER_STACK_CURG(offset)	((offset) >> 8)		/* in bytes, 0: not known */
+#define OTHER_STACK_OFFSET(offset)	((offset) >> 8)
 
 /* of a RULE_INDEXED's cfa_offset */
 #define INDEXED_REG(offset)	((offset) >> 16 & 15)

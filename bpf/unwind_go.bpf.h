@@ -17,9 +17,6 @@
 #define G_M		0x30
 #define G_SCHED_SP	0x38
 #define M_G0		0x00
-/* where asmcgocall keeps things on g0's stack */
-#define CGO_DEPTH	40	/* stack.hi - sp */
-#define CGO_G		48
 
 /* the word at addr; 0: there is none, or it is 0 */
 static __always_inline __u64 word_at(struct eh_unwind *u, __u64 addr)
@@ -35,7 +32,7 @@ static __always_inline __u64 running_m(struct eh_unwind *u)
 
 static __always_inline __u64 curg_of(struct eh_unwind *u, __u64 m)
 {
-	__u32 offset = OTHER_STACK_CURG(u->rule.cfa_offset);
+	__u32 offset = OTHER_STACK_OFFSET(u->rule.cfa_offset);
 
 	return offset ? word_at(u, m + offset) : 0;
 }
@@ -74,13 +71,14 @@ static __always_inline __u64 sp_of_thread(struct eh_unwind *u)
 /* From g0's stack to the goroutine's that has called C. Before the call, what it keeps is not there yet. */
 static __always_inline __u64 sp_of_cgo_caller(struct eh_unwind *u)
 {
-	__u64 rsp = u->frame.reg[EH_RSP], g, hi, depth;
+	__u32 offset = OTHER_STACK_OFFSET(u->rule.cfa_offset);
+	__u64 slot = u->frame.reg[EH_RSP] + offset, g, hi, depth;
 
-	if (!u->frame.by_call)
+	if (!u->frame.by_call || !offset)
 		return 0;
-	g = word_at(u, rsp + CGO_G);
+	g = word_at(u, slot);
 	hi = g ? word_at(u, g + G_STACK_HI) : 0;
-	depth = word_at(u, rsp + CGO_DEPTH);
+	depth = word_at(u, slot - 8);
 	if (!depth || depth > hi || word_at(u, g) > hi - depth)
 		return 0;
 	u->frame.reg[EH_R14] = g;

@@ -73,6 +73,8 @@ struct assembly {
 	bool uses_fp;			/* and does not restore it */
 	bool writes_fp;
 	uint32_t curg;
+	int32_t left_at;		/* the depth at which sp is written: what sched.sp is short of the entry's */
+	uint32_t cgo_slot;		/* of asmcgocall, from sp: where it keeps the g that has called C. 0: not known */
 };
 
 /* At the entry of what C has called, sp is CFA_AT_ENTRY short of a multiple of 16. Does it stay as it is? */
@@ -238,15 +240,52 @@ static uint32_t find_curg(const struct assembly *a)
 	return 0;
 }
 
+/*
+ * Where asmcgocall comes back, it loads the g from its place on g0's stack, and then that g's stack.hi, the
+ * second word.
+ */
+static uint32_t find_cgo_slot(const struct assembly *a)
+{
+	const struct insn *insns = a->code.insns;
+
+	for (size_t i = 0; i + 1 < a->code.nr; i++)
+		if (insns[i].effect == INSN_LOAD && insns[i].base == REG_SP && insns[i + 1].effect == INSN_LOAD &&
+		    insns[i + 1].base == insns[i].reg && insns[i + 1].displacement == 8)
+			return insns[i].displacement >= 8 && insns[i].displacement < 1 << 8 ? insns[i].displacement : 0;
+	return 0;
+}
+
+/* Sp is loaded with another stack's: how deep that leaves the one before. Aligning sp is no change of stacks. */
+static int32_t find_depth_left_at(const struct assembly *a)
+{
+	int32_t found = NOT_REACHED;
+
+	for (size_t i = 0; i < a->code.nr; i++) {
+		const struct insn *insn = &a->code.insns[i];
+
+		if (a->depth[i] < 0 || !insn_sets_reg(insn) || depth_after(a, insn, a->depth[i]) != SWITCHED)
+			continue;
+		if (found != NOT_REACHED && found != a->depth[i])
+			return UNKNOWN;
+		found = a->depth[i];
+	}
+	return found;
+}
+
 static struct eh_rule rule_of_switch(const struct assembly *a, int32_t pcsp)
 {
 	int which = a->special > GO_SWITCHES ? a->special - GO_SWITCHES : GO_SWITCH;
+	struct eh_rule rule = { .kind = RULE_OTHER_STACK };
 
-	return (struct eh_rule){
-		.kind = RULE_OTHER_STACK, .cfa_offset = which | a->curg << 8,
-		.deref_offset = which == GO_CGOCALLBACK ? pcsp + CFA_AT_ENTRY :
-				which == GO_SYSTEMSTACK || which == GO_ASMCGOCALL ? CFA_AT_ENTRY : 0,
-	};
+	if (which == GO_CGOCALLBACK)
+		rule.deref_offset = pcsp + CFA_AT_ENTRY;
+	else if (which == GO_SYSTEMSTACK || which == GO_ASMCGOCALL) {
+		if (a->left_at < 0)
+			which = GO_SWITCH;
+		rule.deref_offset = which == GO_SWITCH ? 0 : a->left_at + CFA_AT_ENTRY;
+	}
+	rule.cfa_offset = which | (which == GO_ASMCGOCALL ? a->cgo_slot : a->curg) << 8;
+	return rule;
 }
 
 /*
@@ -320,10 +359,14 @@ static int work_out(struct assembly *a, go_rule_fn *emit, void *arg)
 		error = code_rules(a->code.bytes, a->code.size, a->code.vaddr, on_code_rule, a);
 	if (error)
 		return error;
-	if (a->function->flags & GO_SPWRITE)
+	if (a->function->flags & GO_SPWRITE) {
 		follow(a);
+		a->left_at = find_depth_left_at(a);
+	}
 	if (a->special == GO_SWITCHES + GO_SYSTEMSTACK)
 		a->curg = find_curg(a);
+	if (a->special == GO_SWITCHES + GO_ASMCGOCALL)
+		a->cgo_slot = find_cgo_slot(a);
 	emit_all(a, emit, arg);
 	return 0;
 }

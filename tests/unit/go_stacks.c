@@ -16,6 +16,7 @@
 #define G		(STACK + 0x40)
 #define M		(STACK + 0x80)
 #define CURG		0x18
+#define SLOT		48	/* of asmcgocall */
 #define G0_STACK	(STACK + 0xc0)	/* to */
 #define G_STACK		(STACK + 0x140)
 #define G_STACK_END	(STACK + 0x1f8)
@@ -31,7 +32,8 @@ static struct eh_unwind *walk(uint64_t r14, int which)
 	unwind.frame.reg[EH_RSP] = G0_STACK;
 	unwind.frame.reg[EH_R14] = r14;
 	unwind.rule = (struct eh_rule){
-		.kind = RULE_OTHER_STACK, .cfa_offset = which | CURG << 8, .deref_offset = 16,
+		.kind = RULE_OTHER_STACK, .cfa_offset = which | (which == GO_ASMCGOCALL ? SLOT : CURG) << 8,
+		.deref_offset = 16,
 	};
 	memset(stack, 0, sizeof(stack));
 	WORD(G + 0x00) = G_STACK;
@@ -79,8 +81,8 @@ static struct eh_unwind *asmcgocall(void)
 {
 	struct eh_unwind *u = walk(0, GO_ASMCGOCALL);
 
-	WORD(G0_STACK + 48) = G;
-	WORD(G0_STACK + 40) = G_STACK_END - (G_STACK + 0x40);
+	WORD(G0_STACK + SLOT) = G;
+	WORD(G0_STACK + SLOT - 8) = G_STACK_END - (G_STACK + 0x40);
 	WORD(G_STACK + 0x48) = CODE + 3;
 	return u;
 }

@@ -147,8 +147,38 @@ __asm__(
 	"crosses_end:\n"
 	"sigreturn: mov $15, %rax\n"
 	"	syscall\n"
-	"sigreturn_end:\n");
+	"sigreturn_end:\n"
+	/* asmcgocall since Go 1.21: with a frame pointer below the return address; and C called where it is on g0's stack */
+	"calls_c: push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	mov %rsp, %rdx\n"
+	"	test %rdi, %rdi\n"
+	"	je 1f\n"
+	"	mov 0x38(%rsi), %rsp\n"
+	"a1:	sub $16, %rsp\n"
+	"	and $-16, %rsp\n"
+	"	mov %rdi, 8(%rsp)\n"
+	"	mov 8(%rdi), %rdi\n"
+	"	sub %rdx, %rdi\n"
+	"	mov %rdi, (%rsp)\n"
+	"	call calls_c\n"
+	"a2:	mov 8(%rsp), %rdi\n"
+	"	mov 8(%rdi), %rsi\n"
+	"	sub (%rsp), %rsi\n"
+	"	mov %rsi, %rsp\n"
+	"	pop %rbp\n"
+	"a3:	ret\n"
+	"1:	sub $16, %rsp\n"
+	"	and $-16, %rsp\n"
+	"	mov %rdx, (%rsp)\n"
+	"	call calls_c\n"
+	"a4:	mov (%rsp), %rsi\n"
+	"	mov %rsi, %rsp\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"calls_c_end:\n");
 
+extern const uint8_t calls_c[], a1[], a2[], a3[], a4[], calls_c_end[];
 extern const uint8_t switches[], s1[], s2[], s3[], s4[], s5[], s6[], switches_end[], crosses[], c1[], c2[],
 	c3[], crosses_end[], sigreturn[], sigreturn_end[];
 
@@ -190,10 +220,20 @@ static void check_assembly(void)
 		r = &rules[(i ? s4 : s3) - switches];
 		check(r->kind == RULE_OTHER_STACK && OTHER_STACK_SWITCH(r->cfa_offset) == GO_SYSTEMSTACK &&
 		      r->deref_offset == 8);
-		check(OTHER_STACK_CURG(r->cfa_offset) == 0xc8);
+		check(OTHER_STACK_OFFSET(r->cfa_offset) == 0xc8);
 	}
 	check(is_plain(&rules[s5 - switches], EH_RSP, 8) && is_plain(&rules[s6 - switches], EH_RSP, 8),
 	      "back again");
+
+	make_rules("runtime.asmcgocall", calls_c, calls_c_end);
+	for (int i = 0; i < 2; i++) {
+		r = &rules[(i ? a2 : a1) - calls_c];
+		check(r->kind == RULE_OTHER_STACK && OTHER_STACK_SWITCH(r->cfa_offset) == GO_ASMCGOCALL &&
+		      r->deref_offset == 16 && OTHER_STACK_OFFSET(r->cfa_offset) == 8);
+	}
+	check(is_plain(&rules[a3 - calls_c], EH_RSP, 8));
+	r = &rules[a4 - calls_c];
+	check(r->kind == RULE_DEREF && r->cfa_reg == EH_RSP && r->deref_offset == 0 && r->cfa_offset == 16);
 
 	make_rules("runtime.mcall", switches, switches_end);
 	check(rules[s4 - switches].saved[SAVED_RA] == SAVED_LOST, "nobody knows where its caller is by now");
