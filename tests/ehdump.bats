@@ -303,7 +303,7 @@ sample() {
 	need go nm mawk
 	local sources=$BATS_TEST_DIRNAME/workloads program rows odd
 	odd='^(_rt0_amd64(_linux)?|runtime\.(rt0_go|goexit|mcall|systemstack|morestack|asmcgocall|cgocallback|clone)(\.abi0)?'
-	odd+='|runtime\.(nanotime1|sigfwd|sigreturn|cgoSigtramp|callCgo[A-Z][a-z]+)(\.abi0)?|time\.now|gogo|runtime\.rawVforkSyscall.*)$'
+	odd+='|runtime\.(nanotime1|sigfwd|sigreturn(__sigaction)?|switchToCrashStack0|cgoSigtramp|callCgo[A-Z][a-z]+)(\.abi0)?|time\.now|gogo|(runtime|syscall)\.rawVforkSyscall.*)$'
 	for program in gosteps gonet cgo; do
 		CGO_ENABLED=$((program == cgo)) go build -o "$WORK/go" "$sources/$program.go"
 		# of a file with C in it, .debug_frame alone is wanted
