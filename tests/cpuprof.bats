@@ -393,7 +393,7 @@ nap()'
 	cpuprof -j -F 499 -p "$(IFS=,; echo "${pids[*]}")" 2 >"$WORK/out" 2>"$WORK/err"
 	expect "$(date +%s) - $(date +%s -d "$(jq -r 'select(.type == "start").time' "$WORK/out")") <= 30"
 	valid_json
-	[ "$(jq -r 'select(.type == "start") | "\(.schema) \(.tool) \(.host) \(.kernel) \(.frequency_hz) \(.duration_ns) \(.filters.pids | length)"' "$WORK/out")" = \
+	[ "$(jq -r 'select(.type == "start") | "\(.schema) \(.tool) \(.host) \(.kernel) \(.frequency_hz + 0) \(.duration_ns) \(.filters.pids | length)"' "$WORK/out")" = \
 		"2 cpuprof $(uname -n) $(uname -r) 499 2000000000 3" ]
 	cp "$WORK/out" "$WORK/valid"
 	jq -s 'map(.user[]? | keys[]) | unique | join(" ")' "$WORK/out" | grep -q 'address.*function_vaddr.*symbol.*vaddr'
