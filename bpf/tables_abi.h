@@ -52,9 +52,9 @@ enum rule_kind {
 };
 
 /*
- * of a RULE_OTHER_STACK's cfa_offset: which function it is, and an offset in bytes that Go's releases differ in,
- * 0 where it is not known: of GO_ASMCGOCALL `slot`, of the others where struct m has curg. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA = sched.sp +
- * deref_offset, of
+ * of a RULE_OTHER_STACK's cfa_offset: which function it is, and an offset in bytes that differs between Go's
+ * releases, 0 where it is not known: for GO_ASMCGOCALL `slot`, for the others where struct m has curg. The
+ * caller's stack is left with its sp kept in `sched`, a struct g's, and CFA = sched.sp + deref_offset, of
  *
  *   GO_SYSTEMSTACK    m.curg
  *   GO_MORESTACK      m.curg; its return address is sched.pc, and is no more below sched.sp if the stack was copied
