@@ -56,6 +56,13 @@ bool code_is_aligned(const struct code *c, size_t i)
 	return !((c->vaddr + c->insns[i].at) % FUNCTION_ALIGNMENT);
 }
 
+bool code_is_prologue(const struct code *c, size_t i)
+{
+	if (c->insns[i].landing && i + 1 < c->nr)
+		i++;
+	return c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0;
+}
+
 /*
  * Does a function begin at instruction i, or behind the padding there? With a prologue; or behind padding,
  * if this code does not jump there as to a loop.
@@ -68,8 +75,7 @@ static bool function_follows(const struct code *c, size_t i)
 		i++;
 	if (i == c->nr || !code_is_aligned(c, i))
 		return padded;
-	return (c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0) ||
-	       (padded && !(c->insns[i].jumped_to && !c->insns[i].called));
+	return code_is_prologue(c, i) || (padded && !(c->insns[i].jumped_to && !c->insns[i].called));
 }
 
 /*

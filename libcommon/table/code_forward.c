@@ -29,15 +29,15 @@ static bool ends_function(const struct insn *insn)
 
 /*
  * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or with a
- * prologue
+ * prologue. No loop begins so, but where that is marked a tail call may jump to it
  */
 static bool begins_function(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i];
 
-	if ((insn->jumped_to && !insn->called) || !code_is_aligned(c, i) || (i && !ends_function(insn - 1)))
+	if (!code_is_aligned(c, i) || (i && !ends_function(insn - 1)))
 		return false;
-	return insn->called || (insn->effect == INSN_PUSH && saved_index(insn->reg) >= 0);
+	return insn->called || (code_is_prologue(c, i) && (!insn->jumped_to || insn->landing));
 }
 
 /* false: it is too large to be followed */

@@ -40,6 +40,7 @@ struct insn {
 	uint16_t overwritten;	/* registers that get values the effect does not say: bits by DWARF number */
 	uint8_t effect, reg, base;	/* DWARF numbers, or NO_REG */
 	bool padding;		/* does nothing, and is what assemblers fill up with */
+	bool landing;		/* does nothing, and is where calls and jumps by a register may lead (endbr64) */
 	uint8_t changed;	/* the solver's pass in which the rule changed last */
 	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
 	struct eh_rule rule;	/* before it; the cells of code_rules.c's lattice */

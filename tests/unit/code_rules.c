@@ -200,13 +200,49 @@ __asm__(
 	"	.p2align 4\n"
 	"	push %rbx\n"
 	"	call quit\n"
+	/*
+	 * Functions that begin with endbr64, as with -fcf-protection: musl's libc_start_main_stage2, which
+	 * does not return; one that begins right behind such a call, and to which another one jumps (gdb's);
+	 * one behind a call that, for all that is seen, returns
+	 */
+	"	.p2align 4\n"
+	"m1:	endbr64\n"
+	"m2:	push %r13\n"
+	"	push %r12\n"
+	"m3:	call *%rdi\n"
+	"	call quit\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	.rept 5\n"
+	"	xor %eax, %eax\n"
+	"	.endr\n"
+	"	call quit\n"
+	"m4:	endbr64\n"
+	"	push %rbp\n"
+	"m5:	call quit\n"
+	"	.p2align 4\n"
+	"	xor %edx, %edx\n"
+	"	jmp m4\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	test %edi, %edi\n"
+	"	jz 7f\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	"7:	xor %ecx, %ecx\n"
+	"m6:	xor %edx, %edx\n"
+	"	call next\n"
+	"m7:	endbr64\n"
+	"	push %r13\n"
+	"	pop %r13\n"
+	"	ret\n"
 	"end:\n");
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[],
 	r3[], r4[], r5[], framed[], f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[],
 	o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], t4[], t5[], n1[], n2[],
 	w1[], w2[], w3[], end[], frameless[], c1[], c2[], c3[], far[], g1[], g2[], t10[], t20[], t30[], t40[],
-	t50[], quit[], q1[];
+	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[];
 
 static struct eh_rule rules[1 << 16];
 static size_t filled;
@@ -301,6 +337,9 @@ int main(void)
 	check(is(t10, RULE_REG, EH_RSP, 32) && at(t10).saved[SAVED_R12] == -2 && is(t20, RULE_REG, EH_RSP, 16));
 	check(at(t30).kind == RULE_NONE && at(t40).kind == RULE_NONE && at(t50).kind == RULE_NONE);
 	check(is(quit, RULE_REG, EH_RSP, 8) && is(q1, RULE_REG, EH_RSP, 8));
+	check(is(m1, RULE_REG, EH_RSP, 8) && is(m2, RULE_REG, EH_RSP, 8) && is(m3, RULE_REG, EH_RSP, 24));
+	check(is(m4, RULE_REG, EH_RSP, 8) && is(m5, RULE_REG, EH_RSP, 16) && at(m5).saved[SAVED_RBP] == -2);
+	check(is(m6, RULE_REG, EH_RSP, 16) && is(m7, RULE_REG, EH_RSP, 8));
 
 	test_padding();
 

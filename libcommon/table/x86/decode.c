@@ -274,6 +274,9 @@ static bool decode_control(struct decoder *decoder, struct insn *insn)
 	case ZYDIS_MNEMONIC_NOP:
 		insn->padding = is_nop(decoder);
 		return insn->padding;
+	case ZYDIS_MNEMONIC_ENDBR64:
+		insn->landing = true;
+		return true;
 	case ZYDIS_MNEMONIC_LEAVE:
 		insn->effect = INSN_LEAVE;
 		insn->reg = REG_FP;
