@@ -70,6 +70,13 @@ enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
 /* results besides enum end_reason, which says that the stack ends at this frame */
 enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
 
+/*
+ * The callee-saved registers but for the stack and frame pointers: a function that counts its CFA from one of
+ * them has put rsp aside there, to realign it or to go to another stack, which may lie anywhere. OCaml 5 does so
+ * where it calls C.
+ */
+#define MAY_KEEP_RSP (KNOWN_CALLEE_SAVED & ~(1u << EH_RBP))
+
 /* the register that saved[i] restores, i < SAVED_RA */
 static __always_inline __u32 saved_reg(__u32 i)
 {
@@ -199,7 +206,8 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		 * caml_c_call has its CFA at rsp for a few instructions, and the return address below.
 		 */
 		if (frame->cfa < frame->reg[EH_RSP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
-		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED && !(rule->flags & RULE_CROSSES))
+		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED && !(rule->flags & RULE_CROSSES) &&
+		    !(MAY_KEEP_RSP >> rule->cfa_reg & 1))
 			return END_NO_PROGRESS;
 		step_base(rule, frame);
 		/*

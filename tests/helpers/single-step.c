@@ -429,8 +429,12 @@ static void watch(const struct user_regs_struct *before, const struct user_regs_
 	if (nobodys && top && !top->signal && transfer == TRANSFER_NONE && r->rsp > before->rsp &&
 	    r->rsp - before->rsp == 8 && shadow_at(&shadow, top) == before->rsp)
 		shadow.in_register = top->caller;
-	if (!shadow.switching)
-		shadow_prune(&shadow, r->rsp);
+	if (transfer != TRANSFER_NONE || nobodys)
+		shadow.popped = false;
+	else if (top && !top->signal && r->rsp == before->rsp + 8 && shadow_at(&shadow, top) == before->rsp)
+		shadow.popped = true;
+	if (!shadow.switching && !shadow.popped)
+		shadow_prune(&shadow, transfer == TRANSFER_CALL ? before->rsp : r->rsp);
 	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !(nobodys && is_within_frame(before->rip, r->rip)))
 		shadow_called(&shadow, r->rsp);
 	if (shadow.switching && transfer != TRANSFER_NONE)

@@ -168,6 +168,9 @@ int main(void)
 	r = rule(RULE_REG, EH_RBP, 16);
 	f.reg[EH_RBP] = STACK - 4096;
 	check(step(&r, &f, 1024, &loads) == END_NO_PROGRESS);
+	r = rule(RULE_REG, 10, 16);
+	f.reg[10] = STACK - 4096;
+	check(step(&r, &f, 1024, &loads) == END_NO_PROGRESS);
 	r = rule(RULE_REG, EH_RSP, 8);
 	r.saved[SAVED_RA] = SAVED_ODD;
 	check(step(&r, &f, 1024, &loads) == END_UNSUPPORTED);
@@ -182,6 +185,15 @@ int main(void)
 	r = rule(RULE_REG, EH_RSP, -8);
 	f = frame(STACK + 80);
 	check(step(&r, &f, 1024, &loads) == END_NO_PROGRESS);
+
+	/* OCaml 5 has called C on another stack, higher up, and has its own stack pointer in rbx */
+	for (int i = 0; i < 2; i++) {
+		r = rule(RULE_REG, i ? EH_R12 + 2 : EH_RBX, 8);
+		f = frame(STACK + 800);
+		f.by_call = 1;
+		f.reg[r.cfa_reg] = STACK + 80;
+		check(step(&r, &f, 1024, &loads) == STEP_OK && f.ip == 0xabc000 + 10 && f.reg[EH_RSP] == STACK + 88);
+	}
 
 	/* a lost register stays unknown until somebody saved it */
 	r = rule(RULE_REG, EH_RSP, 8);

@@ -1,8 +1,11 @@
-(* OCaml code that calls C again and again: the polymorphic compare, printf's conversions, Buffer and Hashtbl *)
+(*
+ * sorts [SECONDS]: OCaml code that calls C again and again: the polymorphic compare, printf's conversions, Buffer
+ * and Hashtbl
+ *)
 let rec deep n f = if n = 0 then f () else 1 + deep (n - 1) f
 
 let () =
-  let finish = Sys.time () +. 3.0 in
+  let finish = Sys.time () +. (if Array.length Sys.argv > 1 then float_of_string Sys.argv.(1) else 3.0) in
   let sum = ref 0 in
   while Sys.time () < finish do
     let l = List.init 500 (fun i -> (i * 7919 mod 1009, string_of_int i)) in
