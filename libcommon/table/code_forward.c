@@ -52,6 +52,19 @@ static bool reach(struct forward *f, size_t i, const struct eh_rule *rule)
 	return true;
 }
 
+/*
+ * Does this call seem not to return, being the last one before padding or another function? Or before a block
+ * that is jumped to, where no return leads backwards to the callee: compilers put the unlikely blocks of many
+ * functions one behind the other.
+ */
+static bool is_last_call(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i], *next = insn + 1;
+	bool may_return = insn->target == NO_TARGET || c->insns[insn->target].changed;
+
+	return next->padding || begins_function(c, i + 1) || (!may_return && next->jumped_to);
+}
+
 /* Reaches what comes after instruction i. false: that is not known, or too much */
 static bool pass(struct forward *f, size_t i)
 {
@@ -72,8 +85,8 @@ static bool pass(struct forward *f, size_t i)
 		if (!reach(f, insn->target, &rule))
 			return false;
 		break;
-	case INSN_CALL:		/* the last one does not return */
-		if (has_next && (f->code->insns[i + 1].padding || begins_function(f->code, i + 1)))
+	case INSN_CALL:
+		if (has_next && is_last_call(f->code, i))
 			return true;
 		break;
 	}

@@ -236,13 +236,28 @@ __asm__(
 	"	push %r13\n"
 	"	pop %r13\n"
 	"	ret\n"
+	/* the unlikely blocks of two functions, which end in calls that do not return */
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	test %edi, %edi\n"
+	"	jz u1\n"
+	"	call quit\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"	sub $32, %rsp\n"
+	"	test %edi, %edi\n"
+	"	jz u2\n"
+	"	call quit\n"
+	"	.p2align 4\n"
+	"u1:	call quit\n"
+	"u2:	call quit\n"
 	"end:\n");
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[],
 	r3[], r4[], r5[], framed[], f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[],
 	o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], t4[], t5[], n1[], n2[],
 	w1[], w2[], w3[], end[], frameless[], c1[], c2[], c3[], far[], g1[], g2[], t10[], t20[], t30[], t40[],
-	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[];
+	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[];
 
 static struct eh_rule rules[1 << 16];
 static size_t filled;
@@ -340,6 +355,7 @@ int main(void)
 	check(is(m1, RULE_REG, EH_RSP, 8) && is(m2, RULE_REG, EH_RSP, 8) && is(m3, RULE_REG, EH_RSP, 24));
 	check(is(m4, RULE_REG, EH_RSP, 8) && is(m5, RULE_REG, EH_RSP, 16) && at(m5).saved[SAVED_RBP] == -2);
 	check(is(m6, RULE_REG, EH_RSP, 16) && is(m7, RULE_REG, EH_RSP, 8));
+	check(is(u1, RULE_REG, EH_RSP, 16) && is(u2, RULE_REG, EH_RSP, 48));
 
 	test_padding();
 
