@@ -2,10 +2,11 @@
 /*
  * single-step [-bv] [-a MILLISECONDS] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...:
  * steps through the program from its first instruction on, or from where it sends itself a SIGTRAP (-b) or
- * is after so many milliseconds (-a), or through the THREADth of the threads that it creates, and asks our
- * rules at each one who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth
- * is a shadow stack (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk,
- * down to the entry, is compared with it too.
+ * is after so many milliseconds (-a), or through the THREADth of the threads that it creates (if that is no
+ * number: as many as it has created, in a run before, when one takes this name), and asks our rules at each one
+ * who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth is a shadow stack
+ * (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk, down to the entry, is
+ * compared with it too.
  *
  * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what our
  * rules left open the end reasons. Exit status 1: something was wrong.
@@ -379,11 +380,25 @@ static bool copies_top_of_stack(uint64_t pc)
 	       *code_at(pc + 3) == 0x24;
 }
 
+#define NO_ADDRESS (~0ULL)
+
+/* push of a register, of memory, of a constant; not `and $-16,%rsp`, which can move rsp as far */
+static bool is_push(uint64_t pc)
+{
+	uint8_t op;
+
+	if ((*code_at(pc) & 0xf0) == 0x40)
+		pc++;
+	op = *code_at(pc);
+	return (op & 0xf8) == 0x50 || op == 0x68 || op == 0x6a || (op == 0xff && (*code_at(pc + 1) >> 3 & 7) == 6);
+}
+
 /*
  * what HotSpot's interpreter does: it pushes a return address, looks up the method in the frame that calls
  * it, and jumps there; it pops one and jumps to it, or pushes it again. From compiled code to interpreted,
  * an adapter copies the return address and pushes it again below the arguments: it has moved. Frames that
  * nobody called are made by pushing a return address, or something in its place, and then the frame pointer.
+ * But a method's entry barrier, which was called, pushes a word above its frame pointer that is no address: -1.
  */
 static void watch_nobodys_code(const struct user_regs_struct *before, const struct user_regs_struct *r,
 			       enum transfer transfer)
@@ -403,8 +418,9 @@ static void watch_nobodys_code(const struct user_regs_struct *before, const stru
 		shadow_called(&shadow, shadow.pushed_at);
 		shadow.pushed_at = 0;
 	}
-	if (transfer != TRANSFER_NONE || r->rsp != before->rsp - 8 ||
-	    read_memory(child, &pushed, 8, r->rsp) != 8 || (!is_nobodys(pushed) && !makes_frame(r->rip)))
+	if (r->rsp != before->rsp - 8 || !is_push(before->rip) ||
+	    read_memory(child, &pushed, 8, r->rsp) != 8 || pushed == NO_ADDRESS ||
+	    (!is_nobodys(pushed) && !makes_frame(r->rip)))
 		return;
 	if (top && pushed == shadow.copied) {
 		shadow.calls->nr--;
@@ -519,28 +535,45 @@ static int run_for(unsigned ms)
 	return 0;
 }
 
+#define MAX_THREADS 256
+
+/* The program's threads, in the order of their creation; the process's own is the first. */
+struct threads {
+	pid_t tid[MAX_THREADS];
+	unsigned nr;
+};
+
+/* The number of a thread that has stopped, which may be new; the next free one if there is no room for it. */
+static unsigned thread_number(struct threads *threads, pid_t tid)
+{
+	unsigned i = 0;
+
+	while (i < threads->nr && threads->tid[i] != tid)
+		i++;
+	if (i == threads->nr && i < MAX_THREADS)
+		threads->tid[threads->nr++] = tid;
+	return i;
+}
+
+static void run_until_threads(void)
+{
+	ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
+	ptrace(PTRACE_CONT, child, NULL, 0);
+}
+
 /*
  * lets the program run until it has created that many threads, and follows the last of them from its first
  * instruction on
  */
 static int follow_thread(unsigned number)
 {
-	pid_t tid, known[256] = { child };
-	unsigned nr = 1;
+	struct threads threads = { { child }, 1 };
 	int status;
+	pid_t tid;
 
-	if (number >= 256)
-		return -1;
-	ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
-	ptrace(PTRACE_CONT, child, NULL, 0);
+	run_until_threads();
 	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
-		unsigned i = 0;
-
-		while (i < nr && known[i] != tid)
-			i++;
-		if (i == nr)
-			known[nr++] = tid;
-		if (i == number && WIFSTOPPED(status)) {
+		if (thread_number(&threads, tid) == number && WIFSTOPPED(status)) {
 			child = tid;
 			return 0;
 		}
@@ -549,15 +582,73 @@ static int follow_thread(unsigned number)
 	return -1;
 }
 
+static bool has_name(pid_t process, pid_t tid, const char *name)
+{
+	char path[64], comm[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", process, tid);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (fgets(comm, sizeof(comm), f))
+		comm[strcspn(comm, "\n")] = 0;
+	fclose(f);
+	return !strcmp(comm, name);
+}
+
+/*
+ * Lets the program run until a thread that it has created takes this name, and kills it: the thread's number,
+ * or 0. Threads name themselves, when they have run for a while.
+ */
+static unsigned find_thread(const char *name)
+{
+	struct threads threads = { { child }, 1 };
+	unsigned number = 0;
+	pid_t tid = 0;
+	int status;
+
+	run_until_threads();
+	while (!number && tid >= 0) {
+		while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+			thread_number(&threads, tid);
+			go_on(tid, status);
+		}
+		for (unsigned i = 1; i < threads.nr && !number; i++)
+			number = has_name(child, threads.tid[i], name) ? i : 0;
+		usleep(1000);
+	}
+	kill(child, SIGKILL);
+	while (waitpid(-1, &status, __WALL) > 0)
+		;
+	return number;
+}
+
+/* the program, stopped at its first instruction */
+static int start(char **command)
+{
+	int status;
+
+	child = fork();
+	if (child == 0) {
+		personality(ADDR_NO_RANDOMIZE);
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		execvp(command[0], command);
+		_exit(127);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && WIFSTOPPED(status) ? 0 : -1;
+}
+
 int main(int argc, char **argv)
 {
 	struct modules *modules = modules_new();
 	struct slabs *slabs;
 	unsigned long max = 1000000, skip = 0, open = 0;
 	unsigned every = 16, thread = 0, after_ms = 0;
+	const char *name = NULL;
 	bool to_trap = false;
-	int option, status;
 	pid_t process;
+	int option;
 	cpu_set_t one;
 
 	while ((option = getopt(argc, argv, "+a:bn:s:t:vw:")) != -1) {
@@ -569,6 +660,8 @@ int main(int argc, char **argv)
 			to_trap = true;
 		else if (option == 's')
 			skip = strtoul(optarg, NULL, 10);
+		else if (option == 't' && strspn(optarg, "0123456789") < strlen(optarg))
+			name = optarg;
 		else if (option == 't')
 			thread = strtoul(optarg, NULL, 10);
 		else if (option == 'v')
@@ -582,15 +675,10 @@ int main(int argc, char **argv)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	child = fork();
-	if (child == 0) {
-		personality(ADDR_NO_RANDOMIZE);
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		execvp(argv[optind], argv + optind);
-		_exit(127);
-	}
-	if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status) || !modules ||
-	    slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) || tables_new(&tables, slabs, modules))
+	if (name && (start(argv + optind) || !(thread = find_thread(name))))
+		return 2;
+	if (start(argv + optind) || !modules || slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) ||
+	    tables_new(&tables, slabs, modules))
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shadow.calls = &shadow.first;
