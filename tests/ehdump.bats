@@ -273,6 +273,16 @@ sample() {
 	ehdump -a "0x$(cat "$WORK/begin")" "$WORK/musl" | grep -q '^from: *known code$'
 	# behind a system call that does not return
 	ehdump -a "$(address_of _Exit 10)" "$WORK/musl" | grep -qE '^code: +cfa=rsp\+8 '
+	# behind glibc's entry code
+	echo 'int other(int n) { return n + 1; } int main(void) { return other(1); }' >"$WORK/a.c"
+	gcc -o "$WORK/a" "$WORK/a.c"
+	local start other
+	start=0x$(nm "$WORK/a" | awk '$3 == "_start" { print $1 }') other=0x$(nm "$WORK/a" | awk '$3 == "other" { print $1 }')
+	objcopy -R .eh_frame -R .eh_frame_hdr "$WORK/a"
+	ehdump -a "$start" "$WORK/a" | grep -q '^entry: '
+	ehdump -a "$other" "$WORK/a" >"$WORK/out"
+	grep -qE '^code: +cfa=rsp\+8 .*ra=c-8' "$WORK/out"
+	refute grep -q '^entry' "$WORK/out"
 	# frames of 16 and of 8 bytes meet
 	printf '.globl odd, _start\nodd: test %%edi, %%edi\njz 1f\npush %%rbx\n1: nop\nret\n.fill 64, 1, 0x90\n_start: hlt\n' >"$WORK/odd.s"
 	gcc -nostdlib -static -o "$WORK/odd" "$WORK/odd.s"

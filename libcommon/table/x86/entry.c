@@ -4,7 +4,8 @@
 /*
  * What is called from there is another function, and is no outermost frame: musl's
  * crt/x86_64/crt_arch.h calls _start_c, which lies right behind _start and has no FDE either. So
- * the entry code ends where the first callee behind it begins.
+ * the entry code ends where the first callee behind it begins. glibc's (sysdeps/x86_64/start.S) ends with
+ * call *__libc_start_main@GOTPCREL(%rip); hlt.
  */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size)
 {
@@ -14,6 +15,8 @@ uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size)
 		memcpy(&to, code + i + 1, sizeof(to));
 		if (code[i] == 0xe8 && to >= 0 && i + 5 + to < size)	/* call rel32 */
 			size = i + 5 + to;
+		if (code[i] == 0xff && code[i + 1] == 0x15 && i + 7 <= size && code[i + 6] == 0xf4)
+			size = i + 7;
 	}
 	return size;
 }
