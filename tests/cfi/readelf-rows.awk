@@ -14,7 +14,7 @@ BEGIN {
 		line = line "\t" column[i]
 	print line
 }
-/^Contents of the .*section:/ {
+/^Contents of the .*section:/ && !/eh_frame_hdr/ {
 	finish()
 	# only the section that ehdump takes: the first
 	section++
