@@ -138,7 +138,7 @@ static __always_inline void nested_enter(struct task_struct *task, __u64 slot, b
 	}
 	outermost->nested = n->nr - 1;
 	counts->entered++;
-	call_is_on_cpu(outermost);
+	call_is_on_cpu(outermost, task);
 	call->blocked_ns = outermost->blocked_ns;
 	call->waiting_ns = outermost->waiting_ns;
 	call->start_ns = bpf_ktime_get_ns();
@@ -199,11 +199,11 @@ static __always_inline void nested_return(struct task_struct *task, __u64 slot, 
 	n->nr = nr - 1;
 	if (nr > 1) {
 		outermost->nested = nr - 2;
-		call_is_on_cpu(outermost);
+		call_is_on_cpu(outermost, task);
 		finish_nested(NESTED(n, nr - 1), outermost, now_ns, task);
 		return;
 	}
-	call_stop(outermost, CALL_WAY_1, now_ns);
+	call_stop(outermost, task, CALL_WAY_1, now_ns);
 	call_finish(outermost, task, 0);
 }
 

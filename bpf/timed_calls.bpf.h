@@ -15,7 +15,7 @@
  * and has programs of its own at entry and return:
  *
  *   entry:	call = call_enter(task, way); fills call->key; call_start(call, pid)
- *   return:	call = call_leave(task, way, &again); call_stop(call, way, now_ns);
+ *   return:	call = call_leave(task, way, &again); call_stop(call, task, way, now_ns);
  *		call_finish(call, task, result); call_report();
  *
  * A thread has one such call at a time; calls within it are counted in .nested, and timed by
@@ -52,6 +52,7 @@ struct timed_call {
 	__u32 returned_by;
 	__u32 nested;		/* measured calls within this one that have not returned */
 	struct off_cpu off;
+	__u64 left_clock_ns;	/* off.left_ns by the scheduler's clock; 0: not known */
 	__u64 blocked_ns, waiting_ns;
 	__u64 kernel_stack;	/* ID of the stack that it is blocked in */
 	/* set at the return: */
@@ -191,16 +192,35 @@ static __always_inline void call_period_ends(struct timed_call *call, __u64 now_
 }
 
 /*
- * The thread is on the CPU. If a period is open, the kernel has not reported its end: some virtual machines'
- * kernels report no switch from the idle task. Until the wake-up, if that was seen, the call was blocked;
- * what has passed since then is not known to have been anything else than time on the CPU.
+ * The scheduler's clock when this task leaves the CPU: when it came there, and how long it has run since. Of a
+ * task that is not of the fair class, some time far ahead. 0: not known
  */
-static __noinline void call_is_on_cpu(struct timed_call *call)
+static __always_inline __u64 clock_at_leaving(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.last_arrival))
+		return 0;
+	return task->sched_info.last_arrival + (task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime);
+}
+
+/*
+ * The thread is on the CPU. If a period is open, the kernel has not reported its end, nor perhaps the wake-up:
+ * some virtual machines' kernels report nothing of what the idle task does. When the thread came back is in its
+ * sched_info all the same. A function of its own, for the verifier's sake.
+ */
+static __noinline void call_is_on_cpu(struct timed_call *call, struct task_struct *task)
 {
 	struct call_counts *counts = own_counts();
+	__u64 now_ns = bpf_ktime_get_ns(), back_ns, back_clock_ns = 0;
 
-	if (!call || !call->off.left_ns)
+	if (!call || !task || !call->off.left_ns)
 		return;
+	if (bpf_core_field_exists(task->sched_info.last_arrival))
+		back_clock_ns = BPF_CORE_READ(task, sched_info.last_arrival);
+	if (call->left_clock_ns && back_clock_ns > call->left_clock_ns) {
+		back_ns = call->off.left_ns + (back_clock_ns - call->left_clock_ns);
+		call_period_ends(call, back_ns < now_ns ? back_ns : now_ns);
+		return;
+	}
 	if (counts)
 		counts->ends_unseen++;
 	call_period_ends(call, call->off.runnable_ns ? call->off.runnable_ns : call->off.left_ns);
@@ -242,7 +262,8 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 
 		if (preempt && counts && in_map_operation())
 			counts->preempted++;
-		call_is_on_cpu(call);
+		call_is_on_cpu(call, prev);
+		call->left_clock_ns = clock_at_leaving(prev);
 		off_cpu_leave(&call->off, bpf_ktime_get_ns(), runnable);
 		call->kernel_stack = !runnable && stats ? send_kernel_stack(ctx, stats) : 0;
 	}
@@ -338,9 +359,10 @@ static __always_inline void call_unseen(struct task_struct *task, enum call_way 
 }
 
 /* Ends the call at now_ns, and marks this return as handled. */
-static __always_inline void call_stop(struct timed_call *call, enum call_way way, __u64 now_ns)
+static __always_inline void call_stop(struct timed_call *call, struct task_struct *task, enum call_way way,
+				      __u64 now_ns)
 {
-	call_is_on_cpu(call);
+	call_is_on_cpu(call, task);
 	call->latency_ns = now_ns - call->start_ns;
 	call->ended_ns = now_ns;
 	call->start_ns = 0;

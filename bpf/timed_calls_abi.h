@@ -51,7 +51,7 @@ struct call_counts {
 	__u64 preempted;	/* times that a call was preempted inside a map operation */
 	__u64 died;		/* calls whose threads died inside them */
 	__u64 slow_lost;	/* slow calls that the ring buffer refused */
-	__u64 ends_unseen;	/* times that a thread came back to the CPU within a call, unreported */
+	__u64 ends_unseen;	/* times that it is not known when a thread came back to the CPU within a call */
 	__u64 stacks_dropped;	/* times that a call was blocked in one more stack than are kept */
 };
 

@@ -383,13 +383,15 @@ void elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end)
 	*start = UINT64_MAX;
 	*end = 0;
 	while ((scn = elf_nextscn(file->elf, scn))) {
-		if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_EXECINSTR) || header.sh_type == SHT_NOBITS ||
-		    header.sh_offset > file->file_bytes || header.sh_size > file->file_bytes - header.sh_offset)
+		uint64_t size;
+
+		if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_EXECINSTR) || header.sh_type == SHT_NOBITS)
 			continue;
-		if (header.sh_offset < *start)
+		size = bytes_in_file(header.sh_offset, header.sh_size, file->file_bytes);
+		if (size && header.sh_offset < *start)
 			*start = header.sh_offset;
-		if (header.sh_offset + header.sh_size > *end)
-			*end = header.sh_offset + header.sh_size;
+		if (size && header.sh_offset + size > *end)
+			*end = header.sh_offset + size;
 	}
 	if (*start >= *end) {
 		*start = 0;

@@ -29,7 +29,7 @@ static bool ends_function(const struct insn *insn)
 
 /*
  * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or with a
- * prologue. No loop begins so, but where that is marked a tail call may jump to it
+ * prologue. What this code jumps to may be a loop; where endbr64 stands it is a function, by a tail call
  */
 static bool begins_function(const struct code *c, size_t i)
 {

@@ -17,7 +17,7 @@ void code_solve_forward(struct code *code);
 /* Does instruction i lie at an address that functions are aligned to? */
 bool code_is_aligned(const struct code *code, size_t i);
 
-/* Does a function's prologue stand at instruction i: the push of a register that a call preserves? */
+/* Does a function's prologue stand at instruction i: endbr64 or not, and the push of a register that a call preserves? */
 bool code_is_prologue(const struct code *code, size_t i);
 
 #endif

@@ -275,15 +275,13 @@ static int32_t find_depth_left_at(const struct assembly *a)
 static struct eh_rule rule_of_switch(const struct assembly *a, int32_t pcsp)
 {
 	int which = a->special > GO_SWITCHES ? a->special - GO_SWITCHES : GO_SWITCH;
+	int32_t depth = which == GO_CGOCALLBACK ? pcsp : a->left_at;
 	struct eh_rule rule = { .kind = RULE_OTHER_STACK };
 
-	if (which == GO_CGOCALLBACK)
-		rule.deref_offset = pcsp + CFA_AT_ENTRY;
-	else if (which == GO_SYSTEMSTACK || which == GO_ASMCGOCALL) {
-		if (a->left_at < 0)
-			which = GO_SWITCH;
-		rule.deref_offset = which == GO_SWITCH ? 0 : a->left_at + CFA_AT_ENTRY;
-	}
+	if (which != GO_MORESTACK && (depth < 0 || depth > INT16_MAX - CFA_AT_ENTRY))
+		which = GO_SWITCH;
+	if (which != GO_MORESTACK && which != GO_SWITCH)
+		rule.deref_offset = depth + CFA_AT_ENTRY;
 	rule.cfa_offset = which | (which == GO_ASMCGOCALL ? a->cgo_slot : a->curg) << 8;
 	return rule;
 }

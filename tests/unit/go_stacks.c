@@ -129,6 +129,9 @@ int main(void)
 	WORD(G0_STACK + 40) = G_STACK_END - G_STACK + 8;
 	check(ends(u, END_UNSUPPORTED), "deeper than the stack goes");
 
+	u = asmcgocall();
+	u->rule.cfa_offset = GO_ASMCGOCALL;
+	check(ends(u, END_UNSUPPORTED), "it is not known where g is kept");
 	check(ends(walk(G0, GO_MORESTACK), END_COMPLETE), "as Go's own tracebacks");
 	return check_done();
 }

@@ -176,8 +176,19 @@ __asm__(
 	"	mov %rsi, %rsp\n"
 	"	pop %rbp\n"
 	"	ret\n"
-	"calls_c_end:\n");
+	"calls_c_end:\n"
+	"leaves_twice: test %rdi, %rdi\n"
+	"	je 1f\n"
+	"	push %rbp\n"
+	"	mov 0x38(%rsi), %rsp\n"
+	"	call *%rdi\n"
+	"	ret\n"
+	"1:	mov 0x38(%rdx), %rsp\n"
+	"l1:	call *%rdi\n"
+	"	ret\n"
+	"leaves_twice_end:\n");
 
+extern const uint8_t leaves_twice[], l1[], leaves_twice_end[];
 extern const uint8_t calls_c[], a1[], a2[], a3[], a4[], calls_c_end[];
 extern const uint8_t switches[], s1[], s2[], s3[], s4[], s5[], s6[], switches_end[], crosses[], c1[], c2[],
 	c3[], crosses_end[], sigreturn[], sigreturn_end[];
@@ -234,6 +245,11 @@ static void check_assembly(void)
 	check(is_plain(&rules[a3 - calls_c], EH_RSP, 8));
 	r = &rules[a4 - calls_c];
 	check(r->kind == RULE_DEREF && r->cfa_reg == EH_RSP && r->deref_offset == 0 && r->cfa_offset == 16);
+
+	make_rules("runtime.systemstack", leaves_twice, leaves_twice_end);
+	check(OTHER_STACK_SWITCH(rules[l1 - leaves_twice].cfa_offset) == GO_SWITCH, "left at two depths");
+	make_rules("runtime.asmcgocall", switches, switches_end);
+	check(!OTHER_STACK_OFFSET(rules[s3 - switches].cfa_offset), "no g is kept on g0's stack");
 
 	make_rules("runtime.mcall", switches, switches_end);
 	check(rules[s4 - switches].saved[SAVED_RA] == SAVED_LOST, "nobody knows where its caller is by now");

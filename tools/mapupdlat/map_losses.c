@@ -31,8 +31,8 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		{ "lost_no_memory", c.no_memory, "calls lost: no memory to track them", .lost = true },
 		{ "died", c.died, "threads died inside a call, which is in no histogram" },
 		{ "ends_unseen", c.ends_unseen,
-		  "times that a thread came back to the CPU within a call, which the kernel did not report: "
-		  "from its wake-up on, the time counts as on the CPU" },
+		  "times that the kernel did not tell when a thread came back to the CPU within a call: from its "
+		  "wake-up on, or from the beginning if that is not known either, this counts as on the CPU" },
 		{ "slow_lost", c.slow_lost, "slow calls not printed: too many at a time" },
 		{ "stacks_no_room_ns", stacks->no_room, "stacks of calls lost: no room in the maps" },
 		{ "stacks_lost", stacks->stacks_lost,

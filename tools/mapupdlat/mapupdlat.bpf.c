@@ -281,7 +281,7 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 		count_unseen(task, regs, result, way);
 		return;
 	}
-	call_stop(call, way, now_ns);
+	call_stop(call, task, way, now_ns);
 	if (is_late(&call->key)) {
 		look_at_call(task, regs, result, &call->key);
 		if (!wants_map(&call->key)) {
