@@ -571,6 +571,8 @@ static int follow_thread(unsigned number)
 	int status;
 	pid_t tid;
 
+	if (number >= MAX_THREADS)
+		return -1;
 	run_until_threads();
 	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
 		if (thread_number(&threads, tid) == number && WIFSTOPPED(status)) {
