@@ -209,11 +209,12 @@ static __always_inline __u64 clock_at_leaving(struct task_struct *task)
  */
 static __noinline void call_is_on_cpu(struct timed_call *call, struct task_struct *task)
 {
-	struct call_counts *counts = own_counts();
-	__u64 now_ns = bpf_ktime_get_ns(), back_ns, back_clock_ns = 0;
+	__u64 now_ns, back_ns, back_clock_ns = 0;
+	struct call_counts *counts;
 
 	if (!call || !task || !call->off.left_ns)
 		return;
+	now_ns = bpf_ktime_get_ns();
 	if (bpf_core_field_exists(task->sched_info.last_arrival))
 		back_clock_ns = BPF_CORE_READ(task, sched_info.last_arrival);
 	if (call->left_clock_ns && back_clock_ns > call->left_clock_ns) {
@@ -221,6 +222,7 @@ static __noinline void call_is_on_cpu(struct timed_call *call, struct task_struc
 		call_period_ends(call, back_ns < now_ns ? back_ns : now_ns);
 		return;
 	}
+	counts = own_counts();
 	if (counts)
 		counts->ends_unseen++;
 	call_period_ends(call, call->off.runnable_ns ? call->off.runnable_ns : call->off.left_ns);
