@@ -5,16 +5,59 @@
  *
  * For tp_btf/sched_switch and tp_btf/sched_wakeup. The kernel orders these events for a thread: a thread that
  * leaves is woken only after its sched_switch. All times are bpf_ktime_get_ns().
+ *
+ * Some virtual machines' kernels do not report all that a CPU does while it is idle: neither that it wakes a
+ * thread, nor that it switches to one. So what the scheduler notes of a thread by its own clock, in its
+ * sched_info, is kept where a period begins. That tells later whether the thread has come back, when, and how
+ * long it had waited to run. (Kernels without CONFIG_SCHED_INFO tell nothing.)
  */
 #ifndef EHPERF_OFF_CPU_BPF_H
 #define EHPERF_OFF_CPU_BPF_H
 
 #include "kernel.bpf.h"
+#include "task.bpf.h"
 
 struct off_cpu {
 	__u64 left_ns;		/* when it left the CPU; 0: no period is open */
-	__u64 runnable_ns;	/* when it was woken; 0: still blocked */
+	__u64 runnable_ns;	/* when it was woken; 0: still blocked, or that was not reported */
+	/* by the scheduler's clock: */
+	__u64 left_clock_ns;	/* left_ns; 0: not known */
+	__u64 arrival_ns;	/* when it had come to the CPU before it left */
+	__u64 delays_ns;	/* how long it had waited to run until then, in all its life */
 };
+
+/*
+ * The scheduler's clock, as of now in a program on sched_switch, for a task that leaves this CPU or comes to
+ * it. 0: not known
+ */
+static __always_inline __u64 scheduler_clock(struct task_struct *task)
+{
+	return bpf_core_field_exists(struct cfs_rq, rq) ? untrusted(task)->se.cfs_rq->rq->clock : 0;
+}
+
+static __always_inline __u64 last_arrival(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info) ? task->sched_info.last_arrival : 0;
+}
+
+/* When a thread that waits to run began to; 0 if it does not wait */
+static __always_inline __u64 last_queued(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info) ? task->sched_info.last_queued : 0;
+}
+
+/*
+ * How long the thread has waited to run in all its life, until now. clock_ns: scheduler_clock() if it waits
+ * still, and this CPU is about to run it; else 0
+ */
+static __always_inline __u64 delays_until(struct task_struct *task, __u64 clock_ns)
+{
+	__u64 queued_ns = last_queued(task);
+
+	if (!bpf_core_field_exists(task->sched_info))
+		return 0;
+	return task->sched_info.run_delay + (queued_ns && clock_ns > queued_ns ? clock_ns - queued_ns : 0);
+}
 
 /*
  * Does the thread leave the CPU runnable? By the arguments of sched_switch: a preempted thread does, even if
@@ -25,10 +68,15 @@ static __always_inline bool leaves_runnable(bool preempt, __u32 prev_state)
 	return preempt || prev_state == 0;
 }
 
-static __always_inline void off_cpu_leave(struct off_cpu *o, __u64 now_ns, bool runnable)
+/* clock_ns: now_ns by the scheduler's clock; 0: not known */
+static __always_inline void off_cpu_leave(struct off_cpu *o, struct task_struct *task, __u64 now_ns,
+					  __u64 clock_ns, bool runnable)
 {
-	o->left_ns = now_ns;
 	o->runnable_ns = runnable ? now_ns : 0;
+	o->left_clock_ns = clock_ns;
+	o->arrival_ns = last_arrival(task);
+	o->delays_ns = delays_until(task, 0);
+	o->left_ns = now_ns;
 }
 
 /* A thread may be woken while it runs, and more than once. True: this ended its being blocked */
@@ -40,14 +88,36 @@ static __always_inline bool off_cpu_wake(struct off_cpu *o, __u64 now_ns)
 	return true;
 }
 
-/* The thread runs again: closes the period and returns its times. False if no period is open. */
-static __always_inline bool off_cpu_return(struct off_cpu *o, __u64 now_ns, __u64 *blocked_ns,
+/* A period is open, but the thread has come back to the CPU, which was not reported. */
+static __always_inline bool off_cpu_returned_unseen(const struct off_cpu *o, struct task_struct *task)
+{
+	return o->left_ns && o->arrival_ns != last_arrival(task);
+}
+
+/* When that was; 0: not known */
+static __always_inline __u64 off_cpu_unseen_return(const struct off_cpu *o, struct task_struct *task, __u64 now_ns)
+{
+	__u64 back_clock_ns = last_arrival(task), back_ns;
+
+	if (!o->left_clock_ns || back_clock_ns < o->left_clock_ns)
+		return 0;
+	back_ns = o->left_ns + (back_clock_ns - o->left_clock_ns);
+	return back_ns < now_ns ? back_ns : now_ns;
+}
+
+/*
+ * The thread runs again: closes the period and returns its times. delays_ns: delays_until() at its return.
+ * False if no period is open.
+ */
+static __always_inline bool off_cpu_return(struct off_cpu *o, __u64 now_ns, __u64 delays_ns, __u64 *blocked_ns,
 					   __u64 *waited_ns)
 {
-	__u64 runnable_ns = o->runnable_ns ? o->runnable_ns : now_ns;	/* the wake-up was not seen */
+	__u64 runnable_ns = o->runnable_ns;
 
 	if (!o->left_ns)
 		return false;
+	if (!runnable_ns)	/* the wake-up was not seen */
+		runnable_ns = delays_ns > o->delays_ns ? now_ns - (delays_ns - o->delays_ns) : now_ns;
 	/* the clocks of two CPUs may differ a little */
 	if (runnable_ns < o->left_ns)
 		runnable_ns = o->left_ns;

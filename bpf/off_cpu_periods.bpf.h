@@ -47,6 +47,8 @@ const volatile bool keys_apart;
 /* ---- periods ---- */
 
 __u64 ended_ns;	/* when the measurement ended; 0: it has not */
+/* bpf_ktime_get_ns() less the scheduler's clock, for periods that the iterator begins; 0: not known yet */
+__u64 clock_lead;
 
 struct period {
 	struct off_cpu off;
@@ -127,10 +129,12 @@ static __always_inline void name_thread(struct stack_key *key, struct task_struc
 }
 
 /* Closes the period and returns its times. False: none is open, or it is filtered out */
-static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, struct stack_value *value)
+static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, __u64 delays_ns,
+				       struct stack_value *value)
 {
 	value->count = 1;
-	return off_cpu_return(off, now_ns, &value->blocked_ns, &value->waiting_ns) && period_counts(value);
+	return off_cpu_return(off, now_ns, delays_ns, &value->blocked_ns, &value->waiting_ns) &&
+	       period_counts(value);
 }
 
 /*
@@ -158,12 +162,14 @@ static __always_inline void end_run(struct thread *thread, struct task_struct *t
 		return;
 	thread->taken_ns = taken_of(&thread->run, task, now_ns);
 	thread->run.from_ns = 0;
+	thread->run.account_ns = task->se.sum_exec_runtime;	/* so it stays until the next run */
 }
 
 /* ---- threads leave, wake up and come back ---- */
 
+/* clock_ns: now_ns by the scheduler's clock; 0: not known */
 static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns,
-				  __u32 task_state)
+				  __u64 clock_ns, __u32 task_state)
 {
 	__u32 state = state_of(task_state);
 	struct stack_key *key = &thread->period.key;
@@ -183,26 +189,11 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	/*
 	 * read the state from the key: kept in a register till here, it costs the verifier ten times the work
 	 */
-	off_cpu_leave(&thread->period.off, now_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
+	off_cpu_leave(&thread->period.off, task, now_ns, clock_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
 }
 
-/*
- * The thread runs, but its period is open: the kernel did not report the switch to it. A 6.18 was seen that
- * reports no switch from one CPU's idle task, to nobody. When the thread came back is not known: the period
- * is lost.
- */
-static __always_inline void note_missed_return(struct thread *thread)
-{
-	struct stack_stats *stats = own_stats();
-
-	if (!thread->period.off.left_ns || !stats)
-		return;
-	thread->period.off.left_ns = 0;
-	thread->nr_ended++;
-	stats->returns_missed++;
-}
-
-VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns)
+/* delays_ns: delays_until(), here and below */
+VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns, __u64 delays_ns)
 {
 	struct stack_stats *counts = own_stats();
 	struct stack_value value;
@@ -215,9 +206,47 @@ VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns)
 	if (thread->seen != SEEN && __sync_lock_test_and_set(&thread->seen, SEEN) == BEGUN)
 		period = &thread->first;
 	left_ns = period->off.left_ns;
-	if (counts && end_period(&period->off, now_ns, &value))
+	if (counts && end_period(&period->off, now_ns, delays_ns, &value))
 		period_ended(thread, &period->key, left_ns, &value, counts);
 	return 0;
+}
+
+static __always_inline struct period *current_period(struct thread *thread)
+{
+	return thread->seen == BEGUN ? &thread->first : &thread->period;
+}
+
+/* When the thread came back, which was not reported, is not known: its period is lost. */
+static __always_inline void lose_period(struct thread *thread, struct period *period)
+{
+	struct stack_stats *stats = own_stats();
+
+	period->off.left_ns = 0;
+	thread->seen = SEEN;
+	thread->nr_ended++;
+	if (stats)
+		stats->returns_missed++;
+}
+
+/* Ends the thread's period if the thread has come back to the CPU, which the kernel did not report. */
+static __always_inline void end_unseen(struct thread *thread, struct task_struct *task, __u64 now_ns)
+{
+	struct period *period = current_period(thread);
+	__u64 back_ns;
+
+	if (!off_cpu_returned_unseen(&period->off, task))
+		return;
+	back_ns = off_cpu_unseen_return(&period->off, task, now_ns);
+	if (!back_ns) {
+		lose_period(thread, period);
+		return;
+	}
+	if (!period->off.runnable_ns)
+		period->key.waker = thread->waker;	/* who woke it was reported before the wake-up itself */
+	thread->waker = 0;
+	CALL(come_back, thread, back_ns, delays_until(task, 0));
+	if (keys_apart)
+		thread->run.from_ns = back_ns;
 }
 
 SEC("tp_btf/sched_switch")
@@ -226,7 +255,7 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 {
 	struct thread *leaves = bpf_task_storage_get(&threads, prev, NULL, 0);
 	struct thread *returns = bpf_task_storage_get(&threads, next, NULL, 0);
-	__u64 now_ns;
+	__u64 now_ns, clock_ns;
 
 	if (ended_ns)
 		return 0;
@@ -237,18 +266,21 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 			return 0;
 	}
 	now_ns = bpf_ktime_get_ns();
+	clock_ns = scheduler_clock(leaves ? prev : next);	/* not of the idle task */
+	if (!clock_lead && clock_ns)
+		clock_lead = now_ns - clock_ns;
 	if (returns) {
-		CALL(come_back, returns, now_ns);
+		CALL(come_back, returns, now_ns, delays_until(next, clock_ns));
 		begin_run(returns, next, now_ns);
 	}
 	if (leaves) {
-		note_missed_return(leaves);
+		end_unseen(leaves, prev, now_ns);
 		end_run(leaves, prev, now_ns);
 	}
 	if (leaves && prev_state & TASK_DEAD)
 		thread_ended(leaves, prev, now_ns);
 	else if (leaves)
-		leave(ctx, prev, leaves, now_ns, leaves_runnable(preempt, prev_state) ? 0 : prev_state);
+		leave(ctx, prev, leaves, now_ns, clock_ns, leaves_runnable(preempt, prev_state) ? 0 : prev_state);
 	return 0;
 }
 
@@ -306,7 +338,7 @@ int BPF_PROG(thread_starts, struct task_struct *task)
 	if (!thread || ended_ns)
 		return 0;
 	thread_started(task, now_ns);
-	leave(NULL, task, thread, now_ns, 0);
+	leave(NULL, task, thread, now_ns, last_queued(task), 0);
 	return 0;
 }
 
@@ -346,7 +378,7 @@ int begin_periods(struct bpf_iter__task *ctx)
 	struct stack_value later = {};
 	struct thread *thread;
 	struct period *first;
-	__u64 token;
+	__u64 token, now_ns;
 	long bytes;
 
 	if (!task || !b || !counts || !is_measured(task))
@@ -379,7 +411,8 @@ int begin_periods(struct bpf_iter__task *ctx)
 		if (bpf_seq_write(ctx->meta->seq, &b->raw, sizeof(b->raw)))
 			return 0;	/* the buffer is full: called again for this task */
 	}
-	off_cpu_leave(&first->off, bpf_ktime_get_ns(), !state);
+	now_ns = bpf_ktime_get_ns();
+	off_cpu_leave(&first->off, task, now_ns, clock_lead ? now_ns - clock_lead : 0, !state);
 	if (!task->__state)	/* woken before the period was begun, so that thread_wakes had none to mark */
 		off_cpu_wake(&first->off, first->off.left_ns);
 	__sync_val_compare_and_swap(&thread->seen, NOT_SEEN, BEGUN);
@@ -393,7 +426,7 @@ int list_begun(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
 
-	if (thread && thread->seen == BEGUN)
+	if (thread && thread->seen == BEGUN && !off_cpu_returned_unseen(&thread->first.off, task))
 		bpf_seq_write(ctx->meta->seq, &thread->first.key.user_stack,
 			      sizeof(thread->first.key.user_stack));
 	return 0;
@@ -414,11 +447,12 @@ int end_periods(struct bpf_iter__task *ctx)
 	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
 	if (!thread)
 		return 0;
-	period = thread->seen == BEGUN ? &thread->first : &thread->period;
+	end_unseen(thread, task, ended_ns);
+	period = current_period(thread);
 	off = period->off;
 	record.key = period->key;
 	record.key.flags |= STACK_OPEN;
-	if (end_period(&off, ended_ns, &record.value))
+	if (end_period(&off, ended_ns, delays_until(task, 0), &record.value))
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

@@ -52,7 +52,6 @@ struct timed_call {
 	__u32 returned_by;
 	__u32 nested;		/* measured calls within this one that have not returned */
 	struct off_cpu off;
-	__u64 left_clock_ns;	/* off.left_ns by the scheduler's clock; 0: not known */
 	__u64 blocked_ns, waiting_ns;
 	__u64 kernel_stack;	/* ID of the stack that it is blocked in */
 	/* set at the return: */
@@ -179,11 +178,11 @@ static __always_inline void add_blocked(struct timed_call *call, __u64 blocked_n
 }
 
 /* Closes the period that the thread was off the CPU, if one is open: it came back at now_ns. */
-static __always_inline void call_period_ends(struct timed_call *call, __u64 now_ns)
+static __always_inline void call_period_ends(struct timed_call *call, __u64 now_ns, __u64 delays_ns)
 {
 	__u64 blocked_ns, waited_ns;
 
-	if (!off_cpu_return(&call->off, now_ns, &blocked_ns, &waited_ns))
+	if (!off_cpu_return(&call->off, now_ns, delays_ns, &blocked_ns, &waited_ns))
 		return;
 	call->blocked_ns += blocked_ns;
 	call->waiting_ns += waited_ns;
@@ -192,40 +191,24 @@ static __always_inline void call_period_ends(struct timed_call *call, __u64 now_
 }
 
 /*
- * The scheduler's clock when this task leaves the CPU: when it came there, and how long it has run since. Of a
- * task that is not of the fair class, some time far ahead. 0: not known
- */
-static __always_inline __u64 clock_at_leaving(struct task_struct *task)
-{
-	if (!bpf_core_field_exists(task->sched_info.last_arrival))
-		return 0;
-	return task->sched_info.last_arrival + (task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime);
-}
-
-/*
- * The thread is on the CPU. If a period is open, the kernel has not reported its end, nor perhaps the wake-up:
- * some virtual machines' kernels report nothing of what the idle task does. When the thread came back is in its
- * sched_info all the same. A function of its own, for the verifier's sake.
+ * The thread is on the CPU. If a period is open, the kernel has not reported its end. A function of its own,
+ * for the verifier's sake.
  */
 static __noinline void call_is_on_cpu(struct timed_call *call, struct task_struct *task)
 {
-	__u64 now_ns, back_ns, back_clock_ns = 0;
 	struct call_counts *counts;
+	__u64 back_ns;
 
 	if (!call || !task || !call->off.left_ns)
 		return;
-	now_ns = bpf_ktime_get_ns();
-	if (bpf_core_field_exists(task->sched_info.last_arrival))
-		back_clock_ns = BPF_CORE_READ(task, sched_info.last_arrival);
-	if (call->left_clock_ns && back_clock_ns > call->left_clock_ns) {
-		back_ns = call->off.left_ns + (back_clock_ns - call->left_clock_ns);
-		call_period_ends(call, back_ns < now_ns ? back_ns : now_ns);
-		return;
+	back_ns = off_cpu_unseen_return(&call->off, task, bpf_ktime_get_ns());
+	if (!back_ns) {
+		counts = own_counts();
+		if (counts)
+			counts->ends_unseen++;
+		back_ns = call->off.runnable_ns ? call->off.runnable_ns : call->off.left_ns;
 	}
-	counts = own_counts();
-	if (counts)
-		counts->ends_unseen++;
-	call_period_ends(call, call->off.runnable_ns ? call->off.runnable_ns : call->off.left_ns);
+	call_period_ends(call, back_ns, delays_until(task, 0));
 }
 
 __u64 prog_active, per_cpu_offset;	/* addresses of the kernel's variables; 0: not known */
@@ -265,13 +248,12 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 		if (preempt && counts && in_map_operation())
 			counts->preempted++;
 		call_is_on_cpu(call, prev);
-		call->left_clock_ns = clock_at_leaving(prev);
-		off_cpu_leave(&call->off, bpf_ktime_get_ns(), runnable);
+		off_cpu_leave(&call->off, prev, bpf_ktime_get_ns(), scheduler_clock(prev), runnable);
 		call->kernel_stack = !runnable && stats ? send_kernel_stack(ctx, stats) : 0;
 	}
 	call = call_in_flight(next);
 	if (call)
-		call_period_ends(call, bpf_ktime_get_ns());
+		call_period_ends(call, bpf_ktime_get_ns(), delays_until(next, scheduler_clock(next)));
 	return 0;
 }
 

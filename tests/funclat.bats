@@ -112,6 +112,7 @@ within() {	# A B SHARE
 
 @test "bpf_map_update_elem() of libbpf, in bpftool and in cpuprof: as long as mapupdlat says of the system call, and a little more" {
 	need_root
+	long_grace_periods
 	ldconfig -p | grep -q libbpf.so.1 || skip "needs libbpf.so.1"
 	need gcc
 	cat >"$WORK/updates.c" <<-'C'
@@ -148,7 +149,7 @@ within() {	# A B SHARE
 	valid_json
 	jq -s 'map(select(.type == "call")) | [length, (map(.latency_ns) | min, max), (map(.blocked_ns) | min)]' "$WORK/out"
 	[ "$(jq -s 'map(select(.type == "call" and .latency_ns > 3900000)) | length' "$WORK/out")" -eq 100 ]
-	[ "$(summary '.ends_unseen | type')" = number ]
+	[ "$(summary .ends_unseen)" -eq 0 ]
 	expect "$(jq -s 'map(select(.type == "call" and .blocked_ns > 3800000)) | length' "$WORK/out") >= 97"
 	# who is preempted while it falls asleep only waits to run
 	expect "$(jq -s 'map(select(.type == "call")) | map(.blocked_ns + .waiting_ns) | min' "$WORK/out") > 3800000"

@@ -14,7 +14,17 @@ setup() {
 
 teardown() {
 	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
+	[ -z "${expedited_before:-}" ] || echo "$expedited_before" >"$expedited"
 	rm -rf "$WORK"
+}
+
+# Until teardown, what waits for a grace period of RCU waits for milliseconds, as on most machines. Some were seen that
+# expedite them, so that an update of a map of maps takes 0.1 ms.
+expedited=/sys/kernel/rcu_expedited
+long_grace_periods() {
+	[ "$(cat "$expedited" 2>/dev/null)" = 1 ] && [ -w "$expedited" ] || return 0
+	echo 0 >"$expedited"
+	expedited_before=1
 }
 
 need_root() {

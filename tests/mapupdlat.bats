@@ -57,6 +57,7 @@ load lib.bash
 
 @test "1,400 inserts into a map of maps: the program's own timing, blocked in synchronize_rcu, unlike those into a hash" {
 	need_root
+	long_grace_periods
 	mapupdlat -j -- sh -c "mapinmap array_of_maps 1400 4 0 nested & mapinmap hash 1400 1 0 plain; wait" >"$WORK/all"
 	grep '^{' "$WORK/all" >"$WORK/out"
 	local count total p25 p50 p75
@@ -199,6 +200,7 @@ load lib.bash
 
 @test "calls in flight at the start and at the end are reported; those between are complete" {
 	need_root
+	long_grace_periods
 	background mapinmap array_of_maps 100000 32 0 flight
 	sleep 0.3
 	mapupdlat -j -p "$pid" 0.5 1 >"$WORK/out" 2>"$WORK/err"
@@ -353,6 +355,7 @@ load lib.bash
 
 @test "--slow: each call that takes longer, as it returns, and no other" {
 	need_root
+	long_grace_periods
 	mapupdlat -j --slow 1ms -- sh -c "{ mapinmap array_of_maps 50 2 0 nested; mapinmap hash 1000 1 0 plain; } >'$WORK/timing'" >"$WORK/out"
 	local slow
 	slow=$(awk '$1 == "array_of_maps" && $2 > 1010000' "$WORK/timing" | wc -l)

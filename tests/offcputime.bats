@@ -156,10 +156,11 @@ same_as_eu_stack() {	# TID, of $pid
 	stop_servers
 }
 
-# No value is lost but where the kernel did not report a switch, as a 6.18 that was seen: 1 % at most
+# No value is lost, though a 6.18 was seen that does not report the switches from one CPU's idle task, but in the rare case that
+# a thread's period cannot be told from the scheduler's account
 nothing_lost() {
 	echo "# $(summary '"\(.lost_unseen) of \(.samples) unseen, \(.lost - .lost_unseen) others lost"')" >&3
-	expect "$(summary '.lost - .lost_unseen') == 0 && $(summary .lost_unseen) <= 0.01 * $(summary .samples)"
+	expect "$(summary '.lost - .lost_unseen') == 0 && $(summary .lost_unseen) <= 0.001 * $(summary .samples)"
 }
 
 # bats test_tags=beside
@@ -210,7 +211,8 @@ schedstat() {
 }
 
 # On the CPU + blocked + waiting = wall, for each of the threads. The tool begins later than the first look at
-# schedstat. The threads always do the same, so their figures are scaled down to the tool's shorter time.
+# schedstat. The threads always do the same, so their figures are scaled down to the tool's shorter time. Where a timer wakes
+# a thread and it preempts another, the scheduler counts from the wake-up on, some microseconds before the switch.
 conserved() {	# ARG...
 	local looked
 	looked=${EPOCHREALTIME/./}
@@ -218,14 +220,14 @@ conserved() {	# ARG...
 	measure "$@" 8
 	schedstat >"$WORK/after"
 	looked=$((${EPOCHREALTIME/./} - looked))
-	stacks "map(select(.pid == $pid)) | group_by(.tid) | .[] | \"\(.[0].tid) \(map(.blocked_ns) | add) \(map(.waiting_ns) | add)\"" >"$WORK/off"
+	stacks "map(select(.pid == $pid)) | group_by(.tid) | .[] | \"\(.[0].tid) \(map(.blocked_ns) | add) \(map(.waiting_ns) | add) \(map(.count) | add)\"" >"$WORK/off"
 	awk -v wall="$(summary '.seconds * 1e9')" -v looked="$looked" '
 		BEGIN { scale = wall / looked / 1000 }
 		FILENAME ~ /before/ { on[$1] -= $2 * scale; queued[$1] -= $3 * scale; next }
 		FILENAME ~ /after/ { on[$1] += $2 * scale; queued[$1] += $3 * scale; next }
-		{ blocked[$1] = $2; waiting[$1] = $3 }
+		{ blocked[$1] = $2; waiting[$1] = $3; slack[$1] = 0.01 + 8e3 * $4 / wall }
 		END { for (t in on) { n++; sum += on[t] + blocked[t] + waiting[t]; q += queued[t]; w += waiting[t]
-				r = (on[t] + blocked[t] + waiting[t]) / wall; if (r < 0.98 || r > 1.02) { bad++; print "# thread " t ": " r } }
+				r = (on[t] + blocked[t] + waiting[t]) / wall; if (r < 1 - slack[t] || r > 1 + slack[t]) { bad++; print "# thread " t ": " r } }
 			printf "# %d threads: %.4f of their time; waiting to run %.3f s, by schedstat %.3f s\n", n, sum / (n * wall), w / 1e9, q / 1e9
 			exit !(n == 9 && !bad && sum > 0.99 * n * wall && sum < 1.01 * n * wall && w > 0.95 * q && w < 1.05 * q) }' \
 		"$WORK/before" "$WORK/after" "$WORK/off" >&3

@@ -29,9 +29,8 @@ stacks() {	# FILTER, of all stacks in $WORK/out, as one array
 }
 
 # Of the waits in $WORK/out, but for each thread's first: as many as the kernel counts switches of the ring's threads of their
-# own accord (who finds the token there already does not wait). What is missing is counted as lost: a kernel was seen that does not
-# report the switches from one CPU's idle task. Each wait was ended by the predecessor, whose stack is whole and leads to where
-# it hands on the token
+# own accord (who finds the token there already does not wait), though a kernel was seen that does not report the switches from one
+# CPU's idle task. Each wait was ended by the predecessor, whose stack is whole and leads to where it hands on the token
 ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	local tid before came switches all right whole missing=0 lost
 	while read -r tid before came switches _; do
@@ -42,12 +41,11 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 		echo "# $tid after $before: $all waits, $right ended by it, $whole in its whole stack; the token came $came times, it left the CPU $switches times" >&3
 		# another thread starts it, and hands it the first token
 		expect "$right >= $all - 3 && $right <= $came + 1 && $whole >= 0.99 * $right && $all <= $switches + 5"
-		expect "$all >= 0.9 * $switches"
 		((all >= switches)) || missing=$((missing + switches - all))
 	done <"$WORK/command.out"
 	lost=$(summary .lost)
 	echo "# $missing waits missing, $lost lost" >&3
-	expect "$missing <= $lost + 5 && $lost == $(summary .lost_unseen)"
+	expect "$missing <= $lost + 5 && $lost <= 5 && $lost == $(summary .lost_unseen)"
 }
 
 @test "every wait of a ring was ended by the thread before, in its whole stack, whatever they wait by" {

@@ -166,14 +166,17 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	struct stack_key *key = bpf_map_lookup_elem(&sampled, &zero);
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 	struct life_sample sample;
+	struct thread *thread;
 
 	if (!stats || !key || !u || ended_ns)
 		return 0;
 	stats->runs++;
 	if (task->pid == 0)
 		stats->idle_runs++;
-	if (!bpf_task_storage_get(&threads, task, NULL, 0))
+	thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (!thread)
 		return 0;
+	end_unseen(thread, task, bpf_ktime_get_ns());
 	name_thread(key, task, THREAD_RUNNABLE);
 	if (with_kernel_stacks && (__s64)ctx->regs.ip < 0)
 		key->kernel_stack = send_kernel_stack(ctx, stats);
@@ -226,11 +229,12 @@ int end_lives(struct bpf_iter__task *ctx)
 	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
 	if (!thread || !stats)
 		return 0;
-	period = thread->seen == BEGUN ? &thread->first : &thread->period;
+	end_unseen(thread, task, ended_ns);
+	period = current_period(thread);
 	off = period->off;
 	last.of = header_of(task_user_tid(task), thread->nr_ended, LIFE_RUNS);
 	last.left_ns = ended_ns;
-	if (end_period(&off, ended_ns, &value)) {
+	if (end_period(&off, ended_ns, delays_until(task, 0), &value)) {
 		__u64 waker = period->key.waker;
 
 		last.of.kind = LIFE_OPEN;
