@@ -4,12 +4,13 @@
  * that leaves the CPU runnable (preempted, or yielding) is waiting from the start.
  *
  * For tp_btf/sched_switch and tp_btf/sched_wakeup. The kernel orders these events for a thread: a thread that
- * leaves is woken only after its sched_switch. All times are bpf_ktime_get_ns().
+ * leaves is woken only after its sched_switch. All times are bpf_ktime_get_ns(), if nothing else is said.
  *
  * Some virtual machines' kernels do not report all that a CPU does while it is idle: neither that it wakes a
  * thread, nor that it switches to one. So what the scheduler notes of a thread by its own clock, in its
  * sched_info, is kept where a period begins. That tells later whether the thread has come back, when, and how
- * long it had waited to run. (Kernels without CONFIG_SCHED_INFO tell nothing.)
+ * long it had waited to run. (Kernels without CONFIG_SCHED_INFO tell nothing, and those without
+ * CONFIG_FAIR_GROUP_SCHED do not tell when.)
  */
 #ifndef EHPERF_OFF_CPU_BPF_H
 #define EHPERF_OFF_CPU_BPF_H
@@ -37,13 +38,13 @@ static __always_inline __u64 scheduler_clock(struct task_struct *task)
 
 static __always_inline __u64 last_arrival(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->sched_info) ? task->sched_info.last_arrival : 0;
+	return bpf_core_field_exists(task->sched_info.last_arrival) ? task->sched_info.last_arrival : 0;
 }
 
 /* When a thread that waits to run began to; 0 if it does not wait */
 static __always_inline __u64 last_queued(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->sched_info) ? task->sched_info.last_queued : 0;
+	return bpf_core_field_exists(task->sched_info.last_queued) ? task->sched_info.last_queued : 0;
 }
 
 /*
@@ -54,7 +55,7 @@ static __always_inline __u64 delays_until(struct task_struct *task, __u64 clock_
 {
 	__u64 queued_ns = last_queued(task);
 
-	if (!bpf_core_field_exists(task->sched_info))
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
 		return 0;
 	return task->sched_info.run_delay + (queued_ns && clock_ns > queued_ns ? clock_ns - queued_ns : 0);
 }
@@ -76,16 +77,8 @@ static __always_inline void off_cpu_leave(struct off_cpu *o, struct task_struct 
 	o->left_clock_ns = clock_ns;
 	o->arrival_ns = last_arrival(task);
 	o->delays_ns = delays_until(task, 0);
+	barrier();	/* a program in an interrupt finds no period, or all of it */
 	o->left_ns = now_ns;
-}
-
-/* A thread may be woken while it runs, and more than once. True: this ended its being blocked */
-static __always_inline bool off_cpu_wake(struct off_cpu *o, __u64 now_ns)
-{
-	if (!o->left_ns || o->runnable_ns)
-		return false;
-	o->runnable_ns = now_ns;
-	return true;
 }
 
 /* A period is open, but the thread has come back to the CPU, which was not reported. */
@@ -103,6 +96,15 @@ static __always_inline __u64 off_cpu_unseen_return(const struct off_cpu *o, stru
 		return 0;
 	back_ns = o->left_ns + (back_clock_ns - o->left_clock_ns);
 	return back_ns < now_ns ? back_ns : now_ns;
+}
+
+/* A thread may be woken while it runs, and more than once. True: this ended its being blocked */
+static __always_inline bool off_cpu_wake(struct off_cpu *o, struct task_struct *task, __u64 now_ns)
+{
+	if (!o->left_ns || o->runnable_ns || off_cpu_returned_unseen(o, task))
+		return false;
+	o->runnable_ns = now_ns;
+	return true;
 }
 
 /*

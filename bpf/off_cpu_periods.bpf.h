@@ -47,7 +47,7 @@ const volatile bool keys_apart;
 /* ---- periods ---- */
 
 __u64 ended_ns;	/* when the measurement ended; 0: it has not */
-/* bpf_ktime_get_ns() less the scheduler's clock, for periods that the iterator begins; 0: not known yet */
+/* bpf_ktime_get_ns() less the scheduler's clock, for where a CPU's own is not at hand; 0: not known yet */
 __u64 clock_lead;
 
 struct period {
@@ -206,6 +206,9 @@ VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns, __u64 delays_ns
 	if (thread->seen != SEEN && __sync_lock_test_and_set(&thread->seen, SEEN) == BEGUN)
 		period = &thread->first;
 	left_ns = period->off.left_ns;
+	if (!period->off.runnable_ns)
+		period->key.waker = thread->waker;	/* who woke it was reported before the wake-up itself */
+	thread->waker = 0;
 	if (counts && end_period(&period->off, now_ns, delays_ns, &value))
 		period_ended(thread, &period->key, left_ns, &value, counts);
 	return 0;
@@ -228,7 +231,10 @@ static __always_inline void lose_period(struct thread *thread, struct period *pe
 		stats->returns_missed++;
 }
 
-/* Ends the thread's period if the thread has come back to the CPU, which the kernel did not report. */
+/*
+ * Ends the thread's period if the thread has come back to the CPU, which the kernel did not report. At the end
+ * of the measurement, returns after it are not looked at, reported or not.
+ */
 static __always_inline void end_unseen(struct thread *thread, struct task_struct *task, __u64 now_ns)
 {
 	struct period *period = current_period(thread);
@@ -236,14 +242,15 @@ static __always_inline void end_unseen(struct thread *thread, struct task_struct
 
 	if (!off_cpu_returned_unseen(&period->off, task))
 		return;
+	if (!period->off.left_clock_ns && clock_lead)	/* it was begun before any switch was seen */
+		period->off.left_clock_ns = period->off.left_ns - clock_lead;
 	back_ns = off_cpu_unseen_return(&period->off, task, now_ns);
+	if (ended_ns && (!back_ns || back_ns >= ended_ns))
+		return;
 	if (!back_ns) {
 		lose_period(thread, period);
 		return;
 	}
-	if (!period->off.runnable_ns)
-		period->key.waker = thread->waker;	/* who woke it was reported before the wake-up itself */
-	thread->waker = 0;
 	CALL(come_back, thread, back_ns, delays_until(task, 0));
 	if (keys_apart)
 		thread->run.from_ns = back_ns;
@@ -255,6 +262,7 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 {
 	struct thread *leaves = bpf_task_storage_get(&threads, prev, NULL, 0);
 	struct thread *returns = bpf_task_storage_get(&threads, next, NULL, 0);
+	struct period *period;
 	__u64 now_ns, clock_ns;
 
 	if (ended_ns)
@@ -275,6 +283,9 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	}
 	if (leaves) {
 		end_unseen(leaves, prev, now_ns);
+		period = current_period(leaves);
+		if (period->off.left_ns)	/* it has come back, and nothing tells when */
+			lose_period(leaves, period);
 		end_run(leaves, prev, now_ns);
 	}
 	if (leaves && prev_state & TASK_DEAD)
@@ -284,9 +295,9 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	return 0;
 }
 
-static __always_inline void wake(struct period *period, __u64 now_ns, __u64 waker)
+static __always_inline void wake(struct period *period, struct task_struct *task, __u64 now_ns, __u64 waker)
 {
-	if (off_cpu_wake(&period->off, now_ns))
+	if (off_cpu_wake(&period->off, task, now_ns))
 		period->key.waker = waker;
 }
 
@@ -299,9 +310,9 @@ int BPF_PROG(thread_wakes, struct task_struct *task)
 	if (!thread || ended_ns)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	wake(&thread->period, now_ns, thread->waker);
+	wake(&thread->period, task, now_ns, thread->waker);
 	if (thread->seen != SEEN)
-		wake(&thread->first, now_ns, thread->waker);
+		wake(&thread->first, task, now_ns, thread->waker);
 	thread->waker = 0;
 	return 0;
 }
@@ -414,7 +425,11 @@ int begin_periods(struct bpf_iter__task *ctx)
 	now_ns = bpf_ktime_get_ns();
 	off_cpu_leave(&first->off, task, now_ns, clock_lead ? now_ns - clock_lead : 0, !state);
 	if (!task->__state)	/* woken before the period was begun, so that thread_wakes had none to mark */
-		off_cpu_wake(&first->off, first->off.left_ns);
+		off_cpu_wake(&first->off, task, first->off.left_ns);
+	if (keys_apart)
+		thread->run.account_ns = task->se.sum_exec_runtime;
+	if (SIGNED_FIELD(task, on_cpu))	/* it came back meanwhile */
+		return 0;
 	__sync_val_compare_and_swap(&thread->seen, NOT_SEEN, BEGUN);
 	return 0;
 }
@@ -430,6 +445,14 @@ int list_begun(struct bpf_iter__task *ctx)
 		bpf_seq_write(ctx->meta->seq, &thread->first.key.user_stack,
 			      sizeof(thread->first.key.user_stack));
 	return 0;
+}
+
+/* delays_until() the end of the measurement, for a thread whose period is still open then */
+static __always_inline __u64 delays_at_end(const struct off_cpu *off, struct task_struct *task)
+{
+	if (off_cpu_returned_unseen(off, task))		/* after the end */
+		return off->delays_ns;
+	return delays_until(task, clock_lead ? ended_ns - clock_lead : 0);
 }
 
 /* Ends the measurement, and all open periods: outputs them as value_records. */
@@ -452,7 +475,7 @@ int end_periods(struct bpf_iter__task *ctx)
 	off = period->off;
 	record.key = period->key;
 	record.key.flags |= STACK_OPEN;
-	if (end_period(&off, ended_ns, delays_until(task, 0), &record.value))
+	if (end_period(&off, ended_ns, delays_at_end(&off, task), &record.value))
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

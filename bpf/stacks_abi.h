@@ -118,7 +118,7 @@ struct stack_stats {
 	__u64 changes_lost;	/* process_records lost: no room in the ring buffer, or for the count */
 	__u64 forks_lost;	/* new threads and processes that could not be listed, and are not measured */
 	__u64 stacks_lost;	/* times that the ring buffer had no room for a stack's frames */
-	__u64 returns_missed;	/* off-CPU periods lost: the kernel did not report that the thread came back */
+	__u64 returns_missed;	/* off-CPU periods lost: the kernel did not tell when the thread came back */
 	__u64 tokens;		/* given to pending stacks */
 	__u64 raw_second, raw_sent;	/* raw samples sent in this second, to limit their rate */
 };

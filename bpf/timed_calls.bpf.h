@@ -263,7 +263,7 @@ int BPF_PROG(thread_wakes, struct task_struct *task)
 	struct timed_call *call = call_in_flight(task);
 
 	if (call)
-		off_cpu_wake(&call->off, bpf_ktime_get_ns());
+		off_cpu_wake(&call->off, task, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -5,9 +5,10 @@
  * stack_key.waker of the periods that it ends. The tool attaches thread_waking besides.
  *
  * sched_waking is hit in the waker, sched_wakeup often on the CPU of the thread that is woken. The waker is
- * taken at the first and becomes the period's at the second, because only there the period is sure to have
- * begun: a thread that is just leaving the CPU can be found by sched_waking before its sched_switch is.
- * What is woken before it has left the CPU does not leave it, and sched_wakeup forgets its waker.
+ * taken at the first and becomes the period's at the second (or, if that is not reported, where the period
+ * ends), because only there the period is sure to have begun: a thread that is just leaving the CPU can be
+ * found by sched_waking before its sched_switch is. What is woken before it has left the CPU does not leave
+ * it, and sched_wakeup forgets its waker.
  */
 #ifndef EHPERF_WAKERS_BPF_H
 #define EHPERF_WAKERS_BPF_H
@@ -101,9 +102,9 @@ static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
 }
 
 /* Is it runnable, and known to be? As one that was preempted before it had fallen asleep. */
-static __always_inline bool is_runnable(const struct off_cpu *off)
+static __always_inline bool is_runnable(const struct off_cpu *off, struct task_struct *task)
 {
-	return off->left_ns && off->runnable_ns;
+	return off->left_ns && off->runnable_ns && !off_cpu_returned_unseen(off, task);
 }
 
 SEC("tp_btf/sched_waking")
@@ -112,7 +113,7 @@ int BPF_PROG(thread_waking, struct task_struct *task)
 	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
 	struct stack_stats *stats = own_stats();
 
-	if (thread && stats && !ended_ns && !is_runnable(&thread->period.off))
+	if (thread && stats && !ended_ns && !is_runnable(&thread->period.off, task))
 		thread->waker = take_waker(ctx, stats);
 	return 0;
 }

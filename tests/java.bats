@@ -155,36 +155,40 @@ ticks() {	# PID
 	done | sed 's/.*) //' | awk '{ sum += $12 + $13 } END { print sum }'
 }
 
-# The JVM's code comes and goes as fast as it can be compiled. The tool is measured once it has the libraries' tables.
+# The JVM's code comes and goes as fast as it can be compiled. The tool is measured once it has the libraries' tables. perf
+# samples the same, to see what this kernel gives: timer interrupts were seen to be late in a virtual machine, by up to 20 ms.
 storm() {	# JAVA_OPTION...
-	local jvm tool before
+	local jvm tool perf before
 	background java -Xcomp "$@" -cp "$ROOT/build/tests/java" Storm 60000
 	jvm=$pid
 	sleep 2
 	"$ROOT/build/cpuprof" -q -j -F 99 -o "$WORK/out" -p "$jvm" 10 2>"$WORK/err" 3>&- &
 	tool=$!
-	pids+=("$tool")
+	perf record -q -a -e cpu-clock -F 99 -o "$WORK/perf.data" sleep 10 >/dev/null 2>&1 3>&- &
+	perf=$!
+	pids+=("$tool" "$perf")
 	sleep 2
 	before=$(ticks "$tool")
 	sleep 6
 	cost=$((100 * ($(ticks "$tool") - before) / 6 / $(getconf CLK_TCK)))
-	wait "$tool"
+	wait "$tool" "$perf"
 	kill "$jvm"
 	found=$(jq -c 'select(.type == "summary")' "$WORK/out")
-	echo "# $*: $cost % of a CPU; $(jq -c '[.samples, .lost, .frames - .named, .ended]' <<<"$found")"
+	by_perf=$(perf script -i "$WORK/perf.data" -F pid 2>/dev/null | grep -c "^ *$jvm *\$")
+	echo "# $*: $cost % of a CPU; $by_perf by perf; $(jq -c '[.samples, .lost, .frames - .named, .ended]' <<<"$found")"
 }
 
 @test "java: a JVM that compiles and throws away code at full speed costs little, and its stacks are whole" {
 	need_root
-	need java javac jq
-	local options cost found attempt lost
+	need java javac jq perf
+	local options cost found by_perf attempt lost
 	for options in -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=16m; do
 		# what the kernel loses on a busy machine, it does not lose each time; the aim is 3 % of a CPU
 		for attempt in 1 2 3; do
 			storm "$options"
 			jq -e '.samples > 200 and .ended.complete >= 0.99 * (.samples - .ended.no_user) and
 				.named >= 0.995 * .frames' <<<"$found"
-			lost=$(jq '.lost > 0.005 * (.samples + .lost)' <<<"$found")
+			lost=$(jq --argjson by_perf "$by_perf" '.lost > 0.005 * (.samples + .lost) and .samples < 0.97 * $by_perf' <<<"$found")
 			[ "$cost" -gt 4 ] || [ "$lost" = true ] || continue 2
 		done
 		return 1

@@ -114,7 +114,7 @@ load lib.bash
 	says_when_it_begins "Measuring bpf\\(2\\) on maps, every 0.1 s 2 times" mapupdlat 0.1 2
 	says_when_it_begins "Measuring bpf\\(2\\) on maps, until 'true' ends" mapupdlat -- true
 	is_terse mapupdlat -p $$ 0.1 1
-	mapupdlat -T -U -j --slow 1ms 0.1 -- sh -c "{ mapinmap array_of_maps 20 2 0 nested; mapinmap hash 1000 1 0 plain; mapfails 2; } >'$WORK/timing'" >"$WORK/out"
+	mapupdlat -T -U -j --slow 20us 0.1 -- sh -c "{ mapinmap array_of_maps 20 2 0 nested; mapinmap hash 1000 1 0 plain; mapfails 2; } >'$WORK/timing'" >"$WORK/out"
 	valid_json
 	[ "$(jq -s -c 'map(.type) | unique' "$WORK/out")" = '["call","histogram","start","summary"]' ]
 }

@@ -179,8 +179,8 @@ tiled_and_ran() {	# "TID NS" lines on standard input: how long the threads have 
 }
 
 measure() {
-	wallprof -q -o "$WORK/out.jsonl" "$@" >"$WORK/command.out" 2>"$WORK/err"
-	mv "$WORK/out.jsonl" "$WORK/out"
+	wallprof -q -o "$WORK/out.jsonl" "$@" >"$WORK/command.out" 2>"$WORK/err" &&
+		mv "$WORK/out.jsonl" "$WORK/out"
 }
 
 @test "postgres under pgbench, a Go program, 200,000 switches a second: tiled, and run as the scheduler says" {
@@ -199,8 +199,12 @@ measure() {
 			main=$(head -n 1 "$2/data/postmaster.pid")
 			for p in $main $(pgrep -P $main); do read -r ran _ </proc/$p/schedstat && echo "$p $ran"; done
 		EOF
-		measure -- bash "$WORK/load" "$pg_bin" "$WORK/pg"
-		pids+=("$(head -n 1 "$WORK/pg/data/postmaster.pid")")	# ends after the measurement: that takes it time
+		local failed=
+		measure -- bash "$WORK/load" "$pg_bin" "$WORK/pg" || failed=1
+		# it ends after the measurement: that takes it time
+		kill -INT "$(head -n 1 "$WORK/pg/data/postmaster.pid")"
+		wait_until [ ! -e "$WORK/pg/data/postmaster.pid" ]
+		[ -z "$failed" ]
 		tiled_and_ran <"$WORK/command.out"
 	fi
 	if command -v go >/dev/null; then

@@ -229,12 +229,12 @@ int main(int argc, char **argv)
 	sampling_begin(&clock);
 	run_measure(&session.run);
 	sampling_end(&clock);
-	losses[0] = off_cpu_missed(&session, &links);
 	losses[1] = (struct loss){
 		"lost_unseen_samples", stack_session_lost(&session, &clock),
 		"samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)", .lost = true,
 	};
 	end_lives(bpf, &session, timeline);
+	losses[0] = off_cpu_missed(&session, &links);
 	links_detach(&links);
 
 	report(bpf, &session, timeline, &o, losses);
