@@ -98,6 +98,7 @@ load lib.bash
 
 @test "text: bcc's layout, the figures, the stacks" {
 	need_root
+	long_grace_periods
 	mapupdlat -m -- sh -c 'mapinmap array_of_maps 20 1 0 nested >/dev/null' >"$WORK/out" 2>"$WORK/err"
 	cat "$WORK/out"
 	[ "$(sed -n 1p "$WORK/out")" = "array_of_maps 'nested'" ]
@@ -337,6 +338,7 @@ load lib.bash
 @test "-U: who called, down to clone3" {
 	need_root
 	need gawk nm
+	long_grace_periods
 	background mapinmap array_of_maps 100000 2 0 nested
 	sleep 0.3
 	mapupdlat -j -U -p "$pid" 1 1 >"$WORK/out" 2>"$WORK/err"
