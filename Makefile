@@ -58,7 +58,7 @@ CLANG_VERSION = $(shell apt-cache depends clang | sed -n 's/.*Depends: clang-\([
 TEST_PACKAGES = $(DEMO_PACKAGES) zsh curl g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
 	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-$(CLANG_VERSION)-dev libc6-dbg \
 	linux-perf procps util-linux bsdutils libxml2-utils strace libbpf-tools bpftrace python3-bpfcc bpfcc-tools qemu-system-x86 busybox-static cpio \
-	python3-jsonschema protobuf-compiler python3-protobuf mandoc man-db libbinutils-dbg chromium golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby erlang-base libboost-context-dev fio fdisk uwsgi-core uwsgi-plugin-python3 dmsetup
+	python3-jsonschema protobuf-compiler python3-protobuf mandoc man-db libbinutils-dbg chromium golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby erlang-base libboost-context-dev fio fdisk e2fsprogs uwsgi-core uwsgi-plugin-python3 dmsetup
 
 deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
 	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \

@@ -64,6 +64,7 @@ enum { NOT_SEEN, BEGUN, SEEN };
 struct thread {
 	struct period period, first;
 	__u64 waker;		/* wakers.bpf.h: who is just waking it up; 0: nobody */
+	__u64 next_waker;	/* the same, while the thread's return is not known yet: it has fallen asleep again */
 	__u32 seen;
 	__u32 nr_ended;		/* periods, for includers that count them */
 	/* with keys_apart: */
@@ -76,6 +77,7 @@ struct thread {
 	 * so much more
 	 */
 	__s64 taken_ns;
+	__u64 first_account_ns;		/* run.account_ns, if .first becomes the thread's period */
 };
 
 struct {
@@ -233,7 +235,7 @@ static __always_inline void lose_period(struct thread *thread, struct period *pe
 
 /*
  * Ends the thread's period if the thread has come back to the CPU, which the kernel did not report. At the end
- * of the measurement, returns after it are not looked at, reported or not.
+ * of the measurement a return is not looked at, reported or not, if it was after the end, or nothing tells when.
  */
 static __always_inline void end_unseen(struct thread *thread, struct task_struct *task, __u64 now_ns)
 {
@@ -251,7 +253,11 @@ static __always_inline void end_unseen(struct thread *thread, struct task_struct
 		lose_period(thread, period);
 		return;
 	}
+	if (thread->seen == BEGUN)
+		thread->run.account_ns = thread->first_account_ns;
 	CALL(come_back, thread, back_ns, delays_until(task, 0));
+	thread->waker = thread->next_waker;
+	thread->next_waker = 0;
 	if (keys_apart)
 		thread->run.from_ns = back_ns;
 }
@@ -313,7 +319,7 @@ int BPF_PROG(thread_wakes, struct task_struct *task)
 	wake(&thread->period, task, now_ns, thread->waker);
 	if (thread->seen != SEEN)
 		wake(&thread->first, task, now_ns, thread->waker);
-	thread->waker = 0;
+	thread->waker = thread->next_waker = 0;
 	return 0;
 }
 
@@ -426,8 +432,7 @@ int begin_periods(struct bpf_iter__task *ctx)
 	off_cpu_leave(&first->off, task, now_ns, clock_lead ? now_ns - clock_lead : 0, !state);
 	if (!task->__state)	/* woken before the period was begun, so that thread_wakes had none to mark */
 		off_cpu_wake(&first->off, task, first->off.left_ns);
-	if (keys_apart)
-		thread->run.account_ns = task->se.sum_exec_runtime;
+	thread->first_account_ns = task->se.sum_exec_runtime;
 	if (SIGNED_FIELD(task, on_cpu))	/* it came back meanwhile */
 		return 0;
 	__sync_val_compare_and_swap(&thread->seen, NOT_SEEN, BEGUN);
@@ -450,7 +455,7 @@ int list_begun(struct bpf_iter__task *ctx)
 /* delays_until() the end of the measurement, for a thread whose period is still open then */
 static __always_inline __u64 delays_at_end(const struct off_cpu *off, struct task_struct *task)
 {
-	if (off_cpu_returned_unseen(off, task))		/* after the end */
+	if (off_cpu_returned_unseen(off, task))		/* end_unseen() has left it alone */
 		return off->delays_ns;
 	return delays_until(task, clock_lead ? ended_ns - clock_lead : 0);
 }

@@ -102,9 +102,9 @@ static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
 }
 
 /* Is it runnable, and known to be? As one that was preempted before it had fallen asleep. */
-static __always_inline bool is_runnable(const struct off_cpu *off, struct task_struct *task)
+static __always_inline bool is_runnable(const struct off_cpu *off)
 {
-	return off->left_ns && off->runnable_ns && !off_cpu_returned_unseen(off, task);
+	return off->left_ns && off->runnable_ns;
 }
 
 SEC("tp_btf/sched_waking")
@@ -112,9 +112,16 @@ int BPF_PROG(thread_waking, struct task_struct *task)
 {
 	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
 	struct stack_stats *stats = own_stats();
+	__u64 waker;
 
-	if (thread && stats && !ended_ns && !is_runnable(&thread->period.off, task))
-		thread->waker = take_waker(ctx, stats);
+	if (!thread || !stats || ended_ns ||
+	    (is_runnable(&thread->period.off) && !off_cpu_returned_unseen(&thread->period.off, task)))
+		return 0;
+	waker = take_waker(ctx, stats);
+	if (off_cpu_returned_unseen(&thread->period.off, task))
+		thread->next_waker = waker;
+	else
+		thread->waker = waker;
 	return 0;
 }
 

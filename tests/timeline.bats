@@ -202,7 +202,8 @@ measure() {
 		local failed=
 		measure -- bash "$WORK/load" "$pg_bin" "$WORK/pg" || failed=1
 		# it ends after the measurement: that takes it time
-		kill -INT "$(head -n 1 "$WORK/pg/data/postmaster.pid")"
+		pids+=($(head -n 1 "$WORK/pg/data/postmaster.pid"))
+		kill -INT "${pids[@]}"
 		wait_until [ ! -e "$WORK/pg/data/postmaster.pid" ]
 		[ -z "$failed" ]
 		tiled_and_ran <"$WORK/command.out"

@@ -39,7 +39,7 @@ ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
 	awk -v late="$1" 'NR == FNR { mine[$1] += $3; next } NF {
 			n++
 			printf "# %d ran %d ns, %d by the scheduler\n", $1, mine[$1], $NF
-			if (mine[$1] > 1.01 * $NF + 500000 + late || mine[$1] < 0.99 * $NF - 50000) bad++
+			if (mine[$1] > 1.01 * $NF + 400000 + late || mine[$1] < 0.99 * $NF - 50000) bad++
 		} END { exit bad || !n }' "$WORK/tiles" - >&3
 }
 

@@ -153,8 +153,9 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 
 /* ---- done ---- */
 
+/* without a branch: of so many, the verifier would follow every combination */
 #define FLAG(target, kernels, ours) \
-	((target)->operation >> bpf_core_enum_value(enum req_flag_bits, kernels) & 1 ? 1 << (ours) : 0)
+	(((target)->operation >> bpf_core_enum_value(enum req_flag_bits, kernels) & 1) << (ours))
 
 static __always_inline __u32 flags_of(const struct io_target *t)
 {
