@@ -118,6 +118,7 @@ int BPF_PROG(thread_waking, struct task_struct *task)
 	    (is_runnable(&thread->period.off) && !off_cpu_returned_unseen(&thread->period.off, task)))
 		return 0;
 	waker = take_waker(ctx, stats);
+	/* asked once more: while the waker's stacks were taken, the thread may have left the CPU again on its own */
 	if (off_cpu_returned_unseen(&thread->period.off, task))
 		thread->next_waker = waker;
 	else
