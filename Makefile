@@ -325,10 +325,11 @@ bench-unwind: build-deps
 	$(RECORD)
 	$(B)/bench/unwind $(B)/bench $(PRINT_AND_RECORD)
 
+# BESIDE=DIRECTORY: the programs of another commit, in the same run
 bench-load: build-deps
 	$(MAKE) all $(B)/bench/load
 	$(RECORD)
-	$(B)/bench/load $(foreach t,$(BPF_TOOLS),$(B)/tools/$t/$t.bpf.o) $(PRINT_AND_RECORD)
+	$(B)/bench/load $(B) "$(BESIDE)" $(BPF_TOOLS) $(PRINT_AND_RECORD)
 
 bench-offcpu: deps
 	$(MAKE) all $(B)/bench/pingpong

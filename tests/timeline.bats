@@ -3,6 +3,7 @@
 # wallprof's files: what others read of them, and that they say the same; and timelines of real programs.
 
 load lib.bash
+. "$BATS_TEST_DIRNAME/tiling.bash"
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
 
 browse="$BATS_TEST_DIRNAME/browse"
@@ -158,29 +159,13 @@ on_small_disk() {
 	[[ "$output" == *"No space left on device"* ]]
 	{ head -n 300 "$WORK/kept.jsonl"; tail -n 1 "$WORK/kept.jsonl"; } >"$WORK/part"
 	valid_json "$WORK/part"
-	jq -n -r -f "$BATS_TEST_DIRNAME/tiling.jq" "$WORK/kept.jsonl" >"$WORK/tiles"
-	awk '$2 != 0 { print "not tiled:", $0; bad++ } END { print "# " NR " lives tiled"; exit bad || NR < 5 }' "$WORK/tiles"
+	tiled 5 "$WORK/kept.jsonl"
 	expect "$(jq -n '[inputs | select(.type == "period")] | length' "$WORK/kept.jsonl") > 5000"
 	# the output file itself: whole lines up to the end of the disk
 	run on_small_disk sh -c 'wallprof -q -o "$1/small/cut.jsonl" -- ring pipe 4 1000; s=$?; cp "$1/small/cut.jsonl" "$1"; exit $s' sh "$WORK"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"No space left on device"* ]]
 	head -n -1 "$WORK/cut.jsonl" | jq -en '[inputs] | length > 300'
-}
-
-tiled_and_ran() {	# "TID NS" lines on standard input: how long the threads have run by the scheduler's count
-	jq -n -r -f "$BATS_TEST_DIRNAME/tiling.jq" "$WORK/out" >"$WORK/tiles"
-	awk '$2 != 0 || $3 + $4 + $5 + $6 != $7 { print "not tiled:", $0; bad++ } END { exit bad || !NR }' "$WORK/tiles"
-	awk 'NR == FNR { mine[$1] += $3; next } $1 in mine {
-			n++
-			if (mine[$1] < 0.99 * $2 - 50000 || mine[$1] > 1.01 * $2 + 30000000) { print "# " $1, mine[$1], "ns, by the scheduler", $2; bad++ }
-		} END { print "# " n " threads ran as the scheduler says, but " bad + 0; exit bad || !n }' "$WORK/tiles" - >&3
-	[ "$(summary .lost_periods)" -eq 0 ]
-}
-
-measure() {
-	wallprof -q -o "$WORK/out.jsonl" "$@" >"$WORK/command.out" 2>"$WORK/err" &&
-		mv "$WORK/out.jsonl" "$WORK/out"
 }
 
 @test "postgres under pgbench, a Go program, 200,000 switches a second: tiled, and run as the scheduler says" {
@@ -206,15 +191,17 @@ measure() {
 		kill -INT "${pids[@]}"
 		wait_until [ ! -e "$WORK/pg/data/postmaster.pid" ]
 		[ -z "$failed" ]
-		tiled_and_ran <"$WORK/command.out"
+		tiled 1
+		ran_as_scheduled 30000000 <"$WORK/command.out"
+		[ "$(summary .lost_periods)" -eq 0 ]
 	fi
 	if command -v go >/dev/null; then
 		HOME=$WORK go build -o "$WORK/gosteps" "$BATS_TEST_DIRNAME/workloads/gosteps.go"
 		measure -- "$WORK/gosteps"
-		jq -n -r -f "$BATS_TEST_DIRNAME/tiling.jq" "$WORK/out" | awk '$2 != 0 { bad++ } END { exit bad || NR < 4 }'
+		tiled 4
 	fi
 	measure -- "$BATS_TEST_DIRNAME/../build/bench/pingpong" 0.5
-	jq -n -r -f "$BATS_TEST_DIRNAME/tiling.jq" "$WORK/out" | awk '$2 != 0 { bad++ } END { exit bad || NR < 2 }'
+	tiled 2
 	[ "$(summary .lost_periods)" -eq 0 ]
 	echo "# $(jq -n '[inputs | select(.type == "thread")] | (map(.periods) | add) / 0.5 | round' "$WORK/out") switches a second" >&3
 }

@@ -2,19 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 
 load lib.bash
+. "$BATS_TEST_DIRNAME/tiling.bash"
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
-
-measure() {	# ARG...: wallprof's
-	wallprof -q -o "$WORK/out.jsonl" "$@" >"$WORK/command.out" 2>"$WORK/err"
-	mv "$WORK/out.jsonl" "$WORK/out"
-}
-
-# tiling.jq's line for each life in $WORK/out, in $WORK/tiles; every one must be tiled, and its parts add up to it
-tiled() {	# at least this many lives
-	jq -n -r -f "$BATS_TEST_DIRNAME/tiling.jq" "$WORK/out" >"$WORK/tiles"
-	awk -v least="$1" '$2 != 0 || $3 + $4 + $5 + $6 != $7 { print "not tiled:", $0; bad++ }
-		END { print "# " NR " lives tiled"; exit bad || NR < least }' "$WORK/tiles"
-}
 
 @test "wrong arguments: one clear line, exit 2; the options of --help are those of the man page" {
 	while IFS='|' read -r arguments pattern; do
@@ -32,15 +21,6 @@ tiled() {	# at least this many lives
 	EOF
 	options_agree wallprof cpuprof
 	refuses_without_root wallprof
-}
-
-# "TID … NS" on standard input: each ran as long as that in tiled lives, within 1 % and a start's or an end's worth
-ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
-	awk -v late="$1" 'NR == FNR { mine[$1] += $3; next } NF {
-			n++
-			printf "# %d ran %d ns, %d by the scheduler\n", $1, mine[$1], $NF
-			if (mine[$1] > 1.01 * $NF + 400000 + late || mine[$1] < 0.99 * $NF - 50000) bad++
-		} END { exit bad || !n }' "$WORK/tiles" - >&3
 }
 
 @test "rings: every thread's life is tiled, runs as long as the scheduler says, and each wait was ended by the thread before" {

@@ -6,7 +6,17 @@
  */
 #include "io.bpf.h"
 
+/*
+ * Pointers in requests and bios are read by helpers: for one that is read directly, the verifier searches all of the
+ * kernel's BTF, which takes it longer than all the rest (untrusted() in task.bpf.h).
+ */
+
 /* ---- requests ---- */
+
+static __always_inline struct bio *bio_of(struct request *rq)
+{
+	return BPF_CORE_READ(rq, bio);
+}
 
 static __always_inline struct io_target target_of_request(struct request *rq)
 {
@@ -64,7 +74,7 @@ int BPF_PROG(request_merged, struct request *rq)
  */
 static __always_inline bool is_empty_flush(struct request *rq, const struct io_target *t)
 {
-	return t->operation & 1 && rq->bio && !rq->__data_len && rq->start_time_ns;
+	return t->operation & 1 && bio_of(rq) && !rq->__data_len && rq->start_time_ns;
 }
 
 /*
@@ -85,7 +95,7 @@ static __always_inline void completed(struct request *rq, __u32 status, __u32 by
 		io_finish(&flush, &target, status);
 		return;
 	}
-	if (!known && rq->bio && !only_listed_pids)
+	if (!known && bio_of(rq) && !only_listed_pids)
 		COUNT(counts, begun_before);
 	if (!known || io->done)
 		return;
@@ -108,7 +118,7 @@ int BPF_PROG(request_completed, struct request *rq, __u32 status, __u32 bytes)
 /* of a disk without a queue of requests? */
 static __always_inline bool is_bio_based(struct bio *bio)
 {
-	return bio->bi_bdev && !BPF_CORE_READ(bio, bi_bdev, bd_disk, queue, mq_ops);
+	return BPF_CORE_READ(bio, bi_bdev) && !BPF_CORE_READ(bio, bi_bdev, bd_disk, queue, mq_ops);
 }
 
 static __always_inline struct io_target target_of_bio(struct bio *bio)
