@@ -130,6 +130,20 @@ failing() {	# ERROR CALLS N COMMAND...
 	"$ROOT/tests/attacks/refuse" ENOMEM bpf 13 biohist -q -j -- true
 }
 
+# libbpf tries once whether an array can be mapped, and takes a refusal for a kernel that cannot
+@test "the programs' variables cannot be mapped: one line and a cure" {
+	need_root
+	need strace
+	local tool nr
+	for tool in cpuprof offcputime mapupdlat offwaketime wallprof "stackcount page-faults" "funclat u:libc:malloc" biohist; do
+		strace -qq -o "$WORK/trace" -e trace=bpf -e signal=none $tool -q -- true >/dev/null 2>&1
+		nr=$(grep -n -m 1 'BPF_F_MMAPABLE.*map_name="libbpf_mmap"' "$WORK/trace" | cut -d : -f 1)
+		[ -n "$nr" ]
+		refuses "cannot map the BPF programs' variables: not enough memory" "free some" \
+			strace -qq -o "$WORK/trace" -e trace=bpf -e signal=none -e inject=bpf:error=ENOMEM:when=$nr $tool -q -- true
+	done
+}
+
 @test "a map that cannot be read: exit 1 and one line, not a report of nothing" {
 	need_root
 	need strace

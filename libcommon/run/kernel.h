@@ -12,6 +12,7 @@
 #include "report/losses.h"
 
 struct bpf_object;
+struct bpf_object_skeleton;
 
 /* To be called before a skeleton is opened; verbose: libbpf's own messages go to stderr. */
 void kernel_init(bool verbose);
@@ -24,8 +25,11 @@ void kernel_init(bool verbose);
 	opened_; \
 })
 void kernel_refused_open(void) __attribute__((noreturn));
-/* Checks what a skeleton's load() returned. */
-void kernel_loaded(int error);
+/*
+ * Checks what a skeleton's load() returned, and that the programs' variables are there: where libbpf's probe for arrays that
+ * can be mapped failed, for want of memory too, the pointers to them are NULL without an error.
+ */
+void kernel_loaded(const struct bpf_object_skeleton *skeleton, int error);
 
 /*
  * kernel_attach(links, to, program, ...): attaches the programs in this order, except those that were not

@@ -24,6 +24,6 @@ int main(int argc, char **argv)
 	}
 	if (!error)
 		error = bpf_object__load(object);
-	kernel_loaded(error);
+	kernel_check(error, "load the BPF programs");
 	return 0;
 }

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 
 	bpf = kernel_opened(biohist_bpf__open());
 	configure(bpf, &o);
-	kernel_loaded(biohist_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, biohist_bpf__load(bpf));
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
 	kernel_check(slow_ios_open(&slow, &stacks, o.histograms.run.json), "set up the histograms");
 	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);

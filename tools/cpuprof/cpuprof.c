@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	bpf = kernel_opened(cpuprof_bpf__open());
 	bpf->rodata->with_idle = o.with_idle;
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	kernel_loaded(cpuprof_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, cpuprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	clock = (o.event ? attach_event : attach_clock)(&o, &session, bpf->progs.sample_cpu);
 	sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);

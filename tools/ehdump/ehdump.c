@@ -208,7 +208,7 @@ static struct checker *load_checker(int verbose)
 
 	kernel_init(verbose > 1);
 	bpf = kernel_opened(ehdump_bpf__open());
-	kernel_loaded(ehdump_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, ehdump_bpf__load(bpf));
 	kernel_check(checker_new(&c, bpf->obj), "load the BPF programs");
 	if (verbose)
 		cli_warn("look_up_all: %u instructions verified", program_verified(bpf->progs.look_up_all));

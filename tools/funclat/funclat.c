@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 
 	bpf = kernel_opened(funclat_bpf__open());
 	configure(bpf, &o, kernel);
-	kernel_loaded(funclat_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, funclat_bpf__load(bpf));
 	attach(bpf, &links, kernel, tasks);
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
 	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.json),

@@ -145,7 +145,6 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 	LIBBPF_OPTS(bpf_test_run_opts, once);
 	int error;
 
-	kernel_check(bpf->bss ? 0 : -ENOMEM, "map the BPF programs' variables");
 	bpf->bss->own_map_fd = bpf_map__fd(bpf->maps.series);
 	error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.note_self), &once);
 	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "learn what a map is");
@@ -186,7 +185,7 @@ int main(int argc, char **argv)
 
 	bpf = kernel_opened(mapupdlat_bpf__open());
 	configure(bpf, &o);
-	kernel_loaded(mapupdlat_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, mapupdlat_bpf__load(bpf));
 	learn_what_a_map_is(bpf);
 
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);

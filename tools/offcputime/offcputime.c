@@ -58,6 +58,6 @@ int main(int argc, char **argv)
 
 	bpf = kernel_opened(offcputime_bpf__open());
 	off_cpu_run_configure(bpf->obj, &o);
-	kernel_loaded(offcputime_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, offcputime_bpf__load(bpf));
 	return off_cpu_run(bpf->obj, &o);
 }

@@ -24,6 +24,6 @@ int main(int argc, char **argv)
 
 	bpf = kernel_opened(offwaketime_bpf__open());
 	off_cpu_run_configure(bpf->obj, &o);
-	kernel_loaded(offwaketime_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, offwaketime_bpf__load(bpf));
 	return off_cpu_run(bpf->obj, &o);
 }

@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	program = program_for(bpf, events.events[0].kind);
 	bpf_program__set_autoload(program, true);
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	kernel_loaded(stackcount_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, stackcount_bpf__load(bpf));
 	/* first, so that at an exit these programs run before the one that takes the process off the lists */
 	if (events.events[0].kind == EVENT_PERF)
 		perf = events_attach_perf(program, &events.events[0], o.period, 0, &tasks->cpus);

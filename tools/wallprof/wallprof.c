@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 
 	bpf = kernel_opened(wallprof_bpf__open());
 	configure(bpf, &o);
-	kernel_loaded(wallprof_bpf__load(bpf));
+	kernel_loaded(bpf->skeleton, wallprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	cli_check(timeline_new(&timeline), "keep the timeline in a file");
 	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline), "set up");
