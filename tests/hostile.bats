@@ -40,10 +40,10 @@ kept() {	# SECONDS ARG...
 	expect "$all > 20 && $whole >= 0.95 * $all"
 }
 
-# mounts a file system with a copy of nested as "f"; its server: $server
-mount_served() {
+# mounts a file system with a copy of nested, or of FILE, as "f"; its server: $server
+mount_served() {	# [FILE]
 	mkdir "$WORK/mnt"
-	hung-fs "$WORK/mnt" "$ROOT/build/tests/nested" >"$WORK/ready" 2>&1 3>&- &
+	hung-fs "$WORK/mnt" "${1-$ROOT/build/tests/nested}" >"$WORK/ready" 2>&1 3>&- &
 	server=$!
 	pids+=("$server")
 	wait_until test -s "$WORK/ready" || true
@@ -67,6 +67,59 @@ mount_served() {
 	start=$(date +%s%N)
 	timeout -s TERM 0.5 cpuprof >/dev/null 2>&1 || true
 	expect "$(($(date +%s%N) - start)) < 2.5e9"
+}
+
+# memory that is read when the measurement begins, of threads that sleep
+@test "a stack in a file whose server hangs: tools that measure sleeping threads keep the time" {
+	need_root
+	need setpriv
+	truncate -s 1M "$WORK/zeros"
+	mount_served "$WORK/zeros"
+	background far-stacks 20 "$WORK/mnt/f"
+	local hung=$pid tool start
+	wait_until grep -q asleep "$WORK/background.out"
+	background nested hold
+	wait_until is_sleeping "$pid"
+	kill -USR1 "$server"
+	for tool in offcputime offwaketime wallprof; do
+		start=$(date +%s%N)
+		timeout -k 1 20 "$tool" -q -o "$WORK/out.jsonl" -p "$hung,$pid" 1 2>"$WORK/err"
+		took=$(($(date +%s%N) - start))
+		echo "# $tool 1 took $((took / 1000000)) ms" >&3
+		expect "$took < 4e9"
+		# who answers has a whole stack, and the others are there
+		jq -e -n --argjson pid "$pid" '[inputs | select(.pid == $pid and .state == "S" or .tid == $pid and .why == "S")] | length > 0' \
+			"$WORK/out.jsonl"
+		[ "$tool" = wallprof ] || [ "$(jq -r "select(.type == \"stack\" and .pid == $pid) | .ended_by" "$WORK/out.jsonl")" = complete ]
+		rm -f "$WORK/out.jsonl"
+	done
+	# and they can be ended at any time
+	start=$(date +%s%N)
+	timeout -s TERM 0.5 offcputime >/dev/null 2>&1 || true
+	expect "$(($(date +%s%N) - start)) < 2.5e9"
+}
+
+@test "4,000 threads that seem to have stacks of 256 KB: neither memory nor time are taken for them" {
+	need_root
+	need setpriv
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$ROOT/build/tests/far-stacks" 1
+	wait_until grep -q asleep "$WORK/background.out"
+	local few=$pid least tool
+	chmod 755 "$WORK"
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$ROOT/build/tests/far-stacks" 4000
+	wait_until grep -q asleep "$WORK/background.out"
+	for tool in offcputime wallprof; do
+		for of in $few $pid; do
+			start=$(date +%s%N)
+			/usr/bin/python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$tool" -q -f -p $of 1 >"$WORK/most" 2>"$WORK/err"
+			took=$(($(date +%s%N) - start))
+			echo "# $tool: $(cat "$WORK/most") MiB, $((took / 1000000)) ms" >&3
+			[ $of = $pid ] || { least=$(cat "$WORK/most") before=$took; }
+		done
+		expect "$(cat "$WORK/most") < $least + 150 && $took < $before + 2e9"
+	done
 }
 
 @test "no device, no FIFO is opened, wherever the path of a mapped file leads by now" {

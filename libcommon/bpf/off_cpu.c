@@ -10,26 +10,21 @@
 #include "bpf/object.h"
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
+#include "process/clock.h"
 #include "process/kallsyms.h"
-#include "process/process_memory.h"
 #include "records_abi.h"
 
-#define MAX_STACK_BYTES (256 << 10)
+/* of one thread; of all threads of a process, which may have chosen where their stacks seem to be; and what is read at a time */
+#define MAX_STACK_BYTES	  (256 << 10)
+#define MAX_PROCESS_BYTES (32 << 20)
+#define BATCH_BYTES	  (16 << 20)
+#define MAX_NS		  500000000	/* that this may take */
 
-/* A copy of the record, with the thread's stack up to the end of its mapping appended; the caller frees it */
-static struct raw_record *with_stack(const struct raw_record *registers)
-{
-	struct raw_record *raw = malloc(sizeof(*raw) + MAX_STACK_BYTES), *less;
-	ssize_t done;
-
-	if (!raw)
-		return NULL;
-	*raw = *registers;
-	done = process_memory_read(raw->key.tid, registers->stack_addr, raw + 1, MAX_STACK_BYTES);
-	raw->stack_bytes = done < 0 ? 0 : done;
-	less = realloc(raw, sizeof(*raw) + raw->stack_bytes);
-	return less ? less : raw;
-}
+/* records with the stacks behind them, one after the other */
+struct batch {
+	char *bytes;
+	size_t used;
+};
 
 static int by_number(const void *left, const void *right)
 {
@@ -38,10 +33,34 @@ static int by_number(const void *left, const void *right)
 	return l == r ? 0 : l < r ? -1 : 1;
 }
 
-/* Takes the stacks of the threads that have not run since their period was begun: others' may be mixed up. */
-static int take_stacks(struct bpf_object *object, struct stack_store *store, struct raw_record **raws,
-		       size_t nr)
+static int by_process(const void *left, const void *right)
 {
+	const struct raw_record *l = left, *r = right;
+
+	return l->key.pid == r->key.pid ? 0 : l->key.pid < r->key.pid ? -1 : 1;
+}
+
+static size_t size_of(const struct raw_record *raw)
+{
+	return (sizeof(*raw) + raw->stack_bytes + 7) & ~7ULL;
+}
+
+/* Adds the record with at most so many bytes of the thread's stack, up to the end of its mapping. How many there were */
+static uint32_t add_thread(struct batch *batch, struct foreign *foreign, const struct raw_record *registers, size_t most)
+{
+	struct raw_record *raw = (struct raw_record *)(batch->bytes + batch->used);
+
+	*raw = *registers;
+	raw->stack_bytes = most ? foreign_read_stack(foreign, raw->key.pid, raw->key.tid, raw->stack_addr, raw + 1,
+						     most < MAX_STACK_BYTES ? most : MAX_STACK_BYTES) : 0;
+	batch->used += size_of(raw);
+	return raw->stack_bytes;
+}
+
+/* Takes the stacks of the threads that have not run since their period was begun: others' may be mixed up. */
+static int take_batch(struct batch *batch, struct bpf_object *object, struct stack_store *store)
+{
+	const struct raw_record *raw;
 	uint64_t *begun;
 	size_t size;
 	int error = bpf_tasks_read_named(object, "list_begun", (void **)&begun, &size);
@@ -49,13 +68,13 @@ static int take_stacks(struct bpf_object *object, struct stack_store *store, str
 	if (error)
 		return error;
 	qsort(begun, size / sizeof(*begun), sizeof(*begun), by_number);
-	for (size_t i = 0; i < nr && !error; i++) {
-		uint64_t token = raws[i]->token;
-
-		if (bsearch(&token, begun, size / sizeof(*begun), sizeof(*begun), by_number))
-			error = stack_store_take(store, raws[i], sizeof(*raws[i]) + raws[i]->stack_bytes);
+	for (size_t at = 0; at < batch->used && !error; at += size_of(raw)) {
+		raw = (const struct raw_record *)(batch->bytes + at);
+		if (bsearch(&raw->token, begun, size / sizeof(*begun), sizeof(*begun), by_number))
+			error = stack_store_take(store, raw, sizeof(*raw) + raw->stack_bytes);
 	}
 	free(begun);
+	batch->used = 0;
 	return error;
 }
 
@@ -113,36 +132,47 @@ const struct kernel_start *off_cpu_starts(struct bpf_object *object)
 	return NULL;
 }
 
-int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command)
+int off_cpu_begin(struct bpf_object *object, bool command, struct off_cpu_begun *begun)
 {
-	struct raw_record **raws, *begun;
-	size_t size, nr = 0;
-	int error = bpf_tasks_read_named(object, "begin_periods", (void **)&begun, &size);
+	void *nothing;
+	size_t size = 0;
+	int error = bpf_tasks_read_named(object, "begin_periods", &nothing, &size);
 
+	*begun = (struct off_cpu_begun){};
 	if (error)
 		return error;
-	free(begun);
+	free(nothing);
 	if (command)	/* it waits at our gate: its own periods come later */
 		return 0;
-	error = bpf_tasks_read_named(object, "begin_periods", (void **)&begun, &size);
-	if (error)
-		return error;
-	raws = calloc(size / sizeof(*begun) + 1, sizeof(*raws));
-	if (!raws)
-		error = -ENOMEM;
-	while (!error && nr < size / sizeof(*begun)) {
-		raws[nr] = with_stack(&begun[nr]);
-		if (raws[nr])
-			nr++;
-		else
-			error = -ENOMEM;
+	error = bpf_tasks_read_named(object, "begin_periods", (void **)&begun->threads, &size);
+	begun->nr = error ? 0 : size / sizeof(*begun->threads);
+	return error;
+}
+
+int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, struct stack_store *store,
+			struct foreign *foreign, struct unwinder *unwinder)
+{
+	uint64_t end = clock_ns() + MAX_NS;
+	struct batch batch = { .bytes = begun->nr ? malloc(BATCH_BYTES) : NULL };
+	size_t left = 0;
+	int error = begun->nr && !batch.bytes ? -ENOMEM : 0;
+
+	qsort(begun->threads, begun->nr, sizeof(*begun->threads), by_process);
+	for (size_t i = 0; i < begun->nr && !error; i++) {
+		const struct raw_record *thread = &begun->threads[i];
+
+		if (!i || by_process(thread, thread - 1))
+			left = MAX_PROCESS_BYTES;
+		left -= add_thread(&batch, foreign, thread, clock_ns() < end ? left : 0);
+		if (i + 1 < begun->nr && BATCH_BYTES - batch.used >= sizeof(*thread) + MAX_STACK_BYTES + 8)
+			continue;
+		error = take_batch(&batch, object, store);
+		if (!error)
+			error = unwinder_follow(unwinder, false);
 	}
-	if (!error)
-		error = take_stacks(object, store, raws, nr);
-	while (nr)
-		free(raws[--nr]);
-	free(raws);
-	free(begun);
+	free(batch.bytes);
+	free(begun->threads);
+	*begun = (struct off_cpu_begun){};
 	return error;
 }
 

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 
 #include "bpf/stack_store.h"
+#include "bpf/unwinder.h"
 #include "off_cpu_abi.h"
+#include "unwind/foreign.h"
 
 struct bpf_object;
 
@@ -22,12 +24,25 @@ int off_cpu_configure(struct bpf_object *object);
 /* of a loaded object: what its walks have learned, one for each enum kernel_start_of; or NULL */
 const struct kernel_start *off_cpu_starts(struct bpf_object *object);
 
+/* threads that were off the CPU when measuring began: their registers, and where their stacks are */
+struct off_cpu_begun {
+	struct raw_record *threads;
+	size_t nr;
+};
+
 /*
  * After attaching the programs: measures all wanted threads from now on. For each that is off the CPU, a
- * period begins now, with its current stacks. command: a command is measured, which is not released yet:
- * there is no such period. 0 or -errno
+ * period begins now; off_cpu_take_stacks() is to follow. command: a command is measured, which is not released
+ * yet: there is no such period. 0 or -errno
  */
-int off_cpu_begin(struct bpf_object *object, struct stack_store *store, bool command);
+int off_cpu_begin(struct bpf_object *object, bool command, struct off_cpu_begun *begun);
+/*
+ * Takes the current stacks of these periods, and frees *begun. It takes half a second at most: a process whose
+ * memory does not answer, or whose stacks are very large, and who comes when the time is over, has leaves only.
+ * 0 or -errno
+ */
+int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, struct stack_store *store,
+			struct foreign *foreign, struct unwinder *unwinder);
 
 /* Ends the measurement: open periods end now, marked STACK_OPEN. 0 or -errno */
 int off_cpu_end(struct bpf_object *object, struct stack_store *store);

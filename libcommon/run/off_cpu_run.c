@@ -113,13 +113,15 @@ struct loss off_cpu_missed(const struct stack_session *session, const struct lin
 int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 {
 	struct stack_session session;
+	struct off_cpu_begun begun;
 	struct links links = {};
 	struct loss missed;
 
 	stack_session_open(&session, object, &o->stacks.run, &o->stacks.wanted);
 	attach(&links, object);
-	cli_check(off_cpu_begin(object, session.store, o->stacks.run.command),
-		  "list the threads that are off the CPU");
+	cli_check(off_cpu_begin(object, o->stacks.run.command, &begun), "list the threads that are off the CPU");
+	cli_check(off_cpu_take_stacks(&begun, object, session.store, session.foreign, session.unwinder),
+		  "take the stacks of the threads that are off the CPU");
 	run_doing(&session.run, "Measuring time off the CPU");
 	add_filters(session.run.filters, o);
 	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part]);

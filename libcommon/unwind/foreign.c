@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "process/clock.h"
+#include "process/process_memory.h"
 #include "process/workers.h"
 #include "unwind/foreign_work.h"
 
@@ -280,6 +281,25 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 		.key = text->key, .file_offset = text->file_offset,
 	};
 	if (call(f, &r, set_path(&r, text->file.path), &answer, &got) || answer->nr > bytes ||
+	    got != sizeof(*answer) + answer->nr)
+		return 0;
+	memcpy(to, answer + 1, answer->nr);
+	return answer->nr;
+}
+
+uint32_t foreign_read_stack(struct foreign *f, pid_t pid, pid_t tid, uint64_t address, void *to, uint32_t bytes)
+{
+	static struct foreign_request r;
+	const struct foreign_answer *answer;
+	ssize_t done;
+	size_t got;
+
+	if (!f) {
+		done = process_memory_read(tid, address, to, bytes);
+		return done < 0 ? 0 : done;
+	}
+	r = (struct foreign_request){ .kind = FOREIGN_STACK, .pid = tid, .address = address, .bytes = bytes };
+	if (call_about(f, pid, &r, set_path(&r, NULL), &answer, &got) || answer->nr > bytes ||
 	    got != sizeof(*answer) + answer->nr)
 		return 0;
 	memcpy(to, answer + 1, answer->nr);

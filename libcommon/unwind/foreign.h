@@ -57,6 +57,10 @@ struct foreign_text {
 uint32_t foreign_read_text(struct foreign *foreign, const struct foreign_text *text, void *to,
 			   uint32_t bytes);
 
+/* bytes of a thread's stack, and how many of these there were: 0 if its process does not answer, or did not before */
+uint32_t foreign_read_stack(struct foreign *foreign, pid_t pid, pid_t tid, uint64_t address, void *to,
+			    uint32_t bytes);
+
 /* python_code_read(). Moreover -ETIMEDOUT, -EAGAIN */
 int foreign_read_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects,
 			uint64_t address, uint64_t identity, struct python_code *code);

@@ -124,6 +124,16 @@ static size_t read_text(const struct foreign_request *r, struct foreign_answer *
 	return sizeof(*answer) + answer->nr;
 }
 
+/* ---- stacks ---- */
+
+static size_t read_stack(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
+{
+	ssize_t done = process_memory_read(r->pid, r->address, answer + 1, r->bytes < room ? r->bytes : room);
+
+	answer->nr = done < 0 ? 0 : done;
+	return sizeof(*answer) + answer->nr;
+}
+
 /* ---- Python ---- */
 
 static size_t read_python(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
@@ -198,6 +208,8 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 		return identify(&r, answer);
 	case FOREIGN_TEXT:
 		return read_text(&r, answer);
+	case FOREIGN_STACK:
+		return read_stack(&r, answer, room - sizeof(*answer));
 	case FOREIGN_PYTHON:
 		return read_python(&r, answer, room - sizeof(*answer));
 	default:

@@ -5,7 +5,9 @@
 
 #include "unwind/foreign.h"
 
-enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_PYTHON, FOREIGN_HOTSPOT, FOREIGN_TABLE, FOREIGN_CODE };
+enum foreign_kind {
+	FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_STACK, FOREIGN_PYTHON, FOREIGN_HOTSPOT, FOREIGN_TABLE, FOREIGN_CODE,
+};
 
 #define FOREIGN_MAX_PATH 4300
 
@@ -13,7 +15,7 @@ enum foreign_kind { FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_PYTHON, FO
 struct foreign_request {
 	enum foreign_kind kind;
 	pid_t pid;
-	uint64_t address;	/* FOREIGN_TEXT, FOREIGN_PYTHON */
+	uint64_t address;	/* FOREIGN_TEXT, FOREIGN_STACK, FOREIGN_PYTHON */
 	uint64_t identity;	/* FOREIGN_PYTHON, and: */
 	struct python_objects objects;
 	uint32_t bytes;
@@ -24,7 +26,7 @@ struct foreign_request {
 	char path[FOREIGN_MAX_PATH];
 };
 
-/* Each answer begins with it; files: struct file_key; text: the bytes; Python: what
+/* Each answer begins with it; files: struct file_key; text and stacks: the bytes; Python: what
  * python_code_write() writes; tables: what compiled_write() writes */
 struct foreign_answer {
 	int error;

@@ -103,13 +103,16 @@ static void take_listed(struct timeline *timeline, const void *records, size_t s
 static void begin_lives(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
 			bool command)
 {
+	struct off_cpu_begun begun;
 	void *records;
 	size_t size;
 
-	cli_check(off_cpu_begin(bpf->obj, session->store, command), "list the threads");
+	cli_check(off_cpu_begin(bpf->obj, command, &begun), "list the threads");
 	cli_check(bpf_tasks_read(bpf->progs.list_lives, 0, &records, &size), "list the threads");
 	take_listed(timeline, records, size, sizeof(struct life_name));
 	free(records);
+	cli_check(off_cpu_take_stacks(&begun, bpf->obj, session->store, session->foreign, session->unwinder),
+		  "take the threads' stacks");
 }
 
 /* What was sent before is taken before. */
