@@ -122,6 +122,36 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$tool" -
 	done
 }
 
+@test "perf maps that each take nearly as long as one may: the time is kept, and root's files have their names" {
+	need_root
+	head -c 80000000 /dev/zero | tr '\0' '\n' >"$WORK/lines"
+	bystander
+	local i jits=() tool_took
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		background jits map
+		jits+=("$pid")
+	done
+	timed 1 -p "$bystander,$(IFS=,; echo "${jits[*]}")"
+	before=$took
+	kill "${jits[@]}" 2>/dev/null || true
+	jits=()
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		background jits map
+		jits+=("$pid")
+		wait_until [ -e "/tmp/perf-$pid.map" ]
+		ln -f "$WORK/lines" "/tmp/perf-$pid.map"
+	done
+	timed 1 -p "$bystander,$(IFS=,; echo "${jits[*]}")"
+	for pid in "${jits[@]}"; do rm -f "/tmp/perf-$pid.map"; done
+	echo "# $took s, $before s before" >&3
+	sed 's/^/# /' "$WORK/err"
+	expect "$took < $before + 1.5"
+	# nobody says that they write no maps
+	refute grep -q 'writes no perf map' "$WORK/err"
+	jq -e -n '[inputs | select(.type == "stack" and .comm == "bystander") | 
+		[.user[].symbol // ""] | any(startswith("__libc_start"))] | length > 0 and all' "$WORK/out"
+}
+
 @test "no device, no FIFO is opened, wherever the path of a mapped file leads by now" {
 	need_root
 	need strace
@@ -176,6 +206,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$tool" -
 
 @test "a second signal ends the tool at once, one that comes twice is one" {
 	need_root
+	background nested burn 10	# or there may be nothing to report
 	cpuprof -f >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")

@@ -22,6 +22,7 @@ static int identify(int found, struct file_key *key)
 		.inode = st.stx_ino,
 		.mtime_s = st.stx_mtime.tv_sec,
 		.mtime_ns = st.stx_mtime.tv_nsec,
+		.owner = st.stx_uid,
 	};
 	return 0;
 }

@@ -14,6 +14,7 @@
 struct file_key {
 	uint64_t dev, inode;
 	int64_t mtime_s, mtime_ns;
+	uint64_t owner;
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uthash.h>
 
 #include "base/array.h"
@@ -18,8 +19,12 @@
 #define MAX_KNOWN_BYTES (128 << 20)
 #define MAX_IDLE_BYTES (16 << 20)	/* of what is known: then it goes, if nobody asks for it */
 #define WAIT_MS 20
-/* in all, of what was given up: after that, nothing new is named */
-#define MAX_VAIN_NS 1000000000
+/*
+ * What files of other users than root may take of one report's time, all together, and the code of processes in no file:
+ * many that take just less than one may would hold the report up. Of root's own files, what those may take that are given
+ * up. After that, nothing new of the kind is named.
+ */
+#define MAX_WAITED_NS 800000000
 /* from one question for a process's new JIT frames to the next, while it is measured */
 #define FOLLOW_NS 200000000
 
@@ -27,6 +32,8 @@
 struct source {
 	uint64_t key;		/* module ID, or JIT_SOURCE | PID */
 	int error;		/* 0, or why it was given up */
+	bool trusted;		/* a file of root's, or of who runs the tool */
+	bool passed_over;	/* it was not asked, because the time was over */
 	uint64_t *wanted;	/* frames to ask for */
 	size_t nr, room;
 	UT_hash_handle hh;
@@ -36,14 +43,14 @@ struct source {
 struct namer {
 	const struct frame_names *names;
 	struct namer_options options;
-	struct workers *workers;
+	struct workers *workers[2];	/* for trusted sources: [true]. Nobody else can hold these up */
 	struct source *sources;
 	struct known_names known;
 	bool interrupted;
-	uint64_t vain_ns, followed_ns;
-	size_t nr_given_up;
-	uint64_t given_up_key;	/* of the last one, */
-	int given_up_error;	/* and why */
+	uint64_t waited_ns[2];	/* likewise; for the trusted ones in vain */
+	uint64_t followed_ns;
+	uint64_t given_up_key;	/* of the last one */
+	struct namer_losses losses;
 	struct namer_request request;
 };
 
@@ -53,10 +60,20 @@ struct namer {
 #define ASK (1ULL << 35)
 #define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
-int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options)
+static int start_workers(struct namer *n, bool trusted)
 {
 	/* it starts the demangler, and sleeps for it */
 	struct worker_limits limits = { .sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true };
+
+	if (n->options.slow) {
+		limits.sleep_ms = limits.cpu_ms = 120000;
+		limits.free = true;	/* what comes from the network is kept in files */
+	}
+	return workers_new(&n->workers[trusted], 1, AREA_BYTES, &limits, namer_work, (void *)n->names);
+}
+
+int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options)
+{
 	struct namer *n = calloc(1, sizeof(*n));
 	int error;
 
@@ -64,13 +81,11 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 		return -ENOMEM;
 	n->names = names;
 	n->options = *options;
-	if (options->slow) {
-		limits.sleep_ms = limits.cpu_ms = 120000;
-		limits.free = true;	/* what comes from the network is kept in files */
-	}
-	error = workers_new(&n->workers, 1, AREA_BYTES, &limits, namer_work, (void *)names);
+	error = start_workers(n, true);
+	if (!error)
+		error = start_workers(n, false);
 	if (error)
-		free(n);
+		namer_free(n);
 	else
 		*namer = n;
 	return error;
@@ -92,7 +107,8 @@ void namer_free(struct namer *n)
 	HASH_ITER(hh, n->sources, source, next)
 		drop_source(n, source);
 	known_names_free(&n->known);
-	workers_free(n->workers);
+	workers_free(n->workers[true]);
+	workers_free(n->workers[false]);
 	free(n);
 }
 
@@ -102,6 +118,21 @@ static uint64_t source_key(pid_t pid, uint64_t frame)
 }
 
 /* ---- answers ---- */
+
+/* sudo says for whom */
+static bool is_trusted(uint64_t owner)
+{
+	const char *caller = getenv("SUDO_UID");
+
+	return owner == 0 || owner == getuid() || (caller && owner == strtoull(caller, NULL, 10));
+}
+
+static bool is_trusted_source(const struct namer *n, uint64_t key)
+{
+	const struct module *module = key & JIT_SOURCE ? NULL : modules_get(n->names->modules, key);
+
+	return module && (module->image || is_trusted(module->key.owner));
+}
 
 static struct source *source_of(struct namer *n, uint64_t key)
 {
@@ -114,6 +145,7 @@ static struct source *source_of(struct namer *n, uint64_t key)
 	if (!source)
 		return NULL;
 	source->key = key;
+	source->trusted = is_trusted_source(n, key);
 	HASH_ADD(hh, n->sources, key, sizeof(source->key), source);
 	return source;
 }
@@ -126,23 +158,35 @@ static bool is_forgotten(void *namer, uint64_t source)
 	return !(source & JIT_SOURCE) && !modules_get(n->names->modules, source);
 }
 
-static bool may_ask(struct namer *n, const struct source *source)
+static bool may_ask(struct namer *n, struct source *source)
 {
 	struct pollfd fd = { .fd = n->options.interrupt_fd, .events = POLLIN };
 
 	if (!n->interrupted)
 		n->interrupted = poll(&fd, 1, 0) > 0;
-	return !source->error && !is_forgotten(n, source->key) && !n->interrupted && n->vain_ns < MAX_VAIN_NS &&
-	       n->known.bytes < MAX_KNOWN_BYTES;
+	if (source->error || is_forgotten(n, source->key) || n->interrupted || n->known.bytes >= MAX_KNOWN_BYTES ||
+	    !n->workers[source->trusted])
+		return false;
+	if (n->waited_ns[source->trusted] < MAX_WAITED_NS)
+		return true;
+	if (!source->passed_over)
+		n->losses.passed_over++;
+	source->passed_over = true;
+	return false;
 }
 
-static void give_up(struct namer *n, struct source *source, int error, uint64_t began_ns)
+static void give_up(struct namer *n, struct source *source, int error)
 {
 	source->error = error;
-	n->vain_ns += clock_ns() - began_ns;
-	n->nr_given_up++;
 	n->given_up_key = source->key;
-	n->given_up_error = error;
+	n->losses.given_up++;
+	n->losses.error = error;
+}
+
+static void note_waited(struct namer *n, const struct source *source, uint64_t began_ns)
+{
+	if (source->error || !(source->trusted || n->options.slow))
+		n->waited_ns[source->trusted] += clock_ns() - began_ns;
 }
 
 /*
@@ -184,15 +228,15 @@ static void take_aside(struct namer *n, const struct worker_answer *answer)
 	if (!source)
 		return;
 	if (answer->error)
-		give_up(n, source, answer->error, clock_ns());
+		give_up(n, source, answer->error);
 	else if (answer->tag & FOLLOW && take(n, source, answer) == -EBADMSG)
-		give_up(n, source, -EBADMSG, clock_ns());
+		give_up(n, source, -EBADMSG);
 }
 
 /* False: there is none yet. Only that of ASK is for the caller */
-static bool take_answer(struct namer *n, struct worker_answer *answer)
+static bool take_answer(struct namer *n, bool trusted, struct worker_answer *answer)
 {
-	if (!workers_take(n->workers, answer))
+	if (!workers_take(n->workers[trusted], answer))
 		return false;
 	if (!(answer->tag & ASK))
 		take_aside(n, answer);
@@ -267,6 +311,14 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 	return offsetof(struct namer_request, frames[nr_frames]);
 }
 
+/* about so many frames of the request. 0 or -ENOMEM */
+static int give_job(struct namer *n, bool trusted, uint64_t tag, size_t nr_frames)
+{
+	struct workers *workers = n->workers[trusted];
+
+	return workers ? workers_ask(workers, tag, &n->request, describe(n, SOURCE_OF_TAG(tag), nr_frames)) : 0;
+}
+
 static int see_module(struct namer *n, uint32_t id)
 {
 	struct module *module = modules_get(n->names->modules, id);
@@ -276,7 +328,7 @@ static int see_module(struct namer *n, uint32_t id)
 	module->seen = true;
 	if (!module->elsewhere)
 		return 0;
-	return workers_ask(n->workers, PREPARE | id, &n->request, describe(n, id, 0));
+	return give_job(n, is_trusted_source(n, id), PREPARE | id, 0);
 }
 
 /* What the worker has read of such a file may have to make room for others: names are asked for soon. */
@@ -312,21 +364,28 @@ static int follow_code(struct namer *n, struct source *source)
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
 		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
 		memcpy(n->request.frames, source->wanted + at, some * sizeof(*source->wanted));
-		error = workers_ask(n->workers, FOLLOW | source->key, &n->request, describe(n, source->key, some));
+		error = give_job(n, source->trusted, FOLLOW | source->key, some);
 	}
 	source->nr = 0;
 	return error;
 }
 
-int namer_follow(struct namer *n)
+static void take_answers(struct namer *n, bool trusted)
 {
 	struct worker_answer answer;
+
+	while (n->workers[trusted] && workers_nr_asked(n->workers[trusted]) && take_answer(n, trusted, &answer))
+		;
+}
+
+int namer_follow(struct namer *n)
+{
 	struct source *source, *next;
 	uint64_t now = clock_ns();
 	int error = 0;
 
-	while (workers_nr_asked(n->workers) && take_answer(n, &answer))
-		;
+	take_answers(n, true);
+	take_answers(n, false);
 	if (now - n->followed_ns < FOLLOW_NS)
 		return 0;
 	n->followed_ns = now;
@@ -338,17 +397,38 @@ int namer_follow(struct namer *n)
 
 /* ---- asking and waiting ---- */
 
-/* False: it was interrupted, and the worker ended */
-static bool await(struct namer *n, struct worker_answer *answer)
+/* The time is over, whatever the worker is at. */
+static void stop_workers(struct namer *n, bool trusted)
 {
+	workers_free(n->workers[trusted]);
+	n->workers[trusted] = NULL;
+	start_workers(n, trusted);	/* or there is none from now on */
+}
+
+/* when an answer comes too late */
+static uint64_t end_of_wait(const struct namer *n, const struct source *source)
+{
+	return source->trusted || n->options.slow ? UINT64_MAX : clock_ns() + MAX_WAITED_NS - n->waited_ns[false];
+}
+
+/* False: it was interrupted, and the worker ended */
+static bool await(struct namer *n, const struct source *source, struct worker_answer *answer)
+{
+	struct workers *workers = n->workers[source->trusted];
 	struct pollfd fds[] = {
-		{ .fd = workers_fd(n->workers), .events = POLLIN },
+		{ .fd = workers_fd(workers), .events = POLLIN },
 		{ .fd = n->options.interrupt_fd, .events = POLLIN },
 	};
+	uint64_t end_ns = end_of_wait(n, source);
 
-	while (!take_answer(n, answer) || !(answer->tag & ASK)) {
-		if (!workers_nr_asked(n->workers))
+	while (!take_answer(n, source->trusted, answer) || !(answer->tag & ASK)) {
+		if (!workers_nr_asked(workers))
 			return false;
+		if (clock_ns() > end_ns) {
+			stop_workers(n, source->trusted);
+			*answer = (struct worker_answer){ .error = -ETIME };
+			return true;
+		}
 		poll(fds, 2, WAIT_MS);
 		if (fds[1].revents)
 			n->interrupted = true;
@@ -369,15 +449,16 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 		uint64_t began = clock_ns();
 
 		memcpy(n->request.frames, frames, some * sizeof(*frames));
-		if (workers_ask(n->workers, ASK, &n->request, describe(n, source->key, some)))
+		if (give_job(n, source->trusted, ASK | source->key, some))
 			return -ENOMEM;
-		if (!await(n, &answer))
+		if (!await(n, source, &answer))
 			return 0;
 		done = answer.error ? answer.error : take(n, source, &answer);
-		if (done <= 0 || (size_t)done > some) {
-			give_up(n, source, answer.error ? answer.error : -EBADMSG, began);
+		if (done <= 0 || (size_t)done > some)
+			give_up(n, source, answer.error ? answer.error : -EBADMSG);
+		note_waited(n, source, began);
+		if (source->error)
 			return done == -ENOMEM ? -ENOMEM : 0;
-		}
 	}
 	return 0;
 }
@@ -408,18 +489,39 @@ static int ask_for_wanted(struct namer *n, struct source *source)
 	return error;
 }
 
-int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
+/* Who waits now comes first: what is not followed yet is asked for, too. */
+static void stop_following(struct namer *n)
+{
+	struct source *source, *next;
+
+	HASH_ITER(hh, n->sources, source, next)
+		while (n->workers[source->trusted] && workers_cancel(n->workers[source->trusted], FOLLOW | source->key))
+			;
+}
+
+static int ask_for_all(struct namer *n, bool trusted)
 {
 	struct source *source, *next;
 	int error = 0;
 
+	HASH_ITER(hh, n->sources, source, next)
+		if (source->trusted == trusted && !error)
+			error = ask_for_wanted(n, source);
+	return error;
+}
+
+int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
+{
+	int error = 0;
+
+	stop_following(n);
+	memset(n->waited_ns, 0, sizeof(n->waited_ns));
 	for (size_t i = 0; i < nr && !error; i++)
 		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)
 			error = want_all(n, entry);
-	HASH_ITER(hh, n->sources, source, next)
-		if (!error)
-			error = ask_for_wanted(n, source);
-	return error;
+	if (!error)
+		error = ask_for_all(n, true);
+	return error ? error : ask_for_all(n, false);
 }
 
 /* ---- finding ---- */
@@ -458,13 +560,24 @@ struct frame_name namer_find(struct namer *n, pid_t pid, uint64_t frame)
 	return name_of(n, known, frame);
 }
 
-size_t namer_given_up(const struct namer *n, const char **path, int *error)
+struct namer_losses namer_losses(const struct namer *n)
 {
+	struct namer_losses losses = n->losses;
 	const struct module *module = NULL;
 
-	if (n->given_up_key && !(n->given_up_key & JIT_SOURCE))
+	if (losses.given_up && n->given_up_key & JIT_SOURCE)
+		losses.pid = (pid_t)n->given_up_key;
+	else if (losses.given_up)
 		module = modules_get(n->names->modules, n->given_up_key);
-	*path = module ? module->path : NULL;
-	*error = n->given_up_error;
-	return n->nr_given_up;
+	losses.path = module ? module->path : NULL;
+	return losses;
+}
+
+bool namer_lost_code(const struct namer *n, pid_t pid)
+{
+	uint64_t key = JIT_SOURCE | (uint32_t)pid;
+	const struct source *source;
+
+	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
+	return source && (source->error || source->passed_over);
 }

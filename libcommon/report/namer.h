@@ -8,6 +8,7 @@
 #ifndef EHPERF_REPORT_NAMER_H
 #define EHPERF_REPORT_NAMER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -47,7 +48,16 @@ struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
  */
 void namer_forget(struct namer *namer);
 
-/* How many files or processes' JIT code went without names; *path is one of them, NULL if it is no file */
-size_t namer_given_up(const struct namer *namer, const char **path, int *error);
+/* files, and processes' code in no file, that went without names */
+struct namer_losses {
+	size_t given_up;
+	const char *path;	/* the last one's; NULL: it was no file, but this process's code */
+	pid_t pid;
+	int error;		/* and why */
+	size_t passed_over;	/* not asked at all, because others had taken all the time */
+};
+struct namer_losses namer_losses(const struct namer *namer);
+/* Is code of this process that is in no file among them? */
+bool namer_lost_code(const struct namer *namer, pid_t pid);
 
 #endif

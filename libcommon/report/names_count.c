@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "report/escape.h"
+#include "report/namer.h"
 #include "unwind/modules.h"
 
 /* what makes a runtime write its map, by patterns of its threads' names and of its files' */
@@ -92,7 +93,7 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		count->frames += entry->value.count;
 		if (frame_name_user(names, entry->key.pid, frame).symbol)
 			count->named += entry->value.count;
-		else if (frame_in_no_file(frame))
+		else if (frame_in_no_file(frame) && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
 			unnamed += entry->value.count;
 	}
 	return unnamed ? count_jit(all, names, entry, unnamed) : 0;

@@ -240,20 +240,25 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 
 void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer)
 {
-	const char *path;
-	int error;
-	size_t nr = namer_given_up(namer, &path, &error);
+	struct namer_losses lost = namer_losses(namer);
 
-	if (!nr)
-		return;
-	fprintf(out, "%s: %zu file%s without names", tool, nr, nr > 1 ? "s, one of them" : "");
-	if (path) {
-		fputs(": '", out);
-		print_escaped(out, path);
-		fputs("'", out);
+	if (lost.given_up) {
+		fprintf(out, "%s: ", tool);
+		if (lost.path) {
+			fputs("'", out);
+			print_escaped(out, lost.path);
+			fputs("'", out);
+		} else {
+			fprintf(out, "the code of PID %d that is in no file", lost.pid);
+		}
+		if (lost.given_up > 1)
+			fprintf(out, " and %zu more", lost.given_up - 1);
+		fprintf(out, " went without names: %s\n", lost.error == -ETIME ? "reading them takes too much time" :
+			lost.error == -ETIMEDOUT ? "a file system did not answer" : module_explain(lost.error));
 	}
-	fprintf(out, ": %s\n", error == -ETIME ? "reading them takes too much time" :
-		error == -ETIMEDOUT ? "its file system did not answer" : module_explain(error));
+	if (lost.passed_over)
+		fprintf(out, "%s: %zu files or processes were not asked for names: others had taken the time for it\n", tool,
+			lost.passed_over);
 }
 
 void stack_summary_unread(FILE *out, const char *tool, const struct modules *modules)
