@@ -18,6 +18,9 @@
  * libelf keeps every piece it is asked for: of an attacker's notes and segments, few and small ones are
  * read
  */
+#define MAX_TABLE_BYTES (256 << 20)	/* of symbols, and of their names */
+#define MAX_SECTION_NAMES (16 << 20)	/* bytes */
+#define MAX_SECTIONS (1 << 18)
 #define MAX_NOTE_BYTES (64 << 10)
 #define MAX_NOTES 16
 #define MAX_SEGMENTS 512
@@ -59,7 +62,7 @@ static bool is_supported(const GElf_Ehdr *header, bool for_names)
 
 static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_names)
 {
-	size_t nr, i, nr_notes = 0;
+	size_t nr, i, nr_notes = 0, nr_sections;
 
 	if (!file->elf)
 		return -EIO;
@@ -69,6 +72,8 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_nam
 		return -ENOTSUP;
 	if (elf_getphdrnum(file->elf, &nr))
 		return -ENOEXEC;
+	if (!elf_getshdrnum(file->elf, &nr_sections) && nr_sections > MAX_SECTIONS)
+		return -EFBIG;
 	if (file->header.e_phoff > file_bytes ||
 	    file->header.e_phnum >
 		    (file_bytes - file->header.e_phoff) / gelf_fsize(file->elf, ELF_T_PHDR, 1, EV_CURRENT))
@@ -205,12 +210,20 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 	return 0;
 }
 
+static bool is_small(const struct elf_file *file, size_t section, size_t most)
+{
+	GElf_Shdr header;
+	Elf_Scn *scn = elf_getscn(file->elf, section);
+
+	return scn && gelf_getshdr(scn, &header) && header.sh_size <= most;
+}
+
 Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *scn = NULL;
 	size_t names = 0;
 
-	if (name && elf_getshdrstrndx(file->elf, &names))
+	if (name && (elf_getshdrstrndx(file->elf, &names) || !is_small(file, names, MAX_SECTION_NAMES)))
 		return NULL;
 	while ((scn = elf_nextscn(file->elf, scn))) {
 		const char *found;
@@ -222,6 +235,14 @@ Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char 
 			return scn;
 	}
 	return NULL;
+}
+
+int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header, Elf_Data **data)
+{
+	if (header->sh_size > MAX_TABLE_BYTES || (header->sh_link && !is_small(file, header->sh_link, MAX_TABLE_BYTES)))
+		return -EFBIG;
+	*data = elf_getdata(scn, NULL);
+	return *data ? 0 : -EBADMSG;
 }
 
 int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)

@@ -65,6 +65,12 @@ int elf_file_section(const struct elf_file *file, const char *name, struct elf_s
  */
 Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header);
 
+/*
+ * All of what elf_file_header() has found, for libelf's functions, and what they read with it. 0, -EFBIG (a sparse file
+ * claims any size) or -EBADMSG
+ */
+int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header, Elf_Data **data);
+
 /* bytes of the file as they are. 0, -EBADMSG (they are not all in it) or -errno */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size);
 

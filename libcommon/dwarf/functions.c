@@ -106,12 +106,12 @@ static int search_table(struct search *s, struct elf_file *file, uint32_t type, 
 {
 	GElf_Shdr header;
 	Elf_Scn *scn = elf_file_header(file, type, NULL, &header);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	GElf_Sym symbol;
-	int error = 0;
+	Elf_Data *data;
+	int error = scn ? elf_file_table(file, scn, &header, &data) : 0;
 
-	if (!data)
-		return 0;
+	if (!scn || error)
+		return error == -EFBIG ? error : 0;
 	for (int i = 0; !error && gelf_getsym(data, i, &symbol); i++) {
 		*any = true;
 		error = add(s, &symbol, elf_strptr(file->elf, header.sh_link, symbol.st_name));

@@ -73,11 +73,15 @@ int usdt_read(struct elf_file *file, struct usdt_probe **probes, size_t *nr)
 	GElf_Shdr header;
 	uint64_t base = elf_file_header(file, 0, ".stapsdt.base", &header) ? header.sh_addr : 0;
 	Elf_Scn *scn = elf_file_header(file, SHT_NOTE, ".note.stapsdt", &header);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	struct usdt_probe *found = NULL;
 	size_t nr_found = 0, room = 0;
-	int error = data && data->d_buf ? read_notes(file, base, data, &found, &nr_found, &room) : 0;
+	Elf_Data *data = NULL;
+	int error = scn ? elf_file_table(file, scn, &header, &data) : 0;
 
+	if (!error && data && data->d_buf)
+		error = read_notes(file, base, data, &found, &nr_found, &room);
+	else if (error == -EBADMSG)
+		error = 0;
 	if (error) {
 		free(found);
 		return error;

@@ -19,7 +19,7 @@ struct usdt_probe {
 
 /*
  * All probes of the file, in the order of their notes, some at several places: a malloc()ed array. A note
- * that does not parse is left out. 0 or -ENOMEM
+ * that does not parse is left out. 0, -EFBIG (elf_file_table()) or -ENOMEM
  */
 int usdt_read(struct elf_file *file, struct usdt_probe **probes, size_t *nr);
 

@@ -122,6 +122,11 @@ static int find_kernel_functions(struct finding *f)
 
 /* ---- user functions ---- */
 
+static int fail_at_file(struct finding *f, int error)
+{
+	return fail(f, error, "'%s': %s", f->path, elf_file_explain(error));
+}
+
 static int add_functions(struct finding *f, const struct functions *functions)
 {
 	bool pattern = event_name_is_pattern(f->name->name);
@@ -149,7 +154,7 @@ static int find_functions(struct finding *f)
 	options.path = f->path;
 	error = functions_find(&functions, &f->file, &options, f->name->name);
 	if (error)
-		return error;
+		return fail_at_file(f, error);
 	error = add_functions(f, &functions);
 	functions_free(&functions);
 	return error;
@@ -197,7 +202,7 @@ static int find_probes(struct finding *f)
 	int error = usdt_read(&f->file, &probes, &nr);
 
 	if (error)
-		return error;
+		return fail_at_file(f, error);
 	for (size_t i = 0; i < nr && !error; i++)
 		if (!fnmatch(f->name->group, probes[i].provider, 0) && !fnmatch(f->name->name, probes[i].name, 0))
 			error = add(f, (struct event){ .file_offset = probes[i].file_offset,
@@ -221,7 +226,7 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 		error = find(f);
 		elf_file_close(&f->file);
 	} else {
-		fail(f, error, "'%s': %s", f->path, elf_file_explain(error));
+		fail_at_file(f, error);
 	}
 	if (fd >= 0)
 		close(fd);
