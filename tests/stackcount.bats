@@ -181,6 +181,81 @@ while os.read(0, 1):
 	done
 }
 
+# what two processes run who see other files than we do, at paths that lead to other files here
+@test "-p: files are those that the process sees, in its root and in its mount namespace" {
+	need_root
+	need unshare gcc
+	chmod 755 "$WORK"
+	local kind
+	for kind in here there; do
+		printf 'int %s_only(int x) { return x + 1; }\n#include <unistd.h>\nint main(void) { for (;;) %s_only(usleep(1000)); }\n' $kind $kind |
+			gcc -static -O0 -x c -o "$WORK/$kind" -
+	done
+	# an absolute link: in the chroot it leads into the chroot
+	mkdir -p "$WORK/host" "$WORK/root$WORK/host" "$WORK/mounted"
+	cp "$WORK/here" "$WORK/host/prog"
+	cp "$WORK/here" "$WORK/mounted/prog"
+	cp "$WORK/there" "$WORK/root/prog"
+	ln -s "$WORK/host" "$WORK/root/link"
+	background unshare -r chroot "$WORK/root" /prog
+	local chrooted=$pid
+	wait_until grep -q /prog "/proc/$chrooted/maps"
+	run stackcount -p "$chrooted" -l u:/link/prog:here_only
+	[ "$status" -eq 1 ]
+	cp "$WORK/there" "$WORK/root$WORK/host/prog"
+	[ "$(stackcount -p "$chrooted" -l u:/link/prog:there_only)" = "u:/proc/$chrooted/root$WORK/host/prog:there_only" ]
+	stackcount -q -j -p "$chrooted" u:prog:there_only 0.3 >"$WORK/out"
+	expect "$(summary .samples) > 50"
+	background unshare -m sh -c 'mount -t tmpfs none "$1/mounted" && cp "$1/there" "$1/mounted/prog" && exec "$1/mounted/prog"' sh "$WORK"
+	wait_until grep -q mounted/prog "/proc/$pid/maps"
+	for name in prog "$WORK/mounted/prog" "/proc/$pid/root$WORK/mounted/prog"; do
+		stackcount -q -j -p "$pid" "u:$name:there_only" 0.3 >"$WORK/out"
+		expect "$(summary .samples) > 50"
+	done
+	run stackcount -p "$pid" -l u:prog:here_only
+	[ "$status" -eq 1 ]
+	# what is the same file has its own name
+	[ "$(stackcount -p "$pid" -l u:libc:malloc)" = "$(stackcount -l u:libc:malloc)" ]
+}
+
+# sparse sections, which take no room on the disk
+@test "a file that claims symbols, names or section names of a gigabyte: refused, in little memory" {
+	need_root
+	need gcc objcopy
+	echo 'int hot(int x) { return x; } int main(void) { return hot(0); }' | gcc -O0 -x c -o "$WORK/sane" -
+	local section tool
+	for section in .symtab .strtab .shstrtab; do
+		cp "$WORK/sane" "$WORK/huge"
+		/usr/bin/python3 - "$WORK/huge" $section <<-'EOF'
+			import struct, sys
+			path, wanted = sys.argv[1:]
+			file = bytearray(open(path, "rb").read())
+			shoff, = struct.unpack_from("<Q", file, 0x28)
+			shentsize, shnum, shstrndx = struct.unpack_from("<HHH", file, 0x3a)
+			header = lambda i: struct.unpack_from("<IIQQQQIIQQ", file, shoff + i * shentsize)
+			names = header(shstrndx)[4]
+			for i in range(shnum):
+			    h = list(header(i))
+			    if bytes(file[names + h[0]:]).split(b"\0")[0].decode() == wanted:
+			        at = len(file)
+			        file += file[h[4]:h[4] + h[5]]
+			        h[4], h[5] = at, 1000000032 // 24 * 24
+			        struct.pack_into("<IIQQQQIIQQ", file, shoff + i * shentsize, *h)
+			        break
+			open(path, "wb").write(file)
+			open(path, "r+b").truncate(at + h[5])
+		EOF
+		for tool in "stackcount -l u:$WORK/huge:hot" "stackcount -l u:$WORK/huge:*" "stackcount -l usdt:$WORK/huge:*" "ehdump $WORK/huge"; do
+			/usr/bin/python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' $tool >"$WORK/most"
+			echo "# ${tool%%/*}, $section: $(cat "$WORK/most") MiB" >&3
+			expect "$(cat "$WORK/most") < 150"
+		done
+	done
+	stackcount -l "u:$WORK/sane:hot"
+}
+
 @test "what the kernel, the machine or the file does not have is one line, and exit 1; a wrong name is exit 2" {
 	need_root
 	local event

@@ -22,10 +22,16 @@ static const char *const library_directories[] = {
 };
 #define NR_LIBRARY_DIRECTORIES (sizeof(library_directories) / sizeof(library_directories[0]))
 
+/* where names are looked for */
+struct place {
+	char path[32];		/* "", or /proc/PID/root */
+	int fd;			/* the directory there; -1: our own root */
+};
+
 /* libc.so in /usr/lib is a linker's script */
-static bool is_elf(const char *path)
+static bool is_elf(int found)
 {
-	int fd = regular_file_open(-1, path, true);
+	int fd = regular_file_open_found(found);
 	struct elf_file file;
 	bool is = fd >= 0 && !elf_file_open(&file, fd);
 
@@ -36,18 +42,65 @@ static bool is_elf(const char *path)
 	return is;
 }
 
-/* Sets *path to root + found, links resolved if it is our own root. */
-static bool take(char path[PATH_MAX], const char *root, const char *found)
+static bool leads_to(const char *path, const struct file_key *key)
 {
-	char whole[PATH_MAX];
+	struct file_key there;
+	int found = regular_file_find(-1, path, true, &there);
 
-	if (snprintf(whole, sizeof(whole), "%s%s", root, found) >= (int)sizeof(whole) || !is_elf(whole))
+	if (found >= 0)
+		close(found);
+	return found >= 0 && !memcmp(&there, key, sizeof(there));
+}
+
+/* How the kernel names what fd is of, cut if it is too long */
+static void name_of(int fd, char name[PATH_MAX])
+{
+	char link[32];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, name, PATH_MAX - 1);
+	name[length < 0 ? 0 : length] = 0;
+}
+
+/*
+ * A path from here to the file that was found in a process's root. Links in there may be absolute: then it is the one
+ * without links, which begins as the root's own does.
+ */
+static bool path_to(const struct place *place, int found, const char *name, const struct file_key *key, char path[PATH_MAX])
+{
+	char root[PATH_MAX], whole[PATH_MAX];
+	size_t length;
+
+	if (snprintf(path, PATH_MAX, "%s%s", place->path, name) < PATH_MAX && leads_to(path, key))
+		return true;
+	name_of(place->fd, root);
+	name_of(found, whole);
+	length = strcmp(root, "/") ? strlen(root) : 0;
+	return !strncmp(whole, root, length) &&
+	       snprintf(path, PATH_MAX, "%s%s", place->path, whole + length) < PATH_MAX && leads_to(path, key);
+}
+
+/* Sets *path if an ELF file has this name there, links resolved if we have it, too; inode: only that one, 0: any. */
+static bool take(char path[PATH_MAX], const struct place *place, const char *name, uint64_t inode)
+{
+	struct file_key key;
+	int found = regular_file_find(place->fd, name, true, &key);
+	bool taken;
+
+	if (found < 0)
 		return false;
-	if (*root)
-		strcpy(path, whole);
-	else if (!realpath(whole, path))
-		return false;
-	return true;
+	taken = !inode || key.inode == inode;
+	if (taken && place->fd >= 0 && !leads_to(name, &key))
+		taken = path_to(place, found, name, &key, path);
+	else if (taken && !strncmp(name, "/proc/", 6) && strlen(name) < PATH_MAX)
+		strcpy(path, name);	/* what a process has there may have another name here, or none */
+	else if (taken)
+		taken = realpath(name, path);
+	if (taken)
+		return is_elf(found);
+	close(found);
+	return false;
 }
 
 /* does this file name mean the name? libc: libc.so.6, libc-2.31.so; python3: python3 */
@@ -63,7 +116,15 @@ static bool means(const char *file_name, const char *name)
 
 /* ---- as a process sees it ---- */
 
-static bool find_mapped(const char *name, pid_t pid, const char *root, char path[PATH_MAX])
+static const struct place here = { .fd = -1 };
+
+/* For a process in a chroot, the kernel names files as we see them. */
+static bool take_mapped(char path[PATH_MAX], const struct place *place, const struct proc_mapping *mapping)
+{
+	return take(path, place, mapping->path, mapping->inode) || take(path, &here, mapping->path, mapping->inode);
+}
+
+static bool find_mapped(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
 {
 	struct proc_maps maps;
 	bool found = false;
@@ -74,30 +135,39 @@ static bool find_mapped(const char *name, pid_t pid, const char *root, char path
 		const char *slash = strrchr(maps.mappings[i].path, '/');
 
 		if (maps.mappings[i].inode && slash && means(slash + 1, name))
-			found = take(path, root, maps.mappings[i].path);
+			found = take_mapped(path, place, &maps.mappings[i]);
 	}
 	proc_maps_free(&maps);
 	return found;
 }
 
-/* "" if the process has our root directory */
-static void root_of(pid_t pid, char root[32])
+static bool is_same(const char *left, const char *right)
 {
-	struct stat ours, theirs;
+	struct stat l, r;
 
-	root[0] = 0;
-	if (!pid)
-		return;
-	snprintf(root, 32, "/proc/%d/root", pid);
-	if (!stat("/", &ours) && !stat(root, &theirs) && ours.st_dev == theirs.st_dev &&
-	    ours.st_ino == theirs.st_ino)
-		root[0] = 0;
+	return !stat(left, &l) && !stat(right, &r) && l.st_dev == r.st_dev && l.st_ino == r.st_ino;
+}
+
+/* as the process sees it: what is mounted there may be of its own mount namespace. False: it is gone, or not ours to see */
+static bool find_root(pid_t pid, struct place *place)
+{
+	char mounts[32];
+
+	*place = (struct place){ .fd = -1 };
+	snprintf(place->path, sizeof(place->path), "/proc/%d/root", pid);
+	snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", pid);
+	if (!pid || (is_same("/", place->path) && is_same("/proc/self/ns/mnt", mounts))) {
+		place->path[0] = 0;
+		return true;
+	}
+	place->fd = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return place->fd >= 0;
 }
 
 /* ---- in directories ---- */
 
 /* prefix: "lib" for a name without it */
-static bool find_library(const char *root, const char *prefix, const char *name, char path[PATH_MAX])
+static bool find_library(const struct place *place, const char *prefix, const char *name, char path[PATH_MAX])
 {
 	bool found = false;
 
@@ -105,21 +175,21 @@ static bool find_library(const char *root, const char *prefix, const char *name,
 		char pattern[PATH_MAX];
 		glob_t matches;
 
-		if (snprintf(pattern, sizeof(pattern), "%s%s/%s%s*", root, library_directories[i], prefix, name) >=
+		if (snprintf(pattern, sizeof(pattern), "%s%s/%s%s*", place->path, library_directories[i], prefix, name) >=
 			    (int)sizeof(pattern) || glob(pattern, 0, NULL, &matches))
 			continue;
 		for (size_t m = 0; m < matches.gl_pathc && !found; m++) {
 			const char *match = matches.gl_pathv[m], *file_name = strrchr(match, '/') + 1;
 
 			found = strstr(file_name, ".so") && means(file_name + strlen(prefix), name) &&
-				take(path, root, match + strlen(root));
+				take(path, place, match + strlen(place->path), 0);
 		}
 		globfree(&matches);
 	}
 	return found;
 }
 
-static bool find_program(const char *root, const char *name, char path[PATH_MAX])
+static bool find_program(const struct place *place, const char *name, char path[PATH_MAX])
 {
 	const char *directories = getenv("PATH");
 	size_t length;
@@ -129,24 +199,29 @@ static bool find_program(const char *root, const char *name, char path[PATH_MAX]
 
 		length = strcspn(directories, ":");
 		if (snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)length, directories, name) <
-			    (int)sizeof(candidate) && take(path, root, candidate))
+			    (int)sizeof(candidate) && take(path, place, candidate, 0))
 			return true;
 	}
 	return false;
 }
 
-int file_path_find(const char *name, pid_t pid, char path[PATH_MAX])
+static bool find_file(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
 {
-	char root[32];
-
-	root_of(pid, root);
 	if (strchr(name, '/'))
-		return take(path, *name == '/' ? root : "", name) ? 0 : -ENOENT;
+		return take(path, *name == '/' && strncmp(name, "/proc/", 6) ? place : &here, name, 0);
 	/* what would be a pattern for glob() is the name of no library */
 	if (!*name || strpbrk(name, "*?[\\") || !strcmp(name, ".") || !strcmp(name, ".."))
-		return -ENOENT;
-	if ((pid && find_mapped(name, pid, root, path)) || find_library(root, "", name, path) ||
-	    find_program(root, name, path) || find_library(root, "lib", name, path))
-		return 0;
-	return -ENOENT;
+		return false;
+	return (pid && find_mapped(name, pid, place, path)) || find_library(place, "", name, path) ||
+	       find_program(place, name, path) || find_library(place, "lib", name, path);
+}
+
+int file_path_find(const char *name, pid_t pid, char path[PATH_MAX])
+{
+	struct place place;
+	bool found = find_root(pid, &place) && find_file(name, pid, &place, path);
+
+	if (place.fd >= 0)
+		close(place.fd);
+	return found ? 0 : -ENOENT;
 }
