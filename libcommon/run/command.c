@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_limits.h"
 #include "run/cli.h"
 
 bool command_find_user(const char *name, struct command_user *user)
@@ -28,6 +29,7 @@ bool command_find_user(const char *name, struct command_user *user)
 
 static bool become_user(const struct command_user *user)
 {
+	child_limit_typing();
 	return !initgroups(user->name, user->gid) && !setresgid(user->gid, user->gid, user->gid) &&
 	       !setresuid(user->uid, user->uid, user->uid);
 }
