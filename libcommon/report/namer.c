@@ -286,6 +286,7 @@ void namer_forget(struct namer *n)
 {
 	struct source *source, *next;
 
+	memset(n->waited_ns, 0, sizeof(n->waited_ns));	/* for the next report */
 	known_names_forget(&n->known, is_forgotten, n, MAX_IDLE_BYTES);
 	HASH_ITER(hh, n->sources, source, next)
 		if (is_forgotten(n, source->key) || (!source->nr && !source->error))
@@ -515,7 +516,6 @@ int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 	int error = 0;
 
 	stop_following(n);
-	memset(n->waited_ns, 0, sizeof(n->waited_ns));
 	for (size_t i = 0; i < nr && !error; i++)
 		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)
 			error = want_all(n, entry);

@@ -44,7 +44,7 @@ struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
 /*
  * What was named of modules that are forgotten is forgotten; and where that is much, what nobody has asked
- * for since the last call but one. To be called now and then, when no name is in use.
+ * for since the last call but one. To be called after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);
 
