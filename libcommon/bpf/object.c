@@ -82,6 +82,18 @@ int object_resize_to_cpus(struct bpf_object *object, const char *map)
 	return nr < 0 ? nr : object_resize(object, map, nr);
 }
 
+bool object_has_variables(const struct bpf_object_skeleton *skeleton)
+{
+	for (int i = 0; i < skeleton->map_cnt; i++) {
+		const struct bpf_map_skeleton *map = (void *)skeleton->maps + i * skeleton->map_skel_sz;
+
+		/* one without a type holds strings, which nobody asks for by name */
+		if (map->mmaped && bpf_map__btf_value_type_id(*map->map) && !*map->mmaped)
+			return false;
+	}
+	return true;
+}
+
 int object_list_id(struct bpf_object *object, const char *map, uint32_t id)
 {
 	int fd = bpf_object__find_map_fd_by_name(object, map);

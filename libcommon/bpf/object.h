@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct bpf_object;
+struct bpf_object_skeleton;
 struct bpf_program;
 
 /* ---- opened, and not yet loaded ---- */
@@ -28,6 +29,12 @@ int object_autoload(struct bpf_object *object, const char *program);
 /* ---- loaded ---- */
 
 bool object_is_loaded(const struct bpf_object *object, const char *program);
+
+/*
+ * Do the skeleton's pointers lead to the programs' variables? Where libbpf's probe for arrays that can be mapped failed, for
+ * want of memory too, they are NULL without an error.
+ */
+bool object_has_variables(const struct bpf_object_skeleton *skeleton);
 
 /* Puts an ID into a map whose keys are u32 and whose values are one byte. 0 or -errno */
 int object_list_id(struct bpf_object *object, const char *map, uint32_t id);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/kernel.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,13 +39,7 @@ void kernel_refused_open(void)
 void kernel_loaded(const struct bpf_object_skeleton *skeleton, int error)
 {
 	kernel_check(error, "load the BPF programs");
-	for (int i = 0; i < skeleton->map_cnt; i++) {
-		const struct bpf_map_skeleton *map = (void *)skeleton->maps + i * skeleton->map_skel_sz;
-
-		/* one without a type holds strings, which nobody asks for by name */
-		kernel_check(map->mmaped && bpf_map__btf_value_type_id(*map->map) && !*map->mmaped ? -ENOMEM : 0,
-			     "map the BPF programs' variables");
-	}
+	kernel_check(object_has_variables(skeleton) ? 0 : -ENOMEM, "map the BPF programs' variables");
 }
 
 void kernel_attach_list(struct links *links, const char *to, struct bpf_program *const programs[])

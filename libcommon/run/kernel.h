@@ -25,10 +25,7 @@ void kernel_init(bool verbose);
 	opened_; \
 })
 void kernel_refused_open(void) __attribute__((noreturn));
-/*
- * Checks what a skeleton's load() returned, and that the programs' variables are there: where libbpf's probe for arrays that
- * can be mapped failed, for want of memory too, the pointers to them are NULL without an error.
- */
+/* Checks what a skeleton's load() returned, and that the programs' variables are there. */
 void kernel_loaded(const struct bpf_object_skeleton *skeleton, int error);
 
 /*
