@@ -131,7 +131,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$tool" -
 		background jits map
 		jits+=("$pid")
 	done
-	timed 1 -p "$bystander,$(IFS=,; echo "${jits[*]}")"
+	timed 1
 	before=$took
 	kill "${jits[@]}" 2>/dev/null || true
 	jits=()
@@ -141,7 +141,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$tool" -
 		wait_until [ -e "/tmp/perf-$pid.map" ]
 		ln -f "$WORK/lines" "/tmp/perf-$pid.map"
 	done
-	timed 1 -p "$bystander,$(IFS=,; echo "${jits[*]}")"
+	timed 1
 	for pid in "${jits[@]}"; do rm -f "/tmp/perf-$pid.map"; done
 	echo "# $took s, $before s before" >&3
 	sed 's/^/# /' "$WORK/err"

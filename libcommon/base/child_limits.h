@@ -7,6 +7,7 @@
 #define EHPERF_BASE_CHILD_LIMITS_H
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -58,17 +59,20 @@ static inline void child_limit_system_calls(const int *allowed, size_t nr)
 }
 
 /*
- * No typing into the terminal that it shares with its parent (TIOCSTI, and TIOCLINUX's paste): EPERM. Kernels
+ * No typing into the terminal that it shares with its parent: TIOCSTI, and TIOCLINUX, which pastes, fail with EPERM. Kernels
  * before 6.2 let every process do so. What it starts is limited, too; needs CAP_SYS_ADMIN, and does nothing without.
  */
 static inline void child_limit_typing(void)
 {
 	const unsigned request = offsetof(struct seccomp_data, args[1]);	/* its lower half, which the kernel looks at */
 	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 2, 0),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 54, 1, 0),				/* i386's (setsockopt() here: it has no such level), */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x40000000 + 514, 0, 3),		/* and x32's */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 54, 3, 6),				/* i386's ioctl() */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x40000000 + 514, 0, 3),		/* x32's */
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, request),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 1, 0),

@@ -14,11 +14,13 @@
 #include "process/kallsyms.h"
 #include "records_abi.h"
 
-/* of one thread; of all threads of a process, which may have chosen where their stacks seem to be; and what is read at a time */
-#define MAX_STACK_BYTES	  (256 << 10)
+/* of all threads of a process, which may have chosen where their stacks seem to be; and what is taken at a time */
 #define MAX_PROCESS_BYTES (32 << 20)
 #define BATCH_BYTES	  (16 << 20)
 #define MAX_NS		  500000000	/* that this may take */
+
+/* what some threads' stacks may add to a batch */
+#define MAX_ADDED (FOREIGN_STACKS_BYTES + FOREIGN_STACKS * (sizeof(struct raw_record) + 8))
 
 /* records with the stacks behind them, one after the other */
 struct batch {
@@ -45,16 +47,30 @@ static size_t size_of(const struct raw_record *raw)
 	return (sizeof(*raw) + raw->stack_bytes + 7) & ~7ULL;
 }
 
-/* Adds the record with at most so many bytes of the thread's stack, up to the end of its mapping. How many there were */
-static uint32_t add_thread(struct batch *batch, struct foreign *foreign, const struct raw_record *registers, size_t most)
+/* Adds the records of some threads of a process, with `most` bytes of their stacks at most. How many bytes there were */
+static size_t add_threads(struct batch *batch, struct foreign *foreign, const struct raw_record *threads, size_t nr,
+			  size_t most)
 {
-	struct raw_record *raw = (struct raw_record *)(batch->bytes + batch->used);
+	struct foreign_stack stacks[FOREIGN_STACKS] = {};
+	const char *bytes = NULL;
+	size_t sum = 0;
 
-	*raw = *registers;
-	raw->stack_bytes = most ? foreign_read_stack(foreign, raw->key.pid, raw->key.tid, raw->stack_addr, raw + 1,
-						     most < MAX_STACK_BYTES ? most : MAX_STACK_BYTES) : 0;
-	batch->used += size_of(raw);
-	return raw->stack_bytes;
+	for (size_t i = 0; i < nr; i++)
+		stacks[i] = (struct foreign_stack){ .tid = threads[i].key.tid, .address = threads[i].stack_addr };
+	if (most)
+		foreign_read_stacks(foreign, threads->key.pid, stacks, nr, most < FOREIGN_STACKS_BYTES ? most : FOREIGN_STACKS_BYTES,
+				    &bytes);
+	for (size_t i = 0; i < nr; i++) {
+		struct raw_record *raw = (struct raw_record *)(batch->bytes + batch->used);
+
+		*raw = threads[i];
+		raw->stack_bytes = stacks[i].bytes;
+		if (stacks[i].bytes)
+			memcpy(raw + 1, bytes + sum, stacks[i].bytes);
+		batch->used += size_of(raw);
+		sum += stacks[i].bytes;
+	}
+	return sum;
 }
 
 /* Takes the stacks of the threads that have not run since their period was begun: others' may be mixed up. */
@@ -154,17 +170,20 @@ int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, 
 {
 	uint64_t end = clock_ns() + MAX_NS;
 	struct batch batch = { .bytes = begun->nr ? malloc(BATCH_BYTES) : NULL };
-	size_t left = 0;
+	size_t left = 0, some;
 	int error = begun->nr && !batch.bytes ? -ENOMEM : 0;
 
-	qsort(begun->threads, begun->nr, sizeof(*begun->threads), by_process);
-	for (size_t i = 0; i < begun->nr && !error; i++) {
-		const struct raw_record *thread = &begun->threads[i];
+	if (begun->nr)
+		qsort(begun->threads, begun->nr, sizeof(*begun->threads), by_process);
+	for (size_t i = 0; i < begun->nr && !error; i += some) {
+		const struct raw_record *threads = &begun->threads[i];
 
-		if (!i || by_process(thread, thread - 1))
+		if (!i || by_process(threads, threads - 1))
 			left = MAX_PROCESS_BYTES;
-		left -= add_thread(&batch, foreign, thread, clock_ns() < end ? left : 0);
-		if (i + 1 < begun->nr && BATCH_BYTES - batch.used >= sizeof(*thread) + MAX_STACK_BYTES + 8)
+		for (some = 1; some < FOREIGN_STACKS && i + some < begun->nr && !by_process(threads, threads + some);)
+			some++;
+		left -= add_threads(&batch, foreign, threads, some, clock_ns() < end ? left : 0);
+		if (i + some < begun->nr && BATCH_BYTES - batch.used >= MAX_ADDED)
 			continue;
 		error = take_batch(&batch, object, store);
 		if (!error)

@@ -239,6 +239,10 @@ Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char 
 
 int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header, Elf_Data **data)
 {
+	size_t nr_sections = 0;
+
+	if (elf_getshdrnum(file->elf, &nr_sections) || header->sh_link >= nr_sections)
+		return -EBADMSG;
 	if (header->sh_size > MAX_TABLE_BYTES || (header->sh_link && !is_small(file, header->sh_link, MAX_TABLE_BYTES)))
 		return -EFBIG;
 	*data = elf_getdata(scn, NULL);

@@ -131,7 +131,7 @@ static int search_file(struct search *s, int fd, bool *any)
 		elf_file_close(&debug);
 	}
 	close(fd);
-	return error;
+	return error == -ENOMEM ? error : 0;	/* what is too large is as if it were not there */
 }
 
 static int search_debug_data(struct search *s, struct elf_file *file, bool *any)

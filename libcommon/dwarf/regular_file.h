@@ -8,14 +8,16 @@
 #define EHPERF_DWARF_REGULAR_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* which file it is, as stat() says; a file that is written again is another one */
 struct file_key {
 	uint64_t dev, inode;
 	int64_t mtime_s, mtime_ns;
-	uint64_t owner;
+	uint64_t owner;		/* says nothing of which file it is */
 };
+#define FILE_KEY_BYTES offsetof(struct file_key, owner)		/* of it, for comparing */
 
 /*
  * The file as it is named, not opened: an fd of O_PATH, or -errno, -ENOENT if it is no regular file. Below

@@ -49,7 +49,7 @@ static bool leads_to(const char *path, const struct file_key *key)
 
 	if (found >= 0)
 		close(found);
-	return found >= 0 && !memcmp(&there, key, sizeof(there));
+	return found >= 0 && !memcmp(&there, key, FILE_KEY_BYTES);
 }
 
 /* How the kernel names what fd is of, cut if it is too long */
@@ -121,7 +121,8 @@ static const struct place here = { .fd = -1 };
 /* For a process in a chroot, the kernel names files as we see them. */
 static bool take_mapped(char path[PATH_MAX], const struct place *place, const struct proc_mapping *mapping)
 {
-	return take(path, place, mapping->path, mapping->inode) || take(path, &here, mapping->path, mapping->inode);
+	return take(path, place, mapping->path, mapping->inode) || take(path, &here, mapping->path, mapping->inode) ||
+	       take(path, place, mapping->path, 0);	/* some file systems have other numbers in mappings */
 }
 
 static bool find_mapped(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])

@@ -127,7 +127,7 @@ static int find_known(const struct mapped_file *file, enum place place, const st
 	struct file_key now;
 	int found = find(file, place, &now);
 
-	if (found < 0 || !memcmp(&now, key, sizeof(now)))
+	if (found < 0 || !memcmp(&now, key, FILE_KEY_BYTES))
 		return found;
 	close(found);
 	return -ESTALE;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <uthash.h>
 
@@ -43,7 +44,7 @@ struct source {
 struct namer {
 	const struct frame_names *names;
 	struct namer_options options;
-	struct workers *workers[2];	/* for trusted sources: [true]. Nobody else can hold these up */
+	struct workers *workers[2];	/* [true]: for trusted sources, which the others cannot hold up */
 	struct source *sources;
 	struct known_names known;
 	bool interrupted;
@@ -127,11 +128,36 @@ static bool is_trusted(uint64_t owner)
 	return owner == 0 || owner == getuid() || (caller && owner == strtoull(caller, NULL, 10));
 }
 
+/*
+ * Does the kernel itself say whose the files there are? A FUSE server, which any user may be, would do it. What is not mounted
+ * where we see it may be one, unless it is a disk.
+ */
+static bool is_honest(uint64_t dev)
+{
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");	/* proc_pid_mountinfo(5) */
+	bool honest = major(dev) != 0, found = false;
+	unsigned of_major, of_minor;
+	char *line = NULL;
+	size_t room = 0;
+
+	while (mounts && !found && getline(&line, &room, mounts) > 0) {
+		const char *type = strstr(line, " - ");
+
+		found = type && sscanf(line, "%*d %*d %u:%u", &of_major, &of_minor) == 2 && makedev(of_major, of_minor) == dev;
+		if (found)
+			honest = strncmp(type + 3, "fuse", 4);
+	}
+	free(line);
+	if (mounts)
+		fclose(mounts);
+	return honest;
+}
+
 static bool is_trusted_source(const struct namer *n, uint64_t key)
 {
 	const struct module *module = key & JIT_SOURCE ? NULL : modules_get(n->names->modules, key);
 
-	return module && (module->image || is_trusted(module->key.owner));
+	return module && (module->image || (is_trusted(module->key.owner) && is_honest(module->key.dev)));
 }
 
 static struct source *source_of(struct namer *n, uint64_t key)
@@ -158,6 +184,13 @@ static bool is_forgotten(void *namer, uint64_t source)
 	return !(source & JIT_SOURCE) && !modules_get(n->names->modules, source);
 }
 
+static void pass_over(struct namer *n, struct source *source)
+{
+	if (!source->passed_over)
+		n->losses.passed_over++;
+	source->passed_over = true;
+}
+
 static bool may_ask(struct namer *n, struct source *source)
 {
 	struct pollfd fd = { .fd = n->options.interrupt_fd, .events = POLLIN };
@@ -169,9 +202,7 @@ static bool may_ask(struct namer *n, struct source *source)
 		return false;
 	if (n->waited_ns[source->trusted] < MAX_WAITED_NS)
 		return true;
-	if (!source->passed_over)
-		n->losses.passed_over++;
-	source->passed_over = true;
+	pass_over(n, source);
 	return false;
 }
 
@@ -289,7 +320,7 @@ void namer_forget(struct namer *n)
 	memset(n->waited_ns, 0, sizeof(n->waited_ns));	/* for the next report */
 	known_names_forget(&n->known, is_forgotten, n, MAX_IDLE_BYTES);
 	HASH_ITER(hh, n->sources, source, next)
-		if (is_forgotten(n, source->key) || (!source->nr && !source->error))
+		if (is_forgotten(n, source->key) || (!source->nr && !source->error && !source->passed_over))
 			drop_source(n, source);
 }
 
@@ -398,12 +429,18 @@ int namer_follow(struct namer *n)
 
 /* ---- asking and waiting ---- */
 
-/* The time is over, whatever the worker is at. */
+/* The time is over, whatever the worker is at. What it was to prepare is prepared when it is seen again. */
 static void stop_workers(struct namer *n, bool trusted)
 {
 	workers_free(n->workers[trusted]);
 	n->workers[trusted] = NULL;
 	start_workers(n, trusted);	/* or there is none from now on */
+	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
+		struct module *module = modules_get(n->names->modules, id);
+
+		if (module && module->elsewhere && is_trusted_source(n, id) == trusted)
+			module->seen = false;
+	}
 }
 
 /* when an answer comes too late */
@@ -455,10 +492,12 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 		if (!await(n, source, &answer))
 			return 0;
 		done = answer.error ? answer.error : take(n, source, &answer);
-		if (done <= 0 || (size_t)done > some)
+		if (answer.error == -ETIME && !source->trusted && n->waited_ns[false])
+			pass_over(n, source);	/* others have taken most of the time */
+		else if (done <= 0 || (size_t)done > some)
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
 		note_waited(n, source, began);
-		if (source->error)
+		if (done <= 0 || (size_t)done > some)
 			return done == -ENOMEM ? -ENOMEM : 0;
 	}
 	return 0;

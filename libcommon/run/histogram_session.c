@@ -14,7 +14,9 @@
 #include "process/clock.h"
 #include "report/heatmap.h"
 #include "report/json.h"
+#include "report/namer.h"
 #include "report/series_report.h"
+#include "report/stack_summary.h"
 #include "report/time_of_day.h"
 #include "run/kernel.h"
 #include "run/stack_session.h"
@@ -137,6 +139,8 @@ static int take_stacks(struct histogram_session *h, struct series_report *report
 
 	report->entries = error ? NULL : entries;
 	if (!error)
+		error = namer_learn(h->stacks->namer, entries, report->nr_entries);
+	if (!error)
 		stack_session_place(h->stacks, placed, entries, report->nr_entries);
 	return error;
 }
@@ -177,6 +181,8 @@ static int print_interval(struct histogram_session *h)
 	if (!error && !h->over)
 		error = show_interval(h, &report, series, nr);
 	placed_stacks_free(&placed);
+	if (h->stacks)
+		namer_forget(h->stacks->namer);
 	return error;
 }
 
@@ -266,6 +272,8 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 	else
 		cli_warn("%" PRIu64 " %s in %.1f s", h->count, h->tool->counted, h->run->seconds);
 	run_say_losses(losses, nr_losses, h->count);
+	if (h->stacks)
+		stack_summary_nameless(stderr, program_invocation_short_name, h->stacks->namer);
 	run_finish_output(h->run);
 }
 

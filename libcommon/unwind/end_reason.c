@@ -11,7 +11,7 @@ static const struct {
 			 "no FDE covers a pc, and neither the code nor a frame pointer leads to the caller" },
 	[END_NO_TABLE] = { "no_table",
 			   "code without unwind tables (JIT, not ELF, or not made in time), and no usable frame pointer" },
-	[END_UNREADABLE] = { "unreadable", "the stack could not be read (paged out, or not a stack)" },
+	[END_UNREADABLE] = { "unreadable", "the stack could not be read (paged out, no stack, or not in time)" },
 	[END_UNKNOWN_REGISTER] = { "unknown_register", "a rule needs a register whose value is not known" },
 	[END_UNSUPPORTED] = { "unsupported", "a rule of a kind that is not supported" },
 	[END_NO_PROGRESS] = { "no_progress", "the caller's frame would lie below the callee's" },

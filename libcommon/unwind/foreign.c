@@ -10,7 +10,6 @@
 #include <uthash.h>
 
 #include "process/clock.h"
-#include "process/process_memory.h"
 #include "process/workers.h"
 #include "unwind/foreign_work.h"
 
@@ -287,23 +286,27 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 	return answer->nr;
 }
 
-uint32_t foreign_read_stack(struct foreign *f, pid_t pid, pid_t tid, uint64_t address, void *to, uint32_t bytes)
+void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
+			 const char **bytes)
 {
-	static struct foreign_request r;
+	struct foreign_stacks r = { .kind = FOREIGN_STACK, .pid = pid, .nr = nr, .most = most };
 	const struct foreign_answer *answer;
-	ssize_t done;
-	size_t got;
+	size_t got, sum = 0;
 
-	if (!f) {
-		done = process_memory_read(tid, address, to, bytes);
-		return done < 0 ? 0 : done;
-	}
-	r = (struct foreign_request){ .kind = FOREIGN_STACK, .pid = tid, .address = address, .bytes = bytes };
-	if (call_about(f, pid, &r, set_path(&r, NULL), &answer, &got) || answer->nr > bytes ||
-	    got != sizeof(*answer) + answer->nr)
-		return 0;
-	memcpy(to, answer + 1, answer->nr);
-	return answer->nr;
+	*bytes = NULL;
+	memcpy(r.stacks, stacks, nr * sizeof(*stacks));
+	for (size_t i = 0; i < nr; i++)
+		stacks[i].bytes = 0;
+	if (call_about(f, pid, &r, sizeof(r), &answer, &got) || got < sizeof(*answer) + sizeof(r.stacks))
+		return;
+	memcpy(r.stacks, answer + 1, sizeof(r.stacks));
+	for (size_t i = 0; i < nr; i++)
+		sum += r.stacks[i].bytes;
+	if (sum > most || got != sizeof(*answer) + sizeof(r.stacks) + sum)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		stacks[i].bytes = r.stacks[i].bytes;
+	*bytes = (const char *)(answer + 1) + sizeof(r.stacks);
 }
 
 /* ---- reading processes ---- */

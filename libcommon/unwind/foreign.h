@@ -57,9 +57,23 @@ struct foreign_text {
 uint32_t foreign_read_text(struct foreign *foreign, const struct foreign_text *text, void *to,
 			   uint32_t bytes);
 
-/* bytes of a thread's stack, and how many of these there were: 0 if its process does not answer, or did not before */
-uint32_t foreign_read_stack(struct foreign *foreign, pid_t pid, pid_t tid, uint64_t address, void *to,
-			    uint32_t bytes);
+#define FOREIGN_STACKS 64
+#define FOREIGN_STACK_BYTES (256 << 10)		/* of one stack, and */
+#define FOREIGN_STACKS_BYTES (8 << 20)		/* of all that are read at a time */
+
+struct foreign_stack {
+	pid_t tid;
+	uint32_t bytes;		/* that there were */
+	uint64_t address;
+};
+
+/*
+ * The stacks of some threads of a process, FOREIGN_STACKS at most, and `most` bytes of all: each from its address up to
+ * the end of its mapping. Sets .bytes, 0 where there is no answer; *bytes: one stack's after the other's, valid until the next
+ * call
+ */
+void foreign_read_stacks(struct foreign *foreign, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
+			 const char **bytes);
 
 /* python_code_read(). Moreover -ETIMEDOUT, -EAGAIN */
 int foreign_read_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects,

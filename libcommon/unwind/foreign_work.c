@@ -126,12 +126,29 @@ static size_t read_text(const struct foreign_request *r, struct foreign_answer *
 
 /* ---- stacks ---- */
 
-static size_t read_stack(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
+static size_t read_stacks(void *area, size_t bytes, size_t room)
 {
-	ssize_t done = process_memory_read(r->pid, r->address, answer + 1, r->bytes < room ? r->bytes : room);
+	static struct foreign_stacks r;
+	struct foreign_answer *answer = area;
+	char *to = (char *)(answer + 1) + sizeof(r.stacks);
+	size_t left = room - sizeof(*answer) - sizeof(r.stacks);
 
-	answer->nr = done < 0 ? 0 : done;
-	return sizeof(*answer) + answer->nr;
+	if (bytes != sizeof(r))
+		return 0;
+	memcpy(&r, area, sizeof(r));
+	*answer = (struct foreign_answer){};
+	left = left < r.most ? left : r.most;
+	for (size_t i = 0; i < r.nr && i < FOREIGN_STACKS; i++) {
+		struct foreign_stack *stack = &r.stacks[i];
+		ssize_t done = left ? process_memory_read(stack->tid, stack->address, to,
+							  left < FOREIGN_STACK_BYTES ? left : FOREIGN_STACK_BYTES) : 0;
+
+		stack->bytes = done < 0 ? 0 : done;
+		to += stack->bytes;
+		left -= stack->bytes;
+	}
+	memcpy(answer + 1, r.stacks, sizeof(r.stacks));
+	return to - (char *)area;
 }
 
 /* ---- Python ---- */
@@ -196,6 +213,8 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 	(void)arg;
 	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_HOTSPOT)
 		return read_hotspot(area, bytes, room);
+	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_STACK)
+		return read_stacks(area, bytes, room);
 	memset(&r, 0, offsetof(struct foreign_request, path));
 	memcpy(&r, area, bytes);
 	r.file.path = r.file.path ? r.path : NULL;
@@ -208,8 +227,6 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 		return identify(&r, answer);
 	case FOREIGN_TEXT:
 		return read_text(&r, answer);
-	case FOREIGN_STACK:
-		return read_stack(&r, answer, room - sizeof(*answer));
 	case FOREIGN_PYTHON:
 		return read_python(&r, answer, room - sizeof(*answer));
 	default:

@@ -15,7 +15,7 @@ enum foreign_kind {
 struct foreign_request {
 	enum foreign_kind kind;
 	pid_t pid;
-	uint64_t address;	/* FOREIGN_TEXT, FOREIGN_STACK, FOREIGN_PYTHON */
+	uint64_t address;	/* FOREIGN_TEXT, FOREIGN_PYTHON */
 	uint64_t identity;	/* FOREIGN_PYTHON, and: */
 	struct python_objects objects;
 	uint32_t bytes;
@@ -26,7 +26,7 @@ struct foreign_request {
 	char path[FOREIGN_MAX_PATH];
 };
 
-/* Each answer begins with it; files: struct file_key; text and stacks: the bytes; Python: what
+/* Each answer begins with it; files: struct file_key; text: the bytes; Python: what
  * python_code_write() writes; tables: what compiled_write() writes */
 struct foreign_answer {
 	int error;
@@ -48,6 +48,14 @@ struct foreign_question {
 	enum foreign_kind kind;
 	pid_t pid;
 	struct hotspot_question question;
+};
+
+/* FOREIGN_STACK; behind the answer's head, .stacks and then the bytes */
+struct foreign_stacks {
+	enum foreign_kind kind;
+	pid_t pid;
+	uint64_t nr, most;
+	struct foreign_stack stacks[FOREIGN_STACKS];
 };
 
 /* for struct workers */

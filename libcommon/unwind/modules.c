@@ -149,7 +149,7 @@ static int add(struct modules *modules, struct entry *entry)
 	if (set_entry(modules, modules->nr, entry))
 		return -ENOMEM;
 	entry->module.id = ++modules->nr;
-	HASH_ADD(hh, modules->by_file, module.key, sizeof(entry->module.key), entry);
+	HASH_ADD(hh, modules->by_file, module.key, FILE_KEY_BYTES, entry);
 	return 0;
 }
 
@@ -240,8 +240,8 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	    error == -EAGAIN)
 		return error;
 	if (error)	/* its code cannot be unwound, but its frames can be named */
-		key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode };
-	HASH_FIND(hh, modules->by_file, &key, sizeof(key), known);
+		key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode, .owner = UINT64_MAX };
+	HASH_FIND(hh, modules->by_file, &key, FILE_KEY_BYTES, known);
 	if (known) {
 		if (known->module.moved)
 			set_place(&known->module, tid, mapping);
