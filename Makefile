@@ -255,7 +255,7 @@ test: deps
 # attacks and faults that take longer than the suite may
 test-attacks: deps
 	$(MAKE) all test-programs
-	FILE_SECONDS=2400 tests/run tests/attacks/*.bats
+	FILE_SECONDS=5400 tests/run tests/attacks/*.bats
 
 test-kernels: deps
 	$(BUILD) all test-programs
