@@ -20,6 +20,7 @@
 #define MAX_KNOWN_BYTES (128 << 20)
 #define MAX_IDLE_BYTES (16 << 20)	/* of what is known: then it goes, if nobody asks for it */
 #define WAIT_MS 20
+#define NR_DEVICES 64
 /*
  * What files of other users than root may take of one report's time, all together, and the code of processes in no file:
  * many that take just less than one may would hold the report up. Of root's own files, what those may take that are given
@@ -52,6 +53,11 @@ struct namer {
 	uint64_t followed_ns;
 	uint64_t given_up_key;	/* of the last one */
 	struct namer_losses losses;
+	size_t nr_devices;
+	struct device {
+		uint64_t dev;
+		bool honest;
+	} devices[NR_DEVICES];		/* the last ones that were asked for */
 	struct namer_request request;
 };
 
@@ -132,7 +138,7 @@ static bool is_trusted(uint64_t owner)
  * Does the kernel itself say whose the files there are? A FUSE server, which any user may be, would do it. What is not mounted
  * where we see it may be one, unless it is a disk.
  */
-static bool is_honest(uint64_t dev)
+static bool reads_as_honest(uint64_t dev)
 {
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");	/* proc_pid_mountinfo(5) */
 	bool honest = major(dev) != 0, found = false;
@@ -153,11 +159,24 @@ static bool is_honest(uint64_t dev)
 	return honest;
 }
 
-static bool is_trusted_source(const struct namer *n, uint64_t key)
+/* as it was when it was asked first: there may be thousands of mounts */
+static bool is_honest(struct namer *n, uint64_t dev)
+{
+	struct device *device;
+
+	for (size_t i = 0; i < n->nr_devices && i < NR_DEVICES; i++)
+		if (n->devices[i].dev == dev)
+			return n->devices[i].honest;
+	device = &n->devices[n->nr_devices++ % NR_DEVICES];
+	*device = (struct device){ .dev = dev, .honest = reads_as_honest(dev) };
+	return device->honest;
+}
+
+static bool is_trusted_source(struct namer *n, uint64_t key)
 {
 	const struct module *module = key & JIT_SOURCE ? NULL : modules_get(n->names->modules, key);
 
-	return module && (module->image || (is_trusted(module->key.owner) && is_honest(module->key.dev)));
+	return module && (module->image || (is_trusted(module->key.owner) && is_honest(n, module->key.dev)));
 }
 
 static struct source *source_of(struct namer *n, uint64_t key)
