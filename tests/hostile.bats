@@ -40,6 +40,14 @@ kept() {	# SECONDS ARG...
 	expect "$all > 20 && $whole >= 0.95 * $all"
 }
 
+# SIGTERM ends a measurement of everything soon, its report included
+can_be_ended() {	# TOOL
+	local start
+	start=$(date +%s%N)
+	timeout -s TERM 0.5 "$1" >/dev/null 2>&1 || true
+	expect "$(($(date +%s%N) - start)) < 2.5e9"
+}
+
 # mounts a file system with a copy of nested, or of FILE, as "f"; its server: $server
 mount_served() {	# [FILE]
 	mkdir "$WORK/mnt"
@@ -64,9 +72,7 @@ mount_served() {	# [FILE]
 	grep -q "of these in '$WORK/mnt/f': its file system did not answer" "$WORK/err"
 	# the report can be ended, too
 	kill -0 "$pid"
-	start=$(date +%s%N)
-	timeout -s TERM 0.5 cpuprof >/dev/null 2>&1 || true
-	expect "$(($(date +%s%N) - start)) < 2.5e9"
+	can_be_ended cpuprof
 }
 
 # memory that is read when the measurement begins, of threads that sleep
@@ -94,9 +100,7 @@ mount_served() {	# [FILE]
 		rm -f "$WORK/out.jsonl"
 	done
 	# and they can be ended at any time
-	start=$(date +%s%N)
-	timeout -s TERM 0.5 offcputime >/dev/null 2>&1 || true
-	expect "$(($(date +%s%N) - start)) < 2.5e9"
+	can_be_ended offcputime
 }
 
 @test "4,000 threads that seem to have stacks of 256 KB: neither memory nor time are taken for them" {
@@ -111,9 +115,7 @@ mount_served() {	# [FILE]
 	for tool in offcputime wallprof; do
 		for of in $few $pid; do
 			start=$(date +%s%N)
-			/usr/bin/python3 -c 'import resource, subprocess, sys
-subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$tool" -q -f -p $of 1 >"$WORK/most" 2>"$WORK/err"
+			peak_mib "$tool" -q -f -p $of 1 >"$WORK/most" 2>"$WORK/err"
 			took=$(($(date +%s%N) - start))
 			echo "# $tool: $(cat "$WORK/most") MiB, $((took / 1000000)) ms" >&3
 			[ $of = $pid ] || { least=$(cat "$WORK/most") before=$took; }
@@ -126,7 +128,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$tool" -
 	need_root
 	head -c 80000000 /dev/zero | tr '\0' '\n' >"$WORK/lines"
 	bystander
-	local i jits=() tool_took
+	local i jits=()
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		background jits map
 		jits+=("$pid")

@@ -101,6 +101,14 @@ is_terse() {	# TOOL ARG...
 	grep -q '^libbpf:' "$WORK/err"
 }
 
+# the most MiB of memory that the command takes; fails as it does
+peak_mib() {	# COMMAND...
+	/usr/bin/python3 -c 'import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+sys.exit(status)' "$@"
+}
+
 summary() {	# FILTER, of the JSON in $WORK/out
 	jq -r "select(.type == \"summary\") | $1" "$WORK/out"
 }

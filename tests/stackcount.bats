@@ -246,9 +246,7 @@ while os.read(0, 1):
 			open(path, "r+b").truncate(at + h[5])
 		EOF
 		for tool in "stackcount -l u:$WORK/huge:hot" "stackcount -l u:$WORK/huge:*" "stackcount -l usdt:$WORK/huge:*" "ehdump $WORK/huge"; do
-			/usr/bin/python3 -c 'import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' $tool >"$WORK/most"
+			peak_mib $tool >"$WORK/most" 2>"$WORK/err" || true
 			echo "# ${tool%%/*}, $section: $(cat "$WORK/most") MiB" >&3
 			expect "$(cat "$WORK/most") < 150"
 		done

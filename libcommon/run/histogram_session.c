@@ -138,7 +138,7 @@ static int take_stacks(struct histogram_session *h, struct series_report *report
 					 &report->nr_entries);
 
 	report->entries = error ? NULL : entries;
-	if (!error)
+	if (!error && !h->over && !h->options->heatmap)	/* else nothing is named */
 		error = namer_learn(h->stacks->namer, entries, report->nr_entries);
 	if (!error)
 		stack_session_place(h->stacks, placed, entries, report->nr_entries);

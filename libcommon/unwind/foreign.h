@@ -70,7 +70,7 @@ struct foreign_stack {
 /*
  * The stacks of some threads of a process, FOREIGN_STACKS at most, and `most` bytes of all: each from its address up to
  * the end of its mapping. Sets .bytes, 0 where there is no answer; *bytes: one stack's after the other's, valid until the next
- * call
+ * call. Not with NULL
  */
 void foreign_read_stacks(struct foreign *foreign, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
 			 const char **bytes);
