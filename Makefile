@@ -43,48 +43,64 @@ TOOL_SOURCES := $(filter-out $(foreach t,$(TOOLS),tools/$t/$t.c tools/$t/$t.bpf.
 
 all: $(TOOLS:%=$(B)/%) completions
 
+help:
+	@echo "make              builds the tools, as build/TOOL"
+	@echo "make demo         shows the hottest whole stack of five of the distribution's programs; as root"
+	@echo "make check        tests in 2 minutes what the build's packages, bats and jq suffice for; as root, or what others may do"
+	@echo "make test         tests each promise of each tool once, in 8 minutes; packages of 300 MB; as root"
+	@echo "make test-full    tests everything, in more than an hour; packages of 2.5 GB; as root. ONLY=java: what has that name"
+	@echo "make bench        measures ours beside the alternatives, in an hour; as root. Each one alone: make bench-load, ..."
+	@echo "make deps GOAL    installs the packages that the goal needs, and runs it: make deps test. No other goal calls apt"
+	@echo "make install      PREFIX=/usr/local, DESTDIR=; uninstall takes it away. make deb: a package. make STATIC=1: no libraries"
+	@echo "tests/README.md says more of the tests."
+
 completions: $(patsubst man/package/%,$(B)/%,$(wildcard man/package/completions/*))
 
 # ---- packages ----
 
-BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev libiberty-dev \
-	zlib1g-dev liblzma-dev uthash-dev libzydis-dev libjson-c-dev libunistring-dev libprotobuf-c-dev protobuf-c-compiler libpfm4-dev
-STATIC_PACKAGES := libbz2-dev libzstd-dev dpkg-dev
-DEBIAN_TEST_PACKAGES := debootstrap
-PACKAGING_PACKAGES := build-essential debhelper dpkg-dev fakeroot lintian
-DEMO_PACKAGES := python3 xz-utils sqlite3 perl git
-# of the compiler that the package clang brings, which make deps installs
-CLANG_VERSION = $(shell apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$$/\1/p')
-TEST_PACKAGES = $(DEMO_PACKAGES) zsh curl g++ openssl gojq redis-server redis-tools postgresql nginx-light apache2-utils nodejs x264 \
-	libjpeg-turbo-progs musl-tools bats jq gawk mawk gdb elfutils binutils binutils-aarch64-linux-gnu dwz libclang-rt-$(CLANG_VERSION)-dev libc6-dbg \
-	linux-perf procps util-linux bsdutils libxml2-utils strace libbpf-tools bpftrace python3-bpfcc bpfcc-tools qemu-system-x86 busybox-static cpio \
-	python3-jsonschema protobuf-compiler python3-protobuf mandoc man-db libbinutils-dbg chromium golang-go default-jdk-headless gfortran libopenblas0-pthread python3-numpy x265 sbcl ocaml-nox ruby erlang-base libboost-context-dev fio fdisk e2fsprogs uwsgi-core uwsgi-plugin-python3 dmsetup
-
-deps = @missing=$$(dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(1) 2>/dev/null | awk '$$1 == "ii" { print $$2 }' | \
-	sort | comm -13 - <(printf '%s\n' $(1) | sort -u)); \
-	if [ -n "$$missing" ] && [ "$$(id -u)" != 0 ]; then echo "missing packages, run 'make $@' as root:" $$missing >&2; exit 1; fi; \
-	if [ -n "$$missing" ]; then DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; fi
-
 SHELL := /bin/bash
 
-# what is built once the packages are there: on all CPUs, unless it is said otherwise
+# groups of tests/packages
+packages = $(shell sed -n 's/^$1: //p' tests/packages)
+GROUPS_check := check
+GROUPS_demo := demo
+GROUPS_test := check demo core guests
+GROUPS_test-full := $(GROUPS_test) servers runtimes browser packaging peers
+GROUPS_test-kernels := $(GROUPS_test)
+GROUPS_test-all-kernels := $(GROUPS_test)
+GROUPS_test-cfi := $(GROUPS_test)
+GROUPS_test-debian := packaging
+GROUPS_bench := $(GROUPS_test) servers runtimes peers
+GROUPS_deb := packaging
+GROUPS_fuzz := fuzz
+# those of the goals beside deps; for deps alone, what the build needs
+GROUPS = build $(if $(STATIC),static) $(foreach goal,$(patsubst bench-%,bench,$(MAKECMDGOALS)),$(GROUPS_$(goal)))
+
+# the only goal that calls apt
+deps:
+	tests/deps $(sort $(GROUPS))
+
+# `make deps GOAL`: first the one, then the other
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
+# what is missing of the groups of a goal, in a line
+name_missing = @missing=$$(tests/deps --missing build $(GROUPS_$@)) || \
+	echo "make $@: without these packages some tests are skipped, 'make deps $@' installs them: $$missing" >&2
+
+# on all CPUs, unless it is said otherwise
 BUILD = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
-
-deps: build-deps
-	$(call deps,$(TEST_PACKAGES))
-
-build-deps:
-	$(call deps,$(BUILD_PACKAGES) $(if $(STATIC),$(STATIC_PACKAGES)))
 
 # ---- the tools ----
 
-$(B)/vmlinux.h: | build-deps-once
+$(B)/vmlinux.h: | compilers
 	@mkdir -p $(@D)
 	$(BPFTOOL) btf dump file $(VMLINUX_BTF) format c > $@.tmp && mv $@.tmp $@
 
 # a build must not need root or apt where everything is there
-build-deps-once:
-	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || { echo "$$c is missing: run 'make deps' as root" >&2; exit 1; }; done
+compilers:
+	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || { echo "$$c is missing: 'make deps' as root installs what the build needs" >&2; exit 1; }; done
 
 define compile_bpf
 	@mkdir -p $(@D)
@@ -170,7 +186,8 @@ $(B)/completions/%: man/package/completions/% Makefile
 
 # real programs, small and strange ones, and helpers that look at them with our code
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
-CXX_WORKLOADS := $(patsubst tests/workloads/%.cc,$(B)/tests/%,$(wildcard tests/workloads/*.cc))
+# where there is a C++ compiler, which the build does without
+CXX_WORKLOADS := $(if $(shell command -v $(CXX)),$(patsubst tests/workloads/%.cc,$(B)/tests/%,$(wildcard tests/workloads/*.cc)))
 BPF_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/bpf-*.c))
 HELPERS := $(filter-out $(BPF_HELPERS),$(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
@@ -239,7 +256,7 @@ $(FUZZ_TARGETS:%=$(B)/fuzz/%): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B
 	$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(B)/fuzz/all.a $(PURE_LIBS)
 
 # new inputs stay under build/; what is worth keeping goes to tests/fuzz/corpus by hand
-fuzz: deps
+fuzz:
 	$(MAKE) $(FUZZ_TARGETS:%=$(B)/fuzz/%)
 	for t in $(FUZZ_TARGETS); do mkdir -p $(B)/fuzz/new/$$t && $(B)/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=1 \
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
@@ -247,22 +264,19 @@ fuzz: deps
 
 test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
-# one more make, because packages that deps installs change what can be built
-test: deps
+# Three sizes: see tests/README.md. ONLY=PATTERN: the files whose names match. A make of its own, because packages that deps
+# has just installed change what can be built.
+check test test-full:
+	$(name_missing)
 	$(BUILD) all test-programs
-	tests/run
+	$(if $(filter test-full,$@),FILE_SECONDS=5400) ONLY='$(ONLY)' tests/run $(@:test-full=full)
 
-# attacks and faults that take longer than the suite may
-test-attacks: deps
-	$(MAKE) all test-programs
-	FILE_SECONDS=5400 tests/run tests/attacks/*.bats
-
-test-kernels: deps
+test-kernels:
 	$(BUILD) all test-programs
 	tests/run tests/kernels/test
 
 # every kernel that Debian's archives offer, and what that showed into README.md
-test-all-kernels: deps
+test-all-kernels:
 	$(BUILD) all test-programs
 	set -o pipefail; tests/kernels/test --all | tee $(B)/kernels/tap
 	tests/kernels/table README.md
@@ -272,14 +286,13 @@ kernels-table:
 	tests/kernels/table README.md
 
 # README's demo and the package, in chroots of what debootstrap makes
-test-debian: deps
-	$(call deps,$(DEBIAN_TEST_PACKAGES))
+test-debian:
 	set -o pipefail; tests/debian bookworm trixie | tee $(B)/debian.tap
 
 # every ELF file of the machine: exact rows against readelf and llvm-dwarfdump, and the kernel's answers
-test-cfi: deps
+test-cfi:
 	$(MAKE) all
-	set -o pipefail; tests/elf-files | xargs -P 2 -n 200 tests/cfi/compare
+	set -o pipefail; tests/helpers/elf-files | xargs -P 2 -n 200 tests/cfi/compare
 	set -o pipefail; $(B)/ehdump --check --recursive /usr/bin /usr/sbin /usr/lib | tail -n 4
 
 # ---- benchmarks: ours beside the alternative, in one run ----
@@ -309,29 +322,29 @@ PRINT_AND_RECORD = | tee $(B)/bench/results/$(@:bench-%=%); exit $${PIPESTATUS[-
 bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names
 	tests/bench/table $(B)/bench/results README.md
 
-bench-cfi: build-deps
+bench-cfi:
 	$(MAKE) $(B)/bench/cfi
 	$(RECORD)
-	tests/elf-files | $(B)/bench/cfi $(PRINT_AND_RECORD)
+	tests/helpers/elf-files | $(B)/bench/cfi $(PRINT_AND_RECORD)
 
-bench-upload: deps
+bench-upload:
 	$(MAKE) $(B)/bench/upload all test-programs
 	$(RECORD)
-	{ tests/elf-files | $(B)/bench/upload 1400; for k in 6.1 6.12; do \
+	{ tests/helpers/elf-files | $(B)/bench/upload 1400; for k in 6.1 6.12; do \
 		tests/kernels/boot $$k tests/bench/upload.guest $(B)/bench/upload; done; } $(PRINT_AND_RECORD)
 
-bench-unwind: build-deps
+bench-unwind:
 	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
 	$(RECORD)
 	$(B)/bench/unwind $(B)/bench $(PRINT_AND_RECORD)
 
 # BESIDE=DIRECTORY: the programs of another commit, in the same run
-bench-load: build-deps
+bench-load:
 	$(MAKE) all $(B)/bench/load
 	$(RECORD)
 	$(B)/bench/load $(B) "$(BESIDE)" $(BPF_TOOLS) $(PRINT_AND_RECORD)
 
-bench-offcpu: deps
+bench-offcpu:
 	$(MAKE) all $(B)/bench/pingpong
 	$(RECORD)
 	tests/bench/offcpu $(B) $(PRINT_AND_RECORD)
@@ -340,41 +353,40 @@ $(B)/bench/mallocs-fp: tests/workloads/mallocs.cc
 	@mkdir -p $(@D)
 	$(CXX) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
 
-bench-events: deps
+bench-events:
 	$(MAKE) all $(B)/tests/mallocs $(B)/bench/mallocs-fp
 	$(RECORD)
 	tests/bench/events $(B) $(PRINT_AND_RECORD)
 
-bench-runtimes: deps
+bench-runtimes:
 	$(MAKE) all
 	$(RECORD)
 	tests/bench/runtimes $(B) $(PRINT_AND_RECORD)
 
 # what processes feel that are not measured. BESIDE=DIRECTORY: the tools of another commit, in the same run
-bench-quiet: deps
+bench-quiet:
 	$(MAKE) all $(B)/bench/bystander
 	$(RECORD)
 	tests/bench/quiet $(B) 5 $(BESIDE) $(PRINT_AND_RECORD)
 
 # what starting and ending a tool takes. BESIDE: as above
-bench-start: deps
+bench-start:
 	$(MAKE) all
 	$(RECORD)
 	tests/bench/start $(B) 10 $(BESIDE) $(PRINT_AND_RECORD)
 
 # names, inlined functions and lines of large files
-bench-names: deps
+bench-names:
 	$(MAKE) $(B)/tests/symbol-of $(B)/tests/place-of
 	$(RECORD)
 	tests/bench/names $(B) $(PRINT_AND_RECORD)
 
-bench-mapupdlat: deps
+bench-mapupdlat:
 	$(MAKE) $(B)/bench/mapupdlat $(B)/mapupdlat
 	$(RECORD)
 	$(B)/bench/mapupdlat $(B) $(PRINT_AND_RECORD)
 
-demo: build-deps
-	$(call deps,$(DEMO_PACKAGES))
+demo:
 	$(BUILD) all
 	tests/demo
 
@@ -414,18 +426,17 @@ dist:
 		gzip -n > $(B)/$(NAME_VERSION).tar.gz
 
 # build/ehperf_VERSION_amd64.deb, for the release of Debian that this is run on
-deb: dist build-deps
-	$(call deps,$(PACKAGING_PACKAGES))
+deb: dist
 	rm -rf $(B)/deb && mkdir -p $(B)/deb
 	tar -C $(B)/deb -xzf $(B)/$(NAME_VERSION).tar.gz
 	cp -r man/package/debian $(B)/deb/$(NAME_VERSION)/debian
-	sed -i 's/@BUILD_PACKAGES@/$(shell echo $(BUILD_PACKAGES) | sed 's/ /, /g')/' $(B)/deb/$(NAME_VERSION)/debian/control
+	sed -i 's/@BUILD_PACKAGES@/$(shell echo $(call packages,build) | sed 's/ /, /g')/' $(B)/deb/$(NAME_VERSION)/debian/control
 	cd $(B)/deb/$(NAME_VERSION) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage -b -us -uc
 	cp $(B)/deb/ehperf_$(VERSION)_*.deb $(B)
 	lintian --fail-on error,warning --profile debian $(B)/deb/*.changes
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all deps build-deps build-deps-once test test-programs test-attacks test-kernels test-all-kernels kernels-table test-debian test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names demo install uninstall dist deb completions clean
+.PHONY: all help deps compilers check test test-full test-programs test-kernels test-all-kernels kernels-table test-debian test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names demo install uninstall dist deb completions clean
 
 clean:
 	rm -rf $(B)

@@ -244,6 +244,7 @@ need_slow_disk() {
 	biohist --heatmap --size -d "$disk" 0.05 -- "${command[@]}" | grep -qE '^ +[0-9.]+ KiB \|'
 }
 
+# bats test_tags=check
 @test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	biohist -v --stacks --slow 1 -P -F -Q -D -p $$ 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
@@ -251,6 +252,7 @@ need_slow_disk() {
 	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 }
 
+# bats test_tags=check
 @test "the options of --help are those of the man page; it does not run without privileges" {
 	options_agree biohist mapupdlat
 	refuses_without_root biohist

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `make demo` is the first thing that anybody runs: it prints what it did, and reports a part that fails.
-# bats file_tags=beside
 
 bats_require_minimum_version 1.5.0
 load lib.bash

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Hostile names: of a file, of a thread. What an unprivileged user can choose changes nothing on root's terminal.
-# bats file_tags=beside
 
 load lib.bash
 
@@ -34,6 +33,7 @@ is_harmless() {	# FILE
 	is_harmless "$WORK/good"
 }
 
+# bats test_tags=check
 @test "cpuprof: thread, program and file without a table, as text, folded and JSON, and on stderr" {
 	need_root
 	need script iconv

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The pages in man/examples/ show what the tools print today.
-# bats file_tags=beside
 
 load lib.bash
 
@@ -15,9 +14,9 @@ load lib.bash
 	[ -f "$LIBC" ] || skip "needs $LIBC"
 	local page
 	for page in "$ROOT"/man/examples/*; do
-		"$ROOT/tests/example-page" check "$page"
+		example-page check "$page"
 	done
 	# a page that shows another form is found
 	sed 's/ user stacks complete/ stacks whole/' "$ROOT/man/examples/cpuprof_example.txt" >"$WORK/cpuprof_example.txt"
-	refute "$ROOT/tests/example-page" check "$WORK/cpuprof_example.txt" 2>/dev/null
+	refute example-page check "$WORK/cpuprof_example.txt" 2>/dev/null
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What README.md, the man pages and --help tell a reader to type, typed: see run-examples.
-# bats file_tags=beside
 
 load lib.bash
 load workloads/servers.bash
@@ -83,20 +82,23 @@ examples_of() {	# PAGE
 	make_programs
 	start_needed "$1"
 	local status=0
-	"$ROOT/tests/run-examples" "$WORK" "$1" >"$WORK/report" || status=$?
+	run-examples "$WORK" "$1" >"$WORK/report" || status=$?
 	cat "$WORK/report"
 	grep '^#' "$WORK/report" >&3 || true
 	return $status
 }
 
+# bats test_tags=full
 @test "the one-liners of README" {
 	examples_of README.md
 }
 
+# bats test_tags=full
 @test "the examples of each man page, rendered: cpuprof" {
 	examples_of cpuprof.8
 }
 
+# bats test_tags=full
 @test "the examples of each man page, rendered: offcputime, offwaketime, wallprof" {
 	for page in offcputime offwaketime wallprof; do
 		(
@@ -109,12 +111,14 @@ examples_of() {	# PAGE
 	done
 }
 
+# bats test_tags=full
 @test "the examples of each man page, rendered: stackcount, funclat" {
 	examples_of stackcount.8
 	rm -rf "$WORK"/{bin,pids,values}
 	examples_of funclat.8
 }
 
+# bats test_tags=full
 @test "the examples of each man page, rendered: biohist, mapupdlat, ehdump, flame, ehperf-json" {
 	for page in biohist.8 mapupdlat.8 ehdump.8 flame.8 ehperf-json.5; do
 		examples_of $page

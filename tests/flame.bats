@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # flame: folded stacks of any origin as pictures.
-# bats file_tags=beside
 
 load lib
 
@@ -10,6 +9,7 @@ titles() {	# FILE
 	xmllint --xpath '//*[@id = "frames"]/*/*[local-name() = "title"]/text()' "$1"
 }
 
+# bats test_tags=check
 @test "wrong arguments: one clear line, exit 2" {
 	local arguments said
 	while IFS='|' read -r arguments said; do
@@ -31,6 +31,7 @@ titles() {	# FILE
 	[[ "$output" == *"no stacks with a count"* ]]
 }
 
+# bats test_tags=check
 @test "the man page, --help and the parser agree on the options" {
 	options_agree flame
 }
@@ -73,6 +74,7 @@ titles() {	# FILE
 	titles "$WORK/x.svg" | grep -qx "all: $(wc -l <"$WORK/folded") samples, 100.00 %"
 }
 
+# bats test_tags=full
 @test "--diff: growth and shrinkage by colour, and their sums" {
 	need chromium python3
 	printf 'a;b 10\na;c 5\na;gone 5\n' >"$WORK/before"
@@ -84,7 +86,7 @@ titles() {	# FILE
 	expect "$((0x$(colour b | cut -c 1-2))) < $((0x$(colour b | cut -c 5-6)))"
 	flame --diff "$WORK/before" "$WORK/after" -o "$WORK/x.html"
 	flame --diff --normalize "$WORK/before" "$WORK/after" -o "$WORK/n.html"
-	"$BATS_TEST_DIRNAME/browse" "$WORK/x.html" \
+	browse "$WORK/x.html" \
 		eval '["a", "b", "c", "gone", "new"].map(n => flame.describe(flame.tree.label.findIndex(l => l >= 0 && flame.tree.labels[l].text === n)).replace(/^(.*): .*change (\S+) .*/, "$1 $2"))' \
 		eval '[...document.querySelectorAll("#frames g, svg.flame g")].some(g => g.textContent === "gone")' \
 		key b eval '[...document.querySelectorAll("svg.flame g")].some(g => g.textContent === "gone")' >"$WORK/values"
@@ -94,15 +96,16 @@ titles() {	# FILE
 		false
 		true
 	END
-	"$BATS_TEST_DIRNAME/browse" "$WORK/n.html" eval '[flame.tree.total[0], flame.tree.totalBefore[0]]' | grep -x '\[14, 15\]\|\[14, 14\]'
+	browse "$WORK/n.html" eval '[flame.tree.total[0], flame.tree.totalBefore[0]]' | grep -x '\[14, 15\]\|\[14, 14\]'
 }
 
+# bats test_tags=full
 @test "10,000 stacks: opens, draws and searches at once; a million in bounded memory" {
 	need chromium python3
 	awk 'BEGIN { srand(1); for (i = 0; i < 10000; i++) { s = "prog"; n = 5 + rand() * 40
 		for (k = 0; k < n; k++) s = s ";function_" k "_" int(1 / (rand() + 0.005)); print s, int(1 + 1 / (rand() + 0.0001)) } }' >"$WORK/many"
 	flame "$WORK/many" -o "$WORK/x.svg"
-	"$BATS_TEST_DIRNAME/browse" "$WORK/x.svg" eval 'flame.tree.total[0]' \
+	browse "$WORK/x.svg" eval 'flame.tree.total[0]' \
 		eval '(t => { flame.zoom(0); flame.search("function_3_1$"); return performance.now() - t < 1000 })(performance.now())' \
 		eval 'document.querySelectorAll("#frames .x").length > 0' >"$WORK/values"
 	cat "$WORK/values"
@@ -131,6 +134,6 @@ out.write(os.urandom(100000))' >"$WORK/in"
 	done
 	xmllint --huge --noout "$WORK/x.svg"
 	if command -v chromium >/dev/null; then
-		"$BATS_TEST_DIRNAME/browse" "$WORK/x.html" eval 'flame.tree.total[0] >= 10' | grep -x true
+		browse "$WORK/x.html" eval 'flame.tree.total[0] >= 10' | grep -x true
 	fi
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What ehperf-fleet(7) says: its files and its commands, as they stand there, against a receiver on this machine.
-# bats file_tags=beside
+# bats file_tags=full
 
 load lib.bash
 
@@ -10,7 +10,7 @@ PAGE=$ROOT/man/man7/ehperf-fleet.7
 # a receiver of profiles, at $url, that keeps them in $WORK/received
 start_receiver() {
 	mkdir -p "$WORK/received"
-	background "$BATS_TEST_DIRNAME/receiver" "$WORK/received"
+	background receiver "$WORK/received"
 	wait_until test -s "$WORK/received/port"
 	url=http://127.0.0.1:$(cat "$WORK/received/port")
 }

@@ -184,6 +184,7 @@ within() {	# A B SHARE
 	fi
 }
 
+# bats test_tags=check
 @test "the options of --help are those of the man page; each BPF program takes at most 15,000 instructions to verify" {
 	options_agree funclat mapupdlat
 	need_root

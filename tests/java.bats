@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # HotSpot's code in stacks: unwound by what the JVM says of it, and named.
+# bats file_tags=full
 
 load lib
 

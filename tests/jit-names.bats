@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The names that real runtimes write of their JIT code, against a plain reading of their files.
-# bats file_tags=beside
 
 load lib
 
@@ -55,6 +54,7 @@ same_names() {	# PID MAP
 	expect "$(grep -c '^>' "$WORK/diff" || true) <= $(wc -l <"$WORK/expected") / 100"	# the map goes on growing
 }
 
+# bats test_tags=full
 @test "jit names: node's perf map" {
 	need node gawk
 	cat_js
@@ -96,6 +96,7 @@ same_names() {	# PID MAP
 	[ ! -e "/tmp/perf-$child.map" ]
 }
 
+# bats test_tags=full
 @test "jit names: node's jitdump, with code that moves" {
 	need node python3
 	cat_js
@@ -151,6 +152,7 @@ same_names() {	# PID MAP
 	rm -f "/tmp/perf-$pid.map"
 }
 
+# bats test_tags=full
 @test "jit names: BEAM's, of which all JIT frames have names" {
 	need_root
 	need erl erlc
@@ -204,6 +206,7 @@ same_names() {	# PID MAP
 	named early late <"$WORK/leaves"
 }
 
+# bats test_tags=full
 @test "jit names: without any, the summary has the cure that fits the program: BEAM's, HotSpot's, which is true" {
 	need_root
 	need erl java jcmd

@@ -2,11 +2,15 @@
 # Shared by the .bats files.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-PATH=$ROOT/build:$ROOT/build/tests:$PATH
+PATH=$ROOT/build:$ROOT/build/tests:$ROOT/tests/helpers:$PATH
 
-# Other work on the machine may spoil a test that measures: it is tried once more, and says so.
+export SIZE=${SIZE-full}	# of tests/run
+
+# A test with the tag "timing" is tried once more where it fails, because other work on the machine may have spoilt it, and
+# says so. No other test is.
 setup() {
-	BATS_TEST_RETRIES=1
+	BATS_TEST_RETRIES=0
+	! grep -B 1 -F "@test \"$BATS_TEST_DESCRIPTION\" {" "$BATS_TEST_FILENAME" | grep -q '^# bats test_tags=.*\btiming\b' || BATS_TEST_RETRIES=1
 	[ "${BATS_TEST_TRY_NUMBER:-1}" = 1 ] || echo "# tried again: $BATS_TEST_DESCRIPTION" >&3
 	WORK=$(mktemp -d)
 	pids=()
@@ -25,6 +29,15 @@ long_grace_periods() {
 	[ "$(cat "$expedited" 2>/dev/null)" = 1 ] && [ -w "$expedited" ] || return 0
 	echo 0 >"$expedited"
 	expedited_before=1
+}
+
+# of the lines on stdin all in test-full, a third of them in test, the first ten in check
+sample_of_size() {
+	case $SIZE in
+	check) head -n 10 ;;
+	test) awk 'NR % 3 == 1' ;;
+	*) cat ;;
+	esac
 }
 
 need_root() {
@@ -75,7 +88,7 @@ is_sleeping() {
 # each line of the JSON in $WORK/out, or in FILE, is as the schema has it
 valid_json() {	# [FILE]
 	/usr/bin/python3 -c 'import jsonschema' 2>/dev/null || skip "needs python3-jsonschema"
-	"$ROOT/tests/valid-json" "${1-$WORK/out}"
+	valid-json "${1-$WORK/out}"
 }
 
 # the tool says at the start what it measures, unless it is to be quiet

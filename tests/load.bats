@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Messages and remaining functions on kernels that refuse a tool's programs, or lack what it uses.
-# bats file_tags=beside
 
 load lib.bash
 
@@ -31,6 +30,7 @@ refused() {
 	bpf-refused "$ROOT/build/tests/bpf/refused.bpf.o" "$@"
 }
 
+# bats test_tags=check
 @test "if the verifier refuses a program: its name, the kernel, the reason, and what to do" {
 	need_root
 	refuses "the verifier of Linux $(uname -r) refuses program 'reads_anywhere': R[0-9] invalid mem access" "report .* -v" \
@@ -38,6 +38,7 @@ refused() {
 	refuses "Linux $(uname -r): .*'follows_nothing'.*'no_such_event'" "the kernel lacks .* -v" refused follows_nothing
 }
 
+# bats test_tags=check
 @test "errors that are not the kernel's fault are not blamed on it" {
 	need_root
 	refuses "not enough memory" "ulimit -l" refused -12
@@ -45,6 +46,7 @@ refused() {
 	refuses "the kernel refuses, as lockdown" "lockdown" refused -1
 }
 
+# bats test_tags=check
 @test "a kernel that is too old, without BTF, without sysfs" {
 	local tool
 	can_stage
@@ -111,23 +113,24 @@ failing() {	# ERROR CALLS N COMMAND...
 	refuses "too many open files" "ulimit -n" failing EMFILE perf_event_open 1 offcputime -q 1
 }
 
+# bats test_tags=full
 @test "system calls of the start that fail, by turns: refused in one line or two, or the right result" {
 	need_root
 	need strace
 	background nested burn 60
 	export MIN_COUNT=10
-	"$ROOT/tests/attacks/refuse" ENOMEM bpf 16 cpuprof -q -j -F 499 -p "$pid" 0.3
-	"$ROOT/tests/attacks/refuse" EMFILE openat 25 cpuprof -q -j -F 499 -p "$pid" 0.3
-	"$ROOT/tests/attacks/refuse" ENOMEM mmap 40 cpuprof -q -j -F 499 -p "$pid" 0.3
+	refuse ENOMEM bpf 16 cpuprof -q -j -F 499 -p "$pid" 0.3
+	refuse EMFILE openat 25 cpuprof -q -j -F 499 -p "$pid" 0.3
+	refuse ENOMEM mmap 40 cpuprof -q -j -F 499 -p "$pid" 0.3
 	export MIN_COUNT=5
-	"$ROOT/tests/attacks/refuse" ENOMEM bpf 12 mapupdlat -q -j -- mapinmap hash 5 1 0 plain
+	refuse ENOMEM bpf 12 mapupdlat -q -j -- mapinmap hash 5 1 0 plain
 	export MIN_COUNT=1
-	"$ROOT/tests/attacks/refuse" ENOMEM bpf 29 stackcount -q -j u:libc:malloc -- sh -c true
-	"$ROOT/tests/attacks/refuse" ENOMEM bpf 23 funclat -q -j u:libc:malloc -- sh -c true
-	"$ROOT/tests/attacks/refuse" ENOMEM bpf 29 wallprof -q -j -F 499 -p "$pid" 0.3
-	"$ROOT/tests/attacks/refuse" ENOMEM bpf 29 offwaketime -q -j -- waits nanosleep 20
+	refuse ENOMEM bpf 29 stackcount -q -j u:libc:malloc -- sh -c true
+	refuse ENOMEM bpf 23 funclat -q -j u:libc:malloc -- sh -c true
+	refuse ENOMEM bpf 29 wallprof -q -j -F 499 -p "$pid" 0.3
+	refuse ENOMEM bpf 29 offwaketime -q -j -- waits nanosleep 20
 	export MIN_COUNT=0
-	"$ROOT/tests/attacks/refuse" ENOMEM bpf 13 biohist -q -j -- true
+	refuse ENOMEM bpf 13 biohist -q -j -- true
 }
 
 # libbpf tries once whether an array can be mapped, and takes a refusal for a kernel that cannot

@@ -6,6 +6,7 @@ load lib.bash
 
 # ---- wrong arguments ----
 
+# bats test_tags=check
 @test "wrong arguments: one clear line, exit 2" {
 	while IFS='|' read -r arguments pattern; do
 		run mapupdlat $arguments
@@ -36,6 +37,7 @@ load lib.bash
 	EOT
 }
 
+# bats test_tags=check
 @test "a process that does not exist: one line, exit 1" {
 	need_root
 	run mapupdlat -p 4194305 1
@@ -47,6 +49,7 @@ load lib.bash
 	refuses_without_root mapupdlat
 }
 
+# bats test_tags=check
 @test "the man page, --help and the parser agree on the options" {
 	options_agree mapupdlat
 	run mapupdlat -V
@@ -84,6 +87,7 @@ load lib.bash
 	refute grep -q synchronize_rcu <(histogram_of plain '.stacks[].kernel[].symbol')
 }
 
+# bats test_tags=check
 @test "single updates, batches, hashes: calls are counted, by command" {
 	need_root
 	mapupdlat -j --by name,command -- sh -c "for t in array hash array_of_maps hash_of_maps; do mapinmap \$t 20 2 0 \$t; mapinmap \$t 6 2 10 \$t; done" >"$WORK/all"
@@ -120,6 +124,7 @@ load lib.bash
 	[ "$(jq -s -c 'map(.type) | unique' "$WORK/out")" = '["call","histogram","start","summary"]' ]
 }
 
+# bats test_tags=check
 @test "-o: text, JSON and pictures, apart from what the command prints" {
 	need_root
 	local arguments
@@ -183,6 +188,7 @@ load lib.bash
 	[ "$(grep -c "^hash 'endless'" "$WORK/out")" -eq 3 ]
 }
 
+# bats test_tags=check
 @test "calls that fail: the error and the kind of file, as by the program's errno" {
 	need_root
 	mapupdlat -j -- sh -c "mapfails 7 >'$WORK/failed'" >"$WORK/out"
@@ -427,6 +433,7 @@ load lib.bash
 	[ "$output" = "mapupdlat: cannot open '/nonexistent/x.svg': No such file or directory" ]
 }
 
+# bats test_tags=check
 @test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	mapupdlat -v 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"

@@ -17,7 +17,7 @@ load lib
 @test "processes, mappings and files come and go: memory stays as it is" {
 	need_root
 	need setpriv
-	"$ROOT/tests/churn" 60 | sed 's/^/# /' >&3
+	churn 60 | sed 's/^/# /' >&3
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 }
 

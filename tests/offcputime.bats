@@ -21,6 +21,7 @@ longest() {
 
 # ---- wrong arguments ----
 
+# bats test_tags=check
 @test "wrong arguments: one clear line, exit 2" {
 	while IFS='|' read -r arguments pattern; do
 		run offcputime $arguments
@@ -60,6 +61,7 @@ longest() {
 	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
 }
 
+# bats test_tags=check
 @test "the man page, --help and the parser agree on the options" {
 	options_agree offcputime
 }
@@ -163,7 +165,6 @@ nothing_lost() {
 	expect "$(summary '.lost - .lost_unseen') == 0 && $(summary .lost_unseen) <= 0.001 * $(summary .samples)"
 }
 
-# bats test_tags=beside
 @test "real programs under load: whole user stacks for 99.9 % of their time off the CPU" {
 	need_root
 	need gawk nm
@@ -241,6 +242,7 @@ conserved() {	# ARG...
 	conserved
 }
 
+# bats test_tags=check
 @test "N sleeps of 10 ms are N x 10 ms" {
 	need_root
 	local try
@@ -293,7 +295,6 @@ conserved() {	# ARG...
 	expect "$(stacks length) < 60"
 }
 
-# bats test_tags=beside
 @test "no room in the maps: later values are counted all the same" {
 	need_root
 	background chrt --idle 0 waits threads 200	# the tool and jq need not wait for their turns behind them
@@ -363,6 +364,7 @@ conserved() {	# ARG...
 
 # ---- threads that come and go ----
 
+# bats test_tags=check
 @test "a thread that is blocked when its process exits counts until then" {
 	need_root
 	measure -- waits exit
@@ -458,6 +460,7 @@ time.sleep(1000)'
 	awk '/^        [0-9]+  [0-9.]+ %$/ && $1 > 0.19e6 && $1 < 0.3e6 { found = 1 } END { exit !found }' "$WORK/text"
 }
 
+# bats test_tags=check
 @test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	offcputime -v 0.1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"

@@ -13,6 +13,7 @@ stacks() {	# FILTER, of all stacks in $WORK/out, as one array
 	jq -r -n "[inputs | select(.type == \"stack\")] | $1" "$WORK/out"
 }
 
+# bats test_tags=check
 @test "wrong arguments: one clear line, exit 2; the options of --help are those of the man page" {
 	while IFS='|' read -r arguments pattern; do
 		run offwaketime $arguments

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the endings of -o's file select, as its readers see it: browsers, go tool pprof, importers.
-# bats file_tags=beside
 
 load lib
 
@@ -34,12 +33,13 @@ with_commas() {
 	! grep -nE '(href|src) *=|url\(|@import|https?://' "$WORK/out.svg" | grep -v 'http://www.w3.org/\(2000/svg\|1999/xhtml\)'
 }
 
+# bats test_tags=full
 @test ".svg in a browser: click, zoom, search with the matched share, reset, keys" {
 	need_root
 	need chromium python3
 	profile svg
 	frame() { echo "[...document.querySelectorAll('#frames g')].find(g => g.textContent.startsWith('$1'))"; }
-	"$BATS_TEST_DIRNAME/browse" "$WORK/out.svg" \
+	browse "$WORK/out.svg" \
 		eval 'flame.tree.total[0]' \
 		hover "$(frame nested)" \
 		eval 'document.querySelector(".about").textContent' \
@@ -76,6 +76,7 @@ with_commas() {
 	END
 }
 
+# bats test_tags=full
 @test ".pb.gz: go tool pprof has the same functions, callers and totals" {
 	need_root
 	need go
@@ -103,6 +104,7 @@ with_commas() {
 		on && /^ +[0-9]+ +[0-9]+:/ { samples += $1; ns += $2 } END { exit !(samples == n && ns == n * 1001001) }' "$WORK/raw"
 }
 
+# bats test_tags=full
 @test ".pb.gz of offcputime: times, with threads and their states" {
 	need_root
 	need go
@@ -116,12 +118,13 @@ with_commas() {
 	grep -q "pid:\[$pid\]" "$WORK/raw"
 }
 
+# bats test_tags=full
 @test ".html in a browser: groups, threads, stacks, functions with callers and callees" {
 	need_root
 	need chromium python3
 	profile html
 	grep -q "default-src 'none'" "$WORK/out.html"
-	"$BATS_TEST_DIRNAME/browse" "$WORK/out.html" \
+	browse "$WORK/out.html" \
 		eval 'flame.tree.total[0]' \
 		eval '(page.group.value = "thread", page.choose(), /^nested \([0-9]+\/[0-9]+\)$/.test(page.tree().name(page.tree().callees[0][0])))' \
 		eval '(page.group.value = "process", page.choose(), /^nested \([0-9]+\)$/.test(page.tree().name(page.tree().callees[0][0])))' \
@@ -155,6 +158,7 @@ with_commas() {
 	END
 }
 
+# bats test_tags=full
 @test ".json: speedscope's own importer reads it" {
 	need_root
 	need chromium python3 npm
@@ -165,7 +169,7 @@ with_commas() {
 	jq -e '([.profiles[0].samples[][]] | max) < (.shared.frames | length)' "$WORK/out.json"
 	printf 'speedscope.loadFileFromBase64("out.json", "%s")' "$(base64 -w 0 "$WORK/out.json")" >"$WORK/profile.js"
 	# its sandwich view has each function's total
-	"$BATS_TEST_DIRNAME/browse" --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
+	browse --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
 		eval 'new Promise(done => setTimeout(done, 2000))' type 3 eval 'new Promise(done => setTimeout(done, 1000))' \
 		eval 'document.title' eval 'document.body.innerText' >"$WORK/values"
 	cat "$WORK/values"
@@ -177,6 +181,7 @@ with_commas() {
 jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' "$WORK/out.json" "$WORK/package/dist/release/file-format-schema.json"
 }
 
+# bats test_tags=full
 @test ".perf: speedscope's importer of perf script's text reads it" {
 	need_root
 	need chromium python3 npm
@@ -184,7 +189,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 	tar -C "$WORK" -xzf "$WORK"/speedscope-*.tgz
 	profile perf
 	printf 'speedscope.loadFileFromBase64("out.perf", "%s")' "$(base64 -w 0 "$WORK/out.perf")" >"$WORK/profile.js"
-	"$BATS_TEST_DIRNAME/browse" --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
+	browse --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
 		eval 'new Promise(done => setTimeout(done, 2000))' type 3 eval 'new Promise(done => setTimeout(done, 1000))' \
 		eval 'document.body.innerText' >"$WORK/values"
 	cat "$WORK/values"
@@ -255,7 +260,7 @@ collapse() {
 	fi
 	if command -v chromium >/dev/null; then
 		for ending in svg html; do
-			"$BATS_TEST_DIRNAME/browse" "$WORK/x.$ending" eval 'flame.tree.name(1).startsWith("<scr>]]>&\"")' | grep -x true
+			browse "$WORK/x.$ending" eval 'flame.tree.name(1).startsWith("<scr>]]>&\"")' | grep -x true
 		done
 	fi
 }

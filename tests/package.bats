@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installing, removing, packing; and completion, as the shells do it.
-# bats file_tags=beside
 
 load lib.bash
 
@@ -43,6 +42,7 @@ files_below() {	# DIRECTORY
 	[ ! -e "$WORK/root" ] || [ -z "$(find "$WORK/root" -type f)" ]
 }
 
+# bats test_tags=check
 @test "the tools need run-time libraries only, and few" {
 	local tool
 	for tool in $(ls "$ROOT/tools"); do
@@ -97,6 +97,7 @@ completions_of() {	# LINE
 		printf "%s\n" "${COMPREPLY[@]}"' bash "$WORK/completions/ehperf.bash" "$1"
 }
 
+# bats test_tags=check
 @test "bash: each option of each tool, as --help has it, and nothing else" {
 	make_completions
 	local tool
@@ -136,6 +137,7 @@ completions_of() {	# LINE
 	fi
 }
 
+# bats test_tags=full
 @test "zsh: options with their descriptions, events, processes, commands" {
 	need_root
 	need zsh

@@ -111,6 +111,7 @@ share_named() {	# TOOL PID,...
 	expect "$(summary .python_calls) > 50 && $(summary .python_named) >= 0.995 * $(summary .python_calls)"
 }
 
+# bats test_tags=full
 @test "python: 99.5 % of the eval frames have names: in a virtual environment, in a server with a shared libpython" {
 	need_root
 	need jq uwsgi ab

@@ -287,6 +287,7 @@ while os.read(0, 1):
 	done
 }
 
+# bats test_tags=check
 @test "the options of --help are those of the man page; it does not run without privileges" {
 	options_agree stackcount cpuprof
 	need_root
@@ -298,6 +299,7 @@ while os.read(0, 1):
 	[[ "${lines[0]}" == *"CAP_BPF and CAP_PERFMON are missing"* ]]
 }
 
+# bats test_tags=check
 @test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root
 	local event

@@ -3,22 +3,22 @@
 # wallprof's files: what others read of them, and that they say the same; and timelines of real programs.
 
 load lib.bash
-. "$BATS_TEST_DIRNAME/tiling.bash"
+. "$BATS_TEST_DIRNAME/helpers/tiling.bash"
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
 
-browse="$BATS_TEST_DIRNAME/browse"
 
-# bats test_tags=beside
+
+# bats test_tags=full
 @test "Perfetto's packets, read by a decoder that protoc has made from its published numbers, say what the JSON says" {
 	need protoc made-timeline
 	/usr/bin/python3 -c 'import google.protobuf' || skip "python3-protobuf is not here"
-	protoc -I "$BATS_TEST_DIRNAME" --python_out="$WORK" "$BATS_TEST_DIRNAME/perfetto_trace.proto"
+	protoc -I "$BATS_TEST_DIRNAME/helpers" --python_out="$WORK" perfetto_trace.proto
 	made-timeline 20000 8 "$WORK" jsonl pftrace
-	"$BATS_TEST_DIRNAME/perfetto-against-json" "$WORK" "$WORK/made.pftrace" "$WORK/made.jsonl" >&3
+	perfetto-against-json "$WORK" "$WORK/made.pftrace" "$WORK/made.jsonl" >&3
 	need_root
 	wallprof -q -o "$WORK/real.pftrace" -- ring pipe 4 100 >"$WORK/command.out" 2>/dev/null
 	# each thread is switched to at least as often as it slept for the token, in each process of the command
-	protoc -I "$BATS_TEST_DIRNAME" --decode=perfetto.protos.Trace perfetto_trace.proto <"$WORK/real.pftrace" >"$WORK/real"
+	protoc -I "$BATS_TEST_DIRNAME/helpers" --decode=perfetto.protos.Trace perfetto_trace.proto <"$WORK/real.pftrace" >"$WORK/real"
 	while read -r tid _ came slept _; do
 		expect "$(grep -c "next_pid: $tid\$" "$WORK/real") >= $slept"
 	done <"$WORK/command.out"
@@ -29,11 +29,11 @@ browse="$BATS_TEST_DIRNAME/browse"
 look_at() {	# PAGE STEP...
 	local page=$1
 	shift
-	"$browse" "$page" eval 'new Promise(done => { const wait = setInterval(() => {
+	browse "$page" eval 'new Promise(done => { const wait = setInterval(() => {
 		if (document.body.dataset.summed) { clearInterval(wait); done(true); } }, 5); })' "$@"
 }
 
-# bats test_tags=beside
+# bats test_tags=full
 @test "the page's values are the JSON's: intervals, sums, the flame graph, the function table, and of a range" {
 	need chromium made-timeline
 	made-timeline 6000 8 "$WORK" html jsonl
@@ -73,6 +73,7 @@ look_at() {	# PAGE STEP...
 	refute grep -q $'\e' "$WORK/made.html"
 }
 
+# bats test_tags=full
 @test "the article's picture: 1,400 inserts by 31 threads; the function table agrees with mapupdlat's figures of the same run" {
 	need_root
 	need chromium mapinmap
@@ -89,7 +90,6 @@ look_at() {	# PAGE STEP...
 	[ "$(sed -n 3p "$WORK/page")" -gt 1000 ] || [ "$(jq '.[3]' "$WORK/exact")" -lt 1000000 ]
 }
 
-# bats test_tags=beside
 @test "hostile names in all files: escaped, and valid" {
 	need made-timeline
 	made-timeline 300 4 "$WORK" json jsonl folded txt pftrace
@@ -101,10 +101,11 @@ look_at() {	# PAGE STEP...
 	grep -q '\\x1b' "$WORK/made.folded"
 }
 
+# bats test_tags=full
 @test "ten million periods: the time to the first picture, and frames a second while moving along" {
 	need chromium made-timeline
 	made-timeline 10000000 32 "$WORK" html
-	"$browse" "$WORK/made.html" \
+	browse "$WORK/made.html" \
 		eval 'new Promise(done => { const wait = setInterval(() => { if (document.body.dataset.ready) {
 			clearInterval(wait); done(Math.round(performance.now())); } }, 5); })' \
 		eval '(() => { const n = 30, lanes = page.lanes, all = lanes.timeline.duration; lanes.show(0, all / 3);
@@ -119,7 +120,7 @@ look_at() {	# PAGE STEP...
 	expect "$(sed -n 1p "$WORK/times") < 60000 && $(sed -n 2p "$WORK/times") > 1 && $bytes <= 120000000"
 }
 
-# bats test_tags=beside
+# bats test_tags=full
 @test "speedscope's own importer reads the JSON: a profile for each thread, in order of time" {
 	need chromium npm made-timeline
 	(cd "$WORK" && timeout 60 npm pack speedscope@1.25.0 >/dev/null 2>&1) || skip "npm cannot fetch speedscope"
@@ -128,7 +129,7 @@ look_at() {	# PAGE STEP...
 	/usr/bin/python3 -c 'import json, sys, jsonschema
 jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' "$WORK/made.json" "$WORK/package/dist/release/file-format-schema.json"
 	printf 'speedscope.loadFileFromBase64("made.json", "%s")' "$(base64 -w 0 "$WORK/made.json")" >"$WORK/profile.js"
-	"$browse" --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
+	browse --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
 		eval 'new Promise(done => setTimeout(done, 2000))' type 1 eval 'new Promise(done => setTimeout(done, 500))' \
 		eval 'document.body.innerText' type n eval 'new Promise(done => setTimeout(done, 500))' eval 'document.body.innerText' >"$WORK/values"
 	cat "$WORK/values"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tutorial's tools, taken from its page, built in a copy of the tree and run; and the man pages, installed.
-# bats file_tags=beside
 
 load lib.bash
 

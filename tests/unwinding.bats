@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The unwinder in difficult code.
-# bats file_tags=beside
 
 load lib.bash
 
@@ -31,14 +30,15 @@ steps() {	# INSTRUCTIONS COMMAND...
 
 @test "single-stepped: static, static-pie, non-PIE, realigned stacks, AVX, PLT stubs of both kinds" {
 	need_root
-	local flags
-	for flags in "-static" "-static-pie" "-no-pie" "-mstackrealign" "-mavx2 -O3" "-Wl,-z,lazy -fcf-protection=none" "-Wl,-z,lazy -Wl,-z,ibtplt" \
-		"-O0 -fno-omit-frame-pointer" "-Os"; do
+	local flags all=("-static" "-static-pie" "-no-pie" "-mstackrealign" "-mavx2 -O3" "-Wl,-z,lazy -fcf-protection=none" "-Wl,-z,lazy -Wl,-z,ibtplt"
+		"-O0 -fno-omit-frame-pointer" "-Os")
+	printf '%s\n' "${all[@]}" | sample_of_size >"$WORK/flags"
+	while read -r flags; do
 		gcc -O2 -fomit-frame-pointer $flags -pthread -o "$WORK/signals$flags" "$ROOT/tests/workloads/signals.c"
 		steps 60000 "$WORK/signals$flags"
 		gcc -O2 -fomit-frame-pointer $flags -pthread -o "$WORK/hard$flags" "$ROOT/tests/workloads/hard.c"
 		steps 100000 "$WORK/hard$flags"
-	done
+	done <"$WORK/flags"
 }
 
 @test "a 32-bit process: its own end reason, and the leaf with its name" {
@@ -109,9 +109,10 @@ whole() {	# SHARE COMMAND...
 	need_root
 	need openssl
 	local algorithm
-	for algorithm in rsa2048 "-evp aes-256-gcm" "-evp sha256" ecdsap256; do
+	printf '%s\n' "-evp aes-256-gcm" rsa2048 "-evp sha256" ecdsap256 >"$WORK/algorithms"
+	while read -r algorithm; do
 		whole 0.995 openssl speed -seconds 1 $algorithm
-	done
+	done < <(sample_of_size <"$WORK/algorithms")
 }
 
 @test "single-stepped: musl's libc and our own code, both without CFI" {
@@ -157,6 +158,7 @@ whole() {	# SHARE COMMAND...
 		"$WORK/compared" >&3
 }
 
+# bats test_tags=full
 @test "assembly without CFI: rules from its instructions" {
 	need_root
 	need x264 cjpeg djpeg gawk
@@ -171,6 +173,7 @@ whole() {	# SHARE COMMAND...
 	expect "$(jq -r 'select(.type == "stack" and .ended_by == "complete") | select(.user[0].module | test("libx264")) | .count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }') > 200"
 }
 
+# bats test_tags=full
 @test "node: JIT code between C++ frames, by frame pointers, and marked so" {
 	need_root
 	need node
@@ -193,6 +196,7 @@ whole() {	# SHARE COMMAND...
 		awk -v entry="$entry" '{ all += $1 } $2 > entry && $2 <= entry + 64 { whole += $1 } END { exit !(all > 100 && whole > 0.95 * all) }'
 }
 
+# bats test_tags=full
 @test "Go: frame pointers, down to goexit" {
 	need_root
 	need gojq
@@ -209,6 +213,7 @@ whole() {	# SHARE COMMAND...
 	expect "$(summary .ended.complete) + $(summary .ended.unreadable) >= 0.998 * ($(summary .samples) - $(summary .ended.no_user))"
 }
 
+# bats test_tags=full
 @test "postgres under pgbench, redis under redis-benchmark" {
 	need_root
 	need pgbench redis-server redis-benchmark

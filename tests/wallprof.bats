@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 
 load lib.bash
-. "$BATS_TEST_DIRNAME/tiling.bash"
+. "$BATS_TEST_DIRNAME/helpers/tiling.bash"
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
 
+# bats test_tags=check
 @test "wrong arguments: one clear line, exit 2; the options of --help are those of the man page" {
 	while IFS='|' read -r arguments pattern; do
 		run wallprof $arguments

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # More calls than the suite has time for.
 
-load ../lib.bash
-ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-PATH=$ROOT/build:$ROOT/build/tests:$PATH
+load lib.bash
 
 @test "funclat: ten million calls of 8 threads, with recursion and longjmp: none is lost, none paired with another's entry" {
 	need_root

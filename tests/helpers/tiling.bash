@@ -8,7 +8,7 @@ measure() {	# ARG...: wallprof's
 
 # tiling.jq's line for each life in FILE, in $WORK/tiles; every one must be tiled, and its parts add up to it
 tiled() {	# at least this many lives [FILE]
-	jq -n -r -f "$BATS_TEST_DIRNAME/tiling.jq" "${2-$WORK/out}" >"$WORK/tiles"
+	jq -n -r -f "$BATS_TEST_DIRNAME/helpers/tiling.jq" "${2-$WORK/out}" >"$WORK/tiles"
 	awk -v least="$1" '$2 != 0 || $3 + $4 + $5 + $6 != $7 { print "not tiled:", $0; bad++ }
 		END { print "# " NR " lives tiled"; exit bad || NR < least }' "$WORK/tiles"
 }

@@ -3,9 +3,7 @@
 # An ordinary user's files and mappings that would exhaust whoever follows them. Beside each attack, a run lasts as long as
 # without it, and a second; memory stays below its ceiling; who does nothing keeps whole stacks; what went without is named.
 
-load ../lib.bash
-ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-PATH=$ROOT/build:$ROOT/build/tests:$PATH
+load lib.bash
 CEILING=512
 
 setup_file() {
@@ -36,7 +34,7 @@ measure() {	# SECONDS [ARG...]
 	start=$(date +%s%N)
 	cpuprof -j -F 499 "${@:2}" "$1" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
-	"$ROOT/tests/memory-of" $tool 0.1 >"$WORK/memory" 3>&-
+	memory-of $tool 0.1 >"$WORK/memory" 3>&-
 	wait $tool
 	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
 	read -r user kernel <<<"$(awk '{ if ($2 > u) u = $2; if ($3 > k) k = $3 } END { print u, k }' "$WORK/memory")"
@@ -71,7 +69,7 @@ without() {	# SECONDS PROCESSES
 @test "three files with 103 MB of .eh_frame, mapped" {
 	bystander
 	without 5 1
-	for i in 1 2 3; do "$ROOT/tests/hostile-elf" cfi "$FILES/cfi$i" 5000000; done
+	for i in 1 2 3; do hostile-elf cfi "$FILES/cfi$i" 5000000; done
 	as_nobody mapper hold 300 0 1 "$FILES"/cfi?
 	wait_until grep -q cfi3 "/proc/$pid/maps"
 	stands 5
@@ -81,7 +79,7 @@ without() {	# SECONDS PROCESSES
 @test "eight sparse files of 1 TB, mapped" {
 	bystander
 	without 5 1
-	for i in $(seq 8); do "$ROOT/tests/hostile-elf" sparse "$FILES/sparse$i" $((1 << 40)) 240000000; done
+	for i in $(seq 8); do hostile-elf sparse "$FILES/sparse$i" $((1 << 40)) 240000000; done
 	as_nobody mapper hold 300 0 1 "$FILES"/sparse?
 	wait_until grep -q sparse8 "/proc/$pid/maps"
 	stands 5
@@ -125,7 +123,7 @@ without() {	# SECONDS PROCESSES
 
 @test "a ceiling of 64 MB: 30 processes with 15,000 mappings each, and files with large tables" {
 	bystander
-	"$ROOT/tests/hostile-elf" cfi "$FILES/large0" 60000
+	hostile-elf cfi "$FILES/large0" 60000
 	for i in $(seq 11); do cp "$FILES/large0" "$FILES/large$i"; done
 	as_nobody mapper hold 300 0 1 "$FILES"/large*
 	for i in $(seq 30); do as_nobody mapper hold 300 0 15000 "$ROOT/build/tests/nested"; done
@@ -142,6 +140,6 @@ without() {	# SECONDS PROCESSES
 @test "ten minutes of processes, mappings and files that come and go" {
 	need_root
 	need setpriv
-	"$ROOT/tests/churn" 600 | sed 's/^/# /' >&3
+	churn 600 | sed 's/^/# /' >&3
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 }

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every system call that setting up makes, failing: refused in one line or two, or the right result; and nothing left over.
 
-load ../lib.bash
-ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-PATH=$ROOT/build:$ROOT/build/tests:$PATH
+load lib.bash
 
 every() {	# ERROR CALLS COMMAND...
 	local step=1
 	[ "$2" != read ] || step=37	# most are of one long file, /proc/kallsyms
-	"$BATS_TEST_DIRNAME/refuse" "$1" "$2" $step "${@:3}" | sed 's/^/# /' >&3
+	refuse "$1" "$2" $step "${@:3}" | sed 's/^/# /' >&3
 	return "${PIPESTATUS[0]}"
 }
 
