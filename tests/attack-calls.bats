@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # More calls than the suite has time for.
+# bats file_tags=full,alone
 
 load lib.bash
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An ordinary user's files and mappings that would exhaust whoever follows them. Beside each attack, a run lasts as long as
 # without it, and a second; memory stays below its ceiling; who does nothing keeps whole stacks; what went without is named.
+# bats file_tags=full,alone
 
 load lib.bash
 CEILING=512
@@ -64,7 +65,6 @@ without() {	# SECONDS PROCESSES
 	before=$took
 	kill "${peaceful[@]}"
 }
-
 
 @test "three files with 103 MB of .eh_frame, mapped" {
 	bystander

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every system call that setting up makes, failing: refused in one line or two, or the right result; and nothing left over.
+# bats file_tags=full,alone
 
 load lib.bash
 

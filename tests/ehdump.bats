@@ -24,7 +24,7 @@ sample() {
 	echo "$output"
 	[ "$status" -eq 0 ]
 	read -r n _ rows _ lone _ <<<"${lines[-1]}"
-	expect "$n == $(sample | wc -l) && $rows > 10000 * $n && $lone > 0"
+	expect "$n == $(sample | wc -l) && $rows > 2000 * $n && $lone > 0"
 	[ "$SIZE" != full ] || expect "$n >= 90 && $rows > 1000000 && $lone > 10000"
 }
 
@@ -202,7 +202,7 @@ sample() {
 		printf '.cfi_endproc\n.cfi_startproc\n.rept 800000\nnop\n.cfi_def_cfa_offset 16\nnop\n.cfi_def_cfa_offset 24\n.endr\n.cfi_endproc\n'
 	} >"$WORK/a.s"
 	gcc -nostdlib -static -o "$WORK/a" "$WORK/a.s"
-	compare "$WORK/a"
+	[ "$SIZE" != full ] || compare "$WORK/a"
 	ehdump --check -j "$WORK/a" >"$WORK/out"
 	expect "$(jq 'select(.type == "file").rules' "$WORK/out") > 9000"
 	expect "$(jq 'select(.type == "file").table_bytes' "$WORK/out") > 4194304"

@@ -8,6 +8,7 @@ load lib.bash
 	diff <(ls "$ROOT/man/examples") <(ls "$ROOT/tools" | sed 's/$/_example.txt/')
 }
 
+# bats test_tags=full
 @test "their commands run, and print what the pages show" {
 	need_root
 	need python3 jq xz taskset

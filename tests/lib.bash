@@ -76,6 +76,23 @@ wait_until() {
 	return 1
 }
 
+# waits until the process has ended, 60 s at most
+wait_until_gone() {	# PID
+	local i
+	for ((i = 0; i < 600; i++)); do
+		[[ -e /proc/$1/stat && $(awk '{ print $3 }' "/proc/$1/stat" 2>/dev/null) != [ZX] ]] || return 0
+		sleep 0.1
+	done
+	echo "process $1 has not ended" >&2
+	return 1
+}
+
+# seconds that all CPUs have spent so far in one of the ways of /proc/stat: idle, steal, …
+cpu_seconds() {	# WAY
+	awk -v way="$1" -v hz="$(getconf CLK_TCK)" 'BEGIN { n = split("user nice system idle iowait irq softirq steal", ways) }
+		$1 == "cpu" { for (i = 1; i <= n; i++) if (ways[i] == way) print $(i + 1) / hz }' /proc/stat
+}
+
 # false in a PID namespace of its own
 sees_kernel_threads() {
 	[ "$(cat /proc/2/comm)" = kthreadd ]

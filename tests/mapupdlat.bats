@@ -235,7 +235,8 @@ load lib.bash
 	need_root
 	mapupdlat -q -j --by map -- manymaps 8300 >"$WORK/out" 2>"$WORK/err"
 	[ "$(summary '"\(.calls) \(.lost)"')" = "8300 0" ]
-	valid_json
+	{ head -n 100 "$WORK/out"; grep -m 1 '"rest"' "$WORK/out"; tail -n 1 "$WORK/out"; } >"$WORK/some"
+	valid_json "$WORK/some"
 	[ "$(jq -s 'map(select(.type == "histogram")) | length' "$WORK/out")" -eq 8193 ]
 	[ "$(jq 'select(.type == "histogram" and .key.rest) | .count' "$WORK/out")" -eq $((8300 - 8192)) ]
 }

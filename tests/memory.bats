@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The limit of what following processes takes of memory. What exhausts it is in tests/attacks.
+# The limit of what following processes takes of memory. What exhausts it is in attack-memory.bats.
 
 load lib
 
@@ -14,6 +14,7 @@ load lib
 
 # The first seconds are those until what nobody uses any more is given back. Not beside others: on a busier machine more
 # work is pending, and takes memory.
+# bats test_tags=full,alone
 @test "processes, mappings and files come and go: memory stays as it is" {
 	need_root
 	need setpriv

@@ -68,7 +68,13 @@ profile() {
 	images before after
 	expected_tail before
 	background "$WORK/before" burn 2 exec "$WORK/after" burn 1 exec "$WORK/before" burn 1
-	profile -p "$pid" 5
+	local subject=$pid
+	cpuprof -j -F 999 -p "$subject" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	pids+=("$tool")
+	wait_until_gone "$subject"
+	kill -INT $tool
+	wait $tool
 	local all exact alien
 	burnt after
 	read -r all exact alien <<<"$(tally before)"
@@ -150,7 +156,7 @@ profile() {
 		read -r all whole <<<"$(jq -r 'select(.type == "stack") | [.count, .user[-1].module // "-", .user[-1].file_offset // 0] | @tsv' "$WORK/out" |
 			gawk -v entry="$entry" '{ all += $1 } $2 ~ /moved-text$/ && $3 > entry && $3 <= entry + 64 { whole += $1 } END { print all + 0, whole + 0 }')"
 		echo "# $how: $whole of $all samples down to the entry" >&3
-		expect "$all > 300 && $whole >= 0.98 * $all"
+		expect "$all > 50 && $whole >= 0.98 * $all"
 	done
 }
 
@@ -209,21 +215,23 @@ profile() {
 @test "make -j4 of a C project, system-wide: 97 % complete, and each process's share of the samples is its share of the CPU" {
 	need_root
 	need make gcc
+	local levels="0 2 s" least=300
+	[ "$SIZE" = full ] || levels=2 least=60
 	cat >"$WORK/build" <<-EOF
-		for level in 0 2 s; do
+		for level in $levels; do
 			make -s -C "$ROOT" -j4 B="$WORK/O\$level" CFLAGS="-O\$level -g -wrapper $ROOT/build/tests/timed,$WORK/usage" "$WORK/O\$level"/libcommon/{process,table,dwarf}.a
 		done
 	EOF
 	cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
 	pids+=("$tool")
-	sleep 1.5
+	wait_until grep -q Ctrl-C "$WORK/err"
 	bash "$WORK/build"
 	sleep 0.2
 	kill -INT $tool
 	wait $tool
 	echo "# $(wc -l <"$WORK/usage") compiler processes; $(summary '"\(.samples) samples, \(.ended.complete) complete, \(.ended.no_user) without user registers, \(.lost) lost"')" >&3
-	expect "$(wc -l <"$WORK/usage") > 300"
+	expect "$(wc -l <"$WORK/usage") > $least"
 	expect "$(summary .ended.complete) >= 0.97 * ($(summary .samples) - $(summary .ended.no_user))"
 	jq -r 'select(.type == "stack") | [.pid, .count] | @tsv' "$WORK/out" | awk '{ n[$1] += $2 } END { for (p in n) print p, n[p] }' >"$WORK/counted"
 	# samples of a process are drawn from its time: within five standard deviations each, and in all within 3 %
@@ -246,7 +254,7 @@ profile() {
 	profile -v -p "$pid" 1
 	grep -a 'cpuprof: start: 1 processes read in .* files compiled in .* of slabs inserted in' "$WORK/err" | sed 's/^/# /' >&3
 	awk '/files compiled/ { for (i = 1; i < NF; i++) if ($(i + 1) == "files") exit !($i >= 1400) }' "$WORK/err"
-	expect "$(summary .samples) > 300"
+	expect "$(summary .samples) > 50"
 	expect "$(summary .ended.complete) >= 0.99 * $(summary .samples)"
 	# all was published at the start: no sample had to be sent raw
 	grep -aq ' 0 raw samples' "$WORK/err"
