@@ -187,12 +187,13 @@ nap()'
 	need_root
 	local stolen
 	stolen=$(cpu_seconds steal)
-	cpuprof -j -F 499 -C 0-63 -- taskset -c 0 "$ROOT/build/tests/nested" burn 3 >"$WORK/out"
+	cpuprof -j -F 4999 -C 0-63 -- taskset -c 0 "$ROOT/build/tests/nested" burn 3 >"$WORK/out"
 	# while the hypervisor runs others, the program's clock stands still, and the samples' does not
 	stolen=$(awk "BEGIN { print $(cpu_seconds steal) - $stolen }")
 	echo "samples $(summary .samples) lost $(summary .lost), $stolen s stolen"
-	expect "$(summary .samples) + $(summary .lost) >= 0.97 * 3 * 499"
-	expect "$(summary .samples) <= (1.03 * 3 + $stolen) * 499"
+	# of 15,000, drawn at random where it shares its CPU, five standard deviations are 4 %
+	expect "$(summary .samples) + $(summary .lost) >= 0.96 * 3 * 4999"
+	expect "$(summary .samples) <= (1.04 * 3 + $stolen) * 4999"
 }
 
 # bats test_tags=check

@@ -180,20 +180,19 @@ storm() {	# JAVA_OPTION...
 	echo "# $*: $cost % of a CPU; $by_perf by perf; $(jq -c '[.samples, .lost, .frames - .named, .ended]' <<<"$found")"
 }
 
+# bats test_tags=timing
 @test "java: a JVM that compiles and throws away code at full speed costs little, and its stacks are whole" {
 	need_root
 	need java javac jq perf
-	local options cost found by_perf attempt lost
+	local options cost found by_perf lost
 	for options in -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=16m; do
-		# what the kernel loses on a busy machine, it does not lose each time; the aim is 3 % of a CPU
-		for attempt in 1 2 3; do
-			storm "$options"
-			jq -e '.samples > 200 and .ended.complete >= 0.99 * (.samples - .ended.no_user) and
-				.named >= 0.995 * .frames' <<<"$found"
-			expect "$by_perf > 200"
-			lost=$(jq --argjson by_perf "$by_perf" '.lost > 0.005 * (.samples + .lost) and .samples < 0.98 * $by_perf' <<<"$found")
-			[ "$cost" -gt 4 ] || [ "$lost" = true ] || continue 2
-		done
-		return 1
+		storm "$options"
+		jq -e '.samples > 200 and .ended.complete >= 0.99 * (.samples - .ended.no_user) and
+			.named >= 0.995 * .frames' <<<"$found"
+		expect "$by_perf > 200"
+		# the kernel loses some where the machine is busy, and then perf's, too; the aim is 3 % of a CPU
+		lost=$(jq --argjson by_perf "$by_perf" '.lost > 0.005 * (.samples + .lost) and .samples < 0.98 * $by_perf' <<<"$found")
+		[ "$cost" -le 4 ]
+		[ "$lost" = false ]
 	done
 }

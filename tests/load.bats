@@ -160,7 +160,7 @@ failing() {	# ERROR CALLS N COMMAND...
 			pids+=($pid)
 			wait_until grep -q 'Ctrl-C' "$WORK/err"
 			timeout 20 strace -f -qq -o "$WORK/trace" -p $pid -e trace=bpf -e inject=bpf:error=EIO:when=$when 3>&- &
-			wait_until grep -q 'TracerPid:[[:space:]]*[1-9]' /proc/$pid/status
+			wait_until eval "! kill -0 $pid 2>/dev/null || grep -q 'TracerPid:[[:space:]]*[1-9]' /proc/$pid/status"
 			kill -INT $pid 2>/dev/null || true	# unless it has ended by then
 			local status=0
 			wait $pid || status=$?

@@ -281,7 +281,7 @@ load lib.bash
 		grep -q " $comm\$" "$WORK/ours"
 	done
 	# and never its own
-	refute grep -q " mapupdlat\$" "$WORK/ours"
+	[ "$(jq -s "map(select(.key.pid? == $tool)) | length" "$WORK/out")" -eq 0 ]
 }
 
 @test "--map, --type, --cmd, -p filter; --by splits" {

@@ -212,6 +212,7 @@ profile() {
 	expect "$(summary .ended.complete) >= 0.98 * ($(summary .samples) - $(summary .ended.no_user))"
 }
 
+# bats test_tags=alone
 @test "make -j4 of a C project, system-wide: 97 % complete, and each process's share of the samples is its share of the CPU" {
 	need_root
 	need make gcc

@@ -111,10 +111,11 @@ while os.read(0, 1):
 	after=$(awk '{ print $10 + $12 }' "/proc/$pid/stat")
 	stop_counting
 	exec 8>&-
-	echo "before $before, after $after"
+	echo "before $before, after $after, counted $(summary '"\(.samples), \(.lost) lost"')"
 	expect "$after - $before >= 5000"
-	[ "$(summary '.samples + .lost')" -eq $((after - before)) ]
-	[ "$(summary .lost)" -eq 0 ]
+	# those lost are any process's: perf counts on all CPUs
+	expect "$(summary .samples) <= $after - $before && $(summary '.samples + .lost') >= $after - $before"
+	expect "$(summary .lost) <= 20"
 	expect "$(summary .ended.complete) >= 0.999 * ($after - $before)"
 	# every tenth: the tenth part
 	[ "$(stackcount -j -c 10 page-faults -- true 2>/dev/null | jq -s 'map(select(.type == "stack").count) | add > 1')" = true ]

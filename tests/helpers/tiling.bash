@@ -2,8 +2,11 @@
 # For tests of wallprof's timelines: each life must be tiled by its intervals, without a gap.
 
 measure() {	# ARG...: wallprof's
-	wallprof -q -o "$WORK/out.jsonl" "$@" >"$WORK/command.out" 2>"$WORK/err" &&
-		mv "$WORK/out.jsonl" "$WORK/out"
+	local before
+	before=$(cpu_seconds steal)
+	wallprof -q -o "$WORK/out.jsonl" "$@" >"$WORK/command.out" 2>"$WORK/err" || return
+	mv "$WORK/out.jsonl" "$WORK/out"
+	stolen_ns=$(awk "BEGIN { printf \"%d\", ($(cpu_seconds steal) - $before) * 1e9 }")
 }
 
 # tiling.jq's line for each life in FILE, in $WORK/tiles; every one must be tiled, and its parts add up to it
@@ -13,11 +16,15 @@ tiled() {	# at least this many lives [FILE]
 		END { print "# " NR " lives tiled"; exit bad || NR < least }' "$WORK/tiles"
 }
 
-# "TID … NS" on standard input: each ran as long as that in tiled lives, within 1 % and a start's or an end's worth
+# "TID … NS" on standard input: each ran as long as that in tiled lives, within 1 % and a start's or an end's worth. While the
+# hypervisor ran others, the scheduler's figure stood still: a quarter of the threads may have that much more. The kernel
+# counts it in ticks of 10 ms.
 ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
-	awk -v late="$1" 'NR == FNR { mine[$1] += $3; next } NF {
+	awk -v late="$1" -v stolen="$stolen_ns" 'NR == FNR { mine[$1] += $3; next } NF {
 			n++
 			printf "# %d ran %d ns, %d by the scheduler\n", $1, mine[$1], $NF
-			if (mine[$1] > 1.01 * $NF + 400000 + late || mine[$1] < 0.99 * $NF - 50000) bad++
-		} END { exit bad || !n }' "$WORK/tiles" - >&3
+			above = mine[$1] - 1.01 * $NF - 400000 - late
+			more += above > 0
+			if (above > stolen + 10000000 || mine[$1] < 0.99 * $NF - 50000) bad++
+		} END { exit bad || more > n / 4 || !n }' "$WORK/tiles" - >&3
 }

@@ -3,7 +3,7 @@
  * waits KIND [COUNT [MS]]: below five functions without frame pointers, blocks COUNT times (0: until
  * killed), for MS milliseconds (10) where it can choose: in nanosleep, futex, pipe, poll, epoll, signal
  * (sigsuspend), fsync (of a file in the working directory) or fault (pages of such a file that are not in
- * memory).
+ * memory). At the end it prints how long all of that took.
  *
  * waits threads N: N threads that sleep and burn by turns, differently long each. waits exit: a thread ends
  * while another is blocked for good. waits preempt: burns for good.
@@ -169,10 +169,15 @@ static void (*block)(void);
 
 NOINLINE int w5(int x)
 {
+	struct timespec from, to;
+
 	puts("ready");
 	fflush(stdout);
+	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (long i = 0; !count || i < count; i++)
 		block();
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	printf("took %ld ns\n", (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec);
 	return x;
 }
 
