@@ -65,7 +65,7 @@ random_io() {	# ARG...
 	biohist -j -d "/dev/$disk" -F --size >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
 	pids+=("$tool")
-	sleep 1
+	wait_until grep -q Ctrl-C "$WORK/err"
 	mount "/dev/$disk" "$WORK/mnt"
 	local i
 	for i in 1 2 3 4 5; do
@@ -75,6 +75,7 @@ random_io() {	# ARG...
 	rm "$WORK/mnt"/[1-5]
 	fstrim "$WORK/mnt"
 	umount "$WORK/mnt"
+	wait_until grep -qE '^ *0 +0$' "/sys/block/$disk/inflight"
 	sleep 0.3
 	kill -INT $tool
 	wait $tool

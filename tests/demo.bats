@@ -53,7 +53,7 @@ shown_of() {	# PID
 	[[ "$stderr" == *"demo: no stack of xz"* ]]
 	[[ "$stderr" == *"demo: git cannot be started"* ]]
 	[ "${stderr_lines[-1]}" = "demo: failed: no-such-program sqlite3 xz git" ]
-	[ "$(printf '%s\n' "${stderr_lines[@]}" | sort | uniq -d | grep -v '^git is out of order$')" = "" ]
+	[ "$(printf '%s\n' "${stderr_lines[@]}" | sort | uniq -d | grep -v '^git is out of order$\|^cpuprof: ')" = "" ]
 	grep -qE '^    - +perl \(' <<<"$output"
 }
 

@@ -122,7 +122,7 @@ profile() {
 	images first second
 	expected_tail first
 	cat >"$WORK/reuse" <<-EOF
-		cpuprof -j -F 999 6 >"$WORK/out" 2>"$WORK/err" & tool=\$!
+		cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" & tool=\$!
 		until grep -q '^Sampling' "$WORK/err"; do sleep 0.1; done
 		for i in 1 2 3 4; do
 			for image in first second; do
@@ -130,6 +130,7 @@ profile() {
 				"$WORK/\$image" burn 0.25 & wait \$!
 			done
 		done
+		kill -INT \$tool
 		wait \$tool
 	EOF
 	local status=0
