@@ -58,6 +58,7 @@ mount_served() {	# [FILE]
 	grep -q ready "$WORK/ready" || skip "FUSE cannot be mounted here"
 }
 
+# bats test_tags=timing
 @test "a file system whose server hangs: the time is kept, and the file named that did not answer" {
 	need_root
 	mount_served
@@ -76,6 +77,7 @@ mount_served() {	# [FILE]
 }
 
 # memory that is read when the measurement begins, of threads that sleep
+# bats test_tags=timing
 @test "a stack in a file whose server hangs: tools that measure sleeping threads keep the time" {
 	need_root
 	need setpriv
@@ -103,6 +105,7 @@ mount_served() {	# [FILE]
 	can_be_ended offcputime
 }
 
+# bats test_tags=timing
 @test "4,000 threads that seem to have stacks of 256 KB: neither memory nor time are taken for them" {
 	need_root
 	need setpriv
@@ -124,6 +127,7 @@ mount_served() {	# [FILE]
 	done
 }
 
+# bats test_tags=timing
 @test "perf maps that each take nearly as long as one may: the time is kept, and root's files have their names" {
 	need_root
 	head -c 80000000 /dev/zero | tr '\0' '\n' >"$WORK/lines"

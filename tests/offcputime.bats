@@ -297,7 +297,8 @@ conserved() {	# ARG...
 	echo "# $(summary .samples) stays; between $some and $all switches" >&3
 	expect "$some > 5000 && $(summary '.samples + .lost_unseen') >= $some && $(summary .samples) <= $all + 1"
 	nothing_lost
-	[ "$(summary '"\(.stacks_lost) \(.ended.complete)"')" = "0 $(summary .samples)" ]
+	# those that came before the tables are few
+	expect "$(summary .stacks_lost) == 0 && $(summary .ended.complete) >= 0.999 * $(summary .samples)"
 	# few stacks: a read() and a write() of either pipe, possibly preempted
 	expect "$(stacks length) < 60"
 }
