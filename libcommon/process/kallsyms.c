@@ -32,8 +32,10 @@ static int read_text(const char *name, char **text)
 	if (getdelim(text, &size, 0, file) < 0)
 		error = errno ? -errno : -ENODATA;
 	fclose(file);
-	if (error)
+	if (error) {
 		free(*text);
+		*text = NULL;
+	}
 	return error;
 }
 
