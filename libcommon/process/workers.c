@@ -23,6 +23,7 @@
 #define KEPT_BYTES (1 << 20)	/* of the area, from one job to the next */
 #define END_MS 20	/* for those that were killed to be gone */
 #define WAIT_MS 20	/* from one look at the workers to the next */
+#define START_MS 100	/* for which starting one is tried again */
 
 struct job {
 	struct job *next;
@@ -48,6 +49,8 @@ struct workers {
 	struct worker_limits limits;
 	int epoll_fd;
 	struct job *first, **last;	/* that no worker has yet */
+	uint64_t unstartable;		/* since when none can be started; 0: not known to be so */
+	int start_error;
 	struct worker *taken;		/* whose answer was taken last */
 	size_t taken_bytes;
 	pid_t *ended;			/* killed, and to be waited for */
@@ -203,20 +206,50 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 	return 0;
 }
 
+/* Takes the first job out, and frees it. */
+static void drop_first(struct workers *w)
+{
+	struct job *job = w->first;
+
+	w->first = job->next;
+	if (!w->first)
+		w->last = &w->first;
+	free(job);
+}
+
 /* Gives jobs to workers that have none. One that cannot be started now is tried again. */
 static void hand_out(struct workers *w)
 {
 	for (unsigned i = 0; i < w->nr && w->first; i++) {
 		struct worker *worker = &w->workers[i];
-		struct job *job = w->first;
+		int error;
 
-		if (worker->busy || worker == w->taken || hand_over(w, worker, job))
+		if (worker->busy || worker == w->taken)
 			continue;
-		w->first = job->next;
-		if (!w->first)
-			w->last = &w->first;
-		free(job);
+		error = hand_over(w, worker, w->first);
+		if (error) {
+			w->start_error = error;
+			if (!w->unstartable)
+				w->unstartable = clock_ns();
+			continue;
+		}
+		w->unstartable = 0;
+		drop_first(w);
 	}
+}
+
+/* No worker is there for the first job, and none can be started, for want of memory or of processes. */
+static bool give_up(struct workers *w, struct worker_answer *answer)
+{
+	for (unsigned i = 0; i < w->nr; i++)
+		if (w->workers[i].busy)
+			return false;
+	if (!w->first || !w->unstartable || clock_ns() - w->unstartable < START_MS * MS)
+		return false;
+	*answer = (struct worker_answer){ .tag = w->first->tag, .error = w->start_error };
+	drop_first(w);
+	w->nr_asked--;
+	return true;
 }
 
 /* What the last answer has taken of the area's memory is given back, and its worker takes another job. */
@@ -335,7 +368,7 @@ bool workers_take(struct workers *w, struct worker_answer *answer)
 			hand_out(w);	/* to the others */
 			return true;
 		}
-	return false;
+	return give_up(w, answer);
 }
 
 size_t workers_nr_asked(const struct workers *w)

@@ -33,7 +33,8 @@ typedef size_t worker_fn(void *arg, void *area, size_t request_bytes, size_t roo
 
 struct worker_answer {
 	uint64_t tag;		/* the job's */
-	int error;		/* 0, -ETIMEDOUT (it slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM */
+	/* 0, -ETIMEDOUT (it slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM, -EAGAIN (none can be started) */
+	int error;
 	const void *bytes;	/* in the area; valid until the next take, ask or free */
 	size_t nr;
 };

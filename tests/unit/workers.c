@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "process/clock.h"
@@ -149,8 +150,30 @@ static void test_cancelled(void)
 	workers_free(w);
 }
 
+/* Where no worker can be started, each job has its answer nevertheless; later, when one can, too. */
+static void test_unstartable(void)
+{
+	struct rlimit before, none = {};
+	struct worker_answer answer;
+	struct workers *w;
+
+	check(!workers_new(&w, 2, AREA, &limits, work, NULL));
+	getrlimit(RLIMIT_AS, &before);
+	none.rlim_max = before.rlim_max;
+	setrlimit(RLIMIT_AS, &none);
+	answer = workers_call(w, "r", 2);
+	check(answer.error == -ENOMEM && !workers_nr_asked(w), "%d", answer.error);
+	answer = workers_call(w, "r", 2);
+	check(answer.error == -ENOMEM, "%d", answer.error);
+	setrlimit(RLIMIT_AS, &before);
+	answer = workers_call(w, "r", 2);
+	check(!answer.error, "%d", answer.error);
+	workers_free(w);
+}
+
 int main(void)
 {
+	test_unstartable();
 	test_limits();
 	test_many();
 	test_cancelled();
