@@ -119,6 +119,7 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 
 	stack_session_open(&session, object, &o->stacks.run, &o->stacks.wanted);
 	attach(&links, object);
+	run_counts_from_now(&session.run);
 	cli_check(off_cpu_begin(object, o->stacks.run.command, &begun), "list the threads that are off the CPU");
 	cli_check(off_cpu_take_stacks(&begun, object, session.store, session.foreign, session.unwinder),
 		  "take the stacks of the threads that are off the CPU");
@@ -126,6 +127,7 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	add_filters(session.run.filters, o);
 	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part]);
 	cli_check(off_cpu_end(object, session.store), "list the threads that are still off the CPU");
+	run_counted_until_now(&session.run);
 	missed = off_cpu_missed(&session, &links);
 	links_detach(&links);
 

@@ -323,6 +323,16 @@ static void release_command(struct run *run)
 			run->options->command[0], strerror(-error));
 }
 
+void run_counts_from_now(struct run *run)
+{
+	run->counted_from = clock_seconds();
+}
+
+void run_counted_until_now(struct run *run)
+{
+	run->seconds = clock_seconds() - (run->counted_from ? run->counted_from : run->started);
+}
+
 void run_measure(struct run *run)
 {
 	/* what is printed at each interval shows the progress */
@@ -339,7 +349,7 @@ void run_measure(struct run *run)
 	while (do_some(run, &list))
 		if (progress)
 			show_progress(run);
-	run->seconds = clock_seconds() - run->started;
+	run_counted_until_now(run);
 	if (progress && run->on_terminal)
 		fputs("\r\033[K", stderr);
 }

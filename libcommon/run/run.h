@@ -66,8 +66,9 @@ struct run {
 	const struct run_options *options;
 	FILE *out;
 	struct command command;		/* .pid is -1 where there is none */
-	/* CLOCK_MONOTONIC; seconds: how long the run lasted, once it is over */
+	/* CLOCK_MONOTONIC; seconds: how long was counted, once the run is over */
 	double started, seconds;
+	double counted_from;		/* where that is before `started`; else 0 */
 	uint64_t intervals;		/* how many are over */
 	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */
 	struct json_object *start, *filters;
@@ -80,6 +81,10 @@ struct run {
 	struct run_part parts[MAX_RUN_PARTS];
 	size_t nr_parts;
 };
+
+/* Counting begins before run_measure(), now; it ends after it, now. */
+void run_counts_from_now(struct run *run);
+void run_counted_until_now(struct run *run);
 
 void run_open(struct run *run, const struct run_options *options);
 void run_get_ready(struct run *run);
