@@ -327,7 +327,7 @@ int BPF_PROG(thread_wakes, struct task_struct *task)
 
 static __always_inline bool is_measured(struct task_struct *task)
 {
-	return task->tgid != own_tgid && task_wanted(task, task_user_pid(task), task_user_tid(task));
+	return !is_own(task) && task_wanted(task, task_user_pid(task), task_user_tid(task));
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -444,8 +444,8 @@ static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task), .flags = flags };
 
-	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || !task_wanted(task, key.pid, key.tid) ||
-	    !task_fits(task))
+	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || is_own(task) ||
+	    !task_wanted(task, key.pid, key.tid) || !task_fits(task))
 		return;
 	if (task->pid == 0)
 		key.flags |= STACK_IDLE;

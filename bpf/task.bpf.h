@@ -187,6 +187,14 @@ static __always_inline bool task_fits(struct task_struct *task)
 	return (!only_one_comm || has_comm(task)) && (!only_one_cgroup || is_in_cgroup(task));
 }
 
+/* Is it the tool, or one of its workers? Who names processes or threads means them. */
+static __always_inline bool is_own(struct task_struct *task)
+{
+	if (task->tgid == own_tgid)
+		return true;
+	return !only_listed_pids && !only_listed_tids && untrusted(task)->group_leader->real_parent->tgid == own_tgid;
+}
+
 /* filters by what never changes */
 static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u32 tid)
 {

@@ -185,6 +185,23 @@ failing() {	# ERROR CALLS N COMMAND...
 	done
 }
 
+@test "the tool and its workers are in nobody's output but in that of another tool" {
+	need_root
+	local tool own
+	for tool in cpuprof offcputime offwaketime "stackcount t:sched:sched_switch"; do
+		$tool -j >"$WORK/out" 2>"$WORK/err" 3>&- &
+		pid=$!
+		pids+=($pid)
+		wait_until grep -q 'Ctrl-C' "$WORK/err"
+		sleep 0.5
+		own=$pid,$(pgrep -d, -P $pid)
+		kill -INT $pid
+		wait $pid
+		[[ $own == *,?* ]]
+		jq -en --argjson own "[$own]" '[inputs | select(.type == "stack") | .pid] | length > 3 and all(. as $pid | $own | index($pid) == null)' "$WORK/out"
+	done
+}
+
 # ---- who runs what ----
 
 with_capabilities() {	# LIST COMMAND...: as nobody, with these only
@@ -192,6 +209,7 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$list" --ambient-caps="$list" --bounding-set="$list" "${@:2}"
 }
 
+# bats test_tags=alone
 @test "the capabilities that the man pages name are enough, and two of them are needed" {
 	need_root
 	need setpriv
