@@ -510,6 +510,7 @@ with_dwarf() {	# FILE...
 	[[ "$output" == *DEBUGINFOD_URLS* ]]
 }
 
+# bats test_tags=timing
 @test "names: a process with bomb symbols does not delay cpuprof" {
 	need_root
 	need python3 gcc objcopy

@@ -165,6 +165,7 @@ nothing_lost() {
 	expect "$(summary '.lost - .lost_unseen') == 0 && $(summary .lost_unseen) <= 0.001 * $(summary .samples)"
 }
 
+# bats test_tags=alone
 @test "real programs under load: whole user stacks for 99.9 % of their time off the CPU" {
 	need_root
 	need gawk nm
@@ -243,6 +244,7 @@ conserved() {	# ARG...
 		"$WORK/before" "$WORK/after" "$WORK/off" >&3
 }
 
+# bats test_tags=alone
 @test "on the CPU + blocked + waiting to run = wall time, for each of eight threads; and waiting is schedstat's" {
 	need_root
 	background taskset -c 0 waits threads 8
@@ -261,6 +263,7 @@ conserved() {	# ARG...
 	awk -v took="$took" '{ print "# " $1 " sleeps, " $2 / 1e6 " ms of " took / 1e6; exit !($1 == 100 && $2 > 0.98e9 && $2 <= took) }' "$WORK/sleeps" >&3
 }
 
+# bats test_tags=alone
 @test "idle threads of Go, threads of musl: complete, down to where they begin" {
 	need_root
 	need gojq musl-gcc
@@ -303,6 +306,7 @@ conserved() {	# ARG...
 	expect "$(stacks length) < 60"
 }
 
+# bats test_tags=alone
 @test "no room in the maps: later values are counted all the same" {
 	need_root
 	background chrt --idle 0 waits threads 200	# the tool and jq need not wait for their turns behind them

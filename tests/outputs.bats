@@ -260,7 +260,7 @@ collapse() {
 	fi
 	if command -v chromium >/dev/null; then
 		for ending in svg html; do
-			browse "$WORK/x.$ending" eval 'flame.tree.name(1).startsWith("<scr>]]>&\"")' | grep -x true
+			browse "$WORK/x.$ending" eval 'flame.tree.labels.some(label => label.text.startsWith("<scr>]]>&\""))' | grep -x true
 		done
 	fi
 }

@@ -51,12 +51,12 @@ steps() {	# INSTRUCTIONS COMMAND...
 	sleep 0.2
 	[ -d "/proc/$pid" ] || skip "this kernel runs no 32-bit programs"
 	cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
-	expect "$(summary .ended.bits32) > 100 && $(summary .ended.complete) == 0"
+	expect "$(summary .ended.bits32) > 10 && $(summary .ended.complete) == 0"
 	[ "$(jq -c --arg file "$WORK/loop32" 'select(.type == "stack") | .user | map(.symbol, .module == $file, .offset)' \
 		"$WORK/out" | sort -u)" = '["f",true,0]' ]
 	# nobody has read the process before its first sample
 	cpuprof -j -q -F 999 -o "$WORK/out" -- timeout 0.5 "$WORK/loop32" || true
-	expect "$(jq -s 'map(select(.comm == "loop32" and .user[0].symbol == "f") | .count) | add' "$WORK/out") > 20"
+	expect "$(jq -s 'map(select(.comm == "loop32" and .user[0].symbol == "f") | .count) | add' "$WORK/out") > 5"
 }
 
 @test "a thousand frames, and a stack of megabytes" {
@@ -67,7 +67,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 		wait_until grep -q ready "$WORK/background.out"
 		cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
 		kill "$pid"
-		expect "$(summary .ended.complete) >= 0.99 * $(summary .samples) && $(summary .samples) > 100"
+		expect "$(summary .ended.complete) >= 0.99 * $(summary .samples) && $(summary .samples) > 20"
 		[ "$(jq -r 'select(.type == "stack" and .ended_by == "complete") | .user | length' "$WORK/out" | sort -n | head -n 1)" -gt 1000 ]
 	done
 }
