@@ -9,7 +9,7 @@
  * same thread's times, as differences.
  *
  *   entry:	nested_enter(task, slot, chained, &key)
- *   return:	nested_return(task, slot, function)
+ *   return:	nested_return(task, slot, function, now_ns, others)
  *
  * The includer's SERIES_KEY has the members pid and function.
  */
@@ -180,8 +180,12 @@ static __always_inline void finish_nested(const struct nested_call *call, struct
 		   outermost->waiting_ns - call->waiting_ns, 0);
 }
 
-/* now_ns: when the function returned. The caller goes on with call_report(). */
-static __always_inline void nested_return(struct task_struct *task, __u64 slot, __u32 function, __u64 now_ns)
+/*
+ * now_ns: when the function returned; others: other functions return there, too, so that it may be none that was
+ * entered. The caller goes on with call_report().
+ */
+static __always_inline void nested_return(struct task_struct *task, __u64 slot, __u32 function, __u64 now_ns,
+					  bool others)
 {
 	struct timed_call *outermost = call_in_flight(task);
 	struct nested_calls *n = bpf_task_storage_get(&nested_calls, task, NULL, 0);
@@ -192,7 +196,7 @@ static __always_inline void nested_return(struct task_struct *task, __u64 slot, 
 	if (!counts || !nested_counts)
 		return;
 	if (!nr) {
-		counts->unseen++;
+		counts->unseen += !others;
 		return;
 	}
 	drop_to(n, outermost, nr, nested_counts);

@@ -20,4 +20,7 @@ struct nested_counts {
 	__u64 too_deep;		/* calls within too many others, which are not timed */
 };
 
+/* a bit of the cookie at an instruction by which a function leaves: other functions may leave there, too */
+#define EXIT_SHARED (1U << 31)
+
 #endif

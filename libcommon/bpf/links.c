@@ -1,28 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "bpf/links.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bpf/object.h"
 #include "bpf/tracepoint.h"
 
-static int keep(struct links *links, struct bpf_program *program, struct bpf_link *link)
+static void detach(const struct link_of *link)
 {
-	struct link_of *more;
+	if (link->link)
+		bpf_link__destroy(link->link);
+	else
+		close(link->fd);
+}
 
-	if (!link)
-		return -errno;
-	more = reallocarray(links->links, links->nr + 1, sizeof(*more));
+static int keep_any(struct links *links, struct link_of link)
+{
+	struct link_of *more = reallocarray(links->links, links->nr + 1, sizeof(*more));
+
 	if (!more) {
-		bpf_link__destroy(link);
+		detach(&link);
 		return -ENOMEM;
 	}
 	links->links = more;
-	links->links[links->nr++] = (struct link_of){ link, program };
+	links->links[links->nr++] = link;
 	return 0;
+}
+
+static int keep(struct links *links, struct bpf_program *program, struct bpf_link *link)
+{
+	return link ? keep_any(links, (struct link_of){ .link = link, .program = program }) : -errno;
 }
 
 int links_attach(struct links *links, struct bpf_program *program)
@@ -63,15 +76,6 @@ int links_attach_to_events(struct links *links, struct bpf_program *program, con
 	return error;
 }
 
-static struct bpf_link *attach_user(struct bpf_program *program, const struct event *event, bool returns,
-				    pid_t pid, uint64_t cookie)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = returns, .bpf_cookie = cookie,
-		    .ref_ctr_offset = event->semaphore_offset);
-
-	return bpf_program__attach_uprobe_opts(program, pid ? pid : -1, event->path, event->file_offset, &options);
-}
-
 static struct bpf_link *attach_kernel(struct bpf_program *program, const struct event *event, bool returns,
 				      uint64_t cookie)
 {
@@ -81,20 +85,129 @@ static struct bpf_link *attach_kernel(struct bpf_program *program, const struct 
 }
 
 int links_attach_event(struct links *links, struct bpf_program *program, const struct event *event,
-		       bool returns, pid_t pid, uint64_t cookie)
+		       bool returns, uint64_t cookie)
 {
 	switch (event->kind) {
 	case EVENT_TRACEPOINT:
 		return keep(links, program, bpf_tracepoint_attach_id(program, event->tracepoint, cookie));
 	case EVENT_KERNEL_FUNCTION:
 		return keep(links, program, attach_kernel(program, event, returns, cookie));
-	case EVENT_USER_FUNCTION:
-	case EVENT_USDT:
-		return keep(links, program, attach_user(program, event, returns, pid, cookie));
 	default:
 		return -EINVAL;
 	}
 }
+
+/* ---- user functions ---- */
+
+/* include/uapi/linux/bpf.h of Linux 6.6, which libbpf 1.1 does not know */
+#define UPROBE_MULTI 48		/* enum bpf_attach_type */
+#define UPROBE_MULTI_RETURN 1
+
+struct uprobe_multi {
+	uint32_t prog_fd, target_fd, attach_type, link_flags;
+	uint64_t path, offsets, semaphores, cookies;	/* addresses */
+	uint32_t nr, flags;
+	int32_t pid;
+	uint32_t pad;
+};
+
+static int link_create(struct uprobe_multi *attr)
+{
+	attr->attach_type = UPROBE_MULTI;
+	return syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+}
+
+/*
+ * Asked for as libbpf 1.4 does: the root directory has no functions; and a kernel that takes -1 for a process would watch
+ * one thread where a process is meant.
+ */
+static bool can_attach_many(void)
+{
+	static const struct bpf_insn leave[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = UPROBE_MULTI);
+	uint64_t offset = 0;
+	struct uprobe_multi attr = { .path = (uintptr_t)"/", .offsets = (uintptr_t)&offset, .nr = 1 };
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", leave, 2, &options);
+	bool can;
+
+	if (fd < 0)
+		return false;
+	attr.prog_fd = fd;
+	can = link_create(&attr) < 0 && errno == EBADF;
+	attr.pid = -1;
+	can = can && link_create(&attr) < 0 && errno == EINVAL;
+	close(fd);
+	return can;
+}
+
+static bool is_of_user_functions(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	return !strcmp(section, "uprobe") || !strcmp(section, "uretprobe");
+}
+
+void links_prepare(struct bpf_object *object)
+{
+	struct bpf_program *program;
+	int can = -1;
+
+	bpf_object__for_each_program(program, object) {
+		if (!bpf_program__autoload(program) || !is_of_user_functions(program))
+			continue;
+		if (can < 0)
+			can = can_attach_many();
+		if (can)
+			bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
+	}
+}
+
+static int attach_many(struct links *links, struct bpf_program *program, const char *path, const struct user_probe *probes,
+		       size_t nr, bool returns, pid_t pid)
+{
+	struct uprobe_multi attr = {
+		.prog_fd = bpf_program__fd(program), .path = (uintptr_t)path, .nr = nr,
+		.flags = returns ? UPROBE_MULTI_RETURN : 0, .pid = pid,
+	};
+	uint64_t *arrays = calloc(nr, 3 * sizeof(*arrays));
+	int fd, error;
+
+	if (!arrays)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		arrays[i] = probes[i].file_offset;
+		arrays[nr + i] = probes[i].semaphore_offset;
+		arrays[2 * nr + i] = probes[i].cookie;
+	}
+	attr.offsets = (uintptr_t)arrays;
+	attr.semaphores = (uintptr_t)(arrays + nr);
+	attr.cookies = (uintptr_t)(arrays + 2 * nr);
+	fd = link_create(&attr);
+	error = fd < 0 ? -errno : keep_any(links, (struct link_of){ .fd = fd, .program = program });
+	free(arrays);
+	return error;
+}
+
+int links_attach_user(struct links *links, struct bpf_program *program, const char *path, const struct user_probe *probes,
+		      size_t nr, bool returns, pid_t pid)
+{
+	int error = 0;
+
+	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI)
+		return nr ? attach_many(links, program, path, probes, nr, returns, pid) : 0;
+	for (size_t i = 0; i < nr && !error; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = returns, .bpf_cookie = probes[i].cookie,
+			    .ref_ctr_offset = probes[i].semaphore_offset);
+
+		error = keep(links, program, bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path,
+									     probes[i].file_offset, &options));
+	}
+	return error;
+}
+
+/* ---- all ---- */
 
 static bool seen_before(const struct links *links, size_t nr, const struct bpf_program *program)
 {
@@ -117,7 +230,7 @@ uint64_t links_missed(const struct links *links)
 void links_detach(struct links *links)
 {
 	for (size_t i = 0; i < links->nr; i++)
-		bpf_link__destroy(links->links[i].link);
+		detach(&links->links[i]);
 	free(links->links);
 	*links = (struct links){};
 }

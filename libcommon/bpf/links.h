@@ -20,10 +20,17 @@ struct bpf_program;
 
 struct links {
 	struct link_of {
-		struct bpf_link *link;
+		struct bpf_link *link;	/* or NULL, and fd is of one of the kernel's that libbpf does not know */
+		int fd;
 		const struct bpf_program *program;
 	} *links;
 	size_t nr;
+};
+
+/* one place of a user function or a USDT probe */
+struct user_probe {
+	uint64_t file_offset, semaphore_offset;
+	uint64_t cookie;	/* for the program */
 };
 
 /*
@@ -45,12 +52,22 @@ int links_attach_to_events(struct links *links, struct bpf_program *program,
 /* the same for one */
 int links_attach_to_event(struct links *links, struct bpf_program *program, int fd);
 
-/*
- * Attaches a program to an event that is none of perf's; the program gets the cookie. returns: to the
- * function's return; pid: to a user function in this process alone, 0: in all. 0 or -errno
- */
+/* Attaches a program to a tracepoint or to a function of the kernel; the program gets the cookie. 0 or -errno */
 int links_attach_event(struct links *links, struct bpf_program *program, const struct event *event,
-		       bool returns, pid_t pid, uint64_t cookie);
+		       bool returns, uint64_t cookie);
+
+/*
+ * Before an object is loaded: its programs on user functions are to be attached by one link to any number of them, if
+ * the kernel can (Linux 6.6). One link for each is slow to detach: each waits for a grace period.
+ */
+void links_prepare(struct bpf_object *object);
+
+/*
+ * Attaches a program to places in a file's code. returns: by return probes; pid: in this process alone, 0: in
+ * all. 0 or -errno
+ */
+int links_attach_user(struct links *links, struct bpf_program *program, const char *path, const struct user_probe *probes,
+		      size_t nr, bool returns, pid_t pid);
 
 /* how many events the kernel kept from these programs, each because it was running on that CPU already */
 uint64_t links_missed(const struct links *links);

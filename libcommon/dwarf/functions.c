@@ -85,7 +85,7 @@ static char *matching_name(const struct search *s, const char *raw)
 static int add(struct search *s, const GElf_Sym *symbol, const char *raw)
 {
 	unsigned char type = GELF_ST_TYPE(symbol->st_info);
-	struct function f = { .vaddr = symbol->st_value, .chosen = type == STT_GNU_IFUNC };
+	struct function f = { .vaddr = symbol->st_value, .bytes = symbol->st_size, .chosen = type == STT_GNU_IFUNC };
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF || !raw || !*raw ||
 	    !executable_offset(s->code, symbol->st_value, &f.file_offset))

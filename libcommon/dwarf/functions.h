@@ -12,7 +12,7 @@
 
 struct function {
 	char *name;		/* as in the file, without version; demangled if it was asked for so */
-	uint64_t vaddr, file_offset;
+	uint64_t vaddr, file_offset, bytes;	/* bytes: by its symbol; 0: not known */
 	bool chosen;		/* an IFUNC: what is there chooses the function that is called, once */
 };
 

@@ -24,6 +24,7 @@ struct finding {
 	struct events_problem *problem;
 	char path[PATH_MAX];	/* of name->file */
 	struct elf_file file;
+	struct code_bounds *bounds;	/* of the file, if returns are wanted */
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -127,6 +128,23 @@ static int fail_at_file(struct finding *f, int error)
 	return fail(f, error, "'%s': %s", f->path, elf_file_explain(error));
 }
 
+/* 0; -ENOTSUP: calls of it cannot be timed; -ENOMEM, -EBADMSG */
+static int find_exits(struct finding *f, uint64_t vaddr, uint64_t bytes, struct function_exits *exits)
+{
+	if (!f->search->returns || f->search->list)
+		return 0;
+	if (!f->bounds)
+		f->bounds = code_bounds_read(&f->file);
+	return f->bounds ? function_exits_find(exits, f->bounds, vaddr, bytes) : -ENOMEM;
+}
+
+static int fail_at_exits(struct finding *f, int error, const char *name)
+{
+	if (error != -ENOTSUP)
+		return error;
+	return fail(f, error, "cannot time '%s' in '%s': it does not return, or not all ways out of it are known", name, f->path);
+}
+
 static int add_functions(struct finding *f, const struct functions *functions)
 {
 	bool pattern = event_name_is_pattern(f->name->name);
@@ -134,13 +152,22 @@ static int add_functions(struct finding *f, const struct functions *functions)
 
 	for (size_t i = 0; i < functions->nr && !error; i++) {
 		const struct function *function = &functions->functions[i];
+		struct event event = { .file_offset = function->file_offset };
 
 		if (function->chosen && !f->search->list && pattern)
 			continue;
 		if (function->chosen && !f->search->list)
 			return fail(f, -ENOTSUP, "'%s' stands for several functions, of which one is chosen when the program "
 				    "starts: see -l 'u:%s:*%s*'", function->name, f->name->file, function->name);
-		error = add(f, (struct event){ .file_offset = function->file_offset }, "%s:%s", f->path, function->name);
+		error = find_exits(f, function->vaddr, function->bytes, &event.exits);
+		if (error == -ENOTSUP && pattern) {
+			f->events->nr_left_out++;
+			error = 0;
+			continue;
+		}
+		if (error)
+			return fail_at_exits(f, error, function->name);
+		error = add(f, event, "%s:%s", f->path, function->name);
 	}
 	return error;
 }
@@ -188,9 +215,19 @@ static int add_address(struct finding *f)
 		if (!s->executable || offset < s->file_offset || offset - s->file_offset >= s->size ||
 		    !elf_file_vaddr_of(&f->file, offset, &vaddr))
 			continue;
-		if (f->search->whole_functions && !begins_function(f, offset))
+		struct event event = { .file_offset = offset };
+		int error;
+
+		if (f->search->returns && !begins_function(f, offset))
 			return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
-		return add(f, (struct event){ .file_offset = offset }, "%s+0x%" PRIx64, f->path, vaddr);
+		error = find_exits(f, vaddr, 0, &event.exits);
+		if (error) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
+			return fail_at_exits(f, error, name);
+		}
+		return add(f, event, "%s+0x%" PRIx64, f->path, vaddr);
 	}
 	return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
 }
@@ -224,6 +261,7 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 	error = fd < 0 ? fd : elf_file_open(&f->file, fd);
 	if (!error) {
 		error = find(f);
+		code_bounds_free(f->bounds);
 		elf_file_close(&f->file);
 	} else {
 		fail_at_file(f, error);
@@ -281,6 +319,9 @@ int events_find(struct events *events, const struct event_name *name, const stru
 
 	problem->text[0] = 0;
 	error = find(&f);
+	if (!error && events->nr == before && events->nr_left_out)
+		return fail(&f, -ENOTSUP, "calls of none of the functions '%s' in '%s' can be timed: they do not return, or not "
+			    "all ways out of them are known", name->name, f.path);
 	if (!error && events->nr == before && *f.path)
 		return fail(&f, -ENOENT, "'%s' has no %s '%s%s%s'", f.path, nouns[name->kind], name->group,
 			    *name->group ? ":" : "", name->name);
@@ -295,6 +336,7 @@ void events_free(struct events *events)
 	for (size_t i = 0; i < events->nr; i++) {
 		free(events->events[i].name);
 		free(events->events[i].path);
+		function_exits_free(&events->events[i].exits);
 	}
 	free(events->events);
 	*events = (struct events){};

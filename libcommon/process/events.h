@@ -10,6 +10,7 @@
 #include "dwarf/symbols.h"
 #include "process/event_name.h"
 #include "process/perf_name.h"
+#include "table/function_exits.h"
 
 struct event {
 	enum event_kind kind;
@@ -18,12 +19,14 @@ struct event {
 	char *path;
 	uint64_t file_offset, semaphore_offset;		/* in that file; semaphore_offset may be 0 */
 	int tracepoint;			/* its ID */
+	struct function_exits exits;	/* of a user function, where events_search.returns asks for them */
 	struct perf_encoding perf;
 };
 
 struct events {
 	struct event *events;
 	size_t nr, room;
+	size_t nr_left_out;	/* functions of a pattern whose returns cannot be seen */
 };
 
 /* why nothing was found, for people */
@@ -34,7 +37,7 @@ struct events_problem {
 struct events_search {
 	pid_t pid;			/* files are found as this process sees them; 0: as we do */
 	const struct symbol_options *symbols;
-	bool whole_functions;		/* an address must be where a function begins */
+	bool returns;			/* functions only, from their first byte on, and where they return */
 	bool list;			/* names only: what cannot be probed is no error */
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/load.h"
+#include "nested_calls_abi.h"
 #include "report/escape.h"
 #include "report/frame_name.h"
 #include "run/cli.h"
@@ -73,7 +74,7 @@ struct events events_named(const char *name, const struct task_filter *filter)
 
 struct events events_that_return(const char *name, const struct task_filter *filter)
 {
-	struct events events = find_some(name, (struct events_search){ .whole_functions = true }, filter);
+	struct events events = find_some(name, (struct events_search){ .returns = true }, filter);
 
 	if (events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_KERNEL_FUNCTION)
 		cli_die(EXIT_USAGE, "not a function: '%s': one is u:FILE:FUNCTION, or k:FUNCTION of the kernel", name);
@@ -155,24 +156,79 @@ static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
 	return pids;
 }
 
-void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
-		   bool returns, const struct task_filter *filter)
+/* to all of a file's probes, which are those of these events */
+static void attach_user(struct links *links, struct bpf_program *program, const struct events *events,
+			const struct user_probe *probes, size_t nr, bool returns, const struct task_filter *filter)
 {
+	const struct event *event = &events->events[0];
 	size_t nr_pids;
 	pid_t *pids = processes_of(filter, &nr_pids);
 
+	if (lacking(event, 0))
+		check(-EOPNOTSUPP, event);
+	if (!nr_pids)
+		check(links_attach_user(links, program, event->path, probes, nr, returns, 0), event);
+	for (size_t p = 0; p < nr_pids; p++)
+		check(links_attach_user(links, program, event->path, probes, nr, returns, pids[p]), event);
+	free(pids);
+}
+
+static bool in_user_code(const struct events *events)
+{
+	return events->events[0].kind == EVENT_USER_FUNCTION || events->events[0].kind == EVENT_USDT;
+}
+
+void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
+		   bool returns, const struct task_filter *filter)
+{
+	struct user_probe *probes = calloc(events->nr, sizeof(*probes));
+
+	if (!probes)
+		cli_check(-ENOMEM, "attach to the events");
 	for (size_t i = 0; i < events->nr; i++) {
 		const struct event *event = &events->events[i];
-		bool user = event->kind == EVENT_USER_FUNCTION || event->kind == EVENT_USDT;
 
+		probes[i] = (struct user_probe){ event->file_offset, event->semaphore_offset, i };
+		if (in_user_code(events))
+			continue;
 		if (lacking(event, 0))
 			check(-EOPNOTSUPP, event);
-		if (!user || !nr_pids)
-			check(links_attach_event(links, program, event, returns, 0, i), event);
-		for (size_t p = 0; user && p < nr_pids; p++)
-			check(links_attach_event(links, program, event, returns, pids[p], i), event);
+		check(links_attach_event(links, program, event, returns, i), event);
 	}
-	free(pids);
+	if (in_user_code(events))
+		attach_user(links, program, events, probes, events->nr, returns, filter);
+	free(probes);
+}
+
+size_t events_attach_returns(struct links *links, const struct return_programs *programs, const struct events *events,
+			     const struct task_filter *filter)
+{
+	struct user_probe *exits, *returned = calloc(events->nr, sizeof(*returned));
+	size_t nr = 0, nr_exits = 0, nr_returned = 0;
+
+	for (size_t i = 0; i < events->nr; i++)
+		nr += events->events[i].exits.nr;
+	exits = calloc(nr, sizeof(*exits));
+	if (!exits || !returned)
+		cli_check(-ENOMEM, "attach to the functions' returns");
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct event *event = &events->events[i];
+
+		if (programs->returned && event->exits.returns_by_stack)
+			returned[nr_returned++] = (struct user_probe){ event->file_offset, 0, i };
+		else
+			for (size_t e = 0; e < event->exits.nr; e++)
+				exits[nr_exits++] = (struct user_probe){
+					.file_offset = event->exits.exits[e].file_offset,
+					.cookie = i | (event->exits.exits[e].shared ? EXIT_SHARED : 0),
+				};
+	}
+	attach_user(links, programs->at_exits, events, exits, nr_exits, false, filter);
+	if (nr_returned)
+		attach_user(links, programs->returned, events, returned, nr_returned, true, filter);
+	free(exits);
+	free(returned);
+	return nr_exits;
 }
 
 struct perf_events events_attach_perf(struct bpf_program *program, const struct event *event, uint64_t period,

@@ -19,7 +19,10 @@
  */
 struct events events_named(const char *name, const struct task_filter *filter);
 
-/* the same for functions whose returns can be watched: only a function's first byte will do */
+/*
+ * the same for functions whose returns can be seen: only a function's first byte will do, and of a pattern
+ * those are left out whose exits are not known
+ */
 struct events events_that_return(const char *name, const struct task_filter *filter);
 
 /* -l: prints the events that match to standard output, sorted, and ends the tool. */
@@ -27,10 +30,23 @@ void events_list(const char *pattern, const struct task_filter *filter) __attrib
 
 /*
  * Attaches the program to each of these events, which are none of perf's; its cookie is the event's index.
- * User functions are probed in the wanted processes alone, where these are listed.
+ * User functions are probed in the wanted processes alone, where these are listed. A command's processes are not known
+ * before they are there: then everybody's are, and the program tells whom it counts.
  */
 void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
 		   bool returns, const struct task_filter *filter);
+
+/* How the returns of user functions are seen. */
+struct return_programs {
+	struct bpf_program *at_exits;	/* at the instructions by which a function leaves: it stands before them */
+	struct bpf_program *returned;	/* a return probe, which changes return addresses; NULL: none is set */
+};
+/*
+ * As events_attach(), to the returns of these functions: by return probes, if there is a program for them, where the
+ * file's CFI allows it (function_exits.h), else at their exits. How many of these there are
+ */
+size_t events_attach_returns(struct links *links, const struct return_programs *programs, const struct events *events,
+			     const struct task_filter *filter);
 
 /*
  * Has the program run on each of the wanted CPUs at every period-th occurrence of perf's event, or, with a

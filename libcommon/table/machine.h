@@ -8,6 +8,7 @@
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
  *   entry.c           where the code at the ELF entry point ends, what addresses code takes and jumps to
  *   padding.c         what fills up the room between functions
+ *   leave.c           where instructions lead
  *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
  *   go.c              what Go's compiler and runtime write
  *   known_code.c      certain code of certain programs
@@ -28,6 +29,26 @@
 #endif
 
 struct code;
+
+/* Where an instruction leads. */
+enum machine_way {
+	WAY_ON,		/* to the next one, perhaps after a call */
+	WAY_RETURN,
+	WAY_JUMP,	/* to step.to */
+	WAY_BRANCH,	/* to step.to, or on */
+	WAY_SWITCH,	/* to an address of a table, within the function */
+	WAY_ELSEWHERE,	/* by a register or a word of memory */
+	WAY_STOP,	/* nowhere; or it does not decode */
+};
+
+struct machine_step {
+	enum machine_way way;
+	uint64_t to;		/* vaddr */
+	/* It reads the word at base + displacement, or takes its address: base is a DWARF number, sp or fp */
+	bool reads;
+	uint8_t base;
+	int64_t displacement;
+};
 
 /*
  * An expression for the CFA that begins with DW_OP_breg<reg> offset; c is behind that, and not at
@@ -64,6 +85,12 @@ bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t 
 bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at);
 bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at);
 bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at);
+
+/*
+ * The instruction code[0 .. size), which lies at vaddr; its bytes, or 0 where it does not decode. *sums: kept
+ * for the caller from one instruction to the next, 0 at a function's first one.
+ */
+size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, uint32_t *sums, struct machine_step *step);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Calls of functions, timed: of user functions by uprobes, of the kernel's by kprobes, at their entry and
- * their return.
+ * their return. A user function's return is seen at the instructions by which it leaves, or by a return probe
+ * (function_exits.h).
  */
 #include "funclat_abi.h"
 
@@ -10,6 +11,7 @@
 #include "nested_calls.bpf.h"
 
 const volatile bool by_process;		/* set before loading */
+const volatile bool return_probes;	/* the same: some returns are seen by these */
 
 bool measuring;		/* set once all programs are attached, reset before they are detached */
 
@@ -26,7 +28,7 @@ static __always_inline void call_series(const struct function_call_key *call, st
 
 static __always_inline bool call_wanted(struct task_struct *task, __u32 pid)
 {
-	return measuring && task->tgid != own_tgid && task_wanted(task, pid, 0);
+	return measuring && !is_own(task) && task_wanted(task, pid, 0);
 }
 
 static __always_inline void enters(struct pt_regs *regs, bool chained)
@@ -38,14 +40,15 @@ static __always_inline void enters(struct pt_regs *regs, bool chained)
 		nested_enter(task, PT_REGS_SP(regs), chained, &key);
 }
 
-static __always_inline void returns(struct pt_regs *regs)
+/* slot: where the return address is, or was */
+static __always_inline void returns(struct pt_regs *regs, __u64 slot, __u64 cookie)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (!call_wanted(task, task_user_pid(task)))
 		return;
-	nested_return(task, PT_REGS_SP(regs) - 8, bpf_get_attach_cookie(regs) + 1, now_ns);
+	nested_return(task, slot, (cookie & ~EXIT_SHARED) + 1, now_ns, cookie & EXIT_SHARED);
 	call_report();
 }
 
@@ -68,17 +71,28 @@ int user_function_begins(struct pt_regs *ctx)
 {
 	if (!alone_begin())
 		return 0;
-	enters(ctx, is_chained(ctx));
+	enters(ctx, return_probes && is_chained(ctx));
+	alone_end();
+	return 0;
+}
+
+/* at a return or a tail call: the stack pointer is where it was at the function's first instruction */
+SEC("?uprobe")
+int user_function_leaves(struct pt_regs *ctx)
+{
+	if (!alone_begin())
+		return 0;
+	returns(ctx, PT_REGS_SP(ctx), bpf_get_attach_cookie(ctx));
 	alone_end();
 	return 0;
 }
 
 SEC("?uretprobe")
-int user_function_returns(struct pt_regs *ctx)
+int user_function_returned(struct pt_regs *ctx)
 {
 	if (!alone_begin())
 		return 0;
-	returns(ctx);
+	returns(ctx, PT_REGS_SP(ctx) - 8, bpf_get_attach_cookie(ctx));
 	alone_end();
 	return 0;
 }
@@ -95,7 +109,7 @@ int kernel_function_begins(struct pt_regs *ctx)
 SEC("?kretprobe")
 int kernel_function_returns(struct pt_regs *ctx)
 {
-	returns(ctx);
+	returns(ctx, PT_REGS_SP(ctx) - 8, bpf_get_attach_cookie(ctx));
 	return 0;
 }
 

@@ -14,13 +14,14 @@
 #include "run/slow_calls.h"
 #include "run/stack_session.h"
 
-enum { OPTION_SLOW = 0x100 };
+enum { OPTION_SLOW = 0x100, OPTION_RETURN_PROBES };
 
 struct options {
 	struct histogram_options histograms;
 	struct stacks_wanted stacks;
 	const char *function, *list;
 	uint64_t slow_ns;
+	bool return_probes;
 };
 
 static const char doc[] =
@@ -33,6 +34,9 @@ static const struct argp_option option_list[] = {
 	{ "user-stacks", 'U', NULL, 0, "user stacks too", 2 },
 	{ "slow", OPTION_SLOW, "TIME", 0,
 	  "print calls that take longer, as they return: microseconds, or with a unit: 5ms", 2 },
+	{ "return-probes", OPTION_RETURN_PROBES, NULL, 0,
+	  "see returns by return probes, which are cheaper; they break programs that throw exceptions through the function, "
+	  "or copy or switch stacks within it", 2 },
 	{},
 };
 
@@ -49,6 +53,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_SLOW:
 		o->slow_ns = slow_calls_parse_time(arg, state);
+		break;
+	case OPTION_RETURN_PROBES:
+		o->return_probes = true;
 		break;
 	case ARGP_KEY_ARG:
 		if (o->function || o->list || state->quoted)
@@ -112,20 +119,43 @@ static void configure(struct funclat_bpf *bpf, const struct options *o, bool ker
 	bpf->rodata->slow_ns = o->slow_ns;
 	bpf->rodata->calls_may_be_left = !kernel;
 	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, true);
-	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_returns, true);
+	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_leaves, true);
+	bpf_program__set_autoload(bpf->progs.user_function_returned, !kernel && o->return_probes);
+	bpf->rodata->return_probes = o->return_probes;
+	links_prepare(bpf->obj);
 	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
 
-/* Returns first, so that each call that is seen to begin is seen to return. */
-static void attach(struct funclat_bpf *bpf, struct links *links, bool kernel, const struct task_filter *tasks)
+static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel,
+			      const struct task_filter *tasks)
 {
-	events_attach(links, kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_returns, &functions,
-		      true, tasks);
+	const struct return_programs programs = {
+		.at_exits = bpf->progs.user_function_leaves,
+		.returned = o->return_probes ? bpf->progs.user_function_returned : NULL,
+	};
+	size_t nr;
+
+	if (kernel) {
+		events_attach(links, bpf->progs.kernel_function_returns, &functions, true, tasks);
+		return;
+	}
+	nr = events_attach_returns(links, &programs, &functions, tasks);
+	if (functions.nr_left_out)
+		cli_warn("%zu functions are left out: they do not return, or not all ways out of them are known",
+			 functions.nr_left_out);
+	if (nr && !o->histograms.run.quiet)
+		cli_warn("returns of %zu function%s are seen at %zu instructions, which costs some 10 us a call: "
+			 "--return-probes is cheaper, and not safe for all programs", functions.nr, functions.nr == 1 ? "" : "s", nr);
+}
+
+/* Returns first, so that each call that is seen to begin is seen to return. */
+static void attach(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel,
+		   const struct task_filter *tasks)
+{
+	attach_to_returns(bpf, links, o, kernel, tasks);
 	events_attach(links, kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, &functions,
 		      false, tasks);
-	kernel_attach(links, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
-		      bpf->progs.thread_dies);
 }
 
 int main(int argc, char **argv)
@@ -143,7 +173,7 @@ int main(int argc, char **argv)
 	struct histogram_session histograms;
 	struct stack_session stacks;
 	struct slow_calls slow;
-	struct links links = {};
+	struct links links = {}, scheduler = {};
 	struct stack_stats stats;
 	bool kernel;
 
@@ -157,8 +187,10 @@ int main(int argc, char **argv)
 	bpf = kernel_opened(funclat_bpf__open());
 	configure(bpf, &o, kernel);
 	kernel_loaded(bpf->skeleton, funclat_bpf__load(bpf));
-	attach(bpf, &links, kernel, tasks);
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
+	attach(bpf, &links, &o, kernel, tasks);
+	kernel_attach(&scheduler, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
+		      bpf->progs.thread_dies);
 	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.json),
 		     "set up the histograms");
 	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
@@ -171,9 +203,9 @@ int main(int argc, char **argv)
 	run_measure(&stacks.run);
 	bpf->bss->measuring = false;
 	losses[NR_CALL_LOSSES - 1] = kernel_missed(&links);
-	losses[NR_CALL_LOSSES - 1].count += bpf->bss->lost_preempting;
+	losses[NR_CALL_LOSSES - 1].count += links_missed(&scheduler) + bpf->bss->lost_preempting;
 	stack_session_see_trampolines(&stacks);
-	links_detach(&links);
+	links_detach(&scheduler);
 
 	stack_session_drain(&stacks);
 	cli_check(slow_calls_print(&slow), "read what was gathered");
@@ -184,6 +216,7 @@ int main(int argc, char **argv)
 		  "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_CALL_LOSSES);
 	calls_in_flight_say(&in_flight, losses[0].count, title);
+	links_detach(&links);	/* after the report, because kernels before 6.6 take their time */
 
 	calls_in_flight_free(&in_flight);
 	histogram_session_close(&histograms);

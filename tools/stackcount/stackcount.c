@@ -124,6 +124,7 @@ int main(int argc, char **argv)
 	bpf = kernel_opened(stackcount_bpf__open());
 	program = program_for(bpf, events.events[0].kind);
 	bpf_program__set_autoload(program, true);
+	links_prepare(bpf->obj);
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	kernel_loaded(bpf->skeleton, stackcount_bpf__load(bpf));
 	/* first, so that at an exit these programs run before the one that takes the process off the lists */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where a function returns, so that probes on these instructions can time its calls. Nothing on anybody's
+ * stack is changed then, unlike by a return probe, which puts another return address in the place of the
+ * function's own: whoever unwinds, copies or switches that stack finds it there.
+ */
+#ifndef EHPERF_TABLE_FUNCTION_EXITS_H
+#define EHPERF_TABLE_FUNCTION_EXITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf/elf_file.h"
+
+struct code_bounds;
+
+/* What is known of a file's code, for any number of its functions; the file must outlive it. NULL: no memory */
+struct code_bounds *code_bounds_read(struct elf_file *file);
+void code_bounds_free(struct code_bounds *bounds);
+
+struct function_exit {
+	uint64_t file_offset;	/* of the instruction */
+	bool shared;		/* other functions may leave there, too */
+};
+
+struct function_exits {
+	/* rising: the function's returns, and its jumps to other functions (tail calls) */
+	struct function_exit *exits;
+	size_t nr, room;
+	/*
+	 * By the file's CFI, the return address is on top of the stack at the first instruction, and no
+	 * instruction reads it there, as setjmp() and dlsym() do
+	 */
+	bool returns_by_stack;
+};
+
+/*
+ * vaddr: of the function; bytes: its size by its symbol, for code without an FDE, or 0. 0; -ENOTSUP: not all
+ * of its exits are known, or it has none; -ENOMEM, -EBADMSG
+ */
+int function_exits_find(struct function_exits *exits, const struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes);
+void function_exits_free(struct function_exits *exits);
+
+#endif
