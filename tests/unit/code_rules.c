@@ -78,6 +78,11 @@ __asm__(
 	"	ret\n"
 	"o4:	hlt\n"
 	"	.p2align 4\n"
+	"o10:	test %edi, %edi\n"		/* the straight way pops more than the other one */
+	"	jz 8f\n"
+	"o11:	pop %rbx\n"
+	"8:	ret\n"
+	"	.p2align 4\n"
 	"	mov %rdi, %rax\n"
 	"	sub $40, %rsp\n"
 	"o5:	call abort@plt\n"
@@ -255,7 +260,7 @@ __asm__(
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[],
 	r3[], r4[], r5[], framed[], f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[],
-	o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], z1[], t3[], t4[], t5[], n1[], n2[],
+	o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], o10[], o11[], z1[], t3[], t4[], t5[], n1[], n2[],
 	w1[], w2[], w3[], end[], frameless[], c1[], c2[], c3[], far[], g1[], g2[], t10[], t20[], t30[], t40[],
 	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[];
 
@@ -334,7 +339,7 @@ int main(void)
 	      is(t3, RULE_REG, EH_RSP, 16));
 	check(is(t4, RULE_REG, EH_RSP, 16) && is(t5, RULE_REG, EH_RSP, 24) && at(t5).saved[SAVED_RBX] == -3);
 
-	check(at(odd).kind == RULE_NONE);
+	check(at(odd).kind == RULE_NONE && at(o10).kind == RULE_NONE && is(o11, RULE_REG, EH_RSP, 16));
 	check(is(o2, RULE_REG, EH_RSP, 16) && is(o3, RULE_REG, EH_RSP, 16) && at(o4).kind == RULE_NONE);
 	check(at(o5).kind == RULE_NONE && is(next, RULE_REG, EH_RSP, 8));
 	check(is(w1, RULE_REG, EH_RSP, 8) && is(w2, RULE_REG, 2, 8) && is(w3, RULE_REG, 2, 8));
