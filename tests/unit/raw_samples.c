@@ -205,6 +205,17 @@ static void test_waiting(void)
 	check(!raw_samples_keep(&samples, first, 1), "nothing is published to wait with");
 	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE, "end %d", stack.end);
 	check(raw_samples_keep(&samples, first, 1));
+	/* what has waited takes no room: 100 MB wait, a MB at a time */
+	for (int i = 0; i < 100; i++) {
+		first = sample_self();
+		first = realloc(first, sizeof(*first) + (1 << 20));
+		memset((char *)(first + 1) + first->stack_bytes, 0, (1 << 20) - first->stack_bytes);
+		first->stack_bytes = 1 << 20;
+		check(raw_samples_keep(&samples, first, 1), "the %dth", i);
+		check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr));
+	}
+	first = sample_self();
+	check(raw_samples_keep(&samples, first, 1));
 	raw_samples_free(&samples);	/* while one waits */
 	samples.waiting = NULL;
 	samples.nr_waiting = samples.room = samples.waiting_bytes = 0;
