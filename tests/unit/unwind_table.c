@@ -51,10 +51,14 @@ __asm__(
 	"	.cfi_def_cfa_offset 64\n"
 	"sparse_end: nop\n"
 	"	.cfi_endproc\n"
-	"past_end: .fill 16, 1, 0xcc\n");
+	"past_end: .fill 16, 1, 0xcc\n"
+	"interrupted: .cfi_startproc\n"
+	"	.cfi_signal_frame\n"		/* its caller was interrupted, and has called nobody */
+	"	nop\n"
+	"	.cfi_endproc\n");
 
 extern const char before[], sample[], at_entry[], after_push[], by_rbp[], restored[], rbx_restored[], large[],
-	far[], drap[], plt[], odd[], outermost[], after[], sparse[], sparse_end[], past_end[];
+	far[], drap[], plt[], odd[], outermost[], after[], sparse[], sparse_end[], past_end[], interrupted[];
 
 static struct unwind_table table;
 static struct proc_maps maps;
@@ -109,6 +113,7 @@ int main(void)
 	check(is_cfa(at(sparse), RULE_REG, EH_RSP, 8) && is_cfa(at(sparse + 4500), RULE_REG, EH_RSP, 8) &&
 	      is_cfa(at(sparse + 8999), RULE_REG, EH_RSP, 8) && is_cfa(at(sparse_end), RULE_REG, EH_RSP, 64));
 	check(at(past_end).kind == RULE_NONE);
+	check(is_cfa(at(interrupted), RULE_REG, EH_RSP, 8) && at(interrupted).flags == RULE_SIGNAL && !at(sparse).flags);
 
 	unwind_table_free(&table);
 	elf_file_close(&file);
