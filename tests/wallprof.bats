@@ -116,7 +116,9 @@ load lib.bash
 	grep -qE '^ +[0-9]+ +[0-9]+ a\\x3bb\\x1b\[2J\\x0a +[0-9.]+ +[0-9.]+ +S [0-9.]+ ' "$WORK/text"
 	grep -q '^who was waited for' "$WORK/text"
 	refute grep -q $'\e' "$WORK/text"
-	wallprof -q -f -- perl "$WORK/hostile" >"$WORK/folded" 2>"$WORK/err"
+	mkdir "$WORK/tmp"
+	TMPDIR=$WORK/tmp wallprof -q -f -- perl "$WORK/hostile" >"$WORK/folded" 2>"$WORK/err"
+	rmdir "$WORK/tmp"	# its temporary file is gone
 	refute grep -q $'\e' "$WORK/folded"
 	# preempted when it is about to sleep, it waits for a CPU meanwhile
 	expect "$(awk '/\[(blocked S|waiting)\]/ { n += $NF } END { print n }' "$WORK/folded") > 280000"
