@@ -288,11 +288,11 @@ load lib.bash
 	need_root
 	local filter
 	for filter in "--map one" "--type array" "--cmd update-batch" ""; do
-		mapupdlat -j $filter -- sh -c 'mapinmap hash 30 1 0 one; mapinmap array 50 1 0 two; mapinmap hash 7 1 10 three' >"$WORK/all"
+		mapupdlat -j $filter -- sh -c 'mapinmap hash 30 1 0 one; mapinmap array 50 1 0 two; mapinmap hash 7 1 10 one_more' >"$WORK/all"
 		grep '^{' "$WORK/all" >"$WORK/out"
 		jq -r 'select(.type == "histogram") | "\(.key.map_type) \(.key.map_name) \(.count)"' "$WORK/out" | sort | tr '\n' ';'
 	done >"$WORK/got"
-	[ "$(cat "$WORK/got")" = "hash one 30;array two 50;hash three 7;array two 50;hash one 30;hash three 7;" ]
+	[ "$(cat "$WORK/got")" = "hash one 30;array two 50;hash one_more 7;array two 50;hash one 30;hash one_more 7;" ]
 
 	for filter in all type name map process command; do
 		mapupdlat -j --by $filter -- sh -c 'mapinmap hash 30 1 0 one; mapinmap hash 50 1 0 two; mapinmap hash 7 1 10 two' >"$WORK/all"
