@@ -99,6 +99,22 @@ titles() {	# FILE
 	browse "$WORK/n.html" eval '[flame.tree.total[0], flame.tree.totalBefore[0]]' | grep -x '\[14, 15\]\|\[14, 14\]'
 }
 
+@test "--diff --normalize: what has the same share of both sums has no colour" {
+	local before after
+	while read -r before after; do
+		printf 'a;b %d\na;c %d\n' $((2 * before)) "$before" >"$WORK/before"
+		printf 'a;b %d\na;c %d\n' $((2 * after)) "$after" >"$WORK/after"
+		flame --diff --normalize "$WORK/before" "$WORK/after" -o "$WORK/x.svg"
+		grep -oE '<title>[abc]: .*fill:#[0-9a-f]+' "$WORK/x.svg" | tee "$WORK/frames"
+		# red, green and blue are the same
+		[ "$(grep -cE 'fill:#([0-9a-f]{2})\1\1$' "$WORK/frames")" -eq 3 ]
+	done <<-END
+		10 2
+		2 10
+		2 3
+	END
+}
+
 # bats test_tags=full
 @test "10,000 stacks: opens, draws and searches at once; a million in bounded memory" {
 	need chromium python3
