@@ -338,7 +338,7 @@ conserved() {	# ARG...
 	[ "$(stacks length)" -eq 0 ]
 	measure -p "$sleeper" -m 30ms 1
 	expect "$(stacks 'map(.count) | add // 0') <= 2"
-	measure -p "$sleeper" -m 15ms 1
+	measure -p "$sleeper" -m 15000 1	# microseconds
 	expect "$(stacks 'map(.count) | add') > 30"
 	measure -p "$sleeper" -M 15000 1
 	expect "$(stacks 'map(.count) | add // 0') <= 2"
