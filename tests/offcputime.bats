@@ -369,9 +369,11 @@ conserved() {	# ARG...
 	echo "$first" >"$cgroups/offcputime-test.$$/below/cgroup.procs"
 	measure --cgroup "$cgroups/offcputime-test.$$" -U 0.5
 	cgroup=$(stacks 'map(.pid) | unique | join(",")')
+	measure --cgroup "$cgroups/offcputime-test.$$/below" -U 0.5
+	cgroup+=" $(stacks 'map(.pid) | unique | join(",")')"
 	kill "$first"
 	wait_until rmdir "$cgroups/offcputime-test.$$/below" "$cgroups/offcputime-test.$$"
-	[ "$cgroup" = "$first" ]
+	[ "$cgroup" = "$first $first" ]
 }
 
 # ---- threads that come and go ----
