@@ -217,6 +217,13 @@ sample() {
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"differs"* ]]
 	bpf-wrong-table "$ROOT/build/tools/ehdump/ehdump.bpf.o" /usr/bin/xz
+	# and its status says so: of a kernel that finds nothing
+	need gcc
+	echo 'int bpf_prog_test_run_opts(int fd, void *opts) { return 0; }' | gcc -shared -fPIC -o "$WORK/finds-nothing.so" -xc -
+	run env LD_PRELOAD="$WORK/finds-nothing.so" "$ROOT/build/ehdump" --check /usr/bin/xz
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"differs at file offset"* ]]
 }
 
 @test "the BPF program takes at most 15,000 instructions to verify" {
