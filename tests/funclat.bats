@@ -109,6 +109,23 @@ within() {	# A B SHARE
 	grep -q '36 calls lost: within 64 others' "$WORK/err"
 }
 
+@test "calls within each other that sleep: each is blocked for what it has slept itself" {
+	need_root
+	need gcc
+	cat >"$WORK/naps.c" <<-'C'
+		#include <unistd.h>
+		__attribute__((noipa)) int naps(int n) { usleep(20000); return n ? naps(n - 1) + 1 : 0; }
+		int main(void) { return naps(4) != 4; }
+	C
+	gcc -O1 -fno-optimize-sibling-calls -o "$WORK/naps" "$WORK/naps.c"
+	funclat -j "u:$WORK/naps:naps" -- "$WORK/naps" >"$WORK/out" 2>"$WORK/err"
+	histogram '[.count, .total_ns, .blocked_ns, .waiting_ns] | @tsv'
+	[ "$(histogram .count)" -eq 5 ]
+	# 5 naps in the outermost call, and one less in each of the others
+	expect "$(histogram '.blocked_ns + .waiting_ns') >= 15 * 20000000"
+	expect "$(histogram '.blocked_ns + .waiting_ns') <= $(histogram .total_ns)"
+}
+
 @test "bpf_map_update_elem() of libbpf, in bpftool and in cpuprof: as long as mapupdlat says of the system call, and a little more" {
 	need_root
 	long_grace_periods
