@@ -137,6 +137,29 @@ while os.read(0, 1):
 	[ "$(jq -rs 'map(select(.type == "stack"))[0] | "\(.user | length > 10) \(.user[-1].symbol)"' "$WORK/out")" = "true _start" ]
 }
 
+@test "events that the kernel does not hand to programs, for one is running or bpf(2) is at work, are counted as lost" {
+	need_root
+	need python3
+	# each update of a map of devices takes memory where no program may run
+	cat >"$WORK/updates.py" <<-'PY'
+		import ctypes, struct
+		libc = ctypes.CDLL(None)
+		def bpf(command, *words):
+		    attributes = struct.pack(*words).ljust(128, b"\0")
+		    result = libc.syscall(321, command, attributes, 128)
+		    assert result >= 0
+		    return result
+		devices = bpf(0, "4I", 14, 4, 4, 1)	# BPF_MAP_CREATE, BPF_MAP_TYPE_DEVMAP
+		key, value = ctypes.c_uint(0), ctypes.c_uint(1)	# the loopback device
+		for i in range(1000):
+		    bpf(2, "4Q", devices, ctypes.addressof(key), ctypes.addressof(value), 0)
+	PY
+	stackcount -j t:kmem:kmalloc -- /usr/bin/python3 "$WORK/updates.py" >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	# any process's, on all CPUs
+	expect "$(summary .lost_unseen) >= 1000 && $(summary .lost) >= $(summary .lost_unseen)"
+}
+
 @test "a pattern: each event is the root of its stacks, and is counted apart" {
 	need_root
 	need perl
