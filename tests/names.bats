@@ -447,6 +447,31 @@ with_dwarf() {	# FILE...
 	END
 	cpuprof -q -i -o "$WORK/x.svg" -p "$pid" 1 2>/dev/null
 	grep -q 'deepest' "$WORK/x.svg"
+	cpuprof -q -i -l -o "$WORK/x.pb.gz" -p "$pid" 1 2>/dev/null
+	# of each Location the field `line` of each of its Lines, of which pprof wants the innermost function's first
+	/usr/bin/python3 - "$WORK/x.pb.gz" >"$WORK/lines" <<-'PY'
+		import gzip, sys
+		def number(data, at):
+		    value = shift = 0
+		    while True:
+		        value |= (data[at] & 127) << shift
+		        at, shift = at + 1, shift + 7
+		        if data[at - 1] < 128:
+		            return value, at
+		def fields(data, wanted):
+		    at = 0
+		    while at < len(data):
+		        key, at = number(data, at)
+		        value, at = number(data, at)
+		        if key & 7 == 2:
+		            value, at = data[at:at + value], at + value
+		        if key >> 3 == wanted:
+		            yield value
+		for location in fields(gzip.open(sys.argv[1]).read(), 4):
+		    print(*(line for part in fields(location, 4) for line in fields(part, 2)))
+	PY
+	cat "$WORK/lines"
+	grep -qE '^[23] 5 6$' "$WORK/lines"
 	strip -o "$WORK/stripped" "$WORK/spin"
 	background "$WORK/stripped"
 	cpuprof -q -f -i -l -p "$pid" 1 2>/dev/null | grep -qE ';\[stripped\+0x[0-9a-f]+\] [0-9]+$'
@@ -472,6 +497,25 @@ with_dwarf() {	# FILE...
 		head -8 "$WORK/out"
 		grep -qw spin "$WORK/out"
 	done <"$WORK/lines"
+}
+
+@test "names: who calls a function that does not return, as its last instruction, has its own name" {
+	need_root
+	need gcc nm
+	cat >"$WORK/last.c" <<-'END'
+		__attribute__((noreturn, noipa)) void spin(void) { for (volatile int x = 0;; x++); }
+		__attribute__((noipa)) void last(void) { spin(); }
+		__attribute__((noipa)) void after(void) { asm volatile("nop"); }
+		int main(int argc, char **argv) { if (argc > 1) after(); last(); }
+	END
+	# without room between functions, so that the return address is the next one's first byte
+	gcc -O2 -fno-toplevel-reorder -falign-functions=1 -o "$WORK/last" "$WORK/last.c"
+	[ "$(nm -n "$WORK/last" | awk '$3 == "last" { getline; print $3 }')" = after ]
+	background "$WORK/last"
+	cpuprof -q -f -F 499 -p "$pid" 0.5 2>/dev/null >"$WORK/folded"
+	cat "$WORK/folded"
+	grep -qE ';main;last;spin [0-9]+$' "$WORK/folded"
+	refute grep -q 'after' "$WORK/folded"
 }
 
 @test "names: in JSON a frame has vaddr, function_vaddr and file_offset, that agree with readelf" {
