@@ -240,6 +240,12 @@ nap()'
 		grep -qE '^nested;.* [0-9]+$' "$WORK/out"
 		grep -q 'samples in' "$WORK/err"
 	done
+	# nohup's signal does not end it before its time
+	(trap '' HUP; exec cpuprof -j -p "$subject" 2) >"$WORK/out" 2>"$WORK/err" 3>&- &
+	wait_until grep -q Ctrl-C "$WORK/err"
+	kill -HUP $!
+	wait $!
+	expect "$(summary .seconds) >= 2"
 }
 
 # bats test_tags=check
