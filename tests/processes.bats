@@ -243,6 +243,15 @@ profile() {
 			exit !(got > 0.97 * expected - '"$(summary .lost)"' && got < 1.03 * expected && far <= 0.01 * FNR) }' "$WORK/counted" "$WORK/usage" >&3
 }
 
+@test "a thread that gives itself names again and again: whole stacks, for it has executed nothing" {
+	need_root
+	need perl
+	profile -- perl -e 'my $until = times() + 1; for (my $n = 0; times() < $until; $n++) { $0 = "n$n"; my $x = 0; $x += $_ for 1 .. 20000 }'
+	echo "# $(summary '"\(.samples) samples, \(.ended | with_entries(select(.value > 0)))"')" >&3
+	expect "$(summary .samples) > 100"
+	expect "$(summary .ended.complete) >= 0.98 * $(summary .samples)"
+}
+
 # ---- start ----
 
 @test "1,400 libraries mapped at start: whole stacks from the beginning" {
