@@ -286,7 +286,15 @@ collapse() {
 	cpuprof -q -F 499 --every 0.5 -p "${pids[0]}" -j -o "$WORK/%s.jsonl" 2>/dev/null </dev/null 0.3
 	[ "$(ls "$WORK"/*.jsonl | wc -l)" -eq 1 ]
 	rm "$WORK"/*.jsonl
-	cpuprof -q -F 499 --every 1 -p "${pids[0]}" -j -o "$WORK/%s.jsonl" 3.5 2>/dev/null
+	cpuprof -q -F 499 --every 1 -p "${pids[0]}" -j -o "$WORK/%s.jsonl" 3.5 2>/dev/null 3>&- &
+	local tool=$! before
+	open_files() { ls -l "/proc/$tool/fd" | grep -cE "$WORK/|/dev/null$"; }
+	wait_until eval '[ "$(ls "$WORK"/*.jsonl | wc -l)" -ge 1 ]'
+	before=$(open_files)
+	wait_until eval '[ "$(ls "$WORK"/*.jsonl | wc -l)" -ge 3 ]'
+	# what a report was written to is closed; one may be just being opened
+	expect "$(open_files) <= $before + 1"
+	wait $tool
 	ls "$WORK"
 	[ "$(ls "$WORK"/*.jsonl | wc -l)" -eq 4 ]
 	refute ls "$WORK"/*.part
