@@ -74,6 +74,13 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	# without kernel stacks, too
 	measure -U -- waits nanosleep 30 5
 	expect "$(stacks 'map(select(.waker.interrupt and .waker.user == [] and .waker.kernel == []) | .count) | add') >= 25"
+	# a program that the timer interrupts has woken nobody. The ring comes first, because stacks of threads that wake are
+	# what the kernel's are learnt from.
+	background taskset -c 0 nested burn 60
+	local burner=$pid
+	measure -- sh -c 'ring futex 3 200; exec taskset -c 0 waits nanosleep 400 1'
+	expect "$(stacks 'map(select(.waker.interrupt) | .count) | add') >= 300"
+	[ "$(stacks "map(select(.waker.tid == $burner)) | length")" -eq 0 ]
 }
 
 @test "wakers are named though only another process is measured, and those that nobody wakes are open" {
