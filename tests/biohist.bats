@@ -5,6 +5,7 @@ load lib.bash
 
 teardown() {
 	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
+	[ -z "${scheduler-}" ] || echo "$scheduler" >"/sys/block/$disk/queue/scheduler"
 	[ -z "${disk-}" ] || losetup -d "/dev/$disk"
 	umount "$WORK/mnt" 2>/dev/null || true
 	rm -rf "$WORK"
@@ -120,13 +121,13 @@ random_io() {	# ARG...
 	expect "$(jq -s 'map(select(.type == "histogram").max_ns) | add' "$WORK/out") <= $(jq .jobs[0].read.lat_ns.max "$WORK/fio")"
 }
 
-# a disk of which each read takes 40 ms: a loop device on a file system whose server is slow
-need_slow_disk() {
+# a disk of which each read takes as long: a loop device on a file system whose server is slow
+need_disk_that_takes() {	# MILLISECONDS
 	need_root
 	need losetup
 	mkdir "$WORK/mnt"
 	head -c 32M /dev/urandom >"$WORK/disk"
-	hung-fs "$WORK/mnt" "$WORK/disk" 40 >"$WORK/ready" 2>&1 3>&- &
+	hung-fs "$WORK/mnt" "$WORK/disk" "$1" >"$WORK/ready" 2>&1 3>&- &
 	pids+=($!)
 	wait_until grep -q ready "$WORK/ready" || skip "needs FUSE"
 	disk=$(losetup -r -f --show "$WORK/mnt/f") || skip "needs a loop device"
@@ -134,7 +135,7 @@ need_slow_disk() {
 }
 
 @test "--slow: each I/O that takes longer, by itself: within 2 % of fio's own log; with the stacks of who began it" {
-	need_slow_disk
+	need_disk_that_takes 40
 	need fio chrt
 	# what fio waits for a CPU, it counts as I/O
 	biohist -j -d "$disk" --slow 20ms --stacks -- chrt -f 50 fio --name=x --filename="/dev/$disk" --readonly --direct=1 --size=32M --rw=randread \
@@ -152,6 +153,37 @@ need_slow_disk() {
 	# down to the thread's start, and up to where the block layer takes it; no frame is of our own program
 	jq -r 'select(.type == "io") | .stacks[0] | [.comm, .ended_by, any(.user[].symbol; . == "pread64" or . == "__libc_pread64" or . == "pread"), any(.kernel[].symbol; test("submit_bio")), any(.kernel[].symbol; test("^bpf_|__bpf_trace|__traceiter"))] | @tsv' "$WORK/out" |
 		sort | uniq -c | tee /dev/stderr | awk '{ n += $1 } $2 == "fio" && $3 == "complete" && $4 == "true" && $5 == "true" && $6 == "false" { good += $1 } END { exit !(good >= 0.95 * n) }'
+}
+
+@test "--slow: the time in the queue counts, too" {
+	need_disk_that_takes 3
+	need python3
+	grep -q mq-deadline "/sys/block/$disk/queue/scheduler" || skip "needs the scheduler mq-deadline"
+	scheduler=$(sed -E 's/.*\[(.*)\].*/\1/' "/sys/block/$disk/queue/scheduler")
+	echo mq-deadline >"/sys/block/$disk/queue/scheduler"
+	echo 256 >"/sys/block/$disk/queue/nr_requests"
+	# 256 reads at once; each prints how long it took
+	cat >"$WORK/reads.py" <<-'PY'
+		import mmap, os, sys, threading, time
+		fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+		together = threading.Barrier(256)
+		def read(i):
+		    to = mmap.mmap(-1, 65536)
+		    together.wait()
+		    began = time.monotonic_ns()
+		    os.preadv(fd, [to], i * 65536)
+		    print(time.monotonic_ns() - began)
+		for i in range(256): threading.Thread(target=read, args=(2 * i,)).start()
+	PY
+	# a loop device takes 128 at a time, for 0.4 s; the others wait in the queue
+	biohist -j -o "$WORK/out" -d "$disk" --slow 524288us -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" >"$WORK/reads" 2>"$WORK/err"
+	local reads rows slow
+	reads=$(awk '$1 > 524288000' "$WORK/reads" | wc -l)
+	# the histogram's rows from there on
+	rows=$(jq -s 'map(select(.type == "histogram").buckets[] | select(.from >= 524288000).count) | add // 0' "$WORK/out")
+	slow=$(jq -s 'map(select(.type == "io")) | length' "$WORK/out")
+	echo "$slow took longer than 0.5 s, by the histogram $rows, by the program $reads"
+	expect "$slow > 10 && $slow == $rows && $slow <= $reads"
 }
 
 @test "--stacks: most of a histogram's time, or of its bytes, by the stacks in which its I/Os began" {
