@@ -31,3 +31,20 @@ load lib
 	jq -se '[.[] | select(.type == "stack" and .comm == "nested" and .ended_by == "complete")]
 		| (map(.count) | add) > 30 and all(.[]; .user | length >= 4)' "$WORK/out"
 }
+
+@test "stacks that there is no room for in user space: each event is counted, or lost, which is said" {
+	need_root
+	need gcc
+	cat >"$WORK/depths.c" <<-'C'
+		__attribute__((noipa)) int step(int n) { return n; }
+		__attribute__((noipa)) int down(int n) { step(n); return n ? down(n - 1) + 1 : 0; }
+		int main(void) { return down(5999) != 5999; }
+	C
+	gcc -O1 -fno-optimize-sibling-calls -o "$WORK/depths" "$WORK/depths.c"
+	# 6,000 stacks of up to 1,024 frames; what does not fit into the kernel's map comes at once
+	stackcount -j --top 1 --max-memory 64 --max-stacks 16 "u:$WORK/depths:step" -- "$WORK/depths" >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	[ "$(summary '.samples + .lost')" -eq 6000 ]
+	expect "$(summary .lost_no_room) > 100 && $(summary .samples) > 100"
+	grep -q 'no room, see --max-stacks and --max-memory' "$WORK/err"
+}
