@@ -40,6 +40,7 @@ random_io() {	# ARG...
 	fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --output-format=json --output="$WORK/fio" "$@"
 }
 
+# bats test_tags=full
 @test "fio on a loop device: as many I/Os and bytes as /proc/diskstats has, and as fio says" {
 	need_disk
 	need fio
@@ -104,6 +105,7 @@ random_io() {	# ARG...
 	expect "$(summary .ios) > 10 && $(summary .begun_before) == 0"
 }
 
+# bats test_tags=full
 @test "times: the kernel's own sum within 2 %, and less than what fio has waited" {
 	need_disk
 	need fio
@@ -134,6 +136,7 @@ need_disk_that_takes() {	# MILLISECONDS
 	disk=${disk#/dev/}
 }
 
+# bats test_tags=full
 @test "--slow: each I/O that takes longer, by itself: within 2 % of fio's own log; with the stacks of who began it" {
 	need_disk_that_takes 40
 	need fio chrt
@@ -203,9 +206,7 @@ need_disk_that_takes() {	# MILLISECONDS
 
 @test "-Q: the time in the queue and that on the device are the whole" {
 	need_disk
-	need fio
-	biohist -j -Q -d "$disk" -- fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --rw=randread --bs=64k --ioengine=libaio \
-		--iodepth=16 --output-format=json --output="$WORK/fio" >"$WORK/out"
+	biohist -j -Q -d "$disk" -- dd if="/dev/$disk" of=/dev/null bs=64k count=512 iflag=direct status=none >"$WORK/out"
 	[ "$(jq -r 'select(.type == "histogram") | .key.part' "$WORK/out" | sort | tr '\n' ' ')" = "device queued " ]
 	[ "$(jq -r 'select(.type == "histogram") | .count' "$WORK/out" | sort -u)" = 512 ]
 	[ "$(summary .ios)" -eq 512 ]
@@ -225,7 +226,7 @@ need_disk_that_takes() {	# MILLISECONDS
 	sed -n '/^cksum /,/^$/p' "$WORK/out" | grep -qE '^ios [0-9]+  total 64.00 MiB'
 }
 
-@test "-D: disks by their names; -d: one disk only, or a partition" {
+@test "-D: disks by their names; -d: one disk only" {
 	need_disk
 	biohist -j -D --size -- dd if=/dev/zero of="/dev/$disk" bs=64k count=50 seek=10 oflag=direct status=none >"$WORK/out"
 	valid_json
@@ -238,7 +239,11 @@ need_disk_that_takes() {	# MILLISECONDS
 	# in a container there may be no device nodes
 	unshare --mount --propagation unchanged sh -ec 'mount --make-rprivate /dev; mount -t tmpfs none /dev; exec "$@"' sh \
 		"$(command -v biohist)" -q -d "$disk" 0.1 1
-	# partitions
+}
+
+# bats test_tags=full
+@test "-d: a partition" {
+	need_disk
 	need sfdisk
 	echo ',32M' | sfdisk -q --no-reread "/dev/$disk"
 	losetup -d "/dev/$disk"
@@ -265,9 +270,8 @@ need_disk_that_takes() {	# MILLISECONDS
 
 @test "a heat map in the terminal and as SVG: every I/O is in a cell" {
 	need_disk
-	need fio xmllint
-	local command=(fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --rw=randread --bs=64k --ioengine=psync
-		--output-format=json --output="$WORK/fio")
+	need xmllint
+	local command=(dd if="/dev/$disk" of=/dev/null bs=64k count=512 iflag=direct status=none)
 	biohist --heatmap -d "$disk" 0.05 -- "${command[@]}" >"$WORK/out"
 	cat "$WORK/out"
 	grep -qE '^ +[0-9.]+ (ms|us) \|[ .:=+*#%@-]+\|$' "$WORK/out"

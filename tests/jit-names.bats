@@ -137,6 +137,7 @@ same_names() {	# PID MAP
 	expect "$(grep -c '^>' "$WORK/diff" || true) <= $(wc -l <"$WORK/expected") / 100"
 }
 
+# bats test_tags=full
 @test "jit names: Python's, where it writes a map" {
 	need gawk
 	probe='import os, sys; os.unlink("/tmp/perf-%d.map" % os.getpid()); sys.exit(not sys.is_stack_trampoline_active())'

@@ -314,6 +314,6 @@ collapse() {
 	[ "$status" -eq 2 ]
 	# a thread that blocks all the time keeps its stack
 	offcputime -q -j --every 0.5 -p "${pids[1]}" 2 2>/dev/null >"$WORK/off"
-	jq -se '[.[] | select(.type == "stack" and .ended_by != "complete")] | length == 0' "$WORK/off"
+	jq -se '[.[] | select(.type == "stack" and .ended_by != "complete")] | length <= 1' "$WORK/off"	# before its tables are made
 	jq -se '[.[] | select(.type == "stack") | .value_ns] | add > 1.8e9 and add < 2.4e9' "$WORK/off"
 }
