@@ -4,7 +4,7 @@
 load lib.bash
 
 teardown() {
-	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
+	end_children
 	[ -z "${scheduler-}" ] || echo "$scheduler" >"/sys/block/$disk/queue/scheduler"
 	[ -z "${disk-}" ] || losetup -d "/dev/$disk"
 	umount "$WORK/mnt" 2>/dev/null || true
@@ -187,6 +187,34 @@ need_disk_that_takes() {	# MILLISECONDS
 	slow=$(jq -s 'map(select(.type == "io")) | length' "$WORK/out")
 	echo "$slow took longer than 0.5 s, by the histogram $rows, by the program $reads"
 	expect "$slow > 10 && $slow == $rows && $slow <= $reads"
+}
+
+@test "requests that the scheduler merges: as many I/Os and bytes as /proc/diskstats has" {
+	need_disk_that_takes 3
+	need python3
+	grep -q mq-deadline "/sys/block/$disk/queue/scheduler" || skip "needs the scheduler mq-deadline"
+	scheduler=$(sed -E 's/.*\[(.*)\].*/\1/' "/sys/block/$disk/queue/scheduler")
+	echo mq-deadline >"/sys/block/$disk/queue/scheduler"
+	echo 256 >"/sys/block/$disk/queue/nr_requests"
+	cat >"$WORK/reads.py" <<-'PY'
+		import mmap, os, random, sys, threading
+		fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+		together = threading.Barrier(256)
+		def read(i):
+		    to = mmap.mmap(-1, 65536)
+		    together.wait()
+		    os.preadv(fd, [to], i * 65536)
+		for i in random.sample(range(512), 256): threading.Thread(target=read, args=(i,)).start()
+	PY
+	local before merged
+	before=$(diskstats)
+	merged=$(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats)
+	biohist -j -o "$WORK/out" -d "$disk" -F --size -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" 2>"$WORK/err"
+	merged=$(($(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats) - merged))
+	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)"), $merged merged"
+	[ "$merged" -gt 0 ]
+	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
+	[ "$(summary '.in_flight + .lost')" -eq 0 ]
 }
 
 @test "--stacks: most of a histogram's time, or of its bytes, by the stacks in which its I/Os began" {

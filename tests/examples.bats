@@ -7,7 +7,7 @@ load workloads/servers.bash
 
 teardown() {
 	stop_servers
-	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
+	end_children
 	wait 2>/dev/null || true
 	rm -rf "$WORK"
 }

@@ -275,6 +275,6 @@ same_under_funclat() {	# PATTERN COMMAND...
 	options_agree funclat mapupdlat
 	need_root
 	funclat -v -U -P --slow 1 u:libc:getgrent 0.1 1 2>&1 >/dev/null | awk '/instructions verified/ { print $2, $3 }' | tee "$WORK/verified"
-	grep -q user_function_returns "$WORK/verified"
+	grep -q user_function_leaves "$WORK/verified"
 	awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 }

@@ -6,7 +6,7 @@
 load lib
 
 teardown() {
-	[ ${#pids[@]} -eq 0 ] || kill -- "${pids[@]}" 2>/dev/null || true
+	end_children
 	umount -l "$WORK/mnt" 2>/dev/null || true
 	rm -rf "$WORK"
 }

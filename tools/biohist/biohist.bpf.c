@@ -27,6 +27,15 @@ static __always_inline struct io_target target_of_request(struct request *rq)
 	};
 }
 
+/*
+ * Is the request the one that this is known of? Later ones at its address are allocated later; and who takes in the
+ * request behind it, takes over that one's time of allocation if it is earlier (attempt_merge() in block/blk-merge.c).
+ */
+static __always_inline bool is_of(const struct io *io, const struct request *rq)
+{
+	return io && io->allocated_ns >= rq->start_time_ns;
+}
+
 static __always_inline void queue(void *ctx, struct request *rq, __u64 issued_ns)
 {
 	struct io_target target = target_of_request(rq);
@@ -34,7 +43,7 @@ static __always_inline void queue(void *ctx, struct request *rq, __u64 issued_ns
 
 	if (is_private(&target))
 		return;
-	if (!known || known->done || known->allocated_ns != io.allocated_ns)	/* else it is inserted again, or issued */
+	if (!is_of(known, rq) || known->done)	/* else it is inserted again, or issued */
 		io_begin(ctx, rq, &target, &io);
 	else if (issued_ns)
 		known->issued_ns = issued_ns;
@@ -85,7 +94,7 @@ static __always_inline void completed(struct request *rq, __u32 status, __u32 by
 {
 	struct io_target target = target_of_request(rq);
 	struct io *io = io_at(rq), flush = { .queued_ns = rq->start_time_ns };
-	bool known = io && io->allocated_ns == rq->start_time_ns;
+	bool known = is_of(io, rq);
 	struct io_counts *counts = own_counts();
 
 	if (!counts || is_private(&target) || !target_wanted(&target))
