@@ -67,6 +67,7 @@ same_names() {	# PID MAP
 	rm -f "/tmp/perf-$pid.map"
 }
 
+# bats test_tags=full
 @test "jit names: of a process in PID and mount namespaces of its own, and when it is gone" {
 	need_root
 	need node gawk unshare

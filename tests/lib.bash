@@ -20,7 +20,7 @@ setup() {
 end_children() {
 	local p
 	for p in "${pids[@]}"; do
-		[ "$(sed 's/.*) //' "/proc/${p#-}/stat" 2>/dev/null | cut -d ' ' -f 2)" != $$ ] || kill -- "$p" 2>/dev/null || true
+		[ "$(awk '/^PPid:/ { print $2 }' "/proc/${p#-}/status" 2>/dev/null)" != $$ ] || kill -- "$p" 2>/dev/null || true
 	done
 }
 

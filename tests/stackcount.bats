@@ -223,7 +223,7 @@ while os.read(0, 1):
 	cp "$WORK/here" "$WORK/mounted/prog"
 	cp "$WORK/there" "$WORK/root/prog"
 	ln -s "$WORK/host" "$WORK/root/link"
-	background unshare -r chroot "$WORK/root" /prog
+	background chroot "$WORK/root" /prog
 	local chrooted=$pid
 	wait_until grep -q /prog "/proc/$chrooted/maps"
 	run stackcount -p "$chrooted" -l u:/link/prog:here_only
