@@ -94,7 +94,7 @@ is_harmless() {	# FILE
 	# whose name is that of its file, and its thread's
 	cp "$(command -v ls)" "$WORK/$NAME/$NAME.ls"
 	for options in "-P" "-P -j"; do
-		on_terminal funclat -q $options u:libc:malloc -- "$WORK/$NAME/$NAME.ls"
+		on_terminal funclat -q $options u:libc:opendir -- "$WORK/$NAME/$NAME.ls"
 		is_harmless "$WORK/shown"
 		grep -q '\[2J' "$WORK/shown"
 	done

@@ -126,7 +126,7 @@ failing() {	# ERROR CALLS N COMMAND...
 	refuse ENOMEM bpf 12 mapupdlat -q -j -- mapinmap hash 5 1 0 plain
 	export MIN_COUNT=1
 	refuse ENOMEM bpf 29 stackcount -q -j u:libc:malloc -- sh -c true
-	refuse ENOMEM bpf 23 funclat -q -j u:libc:malloc -- sh -c true
+	refuse ENOMEM bpf 23 funclat -q -j u:libc:getppid -- sh -c true
 	refuse ENOMEM bpf 29 wallprof -q -j -F 499 -p "$pid" 0.3
 	refuse ENOMEM bpf 29 offwaketime -q -j -- waits nanosleep 20
 	export MIN_COUNT=0
@@ -138,7 +138,7 @@ failing() {	# ERROR CALLS N COMMAND...
 	need_root
 	need strace
 	local tool nr
-	for tool in cpuprof offcputime mapupdlat offwaketime wallprof "stackcount page-faults" "funclat u:libc:malloc" biohist; do
+	for tool in cpuprof offcputime mapupdlat offwaketime wallprof "stackcount page-faults" "funclat u:libc:getppid" biohist; do
 		strace -qq -o "$WORK/trace" -e trace=bpf -e signal=none $tool -q -- true >/dev/null 2>&1
 		nr=$(grep -n -m 1 'BPF_F_MMAPABLE.*map_name="libbpf_mmap"' "$WORK/trace" | cut -d : -f 1)
 		[ -n "$nr" ]
@@ -152,7 +152,7 @@ failing() {	# ERROR CALLS N COMMAND...
 	need strace
 	local tool when
 	for tool in "cpuprof -j" "offcputime -j" "mapupdlat -j" "offwaketime -j" "wallprof -j" "stackcount -j page-faults" \
-		"funclat -j u:libc:malloc" "biohist -j"; do
+		"funclat -j u:libc:getppid" "biohist -j"; do
 		for when in 1+ 4+; do
 			: >"$WORK/err"	# what the last one said is not this one's
 			$tool >"$WORK/out" 2>"$WORK/err" 3>&- &
@@ -161,6 +161,7 @@ failing() {	# ERROR CALLS N COMMAND...
 			wait_until grep -q 'Ctrl-C' "$WORK/err"
 			timeout 20 strace -f -qq -o "$WORK/trace" -p $pid -e trace=bpf -e inject=bpf:error=EIO:when=$when 3>&- &
 			wait_until eval "! kill -0 $pid 2>/dev/null || grep -q 'TracerPid:[[:space:]]*[1-9]' /proc/$pid/status"
+			sleep 0.5	# it has all threads by then
 			kill -INT $pid 2>/dev/null || true	# unless it has ended by then
 			local status=0
 			wait $pid || status=$?
@@ -274,7 +275,7 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 @test "--as USER: the command is that user's, with no capabilities; a user that does not exist is an error" {
 	need_root
 	local tool
-	for tool in cpuprof offcputime offwaketime wallprof "stackcount page-faults" "funclat u:libc:malloc" biohist mapupdlat; do
+	for tool in cpuprof offcputime offwaketime wallprof "stackcount page-faults" "funclat u:libc:getppid" biohist mapupdlat; do
 		$tool -q --as nobody -- sh -c "id -u; id -g; grep CapEff /proc/self/status >&2; exit 3" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 3 ]
 		[ "$(head -n 2 "$WORK/out" | paste -sd ' ')" = "$(id -u nobody) $(id -g nobody)" ]
 		grep -qE 'CapEff:\s0+$' "$WORK/err"

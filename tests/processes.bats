@@ -46,7 +46,8 @@ burnt() {
 		expect "$alien == 0"
 	done
 	# a raw sample has 64 KiB of the stack, and nested's is deeper: raw samples of the first moments end there
-	expect "$(summary .ended.complete) >= 0.95 * ($(summary .samples) - $(summary .ended.no_user))"
+	jq -r --arg comms " $* " 'select(.type == "stack") | select(.comm as $comm | $comms | contains(" \($comm) ")) | "\(.count) \(.ended_by)"' "$WORK/out" |
+		awk '$2 == "no_user" { next } { all += $1 } $2 == "complete" { whole += $1 } END { exit whole < 0.95 * all }'
 }
 
 profile() {
@@ -238,12 +239,12 @@ profile() {
 	expect "$(wc -l <"$WORK/usage") > $least"
 	expect "$(summary .ended.complete) >= 0.97 * ($(summary .samples) - $(summary .ended.no_user))"
 	jq -r 'select(.type == "stack") | [.pid, .count] | @tsv' "$WORK/out" | awk '{ n[$1] += $2 } END { for (p in n) print p, n[p] }' >"$WORK/counted"
-	# samples of a process are drawn from its time: within five standard deviations each, and in all within 3 %
+	# samples of a process are drawn from its time: within five standard deviations each, and in all within 3 % below and 10 % above:
 	# while the hypervisor ran others, the processes' clocks stood still
 	awk -v hz=999 -v stolen="$stolen" 'NR == FNR { n[$1] = $2; next }
 		{ e = $2 * hz / 1e9; expected += e; got += n[$1]; d = n[$1] - e; if (d * d > 25 * (e + 1)) { far++; print "# PID " $1 ": " n[$1] + 0 " samples, " e " expected" } }
 		END { printf "# compilers: %d samples, %.0f expected of wait4, %d processes far off\n", got, expected, far
-			exit !(got > 0.97 * expected - '"$(summary .lost)"' && got < 1.03 * expected + stolen * hz && far <= 0.01 * FNR) }' "$WORK/counted" "$WORK/usage" >&3
+			exit !(got > 0.97 * expected - '"$(summary .lost)"' && got < 1.1 * expected + stolen * hz && far <= 0.01 * FNR) }' "$WORK/counted" "$WORK/usage" >&3
 }
 
 @test "a thread that gives itself names again and again: whole stacks, for it has executed nothing" {
