@@ -145,8 +145,9 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 		cli_warn("%zu functions are left out: they do not return, or not all ways out of them are known",
 			 functions.nr_left_out);
 	if (nr && !o->histograms.run.quiet)
-		cli_warn("returns of %zu function%s are seen at %zu instructions, which costs some 10 us a call: "
-			 "--return-probes is cheaper, and not safe for all programs", functions.nr, functions.nr == 1 ? "" : "s", nr);
+		cli_warn("returns of %zu function%s are seen at %zu instruction%s, which costs some 10 us a call%s: "
+			 "--return-probes is cheaper, and not safe for all programs", functions.nr, functions.nr == 1 ? "" : "s",
+			 nr, nr == 1 ? "" : "s", tasks->pids.nr || tasks->tids.nr ? "" : " in every process");
 }
 
 /* Returns first, so that each call that is seen to begin is seen to return. */
