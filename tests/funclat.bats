@@ -196,7 +196,7 @@ same_under_funclat() {	# PATTERN COMMAND...
 	cp "$LIBC" "$WORK/lib"
 	export LD_LIBRARY_PATH=$WORK/lib
 	local pattern
-	for pattern in '*setjmp' '*context' 'vfork' 'dl*' 'backtrace*'; do
+	for pattern in '*setjmp' '*context' 'dl*' 'backtrace*'; do
 		same_under_funclat "u:$WORK/lib/libc.so.6:$pattern" "$WORK/harmed" one two
 	done
 }
@@ -229,6 +229,65 @@ same_under_funclat() {	# PATTERN COMMAND...
 	done
 	funclat -q -j --return-probes "u:$WORK/harmed:depth" -- "$WORK/harmed" | grep '^{' >"$WORK/out"
 	[ "$(summary '"\(.calls) \(.never_returned)"')" = "6 0" ]
+}
+
+@test "a function whose exits are not certain is not timed, and data between instructions is no exit" {
+	need gcc
+	cat >"$WORK/asm.s" <<-'S'
+		.macro begin name
+		.globl \name
+		.type \name, @function
+		\name: .cfi_startproc
+		.endm
+		.macro finish name
+		.cfi_endproc
+		.size \name, . - \name
+		.endm
+		begin data_between
+		 jmp 1f
+		0: .byte 0xc3, 0x11, 0x22, 0xc3
+		1: mov 0b(%rip), %eax
+		after_data: ret
+		finish data_between
+		begin loops_to_entry
+		 mov (%rdi), %rdi
+		 test %rdi, %rdi
+		 jne loops_to_entry
+		 ret
+		finish loops_to_entry
+		begin jumps_by_return
+		 push %rdi
+		 .cfi_adjust_cfa_offset 8
+		 ret
+		finish jumps_by_return
+		.section .note.GNU-stack, "", @progbits
+	S
+	cat >"$WORK/exits.c" <<-'C'
+		typedef int (*fn)(int);
+		extern fn handlers[];
+		__attribute__((noipa)) int by_table(int i, int x) { return handlers[i](x); }
+		__attribute__((noipa)) int by_label(const unsigned char *p)
+		{
+			static void *labels[] = { &&a, &&b, &&c };
+			int n = 0;
+			goto *labels[*p];
+		a:	n = 1; goto *labels[p[1]];
+		b:	return n + 3;
+		c:	return n + 7;
+		}
+		__attribute__((noipa)) int plain(int x) { return x + 1; }
+		__attribute__((noipa)) int passes_on(int x) { return plain(x + 1); }
+		fn handlers[] = { plain, passes_on };
+		int main(void) { return 0; }
+	C
+	gcc -O2 -o "$WORK/exits" "$WORK/asm.s" "$WORK/exits.c"
+	exits-of "$WORK/exits" '*' | tee "$WORK/got"
+	local name
+	for name in loops_to_entry jumps_by_return by_table by_label; do
+		grep -qE "^$name 0x[0-9a-f]+ -$" "$WORK/got"
+	done
+	[ "$(awk '$1 == "data_between" { print $4, NF }' "$WORK/got")" = "0x$(nm "$WORK/exits" | awk '$3 == "after_data" { sub(/^0+/, "", $1); print $1 }') 4" ]
+	[ "$(awk '$1 == "plain" || $1 == "passes_on" { print NF }' "$WORK/got" | tr '\n' ' ')" = "4 4 " ]
 }
 
 @test "a function's exits are instructions that return or jump, and most functions have some" {

@@ -58,7 +58,7 @@ int links_attach_event(struct links *links, struct bpf_program *program, const s
 
 /*
  * Before an object is loaded: its programs on user functions are to be attached by one link to any number of them, if
- * the kernel can (Linux 6.6). One link for each is slow to detach: each waits for a grace period.
+ * the kernel can (Linux 6.10, and 6.6 with its fixes). One link for each is slow to detach: each waits for a grace period.
  */
 void links_prepare(struct bpf_object *object);
 

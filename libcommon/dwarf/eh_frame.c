@@ -121,6 +121,7 @@ static int parse_augmentation(struct eh_frame *frame, struct cursor *c, const ch
 			break;
 		}
 		case 'L':
+			cie->has_lsda = true;
 			cursor_u8(&extra);
 			break;
 		case 'S':

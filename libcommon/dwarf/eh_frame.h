@@ -17,6 +17,7 @@ struct cie {
 	uint8_t fde_encoding;		/* DW_EH_PE_* of the FDE's addresses */
 	bool has_augmentation_bytes;	/* 'z' */
 	bool signal_frame;		/* 'S' */
+	bool has_lsda;			/* 'L': exceptions may be caught in its FDEs' code */
 	const uint8_t *program;		/* initial instructions */
 	size_t program_bytes;
 };

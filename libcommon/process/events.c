@@ -58,6 +58,7 @@ static int add(struct finding *f, struct event event, const char *format, ...)
 		free(rest);
 	event.path = strdup(event.path ? event.path : f->path);
 	if (!event.name || !event.path || array_reserve(&all->events, &all->room, all->nr + 1)) {
+		function_exits_free(&event.exits);
 		free(event.name);
 		free(event.path);
 		return -ENOMEM;
@@ -131,7 +132,7 @@ static int fail_at_file(struct finding *f, int error)
 /* 0; -ENOTSUP: calls of it cannot be timed; -ENOMEM, -EBADMSG */
 static int find_exits(struct finding *f, uint64_t vaddr, uint64_t bytes, struct function_exits *exits)
 {
-	if (!f->search->returns || f->search->list)
+	if (!f->search->returns || f->search->list || f->events->nr > f->search->most)
 		return 0;
 	if (!f->bounds)
 		f->bounds = code_bounds_read(&f->file);
@@ -140,7 +141,7 @@ static int find_exits(struct finding *f, uint64_t vaddr, uint64_t bytes, struct 
 
 static int fail_at_exits(struct finding *f, int error, const char *name)
 {
-	if (error != -ENOTSUP)
+	if (error == -ENOMEM)
 		return error;
 	return fail(f, error, "cannot time '%s' in '%s': it does not return, or not all ways out of it are known", name, f->path);
 }
@@ -160,7 +161,7 @@ static int add_functions(struct finding *f, const struct functions *functions)
 			return fail(f, -ENOTSUP, "'%s' stands for several functions, of which one is chosen when the program "
 				    "starts: see -l 'u:%s:*%s*'", function->name, f->name->file, function->name);
 		error = find_exits(f, function->vaddr, function->bytes, &event.exits);
-		if (error == -ENOTSUP && pattern) {
+		if (error && error != -ENOMEM && pattern) {
 			f->events->nr_left_out++;
 			error = 0;
 			continue;

@@ -39,6 +39,7 @@ struct events_search {
 	const struct symbol_options *symbols;
 	bool returns;			/* functions only, from their first byte on, and where they return */
 	bool list;			/* names only: what cannot be probed is no error */
+	size_t most;			/* more events are of no use: they are counted, and no more is found out of them */
 };
 
 /*

@@ -59,7 +59,10 @@ static struct events find(const char *text, struct events_search search, const s
 static struct events find_some(const char *name, struct events_search search,
 			       const struct task_filter *filter)
 {
-	struct events events = find(name, search, filter);
+	struct events events;
+
+	search.most = MAX_EVENTS;
+	events = find(name, search, filter);
 
 	if (events.nr > MAX_EVENTS)
 		cli_die(EXIT_FAILURE, "'%s' are %zu events, of which there may be %d: see -l '%s'", name, events.nr,

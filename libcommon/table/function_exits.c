@@ -11,11 +11,13 @@
 
 #define MAX_PARTS 8			/* of one function: what seldom runs lies elsewhere (NAME.cold) */
 #define MAX_PART_BYTES (1 << 20)
+#define MAX_FILE_BYTES (64 << 20)	/* that are decoded, of one file */
 #define MAX_EXITS 256
+#define MAX_DATA 64			/* addresses that a function reads or takes */
 
 struct span {
 	uint64_t start, length;		/* vaddr */
-	bool shared;			/* may be another function, which others call */
+	bool has_lsda;			/* exceptions may be caught here */
 };
 
 struct code_bounds {
@@ -23,6 +25,7 @@ struct code_bounds {
 	struct unwind_table table;
 	struct span *fdes;		/* by start, none twice */
 	size_t nr, room;
+	uint64_t left_bytes;		/* to be decoded */
 };
 
 /* ---- the file ---- */
@@ -47,7 +50,7 @@ static int read_fdes(struct code_bounds *bounds)
 		if (array_reserve(&bounds->fdes, &bounds->room, bounds->nr + 1))
 			return -ENOMEM;
 		if (fde.length)
-			bounds->fdes[bounds->nr++] = (struct span){ .start = fde.start, .length = fde.length };
+			bounds->fdes[bounds->nr++] = (struct span){ fde.start, fde.length, fde.cie->has_lsda };
 	}
 	if (bounds->nr)
 		qsort(bounds->fdes, bounds->nr, sizeof(*bounds->fdes), by_start);
@@ -66,6 +69,7 @@ struct code_bounds *code_bounds_read(struct elf_file *file)
 	if (!bounds)
 		return NULL;
 	bounds->file = file;
+	bounds->left_bytes = MAX_FILE_BYTES;
 	error = unwind_table_build(&bounds->table, file);
 	if (error == -ENOENT)
 		error = unwind_table_build_code(&bounds->table, file);
@@ -110,28 +114,74 @@ static bool is_as_entered(const struct eh_rule *rule)
 
 /* ---- one function ---- */
 
+struct part {
+	struct span span;
+	bool shared;		/* may be another function, which others call */
+	uint8_t *code, *marks;	/* of each byte: not seen yet, begins an instruction, belongs to one */
+};
+enum { UNSEEN, BEGINS, WITHIN };
+
 struct walk {
-	const struct code_bounds *bounds;
+	struct code_bounds *bounds;
 	struct function_exits *exits;
-	struct span parts[MAX_PARTS];
+	struct part parts[MAX_PARTS];
 	size_t nr_parts;
+	uint64_t *ahead;	/* where to go on: a stack */
+	size_t nr_ahead, ahead_room;
+	uint64_t data[MAX_DATA];
+	size_t nr_data;
+	bool switches;		/* it jumps to addresses of a table */
 	bool unknown;		/* it may leave by a way that cannot be watched */
 };
 
-static bool is_inside(const struct walk *w, uint64_t vaddr)
+static struct part *part_at(struct walk *w, uint64_t vaddr)
 {
 	for (size_t i = 0; i < w->nr_parts; i++)
-		if (vaddr - w->parts[i].start < w->parts[i].length)
-			return true;
-	return false;
+		if (vaddr - w->parts[i].span.start < w->parts[i].span.length)
+			return &w->parts[i];
+	return NULL;
 }
 
-static int add_exit(struct walk *w, const struct span *part, uint64_t vaddr)
+static int go_on_at(struct walk *w, uint64_t vaddr)
+{
+	if (array_reserve(&w->ahead, &w->ahead_room, w->nr_ahead + 1))
+		return -ENOMEM;
+	w->ahead[w->nr_ahead++] = vaddr;
+	return 0;
+}
+
+static int add_part(struct walk *w, const struct span *span, bool shared)
+{
+	struct part part = { .span = *span, .shared = shared };
+	uint64_t offset;
+	int error;
+
+	if (w->nr_parts == MAX_PARTS || span->length > MAX_PART_BYTES || span->length > w->bounds->left_bytes) {
+		w->unknown = true;
+		return 0;
+	}
+	if (!elf_file_offset_of(w->bounds->file, span->start, &offset))
+		return -EBADMSG;
+	w->bounds->left_bytes -= span->length;
+	part.code = malloc(span->length);
+	part.marks = calloc(1, span->length);
+	error = part.code && part.marks ? elf_file_read(w->bounds->file, offset, part.code, span->length) : -ENOMEM;
+	if (error) {
+		free(part.code);
+		free(part.marks);
+		return error;
+	}
+	w->parts[w->nr_parts++] = part;
+	return 0;
+}
+
+static int add_exit(struct walk *w, const struct part *part, uint64_t vaddr)
 {
 	struct function_exits *found = w->exits;
 	uint64_t offset;
 
-	if (found->nr >= MAX_EXITS || !elf_file_offset_of(w->bounds->file, vaddr, &offset)) {
+	if (found->nr >= MAX_EXITS || !elf_file_offset_of(w->bounds->file, vaddr, &offset) ||
+	    machine_is_unprobeable(part->code + (vaddr - part->span.start))) {
 		w->unknown = true;
 		return 0;
 	}
@@ -141,82 +191,176 @@ static int add_exit(struct walk *w, const struct span *part, uint64_t vaddr)
 	return 0;
 }
 
+/* Is it one of the linker's stubs, which jump on to where a word says? */
+static bool is_stub(const struct walk *w, uint64_t vaddr)
+{
+	struct machine_memory memory = {};
+	struct machine_step step;
+	uint8_t code[16];
+	uint64_t offset;
+	size_t at;
+
+	if (!elf_file_offset_of(w->bounds->file, vaddr, &offset) ||
+	    elf_file_read(w->bounds->file, offset, code, sizeof(code)))
+		return false;
+	at = machine_step(code, sizeof(code), vaddr, &memory, &step);
+	if (at && step.way == WAY_ON)	/* endbr64 */
+		machine_step(code + at, sizeof(code) - at, vaddr + at, &memory, &step);
+	return step.by_slot;
+}
+
 /*
- * A direct jump out of what is known of the function: to another function, or into another part of this one.
- * At a call's end the stack is as it was at the beginning, here as there; into a part, it mostly is not. A
- * conditional jump is no tail call, as a rule; where it is one, the other function is taken for a part.
+ * A direct jump out of what is known of the function. It is a tail call if the return address is on top of the
+ * stack before the jump and at the target; else the target is another part of the function. A conditional jump
+ * is no tail call, as a rule: where it is one, the other function is taken for a part.
  */
-static int leave_to(struct walk *w, const struct span *from_part, uint64_t from, uint64_t to, bool always)
+static int leave_to(struct walk *w, const struct part *from, uint64_t vaddr, uint64_t to, bool always)
 {
-	struct eh_rule here = rule_at(w->bounds, from), there = rule_at(w->bounds, to);
-	const struct span *part = fde_of(w->bounds, to);
+	struct eh_rule here = rule_at(w->bounds, vaddr), there = rule_at(w->bounds, to), first;
+	const struct span *fde = fde_of(w->bounds, to);
+	bool stub = is_stub(w, to);
 
-	bool begins = there.kind == RULE_PLT || ((there.kind == RULE_NONE || is_as_entered(&there)) && (!part || part->start == to));
-
-	bool is_call = is_as_entered(&here) && begins;
-
-	if (is_call && always)
-		return add_exit(w, from_part, from);
-	if (part && there.kind != RULE_PLT && part->length <= MAX_PART_BYTES && w->nr_parts < MAX_PARTS) {
-		w->parts[w->nr_parts] = *part;
-		w->parts[w->nr_parts++].shared = is_call || from_part->shared;
-	} else {
+	if (is_as_entered(&here) && always &&
+	    (stub || ((there.kind == RULE_NONE || is_as_entered(&there)) && (!fde || fde->start == to))))
+		return add_exit(w, from, vaddr);
+	if (here.kind == RULE_NONE || !fde || stub) {
 		w->unknown = true;
+		return 0;
 	}
-	return 0;
+	first = rule_at(w->bounds, fde->start);
+	return add_part(w, fde, from->shared || is_as_entered(&first)) ?: w->unknown ? 0 : go_on_at(w, to);
 }
 
-/* Does the instruction read the return address where the call has left it? */
-static bool reads_return_address(const struct machine_step *step, const struct eh_rule *rule)
+static int jump(struct walk *w, const struct part *from, uint64_t vaddr, uint64_t to, bool always)
 {
-	return step->reads && rule->kind == RULE_REG && rule->cfa_reg == step->base &&
-	       step->displacement == rule->cfa_offset - CFA_AT_ENTRY;
+	if (to == w->parts[0].span.start) {
+		/* Each turn of such a loop would be an entry. Go's functions begin anew when they have got a larger stack. */
+		w->unknown |= !w->bounds->table.nr_go_functions;
+		return 0;
+	}
+	return part_at(w, to) ? go_on_at(w, to) : leave_to(w, from, vaddr, to, always);
 }
 
-static int follow(struct walk *w, const struct span *part, uint64_t vaddr, const struct machine_step *step)
+/* Notes what the instruction reads: the return address where the call has left it, or data. */
+static void note_reads(struct walk *w, const struct machine_step *step, const struct eh_rule *rule)
 {
-	struct eh_rule rule;
+	if (step->reads && rule->kind == RULE_REG && rule->cfa_reg == step->base && step->way != WAY_RETURN &&
+	    step->displacement == rule->cfa_offset - CFA_AT_ENTRY)
+		w->exits->returns_by_stack = false;
+	if (!step->data)
+		return;
+	if (w->nr_data < MAX_DATA)
+		w->data[w->nr_data++] = step->data;
+	else
+		w->unknown |= w->switches;
+}
 
+/* *on: the next instruction is reached */
+static int follow(struct walk *w, const struct part *part, uint64_t vaddr, const struct machine_step *step,
+		  const struct eh_rule *rule, bool *on)
+{
+	bool entered = is_as_entered(rule), none = rule->kind == RULE_NONE;
+
+	*on = step->way == WAY_ON || step->way == WAY_BRANCH;
 	switch (step->way) {
 	case WAY_RETURN:
+		w->unknown |= !entered && !none;	/* a jump, by an address that was put there */
 		return add_exit(w, part, vaddr);
 	case WAY_JUMP:
 	case WAY_BRANCH:
-		return is_inside(w, step->to) ? 0 : leave_to(w, part, vaddr, step->to, step->way == WAY_JUMP);
+		return jump(w, part, vaddr, step->to, step->way == WAY_JUMP);
 	case WAY_ELSEWHERE:
-		rule = rule_at(w->bounds, vaddr);
-		return is_as_entered(&rule) ? add_exit(w, part, vaddr) : 0;
+	case WAY_EITHER:
+		w->unknown |= none || (entered && step->way == WAY_EITHER);
+		w->switches |= !entered;
+		return entered ? add_exit(w, part, vaddr) : 0;
+	case WAY_SWITCH:
+		w->switches = true;
+		return 0;
 	default:
 		return 0;
 	}
 }
 
-static int walk_part(struct walk *w, const struct span *part)
+/* False: another instruction has been seen there, or what is there is none. */
+static bool mark(struct part *part, uint64_t at, size_t bytes)
 {
-	struct machine_step step;
-	uint64_t offset;
-	uint32_t sums = 0;
-	uint8_t *code;
-	int error;
+	for (size_t i = 0; i < bytes; i++) {
+		if (part->marks[at + i] != UNSEEN)
+			return false;
+		part->marks[at + i] = i ? WITHIN : BEGINS;
+	}
+	return bytes;
+}
 
-	if (!elf_file_offset_of(w->bounds->file, part->start, &offset))
-		return -EBADMSG;
-	code = malloc(part->length);
-	error = code ? elf_file_read(w->bounds->file, offset, code, part->length) : -ENOMEM;
-	for (uint64_t at = 0; !error && at < part->length;) {
-		size_t bytes = machine_step(code + at, part->length - at, part->start + at, &sums, &step);
-		struct eh_rule rule = rule_at(w->bounds, part->start + at);
+/* from one place on, as long as the next instruction is reached */
+static int walk_from(struct walk *w, uint64_t vaddr)
+{
+	struct machine_memory memory = {};
+	bool on = true;
+	int error = 0;
 
-		if (!bytes) {
-			w->unknown = true;	/* data, or an instruction that is not known */
+	while (on && !error && !w->unknown) {
+		struct part *part = part_at(w, vaddr);
+		uint64_t at = part ? vaddr - part->span.start : 0;
+		struct eh_rule rule = rule_at(w->bounds, vaddr);
+		struct machine_step step;
+		size_t bytes;
+
+		if (!part || part->marks[at] == BEGINS)
+			break;		/* behind a call that does not return; or seen before */
+		bytes = machine_step(part->code + at, part->span.length - at, vaddr, &memory, &step);
+		if (!mark(part, at, bytes)) {
+			w->unknown = true;
 			break;
 		}
-		if (reads_return_address(&step, &rule) && step.way != WAY_RETURN)
-			w->exits->returns_by_stack = false;
-		error = follow(w, part, part->start + at, &step);
-		at += bytes;
+		note_reads(w, &step, &rule);
+		error = follow(w, part, vaddr, &step, &rule, &on);
+		vaddr += bytes;
 	}
-	free(code);
+	return error;
+}
+
+static int walk_all(struct walk *w)
+{
+	int error = 0;
+
+	while (w->nr_ahead && !error && !w->unknown)
+		error = walk_from(w, w->ahead[--w->nr_ahead]);
+	return error;
+}
+
+/*
+ * What is reached by the addresses of a table, or by an exception, is what is left over: in code of a compiler, which
+ * puts no data between.
+ */
+static int walk_rest(struct walk *w, const struct part *part)
+{
+	int error = 0;
+
+	for (uint64_t at = 0; at < part->span.length && !error && !w->unknown; at++) {
+		uint64_t end = at;
+
+		while (end < part->span.length && part->marks[end] == UNSEEN)
+			end++;
+		if (end == at || machine_is_padding(part->code + at, end - at)) {
+			at = end == at ? at : end - 1;
+			continue;
+		}
+		error = go_on_at(w, part->span.start + at) ?: walk_all(w);
+	}
+	return error;
+}
+
+static int walk_function(struct walk *w)
+{
+	int error = go_on_at(w, w->parts[0].span.start) ?: walk_all(w);
+
+	for (size_t i = 0; i < w->nr_parts && !error && !w->unknown; i++)
+		if (w->switches || w->parts[i].span.has_lsda)
+			error = walk_rest(w, &w->parts[i]);
+	for (size_t i = 0; i < w->nr_data && w->switches; i++)
+		w->unknown |= w->data[i] != w->parts[0].span.start && part_at(w, w->data[i]);
 	return error;
 }
 
@@ -227,26 +371,30 @@ static int ascending(const void *left, const void *right)
 	return l->file_offset < r->file_offset ? -1 : l->file_offset > r->file_offset;
 }
 
-int function_exits_find(struct function_exits *exits, const struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes)
+int function_exits_find(struct function_exits *exits, struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes)
 {
 	struct function_exits found = {};
-	struct walk w = { .bounds = bounds, .exits = &found, .nr_parts = 1 };
+	struct walk w = { .bounds = bounds, .exits = &found };
 	const struct span *fde = fde_of(bounds, vaddr);
+	struct span span = fde && fde->start == vaddr ? *fde : (struct span){ vaddr, bytes, false };
 	struct eh_rule first = rule_at(bounds, vaddr);
-	int error = 0;
+	int error;
 
-	w.parts[0] = fde && fde->start == vaddr ? *fde : (struct span){ .start = vaddr, .length = bytes };
-	if (!w.parts[0].length || w.parts[0].length > MAX_PART_BYTES || (fde && fde->start != vaddr))
+	if (!span.length || (fde && fde->start != vaddr) || (!is_as_entered(&first) && first.kind != RULE_NONE))
 		return -ENOTSUP;
 	/* Go moves stacks, and looks through them for return addresses */
-	found.returns_by_stack = fde && is_as_entered(&first) && !(first.flags & RULE_FROM_CODE) && !bounds->table.nr_go_functions;
-	if (!is_as_entered(&first) && first.kind != RULE_NONE)
-		return -ENOTSUP;
-	for (size_t i = 0; i < w.nr_parts && !error; i++) {
-		struct span part = w.parts[i];
-
-		error = walk_part(&w, &part);
+	found.returns_by_stack = fde && is_as_entered(&first) && !(first.flags & RULE_FROM_CODE) &&
+				 !bounds->table.nr_go_functions;
+	error = add_part(&w, &span, false);
+	if (!error && w.nr_parts && machine_is_unprobeable(w.parts[0].code))
+		w.unknown = true;
+	if (!error && w.nr_parts)
+		error = walk_function(&w);
+	for (size_t i = 0; i < w.nr_parts; i++) {
+		free(w.parts[i].code);
+		free(w.parts[i].marks);
 	}
+	free(w.ahead);
 	if (!error && (w.unknown || !found.nr))
 		error = -ENOTSUP;
 	if (error) {

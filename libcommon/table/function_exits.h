@@ -39,7 +39,7 @@ struct function_exits {
  * vaddr: of the function; bytes: its size by its symbol, for code without an FDE, or 0. 0; -ENOTSUP: not all
  * of its exits are known, or it has none; -ENOMEM, -EBADMSG
  */
-int function_exits_find(struct function_exits *exits, const struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes);
+int function_exits_find(struct function_exits *exits, struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes);
 void function_exits_free(struct function_exits *exits);
 
 #endif

@@ -36,18 +36,27 @@ enum machine_way {
 	WAY_RETURN,
 	WAY_JUMP,	/* to step.to */
 	WAY_BRANCH,	/* to step.to, or on */
-	WAY_SWITCH,	/* to an address of a table, within the function */
+	WAY_SWITCH,	/* to an address that comes from a table of the function's own */
 	WAY_ELSEWHERE,	/* by a register or a word of memory */
-	WAY_STOP,	/* nowhere; or it does not decode */
+	WAY_EITHER,	/* one of these two */
+	WAY_STOP,	/* nowhere */
 };
 
 struct machine_step {
 	enum machine_way way;
+	bool by_slot;		/* WAY_ELSEWHERE by a word at a fixed address, as the linker's stubs do */
 	uint64_t to;		/* vaddr */
+	uint64_t data;		/* vaddr of memory that it reads or whose address it takes, by the pc; 0: none */
 	/* It reads the word at base + displacement, or takes its address: base is a DWARF number, sp or fp */
 	bool reads;
 	uint8_t base;
 	int64_t displacement;
+};
+
+/* what a walk through instructions remembers of the last ones, 0 at first: registers by their numbers */
+struct machine_memory {
+	uint16_t sums;		/* hold a sum of registers: addresses by a table of distances */
+	uint16_t words;		/* hold a word of an indexed table */
 };
 
 /*
@@ -86,11 +95,12 @@ bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at);
 bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at);
 bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at);
 
-/*
- * The instruction code[0 .. size), which lies at vaddr; its bytes, or 0 where it does not decode. *sums: kept
- * for the caller from one instruction to the next, 0 at a function's first one.
- */
-size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, uint32_t *sums, struct machine_step *step);
+/* The instruction code[0 .. size), which lies at vaddr; its bytes, or 0 where it does not decode. */
+size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct machine_memory *memory,
+		    struct machine_step *step);
+
+/* Does the kernel set no probe on this instruction? */
+bool machine_is_unprobeable(const uint8_t *code);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);

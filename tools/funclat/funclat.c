@@ -142,12 +142,12 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 	}
 	nr = events_attach_returns(links, &programs, &functions, tasks);
 	if (functions.nr_left_out)
-		cli_warn("%zu functions are left out: they do not return, or not all ways out of them are known",
+		cli_warn("%zu of the functions cannot be timed: they do not return, or not all ways out of them are known",
 			 functions.nr_left_out);
 	if (nr && !o->histograms.run.quiet)
-		cli_warn("returns of %zu function%s are seen at %zu instruction%s, which costs some 10 us a call%s: "
-			 "--return-probes is cheaper, and not safe for all programs", functions.nr, functions.nr == 1 ? "" : "s",
-			 nr, nr == 1 ? "" : "s", tasks->pids.nr || tasks->tids.nr ? "" : " in every process");
+		cli_warn("returns are seen at %zu instruction%s, which costs 10 to 20 us a call%s%s", nr, nr == 1 ? "" : "s",
+			 tasks->pids.nr || tasks->tids.nr ? "" : " in every process",
+			 o->return_probes ? "" : ": --return-probes is cheaper, and not safe for all programs");
 }
 
 /* Returns first, so that each call that is seen to begin is seen to return. */
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 		  "read what was gathered");
 	histogram_session_report(&histograms, losses, NR_CALL_LOSSES);
 	calls_in_flight_say(&in_flight, losses[0].count, title);
-	links_detach(&links);	/* after the report, because kernels before 6.6 take their time */
+	links_detach(&links);	/* after the report, because older kernels take their time */
 
 	calls_in_flight_free(&in_flight);
 	histogram_session_close(&histograms);

@@ -6,6 +6,8 @@
 
 static enum machine_way way_of(const ZydisDecodedInstruction *d)
 {
+	bool relative = d->raw.imm[0].is_relative;
+
 	switch (d->mnemonic) {
 	case ZYDIS_MNEMONIC_RET:
 		return WAY_RETURN;
@@ -19,50 +21,74 @@ static enum machine_way way_of(const ZydisDecodedInstruction *d)
 		return WAY_STOP;
 	default:
 		if (d->meta.category == ZYDIS_CATEGORY_COND_BR)
-			return WAY_BRANCH;
-		return d->meta.category == ZYDIS_CATEGORY_UNCOND_BR ? WAY_JUMP : WAY_ON;
+			return relative ? WAY_BRANCH : WAY_ON;	/* xend is taken for one */
+		if (d->meta.category == ZYDIS_CATEGORY_UNCOND_BR)
+			return relative ? WAY_JUMP : WAY_ELSEWHERE;
+		return WAY_ON;
 	}
 }
 
-static int sp_displacement(const ZydisDecodedOperand *o, uint8_t *base, int64_t *displacement)
+static int number_of(ZydisRegister reg)
 {
-	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.index != ZYDIS_REGISTER_NONE ||
-	    (o->mem.base != ZYDIS_REGISTER_RSP && o->mem.base != ZYDIS_REGISTER_RBP))
-		return 0;
-	*base = o->mem.base == ZYDIS_REGISTER_RSP ? EH_RSP : EH_RBP;
-	*displacement = o->mem.disp.value;
-	return 1;
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+
+	return whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15 ? -1 : (int)(whole - ZYDIS_REGISTER_RAX);
 }
 
-/* by a register that was worked out as a sum, or by a word of a table: a switch; else a call in the end */
-static bool is_switch(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *to, uint32_t sums)
+static bool is_indexed(const ZydisDecodedOperand *o)
 {
-	if (d->attributes & ZYDIS_ATTRIB_HAS_NOTRACK)
-		return true;
-	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY)
-		return to->mem.index != ZYDIS_REGISTER_NONE;
-	return to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->reg.value >= ZYDIS_REGISTER_RAX &&
-	       to->reg.value <= ZYDIS_REGISTER_R15 && sums >> (to->reg.value - ZYDIS_REGISTER_RAX) & 1;
+	return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index != ZYDIS_REGISTER_NONE;
 }
 
-static void note_sums(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, uint32_t *sums)
+/* An indirect jump: of a switch, or a call in the end. Compilers mark those of a switch, where marks are in use (CET). */
+static enum machine_way indirect_way(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *to,
+				     const struct machine_memory *memory)
 {
+	int reg = to->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(to->reg.value) : -1;
+
+	if (d->attributes & ZYDIS_ATTRIB_HAS_NOTRACK || (reg >= 0 && memory->sums >> reg & 1))
+		return WAY_SWITCH;
+	return is_indexed(to) || (reg >= 0 && memory->words >> reg & 1) ? WAY_EITHER : WAY_ELSEWHERE;
+}
+
+static void remember(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct machine_memory *memory)
+{
+	if (d->meta.category == ZYDIS_CATEGORY_CALL)
+		*memory = (struct machine_memory){};
 	for (int i = 0; i < d->operand_count; i++) {
-		ZydisRegister whole;
+		int reg = o[i].type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(o[i].reg.value) : -1;
 
-		if (o[i].type != ZYDIS_OPERAND_TYPE_REGISTER || !(o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+		if (reg < 0 || !(o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
-		whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o[i].reg.value);
-		if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15)
-			continue;
-		if (d->mnemonic == ZYDIS_MNEMONIC_ADD && i == 0 && o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
-			*sums |= 1u << (whole - ZYDIS_REGISTER_RAX);
-		else
-			*sums &= ~(1u << (whole - ZYDIS_REGISTER_RAX));
+		memory->sums &= ~(1u << reg);
+		memory->words &= ~(1u << reg);
+		if (i == 0 && d->mnemonic == ZYDIS_MNEMONIC_ADD && o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+			memory->sums |= 1u << reg;
+		if (i == 0 && d->operand_count > 1 && is_indexed(&o[1]) && d->mnemonic != ZYDIS_MNEMONIC_LEA)
+			memory->words |= 1u << reg;
 	}
 }
 
-size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, uint32_t *sums, struct machine_step *step)
+static void note_memory(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, uint64_t vaddr,
+			struct machine_step *step)
+{
+	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+		return;
+	if (o->mem.base == ZYDIS_REGISTER_RIP)
+		step->data = vaddr + d->length + o->mem.disp.value;
+	else if (o->mem.base == ZYDIS_REGISTER_NONE || o->mem.index != ZYDIS_REGISTER_NONE)
+		step->data = o->mem.disp.value;	/* of a program that is not moved: a table, perhaps */
+	/* what is stored there is not read; an address that is taken may be */
+	if (o->mem.index != ZYDIS_REGISTER_NONE || (o->mem.base != ZYDIS_REGISTER_RSP && o->mem.base != ZYDIS_REGISTER_RBP) ||
+	    (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) && d->mnemonic != ZYDIS_MNEMONIC_LEA))
+		return;
+	step->reads = true;
+	step->base = o->mem.base == ZYDIS_REGISTER_RSP ? EH_RSP : EH_RBP;
+	step->displacement = o->mem.disp.value;
+}
+
+size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct machine_memory *memory,
+		    struct machine_step *step)
 {
 	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT] = {};
 	ZydisDecoderContext context;
@@ -75,15 +101,20 @@ size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, uint32_t *
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &d, o, d.operand_count)))
 		return 0;
 	step->way = way_of(&d);
-	if ((step->way == WAY_JUMP || step->way == WAY_BRANCH) && d.raw.imm[0].is_relative)
-		step->to = vaddr + d.length + d.raw.imm[0].value.s;
-	else if (step->way == WAY_JUMP)
-		step->way = is_switch(&d, &o[0], *sums) ? WAY_SWITCH : WAY_ELSEWHERE;
-	note_sums(&d, o, sums);
-	/* what is stored there is not read; an address that is taken may be */
 	for (int i = 0; i < d.operand_count; i++)
-		if ((o[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ || d.mnemonic == ZYDIS_MNEMONIC_LEA) &&
-		    o[i].visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
-			step->reads |= sp_displacement(&o[i], &step->base, &step->displacement);
+		note_memory(&d, &o[i], vaddr, step);
+	if (step->way == WAY_JUMP || step->way == WAY_BRANCH)
+		step->to = vaddr + d.length + d.raw.imm[0].value.s;
+	if (step->way == WAY_ELSEWHERE) {
+		step->by_slot = o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP;
+		step->way = indirect_way(&d, &o[0], memory);
+	}
+	remember(&d, o, memory);
 	return d.length;
+}
+
+/* is_prefix_bad() of arch/x86/kernel/uprobes.c: es, cs, ss, ds, lock */
+bool machine_is_unprobeable(const uint8_t *code)
+{
+	return *code == 0x26 || *code == 0x2e || *code == 0x36 || *code == 0x3e || *code == 0xf0;
 }
