@@ -131,6 +131,8 @@ struct walk {
 	uint64_t data[MAX_DATA];
 	size_t nr_data;
 	bool switches;		/* it jumps to addresses of a table */
+	bool jumps;		/* it jumps by a register, which may be a tail call or a switch */
+	bool data_lost;		/* there are more than MAX_DATA */
 	bool unknown;		/* it may leave by a way that cannot be watched */
 };
 
@@ -252,7 +254,7 @@ static void note_reads(struct walk *w, const struct machine_step *step, const st
 	if (w->nr_data < MAX_DATA)
 		w->data[w->nr_data++] = step->data;
 	else
-		w->unknown |= w->switches;
+		w->data_lost = true;
 }
 
 /* *on: the next instruction is reached */
@@ -273,6 +275,7 @@ static int follow(struct walk *w, const struct part *part, uint64_t vaddr, const
 	case WAY_EITHER:
 		w->unknown |= none || (entered && step->way == WAY_EITHER);
 		w->switches |= !entered;
+		w->jumps |= entered && !step->by_slot;
 		return entered ? add_exit(w, part, vaddr) : 0;
 	case WAY_SWITCH:
 		w->switches = true;
@@ -297,7 +300,7 @@ static bool mark(struct part *part, uint64_t at, size_t bytes)
 static int walk_from(struct walk *w, uint64_t vaddr)
 {
 	struct machine_memory memory = {};
-	bool on = true;
+	bool on = true, called = true;
 	int error = 0;
 
 	while (on && !error && !w->unknown) {
@@ -307,6 +310,7 @@ static int walk_from(struct walk *w, uint64_t vaddr)
 		struct machine_step step;
 		size_t bytes;
 
+		w->unknown |= !part && !called;		/* it goes on in another function */
 		if (!part || part->marks[at] == BEGINS)
 			break;		/* behind a call that does not return; or seen before */
 		bytes = machine_step(part->code + at, part->span.length - at, vaddr, &memory, &step);
@@ -315,6 +319,7 @@ static int walk_from(struct walk *w, uint64_t vaddr)
 			break;
 		}
 		note_reads(w, &step, &rule);
+		called = step.calls;
 		error = follow(w, part, vaddr, &step, &rule, &on);
 		vaddr += bytes;
 	}
@@ -352,13 +357,29 @@ static int walk_rest(struct walk *w, const struct part *part)
 	return error;
 }
 
+/* Is there code that no known way leads to? */
+static bool has_rest(const struct part *part)
+{
+	for (uint64_t at = 0, end; at < part->span.length; at = end + 1) {
+		for (end = at; end < part->span.length && part->marks[end] == UNSEEN; end++)
+			;
+		if (end > at && !machine_is_padding(part->code + at, end - at))
+			return true;
+	}
+	return false;
+}
+
 static int walk_function(struct walk *w)
 {
 	int error = go_on_at(w, w->parts[0].span.start) ?: walk_all(w);
 
+	/* where jumps that were taken for tail calls may lead */
+	for (size_t i = 0; i < w->nr_parts && w->jumps; i++)
+		w->unknown |= has_rest(&w->parts[i]);
 	for (size_t i = 0; i < w->nr_parts && !error && !w->unknown; i++)
 		if (w->switches || w->parts[i].span.has_lsda)
 			error = walk_rest(w, &w->parts[i]);
+	w->unknown |= w->switches && w->data_lost;
 	for (size_t i = 0; i < w->nr_data && w->switches; i++)
 		w->unknown |= w->data[i] != w->parts[0].span.start && part_at(w, w->data[i]);
 	return error;

@@ -44,10 +44,11 @@ enum machine_way {
 
 struct machine_step {
 	enum machine_way way;
+	bool calls;		/* WAY_ON, after a call or a system call, if that returns */
 	bool by_slot;		/* WAY_ELSEWHERE by a word at a fixed address, as the linker's stubs do */
 	uint64_t to;		/* vaddr */
 	uint64_t data;		/* vaddr of memory that it reads or whose address it takes, by the pc; 0: none */
-	/* It reads the word at base + displacement, or takes its address: base is a DWARF number, sp or fp */
+	/* It reads or writes the word at base + displacement, or takes its address: base is a DWARF number, sp or fp */
 	bool reads;
 	uint8_t base;
 	int64_t displacement;

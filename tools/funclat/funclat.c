@@ -142,7 +142,7 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 	}
 	nr = events_attach_returns(links, &programs, &functions, tasks);
 	if (functions.nr_left_out)
-		cli_warn("%zu of the functions cannot be timed: they do not return, or not all ways out of them are known",
+		cli_warn("functions that cannot be timed: %zu; they do not return, or not all ways out of them are known",
 			 functions.nr_left_out);
 	if (nr && !o->histograms.run.quiet)
 		cli_warn("returns are seen at %zu instruction%s, which costs 10 to 20 us a call%s%s", nr, nr == 1 ? "" : "s",

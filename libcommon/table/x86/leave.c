@@ -62,7 +62,8 @@ static void remember(const ZydisDecodedInstruction *d, const ZydisDecodedOperand
 			continue;
 		memory->sums &= ~(1u << reg);
 		memory->words &= ~(1u << reg);
-		if (i == 0 && d->mnemonic == ZYDIS_MNEMONIC_ADD && o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		if (i == 0 && ((d->mnemonic == ZYDIS_MNEMONIC_ADD && o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE) ||
+			       (d->mnemonic == ZYDIS_MNEMONIC_LEA && o[1].mem.base != ZYDIS_REGISTER_NONE && is_indexed(&o[1]))))
 			memory->sums |= 1u << reg;
 		if (i == 0 && d->operand_count > 1 && is_indexed(&o[1]) && d->mnemonic != ZYDIS_MNEMONIC_LEA)
 			memory->words |= 1u << reg;
@@ -78,9 +79,8 @@ static void note_memory(const ZydisDecodedInstruction *d, const ZydisDecodedOper
 		step->data = vaddr + d->length + o->mem.disp.value;
 	else if (o->mem.base == ZYDIS_REGISTER_NONE || o->mem.index != ZYDIS_REGISTER_NONE)
 		step->data = o->mem.disp.value;	/* of a program that is not moved: a table, perhaps */
-	/* what is stored there is not read; an address that is taken may be */
 	if (o->mem.index != ZYDIS_REGISTER_NONE || (o->mem.base != ZYDIS_REGISTER_RSP && o->mem.base != ZYDIS_REGISTER_RBP) ||
-	    (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) && d->mnemonic != ZYDIS_MNEMONIC_LEA))
+	    d->mnemonic == ZYDIS_MNEMONIC_POP)
 		return;
 	step->reads = true;
 	step->base = o->mem.base == ZYDIS_REGISTER_RSP ? EH_RSP : EH_RBP;
@@ -101,6 +101,11 @@ size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct mac
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &d, o, d.operand_count)))
 		return 0;
 	step->way = way_of(&d);
+	step->calls = d.meta.category == ZYDIS_CATEGORY_CALL || d.meta.category == ZYDIS_CATEGORY_SYSCALL;
+	if (d.mnemonic == ZYDIS_MNEMONIC_POP) {
+		step->reads = true;
+		step->base = EH_RSP;
+	}
 	for (int i = 0; i < d.operand_count; i++)
 		note_memory(&d, &o[i], vaddr, step);
 	if (step->way == WAY_JUMP || step->way == WAY_BRANCH)
