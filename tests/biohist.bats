@@ -136,6 +136,30 @@ need_disk_that_takes() {	# MILLISECONDS
 	disk=${disk#/dev/}
 }
 
+# such a disk, of which each read takes 3 ms, whose scheduler queues and merges 256 requests; and $WORK/reads.py DISK NR...,
+# which reads those of its blocks of 64 KiB at once, and prints how long each took
+need_disk_with_queue() {
+	need_disk_that_takes 3
+	need python3
+	grep -q mq-deadline "/sys/block/$disk/queue/scheduler" || skip "needs the scheduler mq-deadline"
+	scheduler=$(sed -E 's/.*\[(.*)\].*/\1/' "/sys/block/$disk/queue/scheduler")
+	echo mq-deadline >"/sys/block/$disk/queue/scheduler"
+	echo 256 >"/sys/block/$disk/queue/nr_requests"
+	cat >"$WORK/reads.py" <<-'PY'
+		import mmap, os, sys, threading, time
+		fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+		blocks = sys.argv[2:]
+		together = threading.Barrier(len(blocks))
+		def read(block):
+		    to = mmap.mmap(-1, 65536)
+		    together.wait()
+		    began = time.monotonic_ns()
+		    os.preadv(fd, [to], int(block) * 65536)
+		    print(time.monotonic_ns() - began)
+		for block in blocks: threading.Thread(target=read, args=(block,)).start()
+	PY
+}
+
 # bats test_tags=full
 @test "--slow: each I/O that takes longer, by itself: within 2 % of fio's own log; with the stacks of who began it" {
 	need_disk_that_takes 40
@@ -159,27 +183,9 @@ need_disk_that_takes() {	# MILLISECONDS
 }
 
 @test "--slow: the time in the queue counts, too" {
-	need_disk_that_takes 3
-	need python3
-	grep -q mq-deadline "/sys/block/$disk/queue/scheduler" || skip "needs the scheduler mq-deadline"
-	scheduler=$(sed -E 's/.*\[(.*)\].*/\1/' "/sys/block/$disk/queue/scheduler")
-	echo mq-deadline >"/sys/block/$disk/queue/scheduler"
-	echo 256 >"/sys/block/$disk/queue/nr_requests"
-	# 256 reads at once; each prints how long it took
-	cat >"$WORK/reads.py" <<-'PY'
-		import mmap, os, sys, threading, time
-		fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
-		together = threading.Barrier(256)
-		def read(i):
-		    to = mmap.mmap(-1, 65536)
-		    together.wait()
-		    began = time.monotonic_ns()
-		    os.preadv(fd, [to], i * 65536)
-		    print(time.monotonic_ns() - began)
-		for i in range(256): threading.Thread(target=read, args=(2 * i,)).start()
-	PY
+	need_disk_with_queue
 	# a loop device takes 128 at a time, for 0.4 s; the others wait in the queue
-	biohist -j -o "$WORK/out" -d "$disk" --slow 524288us -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" >"$WORK/reads" 2>"$WORK/err"
+	biohist -j -o "$WORK/out" -d "$disk" --slow 524288us -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" $(seq 0 2 510) >"$WORK/reads" 2>"$WORK/err"
 	local reads rows slow
 	reads=$(awk '$1 > 524288000' "$WORK/reads" | wc -l)
 	# the histogram's rows from there on
@@ -190,26 +196,11 @@ need_disk_that_takes() {	# MILLISECONDS
 }
 
 @test "requests that the scheduler merges: as many I/Os and bytes as /proc/diskstats has" {
-	need_disk_that_takes 3
-	need python3
-	grep -q mq-deadline "/sys/block/$disk/queue/scheduler" || skip "needs the scheduler mq-deadline"
-	scheduler=$(sed -E 's/.*\[(.*)\].*/\1/' "/sys/block/$disk/queue/scheduler")
-	echo mq-deadline >"/sys/block/$disk/queue/scheduler"
-	echo 256 >"/sys/block/$disk/queue/nr_requests"
-	cat >"$WORK/reads.py" <<-'PY'
-		import mmap, os, random, sys, threading
-		fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
-		together = threading.Barrier(256)
-		def read(i):
-		    to = mmap.mmap(-1, 65536)
-		    together.wait()
-		    os.preadv(fd, [to], i * 65536)
-		for i in random.sample(range(512), 256): threading.Thread(target=read, args=(i,)).start()
-	PY
+	need_disk_with_queue
 	local before merged
 	before=$(diskstats)
 	merged=$(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats)
-	biohist -j -o "$WORK/out" -d "$disk" -F --size -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" 2>"$WORK/err"
+	biohist -j -o "$WORK/out" -d "$disk" -F --size -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" $(seq 0 511 | shuf -n 256) >"$WORK/reads" 2>"$WORK/err"
 	merged=$(($(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats) - merged))
 	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)"), $merged merged"
 	[ "$merged" -gt 0 ]
