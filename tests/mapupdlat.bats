@@ -212,8 +212,9 @@ load lib.bash
 	sleep 0.3
 	mapupdlat -j -p "$pid" 0.5 1 >"$WORK/out" 2>"$WORK/err"
 	cat "$WORK/err"
-	expect "$(summary .begun_before) >= 20 && $(summary .begun_before) <= 32"
-	expect "$(summary .in_flight) >= 20 && $(summary .in_flight) <= 32"
+	# how many of its 32 threads are in a call, and not about to be, is the scheduler's choice
+	expect "$(summary .begun_before) >= 1 && $(summary .begun_before) <= 32"
+	expect "$(summary .in_flight) >= 1 && $(summary .in_flight) <= 32"
 	grep -q "calls had not returned at the end" "$WORK/err"
 	grep -qE "since [0-9.]+ (ms|us|s): mapinmap \($pid\), update, array_of_maps 'flight', id [0-9]+, thread [0-9]+" "$WORK/err"
 	grep -q "calls had begun before the start" "$WORK/err"
