@@ -3,8 +3,9 @@
  * calls MODE N [THREADS]: calls functions, and says what it has done. It is stripped; the first line has
  * the addresses of its functions, as the file has them, and then it waits for a line of input.
  *
- *   known	N calls of sleeps() and of spins(), 4 ms each, by turns: "sleeps NS" and "spins NS" for each, by its own clock: with the
- *		breakpoint's two traps, some 12 us
+ *   known	N calls of sleeps() and of spins(), 4 ms each, by turns: "sleeps INSIDE OUTSIDE CPU" and "spins ..." for each: ns by its
+ *		own clock from within the function and around the call, and the thread's CPU time around it. However slow
+ *		a probe is, INSIDE <= what is measured <= OUTSIDE
  *   mixed	in each thread N rounds of recursion and of longjmp() out of it: "returned R left L", of recurses().
  *		After some of the jumps it sleeps: who takes a call that was left for the next one sees that in it
  *   exit	exits() calls itself, and exit() N deep
@@ -20,6 +21,7 @@
 extern const char __executable_start[];
 
 static atomic_ulong returned, left;
+static unsigned long inside_ns;	/* of the last sleeps() or spins() */
 
 static unsigned long now_ns(clockid_t clock)
 {
@@ -31,15 +33,19 @@ static unsigned long now_ns(clockid_t clock)
 
 __attribute__((noipa)) static void sleeps(void)
 {
+	unsigned long start = now_ns(CLOCK_MONOTONIC);
+
 	nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL);
+	inside_ns = now_ns(CLOCK_MONOTONIC) - start;
 }
 
 __attribute__((noipa)) static void spins(void)
 {
-	unsigned long end = now_ns(CLOCK_THREAD_CPUTIME_ID) + 4000000;
+	unsigned long start = now_ns(CLOCK_MONOTONIC), end = now_ns(CLOCK_THREAD_CPUTIME_ID) + 4000000;
 
 	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 		;
+	inside_ns = now_ns(CLOCK_MONOTONIC) - start;
 }
 
 /* returns unless it jumps, at the depth `jump`, to `to` */
@@ -98,15 +104,20 @@ __attribute__((noipa)) static int exits(int depth)
 	return depth + 1;
 }
 
+static void time_call(const char *name, void (*function)(void))
+{
+	unsigned long start = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	function();
+	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	printf("%s %lu %lu %lu\n", name, inside_ns, now_ns(CLOCK_MONOTONIC) - start, cpu);
+}
+
 static void known(void)
 {
 	for (unsigned long i = 0; i < rounds; i++) {
-		unsigned long start = now_ns(CLOCK_MONOTONIC), middle;
-
-		sleeps();
-		middle = now_ns(CLOCK_MONOTONIC);
-		spins();
-		printf("sleeps %lu\nspins %lu\n", middle - start, now_ns(CLOCK_MONOTONIC) - middle);
+		time_call("sleeps", sleeps);
+		time_call("spins", spins);
 	}
 }
 
