@@ -104,6 +104,28 @@ pythons() {
 	done
 }
 
+@test "python: functions stand below the entry point, in the order of their calls, in the stacks of each tool" {
+	need_root
+	local tool n
+	cat >"$WORK/calls.py" <<-'PYTHON'
+		import time
+		def inner():
+		    sum(range(20000)); time.sleep(0.002)
+		class Made:
+		    def __init__(self): inner()
+		def outer():
+		    for i in range(200): Made()
+		outer()
+	PYTHON
+	for tool in "cpuprof -F 4999" offcputime offwaketime "stackcount t:syscalls:sys_enter_clock_nanosleep" wallprof; do
+		$tool -q -f -o "$WORK/out.folded" -- /usr/bin/python3 "$WORK/calls.py"
+		n=$(grep -c '^[^;]*;_start;.*;<module> (calls.py);outer (calls.py);.*;Made.__init__ (calls.py);inner (calls.py)' "$WORK/out.folded" || true)
+		echo "$tool: $n of $(grep -c 'inner (calls.py)' "$WORK/out.folded")"
+		[ "$n" -gt 0 ]
+		[ "$n" -eq "$(grep -c 'inner (calls.py)' "$WORK/out.folded")" ]
+	done
+}
+
 # of two seconds of these processes, while they run
 share_named() {	# TOOL PID,...
 	$1 -q -j -o "$WORK/out" -p "$2" 2
@@ -195,4 +217,28 @@ lies() {	# MODE
 	cat "$WORK/made"
 	# what exec() runs is called so, and nothing else is
 	! grep -vE ' (<module> <made [0-9]+>|null null)$|<module> .*chains.py$' "$WORK/made"
+}
+
+# bats test_tags=timing
+@test "python: functions that are made without end, by somebody else, delay neither a duration's end nor a signal's" {
+	need_root
+	need jq setpriv
+	local tool began tool_pid
+	setpriv --reuid=65534 --clear-groups /usr/bin/python3 "$ROOT/tests/workloads/new_functions.py" 120 24 100 3>&- &
+	pids+=($!)
+	sleep 1
+	for tool in offcputime offwaketime wallprof "stackcount t:sched:sched_switch"; do
+		$tool -q -j -o "$WORK/out.jsonl" 0.5
+		echo "$tool: $(jq -c 'select(.type == "summary") | [.seconds, .python_calls, .python_named]' "$WORK/out.jsonl")"
+		expect "$(jq 'select(.type == "summary") | .seconds' "$WORK/out.jsonl") < 1"
+		$tool -f -o "$WORK/out.folded" 60 2>"$WORK/err" 3>&- &
+		tool_pid=$!
+		wait_until grep -q Ctrl-C "$WORK/err"
+		sleep 1
+		began=${EPOCHREALTIME/./}
+		kill -INT $tool_pid
+		wait $tool_pid
+		echo "$tool: $(((${EPOCHREALTIME/./} - began) / 1000)) ms from SIGINT to its end"
+		expect "${EPOCHREALTIME/./} - $began < 5000000"
+	done
 }

@@ -6,12 +6,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "process/clock.h"
+
 struct ring {
 	struct ring_buffer *buffer;
 	int (*take)(void *arg, void *record, size_t bytes);
 	void *arg;
 	size_t size, taken;	/* bytes: of the buffer; since ring_drain() began */
-	bool enough;
+	uint64_t end_ns;	/* when it ends at the latest; 0: it does not matter */
+	bool enough, late;
 };
 
 static int take_one(void *arg, void *record, size_t bytes)
@@ -20,7 +23,8 @@ static int take_one(void *arg, void *record, size_t bytes)
 	int error = ring->take(ring->arg, record, bytes);
 
 	ring->taken += bytes;
-	ring->enough = !error && ring->taken >= ring->size;
+	ring->late = ring->end_ns && clock_ns() > ring->end_ns;
+	ring->enough = !error && (ring->late || ring->taken >= ring->size);
 	return ring->enough ? -EAGAIN : error;
 }
 
@@ -52,14 +56,15 @@ void ring_close(struct ring *ring)
 	free(ring);
 }
 
-int ring_drain(struct ring *ring)
+int ring_drain(struct ring *ring, unsigned ms)
 {
 	int taken;
 
 	ring->taken = 0;
-	ring->enough = false;
+	ring->end_ns = ms ? clock_ns() + ms * 1000000ULL : 0;
+	ring->enough = ring->late = false;
 	taken = ring_buffer__consume(ring->buffer);
-	return taken < 0 && !ring->enough ? taken : 0;
+	return taken < 0 && !ring->enough ? taken : ring->late;
 }
 
 int ring_fd(const struct ring *ring)

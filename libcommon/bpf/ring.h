@@ -15,9 +15,9 @@ void ring_close(struct ring *ring);
 
 /*
  * Hands out all that was in the buffer when this was called, and no more than fits in it, however fast more
- * comes. 0 or -errno, also take()'s
+ * comes; for some ms at most, if that is not 0. 0, 1: the time was over before, or -errno, also take()'s
  */
-int ring_drain(struct ring *ring);
+int ring_drain(struct ring *ring, unsigned ms);
 
 /* for poll() */
 int ring_fd(const struct ring *ring);

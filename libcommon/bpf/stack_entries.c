@@ -90,7 +90,7 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 			 struct stack_entry **entries, size_t *nr)
 {
 	struct stored_value *value, *next;
-	int error = stack_store_drain(store);
+	int error = stack_store_drain(store, 0);
 
 	if (!error)
 		error = stack_store_read_values(store);

@@ -321,13 +321,15 @@ int stack_store_add_ring(struct stack_store *store, struct bpf_object *object, c
 	return ring_open(&store->other, object, map, take_other, store);
 }
 
-int stack_store_drain(struct stack_store *store)
+int stack_store_drain(struct stack_store *store, unsigned ms)
 {
-	int error = ring_drain(store->ring);
+	int late = ring_drain(store->ring, ms), more = 0;
 
-	if (!error && store->other)
-		error = ring_drain(store->other);
-	return error ? error : store->error;
+	if (late >= 0 && store->other)
+		more = ring_drain(store->other, ms);
+	if (late < 0 || more < 0)
+		return late < 0 ? late : more;
+	return store->error ? store->error : late | more;
 }
 
 int stack_store_fd(const struct stack_store *store)
@@ -416,7 +418,7 @@ int stack_store_read_values(struct stack_store *store)
 
 int stack_store_finish(struct stack_store *store)
 {
-	int error = stack_store_drain(store);
+	int error = stack_store_drain(store, 0);
 
 	if (!error)
 		error = stack_store_read_values(store);

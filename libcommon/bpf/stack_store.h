@@ -38,8 +38,8 @@ void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const
 void stack_store_on_stack(struct stack_store *store,
 			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg);
 
-/* Drains the ring buffer. To be called several times a second while programs are attached. 0 or -errno */
-int stack_store_drain(struct stack_store *store);
+/* ring_drain() of all buffers. To be called several times a second while programs are attached */
+int stack_store_drain(struct stack_store *store, unsigned ms);
 /* for poll(): readable when a record is urgent */
 int stack_store_fd(const struct stack_store *store);
 

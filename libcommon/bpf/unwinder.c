@@ -13,6 +13,7 @@
 #include "bpf/unwinder_parts.h"
 #include "process/clock.h"
 
+#define DRAIN_MS 50	/* at a time: what comes faster must not keep the run from its end */
 #define LAST_MS	700	/* what a run waits for processes and tables when it is over */
 
 #define DEFAULT_BYTES (512 << 20)
@@ -135,11 +136,12 @@ static int take_event(void *arg, const struct process_event *event)
 static int drain(void *arg)
 {
 	struct unwinder *u = arg;
-	int error = stack_store_drain(u->store);
+	int late = stack_store_drain(u->store, u->drains_all ? 0 : DRAIN_MS);
 
-	if (!error && u->records)
-		error = perf_records_read(u->records, take_event, u);
-	return error;
+	u->behind = late > 0;
+	if (late >= 0 && u->records)
+		return perf_records_read(u->records, take_event, u);
+	return late < 0 ? late : 0;
 }
 
 /* ---- following ---- */
@@ -233,6 +235,7 @@ static int handle_events(struct unwinder *u, bool last)
 {
 	int error;
 
+	u->drains_all = last;
 	do {
 		error = drain(u);
 		if (!error)
@@ -249,7 +252,8 @@ static int handle_events(struct unwinder *u, bool last)
 
 /*
  * Samples wait for tables that are being made, and for processes that are being read. What was read is
- * taken first, since a reading holds for a sample if no event up to now says otherwise.
+ * taken first, since a reading holds for a sample if no event up to now says otherwise: so they wait for the buffers to be
+ * drained, too.
  */
 static int follow(struct unwinder *u, bool last)
 {
@@ -260,8 +264,10 @@ static int follow(struct unwinder *u, bool last)
 	unwinder_give_back(u);
 	if (tables)
 		publisher_find_runtimes(u->publisher, &u->processes);
-	if (error || !(taken || tables))
+	u->resumable |= taken || tables;
+	if (error || !u->resumable || u->behind)
 		return error;
+	u->resumable = false;
 	return raw_samples_resume(&u->raw_samples, &u->stack, false, store_raw, u);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
+#include "process/priority.h"
 
 #define NOBODY 65534
 
@@ -75,6 +76,8 @@ _Noreturn void worker_child_run(int socket, const struct worker_limits *limits, 
 	ssize_t got;
 
 	prctl(PR_SET_NAME, "ehperf-worker");
+	if (!limits->first)
+		priority_leave();
 	set_signals();
 	/* the tool's events and links must not outlive the tool in here */
 	if (dup2(socket, 0) < 0 || syscall(__NR_close_range, 1, ~0U, 0))

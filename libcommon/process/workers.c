@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "process/clock.h"
+#include "process/priority.h"
 #include "process/worker_child.h"
 
 #define MS 1000000ULL
@@ -40,6 +41,7 @@ struct worker {
 	uint64_t tag;
 	/* of the job, in ns: when the worker was last seen to be awake; what it had run then, and before the job */
 	uint64_t awake, ran_when_awake, ran_before;
+	struct priority_watch priority;
 };
 
 struct workers {
@@ -197,6 +199,8 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 	memcpy(worker->area, job->request, job->bytes);
 	worker->ran_before = worker->ran_when_awake = ran_ns(worker);
 	worker->awake = clock_ns();
+	if (w->limits.first)
+		priority_watch(&worker->priority, worker->pid, worker->ran_before);
 	if (send(worker->fd, &bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		end(w, worker);
 		return -ECHILD;

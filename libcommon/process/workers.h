@@ -23,6 +23,7 @@ struct worker_limits {
 	size_t bytes;		/* of memory, beside the area */
 	bool parent;		/* the worker may start children: any system call is allowed */
 	bool free;		/* it keeps all rights, too: it may write files */
+	bool first;		/* it goes before others (process/priority.h), if the tool does */
 };
 
 /*

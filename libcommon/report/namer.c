@@ -70,7 +70,9 @@ struct namer {
 static int start_workers(struct namer *n, bool trusted)
 {
 	/* it starts the demangler, and sleeps for it */
-	struct worker_limits limits = { .sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true };
+	struct worker_limits limits = {
+		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = !n->options.slow,
+	};
 
 	if (n->options.slow) {
 		limits.sleep_ms = limits.cpu_ms = 120000;

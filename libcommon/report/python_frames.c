@@ -45,6 +45,7 @@ static struct parts parts_of(const struct modules *modules, const struct stack_e
 struct writer {
 	struct stack_frames *to;
 	const struct parts *parts;
+	const struct python_names *names;
 	uint32_t next;		/* of the Python frames */
 	uint32_t named;		/* calls in whose place stand functions that are all known */
 };
@@ -54,15 +55,19 @@ static void put(struct writer *w, uint64_t frame)
 	w->to->frames[w->to->nr++] = frame;
 }
 
-/* the next group: up to the next one's leaf. Are all of its functions known? */
+/* the next group, up to the next one's leaf, but for what Python itself does not show. Are all of its functions known? */
 static bool put_group(struct writer *w)
 {
 	const struct parts *p = w->parts;
 	bool known = true;
 
 	do {
-		known &= PYTHON_LOW(p->python[w->next]) != 0;
-		put(w, p->python[w->next++]);
+		const struct python_code *code = python_names_get(w->names, PYTHON_LOW(p->python[w->next]));
+
+		known &= code != NULL;
+		if (!python_names_is_hidden(code))
+			put(w, p->python[w->next]);
+		w->next++;
 	} while (w->next < p->nr_python && !(p->python[w->next] & PYTHON_LEAF));
 	return known;
 }
@@ -95,7 +100,7 @@ static void place(struct writer *w, const struct modules *modules)
 		call += loop;
 	}
 	while (w->next < p->nr_python)
-		put(w, p->python[w->next++]);
+		put_group(w);
 }
 
 static bool has_python(const struct stack_entry *entry)
@@ -113,29 +118,27 @@ static void *keep(struct placed_stacks *placed, size_t bytes)
 	return memory;
 }
 
-static int place_one(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
-		     struct stack_entry *entry)
+static int place_one(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entry)
 {
-	struct parts parts = parts_of(modules, entry);
-	struct writer w = { .parts = &parts };
+	struct parts parts = parts_of(from->modules, entry);
+	struct writer w = { .parts = &parts, .names = from->names };
 
 	placed->calls += parts.calls * entry->value.count;	/* a waker has no value */
 	if (!parts.nr_python)
 		return 0;
-	parts.keep_native = keep_native;
+	parts.keep_native = from->keep_native;
 	w.to = keep(placed, sizeof(*w.to) + entry->user->nr * sizeof(w.to->frames[0]));
 	if (!w.to)
 		return -ENOMEM;
 	*w.to = (struct stack_frames){ .id = entry->user->id };
-	place(&w, modules);
+	place(&w, from->modules);
 	placed->named += w.named * entry->value.count;
 	entry->user = w.to;
 	return 0;
 }
 
 /* entries share their wakers, which are not ours to change */
-static int place_waker(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
-		       struct stack_entry *entry)
+static int place_waker(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entry)
 {
 	struct stack_entry *waker = keep(placed, sizeof(*waker));
 
@@ -143,19 +146,19 @@ static int place_waker(struct placed_stacks *placed, const struct modules *modul
 		return -ENOMEM;
 	*waker = *entry->waker;
 	entry->waker = waker;
-	return place_one(placed, modules, keep_native, waker);
+	return place_one(placed, from, waker);
 }
 
-int python_frames_place(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
-			struct stack_entry *entries, size_t nr)
+int python_frames_place(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entries,
+			size_t nr)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < nr && !error; i++) {
 		if (entries[i].user)
-			error = place_one(placed, modules, keep_native, &entries[i]);
+			error = place_one(placed, from, &entries[i]);
 		if (!error && entries[i].waker && has_python(entries[i].waker))
-			error = place_waker(placed, modules, keep_native, &entries[i]);
+			error = place_waker(placed, from, &entries[i]);
 	}
 	return error;
 }

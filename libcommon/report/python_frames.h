@@ -13,6 +13,7 @@
 
 #include "report/stack_entry.h"
 #include "unwind/modules.h"
+#include "unwind/python_names.h"
 
 /* stacks, and entries of wakers, that were made; {} at first */
 struct placed_stacks {
@@ -22,13 +23,19 @@ struct placed_stacks {
 	uint64_t calls, named;
 };
 
+struct python_source {
+	const struct modules *modules;
+	const struct python_names *names;
+	bool keep_native;
+};
+
 /*
  * Replaces the user stack of each entry and of its waker's, if it has Python frames, by one in which they
  * stand in the place of the interpreter's calls, or with keep_native before them. 0 or -ENOMEM. The new
  * stacks are valid until placed_stacks_free().
  */
-int python_frames_place(struct placed_stacks *placed, const struct modules *modules, bool keep_native,
-			struct stack_entry *entries, size_t nr);
+int python_frames_place(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entries,
+			size_t nr);
 void placed_stacks_free(struct placed_stacks *placed);
 
 #endif

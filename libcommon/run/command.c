@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
+#include "process/priority.h"
 #include "run/cli.h"
 
 bool command_find_user(const char *name, struct command_user *user)
@@ -62,6 +63,7 @@ int command_start(struct command *command, char **argv, const struct command_use
 	command->pid = fork();
 	if (command->pid == 0) {
 		close(gate[1]);
+		priority_leave();
 		become(argv, user, gate[0], error[1]);
 	}
 	saved = command->pid < 0 ? -errno : 0;

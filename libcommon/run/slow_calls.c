@@ -63,7 +63,7 @@ static int take(void *arg, void *bytes, size_t size)
 
 int slow_calls_print(struct slow_calls *calls)
 {
-	return ring_drain(calls->ring);
+	return ring_drain(calls->ring, 0);
 }
 
 static int work(void *arg)

@@ -8,6 +8,7 @@
 
 #include "bpf/object.h"
 #include "process/clock.h"
+#include "process/priority.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
 #include "report/time_of_day.h"
@@ -35,6 +36,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	static const char *const maps_of_stacks[] = { "values", "sent" };
 	bool user = !wanted->only_kernel, kernel = !wanted->only_user;
 
+	priority_begin();
 	task_filter_configure(object, &run->tasks, run->command);
 	kernel_set(object, "with_user_stacks", &user, sizeof(user));
 	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
@@ -58,7 +60,11 @@ static int work(void *arg)
 	struct stack_session *s = arg;
 	int error = namer_follow(s->namer);
 
-	return error ? error : unwinder_follow(s->unwinder, false);
+	priority_watch(&s->priority, 0, clock_cpu_ns());
+	if (!error)
+		error = unwinder_follow(s->unwinder, false);
+	python_names_follow(s->python, s->foreign);
+	return error;
 }
 
 static int progress(void *arg, uint64_t *samples)
@@ -191,6 +197,7 @@ void stack_session_drain(struct stack_session *s)
 		kallsyms_begin(s->kallsyms);
 	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
 	cli_check(stack_store_finish(s->store), "read what was gathered");
+	priority_watch(&s->priority, 0, clock_cpu_ns());
 }
 
 static struct frame_names names_of(const struct stack_session *s)
@@ -206,11 +213,15 @@ struct stack_writer stack_session_writer(struct stack_session *s)
 	return (struct stack_writer){ .out = s->run.out, .names = names_of(s) };
 }
 
+#define SETTLE_MS 300	/* for names that were asked for and have not come */
+
 void stack_session_place(const struct stack_session *s, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr)
 {
-	cli_check(python_frames_place(placed, s->modules, s->wanted->naming.native_frames, entries, nr),
-		  "name the frames");
+	struct python_source from = { s->modules, s->python, s->wanted->naming.native_frames };
+
+	python_names_settle(s->python, s->foreign, SETTLE_MS);
+	cli_check(python_frames_place(placed, &from, entries, nr), "name the frames");
 }
 
 struct stack_stats stack_session_stats(const struct stack_session *s)
@@ -322,6 +333,8 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	writer.annotate = o->annotate;
 	writer.top = o->top;
 	writer.root = measure->root;
+	if (last)
+		priority_leave();	/* what is written now may be long, and nothing is lost by waiting */
 	error = o->format->write(&writer, &summary, entries, nr);
 	run_flush_output(&s->run);
 	if (last || !o->run.quiet)

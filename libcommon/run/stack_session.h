@@ -19,6 +19,7 @@
 #include "process/jit_processes.h"
 #include "process/kallsyms.h"
 #include "process/perf_events.h"
+#include "process/priority.h"
 #include "report/losses.h"
 #include "report/measure.h"
 #include "report/namer.h"
@@ -47,6 +48,7 @@ struct stack_session {
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;
 	int urgent[UNWINDER_FDS];
+	struct priority_watch priority;
 	/* --every: what the reports so far have had */
 	const struct stack_options *options;
 	const struct measure *measure;

@@ -44,8 +44,8 @@ struct slow_process {
 
 struct foreign {
 	struct workers *caller;		/* for what the caller waits for */
-	struct workers *compilers, *big_compiler, *readers;
-	int epoll_fd;			/* of these three */
+	struct workers *compilers, *big_compiler, *readers, *namer;
+	int epoll_fd;			/* of all */
 	struct slow_process *slow;
 	uint64_t began_ns, waited_ns;	/* since when; in vain */
 	uint64_t given_up;
@@ -65,7 +65,7 @@ static int watch(const struct foreign *f, const struct workers *workers)
 static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t bytes, uint64_t area,
 		 unsigned cpu_ms)
 {
-	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area };
+	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area, .first = true };
 	int error = workers_new(workers, nr, area, &limits, foreign_work, NULL);
 
 	if (error)
@@ -75,8 +75,7 @@ static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint6
 }
 
 /*
- * four compilers, two readers, and who reads for the caller: less than a half of all; the big one has the
- * other
+ * four compilers, two readers, who reads functions, and who reads for the caller: half of all; the big compiler has the other
  */
 static int start(struct foreign *f, uint64_t bytes)
 {
@@ -88,6 +87,8 @@ static int start(struct foreign *f, uint64_t bytes)
 		error = begin(f, &f->caller, 1, most, most / 3, CALL_CPU_MS);
 	if (!error)
 		error = begin(f, &f->readers, NR_READERS, most, most / 3, CALL_CPU_MS);
+	if (!error)
+		error = begin(f, &f->namer, 1, most, most / 3, CALL_CPU_MS);
 	if (!error)
 		error = begin(f, &f->compilers, cpus < 2 ? 2 : cpus < MAX_COMPILERS ? cpus : MAX_COMPILERS,
 			      most, most / 3, COMPILE_CPU_MS);
@@ -123,6 +124,7 @@ void foreign_free(struct foreign *f)
 	}
 	workers_free(f->caller);
 	workers_free(f->readers);
+	workers_free(f->namer);
 	workers_free(f->compilers);
 	workers_free(f->big_compiler);
 	if (f->epoll_fd >= 0)
@@ -225,23 +227,6 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	if (!error)
 		memcpy(key, answer + 1, sizeof(*key));
 	return error;
-}
-
-int foreign_read_python(struct foreign *f, pid_t pid, const struct python_objects *objects, uint64_t address,
-			uint64_t identity, struct python_code *code)
-{
-	static struct foreign_request r;
-	const struct foreign_answer *answer;
-	size_t bytes;
-	int error;
-
-	if (!f)
-		return python_code_read(pid, objects, address, identity, code);
-	r = (struct foreign_request){
-		.kind = FOREIGN_PYTHON, .pid = pid, .address = address, .identity = identity, .objects = *objects,
-	};
-	error = call(f, &r, set_path(&r, NULL), &answer, &bytes);
-	return error ? error : python_code_unpack(code, answer + 1, bytes - sizeof(*answer));
 }
 
 int foreign_read_hotspot(struct foreign *f, const struct hotspot_question *question,
@@ -353,6 +338,49 @@ uint64_t foreign_take_maps(struct foreign *f, int *error, struct proc_maps *maps
 size_t foreign_nr_maps(const struct foreign *f)
 {
 	return workers_nr_asked(f->readers);
+}
+
+/* ---- Python functions ---- */
+
+int foreign_ask_python(struct foreign *f, pid_t pid, const struct python_objects *objects,
+		       const struct foreign_function *functions, size_t nr, uint64_t tag)
+{
+	struct foreign_functions r = { .kind = FOREIGN_PYTHON, .pid = pid, .objects = *objects, .nr = nr };
+
+	if (is_slow(f, pid))
+		return -EAGAIN;
+	memcpy(r.functions, functions, nr * sizeof(*functions));
+	return workers_ask(f->namer, tag, &r, sizeof(r));
+}
+
+uint64_t foreign_take_python(struct foreign *f, struct python_code codes[FOREIGN_FUNCTIONS])
+{
+	struct worker_answer got;
+	const uint8_t *at, *end;
+
+	if (!workers_take(f->namer, &got))
+		return 0;
+	if (got.error)
+		leave_alone(f, (pid_t)got.tag);
+	at = (const uint8_t *)got.bytes + sizeof(struct foreign_answer);
+	end = (const uint8_t *)got.bytes + got.nr;
+	memset(codes, 0, FOREIGN_FUNCTIONS * sizeof(*codes));
+	for (size_t i = 0; !got.error && i < FOREIGN_FUNCTIONS && at + sizeof(uint32_t) <= end; i++) {
+		uint32_t bytes;
+
+		memcpy(&bytes, at, sizeof(bytes));
+		at += sizeof(bytes);
+		if (bytes > (size_t)(end - at))
+			break;
+		python_code_unpack(&codes[i], at, bytes);
+		at += bytes;
+	}
+	return got.tag;
+}
+
+size_t foreign_nr_python(const struct foreign *f)
+{
+	return workers_nr_asked(f->namer);
 }
 
 /* ---- compiling ---- */

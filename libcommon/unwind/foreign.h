@@ -4,8 +4,8 @@
  * for another process longer than the workers' limits allow, and a process that kept a worker waiting is
  * not read again for a while.
  *
- * Files are compiled and processes read beside the caller, which asks and takes answers later. The rest is
- * short, and the caller waits for it. Without a struct foreign (NULL), as in tests, all is done in the
+ * Files are compiled, and processes' mappings and functions read, beside the caller, which asks and takes answers later. The rest
+ * is short, and the caller waits for it. Without a struct foreign (NULL), as in tests, all is done in the
  * caller itself, at once.
  */
 #ifndef EHPERF_UNWIND_FOREIGN_H
@@ -75,9 +75,24 @@ struct foreign_stack {
 void foreign_read_stacks(struct foreign *foreign, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
 			 const char **bytes);
 
-/* python_code_read(). Moreover -ETIMEDOUT, -EAGAIN */
-int foreign_read_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects,
-			uint64_t address, uint64_t identity, struct python_code *code);
+#define FOREIGN_FUNCTIONS 32
+
+/* a Python function, as python_code_read() takes it */
+struct foreign_function {
+	uint64_t address, identity;
+};
+
+/*
+ * Asks for python_code_read() of some functions of a process, FOREIGN_FUNCTIONS at most: beside the caller; not with NULL. The
+ * tag is the caller's, but its lower half is the PID. 0, -ENOMEM, or -EAGAIN: it is left alone
+ */
+int foreign_ask_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects,
+		       const struct foreign_function *functions, size_t nr, uint64_t tag);
+/*
+ * The tag of what is there; 0: nothing is. The caller owns codes[], as many as it asked for; what could not be read is {}.
+ * Call again within 100 ms
+ */
+uint64_t foreign_take_python(struct foreign *foreign, struct python_code codes[FOREIGN_FUNCTIONS]);
 
 /* hotspot_work(); *bytes of *answer are valid until the next call. Moreover -ETIMEDOUT, -EAGAIN */
 int foreign_read_hotspot(struct foreign *foreign, const struct hotspot_question *question,
@@ -98,7 +113,8 @@ uint32_t foreign_take_table(struct foreign *foreign, bool *of_code, struct compi
 /* how many are being made, or read */
 size_t foreign_nr_tables(const struct foreign *foreign);
 size_t foreign_nr_maps(const struct foreign *foreign);
-/* for poll(): readable when one of either kind is done; waits for one, so long at most */
+size_t foreign_nr_python(const struct foreign *foreign);
+/* for poll(): readable when one of any kind is done; waits for one, so long at most */
 int foreign_fd(const struct foreign *foreign);
 void foreign_wait(const struct foreign *foreign, int ms);
 

@@ -153,18 +153,29 @@ static size_t read_stacks(void *area, size_t bytes, size_t room)
 
 /* ---- Python ---- */
 
-static size_t read_python(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
+static size_t read_python(void *area, size_t bytes, size_t room)
 {
-	struct python_code code;
-	size_t bytes = 0;
+	struct foreign_answer *answer = area;
+	struct foreign_functions r;
+	uint8_t *at = (uint8_t *)(answer + 1), *end = (uint8_t *)area + room;
 
-	answer->error = python_code_read(r->pid, &r->objects, r->address, r->identity, &code);
-	if (answer->error)
-		return sizeof(*answer);
-	bytes = python_code_write(&code, answer + 1, room);
-	python_code_free(&code);
-	answer->error = bytes ? 0 : -EFBIG;
-	return sizeof(*answer) + bytes;
+	if (bytes != sizeof(r))
+		return 0;
+	memcpy(&r, area, sizeof(r));
+	*answer = (struct foreign_answer){};
+	for (uint32_t i = 0; i < r.nr && i < FOREIGN_FUNCTIONS && at + sizeof(uint32_t) <= end; i++) {
+		const struct foreign_function *f = &r.functions[i];
+		struct python_code code;
+		uint32_t written = 0;
+
+		if (!python_code_read(r.pid, &r.objects, f->address, f->identity, &code)) {
+			written = python_code_write(&code, at + sizeof(written), end - at - sizeof(written));
+			python_code_free(&code);
+		}
+		memcpy(at, &written, sizeof(written));
+		at += sizeof(written) + written;
+	}
+	return at - (uint8_t *)area;
 }
 
 /* ---- all ---- */
@@ -215,6 +226,8 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 		return read_hotspot(area, bytes, room);
 	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_STACK)
 		return read_stacks(area, bytes, room);
+	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_PYTHON)
+		return read_python(area, bytes, room);
 	memset(&r, 0, offsetof(struct foreign_request, path));
 	memcpy(&r, area, bytes);
 	r.file.path = r.file.path ? r.path : NULL;
@@ -227,8 +240,6 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 		return identify(&r, answer);
 	case FOREIGN_TEXT:
 		return read_text(&r, answer);
-	case FOREIGN_PYTHON:
-		return read_python(&r, answer, room - sizeof(*answer));
 	default:
 		return compile(&r, answer, room - sizeof(*answer));
 	}

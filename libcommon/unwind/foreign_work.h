@@ -15,9 +15,7 @@ enum foreign_kind {
 struct foreign_request {
 	enum foreign_kind kind;
 	pid_t pid;
-	uint64_t address;	/* FOREIGN_TEXT, FOREIGN_PYTHON */
-	uint64_t identity;	/* FOREIGN_PYTHON, and: */
-	struct python_objects objects;
+	uint64_t address;	/* FOREIGN_TEXT */
 	uint32_t bytes;
 	uint64_t file_offset;
 	struct proc_mapping mapping;	/* FOREIGN_FILE; its path is the file's */
@@ -26,8 +24,7 @@ struct foreign_request {
 	char path[FOREIGN_MAX_PATH];
 };
 
-/* Each answer begins with it; files: struct file_key; text: the bytes; Python: what
- * python_code_write() writes; tables: what compiled_write() writes */
+/* Each answer begins with it; files: struct file_key; text: the bytes; tables: what compiled_write() writes */
 struct foreign_answer {
 	int error;
 	uint32_t nr;
@@ -48,6 +45,15 @@ struct foreign_question {
 	enum foreign_kind kind;
 	pid_t pid;
 	struct hotspot_question question;
+};
+
+/* FOREIGN_PYTHON; behind the answer's head, for each a uint32_t, how many bytes of python_code_write() follow; 0: not read */
+struct foreign_functions {
+	enum foreign_kind kind;
+	pid_t pid;
+	struct python_objects objects;
+	uint32_t nr;
+	struct foreign_function functions[FOREIGN_FUNCTIONS];
 };
 
 /* FOREIGN_STACK; behind the answer's head, .stacks and then the bytes */

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/python_names.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
+#include "process/clock.h"
 #include "python_abi.h"
 
-#define MAX_FUNCTIONS 100000	/* of all processes: a program that makes them as it goes must not fill our memory */
+/* A program that makes functions as it goes must not fill our memory, nor take the room of all others. */
+#define MAX_FUNCTIONS 100000
+#define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
+/* nor keep them waiting: so many questions are open at a time. What is not asked for is when it is seen again */
+#define MAX_QUESTIONS 64
+#define MAX_QUESTIONS_OF_PROCESS (MAX_QUESTIONS / 4)
+#define MAX_TRIES 3
 
 struct function_key {
 	uint64_t code, identity;
@@ -19,7 +26,23 @@ struct function_key {
 struct function {
 	struct function_key key;
 	uint64_t number;	/* from 1 */
-	struct python_code code;
+	bool asked;
+	uint8_t tries;
+	struct python_code code;	/* {}: there is no answer */
+	UT_hash_handle hh;
+};
+
+struct process_functions {
+	pid_t pid;
+	uint32_t nr, questions;
+	UT_hash_handle hh;
+};
+
+/* functions of one process that are asked for together */
+struct question {
+	uint64_t tag;		/* the PID in its lower half */
+	size_t nr;
+	uint64_t numbers[FOREIGN_FUNCTIONS];
 	UT_hash_handle hh;
 };
 
@@ -27,6 +50,12 @@ struct python_names {
 	struct function *by_key;
 	struct function **by_number;	/* [number - 1] */
 	size_t nr, room;
+	struct process_functions *processes;
+	struct question *questions;	/* that are open */
+	struct question next;		/* gathers functions of one process */
+	struct python_objects next_objects;
+	uint32_t last_question;
+	uint64_t slow_ns;		/* when settling took too long; 0: it did not */
 };
 
 struct python_names *python_names_new(void)
@@ -44,74 +73,172 @@ void python_names_free(struct python_names *names)
 		free(names->by_number[i]);
 	}
 	free(names->by_number);
+	hash_free_all(names->processes);
+	hash_free_all(names->questions);
 	free(names);
 }
 
-/* the number of a function that was read, 0: no memory */
-static uint64_t add(struct python_names *names, const struct function_key *key, struct python_code *code)
-{
-	struct function *function = NULL;
+/* ---- functions ---- */
 
-	if (!array_reserve(&names->by_number, &names->room, names->nr + 1))
-		function = calloc(1, sizeof(*function));
-	if (!function) {
-		python_code_free(code);
-		return 0;
-	}
+static struct process_functions *process_of(struct python_names *names, pid_t pid)
+{
+	struct process_functions *process;
+
+	HASH_FIND_INT(names->processes, &pid, process);
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	HASH_ADD_INT(names->processes, pid, process);
+	return process;
+}
+
+/* NULL: there is no room, or no memory */
+static struct function *add(struct python_names *names, const struct function_key *key)
+{
+	struct process_functions *process = process_of(names, key->pid);
+	struct function *function;
+
+	if (!process || process->nr >= MAX_OF_PROCESS || names->nr >= MAX_FUNCTIONS ||
+	    array_reserve(&names->by_number, &names->room, names->nr + 1))
+		return NULL;
+	function = calloc(1, sizeof(*function));
+	if (!function)
+		return NULL;
 	function->key = *key;
-	function->code = *code;
 	names->by_number[names->nr++] = function;
 	function->number = names->nr;
+	process->nr++;
 	HASH_ADD(hh, names->by_key, key, sizeof(function->key), function);
-	return function->number;
+	return function;
 }
 
-static uint64_t number_of(struct python_names *names, struct foreign *foreign,
-			  const struct python_objects *objects, const struct function_key *key)
+/* ---- questions and answers ---- */
+
+/* A question that cannot be asked now leaves its functions to be asked for when they are seen again. */
+static void ask(struct python_names *names, struct foreign *foreign)
 {
-	struct function *function;
-	struct python_code code;
+	pid_t pid = (pid_t)names->next.tag;
+	struct process_functions *process = process_of(names, pid);
+	struct foreign_function functions[FOREIGN_FUNCTIONS];
+	struct question *question = NULL;
 
-	HASH_FIND(hh, names->by_key, key, sizeof(*key), function);
-	if (function)
-		return function->number;
-	if (!objects || names->nr >= MAX_FUNCTIONS ||
-	    foreign_read_python(foreign, key->pid, objects, key->code, key->identity, &code))
-		return 0;
-	return add(names, key, &code);
+	if (process && process->questions < MAX_QUESTIONS_OF_PROCESS && HASH_COUNT(names->questions) < MAX_QUESTIONS)
+		question = malloc(sizeof(*question));
+	for (size_t i = 0; i < names->next.nr; i++) {
+		struct function *function = names->by_number[names->next.numbers[i] - 1];
+
+		functions[i] = (struct foreign_function){ function->key.code, function->key.identity };
+		function->asked = false;
+	}
+	if (question) {
+		*question = names->next;
+		question->tag = (uint64_t)++names->last_question << 32 | (uint32_t)pid;
+	}
+	if (question && !foreign_ask_python(foreign, pid, &names->next_objects, functions, question->nr, question->tag)) {
+		for (size_t i = 0; i < question->nr; i++)
+			names->by_number[question->numbers[i] - 1]->asked = true;
+		process->questions++;
+		HASH_ADD(hh, names->questions, tag, sizeof(question->tag), question);
+	} else {
+		free(question);
+	}
+	names->next.nr = 0;
 }
 
-/*
- * Is it _Py_InitCleanup, of 3.12 on? It is code of the interpreter's own between a class and its
- * __init__(), and Python does not show it either.
- */
-static bool is_hidden(const struct python_code *code)
+static void ask_for(struct python_names *names, struct foreign *foreign, const struct python_objects *objects,
+		    struct function *function)
 {
-	return code && !code->first_line && !strcmp(code->file, "__init__") && !strcmp(code->name, "__init__");
+	struct question *next = &names->next;
+
+	if (function->asked || function->code.name || function->tries == MAX_TRIES)
+		return;
+	if (next->nr && (next->nr == FOREIGN_FUNCTIONS || (pid_t)next->tag != (pid_t)function->key.pid))
+		ask(names, foreign);
+	next->tag = function->key.pid;
+	names->next_objects = *objects;
+	function->asked = true;
+	next->numbers[next->nr++] = function->number;
 }
+
+static void take(struct python_names *names, struct question *question, const struct python_code *codes)
+{
+	process_of(names, (pid_t)question->tag)->questions--;
+	for (size_t i = 0; i < question->nr; i++) {
+		struct function *function = names->by_number[question->numbers[i] - 1];
+
+		function->asked = false;
+		function->tries++;
+		function->code = codes[i];
+	}
+	HASH_DEL(names->questions, question);
+	free(question);
+}
+
+void python_names_follow(struct python_names *names, struct foreign *foreign)
+{
+	struct python_code codes[FOREIGN_FUNCTIONS];
+	struct question *question;
+	uint64_t tag;
+
+	if (names->next.nr)
+		ask(names, foreign);
+	while ((tag = foreign_take_python(foreign, codes))) {
+		HASH_FIND(hh, names->questions, &tag, sizeof(tag), question);
+		take(names, question, codes);
+	}
+}
+
+#define SLOW_NS 1000000000	/* after answers that kept us waiting, none are waited for, so long */
+
+void python_names_settle(struct python_names *names, struct foreign *foreign, int ms)
+{
+	uint64_t end = clock_ns() + ms * 1000000ULL, now;
+
+	python_names_follow(names, foreign);
+	if (clock_ns() < names->slow_ns + SLOW_NS)
+		return;
+	while (names->questions && (now = clock_ns()) < end) {
+		foreign_wait(foreign, (end - now) / 1000000 + 1);
+		python_names_follow(names, foreign);
+	}
+	names->slow_ns = names->questions ? clock_ns() : 0;
+}
+
+/* ---- frames ---- */
 
 uint32_t python_names_see(struct python_names *names, struct foreign *foreign, pid_t pid,
 			  const struct python_objects *objects, uint64_t *frames, uint32_t nr)
 {
-	uint64_t leaf = 0;	/* a mark that was left behind */
 	uint32_t kept = 0;
 
 	while (kept < nr && !FRAME_IS_PYTHON(frames[kept]))
 		kept++;
 	for (uint32_t i = kept; i + 1 < nr; i += 2) {
 		struct function_key key = { .code = PYTHON_CODE(frames[i]), .identity = frames[i + 1], .pid = pid };
-		uint64_t number = number_of(names, foreign, objects, &key);
+		struct function *function;
 
-		leaf |= frames[i] & PYTHON_LEAF;
-		if (is_hidden(python_names_get(names, number)))
-			continue;
-		frames[kept++] = (frames[i] & ~PYTHON_LOW(~0ULL)) | leaf | number;
-		leaf = 0;
+		HASH_FIND(hh, names->by_key, &key, sizeof(key), function);
+		if (!function)
+			function = add(names, &key);
+		if (function && objects)
+			ask_for(names, foreign, objects, function);
+		frames[kept++] = (frames[i] & ~PYTHON_LOW(~0ULL)) | (function ? function->number : 0);
 	}
 	return kept;
 }
 
 const struct python_code *python_names_get(const struct python_names *names, uint64_t number)
 {
-	return number && number <= names->nr ? &names->by_number[number - 1]->code : NULL;
+	const struct function *function = number && number <= names->nr ? names->by_number[number - 1] : NULL;
+
+	return function && function->code.name ? &function->code : NULL;
+}
+
+/* _Py_InitCleanup, of 3.12 on: code between a class and its __init__() */
+bool python_names_is_hidden(const struct python_code *code)
+{
+	return code && !code->first_line && !strcmp(code->file, "__init__") && !strcmp(code->name, "__init__");
 }

@@ -101,7 +101,7 @@ static int take(void *arg, void *bytes, size_t size)
 static int work(void *arg)
 {
 	struct slow_ios *slow = arg;
-	int error = ring_drain(slow->ring);
+	int error = ring_drain(slow->ring, 0);
 
 	if (!error && slow->nr_held)
 		print_held(slow, false);
@@ -110,7 +110,7 @@ static int work(void *arg)
 
 int slow_ios_finish(struct slow_ios *slow)
 {
-	int error = ring_drain(slow->ring);
+	int error = ring_drain(slow->ring, 0);
 
 	if (!error && slow->nr_held)
 		print_held(slow, true);

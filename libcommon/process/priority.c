@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/priority.h"
+
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "process/clock.h"
+
+#define FIRST (-20)
+/* who has run for more than a quarter of the last half second takes much */
+#define WATCHED_NS 500000000
+#define LITTLE 4
+
+static bool begun;
+
+void priority_begin(void)
+{
+	begun = !getpriority(PRIO_PROCESS, 0) && !setpriority(PRIO_PROCESS, 0, FIRST);
+}
+
+void priority_leave(void)
+{
+	if (begun)
+		setpriority(PRIO_PROCESS, 0, 0);
+}
+
+void priority_watch(struct priority_watch *watch, pid_t tid, uint64_t ran_ns)
+{
+	uint64_t now = clock_ns();
+	bool takes_much = (ran_ns - watch->ran_ns) * LITTLE > now - watch->since_ns;
+
+	if (!begun || now - watch->since_ns < WATCHED_NS)
+		return;
+	setpriority(PRIO_PROCESS, tid, takes_much ? 0 : FIRST);
+	*watch = (struct priority_watch){ now, ran_ns };
+}
