@@ -127,22 +127,31 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, s
 	free(records);
 }
 
+/* what wall.keys point to */
+struct key_entries {
+	struct stack_entry *all;
+	struct placed_stacks placed;
+};
+
 /* The keys, and the names of their frames. */
-static void find_keys(struct wall *wall, const struct stack_session *session)
+static void find_keys(struct wall *wall, struct key_entries *entries, const struct stack_session *session)
 {
 	const uint32_t *numbers = timeline_keys(wall->timeline, &wall->nr_keys);
-	struct stack_entry *entries = calloc(wall->nr_keys + 1, sizeof(*entries));
 	size_t nr = 0;
 
 	wall->keys = calloc(wall->nr_keys + 1, sizeof(*wall->keys));
-	cli_check(wall->keys && entries ? 0 : -ENOMEM, "name the frames");
+	entries->all = calloc(wall->nr_keys + 1, sizeof(*entries->all));
+	cli_check(wall->keys && entries->all ? 0 : -ENOMEM, "name the frames");
 	for (size_t i = 0; i < wall->nr_keys; i++) {
-		wall->keys[i] = stack_store_numbered(session->store, numbers[i]);
-		if (wall->keys[i])
-			entries[nr++] = *wall->keys[i];
+		const struct stack_entry *entry = stack_store_numbered(session->store, numbers[i]);
+
+		if (!entry)
+			continue;
+		entries->all[nr] = *entry;
+		wall->keys[i] = &entries->all[nr++];
 	}
-	cli_check(namer_learn(session->namer, entries, nr), "name the frames");
-	free(entries);
+	cli_check(namer_learn(session->namer, entries->all, nr), "name the frames");
+	stack_session_place(session, &entries->placed, entries->all, nr);
 }
 
 static void find_lives(struct wall *wall)
@@ -174,18 +183,22 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	};
 	struct loss all[MAX_LOSSES];
 	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
+	struct key_entries entries = {};
 	int full = timeline_finish(timeline), error;
 
 	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
 	wall.nr_losses = stack_session_losses(session, "threads not measured: too many at a time, or no memory", own,
 					      sizeof(own) / sizeof(own[0]), all);
-	find_keys(&wall, session);
+	find_keys(&wall, &entries, session);
 	find_lives(&wall);
+	priority_leave();
 	error = print(&wall, &o->stacks);
 	run_finish_output(&session->run);
 	wall_summary(stderr, &wall);
 	free(wall.keys);
+	free(entries.all);
+	placed_stacks_free(&entries.placed);
 	cli_check(full, "keep the whole timeline in a file");
 	cli_check(error, "print the timeline");
 }
