@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "process/clock.h"
 #include "process/workers.h"
 #include "unwind/foreign_work.h"
@@ -24,21 +24,23 @@
 #define COMPILE_CPU_MS 2000	/* a file of 100 MB of .eh_frame takes a second */
 
 /*
- * a process that kept a worker waiting is left alone for so long; while the caller waits, too, all of them
- * cost this share of the time at most
+ * A process that kept a worker waiting is left alone for so long. What the caller waits for, answers and failures alike, takes
+ * these shares of the time at most, of one process and of all; a JVM that begins takes a tenth.
  */
 #define LEFT_ALONE_NS 10000000000
 #define MAX_WAITED_NS 300000000
-#define SHARE_WAITED 20
+#define SHARE_OF_PROCESS 8
+#define SHARE_OF_ALL 4
 
 #define NR_READERS 2
 #define WAIT_MS 20	/* from one look at the workers to the next */
 
 #define IS_CODE (1ULL << 32)	/* in a job's tag: of FOREIGN_CODE */
 
-struct slow_process {
+struct account {
 	pid_t pid;
-	uint64_t until_ns;
+	uint64_t waited_ns;	/* by the caller */
+	uint64_t until_ns;	/* it is left alone; 0: it is not */
 	UT_hash_handle hh;
 };
 
@@ -46,8 +48,8 @@ struct foreign {
 	struct workers *caller;		/* for what the caller waits for */
 	struct workers *compilers, *big_compiler, *readers, *namer;
 	int epoll_fd;			/* of all */
-	struct slow_process *slow;
-	uint64_t began_ns, waited_ns;	/* since when; in vain */
+	struct account *accounts;	/* of processes */
+	uint64_t began_ns, waited_ns;
 	uint64_t given_up;
 };
 
@@ -114,14 +116,9 @@ int foreign_new(struct foreign **foreign, uint64_t bytes)
 
 void foreign_free(struct foreign *f)
 {
-	struct slow_process *slow, *next;
-
 	if (!f)
 		return;
-	HASH_ITER(hh, f->slow, slow, next) {
-		HASH_DEL(f->slow, slow);
-		free(slow);
-	}
+	hash_free_all(f->accounts);
 	workers_free(f->caller);
 	workers_free(f->readers);
 	workers_free(f->namer);
@@ -139,34 +136,45 @@ uint64_t foreign_given_up(const struct foreign *f)
 
 /* ---- processes that keep us waiting ---- */
 
-static bool is_slow(struct foreign *f, pid_t pid)
+/* NULL: no memory, and with `may_add` false, there is none */
+static struct account *account_of(struct foreign *f, pid_t pid, bool may_add)
 {
-	struct slow_process *slow;
+	struct account *account;
 
-	HASH_FIND_INT(f->slow, &pid, slow);
-	if (slow && clock_ns() > slow->until_ns) {
-		HASH_DEL(f->slow, slow);
-		free(slow);
-		slow = NULL;
-	}
-	return slow;
+	HASH_FIND_INT(f->accounts, &pid, account);
+	if (account || !may_add)
+		return account;
+	account = calloc(1, sizeof(*account));
+	if (!account)
+		return NULL;
+	account->pid = pid;
+	HASH_ADD_INT(f->accounts, pid, account);
+	return account;
 }
 
-static bool is_left_alone(struct foreign *f, pid_t pid)
+static bool is_slow(struct foreign *f, pid_t pid)
 {
-	return is_slow(f, pid) || f->waited_ns > MAX_WAITED_NS + (clock_ns() - f->began_ns) / SHARE_WAITED;
+	const struct account *account = account_of(f, pid, false);
+
+	return account && clock_ns() < account->until_ns;
+}
+
+/* may the caller wait for it? */
+static bool is_affordable(const struct foreign *f, const struct account *account)
+{
+	uint64_t now = clock_ns(), passed = now - f->began_ns;
+
+	return now >= account->until_ns && account->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_PROCESS &&
+	       f->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_ALL;
 }
 
 static void leave_alone(struct foreign *f, pid_t pid)
 {
-	struct slow_process *slow = is_slow(f, pid) ? NULL : calloc(1, sizeof(*slow));
+	struct account *account = account_of(f, pid, true);
 
 	f->given_up++;
-	if (!slow)
-		return;
-	slow->pid = pid;
-	slow->until_ns = clock_ns() + LEFT_ALONE_NS;
-	HASH_ADD_INT(f->slow, pid, slow);
+	if (account)
+		account->until_ns = clock_ns() + LEFT_ALONE_NS;
 }
 
 /* ---- short jobs ---- */
@@ -184,18 +192,20 @@ static size_t set_path(struct foreign_request *r, const char *path)
 static int call_about(struct foreign *f, pid_t pid, const void *request, size_t size,
 		      const struct foreign_answer **answer, size_t *bytes)
 {
-	uint64_t began = clock_ns();
+	struct account *account = account_of(f, pid, true);
+	uint64_t began = clock_ns(), waited;
 	struct worker_answer got;
 
-	if (is_left_alone(f, pid))
+	if (!account || !is_affordable(f, account))
 		return -EAGAIN;
 	got = workers_call(f->caller, request, size);
-	if (got.error) {
+	waited = clock_ns() - began;
+	account->waited_ns += waited;
+	f->waited_ns += waited;
+	if (got.error)
 		leave_alone(f, pid);
-		f->waited_ns += clock_ns() - began;
-	} else if (got.nr < sizeof(**answer)) {
+	else if (got.nr < sizeof(**answer))
 		return -EBADMSG;
-	}
 	*answer = got.bytes;
 	*bytes = got.nr;
 	return got.error ? got.error : (*answer)->error > 0 ? -EBADMSG : (*answer)->error;
