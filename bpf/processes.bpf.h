@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Process events that perf has no records of, and that must take effect at once: the exit of a process's last
- * thread, and the unmapping or replacing of memory that held code (a "change"). Changes are counted per
+ * Process events that perf has no records of, and that must take effect at once: the end of a process,
+ * and the unmapping or replacing of memory that held code (a "change"). Changes are counted per
  * process, so that any mapping list from before is stale at once, and code that is mapped there next is never
  * unwound by the old list. libcommon/bpf/unwinder.c attaches these programs.
  */
@@ -40,20 +40,20 @@ static __always_inline bool process_wanted(struct task_struct *task, __u32 pid)
 	       (!only_listed_pids || follow_all || bpf_map_lookup_elem(&listed_pids, &pid));
 }
 
-/* Reports a process when its last thread exits: its PID may be reused soon. */
-SEC("tp_btf/sched_process_exit")
+/* Reports a process that is gone: its PID may be reused soon. */
+SEC("tp_btf/sched_process_free")
 int BPF_PROG(process_exited, struct task_struct *task)
 {
-	__u32 pid = task_user_pid(task), tid = task_user_tid(task), tgid = task->tgid;
-	struct process_record record = { .kind = RECORD_EXITED, .pid = pid };
-	bool last = !untrusted(task)->signal->live.counter;
+	struct task_numbers freed = numbers_of_freed(task);
+	struct process_record record = { .kind = RECORD_EXITED, .pid = freed.pid };
+	__u32 tgid = task->tgid;
 
-	if (last && process_wanted(task, pid)) {
+	if (freed.last && process_wanted(task, freed.pid)) {
 		send_process_record(&record);
 		bpf_map_delete_elem(&procs, &tgid);
 		bpf_map_delete_elem(&changes, &tgid);
 	}
-	take_off_lists(pid, tid, last);
+	take_off_lists(&freed);
 	return 0;
 }
 

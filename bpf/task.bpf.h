@@ -227,23 +227,64 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	return 0;
 }
 
-/* The thread is gone, or with its last one the process: the numbers may be others' soon. */
-static __always_inline void take_off_lists(__u32 pid, __u32 tid, bool last)
+/*
+ * A thread is measured as long as it can run: what it does in its exit, giving back its memory above all, is its own. It is gone
+ * when the kernel frees its task. By then the task has lost its numbers in namespaces, which are kept here from its exit on.
+ */
+struct task_numbers {
+	__u32 pid, tid;
+	bool last;	/* of its process's threads */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);	/* the kernel's number of the thread */
+	__type(value, struct task_numbers);
+} exiting SEC(".maps");
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(thread_exiting, struct task_struct *task)
 {
-	if (only_listed_tids)
-		bpf_map_delete_elem(&listed_tids, &tid);
-	if (only_listed_pids && last)
-		bpf_map_delete_elem(&listed_pids, &pid);
+	struct task_numbers numbers = { .pid = task_user_pid(task), .tid = task_user_tid(task) };
+	__u32 tid = task->pid;
+
+	if (own_pid_level)
+		bpf_map_update_elem(&exiting, &tid, &numbers, BPF_ANY);
+	return 0;
 }
 
-/*
- * for objects without processes.bpf.h, whose process_exited() does it: not loaded unless a session asks for
- * it
- */
-SEC("?tp_btf/sched_process_exit")
+static __always_inline struct task_numbers numbers_of_freed(struct task_struct *task)
+{
+	struct task_numbers numbers = { .pid = task->tgid, .tid = task->pid }, *kept;
+	__u32 tid = task->pid;
+
+	if (own_pid_level) {
+		kept = bpf_map_lookup_elem(&exiting, &tid);
+		numbers = kept ? *kept : (struct task_numbers){};
+		bpf_map_delete_elem(&exiting, &tid);
+	}
+	numbers.last = task->pid == task->tgid;
+	return numbers;
+}
+
+/* The numbers may be others' soon. */
+static __always_inline void take_off_lists(const struct task_numbers *freed)
+{
+	if (only_listed_tids)
+		bpf_map_delete_elem(&listed_tids, &freed->tid);
+	if (only_listed_pids && freed->last)
+		bpf_map_delete_elem(&listed_pids, &freed->pid);
+}
+
+/* for objects without processes.bpf.h, whose process_exited() does it: not loaded unless a session asks for it */
+SEC("?tp_btf/sched_process_free")
 int BPF_PROG(process_ended, struct task_struct *task)
 {
-	take_off_lists(task_user_pid(task), task_user_tid(task), !untrusted(task)->signal->live.counter);
+	struct task_numbers freed = numbers_of_freed(task);
+
+	take_off_lists(&freed);
 	return 0;
 }
 

@@ -256,6 +256,39 @@ profile() {
 	expect "$(summary .ended.complete) >= 0.98 * $(summary .samples)"
 }
 
+# a child that has much memory to give back, or many that have little; prints the CPU seconds of the children, as wait4() has them
+exits() {	# CHILDREN MIB
+	/usr/bin/python3 -c 'import mmap, os, resource, sys
+for i in range(int(sys.argv[1])):
+    if not os.fork():
+        m = mmap.mmap(-1, int(sys.argv[2]) << 20)
+        m.madvise(mmap.MADV_NOHUGEPAGE)
+        for at in range(0, len(m), 4096):
+            m[at] = 1
+        os._exit(0)
+    os.wait()
+r = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(r.ru_utime + r.ru_stime)' "$@"
+}
+
+@test "what a process does in its exit is counted: events to the last, and samples while its memory is given back" {
+	need_root
+	export -f exits
+	local tool
+	# the kernel's own count of exits: the shell, python and 200 children. In a PID namespace of its own, too
+	for tool in "" "unshare --pid --fork --mount-proc"; do
+		$tool stackcount -q -j -o "$WORK/out" t:sched:sched_process_exit -- bash -c 'exits 200 1; true' >/dev/null
+		[ "$(summary .samples)" -eq 202 ]
+		[ "$(summary .lost)" -eq 0 ]
+	done
+	cpuprof -q -j -F 997 -o "$WORK/out" -- bash -c 'exits 4 200; true' >"$WORK/seconds"
+	local exiting
+	exiting=$(jq -s 'map(select(.type == "stack" and any(.kernel[].symbol; . == "exit_mmap")).count) | add // 0' "$WORK/out")
+	echo "$(summary .samples) samples, $exiting of them in exit_mmap(), $(summary .lost) lost; children: $(cat "$WORK/seconds") s"
+	expect "$(summary '.samples + .lost') >= 0.97 * 997 * $(cat "$WORK/seconds") - 10"
+	[ "$exiting" -gt 10 ]
+}
+
 # ---- start ----
 
 @test "1,400 libraries mapped at start: whole stacks from the beginning" {

@@ -321,8 +321,10 @@ static int attach_to_mappings(struct unwinder *u, struct bpf_object *object)
 
 static int attach(struct unwinder *u, struct bpf_object *object)
 {
-	int error = links_attach_named(&u->links, object, "process_exited");	/* PIDs are reused */
+	int error = links_attach_named(&u->links, object, "thread_exiting");
 
+	if (!error)
+		error = links_attach_named(&u->links, object, "process_exited");
 	if (!error && u->options.children)
 		error = links_attach_named(&u->links, object, "process_forked");
 	if (!error && u->options.user_stacks)

@@ -211,9 +211,10 @@ static void open_own_run(struct histogram_session *h, struct bpf_object *object)
 	if (o->command)
 		kernel_check(links_attach_named(&h->followers, object, "process_forked"),
 			     "follow the processes");
-	if (o->command || o->tasks.pids.nr || o->tasks.tids.nr)
-		kernel_check(links_attach_named(&h->followers, object, "process_ended"),
-			     "follow the processes");
+	if (o->command || o->tasks.pids.nr || o->tasks.tids.nr) {
+		kernel_check(links_attach_named(&h->followers, object, "thread_exiting"), "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "process_ended"), "follow the processes");
+	}
 	run_get_ready(&h->own_run);
 	if (o->command)
 		task_filter_add(object, h->own_run.command.pid);
