@@ -37,7 +37,8 @@
 #define TASK_NOLOAD		0x400
 #define TASK_NEW		0x800
 
-const volatile __u32 wanted_states = ~0U;	/* a filter: 1 << enum thread_state; set before loading */
+/* filters, of user and of kernel threads: 1 << enum thread_state; set before loading */
+const volatile __u32 wanted_states = ~0U, wanted_kernel_states = ~0U;
 /*
  * periods go out with their keys' numbers only, and what the scheduler says of the runs between; set before
  * loading
@@ -113,9 +114,9 @@ static __always_inline __u32 state_of(__u32 state)
 	return found;
 }
 
-static __always_inline bool state_wanted(__u32 state)
+static __always_inline bool state_wanted(struct task_struct *task, __u32 state)
 {
-	return wanted_states >> state & 1;
+	return (task->flags & PF_KTHREAD ? wanted_kernel_states : wanted_states) >> state & 1;
 }
 
 static __always_inline void name_thread(struct stack_key *key, struct task_struct *task, __u32 state)
@@ -180,7 +181,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	thread->seen = SEEN;
-	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(state) ||
+	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(task, state) ||
 	    !cpu_wanted(bpf_get_smp_processor_id()) || !task_fits(task))
 		return;
 	counts->runs++;
@@ -408,7 +409,7 @@ int begin_periods(struct bpf_iter__task *ctx)
 	}
 	state = task->__state;
 	if (thread->seen != NOT_SEEN || SIGNED_FIELD(task, on_cpu) || SIGNED_FIELD(task, exit_state) ||
-	    state & (TASK_DEAD | TASK_NEW) || !state_wanted(state_of(state)) ||
+	    state & (TASK_DEAD | TASK_NEW) || !state_wanted(task, state_of(state)) ||
 	    !cpu_wanted(task->thread_info.cpu) || !task_fits(task))
 		return 0;
 	first = &thread->first;

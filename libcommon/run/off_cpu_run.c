@@ -35,13 +35,26 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* A kernel thread that sleeps has nothing to do, and who is idle waits for nothing: only who asks for them wants to see that. */
+static void set_states(struct bpf_object *object, const struct off_cpu_options *o)
+{
+	const struct task_filter *tasks = &o->stacks.run.tasks;
+	bool all = tasks->only_kernel_threads || tasks->pids.nr || tasks->tids.nr || tasks->comm;
+	uint32_t idle = 1U << THREAD_IDLE, user = all ? ~0U : ~idle, kernel = all ? ~0U : ~(idle | 1U << THREAD_SLEEPING);
+
+	if (o->states)
+		user = kernel = o->states;
+	kernel_set(object, "wanted_states", &user, sizeof(user));
+	kernel_set(object, "wanted_kernel_states", &kernel, sizeof(kernel));
+}
+
 void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_options *o)
 {
 	bool blocked = o->part != OFF_CPU_WAITING, waiting = o->part != OFF_CPU_BLOCKED;
 
 	kernel_set(object, "min_ns", &o->min_ns, sizeof(o->min_ns));
 	kernel_set(object, "max_ns", &o->max_ns, sizeof(o->max_ns));
-	kernel_set(object, "wanted_states", &o->states, sizeof(o->states));
+	set_states(object, o);
 	kernel_set(object, "count_blocked", &blocked, sizeof(blocked));
 	kernel_set(object, "count_waiting", &waiting, sizeof(waiting));
 	stack_session_configure(object, &o->stacks.run, &o->stacks.wanted);
@@ -96,7 +109,7 @@ static void add_filters(struct json_object *filters, const struct off_cpu_option
 	for (int i = 0; i < NR_THREAD_STATES; i++)
 		if (o->states >> i & 1)
 			states[nr++] = thread_state_letter(i);
-	if (nr < NR_THREAD_STATES)
+	if (nr)
 		json_object_object_add(filters, "states", json_object_new_string(states));
 }
 

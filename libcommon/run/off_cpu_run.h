@@ -20,12 +20,12 @@ struct stack_session;
 struct off_cpu_options {
 	struct stack_options stacks;
 	uint64_t min_ns, max_ns;
-	uint32_t states;	/* 1 << enum thread_state */
+	uint32_t states;	/* 1 << enum thread_state; 0: all that are waits */
 	enum off_cpu_part part;
 };
 
 #define OFF_CPU_OPTIONS_DEFAULT \
-	{ .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .states = ~0U, .part = OFF_CPU_ALL }
+	{ .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .part = OFF_CPU_ALL }
 
 /*
  * rows of a tool's option table, and their parser, as argp has it: state->input is a struct off_cpu_options
