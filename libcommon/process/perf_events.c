@@ -111,7 +111,10 @@ int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
 
 /* ---- idle and stolen time ---- */
 
-/* Sets each absent_ns to the CPU's idle and stolen time since boot, less the previous absent_ns. */
+/*
+ * Sets each absent_ns to the CPU's time since boot in which no sample is expected, less the previous absent_ns: it is stolen, or
+ * idle, unless that counts.
+ */
 static void read_absence(struct perf_events *events, const struct perf_event *only)
 {
 	FILE *stat = fopen("/proc/stat", "re");
@@ -127,8 +130,8 @@ static void read_absence(struct perf_events *events, const struct perf_event *on
 			continue;
 		for (size_t i = 0; i < events->nr; i++)
 			if (events->events[i].cpu == cpu && (!only || only == &events->events[i]))
-				events->events[i].absent_ns = (idle + iowait + steal) * tick_ns -
-							      events->events[i].absent_ns;
+				events->events[i].absent_ns =
+					(steal + (events->idle_counts ? 0 : idle + iowait)) * tick_ns - events->events[i].absent_ns;
 	}
 	if (stat)
 		fclose(stat);
@@ -206,8 +209,9 @@ static uint64_t above(uint64_t a, uint64_t b)
 }
 
 /* 0 or -errno */
-static int lost_on(const struct perf_event *e, const struct perf_runs *runs, uint64_t period, uint64_t *lost)
+static int lost_on(const struct perf_events *events, const struct perf_event *e, const struct perf_runs *runs, uint64_t *lost)
 {
+	uint64_t period = events->period, idle_runs = events->idle_counts ? 0 : runs->idle_runs;
 	uint64_t count, unheard = 0, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 	ssize_t bytes;
 
@@ -219,7 +223,7 @@ static int lost_on(const struct perf_event *e, const struct perf_runs *runs, uin
 		return bytes < 0 ? -errno : -EIO;
 	/* absent_ns is the difference of two readings, each up to a tick off */
 	if (e->absent_ns)
-		unheard = above((e->absent_ns + 2 * tick_ns) / period, runs->idle_runs);
+		unheard = above((e->absent_ns + 2 * tick_ns) / period, idle_runs);
 	*lost += above(count / period, runs->runs + unheard);
 	return 0;
 }
@@ -233,7 +237,7 @@ int perf_events_lost(const struct perf_events *events, const struct perf_runs *r
 	for (size_t i = 0; i < events->nr && events->period && !error; i++) {
 		const struct perf_event *e = &events->events[i];
 
-		error = lost_on(e, &runs[e->cpu], events->period, &one);
+		error = lost_on(events, e, &runs[e->cpu], &one);
 		*lost += error ? 0 : one;
 	}
 	return error;

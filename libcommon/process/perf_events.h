@@ -35,6 +35,7 @@ struct perf_events {
 	uint64_t frequency;	/* with period 0 */
 	uint64_t period;	/* an overflow every so many; of a clock, nanoseconds; 0: at a rate, by a period that varies */
 	bool is_clock;
+	bool idle_counts;	/* samples of idle CPUs are expected, too; the caller's to set before the events are enabled */
 };
 
 /*

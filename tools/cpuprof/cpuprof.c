@@ -105,6 +105,7 @@ static struct perf_events attach_clock(const struct options *o, struct stack_ses
 	struct perf_events clock = sampling_attach(program, &o->stacks.run.tasks.cpus, o->period);
 	double frequency_hz = round(1e12 / o->period) / 1e3;
 
+	clock.idle_counts = o->with_idle;
 	run_doing(&session->run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
 	json_object_object_add(session->run.start, "frequency_hz", json_object_new_double(frequency_hz));
 	return clock;
