@@ -95,6 +95,45 @@ wait_until_gone() {	# PID
 	return 1
 }
 
+# nanoseconds that the threads of a process have had a CPU, by the kernel's account
+ran_ns() {	# PID
+	cat "/proc/$1/task"/*/schedstat 2>/dev/null | awk '{ n += $1 } END { printf "%.0f", n }'
+}
+
+# waits until the process has had a CPU for so many milliseconds from now on, 3 min at most; $ran: the nanoseconds
+wait_until_it_ran() {	# PID MILLISECONDS
+	local from end=$((SECONDS + 180))
+	from=$(ran_ns "$1") ran=0
+	while [ "$ran" -lt $(($2 * 1000000)) ]; do
+		[ -e "/proc/$1" ] && [ $SECONDS -lt $end ] || { echo "process $1 has not run for $2 ms" >&2; return 1; }
+		sleep 0.05
+		ran=$(($(ran_ns "$1") - from))
+	done
+}
+
+# The tool, which a SIGINT ends, measures while process $pid has a CPU for so many milliseconds: a second by the clock may
+# pass without a moment for it. Its output is $WORK/out, its messages are $WORK/err; $ran as above
+measure_while_it_runs() {	# MILLISECONDS TOOL ARG...
+	local ms=$1 tool
+	shift
+	rm -f "$WORK/err"	# of an earlier run
+	"$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	wait_until_it_ran "$pid" "$ms"
+	kill -INT "$tool"
+	wait "$tool"
+}
+
+# cpuprof and its command, on one CPU alone: when others have that, or nobody, what the tool has to do for a new process, and
+# can do late, is not later for the process' own time
+cpuprof_on_one_cpu() {	# ARG...
+	local cpu
+	cpu=$(awk '{ print $39 }' /proc/self/stat)
+	taskset -c "$cpu" cpuprof -C "$cpu" "$@"
+}
+
 # seconds that all CPUs have spent so far in one of the ways of /proc/stat: idle, steal, …
 cpu_seconds() {	# WAY
 	awk -v way="$1" -v hz="$(getconf CLK_TCK)" 'BEGIN { n = split("user nice system idle iowait irq softirq steal", ways) }
