@@ -51,7 +51,7 @@ burnt() {
 }
 
 profile() {
-	cpuprof -j -F 999 "$@" >"$WORK/out" 2>"$WORK/err"
+	cpuprof_on_one_cpu -j -F 999 "$@" >"$WORK/out" 2>"$WORK/err"
 }
 
 @test "exec: the new image at once, and no frame of the old one" {
@@ -69,17 +69,25 @@ profile() {
 	images before after
 	expected_tail before
 	background "$WORK/before" burn 2 exec "$WORK/after" burn 1 exec "$WORK/before" burn 1
-	local subject=$pid
-	cpuprof -j -F 999 -p "$subject" >"$WORK/out" 2>"$WORK/err" 3>&- &
-	local tool=$!
+	local subject=$pid cpu all exact alien
+	# it does not run on while the tool starts
+	wait_until_it_ran "$subject" 100
+	kill -STOP "$subject"
+	wait_until grep -q 'State:.T' "/proc/$subject/status"
+	local ran tool
+	ran=$(ran_ns "$subject") cpu=$(awk '{ print $39 }' "/proc/$subject/stat")
+	taskset -cp "$cpu" "$subject"
+	taskset -c "$cpu" cpuprof -C "$cpu" -j -F 999 -p "$subject" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
 	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	kill -CONT "$subject"
 	wait_until_gone "$subject"
 	kill -INT $tool
 	wait $tool
-	local all exact alien
 	burnt after
 	read -r all exact alien <<<"$(tally before)"
-	expect "$exact + $(summary .lost) > 0.85 * 2 * 999"
+	expect "$exact + $(summary .lost) > 0.95 * (3 - $ran / 1e9) * 999"
 	expect "$exact >= 0.95 * $all && $alien == 0"
 }
 
@@ -122,8 +130,10 @@ profile() {
 	need eu-stack gawk unshare
 	images first second
 	expected_tail first
+	local status=0 cpu
+	cpu=$(awk '{ print $39 }' /proc/self/stat)	# as cpuprof_on_one_cpu
 	cat >"$WORK/reuse" <<-EOF
-		cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" & tool=\$!
+		cpuprof -j -F 999 -C $cpu >"$WORK/out" 2>"$WORK/err" & tool=\$!
 		until grep -q '^Sampling' "$WORK/err"; do sleep 0.1; done
 		for i in 1 2 3 4; do
 			for image in first second; do
@@ -134,8 +144,7 @@ profile() {
 		kill -INT \$tool
 		wait \$tool
 	EOF
-	local status=0
-	"${in_pid_namespace[@]}" bash "$WORK/reuse" || status=$?
+	taskset -c "$cpu" "${in_pid_namespace[@]}" bash "$WORK/reuse" || status=$?
 	[ $status -ne 77 ] || skip "ns_last_pid cannot be written"
 	[ $status -eq 0 ]
 	[ "$(jq -r 'select(.type == "stack" and (.comm == "first" or .comm == "second")) | .pid' "$WORK/out" | sort -u)" = 401 ]
@@ -151,7 +160,7 @@ profile() {
 		if [[ $how == running-* ]]; then
 			background moved-text "${how#running-}"
 			wait_until grep -q ready "$WORK/background.out"
-			profile -p "$pid" 1
+			measure_while_it_runs 500 cpuprof -j -F 999 -p "$pid"
 		else
 			profile -- bash -c "exec moved-text $how 1 >/dev/null"
 		fi
@@ -227,24 +236,27 @@ profile() {
 	EOF
 	cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$! stolen
+	others() { awk "BEGIN { print $(cpu_seconds steal) + $(cpu_seconds irq) + $(cpu_seconds softirq) }"; }
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
-	stolen=$(cpu_seconds steal)
+	stolen=$(others)
 	bash "$WORK/build"
-	stolen=$(awk "BEGIN { print $(cpu_seconds steal) - $stolen }")
-	sleep 0.2
+	stolen=$(awk "BEGIN { print $(others) - $stolen }")
 	kill -INT $tool
 	wait $tool
 	echo "# $(wc -l <"$WORK/usage") compiler processes; $(summary '"\(.samples) samples, \(.ended.complete) complete, \(.ended.no_user) without user registers, \(.lost) lost"')" >&3
 	expect "$(wc -l <"$WORK/usage") > $least"
 	expect "$(summary .ended.complete) >= 0.97 * ($(summary .samples) - $(summary .ended.no_user))"
 	jq -r 'select(.type == "stack") | [.pid, .count] | @tsv' "$WORK/out" | awk '{ n[$1] += $2 } END { for (p in n) print p, n[p] }' >"$WORK/counted"
-	# samples of a process are drawn from its time: within five standard deviations each, and in all within 3 % below and 10 % above:
-	# while the hypervisor ran others, the processes' clocks stood still
-	awk -v hz=999 -v stolen="$stolen" 'NR == FNR { n[$1] = $2; next }
-		{ e = $2 * hz / 1e9; expected += e; got += n[$1]; d = n[$1] - e; if (d * d > 25 * (e + 1)) { far++; print "# PID " $1 ": " n[$1] + 0 " samples, " e " expected" } }
-		END { printf "# compilers: %d samples, %.0f expected of wait4, %d processes far off\n", got, expected, far
-			exit !(got > 0.97 * expected - '"$(summary .lost)"' && got < 1.1 * expected + stolen * hz && far <= 0.01 * FNR) }' "$WORK/counted" "$WORK/usage" >&3
+	# Samples of a process are drawn from its time: within five standard deviations each, and in all within 3 % below and 10 % above.
+	# While the hypervisor ran others, and in interrupts, the processes' clocks stood still. What is lost is lost to few, if one
+	# interrupt was late by a second: so much may be missing of them, and no more.
+	awk -v hz=999 -v stolen="$stolen" -v lost="$(summary .lost)" 'NR == FNR { n[$1] = $2; next }
+		{ e = $2 * hz / 1e9; expected += e; got += n[$1]; d = n[$1] - e
+			if (d * d > 25 * (e + 1)) { if (d < 0) missing -= d; else extra += d; print "# PID " $1 ": " n[$1] + 0 " samples, " e " expected" } }
+		END { printf "# compilers: %d samples, %.0f expected of wait4; of those far off, %d missing, %d too many\n", got, expected, missing, extra
+			exit !(got > 0.97 * expected - lost && got < 1.1 * expected + stolen * hz &&
+				missing <= 0.01 * expected + lost && extra <= 0.01 * expected + stolen * hz) }' "$WORK/counted" "$WORK/usage" >&3
 }
 
 @test "a thread that gives itself names again and again: whole stacks, for it has executed nothing" {
@@ -299,7 +311,7 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	done
 	background dlstorm hold $(seq -f "$WORK/lib%g.so" 1400)
 	wait_until grep -q ready "$WORK/background.out"
-	profile -v -p "$pid" 1
+	measure_while_it_runs 500 cpuprof -j -F 999 -v -p "$pid"
 	grep -a 'cpuprof: start: 1 processes read in .* files compiled in .* of slabs inserted in' "$WORK/err" | sed 's/^/# /' >&3
 	awk '/files compiled/ { for (i = 1; i < NF; i++) if ($(i + 1) == "files") exit !($i >= 1400) }' "$WORK/err"
 	expect "$(summary .samples) > 50"
