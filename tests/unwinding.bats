@@ -8,7 +8,7 @@ load lib.bash
 steps() {	# INSTRUCTIONS COMMAND...
 	local count=$(($1 * ${THOROUGH:-1}))
 	shift
-	timeout $((120 * ${THOROUGH:-1})) single-step -n "$count" "$@" >"$WORK/steps" 2>/dev/null </dev/null || { tail -n 30 "$WORK/steps" >&2; return 1; }
+	timeout $((600 * ${THOROUGH:-1})) single-step -n "$count" "$@" >"$WORK/steps" 2>/dev/null </dev/null || { tail -n 30 "$WORK/steps" >&2; return 1; }
 	echo "# ${*##*/}: $(tail -n 1 "$WORK/steps")" >&3
 	grep -qE ', 0 wrong; [0-9]+ whole walks, 0 wrong;' "$WORK/steps"
 	# a small static program's whole life: 15,000 and more, by the size of its environment
@@ -47,15 +47,15 @@ steps() {	# INSTRUCTIONS COMMAND...
 	# endless: a call, by which only a frame pointer or CFI could go back
 	printf '.globl _start\n.type f, @function\nf: jmp f\n.size f, .-f\n_start: call f\n' >"$WORK/loop.s"
 	as --32 -o "$WORK/loop.o" "$WORK/loop.s" && ld -m elf_i386 -o "$WORK/loop32" "$WORK/loop.o"
-	background "$WORK/loop32"
-	sleep 0.2
-	[ -d "/proc/$pid" ] || skip "this kernel runs no 32-bit programs"
-	cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
+	"$WORK/loop32" & pid=$!
+	pids+=("$pid")
+	wait_until_it_ran "$pid" 100 || skip "this kernel runs no 32-bit programs"
+	measure_while_it_runs 300 cpuprof -j -F 999 -p "$pid"
 	expect "$(summary .ended.bits32) > 10 && $(summary .ended.complete) == 0"
 	[ "$(jq -c --arg file "$WORK/loop32" 'select(.type == "stack") | .user | map(.symbol, .module == $file, .offset)' \
 		"$WORK/out" | sort -u)" = '["f",true,0]' ]
 	# nobody has read the process before its first sample
-	cpuprof -j -q -F 999 -o "$WORK/out" -- timeout 0.5 "$WORK/loop32" || true
+	cpuprof -j -q -F 999 -o "$WORK/out" -- bash -c 'ulimit -t 1; exec "$0"' "$WORK/loop32" || true
 	expect "$(jq -s 'map(select(.comm == "loop32" and .user[0].symbol == "f") | .count) | add' "$WORK/out") > 5"
 }
 
@@ -65,7 +65,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 	for depth in 1000 "1000 2000"; do
 		background deep $depth
 		wait_until grep -q ready "$WORK/background.out"
-		cpuprof -j -F 999 -p "$pid" 0.5 >"$WORK/out" 2>/dev/null
+		measure_while_it_runs 300 cpuprof -j -F 999 -p "$pid"
 		kill "$pid"
 		expect "$(summary .ended.complete) >= 0.99 * $(summary .samples) && $(summary .samples) > 20"
 		[ "$(jq -r 'select(.type == "stack" and .ended_by == "complete") | .user | length' "$WORK/out" | sort -n | head -n 1)" -gt 1000 ]
@@ -98,11 +98,12 @@ steps() {	# INSTRUCTIONS COMMAND...
 whole() {	# SHARE COMMAND...
 	local share=$1
 	shift
-	cpuprof -j -o "$WORK/out.jsonl" -F 999 -- "$@" >"$WORK/stdout" 2>"$WORK/err" </dev/null
+	cpuprof_on_one_cpu -j -o "$WORK/out.jsonl" -F 999 -- "$@" >"$WORK/stdout" 2>"$WORK/err" </dev/null
 	mv "$WORK/out.jsonl" "$WORK/out"
 	echo "# ${1##*/}: $(summary '"\(.samples) samples, \(.lost) lost, \(.ended | with_entries(select(.value > 0)) | tostring)"')" >&3
 	expect "$(summary .samples) > 100"
-	expect "$(summary .ended.complete) >= $share * ($(summary .samples) - $(summary .ended.no_user))"
+	# the first sample of a process may come before it is known
+	expect "$(summary .ended.complete) >= $share * ($(summary '.samples - .ended.no_user - ([.ended.unknown_process, 1] | min)'))"
 }
 
 @test "openssl speed: assembly with CFI of its own" {
@@ -143,12 +144,12 @@ whole() {	# SHARE COMMAND...
 	local offsets
 	offsets=$(nm "$WORK/nested" | awk '$3 ~ /^f[0-9]+$/ { print "0x" $1 }')
 	background uretprobe "$WORK/nested" $offsets
-	sleep 0.3
+	wait_until grep -q '^ready\|^perf_event_open' "$WORK/background.out"
 	grep -q ready "$WORK/background.out" || skip "this kernel has no uprobes"
 	whole 0.97 "$WORK/nested" burn 1
 	# all ten functions were entered by way of a probe, and none is missing
 	jq -r 'select(.type == "stack" and .ended_by == "complete" and .user[0].symbol == "f10") | [.count, ([.user[:11][].symbol] | join(" "))] | @tsv' \
-		"$WORK/out" | awk -F '\t' '{ all += $1 } $2 == "f10 f9 f8 f7 f6 f5 f4 f3 f2 f1 main" { whole += $1 } END { exit !(all > 500 && whole == all) }'
+		"$WORK/out" | awk -F '\t' '{ all += $1 } $2 == "f10 f9 f8 f7 f6 f5 f4 f3 f2 f1 main" { whole += $1 } END { exit !(all + '"$(summary .lost)"' > 500 && all > 0 && whole == all) }'
 }
 
 @test "rules worked out from code equal the compiler's CFI, where there is CFI" {
