@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* blocked: four threads that sleep for 1.5 s from their start on, and then burn CPU time for 1.5 s. */
+/* blocked: four threads that sleep from their start on until SIGUSR1, and then burn 0.5 s of CPU time each. */
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,20 +19,26 @@ NOINLINE static unsigned long work(int depth)
 	return depth ? sum + work(depth - 1) : sum;
 }
 
-static double now(void)
+static volatile sig_atomic_t awake;
+
+static void wake(int number)
+{
+	awake = number;
+}
+
+static double cpu_seconds(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 static void *thread(void *arg)
 {
-	double start;
-
-	usleep(1500000);
-	for (start = now(); now() - start < 1.5;)
+	while (!awake)
+		usleep(100000);
+	while (cpu_seconds() < 0.5)
 		for (int i = 0; i < 1000; i++)
 			sink += work(10);
 	return arg;
@@ -41,6 +48,7 @@ int main(void)
 {
 	pthread_t threads[4];
 
+	signal(SIGUSR1, wake);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, thread, NULL);
 	for (int i = 0; i < 4; i++)
