@@ -126,12 +126,10 @@ measure_while_it_runs() {	# MILLISECONDS TOOL ARG...
 	wait "$tool"
 }
 
-# cpuprof and its command, on one CPU alone: when others have that, or nobody, what the tool has to do for a new process, and
-# can do late, is not later for the process' own time
-cpuprof_on_one_cpu() {	# ARG...
-	local cpu
-	cpu=$(awk '{ print $39 }' /proc/self/stat)
-	taskset -c "$cpu" cpuprof -C "$cpu" "$@"
+# A tool and its command, on one CPU alone: when others have that, or nobody, what the tool has to do for a new process, and can
+# do late, is not later for the process' own time.
+on_one_cpu() {	# TOOL ARG...
+	taskset -c "$(awk '{ print $39 }' /proc/self/stat)" "$@"
 }
 
 # seconds that all CPUs have spent so far in one of the ways of /proc/stat: idle, steal, …

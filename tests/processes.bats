@@ -51,7 +51,7 @@ burnt() {
 }
 
 profile() {
-	cpuprof_on_one_cpu -j -F 999 "$@" >"$WORK/out" 2>"$WORK/err"
+	on_one_cpu cpuprof -j -F 999 "$@" >"$WORK/out" 2>"$WORK/err"
 }
 
 @test "exec: the new image at once, and no frame of the old one" {
@@ -131,7 +131,7 @@ profile() {
 	images first second
 	expected_tail first
 	local status=0 cpu
-	cpu=$(awk '{ print $39 }' /proc/self/stat)	# as cpuprof_on_one_cpu
+	cpu=$(awk '{ print $39 }' /proc/self/stat)	# as on_one_cpu
 	cat >"$WORK/reuse" <<-EOF
 		cpuprof -j -F 999 -C $cpu >"$WORK/out" 2>"$WORK/err" & tool=\$!
 		until grep -q '^Sampling' "$WORK/err"; do sleep 0.1; done

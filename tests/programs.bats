@@ -60,7 +60,7 @@ check() {
 		return
 	fi
 	# the tables of its files are made no later than the program's own time has come; runtimes have threads
-	[ "$state" != core ] || tool=${tool/#cpuprof/cpuprof_on_one_cpu}
+	[ "$state" != core ] || tool=${tool/#cpuprof/on_one_cpu cpuprof}
 	measure "$tool" "$command"
 	# the first sample of a process may come before it is known
 	figures=$(jq -r 'select(.type == "summary") | (.samples - .ended.no_user - ([.ended.unknown_process, 3] | min)) as $all | "\($all) \(if $all > 0 then .ended.complete / $all else 0 end) \(

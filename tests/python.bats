@@ -51,7 +51,7 @@ alternate_rightly() {
 # each stop's stack is what Python says. Not off the CPU: of a timer that is late already, there is nothing to wait for
 same_stacks() {	# PYTHON
 	need "$1" jq gawk
-	stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$1" "$ROOT/tests/workloads/chains.py" "$WORK/log" 500 2
+	on_one_cpu stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$1" "$ROOT/tests/workloads/chains.py" "$WORK/log" 500 2
 	slept_in | made_alike >"$WORK/got"
 	logged | made_alike >"$WORK/want"
 	[ "$(wc -l <"$WORK/log")" -ge 1000 ]
@@ -79,7 +79,7 @@ pythons() {
 	need jq gawk
 	local python
 	for python in $(pythons); do
-		stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$python" "$ROOT/tests/workloads/coroutines.py" "$WORK/log"
+		on_one_cpu stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$python" "$ROOT/tests/workloads/coroutines.py" "$WORK/log"
 		slept_in >"$WORK/got"
 		logged >"$WORK/want"
 		expect "$(wc -l <"$WORK/want") > 20"
@@ -94,7 +94,7 @@ pythons() {
 	local python
 	for python in $(pythons); do
 		rm -f "$WORK/log"
-		offcputime -q -j -o "$WORK/out" --state S -- "$python" "$ROOT/tests/workloads/interpreters.py" "$WORK/log"
+		on_one_cpu offcputime -q -j -o "$WORK/out" --state S -- "$python" "$ROOT/tests/workloads/interpreters.py" "$WORK/log"
 		jq -r 'select(.type == "stack") | select(any(.user[].symbol; . != null and test("nanosleep"))) |
 			[.count, ([.user[] | select(.runtime == "python" and .symbol != "<module>" and .symbol != null) | .symbol] | reverse | join(";"))] | @tsv' \
 			"$WORK/out" | gawk -F '\t' '{ n[$2] += $1 } END { for (k in n) print n[k], k }' | grep 'Worker.end$' | sort >"$WORK/got"
@@ -175,7 +175,7 @@ share_named() {	# TOOL PID,...
 		int main(void) { for (int i = 0; i < 200; i++) nanosleep(&(struct timespec){ 0, 5000000 }, 0); }
 	C
 	gcc -O1 -rdynamic -o "$WORK/future" "$WORK/future.c"
-	offcputime -j -o "$WORK/out" -- "$WORK/future" 2>"$WORK/err"
+	on_one_cpu offcputime -j -o "$WORK/out" -- "$WORK/future" 2>"$WORK/err"
 	cat "$WORK/err"
 	[ "$(grep -c "no Python functions in '$WORK/future': this version or build of CPython is not known" "$WORK/err")" -eq 1 ]
 	[ "$(jq -s 'map(select(.type == "stack").user[] | select(.runtime)) | length' "$WORK/out")" -eq 0 ]
@@ -184,7 +184,7 @@ share_named() {	# TOOL PID,...
 
 # "COUNT NAME FILE" of the Python frames of a process whose structures lie
 lies() {	# MODE
-	offcputime -q -j -o "$WORK/out" -- lying-python "$1" 400 2>"$WORK/err" || return
+	on_one_cpu offcputime -q -j -o "$WORK/out" -- lying-python "$1" 400 2>"$WORK/err" || return
 	jq -r 'select(.type == "stack") | "\(.count) \([.user[] | select(.runtime) | "\(.symbol) \(.source) \(.line)"] | .[:3] | join(";"))"' "$WORK/out" |
 		gawk '{ n = $1; sub(/^[0-9]+ /, ""); sum[$0] += n } END { for (k in sum) print sum[k], k }' | cut -c 1-200
 }
@@ -194,7 +194,7 @@ lies() {	# MODE
 	need jq gawk
 	local mode
 	lies good | tee "$WORK/got"
-	expect "$(awk '/honest honest.py 7$/ { n += $1 } END { print n + 0 }' "$WORK/got") >= 700"
+	expect "$(awk '/honest honest.py 7$/ { n += $1 } END { print n + 0 }' "$WORK/got") >= 390"	# the second half at the least
 	for mode in frames threads interpreters wild huge torn random; do
 		lies "$mode" >"$WORK/got"
 		echo "$mode:" $(cat "$WORK/got")
@@ -212,7 +212,7 @@ lies() {	# MODE
 @test "python: a function that is thrown away has its name or none, and never another's" {
 	need_root
 	need python3 jq
-	offcputime -q -j -o "$WORK/out" --state S -- /usr/bin/python3 "$ROOT/tests/workloads/chains.py" "$WORK/log" 300 2
+	on_one_cpu offcputime -q -j -o "$WORK/out" --state S -- /usr/bin/python3 "$ROOT/tests/workloads/chains.py" "$WORK/log" 300 2
 	slept_in | tr ';' '\n' | grep -E '<made|^<module>|null' | sed 's/^[0-9]* //; s/ [^ ]*$//' | sort | uniq -c >"$WORK/made"
 	cat "$WORK/made"
 	# what exec() runs is called so, and nothing else is

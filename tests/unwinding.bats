@@ -98,7 +98,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 whole() {	# SHARE COMMAND...
 	local share=$1
 	shift
-	cpuprof_on_one_cpu -j -o "$WORK/out.jsonl" -F 999 -- "$@" >"$WORK/stdout" 2>"$WORK/err" </dev/null
+	on_one_cpu cpuprof -j -o "$WORK/out.jsonl" -F 999 -- "$@" >"$WORK/stdout" 2>"$WORK/err" </dev/null
 	mv "$WORK/out.jsonl" "$WORK/out"
 	echo "# ${1##*/}: $(summary '"\(.samples) samples, \(.lost) lost, \(.ended | with_entries(select(.value > 0)) | tostring)"')" >&3
 	expect "$(summary .samples) > 100"

@@ -108,7 +108,7 @@ class Idle:
 
 
 def work(log, count, seed):
-    for _ in range(20):
+    for _ in range(50):
         time.sleep(0.02)    # time for a tool that has started this program to get to know it
     for _ in range(200):
         Worker.constructs(Idle, 0)    # from 3.13 on, a call that is made often needs no C

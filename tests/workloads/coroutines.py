@@ -54,7 +54,7 @@ async def main():
     await asyncio.gather(*(awaits(i % 5) for i in range(30)))
 
 
-for _ in range(20):
+for _ in range(50):
     time.sleep(0.02)    # time for a tool that has started this program to get to know it
 for i in range(100):
     list(generates(i % 7))

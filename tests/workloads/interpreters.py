@@ -50,7 +50,7 @@ def inner(id):
     run(id, given("outer;inner", 30))
 
 
-for _ in range(20):
+for _ in range(50):
     time.sleep(0.02)    # time for a tool that has started this program to get to know it
 ids = [interpreters.create() for _ in range(3)]
 for id in ids:
