@@ -115,7 +115,8 @@ run_bats() {	# NAME
 	# a command's children belong to it; others do not, and a process that sleeps is woken by nobody
 	runqhist -j -- sh -c 'perl -e "select(undef, undef, undef, 0.002) for 1..50"; exit 3' >"$WORK/out" || [ $? -eq 3 ]
 	expect "$(jq -s '[.[] | select(.key.comm? == "perl") | .count] | add' "$WORK/out") >= 45"
-	background sleep 10
+	background sleep 1000
+	wait_until grep -q '^230 ' "/proc/$pid/syscall"	# clock_nanosleep
 	runqhist -j -p "$pid" 0.5 1 >"$WORK/out"
 	[ "$(summary .wakeups)" -eq 0 ]
 }
