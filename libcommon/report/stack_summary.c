@@ -90,10 +90,11 @@ static void say_complete(FILE *out, const struct stack_summary *s)
 
 static void say_lost(FILE *out, const struct stack_summary *s)
 {
-	uint64_t lost = losses_total(s->losses, s->nr_losses);
+	uint64_t lost = losses_total(s->losses, s->nr_losses), taken = s->earlier + s->sum.count;
 
-	if (losses_matter(s->losses, s->nr_losses, s->sum.count))
-		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, 100.0 * lost / (s->sum.count + lost));
+	if (losses_matter(s->losses, s->nr_losses, taken))
+		fprintf(out, ", %" PRIu64 " (%.1f %%) lost%s", lost, 100.0 * lost / (taken + lost),
+			s->earlier ? " in the whole run" : "");
 }
 
 void stack_summary_print(FILE *out, const struct stack_summary *s)
@@ -117,7 +118,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
 	names_count_print_cure(out, s->tool, &s->names);
-	losses_print(out, s->tool, s->losses, s->nr_losses, s->sum.count);
+	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
 }
 
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,

@@ -24,6 +24,7 @@ struct stack_summary {
 	uint64_t started_ns;			/* CLOCK_REALTIME */
 	double seconds;
 	const struct loss *losses;
+	uint64_t earlier;	/* samples of earlier reports, which the losses are of, too */
 	size_t nr_losses;
 	struct names_count names;
 	/* filled in by stack_summary_count(): */

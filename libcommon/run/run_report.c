@@ -16,6 +16,33 @@ bool run_report_apart(const struct run_options *o)
 	return o->interval_ns && o->output && strchr(o->output, '%');
 }
 
+/* where a number can stand: before the ending by which the format is known */
+static size_t before_ending(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
+
+	if (dot && !strcmp(dot, ".gz"))	/* .pb.gz */
+		dot = memrchr(base, '.', dot - base);
+	return dot ? (size_t)(dot - name) : strlen(name);
+}
+
+/* Intervals that began at the same time, as far as the name tells it, have numbers from 2 on. */
+static void tell_apart(struct run *run, char name[PATH_MAX])
+{
+	static char last[PATH_MAX];
+	static unsigned nr;
+	size_t at = before_ending(name);
+	char numbered[PATH_MAX];
+
+	nr = strcmp(name, last) ? 1 : nr + 1;
+	memcpy(last, name, strlen(name) + 1);
+	if (nr == 1)
+		return;
+	if (snprintf(numbered, sizeof(numbered), "%.*s-%u%s", (int)at, name, nr, name + at) >= (int)sizeof(numbered))
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->output);
+	memcpy(name, numbered, sizeof(numbered));
+}
+
 void run_report_begin(struct run *run, time_t began)
 {
 	char name[PATH_MAX], unfinished[PATH_MAX + sizeof(UNFINISHED)];
@@ -25,6 +52,7 @@ void run_report_begin(struct run *run, time_t began)
 		return;
 	if (!strftime(name, sizeof(name), run->options->output, localtime_r(&began, &local)))
 		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->output);
+	tell_apart(run, name);
 	snprintf(unfinished, sizeof(unfinished), "%s" UNFINISHED, name);
 	run->report_name = strdup(name);
 	cli_check(run->report_name ? 0 : -ENOMEM, "write the report");

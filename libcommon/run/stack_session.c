@@ -319,6 +319,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 
 	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read what was gathered");
 	summary.nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, all);
+	summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
 	stack_summary_count(&summary, entries, nr);
 
 	run_report_begin(&s->run, summary.started_ns / 1000000000);
@@ -352,6 +353,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	cli_check(error, "print the stacks");
 	s->reported_until = until;
 	s->reported = stack_session_stats(s);
+	s->reported_count += summary.sum.count;
 }
 
 static int interval(void *arg, bool last)

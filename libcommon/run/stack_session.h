@@ -54,6 +54,7 @@ struct stack_session {
 	const struct measure *measure;
 	double reported_until;		/* CLOCK_MONOTONIC */
 	struct stack_stats reported;
+	uint64_t reported_count;	/* samples */
 };
 
 /* Writes the options into an opened object that includes bpf/stacks.bpf.h and bpf/processes.bpf.h. */
