@@ -4,6 +4,25 @@
 bats_require_minimum_version 1.5.0
 load lib.bash
 
+# a count for the workload mapinmap, of the calls that it has begun
+count_begun() {
+	head -c 8 /dev/zero >"$WORK/begun"
+	export BEGUN=$WORK/begun
+}
+
+begun() {
+	od -An -t u8 "$WORK/begun" | tr -d ' '
+}
+
+begun_at_least() {	# NR
+	[ "$(begun)" -ge "$1" ]
+}
+
+# waits until it has begun so many calls more
+wait_for_calls() {	# NR
+	wait_until begun_at_least $(($(begun) + $1))
+}
+
 # ---- wrong arguments ----
 
 # bats test_tags=check
@@ -61,29 +80,35 @@ load lib.bash
 @test "1,400 inserts into a map of maps: the program's own timing, blocked in synchronize_rcu, unlike those into a hash" {
 	need_root
 	long_grace_periods
-	mapupdlat -j -- sh -c "mapinmap array_of_maps 1400 4 0 nested & mapinmap hash 1400 1 0 plain; wait" >"$WORK/all"
-	grep '^{' "$WORK/all" >"$WORK/out"
-	local count total p25 p50 p75
-	read -r count total p25 p50 p75 < <(awk '$1 == "array_of_maps" { print $2 }' "$WORK/all" | statistics)
+	local count total p25 p50 p75 plain busy stolen
+	stolen=$(cpu_seconds steal)
+	mapupdlat -j -- sh -c "mapinmap array_of_maps 1400 4 0 nested >'$WORK/nested' & mapinmap hash 1400 1 0 plain >'$WORK/plain'; wait" >"$WORK/out"
+	stolen=$(awk "BEGIN { print $(cpu_seconds steal) - $stolen }")
+	read -r count total p25 p50 p75 < <(awk '$1 == "array_of_maps" { print $2 }' "$WORK/nested" | statistics)
+	busy=$(awk '$1 == "busy" { print $2 }' "$WORK/nested")
+	echo "of the program $count, $total ns, $p25, $p50, $p75; busy for $busy ns, $stolen s stolen"
 	histogram_of nested '{count, total_ns, p25_ns, p50_ns, p75_ns}'
 	[ "$count" -eq 1400 ]
 	[ "$(histogram_of nested .count)" -eq 1400 ]
 	[ "$(histogram_of nested '.buckets | map(.count) | add')" -eq 1400 ]
-	expect "$(histogram_of nested .total_ns) / $total > 0.99 && $(histogram_of nested .total_ns) / $total < 1.01"
+	# The program's clock is outside of the calls, and what it sees outside of what is blocked, the kernel has in its account of
+	# the threads: running, waiting for a CPU, or stolen
+	expect "$(histogram_of nested .total_ns) <= $total"
+	expect "$(histogram_of nested .blocked_ns) >= 0.99 * ($total - $busy) - 1e9 * $stolen"
+	expect "$(histogram_of nested .waiting_ns) <= $busy + 0.01 * $total + 1e9 * $stolen"
+	# most calls have no interruption between the two clocks
 	expect "$(histogram_of nested .p25_ns) / $p25 > 0.97 && $(histogram_of nested .p25_ns) / $p25 < 1.03"
 	expect "$(histogram_of nested .p50_ns) / $p50 > 0.97 && $(histogram_of nested .p50_ns) / $p50 < 1.03"
 	expect "$(histogram_of nested .p75_ns) / $p75 > 0.97 && $(histogram_of nested .p75_ns) / $p75 < 1.03"
 	[ "$(histogram_of nested '.max_ns >= .p75_ns and .p75_ns >= .p50_ns and .p50_ns >= .p25_ns and .p25_ns >= .min_ns')" = true ]
 	expect "$(histogram_of nested .blocked_ns) + $(histogram_of nested .waiting_ns) + $(histogram_of nested .cpu_ns) == $(histogram_of nested .total_ns)"
-	# except for waiting because of other work on the machine
-	expect "$(histogram_of nested .blocked_ns) >= 0.95 * ($(histogram_of nested .total_ns) - $(histogram_of nested .waiting_ns))"
-	expect "$(histogram_of nested .waiting_ns) < 0.5 * $(histogram_of nested .total_ns)"
 	histogram_of nested '.stacks[0].kernel[].symbol' | grep -q '^synchronize_rcu'
 	[ "$(histogram_of nested '.stacks[0].kernel[0].symbol')" = __schedule ]
 
 	[ "$(histogram_of plain .count)" -eq 1400 ]
 	[ "$(histogram_of plain .key.map_type)" = hash ]
-	expect "$(histogram_of plain .p75_ns) < 100000"
+	read -r _ _ _ _ plain < <(awk '$1 == "hash" { print $2 }' "$WORK/plain" | statistics)
+	expect "$(histogram_of plain .p75_ns) <= 1.03 * $plain && $(histogram_of plain .p75_ns) < 0.1 * $p25"
 	refute grep -q synchronize_rcu <(histogram_of plain '.stacks[].kernel[].symbol')
 }
 
@@ -171,7 +196,9 @@ load lib.bash
 
 @test "intervals: each call is in exactly one" {
 	need_root
-	mapupdlat -j 0.1 -- sh -c 'mapinmap hash 600000 2 0 many >/dev/null' >"$WORK/out"
+	# the second and the third part begin when the one before has been printed
+	mapupdlat -j 0.1 -o "$WORK/out" -- sh -c 'for i in 1 2 3; do
+		mapinmap hash 200000 2 0 many >/dev/null; until [ "$(grep -c many "$0")" -ge $i ]; do sleep 0.05; done; done' "$WORK/out"
 	expect "$(summary .intervals) >= 3"
 	[ "$(jq -s 'map(select(.key.map_name? == "many").count) | add' "$WORK/out")" -eq 600000 ]
 	[ "$(jq -s 'map(select(.key.map_name? == "many").buckets[].count) | add' "$WORK/out")" -eq 600000 ]
@@ -182,10 +209,13 @@ load lib.bash
 
 @test "INTERVAL and COUNT, -T: as many as asked for, each with its time" {
 	need_root
+	count_begun
 	background mapinmap hash 100000000 1 0 endless
+	wait_for_calls 1
 	mapupdlat -T -p "$pid" 0.2 3 >"$WORK/out"
 	[ "$(grep -cE '^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]$' "$WORK/out")" -eq 3 ]
-	[ "$(grep -c "^hash 'endless'" "$WORK/out")" -eq 3 ]
+	# who does not get a CPU throughout an interval has no calls in it
+	expect "$(grep -c "^hash 'endless'" "$WORK/out") >= 1 && $(grep -c "^hash 'endless'" "$WORK/out") <= 3"
 }
 
 # bats test_tags=check
@@ -208,13 +238,22 @@ load lib.bash
 @test "calls in flight at the start and at the end are reported; those between are complete" {
 	need_root
 	long_grace_periods
+	count_begun
 	background mapinmap array_of_maps 100000 32 0 flight
-	sleep 0.3
-	mapupdlat -j -p "$pid" 0.5 1 >"$WORK/out" 2>"$WORK/err"
-	cat "$WORK/err"
-	# how many of its 32 threads are in a call, and not about to be, is the scheduler's choice
-	expect "$(summary .begun_before) >= 1 && $(summary .begun_before) <= 32"
-	expect "$(summary .in_flight) >= 1 && $(summary .in_flight) <= 32"
+	wait_for_calls 32
+	local turn before to
+	# that a call is in flight when all others have been read, and that one returns meanwhile, is chance on a busy machine: it
+	# is so in most runs
+	for turn in 1 2 3 4 5 6 7 8 9 10; do
+		before=$(begun)
+		mapupdlat -j -p "$pid" 0.5 1 >"$WORK/out" 2>"$WORK/err"
+		to=$(begun)
+		cat "$WORK/err"
+		# its 32 threads may each be about to begin the call that they have counted
+		expect "$(summary '.calls + .in_flight') <= $to - $before + 32"
+		expect "$(summary .begun_before) <= 32 && $(summary .in_flight) <= 32"
+		expect "$(summary '.begun_before * .in_flight') == 0" || break
+	done
 	grep -q "calls had not returned at the end" "$WORK/err"
 	grep -qE "since [0-9.]+ (ms|us|s): mapinmap \($pid\), update, array_of_maps 'flight', id [0-9]+, thread [0-9]+" "$WORK/err"
 	grep -q "calls had begun before the start" "$WORK/err"
@@ -223,11 +262,11 @@ load lib.bash
 @test "threads killed inside the call: every call that was begun is counted or reported" {
 	need_root
 	local begun
-	head -c 8 /dev/zero >"$WORK/begun"
-	mapupdlat -j -- sh -c "BEGUN='$WORK/begun' mapinmap array_of_maps 100000 16 0 killed & sleep 0.5; kill -KILL \$!; wait; sleep 0.3" >"$WORK/out"
-	begun=$(od -An -t u8 "$WORK/begun" | tr -d ' ')
+	count_begun
+	mapupdlat -j -o "$WORK/out" -- sh -c 'mapinmap array_of_maps 100000 16 0 killed &
+		until [ $(od -An -t u8 "$BEGUN") -gt 100 ]; do sleep 0.05; done; kill -KILL $!; wait; sleep 0.3'
+	begun=$(begun)
 	echo "begun $begun, $(summary '"calls \(.calls) in flight \(.in_flight) died \(.died)"')"
-	expect "$begun > 100"
 	# a thread may be killed between its own count and the call
 	expect "$(summary '.calls + .in_flight + .died') <= $begun && $(summary '.calls + .in_flight + .died') >= $begun - 16"
 }
@@ -259,15 +298,22 @@ load lib.bash
 	local tool=$! id subjects=()
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
-	timeout -s INT 4 cpuprof -q 3 >/dev/null 2>&1 &
+	cpuprof >/dev/null 2>"$WORK/cpuprof" 3>&- &
 	subjects+=($!)
-	! command -v bpftrace >/dev/null || timeout -s INT 4 bpftrace -e 'BEGIN { @started[pid] = nsecs } software:cpu-clock:100000 { @on[cpu] = count() }' >"$WORK/bpftrace" 2>&1 &
-	subjects+=($!)
-	sleep 2.5
+	if command -v bpftrace >/dev/null; then
+		bpftrace -e 'BEGIN { @started[pid] = nsecs; printf("begins\n") } software:cpu-clock:100000 { @on[cpu] = count() }' >"$WORK/bpftrace" 2>&1 3>&- &
+		subjects+=($!)
+		wait_until grep -q begins "$WORK/bpftrace"
+	fi
+	pids+=("${subjects[@]}")
+	wait_until grep -q Ctrl-C "$WORK/cpuprof"
 	bpftool -j map list >"$WORK/maps"
-	id=$(jq -r 'map(select(.type == "hash" and .name == "listed_pids"))[-1].id' "$WORK/maps")
+	# of this cpuprof: there may be others
+	id=$(jq -r '.[] | select(.type == "hash" and .name == "listed_pids") | .id' "$WORK/maps" |
+		grep -xFf <(awk '/^map_id/ { print $2 }' "/proc/${subjects[0]}"/fdinfo/*))
 	bpftool map update id "$id" key 1 0 0 0 value 1
 	bpftool map dump id "$id" >/dev/null
+	kill -INT "${subjects[@]}"
 	wait "${subjects[@]}" || true
 	kill -INT $tool
 	wait $tool
@@ -328,8 +374,8 @@ load lib.bash
 	echo >&8
 	echo >&9
 	exec 8>&- 9>&-
-	wait_until grep -q hash "$WORK/held2"
-	sleep 0.2
+	wait_until grep -q busy "$WORK/held"
+	wait_until grep -q busy "$WORK/held2"
 	kill -INT $tool
 	wait $tool
 	[ "$(summary .calls)" -eq 40 ]
@@ -347,9 +393,16 @@ load lib.bash
 	need_root
 	need gawk nm
 	long_grace_periods
+	count_begun
 	background mapinmap array_of_maps 100000 2 0 nested
-	sleep 0.3
-	mapupdlat -j -U -p "$pid" 1 1 >"$WORK/out" 2>"$WORK/err"
+	wait_for_calls 1
+	mapupdlat -j -U -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	wait_for_calls 100
+	kill -INT $tool
+	wait $tool
 	local clone3
 	clone3=$(clone3_offset)
 	# all of the time is in some stack, and almost all of it in complete ones
@@ -368,13 +421,17 @@ load lib.bash
 	long_grace_periods
 	mapupdlat -j --slow 1ms -- sh -c "{ mapinmap array_of_maps 50 2 0 nested; mapinmap hash 1000 1 0 plain; } >'$WORK/timing'" >"$WORK/out"
 	local slow
-	slow=$(awk '$1 == "array_of_maps" && $2 > 1010000' "$WORK/timing" | wc -l)
+	# a call that takes twice as long by the program's clock is no shorter than that by ours, unless both threads are held up
+	# between the two clocks
+	slow=$(awk '$1 == "array_of_maps" && $2 > 2000000' "$WORK/timing" | wc -l)
 	expect "$slow > 40"
-	[ "$(jq -r 'select(.type == "call" and .key.map_name == "nested" and .latency_ns > 1000000) | 1' "$WORK/out" | wc -l)" -ge "$slow" ]
+	[ "$(jq -r 'select(.type == "call" and .key.map_name == "nested" and .latency_ns > 1000000) | 1' "$WORK/out" | wc -l)" -ge "$((slow - 2))" ]
 	expect "$(jq -r 'select(.type == "call" and .key.map_name == "nested" and .blocked_ns > 0) | select(any(.stacks[].kernel[].symbol; startswith("synchronize_rcu"))) | 1' \
 		"$WORK/out" | wc -l) >= 0.8 * $slow"
 	[ "$(jq -r 'select(.type == "call" and .latency_ns <= 1000000) | 1' "$WORK/out" | wc -l)" -eq 0 ]
-	[ "$(jq -s 'map(select(.type == "call")) | length' "$WORK/out")" -eq "$(jq -s 'map(select(.type == "histogram").buckets[] | select(.from >= 1008000) | .count) | add' "$WORK/out")" ]
+	# the limit is within a bucket
+	[ "$(jq -s 'def buckets(which): map(select(.type == "histogram").buckets[] | select(which).count) | add;
+		(map(select(.type == "call")) | length) as $calls | buckets(.from >= 1000000) <= $calls and $calls <= buckets(.to > 1000000)' "$WORK/out")" = true ]
 	# as they return: before the end
 	background mapinmap array_of_maps 100000 2 0 nested
 	mapupdlat --slow 1ms -p "$pid" >"$WORK/out" 2>&1 3>&- &
@@ -415,10 +472,11 @@ load lib.bash
 	run -127 mapupdlat -- /nonexistent/program
 	local signal
 	for signal in INT TERM; do
+		count_begun
 		background mapinmap hash 100000000 1 0 endless
 		mapupdlat -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 		wait_until grep -q Ctrl-C "$WORK/err"
-		sleep 0.3
+		wait_for_calls 2
 		kill -$signal $!
 		wait $!
 		grep -q "^hash 'endless'" "$WORK/out"

@@ -2,8 +2,8 @@
 /*
  * mapinmap TYPE CALLS [THREADS [BATCH [NAME]]]: THREADS threads make CALLS updates in all of a map of TYPE,
  * array, hash, array_of_maps or hash_of_maps, one element each, or BATCH elements by one call. Prints how
- * long each call took, in nanoseconds, as its own clock saw it: "TYPE NS", a line each. With HOLD in the
- * environment, it says "ready ID" when the map is there and waits for a line on standard input. With
+ * long each call took, in nanoseconds, as its own clock saw it: "TYPE NS", a line each; and at the end
+ * "busy NS", how long its threads ran or waited for a CPU, by the kernel's account. With HOLD in the environment, it says "ready ID" when the map is there and waits for a line on standard input. With
  * BEGUN=FILE there, of 8 bytes, it counts the calls begun in that file.
  */
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static const __typeof__(types[0]) *type;
 
 static int map, inner;
 static unsigned int calls, nr_threads = 1, batch;
-static uint64_t *took_ns, unread, *begun = &unread;
+static uint64_t *took_ns, unread, *begun = &unread, busy_ns;
 
 static int bpf(int cmd, union bpf_attr *attr)
 {
@@ -99,10 +99,23 @@ static void call(unsigned int i)
 	took_ns[i] = now_ns() - began;
 }
 
+/* adds how long the thread has run so far, and waited for a CPU */
+static void add_busy(void)
+{
+	FILE *account = fopen("/proc/thread-self/schedstat", "r");
+	unsigned long long ran = 0, waited = 0;
+
+	if (!account || fscanf(account, "%llu %llu", &ran, &waited) != 2)
+		exit(1);
+	fclose(account);
+	__atomic_fetch_add(&busy_ns, ran + waited, __ATOMIC_RELAXED);
+}
+
 static void *update(void *arg)
 {
 	for (unsigned int i = (uintptr_t)arg; i < calls; i += nr_threads)
 		call(i);
+	add_busy();
 	return NULL;
 }
 
@@ -141,5 +154,6 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	for (unsigned int i = 0; i < calls; i++)
 		printf("%s %llu\n", type->name, (unsigned long long)took_ns[i]);
+	printf("busy %llu\n", (unsigned long long)busy_ns);
 	return 0;
 }
