@@ -34,6 +34,7 @@ stop_counting() {
 	[ "$SIZE" = full ] || all=300000
 	start_counting -p "$pid" u:libc:malloc
 	echo $all >&8
+	# two traps each, of which each may take 0.1 ms
 	wait_until grep -q done "$WORK/fed" || wait_until grep -q done "$WORK/fed"
 	stop_counting
 	exec 8>&-
@@ -102,6 +103,8 @@ while os.read(0, 1):
 	print("done", flush=True)'
 	wait_until grep -q ready "$WORK/fed"
 	wait_until is_sleeping "$pid"
+	local all
+	all=$(awk '$1 == "pgfault" { print $2 }' /proc/vmstat)
 	start_counting -p "$pid" page-faults
 	local before after
 	before=$(awk '{ print $10 + $12 }' "/proc/$pid/stat")
@@ -113,10 +116,11 @@ while os.read(0, 1):
 	exec 8>&-
 	echo "before $before, after $after, counted $(summary '"\(.samples), \(.lost) lost"')"
 	expect "$after - $before >= 5000"
-	# those lost are any process's: perf counts on all CPUs
+	# Those lost are any process's, as perf counts on all CPUs: where a thread is preempted in bpf(2), the kernel runs no program
+	# for the faults of others. They are no more than all processes had; a fault may be tried again.
 	expect "$(summary .samples) <= $after - $before && $(summary '.samples + .lost') >= $after - $before"
-	expect "$(summary .lost) <= 20"
-	expect "$(summary .ended.complete) >= 0.999 * ($after - $before)"
+	expect "$(summary '.samples + .lost') <= 1.1 * $(awk -v all="$all" '$1 == "pgfault" { print $2 - all }' /proc/vmstat)"
+	expect "$(summary .samples) > 0 && $(summary .ended.complete) >= 0.999 * $(summary .samples)"
 	# every tenth: the tenth part
 	[ "$(stackcount -j -c 10 page-faults -- true 2>/dev/null | jq -s 'map(select(.type == "stack").count) | add > 1')" = true ]
 }
@@ -131,7 +135,7 @@ while os.read(0, 1):
 		stackcount -j usdt:/usr/bin/python3:python:gc__start -- /usr/bin/python3 -c "import gc; gc.disable(); [gc.collect(0) for i in range($nr)]" >"$WORK/out" 2>"$WORK/err"
 		cat "$WORK/err"
 		expect "$(summary .ended.complete) == $(summary .samples)"
-		found+=("$(summary .samples)")
+		found+=("$(summary '.samples + .lost')")
 	done
 	[ $((found[1] - found[0])) -eq 1234 ]
 	[ "$(jq -rs 'map(select(.type == "stack"))[0] | "\(.user | length > 10) \(.user[-1].symbol)"' "$WORK/out")" = "true _start" ]
@@ -165,9 +169,14 @@ while os.read(0, 1):
 	need perl
 	stackcount -f 't:sched:sched_process_*' -- perl -e 'for (1..50) { my $p = fork; exit 0 unless $p; waitpid $p, 0 }' >"$WORK/out" 2>"$WORK/err"
 	cat "$WORK/err"
-	[ "$(awk '/^perl;t:sched:sched_process_fork;/ { n += $NF } END { print n }' "$WORK/out")" -eq 50 ]
-	[ "$(awk '/^perl;t:sched:sched_process_exit;/ { n += $NF } END { print n }' "$WORK/out")" -eq 51 ]
-	[ "$(awk '/^perl;t:sched:sched_process_exec;/ { n += $NF } END { print n }' "$WORK/out")" -eq 1 ]
+	# those lost are of any process and of either event
+	local lost event n
+	lost=$(awk '$3 ~ /^events?$/ && $4 ~ /^lost/ { n += $2 } END { print n + 0 }' "$WORK/err")
+	while read -r event n; do
+		expect "$(grep "^perl;t:sched:sched_process_$event;" "$WORK/out" | awk '{ n += $NF } END { print n + 0 }') <= $n"
+		expect "$(grep "^perl;t:sched:sched_process_$event;" "$WORK/out" | awk '{ n += $NF } END { print n + 0 }') >= $n - $lost"
+	done <<<$'fork 50\nexit 51\nexec 1'
+	expect "$lost < 50"
 	run stackcount 'u:libc:*' 1
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"of which there may be 500"* ]]
@@ -196,15 +205,27 @@ while os.read(0, 1):
 	stackcount -j "u:$WORK/lib/libc.so.6:malloc" -- env LD_LIBRARY_PATH="$WORK/lib" ls / >"$WORK/all"
 	grep '^{' "$WORK/all" >"$WORK/out"
 	local vaddr offset module count
-	count=$(summary .samples)
+	count=$(summary '.samples + .lost')
 	read -r vaddr offset module < <(jq -r 'select(.type == "stack") | .user[0] | "\(.function_vaddr) \(.file_offset) \(.module)"' "$WORK/out" | head -n 1)
 	expect "$count > 10"
 	local event
 	for event in "u:$module+$vaddr" "u:$module:$(printf '0x%x' "$offset")" "u:$module:mallo?"; do
 		stackcount -j "$event" -- env LD_LIBRARY_PATH="$WORK/lib" ls / >"$WORK/all"
 		grep '^{' "$WORK/all" >"$WORK/out"
-		[ "$(summary .samples)" -eq "$count" ]
+		[ "$(summary '.samples + .lost')" -eq "$count" ]
 	done
+}
+
+switched() {	# PID NR
+	[ "$(awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status")" -ge "$2" ]
+}
+
+# the event is counted while the process, which sleeps after each, does so 20 times
+is_counted() {	# PID EVENT
+	start_counting -p "$1" "$2"
+	wait_until switched "$1" $(($(awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status") + 20))
+	stop_counting
+	expect "$(summary .samples) > 5"
 }
 
 # what two processes run who see other files than we do, at paths that lead to other files here
@@ -230,13 +251,11 @@ while os.read(0, 1):
 	[ "$status" -eq 1 ]
 	cp "$WORK/there" "$WORK/root$WORK/host/prog"
 	[ "$(stackcount -p "$chrooted" -l u:/link/prog:there_only)" = "u:/proc/$chrooted/root$WORK/host/prog:there_only" ]
-	stackcount -q -j -p "$chrooted" u:prog:there_only 0.3 >"$WORK/out"
-	expect "$(summary .samples) > 5"
+	is_counted "$chrooted" u:prog:there_only
 	background unshare -m sh -c 'mount -t tmpfs none "$1/mounted" && cp "$1/there" "$1/mounted/prog" && exec "$1/mounted/prog"' sh "$WORK"
 	wait_until grep -q mounted/prog "/proc/$pid/maps"
 	for name in prog "$WORK/mounted/prog" "/proc/$pid/root$WORK/mounted/prog"; do
-		stackcount -q -j -p "$pid" "u:$name:there_only" 0.3 >"$WORK/out"
-		expect "$(summary .samples) > 5"
+		is_counted "$pid" "u:$name:there_only"
 	done
 	run stackcount -p "$pid" -l u:prog:here_only
 	[ "$status" -eq 1 ]
