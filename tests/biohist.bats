@@ -94,11 +94,12 @@ random_io() {	# ARG...
 	need unshare
 	local before tool
 	before=$(diskstats)
-	biohist=$(command -v biohist) "${in_pid_namespace[@]}" bash -c 'exec "$biohist" -j -d "$0" -F --size 2 1' "$disk" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	biohist=$(command -v biohist) "${in_pid_namespace[@]}" bash -c 'exec "$biohist" -j -d "$0" -F --size' "$disk" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
 	dd if=/dev/zero of="/dev/$disk" bs=64k count=100 conv=fsync status=none
+	kill -INT "$(pgrep -P $tool)"
 	wait $tool
 	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)")"
 	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
