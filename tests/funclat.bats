@@ -149,28 +149,43 @@ others_ns() {
 	need gcc
 	cat >"$WORK/updates.c" <<-'C'
 		#include <bpf/bpf.h>
+		#include <stdio.h>
+		#include <time.h>
+		static long now_ns(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return t.tv_sec * 1000000000l + t.tv_nsec;
+		}
 		int main(void)
 		{
-			unsigned value = 0, inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", 4, 4, 1, 0);
+			unsigned inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", 4, 4, 1, 0);
 			LIBBPF_OPTS(bpf_map_create_opts, o, .inner_map_fd = inner);
 			int outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "nested", 4, 4, 100, &o);
+			long took_ns = 0;
 
-			for (unsigned i = 0; i < 100; i++)
+			for (unsigned i = 0; i < 100; i++) {
+				took_ns -= now_ns();
 				if (bpf_map_update_elem(outer, &i, &inner, 0))
 					return 1;
-			return value;
+				took_ns += now_ns();
+			}
+			printf("took %ld\n", took_ns);
 		}
 	C
 	gcc -O2 -s -o "$WORK/updates" "$WORK/updates.c" -lbpf
 	mapupdlat -j -- funclat -j u:libbpf:bpf_map_update_elem -- "$WORK/updates" >"$WORK/both" 2>"$WORK/err"
 	cat "$WORK/err"
-	local theirs ours
+	local theirs ours took
+	took=$(awk '$1 == "took" { print $2 }' "$WORK/both")
+	sed -i '/^{/!d' "$WORK/both"
 	read -ra theirs < <(jq -r 'select(.type == "histogram" and .key.map_name? == "nested") | "\(.count) \(.total_ns) \(.blocked_ns)"' "$WORK/both")
 	read -ra ours < <(jq -r 'select(.type == "histogram" and .key.function?) | "\(.count) \(.total_ns) \(.blocked_ns)"' "$WORK/both")
-	echo "mapupdlat ${theirs[*]}, funclat ${ours[*]}"
+	echo "mapupdlat ${theirs[*]}, funclat ${ours[*]}, the program $took"
 	[ "${theirs[0]}" -eq 100 ]
 	[ "${ours[0]}" -eq 100 ]
-	within "${ours[1]}" "${theirs[1]}" 0.01
+	# the call is around the system call, and the program's clock is around the call
+	expect "${theirs[1]} <= ${ours[1]} && ${ours[1]} <= $took"
 	within "${ours[2]}" "${theirs[2]}" 0.01
 }
 
@@ -182,9 +197,10 @@ others_ns() {
 	jq -s 'map(select(.type == "call")) | [length, (map(.latency_ns) | min, max), (map(.blocked_ns) | min)]' "$WORK/out"
 	[ "$(jq -s 'map(select(.type == "call" and .latency_ns > 3900000)) | length' "$WORK/out")" -eq 100 ]
 	[ "$(summary .ends_unseen)" -eq 0 ]
-	expect "$(jq -s 'map(select(.type == "call" and .blocked_ns > 3800000)) | length' "$WORK/out") >= 97"
-	# who is preempted while it falls asleep only waits to run
-	expect "$(jq -s 'map(select(.type == "call")) | map(.blocked_ns + .waiting_ns) | min' "$WORK/out") > 3800000"
+	# who is preempted while it falls asleep only waits to run, and who is stopped with its CPU then may find its time over; a
+	# switch that is not seen is missing in most calls
+	expect "$(jq -s 'map(select(.type == "call" and .blocked_ns > 3800000)) | length' "$WORK/out") >= 90"
+	expect "$(jq -s 'map(select(.type == "call" and .blocked_ns + .waiting_ns > 3800000)) | length' "$WORK/out") >= 95"
 	[ "$(jq -rs 'map(select(.type == "call"))[-1].stacks[0].user | "\(.[0].module | sub(".*/"; "")) \(.[-1].module | sub(".*/"; ""))"' "$WORK/out")" = "calls calls" ]
 	# the function, main(), libc's two functions before it, _start; the first ones come before the tables
 	[ "$(jq -rs 'map(select(.type == "call"))[-1].stacks[0].user | length' "$WORK/out")" -eq 5 ]
