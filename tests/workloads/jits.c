@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A runtime with two functions made at run time, and what it tells of them:
- *   jits map	/tmp/perf-PID.map has early() at once, and late() only when that has run for a second
+ *   jits map	/tmp/perf-PID.map has early() at once, and late() only when that has run for a second of CPU time
  *   jits memfd	the same, with the functions in a memfd, which is mapped once for writing and once for running
  *   jits dump	./jit-PID.dump: early() runs for a second, moves, and runs there; where it was comes other(), which never runs
  */
@@ -19,17 +19,19 @@ typedef void code_fn(unsigned rounds);
 /* push %rbp; mov %rsp,%rbp; 1: dec %edi; jnz 1b; pop %rbp; ret */
 static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xcf, 0x75, 0xfc, 0x5d, 0xc3 };
 
-static double seconds(void)
+static double seconds(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 __attribute__((noinline)) static void run_for(uint8_t *at, double time_s)
 {
-	for (double end = seconds() + time_s; seconds() < end;)
+	double end = seconds(CLOCK_PROCESS_CPUTIME_ID) + time_s;
+
+	while (seconds(CLOCK_PROCESS_CPUTIME_ID) < end)
 		((code_fn *)at)(1000000);
 }
 
@@ -60,7 +62,7 @@ struct record {
 
 static void put_record(FILE *dump, uint32_t type, const void *body, size_t bytes)
 {
-	struct record record = { type, sizeof(record) + bytes, seconds() * 1e9 };
+	struct record record = { type, sizeof(record) + bytes, seconds(CLOCK_MONOTONIC) * 1e9 };
 
 	fwrite(&record, sizeof(record), 1, dump);
 	fwrite(body, bytes, 1, dump);
@@ -95,7 +97,7 @@ static void write_dump(uint8_t *first, uint8_t *second)
 	struct {
 		uint32_t magic, version, bytes, machine, pad, pid;
 		uint64_t time_ns, flags;
-	} header = { 0x4a695444, 1, sizeof(header), 62, 0, getpid(), seconds() * 1e9, 0 };
+	} header = { 0x4a695444, 1, sizeof(header), 62, 0, getpid(), seconds(CLOCK_MONOTONIC) * 1e9, 0 };
 	char path[64];
 	FILE *dump;
 
