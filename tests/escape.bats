@@ -16,6 +16,12 @@ on_terminal() {
 	[ -s "$WORK/shown" ]
 }
 
+# a program of this name in the background, where it has begun
+begin() {	# PROGRAM ARGUMENT...
+	background "$@"
+	wait_until grep -aqF '[2J' "/proc/$pid/comm"
+}
+
 # only text, tabs and line ends, and no line that the name forges
 is_harmless() {	# FILE
 	iconv -f utf-8 -t utf-8 "$1" >/dev/null &&
@@ -40,16 +46,13 @@ is_harmless() {	# FILE
 	mkdir "$WORK/$NAME"
 	cp "$ROOT/build/tests/nested" "$ROOT/build/tests/garbage-text" "$WORK/$NAME"
 	mv "$WORK/$NAME/nested" "$WORK/$NAME/$NAME"
-	"$WORK/$NAME/$NAME" burn 60 >/dev/null 2>&1 3>&- &
-	pids+=($!)
-	local list=$!
-	"$WORK/$NAME/garbage-text" "$WORK/$NAME/$NAME.garbage" >/dev/null 2>&1 3>&- &
-	pids+=($!)
-	list+=,$!
-	sleep 0.5
-	local format
+	begin "$WORK/$NAME/$NAME" burn 60
+	local list=$pid format
+	background "$WORK/$NAME/garbage-text" "$WORK/$NAME/$NAME.garbage"
+	wait_until grep -q ready "$WORK/background.out"
+	list+=,$pid
 	for format in "" -f -j -v; do
-		on_terminal cpuprof -q $format -F 499 -p "$list" 1
+		on_terminal cpuprof -q $format -F 499 -p "$list" 2
 		is_harmless "$WORK/shown"
 		grep -q 'a\(\\\\x1b\|\\x1b\|\\u001b\)\[2J' "$WORK/shown"
 	done
@@ -60,11 +63,11 @@ is_harmless() {	# FILE
 	need_root
 	need script iconv
 	cp "$ROOT/build/tests/nested" "$WORK/$NAME"
-	"$WORK/$NAME" hold >/dev/null 2>&1 3>&- &
-	pids+=($!)
+	begin "$WORK/$NAME" hold
+	wait_until grep -q ready "$WORK/background.out"
 	local format
 	for format in "" -f -j; do
-		on_terminal offcputime -q $format -p "${pids[-1]}" 0.5
+		on_terminal offcputime -q $format -p "$pid" 0.5
 		is_harmless "$WORK/shown"
 		grep -q '\[2J' "$WORK/shown"
 	done
@@ -76,18 +79,18 @@ is_harmless() {	# FILE
 	mkdir "$WORK/$NAME"
 	cp "$ROOT/build/tests/nested" "$WORK/$NAME"
 	mv "$WORK/$NAME/nested" "$WORK/$NAME/$NAME"
-	"$WORK/$NAME/$NAME" sleep >/dev/null 2>&1 3>&- &
-	pids+=($!)
-	local pid=$! options
+	begin "$WORK/$NAME/$NAME" sleep
+	local options
+	# for longer than the machine may stand still
 	for options in "offwaketime -q" "offwaketime -q -f" "offwaketime -q -j" "wallprof -q" "wallprof -q -f" "wallprof -q -j"; do
-		on_terminal $options -p "$pid" 1
+		on_terminal $options -p "$pid" 2
 		# wallprof's own colours
 		sed -i 's/\x1b\[[0-9;]*m//g' "$WORK/shown"
 		is_harmless "$WORK/shown"
 		grep -q '\[2J' "$WORK/shown"
 	done
 	for options in "" -f -j; do
-		on_terminal stackcount -q $options context-switches -p "$pid" 0.5
+		on_terminal stackcount -q $options context-switches -p "$pid" 2
 		is_harmless "$WORK/shown"
 		grep -q '\[2J' "$WORK/shown"
 	done
