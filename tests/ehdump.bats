@@ -186,6 +186,7 @@ sample() {
 	expect "$(jq 'select(.type == "total").lookups' "$WORK/out") > 500000"
 	expect "$(jq 'select(.type == "total").differences' "$WORK/out") == 0"
 	background nested hold
+	wait_until grep -q ready "$WORK/background.out"
 	ehdump --check -j "$pid" >"$WORK/out"
 	jq -r 'select(.type == "file").path' "$WORK/out" | grep -q '^\[vdso\]$'
 	expect "$(jq 'select(.type == "total").differences' "$WORK/out") == 0"
