@@ -24,10 +24,11 @@
 #define COMPILE_CPU_MS 2000	/* a file of 100 MB of .eh_frame takes a second */
 
 /*
- * A process that kept a worker waiting is left alone for so long. What the caller waits for, answers and failures alike, takes
+ * A process that kept a worker waiting is left alone: briefly, for the machine may just be busy, and each time twice as long. What the caller waits for, answers and failures alike, takes
  * these shares of the time at most, of one process and of all; a JVM that begins takes a tenth.
  */
-#define LEFT_ALONE_NS 10000000000
+#define LEFT_ALONE_NS 500000000
+#define MAX_LEFT_ALONE_NS 10000000000
 #define MAX_WAITED_NS 300000000
 #define SHARE_OF_PROCESS 8
 #define SHARE_OF_ALL 4
@@ -40,7 +41,7 @@
 struct account {
 	pid_t pid;
 	uint64_t waited_ns;	/* by the caller */
-	uint64_t until_ns;	/* it is left alone; 0: it is not */
+	uint64_t until_ns, alone_ns;	/* it is left alone, and for how long; 0: it was not */
 	UT_hash_handle hh;
 };
 
@@ -173,8 +174,12 @@ static void leave_alone(struct foreign *f, pid_t pid)
 	struct account *account = account_of(f, pid, true);
 
 	f->given_up++;
-	if (account)
-		account->until_ns = clock_ns() + LEFT_ALONE_NS;
+	if (!account)
+		return;
+	account->alone_ns = account->alone_ns ? account->alone_ns * 2 : LEFT_ALONE_NS;
+	if (account->alone_ns > MAX_LEFT_ALONE_NS)
+		account->alone_ns = MAX_LEFT_ALONE_NS;
+	account->until_ns = clock_ns() + account->alone_ns;
 }
 
 /* ---- short jobs ---- */

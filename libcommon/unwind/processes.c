@@ -22,7 +22,7 @@
 
 static uint64_t refused_for(int error)
 {
-	return error == -ENOMEM || error == -EAGAIN ? REFUSED_BRIEFLY_NS : error == -ETIMEDOUT ? REFUSED_NS / 6 : REFUSED_NS;
+	return error == -ENOMEM || error == -EAGAIN || error == -ETIMEDOUT ? REFUSED_BRIEFLY_NS : REFUSED_NS;
 }
 
 bool process_is_gone(pid_t pid)
