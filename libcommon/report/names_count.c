@@ -80,6 +80,14 @@ static int count_jit(struct by_pid **all, const struct frame_names *names, const
 	return 0;
 }
 
+/* Is it code that a runtime has made? Only of addresses that lie in a mapping is it known that they are in no file. */
+static bool is_jit(const struct stack_entry *entry, uint32_t i)
+{
+	if (entry->key.end == END_UNKNOWN_PROCESS || (entry->key.end == END_NO_MAPPING && i + 1 == entry->user->nr))
+		return false;
+	return frame_in_no_file(entry->user->frames[i]);
+}
+
 static int count_entry(struct names_count *count, struct by_pid **all, const struct frame_names *names,
 		       const struct stack_entry *entry)
 {
@@ -93,7 +101,7 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		count->frames += entry->value.count;
 		if (frame_name_user(names, entry->key.pid, frame).symbol)
 			count->named += entry->value.count;
-		else if (frame_in_no_file(frame) && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
+		else if (is_jit(entry, i) && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
 			unnamed += entry->value.count;
 	}
 	return unnamed ? count_jit(all, names, entry, unnamed) : 0;
