@@ -9,6 +9,35 @@ measure() {	# ARG...: offcputime's
 	mv "$WORK/out.json" "$WORK/out"
 }
 
+# The same in two parts: begin returns when the tool says that it measures, finish ends it. What lies between is $inside ns, by
+# this script's clock; the tool's own time is more.
+begin() {	# ARG...: offcputime's
+	rm -f "$WORK/err"
+	offcputime -j -o "$WORK/out.json" "$@" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	began=${EPOCHREALTIME/./}
+}
+finish() {
+	inside=$(((${EPOCHREALTIME/./} - began) * 1000))
+	kill -INT "$tool"
+	wait "$tool"
+	mv "$WORK/out.json" "$WORK/out"
+}
+
+# how often process $pid has left the CPU so far; with an argument, whether that is more often
+switches() {	# [THAN]
+	awk -v than="${1-}" '/ctxt_switches/ { n += $2 } END { if (than == "") print n; else exit !(n > than) }' "/proc/$pid/status"
+}
+
+# A thread that sleeps when measuring begins may run while its stack is being read. Then that one period is "unreadable": one
+# period of a thread, which is over before the end. For jq
+read_in_vain='(.ended_by == "unreadable" and .count == 1 and (.open | not))'
+
+# in nanosleep(), whatever the user stack is. For jq
+in_nanosleep='(.kernel | any(.symbol // "" | test("nanosleep")))'
+
 # jq's result for all stacks in $WORK/out, as one array
 stacks() {
 	jq -r -n "[inputs | select(.type == \"stack\")] | $1" "$WORK/out"
@@ -89,12 +118,16 @@ same_as_eu_stack() {	# TID, of $pid
 		wait_until is_sleeping "$p"
 	done
 	sleep 0.5
-	measure -p "$(IFS=,; echo "${held[*]}")" 1
+	begin -p "$(IFS=,; echo "${held[*]}")"
+	sleep 1
+	finish
 	for pid in "${held[@]}"; do
 		same_as_eu_stack "$pid"
 		[ "$(stacks "map(select(.tid == $pid)) | length")" -eq 1 ]
 		[ "$(stacks "map(select(.tid == $pid))[0] | \"\(.open) \(.state) \(.ended_by) \(.count)\"")" = "true S complete 1" ]
-		expect "$(stacks "map(select(.tid == $pid))[0].value_ns") / $(summary .seconds) / 1e9 > 0.98"
+		# 0.1 %: the script's clock may be set meanwhile, the tool's is not
+		stacks "map(select(.tid == $pid))[0].value_ns" |
+			awk -v inside="$inside" -v all="$(summary '.seconds * 1e9')" '{ exit !($1 >= 0.999 * inside && $1 <= all) }'
 	done
 }
 
@@ -108,11 +141,8 @@ same_as_eu_stack() {	# TID, of $pid
 	measure -p "$pid" 0.5
 	[ "$(stacks "map(select(.tid == $pid))[0].kernel[].symbol" | grep -vx 'schedule\|__schedule')" = "$theirs" ]
 	# and of periods whose beginning is seen: the same, below the scheduler's own functions
-	kill "$pid"
-	background waits pipe 0 10
-	wait_until is_sleeping "$pid"
-	measure -p "$pid" 0.5
-	[ "$(stacks "map(select(.tid == $pid and .count > 5)) | max_by(.count) | .kernel[].symbol" | tail -n "$(wc -l <<<"$theirs")")" = "$theirs" ]
+	measure -- waits pipe 50 10
+	[ "$(stacks 'map(select(.tid == .pid and .count > 5)) | max_by(.count) | .kernel[].symbol' | tail -n "$(wc -l <<<"$theirs")")" = "$theirs" ]
 }
 
 @test "blocked again and again for 10 ms, in each possible way: complete stacks, the right state" {
@@ -125,10 +155,13 @@ same_as_eu_stack() {	# TID, of $pid
 		state=${kind#*:} kind=${kind%:*}
 		background waits "$kind"
 		wait_until grep -q ready "$WORK/background.out"
-		measure -p "$pid" 1
+		begin -p "$pid"
+		sleep 1
+		wait_until switches "$(($(switches) + 5))"	# a disk may be slow
+		finish
 		kill "$pid"
 		# w5 to w1, main, and the entry point
-		stacks "map(select(.tid == $pid)) | .[] | [.state, .value_ns, .count, (.user[-1].file_offset // 0), ([.user[] | select(.module // \"\" | endswith(\"/waits\"))] | length)] | @tsv" |
+		stacks "map(select(.tid == $pid and ($read_in_vain | not))) | .[] | [.state, .value_ns, .count, (.user[-1].file_offset // 0), ([.user[] | select(.module // \"\" | endswith(\"/waits\"))] | length)] | @tsv" |
 			awk -v state="$state" -v entry="$entry" -v kind="$kind" '{ all += $2 } $1 == state { in_state += $2; n += $3 }
 				$4 > entry && $4 <= entry + 64 && $5 >= 7 { whole += $2 }
 				END { printf "# %s: %.3f s in all, %.3f s whole, %.3f s and %d times in state %s\n", kind, all / 1e9, whole / 1e9, in_state / 1e9, n, state
@@ -181,8 +214,10 @@ nothing_lost() {
 		measure -p "$(IFS=,; echo "${server_pids[*]}")" 3
 		stop_servers
 		# by the frames themselves, not by the tool's own verdict; a thread about to begin has only one
-		jq -r 'select(.type == "stack") | [.value_ns, .count, (.user[-1].module // "-"), (.user[-1].file_offset // 0), .ended_by] | @tsv' "$WORK/out" |
+		jq -r "select(.type == \"stack\") | [.value_ns, .count, (.user[-1].module // \"-\"), (.user[-1].file_offset // 0), .ended_by,
+			.tid, $read_in_vain] | @tsv" "$WORK/out" |
 			gawk -F '\t' -v name="$name" -v exe="$exe" -v entry="$entry" -v clone3="$clone3" '
+				$7 == "true" && !vain[$6]++ { next }
 				{ all += $1; n += $2; if ($5 == "complete") complete += $1 }
 				$3 == exe && $4 > entry && $4 <= entry + 64 { whole += $1 }
 				$3 ~ /\/libc\.so\.6$/ && $4 > clone3 && $4 <= clone3 + 100 { whole += $1 }
@@ -213,36 +248,31 @@ schedstat() {
 	done
 }
 
-# On the CPU + blocked + waiting = wall, for each of the threads. schedstat is looked at just after the tool has begun and just
-# before it ends; what lies between is `beyond`. Where a timer wakes a thread and it preempts another, the scheduler counts from
-# the wake-up on, some microseconds before the switch.
+# On the CPU + blocked + waiting = wall, for each of the threads. Their time on the CPU while the tool measures is between what
+# schedstat says just inside of that and just outside. Where a timer wakes a thread and it preempts another, the scheduler counts
+# from the wake-up on, some microseconds before the switch. It counts nothing while the hypervisor runs others.
 conserved() {	# ARG...
-	local looked tool
-	rm -f "$WORK/out" "$WORK/err"
-	offcputime -j -o "$WORK/out.json" "$@" 2>"$WORK/err" 3>&- &
-	tool=$!
-	pids+=("$tool")
-	wait_until grep -q Ctrl-C "$WORK/err"
-	looked=${EPOCHREALTIME/./}
-	schedstat >"$WORK/before"
+	local steal
+	steal=$(cpu_seconds steal)
+	schedstat >"$WORK/outer.before"
+	begin "$@"
+	schedstat >"$WORK/inner.before"
 	sleep "$([ "$SIZE" = full ] && echo 8 || echo 4)"
-	schedstat >"$WORK/after"
-	looked=$((${EPOCHREALTIME/./} - looked))
-	kill -INT $tool
-	wait $tool
-	mv "$WORK/out.json" "$WORK/out"
+	schedstat >"$WORK/inner.after"
+	finish
+	schedstat >"$WORK/outer.after"
 	stacks "map(select(.pid == $pid)) | group_by(.tid) | .[] | \"\(.[0].tid) \(map(.blocked_ns) | add) \(map(.waiting_ns) | add) \(map(.count) | add)\"" >"$WORK/off"
-	awk -v wall="$(summary '.seconds * 1e9')" -v looked="$looked" '
-		FILENAME ~ /before/ { on[$1] -= $2; queued[$1] -= $3; next }
-		FILENAME ~ /after/ { on[$1] += $2; queued[$1] += $3; next }
-		{ blocked[$1] = $2; waiting[$1] = $3; slack[$1] = 0.01 * wall + 8e3 * $4 }
-		END { beyond = wall - looked * 1e3
-			for (t in on) { n++; all = on[t] + blocked[t] + waiting[t]; sum += all; q += queued[t]; w += waiting[t]
-				if (all < wall - beyond - slack[t] || all > wall + slack[t]) { bad++; print "# thread " t ": " all / wall } }
-			printf "# %d threads: %.4f of their time, %.4f beyond; waiting to run %.3f s, by schedstat %.3f s\n", n, sum / (n * wall), beyond / wall, w / 1e9, q / 1e9
-			exit !(n == 9 && !bad && beyond < 0.2 * wall && sum > n * (0.99 * wall - beyond) && sum < 1.01 * n * wall &&
-				w > 0.95 * q && w < 1.05 * q + n * beyond) }' \
-		"$WORK/before" "$WORK/after" "$WORK/off" >&3
+	awk -v wall="$(summary '.seconds * 1e9')" -v stolen="$(awk "BEGIN { print ($(cpu_seconds steal) - $steal) * 1e9 }")" '
+		FILENAME ~ /er\.(before|after)$/ { sign = FILENAME ~ /after$/ ? 1 : -1; where = FILENAME ~ /outer/ ? "outer" : "inner"
+			on[where, $1] += sign * $2; queued[where] += sign * $3; threads[$1]; next }
+		{ off[$1] = $2 + $3; waited += $3; slack[$1] = 0.01 * wall + 8e3 * $4 }
+		END { for (t in threads) { n++; least = on["inner", t] + off[t]; most = on["outer", t] + off[t]; sum_least += least; sum_most += most
+				if (least > wall + slack[t] || most < wall - slack[t] - stolen) { bad++; print "# thread " t ": " least / wall " to " most / wall } }
+			printf "# %d threads: %.4f to %.4f of their time; waiting to run %.3f s, by schedstat %.3f to %.3f s\n", n, sum_least / (n * wall),
+				sum_most / (n * wall), waited / 1e9, queued["inner"] / 1e9, queued["outer"] / 1e9
+			exit !(n == 9 && !bad && sum_least < 1.01 * n * wall && sum_most > 0.99 * n * wall - stolen &&
+				waited > 0.95 * queued["inner"] && waited < 1.05 * queued["outer"]) }' \
+		"$WORK"/{outer,inner}.{before,after} "$WORK/off" >&3
 }
 
 # bats test_tags=alone
@@ -258,10 +288,13 @@ conserved() {	# ARG...
 @test "N sleeps of 10 ms are N x 10 ms, and no more than the program waited by its own clock" {
 	need_root
 	local took
-	measure --time blocked -- waits nanosleep 100 10
+	measure -- waits nanosleep 100 10
 	took=$(awk '/^took/ { print $2 }' "$WORK/command.out")
-	stacks 'map(select(.comm == "waits" and (.user | length) > 8)) | "\(map(.count) | add) \(map(.blocked_ns) | add)"' >"$WORK/sleeps"
-	awk -v took="$took" '{ print "# " $1 " sleeps, " $2 / 1e6 " ms of " took / 1e6; exit !($1 == 100 && $2 > 0.98e9 && $2 <= took) }' "$WORK/sleeps" >&3
+	# who is preempted as it is about to sleep is R meanwhile, and sleeps for the rest, if any
+	stacks "map(select(.comm == \"waits\" and $in_nanosleep)) | [(map(select(.state == \"S\").count) | add), (map(.count) | add),
+		(map(.blocked_ns + if .state == \"R\" then .waiting_ns else 0 end) | add)] | @tsv" >"$WORK/sleeps"
+	awk -v took="$took" '{ print "# " $1 " sleeps of " $2 " periods there, " $3 / 1e6 " ms of " took / 1e6
+		exit !($1 <= 100 && $2 >= 100 && $3 > 0.98e9 && $3 <= took) }' "$WORK/sleeps" >&3
 }
 
 # bats test_tags=alone
@@ -275,32 +308,33 @@ conserved() {	# ARG...
 		int main(void) { pthread_t id; pthread_create(&id, 0, sleeper, 0); return pthread_join(id, 0); }
 	EOF
 	musl-gcc -static -O2 -s -o "$WORK/threads" "$WORK/threads.c"
+	# without the time that they waited for a CPU, which is the machine's: one period of that may be a large part of all
+	blocked_complete() {	# COMM
+		stacks "map(select(.comm == \"$1\")) | [(map(select(.ended_by == \"complete\").blocked_ns) | add), (map(.blocked_ns) | add)] | @tsv" |
+			awk -v least="$2" '{ print "# " $1 / 1e9 " of " $2 / 1e9 " s"; exit !($1 >= 0.99 * $2 && $2 > least) }' >&3
+	}
 	measure -- "$WORK/threads"
-	expect "$(summary .ended_ns.complete) >= 0.99 * ($(summary .blocked_ns) + $(summary .waiting_ns)) && $(summary .blocked_ns) > 1.9e9"
+	blocked_complete threads 1.8e9
 	command -v gojq >/dev/null || { [ "$SIZE" != full ] && return; skip "needs gojq"; }
-	measure -- gojq -c . < <(sleep 1; echo 1; sleep 1; echo 2)
-	expect "$(summary .ended_ns.complete) >= 0.99 * ($(summary .blocked_ns) + $(summary .waiting_ns)) && $(summary .blocked_ns) > 3e9"
+	measure -- sh -c '(sleep 1; echo 1; sleep 1; echo 2) | gojq -c .'
+	blocked_complete gojq 3e9
 }
 
 @test "every switch is counted: as the kernel itself counts them, at 100,000 a second" {
 	need_root
 	background "$ROOT/build/bench/pingpong" 60
-	sleep 0.5
-	switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/status"; }
+	wait_until switches 1000
 	local all some
 	all=$(switches)
-	offcputime -j -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
-	local tool=$!
-	pids+=("$tool")
-	wait_until grep -q Ctrl-C "$WORK/err"
+	begin -p "$pid"
 	some=$(switches)
 	sleep 2
+	wait_until switches $((some + 5000))
 	some=$(($(switches) - some))
-	kill -INT $tool
-	wait $tool
+	finish
 	all=$(($(switches) - all))
 	echo "# $(summary .samples) stays; between $some and $all switches" >&3
-	expect "$some > 5000 && $(summary '.samples + .lost_unseen') >= $some && $(summary .samples) <= $all + 1"
+	expect "$(summary '.samples + .lost_unseen') >= $some && $(summary .samples) <= $all + 1"
 	nothing_lost
 	# those that came before the tables are few
 	expect "$(summary .stacks_lost) == 0 && $(summary .ended.complete) >= 0.999 * $(summary .samples)"
@@ -338,12 +372,13 @@ conserved() {	# ARG...
 	[ "$(stacks 'map(select(.value_ns > 1000000) | "\(.state) \(.pid)") | unique | join(",")')" = "S $sleeper" ]
 	measure -p "$sleeper" --state DT 1
 	[ "$(stacks length)" -eq 0 ]
+	# each period is as long as that, so their mean is, however late the machine wakes it
 	measure -p "$sleeper" -m 30ms 1
-	expect "$(stacks 'map(.count) | add // 0') <= 2"
+	[ "$(stacks 'all(.value_ns >= 30e6 * .count)')" = true ]
 	measure -p "$sleeper" -m 15000 1	# microseconds
-	expect "$(stacks 'map(.count) | add') > 30"
+	[ "$(stacks '(map(.count) | add) > 5 and all(.value_ns >= 15e6 * .count)')" = true ]
 	measure -p "$sleeper" -M 15000 1
-	expect "$(stacks 'map(select(.state == "S") | .count) | add // 0') <= 2"
+	[ "$(stacks 'all(.value_ns <= 15e6 * .count)')" = true ]
 	kill -STOP "$sleeper"
 	measure -p "$sleeper" --state T 0.5
 	[ "$(stacks 'map("\(.state) \(.open)") | join(",")')" = "T true" ]
@@ -384,13 +419,13 @@ conserved() {	# ARG...
 @test "a thread that is blocked when its process exits counts until then" {
 	need_root
 	measure -- waits exit
-	# half a second in main, half a second in the other one
-	stacks 'map(select(.value_ns > 100000000)) | length' | grep -qx 2
-	expect "$(stacks 'map(.value_ns) | add') > 0.9e9 && $(stacks 'map(.value_ns) | add') < 1.3e9"
+	# half a second in main, half a second in the other one; what is more, the machine took
+	[ "$(stacks 'group_by(.tid) | map(map(.value_ns) | add > 0.48e9) == [true, true]')" = true ]
+	expect "$(stacks 'map(.value_ns) | add') <= 2e9 * $(summary .seconds)"
 	[ "$(stacks 'map(select(.open)) | length')" -eq 0 ]
 }
 
-# bats test_tags=alone
+# bats test_tags=timing
 @test "1,000 threads blocked before the start: each with a complete stack, and Ctrl-C ends the tool at once" {
 	need_root
 	background python3 -c '
@@ -401,45 +436,45 @@ for i in range(1000): threading.Thread(target=hold, daemon=True).start()
 print("ready", flush=True)
 time.sleep(1000)'
 	wait_until grep -q ready "$WORK/background.out"
-	offcputime -j -U -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
-	local tool=$! began
-	pids+=("$tool")
-	sleep 2
-	began=$EPOCHREALTIME
-	kill -INT $tool
-	wait $tool
-	expect "${EPOCHREALTIME/./} - ${began/./} < 2000000"
+	begin -U -p "$pid"
+	sleep 1
+	began=${EPOCHREALTIME/./}
+	finish
+	echo "# ended in $(((${EPOCHREALTIME/./} - began) / 1000)) ms" >&3
+	expect "${EPOCHREALTIME/./} - $began < 5000000"
 	[ "$(stacks 'map(.tid) | unique | length')" -eq 1001 ]
-	[ "$(stacks 'map(select(.open and .ended_by == "complete" and (.user | length) > 5)) | length')" -eq 1001 ]
+	# the tool reads stacks for half a second at most: those that a busy machine leaves are "unreadable", and no others
+	expect "$(stacks 'map(select(.open and .ended_by == "complete" and (.user | length) > 5)) | length') > 500"
+	[ "$(stacks 'map(select(.open and (.ended_by == "complete" and (.user | length) > 5 or .ended_by == "unreadable"))) | length')" -eq 1001 ]
 }
 
 @test "in a PID namespace: -p as seen there, and whole stacks" {
 	need_root
 	need unshare
 	cat >"$WORK/inside" <<-EOF
-		waits nanosleep >/dev/null & sleeper=\$!
-		sleep 0.3
+		waits nanosleep >"$WORK/ready" & sleeper=\$!
+		until grep -q ready "$WORK/ready"; do sleep 0.1; done
 		offcputime -q -j -p \$sleeper 1 >"$WORK/out" 2>"$WORK/err" || exit 1
 		echo \$sleeper >"$WORK/pid"
 		kill \$sleeper
 	EOF
 	"${in_pid_namespace[@]}" bash "$WORK/inside"
 	[ "$(stacks 'map(.pid) | unique | join(",")')" = "$(cat "$WORK/pid")" ]
-	expect "$(summary .ended_ns.complete) > 0.9e9"
+	expect "$(summary .ended.complete) >= 0.9 * $(summary .samples) - 1 && $(summary .ended.complete) > 5"
 	# from outside, by its number here
 	background "${in_pid_namespace[@]}" waits nanosleep
-	wait_until pgrep -P "$pid"
+	wait_until grep -q ready "$WORK/background.out"
 	local inner
 	inner=$(pgrep -P "$pid")
-	wait_until is_sleeping "$inner"
 	measure -p "$inner" 1
 	kill -KILL "$inner"	# the first of a PID namespace heeds nothing less, nor does unshare(1)
-	expect "$(summary .ended_ns.complete) > 0.9e9"
+	expect "$(summary .ended.complete) >= 0.9 * $(summary .samples) - 1 && $(summary .ended.complete) > 5"
 }
 
 @test "an idle process; a kernel thread; SIGTERM prints the results; a command's status" {
 	need_root
 	background sleep 100
+	wait_until is_sleeping "$pid"
 	measure -U -p "$pid" 0.3
 	[ "$(summary .samples)" -eq 1 ]
 	if sees_kernel_threads; then
@@ -470,11 +505,13 @@ time.sleep(1000)'
 
 @test "folded and text are in microseconds" {
 	need_root
+	# in all sleeps, and no more than the program took by its own clock
 	offcputime -q -f -- waits nanosleep 20 10 >"$WORK/folded" 2>/dev/null
-	awk '/^waits;.*nanosleep/ { n += $NF } END { exit !(n > 0.19e6 && n < 0.3e6) }' "$WORK/folded"
+	awk '/^took/ { took = $2 / 1e3 } /^waits;.*nanosleep/ { n += $NF } END { print n, took; exit !(n > 0.19e6 && n <= took) }' "$WORK/folded"
 	offcputime -q -- waits nanosleep 20 10 >"$WORK/text" 2>/dev/null
 	grep -qE '^    -                waits \([0-9]+\)$' "$WORK/text"
-	awk '/^        [0-9]+  [0-9.]+ %$/ && $1 > 0.19e6 && $1 < 0.3e6 { found = 1 } END { exit !found }' "$WORK/text"
+	awk '/^took/ { took = $2 / 1e3 } /^$/ { sleeps = 0 } /nanosleep/ { sleeps = 1 } sleeps && /^        [0-9]+  [0-9.]+ %$/ { n += $1 }
+		END { print n, took; exit !(n > 0.19e6 && n <= took) }' "$WORK/text"
 }
 
 # bats test_tags=check

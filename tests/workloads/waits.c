@@ -166,6 +166,7 @@ static const struct {
 };
 
 static void (*block)(void);
+static volatile int ready;
 
 NOINLINE int w5(int x)
 {
@@ -173,6 +174,7 @@ NOINLINE int w5(int x)
 
 	puts("ready");
 	fflush(stdout);
+	ready = 1;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (long i = 0; !count || i < count; i++)
 		block();
@@ -223,6 +225,8 @@ static void exit_with_one_blocked(void)
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, blocked, NULL);
+	while (!ready)
+		sleep_ms(1);
 	sleep_ms(500);
 }
 
