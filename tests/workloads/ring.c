@@ -4,7 +4,7 @@
  * (KIND futex), a pipe (pipe), a mutex and a condition variable (cond), or a byte through a TCP connection
  * to this machine (tcp). Prints for each: its TID, its predecessor's, how often the token came, how often
  * it left the CPU of its own accord and against its will, and the ns that the scheduler says it ran, from
- * its start to its end.
+ * its start to its end. With HOLD in the environment, it waits for a line on standard input before it begins.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -124,6 +124,8 @@ int main(int argc, char **argv)
 	nr = argc > 2 ? atoi(argv[2]) : 3;
 	rounds = argc > 3 ? atol(argv[3]) : 100;
 	kind = argc > 1 ? *argv[1] : 'f';
+	if (getenv("HOLD"))
+		getchar();
 	for (int i = 0; i < nr; i++) {
 		int fds[2];
 
