@@ -80,7 +80,7 @@ NO_ADDRESSES='
 	grep -q 'call_begins_raw: ' "$WORK/err"
 	refute grep -q ' call_begins: ' "$WORK/err"
 	staged "$NO_SYSCALL_TRACEPOINTS" cpuprof -v -j -F 499 -- nested burn 0.5 2>"$WORK/err" >"$WORK/out"
-	expect "$(summary .ended.complete) > 0.9 * $(summary .samples) && $(summary .samples) > 100"
+	expect "$(summary .ended.complete) > 0.9 * $(summary .samples) && $(summary '.samples + .lost') > 100 && $(summary .samples) > 20"
 }
 
 @test "without the kernel's ORC tables (CONFIG_UNWINDER_FRAME_POINTER), or with hidden addresses, kernel stacks are taken by bpf_get_stack()" {
@@ -88,7 +88,7 @@ NO_ADDRESSES='
 	can_stage
 	export WORK
 	for hidden in "$NO_ORC" "$NO_ADDRESSES"; do
-		staged "$hidden" offcputime -v -j -- waits nanosleep 50 2>"$WORK/err" | grep '^{' >"$WORK/out"
+		staged "$hidden" offcputime -v -j -- waits nanosleep 100 2>"$WORK/err" | grep '^{' >"$WORK/out"
 		grep -F 'kernel stacks: by bpf_get_stack()' "$WORK/err"
 		jq -r 'select(.type == "stack" and .comm == "waits") | "\(.count) \(.user | length) \(.kernel | length)"' "$WORK/out" |
 			awk '$2 > 5 && $3 > 3 { n += $1 } END { print n; exit !(n >= 45) }'
@@ -160,8 +160,8 @@ failing() {	# ERROR CALLS N COMMAND...
 			pids+=($pid)
 			wait_until grep -q 'Ctrl-C' "$WORK/err"
 			timeout 20 strace -f -qq -o "$WORK/trace" -p $pid -e trace=bpf -e inject=bpf:error=EIO:when=$when 3>&- &
-			wait_until eval "! kill -0 $pid 2>/dev/null || grep -q 'TracerPid:[[:space:]]*[1-9]' /proc/$pid/status"
-			sleep 0.5	# it has all threads by then
+			# all its threads
+			wait_until eval "! kill -0 $pid 2>/dev/null || ! grep -q 'TracerPid:[[:space:]]*0' /proc/$pid/task/*/status"
 			kill -INT $pid 2>/dev/null || true	# unless it has ended by then
 			local status=0
 			wait $pid || status=$?
@@ -177,7 +177,8 @@ failing() {	# ERROR CALLS N COMMAND...
 	sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >"$WORK/kallsyms"
 	echo 2 >"$WORK/restrict"
 	local tool
-	for tool in "cpuprof -q -K -I 0.3" "offcputime -q -K 0.5"; do
+	# dd is in the kernel nearly all its time
+	for tool in "cpuprof -q -K -- dd if=/dev/zero of=/dev/null bs=1M count=5000" "offcputime -q -K 0.5"; do
 		staged "mount --bind $WORK/kallsyms /proc/kallsyms; mount --bind $WORK/restrict /proc/sys/kernel/kptr_restrict" \
 			$tool >"$WORK/out" 2>"$WORK/err"
 		grep -q '\[unknown\]' "$WORK/out"
@@ -190,11 +191,12 @@ failing() {	# ERROR CALLS N COMMAND...
 	need_root
 	local tool own
 	for tool in cpuprof offcputime offwaketime "stackcount t:sched:sched_switch"; do
+		: >"$WORK/err"	# what the last one said is not this one's
 		$tool -j >"$WORK/out" 2>"$WORK/err" 3>&- &
 		pid=$!
 		pids+=($pid)
 		wait_until grep -q 'Ctrl-C' "$WORK/err"
-		sleep 0.5
+		for i in {1..200}; do /bin/true; done	# there is something to be seen
 		own=$pid,$(pgrep -d, -P $pid)
 		kill -INT $pid
 		wait $pid
@@ -219,16 +221,16 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 		"$ROOT"/build/tests/{nested,mapinmap} "$WORK"
 	background nested burn 60
 	local all=bpf,perfmon,sys_ptrace,syslog command
-	with_capabilities $all "$WORK/cpuprof" -q -j -F 499 -p "$pid" 0.5 >"$WORK/out"
+	with_capabilities $all "$WORK/cpuprof" -q -j -F 499 -p "$pid" 2 >"$WORK/out"
 	expect "$(summary .samples) > 10 && $(summary .ended.complete) > 0.9 * $(summary .samples)"
 	with_capabilities $all "$WORK/offcputime" -q -j 0.5 >"$WORK/out"
 	expect "$(summary .ended.complete) > 0.5 * ($(summary .samples) - $(summary .ended.no_user)) && $(summary .ended.complete) > 0"
 	with_capabilities $all "$WORK/mapupdlat" -q -j -- "$WORK/mapinmap" array_of_maps 20 1 0 nested | grep '^{' >"$WORK/out"
 	[ "$(summary .calls)" -eq 20 ]
 	grep -q synchronize_rcu "$WORK/out"
-	with_capabilities $all "$WORK/wallprof" -q -j -p "$pid" 0.5 >"$WORK/out"
+	with_capabilities $all "$WORK/wallprof" -q -j -p "$pid" 2 >"$WORK/out"
 	expect "$(summary .samples) > 10"
-	with_capabilities $all "$WORK/stackcount" -q -j page-faults -- "$WORK/nested" brief 0.1 | grep '^{' >"$WORK/out"
+	with_capabilities $all "$WORK/stackcount" -q -j page-faults -- "$WORK/nested" brief 0.5 | grep '^{' >"$WORK/out"
 	expect "$(summary .samples) > 10 && $(summary .ended.complete) > 5"
 	with_capabilities bpf,perfmon "$WORK/biohist" -q -j 0.3 1 >"$WORK/out"
 	[ "$(summary .type)" = summary ]
@@ -245,7 +247,7 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 	chmod 755 "$WORK"
 	install -m 755 "$ROOT"/build/{stackcount,funclat} "$WORK"
 	local all=bpf,perfmon,sys_ptrace,syslog tool
-	with_capabilities $all,dac_read_search "$WORK/stackcount" -q -j t:sched:sched_switch 0.3 >"$WORK/out"
+	with_capabilities $all,dac_read_search "$WORK/stackcount" -q -j t:sched:sched_switch 1 >"$WORK/out"
 	expect "$(summary .samples) > 10 && $(summary .ended.complete) > 0"
 	run with_capabilities $all "$WORK/stackcount" -q t:sched:sched_switch 0.3
 	[ "$status $output" = "1 stackcount: cannot read tracefs, which lists the tracepoints: Permission denied: run as root, or with CAP_DAC_READ_SEARCH" ]
