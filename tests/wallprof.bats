@@ -97,14 +97,16 @@ load lib.bash
 	need_root
 	background sleep 1000
 	local sleeper=$pid
-	background sh -c 'while :; do :; done'
+	background sh -c 'echo ready; while :; do :; done'
+	wait_until grep -q ready "$WORK/background.out"
 	wait_until is_sleeping "$sleeper"
 	measure -p "$sleeper,$pid" 1
 	tiled 2
 	expect "$(awk -v tid="$sleeper" '$1 == tid { print $5 / $7 }' "$WORK/tiles") > 0.999"
 	[ "$(jq -r "select(.type == \"period\" and .tid == $sleeper) | \"\(.why) \(.open)\"" "$WORK/out")" = "S true" ]
 	expect "$(awk -v tid="$pid" '$1 == tid { print ($3 + $4) / $7 }' "$WORK/tiles") > 0.999"
-	expect "$(jq -n "[inputs | select(.type == \"sample\" and .tid == $pid)] | length" "$WORK/out") > 100"
+	# of 999, on a machine that runs nothing else; how many a busy one takes is the machine's
+	expect "$(jq -n "[inputs | select(.type == \"sample\" and .tid == $pid)] | length" "$WORK/out") > 10"
 }
 
 @test "text and folded: what adds up, and hostile names" {
@@ -112,8 +114,9 @@ load lib.bash
 	need perl
 	cat >"$WORK/hostile" <<-'EOF'
 		$0 = "a;b\e[2J\n";
-		if (!fork) { select undef, undef, undef, 0.3; exit }
-		my $x = 0; $x += $_ for 1..3000000; wait
+		pipe R, W;
+		if (!fork) { close W; sysread R, $b, 1; select undef, undef, undef, 0.3; exit }
+		my $x = 0; $x += $_ for 1..3000000; close W; wait
 	EOF
 	COLUMNS=120 wallprof -q -- perl "$WORK/hostile" >"$WORK/text" 2>/dev/null
 	grep -qE '^ +[0-9]+ +[0-9]+ a\\x3bb\\x1b\[2J\\x0a +[0-9.]+ +[0-9.]+ +S [0-9.]+ ' "$WORK/text"
