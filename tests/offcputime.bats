@@ -248,31 +248,44 @@ schedstat() {
 	done
 }
 
+# waits until each thread of $pid but the first has run since now: schedstat counts a wait when it is over
+all_run() {
+	schedstat >"$WORK/now"
+	wait_until eval 'schedstat | awk -v pid="$pid" '\''NR == FNR { runs[$1] = $4; next } $1 != pid && $4 == runs[$1] { exit 1 }'\'' "$WORK/now" -'
+}
+
 # On the CPU + blocked + waiting = wall, for each of the threads. Their time on the CPU while the tool measures is between what
-# schedstat says just inside of that and just outside. Where a timer wakes a thread and it preempts another, the scheduler counts
-# from the wake-up on, some microseconds before the switch. It counts nothing while the hypervisor runs others.
+# schedstat says just inside of that and just outside. Their time waiting to run is what it says inside, and what is `beyond` that.
+# Where a timer wakes a thread and it preempts another, the scheduler counts from the wake-up on, some microseconds before the
+# switch. It counts nothing while the hypervisor runs others.
 conserved() {	# ARG...
-	local steal
+	local steal between
 	steal=$(cpu_seconds steal)
 	schedstat >"$WORK/outer.before"
 	begin "$@"
+	all_run
 	schedstat >"$WORK/inner.before"
+	between=${EPOCHREALTIME/./}
 	sleep "$([ "$SIZE" = full ] && echo 8 || echo 4)"
+	between=$((${EPOCHREALTIME/./} - between))
 	schedstat >"$WORK/inner.after"
+	all_run
+	schedstat >"$WORK/inner.later"
 	finish
 	schedstat >"$WORK/outer.after"
+	cd "$WORK"
 	stacks "map(select(.pid == $pid)) | group_by(.tid) | .[] | \"\(.[0].tid) \(map(.blocked_ns) | add) \(map(.waiting_ns) | add) \(map(.count) | add)\"" >"$WORK/off"
-	awk -v wall="$(summary '.seconds * 1e9')" -v stolen="$(awk "BEGIN { print ($(cpu_seconds steal) - $steal) * 1e9 }")" '
-		FILENAME ~ /er\.(before|after)$/ { sign = FILENAME ~ /after$/ ? 1 : -1; where = FILENAME ~ /outer/ ? "outer" : "inner"
-			on[where, $1] += sign * $2; queued[where] += sign * $3; threads[$1]; next }
+	awk -v wall="$(summary '.seconds * 1e9')" -v beyond="$(summary ".seconds * 1e9 - $between * 1e3")" -v stolen="$(awk "BEGIN { print ($(cpu_seconds steal) - $steal) * 1e9 }")" '
+		FILENAME != "off" { on[FILENAME, $1] = $2; queued[FILENAME] += $3; threads[$1]; next }
 		{ off[$1] = $2 + $3; waited += $3; slack[$1] = 0.01 * wall + 8e3 * $4 }
-		END { for (t in threads) { n++; least = on["inner", t] + off[t]; most = on["outer", t] + off[t]; sum_least += least; sum_most += most
+		END { queued_least = queued["inner.after"] - queued["inner.before"]; queued_most = queued["inner.later"] - queued["inner.before"]
+			for (t in threads) { n++; least = on["inner.after", t] - on["inner.before", t] + off[t]; most = on["outer.after", t] - on["outer.before", t] + off[t]; sum_least += least; sum_most += most
 				if (least > wall + slack[t] || most < wall - slack[t] - stolen) { bad++; print "# thread " t ": " least / wall " to " most / wall } }
-			printf "# %d threads: %.4f to %.4f of their time; waiting to run %.3f s, by schedstat %.3f to %.3f s\n", n, sum_least / (n * wall),
-				sum_most / (n * wall), waited / 1e9, queued["inner"] / 1e9, queued["outer"] / 1e9
+			printf "# %d threads: %.4f to %.4f of their time; waiting to run %.3f s, by schedstat %.3f to %.3f s; %.3f s beyond\n", n, sum_least / (n * wall),
+				sum_most / (n * wall), waited / 1e9, queued_least / 1e9, queued_most / 1e9, beyond / 1e9
 			exit !(n == 9 && !bad && sum_least < 1.01 * n * wall && sum_most > 0.99 * n * wall - stolen &&
-				waited > 0.95 * queued["inner"] && waited < 1.05 * queued["outer"]) }' \
-		"$WORK"/{outer,inner}.{before,after} "$WORK/off" >&3
+				waited > 0.95 * queued_least && waited < 1.05 * queued_most + n * beyond) }' \
+		{outer,inner}.{before,after} inner.later off >&3
 }
 
 # bats test_tags=alone
