@@ -457,8 +457,23 @@ time.sleep(1000)'
 	expect "${EPOCHREALTIME/./} - $began < 5000000"
 	[ "$(stacks 'map(.tid) | unique | length')" -eq 1001 ]
 	# the tool reads stacks for half a second at most: those that a busy machine leaves are "unreadable", and no others
-	expect "$(stacks 'map(select(.open and .ended_by == "complete" and (.user | length) > 5)) | length') > 500"
+	expect "$(stacks 'map(select(.open and .ended_by == "complete" and (.user | length) > 5)) | length') >= 900"
 	[ "$(stacks 'map(select(.open and (.ended_by == "complete" and (.user | length) > 5 or .ended_by == "unreadable"))) | length')" -eq 1001 ]
+}
+
+@test "kernel threads that have nothing to do do not wait, unless -k or --state asks for them" {
+	need_root
+	sees_kernel_threads || skip "needs to see kernel threads"
+	local options shown
+	for options in "" -k "--state SI"; do
+		offcputime -q -j $options 1 >"$WORK/out"
+		shown=$(stacks 'map(select((.comm | test("^(kthreadd|kworker|migration|ksoftirqd)")) and (.state == "S" or .state == "I"))) | length')
+		echo "offcputime $options: $shown stacks of kernel threads that sleep or idle"
+		case $options in
+		"") [ "$shown" -eq 0 ] ;;
+		*) [ "$shown" -gt 0 ] ;;
+		esac
+	done
 }
 
 @test "in a PID namespace: -p as seen there, and whole stacks" {
