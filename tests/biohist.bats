@@ -156,7 +156,7 @@ need_disk_with_queue() {
 		    together.wait()
 		    began = time.monotonic_ns()
 		    os.preadv(fd, [to], int(block) * 65536)
-		    print(time.monotonic_ns() - began)
+		    sys.stdout.write(f"{time.monotonic_ns() - began}\n")	# in one piece
 		for block in blocks: threading.Thread(target=read, args=(block,)).start()
 	PY
 }

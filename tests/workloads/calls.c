@@ -104,7 +104,7 @@ __attribute__((noipa)) static int exits(int depth)
 	return depth + 1;
 }
 
-static void time_call(const char *name, void (*function)(void))
+__attribute__((noipa)) static void time_call(const char *name, void (*function)(void))
 {
 	unsigned long start = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
