@@ -36,6 +36,9 @@ load lib.bash
 		--max-depth 0 1|not a number of frames
 		-u -k 1|exclude each other
 		-U -K 1|exclude each other
+		-F 9 -c 1ms 1|either -F or -c
+		-I -u 1|which -p, -t and -u leave out
+		--top 3 -f 1|--top is for text and JSON
 		0|not a duration
 		1x|not a duration
 		1 2|one duration

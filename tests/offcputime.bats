@@ -65,6 +65,7 @@ longest() {
 		--state D, 1|not states
 		--state 0x10000 1|not states
 		--time some 1|not all, blocked or waiting
+		--time blocked --state R 1|leaves nothing of --state=R
 		--comm sixteen-bytes-is-1 1|a thread's name has 1 to 15 bytes
 		--max-stacks 0 1|not a number of stacks
 		-F 99 1|invalid option

@@ -19,6 +19,7 @@ load lib.bash
 		-C 0 1|no -C and no --comm
 		--every 1s 2|no --every
 		-o x.pb.gz 1|a timeline has no such format
+		--top 3 -j 1|--top is for text
 	EOF
 	options_agree wallprof cpuprof
 	refuses_without_root wallprof

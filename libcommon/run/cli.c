@@ -71,6 +71,9 @@ void cli_finish(FILE *file, const char *name)
 {
 	bool failed = ferror(file), broken = failed && is_broken_pipe(file);
 
+	/* a stream does not remember why it failed; another byte fails for the same reason */
+	if (failed && !broken && !write_error && write(fileno(file), "\n", 1) < 0)
+		write_error = errno;
 	errno = 0;
 	failed |= fflush(file) != 0;
 	if (file != stdout)

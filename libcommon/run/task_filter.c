@@ -113,6 +113,11 @@ void task_filter_configure(struct bpf_object *object, const struct task_filter *
 	configure_cpus(object, &f->cpus);
 }
 
+bool task_filter_has_idle(const struct task_filter *f)
+{
+	return !f->pids.nr && !f->tids.nr && !f->only_user_threads;
+}
+
 static void list_ids(struct bpf_object *object, const char *map, const struct id_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++)

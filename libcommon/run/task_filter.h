@@ -32,6 +32,9 @@ void task_filter_check(const struct task_filter *filter);
  */
 void task_filter_configure(struct bpf_object *object, const struct task_filter *filter, bool command);
 
+/* May the idle task match? */
+bool task_filter_has_idle(const struct task_filter *filter);
+
 /* Lists the processes and threads in a loaded object. */
 void task_filter_list(struct bpf_object *object, const struct task_filter *filter);
 /* Lists one more process. */

@@ -56,11 +56,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'F':
 		o->frequency_hz = sampling_parse_hz(arg, state);
-		o->count = NULL;
 		break;
 	case 'c':
 		o->count = arg;
-		o->frequency_hz = 0;
 		break;
 	case 'e':
 		o->event = arg;
@@ -69,6 +67,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->with_idle = true;
 		break;
 	case ARGP_KEY_END:
+		if (o->count && o->frequency_hz)
+			argp_failure(state, EXIT_USAGE, 0, "either -F or -c");
 		set_period(o, state);
 		break;
 	default:
@@ -129,6 +129,8 @@ int main(int argc, char **argv)
 	struct cpuprof_bpf *bpf;
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
+	if (o.with_idle && !task_filter_has_idle(&o.stacks.run.tasks))
+		cli_die(EXIT_USAGE, "-I counts the idle task, which -p, -t and -u leave out");
 	if (!o.event)
 		samples.value_ns = o.period;
 

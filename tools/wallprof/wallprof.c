@@ -228,6 +228,9 @@ int main(int argc, char **argv)
 	if (o.stacks.format && !o.stacks.ending && o.stacks.format == stack_format_of("x.pb.gz"))
 		cli_die(EXIT_USAGE, "a timeline has no such format: '%s'", o.stacks.run.output);
 
+	if (o.stacks.top && o.stacks.format != stack_format_text)
+		cli_die(EXIT_USAGE, "--top is for text: the other formats keep all");
+
 	bpf = kernel_opened(wallprof_bpf__open());
 	configure(bpf, &o);
 	kernel_loaded(bpf->skeleton, wallprof_bpf__load(bpf));
