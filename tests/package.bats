@@ -19,7 +19,7 @@ files_below() {	# DIRECTORY
 
 @test "install puts every tool, page, schema and completion below DESTDIR; they run from there; uninstall takes all away" {
 	need_root
-	make -C "$ROOT" -s install DESTDIR="$WORK/root" PREFIX=/opt/ehperf
+	make -C "$ROOT" -s -o all install DESTDIR="$WORK/root" PREFIX=/opt/ehperf
 	files_below "$WORK/root"
 	diff <(ls "$WORK/root/opt/ehperf/sbin") <(ls "$ROOT/tools")
 	diff <(cd "$WORK/root/opt/ehperf/share" && ls man/man*/*) <(cd "$ROOT" && ls man/man*/*)
@@ -38,7 +38,7 @@ files_below() {	# DIRECTORY
 	files_below "$WORK/root" | diff - <(printf '%s\n' ./opt ./opt/ehperf ./opt/ehperf/share ./opt/ehperf/share/man \
 		./opt/ehperf/share/man/man8 ./opt/ehperf/share/man/man8/another.8)
 	rm "$WORK/root/opt/ehperf/share/man/man8/another.8"
-	make -C "$ROOT" -s install uninstall DESTDIR="$WORK/root" PREFIX=/opt/ehperf
+	make -C "$ROOT" -s -o all install uninstall DESTDIR="$WORK/root" PREFIX=/opt/ehperf
 	[ ! -e "$WORK/root" ] || [ -z "$(find "$WORK/root" -type f)" ]
 }
 

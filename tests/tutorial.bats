@@ -129,7 +129,7 @@ run_bats() {	# NAME
 		[ -z "$(man -l --warnings=w "$page" 2>&1 >/dev/null)" ]
 		[[ "$page" == */man"${page##*.}"/* ]]
 	done
-	make -C "$ROOT" install DESTDIR="$WORK/root" PREFIX=/usr >"$WORK/log" 2>&1
+	make -C "$ROOT" -o all install DESTDIR="$WORK/root" PREFIX=/usr >"$WORK/log" 2>&1
 	diff <(files_of "$WORK/root/usr/share/man") <(files_of "$ROOT/man" | grep ^man)
 	diff "$WORK/root/usr/share/ehperf/ehperf.schema.json" "$ROOT/man/ehperf.schema.json"
 	diff <(ls "$WORK/root/usr/sbin") <(ls "$ROOT/tools")
