@@ -146,5 +146,5 @@ void names_count_print_cure(FILE *out, const char *tool, const struct names_coun
 		100.0 * count->jit_unnamed / count->frames, count->jit_pid);
 	print_escaped(out, count->jit_comm);
 	fprintf(out, ": %s\n",
-		count->jit_cure ? count->jit_cure : "its runtime writes no perf map in /tmp and no jitdump");
+		count->jit_cure ? count->jit_cure : "no perf map in /tmp and no jitdump has them");
 }
