@@ -165,6 +165,24 @@ mount_served() {	# [FILE]
 		[.user[].symbol // ""] | any(startswith("__libc_start"))] | length > 0 and all' "$WORK/out"
 }
 
+# bats test_tags=timing
+@test "workers that are stopped, whatever they are doing: the tool goes on without them, in its time" {
+	need_root
+	bystander
+	local tool i
+	for tool in cpuprof offcputime offwaketime wallprof "stackcount t:sched:sched_switch"; do
+		$tool -q -j -o "$WORK/out.jsonl" 1 2>"$WORK/err" 3>&- &
+		pid=$!
+		for i in 1 2 3 4 5 6 7 8; do
+			sleep 0.2
+			pkill -STOP -P $pid || true
+		done
+		wait $pid
+		echo "$tool: $(jq -c 'select(.type == "summary") | [.seconds, .samples]' "$WORK/out.jsonl")"
+		expect "$(jq 'select(.type == "summary").seconds' "$WORK/out.jsonl") < 2"
+	done
+}
+
 @test "no device, no FIFO is opened, wherever the path of a mapped file leads by now" {
 	need_root
 	need strace

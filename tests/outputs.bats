@@ -267,6 +267,22 @@ collapse() {
 	fi
 }
 
+@test "--every: reports whose names the time does not tell apart have numbers, and none is lost" {
+	need_root
+	need jq
+	local n
+	cpuprof -q --every 0.2 -F 499 -o "$WORK/of-%Y.jsonl" -- nested burn 1 2>"$WORK/err"
+	ls "$WORK"
+	n=$(jq -s 'map(select(.type == "summary")) | length' "$WORK"/of-*.jsonl)
+	[ "$n" -ge 4 ]
+	[ "$(ls "$WORK"/of-*.jsonl | wc -l)" -eq "$n" ]
+	[ -s "$WORK/of-$(date +%Y).jsonl" ]
+	[ -s "$WORK/of-$(date +%Y)-2.jsonl" ]
+	# each report's samples are in its file: as many as the reports were said to have
+	[ "$(cat "$WORK"/of-*.jsonl | jq -s 'map(select(.type == "summary").samples) | add')" -eq \
+		"$(cat "$WORK"/of-*.jsonl | jq -s 'map(select(.type == "stack").count) | add')" ]
+}
+
 @test "a full disk: an error, whatever the format" {
 	need_root
 	local ending

@@ -163,7 +163,7 @@ static void ask_for(struct python_names *names, struct foreign *foreign, const s
 	next->numbers[next->nr++] = function->number;
 }
 
-static void take(struct python_names *names, struct question *question, const struct python_code *codes)
+static void take(struct python_names *names, struct question *question, struct python_code *codes)
 {
 	process_of(names, (pid_t)question->tag)->questions--;
 	for (size_t i = 0; i < question->nr; i++) {
@@ -173,6 +173,8 @@ static void take(struct python_names *names, struct question *question, const st
 		function->tries++;
 		function->code = codes[i];
 	}
+	for (size_t i = question->nr; i < FOREIGN_FUNCTIONS; i++)	/* of a worker that was taken over */
+		python_code_free(&codes[i]);
 	HASH_DEL(names->questions, question);
 	free(question);
 }
