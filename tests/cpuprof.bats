@@ -38,7 +38,7 @@ load lib.bash
 		-U -K 1|exclude each other
 		-F 9 -c 1ms 1|either -F or -c
 		-I -u 1|which -p, -t and -u leave out
-		--top 3 -f 1|--top is for text and JSON
+		--top 3 -o x.svg 1|--top is for text, folded and JSON
 		0|not a duration
 		1x|not a duration
 		1 2|one duration

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/priority.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "process/clock.h"
 
@@ -22,6 +25,21 @@ void priority_leave(void)
 {
 	if (begun)
 		setpriority(PRIO_PROCESS, 0, 0);
+}
+
+static void leave(int signal)
+{
+	(void)signal;
+	setpriority(PRIO_PROCESS, getpid(), 0);
+}
+
+void priority_leave_after(unsigned cpu_ms)
+{
+	struct sigaction action = { .sa_handler = leave, .sa_flags = SA_RESTART };
+	struct itimerval timer = { .it_value = { cpu_ms / 1000, cpu_ms % 1000 * 1000 } };
+
+	if (begun && !sigaction(SIGPROF, &action, NULL))
+		setitimer(ITIMER_PROF, &timer, NULL);
 }
 
 void priority_watch(struct priority_watch *watch, pid_t tid, uint64_t ran_ns)

@@ -16,6 +16,8 @@
 void priority_begin(void);
 /* What was started by who goes first comes like others; so does the calling thread. */
 void priority_leave(void);
+/* The main thread does so once the process has had so much more of the CPUs. It is to be at its end by then, mostly. */
+void priority_leave_after(unsigned cpu_ms);
 
 struct priority_watch {
 	uint64_t since_ns, ran_ns;

@@ -87,7 +87,7 @@ static const char *own_ending(const struct stack_options *o, const char *name)
 static void check_top(struct argp_state *state, const struct stack_options *o)
 {
 	if (o->top)
-		argp_failure(state, EXIT_USAGE, 0, "--top is for text and JSON: the other formats keep all stacks");
+		argp_failure(state, EXIT_USAGE, 0, "--top is for text, folded and JSON: the other formats keep all stacks");
 }
 
 /* -j says the format whatever the file is called; without it the ending does, and -f must agree with that. */
@@ -113,7 +113,7 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 			     "-f and the ending of the output file's name ask for different formats");
 	if (!o->format)
 		o->format = of_name ? of_name : stack_format_text;
-	if (o->format != stack_format_text)
+	if (o->format != stack_format_text && o->format != stack_format_folded)
 		check_top(state, o);
 	if (o->run.interval_ns && !o->format->joins && !run_report_apart(&o->run))
 		argp_failure(state, EXIT_USAGE, 0,

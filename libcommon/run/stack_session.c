@@ -190,6 +190,9 @@ void stack_session_see_trampolines(struct stack_session *s)
 		kallsyms_read(s->kallsyms);
 }
 
+/* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
+#define REPORT_CPU_MS 500
+
 void stack_session_drain(struct stack_session *s)
 {
 	/* not before: programs and modules of the kernel come and go */
@@ -197,7 +200,7 @@ void stack_session_drain(struct stack_session *s)
 		kallsyms_begin(s->kallsyms);
 	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
 	cli_check(stack_store_finish(s->store), "read what was gathered");
-	priority_watch(&s->priority, 0, clock_cpu_ns());
+	priority_leave_after(REPORT_CPU_MS);
 }
 
 static struct frame_names names_of(const struct stack_session *s)
@@ -334,8 +337,6 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	writer.annotate = o->annotate;
 	writer.top = o->top;
 	writer.root = measure->root;
-	if (last)
-		priority_leave();	/* what is written now may be long, and nothing is lost by waiting */
 	error = o->format->write(&writer, &summary, entries, nr);
 	run_flush_output(&s->run);
 	if (last || !o->run.quiet)

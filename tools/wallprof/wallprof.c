@@ -192,7 +192,6 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 					      sizeof(own) / sizeof(own[0]), all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
-	priority_leave();
 	error = print(&wall, &o->stacks);
 	run_finish_output(&session->run);
 	wall_summary(stderr, &wall);
