@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -190,11 +191,13 @@ static int attach_many(struct links *links, struct bpf_program *program, const c
 	return error;
 }
 
-int links_attach_user(struct links *links, struct bpf_program *program, const char *path, const struct user_probe *probes,
+int links_attach_user(struct links *links, struct bpf_program *program, int file, const struct user_probe *probes,
 		      size_t nr, bool returns, pid_t pid)
 {
+	char path[32];	/* of the open file itself, wherever its name leads by now */
 	int error = 0;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI)
 		return nr ? attach_many(links, program, path, probes, nr, returns, pid) : 0;
 	for (size_t i = 0; i < nr && !error; i++) {

@@ -63,10 +63,10 @@ int links_attach_event(struct links *links, struct bpf_program *program, const s
 void links_prepare(struct bpf_object *object);
 
 /*
- * Attaches a program to places in a file's code. returns: by return probes; pid: in this process alone, 0: in
+ * Attaches a program to places in the code of an open file. returns: by return probes; pid: in this process alone, 0: in
  * all. 0 or -errno
  */
-int links_attach_user(struct links *links, struct bpf_program *program, const char *path, const struct user_probe *probes,
+int links_attach_user(struct links *links, struct bpf_program *program, int fd, const struct user_probe *probes,
 		      size_t nr, bool returns, pid_t pid);
 
 /* how many events the kernel kept from these programs, each because it was running on that CPU already */

@@ -95,6 +95,7 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_nam
 				.file_offset = header.p_offset,
 				.size = bytes_in_file(header.p_offset, header.p_filesz, file_bytes),
 				.executable = header.p_flags & PF_X,
+				.writable = header.p_flags & PF_W,
 			};
 	}
 	return 0;
@@ -387,17 +388,24 @@ bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *f
 	return false;
 }
 
-bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64_t *vaddr)
+const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t offset)
 {
 	for (size_t i = 0; i < file->nr_segments; i++) {
 		const struct elf_segment *s = &file->segments[i];
 
-		if (file_offset >= s->file_offset && file_offset - s->file_offset < s->size) {
-			*vaddr = file_offset - s->file_offset + s->vaddr;
-			return true;
-		}
+		if (offset >= s->file_offset && offset - s->file_offset < s->size)
+			return s;
 	}
-	return false;
+	return NULL;
+}
+
+bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64_t *vaddr)
+{
+	const struct elf_segment *s = elf_file_segment_at(file, file_offset);
+
+	if (s)
+		*vaddr = file_offset - s->file_offset + s->vaddr;
+	return s;
 }
 
 void elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end)

@@ -12,7 +12,7 @@
 
 struct elf_segment {
 	uint64_t vaddr, file_offset, size;	/* size: bytes in the file */
-	bool executable;
+	bool executable, writable;
 };
 
 struct elf_file {
@@ -50,6 +50,9 @@ int elf_file_open_for_names(struct elf_file *file, int fd);
  */
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size);
 void elf_file_close(struct elf_file *file);
+
+/* the segment that has this offset in the file; NULL: none has */
+const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t offset);
 
 /* what to tell the user of an error of these functions, and of those that read the file's CFI */
 const char *elf_file_explain(int error);

@@ -24,6 +24,14 @@ static const char *next_string(const char **at, const char *end)
 	return string;
 }
 
+/* A probe is in code, and its semaphore, which the kernel increments, among data. */
+static bool find_in(const struct elf_file *file, uint64_t vaddr, bool data, uint64_t *offset)
+{
+	const struct elf_segment *s = elf_file_offset_of(file, vaddr, offset) ? elf_file_segment_at(file, *offset) : NULL;
+
+	return s && (data ? s->writable && !s->executable : s->executable);
+}
+
 /*
  * base: of .stapsdt.base now; prelink moves all, and leaves the notes as they were. False: it does not
  * parse
@@ -42,9 +50,8 @@ static bool parse_note(const struct elf_file *file, uint64_t base, const uint8_t
 	probe->provider = next_string(&at, end);
 	probe->name = probe->provider ? next_string(&at, end) : NULL;
 	probe->semaphore_offset = 0;
-	return probe->name && elf_file_offset_of(file, addresses.location + moved, &probe->file_offset) &&
-	       (!addresses.semaphore ||
-		elf_file_offset_of(file, addresses.semaphore + moved, &probe->semaphore_offset));
+	return probe->name && find_in(file, addresses.location + moved, false, &probe->file_offset) &&
+	       (!addresses.semaphore || find_in(file, addresses.semaphore + moved, true, &probe->semaphore_offset));
 }
 
 static int read_notes(struct elf_file *file, uint64_t base, Elf_Data *data, struct usdt_probe **probes,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -207,30 +208,27 @@ static bool begins_function(struct finding *f, uint64_t offset)
 static int add_address(struct finding *f)
 {
 	uint64_t offset = f->name->address, vaddr;
+	const struct elf_segment *s;
+	struct event event = {};
+	int error;
 
 	if (f->name->by == EVENT_BY_VADDR && !elf_file_offset_of(&f->file, f->name->address, &offset))
 		offset = UINT64_MAX;
-	for (size_t i = 0; i < f->file.nr_segments; i++) {
-		const struct elf_segment *s = &f->file.segments[i];
+	s = elf_file_segment_at(&f->file, offset);
+	if (!s || !s->executable)
+		return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
+	vaddr = offset - s->file_offset + s->vaddr;
+	if (f->search->returns && !begins_function(f, offset))
+		return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
+	event.file_offset = offset;
+	error = find_exits(f, vaddr, 0, &event.exits);
+	if (error) {
+		char name[32];
 
-		if (!s->executable || offset < s->file_offset || offset - s->file_offset >= s->size ||
-		    !elf_file_vaddr_of(&f->file, offset, &vaddr))
-			continue;
-		struct event event = { .file_offset = offset };
-		int error;
-
-		if (f->search->returns && !begins_function(f, offset))
-			return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
-		error = find_exits(f, vaddr, 0, &event.exits);
-		if (error) {
-			char name[32];
-
-			snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
-			return fail_at_exits(f, error, name);
-		}
-		return add(f, event, "%s+0x%" PRIx64, f->path, vaddr);
+		snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
+		return fail_at_exits(f, error, name);
 	}
-	return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
+	return add(f, event, "%s+0x%" PRIx64, f->path, vaddr);
 }
 
 static int find_probes(struct finding *f)
@@ -252,6 +250,26 @@ static int find_probes(struct finding *f)
 	return error;
 }
 
+/* The descriptor is the events'. */
+static int note_file(struct events *events, int fd)
+{
+	struct stat stat;
+
+	events->fd = fd;
+	if (fstat(fd, &stat))
+		return -errno;
+	events->changed = stat.st_ctim;
+	return 0;
+}
+
+bool events_file_changed(const struct events *events)
+{
+	struct stat stat;
+
+	return events->fd && (fstat(events->fd, &stat) || stat.st_ctim.tv_sec != events->changed.tv_sec ||
+			      stat.st_ctim.tv_nsec != events->changed.tv_nsec);
+}
+
 static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 {
 	int error = file_path_find(f->name->file, f->search->pid, f->path), fd;
@@ -259,7 +277,9 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 	if (error)
 		return fail(f, error, "'%s' is no program and no library", f->name->file);
 	fd = regular_file_open(-1, f->path, true);
-	error = fd < 0 ? fd : elf_file_open(&f->file, fd);
+	error = fd < 0 ? fd : note_file(f->events, fd);
+	if (!error)
+		error = elf_file_open(&f->file, fd);
 	if (!error) {
 		error = find(f);
 		code_bounds_free(f->bounds);
@@ -267,8 +287,6 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 	} else {
 		fail_at_file(f, error);
 	}
-	if (fd >= 0)
-		close(fd);
 	return error;
 }
 
@@ -339,6 +357,8 @@ void events_free(struct events *events)
 		free(events->events[i].path);
 		function_exits_free(&events->events[i].exits);
 	}
+	if (events->fd)
+		close(events->fd);
 	free(events->events);
 	*events = (struct events){};
 }

@@ -3,9 +3,11 @@
 #ifndef EHPERF_PROCESS_EVENTS_H
 #define EHPERF_PROCESS_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "dwarf/symbols.h"
 #include "process/event_name.h"
@@ -15,7 +17,7 @@
 struct event {
 	enum event_kind kind;
 	char *name;			/* in full: u:/usr/bin/python3.11:PyEval_EvalCode */
-	/* the file of a user function or a probe; FUNCTION or MODULE:FUNCTION of the kernel; or "" */
+	/* the file of a user function or a probe, for people; FUNCTION or MODULE:FUNCTION of the kernel; or "" */
 	char *path;
 	uint64_t file_offset, semaphore_offset;		/* in that file; semaphore_offset may be 0 */
 	int tracepoint;			/* its ID */
@@ -27,6 +29,12 @@ struct events {
 	struct event *events;
 	size_t nr, room;
 	size_t nr_left_out;	/* functions of a pattern whose returns cannot be seen */
+	/*
+	 * The file in which they all are, of user functions and probes; 0: none. By it, and not by its path, to which another file
+	 * may have come, is attached
+	 */
+	int fd;
+	struct timespec changed;	/* when it was, before it was read */
 };
 
 /* why nothing was found, for people */
@@ -49,5 +57,8 @@ struct events_search {
 int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
 		struct events_problem *problem);
 void events_free(struct events *events);
+
+/* Was their file changed since it was read? Then the events may be elsewhere in it. */
+bool events_file_changed(const struct events *events);
 
 #endif

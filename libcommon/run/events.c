@@ -170,9 +170,11 @@ static void attach_user(struct links *links, struct bpf_program *program, const 
 	if (lacking(event, 0))
 		check(-EOPNOTSUPP, event);
 	if (!nr_pids)
-		check(links_attach_user(links, program, event->path, probes, nr, returns, 0), event);
+		check(links_attach_user(links, program, events->fd, probes, nr, returns, 0), event);
 	for (size_t p = 0; p < nr_pids; p++)
-		check(links_attach_user(links, program, event->path, probes, nr, returns, pids[p]), event);
+		check(links_attach_user(links, program, events->fd, probes, nr, returns, pids[p]), event);
+	if (events_file_changed(events))
+		cli_die(EXIT_FAILURE, "'%s' was changed while its functions were looked up", event->path);
 	free(pids);
 }
 
