@@ -260,3 +260,52 @@ mount_served() {	# [FILE]
 	wait "$tool" || status=$?
 	[ "$status" -eq 143 ]
 }
+
+@test "a probe stays in the file that was read: its name may lead to another program before it is attached" {
+	need_root
+	need gcc objcopy perl setpriv nm readelf
+	cat >"$WORK/victim.c" <<-'C'
+		#include <string.h>
+		#include <unistd.h>
+		__attribute__((noipa)) long hot(long n) { return n * 0x1122334455667788; }
+		int main(void)
+		{
+			unsigned char code[16];
+
+			memcpy(code, (void *)hot, sizeof(code));
+			for (long i = 0, n = 0; !memcmp(code, (void *)hot, sizeof(code)); i++, n += hot(n))
+				if (i % 64 == 0)
+					usleep(50);
+			return 1;	/* somebody has put something into it */
+		}
+	C
+	mkdir -m 755 "$WORK/theirs"
+	chmod 755 "$WORK"
+	gcc -O1 -o "$WORK/victim" "$WORK/victim.c"
+	# the attacker's program has a function where the victim has the middle of an instruction
+	local at
+	at=$(($((16#$(nm "$WORK/victim" | awk '$3 == "hot" { print $1 }'))) - 0x$(readelf -SW "$WORK/victim" | grep -o ' \.text .*' | awk '{ print $3 }') + 2))
+	objcopy -N hot --add-symbol func=.text:$at,function,global "$WORK/victim" "$WORK/theirs/kept"
+	ln "$WORK/theirs/kept" "$WORK/theirs/program"
+	chown -R 65534:65534 "$WORK/theirs"
+	"$WORK/victim" 3>&- &
+	local victim=$! i refused=0 attached=0
+	pids+=($victim)
+	setpriv --reuid=65534 --regid=65534 --clear-groups perl -e 'chdir shift; for (;;) {
+		symlink "../victim", "next"; rename "next", "program"; select undef, undef, undef, rand 0.03;
+		link "kept", "next"; rename "next", "program"; select undef, undef, undef, rand 0.1 }' "$WORK/theirs" 3>&- &
+	pids+=($!)
+	for i in $(seq 20); do
+		if stackcount -q -K "u:$WORK/theirs/program:func" 0.1 >/dev/null 2>"$WORK/err"; then
+			attached=$((attached + 1))
+		else
+			cat "$WORK/err"
+			grep -qE 'was changed|has no function|no program and no library' "$WORK/err"
+			refused=$((refused + 1))
+		fi
+		kill -0 $victim
+	done
+	echo "attached $attached times, refused $refused times"
+	kill $victim
+	wait $victim || [ $? -eq 143 ]
+}
