@@ -137,7 +137,7 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 		pipe R, W; pipe S, X;
 		if (!fork) { close R; close X; $0 = "a;b\e[2J\n"; syswrite W, "x" while sysread S, $b, 1; exit }
 		close W; close S; $0 = "waiter";
-		for (1..50) { syswrite X, "x"; sysread R, $b, 1 }
+		for (1..3000) { syswrite X, "x"; sysread R, $b, 1 }
 	EOF
 	offwaketime -q -f -- perl "$WORK/hostile" >"$WORK/folded" 2>/dev/null
 	grep -qE '^waiter;_start;.*;(anon_)?pipe_read;.*;__schedule;--;try_to_wake_up;.*;(anon_)?pipe_write;.*;_start;a\\x3bb\\x1b\[2J\\x0a [0-9]+$' "$WORK/folded" ||

@@ -53,8 +53,8 @@ struct workers {
 	struct job *first, **last;	/* that no worker has yet */
 	uint64_t unstartable;		/* since when none can be started; 0: not known to be so */
 	int start_error;
-	struct worker *taken;		/* whose answer was taken last */
-	size_t taken_bytes;
+	uint8_t *answer;		/* the copy of the one that was taken last */
+	size_t answer_room;
 	pid_t *ended;			/* killed, and to be waited for */
 	size_t nr_ended, ended_room;
 	unsigned nr;
@@ -105,8 +105,6 @@ static void end(struct workers *w, struct worker *worker)
 	munmap(worker->area, w->area_bytes);
 	if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
 		w->ended[w->nr_ended++] = worker->pid;
-	if (w->taken == worker)
-		w->taken = NULL;
 	*worker = (struct worker){};
 }
 
@@ -172,6 +170,7 @@ void workers_free(struct workers *w)
 		free(job);
 	}
 	close(w->epoll_fd);
+	free(w->answer);
 	free(w->ended);
 	free(w);
 }
@@ -228,7 +227,7 @@ static void hand_out(struct workers *w)
 		struct worker *worker = &w->workers[i];
 		int error;
 
-		if (worker->busy || worker == w->taken)
+		if (worker->busy)
 			continue;
 		error = hand_over(w, worker, w->first);
 		if (error) {
@@ -256,14 +255,6 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 	return true;
 }
 
-/* What the last answer has taken of the area's memory is given back, and its worker takes another job. */
-static void forget_answer(struct workers *w)
-{
-	if (w->taken && w->taken_bytes > KEPT_BYTES)
-		madvise(w->taken->area, w->area_bytes, MADV_REMOVE);
-	w->taken = NULL;
-}
-
 int workers_ask(struct workers *w, uint64_t tag, const void *request, size_t bytes)
 {
 	struct job *job;
@@ -278,7 +269,6 @@ int workers_ask(struct workers *w, uint64_t tag, const void *request, size_t byt
 	*w->last = job;
 	w->last = &job->next;
 	w->nr_asked++;
-	forget_answer(w);
 	hand_out(w);
 	return 0;
 }
@@ -337,10 +327,27 @@ static int look_at(const struct workers *w, struct worker *worker)
 	return now - worker->awake < w->limits.sleep_ms * MS ? 0 : -ETIMEDOUT;
 }
 
+/* Whoever has taken over the worker could change the answer while it is looked at. 0 or -ENOMEM */
+static int copy_answer(struct workers *w, const struct worker *worker, size_t bytes)
+{
+	if (w->answer_room > KEPT_BYTES || w->answer_room < bytes) {
+		free(w->answer);
+		w->answer_room = 0;
+		w->answer = malloc(bytes + 1);
+		if (!w->answer)
+			return -ENOMEM;
+		w->answer_room = bytes + 1;
+	}
+	memcpy(w->answer, worker->area, bytes);
+	if (bytes > KEPT_BYTES)
+		madvise(worker->area, w->area_bytes, MADV_REMOVE);
+	return 0;
+}
+
 /* True: its job is over. */
 static bool take_from(struct workers *w, struct worker *worker, struct worker_answer *answer)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, tag = worker->tag;
 	ssize_t got = recv(worker->fd, &bytes, sizeof(bytes), MSG_DONTWAIT);
 	int error = 0;
 
@@ -350,22 +357,20 @@ static bool take_from(struct workers *w, struct worker *worker, struct worker_an
 		error = -ECHILD;
 	if (got != sizeof(bytes) && !error)
 		return false;
-	*answer = (struct worker_answer){
-		.tag = worker->tag, .error = error, .bytes = error ? NULL : worker->area, .nr = error ? 0 : bytes,
-	};
 	worker->busy = false;
 	if (error)
 		end(w, worker);
 	else
-		w->taken = worker;
-	w->taken_bytes = bytes;
+		error = copy_answer(w, worker, bytes);
+	*answer = (struct worker_answer){
+		.tag = tag, .error = error, .bytes = error ? NULL : w->answer, .nr = error ? 0 : bytes,
+	};
 	w->nr_asked--;
 	return true;
 }
 
 bool workers_take(struct workers *w, struct worker_answer *answer)
 {
-	forget_answer(w);
 	hand_out(w);
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy && take_from(w, &w->workers[i], answer)) {

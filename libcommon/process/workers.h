@@ -5,8 +5,8 @@
  * server has it; a thread would hold the whole tool there, a child is given up and replaced.
  *
  * A worker owns nothing but its job: the request is written into an area of memory that it shares with the
- * tool, and it writes the answer over it. All else stays with the tool's one thread, which asks, goes on,
- * and takes answers. Do not trust an answer: what the worker has read may have taken it over.
+ * tool, and it writes the answer over it, of which the tool makes a copy. All else stays with the tool's one thread, which asks,
+ * goes on, and takes answers. Do not trust an answer: what the worker has read may have taken it over.
  */
 #ifndef EHPERF_PROCESS_WORKERS_H
 #define EHPERF_PROCESS_WORKERS_H
@@ -36,7 +36,7 @@ struct worker_answer {
 	uint64_t tag;		/* the job's */
 	/* 0, -ETIMEDOUT (it slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM, -EAGAIN (none can be started) */
 	int error;
-	const void *bytes;	/* in the area; valid until the next take, ask or free */
+	const void *bytes;	/* a copy, which no worker can change any more; valid until the next take or free */
 	size_t nr;
 };
 
