@@ -20,7 +20,7 @@
 static void limit_system_calls(void)
 {
 	static const int allowed[] = {
-		__NR_recvfrom, __NR_sendto, __NR_setitimer, __NR_brk, __NR_mmap, __NR_munmap, __NR_mremap, __NR_madvise,
+		__NR_recvfrom, __NR_sendto, __NR_setitimer, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise,
 		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat,
 	};
 
@@ -53,16 +53,19 @@ static void block_signals(void)
 __attribute__((noreturn)) static void run_child(int fd, const struct bounded_work *work)
 {
 	static char request[BOUNDED_MAX_REQUEST + 1], reply[BOUNDED_MAX_REPLY];
+	pid_t parent = getppid();
 	ssize_t size;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	child_limit_memory(work->max_bytes);
 	if (!keep_only(fd))
 		_exit(1);
 	block_signals();
+	child_limit_rights();
+	child_end_with(parent);
 	arm_timer(work->prepare_ms);
 	if (work->prepare)
 		work->prepare(work->arg);
+	child_drop_rights();
 	limit_system_calls();
 	while ((size = recv(STDIN_FILENO, request, sizeof(request) - 1, 0)) > 0) {
 		size_t answered;

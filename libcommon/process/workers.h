@@ -21,7 +21,7 @@ struct worker_limits {
 	unsigned sleep_ms;	/* a job that sleeps so long at a stretch is given up; 0: 100 ms */
 	unsigned cpu_ms;	/* so is one that takes more of the CPU */
 	size_t bytes;		/* of memory, beside the area */
-	bool parent;		/* the worker may start children: any system call is allowed */
+	bool parent;		/* the worker may start children */
 	bool free;		/* it keeps all rights, too: it may write files */
 	bool first;		/* it goes before others (process/priority.h), if the tool does */
 };

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a worker, or a child of one, could try once a hostile file has taken it over: each attempt must fail. Run as root: else
+ * there is less to lose.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "dwarf/bounded_child.h"
+#include "process/workers.h"
+#include "check.h"
+
+static char file[] = "/tmp/escapes.XXXXXX";	/* root's, 0600 */
+static pid_t tool;
+
+static bool maps(int flags, int prot)
+{
+	int fd = open(file, O_RDWR);
+	bool mapped = fd >= 0 && mmap(NULL, 4096, prot, flags, fd, 0) != MAP_FAILED;
+
+	close(fd);
+	return mapped;
+}
+
+static bool makes_executable(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return page != MAP_FAILED && !mprotect(page, 4096, PROT_READ | PROT_EXEC);
+}
+
+/* i386's execve() by its number, which is another call's here */
+static bool calls_as_i386(void)
+{
+	long result = 11;
+
+	asm volatile("int $0x80" : "+a"(result) : "b"(0), "c"(0), "d"(0) : "memory");
+	return true;	/* it came back: the filter took it for one of ours */
+}
+
+static bool writes_to_tool(void)
+{
+	char byte = 0;
+	struct iovec here = { &byte, 1 }, there = { file, 1 };
+
+	return process_vm_writev(tool, &here, 1, &there, 1, 0) > 0;
+}
+
+#define CALL(...) (syscall(__VA_ARGS__) != -1)
+
+/* one of the attempts; false: it failed, as it should. nr: how many there are */
+static bool attempt(unsigned which, unsigned *nr)
+{
+	unsigned n = 0;
+
+#define TRY(what) do { if (which == n++ && (what)) return true; } while (0)
+	TRY(CALL(__NR_execve, "/bin/true", NULL, NULL));
+	TRY(CALL(__NR_execveat, AT_FDCWD, "/bin/true", NULL, NULL, 0));
+	TRY(open(file, O_RDWR) >= 0);
+	TRY(open(file, O_WRONLY | O_TRUNC) >= 0);
+	TRY(open("/tmp/escaped", O_WRONLY | O_CREAT, 0600) >= 0);
+	TRY(maps(MAP_SHARED, PROT_READ | PROT_WRITE));
+	TRY(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	TRY(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	TRY(makes_executable());
+	TRY(malloc((size_t)8 << 30));
+	TRY(write(0, "x", 1) > 0 || write(1, "x", 1) > 0);
+	TRY(CALL(__NR_pwrite64, 0, "x", 1, 0));
+	TRY(unlink(file) == 0);
+	TRY(rename(file, "/tmp/escaped") == 0);
+	TRY(link(file, "/tmp/escaped") == 0);
+	TRY(symlink(file, "/tmp/escaped") == 0);
+	TRY(chmod(file, 0666) == 0);
+	TRY(chown(file, 65534, 65534) == 0);
+	TRY(truncate(file, 0) == 0);
+	TRY(mkdir("/tmp/escaped", 0777) == 0);
+	TRY(mknod("/tmp/escaped", S_IFCHR | 0666, 0x101) == 0);
+	TRY(kill(tool, 0) == 0);
+	TRY(kill(1, 0) == 0);
+	TRY(CALL(__NR_tgkill, tool, tool, 0));
+	TRY(CALL(__NR_pidfd_open, tool, 0));
+	TRY(ptrace(PTRACE_ATTACH, tool, 0, 0) == 0);
+	TRY(writes_to_tool());
+	TRY(open("/proc/self/mem", O_RDWR) >= 0);
+	TRY(socket(AF_INET, SOCK_STREAM, 0) >= 0);
+	TRY(socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+	TRY(socket(AF_NETLINK, SOCK_RAW, 0) >= 0);
+	TRY(connect(0, &(struct sockaddr){ .sa_family = AF_UNSPEC }, sizeof(struct sockaddr)) == 0);
+	TRY(mount("none", "/mnt", "tmpfs", 0, NULL) == 0);
+	TRY(umount("/proc") == 0);
+	TRY(chroot("/tmp") == 0);
+	TRY(unshare(CLONE_NEWUSER) == 0);
+	TRY(unshare(CLONE_NEWNS) == 0);
+	TRY(CALL(__NR_setns, 0, 0));
+	TRY(CALL(__NR_clone3, NULL, 0));
+	TRY(CALL(__NR_vfork));
+	TRY(CALL(__NR_bpf, 0, NULL, 0));
+	TRY(CALL(__NR_perf_event_open, NULL, 0, -1, -1, 0));
+	TRY(CALL(__NR_init_module, NULL, 0, ""));
+	TRY(CALL(__NR_kexec_load, 0, 0, NULL, 0));
+	TRY(CALL(__NR_reboot, 0, 0, 0, NULL));
+	TRY(CALL(__NR_keyctl, 0, 0, 0, 0, 0));
+	TRY(CALL(__NR_io_uring_setup, 1, NULL));
+	TRY(CALL(__NR_userfaultfd, 0));
+	TRY(CALL(__NR_memfd_create, "x", 0));
+	TRY(CALL(__NR_setuid, 0));
+	TRY(setresuid(0, 0, 0) == 0);
+	TRY(setresgid(0, 0, 0) == 0);
+	TRY(prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) >= 0 && prctl(PR_SET_SECUREBITS, 0) == 0);
+	TRY(CALL(__NR_sethostname, "escaped", 7));
+	TRY(CALL(__NR_settimeofday, NULL, NULL));
+	TRY(CALL(__NR_acct, NULL));
+	TRY(CALL(__NR_swapoff, "/tmp"));
+	TRY(CALL(__NR_iopl, 3));
+	TRY(CALL(__NR_ioctl, 0, 0x5412, "x"));		/* TIOCSTI */
+	TRY(CALL(__NR_splice, 0, NULL, 1, NULL, 1, 0));
+	TRY(CALL(__NR_getpid | 0x40000000));		/* x32's */
+	TRY(calls_as_i386());
+	*nr = n;
+	return false;
+}
+
+struct attempted {
+	unsigned which, nr;
+	bool escaped;
+};
+
+static void run(struct attempted *a)
+{
+	a->escaped = attempt(a->which, &a->nr);
+}
+
+static size_t work(void *arg, void *area, size_t bytes, size_t room)
+{
+	(void)arg, (void)bytes, (void)room;
+	run(area);
+	return sizeof(struct attempted);
+}
+
+static size_t answer(void *arg, const char *request, size_t bytes, char *reply, size_t max)
+{
+	struct attempted a;
+
+	(void)arg, (void)bytes, (void)max;
+	memcpy(&a, request, sizeof(a));
+	run(&a);
+	memcpy(reply, &a, sizeof(a));
+	return sizeof(a);
+}
+
+/* All attempts, each in a worker that may have died of the last one. */
+static void test_worker(bool parent)
+{
+	struct worker_limits limits = { .cpu_ms = 500, .bytes = 64 << 20, .parent = parent };
+	unsigned nr = 1;
+	struct workers *w;
+
+	check(!workers_new(&w, 1, 1 << 20, &limits, work, NULL));
+	for (unsigned i = 0; i < nr; i++) {
+		struct attempted a = { .which = i };
+		struct worker_answer got = workers_call(w, &a, sizeof(a));
+
+		if (!got.error)
+			memcpy(&a, got.bytes, sizeof(a));
+		check(got.error == -ECHILD || (!got.error && !a.escaped), "attempt %u of a worker%s: %d", i,
+		      parent ? " with children" : "", got.error);
+		if (!got.error && a.nr > nr)
+			nr = a.nr;
+	}
+	check(nr > 60, "%u attempts", nr);
+	workers_free(w);
+}
+
+static void test_bounded_child(void)
+{
+	const struct bounded_work bounded = {
+		.max_bytes = 64 << 20, .prepare_ms = 500, .answer_ms = 500, .reply_s = 5, .answer = answer,
+	};
+	unsigned nr = 1;
+
+	for (unsigned i = 0; i < nr; i++) {
+		struct attempted a = { .which = i }, got = {};
+		struct bounded_child child = {};
+
+		check(bounded_child_start(&child, &bounded));
+		if (bounded_child_ask(&child, &a, sizeof(a), &got, sizeof(got)) == sizeof(got) && got.nr > nr)
+			nr = got.nr;
+		check(!got.escaped, "attempt %u of a bounded child", i);
+		bounded_child_stop(&child);
+	}
+	check(nr > 60, "%u attempts", nr);
+}
+
+int main(void)
+{
+	struct stat before, after;
+	int fd = mkstemp(file);
+
+	if (getuid()) {
+		printf("ok # skip needs root\n");
+		return 0;
+	}
+	tool = getpid();
+	check(fd >= 0 && write(fd, "root's", 6) == 6 && !fstat(fd, &before));
+	test_worker(false);
+	test_worker(true);
+	test_bounded_child();
+	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 && after.st_mode == before.st_mode && !after.st_uid);
+	check(access("/tmp/escaped", F_OK), "nothing was made");
+	unlink(file);
+	return check_done();
+}
