@@ -14,6 +14,7 @@ load lib.bash
 	exec 8>"$WORK/feed"
 	wait_until grep -q recurses "$WORK/calls"
 	function=$(grep -o 'recurses 0x[0-9a-f]*' "$WORK/calls" | awk '{ print $2 }')
+	rm -f "$WORK/err"
 	funclat -j -p "$calls" "u:$ROOT/build/tests/calls+$function" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
 	local tool=$! returned left
 	pids+=("$tool")

@@ -64,6 +64,7 @@ random_io() {	# ARG...
 	mkdir "$WORK/mnt"
 	local before
 	before=$(diskstats)
+	rm -f "$WORK/err"
 	biohist -j -d "/dev/$disk" -F --size >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
 	pids+=("$tool")
@@ -94,6 +95,7 @@ random_io() {	# ARG...
 	need unshare
 	local before tool
 	before=$(diskstats)
+	rm -f "$WORK/err"
 	biohist=$(command -v biohist) "${in_pid_namespace[@]}" bash -c 'exec "$biohist" -j -d "$0" -F --size' "$disk" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")

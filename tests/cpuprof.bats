@@ -350,6 +350,7 @@ nap()'
 	need bpftool
 	local tool before i
 	known() { bpftool map dump name procs -j | jq length; }
+	rm -f "$WORK/err"
 	cpuprof -o "$WORK/x.folded" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")

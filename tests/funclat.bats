@@ -17,6 +17,7 @@ measure_calls() {	# MODE N THREADS FUNCTION [ARG...]
 	exec 8>"$WORK/feed"
 	wait_until grep -q sleeps "$WORK/calls"
 	[ -n "${PROGRAM-}" ] || function="u:$program+$(head -n 1 "$WORK/calls" | grep -o "\b$4 0x[0-9a-f]*" | awk '{ print $2 }')"
+	rm -f "$WORK/err"
 	funclat -j -p "$pid" "$function" "${@:5}" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
 	local tool=$!
 	wait_until grep -q Ctrl-C "$WORK/err"

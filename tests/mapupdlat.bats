@@ -294,6 +294,7 @@ wait_for_calls() {	# NR
 @test "bpftool, bpftrace and cpuprof starting: IDs, names and types as in bpftool map" {
 	need_root
 	need bpftool
+	rm -f "$WORK/err"
 	mapupdlat -j --by map,process --cmd all >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$! id subjects=()
 	pids+=("$tool")
@@ -367,6 +368,7 @@ wait_for_calls() {	# NR
 	wait_until grep -q ready "$WORK/held"
 	wait_until grep -q ready "$WORK/held2"
 	id=$(awk '/ready/ { print $2 }' "$WORK/held")
+	rm -f "$WORK/err"
 	mapupdlat -j --map "$id" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- 9>&- &
 	local tool=$!
 	pids+=("$tool")
@@ -396,6 +398,7 @@ wait_for_calls() {	# NR
 	count_begun
 	background mapinmap array_of_maps 100000 2 0 nested
 	wait_for_calls 1
+	rm -f "$WORK/err"
 	mapupdlat -j -U -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$!
 	pids+=("$tool")
@@ -474,6 +477,7 @@ wait_for_calls() {	# NR
 	for signal in INT TERM; do
 		count_begun
 		background mapinmap hash 100000000 1 0 endless
+		rm -f "$WORK/err"
 		mapupdlat -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 		wait_until grep -q Ctrl-C "$WORK/err"
 		wait_for_calls 2

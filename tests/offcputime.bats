@@ -510,6 +510,7 @@ time.sleep(1000)'
 		measure -p 2 0.3
 		[ "$(stacks 'map("\(.comm) \(.user | length) \(.ended_by)") | unique | join(",")')" = "kthreadd 0 no_user" ]
 	fi
+	rm -f "$WORK/err"
 	offcputime -f -p "$pid" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	wait_until grep -q Ctrl-C "$WORK/err"
 	kill $!

@@ -38,6 +38,7 @@ measure_ring() {	# ARG...: ring's
 	pid=$!
 	pids+=("$pid")
 	exec 4>"$WORK/go"
+	rm -f "$WORK/err"
 	offwaketime -j -p "$pid" -o "$WORK/out" 2>"$WORK/err" 3>&- 4>&- &
 	tool=$!
 	pids+=("$tool")

@@ -306,6 +306,7 @@ collapse() {
 	rm "$WORK"/*.jsonl
 	# of two seconds each: where one ends a second late, the next one does not begin in the same second, which is its name
 	local tool before from ran began=$EPOCHREALTIME
+	rm -f "$WORK/err"
 	cpuprof -F 499 --every 2 -p "${pids[0]}" -j -o "$WORK/%s.jsonl" 2>"$WORK/err" 3>&- &
 	tool=$!
 	open_files() { ls -l "/proc/$tool/fd" | grep -cE "$WORK/|/dev/null$"; }

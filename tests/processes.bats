@@ -77,6 +77,7 @@ profile() {
 	local ran tool
 	ran=$(ran_ns "$subject") cpu=$(awk '{ print $39 }' "/proc/$subject/stat")
 	taskset -cp "$cpu" "$subject"
+	rm -f "$WORK/err"
 	taskset -c "$cpu" cpuprof -C "$cpu" -j -F 999 -p "$subject" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")
@@ -234,6 +235,7 @@ profile() {
 			make -s -C "$ROOT" -j4 B="$WORK/O\$level" CFLAGS="-O\$level -g -wrapper $ROOT/build/tests/timed,$WORK/usage" "$WORK/O\$level"/libcommon/{process,table,dwarf}.a
 		done
 	EOF
+	rm -f "$WORK/err"
 	cpuprof -j -F 999 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$! stolen
 	others() { awk "BEGIN { print $(cpu_seconds steal) + $(cpu_seconds irq) + $(cpu_seconds softirq) }"; }

@@ -231,6 +231,7 @@ lies() {	# MODE
 		$tool -q -j -o "$WORK/out.jsonl" 0.5
 		echo "$tool: $(jq -c 'select(.type == "summary") | [.seconds, .python_calls, .python_named]' "$WORK/out.jsonl")"
 		expect "$(jq 'select(.type == "summary") | .seconds' "$WORK/out.jsonl") < 1"
+		rm -f "$WORK/err"
 		$tool -f -o "$WORK/out.folded" 60 2>"$WORK/err" 3>&- &
 		tool_pid=$!
 		wait_until grep -q Ctrl-C "$WORK/err"

@@ -15,6 +15,7 @@ start_fed() {	# PROGRAM [ARG...]
 
 # stackcount in the background, until it measures; its PID is in $tool
 start_counting() {	# ARG...
+	rm -f "$WORK/err"
 	stackcount -j "$@" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
 	tool=$!
 	pids+=("$tool")

@@ -14,12 +14,10 @@
 #define WATCHED_NS 500000000
 #define LITTLE 4
 
-static bool begun;
+/* a start that takes more than this of a CPU looks through large files, which is not urgent */
+#define BEGINNING_CPU_MS 500
 
-void priority_begin(void)
-{
-	begun = !getpriority(PRIO_PROCESS, 0) && !setpriority(PRIO_PROCESS, 0, FIRST);
-}
+static bool begun;
 
 void priority_leave(void)
 {
@@ -40,6 +38,12 @@ void priority_leave_after(unsigned cpu_ms)
 
 	if (begun && !sigaction(SIGPROF, &action, NULL))
 		setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+void priority_begin(void)
+{
+	begun = !getpriority(PRIO_PROCESS, 0) && !setpriority(PRIO_PROCESS, 0, FIRST);
+	priority_leave_after(BEGINNING_CPU_MS);
 }
 
 void priority_watch(struct priority_watch *watch, pid_t tid, uint64_t ran_ns)
