@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "table/row_writer.h"
+
 /* the table of its CFI, or of what else is to be known of it. 0 or -errno, as unwind_table_build() */
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
@@ -83,7 +85,23 @@ size_t compiled_write(const struct compiled *c, void *to, size_t room)
 	return at - (uint8_t *)to;
 }
 
-/* do the pages name rows and rules that are there? Rows name rules relative to their page's */
+/* Do a page's rows begin with the page, rise, and name rules that are there? They do so relative to their page's. */
+static bool are_rows_sound(const struct unwind_table *t, const struct eh_page *page)
+{
+	uint64_t nr_rules = t->nr_rules - (uint64_t)page->rule_base * RULE_BASE_UNIT;
+	uint32_t least = 0;
+
+	for (uint32_t i = 0; i < page->nr_rows; i++) {
+		uint32_t row = row_at(t->rows + (page->rows + i) * ROW_BYTES);
+
+		if (ROW_PC(row) < least || (!i && ROW_PC(row)) || ROW_RULE(row) >= nr_rules)
+			return false;
+		least = ROW_PC(row) + 1;
+	}
+	return true;
+}
+
+/* do the pages name rows and rules that are there? */
 static bool is_sound(const struct unwind_table *t)
 {
 	uint64_t next = 0;
@@ -93,7 +111,7 @@ static bool is_sound(const struct unwind_table *t)
 
 		if (page->rows != next || !page->nr_rows || page->nr_rows > MAX_PAGE_ROWS ||
 		    page->rows + page->nr_rows > t->nr_rows ||
-		    (uint64_t)page->rule_base * RULE_BASE_UNIT >= t->nr_rules)
+		    (uint64_t)page->rule_base * RULE_BASE_UNIT >= t->nr_rules || !are_rows_sound(t, page))
 			return false;
 		next = page->rows + page->nr_rows;
 	}
