@@ -27,6 +27,12 @@
 /* real sections compress to a third or so */
 #define MAX_COMPRESSION 32
 
+/* What failed in libelf, which says so in errno only if it is for want of memory: its caller has set that to 0. */
+static int memory_or(int error)
+{
+	return errno == ENOMEM ? -ENOMEM : error;
+}
+
 static int read_build_id(struct elf_file *file, const GElf_Phdr *note)
 {
 	Elf_Data *data = elf_getdata_rawchunk(file->elf, note->p_offset, note->p_filesz,
@@ -41,7 +47,7 @@ static int read_build_id(struct elf_file *file, const GElf_Phdr *note)
 		memcpy(file->build_id, (char *)data->d_buf + desc, header.n_descsz);
 		file->build_id_bytes = header.n_descsz;
 	}
-	return 0;
+	return data ? 0 : memory_or(0);
 }
 
 /* what of [offset, offset + size) is in the file */
@@ -63,15 +69,16 @@ static bool is_supported(const GElf_Ehdr *header, bool for_names)
 static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_names)
 {
 	size_t nr, i, nr_notes = 0, nr_sections;
+	int error = 0;
 
 	if (!file->elf)
-		return -EIO;
+		return memory_or(-EIO);
 	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header))
-		return -ENOEXEC;
+		return memory_or(-ENOEXEC);
 	if (!is_supported(&file->header, for_names))
 		return -ENOTSUP;
 	if (elf_getphdrnum(file->elf, &nr))
-		return -ENOEXEC;
+		return memory_or(-ENOEXEC);
 	if (!elf_getshdrnum(file->elf, &nr_sections) && nr_sections > MAX_SECTIONS)
 		return -EFBIG;
 	if (file->header.e_phoff > file_bytes ||
@@ -81,14 +88,14 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_nam
 	file->segments = calloc(nr + 1, sizeof(*file->segments));
 	if (!file->segments)
 		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && !error; i++) {
 		GElf_Phdr header;
 
 		if (!gelf_getphdr(file->elf, i, &header))
-			return -ENOEXEC;
+			return memory_or(-ENOEXEC);
 		if (header.p_type == PT_NOTE && !file->build_id_bytes && header.p_filesz <= MAX_NOTE_BYTES &&
 		    nr_notes++ < MAX_NOTES)
-			read_build_id(file, &header);
+			error = read_build_id(file, &header);
 		if (header.p_type == PT_LOAD && file->nr_segments < MAX_SEGMENTS)
 			file->segments[file->nr_segments++] = (struct elf_segment){
 				.vaddr = header.p_vaddr,
@@ -98,7 +105,7 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_nam
 				.writable = header.p_flags & PF_W,
 			};
 	}
-	return 0;
+	return error;
 }
 
 static int open_elf(struct elf_file *file, struct elf_file opened, bool for_names)
@@ -112,32 +119,38 @@ static int open_elf(struct elf_file *file, struct elf_file opened, bool for_name
 	return error;
 }
 
-static int open_fd(struct elf_file *file, int fd, bool for_names)
+static int open_fd(struct elf_file *file, int fd, Elf_Cmd how, bool for_names)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return -errno;
 	elf_version(EV_CURRENT);
-	/* not mapped: a file that is truncated meanwhile must not kill us with SIGBUS */
+	errno = 0;
 	return open_elf(file, (struct elf_file){
-		.elf = elf_begin(fd, ELF_C_READ, NULL), .fd = fd, .file_bytes = st.st_size,
+		.elf = elf_begin(fd, how, NULL), .fd = fd, .file_bytes = st.st_size,
 	}, for_names);
 }
 
 int elf_file_open(struct elf_file *file, int fd)
 {
-	return open_fd(file, fd, false);
+	return open_fd(file, fd, ELF_C_READ, false);
 }
 
 int elf_file_open_for_names(struct elf_file *file, int fd)
 {
-	return open_fd(file, fd, true);
+	return open_fd(file, fd, ELF_C_READ, true);
+}
+
+int elf_file_open_mapped(struct elf_file *file, int fd)
+{
+	return open_fd(file, fd, ELF_C_READ_MMAP, false);
 }
 
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size)
 {
 	elf_version(EV_CURRENT);
+	errno = 0;
 	return open_elf(file, (struct elf_file){
 		.elf = elf_memory(image, size), .fd = -1, .image = image, .file_bytes = size,
 	}, false);
@@ -184,13 +197,14 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 		return -ENOENT;
 	if (header->sh_size > MAX_SECTION_BYTES)
 		return -EFBIG;
+	errno = 0;
 	if (header->sh_flags & SHF_COMPRESSED) {
 		if (!gelf_getchdr(scn, &compression))
-			return -EBADMSG;
+			return memory_or(-EBADMSG);
 		if (is_bomb(header->sh_size, compression.ch_size))
 			return -EFBIG;
 		if (elf_compress(scn, 0, 0) < 0)
-			return -EBADMSG;
+			return memory_or(-EBADMSG);
 	}
 	data = elf_getdata(scn, NULL);
 	if (!data || (data->d_size && !data->d_buf))
@@ -200,10 +214,10 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 		if (is_bomb(header->sh_size, be64toh(size)))
 			return -EFBIG;
 		if (elf_compress_gnu(scn, 0, 0) < 0)
-			return -EBADMSG;
+			return memory_or(-EBADMSG);
 		data = elf_getdata(scn, NULL);
 		if (!data || !data->d_buf)
-			return -EBADMSG;
+			return memory_or(-EBADMSG);
 	}
 	*section = (struct elf_section){
 		.name = name, .bytes = data->d_buf, .size = data->d_size, .vaddr = header->sh_addr,
@@ -246,16 +260,45 @@ int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *h
 		return -EBADMSG;
 	if (header->sh_size > MAX_TABLE_BYTES || (header->sh_link && !is_small(file, header->sh_link, MAX_TABLE_BYTES)))
 		return -EFBIG;
+	errno = 0;
 	*data = elf_getdata(scn, NULL);
-	return *data ? 0 : -EBADMSG;
+	return *data ? 0 : memory_or(-EBADMSG);
 }
 
 int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section)
 {
 	GElf_Shdr header;
-	Elf_Scn *scn = elf_file_header(file, 0, name, &header);
+	Elf_Scn *scn;
 
-	return scn ? section_bytes(scn, &header, name, file->file_bytes, section) : -ENOENT;
+	errno = 0;
+	scn = elf_file_header(file, 0, name, &header);
+	return scn ? section_bytes(scn, &header, name, file->file_bytes, section) : memory_or(-ENOENT);
+}
+
+int elf_file_bytes(const struct elf_file *file, uint64_t offset, uint64_t size, const uint8_t **bytes)
+{
+	const Elf_Data *data;
+
+	errno = 0;
+	data = elf_getdata_rawchunk(file->elf, offset, size, ELF_T_BYTE);
+	if (!data || !data->d_buf)
+		return memory_or(-EBADMSG);
+	*bytes = data->d_buf;
+	return 0;
+}
+
+int elf_file_code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *size, const uint8_t **bytes)
+{
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+
+		if (!s->executable || vaddr < s->vaddr || vaddr - s->vaddr >= s->size)
+			continue;
+		if (*size > s->size - (vaddr - s->vaddr))
+			*size = s->size - (vaddr - s->vaddr);
+		return elf_file_bytes(file, s->file_offset + (vaddr - s->vaddr), *size, bytes);
+	}
+	return -ENOENT;
 }
 
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size)
@@ -289,20 +332,18 @@ static int segment_tail(struct elf_file *file, uint64_t vaddr, struct elf_sectio
 {
 	for (size_t i = 0; i < file->nr_segments; i++) {
 		const struct elf_segment *s = &file->segments[i];
-		Elf_Data *data;
+		struct elf_section tail = { .name = "PT_GNU_EH_FRAME", .vaddr = vaddr };
+		int error;
 
 		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->size)
 			continue;
-		if (s->size - (vaddr - s->vaddr) > MAX_SECTION_BYTES)
+		tail.size = s->size - (vaddr - s->vaddr);
+		if (tail.size > MAX_SECTION_BYTES)
 			return -EFBIG;
-		data = elf_getdata_rawchunk(file->elf, s->file_offset + (vaddr - s->vaddr),
-					    s->size - (vaddr - s->vaddr), ELF_T_BYTE);
-		if (!data || !data->d_buf)
-			return -EBADMSG;
-		*section = (struct elf_section){
-			.name = "PT_GNU_EH_FRAME", .bytes = data->d_buf, .size = data->d_size, .vaddr = vaddr,
-		};
-		return 0;
+		error = elf_file_bytes(file, s->file_offset + (vaddr - s->vaddr), tail.size, &tail.bytes);
+		if (!error)
+			*section = tail;
+		return error;
 	}
 	return -ENOENT;
 }

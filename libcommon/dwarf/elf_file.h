@@ -42,7 +42,13 @@ struct elf_section {
  * *file needs no closing.
  */
 int elf_file_open(struct elf_file *file, int fd);
-/* the same, and a 32-bit x86 one: for what is known of its segments and names */
+/*
+ * as elf_file_open(), but the file is mapped: what is not compressed takes no memory of its own, however large
+ * it is. For workers alone, since who truncates the file ends the process that reads it (SIGBUS), and who
+ * writes to it changes what was checked before.
+ */
+int elf_file_open_mapped(struct elf_file *file, int fd);
+/* as elf_file_open(), and a 32-bit x86 one: for what is known of its segments and names */
 int elf_file_open_for_names(struct elf_file *file, int fd);
 /*
  * the same for an image in memory, such as the vDSO's; the bytes are written to by libelf and must outlive
@@ -58,7 +64,7 @@ const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint6
 const char *elf_file_explain(int error);
 
 /*
- * the first section of this name, uncompressed; -ENOENT, -EBADMSG (what its header says is not in the file)
+ * the first section of this name, uncompressed; -ENOENT, -EBADMSG (what its header says is not in the file), -EFBIG, -ENOMEM
  */
 int elf_file_section(const struct elf_file *file, const char *name, struct elf_section *section);
 
@@ -70,12 +76,20 @@ Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char 
 
 /*
  * All of what elf_file_header() has found, for libelf's functions, and what they read with it. 0, -EFBIG (a sparse file
- * claims any size) or -EBADMSG
+ * claims any size), -EBADMSG or -ENOMEM
  */
 int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header, Elf_Data **data);
 
 /* bytes of the file as they are. 0, -EBADMSG (they are not all in it) or -errno */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size);
+
+/* them where libelf has them, until elf_file_close(). 0, -EBADMSG (they are not all in it) or -ENOMEM */
+int elf_file_bytes(const struct elf_file *file, uint64_t offset, uint64_t size, const uint8_t **bytes);
+/*
+ * those of the code at vaddr; *size: how many are wanted, and how many there are. 0, -ENOENT (no executable
+ * segment has that address), -EBADMSG or -ENOMEM
+ */
+int elf_file_code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *size, const uint8_t **bytes);
 
 /*
  * The CFI: .eh_frame by its section header, or, in a file without section headers, from where

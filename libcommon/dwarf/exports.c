@@ -30,10 +30,12 @@ static int symbol_named(struct elf_file *file, uint64_t number, const char *name
 {
 	struct elf_section symbols, names;
 	Elf64_Sym symbol;
+	int error = elf_file_section(file, ".dynsym", &symbols);
 
-	if (elf_file_section(file, ".dynsym", &symbols) || elf_file_section(file, ".dynstr", &names) ||
-	    number >= symbols.size / sizeof(symbol))
-		return -EBADMSG;
+	if (!error)
+		error = elf_file_section(file, ".dynstr", &names);
+	if (error || number >= symbols.size / sizeof(symbol))
+		return error == -ENOMEM ? error : -EBADMSG;
 	memcpy(&symbol, symbols.bytes + number * sizeof(symbol), sizeof(symbol));
 	if (symbol.st_name >= names.size || strnlen(name, names.size) >= names.size - symbol.st_name ||
 	    strcmp((const char *)names.bytes + symbol.st_name, name) || symbol.st_shndx == SHN_UNDEF)
@@ -52,9 +54,10 @@ int exports_find(struct elf_file *file, const char *name, uint64_t *vaddr, uint6
 	struct elf_section s;
 	uint32_t hash = hash_of(name), nr_buckets, first, nr_filter, number;
 	uint64_t buckets;
+	int error = elf_file_section(file, ".gnu.hash", &s);
 
-	if (elf_file_section(file, ".gnu.hash", &s))
-		return -ENODATA;
+	if (error)
+		return error == -ENOMEM ? error : -ENODATA;
 	nr_buckets = word(&s, 0);
 	first = word(&s, 1);
 	nr_filter = word(&s, 2);
@@ -70,8 +73,9 @@ int exports_find(struct elf_file *file, const char *name, uint64_t *vaddr, uint6
 
 		if (at >= s.size / sizeof(uint32_t))
 			return -EBADMSG;
-		if ((theirs | 1) == (hash | 1) && !symbol_named(file, number, name, vaddr, size))
-			return 0;
+		error = (theirs | 1) == (hash | 1) ? symbol_named(file, number, name, vaddr, size) : -ENOENT;
+		if (!error || error == -ENOMEM)
+			return error;
 		if (theirs & 1)
 			return -ENOENT;
 	}

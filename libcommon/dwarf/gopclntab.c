@@ -142,52 +142,43 @@ bool go_values_next(struct go_values *values)
 
 /* ---- in a file ---- */
 
-/* the code at vaddr, NULL where the file has less of it */
-static const uint8_t *code_at(const struct elf_file *file, uint64_t vaddr, size_t size)
-{
-	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct elf_segment *s = &file->segments[i];
-		const Elf_Data *data;
-
-		if (!s->executable || vaddr < s->vaddr || vaddr - s->vaddr >= s->size ||
-		    size > s->size - (vaddr - s->vaddr))
-			continue;
-		data = elf_getdata_rawchunk(file->elf, s->file_offset + (vaddr - s->vaddr), size, ELF_T_BYTE);
-		return data ? data->d_buf : NULL;
-	}
-	return NULL;
-}
-
 /*
- * Are the functions where the table says? runtime.goexit begins with nop, call, nop in every version, so
+ * 0, -EBADMSG or -ENOMEM. Are the functions where the table says? runtime.goexit begins with nop, call, nop in every version, so
  * that a return address in front of it is its own. And tables of Go 1.16, which know no flags, are
  * not good enough: nothing in them says where stacks end.
  */
-static bool agrees_with_code(const struct gopclntab *t, const struct elf_file *file)
+static int check_code(const struct gopclntab *t, const struct elf_file *file)
 {
 	struct go_function f;
 
 	for (uint64_t i = 0; i < t->nr; i++) {
 		const uint8_t *code;
+		uint64_t size = 7;
+		int error;
 
 		if (!gopclntab_function(t, i, &f) || !(f.flags & GO_TOPFRAME) || strcmp(f.name, "runtime.goexit"))
 			continue;
-		code = f.size < 7 ? NULL : code_at(file, f.start, 7);
-		return code && code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90;
+		error = elf_file_code_at(file, f.start, &size, &code);
+		if (error)
+			return error == -ENOMEM ? error : -EBADMSG;
+		return f.size >= 7 && size == 7 && code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90 ? 0 : -EBADMSG;
 	}
-	return false;
+	return -EBADMSG;
 }
 
 /* Go 1.26 leaves the header's text_start 0, as does a linker that leaves it to a relocation. */
 static void guess_text_start(struct gopclntab *t, struct elf_file *file)
 {
-	struct elf_section text;
+	GElf_Shdr text;
 
-	if (t->layout->has_text_start && !t->text_start && !elf_file_section(file, ".text", &text))
-		t->text_start = text.vaddr;
+	if (t->layout->has_text_start && !t->text_start && elf_file_header(file, 0, ".text", &text))
+		t->text_start = text.sh_addr;
 }
 
-/* at the section's start, or at one of the addresses behind it, up to `last` */
+/*
+ * at the section's start, or at one of the addresses behind it, up to `last`. 0, -ENOMEM, or another: it is
+ * not there
+ */
 static int find_in(struct gopclntab *table, struct elf_file *file, const char *name, size_t last)
 {
 	struct elf_section section;
@@ -199,27 +190,32 @@ static int find_in(struct gopclntab *table, struct elf_file *file, const char *n
 		if (!layout_of(section.bytes + at) || gopclntab_over(table, section.bytes + at, section.size - at))
 			continue;
 		guess_text_start(table, file);
-		if (agrees_with_code(table, file))
-			return 0;
+		error = check_code(table, file);
+		if (error != -EBADMSG)
+			return error;
 	}
 	return -ENOENT;
 }
 
 bool gopclntab_is_go(const struct elf_file *file)
 {
-	struct elf_section note;
+	GElf_Shdr note;
 
-	return !elf_file_section(file, ".note.go.buildid", &note);
+	return elf_file_header(file, 0, ".note.go.buildid", &note);
 }
 
 /* GNU ld makes the table of an executable with relocations a part of .data.rel.ro. */
 int gopclntab_open(struct gopclntab *table, struct elf_file *file)
 {
 	struct gopclntab found;
+	int error = find_in(&found, file, ".gopclntab", 0);
 
-	if (find_in(&found, file, ".gopclntab", 0) && find_in(&found, file, ".data.rel.ro.gopclntab", 0) &&
-	    (!gopclntab_is_go(file) || find_in(&found, file, ".data.rel.ro", SIZE_MAX)))
-		return -ENOENT;
+	if (error && error != -ENOMEM)
+		error = find_in(&found, file, ".data.rel.ro.gopclntab", 0);
+	if (error && error != -ENOMEM && gopclntab_is_go(file))
+		error = find_in(&found, file, ".data.rel.ro", SIZE_MAX);
+	if (error)
+		return error == -ENOMEM ? error : -ENOENT;
 	*table = found;
 	return 0;
 }

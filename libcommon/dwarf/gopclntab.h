@@ -43,8 +43,8 @@ struct go_function {
 int gopclntab_over(struct gopclntab *table, const uint8_t *bytes, size_t size);
 
 /*
- * The file's, in its section or, where a linker has merged that, by the header's magic. 0 or -ENOENT;
- * text_start is checked against the code.
+ * The file's, in its section or, where a linker has merged that, by the header's magic. 0, -ENOENT or
+ * -ENOMEM; text_start is checked against the code.
  */
 int gopclntab_open(struct gopclntab *table, struct elf_file *file);
 

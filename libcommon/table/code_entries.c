@@ -111,7 +111,8 @@ static void add_gap(struct entries *e, uint64_t start, uint64_t end)
 		uint64_t segment_end = s->file_offset + s->size;
 		uint64_t from = start > s->file_offset ? start : s->file_offset;
 		uint64_t to = end < segment_end ? end : segment_end;
-		const Elf_Data *data;
+		const uint8_t *code;
+		int error;
 
 		if (!s->executable || from >= to ||
 		    (to - from < MAX_ALIGNMENT && from > s->file_offset && to < segment_end))
@@ -121,9 +122,11 @@ static void add_gap(struct entries *e, uint64_t start, uint64_t end)
 			e->error = -EFBIG;
 			return;
 		}
-		data = elf_getdata_rawchunk(e->file->elf, from, to - from, ELF_T_BYTE);
-		if (data && data->d_buf)
-			add_code(e, data->d_buf, to - from, from - s->file_offset + s->vaddr);
+		error = elf_file_bytes(e->file, from, to - from, &code);
+		if (!error)
+			add_code(e, code, to - from, from - s->file_offset + s->vaddr);
+		else if (error == -ENOMEM)
+			e->error = error;
 	}
 }
 
@@ -132,10 +135,11 @@ static int index_fdes(struct fde_index *index, struct elf_file *file)
 	struct elf_section section;
 	struct eh_frame frame;
 	struct fde fde;
-	int error = 0;
+	int error;
 
-	if (elf_file_cfi(file, &section, &frame))
-		return 0;
+	error = elf_file_cfi(file, &section, &frame);
+	if (error)
+		return error == -ENOMEM ? error : 0;
 	while (error != -ENOMEM && eh_frame_next(&frame, &fde))
 		error = fde_index_add(index, file, &fde, 0);
 	return error == -ENOMEM ? error : fde_index_sort(index);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/gaps.h"
 
+#include <errno.h>
+
 #include "table/code_rules.h"
 #include "table/machine.h"
 
@@ -14,15 +16,7 @@
 #define MAX_PLACE_BYTES (8 << 20)
 #define MAX_CODE_BYTES (64 << 20)
 
-/* NULL where the file does not hold them */
-static const uint8_t *bytes_at(const struct elf_file *file, uint64_t offset, uint64_t size)
-{
-	const Elf_Data *data = elf_getdata_rawchunk(file->elf, offset, size, ELF_T_BYTE);
-
-	return data ? data->d_buf : NULL;
-}
-
-void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes)
+int gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes)
 {
 	uint64_t entry = file->header.e_entry;
 
@@ -30,6 +24,7 @@ void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, co
 		const struct elf_segment *s = &file->segments[i];
 		const uint8_t *code;
 		uint64_t start, end;
+		int error;
 
 		if (!s->executable || entry < s->vaddr || entry - s->vaddr >= s->size)
 			continue;
@@ -38,16 +33,17 @@ void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, co
 		if (end - start > MAX_ENTRY_BYTES)
 			end = start + MAX_ENTRY_BYTES;
 		end = fde_index_first_covered(fdes, start, end);
-		if (end <= UINT32_MAX && end > start) {
-			code = bytes_at(file, start, end - start);
-			table->entry_start = start;
-			table->entry_end = code ? start + machine_entry_bytes(code, end - start) : end;
-		}
-		return;
+		if (end > UINT32_MAX || end <= start)
+			return 0;
+		error = elf_file_bytes(file, start, end - start, &code);
+		table->entry_start = start;
+		table->entry_end = error ? end : start + machine_entry_bytes(code, end - start);
+		return error == -ENOMEM ? error : 0;
 	}
+	return 0;
 }
 
-/* the same for fewer bytes than a window has, until the next call */
+/* NULL where the file does not hold them. Fewer than a window has; valid until the next call */
 static const uint8_t *short_bytes_at(struct gaps *g, uint64_t offset, uint64_t size)
 {
 	if (offset < g->window_start || offset + size > g->window_end) {
@@ -133,13 +129,13 @@ static void write_code_rule(void *place, size_t at, const struct eh_rule *rule)
 /* [from, to) is code of this segment */
 static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t from, uint64_t to)
 {
-	struct code_place place = {
-		.gaps = g, .start = from, .code = bytes_at(g->file, from, to - from), .size = to - from,
-		.last_state = g->nothing,
-	};
+	struct code_place place = { .gaps = g, .start = from, .size = to - from, .last_state = g->nothing };
+	int error = elf_file_bytes(g->file, from, to - from, &place.code);
 
-	if (!place.code)
+	if (error) {
+		g->error = error == -ENOMEM ? error : 0;
 		return;
+	}
 	g->looked_at = to;
 	find_known(&place);
 	g->error = code_rules(place.code, place.size, from - s->file_offset + s->vaddr, write_code_rule, &place);

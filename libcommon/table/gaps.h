@@ -30,9 +30,9 @@ struct gaps {
 /*
  * Sets the table's entry_start and entry_end. Where the ABI leaves the rule for the entry point out
  * (ld.so's _start, musl's, Go's), what no FDE covers from there on is the entry code all the same,
- * and the outermost frame.
+ * and the outermost frame. 0 or -ENOMEM
  */
-void gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes);
+int gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes);
 
 /*
  * Looks at [start, end), offsets in the file, which no FDE covers: sets table->has_other_code if there is

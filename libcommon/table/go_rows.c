@@ -15,22 +15,20 @@
 
 /* ---- a file's functions ---- */
 
-static void find_code(struct go_rows *go, struct elf_file *file)
+/* 0 or -ENOMEM; code that is not in the file is none */
+static int find_code(struct go_rows *go, struct elf_file *file)
 {
-	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct elf_segment *s = &file->segments[i];
-		const Elf_Data *data;
-		struct go_function first;
+	struct go_function first;
+	int error;
 
-		if (!s->executable || !gopclntab_function(&go->table, 0, &first) || first.start < s->vaddr ||
-		    first.start - s->vaddr >= s->size)
-			continue;
-		data = elf_getdata_rawchunk(file->elf, s->file_offset, s->size, ELF_T_BYTE);
-		go->code = data ? data->d_buf : NULL;
-		go->code_size = go->code ? data->d_size : 0;
-		go->code_vaddr = s->vaddr;
-		return;
-	}
+	if (!gopclntab_function(&go->table, 0, &first))
+		return 0;
+	go->code_vaddr = first.start;
+	go->code_size = UINT64_MAX;
+	error = elf_file_code_at(file, first.start, &go->code_size, &go->code);
+	if (error)
+		go->code_size = 0;
+	return error == -ENOMEM ? error : 0;
 }
 
 static bool is_in_table(const struct gopclntab *table, uint64_t vaddr)
@@ -41,13 +39,15 @@ static bool is_in_table(const struct gopclntab *table, uint64_t vaddr)
 	       vaddr >= first.start && vaddr < last.start + last.size;
 }
 
-void go_rows_open(struct go_rows *go, struct elf_file *file)
+int go_rows_open(struct go_rows *go, struct elf_file *file)
 {
-	go->present = !gopclntab_open(&go->table, file);
-	if (!go->present)
-		return;
+	int error = gopclntab_open(&go->table, file);
+
+	go->present = !error;
+	if (error)
+		return error == -ENOMEM ? error : 0;
 	go->begins_with_c = !is_in_table(&go->table, file->header.e_entry);
-	find_code(go, file);
+	return find_code(go, file);
 }
 
 /* the function's bytes, NULL where the file does not hold them all */

@@ -27,15 +27,15 @@ struct go_rows {
 	struct gopclntab table;
 	/* private */
 	bool begins_with_c;		/* the ELF entry point is none of its functions */
-	const uint8_t *code;		/* the executable segment that holds the functions */
+	const uint8_t *code;		/* from the first function to the end of its segment */
 	uint64_t code_vaddr, code_size;
 	uint64_t assembly_bytes;	/* decoded so far */
 	uint32_t curg;			/* go_assembly()'s */
 	uint32_t known[NR_GO_FPS][GO_KNOWN_FRAMES];	/* [words of the frame]: its state + 1, or 0: not asked for yet */
 };
 
-/* Looks for the file's table; go->present says whether there is one. *go is zeroed before. */
-void go_rows_open(struct go_rows *go, struct elf_file *file);
+/* Looks for the file's table; go->present says whether there is one. *go is zeroed before. 0 or -ENOMEM */
+int go_rows_open(struct go_rows *go, struct elf_file *file);
 
 /*
  * Adds the functions that the table has values for. It comes before the FDEs, so that where both begin

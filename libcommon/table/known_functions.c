@@ -10,22 +10,6 @@
 #define MAX_FUNCTION_BYTES 4096
 #define MAX_PIECE_BYTES 128
 
-/* the code at vaddr, at most `size` bytes; NULL: there is none */
-static const uint8_t *code_at(const struct elf_file *file, uint64_t vaddr, size_t size, size_t *bytes)
-{
-	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct elf_segment *s = &file->segments[i];
-		const Elf_Data *data;
-
-		if (!s->executable || vaddr < s->vaddr || vaddr - s->vaddr >= s->size)
-			continue;
-		*bytes = s->size - (vaddr - s->vaddr) < size ? s->size - (vaddr - s->vaddr) : size;
-		data = elf_getdata_rawchunk(file->elf, s->file_offset + (vaddr - s->vaddr), *bytes, ELF_T_BYTE);
-		return data ? data->d_buf : NULL;
-	}
-	return NULL;
-}
-
 /* a span for each row. at: of the code that the piece is in */
 static int add_rows(struct fde_index *index, const struct elf_file *file, const struct known_code *piece,
 		    uint64_t vaddr)
@@ -44,21 +28,45 @@ static int add_rows(struct fde_index *index, const struct elf_file *file, const 
 	return 0;
 }
 
-/* the piece that the code takes the address of: its rows count from *vaddr */
-static bool find_taken(const struct elf_file *file, const struct known_export *export, const uint8_t *code,
+/*
+ * The piece that the code takes the address of: its rows count from *vaddr. 0, -ENOMEM, or another: there is
+ * none
+ */
+static int find_taken(const struct elf_file *file, const struct known_export *export, const uint8_t *code,
 		       size_t bytes, struct known_code *piece, uint64_t *vaddr)
 {
 	uint64_t to, of_code = *vaddr;
-	size_t at = 0, left;
+	size_t at = 0;
 
 	while ((at = machine_next_address(code, bytes, at, of_code, &to))) {
-		const uint8_t *target = code_at(file, to, MAX_PIECE_BYTES, &left);
+		uint64_t left = MAX_PIECE_BYTES;
+		const uint8_t *target;
+		int error = elf_file_code_at(file, to, &left, &target);
 
 		*vaddr = to;
-		if (target && known_code_at(export->piece, target, left, piece))
-			return true;
+		if (error == -ENOMEM || (!error && known_code_at(export->piece, target, left, piece)))
+			return error;
 	}
-	return false;
+	return -ENOENT;
+}
+
+/* as find_taken() */
+static int find_piece(struct elf_file *file, const struct known_export *export, struct known_code *piece, uint64_t *vaddr)
+{
+	const uint8_t *code;
+	uint64_t size;
+	int error = exports_find(file, export->symbol, vaddr, &size);
+
+	if (error)
+		return error;
+	if (size > MAX_FUNCTION_BYTES)
+		size = MAX_FUNCTION_BYTES;
+	error = elf_file_code_at(file, *vaddr, &size, &code);
+	if (error)
+		return error;
+	if (export->address_taken)
+		return find_taken(file, export, code, size, piece, vaddr);
+	return known_code_in(export->piece, code, size, piece) ? 0 : -ENOENT;
 }
 
 int known_functions_add(struct known_functions *k, struct fde_index *index, struct elf_file *file)
@@ -68,18 +76,14 @@ int known_functions_add(struct known_functions *k, struct fde_index *index, stru
 
 	for (export = known_exports; export->symbol && !error && k->nr < MAX_KNOWN_FUNCTIONS; export++) {
 		struct known_code *piece = &k->pieces[k->nr];
-		uint64_t vaddr, size;
-		const uint8_t *code;
-		size_t bytes;
+		uint64_t vaddr;
 
-		if (exports_find(file, export->symbol, &vaddr, &size))
-			continue;
-		code = code_at(file, vaddr, size < MAX_FUNCTION_BYTES ? size : MAX_FUNCTION_BYTES, &bytes);
-		if (!code || !(export->address_taken ? find_taken(file, export, code, bytes, piece, &vaddr)
-						     : known_code_in(export->piece, code, bytes, piece)))
-			continue;
-		k->nr++;
-		error = add_rows(index, file, piece, vaddr);
+		error = find_piece(file, export, piece, &vaddr);
+		if (!error) {
+			k->nr++;
+			error = add_rows(index, file, piece, vaddr);
+		}
+		error = error == -ENOMEM ? error : 0;
 	}
 	return error;
 }

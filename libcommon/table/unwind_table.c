@@ -141,7 +141,9 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	if (error || c->states.error)
 		return error ? error : c->states.error;
 	elf_file_code(c->file, &c->gaps.code_start, &c->gaps.code_end);
-	gaps_find_entry(&c->table, c->file, &c->fdes);
+	error = gaps_find_entry(&c->table, c->file, &c->fdes);
+	if (error)
+		return error;
 	if (c->fdes.nr || c->of_code)
 		return write_rows(c);
 	c->table.has_other_code = !c->gaps.only_go;
@@ -198,7 +200,9 @@ static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go, 
 	*frame = eh_frame_over(NULL, 0, 0);
 	if (file->header.e_machine != MACHINE)
 		return -ENOTSUP;
-	go_rows_open(go, file);
+	error = go_rows_open(go, file);
+	if (error)
+		return error;
 	/* Go's linker makes .debug_frame of that same table, and knows less */
 	error = go->present ? elf_file_eh_frame(file, &section, frame) : elf_file_cfi(file, &section, frame);
 	return error == -ENOENT && (go->present || no_cfi) ? 0 : error;

@@ -22,24 +22,32 @@ static int build(struct unwind_table *table, struct elf_file *file, bool of_code
 
 static void compile(struct compiled *c, struct elf_file *file, bool of_code)
 {
+	int hotspot_error;
+
 	c->build_id_bytes = file->build_id_bytes;
 	memcpy(c->build_id, file->build_id, file->build_id_bytes);
 	c->error = build(&c->table, file, of_code);
 	c->python_error = of_code ? -ENOENT : python_image_read(&c->python, file);
-	c->has_hotspot = !of_code && !hotspot_image_read(&c->hotspot, file);
+	hotspot_error = of_code ? -ENOENT : hotspot_image_read(&c->hotspot, file);
+	c->has_hotspot = !hotspot_error;
+	/* a table without the interpreter that the file holds is not all that is known of it */
+	if (!c->error && (c->python_error == -ENOMEM || hotspot_error == -ENOMEM)) {
+		c->error = -ENOMEM;
+		unwind_table_free(&c->table);
+	}
 	elf_file_close(file);
 }
 
 void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped,
-			const struct file_key *key, bool of_code)
+			const struct file_key *key, bool of_code, bool in_worker)
 {
 	bool own;
 	int fd = mapped_file_open(mapped, key, &own);
 	struct elf_file file;
 
-	*compiled = (struct compiled){
-		.elsewhere = !own, .error = fd < 0 ? fd : elf_file_open(&file, fd), .python_error = -ENOENT,
-	};
+	*compiled = (struct compiled){ .elsewhere = !own, .error = fd, .python_error = -ENOENT };
+	if (fd >= 0)
+		compiled->error = in_worker ? elf_file_open_mapped(&file, fd) : elf_file_open(&file, fd);
 	if (!compiled->error)
 		compile(compiled, &file, of_code);
 	if (fd >= 0)

@@ -194,7 +194,7 @@ static size_t compile(const struct foreign_request *r, struct foreign_answer *an
 	uint64_t began = clock_cpu_ns();
 	size_t bytes;
 
-	compiled_from_file(&compiled, &r->file, &r->key, r->kind == FOREIGN_CODE);
+	compiled_from_file(&compiled, &r->file, &r->key, r->kind == FOREIGN_CODE, true);
 	compiled.cpu_ns = clock_cpu_ns() - began;
 	bytes = compiled_write(&compiled, answer + 1, room);
 	answer->error = bytes ? 0 : -EFBIG;

@@ -153,8 +153,9 @@ int python_image_read(struct python_image *image, struct elf_file *file)
 
 	if (error)
 		return error == -ENODATA ? -ENOENT : error;
-	if (exports_find(file, "Py_Version", &version_at, &size))
-		return -ENOTSUP;	/* before 3.11 */
+	error = exports_find(file, "Py_Version", &version_at, &size);
+	if (error)
+		return error == -ENOMEM ? error : -ENOTSUP;	/* before 3.11 */
 	error = read_at(file, version_at, &version, sizeof(version));
 	if (!error)
 		error = layout_of(&found, version, file, runtime, &interpreters);

@@ -79,7 +79,7 @@ static void test_tables(void)
 		}
 		taken++;
 		file = mapped_file_of(maps.tid, &maps.mappings[id - 1]);
-		compiled_from_file(&expected, &file, &maps.mappings[id - 1].file, of_code);
+		compiled_from_file(&expected, &file, &maps.mappings[id - 1].file, of_code, false);
 		check(compiled.error == expected.error && compiled.build_id_bytes == expected.build_id_bytes &&
 		      same(&compiled.table, &expected.table), "%s%s", file.path, of_code ? ", code" : "");
 		unwind_table_free(&compiled.table);
@@ -113,7 +113,7 @@ static void test_distrust(void)
 	struct compiled compiled = { .table.nr_pages = 1 };
 	struct file_key key = { .dev = 1 };
 
-	compiled_from_file(&compiled, &file, &key, false);
+	compiled_from_file(&compiled, &file, &key, false, false);
 	check(compiled.error == -ESTALE, "not the file that was identified: %d", compiled.error);
 	check(!foreign_unpack_maps(&maps, &lie, sizeof(lie)) && maps.nr == 1 &&
 	      !strcmp(maps.mappings[0].path, "abc"));
