@@ -47,6 +47,7 @@ is_whole() {	# PROGRAM
 	kill "$pid"
 	cat "$WORK/err"
 	expect "$(summary .samples) > 200 && $(summary .ended.complete) >= 0.99 * $(summary .samples)"
+	expect "$(summary .named) >= 0.99 * $(summary .frames)"
 }
 
 @test "Go: programs of 10, 40 and 200 MB have whole stacks, stripped and not" {

@@ -123,6 +123,46 @@ is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
 	is_nameless "$WORK/with-short"
 }
 
+# go tool nm's names of the Go functions, as Go's own table has them: it neither says which calling convention a function has
+# nor what is in brackets. What begins or ends the text is no function.
+go_functions() {	# FILE
+	go tool nm -n "$1" | awk '$2 ~ /^[tT]$/' | sed -E 's/^ *([0-9a-f]+) . /\1 /; s/\.abi0$//; s/\[.*\]/[]/' |
+		grep -E '^[0-9a-f]+ (main|runtime|sync|syscall|reflect|internal|type|go|fmt|strings|os|time|net)[./:]' |
+		grep -vE ' runtime\.e?text$'
+}
+
+# "VADDR NAME" of the functions on stdin, all starts of functions named by Go's table
+by_go_table() {	# FILE
+	awk '{ print $1 }' | symbol-of "$1" 2>/dev/null |
+		awk '$1 == $2 && $3 == "gopclntab" {
+			at = $1
+			sub(/^[^ ]+ [^ ]+ [^ ]+ /, "")
+			print at, substr($0, 1, (length($0) - 1) / 2)	# raw and for people, the same
+		}' | sed -E 's/\[.*\]/[]/'
+}
+
+@test "names: a Go program's without .symtab, by Go's own table" {
+	need go strip
+	local sources=$BATS_TEST_DIRNAME/workloads program
+	export HOME=$WORK GOCACHE=${GOCACHE:-$ROOT/build/tests/gocache}
+	for program in gosteps cgo pie; do
+		case $program in
+		gosteps) CGO_ENABLED=0 go build -o "$WORK/full" "$sources/gosteps.go" ;;
+		cgo) go build -o "$WORK/full" "$sources/cgo.go" ;;
+		pie) go build -buildmode=pie -o "$WORK/full" "$sources/cgo.go" ;;
+		esac
+		strip -o "$WORK/stripped" "$WORK/full"
+		go_functions "$WORK/full" >"$WORK/expected"
+		by_go_table "$WORK/stripped" <"$WORK/expected" >"$WORK/found"
+		expect "$(wc -l <"$WORK/expected") > 1000"
+		# two may have one start
+		expect "$(diff "$WORK/expected" "$WORK/found" | tee /dev/stderr | grep -c '^<') <= 2"
+		ehdump -a "0x$(awk '$2 == "main.main" { print $1 }' "$WORK/expected")" "$WORK/stripped" | grep -Fx 'symbol: main.main+0x0'
+		stackcount -l "u:$WORK/stripped:main.*" >"$WORK/out"
+		grep -q 'main\.main' "$WORK/out"
+	done
+}
+
 # the kB that naming an address of the file took at most
 resident() {	# FILE
 	echo "${inner:-1000}" | symbol-of "$1" 2>&1 >/dev/null | awk '{ print $5 }'

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "dwarf/demangle.h"
+#include "dwarf/gopclntab.h"
 #include "dwarf/symbol_name.h"
 
 struct search {
@@ -101,6 +102,26 @@ static int add(struct search *s, const GElf_Sym *symbol, const char *raw)
 	return 0;
 }
 
+/* Go's own table, if the file has one: where nothing else names its functions. *any: as search_table() */
+static int search_go_table(struct search *s, struct elf_file *file, bool *any)
+{
+	struct gopclntab table;
+	struct go_function f;
+	int error = gopclntab_open(&table, file);
+
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	for (uint64_t i = 0; !error && i < table.nr; i++) {
+		if (!gopclntab_function(&table, i, &f))
+			continue;
+		*any = true;
+		error = add(s, &(GElf_Sym){
+			.st_info = GELF_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = f.start, .st_size = f.size,
+		}, f.name);
+	}
+	return error;
+}
+
 /* *any: there is such a table */
 static int search_table(struct search *s, struct elf_file *file, uint32_t type, bool *any)
 {
@@ -157,6 +178,8 @@ static int search_all(struct search *s, struct elf_file *file, const struct symb
 		error = search_file(s, debug_file_open(&options->search, file, options->path), &any);
 	if (!error && !any)
 		error = search_debug_data(s, file, &any);
+	if (!error && !any)
+		error = search_go_table(s, file, &any);
 	if (!error && !any && options->debuginfod)
 		error = search_file(s, debuginfod_open(options->debuginfod, file->build_id, file->build_id_bytes), &any);
 	return error ? error : search_table(s, file, SHT_DYNSYM, &exported);

@@ -8,7 +8,7 @@
 struct gopclntab_layout {
 	uint32_t magic;
 	bool has_text_start;		/* entries count from there, in 4 bytes; else they are addresses, in 8 */
-	uint8_t name, pcsp, flag;	/* offsets in a function's record */
+	uint8_t name, pcsp, flag;	/* offsets in a function's record; behind pcsp: pcfile, pcln, npcdata, the unit */
 };
 
 static const struct gopclntab_layout layouts[] = {
@@ -48,14 +48,15 @@ int gopclntab_over(struct gopclntab *table, const uint8_t *bytes, size_t size)
 	if (t.layout->has_text_start)
 		t.text_start = cursor_u64(&c);
 	t.names = cursor_u64(&c);
-	cursor_u64(&c);		/* compilation units */
-	cursor_u64(&c);		/* files' names */
+	t.units = cursor_u64(&c);
+	t.files = cursor_u64(&c);
 	t.pcvalues = cursor_u64(&c);
 	t.functions = cursor_u64(&c);
 	/* nr pairs, and the end of the last function */
 	if (c.bad || t.names >= size || t.pcvalues >= size || t.functions >= size ||
 	    t.nr >= (size - t.functions) / (2 * entry_bytes(&t)))
 		return -EBADMSG;
+	t.names_end = t.units > t.names && t.units < size ? t.units : size;
 	*table = t;
 	return 0;
 }
@@ -79,14 +80,14 @@ static uint64_t read_at(const struct gopclntab *t, uint64_t offset, size_t bytes
 	return value;
 }
 
-static const char *name_at(const struct gopclntab *t, uint64_t offset)
+static const char *string_at(const struct gopclntab *t, uint64_t offset)
 {
 	struct cursor c = cursor_over(t->bytes, t->size);
-	const char *name;
+	const char *string;
 
-	cursor_bytes(&c, t->names + offset);
-	name = cursor_string(&c);
-	return name ? name : "";
+	cursor_bytes(&c, offset);
+	string = cursor_string(&c);
+	return string ? string : "";
 }
 
 bool gopclntab_function(const struct gopclntab *table, uint64_t i, struct go_function *function)
@@ -104,11 +105,28 @@ bool gopclntab_function(const struct gopclntab *table, uint64_t i, struct go_fun
 	if (bad || end <= start)
 		return false;
 	*function = (struct go_function){
-		.start = table->text_start + start, .size = end - start, .flags = flags,
-		.name = name_at(table, read_at(table, record + table->layout->name, 4, &bad)),
+		.start = table->text_start + start, .size = end - start, .flags = flags, .record = record,
+		.name = string_at(table, table->names + read_at(table, record + table->layout->name, 4, &bad)),
 		.pcsp = pcsp && pcsp < table->size - table->pcvalues ? table->bytes + table->pcvalues + pcsp : NULL,
 	};
 	return !bad;
+}
+
+bool gopclntab_find(const struct gopclntab *table, uint64_t vaddr, struct go_function *function)
+{
+	size_t entry = entry_bytes(table);
+	uint64_t low = 0, high = table->nr;
+	bool bad = false;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (table->text_start + read_at(table, table->functions + middle * 2 * entry, entry, &bad) <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && gopclntab_function(table, low - 1, function) && vaddr - function->start < function->size;
 }
 
 /* ---- values ---- */
@@ -137,6 +155,42 @@ bool go_values_next(struct go_values *values)
 	values->value += change >> 1 ^ -(change & 1);
 	values->start = values->end;
 	values->end = bytes < values->size - values->end ? values->end + bytes : values->size;
+	return true;
+}
+
+/* of the pc-value table that the record's field names, at this offset in the function; -1: not known */
+static int32_t value_at(const struct gopclntab *t, const struct go_function *f, size_t field, uint64_t offset)
+{
+	bool bad = false;
+	uint64_t at = read_at(t, f->record + field, 4, &bad);
+	struct go_values v;
+
+	if (bad || !at || at >= t->size - t->pcvalues)
+		return -1;
+	v = gopclntab_values(t, t->bytes + t->pcvalues + at, f->size);
+	while (go_values_next(&v))
+		if (offset < v.end)
+			return v.value;
+	return -1;
+}
+
+bool gopclntab_line(const struct gopclntab *t, const struct go_function *f, uint64_t offset, const char **file,
+		    unsigned *line)
+{
+	size_t pcsp = t->layout->pcsp;
+	int32_t number = value_at(t, f, pcsp + 4, offset), at_line = value_at(t, f, pcsp + 8, offset);
+	bool bad = number < 0 || at_line <= 0;
+	uint64_t first, name;
+
+	if (bad)
+		return false;
+	/* a unit's files are numbered: 4 bytes for each, where its name is */
+	first = read_at(t, f->record + pcsp + 16, 4, &bad);
+	name = read_at(t, t->units + 4 * (first + number), 4, &bad);
+	if (bad || t->files >= t->size || name >= t->size - t->files || !*string_at(t, t->files + name))
+		return false;
+	*file = string_at(t, t->files + name);
+	*line = at_line;
 	return true;
 }
 

@@ -21,7 +21,7 @@ struct gopclntab {
 	const struct gopclntab_layout *layout;
 	uint64_t text_start;		/* vaddr that functions' entries count from */
 	uint64_t nr;			/* functions */
-	uint64_t names, pcvalues, functions;	/* the parts' offsets in bytes[] */
+	uint64_t names, names_end, units, files, pcvalues, functions;	/* the parts' offsets in bytes[] */
 };
 
 /* function.flags (FuncFlag): */
@@ -33,6 +33,7 @@ struct go_function {
 	uint64_t start, size;		/* vaddr, bytes up to the next function, padding included */
 	const char *name;		/* never NULL */
 	const uint8_t *pcsp;		/* of gopclntab_values(); NULL: none is known, it may be C */
+	uint64_t record;		/* private: its offset in bytes[] */
 	uint8_t flags;
 };
 
@@ -53,6 +54,16 @@ bool gopclntab_marks_assembly(const struct gopclntab *table);
 
 /* The i-th function, i < nr. false: what the table says of it is broken */
 bool gopclntab_function(const struct gopclntab *table, uint64_t i, struct go_function *function);
+
+/* The function around vaddr. false: there is none */
+bool gopclntab_find(const struct gopclntab *table, uint64_t vaddr, struct go_function *function);
+
+/*
+ * The file and the line that an offset in a function comes from; of inlined code its own. *file is valid as
+ * long as the table. false: not known
+ */
+bool gopclntab_line(const struct gopclntab *table, const struct go_function *function, uint64_t offset,
+		    const char **file, unsigned *line);
 
 /*
  * The values of a function's pc-value table: each holds from the end of the one before, the function's

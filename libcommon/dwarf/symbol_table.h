@@ -52,6 +52,7 @@ int symbol_table_read(struct symbol_table *table, struct elf_file *file, uint32_
 void symbol_table_free(struct symbol_table *table);
 size_t symbol_table_bytes(const struct symbol_table *table);
 
+#define SYMBOL_TABLE_BEST_RANK 31	/* of a function with a size, where no other names are at its start */
 /* to make one by hand: add, then finish. 0 or -ENOMEM, -EFBIG */
 int symbol_table_add(struct symbol_table *table, const struct symbol_entry *entry);
 void symbol_table_finish(struct symbol_table *table);

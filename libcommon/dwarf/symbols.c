@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "dwarf/eh_frame.h"
-#include "dwarf/gopclntab.h"
+#include "dwarf/go_symbols.h"
 #include "dwarf/plt.h"
 #include "dwarf/symbol_name.h"
 #include "dwarf/symbol_table.h"
@@ -23,6 +23,7 @@ const char *const symbol_source_names[NR_SYMBOL_SOURCES] = {
 	[SOURCE_DEBUG_FILE] = "debug_file",
 	[SOURCE_DEBUG_DATA] = "debug_data",
 	[SOURCE_DEBUGINFOD] = "debuginfod",
+	[SOURCE_GO_TABLE] = "gopclntab",
 	[SOURCE_DYNSYM] = "dynsym",
 	[SOURCE_PLT] = "plt",
 };
@@ -99,6 +100,14 @@ static int read_debug_data(struct symbols *s, struct elf_file *file, const struc
 	return error;
 }
 
+static int read_go_table(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
+{
+	int error = go_symbols_read(&s->tables[SOURCE_GO_TABLE], file, bytes_left(s, options));
+
+	s->is_go |= s->tables[SOURCE_GO_TABLE].nr != 0;
+	return error == -ENOMEM ? error : 0;
+}
+
 static int read_tables(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
 {
 	int error = read_table(s, SOURCE_SYMTAB, file, options);
@@ -111,6 +120,8 @@ static int read_tables(struct symbols *s, struct elf_file *file, const struct sy
 		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->debuginfod)
 			error = read_table_of(s, SOURCE_DEBUGINFOD, debuginfod_open(options->debuginfod, file->build_id,
 										     file->build_id_bytes), options);
+		if (!error)
+			error = read_go_table(s, file, options);
 		if (!error)
 			error = read_table(s, SOURCE_DYNSYM, file, options);
 	}

@@ -16,6 +16,7 @@ enum symbol_source {
 	SOURCE_DEBUG_FILE,	/* .symtab of the separate debug file */
 	SOURCE_DEBUG_DATA,	/* .symtab in .gnu_debugdata */
 	SOURCE_DEBUGINFOD,	/* .symtab of a server's debug file */
+	SOURCE_GO_TABLE,	/* .gopclntab */
 	SOURCE_DYNSYM,		/* .dynsym */
 	SOURCE_PLT,		/* an entry of the PLT, "read@plt" */
 	NR_SYMBOL_SOURCES
@@ -50,7 +51,7 @@ struct symbol {
 
 /*
  * Reads what names the file's code: .symtab, else that of the separate debug file, else .gnu_debugdata's,
- * else a debuginfod's; without .symtab of its own or of a debug file .dynsym as well; and the PLT.
+ * else a debuginfod's; without .symtab of its own or of a debug file Go's table and .dynsym as well; and the PLT.
  * Functions without a symbol are bounded by their FDEs. What does not parse is left out. 0 or -ENOMEM; the
  * file may be closed afterwards.
  */

@@ -449,7 +449,9 @@ int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table
 		print_named_rule(out, "rule:", &rule);
 		print_source(out, file, file_offset);
 	}
-	if (rule.kind == RULE_NONE)
+	if (rule.kind != RULE_NONE)
+		found = true;	/* which may be Go's table's */
+	else
 		found |= print_rule_without_cfi(out, file, table, file_offset);
 	return found ? 0 : -ENOENT;
 }
