@@ -163,6 +163,41 @@ by_go_table() {	# FILE
 	done
 }
 
+@test "lines: a Go program's without DWARF, by Go's own table, are go tool addr2line's" {
+	need go strip gawk
+	local sources=$BATS_TEST_DIRNAME/workloads program
+	export HOME=$WORK GOCACHE=${GOCACHE:-$ROOT/build/tests/gocache}
+	for program in gosteps cgo; do
+		CGO_ENABLED=$((program == cgo)) go build -o "$WORK/full" "$sources/$program.go"
+		strip -o "$WORK/stripped" "$WORK/full"
+		# the start of each function, and a place in it
+		go_functions "$WORK/full" | gawk '{ at = strtonum("0x" $1); printf "%x\n%x\n", at, at + 9 }' >"$WORK/addresses"
+		# the line -1 is padding's
+		go tool addr2line "$WORK/full" <"$WORK/addresses" | awk 'NR % 2 == 0 { print /:(-1|0)$/ ? "-" : $0 }' >"$WORK/expected"
+		place-of "$WORK/stripped" <"$WORK/addresses" 2>/dev/null | sed 's/^-\t//' |
+			awk '/^0x/ { if (at) print place; at = $0; place = "-"; next } { place = $0 } END { print place }' >"$WORK/found"
+		expect "$(wc -l <"$WORK/addresses") > 2000 && $(grep -vc '^-' "$WORK/expected") > 2000"
+		diff "$WORK/expected" "$WORK/found"
+	done
+}
+
+# bats test_tags=full
+@test "lines: cpuprof -l has them of a Go program without DWARF" {
+	need_root
+	need go strip jq
+	export HOME=$WORK GOCACHE=${GOCACHE:-$ROOT/build/tests/gocache}
+	printf 'package main\n\n//go:noinline\nfunc spin(n int) int {\n\tfor i := 0; i < 1000; i++ {\n\t\tn += n * i\n\t}\n\treturn n\n}\n' >"$WORK/spin.go"
+	printf 'func main() {\n\tfor n := 1; ; {\n\t\tn = spin(n)\n\t}\n}\n' >>"$WORK/spin.go"
+	go build -ldflags="-s -w" -o "$WORK/spin" "$WORK/spin.go"
+	background "$WORK/spin"
+	measure_while_it_runs 500 cpuprof -F 499 -l -j -p "$pid"
+	kill "$pid"
+	jq -r 'select(.type == "stack") | .user[] | "\(.symbol) \(.source // "" | sub(".*/"; "")):\(.line)"' "$WORK/out" | sort | uniq -c >"$WORK/lines"
+	cat "$WORK/lines"
+	grep -qE ' main\.spin spin\.go:[567]$' "$WORK/lines"
+	grep -qE ' main\.main spin\.go:12$' "$WORK/lines"
+}
+
 # the kB that naming an address of the file took at most
 resident() {	# FILE
 	echo "${inner:-1000}" | symbol-of "$1" 2>&1 >/dev/null | awk '{ print $5 }'

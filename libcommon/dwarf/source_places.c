@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "dwarf/bounded_child.h"
+#include "dwarf/gopclntab.h"
 #include "dwarf/symbol_name.h"
 
 #define REPLY_TIMEOUT_S 15
@@ -17,7 +18,7 @@
 #define MAX_CACHE_BYTES (64 << 20)	/* of one file's answers */
 #define MAX_NAME 4096
 #define NOBODY 65534
-#define NO_DWARF 2		/* bytes of a reply */
+#define NOTHING 2		/* bytes of a reply */
 
 /* an answer, and what points into it */
 struct known_place {
@@ -38,7 +39,7 @@ struct known_name {
 struct source_places {
 	struct bounded_child child;
 	bool answers, readable;		/* this child has answered; any has */
-	bool nothing;			/* the file has no DWARF */
+	bool nothing;			/* the file has neither DWARF nor Go's table */
 	struct source_places *used_before;	/* in `used` */
 	bool no_demangle;
 	struct known_place *known;
@@ -55,6 +56,8 @@ static struct source_places *used;
 /* ---- in the child ---- */
 
 static struct dwarf_places *child_places;	/* NULL: there is no DWARF */
+static struct elf_file child_file;		/* then, one with Go's table: nr 0: nor is there that */
+static struct gopclntab child_go;
 
 struct opener {
 	int (*open)(void *arg);
@@ -84,6 +87,18 @@ static void prepare(void *arg)
 		return;
 	open_as_owner(fd);
 	child_places = dwarf_places_new(fd);
+	if (!child_places && !elf_file_open(&child_file, fd))
+		gopclntab_open(&child_go, &child_file);
+}
+
+/* as dwarf_places_find(): what was inlined is not told from its callers */
+static size_t find_by_go_table(uint64_t vaddr, struct dwarf_place *found)
+{
+	struct go_function f;
+
+	*found = (struct dwarf_place){};
+	return gopclntab_find(&child_go, vaddr, &f) &&
+	       gopclntab_line(&child_go, &f, vaddr - f.start, &found->file, &found->line);
 }
 
 /* Appends a string with its NUL. False: there is no room */
@@ -111,11 +126,11 @@ static size_t answer(void *arg, const char *request, size_t size, char *reply, s
 	uint64_t vaddr;
 
 	(void)arg;
-	if (!child_places)
-		return NO_DWARF;
+	if (!child_places && !child_go.nr)
+		return NOTHING;
 	if (size == sizeof(vaddr)) {
 		memcpy(&vaddr, request, sizeof(vaddr));
-		nr = dwarf_places_find(child_places, vaddr, found);
+		nr = child_places ? dwarf_places_find(child_places, vaddr, found) : find_by_go_table(vaddr, found);
 	}
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t line = found[i].line;
@@ -247,7 +262,7 @@ static size_t ask(struct source_places *p, struct opener *opener, uint64_t vaddr
 
 		again = p->answers;
 		p->answers = true;
-		p->nothing = got == NO_DWARF;
+		p->nothing = got == NOTHING;
 		if (got && !p->nothing) {
 			p->readable = true;
 			return got;

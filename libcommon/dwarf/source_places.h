@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dwarf_places, asked of a bounded child: what the file's author has written costs no more than is stated
- * here.
+ * dwarf_places, or where there is no DWARF Go's own table, asked of a bounded child: what the file's author has
+ * written costs no more than is stated here.
  */
 #ifndef EHPERF_DWARF_SOURCE_PLACES_H
 #define EHPERF_DWARF_SOURCE_PLACES_H
@@ -36,8 +36,8 @@ void source_places_free(struct source_places *places);
 /*
  * The innermost first; each but the last is an inlined function. *found: valid until the next call for the
  * same places. How many; 0: nothing is known, or it would take more than what is stated above. open(arg):
- * an fd of the file with .debug_info, -1 if there is none; it is called in the child, so that a file that
- * does not answer holds up nobody else.
+ * an fd of the file with .debug_info or Go's table, -1 if there is none; it is called in the child, so that a
+ * file that does not answer holds up nobody else.
  */
 size_t source_places_find(struct source_places *places, uint64_t vaddr, int (*open)(void *arg), void *arg,
 			  const struct source_place **found);

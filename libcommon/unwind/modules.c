@@ -469,8 +469,8 @@ struct place_source {
 	const struct module *module;
 };
 
-/* an fd of the file that has the module's DWARF, or -1; in the child that reads it */
-static int open_dwarf(void *arg)
+/* an fd of the file that has the module's DWARF, or Go's table, or -1; in the child that reads it */
+static int open_places(void *arg)
 {
 	const struct place_source *from = arg;
 	struct symbol_options options;
@@ -485,7 +485,7 @@ static int open_dwarf(void *arg)
 	debug_fd = debug_file_open(&options.search, &file, options.path);
 	if (debug_fd < 0 && options.debuginfod)
 		debug_fd = debuginfod_open(options.debuginfod, file.build_id, file.build_id_bytes);
-	return debug_fd;
+	return debug_fd < 0 && gopclntab_is_go(&file) ? fd : debug_fd;
 }
 
 size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
@@ -495,5 +495,5 @@ size_t modules_places(struct modules *modules, struct module *module, uint64_t v
 
 	if (!module->places && source_places_new(&module->places, modules->symbol_options.no_demangle))
 		return 0;
-	return source_places_find(module->places, vaddr, open_dwarf, &from, found);
+	return source_places_find(module->places, vaddr, open_places, &from, found);
 }

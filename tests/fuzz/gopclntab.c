@@ -5,6 +5,8 @@
 #include "table/go_assembly.h"
 #include "table/machine.h"
 
+#define MAX_LINES 64	/* functions: each may have the longest list of values there is */
+
 struct emitted {
 	uint64_t next, size;
 };
@@ -35,6 +37,18 @@ static void look_at(const struct gopclntab *table, const struct go_function *f, 
 	must(!go_assembly(table, f, go_special_of(f), code, curg, emit, &e), "there is memory");
 }
 
+static void look_for_line(const struct gopclntab *table, const struct go_function *f)
+{
+	struct go_function found;
+	const char *file;
+	unsigned line;
+
+	if (gopclntab_find(table, f->start, &found))
+		must(f->start - found.start < found.size, "the function that is found is around the address");
+	if (gopclntab_line(table, f, f->size / 2, &file, &line))
+		must(*file && line, "a line has a file and a number");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct gopclntab table;
@@ -48,6 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		if (!gopclntab_function(&table, i, &f))
 			continue;
 		must(f.name && f.size, "a function has a name and bytes");
+		if (i < MAX_LINES)
+			look_for_line(&table, &f);
 		if (!f.pcsp || f.size > size || f.size > 65536 - looked_at)
 			continue;
 		looked_at += f.size;

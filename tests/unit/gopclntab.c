@@ -13,7 +13,10 @@
 /* ---- a table: one function with three values, and one that is not Go's ---- */
 
 #define PCSP	"\x02" "\x04" "\x30" "\x14" "\x2f" "\x01" "\x00"	/* 0 for 4 bytes, 24 for 20, 0 for 1 */
+#define PCFILE	"\x02" "\x20" "\x00"					/* 0 for 32 bytes */
+#define PCLN	"\x10" "\x04" "\x04" "\x1c" "\x00"			/* 7 for 4 bytes, 9 for 28 */
 #define NAMES	"\0main.main\0cfun\0"
+#define FILES	"\0main.go\0"
 
 struct layout {
 	uint32_t magic;
@@ -46,10 +49,16 @@ static size_t make_image(const struct layout *l)
 	if (l->entry == 4)
 		put(24, 0x401000, 8);
 	put(header, names, 8);
+	put(header + 8, 320, 8);
+	put(header + 16, 328, 8);
 	put(header + 24, pcvalues, 8);
 	put(header + 32, functions, 8);
 	memcpy(image + names, NAMES, sizeof(NAMES) - 1);
 	memcpy(image + pcvalues + 1, PCSP, sizeof(PCSP) - 1);
+	memcpy(image + pcvalues + 8, PCFILE, sizeof(PCFILE) - 1);
+	memcpy(image + pcvalues + 11, PCLN, sizeof(PCLN) - 1);
+	put(324, 1, 4);		/* the unit's file, the second of all units' */
+	memcpy(image + 328, FILES, sizeof(FILES) - 1);
 	for (unsigned i = 0; i < 3; i++)
 		put(functions + 2 * i * l->entry, base + 32 * i, l->entry);
 	for (unsigned i = 0; i < 2; i++) {
@@ -58,9 +67,12 @@ static size_t make_image(const struct layout *l)
 		put(functions + (2 * i + 1) * l->entry, record, l->entry);
 		put(functions + record + l->name, i ? 11 : 1, 4);
 		put(functions + record + l->pcsp, i ? 0 : 1, 4);
+		put(functions + record + l->pcsp + 4, i ? 0 : 8, 4);
+		put(functions + record + l->pcsp + 8, i ? 0 : 11, 4);
+		put(functions + record + l->pcsp + 16, 1, 4);
 		image[functions + record + l->flag] = i ? 0 : GO_ASM;
 	}
-	return functions + 64 + 64 + 64;
+	return 328 + sizeof(FILES) - 1;
 }
 
 static void check_layout(const struct layout *l)
@@ -73,6 +85,8 @@ static void check_layout(const struct layout *l)
 	struct gopclntab table;
 	struct go_function f;
 	struct go_values v;
+	const char *file;
+	unsigned line;
 
 	check(!gopclntab_over(&table, image, size) && table.nr == 2, "%#x", l->magic);
 	check(gopclntab_function(&table, 0, &f) && f.start == 0x401000 && f.size == 32 &&
@@ -86,11 +100,17 @@ static void check_layout(const struct layout *l)
 	v = gopclntab_values(&table, f.pcsp, 10);
 	check(go_values_next(&v) && go_values_next(&v) && v.end == 10 && !go_values_next(&v),
 	      "no value leaves the function");
+	for (uint64_t at = 0; at < 32; at++)
+		check(gopclntab_find(&table, 0x401000 + at, &f) && f.start == 0x401000 &&
+		      gopclntab_line(&table, &f, at, &file, &line) && !strcmp(file, "main.go") && line == (at < 4 ? 7 : 9));
+	check(gopclntab_find(&table, 0x401020, &f) && !strcmp(f.name, "cfun") && !gopclntab_line(&table, &f, 0, &file, &line));
+	check(!gopclntab_find(&table, 0x400fff, &f) && !gopclntab_find(&table, 0x401040, &f), "outside");
 	check(gopclntab_function(&table, 1, &f) && !f.pcsp && !strcmp(f.name, "cfun"));
 	for (size_t less = 0; less < size; less++)
 		if (!gopclntab_over(&table, image, less))
-			for (uint64_t i = 0; i < table.nr; i++)
-				gopclntab_function(&table, i, &f);	/* under a sanitizer: within its bounds */
+			for (uint64_t i = 0; i < table.nr; i++)	/* under a sanitizer: within its bounds */
+				if (gopclntab_function(&table, i, &f))
+					gopclntab_line(&table, &f, 5, &file, &line);
 	put(8, UINT64_MAX / 16, 8);
 	check(gopclntab_over(&table, image, size), "more functions than bytes");
 }
