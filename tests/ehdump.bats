@@ -370,3 +370,30 @@ sample() {
 	grep -o 'other stack [0-9+]*' "$WORK/rows" | diff - "$WORK/changes"
 	expect "$(ehdump -j --check "$WORK/plain" | jq 'select(.type == "file").differences') == 0"
 }
+
+@test "with too little memory, none of a file's sources is taken for missing: the table is whole, or it is said" {
+	need go gcc objcopy
+	local file kb status nr_said=0 nr_whole=0
+	HOME=$WORK GOCACHE=${GOCACHE:-$ROOT/build/tests/gocache} CGO_ENABLED=0 \
+		go build -o "$WORK/go" "$BATS_TEST_DIRNAME/workloads/gonet.go"
+	awk 'BEGIN { for (i = 0; i < 3000; i++) printf "int f%d(int x) { int a[%d]; f%d(a); return a[1]; }\n", i, i % 99 + 9, i + 1 }' >"$WORK/a.c"
+	gcc -w -g -gz -fno-asynchronous-unwind-tables -shared -fPIC -o "$WORK/all" "$WORK/a.c"
+	objcopy -R .eh_frame -R .eh_frame_hdr "$WORK/all" "$WORK/compressed"
+	for file in go compressed; do
+		ehdump -t "$WORK/$file" >"$WORK/rows"
+		for ((kb = 1000; kb < 12000; kb += kb < 4000 ? 200 : 1000)); do
+			# what the dynamic linker needs
+			(ulimit -c 0 -d $kb; ehdump --version) >/dev/null 2>&1 || continue
+			status=0
+			(ulimit -c 0 -d $kb; ehdump -t "$WORK/$file") >"$WORK/out" 2>"$WORK/err" || status=$?
+			if [ $status = 0 ]; then
+				cmp "$WORK/rows" "$WORK/out"
+				nr_whole=$((nr_whole + 1))
+			else
+				grep 'Cannot allocate memory$' "$WORK/err"
+				nr_said=$((nr_said + 1))
+			fi
+		done
+	done
+	expect "$nr_said >= 4 && $nr_whole >= 4"
+}
