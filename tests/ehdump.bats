@@ -376,7 +376,8 @@ sample() {
 	local file kb status nr_said=0 nr_whole=0
 	HOME=$WORK GOCACHE=${GOCACHE:-$ROOT/build/tests/gocache} CGO_ENABLED=0 \
 		go build -o "$WORK/go" "$BATS_TEST_DIRNAME/workloads/gonet.go"
-	awk 'BEGIN { for (i = 0; i < 3000; i++) printf "int f%d(int x) { int a[%d]; f%d(a); return a[1]; }\n", i, i % 99 + 9, i + 1 }' >"$WORK/a.c"
+	awk 'BEGIN { for (i = 0; i < 3000; i++)
+		printf "int f%d(int x) { int a[%d]; f%d(a); return a[1]; }\n", i, i % 99 + 9, i + 1 }' >"$WORK/a.c"
 	gcc -w -g -gz -fno-asynchronous-unwind-tables -shared -fPIC -o "$WORK/all" "$WORK/a.c"
 	objcopy -R .eh_frame -R .eh_frame_hdr "$WORK/all" "$WORK/compressed"
 	for file in go compressed; do

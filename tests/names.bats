@@ -143,7 +143,7 @@ by_go_table() {	# FILE
 
 @test "names: a Go program's without .symtab, by Go's own table" {
 	need go strip
-	local sources=$BATS_TEST_DIRNAME/workloads program
+	local sources=$BATS_TEST_DIRNAME/workloads program main
 	export HOME=$WORK GOCACHE=${GOCACHE:-$ROOT/build/tests/gocache}
 	for program in gosteps cgo pie; do
 		case $program in
@@ -157,7 +157,8 @@ by_go_table() {	# FILE
 		expect "$(wc -l <"$WORK/expected") > 1000"
 		# two may have one start
 		expect "$(diff "$WORK/expected" "$WORK/found" | tee /dev/stderr | grep -c '^<') <= 2"
-		ehdump -a "0x$(awk '$2 == "main.main" { print $1 }' "$WORK/expected")" "$WORK/stripped" | grep -Fx 'symbol: main.main+0x0'
+		main=$(awk '$2 == "main.main" { print $1 }' "$WORK/expected")
+		ehdump -a "0x$main" "$WORK/stripped" | grep -Fx 'symbol: main.main+0x0'
 		stackcount -l "u:$WORK/stripped:main.*" >"$WORK/out"
 		grep -q 'main\.main' "$WORK/out"
 	done
@@ -173,9 +174,11 @@ by_go_table() {	# FILE
 		# the start of each function, and a place in it
 		go_functions "$WORK/full" | gawk '{ at = strtonum("0x" $1); printf "%x\n%x\n", at, at + 9 }' >"$WORK/addresses"
 		# the line -1 is padding's
-		go tool addr2line "$WORK/full" <"$WORK/addresses" | awk 'NR % 2 == 0 { print /:(-1|0)$/ ? "-" : $0 }' >"$WORK/expected"
+		go tool addr2line "$WORK/full" <"$WORK/addresses" |
+			awk 'NR % 2 == 0 { print /:(-1|0)$/ ? "-" : $0 }' >"$WORK/expected"
 		place-of "$WORK/stripped" <"$WORK/addresses" 2>/dev/null | sed 's/^-\t//' |
-			awk '/^0x/ { if (at) print place; at = $0; place = "-"; next } { place = $0 } END { print place }' >"$WORK/found"
+			awk '/^0x/ { if (at) print place; at = $0; place = "-"; next } { place = $0 }
+				END { print place }' >"$WORK/found"
 		expect "$(wc -l <"$WORK/addresses") > 2000 && $(grep -vc '^-' "$WORK/expected") > 2000"
 		diff "$WORK/expected" "$WORK/found"
 	done
@@ -186,13 +189,28 @@ by_go_table() {	# FILE
 	need_root
 	need go strip jq
 	export HOME=$WORK GOCACHE=${GOCACHE:-$ROOT/build/tests/gocache}
-	printf 'package main\n\n//go:noinline\nfunc spin(n int) int {\n\tfor i := 0; i < 1000; i++ {\n\t\tn += n * i\n\t}\n\treturn n\n}\n' >"$WORK/spin.go"
-	printf 'func main() {\n\tfor n := 1; ; {\n\t\tn = spin(n)\n\t}\n}\n' >>"$WORK/spin.go"
+	cat >"$WORK/spin.go" <<-'END'
+		package main
+
+		//go:noinline
+		func spin(n int) int {
+			for i := 0; i < 1000; i++ {
+				n += n * i
+			}
+			return n
+		}
+		func main() {
+			for n := 1; ; {
+				n = spin(n)
+			}
+		}
+	END
 	go build -ldflags="-s -w" -o "$WORK/spin" "$WORK/spin.go"
 	background "$WORK/spin"
 	measure_while_it_runs 500 cpuprof -F 499 -l -j -p "$pid"
 	kill "$pid"
-	jq -r 'select(.type == "stack") | .user[] | "\(.symbol) \(.source // "" | sub(".*/"; "")):\(.line)"' "$WORK/out" | sort | uniq -c >"$WORK/lines"
+	jq -r 'select(.type == "stack") | .user[] | "\(.symbol) \(.source // "" | sub(".*/"; "")):\(.line)"' "$WORK/out" |
+		sort | uniq -c >"$WORK/lines"
 	cat "$WORK/lines"
 	grep -qE ' main\.spin spin\.go:[567]$' "$WORK/lines"
 	grep -qE ' main\.main spin\.go:12$' "$WORK/lines"

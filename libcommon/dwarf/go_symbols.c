@@ -20,11 +20,14 @@ static int copy_names(struct symbol_table *table, const struct gopclntab *go, si
 	return 0;
 }
 
-static int add_functions(struct symbol_table *table, const struct gopclntab *go, size_t max_entries)
+static int add_functions(struct symbol_table *table, const struct gopclntab *go, size_t max_bytes)
 {
+	size_t max_entries = (max_bytes - table->string_bytes) / sizeof(struct symbol_entry);
 	struct go_function f;
 	int error = 0;
 
+	if (max_entries > SYMBOL_TABLE_MAX_SYMBOLS)
+		max_entries = SYMBOL_TABLE_MAX_SYMBOLS;
 	for (uint64_t i = 0; i < go->nr && !error; i++) {
 		size_t name;
 
@@ -43,17 +46,14 @@ static int add_functions(struct symbol_table *table, const struct gopclntab *go,
 int go_symbols_read(struct symbol_table *table, struct elf_file *file, size_t max_bytes)
 {
 	struct gopclntab go;
-	size_t max_entries;
 	int error = gopclntab_open(&go, file);
 
 	*table = (struct symbol_table){};
 	if (error)
 		return error == -ENOENT ? 0 : error;
 	error = copy_names(table, &go, max_bytes);
-	if (!error) {
-		max_entries = (max_bytes - table->string_bytes) / sizeof(struct symbol_entry);
-		error = add_functions(table, &go, max_entries < SYMBOL_TABLE_MAX_SYMBOLS ? max_entries : SYMBOL_TABLE_MAX_SYMBOLS);
-	}
+	if (!error)
+		error = add_functions(table, &go, max_bytes);
 	if (!error)
 		symbol_table_finish(table);
 	if (error || !table->nr)

@@ -114,7 +114,8 @@ static int add_entries(struct symbol_table *table, struct elf_file *file, const 
 
 		if (slot && slot->name < table->string_bytes && table->strings[slot->name])
 			error = symbol_table_add(table, &(struct symbol_entry){
-				.start = plt.vaddr + at, .size = arm ? 16 : step, .name = slot->name, .rank = SYMBOL_TABLE_BEST_RANK,
+				.start = plt.vaddr + at, .size = arm ? 16 : step, .name = slot->name,
+				.rank = SYMBOL_TABLE_BEST_RANK,
 			});
 	}
 	return error;
