@@ -200,15 +200,19 @@ need_disk_with_queue() {
 
 @test "requests that the scheduler merges: as many I/Os and bytes as /proc/diskstats has" {
 	need_disk_with_queue
-	local before merged
-	before=$(diskstats)
-	merged=$(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats)
-	biohist -j -o "$WORK/out" -d "$disk" -F --size -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" $(seq 0 511 | shuf -n 256) >"$WORK/reads" 2>"$WORK/err"
-	merged=$(($(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats) - merged))
-	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)"), $merged merged"
+	local before merged i
+	# it merges those that wait at a time, which on a slow machine may be none
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		before=$(diskstats)
+		merged=$(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats)
+		biohist -j -o "$WORK/out" -d "$disk" -F --size -- /usr/bin/python3 "$WORK/reads.py" "/dev/$disk" $(seq 0 511 | shuf -n 256) >"$WORK/reads" 2>"$WORK/err"
+		merged=$(($(awk -v disk="$disk" '$3 == disk { print $5 }' /proc/diskstats) - merged))
+		echo "$(counted); the kernel: $(difference "$before" "$(diskstats)"), $merged merged"
+		[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
+		[ "$(summary '.in_flight + .lost')" -eq 0 ]
+		[ "$merged" -eq 0 ] || break
+	done
 	[ "$merged" -gt 0 ]
-	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
-	[ "$(summary '.in_flight + .lost')" -eq 0 ]
 }
 
 @test "--stacks: most of a histogram's time, or of its bytes, by the stacks in which its I/Os began" {

@@ -25,6 +25,25 @@ load lib.bash
 	refuses_without_root wallprof
 }
 
+@test "--cgroup: the threads that are in it, or in one below, and no others; those that begin, too" {
+	need_root
+	need jq
+	local cgroups cgroup inner
+	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	cgroup=$cgroups/wallprof-test.$$
+	[ -n "$cgroups" ] && mkdir "$cgroup" || skip "no cgroup can be made"
+	background bash -c 'echo $$ >"$1/cgroup.procs" && while :; do sleep 0.05; done' bash "$cgroup"
+	inner=$pid
+	wait_until grep -qx "$inner" "$cgroup/cgroup.procs"
+	run -0 wallprof -q -j -o "$WORK/out" --cgroup "$cgroup" 1
+	kill "$inner"
+	jq -r 'select(.type == "thread") | .comm' "$WORK/out" | sort | uniq -c
+	wait_until rmdir "$cgroup"
+	[ "$(jq -r 'select(.type == "thread") | .comm' "$WORK/out" | sort -u | tr '\n' ' ')" = "bash sleep " ]
+	[ "$(jq -rs 'map(select(.type == "thread" and .tid == '"$inner"')) | length' "$WORK/out")" -eq 1 ]
+	expect "$(jq -rs 'map(select(.type == "thread")) | length' "$WORK/out") > 5"
+}
+
 @test "rings: every thread's life is tiled, runs as long as the scheduler says, and each wait was ended by the thread before" {
 	need_root
 	local kind tid before came right others

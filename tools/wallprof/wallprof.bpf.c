@@ -106,7 +106,8 @@ static __always_inline void thread_started(struct task_struct *task, __u64 now_n
 {
 	struct life_name name = name_of(task, LIFE_BEGINS, now_ns);
 
-	send_name(&name);
+	if (task_fits(task))
+		send_name(&name);
 }
 
 static __always_inline void send_end(const struct thread *thread, struct task_struct *task,
@@ -117,7 +118,7 @@ static __always_inline void send_end(const struct thread *thread, struct task_st
 		.taken_ns = thread->taken_ns,
 	};
 
-	if (bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
+	if (task_fits(task) && bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&names_lost, 1);
 }
 
@@ -145,7 +146,7 @@ int BPF_PROG(thread_renamed, struct task_struct *task, const char *comm)
 {
 	struct life_name name;
 
-	if (ended_ns || !bpf_task_storage_get(&threads, task, NULL, 0))
+	if (ended_ns || !task_fits(task) || !bpf_task_storage_get(&threads, task, NULL, 0))
 		return 0;
 	name = name_of(task, LIFE_RENAMED, bpf_ktime_get_ns());
 	bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), comm);
@@ -174,7 +175,7 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	if (task->pid == 0)
 		stats->idle_runs++;
 	thread = bpf_task_storage_get(&threads, task, NULL, 0);
-	if (!thread)
+	if (!thread || !task_fits(task))
 		return 0;
 	end_unseen(thread, task, bpf_ktime_get_ns());
 	name_thread(key, task, THREAD_RUNNABLE);
@@ -201,7 +202,7 @@ int list_lives(struct bpf_iter__task *ctx)
 	struct life_name name;
 	__u64 begun_ns;
 
-	if (!thread)
+	if (!thread || !task_fits(task))
 		return 0;
 	begun_ns = thread->seen == BEGUN ? thread->first.off.left_ns : 0;
 	name = name_of(task, LIFE_OBSERVED, begun_ns ? begun_ns : bpf_ktime_get_ns());
@@ -227,7 +228,7 @@ int end_lives(struct bpf_iter__task *ctx)
 	if (!ended_ns)
 		ended_ns = bpf_ktime_get_ns();
 	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
-	if (!thread || !stats)
+	if (!thread || !stats || !task_fits(task))
 		return 0;
 	end_unseen(thread, task, ended_ns);
 	period = current_period(thread);
