@@ -35,7 +35,7 @@ load lib.bash
 	background bash -c 'echo $$ >"$1/cgroup.procs" && while :; do sleep 0.05; done' bash "$cgroup"
 	inner=$pid
 	wait_until grep -qx "$inner" "$cgroup/cgroup.procs"
-	run -0 wallprof -q -j -o "$WORK/out" --cgroup "$cgroup" 1
+	wallprof -q -j -o "$WORK/out" --cgroup "$cgroup" 1
 	kill "$inner"
 	jq -r 'select(.type == "thread") | .comm' "$WORK/out" | sort | uniq -c
 	wait_until rmdir "$cgroup"
