@@ -92,9 +92,14 @@ static void say_lost(FILE *out, const struct stack_summary *s)
 {
 	uint64_t lost = losses_total(s->losses, s->nr_losses), taken = s->earlier + s->sum.count;
 
-	if (losses_matter(s->losses, s->nr_losses, taken))
-		fprintf(out, ", %" PRIu64 " (%.1f %%) lost%s", lost, 100.0 * lost / (taken + lost),
-			s->earlier ? " in the whole run" : "");
+	if (!losses_matter(s->losses, s->nr_losses, taken))
+		return;
+	if (s->of_some)
+		fprintf(out, ", %" PRIu64 " lost of all processes'", lost);
+	else
+		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, 100.0 * lost / (taken + lost));
+	if (s->earlier)
+		fputs(" in the whole run", out);
 }
 
 void stack_summary_print(FILE *out, const struct stack_summary *s)

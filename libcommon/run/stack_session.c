@@ -313,6 +313,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 		.started_ns = clock_realtime_ns(s->reported_until * 1e9),
 		.seconds = until - s->reported_until,
 		.losses = all,
+		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
 	};
 	struct placed_stacks placed = {};
 	struct stack_writer writer;

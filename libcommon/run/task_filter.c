@@ -113,6 +113,11 @@ void task_filter_configure(struct bpf_object *object, const struct task_filter *
 	configure_cpus(object, &f->cpus);
 }
 
+bool task_filter_is_set(const struct task_filter *f)
+{
+	return f->pids.nr || f->tids.nr || f->only_user_threads || f->only_kernel_threads || f->comm || f->cgroup;
+}
+
 bool task_filter_has_idle(const struct task_filter *f)
 {
 	return !f->pids.nr && !f->tids.nr && !f->only_user_threads;

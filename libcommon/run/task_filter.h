@@ -32,6 +32,8 @@ void task_filter_check(const struct task_filter *filter);
  */
 void task_filter_configure(struct bpf_object *object, const struct task_filter *filter, bool command);
 
+/* Are some tasks excluded? */
+bool task_filter_is_set(const struct task_filter *filter);
 /* May the idle task match? */
 bool task_filter_has_idle(const struct task_filter *filter);
 
