@@ -17,6 +17,7 @@
 #include "dwarf/usdt.h"
 #include "process/file_path.h"
 #include "process/tracefs.h"
+#include "table/machine.h"
 
 struct finding {
 	struct events *events;
@@ -147,9 +148,23 @@ static int fail_at_exits(struct finding *f, int error, const char *name)
 	return fail(f, error, "cannot time '%s' in '%s': it does not return, or not all ways out of it are known", name, f->path);
 }
 
+static bool is_unprobeable(const struct finding *f, uint64_t offset)
+{
+	uint8_t code[8];	/* enough for prefixes and an opcode */
+
+	return !f->search->list && !elf_file_read(&f->file, offset, code, sizeof(code)) &&
+	       machine_is_unprobeable(code, sizeof(code));
+}
+
+static int fail_at_probe(struct finding *f, const char *name)
+{
+	return fail(f, -ENOTSUP, "cannot probe '%s' in '%s': the kernel sets no probe on its first instruction, or does not "
+		    "execute that then", name, f->path);
+}
+
 static int add_functions(struct finding *f, const struct functions *functions)
 {
-	bool pattern = event_name_is_pattern(f->name->name);
+	bool pattern = event_name_is_pattern(f->name->name), unprobeable;
 	int error = 0;
 
 	for (size_t i = 0; i < functions->nr && !error; i++) {
@@ -161,12 +176,15 @@ static int add_functions(struct finding *f, const struct functions *functions)
 		if (function->chosen && !f->search->list)
 			return fail(f, -ENOTSUP, "'%s' stands for several functions, of which one is chosen when the program "
 				    "starts: see -l 'u:%s:*%s*'", function->name, f->name->file, function->name);
-		error = find_exits(f, function->vaddr, function->bytes, &event.exits);
-		if (error && error != -ENOMEM && pattern) {
+		unprobeable = is_unprobeable(f, function->file_offset);
+		error = unprobeable ? 0 : find_exits(f, function->vaddr, function->bytes, &event.exits);
+		if ((unprobeable || (error && error != -ENOMEM)) && pattern) {
 			f->events->nr_left_out++;
 			error = 0;
 			continue;
 		}
+		if (unprobeable)
+			return fail_at_probe(f, function->name);
 		if (error)
 			return fail_at_exits(f, error, function->name);
 		error = add(f, event, "%s:%s", f->path, function->name);
@@ -210,6 +228,7 @@ static int add_address(struct finding *f)
 	uint64_t offset = f->name->address, vaddr;
 	const struct elf_segment *s;
 	struct event event = {};
+	char name[32];
 	int error;
 
 	if (f->name->by == EVENT_BY_VADDR && !elf_file_offset_of(&f->file, f->name->address, &offset))
@@ -218,16 +237,15 @@ static int add_address(struct finding *f)
 	if (!s || !s->executable)
 		return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
 	vaddr = offset - s->file_offset + s->vaddr;
+	snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
+	if (is_unprobeable(f, offset))
+		return fail_at_probe(f, name);
 	if (f->search->returns && !begins_function(f, offset))
 		return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
 	event.file_offset = offset;
 	error = find_exits(f, vaddr, 0, &event.exits);
-	if (error) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
+	if (error)
 		return fail_at_exits(f, error, name);
-	}
 	return add(f, event, "%s+0x%" PRIx64, f->path, vaddr);
 }
 
@@ -338,6 +356,9 @@ int events_find(struct events *events, const struct event_name *name, const stru
 
 	problem->text[0] = 0;
 	error = find(&f);
+	if (!error && events->nr == before && events->nr_left_out && !search->returns)
+		return fail(&f, -ENOTSUP, "none of the functions '%s' in '%s' can be probed: the kernel sets no probe on their first "
+			    "instructions, or does not execute those then", name->name, f.path);
 	if (!error && events->nr == before && events->nr_left_out)
 		return fail(&f, -ENOTSUP, "calls of none of the functions '%s' in '%s' can be timed: they do not return, or not "
 			    "all ways out of them are known", name->name, f.path);

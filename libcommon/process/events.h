@@ -28,7 +28,7 @@ struct event {
 struct events {
 	struct event *events;
 	size_t nr, room;
-	size_t nr_left_out;	/* functions of a pattern whose returns cannot be seen */
+	size_t nr_left_out;	/* functions of a pattern that cannot be probed, or whose returns cannot be seen */
 	/*
 	 * The file in which they all are, of user functions and probes; 0: none. By it, and not by its path, to which another file
 	 * may have come, is attached

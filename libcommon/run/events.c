@@ -72,7 +72,12 @@ static struct events find_some(const char *name, struct events_search search,
 
 struct events events_named(const char *name, const struct task_filter *filter)
 {
-	return find_some(name, (struct events_search){}, filter);
+	struct events events = find_some(name, (struct events_search){}, filter);
+
+	if (events.nr_left_out)
+		cli_warn("functions that are not probed: %zu; the kernel sets no probe on their first instructions, or does not execute "
+			 "those then", events.nr_left_out);
+	return events;
 }
 
 struct events events_that_return(const char *name, const struct task_filter *filter)

@@ -100,8 +100,8 @@ bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at);
 size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct machine_memory *memory,
 		    struct machine_step *step);
 
-/* Does the kernel set no probe on this instruction? */
-bool machine_is_unprobeable(const uint8_t *code);
+/* Does the kernel set no probe on the instruction code[0 .. size), or one that breaks the program? */
+bool machine_is_unprobeable(const uint8_t *code, size_t size);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);

@@ -119,7 +119,38 @@ size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct mac
 }
 
 /* is_prefix_bad() of arch/x86/kernel/uprobes.c: es, cs, ss, ds, lock */
-bool machine_is_unprobeable(const uint8_t *code)
+static bool is_bad_prefix(uint8_t byte)
 {
-	return *code == 0x26 || *code == 0x2e || *code == 0x36 || *code == 0x3e || *code == 0xf0;
+	return byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0xf0;
+}
+
+static bool is_other_prefix(uint8_t byte)
+{
+	return byte == 0x64 || byte == 0x65 || byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3;
+}
+
+/*
+ * 0x90 with REX.B exchanges rax and r8. branch_setup_xol_ops() takes each 0x90 for a nop, and skips it: the program goes on
+ * with the wrong registers. Go's runtime.gcWriteBarrierR8 begins so.
+ */
+static bool is_exchange_with_r8(const uint8_t *code, size_t size)
+{
+	return size >= 2 && (code[0] & 0xf1) == 0x41 && code[1] == 0x90;
+}
+
+/*
+ * EVEX and VEX. arch/x86/kernel/uprobes.c looks at the opcode behind them as if it were one without them: vpbroadcastb, with
+ * which glibc's __strchrnul_evex begins, is a jp to it, and printf() prints its format. On others it sets no probe, and does
+ * not say so.
+ */
+static bool is_vector_prefix(uint8_t byte)
+{
+	return byte == 0x62 || byte == 0xc4 || byte == 0xc5;
+}
+
+bool machine_is_unprobeable(const uint8_t *code, size_t size)
+{
+	for (; size && is_other_prefix(*code); code++, size--)
+		;
+	return !size || is_bad_prefix(*code) || is_vector_prefix(*code) || is_exchange_with_r8(code, size);
 }
