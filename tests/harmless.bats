@@ -243,7 +243,7 @@ each_tool() {	# core|full
 	each_tool full
 }
 
-# bats test_tags=full
+# bats test_tags=full,alone
 @test "5,000 starts of programs of ten kinds while all tools measure the whole machine: each ends as bare" {
 	need_root
 	need gcc perl git xz openssl
@@ -257,7 +257,7 @@ each_tool() {	# core|full
 		'openssl version' 'bash -c "kill -TERM \$\$"')
 	for n in "${!kinds[@]}"; do ended "$WORK/bare$n" bash -c "${kinds[n]}"; done
 	unset LD_LIBRARY_PATH
-	for of in "${tools[@]}" "stackcount page-faults" "stackcount u:$WORK/lib/libc.so.6:m*" "funclat u:$WORK/lib/libc.so.6:s*"; do
+	for of in "${tools[@]}" "funclat u:$WORK/lib/libc.so.6:s*"; do
 		begin "tool${#names[@]}" $of
 		running+=("$tool") names+=("tool${#names[@]}")
 	done
