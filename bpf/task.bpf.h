@@ -240,7 +240,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__type(key, __u32);	/* the kernel's number of the thread */
+	__type(key, __u64);	/* the task's address: exec changes numbers */
 	__type(value, struct task_numbers);
 } exiting SEC(".maps");
 
@@ -248,22 +248,23 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exiting, struct task_struct *task)
 {
 	struct task_numbers numbers = { .pid = task_user_pid(task), .tid = task_user_tid(task) };
-	__u32 tid = task->pid;
+	struct stack_stats *counts = own_stats();
+	__u64 at = (__u64)task;
 
-	if (own_pid_level)
-		bpf_map_update_elem(&exiting, &tid, &numbers, BPF_ANY);
+	if (own_pid_level && numbers.tid && bpf_map_update_elem(&exiting, &at, &numbers, BPF_ANY) && counts)
+		counts->changes_lost++;
 	return 0;
 }
 
 static __always_inline struct task_numbers numbers_of_freed(struct task_struct *task)
 {
 	struct task_numbers numbers = { .pid = task->tgid, .tid = task->pid }, *kept;
-	__u32 tid = task->pid;
+	__u64 at = (__u64)task;
 
 	if (own_pid_level) {
-		kept = bpf_map_lookup_elem(&exiting, &tid);
+		kept = bpf_map_lookup_elem(&exiting, &at);
 		numbers = kept ? *kept : (struct task_numbers){};
-		bpf_map_delete_elem(&exiting, &tid);
+		bpf_map_delete_elem(&exiting, &at);
 	}
 	numbers.last = task->pid == task->tgid;
 	return numbers;

@@ -47,13 +47,14 @@ static inline void child_limit_memory(size_t bytes)
 }
 
 /*
- * The rights to read what may be read, and none else: an ID that nobody has, which can signal nobody and owns no file, and the
+ * The rights to read what may be read, and none else: an ID that only the tool's children have, which owns no file, and the
  * capabilities to read all files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
  */
 static inline void child_limit_rights(void)
 {
 	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
-	static const unsigned nobody_else = 0x7ffffff0;
+	const unsigned nobody_else = 0x70000000 + (getppid() & 0xffffff);	/* of this tool's alone */
+	struct rlimit few = { 64, 64 };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct has[2], wanted[2] = {};
 
@@ -65,8 +66,12 @@ static inline void child_limit_rights(void)
 		wanted[i].effective = wanted[i].permitted;
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	syscall(__NR_setgroups, 0, NULL);
-	/* where IDs cannot be changed, as in a user namespace that has not this one, files are read as nobody's at least */
-	if (syscall(__NR_setresgid, nobody_else, nobody_else, nobody_else) ||
+	setrlimit(RLIMIT_NPROC, &few);
+	/*
+	 * Where IDs cannot be changed, as in a user namespace that has not this one, or the tool could not end its child then,
+	 * files are read as nobody's at least.
+	 */
+	if (!(has[0].permitted & 1U << CAP_KILL) || syscall(__NR_setresgid, nobody_else, nobody_else, nobody_else) ||
 	    syscall(__NR_setresuid, nobody_else, nobody_else, nobody_else)) {
 		setfsgid(65534);
 		setfsuid(65534);
@@ -97,8 +102,8 @@ static inline void child_end_with(pid_t parent)
 
 /*
  * No system calls but these, 200 at most, memory that is neither code nor a file's to be written, and files to read: others fail
- * with EPERM. (What openat2() asks for, a filter cannot see: an empty file could be made by it, of the ID that nobody has.) Those
- * of another architecture, whose numbers mean other calls, end the child. A kernel without seccomp leaves the other limits.
+ * with EPERM. (What openat2() asks for, a filter cannot see: an empty file could be made by it, and one emptied that everybody may
+ * write.) Those of another architecture, whose numbers mean other calls, end the child. A kernel without seccomp leaves the other limits.
  */
 static inline void child_limit_system_calls(const int *allowed, size_t nr)
 {

@@ -14,6 +14,8 @@
 #include "process/clock.h"
 
 #define DRAIN_MS 50	/* at a time: what comes faster must not keep the run from its end */
+/* once in so long nevertheless, all that is there: events wait for those before them, and samples for events */
+#define MAX_BEHIND_NS 1000000000
 #define LAST_MS	700	/* what a run waits for processes and tables when it is over */
 
 #define DEFAULT_BYTES (512 << 20)
@@ -136,9 +138,12 @@ static int take_event(void *arg, const struct process_event *event)
 static int drain(void *arg)
 {
 	struct unwinder *u = arg;
+	uint64_t began = clock_ns();
 	int late = stack_store_drain(u->store, u->drains_all ? 0 : DRAIN_MS);
 
 	u->behind = late > 0;
+	if (!u->behind)
+		u->drained_ns = began;
 	if (late >= 0 && u->records)
 		return perf_records_read(u->records, take_event, u);
 	return late < 0 ? late : 0;
@@ -235,13 +240,13 @@ static int handle_events(struct unwinder *u, bool last)
 {
 	int error;
 
-	u->drains_all = last;
+	u->drains_all = last || clock_ns() - u->drained_ns > MAX_BEHIND_NS;
 	do {
 		error = drain(u);
 		if (!error)
 			error = note_losses(u);
 		if (!error)
-			error = handle_batch(u, last ? UINT64_MAX : clock_ns() - DISORDER_NS);
+			error = handle_batch(u, last ? UINT64_MAX : (u->behind ? u->drained_ns : clock_ns()) - DISORDER_NS);
 		if (!error && u->published_changed) {
 			u->published_changed = false;
 			publisher_publish_changed(u->publisher, &u->processes);

@@ -36,8 +36,9 @@ struct unwinder {
 	struct host_stack stack;	/* of the raw sample that is being unwound */
 	/* a published process had an event since publisher_publish_changed() */
 	bool published_changed;
-	/* what samples wait for has come since they were resumed; and the buffers could not be drained in time */
+	/* what samples wait for has come since they were resumed; and the ring buffer could not be drained in time */
 	bool resumable, behind;
+	uint64_t drained_ns;		/* what was in it before this is taken */
 	bool drains_all;
 	uint64_t gave_back_ns;		/* when memory was, last */
 	struct unwinder_counts counts;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,8 +117,11 @@ int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *m
 
 int jit_files_open_dead(struct jit_files *files, pid_t pid)
 {
-	struct jit_files f = { .proc = -1, .ns_pid = pid, .uids = { geteuid(), geteuid() }, .dump_fd = -1 };
+	struct jit_files f = { .proc = -1, .ns_pid = pid, .dump_fd = -1 };
 	char path[64];
+
+	/* the tool's, whatever ID a worker has taken since */
+	f.uids[0] = f.uids[1] = getauxval(AT_EUID);
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
 	f.map_fd = check_owner(&f, regular_file_open(-1, path, false));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/priority.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -27,8 +28,11 @@ void priority_leave(void)
 
 static void leave(int signal)
 {
+	int saved = errno;
+
 	(void)signal;
 	setpriority(PRIO_PROCESS, getpid(), 0);
+	errno = saved;
 }
 
 void priority_leave_after(unsigned cpu_ms)

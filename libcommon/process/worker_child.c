@@ -27,8 +27,9 @@ static void limit_system_calls(bool parent)
 		__NR_clone, __NR_wait4, __NR_kill, __NR_socketpair, __NR_setsockopt, __NR_set_robust_list, __NR_getppid,
 		__NR_dup2, __NR_close_range, __NR_prctl, __NR_prlimit64, __NR_capget, __NR_capset, __NR_setresuid, __NR_setresgid,
 		__NR_setgroups, __NR_setfsuid, __NR_setfsgid, __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_setitimer,
+		__NR_getpriority, __NR_setpriority,
 	};
-	enum { NR_OF_PARENT = 21 };
+	enum { NR_OF_PARENT = 23 };
 
 	child_limit_system_calls(allowed, sizeof(allowed) / sizeof(allowed[0]) - (parent ? 0 : NR_OF_PARENT));
 }
@@ -55,8 +56,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_limits *limits, 
 	ssize_t got;
 
 	prctl(PR_SET_NAME, "ehperf-worker");
-	if (!limits->first)
-		priority_leave();
+	priority_leave();	/* who started it says when it goes first */
 	set_signals();
 	/* the tool's events and links must not outlive the tool in here */
 	if (dup2(socket, 0) < 0 || syscall(__NR_close_range, 1, ~0U, 0))

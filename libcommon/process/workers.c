@@ -105,7 +105,8 @@ static void end(struct workers *w, struct worker *worker)
 	munmap(worker->area, w->area_bytes);
 	if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
 		w->ended[w->nr_ended++] = worker->pid;
-	*worker = (struct worker){};
+	/* the next one in its place is judged by what it took */
+	*worker = (struct worker){ .priority = worker->priority };
 }
 
 static int begin(struct workers *w, struct worker *worker, int ends[2])
@@ -317,6 +318,8 @@ static int look_at(const struct workers *w, struct worker *worker)
 	if (now - worker->awake < w->limits.sleep_ms * MS / 2)
 		return 0;
 	ran = ran_ns(worker);
+	if (w->limits.first)
+		priority_watch(&worker->priority, worker->pid, ran);
 	if (ran - worker->ran_before > w->limits.cpu_ms * MS)
 		return -ETIME;
 	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {

@@ -179,7 +179,7 @@ static void attach_user(struct links *links, struct bpf_program *program, const 
 	for (size_t p = 0; p < nr_pids; p++)
 		check(links_attach_user(links, program, events->fd, probes, nr, returns, pids[p]), event);
 	if (events_file_changed(events))
-		cli_die(EXIT_FAILURE, "'%s' was changed while its functions were looked up", event->path);
+		cli_die(EXIT_FAILURE, "'%s' was changed, renamed or linked while its functions were looked up: try again", event->path);
 	free(pids);
 }
 

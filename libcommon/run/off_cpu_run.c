@@ -39,7 +39,8 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 static void set_states(struct bpf_object *object, const struct off_cpu_options *o)
 {
 	const struct task_filter *tasks = &o->stacks.run.tasks;
-	bool all = tasks->only_kernel_threads || tasks->pids.nr || tasks->tids.nr || tasks->comm;
+	bool all = tasks->only_kernel_threads || tasks->pids.nr || tasks->tids.nr || tasks->comm ||
+		   o->part == OFF_CPU_WAITING;	/* for a CPU they all wait */
 	uint32_t idle = 1U << THREAD_IDLE, user = all ? ~0U : ~idle, kernel = all ? ~0U : ~(idle | 1U << THREAD_SLEEPING);
 
 	if (o->states)

@@ -19,6 +19,9 @@
 #include "unwind/host_unwind.h"
 #include "unwind/hotspot.h"
 
+/* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
+#define REPORT_CPU_MS 500
+
 static void set_hash_seed(struct bpf_object *object)
 {
 	uint64_t seed;
@@ -190,9 +193,6 @@ void stack_session_see_trampolines(struct stack_session *s)
 		kallsyms_read(s->kallsyms);
 }
 
-/* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
-#define REPORT_CPU_MS 500
-
 void stack_session_drain(struct stack_session *s)
 {
 	/* not before: programs and modules of the kernel come and go */
@@ -363,6 +363,7 @@ static int interval(void *arg, bool last)
 	struct stack_session *s = arg;
 
 	(void)last;
+	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
 	report(s, s->options, s->measure, NULL, 0, false);
 	stack_store_forget(s->store, !s->wanted->later);
 	namer_forget(s->namer);

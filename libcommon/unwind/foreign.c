@@ -169,12 +169,15 @@ static bool is_affordable(const struct foreign *f, const struct account *account
 	       f->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_ALL;
 }
 
-static void leave_alone(struct foreign *f, pid_t pid)
+/* error: of its worker, with which it may have nothing to do; 0: it has answered, and is forgiven */
+static void judge(struct foreign *f, pid_t pid, int error)
 {
-	struct account *account = account_of(f, pid, true);
+	struct account *account = account_of(f, pid, error != 0);
 
-	f->given_up++;
-	if (!account)
+	f->given_up += error != 0;
+	if (account && !error)
+		account->alone_ns = 0;
+	if (!account || !error || error == -EAGAIN || error == -ENOMEM)
 		return;
 	account->alone_ns = account->alone_ns ? account->alone_ns * 2 : LEFT_ALONE_NS;
 	if (account->alone_ns > MAX_LEFT_ALONE_NS)
@@ -207,9 +210,8 @@ static int call_about(struct foreign *f, pid_t pid, const void *request, size_t 
 	waited = clock_ns() - began;
 	account->waited_ns += waited;
 	f->waited_ns += waited;
-	if (got.error)
-		leave_alone(f, pid);
-	else if (got.nr < sizeof(**answer))
+	judge(f, pid, got.error);
+	if (!got.error && got.nr < sizeof(**answer))
 		return -EBADMSG;
 	*answer = got.bytes;
 	*bytes = got.nr;
@@ -342,8 +344,7 @@ uint64_t foreign_take_maps(struct foreign *f, int *error, struct proc_maps *maps
 	if (!workers_take(f->readers, &got))
 		return 0;
 	*maps = (struct proc_maps){};
-	if (got.error)
-		leave_alone(f, (pid_t)got.tag);
+	judge(f, (pid_t)got.tag, got.error);
 	*error = got.error ? got.error : unpack_maps(maps, &got);
 	if (*error)
 		proc_maps_free(maps);
@@ -375,8 +376,7 @@ uint64_t foreign_take_python(struct foreign *f, struct python_code codes[FOREIGN
 
 	if (!workers_take(f->namer, &got))
 		return 0;
-	if (got.error)
-		leave_alone(f, (pid_t)got.tag);
+	judge(f, (pid_t)got.tag, got.error);
 	at = (const uint8_t *)got.bytes + sizeof(struct foreign_answer);
 	end = (const uint8_t *)got.bytes + got.nr;
 	memset(codes, 0, FOREIGN_FUNCTIONS * sizeof(*codes));
@@ -393,9 +393,9 @@ uint64_t foreign_take_python(struct foreign *f, struct python_code codes[FOREIGN
 	return got.tag;
 }
 
-size_t foreign_nr_python(const struct foreign *f)
+void foreign_wait_python(const struct foreign *f, int ms)
 {
-	return workers_nr_asked(f->namer);
+	workers_wait(f->namer, ms);
 }
 
 /* ---- compiling ---- */

@@ -93,6 +93,7 @@ int foreign_ask_python(struct foreign *foreign, pid_t pid, const struct python_o
  * Call again within 100 ms
  */
 uint64_t foreign_take_python(struct foreign *foreign, struct python_code codes[FOREIGN_FUNCTIONS]);
+void foreign_wait_python(const struct foreign *foreign, int ms);
 
 /* hotspot_work(); *bytes of *answer are valid until the next call. Moreover -ETIMEDOUT, -EAGAIN */
 int foreign_read_hotspot(struct foreign *foreign, const struct hotspot_question *question,
@@ -113,7 +114,6 @@ uint32_t foreign_take_table(struct foreign *foreign, bool *of_code, struct compi
 /* how many are being made, or read */
 size_t foreign_nr_tables(const struct foreign *foreign);
 size_t foreign_nr_maps(const struct foreign *foreign);
-size_t foreign_nr_python(const struct foreign *foreign);
 /* for poll(): readable when one of any kind is done; waits for one, so long at most */
 int foreign_fd(const struct foreign *foreign);
 void foreign_wait(const struct foreign *foreign, int ms);

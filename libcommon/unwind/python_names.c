@@ -10,13 +10,15 @@
 #include "process/clock.h"
 #include "python_abi.h"
 
-/* A program that makes functions as it goes must not fill our memory, nor take the room of all others. */
+/* A program that makes functions as it goes must not fill our memory; one process leaves room for others. */
 #define MAX_FUNCTIONS 100000
 #define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
-/* nor keep them waiting: so many questions are open at a time. What is not asked for is when it is seen again */
+#define MAX_BYTES (64 << 20)	/* of names and tables of lines; beyond this, functions have no lines, and beyond twice this, no names */
+/* nor may it keep them waiting: so many questions are open at a time; the others are asked later */
 #define MAX_QUESTIONS 64
-#define MAX_QUESTIONS_OF_PROCESS (MAX_QUESTIONS / 4)
+#define MAX_QUESTIONS_OF_PROCESS 4
 #define MAX_TRIES 3
+#define LOOKED_AT 2000		/* functions, each time that questions are asked for */
 
 struct function_key {
 	uint64_t code, identity;
@@ -35,6 +37,8 @@ struct function {
 struct process_functions {
 	pid_t pid;
 	uint32_t nr, questions;
+	bool has_objects;
+	struct python_objects objects;
 	UT_hash_handle hh;
 };
 
@@ -53,8 +57,9 @@ struct python_names {
 	struct process_functions *processes;
 	struct question *questions;	/* that are open */
 	struct question next;		/* gathers functions of one process */
-	struct python_objects next_objects;
 	uint32_t last_question;
+	size_t looked_at;		/* by number: whether it is to be asked for */
+	size_t bytes;
 	uint64_t slow_ns;		/* when settling took too long; 0: it did not */
 };
 
@@ -98,10 +103,10 @@ static struct process_functions *process_of(struct python_names *names, pid_t pi
 /* NULL: there is no room, or no memory */
 static struct function *add(struct python_names *names, const struct function_key *key)
 {
-	struct process_functions *process = process_of(names, key->pid);
+	struct process_functions *process = names->nr < MAX_FUNCTIONS ? process_of(names, key->pid) : NULL;
 	struct function *function;
 
-	if (!process || process->nr >= MAX_OF_PROCESS || names->nr >= MAX_FUNCTIONS ||
+	if (!process || process->nr >= MAX_OF_PROCESS ||
 	    array_reserve(&names->by_number, &names->room, names->nr + 1))
 		return NULL;
 	function = calloc(1, sizeof(*function));
@@ -117,7 +122,7 @@ static struct function *add(struct python_names *names, const struct function_ke
 
 /* ---- questions and answers ---- */
 
-/* A question that cannot be asked now leaves its functions to be asked for when they are seen again. */
+/* A question that cannot be asked now leaves its functions to be asked for later. */
 static void ask(struct python_names *names, struct foreign *foreign)
 {
 	pid_t pid = (pid_t)names->next.tag;
@@ -137,7 +142,7 @@ static void ask(struct python_names *names, struct foreign *foreign)
 		*question = names->next;
 		question->tag = (uint64_t)++names->last_question << 32 | (uint32_t)pid;
 	}
-	if (question && !foreign_ask_python(foreign, pid, &names->next_objects, functions, question->nr, question->tag)) {
+	if (question && !foreign_ask_python(foreign, pid, &process->objects, functions, question->nr, question->tag)) {
 		for (size_t i = 0; i < question->nr; i++)
 			names->by_number[question->numbers[i] - 1]->asked = true;
 		process->questions++;
@@ -148,19 +153,32 @@ static void ask(struct python_names *names, struct foreign *foreign)
 	names->next.nr = 0;
 }
 
-static void ask_for(struct python_names *names, struct foreign *foreign, const struct python_objects *objects,
-		    struct function *function)
+static void ask_for(struct python_names *names, struct foreign *foreign, struct function *function)
 {
 	struct question *next = &names->next;
 
-	if (function->asked || function->code.name || function->tries == MAX_TRIES)
+	if (function->asked || function->code.name || function->tries == MAX_TRIES ||
+	    !process_of(names, function->key.pid)->has_objects)
 		return;
 	if (next->nr && (next->nr == FOREIGN_FUNCTIONS || (pid_t)next->tag != (pid_t)function->key.pid))
 		ask(names, foreign);
 	next->tag = function->key.pid;
-	names->next_objects = *objects;
 	function->asked = true;
 	next->numbers[next->nr++] = function->number;
+}
+
+static void keep_within_bounds(struct python_names *names, struct python_code *code)
+{
+	if (code->name && names->bytes > 2 * MAX_BYTES)
+		python_code_free(code);
+	if (!code->name)
+		return;
+	if (names->bytes > MAX_BYTES) {
+		free(code->lines);
+		code->lines = NULL;
+		code->line_bytes = 0;
+	}
+	names->bytes += code->line_bytes + strlen(code->name) + strlen(code->file);
 }
 
 static void take(struct python_names *names, struct question *question, struct python_code *codes)
@@ -172,11 +190,21 @@ static void take(struct python_names *names, struct question *question, struct p
 		function->asked = false;
 		function->tries++;
 		function->code = codes[i];
+		keep_within_bounds(names, &function->code);
 	}
 	for (size_t i = question->nr; i < FOREIGN_FUNCTIONS; i++)	/* of a worker that was taken over */
 		python_code_free(&codes[i]);
 	HASH_DEL(names->questions, question);
 	free(question);
+}
+
+/* those that could not be asked for when they were seen: some of them, from where it was left off */
+static void ask_for_others(struct python_names *names, struct foreign *foreign)
+{
+	for (size_t i = 0; i < LOOKED_AT && i < names->nr && HASH_COUNT(names->questions) < MAX_QUESTIONS / 2; i++)
+		ask_for(names, foreign, names->by_number[names->looked_at++ % names->nr]);
+	if (names->next.nr)
+		ask(names, foreign);
 }
 
 void python_names_follow(struct python_names *names, struct foreign *foreign)
@@ -191,6 +219,7 @@ void python_names_follow(struct python_names *names, struct foreign *foreign)
 		HASH_FIND(hh, names->questions, &tag, sizeof(tag), question);
 		take(names, question, codes);
 	}
+	ask_for_others(names, foreign);
 }
 
 #define SLOW_NS 1000000000	/* after answers that kept us waiting, none are waited for, so long */
@@ -203,7 +232,7 @@ void python_names_settle(struct python_names *names, struct foreign *foreign, in
 	if (clock_ns() < names->slow_ns + SLOW_NS)
 		return;
 	while (names->questions && (now = clock_ns()) < end) {
-		foreign_wait(foreign, (end - now) / 1000000 + 1);
+		foreign_wait_python(foreign, (end - now) / 1000000 + 1);
 		python_names_follow(names, foreign);
 	}
 	names->slow_ns = names->questions ? clock_ns() : 0;
@@ -214,6 +243,7 @@ void python_names_settle(struct python_names *names, struct foreign *foreign, in
 uint32_t python_names_see(struct python_names *names, struct foreign *foreign, pid_t pid,
 			  const struct python_objects *objects, uint64_t *frames, uint32_t nr)
 {
+	struct process_functions *process = NULL;
 	uint32_t kept = 0;
 
 	while (kept < nr && !FRAME_IS_PYTHON(frames[kept]))
@@ -225,8 +255,14 @@ uint32_t python_names_see(struct python_names *names, struct foreign *foreign, p
 		HASH_FIND(hh, names->by_key, &key, sizeof(key), function);
 		if (!function)
 			function = add(names, &key);
-		if (function && objects)
-			ask_for(names, foreign, objects, function);
+		if (function && !process) {
+			process = process_of(names, pid);
+			process->has_objects |= objects != NULL;
+			if (objects)
+				process->objects = *objects;
+		}
+		if (function)
+			ask_for(names, foreign, function);
 		frames[kept++] = (frames[i] & ~PYTHON_LOW(~0ULL)) | (function ? function->number : 0);
 	}
 	return kept;

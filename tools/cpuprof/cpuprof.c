@@ -129,8 +129,8 @@ int main(int argc, char **argv)
 	struct cpuprof_bpf *bpf;
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
-	if (o.with_idle && !task_filter_has_idle(&o.stacks.run.tasks))
-		cli_die(EXIT_USAGE, "-I counts the idle task, which -p, -t and -u leave out");
+	if (o.with_idle && (o.stacks.run.command || !task_filter_has_idle(&o.stacks.run.tasks)))
+		cli_die(EXIT_USAGE, "-I counts the idle task, which -p, -t, -u and a command leave out");
 	if (!o.event)
 		samples.value_ns = o.period;
 
