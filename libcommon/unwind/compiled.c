@@ -93,18 +93,16 @@ size_t compiled_write(const struct compiled *c, void *to, size_t room)
 	return at - (uint8_t *)to;
 }
 
-/* Do a page's rows begin with the page, rise, and name rules that are there? They do so relative to their page's. */
+/* Do a page's rows begin with the page, and name rules that are there? They do so relative to the page's. */
 static bool are_rows_sound(const struct unwind_table *t, const struct eh_page *page)
 {
 	uint64_t nr_rules = t->nr_rules - (uint64_t)page->rule_base * RULE_BASE_UNIT;
-	uint32_t least = 0;
 
 	for (uint32_t i = 0; i < page->nr_rows; i++) {
 		uint32_t row = row_at(t->rows + (page->rows + i) * ROW_BYTES);
 
-		if (ROW_PC(row) < least || (!i && ROW_PC(row)) || ROW_RULE(row) >= nr_rules)
+		if ((!i && ROW_PC(row)) || ROW_RULE(row) >= nr_rules)
 			return false;
-		least = ROW_PC(row) + 1;
 	}
 	return true;
 }
