@@ -95,7 +95,7 @@ static void say_lost(FILE *out, const struct stack_summary *s)
 	if (!losses_matter(s->losses, s->nr_losses, taken))
 		return;
 	if (s->of_some)
-		fprintf(out, ", %" PRIu64 " lost of all processes'", lost);
+		fprintf(out, ", %" PRIu64 " lost on the whole machine", lost);
 	else
 		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, 100.0 * lost / (taken + lost));
 	if (s->earlier)
