@@ -420,7 +420,7 @@ find_binaries() {
 	for file in $LIBC /lib/x86_64-linux-gnu/libm.so.6 /lib64/ld-linux-x86-64.so.2 /usr/lib/x86_64-linux-gnu/lib{bfd-2,opcodes-2,ctf}*.so \
 		/usr/lib/x86_64-linux-gnu/lib{stdc++.so.6,crypto.so.3,LLVM-14.so.1,x264.so.164,gfortran.so.5,dw.so.1} \
 		/lib/ld-musl-x86_64.so.1 /usr/bin/{bash,git,python3,perl,gdb,node,redis-server,objdump,sbcl,busybox,qemu-system-x86_64,ruby,ocamlrun} \
-		/usr/sbin/nginx /usr/lib/postgresql/*/bin/postgres /usr/lib/gcc/x86_64-linux-gnu/*/cc1plus /usr/lib/chromium/chromium /usr/lib/go-*/bin/go; do
+		/usr/sbin/nginx /usr/lib/postgresql/*/bin/postgres /usr/lib/gcc/x86_64-linux-gnu/*/cc1plus /usr/lib/chromium/chromium; do
 		[ ! -e "$file" ] || binaries+=("$file")
 	done
 	[ "${#binaries[@]}" -ge 30 ] || [ "$SIZE" != full ] || skip "finds ${#binaries[@]} binaries only"
