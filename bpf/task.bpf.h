@@ -56,12 +56,15 @@ static __always_inline struct upid pid_at_level(struct pid *pid, __u32 level)
 	return upid;
 }
 
-/* the PID in the tool's PID namespace; 0: it has none there */
+/*
+ * The PID in the tool's PID namespace; 0: it has none there. Behind the numbers that a process has may lie those of one that was
+ * there before.
+ */
 static __always_inline __u32 pid_number(struct pid *pid)
 {
 	struct upid upid = pid_at_level(pid, own_pid_level);
 
-	return (__u64)upid.ns == own_pid_ns ? upid.nr : 0;
+	return BPF_CORE_READ(pid, level) >= own_pid_level && (__u64)upid.ns == own_pid_ns ? upid.nr : 0;
 }
 
 /*
