@@ -371,6 +371,7 @@ sample() {
 	expect "$(ehdump -j --check "$WORK/plain" | jq 'select(.type == "file").differences') == 0"
 }
 
+# bats test_tags=full
 @test "with too little memory, none of a file's sources is taken for missing: the table is whole, or it is said" {
 	need go gcc objcopy
 	local file kb status nr_said=0 nr_whole=0

@@ -141,6 +141,7 @@ by_go_table() {	# FILE
 		}' | sed -E 's/\[.*\]/[]/'
 }
 
+# bats test_tags=full
 @test "names: a Go program's without .symtab, by Go's own table" {
 	need go strip
 	local sources=$BATS_TEST_DIRNAME/workloads program main
@@ -164,6 +165,7 @@ by_go_table() {	# FILE
 	done
 }
 
+# bats test_tags=full
 @test "lines: a Go program's without DWARF, by Go's own table, are go tool addr2line's" {
 	need go strip gawk
 	local sources=$BATS_TEST_DIRNAME/workloads program
