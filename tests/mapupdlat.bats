@@ -314,7 +314,7 @@ wait_for_calls() {	# NR
 		grep -xFf <(awk '/^map_id/ { print $2 }' "/proc/${subjects[0]}"/fdinfo/*))
 	bpftool map update id "$id" key 1 0 0 0 value 1
 	bpftool map dump id "$id" >/dev/null
-	kill -INT "${subjects[@]}"
+	kill "${subjects[@]}"	# not SIGINT, which bpftrace ignores in the background until it has begun
 	wait "${subjects[@]}" || true
 	kill -INT $tool
 	wait $tool
