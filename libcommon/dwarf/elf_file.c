@@ -327,25 +327,34 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, siz
 	return 0;
 }
 
-/* the bytes of the file from vaddr to the end of its segment */
-static int segment_tail(struct elf_file *file, uint64_t vaddr, struct elf_section *section)
+/* NULL: no segment has that address */
+static const struct elf_segment *segment_of(const struct elf_file *file, uint64_t vaddr)
 {
 	for (size_t i = 0; i < file->nr_segments; i++) {
 		const struct elf_segment *s = &file->segments[i];
-		struct elf_section tail = { .name = "PT_GNU_EH_FRAME", .vaddr = vaddr };
-		int error;
 
-		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->size)
-			continue;
-		tail.size = s->size - (vaddr - s->vaddr);
-		if (tail.size > MAX_SECTION_BYTES)
-			return -EFBIG;
-		error = elf_file_bytes(file, s->file_offset + (vaddr - s->vaddr), tail.size, &tail.bytes);
-		if (!error)
-			*section = tail;
-		return error;
+		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->size)
+			return s;
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+/* the bytes of the file from vaddr to the end of its segment */
+static int segment_tail(struct elf_file *file, uint64_t vaddr, struct elf_section *section)
+{
+	const struct elf_segment *s = segment_of(file, vaddr);
+	struct elf_section tail = { .name = "PT_GNU_EH_FRAME", .vaddr = vaddr };
+	int error;
+
+	if (!s)
+		return -ENOENT;
+	tail.size = s->size - (vaddr - s->vaddr);
+	if (tail.size > MAX_SECTION_BYTES)
+		return -EFBIG;
+	error = elf_file_bytes(file, s->file_offset + (vaddr - s->vaddr), tail.size, &tail.bytes);
+	if (!error)
+		*section = tail;
+	return error;
 }
 
 /* LSB core, 10.6.2: version, encodings of the pointer, the count and the table, the pointer to .eh_frame */
@@ -418,15 +427,11 @@ int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct
 
 bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *file_offset)
 {
-	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct elf_segment *s = &file->segments[i];
+	const struct elf_segment *s = segment_of(file, vaddr);
 
-		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->size) {
-			*file_offset = vaddr - s->vaddr + s->file_offset;
-			return true;
-		}
-	}
-	return false;
+	if (s)
+		*file_offset = vaddr - s->vaddr + s->file_offset;
+	return s;
 }
 
 const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t offset)

@@ -335,38 +335,37 @@ static int walk_all(struct walk *w)
 	return error;
 }
 
+/* The next bytes from *at on that no known way leads to, up to *end, unless they are padding. False: there are none */
+static bool next_rest(const struct part *part, uint64_t *at, uint64_t *end)
+{
+	for (; *at < part->span.length; *at = *end + 1) {
+		for (*end = *at; *end < part->span.length && part->marks[*end] == UNSEEN; ++*end)
+			;
+		if (*end > *at && !machine_is_padding(part->code + *at, *end - *at))
+			return true;
+	}
+	return false;
+}
+
 /*
  * What is reached by the addresses of a table, or by an exception, is what is left over: in code of a compiler, which
  * puts no data between.
  */
 static int walk_rest(struct walk *w, const struct part *part)
 {
+	uint64_t end;
 	int error = 0;
 
-	for (uint64_t at = 0; at < part->span.length && !error && !w->unknown; at++) {
-		uint64_t end = at;
-
-		while (end < part->span.length && part->marks[end] == UNSEEN)
-			end++;
-		if (end == at || machine_is_padding(part->code + at, end - at)) {
-			at = end == at ? at : end - 1;
-			continue;
-		}
+	for (uint64_t at = 0; !error && !w->unknown && next_rest(part, &at, &end); at++)
 		error = go_on_at(w, part->span.start + at) ?: walk_all(w);
-	}
 	return error;
 }
 
-/* Is there code that no known way leads to? */
 static bool has_rest(const struct part *part)
 {
-	for (uint64_t at = 0, end; at < part->span.length; at = end + 1) {
-		for (end = at; end < part->span.length && part->marks[end] == UNSEEN; end++)
-			;
-		if (end > at && !machine_is_padding(part->code + at, end - at))
-			return true;
-	}
-	return false;
+	uint64_t at = 0, end;
+
+	return next_rest(part, &at, &end);
 }
 
 static int walk_function(struct walk *w)
