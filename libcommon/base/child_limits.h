@@ -103,7 +103,8 @@ static inline void child_end_with(pid_t parent)
 /*
  * No system calls but these, 200 at most, memory that is neither code nor a file's to be written, and files to read: others fail
  * with EPERM. (What openat2() asks for, a filter cannot see: an empty file could be made by it, and one emptied that everybody may
- * write.) Those of another architecture, whose numbers mean other calls, end the child. A kernel without seccomp leaves the other limits.
+ * write.) Those of another architecture, whose numbers mean other calls, end the child. A kernel without seccomp leaves the other
+ * limits.
  */
 static inline void child_limit_system_calls(const int *allowed, size_t nr)
 {

@@ -24,8 +24,9 @@
 #define COMPILE_CPU_MS 2000	/* a file of 100 MB of .eh_frame takes a second */
 
 /*
- * A process that kept a worker waiting is left alone: briefly, for the machine may just be busy, and each time twice as long. What the caller waits for, answers and failures alike, takes
- * these shares of the time at most, of one process and of all; a JVM that begins takes a tenth.
+ * A process that kept a worker waiting is left alone: briefly, for the machine may just be busy, and each time twice as long.
+ * What the caller waits for, answers and failures alike, takes these shares of the time at most, of one process and of all; a JVM
+ * that begins takes a tenth.
  */
 #define LEFT_ALONE_NS 500000000
 #define MAX_LEFT_ALONE_NS 10000000000

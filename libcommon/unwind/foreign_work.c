@@ -222,12 +222,16 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 	static struct foreign_request r;
 
 	(void)arg;
-	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_HOTSPOT)
+	switch (bytes >= sizeof(r.kind) ? *(const enum foreign_kind *)area : FOREIGN_MAPS) {
+	case FOREIGN_HOTSPOT:
 		return read_hotspot(area, bytes, room);
-	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_STACK)
+	case FOREIGN_STACK:
 		return read_stacks(area, bytes, room);
-	if (bytes >= sizeof(r.kind) && *(const enum foreign_kind *)area == FOREIGN_PYTHON)
+	case FOREIGN_PYTHON:
 		return read_python(area, bytes, room);
+	default:
+		break;
+	}
 	memset(&r, 0, offsetof(struct foreign_request, path));
 	memcpy(&r, area, bytes);
 	r.file.path = r.file.path ? r.path : NULL;

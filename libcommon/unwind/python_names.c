@@ -13,7 +13,8 @@
 /* A program that makes functions as it goes must not fill our memory; one process leaves room for others. */
 #define MAX_FUNCTIONS 100000
 #define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
-#define MAX_BYTES (64 << 20)	/* of names and tables of lines; beyond this, functions have no lines, and beyond twice this, no names */
+/* of names and tables of lines: beyond this, functions have no lines, and beyond twice this, no names */
+#define MAX_BYTES (64 << 20)
 /* nor may it keep them waiting: so many questions are open at a time; the others are asked later */
 #define MAX_QUESTIONS 64
 #define MAX_QUESTIONS_OF_PROCESS 4
@@ -28,7 +29,7 @@ struct function_key {
 struct function {
 	struct function_key key;
 	uint64_t number;	/* from 1 */
-	bool asked;
+	bool asked;		/* in a question that is open, or in the next one */
 	uint8_t tries;
 	struct python_code code;	/* {}: there is no answer */
 	UT_hash_handle hh;
@@ -133,21 +134,20 @@ static void ask(struct python_names *names, struct foreign *foreign)
 	if (process && process->questions < MAX_QUESTIONS_OF_PROCESS && HASH_COUNT(names->questions) < MAX_QUESTIONS)
 		question = malloc(sizeof(*question));
 	for (size_t i = 0; i < names->next.nr; i++) {
-		struct function *function = names->by_number[names->next.numbers[i] - 1];
+		const struct function *function = names->by_number[names->next.numbers[i] - 1];
 
 		functions[i] = (struct foreign_function){ function->key.code, function->key.identity };
-		function->asked = false;
 	}
 	if (question) {
 		*question = names->next;
 		question->tag = (uint64_t)++names->last_question << 32 | (uint32_t)pid;
 	}
 	if (question && !foreign_ask_python(foreign, pid, &process->objects, functions, question->nr, question->tag)) {
-		for (size_t i = 0; i < question->nr; i++)
-			names->by_number[question->numbers[i] - 1]->asked = true;
 		process->questions++;
 		HASH_ADD(hh, names->questions, tag, sizeof(question->tag), question);
 	} else {
+		for (size_t i = 0; i < names->next.nr; i++)
+			names->by_number[names->next.numbers[i] - 1]->asked = false;
 		free(question);
 	}
 	names->next.nr = 0;
