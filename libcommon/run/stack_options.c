@@ -84,12 +84,6 @@ static const char *own_ending(const struct stack_options *o, const char *name)
 	return NULL;
 }
 
-static void check_top(struct argp_state *state, const struct stack_options *o)
-{
-	if (o->top)
-		argp_failure(state, EXIT_USAGE, 0, "--top is for text, folded and JSON: the other formats keep all stacks");
-}
-
 /* -j says the format whatever the file is called; without it the ending does, and -f must agree with that. */
 static void settle_format(struct argp_state *state, struct stack_options *o)
 {
@@ -99,10 +93,8 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 	if (o->format == stack_format_json)
 		return;
 	o->ending = name ? own_ending(o, name) : NULL;
-	if (o->ending && !o->format) {
-		check_top(state, o);
+	if (o->ending && !o->format)
 		return;
-	}
 	if (name && !of_name && !strncmp(name, "/dev/", 5))
 		name = NULL;	/* a pipe's, or the terminal: text, or what an option says */
 	if (name && !of_name)
@@ -113,8 +105,6 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 			     "-f and the ending of the output file's name ask for different formats");
 	if (!o->format)
 		o->format = of_name ? of_name : stack_format_text;
-	if (o->format != stack_format_text && o->format != stack_format_folded)
-		check_top(state, o);
 	if (o->run.interval_ns && !o->format->joins && !run_report_apart(&o->run))
 		argp_failure(state, EXIT_USAGE, 0,
 			     "with --every, the name of a file like this needs a conversion of strftime(3): '%s'", name);
@@ -312,6 +302,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->wanted.only_user && o->wanted.only_kernel)
 			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
 		settle_format(state, o);
+		if (o->top && o->format != stack_format_text && o->format != stack_format_folded && o->format != stack_format_json)
+			argp_failure(state, EXIT_USAGE, 0, "--top is for text, folded and JSON: the other formats keep all stacks");
 		run_check_command(state, &o->run);
 		o->run.json = o->format == stack_format_json;
 		break;

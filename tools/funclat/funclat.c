@@ -127,9 +127,9 @@ static void configure(struct funclat_bpf *bpf, const struct options *o, bool ker
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
 
-static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel,
-			      const struct task_filter *tasks)
+static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel)
 {
+	const struct task_filter *tasks = &o->histograms.run.tasks;
 	const struct return_programs programs = {
 		.at_exits = bpf->progs.user_function_leaves,
 		.returned = o->return_probes ? bpf->progs.user_function_returned : NULL,
@@ -151,12 +151,11 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 }
 
 /* Returns first, so that each call that is seen to begin is seen to return. */
-static void attach(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel,
-		   const struct task_filter *tasks)
+static void attach(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel)
 {
-	attach_to_returns(bpf, links, o, kernel, tasks);
+	attach_to_returns(bpf, links, o, kernel);
 	events_attach(links, kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, &functions,
-		      false, tasks);
+		      false, &o->histograms.run.tasks);
 }
 
 int main(int argc, char **argv)
@@ -189,7 +188,7 @@ int main(int argc, char **argv)
 	configure(bpf, &o, kernel);
 	kernel_loaded(bpf->skeleton, funclat_bpf__load(bpf));
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
-	attach(bpf, &links, &o, kernel, tasks);
+	attach(bpf, &links, &o, kernel);
 	kernel_attach(&scheduler, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
 		      bpf->progs.thread_dies);
 	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.json),
