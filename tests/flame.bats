@@ -149,7 +149,7 @@ out.write(os.urandom(100000))' >"$WORK/in"
 		refute grep -qa "$(printf '\x1b\|\xe2\x80\xae')" "$WORK/x.$ending"
 	done
 	xmllint --huge --noout "$WORK/x.svg"
-	if command -v chromium >/dev/null; then
+	if extra chromium; then
 		browse "$WORK/x.html" eval 'flame.tree.total[0] >= 10' | grep -x true
 	fi
 }

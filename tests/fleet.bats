@@ -95,7 +95,7 @@ print("\n".join(pod["containers"][0]["command"]))' "$WORK/page/daemonset.yaml" >
 			'.name == $name and .from == $from and .until > $from' "$WORK/received/$i.json"
 	done
 	sh "$WORK/page/usr/local/sbin/ehperf-send" "$url" "$WORK/host"	# nothing to do
-	if command -v go >/dev/null; then
+	if extra go; then
 		PPROF_TMPDIR=$WORK go tool pprof -top "$WORK/received/1.pb.gz" | grep -q '^File: nested$'
 	fi
 }

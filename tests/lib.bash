@@ -61,6 +61,12 @@ need() {
 	done
 }
 
+# whether a test also takes a program that `make test` does not install: in the full size, which needs it. A test that takes
+# what happens to be there is another test on each machine.
+extra() {
+	[ "${SIZE-full}" = full ] && need "$1"
+}
+
 # runs the command in the background, until teardown at the latest; its PID is in $pid
 background() {
 	"$@" >"$WORK/background.out" 2>&1 3>&- &

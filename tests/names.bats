@@ -274,7 +274,7 @@ same_plt() {	# FILE
 		same_plt "$WORK/b.so"
 	done
 	same_plt "$(command -v bash)"
-	command -v aarch64-linux-gnu-as >/dev/null || { [ "$SIZE" != full ] && return; skip "needs aarch64-linux-gnu-as"; }
+	extra aarch64-linux-gnu-as || return 0
 	printf '.globl f\nf: bl write\nbl read\nbl getpid\nret\n' | aarch64-linux-gnu-as -o "$WORK/b.o" -
 	for flags in "" "-z force-bti"; do
 		aarch64-linux-gnu-ld -shared $flags -o "$WORK/b.so" "$WORK/b.o" 2>/dev/null
@@ -417,8 +417,11 @@ find_binaries() {
 	binaries=("${built[@]}" "$ROOT/build/cpuprof" "$ROOT/build/tests/symbol-of")
 	cp "$WORK/no-pie" "$WORK/stripped-no-pie" && strip "$WORK/stripped-no-pie" && binaries+=("$WORK/stripped-no-pie")
 	! musl-gcc -g -O2 -static -o "$WORK/musl" "$BATS_TEST_DIRNAME/workloads/calls.c" 2>/dev/null || binaries+=("$WORK/musl")
-	printf 'package main\nimport ("fmt"; "os"; "sort")\nfunc main() { a := os.Environ(); sort.Strings(a); fmt.Println(a) }\n' >"$WORK/a.go"
-	! GOCACHE=$WORK/go-cache go build -o "$WORK/go" "$WORK/a.go" 2>/dev/null || binaries+=("$WORK/go")
+	if extra go; then
+		printf 'package main\nimport ("fmt"; "os"; "sort")\nfunc main() { a := os.Environ(); sort.Strings(a); fmt.Println(a) }\n' >"$WORK/a.go"
+		GOCACHE=$WORK/go-cache go build -o "$WORK/go" "$WORK/a.go"
+		binaries+=("$WORK/go")
+	fi
 	for file in $LIBC /lib/x86_64-linux-gnu/libm.so.6 /lib64/ld-linux-x86-64.so.2 /usr/lib/x86_64-linux-gnu/lib{bfd-2,opcodes-2,ctf}*.so \
 		/usr/lib/x86_64-linux-gnu/lib{stdc++.so.6,crypto.so.3,LLVM-14.so.1,x264.so.164,gfortran.so.5,dw.so.1} \
 		/lib/ld-musl-x86_64.so.1 /usr/bin/{bash,git,python3,perl,gdb,node,redis-server,objdump,sbcl,busybox,qemu-system-x86_64,ruby,ocamlrun} \

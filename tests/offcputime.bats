@@ -329,9 +329,9 @@ conserved() {	# ARG...
 	}
 	measure -- "$WORK/threads"
 	blocked_complete threads 1.8e9
-	command -v gojq >/dev/null || { [ "$SIZE" != full ] && return; skip "needs gojq"; }
+	extra gojq || return 0
 	measure -- sh -c '(sleep 1; echo 1; sleep 1; echo 2) | gojq -c .'
-	blocked_complete gojq 3e9
+	blocked_complete gojq 1.9e9	# one thread reads; how many others there are is Go's to say
 }
 
 @test "every switch is counted: as the kernel itself counts them, at 100,000 a second" {

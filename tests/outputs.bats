@@ -256,11 +256,11 @@ collapse() {
 	[ "$(grep -c '</script' "$WORK/x.svg")" -eq 2 ]
 	[ "$(grep -c '</script' "$WORK/x.html")" -eq 2 ]
 	jq -e '[.shared.frames[].name | select(startswith("<scr>]]>&\""))] | length > 0' "$WORK/x.json"
-	if command -v go >/dev/null; then
+	if extra go; then
 		PPROF_TMPDIR=$WORK go tool pprof -traces "$WORK/x.pb.gz" >"$WORK/traces"
 		grep -qF 'comm:  <scr>]]>&"\u{1b}[' "$WORK/traces"
 	fi
-	if command -v chromium >/dev/null; then
+	if extra chromium; then
 		for ending in svg html; do
 			browse "$WORK/x.$ending" eval 'flame.tree.labels.some(label => label.text.startsWith("<scr>]]>&\""))' | grep -x true
 		done

@@ -171,7 +171,7 @@ on_small_disk() {
 
 @test "postgres under pgbench, a Go program, 200,000 switches a second: tiled, and run as the scheduler says" {
 	need_root
-	if [ -n "$pg_bin" ]; then
+	if extra pgbench; then
 		mkdir "$WORK/pg"
 		chown postgres "$WORK/pg"
 		chmod 755 "$WORK"
@@ -196,7 +196,7 @@ on_small_disk() {
 		ran_as_scheduled 30000000 <"$WORK/command.out"
 		[ "$(summary .lost_periods)" -eq 0 ]
 	fi
-	if command -v go >/dev/null; then
+	if extra go; then
 		HOME=$WORK go build -o "$WORK/gosteps" "$BATS_TEST_DIRNAME/workloads/gosteps.go"
 		measure -- "$WORK/gosteps"
 		tiled 4

@@ -70,7 +70,7 @@ load lib.bash
 	measure -- make -s -j4 -C "$WORK"
 	tiled 30
 	valid_json
-	if command -v node >/dev/null; then
+	if extra node; then
 		measure -- node -e 'let n = 0; const t = setInterval(() => { for (let i = 0; i < 1e6; i++) n += i; if (n > 1e13) clearInterval(t) }, 1);
 			require("fs").readFileSync("/etc/passwd"); require("crypto").pbkdf2("a", "b", 1e5, 64, "sha512", () => {})'
 		tiled 5
