@@ -361,10 +361,12 @@ wait_for_calls() {	# NR
 
 @test "--map ID: one map of two with the same name" {
 	need_root
-	local id other
+	local id both=()
 	mkfifo "$WORK/go" "$WORK/go2"
 	HOLD=1 mapinmap hash 40 1 0 same <"$WORK/go" >"$WORK/held" 3>&- &
+	both+=($!)
 	HOLD=1 mapinmap hash 50 1 0 same <"$WORK/go2" >"$WORK/held2" 3>&- &
+	both+=($!)
 	exec 8>"$WORK/go" 9>"$WORK/go2"
 	wait_until grep -q ready "$WORK/held"
 	wait_until grep -q ready "$WORK/held2"
@@ -382,7 +384,7 @@ wait_for_calls() {	# NR
 	kill -INT $tool
 	wait $tool
 	[ "$(summary .calls)" -eq 40 ]
-	wait
+	wait "${both[@]}"
 }
 
 @test "-P: a histogram for each process" {
