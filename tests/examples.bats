@@ -8,7 +8,6 @@ load workloads/servers.bash
 teardown() {
 	stop_servers
 	end_children
-	wait 2>/dev/null || true
 	rm -rf "$WORK"
 }
 
