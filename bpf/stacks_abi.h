@@ -18,8 +18,8 @@
 /*
  * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is
  * mapped. FRAME_CALL: the pc is a return address, so the call site is at pc - 1. FRAME_BY_FP: found through
- * the frame pointer, for want of a rule. FRAME_CUT(): no frame, but a mark in the place of that many
- * frames, more than 0, which were left out.
+ * the frame pointer, for want of a rule. FRAME_CUT(), FRAME_SUMMED(): no frame, but a mark in the place of
+ * that many frames, or stacks, more than 0, which were left out.
  */
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
@@ -35,7 +35,9 @@
 #define FRAME_TAG(frame)	((__u32)((frame) >> FRAME_TAG_SHIFT) & 0x3fff)
 #define MAX_FRAME_TAG		0x1fff
 #define FRAME_CUT(nr)		((__u64)(nr))
-#define FRAME_IS_CUT(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* module IDs begin at 1 */
+#define FRAME_SUMMED(nr)	(1ULL << 39 | (nr))
+#define FRAME_IS_CUT(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* either; module IDs begin at 1 */
+#define FRAME_IS_SUMMED(frame)	((frame) >> 39 == 1)
 
 /* why a stack ends where it does; names and meanings in libcommon/unwind/end_reason.c */
 enum end_reason {

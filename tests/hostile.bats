@@ -309,3 +309,31 @@ mount_served() {	# [FILE]
 	kill $victim
 	wait $victim || [ $? -eq 143 ]
 }
+
+@test "more stacks than a report has room for: it keeps its size, everybody else's stacks, and the sums" {
+	need_root
+	need jq
+	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/many-stacks" "$BATS_TEST_DIRNAME/workloads/many-stacks.c"
+	chmod 755 "$WORK"
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	background bash -c 'while :; do sleep 0.01; done'
+	local other=$pid
+	wait_until_it_ran "${pids[0]}" 300
+	offcputime -j --max-report 10 -o "$WORK/out.jsonl" 1 2>"$WORK/err"
+	sed 's/^/# /' "$WORK/err"
+	cp "$WORK/out.jsonl" "$WORK/out"
+	expect "$(stat -c %s "$WORK/out") < 20e6"
+	grep -q 'of the coldest stacks are summed up' "$WORK/err"
+	# the sums are those of all, by end reason too; and all stacks of everybody else are there
+	jq -se '(map(select(.type == "stack"))) as $stacks | (.[] | select(.type == "summary")) as $summary |
+		($stacks | map(.count) | add) == $summary.samples and
+		([$stacks[] | select(.ended_by == "complete") | .count] | add) == $summary.ended.complete and
+		([$stacks[] | .user[]? | select(.symbol == "[other stacks]") | .cut] | add) == $summary.summed_up' "$WORK/out"
+	jq -se 'map(select(.type == "stack" and .pid == '"$other"')) | length > 0 and all(.user[0].symbol != "[other stacks]")' "$WORK/out"
+	# in the formats of others, too
+	for ending in txt folded svg pb.gz; do
+		offcputime -q --max-report 1 -o "$WORK/x.$ending" 0.5 2>"$WORK/err"
+		expect "$(stat -c %s "$WORK/x.$ending") < 4e6"
+	done
+	grep -q '\[other stacks\]' "$WORK/x.folded"
+}

@@ -15,10 +15,12 @@ load lib.bash
 		-p foo 1|not a list of process IDs: 'foo'
 		-F 0 1|not a frequency
 		--buffer 5 1|not a power of 2
-		--comm x 1|no -C and no --comm
-		-C 0 1|no -C and no --comm
-		--every 1s 2|no --every
-		-o x.pb.gz 1|a timeline has no such format
+		--comm x 1|unrecognized option '--comm'
+		-C 0 1|invalid option -- 'C'
+		--every 1s 2|unrecognized option '--every'
+		--max-report 1 1|unrecognized option '--max-report'
+		-o x.pb.gz 1|must end in .txt, .folded, .jsonl, .html, .svg, .json or .pftrace: 'x.pb.gz'
+		-o x.perf 1|must end in .*: 'x.perf'
 		--top 3 -j 1|--top is for text
 	EOF
 	options_agree wallprof cpuprof
@@ -42,6 +44,24 @@ load lib.bash
 	[ "$(jq -r 'select(.type == "thread") | .comm' "$WORK/out" | sort -u | tr '\n' ' ')" = "bash sleep " ]
 	[ "$(jq -rs 'map(select(.type == "thread" and .tid == '"$inner"')) | length' "$WORK/out")" -eq 1 ]
 	expect "$(jq -rs 'map(select(.type == "thread")) | length' "$WORK/out") > 5"
+}
+
+@test "-l, -i: source lines and inlined functions, in each format that has names" {
+	need_root
+	cat >"$WORK/lines.c" <<-'EOF'
+		#include <unistd.h>
+		static inline __attribute__((always_inline)) int nap(void) { return usleep(1000); }
+		int main(void) { for (int i = 0; i < 20; i++) nap(); return 0; }
+	EOF
+	gcc -g -O1 -o "$WORK/lines" "$WORK/lines.c"
+	local ending
+	for ending in txt folded jsonl html svg json; do
+		wallprof -q -i -l -o "$WORK/out.$ending" -- "$WORK/lines"
+		wallprof -q -o "$WORK/bare.$ending" -- "$WORK/lines"
+		grep -q 'lines\.c' "$WORK/out.$ending"
+		grep -q '\bnap\b' "$WORK/out.$ending"
+		refute grep -q '\bnap\b' "$WORK/bare.$ending"
+	done
 }
 
 @test "rings: every thread's life is tiled, runs as long as the scheduler says, and each wait was ended by the thread before" {

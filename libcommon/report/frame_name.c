@@ -97,6 +97,8 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
 
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
 {
+	if (FRAME_IS_SUMMED(frame))
+		return (struct frame_name){ .symbol = "[other stacks]", .cut = frame ^ FRAME_SUMMED(0) };
 	if (FRAME_IS_CUT(frame))
 		return (struct frame_name){ .symbol = "[...]", .cut = frame };
 	if (FRAME_IS_PYTHON(frame))

@@ -6,14 +6,14 @@
 enum { TEXT, FOLDED, JSON };
 
 static const struct stack_format formats[] = {
-	[TEXT] = { ".txt", stack_report_text, .joins = true },
-	[FOLDED] = { ".folded", stack_report_folded, .joins = true },
-	[JSON] = { ".jsonl", stack_report_json, .joins = true },
-	{ ".svg", stack_report_svg },
-	{ ".html", stack_report_html },
-	{ ".pb.gz", stack_report_pprof },
-	{ ".json", stack_report_speedscope },
-	{ ".perf", stack_report_perf },
+	[TEXT] = { ".txt", stack_report_text, 32, .joins = true },
+	[FOLDED] = { ".folded", stack_report_folded, 32, .joins = true },
+	[JSON] = { ".jsonl", stack_report_json, 160, .joins = true },
+	{ ".svg", stack_report_svg, 32 },
+	{ ".html", stack_report_html, 32 },
+	{ ".pb.gz", stack_report_pprof, 16 },
+	{ ".json", stack_report_speedscope, 16 },
+	{ ".perf", stack_report_perf, 64 },
 };
 
 const struct stack_format *const stack_format_text = &formats[TEXT];

@@ -21,6 +21,7 @@ typedef int stack_report(const struct stack_writer *writer, const struct stack_s
 struct stack_format {
 	const char *ending;	/* of a file's name */
 	stack_report *write;
+	unsigned frame_bytes;	/* what a frame takes in a file, about */
 	bool joins;		/* several reports can follow each other in a file */
 };
 

@@ -54,6 +54,8 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 		json_object_object_add(object, "python_calls", json_object_new_uint64(s->names.python_calls));
 		json_object_object_add(object, "python_named", json_object_new_uint64(s->names.python_named));
 	}
+	if (s->summed_up)
+		json_object_object_add(object, "summed_up", json_object_new_uint64(s->summed_up));
 	losses_json(object, s->losses, s->nr_losses);
 	json_object_object_add(object, "ended", json_by_reason(s->ended));
 	if (s->measure->summary_json)
@@ -122,6 +124,9 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 			fprintf(out, " (%.3f s)", s->ended_value[i] / 1e9);
 		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
+	if (s->summed_up)
+		fprintf(out, "%s: %" PRIu64 " of the coldest stacks are summed up as \"[other stacks]\": the report had no room, see "
+			"--max-report\n", s->tool, s->summed_up);
 	names_count_print_cure(out, s->tool, &s->names);
 	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
 }

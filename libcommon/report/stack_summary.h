@@ -28,6 +28,7 @@ struct stack_summary {
 	uint64_t earlier;	/* samples of earlier reports, which the losses are of, too */
 	size_t nr_losses;
 	struct names_count names;
+	uint64_t summed_up;	/* stacks for which the report has no room */
 	/* filled in by stack_summary_count(): */
 	struct stack_value sum;
 	uint64_t ended[NR_END_REASONS];		/* the number of stacks by end reason */

@@ -17,6 +17,7 @@ enum {
 	OPTION_MAX_DEPTH = 0x100,
 	OPTION_MAX_STACKS,
 	OPTION_MAX_MEMORY,
+	OPTION_MAX_REPORT,
 	OPTION_CGROUP,
 	OPTION_COMM,
 	OPTION_TOP,
@@ -34,9 +35,7 @@ static const struct argp_option options[] = {
 	{ NULL, 'L', NULL, OPTION_ALIAS, NULL, 1 },
 	{ "user-threads-only", 'u', NULL, 0, "only user threads", 1 },
 	{ "kernel-threads-only", 'k', NULL, 0, "only kernel threads", 1 },
-	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", 1 },
 	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only in this cgroup (v2) and those below it", 1 },
-	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", 1 },
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", 2 },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", 2 },
 	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, default 1024, 16384 at most", 2 },
@@ -51,10 +50,7 @@ static const struct argp_option options[] = {
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", 3 },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to frames in no file", 3 },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
-	{ "output", 'o', "FILE", 0, "write to this file: " STACK_FORMAT_ENDINGS, 3 },
 	{ "top", OPTION_TOP, "N", 0, "only the N hottest stacks", 3 },
-	{ "every", OPTION_EVERY, "TIME", 0,
-	  "a report each interval; FILE may have strftime(3)'s conversions, for a file each", 3 },
 	{ "inline", 'i', NULL, 0, "inlined functions, too, as frames marked _[i]", 3 },
 	{ "lines", 'l', NULL, 0, "source file and line of each user frame", 3 },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
@@ -63,6 +59,18 @@ static const struct argp_option options[] = {
 	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", 3 },
 	{ "native-frames", OPTION_NATIVE_FRAMES, NULL, 0,
 	  "show the calls of Python's interpreter, too, beside its functions", 3 },
+	{},
+};
+
+/* of tools whose report is a list of stacks */
+static const struct argp_option list_options[] = {
+	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", 1 },
+	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", 1 },
+	{ "output", 'o', "FILE", 0, "write to this file: " STACK_FORMAT_ENDINGS, 3 },
+	{ "max-report", OPTION_MAX_REPORT, "MB", 0,
+	  "sum up the coldest stacks of who has most, where a report would get larger, default 100", 3 },
+	{ "every", OPTION_EVERY, "TIME", 0,
+	  "a report each interval; FILE may have strftime(3)'s conversions, for a file each", 3 },
 	{},
 };
 
@@ -95,11 +103,13 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 	o->ending = name ? own_ending(o, name) : NULL;
 	if (o->ending && !o->format)
 		return;
+	if (o->endings && of_name && !of_name->joins)
+		of_name = NULL;	/* a format of lists of stacks */
 	if (name && !of_name && !strncmp(name, "/dev/", 5))
 		name = NULL;	/* a pipe's, or the terminal: text, or what an option says */
 	if (name && !of_name)
 		argp_failure(state, EXIT_USAGE, 0,
-			     "the output file's name must end in " STACK_FORMAT_ENDINGS ": '%s'", name);
+			     "the output file's name must end in %s: '%s'", o->endings ? o->endings_named : STACK_FORMAT_ENDINGS, name);
 	if (name && o->format && o->format != of_name)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "-f and the ending of the output file's name ask for different formats");
@@ -268,6 +278,11 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		if (!cli_parse_time(arg, 1000000000, &o->run.interval_ns) || o->run.interval_ns < MIN_INTERVAL_NS)
 			argp_failure(state, EXIT_USAGE, 0, "not a time of 0.1 s or more: '%s'", arg);
 		break;
+	case OPTION_MAX_REPORT:
+		if (!cli_parse_number(arg, 1, 1 << 20, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of MB, 1 or more: '%s'", arg);
+		o->max_report = number << 20;
+		break;
 	case OPTION_TOP:
 		if (!cli_parse_number(arg, 1, SIZE_MAX, &number))
 			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks, 1 or more: '%s'", arg);
@@ -279,6 +294,13 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 	return true;
 }
 
+static error_t parse_list(int key, char *arg, struct argp_state *state)
+{
+	struct stack_options *o = state->input;
+
+	return parse_filter(key, arg, state, o) || parse_output(key, arg, state, o) ? 0 : ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct stack_options *o = state->input;
@@ -287,6 +309,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	    parse_output(key, arg, state, o) || parse_naming(key, arg, state, &o->wanted.naming))
 		return 0;
 	switch (key) {
+	case ARGP_KEY_INIT:
+		if (!o->endings)
+			state->child_inputs[0] = o;
+		break;
 	case ARGP_KEY_ARG:
 		if (run_take_command(state, &o->run))
 			break;
@@ -316,7 +342,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void stack_options_parse(struct stack_options *o, const struct argp *tool, void *tool_options, int argc,
 			 char **argv)
 {
-	static const struct argp shared = { .options = options, .parser = parse };
+	static const struct argp list = { .options = list_options, .parser = parse_list };
+	static const struct argp_child children[] = { { &list }, {} };
+	const struct argp shared = { .options = options, .parser = parse, .children = o->endings ? NULL : children };
 
 	run_parse(tool, tool_options, &shared, o, argc, argv, &o->run);
 }

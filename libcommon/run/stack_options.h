@@ -48,13 +48,18 @@ struct stack_options {
 	struct stacks_wanted wanted;
 	const struct stack_format *format;
 	size_t top;			/* the report has this many stacks; 0: all */
+	uint64_t max_report;		/* bytes */
 	bool delimiter, annotate;	/* as struct stack_writer has them */
-	/* file names' endings that the tool knows besides, up to NULL; and the one that -o's file has, or NULL */
+	/*
+	 * Of a tool whose report is no list of stacks: the endings of its own formats' files, up to NULL, and all in words. It
+	 * has text, folded and JSON besides, its own -o, and no option of such lists.
+	 */
 	const char *const *endings;
-	const char *ending;
+	const char *endings_named;
+	const char *ending;	/* the one that -o's file has, or NULL */
 };
 
-#define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT, .wanted.runtimes = true }
+#define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT, .wanted.runtimes = true, .max_report = 100 << 20 }
 
 /* for the tool's own argp */
 #define STACK_ARGS_DOC "[DURATION] [-- COMMAND [ARG...]]"

@@ -9,6 +9,7 @@
 #include "bpf/object.h"
 #include "process/clock.h"
 #include "process/priority.h"
+#include "report/other_stacks.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
 #include "report/time_of_day.h"
@@ -279,6 +280,8 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
 	writer.top = o->top;
+	writer.names.inlined = o->wanted.naming.inlined;
+	writer.names.lines = o->wanted.naming.lines;
 	return writer;
 }
 
@@ -316,6 +319,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
 	};
 	struct placed_stacks placed = {};
+	struct other_stacks others;
 	struct stack_writer writer;
 	struct stack_entry *entries;
 	size_t nr;
@@ -325,19 +329,17 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	summary.nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, all);
 	summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
 	stack_summary_count(&summary, entries, nr);
+	cli_check(other_stacks_sum_up(&others, measure, o->max_report / o->format->frame_bytes, entries, &nr),
+		  "read what was gathered");
+	summary.summed_up = others.nr;
 
 	run_report_begin(&s->run, summary.started_ns / 1000000000);
 	put_time(s, o);
-	writer = stack_session_writer(s);
+	writer = stack_session_named_writer(s, o);
+	writer.root = measure->root;
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
-	writer.names.inlined = o->wanted.naming.inlined;
-	writer.names.lines = o->wanted.naming.lines;
 	stack_session_place(s, &placed, entries, nr);
 	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
-	writer.delimiter = o->delimiter;
-	writer.annotate = o->annotate;
-	writer.top = o->top;
-	writer.root = measure->root;
 	error = o->format->write(&writer, &summary, entries, nr);
 	run_flush_output(&s->run);
 	if (last || !o->run.quiet)
@@ -352,6 +354,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	}
 	run_report_end(&s->run, last);
 	placed_stacks_free(&placed);
+	other_stacks_free(&others);
 	cli_check(error, "print the stacks");
 	s->reported_until = until;
 	s->reported = stack_session_stats(s);

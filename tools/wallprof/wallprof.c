@@ -35,10 +35,13 @@ static const char doc[] =
 	"and who ends each wait. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's "
 	"end.";
 
+#define ENDINGS ".txt, .folded, .jsonl, .html, .svg, .json or .pftrace"
+
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second of what runs on each CPU, default 999", 0 },
 	{ "buffer", OPTION_BUFFER, "KIB", 0,
 	  "room in the kernel for the timeline on its way, in KiB, a power of 2; default 16384", 2 },
+	{ "output", 'o', "FILE", 0, "write to this file: " ENDINGS, 3 },
 	{},
 };
 
@@ -54,10 +57,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!cli_parse_number(arg, 4, 1 << 20, &o->buffer_kib) || o->buffer_kib & (o->buffer_kib - 1))
 			argp_failure(state, EXIT_USAGE, 0, "not a power of 2 from 4 to 1048576: '%s'", arg);
 		break;
-	case ARGP_KEY_END:
-		/* which change while a thread lives, so that its time would have gaps */
-		if (o->stacks.run.tasks.comm || o->stacks.run.tasks.cpus.nr)
-			argp_failure(state, EXIT_USAGE, 0, "no -C and no --comm: whole lives are measured");
+	case 'o':
+		o->stacks.run.output = cli_output_name(arg);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -219,13 +220,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_FORMATS; i++)
 		endings[i] = formats[i].ending;
 	o.stacks.endings = endings;
+	o.stacks.endings_named = ENDINGS;
 	o.stacks.wanted.others = true;	/* wakers may be anybody */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
-
-	if (o.stacks.run.interval_ns)
-		cli_die(EXIT_USAGE, "no --every: a timeline is one report");
-	if (o.stacks.format && !o.stacks.ending && o.stacks.format == stack_format_of("x.pb.gz"))
-		cli_die(EXIT_USAGE, "a timeline has no such format: '%s'", o.stacks.run.output);
 
 	if (o.stacks.top && o.stacks.format != stack_format_text)
 		cli_die(EXIT_USAGE, "--top is for text: the other formats keep all");

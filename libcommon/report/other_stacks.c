@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/other_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* an entry without frames is a line, too */
+static uint64_t cost(const struct stack_entry *entry)
+{
+	return 1 + (entry->user ? entry->user->nr : 0) + (entry->kernel ? entry->kernel->nr : 0) +
+	       (entry->waker ? cost(entry->waker) : 0);
+}
+
+static int by_process_hottest_first(const void *left, const void *right, void *arg)
+{
+	const struct stack_entry *l = left, *r = right;
+	const struct measure *measure = arg;
+	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
+
+	if (l->key.pid != r->key.pid)
+		return l->key.pid < r->key.pid ? -1 : 1;
+	if (of_left != of_right)
+		return of_left > of_right ? -1 : 1;
+	return memcmp(&l->key, &r->key, sizeof(l->key));
+}
+
+/* what sums keep apart */
+static int by_kind(const void *left, const void *right)
+{
+	const struct stack_key *l = &((const struct stack_entry *)left)->key, *r = &((const struct stack_entry *)right)->key;
+
+	if (l->tid != r->tid)
+		return l->tid < r->tid ? -1 : 1;
+	if (l->end != r->end)
+		return l->end < r->end ? -1 : 1;
+	return l->flags == r->flags ? 0 : l->flags < r->flags ? -1 : 1;
+}
+
+static int less_first(const void *left, const void *right)
+{
+	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
+
+	return l == r ? 0 : l < r ? -1 : 1;
+}
+
+/* how many of the entries, sorted by process, are of the first one's */
+static size_t of_one_process(const struct stack_entry *entries, size_t nr)
+{
+	size_t i = 1;
+
+	while (i < nr && entries[i].key.pid == entries[0].key.pid)
+		i++;
+	return i;
+}
+
+/* How much each process may have: those that want less leave the rest to the others. wanted[nr] is sorted by this */
+static uint64_t equal_share(uint64_t *wanted, size_t nr, uint64_t room)
+{
+	qsort(wanted, nr, sizeof(*wanted), less_first);
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t share = room / (nr - i);
+
+		if (wanted[i] > share)
+			return share;
+		room -= wanted[i];
+	}
+	return UINT64_MAX;
+}
+
+/* how many of a process's entries have room in its share */
+static size_t kept_of(const struct stack_entry *entries, size_t nr, uint64_t share)
+{
+	uint64_t used = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		used += cost(&entries[i]);
+		if (used > share)
+			return i;
+	}
+	return nr;
+}
+
+/* The sum of the entries, in place of the first */
+static int sum_up(struct other_stacks *others, struct stack_entry *entries, size_t nr)
+{
+	struct stack_frames *mark = malloc(sizeof(*mark) + sizeof(mark->frames[0]));
+	struct stack_frames **marks = reallocarray(others->marks, others->nr_marks + 1, sizeof(struct stack_frames *));
+
+	if (marks)
+		others->marks = marks;
+	if (!mark || !marks) {
+		free(mark);
+		return -ENOMEM;
+	}
+	marks[others->nr_marks++] = mark;
+	*mark = (struct stack_frames){ .nr = 1 };
+	mark->frames[0] = FRAME_SUMMED(nr);
+	for (size_t i = 1; i < nr; i++) {
+		entries[0].value.count += entries[i].value.count;
+		entries[0].value.blocked_ns += entries[i].value.blocked_ns;
+		entries[0].value.waiting_ns += entries[i].value.waiting_ns;
+	}
+	entries[0].key.user_stack = entries[0].key.kernel_stack = entries[0].key.waker = 0;
+	entries[0].user = mark;
+	entries[0].kernel = NULL;
+	entries[0].waker = NULL;
+	others->nr += nr;
+	return 0;
+}
+
+/* How many sums there are, or -ENOMEM */
+static ssize_t sum_up_by_kind(struct other_stacks *others, struct stack_entry *entries, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(entries, nr, sizeof(*entries), by_kind);
+	for (size_t i = 0, same; i < nr; i += same) {
+		for (same = 1; i + same < nr && !by_kind(&entries[i], &entries[i + same]); same++)
+			;
+		if (sum_up(others, &entries[i], same))
+			return -ENOMEM;
+		entries[kept++] = entries[i];
+	}
+	return kept;
+}
+
+int other_stacks_sum_up(struct other_stacks *others, const struct measure *measure, uint64_t max_frames,
+			struct stack_entry *entries, size_t *nr)
+{
+	uint64_t all = 0, share, *wanted;
+	size_t nr_processes = 0, kept = 0;
+
+	*others = (struct other_stacks){};
+	for (size_t i = 0; i < *nr; i++)
+		all += cost(&entries[i]);
+	if (all <= max_frames)
+		return 0;
+	wanted = calloc(*nr, sizeof(*wanted));
+	if (!wanted)
+		return -ENOMEM;
+	qsort_r(entries, *nr, sizeof(*entries), by_process_hottest_first, (void *)measure);
+	for (size_t i = 0, n; i < *nr; i += n, nr_processes++) {
+		n = of_one_process(&entries[i], *nr - i);
+		for (size_t j = i; j < i + n; j++)
+			wanted[nr_processes] += cost(&entries[j]);
+	}
+	share = equal_share(wanted, nr_processes, max_frames);
+	free(wanted);
+	for (size_t i = 0, n; i < *nr; i += n) {
+		size_t whole;
+		ssize_t sums;
+
+		n = of_one_process(&entries[i], *nr - i);
+		whole = kept_of(&entries[i], n, share);
+		sums = sum_up_by_kind(others, &entries[i + whole], n - whole);
+		if (sums < 0)
+			return sums;
+		memmove(&entries[kept], &entries[i], (whole + sums) * sizeof(*entries));
+		kept += whole + sums;
+	}
+	*nr = kept;
+	return 0;
+}
+
+void other_stacks_free(struct other_stacks *others)
+{
+	for (size_t i = 0; i < others->nr_marks; i++)
+		free(others->marks[i]);
+	free(others->marks);
+}
