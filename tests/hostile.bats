@@ -337,3 +337,32 @@ mount_served() {	# [FILE]
 	done
 	grep -q '\[other stacks\]' "$WORK/x.folded"
 }
+
+@test "files whose tables take long to make: another user's new program does not wait for them" {
+	need_root
+	need jq
+	local i tool
+	hostile-elf cfi "$WORK/slow1" 100000
+	for i in $(seq 2 25); do cp "$WORK/slow1" "$WORK/slow$i"; done
+	cp "$ROOT/build/tests/nested" "$WORK/victim"
+	chmod 755 "$WORK" "$WORK/victim"
+	chown 65534 "$WORK"/slow*
+	chown 65533 "$WORK/victim"
+	rm -f "$WORK/err"
+	cpuprof -v -j -F 499 >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$ROOT/build/tests/mapper" hold 60 0 1 "$WORK"/slow*
+	wait_until grep -q slow25 "/proc/$pid/maps"
+	sleep 0.3	# for the tool to ask for their tables first
+	background setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/victim" burn 60
+	wait_until_it_ran "$pid" 1500
+	kill -INT "$tool"
+	wait "$tool"
+	read -r all whole <<<"$(jq -r 'select(.type == "stack" and .comm == "victim") | [.count, (if .ended_by == "complete" then .count else 0 end)] | @tsv' "$WORK/out" |
+		awk '{ all += $1; whole += $2 } END { print all + 0, whole + 0 }')"
+	echo "# $whole of the victim's $all samples whole" >&3
+	sed 's/^/# /' "$WORK/err"
+	expect "$all > 300 && $whole >= 0.95 * $all"
+}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "process/clock.h"
 #include "process/priority.h"
 #include "process/worker_child.h"
@@ -24,6 +25,8 @@
 #define KEPT_BYTES (1 << 20)	/* of the area, from one job to the next */
 #define END_MS 20	/* for those that were killed to be gone */
 #define WAIT_MS 20	/* from one look at the workers to the next */
+#define MUCH_NS 200000000	/* others than owner 0 who have had so much of late leave it one worker */
+#define OWNERS 256	/* those of whom nothing is remembered are forgotten when there are so many */
 #define START_MS 100	/* for which starting one is tried again */
 
 struct job {
@@ -33,12 +36,20 @@ struct job {
 	uint8_t request[];
 };
 
+/* for whom jobs are done */
+struct owner {
+	uint64_t id;
+	struct job *first, **last;	/* that no worker has yet */
+	uint64_t used_ns, since_ns;	/* of the workers' CPU time; it counts half each second later */
+	UT_hash_handle hh;
+};
+
 struct worker {
 	pid_t pid;		/* 0: not started */
 	int fd;
 	uint8_t *area;
 	bool busy;
-	uint64_t tag;
+	uint64_t tag, owner;
 	/* of the job, in ns: when the worker was last seen to be awake; what it had run then, and before the job */
 	uint64_t awake, ran_when_awake, ran_before;
 	struct priority_watch priority;
@@ -50,7 +61,7 @@ struct workers {
 	size_t area_bytes, nr_asked;
 	struct worker_limits limits;
 	int epoll_fd;
-	struct job *first, **last;	/* that no worker has yet */
+	struct owner *owners;
 	uint64_t unstartable;		/* since when none can be started; 0: not known to be so */
 	int start_error;
 	uint8_t *answer;		/* the copy of the one that was taken last */
@@ -69,7 +80,7 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 	if (!w)
 		return -ENOMEM;
 	*w = (struct workers){
-		.work = work, .arg = arg, .area_bytes = area_bytes, .limits = *limits, .nr = nr, .last = &w->first,
+		.work = work, .arg = arg, .area_bytes = area_bytes, .limits = *limits, .nr = nr,
 	};
 	if (!w->limits.sleep_ms)
 		w->limits.sleep_ms = SLEEP_MS;
@@ -155,29 +166,9 @@ void workers_start(struct workers *w)
 			start(w, &w->workers[i]);
 }
 
-void workers_free(struct workers *w)
-{
-	struct job *job;
+/* ---- for whom ---- */
 
-	if (!w)
-		return;
-	for (unsigned i = 0; i < w->nr; i++)
-		end(w, &w->workers[i]);
-	reap(w);
-	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
-		usleep(200);
-	while ((job = w->first)) {
-		w->first = job->next;
-		free(job);
-	}
-	close(w->epoll_fd);
-	free(w->answer);
-	free(w->ended);
-	free(w);
-}
-
-/* ---- asking ---- */
-
+/* of the CPU, since it was started */
 static uint64_t ran_ns(const struct worker *worker)
 {
 	struct timespec t;
@@ -187,6 +178,88 @@ static uint64_t ran_ns(const struct worker *worker)
 		return 0;
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
+
+static uint64_t used_of_late(const struct owner *owner, uint64_t now)
+{
+	uint64_t seconds = (now - owner->since_ns) / 1000000000;
+
+	return seconds < 64 ? owner->used_ns >> seconds : 0;
+}
+
+static void charge(struct workers *w, const struct worker *worker)
+{
+	uint64_t now = clock_ns(), ran = ran_ns(worker);
+	struct owner *owner;
+
+	HASH_FIND(hh, w->owners, &worker->owner, sizeof(worker->owner), owner);
+	if (!owner || ran < worker->ran_before)
+		return;
+	owner->used_ns = used_of_late(owner, now) + ran - worker->ran_before;
+	owner->since_ns = now;
+}
+
+static void forget_owners(struct workers *w)
+{
+	uint64_t now = clock_ns();
+	struct owner *owner, *next;
+
+	HASH_ITER(hh, w->owners, owner, next) {
+		if (owner->first || used_of_late(owner, now))
+			continue;
+		HASH_DEL(w->owners, owner);
+		free(owner);
+	}
+}
+
+static struct owner *owner_of(struct workers *w, uint64_t id)
+{
+	struct owner *owner;
+
+	HASH_FIND(hh, w->owners, &id, sizeof(id), owner);
+	if (owner)
+		return owner;
+	if (HASH_COUNT(w->owners) % OWNERS == OWNERS - 1)
+		forget_owners(w);
+	owner = calloc(1, sizeof(*owner));
+	if (!owner)
+		return NULL;
+	owner->id = id;
+	owner->last = &owner->first;
+	HASH_ADD(hh, w->owners, id, sizeof(owner->id), owner);
+	return owner;
+}
+
+/* Takes the first job out, and frees it. */
+static void drop_first(struct owner *owner)
+{
+	struct job *job = owner->first;
+
+	owner->first = job->next;
+	if (!owner->first)
+		owner->last = &owner->first;
+	free(job);
+}
+
+void workers_free(struct workers *w)
+{
+	if (!w)
+		return;
+	for (unsigned i = 0; i < w->nr; i++)
+		end(w, &w->workers[i]);
+	reap(w);
+	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
+		usleep(200);
+	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
+		while (owner->first)
+			drop_first(owner);
+	hash_free_all(w->owners);
+	close(w->epoll_fd);
+	free(w->answer);
+	free(w->ended);
+	free(w);
+}
+
+/* ---- asking ---- */
 
 /* 0 or -errno */
 static int hand_over(struct workers *w, struct worker *worker, const struct job *job)
@@ -210,27 +283,53 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 	return 0;
 }
 
-/* Takes the first job out, and frees it. */
-static void drop_first(struct workers *w)
+/* Must the last worker that is free be kept for owner 0? One user may have many owners, so they are one here. */
+static bool is_last_kept(const struct workers *w, uint64_t now)
 {
-	struct job *job = w->first;
+	uint64_t used = 0;
+	unsigned busy = 0;
 
-	w->first = job->next;
-	if (!w->first)
-		w->last = &w->first;
-	free(job);
+	if (w->nr == 1)
+		return false;
+	for (unsigned i = 0; i < w->nr; i++)
+		busy += w->workers[i].busy && w->workers[i].owner;
+	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
+		used += owner->id ? used_of_late(owner, now) : 0;
+	return busy + 1 >= w->nr && used > MUCH_NS;
+}
+
+/* Whose job is next: the one's for whom least was done of late. NULL: there is none */
+static struct owner *next_owner(const struct workers *w)
+{
+	uint64_t now = clock_ns(), least = UINT64_MAX;
+	bool only_first = is_last_kept(w, now);
+	struct owner *next = NULL;
+
+	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
+		uint64_t used = used_of_late(owner, now);
+
+		if (!owner->first || (owner->id && only_first) || used >= least)
+			continue;
+		least = used;
+		next = owner;
+	}
+	return next;
 }
 
 /* Gives jobs to workers that have none. One that cannot be started now is tried again. */
 static void hand_out(struct workers *w)
 {
-	for (unsigned i = 0; i < w->nr && w->first; i++) {
+	for (unsigned i = 0; i < w->nr; i++) {
 		struct worker *worker = &w->workers[i];
+		struct owner *owner;
 		int error;
 
 		if (worker->busy)
 			continue;
-		error = hand_over(w, worker, w->first);
+		owner = next_owner(w);
+		if (!owner)
+			return;
+		error = hand_over(w, worker, owner->first);
 		if (error) {
 			w->start_error = error;
 			if (!w->unstartable)
@@ -238,53 +337,68 @@ static void hand_out(struct workers *w)
 			continue;
 		}
 		w->unstartable = 0;
-		drop_first(w);
+		worker->owner = owner->id;
+		drop_first(owner);
 	}
 }
 
 /* No worker is there for the first job, and none can be started, for want of memory or of processes. */
 static bool give_up(struct workers *w, struct worker_answer *answer)
 {
+	struct owner *owner = w->unstartable ? next_owner(w) : NULL;
+
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy)
 			return false;
-	if (!w->first || !w->unstartable || clock_ns() - w->unstartable < START_MS * MS)
+	if (!owner || clock_ns() - w->unstartable < START_MS * MS)
 		return false;
-	*answer = (struct worker_answer){ .tag = w->first->tag, .error = w->start_error };
-	drop_first(w);
+	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error };
+	drop_first(owner);
 	w->nr_asked--;
 	return true;
 }
 
-int workers_ask(struct workers *w, uint64_t tag, const void *request, size_t bytes)
+int workers_ask(struct workers *w, uint64_t tag, uint64_t owner_id, const void *request, size_t bytes)
 {
+	struct owner *owner;
 	struct job *job;
 
 	if (bytes > w->area_bytes)
 		return -E2BIG;
-	job = malloc(sizeof(*job) + bytes);
+	owner = owner_of(w, owner_id);
+	job = owner ? malloc(sizeof(*job) + bytes) : NULL;
 	if (!job)
 		return -ENOMEM;
 	*job = (struct job){ .tag = tag, .bytes = bytes };
 	memcpy(job->request, request, bytes);
-	*w->last = job;
-	w->last = &job->next;
+	*owner->last = job;
+	owner->last = &job->next;
 	w->nr_asked++;
 	hand_out(w);
 	return 0;
 }
 
-bool workers_cancel(struct workers *w, uint64_t tag)
+static bool cancel(struct owner *owner, uint64_t tag)
 {
-	for (struct job **at = &w->first; *at; at = &(*at)->next) {
+	for (struct job **at = &owner->first; *at; at = &(*at)->next) {
 		struct job *job = *at;
 
 		if (job->tag != tag)
 			continue;
 		*at = job->next;
-		if (w->last == &job->next)
-			w->last = at;
+		if (owner->last == &job->next)
+			owner->last = at;
 		free(job);
+		return true;
+	}
+	return false;
+}
+
+bool workers_cancel(struct workers *w, uint64_t tag)
+{
+	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
+		if (!cancel(owner, tag))
+			continue;
 		w->nr_asked--;
 		return true;
 	}
@@ -361,6 +475,7 @@ static bool take_from(struct workers *w, struct worker *worker, struct worker_an
 	if (got != sizeof(bytes) && !error)
 		return false;
 	worker->busy = false;
+	charge(w, worker);
 	if (error)
 		end(w, worker);
 	else
@@ -403,7 +518,7 @@ void workers_wait(const struct workers *w, int ms)
 struct worker_answer workers_call(struct workers *w, const void *request, size_t bytes)
 {
 	struct worker_answer answer;
-	int error = workers_ask(w, 0, request, bytes);
+	int error = workers_ask(w, 0, 0, request, bytes);
 
 	if (error)
 		return (struct worker_answer){ .error = error };

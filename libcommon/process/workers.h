@@ -48,8 +48,11 @@ void workers_start(struct workers *workers);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 
-/* Adds a job, which begins when a worker is free. The request is copied. 0, -E2BIG or -ENOMEM */
-int workers_ask(struct workers *workers, uint64_t tag, const void *request, size_t bytes);
+/*
+ * Adds a job, which begins when a worker is free. The request is copied. Of several owners' jobs those come first for whom
+ * the workers have done least of late; where the others want much, one worker is left to owner 0. 0, -E2BIG or -ENOMEM
+ */
+int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
 /* Takes back the job with this tag, unless a worker has it. Was there one? */
 bool workers_cancel(struct workers *workers, uint64_t tag);
 /* An answer, or the news that there will be none. False: there is none yet; call again within 100 ms */

@@ -364,12 +364,21 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 	return offsetof(struct namer_request, frames[nr_frames]);
 }
 
+/* whose share of the workers it takes: a file's owner's, or the process's own */
+static uint64_t owner_of(const struct namer *n, uint64_t source)
+{
+	const struct module *module = source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
+
+	return module ? module->key.owner : source;
+}
+
 /* about so many frames of the request. 0 or -ENOMEM */
 static int give_job(struct namer *n, bool trusted, uint64_t tag, size_t nr_frames)
 {
 	struct workers *workers = n->workers[trusted];
+	uint64_t source = SOURCE_OF_TAG(tag);
 
-	return workers ? workers_ask(workers, tag, &n->request, describe(n, SOURCE_OF_TAG(tag), nr_frames)) : 0;
+	return workers ? workers_ask(workers, tag, owner_of(n, source), &n->request, describe(n, source, nr_frames)) : 0;
 }
 
 static int see_module(struct namer *n, uint32_t id)

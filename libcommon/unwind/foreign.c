@@ -321,7 +321,7 @@ int foreign_ask_maps(struct foreign *f, pid_t pid, uint64_t tag)
 	if (is_slow(f, pid))
 		return -EAGAIN;
 	r = (struct foreign_request){ .kind = FOREIGN_MAPS, .pid = pid };
-	return workers_ask(f->readers, tag, &r, set_path(&r, NULL));
+	return workers_ask(f->readers, tag, 0, &r, set_path(&r, NULL));
 }
 
 static int unpack_maps(struct proc_maps *maps, const struct worker_answer *got)
@@ -367,7 +367,7 @@ int foreign_ask_python(struct foreign *f, pid_t pid, const struct python_objects
 	if (is_slow(f, pid))
 		return -EAGAIN;
 	memcpy(r.functions, functions, nr * sizeof(*functions));
-	return workers_ask(f->namer, tag, &r, sizeof(r));
+	return workers_ask(f->namer, tag, pid, &r, sizeof(r));
 }
 
 uint64_t foreign_take_python(struct foreign *f, struct python_code codes[FOREIGN_FUNCTIONS])
@@ -414,7 +414,8 @@ int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *
 	r = (struct foreign_request){
 		.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
 	};
-	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), &r, set_path(&r, file->path));
+	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), key->owner, &r,
+			   set_path(&r, file->path));
 }
 
 bool foreign_cancel_table(struct foreign *f, uint32_t id, bool of_code)

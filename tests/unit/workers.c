@@ -43,6 +43,10 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 		while (!never)
 			;
 		break;
+	case 'c':
+		for (uint64_t began = clock_cpu_ns(); clock_cpu_ns() - began < 60000000;)
+			;
+		break;
 	case 'd':
 		__builtin_trap();
 	case 'm':
@@ -109,7 +113,7 @@ static void test_many(void)
 	check(!workers_new(&w, 3, AREA, &limits, work, NULL));
 	check(!workers_take(w, &answer) && !workers_nr_asked(w), "nothing was asked for");
 	for (uint64_t tag = 1; tag <= 40; tag++)
-		check(!workers_ask(w, tag, tag == 20 ? "d" : tag % 10 ? "r" : "b", 2));
+		check(!workers_ask(w, tag, 0, tag == 20 ? "d" : tag % 10 ? "r" : "b", 2));
 	while (workers_nr_asked(w)) {
 		if (!workers_take(w, &answer)) {
 			workers_wait(w, 100);
@@ -123,8 +127,48 @@ static void test_many(void)
 	}
 	check(nr == 40 && sum == 40 * 41 / 2, "each job is answered once");
 	for (uint64_t tag = 1; tag <= 40; tag++)
-		check(!workers_ask(w, tag, "s", 2));
+		check(!workers_ask(w, tag, 0, "s", 2));
 	workers_free(w);	/* without waiting for them */
+}
+
+/* Takes answers until this one comes. How many came before it? */
+static unsigned taken_before(struct workers *w, uint64_t tag)
+{
+	struct worker_answer answer = {};
+
+	for (unsigned nr = 0;;) {
+		if (!workers_take(w, &answer))
+			workers_wait(w, 100);
+		else if (answer.tag == tag)
+			return nr;
+		else
+			nr++;
+	}
+}
+
+/* Who asks for much waits for himself. */
+static void test_owners(void)
+{
+	struct workers *w;
+
+	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	for (uint64_t tag = 1; tag <= 10; tag++)
+		check(!workers_ask(w, tag, 7, "c", 2));
+	check(taken_before(w, 1) == 0);
+	check(!workers_ask(w, 11, 8, "r", 2));
+	check(taken_before(w, 11) <= 1, "what was begun before, and no more");
+	check(!workers_ask(w, 12, 7, "r", 2) && !workers_ask(w, 13, 8, "r", 2));
+	check(taken_before(w, 13) <= 1 && taken_before(w, 12) >= 5, "of one owner in their order");
+	workers_free(w);
+
+	/* many owners may be one user: a worker is left to the first owner, whatever they have begun */
+	check(!workers_new(&w, 2, AREA, &limits, work, NULL));
+	for (uint64_t tag = 1; tag <= 40; tag++)
+		check(!workers_ask(w, tag, 100 + tag, "c", 2));
+	taken_before(w, 20);
+	check(!workers_ask(w, 50, 0, "r", 2));
+	check(taken_before(w, 50) <= 1);
+	workers_free(w);
 }
 
 /* The first and the last of those that wait are taken back, and one in between; what a worker has is not. */
@@ -136,11 +180,11 @@ static void test_cancelled(void)
 
 	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
 	for (uint64_t tag = 1; tag <= 6; tag++)
-		check(!workers_ask(w, tag, "r", 2));
+		check(!workers_ask(w, tag, 0, "r", 2));
 	check(!workers_cancel(w, 1) && !workers_cancel(w, 7), "what a worker has is not taken back, nor what was not asked for");
 	check(workers_cancel(w, 2) && workers_cancel(w, 4) && workers_cancel(w, 6) && !workers_cancel(w, 6));
 	check(workers_nr_asked(w) == 3, "three are left");
-	check(!workers_ask(w, 8, "r", 2));
+	check(!workers_ask(w, 8, 0, "r", 2));
 	while (workers_nr_asked(w))
 		if (workers_take(w, &answer))
 			sum += answer.tag;
@@ -176,6 +220,7 @@ int main(void)
 	test_unstartable();
 	test_limits();
 	test_many();
+	test_owners();
 	test_cancelled();
 	return check_done();
 }
