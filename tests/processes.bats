@@ -225,7 +225,7 @@ profile() {
 }
 
 # bats test_tags=alone
-@test "make -j4 of a C project, system-wide: 97 % complete, and each process's share of the samples is its share of the CPU" {
+@test "make -j4 of a C project, system-wide: 97 % of its samples complete, and each process's share of the samples is its share of the CPU" {
 	need_root
 	need make gcc
 	local levels="0 2 s" least=300
@@ -248,7 +248,10 @@ profile() {
 	wait $tool
 	echo "# $(wc -l <"$WORK/usage") compiler processes; $(summary '"\(.samples) samples, \(.ended.complete) complete, \(.ended.no_user) without user registers, \(.lost) lost"')" >&3
 	expect "$(wc -l <"$WORK/usage") > $least"
-	expect "$(summary .ended.complete) >= 0.97 * ($(summary .samples) - $(summary .ended.no_user))"
+	# of the compilers: what else this machine runs is not ours to say
+	jq -r 'select(.type == "stack" and .ended_by != "no_user") | [.pid, .count, .ended_by] | @tsv' "$WORK/out" |
+		awk 'NR == FNR { ours[$1]; next } $1 in ours { all += $2; whole += $3 == "complete" ? $2 : 0 }
+			END { print "# " whole " of the compilers'"'"' " all " samples complete"; exit !(all && whole >= 0.97 * all) }' "$WORK/usage" - >&3
 	jq -r 'select(.type == "stack") | [.pid, .count] | @tsv' "$WORK/out" | awk '{ n[$1] += $2 } END { for (p in n) print p, n[p] }' >"$WORK/counted"
 	# Samples of a process are drawn from its time: within five standard deviations each, and in all within 3 % below and 10 % above.
 	# While the hypervisor ran others, and in interrupts, the processes' clocks stood still. What is lost is lost to few, if one
