@@ -65,10 +65,10 @@ static void put_nodes(FILE *out, const struct flame_page *page)
 	for (size_t i = 1; i < page->tree->nr; i++) {
 		const struct flame_node *node = &page->tree->nodes[i];
 
-		fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu64, i > 1 ? ",\n" : "\n", node->parent,
+		fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",%.17g", i > 1 ? ",\n" : "\n", node->parent,
 			node->label, node->self[FLAME_NOW]);
 		if (page->compared)
-			fprintf(out, ",%" PRIu64, node->self[FLAME_BEFORE]);
+			fprintf(out, ",%.17g", node->self[FLAME_BEFORE]);
 	}
 	putc(']', out);
 }

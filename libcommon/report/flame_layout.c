@@ -5,7 +5,7 @@
 
 struct placed {
 	const struct flame_node *nodes;
-	uint64_t (*totals)[NR_FLAME_SIDES];
+	double (*totals)[NR_FLAME_SIDES];
 	double *x;			/* of each node, as far as it is drawn */
 	uint32_t *depth;
 	double least;
@@ -26,7 +26,7 @@ static int in_order(const void *left, const void *right, void *arg)
 	return l < r ? -1 : l > r;
 }
 
-static void add_value(struct flame_box *box, const uint64_t value[NR_FLAME_SIDES])
+static void add_value(struct flame_box *box, const double value[NR_FLAME_SIDES])
 {
 	for (int side = 0; side < NR_FLAME_SIDES; side++)
 		box->value[side] += value[side];
@@ -36,12 +36,12 @@ static void add_value(struct flame_box *box, const uint64_t value[NR_FLAME_SIDES
 static void place(struct placed *p, const uint32_t *callees, size_t nr)
 {
 	uint32_t caller = p->nodes[callees[0]].parent;
-	uint64_t whole = p->totals[0][FLAME_NOW];
+	double whole = p->totals[0][FLAME_NOW];
 	struct flame_box narrow = { .depth = p->depth[caller] + 1 };
 	double x = p->x[caller];
 
 	for (size_t i = 0; i < nr && x >= 0; i++) {
-		uint64_t value = p->totals[callees[i]][FLAME_NOW];
+		double value = p->totals[callees[i]][FLAME_NOW];
 		double width = whole ? (double)value / whole : 0;
 
 		p->depth[callees[i]] = narrow.depth;

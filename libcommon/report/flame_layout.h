@@ -13,7 +13,7 @@ struct flame_box {
 	uint32_t nr;		/* callees of one caller that are too narrow on their own: this many */
 	uint32_t depth;		/* 0: the root */
 	double x, width;	/* shares of the whole */
-	uint64_t value[NR_FLAME_SIDES];
+	double value[NR_FLAME_SIDES];
 };
 
 /*

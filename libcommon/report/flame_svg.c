@@ -119,27 +119,27 @@ static int put_head(FILE *out, const struct flame_page *page)
 
 /* ---- the frames ---- */
 
-static void put_value(FILE *out, const struct flame_page *page, uint64_t value, uint64_t whole)
+static void put_value(FILE *out, const struct flame_page *page, double value, double whole)
 {
 	if (!strcmp(page->unit, "ns"))
 		fprintf(out, ": %.6f s", value / 1e9);
 	else
-		fprintf(out, ": %" PRIu64 " %s", value, page->unit);
+		fprintf(out, ": %.0f %s", value, page->unit);
 	fprintf(out, ", %.2f %%", whole ? 100.0 * value / whole : 0.0);
 }
 
 /* red: more than before, blue: less; the deeper the larger its share of the whole is, as in flame.js */
-static void put_difference(FILE *out, const uint64_t value[NR_FLAME_SIDES],
-			   const uint64_t whole[NR_FLAME_SIDES])
+static void put_difference(FILE *out, const double value[NR_FLAME_SIDES],
+			   const double whole[NR_FLAME_SIDES])
 {
 	static const int more[] = { 226, 74, 51 }, less[] = { 59, 125, 221 };
-	double change = (double)value[FLAME_NOW] - (double)value[FLAME_BEFORE];
+	double change = value[FLAME_NOW] - value[FLAME_BEFORE];
 	double most = fmax(fmax(whole[FLAME_NOW], whole[FLAME_BEFORE]), 1);
 	double strength = fmin(1, sqrt(fabs(change) / most) * 1.6);
 	const int *full = change > 0 ? more : less;
 
-	fprintf(out, " style=\"fill:#%02x%02x%02x\"", (int)(205 + (full[0] - 205) * strength),
-		(int)(205 + (full[1] - 205) * strength), (int)(205 + (full[2] - 205) * strength));
+	fprintf(out, " style=\"fill:#%02lx%02lx%02lx\"", lround(205 + (full[0] - 205) * strength),
+		lround(205 + (full[1] - 205) * strength), lround(205 + (full[2] - 205) * strength));
 }
 
 struct picture {

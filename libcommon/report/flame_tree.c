@@ -84,7 +84,7 @@ static int callee_of(struct flame_tree *tree, uint32_t parent, uint32_t label, u
 }
 
 int flame_tree_add(struct flame_tree *tree, const uint32_t *labels, size_t nr, enum flame_side side,
-		   uint64_t value)
+		   double value)
 {
 	size_t kept = nr < FLAME_MAX_DEPTH ? nr : FLAME_MAX_DEPTH;
 	uint32_t node = 0;
@@ -102,9 +102,9 @@ int flame_tree_add(struct flame_tree *tree, const uint32_t *labels, size_t nr, e
 
 /* ---- leaving out ---- */
 
-uint64_t (*flame_tree_totals(const struct flame_tree *tree))[NR_FLAME_SIDES]
+double (*flame_tree_totals(const struct flame_tree *tree))[NR_FLAME_SIDES]
 {
-	uint64_t (*totals)[NR_FLAME_SIDES] = calloc(tree->nr, sizeof(*totals));
+	double (*totals)[NR_FLAME_SIDES] = calloc(tree->nr, sizeof(*totals));
 
 	for (size_t i = totals ? tree->nr : 0; i-- > 0;)
 		for (int side = 0; side < NR_FLAME_SIDES; side++) {
@@ -117,12 +117,12 @@ uint64_t (*flame_tree_totals(const struct flame_tree *tree))[NR_FLAME_SIDES]
 
 static int descending(const void *left, const void *right)
 {
-	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
+	double l = *(const double *)left, r = *(const double *)right;
 
 	return l == r ? 0 : l > r ? -1 : 1;
 }
 
-static uint64_t larger(const uint64_t total[NR_FLAME_SIDES])
+static double larger(const double total[NR_FLAME_SIDES])
 {
 	return total[FLAME_NOW] > total[FLAME_BEFORE] ? total[FLAME_NOW] : total[FLAME_BEFORE];
 }
@@ -131,10 +131,10 @@ static uint64_t larger(const uint64_t total[NR_FLAME_SIDES])
  * The value that a node must exceed to be kept, so that no more than `max` are. A callee has no more than its
  * caller, so no kept node loses its caller.
  */
-static int threshold_for(const struct flame_tree *tree, uint64_t (*totals)[NR_FLAME_SIDES], size_t max,
-			 uint64_t *threshold)
+static int threshold_for(const struct flame_tree *tree, double (*totals)[NR_FLAME_SIDES], size_t max,
+			 double *threshold)
 {
-	uint64_t *sorted = malloc(tree->nr * sizeof(*sorted));
+	double *sorted = malloc(tree->nr * sizeof(*sorted));
 
 	if (!sorted)
 		return -ENOMEM;
@@ -158,7 +158,7 @@ static void leave_out(struct flame_node *caller, const struct flame_node *node)
 
 int flame_tree_prune(struct flame_tree *tree, size_t max)
 {
-	uint64_t (*totals)[NR_FLAME_SIDES], threshold;
+	double (*totals)[NR_FLAME_SIDES], threshold;
 	uint32_t *moved;
 	size_t kept = 1;
 	int error;

@@ -18,8 +18,8 @@ enum flame_side { FLAME_NOW, FLAME_BEFORE, NR_FLAME_SIDES };
 struct flame_node {
 	uint32_t parent;			/* a lower number; nodes[0] is the root of all, and its own */
 	uint32_t label;				/* not of the root */
-	uint64_t self[NR_FLAME_SIDES];		/* of the stacks that end here; of those left out, too: */
-	uint64_t left_out[NR_FLAME_SIDES];	/* the part of callees that were left out */
+	double self[NR_FLAME_SIDES];		/* of the stacks that end here; of those left out, too: */
+	double left_out[NR_FLAME_SIDES];	/* the part of callees that were left out */
 	uint32_t nr_left_out;			/* how many nodes these were */
 };
 
@@ -46,7 +46,7 @@ void flame_tree_free(struct flame_tree *tree);
  * flame_tree_bound(). 0 or -ENOMEM
  */
 int flame_tree_add(struct flame_tree *tree, const uint32_t *labels, size_t nr, enum flame_side side,
-		   uint64_t value);
+		   double value);
 
 /*
  * Leaves nodes out, if there are so many that the memory is to be bounded; call it now and then. 0 or
@@ -64,6 +64,6 @@ int flame_tree_prune(struct flame_tree *tree, size_t max);
 int flame_tree_show_left_out(struct flame_tree *tree);
 
 /* each node's value with that of its callees: a malloc()ed array of tree->nr, or NULL without memory */
-uint64_t (*flame_tree_totals(const struct flame_tree *tree))[NR_FLAME_SIDES];
+double (*flame_tree_totals(const struct flame_tree *tree))[NR_FLAME_SIDES];
 
 #endif

@@ -43,9 +43,9 @@ static int node_of(const struct flame_tree *tree, const char *stack)
 	return at;
 }
 
-static uint64_t total_of(const struct flame_tree *tree, const char *stack, enum flame_side side)
+static double total_of(const struct flame_tree *tree, const char *stack, enum flame_side side)
 {
-	uint64_t (*totals)[NR_FLAME_SIDES] = flame_tree_totals(tree), total;
+	double (*totals)[NR_FLAME_SIDES] = flame_tree_totals(tree), total;
 	int node = node_of(tree, stack);
 
 	total = node < 0 ? UINT64_MAX : totals[node][side];

@@ -133,8 +133,8 @@ static void normalize(struct flame_tree *tree, const struct folded_count counts[
 	double factor = (double)counts[FLAME_NOW].value / counts[FLAME_BEFORE].value;
 
 	for (size_t i = 0; i < tree->nr; i++) {
-		tree->nodes[i].self[FLAME_BEFORE] = tree->nodes[i].self[FLAME_BEFORE] * factor + 0.5;
-		tree->nodes[i].left_out[FLAME_BEFORE] = tree->nodes[i].left_out[FLAME_BEFORE] * factor + 0.5;
+		tree->nodes[i].self[FLAME_BEFORE] *= factor;
+		tree->nodes[i].left_out[FLAME_BEFORE] *= factor;
 	}
 }
 
