@@ -527,6 +527,12 @@ while True: time.sleep(0)'
 	need script
 	script -qec "cpuprof -K 2.5" "$WORK/typescript" >/dev/null
 	grep -q 'cpuprof: [12] s, [0-9]* samples' "$WORK/typescript"
+	# it is erased before the report
+	grep -q $'cpuprof: 2 s, [0-9]* samples \r\033\\[K' "$WORK/typescript"
+	script -qec "offcputime -K 1.5" "$WORK/typescript" >/dev/null
+	grep -q 'offcputime: 1 s, [0-9]* periods' "$WORK/typescript"
+	script -qec "stackcount -K t:sched:sched_switch 1.5" "$WORK/typescript" >/dev/null
+	grep -q 'stackcount: 1 s, [0-9]* events' "$WORK/typescript"
 	script -qec "cpuprof -q -K 2.5" "$WORK/typescript" >/dev/null
 	refute grep -q 'cpuprof: [12] s, ' "$WORK/typescript"
 	cpuprof -K 2.5 2>"$WORK/err" >/dev/null

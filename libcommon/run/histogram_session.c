@@ -227,7 +227,6 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 	*h = (struct histogram_session){ .object = object, .options = options, .tool = tool, .stacks = stacks };
 	if (stacks) {
 		h->run = &stacks->run;
-		run_hide_counts(h->run);
 		h->writer = stack_session_writer(stacks);
 		h->writer.delimiter = h->writer.traced = true;
 	} else {

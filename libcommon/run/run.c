@@ -195,12 +195,6 @@ void run_doing(struct run *run, const char *format, ...)
 	va_end(args);
 }
 
-void run_hide_counts(struct run *run)
-{
-	for (size_t i = 0; i < run->nr_parts; i++)
-		run->parts[i].progress = NULL;
-}
-
 void run_add(struct run *run, const struct run_part *part)
 {
 	if (run->nr_parts == MAX_RUN_PARTS)
@@ -350,8 +344,10 @@ void run_measure(struct run *run)
 		if (progress)
 			show_progress(run);
 	run_counted_until_now(run);
-	if (progress && run->on_terminal)
+	if (progress && run->on_terminal) {
 		fputs("\r\033[K", stderr);
+		fflush(stderr);	/* before the report */
+	}
 }
 
 /* ---- the end ---- */

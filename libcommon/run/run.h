@@ -59,7 +59,7 @@ struct run_part {
 	size_t nr_fds;
 };
 
-#define MAX_RUN_PARTS	4
+#define MAX_RUN_PARTS	8
 #define MAX_RUN_FDS	8
 
 struct run {
@@ -91,8 +91,6 @@ void run_get_ready(struct run *run);
 
 /* Adds a part. Parts run in the order of adding. part->fds must outlive the run. */
 void run_add(struct run *run, const struct run_part *part);
-/* The parts that were added so far do not count what the tool counts: progress is shown without counts. */
-void run_hide_counts(struct run *run);
 
 /* What is measured, for the line on stderr when it begins: "Counting forks". The default: "Measuring" */
 void run_doing(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -71,24 +71,11 @@ static int work(void *arg)
 	return error;
 }
 
-static int progress(void *arg, uint64_t *samples)
-{
-	struct stack_session *s = arg;
-	struct stack_stats stats;
-	int error = stack_store_sum_stats(s->store, &stats);
-
-	if (!error)
-		*samples = stats.samples;
-	return error;
-}
-
 static void add_to_run(struct stack_session *s)
 {
 	struct run_part part = {
 		.doing = "gather the stacks",
 		.work = work,
-		.progress = progress,
-		.counted = "samples",
 		.arg = s,
 		.fds = s->urgent,
 		.nr_fds = UNWINDER_FDS,
@@ -96,6 +83,22 @@ static void add_to_run(struct stack_session *s)
 
 	unwinder_fds(s->unwinder, s->urgent);
 	run_add(&s->run, &part);
+}
+
+static int progress(void *arg, uint64_t *count)
+{
+	struct stack_session *s = arg;
+	struct stack_stats stats;
+	int error = stack_store_sum_stats(s->store, &stats);
+
+	if (!error)
+		*count = stats.samples;
+	return error;
+}
+
+void stack_session_show_progress(struct stack_session *s, const char *counted)
+{
+	run_add(&s->run, &(struct run_part){ .progress = progress, .counted = counted, .arg = s });
 }
 
 /* ---- opening ---- */
@@ -381,6 +384,7 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 	s->options = o;
 	s->measure = measure;
 	s->reported_until = clock_seconds();
+	stack_session_show_progress(s, measure->is_time ? "periods" : measure->counted);
 	if (o->run.interval_ns)
 		run_add(&s->run, &reports);
 	run_measure(&s->run);

@@ -68,6 +68,9 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 void stack_session_open(struct stack_session *session, struct bpf_object *object,
 			const struct run_options *run, const struct stacks_wanted *wanted);
 
+/* The line that shows the progress has the number of stacks' values until now, of this kind: "samples" */
+void stack_session_show_progress(struct stack_session *session, const char *counted);
+
 /*
  * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are
  * any, what came in it.
