@@ -380,8 +380,8 @@ nap()'
 	need_root
 	local cpus
 	cpus=$(nproc)
-	says_when_it_begins "Sampling $cpus CPUs? at 99 Hz for 0.2 s" cpuprof 0.2
-	says_when_it_begins "Sampling 1 CPU at 49 Hz of process $$ for 0.2 s" cpuprof -C 0 -F 49 -p $$ 0.2
+	says_when_it_begins "Sampling $cpus CPUs? at 99 Hz, for 0.2 s" cpuprof 0.2
+	says_when_it_begins "Sampling 1 CPU at 49 Hz, process $$ only, for 0.2 s" cpuprof -C 0 -F 49 -p $$ 0.2
 	ln -s /bin/true "$WORK/tr;ue"
 	PATH=$PATH:$WORK says_when_it_begins "Sampling $cpus CPUs? at 99 Hz, until 'tr\\\\x3bue' ends" cpuprof -- "tr;ue"
 	is_terse cpuprof -p $$ 0.2

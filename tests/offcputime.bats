@@ -522,7 +522,7 @@ time.sleep(1000)'
 
 @test "the start's line, JSON as the schema has it, -v" {
 	need_root
-	says_when_it_begins "Measuring time off the CPU for 0.2 s" offcputime 0.2
+	says_when_it_begins "Measuring time off the CPU, for 0.2 s" offcputime 0.2
 	is_terse offcputime -p $$ 0.2
 	offcputime -j -m 1ms --state SD --time blocked 1 >"$WORK/out" 2>/dev/null
 	valid_json

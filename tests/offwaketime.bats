@@ -123,7 +123,7 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 
 @test "the start's line, JSON as the schema has it, -v" {
 	need_root
-	says_when_it_begins "Measuring time off the CPU for 0.2 s" offwaketime 0.2
+	says_when_it_begins "Measuring time off the CPU, for 0.2 s" offwaketime 0.2
 	is_terse offwaketime -p $$ 0.2
 	measure -- ring futex 3 100
 	valid_json

@@ -41,9 +41,10 @@ void run_check_command(struct argp_state *state, const struct run_options *o)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
 }
 
-enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS };
+enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS, OPTION_DURATION };
 
 static const struct argp_option option_list[] = {
+	{ "duration", OPTION_DURATION, "TIME", 0, "end after this time", 1 },
 	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", 3 },
 	{ "as", OPTION_AS, "USER", 0, "run the command as this user", 4 },
 	{ "kill", OPTION_KILL, NULL, 0, "end the command when the duration is over, by SIGTERM", 4 },
@@ -58,6 +59,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	uint64_t number;
 
 	switch (key) {
+	case OPTION_DURATION:
+		if (o->duration_ns)
+			argp_failure(state, EXIT_USAGE, 0, "one duration only: '%s'", arg);
+		if (!cli_parse_time(arg, 1000000000, &o->duration_ns) || !o->duration_ns)
+			argp_failure(state, EXIT_USAGE, 0, "not a duration: '%s'", arg);
+		break;
 	case OPTION_OUTPUT_FD:
 		if (!cli_parse_number(arg, 1, INT_MAX, &number) || number == STDERR_FILENO)
 			argp_failure(state, EXIT_USAGE, 0, "not a file descriptor for output: '%s'", arg);

@@ -92,7 +92,7 @@ void run_get_ready(struct run *run);
 /* Adds a part. Parts run in the order of adding. part->fds must outlive the run. */
 void run_add(struct run *run, const struct run_part *part);
 
-/* What is measured, for the line on stderr when it begins: "Counting forks". The default: "Measuring" */
+/* What is measured, for the line on stderr when it begins: "Counting forks" */
 void run_doing(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*

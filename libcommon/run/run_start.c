@@ -78,23 +78,29 @@ void run_start_init(struct run *run)
 static void say_tasks(const struct task_filter *f)
 {
 	if (f->pids.nr == 1)
-		fprintf(stderr, " of process %d", f->pids.ids[0]);
+		fprintf(stderr, ", process %d only", f->pids.ids[0]);
 	else if (f->pids.nr)
-		fprintf(stderr, " of %zu processes", f->pids.nr);
+		fprintf(stderr, ", %zu processes only", f->pids.nr);
 	else if (f->tids.nr == 1)
-		fprintf(stderr, " of thread %d", f->tids.ids[0]);
+		fprintf(stderr, ", thread %d only", f->tids.ids[0]);
 	else if (f->tids.nr)
-		fprintf(stderr, " of %zu threads", f->tids.nr);
+		fprintf(stderr, ", %zu threads only", f->tids.nr);
 }
 
 static void say_end(const struct run_options *o)
 {
+	double interval = o->interval_ns / 1e9;
+
 	if (o->duration_ns)
-		fprintf(stderr, " for %g s", o->duration_ns / 1e9);
-	if (o->interval_ns)
-		fprintf(stderr, ", every %g s", o->interval_ns / 1e9);
-	if (o->nr_intervals)
-		fprintf(stderr, " %llu times", (unsigned long long)o->nr_intervals);
+		fprintf(stderr, ", for %g s", o->duration_ns / 1e9);
+	if (o->nr_intervals == 1)
+		fprintf(stderr, ", once, after %g s", interval);
+	else if (o->nr_intervals)
+		fprintf(stderr, ", every %g s, %llu times", interval, (unsigned long long)o->nr_intervals);
+	else if (interval && !o->duration_ns && !o->command)
+		fprintf(stderr, ", every %g s without an end (--duration has one)", interval);
+	else if (interval)
+		fprintf(stderr, ", every %g s", interval);
 	if (o->command) {
 		fputs(", until '", stderr);
 		print_escaped(stderr, o->command[0]);
@@ -106,7 +112,7 @@ static void say_end(const struct run_options *o)
 void run_start_say(struct run *run)
 {
 	if (!run->options->quiet) {
-		fputs(*run->doing ? run->doing : "Measuring", stderr);
+		fputs(run->doing, stderr);
 		say_tasks(&run->options->tasks);
 		say_end(run->options);
 	}

@@ -241,6 +241,7 @@ int main(int argc, char **argv)
 		      bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
+	run_doing(&session.run, "Measuring whole lives");
 	stack_session_show_progress(&session, "periods and samples");
 	sampling_begin(&clock);
 	run_measure(&session.run);
