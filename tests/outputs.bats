@@ -283,17 +283,124 @@ collapse() {
 		"$(cat "$WORK"/of-*.jsonl | jq -s 'map(select(.type == "stack").count) | add')" ]
 }
 
-@test "a full disk: an error, whatever the format" {
+@test "a full disk: an error, whatever the format; the report of before stays, and no unfinished one" {
 	need_root
-	local ending
-	[ -c /dev/full ] || skip "needs /dev/full"
+	local ending disk=$WORK/disk
+	mkdir "$disk"
+	"${in_mount_namespace[@]}" true || skip "needs a mount namespace"
 	for ending in txt folded jsonl svg html pb.gz json perf; do
-		ln -sf /dev/full "$WORK/x.$ending"
-		run cpuprof -q -F 999 -o "$WORK/x.$ending" -- nested burn 0.3
+		run unshare --mount bash -ec 'mount -t tmpfs -o size=64k none "$1"; echo before >"$1/x.$2"
+			dd if=/dev/zero of="$1/filler" status=none 2>&- || true
+			cpuprof -q -F 999 -o "$1/x.$2" -- nested burn 0.3 || status=$?
+			ls -A "$1" | paste -sd " "; cat "$1/x.$2"; exit $status' bash "$disk" $ending
 		echo "$ending: $status $output"
 		[ "$status" -eq 1 ]
-		[[ "$output" == *"No space left on device"* ]]
+		[[ "$output" == *": No space left on device"* ]]
+		[ "$(tail -n 2 <<<"$output")" = "filler x.$ending"$'\n'before ]
 	done
+}
+
+@test "-o in a directory of others': no link is followed, no name is known before, and files are their owner's alone" {
+	need_root
+	need setpriv
+	local tool dir=$WORK/theirs output
+	chmod 755 "$WORK"
+	mkdir "$dir"
+	chown 65534:65534 "$dir"
+	echo precious >"$WORK/precious"
+	chmod 644 "$WORK/precious"
+	umask 022
+	links() {	# NAME...
+		local name
+		for name; do
+			setpriv --reuid=65534 --regid=65534 --clear-groups ln -sf "$WORK/precious" "$dir/$name"
+		done
+	}
+	links a.folded a.folded.part b.txt c.svg r%.folded r%.folded.part r%-2.folded
+	cpuprof -q -o "$dir/a.folded" -- nested burn 0.1 2>/dev/null
+	biohist -q -o "$dir/b.txt" 0.1 1 2>/dev/null
+	echo "a;b 1" | flame -o "$dir/c.svg"
+	cpuprof -q --every 0.1 -o "$dir/r%%.folded" -- nested burn 0.5 2>/dev/null
+	ls -la "$dir"
+	[ "$(cat "$WORK/precious")" = precious ]
+	[ -z "$(find "$dir" -user 0 ! -type f)" ]
+	for output in a.folded b.txt r%.folded r%-2.folded; do
+		[[ "$(stat -c '%F %u %a' "$dir/$output")" == regular*file" 0 600" ]]
+	done
+	grep -q '^nested;' "$dir/a.folded"
+	# what a picture is made of, its user has read
+	[ "$(stat -c '%F %u %a' "$dir/c.svg")" = "regular file 0 644" ]
+	(umask 077; echo "a;b 1" | flame -o "$dir/c.svg")
+	[ "$(stat -c %a "$dir/c.svg")" = 600 ]
+	# nothing is left but these, and what was a link and was not written to
+	[ "$(ls -A "$dir" | grep -c '\.part$')" -eq 2 ]
+	# a FIFO of somebody else's, who may never read it
+	setpriv --reuid=65534 --regid=65534 --clear-groups mkfifo "$dir/d.folded"
+	run timeout 60 cpuprof -q -o "$dir/d.folded" 0.1
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"no FIFO of your own"* ]]
+}
+
+@test "-o: a FIFO is written itself, and waited for no longer than the run would last; a device, too; descriptors by their names" {
+	need_root
+	local tool
+	mkfifo "$WORK/x.folded"
+	timeout 60 cat "$WORK/x.folded" >"$WORK/read" 3>&- &
+	tool=$!
+	timeout 60 cpuprof -q -o "$WORK/x.folded" -- nested burn 0.2 2>/dev/null
+	wait $tool
+	grep -q '^nested;' "$WORK/read"
+	[ -p "$WORK/x.folded" ]
+	run timeout 60 cpuprof -q -o "$WORK/x.folded" 0.2
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"nobody reads it" ]]
+	# a signal ends the waiting
+	timeout -k 60 -s TERM 2 cpuprof -q -o "$WORK/x.folded" 2>"$WORK/err" || true
+	grep -q 'nobody reads it' "$WORK/err"
+	cpuprof -q -j -o /dev/null 0.1 2>/dev/null
+	[ -c /dev/null ]
+	[ "$(cpuprof -q -j -o /dev/stdout 0.1 2>/dev/null | head -n 1 | jq -r .type)" = start ]
+	[ "$(cpuprof -q -j -o /dev/stderr 0.1 2>&1 >/dev/null | head -n 1 | jq -r .type)" = start ]
+	cpuprof -q -j -o /proc/self/fd/8 0.1 8>"$WORK/out" 2>/dev/null
+	[ "$(head -n 1 "$WORK/out" | jq -r .type)" = start ]
+	[ -h /dev/stdout ] && [ -h /dev/stderr ]
+}
+
+@test "-o: a report has its name once it is whole, one that grows from its first interval on; what is unfinished is removed" {
+	need_root
+	need jq
+	local tool signal
+	echo before >"$WORK/x.folded"
+	for signal in INT TERM; do
+		rm -f "$WORK/err"
+		cpuprof -F 99 -o "$WORK/x.folded" 2>"$WORK/err" 3>&- &
+		tool=$!
+		pids+=("$tool")
+		wait_until grep -q Ctrl-C "$WORK/err"
+		[ "$(cat "$WORK/x.folded")" = before ]
+		ls "$WORK" | grep -qE '^x\.folded\..{6}\.part$'
+		kill -$signal $tool
+		wait $tool
+		refute ls "$WORK"/*.part
+		[ "$(head -n 1 "$WORK/x.folded")" != before ]
+		echo before >"$WORK/x.folded"
+	done
+	# an error: the report of before stays
+	run cpuprof -q -o "$WORK/x.folded" -p 4194304 1
+	[ "$status" -eq 1 ]
+	[ "$(cat "$WORK/x.folded")" = before ]
+	refute ls "$WORK"/*.part
+	# read while it grows
+	cpuprof -q -j --every 0.2 -F 99 -o "$WORK/all.jsonl" 2>/dev/null 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until eval '[ "$(jq -r "select(.type == \"summary\").type" "$WORK/all.jsonl" 2>/dev/null | wc -l)" -ge 2 ]'
+	kill -0 $tool
+	kill -INT $tool
+	wait $tool
+	refute ls "$WORK"/*.part
 }
 
 @test "--every: a report for each interval, in files named by time; together they are the whole" {

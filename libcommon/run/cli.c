@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/escape.h"
+#include "run/output_file.h"
 
 /* ---- help ---- */
 
@@ -76,7 +77,7 @@ void cli_finish(FILE *file, const char *name)
 		write_error = errno;
 	errno = 0;
 	failed |= fflush(file) != 0;
-	if (file != stdout)
+	if (fileno(file) > STDERR_FILENO)
 		failed |= fclose(file) != 0;
 	if (!failed)
 		return;
@@ -84,11 +85,13 @@ void cli_finish(FILE *file, const char *name)
 		errno = write_error;
 	if (errno != EPIPE && !broken)
 		cli_warn("cannot write %s: %s", name, errno ? strerror(errno) : "an earlier write failed");
+	output_file_remove();
 	_exit(EXIT_FAILURE);
 }
 
-static void finish_stdout(void)
+static void finish(void)
 {
+	output_file_remove();
 	cli_finish(stdout, "standard output");
 }
 
@@ -109,7 +112,7 @@ void cli_init(void)
 	close(fd);
 	setvbuf(stderr, message, _IOLBF, sizeof(message));
 	argp_err_exit_status = EXIT_USAGE;
-	atexit(finish_stdout);
+	atexit(finish);
 }
 
 /* ---- messages ---- */

@@ -15,7 +15,10 @@ enum { EXIT_USAGE = 2 };
 #define EHPERF_VERSION "0"
 #endif
 
-/* To be called first. Makes argp exit with EXIT_USAGE, and checks standard output for errors at exit. */
+/*
+ * To be called first. Makes argp exit with EXIT_USAGE. At exit, checks standard output for errors, and removes an
+ * unfinished output file.
+ */
 void cli_init(void);
 
 /*
@@ -36,7 +39,7 @@ void cli_check(int error, const char *doing);
 void cli_flush(FILE *file);
 
 /*
- * Flushes the output, and closes it unless it is stdout. If writing failed, exits with 1 and a message (a
+ * Flushes the output, and closes it unless it is stdout or stderr. If writing failed, exits with 1 and a message (a
  * full disk), or without a message (a broken pipe).
  */
 void cli_finish(FILE *file, const char *name);

@@ -101,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->heatmap = true;
 		break;
 	case 'o':
-		o->run.output = cli_output_name(arg);
+		run_take_output(&o->run, arg);
 		break;
 	case ARGP_KEY_ARG:
 		parse_argument(state, &o->run, arg);

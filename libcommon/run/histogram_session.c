@@ -158,7 +158,6 @@ static int show_interval(struct histogram_session *h, const struct series_report
 		h->count += series[i].histogram.count;
 		h->errors += series[i].errors;
 	}
-	cli_flush(h->run->out);
 	h->intervals++;
 	return 0;
 }
@@ -194,6 +193,8 @@ static int interval(void *arg, bool last)
 	if (last && h->tool->stop)
 		h->tool->stop(h->tool->arg);
 	error = print_interval(h);
+	if (!h->options->heatmap)	/* which is printed at the end */
+		run_flush_output(h->run);
 	h->over = last;
 	return error;
 }
@@ -265,7 +266,7 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 		cli_check(print_heatmaps(h), "print the heat maps");
 	if (h->options->run.json)
 		print_summary_json(h, losses, nr_losses);
-	run_flush_output(h->run);
+	cli_flush(h->run->out);
 	if (h->tool->errors)
 		cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
 			 h->run->seconds, h->errors);

@@ -13,6 +13,7 @@
 
 #include "process/clock.h"
 #include "run/kernel.h"
+#include "run/output_file.h"
 #include "run/run_report.h"
 #include "run/run_start.h"
 #include "run/signals.h"
@@ -23,6 +24,20 @@
 #define GATHER_US	2000
 
 /* ---- options ---- */
+
+void run_take_output(struct run_options *o, const char *name)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	uint64_t fd = 0;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (!strncmp(name, folders[i], strlen(folders[i])))
+			cli_parse_number(name + strlen(folders[i]), 1, INT_MAX, &fd);
+	if (!strcmp(name, "/dev/stderr"))
+		fd = STDERR_FILENO;
+	o->output_fd = fd;
+	o->output = fd ? NULL : cli_output_name(name);
+}
 
 bool run_take_command(struct argp_state *state, struct run_options *o)
 {
@@ -148,31 +163,26 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 
 /* ---- beginning ---- */
 
-static void open_output(struct run *run)
+static void open_descriptor(struct run *run)
 {
 	const struct run_options *o = run->options;
 	int fd = o->output_fd ? o->output_fd : STDOUT_FILENO;
 
-	if (o->output) {
-		run->out = fopen(run_report_apart(o) ? "/dev/null" : o->output, "we");
-		if (!run->out)
-			cli_die(EXIT_FAILURE, "cannot open '%s': %s", o->output, strerror(errno));
-		return;
-	}
 	if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
 							    "file descriptor %d is not open for output", fd);
-	run->out = fd == STDOUT_FILENO ? stdout : fdopen(fd, "w");
+	run->out = fd == STDOUT_FILENO ? stdout : fd == STDERR_FILENO ? stderr : fdopen(fd, "w");
 	if (!run->out)
 		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd, strerror(errno));
-	if (run->out != stdout)
+	if (fd > STDERR_FILENO)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
 }
 
 void run_open(struct run *run, const struct run_options *options)
 {
 	*run = (struct run){ .options = options, .command.pid = -1 };
-	open_output(run);
+	if (!options->output)
+		open_descriptor(run);
 	run_start_init(run);
 }
 
@@ -191,6 +201,11 @@ void run_get_ready(struct run *run)
 	cli_check(signals_begin(run->command.pid), "take signals");
 	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
 	signal(SIGPIPE, SIG_IGN);
+	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */
+	if (run_report_apart(run->options))
+		run_report_none(run);
+	else if (run->options->output)
+		run->out = output_file_open(run->options->output, RUN_FILE_MODE, run->options->duration_ns);
 }
 
 void run_doing(struct run *run, const char *format, ...)
@@ -362,13 +377,16 @@ void run_measure(struct run *run)
 void run_flush_output(struct run *run)
 {
 	cli_flush(run->out);
+	if (!ferror(run->out))
+		output_file_publish();
 }
 
 void run_finish_output(struct run *run)
 {
-	cli_finish(run->out, run->options->output    ? run->options->output :
+	cli_finish(run->out, run->options->output    ? output_file_name() :
 			     run->options->output_fd ? "the report" :
 						       "standard output");
+	output_file_publish();
 }
 
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)

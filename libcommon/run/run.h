@@ -3,13 +3,13 @@
  * A tool's run: how long it lasts, the command it measures, where its output goes, and how it ends. Errors
  * end the program with a message.
  *
- *   run_open          opens the output file
- *   run_get_ready     starts the command, which waits at its gate, and begins to handle signals
+ *   run_open
+ *   run_get_ready     starts the command, which waits at its gate, begins to handle signals, and opens the output file
  *   (attach)
  *   run_doing         what is measured, in words; may be left out
  *   run_measure       says that it begins, lets the command go, and calls the parts until the run is over
  *   (detach, report)
- *   run_flush_output  before the summary is printed to stderr
+ *   run_flush_output  before the summary is printed to stderr, and after each part of an output that grows
  *   run_finish_output
  *   run_close         waits for the command; the tool's exit status
  */
@@ -64,7 +64,7 @@ struct run_part {
 
 struct run {
 	const struct run_options *options;
-	FILE *out;
+	FILE *out;			/* from run_get_ready() on */
 	struct command command;		/* .pid is -1 where there is none */
 	/* CLOCK_MONOTONIC; seconds: how long was counted, once the run is over */
 	double started, seconds;
@@ -74,7 +74,6 @@ struct run {
 	struct json_object *start, *filters;
 	/* private */
 	bool signalled;
-	char *report_name;		/* of the report that is being written, if it has a file of its own */
 	char doing[96];
 	bool on_terminal;
 	double next_interval, next_progress;
@@ -101,7 +100,10 @@ void run_doing(struct run *run, const char *format, ...) __attribute__((format(p
  */
 void run_measure(struct run *run);
 
-/* Writes what is in buffers, before more is printed to stderr. Errors are left to run_finish_output(). */
+/*
+ * Writes what is in buffers. All that was written by now is whole: from now on, a file stands under its name. Errors are left
+ * to run_finish_output().
+ */
 void run_flush_output(struct run *run);
 /* Flushes and closes run->out once all is written: a full disk is an error. */
 void run_finish_output(struct run *run);
@@ -111,6 +113,12 @@ void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken);
 int run_close(struct run *run);
 
 /* ---- its options ---- */
+
+/* Output has kernel addresses and other users' command lines: as perf's, it is for its owner alone. */
+#define RUN_FILE_MODE	0600
+
+/* -o's argument: a file, "-", or the name of a descriptor that is open, as /dev/stdout and /dev/fd/3 */
+void run_take_output(struct run_options *options, const char *name);
 
 /*
  * For an argp parser's ARGP_KEY_ARG: takes "-- COMMAND [ARG...]". False: arg is another argument. Needs

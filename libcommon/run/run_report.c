@@ -8,8 +8,7 @@
 
 #include "report/json.h"
 #include "run/cli.h"
-
-#define UNFINISHED ".part"	/* at the end of a file's name until it is whole */
+#include "run/output_file.h"
 
 bool run_report_apart(const struct run_options *o)
 {
@@ -43,9 +42,15 @@ static void tell_apart(struct run *run, char name[PATH_MAX])
 	memcpy(name, numbered, sizeof(numbered));
 }
 
+void run_report_none(struct run *run)
+{
+	run->out = fopen("/dev/null", "we");
+	cli_check(run->out ? 0 : -errno, "write the report");
+}
+
 void run_report_begin(struct run *run, time_t began)
 {
-	char name[PATH_MAX], unfinished[PATH_MAX + sizeof(UNFINISHED)];
+	char name[PATH_MAX];
 	struct tm local;
 
 	if (!run_report_apart(run->options))
@@ -53,34 +58,20 @@ void run_report_begin(struct run *run, time_t began)
 	if (!strftime(name, sizeof(name), run->options->output, localtime_r(&began, &local)))
 		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->output);
 	tell_apart(run, name);
-	snprintf(unfinished, sizeof(unfinished), "%s" UNFINISHED, name);
-	run->report_name = strdup(name);
-	cli_check(run->report_name ? 0 : -ENOMEM, "write the report");
 	fclose(run->out);
-	run->out = fopen(unfinished, "we");
-	if (!run->out)
-		cli_die(EXIT_FAILURE, "cannot open '%s': %s", unfinished, strerror(errno));
+	run->out = output_file_new(name, RUN_FILE_MODE);
 	if (run->options->json)
 		json_print(run->out, json_object_get(run->start));
 }
 
 void run_report_end(struct run *run, bool last)
 {
-	char unfinished[PATH_MAX + sizeof(UNFINISHED)];
+	bool apart = run_report_apart(run->options);
 
-	if (!run->report_name) {
-		if (last)
-			run_finish_output(run);
-		else
-			cli_flush(run->out);
-		return;
-	}
-	snprintf(unfinished, sizeof(unfinished), "%s" UNFINISHED, run->report_name);
-	cli_finish(run->out, unfinished);
-	if (rename(unfinished, run->report_name))
-		cli_die(EXIT_FAILURE, "cannot rename '%s': %s", unfinished, strerror(errno));
-	free(run->report_name);
-	run->report_name = NULL;
-	run->out = fopen("/dev/null", "we");
-	cli_check(run->out ? 0 : -errno, "write the report");
+	if (apart || last)
+		run_finish_output(run);
+	else
+		run_flush_output(run);
+	if (apart)
+		run_report_none(run);
 }

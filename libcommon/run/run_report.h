@@ -17,6 +17,8 @@ bool run_report_apart(const struct run_options *options);
 
 /* Makes run->out the file of the report of what was measured from then on; JSON gets its first line. */
 void run_report_begin(struct run *run, time_t began);
+/* Until a report begins in a file of its own, run->out goes nowhere. */
+void run_report_none(struct run *run);
 /* All of the report is written. last: no report follows, and the output is closed */
 void run_report_end(struct run *run, bool last);
 

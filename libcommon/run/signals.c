@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "process/clock.h"
+#include "run/output_file.h"
 
 #define SAME_NS 200000000
 
@@ -31,8 +32,10 @@ static void came(int number, siginfo_t *signal, void *context)
 	(void)context;
 	signals.came_ns = now;
 	pass_on(signal);
-	if (before && now - before > SAME_NS)
+	if (before && now - before > SAME_NS) {
+		output_file_remove();
 		_exit(128 + number);
+	}
 	if (!before)
 		eventfd_write(signals.fd, 1);
 	errno = saved;

@@ -56,7 +56,7 @@ static int take(void *arg, void *bytes, size_t size)
 		call_report_json(&calls->writer, &report, calls->tool->json(key));
 	else
 		call_report_text(&calls->writer, &report, calls->tool->title(key).text);
-	fflush(calls->writer.out);
+	run_flush_output(&calls->session->run);
 	placed_stacks_free(&placed);
 	return 0;
 }

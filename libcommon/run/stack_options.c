@@ -272,7 +272,7 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		set_format(state, o, stack_format_json);
 		break;
 	case 'o':
-		o->run.output = cli_output_name(arg);
+		run_take_output(&o->run, arg);
 		break;
 	case OPTION_EVERY:
 		if (!cli_parse_time(arg, 1000000000, &o->run.interval_ns) || o->run.interval_ns < MIN_INTERVAL_NS)

@@ -344,7 +344,8 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	stack_session_place(s, &placed, entries, nr);
 	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
 	error = o->format->write(&writer, &summary, entries, nr);
-	run_flush_output(&s->run);
+	cli_flush(s->run.out);
+	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, &summary);
 	if (last) {
@@ -358,7 +359,6 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	run_report_end(&s->run, last);
 	placed_stacks_free(&placed);
 	other_stacks_free(&others);
-	cli_check(error, "print the stacks");
 	s->reported_until = until;
 	s->reported = stack_session_stats(s);
 	s->reported_count += summary.sum.count;

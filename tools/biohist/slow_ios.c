@@ -85,7 +85,7 @@ static void print_held(struct slow_ios *slow, bool all)
 	slow->nr_held -= nr;
 	memmove(slow->held, slow->held + nr, slow->nr_held * sizeof(*slow->held));
 	if (nr)
-		fflush(slow->session->run.out);
+		run_flush_output(&slow->session->run);
 }
 
 static int take(void *arg, void *bytes, size_t size)

@@ -9,6 +9,7 @@
 #include "flame/folded.h"
 #include "report/flame_page.h"
 #include "run/cli.h"
+#include "run/output_file.h"
 
 enum { OPTION_TITLE = 0x100, OPTION_DIFF, OPTION_UNIT, OPTION_NORMALIZE };
 
@@ -174,9 +175,7 @@ int main(int argc, char **argv)
 	if (o.normalize)
 		normalize(&tree, counts);
 	if (o.output)
-		out = fopen(o.output, "we");
-	if (!out)
-		cli_die(EXIT_FAILURE, "cannot open '%s': %s", o.output, strerror(errno));
+		out = output_file_open(o.output, 0666, 0);
 
 	page.title = o.title ? o.title : o.diff ? "flame graph: what has changed" : "flame graph";
 	page.notes = notes_of(&o, counts);
@@ -184,6 +183,7 @@ int main(int argc, char **argv)
 	page.compared = o.diff;
 	cli_check((o.html ? flame_page_html : flame_page_svg)(out, &page), "draw");
 	cli_finish(out, o.output ? o.output : "standard output");
+	output_file_publish();
 	flame_tree_free(&tree);
 	return EXIT_SUCCESS;
 }

@@ -194,13 +194,13 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
 	error = print(&wall, &o->stacks);
+	cli_check(ferror(session->run.out) ? 0 : error, "print the timeline");
 	run_finish_output(&session->run);
 	wall_summary(stderr, &wall);
 	free(wall.keys);
 	free(entries.all);
 	placed_stacks_free(&entries.placed);
 	cli_check(full, "keep the whole timeline in a file");
-	cli_check(error, "print the timeline");
 }
 
 int main(int argc, char **argv)
