@@ -260,29 +260,3 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 		[[ "$output" == *"CAP_SYS_ADMIN watch functions: run as root" ]]
 	done
 }
-
-@test "--as USER: the command cannot type into the terminal, as kernels before 6.2 let it" {
-	need_root
-	need script gcc
-	printf '%s\n' '#include <fcntl.h>' '#include <stdio.h>' '#include <sys/ioctl.h>' \
-		'int main(void) { printf("typed: %d\n", ioctl(open("/dev/tty", O_RDWR), TIOCSTI, "#")); }' | gcc -x c -o "$WORK/type" -
-	chmod 755 "$WORK"
-	script -qec "$WORK/type" /dev/null >"$WORK/without" </dev/null
-	grep -q 'typed: 0' "$WORK/without" || skip "this kernel lets nobody type into a terminal"
-	script -qec "cpuprof -q -f -o /dev/null --as nobody -- $WORK/type" /dev/null >"$WORK/with" </dev/null
-	cat "$WORK/with"
-	grep -q 'typed: -1' "$WORK/with"
-}
-
-@test "--as USER: the command is that user's, with no capabilities; a user that does not exist is an error" {
-	need_root
-	local tool
-	for tool in cpuprof offcputime offwaketime wallprof "stackcount page-faults" "funclat u:libc:getppid" biohist mapupdlat; do
-		$tool -q --as nobody -- sh -c "id -u; id -g; grep CapEff /proc/self/status >&2; exit 3" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 3 ]
-		[ "$(head -n 2 "$WORK/out" | paste -sd ' ')" = "$(id -u nobody) $(id -g nobody)" ]
-		grep -qE 'CapEff:\s0+$' "$WORK/err"
-		run $tool --as no-such-user -- true
-		[ "$status" -eq 2 ]
-		[[ "$output" == *"no such user: 'no-such-user'"* ]]
-	done
-}

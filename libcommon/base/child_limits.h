@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -143,32 +142,6 @@ static inline void child_limit_system_calls(const int *allowed, size_t nr)
 	*c++ = (struct sock_filter)CHILD_RETURN(SECCOMP_RET_ALLOW);
 	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
-/*
- * No typing into the terminal that it shares with its parent: TIOCSTI, and TIOCLINUX, which pastes, fail with EPERM. Kernels
- * before 6.2 let every process do so. What it starts is limited, too; needs CAP_SYS_ADMIN, and does nothing without.
- */
-static inline void child_limit_typing(void)
-{
-	const unsigned request = offsetof(struct seccomp_data, args[1]);	/* its lower half, which the kernel looks at */
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 2, 0),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 54, 3, 6),				/* i386's ioctl() */
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x40000000 + 514, 0, 3),		/* x32's */
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, request),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	};
-	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-
-	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 #endif

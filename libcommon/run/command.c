@@ -8,13 +8,14 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child_limits.h"
 #include "process/priority.h"
 #include "run/cli.h"
+#include "run/own_session.h"
 
 bool command_find_user(const char *name, struct command_user *user)
 {
@@ -24,15 +25,53 @@ bool command_find_user(const char *name, struct command_user *user)
 	if (!found && cli_parse_number(name, 0, UINT32_MAX - 1, &uid))
 		found = getpwuid(uid);
 	if (found)
-		*user = (struct command_user){ .name = found->pw_name, .uid = found->pw_uid, .gid = found->pw_gid };
+		*user = (struct command_user){
+			.name = found->pw_name, .home = *found->pw_dir ? found->pw_dir : "/",
+			.shell = *found->pw_shell ? found->pw_shell : "/bin/sh", .uid = found->pw_uid, .gid = found->pw_gid,
+		};
 	return found;
+}
+
+static bool is_kept(const char *variable)
+{
+	static const char *const kept[] = { "PATH=", "TERM=", "LANG=", "LC_" };
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (!strncmp(variable, kept[i], strlen(kept[i])))
+			return true;
+	return false;
+}
+
+/* The rest of the caller's environment may be secret, and is not made for this user. */
+static bool set_environment(const struct command_user *user)
+{
+	char **to = environ;
+
+	for (char **from = environ; from && *from; from++)
+		if (is_kept(*from))
+			*to++ = *from;
+	if (to)
+		*to = NULL;
+	return !setenv("HOME", user->home, 1) && !setenv("SHELL", user->shell, 1) && !setenv("USER", user->name, 1) &&
+	       !setenv("LOGNAME", user->name, 1);
+}
+
+/* An open directory lets the user in also where its path does not. */
+static bool enter_directory(const struct command_user *user, const char *path)
+{
+	if (path && !chdir(path))
+		return true;
+	cli_warn("%s may not enter '%s': the command runs in '/'", user->name, path ? path : ".");
+	return !chdir("/");
 }
 
 static bool become_user(const struct command_user *user)
 {
-	child_limit_typing();
-	return !initgroups(user->name, user->gid) && !setresgid(user->gid, user->gid, user->gid) &&
-	       !setresuid(user->uid, user->uid, user->uid);
+	char *directory = getcwd(NULL, 0);
+
+	return set_environment(user) && !initgroups(user->name, user->gid) &&
+	       !setresgid(user->gid, user->gid, user->gid) && !setresuid(user->uid, user->uid, user->uid) &&
+	       enter_directory(user, directory);
 }
 
 static void become(char **argv, const struct command_user *user, int gate_fd, int error_fd)
@@ -42,6 +81,8 @@ static void become(char **argv, const struct command_user *user, int gate_fd, in
 
 	if (read(gate_fd, &byte, 1) != 1)
 		_exit(127);	/* the parent has exited */
+	if (user)
+		own_session_ready();
 	if (!user || become_user(user))
 		execvp(argv[0], argv);
 	error = errno;
@@ -50,8 +91,19 @@ static void become(char **argv, const struct command_user *user, int gate_fd, in
 	_exit(127);
 }
 
+static void begin_session(pid_t tool, const struct command_user *user, int gate_fd, int error_fd)
+{
+	pid_t command;
+
+	own_session_begin(tool, user->uid, gate_fd, error_fd);
+	command = getpid();
+	if (write(error_fd, &command, sizeof(command)) < 0)
+		_exit(127);
+}
+
 int command_start(struct command *command, char **argv, const struct command_user *user)
 {
+	const pid_t tool = getpid();
 	int gate[2], error[2], saved;
 
 	if (pipe2(gate, O_CLOEXEC))
@@ -60,18 +112,22 @@ int command_start(struct command *command, char **argv, const struct command_use
 		saved = -errno;
 		goto no_error_pipe;
 	}
-	command->pid = fork();
-	if (command->pid == 0) {
+	command->child = command->pid = fork();
+	if (command->child == 0) {
 		close(gate[1]);
 		priority_leave();
+		if (user)
+			begin_session(tool, user, gate[0], error[1]);
 		become(argv, user, gate[0], error[1]);
 	}
-	saved = command->pid < 0 ? -errno : 0;
+	saved = command->child < 0 ? -errno : 0;
 	close(error[1]);
-	command->pidfd = saved ? -1 : (int)syscall(SYS_pidfd_open, command->pid, 0);
+	if (!saved && user && read(error[0], &command->pid, sizeof(command->pid)) != sizeof(command->pid))
+		saved = -ECHILD;
+	command->pidfd = saved ? -1 : (int)syscall(SYS_pidfd_open, command->child, 0);
 	if (!saved && command->pidfd < 0) {
 		saved = -errno;
-		kill(command->pid, SIGKILL);
+		kill(command->child, SIGKILL);
 	}
 	if (saved) {
 		close(error[0]);
@@ -105,7 +161,7 @@ int command_wait(struct command *command)
 {
 	int status;
 
-	while (waitpid(command->pid, &status, 0) < 0)
+	while (waitpid(command->child, &status, 0) < 0)
 		if (errno != EINTR)
 			return EXIT_FAILURE;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -8,7 +8,7 @@
 
 /* who is to run a command */
 struct command_user {
-	const char *name;
+	const char *name, *home, *shell;
 	uid_t uid;
 	gid_t gid;		/* its own group; it gets its other groups, too */
 };
@@ -18,14 +18,15 @@ bool command_find_user(const char *name, struct command_user *user);
 
 struct command {
 	pid_t pid;
-	int pidfd;	/* readable once the command has ended */
+	pid_t child;	/* what the tool waits for: the command, or the relay of its terminal (own_session.h) */
+	int pidfd;	/* readable once the child has ended */
 	int gate_fd;
 	int error_fd;
 };
 
 /*
- * Forks. The child waits at a gate before it executes argv, as this user, or as who runs us (NULL). 0 or
- * -errno
+ * Forks. The child waits at a gate before it executes argv: as who runs us (NULL), or as this user, in a session of its own,
+ * with that user's environment, and without other descriptors than the standard ones. 0 or -errno
  */
 int command_start(struct command *command, char **argv, const struct command_user *user);
 /* Opens the gate. 0 once execvp() has succeeded, or -errno of becoming the user or of execvp() */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -15,12 +16,19 @@
 static struct {
 	int fd;			/* an eventfd */
 	pid_t command;
+	pid_t relay;
 	uint64_t came_ns;	/* the last one; 0: none yet */
 } signals = { .fd = -1 };
 
 static void pass_on(const siginfo_t *signal)
 {
-	if (signals.command > 0 && (signal->si_signo == SIGTERM || signal->si_code != SI_KERNEL))
+	bool by_terminal = signal->si_code == SI_KERNEL && signal->si_signo != SIGTERM;
+
+	if (signals.command <= 0 || (!signals.relay && by_terminal))
+		return;
+	if (by_terminal)
+		kill(-signals.command, signal->si_signo);
+	else if (!signals.relay || signal->si_pid != signals.relay)
 		kill(signals.command, signal->si_signo);
 }
 
@@ -41,12 +49,13 @@ static void came(int number, siginfo_t *signal, void *context)
 	errno = saved;
 }
 
-int signals_begin(pid_t command)
+int signals_begin(pid_t command, pid_t relay)
 {
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_sigaction = came, .sa_flags = SA_SIGINFO | SA_RESTART }, before;
 
 	signals.command = command;
+	signals.relay = relay;
 	signals.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (signals.fd < 0)
 		return -errno;

@@ -10,10 +10,11 @@
 #include <sys/types.h>
 
 /*
- * From now on. Signals are passed on to the command, unless pid is 0 or less, or the terminal has sent them
- * to both. SIGHUP is left as it is if it is ignored, as under nohup(1). 0 or -errno
+ * From now on. Signals are passed on to the command, unless pid is 0 or less, or the command has got them, too: from the
+ * terminal that it shares with the tool (relay is 0), or by what is typed (the relay of own_session.h has sent them). SIGHUP is
+ * left as it is if it is ignored, as under nohup(1). 0 or -errno
  */
-int signals_begin(pid_t command);
+int signals_begin(pid_t command, pid_t relay);
 
 /*
  * for poll(): readable when a signal has come that signals_taken() was not called for; it may be left so.
