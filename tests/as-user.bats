@@ -5,6 +5,8 @@
 
 load lib.bash
 
+bats_require_minimum_version 1.5.0
+
 as_nobody=(cpuprof -q -o /dev/null --as nobody --)
 
 # $WORK/theirs is nobody's
