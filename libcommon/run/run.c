@@ -35,8 +35,10 @@ void run_take_output(struct run_options *o, const char *name)
 			cli_parse_number(name + strlen(folders[i]), 1, INT_MAX, &fd);
 	if (!strcmp(name, "/dev/stderr"))
 		fd = STDERR_FILENO;
-	o->output_fd = fd;
-	o->output = fd ? NULL : cli_output_name(name);
+	if (fd)
+		o->output_fd = fd;
+	else
+		o->output = cli_output_name(name);
 }
 
 bool run_take_command(struct argp_state *state, struct run_options *o)
