@@ -168,10 +168,18 @@ a_shell=(bash --norc --noprofile --noediting -i)
 		type \x04
 		expect over
 		until cooked
+		type set -b; ${as_nobody[*]} sh -c 'read x; echo "read [\$x]"' &\n
+		expect Stopped
+		mode
+		type fg\n
+		until raw
+		type in turn\n
+		expect read [in turn]
+		until cooked
 		type exit 7\n
 		end
 	EOF
-	[ "$(grep -c '\[cooked\]' "$WORK/shown")" -eq 2 ]
+	[ "$(grep -c '\[cooked\]' "$WORK/shown")" -eq 3 ]
 }
 
 @test "--as USER on a terminal: Ctrl-C ends the measuring and the command; the mode is restored, whatever ends the tool" {
