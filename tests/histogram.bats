@@ -25,13 +25,13 @@ need_bcc() {
 	/usr/bin/python3 -c 'from bcc import table' 2>/dev/null || skip "needs python3-bpfcc"
 }
 
-@test "powers of two: exactly bcc's output" {
+@test "powers of two: exactly bcc's output, from the first row that is not empty" {
 	need_bcc
 	local unit limit
 	for limit in 1 2 1000 100000 1000000000 60000000000 100000000000000000; do
 		awk -v limit=$limit 'BEGIN { srand(limit); for (i = 0; i < 1000; i++) printf "%d\n", exp(rand() * log(limit)) }' >"$WORK/values"
 		for unit in "nsecs 1" "usecs 1000" "msecs 1000000"; do
-			bcc_prints log2 $unit >"$WORK/theirs"
+			bcc_prints log2 $unit | awk 'NR == 1 || $5 { begun = NR > 1 } NR == 1 || begun' >"$WORK/theirs"
 			histogram ${unit% *} <"$WORK/values" >"$WORK/ours"
 			[ "$(wc -l <"$WORK/theirs")" -ge 2 ]
 			diff "$WORK/theirs" "$WORK/ours"

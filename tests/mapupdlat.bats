@@ -133,7 +133,7 @@ wait_for_calls() {	# NR
 	[ "$(sed -n 1p "$WORK/out")" = "array_of_maps 'nested'" ]
 	[ "$(sed -n 2p "$WORK/out")" = "     msecs               : count     distribution" ]
 	grep -qE '^ +[0-9]+ -> [0-9]+ +: [0-9]+ +\|\*{40}\|$' "$WORK/out"
-	grep -qE '^calls 20  total [0-9.]+ [mu]?s  min .* p25 .* p50 .* p75 .* max .* mean ' "$WORK/out"
+	grep -qE '^calls 20  total [0-9.]+ [mu]?s  min .* p25 .* p50 .* p75 .* p90 .* p99 .* p99\.9 .* max .* mean ' "$WORK/out"
 	grep -qE '^on the CPU [0-9.]+ %, blocked [0-9.]+ %, waiting to run [0-9.]+ % of the time$' "$WORK/out"
 	grep -qE '^      synchronize_rcu' "$WORK/out"
 	grep -q '^mapupdlat: 20 calls in .* 0 of them failed' "$WORK/err"

@@ -133,13 +133,15 @@ static void print_bar(FILE *out, uint64_t count, uint64_t most, int width)
 void histogram_print_log2(FILE *out, const struct histogram *h)
 {
 	uint64_t rows[HISTOGRAM_ROWS], most;
-	size_t used = histogram_fold(h, rows);
+	size_t used = histogram_fold(h, rows), first = 0;
 	/* as bcc does, which counts rows from 1: long figures take room from the stars */
 	bool wide = used > 32;
 
 	most = most_of(rows, used);
 	fprintf(out, "%*s%-*s : count     distribution\n", wide ? 15 : 5, "", wide ? 29 : 19, h->unit->name);
-	for (size_t i = 0; i < used; i++) {
+	while (first < used && !rows[first])
+		first++;
+	for (size_t i = first; i < used; i++) {
 		fprintf(out, "%*" PRIu64 " -> %-*" PRIu64, wide ? 20 : 10, i ? UINT64_C(1) << i : 0,
 			wide ? 20 : 10, (UINT64_C(2) << i) - 1);
 		print_bar(out, rows[i], most, wide ? MAX_STARS / 2 : MAX_STARS);
@@ -200,20 +202,27 @@ struct histogram_time histogram_value(const struct histogram_unit *unit, uint64_
 }
 
 struct statistic {
-	const char *name;
+	const char *name, *json_name;
 	uint64_t ns;
 };
-#define NR_STATISTICS 7
+#define NR_STATISTICS 10
 
 static void statistics_of(const struct histogram *h, struct statistic s[NR_STATISTICS])
 {
-	s[0] = (struct statistic){ "total", h->total_ns };
-	s[1] = (struct statistic){ "min", h->min_ns };
-	s[2] = (struct statistic){ "p25", histogram_quantile(h, 0.25) };
-	s[3] = (struct statistic){ "p50", histogram_quantile(h, 0.5) };
-	s[4] = (struct statistic){ "p75", histogram_quantile(h, 0.75) };
-	s[5] = (struct statistic){ "max", h->max_ns };
-	s[6] = (struct statistic){ "mean", histogram_mean(h) };
+	const struct statistic all[NR_STATISTICS] = {
+		{ "total", "total", h->total_ns },
+		{ "min", "min", h->min_ns },
+		{ "p25", "p25", histogram_quantile(h, 0.25) },
+		{ "p50", "p50", histogram_quantile(h, 0.5) },
+		{ "p75", "p75", histogram_quantile(h, 0.75) },
+		{ "p90", "p90", histogram_quantile(h, 0.9) },
+		{ "p99", "p99", histogram_quantile(h, 0.99) },
+		{ "p99.9", "p999", histogram_quantile(h, 0.999) },
+		{ "max", "max", h->max_ns },
+		{ "mean", "mean", histogram_mean(h) },
+	};
+
+	memcpy(s, all, sizeof(all));
 }
 
 void histogram_print_statistics(FILE *out, const struct histogram *h, const char *what)
@@ -238,7 +247,7 @@ void histogram_json(struct json_object *object, const struct histogram *h)
 	json_object_object_add(object, "unit", json_object_new_string(unit));
 	json_object_object_add(object, "count", json_object_new_uint64(h->count));
 	for (int i = 0; i < NR_STATISTICS; i++) {
-		snprintf(name, sizeof(name), "%s_%s", s[i].name, unit);
+		snprintf(name, sizeof(name), "%s_%s", s[i].json_name, unit);
 		json_object_object_add(object, name, json_object_new_uint64(s[i].ns));
 	}
 	for (uint32_t i = 0; i < NR_BUCKETS; i++) {

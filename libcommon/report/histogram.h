@@ -58,7 +58,7 @@ void histogram_print_log2(FILE *out, const struct histogram *histogram);
 /* counts[i]: how many have the value i */
 void histogram_print_linear(FILE *out, const uint64_t *counts, size_t nr, const char *label);
 
-/* "calls 7  total 1.2 ms  min ... p25 p50 p75 max mean" and a line end */
+/* "calls 7  total 1.2 ms  min ... p25 p50 p75 p90 p99 p99.9 max mean" and a line end */
 void histogram_print_statistics(FILE *out, const struct histogram *histogram, const char *what);
 /* a time for people, with four digits: "18.02 ms" */
 struct histogram_time {

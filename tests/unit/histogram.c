@@ -36,7 +36,7 @@ static uint64_t random_value(int bits)
 
 static void check_values(const char *name, const struct histogram_unit *unit, size_t nr)
 {
-	static const double shares[] = { 0.01, 0.25, 0.5, 0.75, 0.99, 1 };
+	static const double shares[] = { 0.01, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1 };
 	struct histogram *h = malloc(3 * sizeof(*h)), *half = h + 1;
 	uint64_t total = 0, rows[HISTOGRAM_ROWS], expected[HISTOGRAM_ROWS] = {};
 
