@@ -30,8 +30,7 @@ enum hotspot_kind {
 	HOTSPOT_TABLES,		/* small functions that look up what to call, and jump there */
 	HOTSPOT_METHOD,		/* an nmethod: a compiled method */
 	HOTSPOT_NATIVE,		/* an nmethod, too: what calls a native method */
-	HOTSPOT_STUB,		/* calls the VM for compiled code, with a frame of its own */
-	HOTSPOT_HANDLER,	/* the same, but it is entered in ways of its own: for safepoints, exceptions, deoptimization */
+	HOTSPOT_STUB,		/* calls the VM for compiled code, with a frame of its own; called or jumped to */
 	HOTSPOT_ROUTINES,	/* many small functions, which keep to the psABI: StubRoutines */
 	HOTSPOT_INTERPRETER,
 	NR_HOTSPOT_KINDS

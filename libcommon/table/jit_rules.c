@@ -18,6 +18,13 @@ enum fp {
 	FP_OTHER,
 };
 
+/*
+ * HotSpot's String.indexOf() copies short strings to the stack where reading 16 bytes of them could cross a page. It
+ * keeps sp in a register, takes 16 bytes or not, pushes the register, and pops sp at the end. place.copy: the
+ * register; COPY_AT_SP: it lies where sp points to; or NO_REG
+ */
+#define COPY_AT_SP REG_SP
+
 /* what is known of the place before an instruction */
 struct place {
 	bool reached;
@@ -27,6 +34,7 @@ struct place {
 	bool saved;	/* the caller's frame pointer is at CFA - FP_BELOW_CFA */
 	bool sp_lost;
 	uint8_t fp;	/* enum fp */
+	uint8_t copy;	/* where sp's value in the whole frame is kept */
 	int32_t depth;	/* CFA less sp, unless sp_lost */
 	uint32_t by_call;	/* it was reached first from behind this call: the instruction's number + 1 */
 };
@@ -89,6 +97,12 @@ static void push(struct place *p, uint8_t reg)
 		p->saved = true;
 }
 
+static void pop_sp(struct place *p, uint32_t frame_bytes)
+{
+	p->sp_lost = p->copy != COPY_AT_SP;
+	p->depth = frame_bytes;
+}
+
 static void pop(struct place *p, uint8_t reg)
 {
 	bool callers = p->saved && !p->sp_lost && p->depth == FP_BELOW_CFA;
@@ -100,21 +114,58 @@ static void pop(struct place *p, uint8_t reg)
 	move_sp(p, 8);
 }
 
+/* where sp points to the saved frame pointer, the frame pointer points there, too */
 static void leave(struct place *p)
 {
-	p->sp_lost = p->fp != FP_FRAME;
+	p->sp_lost = p->fp != FP_FRAME && !(p->saved && !p->sp_lost && p->depth == FP_BELOW_CFA);
 	p->depth = FP_BELOW_CFA;
 	pop(p, REG_FP);
 }
 
-static void follow(struct place *p, const struct insn *insn)
+static bool overwrites(const struct insn *insn, uint8_t reg)
+{
+	return insn->overwritten >> reg & 1 || (insn_sets_reg(insn) && insn->reg == reg) ||
+	       (reg == REG_SP && insn->effect >= INSN_PUSH);
+}
+
+/* the copy's place has another value from here on, or may have: what is called keeps no register */
+static bool ends_copy(const struct place *p, const struct insn *insn)
+{
+	bool stores = insn->effect == INSN_STORE && insn->base == REG_SP && insn->displacement > -8 &&
+		      insn->displacement < 8;
+
+	return p->copy != NO_REG && (overwrites(insn, p->copy) || insn->effect == INSN_CALL ||
+				     (p->copy == COPY_AT_SP && stores));
+}
+
+static void follow_copy(struct place *p, const struct insn *insn, uint32_t frame_bytes)
+{
+	if (insn->effect == INSN_SET && insn->base == REG_SP && insn->reg != REG_SP && insn->reg != REG_FP &&
+	    !insn->displacement && !p->sp_lost && p->depth == (int32_t)frame_bytes)
+		p->copy = insn->reg;
+	else if (insn->effect == INSN_PUSH && insn->reg == p->copy && p->copy != NO_REG)
+		p->copy = COPY_AT_SP;
+	else if (ends_copy(p, insn))
+		p->copy = NO_REG;
+}
+
+/* no rule finds the CFA */
+static bool is_lost(const struct place *p)
+{
+	return p->sp_lost && p->fp != FP_FRAME && p->copy == NO_REG;
+}
+
+static void follow(struct place *p, const struct insn *insn, uint32_t frame_bytes)
 {
 	switch (insn->effect) {
 	case INSN_PUSH:
 		push(p, insn->reg);
 		break;
 	case INSN_POP:
-		pop(p, insn->reg);
+		if (insn->reg == REG_SP)
+			pop_sp(p, frame_bytes);
+		else
+			pop(p, insn->reg);
 		break;
 	case INSN_LEAVE:
 		leave(p);
@@ -135,7 +186,8 @@ static void follow(struct place *p, const struct insn *insn)
 		p->sp_lost = true;
 	if (insn->overwritten >> REG_FP & 1)
 		p->fp = FP_OTHER;
-	p->lost = p->sp_lost && p->fp != FP_FRAME;
+	follow_copy(p, insn, frame_bytes);
+	p->lost = is_lost(p);
 }
 
 /* ---- all of them ---- */
@@ -150,8 +202,11 @@ static bool meet(struct place *to, const struct place *from)
 	met.sp_lost |= from->sp_lost || (!to->sp_lost && from->depth != to->depth);
 	if (met.fp != from->fp)
 		met.fp = FP_OTHER;
-	met.lost |= met.sp_lost && met.fp != FP_FRAME;
-	if (met.lost == to->lost && met.saved == to->saved && met.sp_lost == to->sp_lost && met.fp == to->fp)
+	if (met.copy != from->copy)
+		met.copy = NO_REG;
+	met.lost |= is_lost(&met);
+	if (met.lost == to->lost && met.saved == to->saved && met.sp_lost == to->sp_lost && met.fp == to->fp &&
+	    met.copy == to->copy)
 		return false;
 	*to = met;
 	return true;
@@ -184,6 +239,9 @@ static void reach(struct follower *f, size_t i, struct place from, uint32_t by_c
 	f->todo[f->nr_todo++] = i;
 }
 
+/* what a call of the next instruction does: code learns so where it is */
+static const struct insn pushes_pc = { .effect = INSN_PUSH, .reg = NO_REG, .base = NO_REG };
+
 static void pass(struct follower *f, size_t i)
 {
 	const struct insn *insn = &f->code.insns[i];
@@ -200,9 +258,8 @@ static void pass(struct follower *f, size_t i)
 	if (insn->effect == INSN_CALL && f->no_return[i])
 		return;
 	if (insn->effect == INSN_CALL && insn->target == i + 1)
-		push(&p, NO_REG);	/* to learn where it is */
-	else
-		follow(&p, insn);
+		insn = &pushes_pc;
+	follow(&p, insn, f->jit->frame_bytes);
 	reach(f, i + 1, p, insn->effect == INSN_CALL ? i + 1 : 0);
 }
 
@@ -212,6 +269,82 @@ static void follow_all(struct follower *f)
 		pass(f, f->todo[--f->nr_todo]);
 }
 
+static struct place whole_frame(const struct jit_code *jit)
+{
+	return (struct place){
+		.guessed = true, .depth = jit->frame_bytes, .fp = FP_OTHER, .saved = true, .copy = NO_REG,
+	};
+}
+
+static bool calls_elsewhere(const struct insn *insn)
+{
+	return insn->effect == INSN_CALL && insn->target == NO_TARGET;
+}
+
+#define MAX_TRIAL 64	/* instructions */
+
+/*
+ * Can code with the whole frame begin here? HotSpot's intrinsics have blocks that nothing leads to on this processor.
+ * Some lie between a push and the pop that belongs to it: then they seem to pop what is none of the frame's.
+ */
+static bool may_begin(const struct follower *f, size_t i)
+{
+	struct place p = whole_frame(f->jit);
+	int32_t whole = p.depth;
+
+	for (int n = 0; n < MAX_TRIAL && i < f->code.nr && !p.sp_lost && p.depth >= whole; n++) {
+		const struct insn *insn = &f->code.insns[i];
+
+		if (insn->effect != INSN_JUMP && !insn_reaches_next(insn))
+			return true;
+		if (insn->effect != INSN_JUMP)
+			follow(&p, insn, whole);
+		i = insn->effect == INSN_JUMP ? insn->target : i + 1;
+	}
+	return p.sp_lost || p.depth >= whole || p.depth <= FP_BELOW_CFA;
+}
+
+static void begin(struct follower *f, size_t i)
+{
+	if (f->places[i].reached)
+		return;
+	reach(f, i, whole_frame(f->jit), 0);
+	f->places[i].begins = true;
+	follow_all(f);
+}
+
+/* Is the frame whole, as the compiler says it is, at this place? */
+static bool is_whole(const struct follower *f, const struct place *p)
+{
+	return p->sp_lost ? p->fp == FP_FRAME : p->depth == (int32_t)f->jit->frame_bytes;
+}
+
+/*
+ * Code of which it is not said where its frame is whole calls other code with the whole frame. Does it, as it was
+ * followed from its entry? Else that is no function: HotSpot jumps there, without a return address or with the frame
+ * of what jumps there.
+ */
+static bool is_called(const struct follower *f)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < f->code.nr; i++) {
+		const struct place *p = &f->places[i];
+
+		if (!calls_elsewhere(&f->code.insns[i]) || !p->reached || p->lost)
+			continue;
+		if (!is_whole(f, p))
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+static void clear(struct follower *f)
+{
+	memset(f->places, 0, f->code.nr * sizeof(*f->places));
+}
+
 /*
  * From the entries; then from whatever was not reached, with the whole frame. false: that is not what the
  * compiler says
@@ -219,8 +352,7 @@ static void follow_all(struct follower *f)
 static bool fill(struct follower *f)
 {
 	const struct jit_code *jit = f->jit;
-	const struct place entered = { .depth = CFA_AT_ENTRY, .fp = FP_CALLERS };
-	const struct place whole = { .guessed = true, .depth = jit->frame_bytes, .fp = FP_OTHER, .saved = true };
+	const struct place entered = { .depth = CFA_AT_ENTRY, .fp = FP_CALLERS, .copy = NO_REG };
 	size_t first = code_insn_at(&f->code, jit->complete);
 	const struct place *complete = &f->places[first];
 
@@ -230,15 +362,19 @@ static bool fill(struct follower *f)
 	}
 	if (!jit->frame_bytes)
 		return true;
-	if (first < f->code.nr && complete->reached &&
-	    (complete->sp_lost || complete->depth != (int32_t)jit->frame_bytes))
+	if (jit->complete == UINT32_MAX) {
+		if (!is_called(f))
+			clear(f);
+		for (size_t i = 0; i < f->code.nr; i++)
+			if (calls_elsewhere(&f->code.insns[i]))
+				begin(f, i);
+		return true;
+	}
+	if (first < f->code.nr && complete->reached && (complete->sp_lost || complete->depth != (int32_t)jit->frame_bytes))
 		return false;
 	for (size_t i = first; i < f->code.nr; i++)
-		if (!f->places[i].reached) {
-			reach(f, i, whole, 0);
-			f->places[i].begins = true;
-			follow_all(f);
-		}
+		if (!f->places[i].reached && may_begin(f, i))
+			begin(f, i);
 	return true;
 }
 
@@ -248,7 +384,7 @@ static bool fill(struct follower *f)
 static bool fill_again(struct follower *f)
 {
 	for (int round = 0; round < MAX_ROUNDS; round++) {
-		memset(f->places, 0, f->code.nr * sizeof(*f->places));
+		clear(f);
 		f->again = false;
 		if (!fill(f) && !f->again)
 			return false;
@@ -267,21 +403,25 @@ static struct place place_of(const struct follower *f, size_t i)
 	const struct insn *insn = &f->code.insns[i];
 	struct place p = f->places[i];
 
-	if (insn->effect == INSN_CALL && insn->target == NO_TARGET && f->jit->frame_bytes &&
+	if (calls_elsewhere(insn) && f->jit->frame_bytes &&
 	    (insn->at >= f->jit->complete || f->jit->complete == UINT32_MAX) && (!p.reached || p.lost))
-		p = (struct place){ .reached = true, .depth = f->jit->frame_bytes, .fp = FP_OTHER, .saved = true };
+		p = whole_frame(f->jit), p.reached = true;
 	return p;
 }
 
-static struct eh_rule rule_of(const struct place *p)
+static struct eh_rule rule_of(const struct place *p, uint32_t frame_bytes)
 {
 	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = p->depth };
 
 	if (!p->reached || p->lost)
 		return (struct eh_rule){ .kind = RULE_NONE, .flags = RULE_FROM_CODE };
-	if (p->sp_lost) {
+	if (p->sp_lost && p->fp == FP_FRAME) {
 		rule.cfa_reg = REG_FP;
 		rule.cfa_offset = FP_BELOW_CFA;
+	} else if (p->sp_lost) {
+		rule.kind = p->copy == COPY_AT_SP ? RULE_DEREF : RULE_REG;
+		rule.cfa_reg = p->copy;
+		rule.cfa_offset = frame_bytes;
 	}
 	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
 	rule.saved[SAVED_RA] = RA_AT_ENTRY;
@@ -300,8 +440,7 @@ static bool returns_behind(const struct follower *f, size_t i)
 {
 	const struct insn *insn = &f->code.insns[i];
 
-	return i + 1 < f->code.nr && f->places[i + 1].begins && insn->effect != INSN_CALL &&
-	       (insn[1].at > insn->at + 1 || !f->places[i].reached || f->places[i].lost);
+	return i + 1 < f->code.nr && f->places[i + 1].begins && insn->effect != INSN_CALL && insn[1].at > insn->at + 1;
 }
 
 int jit_rules(const struct jit_code *jit, code_rule_fn *emit, void *arg)
@@ -318,11 +457,11 @@ int jit_rules(const struct jit_code *jit, code_rule_fn *emit, void *arg)
 	}
 	for (size_t i = 0; i < f.code.nr && !error; i++) {
 		struct place place = place_of(&f, i);
-		struct eh_rule rule = rule_of(&place);
+		struct eh_rule rule = rule_of(&place, jit->frame_bytes);
 
 		emit(arg, f.code.insns[i].at, &rule);
 		if (returns_behind(&f, i)) {
-			rule = rule_of(&f.places[i + 1]);
+			rule = rule_of(&f.places[i + 1], jit->frame_bytes);
 			emit(arg, f.code.insns[i + 1].at - 1, &rule);
 		}
 	}

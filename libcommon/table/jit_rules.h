@@ -20,7 +20,8 @@ struct jit_code {
 	uint64_t vaddr;
 	uint32_t frame_bytes;	/* from sp to the CFA; 0: not said */
 	uint32_t complete;	/* from this offset on; UINT32_MAX: not said, but where other code is called */
-	uint32_t nr_entries, entries[MAX_JIT_ENTRIES];	/* offsets at which a call arrives */
+	/* offsets at which a call arrives; if .complete is not said, they are believed only if calls have the whole frame then */
+	uint32_t nr_entries, entries[MAX_JIT_ENTRIES];
 };
 
 /*

@@ -117,11 +117,9 @@ static int add_compiled(struct rows *rows, const uint8_t *code)
 	const struct hotspot_blob *b = &rows->code->blob;
 	struct jit_code jit = {
 		.bytes = code, .size = b->code_end - b->code_start, .vaddr = b->code_start,
-		.frame_bytes = b->frame_bytes, .complete = b->complete,
+		.frame_bytes = b->frame_bytes, .complete = b->complete, .nr_entries = 1,
 	};
 
-	if (b->kind != HOTSPOT_HANDLER)
-		jit.entries[jit.nr_entries++] = 0;
 	if (b->entry)
 		jit.entries[jit.nr_entries++] = b->entry;
 	if (b->osr_entry)
@@ -159,7 +157,6 @@ static int add_rows(struct rows *rows, const uint8_t *code, const struct hotspot
 	case HOTSPOT_METHOD:
 	case HOTSPOT_NATIVE:
 	case HOTSPOT_STUB:
-	case HOTSPOT_HANDLER:
 		return add_compiled(rows, code);
 	case HOTSPOT_ADAPTERS:
 	case HOTSPOT_ENTRIES:
