@@ -8,7 +8,7 @@ load lib
 setup_file() {
 	command -v javac >/dev/null || return 0
 	mkdir -p "$ROOT/build/tests/java"
-	javac -d "$ROOT/build/tests/java" "$ROOT"/tests/workloads/{Gone,M,Serve,Stopped,Storm}.java
+	javac -d "$ROOT/build/tests/java" "$ROOT"/tests/workloads/{Gone,Library,M,Serve,Stopped,Storm}.java
 }
 
 # samples M for some seconds; the summary of what was found
@@ -66,6 +66,31 @@ whole() {	# SHARE SUMMARY
 	jq -n -e --argjson sleeps "$in_lock" --argjson answered "$(cut -d ' ' -f 1 "$WORK/answered")" \
 		--argjson lost "$(jq -s 'map(select(.type == "summary") | .lost) | add' "$WORK/out")" \
 		'$sleeps <= $answered + 4 and $sleeps + $lost >= 0.95 * $answered and $answered > 100'
+}
+
+# "WORK SAMPLES" of the thread that works, as Library prints "WORK NANOSECONDS"
+samples_of_works() {
+	jq -r 'select(.type == "stack" and .comm == "work") | .count as $count |
+		[.user[].symbol // "" | select(test("^Library[.](streams|regex|text)$"))] | last | select(.) | "\(.[8:]) \($count)"' "$WORK/out" |
+		awk '{ samples[$1] += $2 } END { for (work in samples) print work, samples[work] }'
+}
+
+# "WORK SHARE" of "WORK COUNT"
+shares() {
+	sort | awk '{ count[$1] = $2; sum += $2 } END { for (work in count) print work, count[work] / sum }' | sort
+}
+
+@test "java: streams, regular expressions and strings: stacks are whole, and each has the samples of the time that it takes" {
+	need_root
+	need java javac jq
+	cpuprof -q -j -F 499 -o "$WORK/out" -- java -cp "$ROOT/build/tests/java" Library 6000 streams regex text >"$WORK/times" 2>"$WORK/err"
+	whole 0.995 "$(jq -c 'select(.type == "summary")' "$WORK/out")"
+	# nothing but the thread's run() comes to them
+	jq -e -n '[inputs | select(.type == "stack" and .comm == "work" and .ended_by == "complete") |
+		select(any(.user[]; .symbol == "Library.streams")) | any(.user[]; .symbol == "java.lang.Thread.run")] | length > 10 and all' "$WORK/out"
+	join <(shares <"$WORK/times") <(samples_of_works | shares) >"$WORK/shares"
+	sed 's/^/# /' "$WORK/shares"
+	awk '{ n++; d = $2 - $3; if (d * d > 0.06 * 0.06) exit 1 } END { if (n != 3) exit 1 }' "$WORK/shares"
 }
 
 @test "java: compiled methods have names, inlined ones too, with lines" {

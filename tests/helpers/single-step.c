@@ -3,7 +3,8 @@
  * single-step [-bv] [-a MILLISECONDS] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...:
  * steps through the program from its first instruction on, or from where it sends itself a SIGTRAP (-b) or
  * is after so many milliseconds (-a), or through the THREADth of the threads that it creates (if that is no
- * number: as many as it has created, in a run before, when one takes this name), and asks our rules at each one
+ * number: as many as it has created, in a run before, when one takes this name; with -a, that long after its
+ * beginning), and asks our rules at each one
  * who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth is a shadow stack
  * (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk, down to the entry, is
  * compared with it too.
