@@ -261,6 +261,71 @@ mount_served() {	# [FILE]
 	[ "$status" -eq 143 ]
 }
 
+# a program of root's whose function `own` spins, with its names in victim.debug beside it; where others may read it
+make_victim() {
+	need gcc objcopy strip readelf
+	echo 'static volatile long n; static __attribute__((noipa)) void own(void) { for (;;) n++; }
+		__attribute__((noipa)) int main(void) { own(); return n; }' >"$WORK/victim.c"
+	gcc -g -O1 -Wl,--build-id -o "$WORK/victim" "$WORK/victim.c"
+	objcopy --only-keep-debug "$WORK/victim" "$WORK/victim.debug"
+	strip "$WORK/victim"
+	(cd "$WORK" && objcopy --add-gnu-debuglink=victim.debug victim)
+	id=$(readelf -n "$WORK/victim" | awk '/Build ID/ { print $3 }')
+	chmod 755 "$WORK"
+}
+
+# "COUNT NAMED PATH" of the frames of the victim's samples: how many are in its file, are called own or main, and under its path
+victims_frames() {
+	jq -r -n --arg path "$WORK/victim" '[inputs | select(.type == "stack" and .comm == "victim") | .count as $n | .user[] |
+		select(.module | test("/libc|ld-linux") | not) | { $n, named: (.symbol | IN("own", "main", "_start")), path: (.module == $path) }] |
+		[(map(.n) | add), (map(select(.named).n) | add), (map(select(.path).n) | add)] | @tsv' "$WORK/out"
+}
+
+@test "whoever maps a file first, in a mount namespace of its own, chooses neither its names nor its path" {
+	need_root
+	need setpriv unshare python3
+	make_victim
+	mkdir -p -m 755 "$WORK/evil/.build-id/${id:0:2}"
+	objcopy --prefix-symbols=EVIL_ "$WORK/victim.debug" "$WORK/evil/.build-id/${id:0:2}/${id:2}.debug"
+	touch "$WORK/evil/x"
+	chown -R 65534:65534 "$WORK/evil"
+	chmod -R a+rX "$WORK/evil"
+	local other=(setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --mount) order
+	"${other[@]}" true || skip "users cannot make namespaces here"
+	# the file, by its own path or by one that leads to it only there
+	cat >"$WORK/map" <<-'END'
+		mount --bind "$1/evil" /usr/lib/debug
+		[ "$2" = "$1/victim" ] || mount --bind "$1/victim" "$2"
+		exec python3 -c 'import mmap, sys, time
+		with open(sys.argv[1]) as f: m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ | mmap.PROT_EXEC, flags=mmap.MAP_PRIVATE)
+		print("mapped", flush=True)
+		while True: time.sleep(0.01)' "$2"
+	END
+	for at in "$WORK/victim" "$WORK/evil/x"; do
+		background "${other[@]}" bash -e "$WORK/map" "$WORK" "$at"
+		local attacker=$pid
+		wait_until grep -q mapped "$WORK/background.out"
+		# one that runs already, and one that begins when the attacker's file is known
+		for order in before after; do
+			[ "$order" = after ] || background "$WORK/victim"
+			cpuprof -j >"$WORK/out" 2>"$WORK/err" 3>&- &
+			local tool=$!
+			pids+=("$tool")
+			wait_until grep -q Sampling "$WORK/err"
+			[ "$order" = before ] || background "$WORK/victim"
+			wait_until has_run "$pid" 50
+			kill -INT "$tool"
+			wait "$tool"
+			kill "$pid"
+			echo "# $at, $order: $(victims_frames)" >&3
+			read -r all named path <<<"$(victims_frames)"
+			expect "${all:-0} > 20 && ${named:-0} >= 0.95 * $all && ${path:-0} >= 0.95 * $all"
+			refute grep -q EVIL_ "$WORK/out"
+		done
+		kill "$attacker"
+	done
+}
+
 @test "a probe stays in the file that was read: its name may lead to another program before it is attached" {
 	need_root
 	need gcc objcopy perl setpriv nm readelf

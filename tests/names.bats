@@ -104,6 +104,28 @@ is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
 	is_nameless -r "$WORK/root" "$WORK/stripped"
 }
 
+@test "names: a debug file is believed if it is root's or of the file's own owner, and not writable for all, or in --debug-dir" {
+	need_root
+	make_files
+	(cd "$WORK" && objcopy --add-gnu-debuglink=full.debug stripped linked)
+	is_from debug_file "$WORK/linked"
+	chmod o+w "$WORK/full.debug"
+	is_nameless "$WORK/linked"
+	chmod o-w "$WORK/full.debug"
+	chown 65534 "$WORK/full.debug"
+	is_nameless "$WORK/linked"
+	mkdir -p "$WORK/debug/$WORK"
+	cp -p "$WORK/full.debug" "$WORK/debug/$WORK/"
+	is_from debug_file -d "$WORK/debug" "$WORK/linked"
+	chown 65534 "$WORK/linked"
+	is_from debug_file "$WORK/linked"
+	mkdir -p "$WORK/root/usr/lib/debug/.build-id/${id:0:2}"
+	mv "$WORK/full.debug" "$WORK/root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
+	is_from debug_file -r "$WORK/root" "$WORK/linked"
+	chown 0 "$WORK/linked"
+	is_nameless -r "$WORK/root" "$WORK/linked"
+}
+
 @test "names: MiniDebugInfo, as Fedora makes it; a bomb in it is not unpacked" {
 	make_files
 	nm -D "$WORK/stripped" --format=posix --defined-only | awk '{ print $1 }' | sort >"$WORK/dynamic"

@@ -2,11 +2,14 @@
 #include "dwarf/debug_file.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -24,6 +27,8 @@ struct searching {
 	struct elf_file *file;
 	struct debug_link link;
 	const char *path;
+	struct stat st;		/* the file's */
+	bool chosen;		/* who runs the tool has named the directory */
 };
 
 /* ---- is it the right one? ---- */
@@ -59,10 +64,26 @@ static bool has_crc(int fd, uint32_t expected)
 	return !got && crc == expected;
 }
 
+/*
+ * In a mount namespace of its own, every user has a directory of this name; and a FUSE server says of its files that they
+ * are root's.
+ */
+static bool is_believed(const struct searching *s, int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (s->chosen)
+		return true;
+	if (!regular_file_is_believed(fd, s->st.st_uid) || fstatfs(fd, &fs) || fstat(fd, &st))
+		return false;
+	return fs.f_type != FUSE_SUPER_MAGIC || st.st_dev == s->st.st_dev;
+}
+
 /* an fd if it is, else -1 */
 static int check_by_id(const struct searching *s, int fd)
 {
-	if (fd >= 0 && compare_build_ids(s->file, fd) != 1) {
+	if (fd >= 0 && (!is_believed(s, fd) || compare_build_ids(s->file, fd) != 1)) {
 		close(fd);
 		fd = -1;
 	}
@@ -71,7 +92,7 @@ static int check_by_id(const struct searching *s, int fd)
 
 static int check_by_link(const struct searching *s, int fd)
 {
-	int same = fd >= 0 ? compare_build_ids(s->file, fd) : 0;
+	int same = fd >= 0 && is_believed(s, fd) ? compare_build_ids(s->file, fd) : 0;
 
 	if (fd >= 0 && (!same || (same < 0 && !has_crc(fd, s->link.crc)))) {
 		close(fd);
@@ -150,12 +171,15 @@ static int search_root(const struct searching *s, int root)
 
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path)
 {
-	struct searching s = { .file = file, .path = path };
+	struct searching s = { .file = file, .path = path, .chosen = true };
 	int fd = -1;
 
+	if (fstat(file->fd, &s.st))	/* an image in memory: the vDSO's */
+		s.st = (struct stat){};
 	read_link(file, &s.link);
 	for (size_t i = 0; i < search->nr_directories && fd < 0; i++)
 		fd = search_directory(&s, -1, search->directories[i]);
+	s.chosen = false;
 	if (fd < 0 && search->root >= 0)
 		fd = search_root(&s, search->root);
 	if (fd < 0)

@@ -19,7 +19,7 @@
 struct debug_search {
 	const char *const *directories;	/* to look in before /usr/lib/debug */
 	size_t nr_directories;
-	int root;			/* an fd (O_PATH will do) of the root directory of the process that has the file; -1: ours */
+	int root;			/* an fd (O_PATH will do) of the root directory of the container that has the file; -1: ours */
 };
 
 /*
@@ -29,7 +29,8 @@ struct debug_search {
  *   2. by the name in .gnu_debuglink: beside the file, in .debug/ there, and in its directory's place under the
  *      debug directory.
  * What is found must be a regular file with the same build ID; where one of the two has none, the link's
- * CRC32 must be its. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there
+ * CRC32 must be its. Outside of `directories`, it must be believed, too: regular_file_is_believed(), and on no other FUSE
+ * file system than the file. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there
  * is none
  */
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -63,4 +64,14 @@ int regular_file_open(int root, const char *path, bool follow)
 	int found = regular_file_find(root, path, follow, &key);
 
 	return found < 0 ? found : regular_file_open_found(found);
+}
+
+bool regular_file_is_believed(int fd, uid_t owner)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH)
+		return false;
+	/* the tool's user, whatever ID a worker has taken since */
+	return !st.st_uid || st.st_uid == owner || st.st_uid == getauxval(AT_EUID);
 }

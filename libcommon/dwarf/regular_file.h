@@ -10,12 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* which file it is, as stat() says; a file that is written again is another one */
 struct file_key {
 	uint64_t dev, inode;
 	int64_t mtime_s, mtime_ns;
-	uint64_t owner;		/* says nothing of which file it is */
+	/* these say nothing of which file it is */
+	uint64_t owner;
+	uint64_t in_our_root;	/* its path is from who has our root directory: nobody else chose the path (process/mapped_file.h) */
 };
 #define FILE_KEY_BYTES offsetof(struct file_key, owner)		/* of it, for comparing */
 
@@ -30,5 +33,12 @@ int regular_file_open_found(int found);
 
 /* both: an fd or -errno */
 int regular_file_open(int root, const char *path, bool follow);
+
+/*
+ * Is what an open file says of others' code believed, where `owner` is who has the code anyway? It must be root's, this
+ * owner's or the tool's user's, and not writable for all. IDs are those of the tool's user namespace: in there, root of
+ * another one is who made that.
+ */
+bool regular_file_is_believed(int fd, uid_t owner);
 
 #endif

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dwarf/elf_file.h"
 #include "dwarf/regular_file.h"
+#include "process/mapped_file.h"
 #include "process/proc_maps.h"
 
 #define MACHINE "x86_64-linux-gnu"
@@ -142,25 +142,13 @@ static bool find_mapped(const char *name, pid_t pid, const struct place *place, 
 	return found;
 }
 
-static bool is_same(const char *left, const char *right)
-{
-	struct stat l, r;
-
-	return !stat(left, &l) && !stat(right, &r) && l.st_dev == r.st_dev && l.st_ino == r.st_ino;
-}
-
 /* as the process sees it: what is mounted there may be of its own mount namespace. False: it is gone, or not ours to see */
 static bool find_root(pid_t pid, struct place *place)
 {
-	char mounts[32];
-
-	*place = (struct place){ .fd = -1 };
-	snprintf(place->path, sizeof(place->path), "/proc/%d/root", pid);
-	snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", pid);
-	if (!pid || (is_same("/", place->path) && is_same("/proc/self/ns/mnt", mounts))) {
-		place->path[0] = 0;
+	*place = here;
+	if (!pid || process_has_our_root(pid))
 		return true;
-	}
+	snprintf(place->path, sizeof(place->path), "/proc/%d/root", pid);
 	place->fd = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return place->fd >= 0;
 }

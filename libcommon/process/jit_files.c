@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dwarf/regular_file.h"
@@ -42,10 +41,7 @@ static int read_status(struct jit_files *f)
  */
 static int check_owner(const struct jit_files *f, int fd)
 {
-	struct stat st;
-
-	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
-		       (!st.st_uid || st.st_uid == f->uids[0] || st.st_uid == f->uids[1])))
+	if (fd < 0 || regular_file_is_believed(fd, f->uids[0]) || regular_file_is_believed(fd, f->uids[1]))
 		return fd;
 	close(fd);
 	return -1;

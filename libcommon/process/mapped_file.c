@@ -28,13 +28,18 @@ struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
 	};
 }
 
-static int find_of_process(const struct mapped_file *file, struct file_key *key)
+static int open_root(pid_t tid)
 {
 	char name[32];
-	int root, found;
 
-	snprintf(name, sizeof(name), "/proc/%d/root", file->tid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "/proc/%d/root", tid);
+	return open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int find_of_process(const struct mapped_file *file, struct file_key *key)
+{
+	int root = open_root(file->tid), found;
+
 	if (root < 0)
 		return -errno;
 	found = regular_file_find(root, file->path, true, key);
@@ -133,16 +138,55 @@ static int find_known(const struct mapped_file *file, enum place place, const st
 	return -ESTALE;
 }
 
+/* a directory's, or a namespace's: no server is asked. False: it is gone */
+static bool identify_any(const char *path, struct file_key *key)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st))
+		return false;
+	*key = (struct file_key){ .dev = makedev(st.stx_dev_major, st.stx_dev_minor), .inode = st.stx_ino };
+	return true;
+}
+
+static bool is_same(const char *left, const char *right)
+{
+	struct file_key l, r;
+
+	return identify_any(left, &l) && identify_any(right, &r) && !memcmp(&l, &r, sizeof(l));
+}
+
+bool process_has_our_root(pid_t pid)
+{
+	char root[32], mounts[32];
+
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", pid);
+	return is_same("/", root) && is_same("/proc/self/ns/mnt", mounts);
+}
+
+int mapped_file_root(const struct mapped_file *file, const struct file_key *key)
+{
+	int found = find_known(file, OWN, key);
+
+	if (found < 0)
+		found = find_known(file, OF_PROCESS, key);
+	else
+		key = NULL;	/* it is ours */
+	if (found < 0)
+		return -1;
+	close(found);
+	return key ? open_root(file->tid) : -1;
+}
+
 /* Is it the root directory of one of the last few processes that were looked at? */
 #define NR_ROOTS 64
 static bool is_new_root(struct file_key roots[NR_ROOTS], size_t *nr, const char *name)
 {
 	struct file_key key;
-	struct statx st;
 
-	if (statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st))
+	if (!identify_any(name, &key))
 		return false;
-	key = (struct file_key){ .dev = makedev(st.stx_dev_major, st.stx_dev_minor), .inode = st.stx_ino };
 	for (size_t i = 0; i < *nr && i < NR_ROOTS; i++)
 		if (!memcmp(&roots[i], &key, sizeof(key)))
 			return false;

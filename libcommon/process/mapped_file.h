@@ -30,6 +30,19 @@ struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
 int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct file_key *key);
 
 /*
+ * Does a process have the same root directory and mounts as the caller? Then its mappings' paths are ours. In a mount
+ * namespace or root of its own, which any user can make, a process decides what every path leads to.
+ */
+bool process_has_our_root(pid_t pid);
+
+/*
+ * The root directory that debug files of the file that was identified are to be looked for in, besides our own: an fd of
+ * O_PATH. It is that of the thread that has it mapped, and only if the file's path leads to the file there, and not here.
+ * -1: there is none.
+ */
+int mapped_file_root(const struct mapped_file *file, const struct file_key *key);
+
+/*
  * Opens the file that was identified: an fd or -errno. It is looked for in the roots of all processes,
  * since another one in the same container may be alive when the one that had it is not. *own, which may be
  * NULL: whether its path leads to it in the caller's own mount namespace, where it will be later, too

@@ -45,10 +45,12 @@ size_t namer_work(void *arg, void *area, size_t bytes, size_t room)
 {
 	const struct frame_names *names = arg;
 	static struct namer_request request;
+	const struct module *known;
 	size_t used = 0;
 
 	memcpy(&request, area, bytes);
-	if (request.module_id && request.file.path && !modules_get(names->modules, request.module_id)) {
+	known = modules_get(names->modules, request.module_id);
+	if (request.file.path && (!known || strcmp(known->path, request.path))) {
 		request.file.path = request.path;
 		modules_limit_names(names->modules, MAX_READ_BYTES, MAX_IDLE_NS);
 		modules_adopt(names->modules, request.module_id, &request.file, &request.key);

@@ -19,6 +19,8 @@ static bool is_same_file(const struct proc_mapping *a, const struct proc_mapping
 /* A file is looked at once for all of its mappings, which lie together mostly. */
 static void identify_all(struct proc_maps *maps)
 {
+	bool in_our_root = process_has_our_root(maps->tid);
+
 	for (size_t i = 0; i < maps->nr; i++) {
 		struct proc_mapping *m = &maps->mappings[i];
 		size_t before = i;
@@ -32,6 +34,7 @@ static void identify_all(struct proc_maps *maps)
 			m->file_error = maps->mappings[before - 1].file_error;
 		} else {
 			m->file_error = mapped_file_identify(maps->tid, m, &m->file);
+			m->file.in_our_root = in_our_root;
 		}
 		m->looked = true;
 	}
@@ -185,6 +188,7 @@ static size_t identify(const struct foreign_request *r, struct foreign_answer *a
 	struct file_key *key = (struct file_key *)(answer + 1);
 
 	answer->error = mapped_file_identify(r->pid, &r->mapping, key);
+	key->in_our_root = process_has_our_root(r->pid);
 	return sizeof(*answer) + sizeof(*key);
 }
 

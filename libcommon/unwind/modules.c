@@ -222,6 +222,22 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 	return error;
 }
 
+/*
+ * Whoever mapped it first, in a root or mount namespace of its own, decides no more how it is called, and where its debug
+ * files are looked for.
+ */
+static void take_path(struct module *module, pid_t tid, const struct proc_mapping *mapping)
+{
+	char *path = plain_path(mapping->path);
+
+	if (!path)
+		return;
+	free(module->path);
+	module->path = path;
+	module->key.in_our_root = true;
+	set_place(module, tid, mapping);
+}
+
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module)
 {
@@ -243,7 +259,9 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 		key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode, .owner = UINT64_MAX };
 	HASH_FIND(hh, modules->by_file, &key, FILE_KEY_BYTES, known);
 	if (known) {
-		if (known->module.moved)
+		if (key.in_our_root && !known->module.key.in_our_root)
+			take_path(&known->module, tid, mapping);
+		else if (known->module.moved)
 			set_place(&known->module, tid, mapping);
 		*module = &known->module;
 		return 0;
@@ -296,52 +314,19 @@ void modules_forget(struct modules *modules, const bool *used)
 	paged_give_back(&modules->by_id);
 }
 
-int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
-		  const struct file_key *key)
-{
-	struct entry *entry;
-
-	if (!id || id >= MAX_MODULES || modules_get(modules, id))
-		return 0;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return -ENOMEM;
-	entry->module = (struct module){
-		.id = id, .path = strdup(file->path), .key = *key, .tid = file->tid, .start = file->start, .end = file->end,
-		.python_error = -ENOENT, .adopted = true, .named_ns = clock_ns(),
-	};
-	if (!entry->module.path || set_entry(modules, id - 1, entry)) {
-		free_entry(entry);
-		return -ENOMEM;
-	}
-	if (modules->nr < id)
-		modules->nr = id;
-	return 0;
-}
-
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options)
 {
 	modules->symbol_options = *options;
 }
 
-/*
- * the root directory of the process that had the file: debug files of its container are there. -1: it is gone
- */
-static int open_root(const struct module *module)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "/proc/%d/root", module->tid);
-	return module->tid ? open(name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-}
-
-/* options for this module: its path, and its process's root, which is to be closed */
+/* options for this module: its path, and its container's root, which is to be closed */
 static struct symbol_options options_for(const struct modules *modules, const struct module *module)
 {
 	struct symbol_options options = modules->symbol_options;
+	struct mapped_file file = module_file(module);
 
 	options.path = module->path;
-	options.search.root = open_root(module);
+	options.search.root = module->image ? -1 : mapped_file_root(&file, &module->key);
 	return options;
 }
 
@@ -407,6 +392,39 @@ static void forget_names(struct modules *modules, struct entry *entry)
 	symbols_free(module->symbols);
 	module->symbols = NULL;
 	module->symbols_tried = module->entries_tried = false;
+}
+
+int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
+		  const struct file_key *key)
+{
+	struct entry *entry = id ? entry_at(modules, id - 1) : NULL;
+	char *path;
+
+	if (!id || id >= MAX_MODULES || (entry && !strcmp(entry->module.path, file->path)))
+		return 0;
+	path = strdup(file->path);
+	if (!path)
+		return -ENOMEM;
+	if (entry)
+		forget_names(modules, entry);	/* which may be by debug files that are not found by this path */
+	if (!modules_get(modules, id)) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry || set_entry(modules, id - 1, entry)) {
+			free(entry);
+			free(path);
+			return -ENOMEM;
+		}
+		entry->module = (struct module){ .id = id, .key = *key, .python_error = -ENOENT, .adopted = true };
+	}
+	free(entry->module.path);
+	entry->module.path = path;
+	entry->module.tid = file->tid;
+	entry->module.start = file->start;
+	entry->module.end = file->end;
+	entry->module.named_ns = clock_ns();
+	if (modules->nr < id)
+		modules->nr = id;
+	return 0;
 }
 
 /* What is left takes symbol_bytes then. */

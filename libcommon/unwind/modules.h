@@ -23,7 +23,8 @@
 
 struct module {
 	uint32_t id;		/* from 1 */
-	char *path;		/* as seen by the process that it was first found in */
+	/* as seen by the first process that has our own root, or if none has it mapped, the first one of all */
+	char *path;
 	uint8_t build_id[64];
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
@@ -36,7 +37,7 @@ struct module {
 	bool seen;		/* the namer's: a stack with it was */
 	/* private */
 	struct file_key key;
-	pid_t tid;		/* the thread in whose mappings it was found first, */
+	pid_t tid;		/* the thread in whose mappings it was found by that path, */
 	uint64_t start, end;	/* and where */
 	void *image;		/* for the vDSO: its bytes, instead of a file */
 	size_t image_bytes;
@@ -88,8 +89,8 @@ void modules_forget(struct modules *modules, const bool *used);
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
 /*
- * Adds a module that other modules' owner knows by this ID; its names can be found, nothing else. 0 or
- * -ENOMEM
+ * Adds a module that other modules' owner knows by this ID; its names can be found, nothing else. Where its path is
+ * another one by now, what was known of it is forgotten. 0 or -ENOMEM
  */
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
 		  const struct file_key *key);
