@@ -326,6 +326,74 @@ victims_frames() {
 	done
 }
 
+# no child of the tool that read DWARF is there any more
+no_child_left() {
+	! pgrep -f "cpuprof .*$WORK"
+}
+
+# bats test_tags=timing
+@test "-l: DWARF that inflates to gigabytes, names a FIFO or takes long to read takes neither time nor memory of others" {
+	need_root
+	need gcc objcopy python3 setpriv pgrep
+	make_victim
+	local as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups) i set start before took= most
+	mkdir -m 755 "$WORK/theirs"
+	# each takes a fifth of a CPU, so that their DWARF is all that they hold up
+	cat >"$WORK/burn.c" <<-'C'
+		#include <stdlib.h>
+		#include <unistd.h>
+		void spin(void);
+		int main(int n, char **v) { alarm(atoi(v[1])); for (;; usleep(4000)) for (int i = 0; i < 16; i++) spin(); }
+	C
+	echo 'void spin(void) { for (volatile int i = 0; i < 50000; i++); }' >"$WORK/spin.c"
+	python3 -c 'print(".globl spin\n.file 1 \"a.c\"\nspin: .cfi_startproc")
+for i in range(300000): print(".loc 1 %d\nnop" % (i + 1))
+print("ret\n.cfi_endproc\n.section .note.GNU-stack")' >"$WORK/spin.s"
+	gcc -g -O1 -o "$WORK/theirs/plain0" "$WORK/burn.c" "$WORK/spin.c"
+	gcc -g -O1 -o "$WORK/theirs/long0" "$WORK/burn.c" "$WORK/spin.s"
+	cp "$WORK/theirs/plain0" "$WORK/theirs/inflated0"
+	cp "$WORK/theirs/plain0" "$WORK/theirs/inflated1"
+	hostile-elf inflate "$WORK/theirs/inflated0" .debug_str 900
+	hostile-elf inflate "$WORK/theirs/inflated1" .debug_line 900
+	mkfifo "$WORK/theirs/fifo"
+	printf '%s\0AAAAAAAAAAAAAAAAAAAA' "$WORK/theirs/fifo" >"$WORK/link"
+	objcopy --add-section .gnu_debugaltlink="$WORK/link" "$WORK/theirs/plain0" "$WORK/theirs/linked0"
+	for i in 1 2 3 4 5; do cp "$WORK/theirs/plain0" "$WORK/theirs/plain$i"; done
+	for i in 1 2; do cp "$WORK/theirs/long0" "$WORK/theirs/long$i"; done
+	chown -R 65534:65534 "$WORK/theirs"
+	background "$WORK/victim"
+	for set in "$(echo plain{0..5})" "inflated0 inflated1 linked0 long0 long1 long2"; do
+		before=${took:-}
+		local theirs=()
+		for i in $set; do
+			"${as_other[@]}" "$WORK/theirs/$i" 100 3>&- &
+			pids+=($!) theirs+=($!)
+		done
+		sleep 0.3
+		rm -f "$WORK/out.jsonl"
+		start=$(date +%s%N)
+		peak_mib timeout 100 cpuprof -q -j -l -o "$WORK/out.jsonl" 3 >"$WORK/most" 2>"$WORK/err"
+		took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }") most=$(cat "$WORK/most")
+		echo "# $set: $took s, $most MiB" >&3
+		[ -n "$before" ] || kill "${theirs[@]}"
+	done
+	sed 's/^/# /' "$WORK/err"
+	expect "$took < 1.3 * $before + 1 && $most < 400"
+	[ "$(jq -r -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0] | select(.symbol == "own") | has("line")] | length > 0 and all' "$WORK/out.jsonl")" = true ]
+	grep -q 'without inlined functions and lines' "$WORK/err"
+	no_child_left
+	# nor when the tool is ended at once
+	cpuprof -q -j -l -o "$WORK/second.jsonl" 30 >/dev/null 2>&1 3>&- &
+	local tool=$!
+	pids+=($tool)
+	sleep 2
+	kill -INT "$tool"
+	sleep 0.5
+	kill -INT "$tool" 2>/dev/null || true
+	wait_until_gone "$tool"
+	wait_until no_child_left
+}
+
 @test "a probe stays in the file that was read: its name may lead to another program before it is attached" {
 	need_root
 	need gcc objcopy perl setpriv nm readelf

@@ -515,6 +515,36 @@ with_dwarf() {	# FILE...
 	refute grep -q '^_Z' got
 }
 
+@test "places: no FIFO is opened that DWARF names, beside the file or elsewhere, and compressed sections hold no more than real ones" {
+	need gcc python3 objcopy nm
+	cd "$WORK"
+	chmod 755 "$WORK"
+	echo 'static inline int f(int x) { return x * x; } int main(int n, char **v) { return f(n) + (long)v; }' >a.c
+	gcc -g -O2 -o plain a.c
+	nm plain | awk '$3 == "main" { print $1 }' >main
+	place-of plain <main 2>/dev/null | grep -q 'a.c:1'
+	cp plain inflated
+	hostile-elf inflate inflated .debug_str 900
+	place-of inflated <main >got 2>err
+	cat err
+	refute grep -q 'a.c:1' got
+	expect "$(awk '/resident/ { print $1 }' err) < 100000"
+	grep -q '^1 given up' err
+	gcc -g -O2 -gsplit-dwarf -fdebug-prefix-map="$WORK"=/nowhere -o split a.c
+	rm ./*.dwo
+	mkfifo "$(strings -a split | grep '\.dwo$')"
+	mkfifo fifo
+	printf 'fifo\0AAAAAAAAAAAAAAAAAAAA' >link
+	objcopy --add-section .gnu_debugaltlink=link plain linked
+	for file in split linked; do
+		nm $file | awk '$3 == "main" { print $1 }' >main
+		start=$(date +%s%N)
+		place-of $file <main 2>/dev/null >got
+		expect "$(date +%s%N) - $start < 10e9"
+		grep -q 'a.c:1' got
+	done
+}
+
 @test "places: damaged DWARF costs no more than is stated, and does not end the tool" {
 	need python3
 	build_inlining

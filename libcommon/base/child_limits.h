@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* So much more memory than it has now, and no core dump; ends the child if that cannot be had. */
+/* So much more memory than it has now, no more than it might have before, and no core dump; ends the child if that cannot be had. */
 static inline void child_limit_memory(size_t bytes)
 {
 	unsigned long pages[6] = {};	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
@@ -36,9 +36,11 @@ static inline void child_limit_memory(size_t bytes)
 			    &pages[5]);
 		fclose(statm);
 	}
-	if (nr < 6)
+	if (nr < 6 || getrlimit(RLIMIT_DATA, &limit))
 		_exit(1);
-	limit.rlim_cur = limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + bytes;
+	if (pages[5] * sysconf(_SC_PAGESIZE) + bytes < limit.rlim_max)
+		limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + bytes;
+	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_DATA, &limit))
 		_exit(1);
 	limit.rlim_cur = limit.rlim_max = 0;
@@ -94,6 +96,10 @@ static inline void child_end_with(pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 }
+
+/* system calls that opening and reading files takes */
+#define CHILD_READS __NR_openat, __NR_openat2, __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, __NR_fstat, \
+	__NR_fstatfs, __NR_newfstatat, __NR_statx, __NR_getdents64, __NR_readlinkat, __NR_fcntl
 
 #define CHILD_LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define CHILD_IF(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, value, yes, no)

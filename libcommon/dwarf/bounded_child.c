@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,15 +17,23 @@
 
 /* ---- in the child ---- */
 
-/* memory, the socket, the timer, what is open and the end: who takes over the child has won nothing */
-static void limit_system_calls(void)
+/*
+ * memory, the socket, the timer, what is open and the end: who takes over the child has won nothing. `prepares`: files may
+ * be opened, too, and limits lowered
+ */
+static void limit_system_calls(bool prepares)
 {
-	static const int allowed[] = {
+	static const int of_all[] = {
 		__NR_recvfrom, __NR_sendto, __NR_setitimer, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise,
 		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat,
 	};
+	static const int of_preparing[] = {
+		CHILD_READS, __NR_readlink, __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, __NR_prctl,
+	};
+	int allowed[(sizeof(of_all) + sizeof(of_preparing)) / sizeof(int)];
 
-	child_limit_system_calls(allowed, sizeof(allowed) / sizeof(allowed[0]));
+	memcpy(mempcpy(allowed, of_all, sizeof(of_all)), of_preparing, sizeof(of_preparing));
+	child_limit_system_calls(allowed, (sizeof(of_all) + (prepares ? sizeof(of_preparing) : 0)) / sizeof(int));
 }
 
 static void arm_timer(unsigned ms)
@@ -64,11 +73,14 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	block_signals();
 	child_limit_rights();
 	child_end_with(parent);
-	arm_timer(work->prepare_ms);
-	if (work->prepare)
+	if (work->prepare) {
+		limit_system_calls(true);	/* before it sees a byte of the file */
+		arm_timer(work->prepare_ms);
 		work->prepare(work->arg);
+		child_limit_memory(work->answers_bytes);
+	}
 	child_drop_rights();
-	limit_system_calls();
+	limit_system_calls(false);
 	while ((size = recv(STDIN_FILENO, request, sizeof(request) - 1, 0)) > 0) {
 		size_t answered;
 
@@ -95,21 +107,27 @@ void bounded_child_stop(struct bounded_child *child)
 	child->pid = 0;
 }
 
+void bounded_child_wait(const struct bounded_child *child, unsigned ms)
+{
+	struct timeval timeout = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 + 1 };	/* 0 would be for ever */
+
+	setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+}
+
 bool bounded_child_start(struct bounded_child *child, const struct bounded_work *work)
 {
-	struct timeval timeout = { .tv_sec = work->reply_s };
 	int ends[2];
 
 	if (child->pid)
 		return true;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return false;
-	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	child->fd = ends[0];
+	bounded_child_wait(child, work->reply_ms);
 	child->pid = fork();
 	if (!child->pid)
 		run_child(ends[1], work);
 	close(ends[1]);
-	child->fd = ends[0];
 	if (child->pid > 0)
 		return true;
 	close(ends[0]);

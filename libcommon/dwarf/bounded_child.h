@@ -17,10 +17,14 @@ struct bounded_child {
 
 struct bounded_work {
 	size_t max_bytes;	/* of memory, on top of what the tool has */
-	unsigned reply_s;	/* a child that has not answered after this long hangs */
-	/* Called in the child, which has no file but may still open some, for prepare_ms of CPU time. May be NULL */
+	unsigned reply_ms;	/* a child that has not answered after this long hangs */
+	/*
+	 * Called in the child, which has no file but may still open some, for prepare_ms of CPU time. May be NULL. What it
+	 * has read is all there is for the answers, which may take answers_bytes more.
+	 */
 	void (*prepare)(void *arg);
 	unsigned prepare_ms;
+	size_t answers_bytes;
 	/* Called for each request, which is followed by a NUL: the size of the reply that it has written */
 	size_t (*answer)(void *arg, const char *request, size_t size, char *reply, size_t max);
 	unsigned answer_ms;	/* of CPU time, for each */
@@ -32,6 +36,8 @@ struct bounded_work {
 
 /* True: it runs, or has been running */
 bool bounded_child_start(struct bounded_child *child, const struct bounded_work *work);
+/* From now on, one that has not answered after this long hangs. */
+void bounded_child_wait(const struct bounded_child *child, unsigned ms);
 /* the reply's bytes; 0: the child is gone, or hangs */
 size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size, void *reply,
 			 size_t max);

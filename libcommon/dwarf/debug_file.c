@@ -15,7 +15,6 @@
 
 #include "dwarf/regular_file.h"
 
-#define DEBUG_DIRECTORY "/usr/lib/debug"
 #define MAX_PATH (PATH_MAX + 512)
 
 struct debug_link {

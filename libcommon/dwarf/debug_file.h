@@ -12,6 +12,7 @@
 
 #include "dwarf/elf_file.h"
 
+#define DEBUG_DIRECTORY "/usr/lib/debug"
 #define DEBUG_FILE_MAX_CRC_BYTES (1ULL << 30)	/* what is read of a file to check its CRC32 */
 #define DEBUG_DATA_MAX_BYTES (64 << 20)		/* what .gnu_debugdata may hold */
 #define DEBUG_DATA_MAX_MEMORY (72 << 20)	/* what liblzma may use: xz -9 wants 65 MiB */

@@ -13,7 +13,7 @@
 enum reply { DEMANGLED = 'd', AS_IT_IS = 'a', TOO_LONG = 'l' };
 
 /* for a child that does not get the CPU at all */
-#define REPLY_TIMEOUT_S 2
+#define REPLY_TIMEOUT_MS 2000
 
 _Static_assert(DEMANGLE_MAX_MANGLED <= BOUNDED_MAX_REQUEST && DEMANGLE_MAX_NAME < BOUNDED_MAX_REPLY,
 	       "a name is one message");
@@ -52,7 +52,7 @@ static bool start(void)
 {
 	static const struct bounded_work work = {
 		.max_bytes = DEMANGLE_MAX_BYTES,
-		.reply_s = REPLY_TIMEOUT_S,
+		.reply_ms = REPLY_TIMEOUT_MS,
 		.answer = answer,
 		.answer_ms = DEMANGLE_CPU_MS,
 	};

@@ -3,15 +3,24 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/search.h"
+#include "dwarf/debug_file.h"
+#include "dwarf/elf_file.h"
+#include "dwarf/regular_file.h"
+
+#define MAX_BUILD_ID 64
 
 /* code of a unit, or of a function in one */
 struct range {
@@ -35,7 +44,11 @@ struct unit {
 };
 
 struct dwarf_places {
-	Dwarf *dwarf;
+	Dwarf *dwarf, *alternate;	/* NULL: there is none */
+	Elf *elf, *alternate_elf;
+	int alternate_fd;
+	uid_t owner;			/* the file's, */
+	char directory[PATH_MAX];	/* and where it is */
 	struct unit *units;
 	size_t nr_units, unit_room;
 	struct ranges ranges;	/* of the units: not every compiler writes .debug_aranges */
@@ -87,15 +100,28 @@ static const struct range *find_range(const struct ranges *ranges, uint64_t vadd
 
 /* ---- split units ---- */
 
-/* Would opening this path do what opening a file does not? */
-static bool is_odd(const char *directory, const char *name)
+/*
+ * Would opening this path do what opening a file does not, or is there what nobody would believe, or a bomb? libdw asks
+ * nothing of this. Whoever replaces the file in between can hold up the child, which the tool does not wait for.
+ */
+static bool is_odd(const struct dwarf_places *p, const char *directory, const char *name)
 {
 	char path[PATH_MAX];
 	struct stat st;
+	int fd;
+	Elf *elf;
+	bool odd;
 
 	if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name) >= (int)sizeof(path))
 		return true;
-	return !stat(path, &st) && !S_ISREG(st.st_mode);
+	fd = regular_file_open(-1, path, true);
+	if (fd < 0)
+		return !stat(path, &st);	/* no regular file */
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	odd = !elf || elf_file_check_compressed(elf) || !regular_file_is_believed(fd, p->owner);
+	elf_end(elf);
+	close(fd);
+	return odd;
 }
 
 static const char *string_of(Dwarf_Die *die, unsigned attribute)
@@ -106,16 +132,23 @@ static const char *string_of(Dwarf_Die *die, unsigned attribute)
 }
 
 /* libdw opens the .dwo file: beside the file, from where no name may lead away, or where it was compiled. */
-static void open_split(Dwarf_Die *skeleton, Dwarf_Die *split)
+static void open_split(const struct dwarf_places *p, Dwarf_Die *skeleton, Dwarf_Die *split)
 {
-	const char *name = string_of(skeleton, DW_AT_dwo_name), *directory = string_of(skeleton, DW_AT_comp_dir);
+	const char *name = string_of(skeleton, DW_AT_dwo_name), *compiled = string_of(skeleton, DW_AT_comp_dir);
+	char directory[PATH_MAX];
 	uint8_t type;
 
 	if (!name)
 		name = string_of(skeleton, DW_AT_GNU_dwo_name);
-	if (!name || strstr(name, "..") || is_odd("", name) ||
-	    (name[0] != '/' && directory && is_odd(directory, name)))
+	if (!name || strstr(name, "..") || (name[0] == '/' ? is_odd(p, "", name) : is_odd(p, p->directory, name)))
 		return;
+	if (name[0] != '/' && compiled) {
+		bool whole = snprintf(directory, sizeof(directory), "%s%s%s", compiled[0] == '/' ? "" : p->directory,
+				      compiled[0] == '/' ? "" : "/", compiled) < (int)sizeof(directory);
+
+		if (!whole || is_odd(p, directory, name))
+			return;
+	}
 	if (dwarf_cu_info(skeleton->cu, NULL, &type, NULL, split, NULL, NULL, NULL))
 		*split = (Dwarf_Die){};
 }
@@ -133,10 +166,10 @@ static int list_units(struct dwarf_places *p)
 			continue;
 		if (array_reserve(&p->units, &p->unit_room, p->nr_units + 1) ||
 		    add_ranges(&p->ranges, &die, (struct range){ .unit = p->nr_units }))
-			return -1;
+			return -ENOMEM;
 		p->units[p->nr_units] = (struct unit){ .die = dwarf_dieoffset(&die) };
 		if (type == DW_UT_skeleton)
-			open_split(&die, &p->units[p->nr_units].split);
+			open_split(p, &die, &p->units[p->nr_units].split);
 		p->nr_units++;
 	}
 	sort(&p->ranges);
@@ -171,26 +204,131 @@ static int list_functions(struct ranges *functions, Dwarf_Die *parent, int depth
 	return error;
 }
 
-struct dwarf_places *dwarf_places_new(int fd)
+/* ---- files ---- */
+
+/* 0, -ENOENT, or as elf_file_check_compressed() */
+static int open_dwarf(Dwarf **dwarf, int fd, Elf **elf)
+{
+	int error;
+
+	elf_version(EV_CURRENT);
+	*elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	error = elf_kind(*elf) == ELF_K_ELF ? elf_file_check_compressed(*elf) : -ENOENT;
+	if (!error)
+		*dwarf = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
+	return error || *dwarf ? error : -ENOENT;
+}
+
+static void close_alternate(struct dwarf_places *p)
+{
+	dwarf_end(p->alternate);
+	elf_end(p->alternate_elf);
+	if (p->alternate_fd >= 0)
+		close(p->alternate_fd);
+	p->alternate = NULL;
+	p->alternate_elf = NULL;
+	p->alternate_fd = -1;
+}
+
+/* true: it is there, and has this build ID */
+static bool try_alternate(struct dwarf_places *p, const char *path, const uint8_t *id, ssize_t bytes)
+{
+	const void *found;
+
+	p->alternate_fd = regular_file_open(-1, path, true);
+	if (p->alternate_fd >= 0 && regular_file_is_believed(p->alternate_fd, p->owner))
+		open_dwarf(&p->alternate, p->alternate_fd, &p->alternate_elf);
+	if (p->alternate && dwelf_elf_gnu_build_id(p->alternate_elf, &found) == bytes && !memcmp(found, id, bytes))
+		return true;
+	close_alternate(p);
+	return false;
+}
+
+/* Left to itself, libdw opens whatever .gnu_debugaltlink names, FIFOs too. Where no file can be opened, it tries but once. */
+static void forbid_alternate(Dwarf *dwarf)
+{
+	struct rlimit before, none;
+
+	if (getrlimit(RLIMIT_NOFILE, &before))
+		return;
+	none = before;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	dwarf_getalt(dwarf);
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
+/* dwz's file, which others share: by its build ID, or by its name */
+static void open_alternate(struct dwarf_places *p)
+{
+	char path[PATH_MAX];
+	const char *name;
+	const void *id;
+	ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(p->dwarf, &name, &id);
+	int at;
+
+	if (bytes < 2 || bytes > MAX_BUILD_ID) {
+		forbid_alternate(p->dwarf);
+		return;
+	}
+	at = sprintf(path, DEBUG_DIRECTORY "/.build-id/%02x/", *(const uint8_t *)id);
+	for (ssize_t i = 1; i < bytes; i++)
+		at += sprintf(path + at, "%02x", ((const uint8_t *)id)[i]);
+	strcpy(path + at, ".debug");
+	if (try_alternate(p, path, id, bytes) ||
+	    (snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : p->directory, name[0] == '/' ? "" : "/", name) <
+		     (int)sizeof(path) && try_alternate(p, path, id, bytes)))
+		dwarf_setalt(p->dwarf, p->alternate);
+	else
+		forbid_alternate(p->dwarf);
+}
+
+/* whose it is, and where it is, as far as the kernel has a path for it from here */
+static void look_at(struct dwarf_places *p, int fd)
+{
+	char link[32], *slash;
+	struct stat st;
+	ssize_t length;
+
+	p->owner = fstat(fd, &st) ? 0 : st.st_uid;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, p->directory, sizeof(p->directory) - 1);
+	p->directory[length < 0 ? 0 : length] = 0;
+	slash = strrchr(p->directory, '/');
+	if (slash)
+		*slash = 0;
+}
+
+int dwarf_places_new(struct dwarf_places **places, int fd)
 {
 	struct dwarf_places *p = calloc(1, sizeof(*p));
+	int error;
 
-	if (p)
-		p->dwarf = dwarf_begin(fd, DWARF_C_READ);
-	if (p && p->dwarf && !list_units(p) && p->ranges.nr) {
-		dwarf_getalt(p->dwarf);	/* dwz's alternate file is opened now or never */
-		return p;
+	if (!p)
+		return -ENOMEM;
+	p->alternate_fd = -1;
+	look_at(p, fd);
+	error = open_dwarf(&p->dwarf, fd, &p->elf);
+	if (!error) {
+		open_alternate(p);
+		error = list_units(p);
 	}
-	dwarf_places_free(p);
-	return NULL;
+	if (!error && !p->ranges.nr)
+		error = -ENOENT;
+	if (error)
+		dwarf_places_free(p);
+	else
+		*places = p;
+	return error;
 }
 
 void dwarf_places_free(struct dwarf_places *p)
 {
 	if (!p)
 		return;
-	if (p->dwarf)
-		dwarf_end(p->dwarf);
+	dwarf_end(p->dwarf);
+	elf_end(p->elf);
+	close_alternate(p);
 	for (size_t i = 0; i < p->nr_units; i++)
 		free(p->units[i].functions.list);
 	free(p->units);

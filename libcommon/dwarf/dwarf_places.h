@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where in the source an address of a file is, and in which inlined functions, by its DWARF (5, sections
- * 3.3.8 and 6.2), read by libdw. libdw trusts what it reads: this is for a bounded child.
+ * 3.3.8 and 6.2), read by libdw. libdw trusts what it reads: this is for a bounded child, which has given up the right to
+ * read what not everybody may. The files that the DWARF names (.dwo, dwz's) are regular ones that are believed:
+ * regular_file_is_believed().
  */
 #ifndef EHPERF_DWARF_DWARF_PLACES_H
 #define EHPERF_DWARF_DWARF_PLACES_H
@@ -23,8 +25,11 @@ struct dwarf_place {
 	unsigned line;		/* 0: not known */
 };
 
-/* fd: of a file with .debug_info, which is read as long as there are places. NULL: no DWARF, or no memory */
-struct dwarf_places *dwarf_places_new(int fd);
+/*
+ * fd: of a file with .debug_info, which is read as long as there are places. 0, -ENOENT (no DWARF), -EFBIG (a compressed
+ * section holds more than real ones do), -EBADMSG or -ENOMEM
+ */
+int dwarf_places_new(struct dwarf_places **places, int fd);
 void dwarf_places_free(struct dwarf_places *places);
 
 /*

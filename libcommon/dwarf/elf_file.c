@@ -13,6 +13,7 @@
 
 /* Chromium's .eh_frame has some 20 MB; a sparse file may claim any size and have it. */
 #define MAX_SECTION_BYTES (512 << 20)
+#define MAX_INFLATED_BYTES (1ULL << 30)		/* all compressed sections together */
 
 /*
  * libelf keeps every piece it is asked for: of an attacker's notes and segments, few and small ones are
@@ -186,6 +187,47 @@ static bool is_bomb(uint64_t compressed, uint64_t size)
 	return size > MAX_SECTION_BYTES || size / MAX_COMPRESSION > compressed;
 }
 
+/* .zdebug_*: "ZLIB", and the size */
+static bool inflated_bytes_by_name(const char *name, const Elf_Data *data, uint64_t *size)
+{
+	if (!name || strncmp(name, ".zdebug", 7) || !data || data->d_size <= 12 || !data->d_buf || memcmp(data->d_buf, "ZLIB", 4))
+		return false;
+	memcpy(size, (char *)data->d_buf + 4, sizeof(*size));
+	*size = be64toh(*size);
+	return true;
+}
+
+int elf_file_check_compressed(Elf *elf)
+{
+	size_t nr = 0, names = 0;
+	uint64_t left = MAX_INFLATED_BYTES;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+
+	if (elf_getshdrnum(elf, &nr) || nr > MAX_SECTIONS || elf_getshdrstrndx(elf, &names))
+		return -EBADMSG;
+	while ((scn = elf_nextscn(elf, scn))) {
+		uint64_t size = 0;
+		GElf_Chdr compression;
+
+		if (!gelf_getshdr(scn, &header))
+			return -EBADMSG;
+		if (header.sh_type == SHT_NOBITS)
+			continue;
+		if (header.sh_flags & SHF_COMPRESSED) {
+			if (!gelf_getchdr(scn, &compression))
+				return -EBADMSG;
+			size = compression.ch_size;
+		} else if (!inflated_bytes_by_name(elf_strptr(elf, names, header.sh_name), elf_rawdata(scn, NULL), &size)) {
+			continue;
+		}
+		if (is_bomb(header.sh_size, size) || size > left)
+			return -EFBIG;
+		left -= size;
+	}
+	return 0;
+}
+
 static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name, uint64_t file_bytes,
 			 struct elf_section *section)
 {
@@ -209,9 +251,8 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 	data = elf_getdata(scn, NULL);
 	if (!data || (data->d_size && !data->d_buf))
 		return header->sh_offset + header->sh_size <= file_bytes ? -ENOMEM : -EBADMSG;
-	if (!strncmp(name, ".zdebug", 7) && data->d_size > 12 && !memcmp(data->d_buf, "ZLIB", 4)) {
-		memcpy(&size, (char *)data->d_buf + 4, sizeof(size));
-		if (is_bomb(header->sh_size, be64toh(size)))
+	if (inflated_bytes_by_name(name, data, &size)) {
+		if (is_bomb(header->sh_size, size))
 			return -EFBIG;
 		if (elf_compress_gnu(scn, 0, 0) < 0)
 			return memory_or(-EBADMSG);

@@ -80,6 +80,12 @@ Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char 
  */
 int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header, Elf_Data **data);
 
+/*
+ * May all compressed sections of a file be inflated by others' functions, which ask nothing? 0, -EFBIG (what they say they
+ * hold is more than real ones do) or -EBADMSG. It is best mapped (ELF_C_READ_MMAP).
+ */
+int elf_file_check_compressed(Elf *elf);
+
 /* bytes of the file as they are. 0, -EBADMSG (they are not all in it) or -errno */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size);
 

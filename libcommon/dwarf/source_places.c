@@ -2,22 +2,23 @@
 #include "dwarf/source_places.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include <uthash.h>
 
+#include "base/child_limits.h"
 #include "dwarf/bounded_child.h"
 #include "dwarf/gopclntab.h"
 #include "dwarf/symbol_name.h"
 
-#define REPLY_TIMEOUT_S 15
+#define REPLY_TIMEOUT_MS 15000
 #define MAX_CHILDREN 4		/* at a time */
+#define ANSWERS_MAX_BYTES (64 << 20)	/* what a child may grow by after it has opened its file */
 #define MAX_CACHE_BYTES (64 << 20)	/* of one file's answers */
 #define MAX_NAME 4096
-#define NOBODY 65534
 #define NOTHING 2		/* bytes of a reply */
 
 /* an answer, and what points into it */
@@ -41,17 +42,20 @@ struct source_places {
 	bool answers, readable;		/* this child has answered; any has */
 	bool nothing;			/* the file has neither DWARF nor Go's table */
 	struct source_places *used_before;	/* in `used` */
-	bool no_demangle;
+	bool no_demangle, trusted;
+	uint64_t bytes_before;		/* of the tool, when the child was started */
 	struct known_place *known;
 	struct known_name *names;
 	size_t known_bytes;
 	unsigned overruns;
-	uint64_t waited_ns;
 	uint64_t refused;
 };
 
 /* those with a child, the last one used first */
 static struct source_places *used;
+/* for all files of a report; [true]: of trusted ones, which the others cannot hold up */
+static uint64_t waited_ns[2];
+static const uint64_t max_waited_ns[2] = { [false] = PLACES_OTHERS_MS * 1000000ULL, [true] = PLACES_MAX_MS * 1000000ULL };
 
 /* ---- in the child ---- */
 
@@ -64,20 +68,6 @@ struct opener {
 	void *arg;
 };
 
-/*
- * Its DWARF may name other files (.dwo, dwz's), which are opened as the file's owner could open them; what
- * is root's may have been compiled where others write.
- */
-static void open_as_owner(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) || !st.st_uid)
-		st.st_uid = NOBODY;
-	setfsgid(NOBODY);
-	setfsuid(st.st_uid);
-}
-
 static void prepare(void *arg)
 {
 	const struct opener *opener = arg;
@@ -85,8 +75,9 @@ static void prepare(void *arg)
 
 	if (fd < 0)
 		return;
-	open_as_owner(fd);
-	child_places = dwarf_places_new(fd);
+	child_drop_rights();	/* what its DWARF names besides (.dwo, dwz's) must be for everybody to read */
+	if (dwarf_places_new(&child_places, fd) == -EFBIG)
+		_exit(1);	/* for the tool to count it */
 	if (!child_places && !elf_file_open(&child_file, fd))
 		gopclntab_open(&child_go, &child_file);
 }
@@ -147,11 +138,12 @@ static size_t answer(void *arg, const char *request, size_t size, char *reply, s
 
 /* ---- in the tool ---- */
 
-int source_places_new(struct source_places **places, bool no_demangle)
+int source_places_new(struct source_places **places, bool trusted, bool no_demangle)
 {
 	*places = calloc(1, sizeof(**places));
 	if (!*places)
 		return -ENOMEM;
+	(*places)->trusted = trusted;
 	(*places)->no_demangle = no_demangle;
 	return 0;
 }
@@ -194,20 +186,53 @@ void source_places_free(struct source_places *p)
 	free(p);
 }
 
+/* proc_pid_statm(5): of its own, without files; 0: it is gone */
+static uint64_t memory_of(pid_t pid)
+{
+	unsigned long pages = 0;
+	char name[32];
+	FILE *statm;
+
+	snprintf(name, sizeof(name), "/proc/%d/statm", pid);
+	statm = fopen(name, "re");
+	if (statm && fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		pages = 0;
+	if (statm)
+		fclose(statm);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* what the children that there are have taken and may take; *oldest: the one that was used longest ago, NULL: there is none */
+static uint64_t taken_bytes(size_t *nr, struct source_places **oldest)
+{
+	uint64_t taken = 0;
+
+	*nr = 0;
+	*oldest = NULL;
+	for (struct source_places *p = used; p; p = p->used_before, ++*nr) {
+		uint64_t bytes = memory_of(p->child.pid);
+
+		taken += ANSWERS_MAX_BYTES + (bytes > p->bytes_before ? bytes - p->bytes_before : 0);
+		*oldest = p;
+	}
+	return taken;
+}
+
 /* Makes room for a child, and makes p the one that was used last. */
 static bool start_child(struct source_places *p, struct opener *opener)
 {
-	const struct bounded_work work = {
-		.max_bytes = PLACES_MAX_BYTES,
-		.reply_s = REPLY_TIMEOUT_S,
+	struct bounded_work work = {
+		.reply_ms = REPLY_TIMEOUT_MS,
 		.prepare = prepare,
 		.prepare_ms = PLACES_PREPARE_MS,
+		.answers_bytes = ANSWERS_MAX_BYTES,
 		.answer = answer,
 		.answer_ms = PLACES_ANSWER_MS,
 		.arg = opener,
 	};
-	struct source_places *oldest = used;
-	size_t nr = 1;
+	struct source_places *oldest;
+	uint64_t taken;
+	size_t nr;
 
 	for (struct source_places **at = &used; *at; at = &(*at)->used_before)
 		if (*at == p) {
@@ -216,10 +241,10 @@ static bool start_child(struct source_places *p, struct opener *opener)
 			used = p;
 			return true;
 		}
-	for (; oldest && oldest->used_before; oldest = oldest->used_before)
-		nr++;
-	if (oldest && nr >= MAX_CHILDREN)
+	while ((taken = taken_bytes(&nr, &oldest)), oldest && (nr >= MAX_CHILDREN || taken > PLACES_MAX_BYTES / 4))
 		stop_child(oldest);
+	work.max_bytes = PLACES_MAX_BYTES - taken;
+	p->bytes_before = memory_of(getpid());
 	if (!bounded_child_start(&p->child, &work))
 		return false;
 	p->used_before = used;
@@ -237,15 +262,17 @@ static uint64_t now_ns(void)
 
 static bool may_ask(const struct source_places *p)
 {
-	return p->overruns < PLACES_MAX_OVERRUNS && p->waited_ns < PLACES_MAX_MS * 1000000ULL;
+	return p->overruns < PLACES_MAX_OVERRUNS && waited_ns[p->trusted] < max_waited_ns[p->trusted];
 }
 
 static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, size_t max)
 {
-	uint64_t began = now_ns();
-	size_t got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
+	uint64_t began = now_ns(), left_ms = (max_waited_ns[p->trusted] - waited_ns[p->trusted]) / 1000000;
+	size_t got;
 
-	p->waited_ns += now_ns() - began;
+	bounded_child_wait(&p->child, left_ms < REPLY_TIMEOUT_MS ? left_ms : REPLY_TIMEOUT_MS);
+	got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
+	waited_ns[p->trusted] += now_ns() - began;
 	return got;
 }
 
@@ -270,7 +297,7 @@ static size_t ask(struct source_places *p, struct opener *opener, uint64_t vaddr
 		stop_child(p);
 		if (p->nothing)
 			return 0;
-		if (!p->readable)
+		if (!p->readable && may_ask(p))	/* it had the time */
 			p->overruns = PLACES_MAX_OVERRUNS;
 	}
 	p->overruns++;
@@ -381,6 +408,11 @@ size_t source_places_find(struct source_places *p, uint64_t vaddr, int (*open)(v
 		return source_places_take(p, vaddr, reply, ask(p, &opener, vaddr, reply, sizeof(reply)), found);
 	*found = known->places;
 	return known->nr;
+}
+
+void source_places_begin(void)
+{
+	memset(waited_ns, 0, sizeof(waited_ns));
 }
 
 uint64_t source_places_refused(const struct source_places *p)

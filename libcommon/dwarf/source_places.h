@@ -12,11 +12,13 @@
 
 #include "dwarf/dwarf_places.h"
 
-#define PLACES_MAX_BYTES (1 << 30)	/* of memory, for the file that is read */
+#define PLACES_MAX_BYTES (1 << 30)	/* of memory, for all files that are read at a time */
 #define PLACES_PREPARE_MS 10000		/* of CPU time, to list a file's units */
 #define PLACES_ANSWER_MS 1000		/* for one address */
 #define PLACES_MAX_OVERRUNS 3		/* then no more is asked of this file */
-#define PLACES_MAX_MS 60000		/* of waiting for all answers of a file: likewise */
+/* of waiting for answers, for all files of a report, trusted ones and others: then no more is asked for it */
+#define PLACES_MAX_MS 60000
+#define PLACES_OTHERS_MS 1000
 
 struct source_places;
 
@@ -29,8 +31,8 @@ struct source_place {
 	unsigned line;		/* 0: not known */
 };
 
-/* 0 or -ENOMEM */
-int source_places_new(struct source_places **places, bool no_demangle);
+/* trusted: the file is (process/trust.h). 0 or -ENOMEM */
+int source_places_new(struct source_places **places, bool trusted, bool no_demangle);
 void source_places_free(struct source_places *places);
 
 /*
@@ -48,6 +50,9 @@ size_t source_places_find(struct source_places *places, uint64_t vaddr, int (*op
  */
 size_t source_places_take(struct source_places *places, uint64_t vaddr, const char *reply, size_t size,
 			  const struct source_place **found);
+
+/* A new report begins. */
+void source_places_begin(void);
 
 /* how many addresses were given up */
 uint64_t source_places_refused(const struct source_places *places);

@@ -19,9 +19,7 @@
 static void limit_system_calls(bool parent)
 {
 	static const int of_all[] = {
-		__NR_openat, __NR_openat2, __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, __NR_fstat, __NR_fstatfs, __NR_newfstatat,
-		__NR_statx, __NR_getdents64, __NR_readlinkat, __NR_fcntl, __NR_process_vm_readv, __NR_recvfrom, __NR_sendto,
-		__NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom,
+		CHILD_READS, __NR_process_vm_readv, __NR_recvfrom, __NR_sendto, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom,
 		__NR_clock_gettime, __NR_getpid, __NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo,
 		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group,
 	};

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "base/array.h"
 #include "process/clock.h"
+#include "process/trust.h"
 #include "process/workers.h"
 #include "report/known_names.h"
 #include "report/namer_work.h"
@@ -20,7 +20,6 @@
 #define MAX_KNOWN_BYTES (128 << 20)
 #define MAX_IDLE_BYTES (16 << 20)	/* of what is known: then it goes, if nobody asks for it */
 #define WAIT_MS 20
-#define NR_DEVICES 64
 /*
  * What files of other users than root may take of one report's time, all together, and the code of processes in no file:
  * many that take just less than one may would hold the report up. Of root's own files, what those may take that are given
@@ -53,11 +52,6 @@ struct namer {
 	uint64_t followed_ns;
 	uint64_t given_up_key;	/* of the last one */
 	struct namer_losses losses;
-	size_t nr_devices;
-	struct device {
-		uint64_t dev;
-		bool honest;
-	} devices[NR_DEVICES];		/* the last ones that were asked for */
 	struct namer_request request;
 };
 
@@ -128,57 +122,11 @@ static uint64_t source_key(pid_t pid, uint64_t frame)
 
 /* ---- answers ---- */
 
-/* sudo says for whom */
-static bool is_trusted(uint64_t owner)
-{
-	const char *caller = getenv("SUDO_UID");
-
-	return owner == 0 || owner == getuid() || (caller && owner == strtoull(caller, NULL, 10));
-}
-
-/*
- * Does the kernel itself say whose the files there are? A FUSE server, which any user may be, would do it. What is not mounted
- * where we see it may be one, unless it is a disk.
- */
-static bool reads_as_honest(uint64_t dev)
-{
-	FILE *mounts = fopen("/proc/self/mountinfo", "re");	/* proc_pid_mountinfo(5) */
-	bool honest = major(dev) != 0, found = false;
-	unsigned of_major, of_minor;
-	char *line = NULL;
-	size_t room = 0;
-
-	while (mounts && !found && getline(&line, &room, mounts) > 0) {
-		const char *type = strstr(line, " - ");
-
-		found = type && sscanf(line, "%*d %*d %u:%u", &of_major, &of_minor) == 2 && makedev(of_major, of_minor) == dev;
-		if (found)
-			honest = strncmp(type + 3, "fuse", 4);
-	}
-	free(line);
-	if (mounts)
-		fclose(mounts);
-	return honest;
-}
-
-/* as it was when it was asked first: there may be thousands of mounts */
-static bool is_honest(struct namer *n, uint64_t dev)
-{
-	struct device *device;
-
-	for (size_t i = 0; i < n->nr_devices && i < NR_DEVICES; i++)
-		if (n->devices[i].dev == dev)
-			return n->devices[i].honest;
-	device = &n->devices[n->nr_devices++ % NR_DEVICES];
-	*device = (struct device){ .dev = dev, .honest = reads_as_honest(dev) };
-	return device->honest;
-}
-
-static bool is_trusted_source(struct namer *n, uint64_t key)
+static bool is_trusted_source(const struct namer *n, uint64_t key)
 {
 	const struct module *module = key & JIT_SOURCE ? NULL : modules_get(n->names->modules, key);
 
-	return module && (module->image || (is_trusted(module->key.owner) && is_honest(n, module->key.dev)));
+	return module && (module->image || is_trusted_file(&module->key));
 }
 
 static struct source *source_of(struct namer *n, uint64_t key)
@@ -339,6 +287,7 @@ void namer_forget(struct namer *n)
 	struct source *source, *next;
 
 	memset(n->waited_ns, 0, sizeof(n->waited_ns));	/* for the next report */
+	source_places_begin();
 	known_names_forget(&n->known, is_forgotten, n, MAX_IDLE_BYTES);
 	HASH_ITER(hh, n->sources, source, next)
 		if (is_forgotten(n, source->key) || (!source->nr && !source->error && !source->passed_over))

@@ -274,15 +274,27 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 
 void stack_summary_unread(FILE *out, const char *tool, const struct modules *modules)
 {
+	const struct module *first = NULL;
+	uint64_t refused = 0;
+	size_t nr = 0;
+
 	for (size_t id = 1; id <= modules_count(modules); id++) {
 		const struct module *module = modules_get(modules, id);
-		uint64_t refused = module && module->places ? source_places_refused(module->places) : 0;
+		uint64_t of_this = module && module->places ? source_places_refused(module->places) : 0;
 
-		if (!refused)
+		if (!of_this)
 			continue;
-		fprintf(out, "%s: %" PRIu64 " addresses without inlined functions and lines: reading the DWARF of '",
-			tool, refused);
-		print_escaped(out, module->path);
-		fprintf(out, "' takes more than %d s or %d MiB\n", PLACES_PREPARE_MS / 1000, PLACES_MAX_BYTES >> 20);
+		if (!nr++)
+			first = module;
+		refused += of_this;
 	}
+	if (!nr)
+		return;
+	fprintf(out, "%s: %" PRIu64 " addresses without inlined functions and lines: reading the DWARF of '", tool, refused);
+	print_escaped(out, first->path);
+	fputs("'", out);
+	if (nr > 1)
+		fprintf(out, " and %zu more files", nr - 1);
+	fprintf(out, " takes more than %d s or %d MiB, or other files had taken the time\n", PLACES_PREPARE_MS / 1000,
+		PLACES_MAX_BYTES >> 20);
 }

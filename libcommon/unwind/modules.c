@@ -12,6 +12,7 @@
 #include "base/paged.h"
 #include "dwarf/gopclntab.h"
 #include "process/clock.h"
+#include "process/trust.h"
 #include "table/code_entries.h"
 #include "table/machine.h"
 
@@ -477,9 +478,9 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 
 static bool has_dwarf(struct elf_file *file)
 {
-	struct elf_section section;
+	GElf_Shdr header;
 
-	return !elf_file_section(file, ".debug_info", &section) || !elf_file_section(file, ".zdebug_info", &section);
+	return elf_file_header(file, SHT_PROGBITS, ".debug_info", &header) || elf_file_header(file, SHT_PROGBITS, ".zdebug_info", &header);
 }
 
 struct place_source {
@@ -511,7 +512,8 @@ size_t modules_places(struct modules *modules, struct module *module, uint64_t v
 {
 	struct place_source from = { modules, module };
 
-	if (!module->places && source_places_new(&module->places, modules->symbol_options.no_demangle))
+	if (!module->places && source_places_new(&module->places, module->image || is_trusted_file(&module->key),
+						 modules->symbol_options.no_demangle))
 		return 0;
 	return source_places_find(module->places, vaddr, open_places, &from, found);
 }

@@ -187,21 +187,37 @@ static void test_worker(bool parent)
 	workers_free(w);
 }
 
-static void test_bounded_child(void)
+/* of which only the answer tells */
+static void prepare(void *arg)
 {
+	run(arg);
+}
+
+static size_t answer_prepared(void *arg, const char *request, size_t bytes, char *reply, size_t max)
+{
+	(void)request, (void)bytes, (void)max;
+	memcpy(reply, arg, sizeof(struct attempted));
+	return sizeof(struct attempted);
+}
+
+static void test_bounded_child(bool preparing)
+{
+	struct attempted a;
 	const struct bounded_work bounded = {
-		.max_bytes = 64 << 20, .prepare_ms = 500, .answer_ms = 500, .reply_s = 5, .answer = answer,
+		.max_bytes = 64 << 20, .prepare_ms = 500, .answers_bytes = 64 << 20, .answer_ms = 500, .reply_ms = 5000,
+		.prepare = preparing ? prepare : NULL, .answer = preparing ? answer_prepared : answer, .arg = &a,
 	};
 	unsigned nr = 1;
 
 	for (unsigned i = 0; i < nr; i++) {
-		struct attempted a = { .which = i }, got = {};
+		struct attempted got = {};
 		struct bounded_child child = {};
 
+		a = (struct attempted){ .which = i };
 		check(bounded_child_start(&child, &bounded));
 		if (bounded_child_ask(&child, &a, sizeof(a), &got, sizeof(got)) == sizeof(got) && got.nr > nr)
 			nr = got.nr;
-		check(!got.escaped, "attempt %u of a bounded child", i);
+		check(!got.escaped, "attempt %u of a bounded child%s", i, preparing ? " that prepares" : "");
 		bounded_child_stop(&child);
 	}
 	check(nr > 60, "%u attempts", nr);
@@ -220,7 +236,8 @@ int main(void)
 	check(fd >= 0 && write(fd, "root's", 6) == 6 && !fstat(fd, &before));
 	test_worker(false);
 	test_worker(true);
-	test_bounded_child();
+	test_bounded_child(false);
+	test_bounded_child(true);
 	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 && after.st_mode == before.st_mode && !after.st_uid);
 	check(access("/tmp/escaped", F_OK), "nothing was made");
 	unlink(file);
