@@ -394,6 +394,106 @@ print("ret\n.cfi_endproc\n.section .note.GNU-stack")' >"$WORK/spin.s"
 	wait_until no_child_left
 }
 
+# a debuginfod that sends FILE, sends nothing, or sends without end; says what it was asked for in $WORK/port
+debuginfod_server() {	# send|hang|endless [FILE]
+	cat >"$WORK/server.py" <<-'END'
+		import http.server, sys, time
+		class Handler(http.server.BaseHTTPRequestHandler):
+		    def do_GET(self):
+		        print("asked", flush=True)
+		        if sys.argv[1] == "hang":
+		            time.sleep(300)
+		        self.send_response(200)
+		        self.end_headers()
+		        if sys.argv[1] == "send":
+		            self.wfile.write(open(sys.argv[2], "rb").read())
+		        while sys.argv[1] == "endless":
+		            self.wfile.write(bytes(1 << 20))
+		server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+		print(server.server_port, flush=True)
+		server.serve_forever()
+	END
+	rm -f "$WORK/port"
+	python3 "$WORK/server.py" "$@" >"$WORK/port" 2>/dev/null 3>&- &
+	pids+=($!)
+	wait_until test -s "$WORK/port"
+	export DEBUGINFOD_URLS="http://127.0.0.1:$(head -n 1 "$WORK/port")" DEBUGINFOD_CACHE_PATH="$WORK/cache.$1"
+}
+
+# the tool's workers: those without a filter for their system calls have no capabilities, and the others few
+are_confined() {	# PID
+	local worker seccomp caps all=0
+	for worker in $(pgrep -P "$1" ehperf-worker); do
+		read -r seccomp caps <<<"$(awk '/^Seccomp:/ { s = $2 } /^CapEff:/ { c = $2 } END { print s, c }' "/proc/$worker/status" 2>/dev/null)"
+		[ -n "${caps:-}" ] || continue
+		[ "$seccomp" = 2 ] || [ "$caps" = 0000000000000000 ] || { echo "worker $worker: Seccomp $seccomp, CapEff $caps"; return 1; }
+		all=$((all + 1))
+	done
+	[ "$all" -gt 0 ]
+}
+
+# cpuprof for 2 s, of $measured, takes at most a second and SECONDS longer than $before
+fetched_in_time() {	# SECONDS
+	local start
+	rm -f "$WORK/out"
+	start=$(date +%s%N)
+	timeout 100 cpuprof -q -j -l -p "$measured" -o "$WORK/out" 2 2>"$WORK/err" 3>&- &
+	pids+=($!)
+	tool=$!
+	if [ "$1" -gt 1 ]; then
+		wait_until grep -q asked "$WORK/port"
+		are_confined "$(pgrep -P "$tool" cpuprof)"
+	fi
+	wait "$tool"
+	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
+	echo "# ${DEBUGINFOD_URLS-}: $took s, ${before:-?} s before: $(victims_frames)" >&3
+	sed 's/^/# /' "$WORK/err"
+	[ -z "$before" ] || expect "$took < 1.3 * $before + 1 + $1"
+}
+
+# bats test_tags=timing
+@test "debuginfods that are not there, hang, send without end or another file: bounded, refused, and no worker has more rights" {
+	need_root
+	need python3 pgrep
+	[ -e /usr/lib/x86_64-linux-gnu/libdebuginfod.so.1 ] || skip "needs libdebuginfod1"
+	local before= took i measured tool
+	make_victim
+	objcopy --prefix-symbols=EVIL_ -R .note.gnu.build-id "$WORK/victim.debug" "$WORK/nameless"
+	gcc -g -O1 -Wl,--build-id=0x1234567890 -Down=EVIL_own -o "$WORK/other" "$WORK/victim.c"
+	mv "$WORK/victim.debug" "$WORK/good"
+	background "$WORK/victim"
+	measured=$pid
+	sed 's/n++/n--, usleep(1)/; 1i #include <unistd.h>' "$WORK/victim.c" >"$WORK/more.c"
+	for i in 1 2; do	# more files that lack names
+		gcc -Wl,--build-id=0x$i$i -s -o "$WORK/more$i" "$WORK/more.c"
+		background "$WORK/more$i"
+		measured+=,$pid
+	done
+	export DEBUGINFOD_TIMEOUT=3
+	fetched_in_time 0
+	before=$took
+	DEBUGINFOD_URLS=http://127.0.0.1:1 DEBUGINFOD_CACHE_PATH="$WORK/cache" fetched_in_time 0
+	debuginfod_server hang
+	fetched_in_time 3
+	grep -q 'not all debug files were fetched: .* do not answer' "$WORK/err"
+	debuginfod_server endless
+	DEBUGINFOD_MAXSIZE=20000000 fetched_in_time 1
+	expect "$(du -sm "$WORK/cache.endless" | cut -f 1) < 30"
+	grep -q 'not all debug files were fetched: they are larger' "$WORK/err"
+	for i in nameless other; do
+		debuginfod_server send "$WORK/$i"
+		fetched_in_time 1
+		[ "$(grep -c asked "$WORK/port")" -ge 3 ]
+		refute grep -q EVIL_ "$WORK/out"
+		rm -r "$WORK/cache.send"
+	done
+	debuginfod_server send "$WORK/good"
+	fetched_in_time 1
+	read -r all named path <<<"$(victims_frames)"
+	expect "${all:-0} > 20 && ${named:-0} >= 0.95 * $all"
+	jq -e -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0] | select(.symbol == "own") | has("line")] | length > 0 and all' "$WORK/out"
+}
+
 @test "a probe stays in the file that was read: its name may lead to another program before it is attached" {
 	need_root
 	need gcc objcopy perl setpriv nm readelf

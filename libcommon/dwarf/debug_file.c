@@ -186,6 +186,14 @@ int debug_file_open(const struct debug_search *search, struct elf_file *file, co
 	return fd < 0 ? -ENOENT : fd;
 }
 
+int debug_file_open_fetched(struct elf_file *file, const char *path)
+{
+	const struct searching s = { .file = file, .chosen = true };
+	int fd = check_by_id(&s, regular_file_open(-1, path, true));
+
+	return fd < 0 ? -ENOENT : fd;
+}
+
 /* ---- MiniDebugInfo ---- */
 
 /* xz's bytes, up to DEBUG_DATA_MAX_BYTES of what they hold: *size of them. 0 or -errno */

@@ -36,6 +36,9 @@ struct debug_search {
  */
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);
 
+/* An fd of a debug file that somebody has sent, if its build ID is the file's; -ENOENT */
+int debug_file_open_fetched(struct elf_file *file, const char *path);
+
 /*
  * The ELF image that is compressed in .gnu_debugdata, opened; *image is to be freed after elf_file_close().
  * -ENOENT, -EFBIG, -EBADMSG, -ENOMEM, or as elf_file_open()

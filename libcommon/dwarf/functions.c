@@ -180,8 +180,6 @@ static int search_all(struct search *s, struct elf_file *file, const struct symb
 		error = search_debug_data(s, file, &any);
 	if (!error && !any)
 		error = search_go_table(s, file, &any);
-	if (!error && !any && options->debuginfod)
-		error = search_file(s, debuginfod_open(options->debuginfod, file->build_id, file->build_id_bytes), &any);
 	return error ? error : search_table(s, file, SHT_DYNSYM, &exported);
 }
 

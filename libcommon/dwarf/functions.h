@@ -24,8 +24,8 @@ struct functions {
 /*
  * The functions whose name matches the pattern (* and ?): in .symtab, else in that of a separate debug
  * file, else in .gnu_debugdata's, else in Go's table, and in .dynsym. A clone (.constprop.0, .isra.0) has its
- * function's name; .cold and .part are no functions. A pattern with :: is for demangled names. options: of its search, path
- * and debuginfod. No match is no error. 0, -EFBIG (elf_file_table()) or -ENOMEM
+ * function's name; .cold and .part are no functions. A pattern with :: is for demangled names. options: of its search and
+ * path. No match is no error. 0, -EFBIG (elf_file_table()) or -ENOMEM
  */
 int functions_find(struct functions *functions, struct elf_file *file, const struct symbol_options *options,
 		   const char *pattern);

@@ -410,6 +410,11 @@ size_t source_places_find(struct source_places *p, uint64_t vaddr, int (*open)(v
 	return known->nr;
 }
 
+bool source_places_lacking(const struct source_places *p)
+{
+	return p->nothing;
+}
+
 void source_places_begin(void)
 {
 	memset(waited_ns, 0, sizeof(waited_ns));

@@ -51,6 +51,9 @@ size_t source_places_find(struct source_places *places, uint64_t vaddr, int (*op
 size_t source_places_take(struct source_places *places, uint64_t vaddr, const char *reply, size_t size,
 			  const struct source_place **found);
 
+/* Has the file neither DWARF nor Go's table? False where nothing was asked yet */
+bool source_places_lacking(const struct source_places *places);
+
 /* A new report begins. */
 void source_places_begin(void);
 

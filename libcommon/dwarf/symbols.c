@@ -117,9 +117,8 @@ static int read_tables(struct symbols *s, struct elf_file *file, const struct sy
 				      debug_file_open(&options->search, file, options->path), options);
 	if (!error && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
 		error = read_debug_data(s, file, options);
-		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->debuginfod)
-			error = read_table_of(s, SOURCE_DEBUGINFOD, debuginfod_open(options->debuginfod, file->build_id,
-										     file->build_id_bytes), options);
+		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->fetched)
+			error = read_table_of(s, SOURCE_DEBUGINFOD, debug_file_open_fetched(file, options->fetched), options);
 		if (!error)
 			error = read_go_table(s, file, options);
 		if (!error)
@@ -264,6 +263,12 @@ size_t symbols_bytes(const struct symbols *s)
 	for (int i = 0; i < NR_SYMBOL_SOURCES; i++)
 		bytes += symbol_table_bytes(&s->tables[i]);
 	return bytes;
+}
+
+bool symbols_lack_names(const struct symbols *s)
+{
+	return !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr && !s->tables[SOURCE_DEBUG_DATA].nr &&
+	       !s->tables[SOURCE_DEBUGINFOD].nr;
 }
 
 /* ---- finding ---- */

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "dwarf/debug_file.h"
-#include "dwarf/debuginfod.h"
 #include "dwarf/elf_file.h"
 
 /* where a name is from, in the order in which they are asked; names in symbol_source_names[] */
@@ -25,7 +24,7 @@ extern const char *const symbol_source_names[NR_SYMBOL_SOURCES];
 
 struct symbol_options {
 	struct debug_search search;
-	struct debuginfod *debuginfod;	/* NULL: it is not asked */
+	const char *fetched;		/* a debug file that a debuginfod has sent; NULL: there is none */
 	const char *path;		/* the file's, as its process sees it, for .gnu_debuglink; may be NULL */
 	size_t max_bytes;		/* of memory, for tables and strings; a source that needs more is left out */
 	bool no_demangle;
@@ -58,6 +57,8 @@ struct symbol {
 int symbols_read(struct symbols **symbols, struct elf_file *file, const struct symbol_options *options);
 void symbols_free(struct symbols *symbols);
 size_t symbols_bytes(const struct symbols *symbols);
+/* Is there neither .symtab nor a debug file, so that a debuginfod may have more? */
+bool symbols_lack_names(const struct symbols *symbols);
 
 /* starts of functions that are known otherwise, for code with neither symbol nor FDE. Copied. 0 or -ENOMEM */
 int symbols_add_entries(struct symbols *symbols, const uint64_t *vaddrs, size_t nr);

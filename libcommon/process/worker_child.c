@@ -64,10 +64,12 @@ _Noreturn void worker_child_run(int socket, const struct worker_limits *limits, 
 	if (dup2(socket, 0) < 0 || syscall(__NR_close_range, 1, ~0U, 0))
 		_exit(1);
 	child_limit_memory(limits->bytes);
-	if (!limits->free)
+	if (limits->writes)
+		child_drop_rights();
+	else
 		child_limit_rights();
 	child_end_with(parent);
-	if (!limits->free)
+	if (!limits->writes)
 		limit_system_calls(limits->parent);
 	while ((got = recv(0, &bytes, sizeof(bytes), 0)) == sizeof(bytes)) {
 		bytes = work(arg, area, bytes, room);

@@ -22,7 +22,7 @@ struct worker_limits {
 	unsigned cpu_ms;	/* so is one that takes more of the CPU */
 	size_t bytes;		/* of memory, beside the area */
 	bool parent;		/* the worker may start children */
-	bool free;		/* it keeps all rights, too: it may write files */
+	bool writes;		/* it reads nothing of others, but may write its user's files, and use the network */
 	bool first;		/* it goes before others (process/priority.h), if the tool does */
 };
 

@@ -123,9 +123,13 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	if (FRAME_IS_HOTSPOT(frame))
 		return name_hotspot(names, frame, all, MAX_FRAME_NAMES);
 	name = frame_name_user(names, pid, frame);
-	if (name.has_vaddr && (names->inlined || names->lines))
-		nr = modules_places(names->modules, modules_get(names->modules, FRAME_MODULE(frame)),
-				    name.vaddr - by_call, &places);
+	if (name.has_vaddr && (names->inlined || names->lines)) {
+		struct module *module = modules_get(names->modules, FRAME_MODULE(frame));
+
+		nr = modules_places(names->modules, module, name.vaddr - by_call, &places);
+		if (!nr && names->namer && module_lacks_places(module) && namer_fetch(names->namer, module))
+			nr = modules_places(names->modules, module, name.vaddr - by_call, &places);
+	}
 	for (size_t i = 0; names->inlined && i + 1 < nr; i++) {
 		all[i] = name;
 		all[i].inlined = true;

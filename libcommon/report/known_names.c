@@ -83,6 +83,15 @@ void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint6
 	names->round++;
 }
 
+void known_names_forget_source(struct known_names *names, uint64_t source)
+{
+	struct known_name *known, *next;
+
+	HASH_ITER(hh, names->all, known, next)
+		if (known->key.source == source)
+			drop(names, known);
+}
+
 void known_names_free(struct known_names *names)
 {
 	struct known_name *known, *next;

@@ -38,6 +38,8 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
  */
 void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source), void *arg,
 			size_t bytes);
+/* Forgets those of a source. */
+void known_names_forget_source(struct known_names *names, uint64_t source);
 void known_names_free(struct known_names *names);
 
 #endif

@@ -35,6 +35,7 @@ struct source {
 	int error;		/* 0, or why it was given up */
 	bool trusted;		/* a file of root's, or of who runs the tool */
 	bool passed_over;	/* it was not asked, because the time was over */
+	bool lacks_names;	/* a debuginfod may have a debug file for it */
 	uint64_t *wanted;	/* frames to ask for */
 	size_t nr, room;
 	UT_hash_handle hh;
@@ -64,14 +65,10 @@ struct namer {
 static int start_workers(struct namer *n, bool trusted)
 {
 	/* it starts the demangler, and sleeps for it */
-	struct worker_limits limits = {
-		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = !n->options.slow,
+	const struct worker_limits limits = {
+		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true,
 	};
 
-	if (n->options.slow) {
-		limits.sleep_ms = limits.cpu_ms = 120000;
-		limits.free = true;	/* what comes from the network is kept in files */
-	}
 	return workers_new(&n->workers[trusted], 1, AREA_BYTES, &limits, namer_work, (void *)n->names);
 }
 
@@ -185,7 +182,7 @@ static void give_up(struct namer *n, struct source *source, int error)
 
 static void note_waited(struct namer *n, const struct source *source, uint64_t began_ns)
 {
-	if (source->error || !(source->trusted || n->options.slow))
+	if (source->error || !source->trusted)
 		n->waited_ns[source->trusted] += clock_ns() - began_ns;
 }
 
@@ -193,7 +190,7 @@ static void note_waited(struct namer *n, const struct source *source, uint64_t b
  * Takes what the answer names: how many of the frames that were asked for. -errno: it is none, or there is
  * no memory. Code that a runtime has not named yet is asked for again.
  */
-static ssize_t take(struct namer *n, const struct source *source, const struct worker_answer *answer)
+static ssize_t take(struct namer *n, struct source *source, const struct worker_answer *answer)
 {
 	const char *at = answer->bytes, *end = at + answer->nr;
 	struct named_frame found;
@@ -212,6 +209,7 @@ static ssize_t take(struct namer *n, const struct source *source, const struct w
 		at = raw + found.raw_bytes;
 		if ((found.symbol_bytes && symbol[found.symbol_bytes - 1]) || (found.raw_bytes && at[-1]))
 			return -EBADMSG;
+		source->lacks_names |= found.lacks_names;
 		if (answer->tag & FOLLOW && !found.symbol_bytes)
 			continue;
 		if (known_names_add(&n->known, source->key, &found, found.symbol_bytes ? symbol : NULL, found.raw_bytes ? raw : NULL))
@@ -309,6 +307,7 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 		r->key = module->key;
 		snprintf(r->path, sizeof(r->path), "%s", r->file.path);
 	}
+	snprintf(r->fetched, sizeof(r->fetched), "%s", module && module->fetched ? module->fetched : "");
 	r->nr = nr_frames;
 	return offsetof(struct namer_request, frames[nr_frames]);
 }
@@ -425,7 +424,7 @@ static void stop_workers(struct namer *n, bool trusted)
 /* when an answer comes too late */
 static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 {
-	return source->trusted || n->options.slow ? UINT64_MAX : clock_ns() + MAX_WAITED_NS - n->waited_ns[false];
+	return source->trusted ? UINT64_MAX : clock_ns() + MAX_WAITED_NS - n->waited_ns[false];
 }
 
 /* False: it was interrupted, and the worker ended */
@@ -493,7 +492,35 @@ static int want_all(struct namer *n, const struct stack_entry *entry)
 	return error;
 }
 
-/* Asks for each of its wanted frames once. */
+bool namer_fetch(struct namer *n, struct module *module)
+{
+	char path[PATH_MAX];
+	int error;
+
+	if (!n->options.debuginfod || module->fetch_tried || n->interrupted)
+		return false;
+	module->fetch_tried = true;
+	error = debuginfod_fetch(n->options.debuginfod, module->build_id, module->build_id_bytes, is_trusted_file(&module->key),
+				 n->options.interrupt_fd, path);
+	if (error == -EINTR)
+		n->interrupted = true;
+	if (error && error != -ENOENT)
+		n->losses.not_fetched = error;
+	return !error && !module_set_fetched(module, path);
+}
+
+/* Its names are asked for again then. */
+static bool fetch_names(struct namer *n, const struct source *source)
+{
+	struct module *module = source->lacks_names ? modules_get(n->names->modules, source->key) : NULL;
+
+	if (!module || !namer_fetch(n, module))
+		return false;
+	known_names_forget_source(&n->known, source->key);
+	return true;
+}
+
+/* Asks for each of its wanted frames once, and again if a debug file has come. */
 static int ask_for_wanted(struct namer *n, struct source *source)
 {
 	int error;
@@ -502,6 +529,8 @@ static int ask_for_wanted(struct namer *n, struct source *source)
 		return 0;
 	sort_wanted(source);
 	error = ask(n, source, source->wanted, source->nr);
+	if (!error && fetch_names(n, source))
+		error = ask(n, source, source->wanted, source->nr);
 	free(source->wanted);
 	source->wanted = NULL;
 	source->nr = source->room = 0;
@@ -531,9 +560,12 @@ static int ask_for_all(struct namer *n, bool trusted)
 
 int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 {
+	struct source *source, *next;
 	int error = 0;
 
 	stop_following(n);
+	HASH_ITER(hh, n->sources, source, next)		/* what was named while it was measured */
+		fetch_names(n, source);
 	for (size_t i = 0; i < nr && !error; i++)
 		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)
 			error = want_all(n, entry);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "process/debuginfod.h"
 #include "report/frame_name.h"
 #include "report/stack_entry.h"
 
@@ -20,7 +21,7 @@ struct namer;
 
 struct namer_options {
 	int interrupt_fd;	/* readable: from then on, nothing new is named; -1: none */
-	bool slow;		/* names may come from a network: there is no limit of time */
+	struct debuginfod *debuginfod;	/* fetches debug files for those that lack them; NULL: none */
 };
 
 /* `names` is what the worker names by, and must outlive the namer. 0 or -errno */
@@ -42,6 +43,9 @@ int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t n
 /* frame_name_user(), of what is known and, if it is not, asked for now; the strings are the namer's */
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
+/* Fetches the debug file of a module that lacks one, once. True: it is there now */
+bool namer_fetch(struct namer *namer, struct module *module);
+
 /*
  * What was named of modules that are forgotten is forgotten; and where that is much, what nobody has asked
  * for since the last call but one. To be called after each report, when no name is in use.
@@ -55,6 +59,7 @@ struct namer_losses {
 	pid_t pid;
 	int error;		/* and why */
 	size_t passed_over;	/* not asked at all, because others had taken all the time */
+	int not_fetched;	/* why a debug file was not fetched, or no more are: debuginfod_fetch()'s error, but -ENOENT; 0 */
 };
 struct namer_losses namer_losses(const struct namer *namer);
 /* Is code of this process that is in no file among them? */

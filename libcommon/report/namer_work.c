@@ -30,6 +30,7 @@ static size_t write_name(const struct frame_name *name, uint64_t frame, char *to
 	struct named_frame named = {
 		.frame = frame, .offset = name->offset, .vaddr = name->vaddr, .function_vaddr = name->function_vaddr,
 		.has_vaddr = name->has_vaddr, .has_function = name->has_function, .is_jit = name->is_jit,
+		.lacks_names = name->file && module_lacks_names(name->file),
 		.symbol_bytes = bytes_of(name->symbol), .raw_bytes = bytes_of(name->raw_symbol),
 	};
 	size_t bytes = sizeof(named) + named.symbol_bytes + named.raw_bytes;
@@ -45,7 +46,7 @@ size_t namer_work(void *arg, void *area, size_t bytes, size_t room)
 {
 	const struct frame_names *names = arg;
 	static struct namer_request request;
-	const struct module *known;
+	struct module *known;
 	size_t used = 0;
 
 	memcpy(&request, area, bytes);
@@ -54,7 +55,10 @@ size_t namer_work(void *arg, void *area, size_t bytes, size_t room)
 		request.file.path = request.path;
 		modules_limit_names(names->modules, MAX_READ_BYTES, MAX_IDLE_NS);
 		modules_adopt(names->modules, request.module_id, &request.file, &request.key);
+		known = modules_get(names->modules, request.module_id);
 	}
+	if (request.fetched[0] && known && !known->fetched)
+		module_set_fetched(known, request.fetched);
 	if (request.module_id && !request.nr)
 		frame_name_find(names, 0, (uint64_t)request.module_id << FRAME_OFFSET_BITS);
 	if (!request.module_id && names->jit && !jit_processes_see(names->jit, request.pid, NULL))

@@ -3,6 +3,7 @@
 #ifndef EHPERF_REPORT_NAMER_WORK_H
 #define EHPERF_REPORT_NAMER_WORK_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ struct namer_request {
 	struct mapped_file file;	/* .path: NULL, as for the vDSO, or what stands in path */
 	struct file_key key;
 	char path[NAMER_MAX_PATH];
+	char fetched[PATH_MAX];		/* "": nothing */
 	uint32_t nr;
 	uint64_t frames[MAX_NAMED];
 };
@@ -34,6 +36,7 @@ struct namer_request {
 struct named_frame {
 	uint64_t frame, offset, vaddr, function_vaddr;
 	bool has_vaddr, has_function, is_jit;
+	bool lacks_names;			/* of its file a debuginfod might have more */
 	uint16_t symbol_bytes, raw_bytes;	/* 0: none */
 };
 #define MAX_NAME_BYTES 16384	/* longer ones end there */

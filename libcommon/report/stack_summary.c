@@ -249,6 +249,23 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 	free(all);
 }
 
+/* NULL: it is no news */
+static const char *explain_fetching(int error)
+{
+	switch (error) {
+	case -ETIMEDOUT:
+		return "the servers in $DEBUGINFOD_URLS do not answer";
+	case -ETIME:
+		return "it takes more time than a run may";
+	case -EFBIG:
+		return "they are larger than a run may fetch";
+	case -ENOSYS:
+		return "libdebuginfod.so.1 is not there";
+	default:
+		return NULL;
+	}
+}
+
 void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer)
 {
 	struct namer_losses lost = namer_losses(namer);
@@ -270,6 +287,8 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 	if (lost.passed_over)
 		fprintf(out, "%s: %zu files or processes were not asked for names: others had taken the time for it\n", tool,
 			lost.passed_over);
+	if (explain_fetching(lost.not_fetched))
+		fprintf(out, "%s: not all debug files were fetched: %s\n", tool, explain_fetching(lost.not_fetched));
 }
 
 void stack_summary_unread(FILE *out, const char *tool, const struct modules *modules)

@@ -103,9 +103,6 @@ void stack_session_show_progress(struct stack_session *s, const char *counted)
 
 /* ---- opening ---- */
 
-/* debug files are fetched for so long at most, all together */
-#define DEBUGINFOD_SECONDS 60
-
 static void start_namer(struct stack_session *s, const struct naming_options *naming)
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
@@ -115,12 +112,11 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 	options.search.directories = naming->directories;
 	options.search.nr_directories = naming->nr_directories;
 	options.no_demangle = naming->no_demangle;
-	s->debuginfod.seconds = DEBUGINFOD_SECONDS;
 	if (naming->debuginfod || (urls && *urls))
-		options.debuginfod = &s->debuginfod;
+		cli_check(debuginfod_new(&s->debuginfod), "fetch debug files");
 	modules_set_symbol_options(s->modules, &options);
 	s->names = (struct frame_names){ .modules = s->modules, .jit = s->jit };
-	how.slow = options.debuginfod;
+	how.debuginfod = s->debuginfod;
 	cli_check(namer_new(&s->namer, &s->names, &how), "name the frames");
 }
 
@@ -440,7 +436,7 @@ int stack_session_close(struct stack_session *s)
 	jit_processes_free(s->jit);
 	python_names_free(s->python);
 	hotspot_names_free(s->hotspot);
-	debuginfod_close(&s->debuginfod);
+	debuginfod_free(s->debuginfod);
 	kallsyms_free(s->kallsyms);
 	free(s->pids);
 	return status;

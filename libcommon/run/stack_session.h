@@ -15,7 +15,7 @@
 
 #include "bpf/stack_store.h"
 #include "bpf/unwinder.h"
-#include "dwarf/debuginfod.h"
+#include "process/debuginfod.h"
 #include "process/jit_processes.h"
 #include "process/kallsyms.h"
 #include "process/perf_events.h"
@@ -43,7 +43,7 @@ struct stack_session {
 	struct hotspot_names *hotspot;
 	struct namer *namer;		/* names user frames, by: */
 	struct frame_names names;
-	struct debuginfod debuginfod;
+	struct debuginfod *debuginfod;	/* NULL: it is not asked */
 	struct kallsyms *kallsyms;	/* names kernel frames */
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;

@@ -84,6 +84,7 @@ static void free_entry(struct entry *e)
 	source_places_free(e->module.places);
 	free(e->module.image);
 	free(e->module.path);
+	free(e->module.fetched);
 	free(e);
 }
 
@@ -327,6 +328,7 @@ static struct symbol_options options_for(const struct modules *modules, const st
 	struct mapped_file file = module_file(module);
 
 	options.path = module->path;
+	options.fetched = module->fetched;
 	options.search.root = module->image ? -1 : mapped_file_root(&file, &module->key);
 	return options;
 }
@@ -428,6 +430,32 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 	return 0;
 }
 
+int module_set_fetched(struct module *module, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	free(module->fetched);
+	module->fetched = copy;
+	symbols_free(module->symbols);
+	module->symbols = NULL;
+	module->symbols_tried = module->entries_tried = false;
+	source_places_free(module->places);
+	module->places = NULL;
+	return 0;
+}
+
+bool module_lacks_names(const struct module *module)
+{
+	return module->symbols && symbols_lack_names(module->symbols);
+}
+
+bool module_lacks_places(const struct module *module)
+{
+	return module->places && source_places_lacking(module->places);
+}
+
 /* What is left takes symbol_bytes then. */
 static void forget_idle(struct modules *modules, uint64_t idle_ns)
 {
@@ -502,8 +530,8 @@ static int open_places(void *arg)
 		return fd;
 	options = options_for(from->modules, from->module);
 	debug_fd = debug_file_open(&options.search, &file, options.path);
-	if (debug_fd < 0 && options.debuginfod)
-		debug_fd = debuginfod_open(options.debuginfod, file.build_id, file.build_id_bytes);
+	if (debug_fd < 0 && options.fetched)
+		debug_fd = debug_file_open_fetched(&file, options.fetched);
 	return debug_fd < 0 && gopclntab_is_go(&file) ? fd : debug_fd;
 }
 

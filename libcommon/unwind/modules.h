@@ -34,7 +34,9 @@ struct module {
 	struct python_image python;
 	bool is_compiled, has_hotspot;	/* likewise: it holds a JVM */
 	struct hotspot_image hotspot;
-	bool seen;		/* the namer's: a stack with it was */
+	/* the namer's: a stack with it was; a debuginfod was asked for its debug file, and has sent this one */
+	bool seen, fetch_tried;
+	char *fetched;
 	/* private */
 	struct file_key key;
 	pid_t tid;		/* the thread in whose mappings it was found by that path, */
@@ -95,9 +97,14 @@ struct module *modules_get(const struct modules *modules, uint32_t id);
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
 		  const struct file_key *key);
 
+/* A debuginfod has sent this debug file for the module: its names and places are looked for there, too. 0 or -ENOMEM */
+int module_set_fetched(struct module *module, const char *path);
+/* Might a debug file say more, of names that were asked for, or of places? */
+bool module_lacks_names(const struct module *module);
+bool module_lacks_places(const struct module *module);
+
 /*
- * Sets how names are looked for from now on. Directories and debuginfod are the caller's and must outlive the
- * modules; max_bytes applies to all modules together.
+ * Sets how names are looked for from now on. Directories are the caller's and must outlive the modules; max_bytes applies to all modules together.
  */
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options);
 

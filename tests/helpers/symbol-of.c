@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dwarf/symbols.h"
+#include "process/debuginfod.h"
 #include "table/code_entries.h"
 
 static void print(struct symbols *symbols, struct elf_file *file, uint64_t vaddr)
@@ -50,7 +51,8 @@ static int add_entries(struct symbols *symbols, struct elf_file *file)
 int main(int argc, char **argv)
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
-	struct debuginfod debuginfod = { .seconds = 10 };
+	struct debuginfod *debuginfod = NULL;
+	char fetched[PATH_MAX];
 	const char *directories[8];
 	struct symbols *symbols;
 	struct elf_file file;
@@ -69,9 +71,7 @@ int main(int argc, char **argv)
 			options.search.root = open(optarg, O_PATH | O_DIRECTORY);
 		else if (option == 'e')
 			entries = true;
-		else if (option == 'f')
-			options.debuginfod = &debuginfod;
-		else
+		else if (option != 'f' || debuginfod_new(&debuginfod))
 			return 2;
 	}
 	if (optind + 1 != argc)
@@ -79,6 +79,9 @@ int main(int argc, char **argv)
 	options.path = argv[optind];
 	fd = open(options.path, O_RDONLY);
 	error = fd < 0 ? -1 : elf_file_open(&file, fd);
+	if (!error && debuginfod && !debuginfod_fetch(debuginfod, file.build_id, file.build_id_bytes, true, -1, fetched))
+		options.fetched = fetched;
+	debuginfod_free(debuginfod);
 	if (!error)
 		error = symbols_read(&symbols, &file, &options);
 	if (!error && entries)
