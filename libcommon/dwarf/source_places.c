@@ -59,6 +59,7 @@ static const uint64_t max_waited_ns[2] = { [false] = PLACES_OTHERS_MS * 1000000U
 
 /* ---- in the child ---- */
 
+static bool child_refused;			/* its sections hold too much: there is no answer, so that the tool counts it */
 static struct dwarf_places *child_places;	/* NULL: there is no DWARF */
 static struct elf_file child_file;		/* then, one with Go's table: nr 0: nor is there that */
 static struct gopclntab child_go;
@@ -76,9 +77,8 @@ static void prepare(void *arg)
 	if (fd < 0)
 		return;
 	child_drop_rights();	/* what its DWARF names besides (.dwo, dwz's) must be for everybody to read */
-	if (dwarf_places_new(&child_places, fd) == -EFBIG)
-		_exit(1);	/* for the tool to count it */
-	if (!child_places && !elf_file_open(&child_file, fd))
+	child_refused = dwarf_places_new(&child_places, fd) == -EFBIG;
+	if (!child_places && !child_refused && !elf_file_open(&child_file, fd))
 		gopclntab_open(&child_go, &child_file);
 }
 
@@ -117,6 +117,8 @@ static size_t answer(void *arg, const char *request, size_t size, char *reply, s
 	uint64_t vaddr;
 
 	(void)arg;
+	if (child_refused)
+		return 0;
 	if (!child_places && !child_go.nr)
 		return NOTHING;
 	if (size == sizeof(vaddr)) {
