@@ -28,6 +28,7 @@ struct symbol_options {
 	const char *path;		/* the file's, as its process sees it, for .gnu_debuglink; may be NULL */
 	size_t max_bytes;		/* of memory, for tables and strings; a source that needs more is left out */
 	bool no_demangle;
+	bool chosen;			/* who runs the tool has named the processes: reading DWARF may take as long as root's may */
 };
 
 #define SYMBOL_OPTIONS_DEFAULT ((struct symbol_options){ .search.root = -1, .max_bytes = (size_t)256 << 20 })

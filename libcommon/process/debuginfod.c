@@ -210,7 +210,7 @@ static int ask(struct debuginfod *d, const struct request *request, int interrup
 {
 	struct worker_answer got = {};
 	struct answer answer;
-	int error = workers_ask(d->workers, 0, request, sizeof(*request));
+	int error = workers_ask(d->workers, 0, 0, request, sizeof(*request));
 
 	if (!error)
 		error = await(d, clock_ns() + request->max_ns + request->stall_ns, interrupt_fd, &got);

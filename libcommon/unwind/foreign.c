@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "process/clock.h"
+#include "process/trust.h"
 #include "process/workers.h"
 #include "unwind/foreign_work.h"
 
@@ -406,6 +407,12 @@ static uint64_t tag_of(uint32_t id, bool of_code)
 	return id | (of_code ? IS_CODE : 0);
 }
 
+/* Who has the file waits for no other's. 0: it is root's, or the tool's user's */
+static uint64_t owner_of(const struct file_key *key)
+{
+	return is_trusted_file(key) ? 0 : key->owner ? key->owner : UINT64_MAX;
+}
+
 int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *file,
 		      const struct file_key *key, bool of_code, bool much)
 {
@@ -414,7 +421,7 @@ int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *
 	r = (struct foreign_request){
 		.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
 	};
-	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), key->owner, &r,
+	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), owner_of(key), &r,
 			   set_path(&r, file->path));
 }
 

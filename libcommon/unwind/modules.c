@@ -538,10 +538,11 @@ static int open_places(void *arg)
 size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
 		      const struct source_place **found)
 {
+	const struct symbol_options *options = &modules->symbol_options;
 	struct place_source from = { modules, module };
 
-	if (!module->places && source_places_new(&module->places, module->image || is_trusted_file(&module->key),
-						 modules->symbol_options.no_demangle))
+	if (!module->places && source_places_new(&module->places, options->chosen || module->image || is_trusted_file(&module->key),
+						 options->no_demangle))
 		return 0;
 	return source_places_find(module->places, vaddr, open_places, &from, found);
 }
