@@ -17,14 +17,14 @@ TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
 BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
 MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's layers: each may use those after it, and none before it. Machine-dependent code is in a layer's folder $(ARCH).
-LAYERS := run bpf report unwind process table dwarf
+LAYERS := run bpf report unwind process table dwarf base
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
 INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
 BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
-PURE_LIBS := -pthread -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
+PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
 BPF_LIBS := -lbpf -lelf -lz
 ifneq ($(STATIC),)
 COMMON_FLAGS += -DEHPERF_STATIC

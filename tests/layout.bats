@@ -53,12 +53,12 @@ needed_by() {	# LAYER...
 @test "below run/, nothing exits or prints messages: no object needs what does" {
 	local printing='_?exit|abort|errx?|warnx?|perror|stderr|stdout|v?printf|puts|putchar|__v?printf_chk|cli_.*'
 	# children of their own end themselves; where memory ends, uthash calls exit()
-	needed_by "${LAYERS[@]:1}" | grep -E ": ($printing)$" | grep -vE ': exit$|^(bounded|worker)_child\.o: _exit$' | none
+	needed_by "${LAYERS[@]:1}" | grep -E ": ($printing)$" | grep -vE ': exit$|^(bounded_child|worker_child|child_limits)\.o: _exit$' | none
 	needed_by run | grep -qx '.*: stderr'	# the pattern does find uses
 }
 
 @test "the kernel's headers and the tools' programs use nothing of libcommon" {
-	grep -rnE '#include "(libcommon|run|report|unwind|process|table|dwarf)/' bpf tools --include='*.bpf.[ch]' --include='*_abi.h' | none
+	grep -rnE '#include "(libcommon|run|report|unwind|process|table|dwarf|base)/' bpf tools --include='*.bpf.[ch]' --include='*_abi.h' | none
 }
 
 @test "a tool has a source, BPF programs if it measures, a man page and a test" {

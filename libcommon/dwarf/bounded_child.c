@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -28,7 +29,7 @@ static void limit_system_calls(bool prepares)
 		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat,
 	};
 	static const int of_preparing[] = {
-		CHILD_READS, __NR_readlink, __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, __NR_prctl,
+		CHILD_READS, __NR_readlink, __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, CHILD_LIMITS_ITSELF,
 	};
 	int allowed[(sizeof(of_all) + sizeof(of_preparing)) / sizeof(int)];
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/child_limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+void child_limit_memory(size_t bytes)
+{
+	unsigned long pages[6] = {};	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
+	FILE *statm = fopen("/proc/self/statm", "re");
+	struct rlimit limit = {};
+	int nr = 0;
+
+	if (statm) {
+		nr = fscanf(statm, "%lu %lu %lu %lu %lu %lu", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4],
+			    &pages[5]);
+		fclose(statm);
+	}
+	if (nr < 6 || getrlimit(RLIMIT_DATA, &limit))
+		_exit(1);
+	if (pages[5] * sysconf(_SC_PAGESIZE) + bytes < limit.rlim_max)
+		limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + bytes;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_DATA, &limit))
+		_exit(1);
+	limit.rlim_cur = limit.rlim_max = 0;
+	setrlimit(RLIMIT_CORE, &limit);
+}
+
+void child_limit_rights(void)
+{
+	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
+	const unsigned nobody_else = 0x70000000 + (getppid() & 0xffffff);	/* of this tool's alone */
+	struct rlimit few = { 64, 64 };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct has[2], wanted[2] = {};
+
+	if (syscall(__NR_capget, &header, has))
+		return;
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		wanted[kept[i] / 32].permitted |= 1U << kept[i] % 32 & has[kept[i] / 32].permitted;
+	for (int i = 0; i < 2; i++)
+		wanted[i].effective = wanted[i].permitted;
+	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	syscall(__NR_setgroups, 0, NULL);
+	setrlimit(RLIMIT_NPROC, &few);
+	/*
+	 * Where IDs cannot be changed, as in a user namespace that has not this one, or the tool could not end its child then,
+	 * files are read as nobody's at least.
+	 */
+	if (!(has[0].permitted & 1U << CAP_KILL) || syscall(__NR_setresgid, nobody_else, nobody_else, nobody_else) ||
+	    syscall(__NR_setresuid, nobody_else, nobody_else, nobody_else)) {
+		setfsgid(65534);
+		setfsuid(65534);
+	}
+	syscall(__NR_capset, &header, wanted);
+}
+
+void child_drop_rights(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = {};
+
+	syscall(__NR_capset, &header, none);
+}
+
+void child_end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+/* the bits of an argument that must be clear */
+#define WITHOUT(arg, bits) SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, bits, 0)
+
+static int allow(scmp_filter_ctx filter, int call)
+{
+	switch (call) {
+	case __NR_openat:
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC));
+	case __NR_mmap:
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, PROT_EXEC | PROT_WRITE)) ?:
+		       seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 2, WITHOUT(2, PROT_EXEC), WITHOUT(3, MAP_SHARED));
+	case __NR_mprotect:
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, PROT_EXEC | PROT_WRITE));
+	default:
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
+	}
+}
+
+void child_limit_system_calls(const int *allowed, size_t nr)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
+
+	if (!error)
+		error = allow(filter, __NR_mmap);
+	if (!error)
+		error = allow(filter, __NR_mprotect);
+	for (size_t i = 0; i < nr && !error; i++)
+		error = allow(filter, allowed[i]);
+	if (error || (seccomp_load(filter) && prctl(PR_GET_SECCOMP) >= 0))
+		_exit(1);
+	seccomp_release(filter);
+}
