@@ -450,9 +450,9 @@ while True: time.sleep(0)'
 	background nested burn 60
 	background sh -c 'while :; do :; done'
 	cpuprof -F 999 --top 2 1 >"$WORK/x" 2>"$WORK/err"
-	[ "$(grep -cE '^        [0-9]+  [0-9.]+ %$' "$WORK/x")" -eq 2 ]
+	[ "$(grep -cE '^        [0-9]+ samples, [0-9.]+ % of all$' "$WORK/x")" -eq 2 ]
 	awk 'NR == FNR { if (/ samples in /) all = $2; next }
-		/^        [0-9]+  / { off = $2 - 100 * $1 / all; bad = bad || last > $1 || off > 0.06 || off < -0.06; last = $1; sum += $1 }
+		/^        [0-9]+ samples, / { off = $3 - 100 * $1 / all; bad = bad || last > $1 || off > 0.06 || off < -0.06; last = $1; sum += $1 }
 		END { exit bad || sum == 0 || sum >= all }' "$WORK/err" "$WORK/x"
 	cpuprof -F 999 --top 3 -f 1 >"$WORK/x" 2>/dev/null
 	[ "$(wc -l <"$WORK/x")" -eq 3 ]
@@ -553,7 +553,7 @@ while True: time.sleep(0)'
 	measure_while_it_runs 300 cpuprof -F 999 -p "$pid" -o "$WORK/x.txt"
 	grep -qE "^    -                nested \\($pid\\)$" "$WORK/x.txt"
 	# the hottest last, with its share of all
-	awk '/^        [0-9]+  [0-9.]+ %$/ { if ($1 < last) exit 1; last = $1; all += $1; n++; share[n] = $2; count[n] = $1 }
+	awk '/^        [0-9]+ samples, [0-9.]+ % of all$/ { if ($1 < last) exit 1; last = $1; all += $1; n++; share[n] = $3; count[n] = $1 }
 		END { for (i in share) if (share[i] - 100 * count[i] / all > 0.06 || 100 * count[i] / all - share[i] > 0.06) exit 1
 			exit n == 0 }' "$WORK/x.txt"
 	measure_while_it_runs 300 cpuprof -F 999 -p "$pid" -j -o "$WORK/x.json"

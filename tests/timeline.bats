@@ -162,8 +162,8 @@ on_small_disk() {
 	valid_json "$WORK/part"
 	tiled 5 "$WORK/kept.jsonl"
 	expect "$(jq -n '[inputs | select(.type == "period")] | length' "$WORK/kept.jsonl") > 5000"
-	# the output file itself: whole lines up to the end of the disk
-	run on_small_disk sh -c 'wallprof -q -o "$1/small/cut.jsonl" -- ring pipe 4 1000; s=$?; cp "$1/small/cut.jsonl" "$1"; exit $s' sh "$WORK"
+	# the output itself: whole lines up to the end of the disk
+	run on_small_disk sh -c 'wallprof -q -j -- ring pipe 4 1000 >"$1/small/cut.jsonl"; s=$?; cp "$1/small/cut.jsonl" "$1"; exit $s' sh "$WORK"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"No space left on device"* ]]
 	head -n -1 "$WORK/cut.jsonl" | jq -en '[inputs] | length > 300'

@@ -183,7 +183,7 @@ static void print_multiline(const struct stack_writer *w, const struct stack_ent
 struct layout {
 	/* the frames, and how the value follows them */
 	void (*frames)(const struct stack_writer *writer, const struct stack_entry *entry);
-	void (*value)(FILE *out, uint64_t value, double percent);
+	void (*value)(FILE *out, const struct measure *measure, uint64_t value, double percent);
 	bool hottest_last;
 };
 
@@ -220,7 +220,7 @@ static void print_hottest(const struct stack_writer *w, const struct measure *me
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t value = merged_texts_print(texts, w->out, layout->hottest_last ? nr - 1 - i : i);
 
-		layout->value(w->out, in_text(measure, value), sum ? 100.0 * value / sum : 0);
+		layout->value(w->out, measure, in_text(measure, value), sum ? 100.0 * value / sum : 0);
 	}
 }
 
@@ -241,13 +241,14 @@ static int print(const struct stack_writer *w, const struct measure *measure, co
 	return error;
 }
 
-static void put_value_and_share(FILE *out, uint64_t value, double percent)
+static void put_value_and_share(FILE *out, const struct measure *measure, uint64_t value, double percent)
 {
-	fprintf(out, "        %" PRIu64 "  %.1f %%\n\n", value, percent);
+	fprintf(out, "        %" PRIu64 " %s, %.1f %% of all\n\n", value, measure->is_time ? "us" : measure->counted, percent);
 }
 
-static void put_value(FILE *out, uint64_t value, double percent)
+static void put_value(FILE *out, const struct measure *measure, uint64_t value, double percent)
 {
+	(void)measure;
 	(void)percent;
 	fprintf(out, " %" PRIu64 "\n", value);
 }
