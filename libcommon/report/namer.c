@@ -34,6 +34,7 @@ struct source {
 	uint64_t key;		/* module ID, or JIT_SOURCE | PID */
 	int error;		/* 0, or why it was given up */
 	bool trusted;		/* a file of root's, or of who runs the tool */
+	bool slow;		/* a trusted one that did not answer in time, once: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
 	bool lacks_names;	/* a debuginfod may have a debug file for it */
 	uint64_t *wanted;	/* frames to ask for */
@@ -469,6 +470,12 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 			return -ENOMEM;
 		if (!await(n, source, &answer))
 			return 0;
+		if (answer.error == -ETIMEDOUT && source->trusted && !source->slow) {
+			source->slow = true;
+			n->waited_ns[true] += clock_ns() - began;
+			done = 0;
+			continue;
+		}
 		done = answer.error ? answer.error : take(n, source, &answer);
 		if (answer.error == -ETIME && !source->trusted && n->waited_ns[false])
 			pass_over(n, source);	/* others have taken most of the time */
