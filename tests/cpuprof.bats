@@ -493,7 +493,7 @@ while True: time.sleep(0)'
 		[ -s "$WORK/$output" ]
 		refute grep -qvE '^[^;]+(;[^;]+)* [0-9]+$' "$WORK/$output"
 	done
-	cpuprof -q -o - "${measured[@]}" 2>/dev/null | awk '/^        [0-9]+  / { n++ } END { exit !n }'
+	cpuprof -q -o - "${measured[@]}" 2>/dev/null | awk '/^        [0-9]+ samples, / { n++ } END { exit !n }'
 	run cpuprof --output-fd 77 1
 	[ "$status" -eq 1 ]
 	[ "$output" = "cpuprof: file descriptor 77 is not open for output" ]
@@ -537,6 +537,28 @@ while True: time.sleep(0)'
 	refute grep -q 'cpuprof: [12] s, ' "$WORK/typescript"
 	cpuprof -K 2.5 2>"$WORK/err" >/dev/null
 	refute grep -q 'cpuprof: [12] s, ' "$WORK/err"
+}
+
+@test "a signal that comes while the tool is at work ends the measurement, and not the naming" {
+	need_root
+	need strace
+	local i
+	# processes that keep the tool at work, and code whose names are asked for again and again: it has none in its first second
+	background bash -c 'while :; do /bin/true; done'
+	background nested burn 300
+	for i in 1 2 3; do
+		background bash -c 'while :; do timeout 1 jits map; done'
+		rm -f "$WORK/err"
+		# it gathers events for so long each time before it works
+		strace -f -qq -o "$WORK/trace" -e trace=clock_nanosleep -e inject=clock_nanosleep:delay_exit=300ms \
+			cpuprof -F 49 -j >"$WORK/out" 2>"$WORK/err" 3>&- &
+		pids+=($!)
+		wait_until grep -q Ctrl-C "$WORK/err"
+		sleep "1.$i"
+		kill -INT "$(pgrep -P $! -x cpuprof | head -n 1)"
+		wait $!
+		[ "$(jq -s '[.[] | select(.comm? == "nested") | .user[].symbol | select(. == "__libc_start_main")] | length' "$WORK/out")" -gt 0 ]
+	done
 }
 
 # bats test_tags=check

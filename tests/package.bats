@@ -48,7 +48,7 @@ files_below() {	# DIRECTORY
 	for tool in $(ls "$ROOT/tools"); do
 		ldd "$ROOT/build/$tool" >"$WORK/libraries"
 		refute grep 'not found' "$WORK/libraries"
-		refute grep -vE 'linux-vdso|ld-linux|lib(c|m|bpf|elf|dw|z|bz2|zstd|lzma|Zydis|Zycore|json-c|unistring|protobuf-c|pfm)\.so' "$WORK/libraries"
+		refute grep -vE 'linux-vdso|ld-linux|lib(c|m|bpf|elf|dw|z|bz2|zstd|lzma|Zydis|Zycore|json-c|unistring|protobuf-c|pfm|seccomp)\.so' "$WORK/libraries"
 	done
 }
 

@@ -570,6 +570,7 @@ int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 	struct source *source, *next;
 	int error = 0;
 
+	n->interrupted = false;		/* by the signal that has ended the measurement */
 	stop_following(n);
 	HASH_ITER(hh, n->sources, source, next)		/* what was named while it was measured */
 		fetch_names(n, source);
