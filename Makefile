@@ -50,6 +50,7 @@ help:
 	@echo "make test         tests each promise of each tool once, in 8 minutes; packages of 300 MB; as root"
 	@echo "make test-full    tests everything, in more than an hour; packages of 2.5 GB; as root. ONLY=java: what has that name"
 	@echo "make bench        measures ours beside the alternatives, in an hour; as root. Each one alone: make bench-load, ..."
+	@echo "make pictures     draws README's pictures anew; as root"
 	@echo "make deps GOAL    installs the packages that the goal needs, and runs it: make deps test. No other goal calls apt"
 	@echo "make install      PREFIX=/usr/local, DESTDIR=; uninstall takes it away. make deb: a package. make STATIC=1: no libraries"
 	@echo "tests/README.md says more of the tests."
@@ -72,6 +73,7 @@ GROUPS_test-cfi := $(GROUPS_test)
 GROUPS_test-debian := packaging
 GROUPS_bench := $(GROUPS_test) servers runtimes peers
 GROUPS_deb := packaging
+GROUPS_pictures := demo browser
 GROUPS_fuzz := fuzz
 # those of the goals beside deps; for deps alone, what the build needs
 GROUPS = build $(if $(STATIC),static) $(foreach goal,$(patsubst bench-%,bench,$(MAKECMDGOALS)),$(GROUPS_$(goal)))
@@ -390,6 +392,11 @@ demo:
 	$(BUILD) all
 	tests/demo
 
+# README's, drawn anew
+pictures:
+	$(BUILD) all
+	man/pictures/draw man/pictures
+
 # ---- installation ----
 
 BASH_COMPLETIONS := share/bash-completion/completions
@@ -436,7 +443,7 @@ deb: dist
 	lintian --fail-on error,warning --profile debian $(B)/deb/*.changes
 
 .PRECIOUS: $(B)/%.o
-.PHONY: all help deps compilers check test test-full test-programs test-kernels test-all-kernels kernels-table test-debian test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names demo install uninstall dist deb completions clean
+.PHONY: all help deps compilers check test test-full test-programs test-kernels test-all-kernels kernels-table test-debian test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names demo pictures install uninstall dist deb completions clean
 
 clean:
 	rm -rf $(B)
