@@ -277,15 +277,15 @@ test-kernels:
 	$(BUILD) all test-programs
 	tests/run tests/kernels/test
 
-# every kernel that Debian's archives offer, and what that showed into README.md
+# every kernel that Debian's archives offer, and what that showed into kernels/README.md
 test-all-kernels:
 	$(BUILD) all test-programs
 	set -o pipefail; tests/kernels/test --all | tee $(B)/kernels/tap
-	tests/kernels/table README.md
+	$(MAKE) kernels-table
 	! grep -q '^not ok' $(B)/kernels/tap
 
 kernels-table:
-	tests/kernels/table README.md
+	tests/kernels/table tests/kernels/README.md
 
 # README's demo and the package, in chroots of what debootstrap makes
 test-debian:
@@ -320,9 +320,9 @@ $(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
 RECORD = @mkdir -p $(B)/bench/results
 PRINT_AND_RECORD = | tee $(B)/bench/results/$(@:bench-%=%); exit $${PIPESTATUS[-2]}
 
-# all of them, and what they show into README.md
+# all of them, and what they show into bench/README.md
 bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names
-	tests/bench/table $(B)/bench/results README.md
+	tests/bench/table $(B)/bench/results tests/bench/README.md
 
 bench-cfi:
 	$(MAKE) $(B)/bench/cfi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# From what a benchmark prints to the table in README.md.
+# From what a benchmark prints to the table in tests/bench/README.md.
 
 load lib.bash
 
