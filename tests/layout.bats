@@ -77,3 +77,33 @@ needed_by() {	# LAYER...
 	command -v mandoc >/dev/null || skip "needs mandoc"
 	mandoc -Tlint "$ROOT"/man/man[0-9]/*
 }
+
+@test "README is short; its tools are there, and its links lead to files" {
+	[ "$(wc -c <README.md)" -le 8192 ]
+	local tool page link
+	for tool in $(sed -n '/^| question | tool |/,/^$/ s/.*| `\([a-z]*\)` |$/\1/p' README.md); do
+		[ -d "tools/$tool" ] || echo "README.md: $tool"
+	done | none
+	for page in README.md tests/README.md; do
+		for link in $(grep -oP '\]\(\K[^)#]+' "$page"); do
+			[[ $link == https:* || -e $(dirname "$page")/$link ]] || echo "$page: $link"
+		done
+	done | none
+}
+
+@test "README's figures beside other tools are those of make bench" {
+	local figures
+	figures=$(sed -n '/^## Beside other tools/,/^## More/p' README.md | grep '^|' | grep -oE '[0-9.]+ (ns( \+ [0-9.]+ ns a frame)?|x)\b')
+	[ "$(wc -l <<<"$figures")" -ge 7 ]
+	while read -r figure; do
+		grep -qF " $figure" tests/bench/README.md || echo "$figure"
+	done <<<"$figures" | none
+}
+
+@test "the tables that make bench and make kernels-table write have their places" {
+	local file name
+	for name in bench kernels; do
+		file=$(sed -nE "s,^\ttests/$name/table .*(tests/\S*)$,\1,p" Makefile)
+		[ "$(grep -cE "^<!-- $name: (begin|end)" "$file")" -eq 2 ]
+	done
+}
