@@ -22,6 +22,7 @@
 #define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
 /* urgent records come in bursts: wait for more of them before the parts run */
 #define GATHER_US	2000
+#define ROUNDED_S	1e-6	/* by less than this, sums of times differ */
 
 /* ---- options ---- */
 
@@ -306,6 +307,16 @@ static bool any_urgent(const struct poll_list *list)
 	return false;
 }
 
+/* Is the interval over, and not the run, whose end is the last one's? */
+static bool interval_is_over(const struct run *run)
+{
+	const struct run_options *o = run->options;
+	double now = clock_seconds();
+
+	return o->interval_ns && now >= run->next_interval &&
+	       (!o->duration_ns || now < run->started + o->duration_ns / 1e9 - ROUNDED_S);
+}
+
 /* Waits until there is something to do, and does it. False: the run is over. */
 static bool do_some(struct run *run, struct poll_list *list)
 {
@@ -326,7 +337,7 @@ static bool do_some(struct run *run, struct poll_list *list)
 	if (any_urgent(list))
 		usleep(GATHER_US);
 	work(run);
-	if (o->interval_ns && clock_seconds() >= run->next_interval && end_interval(run))
+	if (interval_is_over(run) && end_interval(run))
 		return false;
 	return !ferror(run->out);
 }
