@@ -285,10 +285,15 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 	return writer;
 }
 
+static bool others_follow(const struct stack_session *s)
+{
+	return s->run.options->interval_ns && !run_report_apart(s->run.options);
+}
+
 /* a line with the time of day above a report on which others follow, as interval outputs have it */
 static void put_time(const struct stack_session *s, const struct stack_options *o)
 {
-	if (s->run.options->interval_ns && o->format == stack_format_text && !run_report_apart(s->run.options))
+	if (others_follow(s) && o->format == stack_format_text)
 		fprintf(s->run.out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(s->reported_until * 1e9).text);
 }
 
@@ -341,6 +346,8 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	stack_session_place(s, &placed, entries, nr);
 	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
 	error = o->format->write(&writer, &summary, entries, nr);
+	if (others_follow(s) && o->format == stack_format_folded && !last)
+		putc('\n', s->run.out);	/* readers of folded stacks skip empty lines */
 	cli_flush(s->run.out);
 	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
 	if (last || !o->run.quiet)
