@@ -19,7 +19,12 @@
 #include "task.bpf.h"
 
 struct off_cpu {
-	__u64 left_ns;		/* when it left the CPU; 0: no period is open */
+	/*
+	 * Where what is not told yet of the period begins: left_ns, or the end of the interval that had the last part of it.
+	 * 0: no period is open. Who tells of it changes this at once, so that nobody else tells of the same time.
+	 */
+	__u64 from_ns;
+	__u64 left_ns;		/* when it left the CPU */
 	__u64 runnable_ns;	/* when it was woken; 0: still blocked, or that was not reported */
 	/* by the scheduler's clock: */
 	__u64 left_clock_ns;	/* left_ns; 0: not known */
@@ -73,18 +78,19 @@ static __always_inline bool leaves_runnable(bool preempt, __u32 prev_state)
 static __always_inline void off_cpu_leave(struct off_cpu *o, struct task_struct *task, __u64 now_ns,
 					  __u64 clock_ns, bool runnable)
 {
+	o->left_ns = now_ns;
 	o->runnable_ns = runnable ? now_ns : 0;
 	o->left_clock_ns = clock_ns;
 	o->arrival_ns = last_arrival(task);
 	o->delays_ns = delays_until(task, 0);
-	barrier();	/* a program in an interrupt finds no period, or all of it */
-	o->left_ns = now_ns;
+	barrier();	/* a program in an interrupt, or on another CPU, finds no period, or all of it */
+	o->from_ns = now_ns;
 }
 
 /* A period is open, but the thread has come back to the CPU, which was not reported. */
 static __always_inline bool off_cpu_returned_unseen(const struct off_cpu *o, struct task_struct *task)
 {
-	return o->left_ns && o->arrival_ns != last_arrival(task);
+	return o->from_ns && o->arrival_ns != last_arrival(task);
 }
 
 /* When that was; 0: not known */
@@ -101,10 +107,37 @@ static __always_inline __u64 off_cpu_unseen_return(const struct off_cpu *o, stru
 /* A thread may be woken while it runs, and more than once. True: this ended its being blocked */
 static __always_inline bool off_cpu_wake(struct off_cpu *o, struct task_struct *task, __u64 now_ns)
 {
-	if (!o->left_ns || o->runnable_ns || off_cpu_returned_unseen(o, task))
+	if (!o->from_ns || o->runnable_ns || off_cpu_returned_unseen(o, task))
 		return false;
 	o->runnable_ns = now_ns;
 	return true;
+}
+
+/* Closes the period. The return value is its from_ns: 0 if none is open */
+static __always_inline __u64 off_cpu_close(struct off_cpu *o)
+{
+	return __sync_lock_test_and_set(&o->from_ns, 0);
+}
+
+/*
+ * The times of the period's part from from_ns until until_ns. delays_ns: delays_until() then. The clocks of two
+ * CPUs may differ a little.
+ */
+static __always_inline void off_cpu_part(const struct off_cpu *o, __u64 from_ns, __u64 until_ns, __u64 delays_ns,
+					 __u64 *blocked_ns, __u64 *waited_ns)
+{
+	__u64 runnable_ns = o->runnable_ns;
+
+	if (until_ns < from_ns)
+		until_ns = from_ns;
+	if (!runnable_ns)	/* the wake-up was not seen */
+		runnable_ns = delays_ns > o->delays_ns ? until_ns - (delays_ns - o->delays_ns) : until_ns;
+	if (runnable_ns < from_ns)
+		runnable_ns = from_ns;
+	if (runnable_ns > until_ns)
+		runnable_ns = until_ns;
+	*blocked_ns = runnable_ns - from_ns;
+	*waited_ns = until_ns - runnable_ns;
 }
 
 /*
@@ -114,21 +147,11 @@ static __always_inline bool off_cpu_wake(struct off_cpu *o, struct task_struct *
 static __always_inline bool off_cpu_return(struct off_cpu *o, __u64 now_ns, __u64 delays_ns, __u64 *blocked_ns,
 					   __u64 *waited_ns)
 {
-	__u64 runnable_ns = o->runnable_ns;
+	__u64 from_ns = off_cpu_close(o);
 
-	if (!o->left_ns)
-		return false;
-	if (!runnable_ns)	/* the wake-up was not seen */
-		runnable_ns = delays_ns > o->delays_ns ? now_ns - (delays_ns - o->delays_ns) : now_ns;
-	/* the clocks of two CPUs may differ a little */
-	if (runnable_ns < o->left_ns)
-		runnable_ns = o->left_ns;
-	if (now_ns < runnable_ns)
-		now_ns = runnable_ns;
-	*blocked_ns = runnable_ns - o->left_ns;
-	*waited_ns = now_ns - runnable_ns;
-	o->left_ns = 0;
-	return true;
+	if (from_ns)
+		off_cpu_part(o, from_ns, now_ns, delays_ns, blocked_ns, waited_ns);
+	return from_ns;
 }
 
 #endif

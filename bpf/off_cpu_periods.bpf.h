@@ -4,11 +4,11 @@
  * thread left the CPU with, and split at the wake-up (off_cpu.bpf.h).
  *
  * This header has the programs on the scheduler's tracepoints, which the tool attaches, and the task
- * iterators by which libcommon/bpf/off_cpu.c begins periods of threads that are off the CPU already, and ends
- * those that are still open. The includer defines what to do with a period that ends:
+ * iterators by which libcommon/bpf/off_cpu.c begins periods of threads that are off the CPU already. The
+ * includer has an iterator that ends those that are still open, and defines what to do with a period that ends:
  *
  *   static __always_inline bool period_counts(const struct stack_value *value);
- *	false: the period is filtered out
+ *	false: the period is filtered out. Not asked of one that was told of in part
  *   static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
  *						const struct stack_value *value, struct stack_stats *stats);
  *   static __always_inline void thread_started(struct task_struct *task, __u64 now_ns);
@@ -131,13 +131,22 @@ static __always_inline void name_thread(struct stack_key *key, struct task_struc
 	bpf_probe_read_kernel(key->comm, sizeof(key->comm), task->comm);
 }
 
-/* Closes the period and returns its times. False: none is open, or it is filtered out */
+/* The part of the period from from_ns on. False: the period is filtered out */
+static __always_inline bool take_part(const struct off_cpu *off, __u64 from_ns, __u64 until_ns, __u64 delays_ns,
+				      struct stack_value *value)
+{
+	value->count = 1;
+	off_cpu_part(off, from_ns, until_ns, delays_ns, &value->blocked_ns, &value->waiting_ns);
+	return from_ns != off->left_ns || period_counts(value);
+}
+
+/* Closes the period and returns what is not told of it. False: none is open, or it is filtered out */
 static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, __u64 delays_ns,
 				       struct stack_value *value)
 {
-	value->count = 1;
-	return off_cpu_return(off, now_ns, delays_ns, &value->blocked_ns, &value->waiting_ns) &&
-	       period_counts(value);
+	__u64 from_ns = off_cpu_close(off);
+
+	return from_ns && take_part(off, from_ns, now_ns, delays_ns, value);
 }
 
 /*
@@ -227,7 +236,7 @@ static __always_inline void lose_period(struct thread *thread, struct period *pe
 {
 	struct stack_stats *stats = own_stats();
 
-	period->off.left_ns = 0;
+	period->off.from_ns = 0;
 	thread->seen = SEEN;
 	thread->nr_ended++;
 	if (stats)
@@ -291,7 +300,7 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	if (leaves) {
 		end_unseen(leaves, prev, now_ns);
 		period = current_period(leaves);
-		if (period->off.left_ns)	/* it has come back, and nothing tells when */
+		if (period->off.from_ns)	/* it has come back, and nothing tells when */
 			lose_period(leaves, period);
 		end_run(leaves, prev, now_ns);
 	}
@@ -453,37 +462,12 @@ int list_begun(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* delays_until() the end of the measurement, for a thread whose period is still open then */
-static __always_inline __u64 delays_at_end(const struct off_cpu *off, struct task_struct *task)
+/* delays_until() this moment, for a thread whose period is still open then */
+static __always_inline __u64 delays_at(const struct off_cpu *off, struct task_struct *task, __u64 until_ns)
 {
 	if (off_cpu_returned_unseen(off, task))		/* end_unseen() has left it alone */
 		return off->delays_ns;
-	return delays_until(task, clock_lead ? ended_ns - clock_lead : 0);
-}
-
-/* Ends the measurement, and all open periods: outputs them as value_records. */
-SEC("iter/task")
-int end_periods(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct value_record record = { .kind = RECORD_VALUE };
-	struct thread *thread;
-	struct off_cpu off;
-	struct period *period;
-
-	if (!ended_ns)
-		ended_ns = bpf_ktime_get_ns();
-	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
-	if (!thread)
-		return 0;
-	end_unseen(thread, task, ended_ns);
-	period = current_period(thread);
-	off = period->off;
-	record.key = period->key;
-	record.key.flags |= STACK_OPEN;
-	if (end_period(&off, ended_ns, delays_at_end(&off, task), &record.value))
-		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
-	return 0;
+	return delays_until(task, clock_lead ? until_ns - clock_lead : 0);
 }
 
 #endif

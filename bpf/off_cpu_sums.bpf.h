@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums up off-CPU periods by thread, state, stacks and waker: those of a wanted length. */
+/*
+ * Sums up off-CPU periods by thread, state, stacks and waker: those of a wanted length. A period that is open
+ * when an interval ends is told of in parts, one for each interval. It counts once, with its last part.
+ */
 #ifndef EHPERF_OFF_CPU_SUMS_BPF_H
 #define EHPERF_OFF_CPU_SUMS_BPF_H
 
@@ -31,6 +34,67 @@ static __always_inline void thread_started(struct task_struct *task, __u64 now_n
 
 static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns)
 {
+}
+
+/* ---- periods that are open when an interval or the measurement ends ---- */
+
+__u64 interval_ended_ns SEC(".data.interval");	/* set by user space */
+
+/* Outputs what is not told of the thread's open period as a value_record. count: 1 if that is all of it */
+static __always_inline void tell_period(struct seq_file *seq, struct task_struct *task, struct thread *thread,
+					__u64 until_ns, __u64 count)
+{
+	struct value_record record = { .kind = RECORD_VALUE };
+	struct period *period = current_period(thread);
+	__u64 from_ns = period->off.from_ns;
+	struct off_cpu off;
+
+	if (!from_ns || from_ns >= until_ns)
+		return;
+	barrier();
+	off = period->off;
+	record.key = period->key;
+	record.key.flags |= STACK_OPEN;
+	if (!take_part(&off, from_ns, until_ns, delays_at(&off, task, until_ns), &record.value))
+		return;
+	record.value.count = count;
+	/* if the buffer is full, this is called again for this task. If it has come back meanwhile, that has told it */
+	if (seq->count + sizeof(record) < seq->size &&
+	    __sync_val_compare_and_swap(&period->off.from_ns, from_ns, until_ns) != from_ns)
+		return;
+	bpf_seq_write(seq, &record, sizeof(record));
+}
+
+/*
+ * Tells of open periods at the end of an interval. Not with a maximum: until it is over, nobody knows whether a
+ * period counts. A thread that has come back unseen tells when it leaves.
+ */
+SEC("iter/task")
+int tell_periods(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
+
+	if (thread && max_ns == ~0ULL && !off_cpu_returned_unseen(&current_period(thread)->off, task))
+		tell_period(ctx->meta->seq, task, thread, interval_ended_ns, 0);
+	return 0;
+}
+
+/* Ends the measurement, and all open periods. */
+SEC("iter/task")
+int end_periods(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread;
+
+	if (!ended_ns)
+		ended_ns = bpf_ktime_get_ns();
+	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
+	if (!thread)
+		return 0;
+	end_unseen(thread, task, ended_ns);
+	tell_period(ctx->meta->seq, task, thread, ended_ns, 1);
+	return 0;
 }
 
 #endif

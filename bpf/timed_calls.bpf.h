@@ -144,7 +144,7 @@ static __always_inline void call_start(struct timed_call *call, __u32 pid)
 	if (!counts)
 		return;
 	call->pid = pid;
-	call->off.left_ns = 0;
+	call->off.from_ns = 0;
 	call->blocked_ns = call->waiting_ns = 0;
 	call->nr_blocked = call->nested = 0;
 	call->user_stack = 0;
@@ -199,7 +199,7 @@ static __noinline void call_is_on_cpu(struct timed_call *call, struct task_struc
 	struct call_counts *counts;
 	__u64 back_ns;
 
-	if (!call || !task || !call->off.left_ns)
+	if (!call || !task || !call->off.from_ns)
 		return;
 	back_ns = off_cpu_unseen_return(&call->off, task, bpf_ktime_get_ns());
 	if (!back_ns) {

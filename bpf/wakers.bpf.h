@@ -104,7 +104,7 @@ static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
 /* Is it runnable, and known to be? As one that was preempted before it had fallen asleep. */
 static __always_inline bool is_runnable(const struct off_cpu *off)
 {
-	return off->left_ns && off->runnable_ns;
+	return off->from_ns && off->runnable_ns;
 }
 
 SEC("tp_btf/sched_waking")

@@ -43,6 +43,12 @@ stacks() {
 	jq -r -n "[inputs | select(.type == \"stack\")] | $1" "$WORK/out"
 }
 
+# jq's result for all reports in $WORK/out, as one array of { seconds, stacks }
+reports() {
+	jq -r -n "[foreach (inputs | select(.type != \"start\")) as \$line ({ n: 0 }; { n: (.n + if .ended then 1 else 0 end), ended: (\$line.type == \"summary\") };
+		[.n, \$line])] | group_by(.[0]) | map({ seconds: .[-1][1].seconds, stacks: map(.[1] | select(.type == \"stack\")) }) | $1" "$WORK/out"
+}
+
 # the user frames of thread $1's longest time, as "MODULE OFFSET" lines
 longest() {
 	stacks "map(select(.tid == $1)) | max_by(.value_ns) | .user[] | \"\(.module // \"-\") \(.file_offset // .address)\""
@@ -275,8 +281,10 @@ conserved() {	# ARG...
 	finish
 	schedstat >"$WORK/outer.after"
 	cd "$WORK"
+	local seconds
+	seconds=$(jq -n '[inputs | select(.type == "summary").seconds] | add' out)
 	stacks "map(select(.pid == $pid)) | group_by(.tid) | .[] | \"\(.[0].tid) \(map(.blocked_ns) | add) \(map(.waiting_ns) | add) \(map(.count) | add)\"" >"$WORK/off"
-	awk -v wall="$(summary '.seconds * 1e9')" -v beyond="$(summary ".seconds * 1e9 - $between * 1e3")" -v stolen="$(awk "BEGIN { print ($(cpu_seconds steal) - $steal) * 1e9 }")" '
+	awk -v wall="$(jq -n "$seconds * 1e9")" -v beyond="$(jq -n "$seconds * 1e9 - $between * 1e3")" -v stolen="$(awk "BEGIN { print ($(cpu_seconds steal) - $steal) * 1e9 }")" '
 		FILENAME != "off" { on[FILENAME, $1] = $2; queued[FILENAME] += $3; threads[$1]; next }
 		{ off[$1] = $2 + $3; waited += $3; slack[$1] = 0.01 * wall + 8e3 * $4 }
 		END { queued_least = queued["inner.after"] - queued["inner.before"]; queued_most = queued["inner.later"] - queued["inner.before"]
@@ -296,6 +304,69 @@ conserved() {	# ARG...
 	wait_until grep -q ready "$WORK/background.out"
 	conserved -p "$pid"
 	conserved
+	conserved --every 0.1 -p "$pid"
+	expect "$(reports length) > 10 && $(stacks 'map(select(.open)) | length') > 10"
+}
+
+# A thread that waits all the time of an interval does so for exactly as long as the interval's report says it was.
+# bats test_tags=check
+@test "--every: a wait is told of as far as it went in each interval, counts when it ends, and is as long in all" {
+	need_root
+	local took all
+	for all in "" "--every 0.5"; do
+		measure $all -- waits nanosleep 1 2500
+		took=$(awk '/^took/ { print $2 }' "$WORK/command.out")
+		# who is preempted as it is about to sleep is R meanwhile, and sleeps for the rest
+		stacks "map(select(.comm == \"waits\" and $in_nanosleep)) | [(map(.count) | add), (map(.value_ns) | add)] | @tsv" |
+			awk -v took="$took" '{ print "# " $1 " times, " $2 / 1e9 " s of " took / 1e9; exit !($1 >= 1 && $1 <= 3 && $2 > 2.49e9 && $2 <= took) }' >&3
+	done
+	# in whole intervals: those that begin and end while the thread sleeps
+	reports "map({ seconds, stacks: (.stacks | map(select(.comm == \"waits\" and $in_nanosleep))) } | select(.stacks | any(.open))) | .[1:] | .[] |
+		\"\(.seconds * 1e9) \(.stacks | length) \(.stacks[0] | \"\(.count) \(.value_ns) \(.ended_by)\")\"" | tee "$WORK/whole"
+	awk '$2 != 1 || $3 != 0 || $4 > $1 + 1000 || $4 < $1 - 1000 || $5 != "complete" { exit 1 } END { exit !(NR >= 2) }' "$WORK/whole"
+}
+
+@test "--every: a wait from before the start until after the end; folded reports have empty lines between them" {
+	need_root
+	need eu-stack gawk
+	background nested hold
+	wait_until is_sleeping "$pid"
+	begin --every 0.3 -p "$pid"
+	sleep 1
+	finish
+	same_as_eu_stack "$pid"
+	[ "$(stacks 'map(select(.ended_by != "complete" or (.open | not))) | length')" -eq 0 ]
+	# the script's clock may be set meanwhile, the tool's is not
+	stacks "map(.value_ns) | add" | awk -v inside="$inside" -v all="$(reports 'map(.seconds) | add * 1e9')" '{ exit !($1 >= 0.999 * inside && $1 <= all) }'
+	reports '.[] | "\(.seconds * 1e9) \(.stacks | length) \(.stacks[0] | "\(.value_ns) \(.count)")"' | tee "$WORK/reports"
+	# the last report has the count; the others but the first have exactly their time
+	awk 'NR > 1 && (count || value > seconds + 1000 || NR > 2 && value < seconds - 1000) { exit 1 } { seconds = $1; value = $3; count = $4 }
+		$2 != 1 { exit 1 } END { exit !(NR >= 3 && count == 1 && value <= seconds) }' "$WORK/reports"
+	# the end of the last interval is the end
+	measure --every 0.5 -p "$pid" 1
+	expect "$(reports length) <= 2"
+	# in one file, and in one for each report
+	offcputime -q -f --every 0.3 -p "$pid" 1 >"$WORK/folded" 2>/dev/null
+	awk '{ print } $0 == "" { if (!lines) bad = 1; lines = 0; reports++; next } !/^nested;.* [0-9]+$/ { bad = 1 } { lines++; sum += $NF }
+		END { exit !(!bad && lines && reports >= 2 && sum > 0.95e6) }' "$WORK/folded"
+	flame "$WORK/folded" >/dev/null 2>"$WORK/err"
+	refute grep . "$WORK/err"
+	offcputime -q --every 0.3 -o "$WORK/%s.folded" -p "$pid" 1 2>/dev/null
+	[ "$(ls "$WORK"/[0-9]*.folded | wc -l)" -ge 2 ]
+	[ "$(find "$WORK" -name '[0-9]*.folded' -size 0 | wc -l)" -eq 0 ]
+	refute grep -x '' "$WORK"/[0-9]*.folded
+}
+
+@test "--every: -m tells of a wait from when it is long enough, and then of all of it; with -M it is told when it has ended" {
+	need_root
+	local -r sleeps="map(select(.comm == \"waits\" and .state == \"S\" and $in_nanosleep))"
+	measure --every 0.5 -m 1.2s -- waits nanosleep 1 2500
+	[ "$(stacks "$sleeps | \"\(map(.count) | add) \(any(.open))\"")" = "1 true" ]
+	expect "$(stacks "$sleeps | map(.value_ns) | add") > 2e9 && $(stacks "$sleeps[0].value_ns") >= 1.2e9"
+	measure --every 0.5 -M 4s -- waits nanosleep 1 2500
+	[ "$(stacks "$sleeps | map(\"\(.open) \(.count)\") | join(\",\")")" = "null 1" ] || expect "$(stacks "$sleeps | length") == 0"	# a machine that took longer
+	measure --every 0.5 -M 2s -- waits nanosleep 1 2500
+	[ "$(stacks "$sleeps | length")" -eq 0 ]
 }
 
 # bats test_tags=check

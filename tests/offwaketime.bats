@@ -70,6 +70,19 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	expect "$missing <= $lost + 5 && $lost <= 5 && $lost == $(summary .lost_unseen)"
 }
 
+# bats test_tags=check
+@test "--every: a wait goes on over the intervals, without a waker until it is woken; then it counts" {
+	need_root
+	local began=$EPOCHREALTIME took
+	measure --every 0.5 -- sh -c 'sleep 2 | cat'
+	took=$(awk "BEGIN { print ($EPOCHREALTIME - $began) * 1e9 }")
+	local -r waits='map(select(.comm == "cat" and .state == "S" and (.kernel | any(.symbol // "" | test("pipe_read")))))'
+	stacks "$waits | .[] | [.blocked_ns, .count, (.open // false), (.waker.comm // \"-\")] | @tsv" | tee "$WORK/waits"
+	# the last part may be any of them: most of the time is in the others
+	awk -v took="$took" '{ sum += $1; count += $2 } $3 == "true" { open++; if ($4 != "-" || $2) exit 1 } $3 == "false" && $4 != "sleep" { exit 1 }
+		END { print "# " sum / 1e9 " of " took / 1e9 " s, " open " open"; exit !(count == 1 && open >= 2 && sum > 1e9 && sum <= took) }' "$WORK/waits" >&3
+}
+
 @test "every wait of a ring was ended by the thread before, in its whole stack, whatever they wait by" {
 	need_root
 	local kind

@@ -195,11 +195,11 @@ int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, 
 	return error;
 }
 
-int off_cpu_end(struct bpf_object *object, struct stack_store *store)
+static int take_open(struct bpf_object *object, const char *iterator, struct stack_store *store)
 {
 	struct value_record *open;
 	size_t size;
-	int error = bpf_tasks_read_named(object, "end_periods", (void **)&open, &size);
+	int error = bpf_tasks_read_named(object, iterator, (void **)&open, &size);
 
 	if (error)
 		return error;
@@ -207,4 +207,21 @@ int off_cpu_end(struct bpf_object *object, struct stack_store *store)
 		error = stack_store_take(store, &open[i], sizeof(open[i]));
 	free(open);
 	return error;
+}
+
+int off_cpu_tell(struct bpf_object *object, struct stack_store *store, uint64_t until_ns)
+{
+	int fd = bpf_object__find_map_fd_by_name(object, ".data.interval");
+	__u32 zero = 0;
+
+	if (fd < 0)
+		return fd;
+	if (bpf_map_update_elem(fd, &zero, &until_ns, BPF_ANY))
+		return -errno;
+	return take_open(object, "tell_periods", store);
+}
+
+int off_cpu_end(struct bpf_object *object, struct stack_store *store)
+{
+	return take_open(object, "end_periods", store);
 }

@@ -106,7 +106,7 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 
 		sum_up(&rest, &value->in_map);
 		take_away(&rest, &value->handed_out);
-		if (!rest.count || (value->key.flags & mask) != flags)
+		if (is_nothing(&rest) || (value->key.flags & mask) != flags)
 			continue;
 		store->entries[(*nr)++] = (struct stack_entry){
 			.key = value->key,

@@ -19,7 +19,7 @@ static bool is_handed_out(const struct stored_value *stored)
 
 	sum_up(&rest, &stored->in_map);
 	take_away(&rest, &stored->handed_out);
-	return !rest.count;
+	return is_nothing(&rest);
 }
 
 /*

@@ -134,6 +134,15 @@ static struct stack_key joined(const struct stack_key *stack, const struct stack
 	return key;
 }
 
+/* The same half again: of values, which are parts of one period, the sum is kept, under the last one's key */
+static void take_again(struct pending *pending, const struct stack_key *key, const struct stack_value *value)
+{
+	if (!value)
+		return;
+	pending->key = *key;
+	sum_up(&pending->value, value);
+}
+
 /*
  * Takes one half of a pending sample: the stack if value is NULL, else the value. With both halves, adds the
  * value.
@@ -142,15 +151,23 @@ static int join(struct stack_store *store, uint64_t token, const struct stack_ke
 		const struct stack_value *value)
 {
 	struct pending *pending;
-	struct stack_key whole;
+	struct stack_key stack, whole;
 	int error;
 
 	HASH_FIND(hh, store->pending, &token, sizeof(token), pending);
-	if (pending && pending->has_stack == !value)
-		return 0;	/* the same half again */
+	if (pending && pending->has_stack == !value) {
+		take_again(pending, key, value);
+		return 0;
+	}
 	if (pending) {
-		whole = value ? joined(&pending->key, key) : joined(key, &pending->key);
+		stack = value ? pending->key : *key;
+		whole = joined(&stack, value ? key : &pending->key);
 		error = add_value(store, &whole, value ? value : &pending->value);
+		if (whole.flags & STACK_OPEN) {
+			pending->key = stack;
+			pending->has_stack = true;
+			return error;
+		}
 		HASH_DEL(store->pending, pending);
 		free(pending);
 		return error;

@@ -38,7 +38,10 @@ struct late_stack {
 	UT_hash_handle hh;
 };
 
-/* A sample with STACK_PENDING has two halves, its stack and its value: the one that came first waits here. */
+/*
+ * A sample with STACK_PENDING has two halves, its stack and its value: the one that came first waits here. A period that is
+ * told of in parts has a value for each: the stack stays until one comes without STACK_OPEN.
+ */
 struct pending {
 	uint64_t token;
 	struct stack_key key;
@@ -83,6 +86,11 @@ static inline void take_away(struct stack_value *sum, const struct stack_value *
 	sum->count -= value->count;
 	sum->blocked_ns -= value->blocked_ns;
 	sum->waiting_ns -= value->waiting_ns;
+}
+
+static inline bool is_nothing(const struct stack_value *value)
+{
+	return !(value->count | value->blocked_ns | value->waiting_ns);
 }
 
 /* Takes what the kernel has in its map of values. 0 or -errno */

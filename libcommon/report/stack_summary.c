@@ -117,7 +117,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	say_lost(out, s);
 	putc('\n', out);
 	for (int i = 0; i < NR_END_REASONS; i++) {
-		if (!s->ended[i] || i == END_COMPLETE || !has_user_stack(i))
+		if (!(s->ended[i] | s->ended_value[i]) || i == END_COMPLETE || !has_user_stack(i))
 			continue;
 		fprintf(out, "%s: %" PRIu64, s->tool, s->ended[i]);
 		if (s->measure->is_time)

@@ -249,6 +249,7 @@ static bool end_interval(struct run *run)
 {
 	bool last = ++run->intervals == run->options->nr_intervals;
 
+	run->interval_ended_ns = clock_ns();
 	run->next_interval += run->options->interval_ns / 1e9;
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].interval)

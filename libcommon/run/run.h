@@ -70,6 +70,7 @@ struct run {
 	double started, seconds;
 	double counted_from;		/* where that is before `started`; else 0 */
 	uint64_t intervals;		/* how many are over */
+	uint64_t interval_ended_ns;	/* CLOCK_MONOTONIC: when the last one was */
 	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */
 	struct json_object *start, *filters;
 	/* private */

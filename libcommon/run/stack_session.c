@@ -308,11 +308,17 @@ static void count_names(const struct stack_session *s, struct names_count *count
 	count->python_named = placed->named;
 }
 
+/* when counting began */
+static double began(const struct run *run)
+{
+	return run->counted_from ? run->counted_from : run->started;
+}
+
 /* Reports what has come since the last report. last: the run is over */
 static void report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
 		   const struct loss *losses, size_t nr_losses, bool last)
 {
-	double until = last ? s->run.started + s->run.seconds : clock_seconds();
+	double until = last ? began(&s->run) + s->run.seconds : s->run.interval_ended_ns / 1e9;
 	struct loss all[MAX_LOSSES];
 	struct stack_summary summary = {
 		.tool = program_invocation_short_name,
@@ -387,7 +393,7 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 
 	s->options = o;
 	s->measure = measure;
-	s->reported_until = clock_seconds();
+	s->reported_until = s->run.counted_from ? s->run.counted_from : clock_seconds();
 	stack_session_show_progress(s, measure->is_time ? "periods" : measure->counted);
 	if (o->run.interval_ns)
 		run_add(&s->run, &reports);

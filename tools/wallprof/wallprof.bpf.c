@@ -235,7 +235,7 @@ int end_lives(struct bpf_iter__task *ctx)
 	off = period->off;
 	last.of = header_of(task_user_tid(task), thread->nr_ended, LIFE_RUNS);
 	last.left_ns = ended_ns;
-	if (end_period(&off, ended_ns, delays_at_end(&off, task), &value)) {
+	if (end_period(&off, ended_ns, delays_at(&off, task, ended_ns), &value)) {
 		__u64 waker = period->key.waker;
 
 		last.of.kind = LIFE_OPEN;
