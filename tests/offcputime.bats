@@ -313,12 +313,12 @@ conserved() {	# ARG...
 @test "--every: a wait is told of as far as it went in each interval, counts when it ends, and is as long in all" {
 	need_root
 	local took all
-	for all in "" "--every 0.5"; do
-		measure $all -- waits nanosleep 1 2500
+	for all in "" "--every 0.3"; do
+		measure $all -- waits nanosleep 1 1500
 		took=$(awk '/^took/ { print $2 }' "$WORK/command.out")
 		# who is preempted as it is about to sleep is R meanwhile, and sleeps for the rest
 		stacks "map(select(.comm == \"waits\" and $in_nanosleep)) | [(map(.count) | add), (map(.value_ns) | add)] | @tsv" |
-			awk -v took="$took" '{ print "# " $1 " times, " $2 / 1e9 " s of " took / 1e9; exit !($1 >= 1 && $1 <= 3 && $2 > 2.49e9 && $2 <= took) }' >&3
+			awk -v took="$took" '{ print "# " $1 " times, " $2 / 1e9 " s of " took / 1e9; exit !($1 >= 1 && $1 <= 3 && $2 > 1.49e9 && $2 <= took) }' >&3
 	done
 	# in whole intervals: those that begin and end while the thread sleeps
 	reports "map({ seconds, stacks: (.stacks | map(select(.comm == \"waits\" and $in_nanosleep))) } | select(.stacks | any(.open))) | .[1:] | .[] |
@@ -360,12 +360,12 @@ conserved() {	# ARG...
 @test "--every: -m tells of a wait from when it is long enough, and then of all of it; with -M it is told when it has ended" {
 	need_root
 	local -r sleeps="map(select(.comm == \"waits\" and .state == \"S\" and $in_nanosleep))"
-	measure --every 0.5 -m 1.2s -- waits nanosleep 1 2500
+	measure --every 0.3 -m 0.7s -- waits nanosleep 1 1500
 	[ "$(stacks "$sleeps | \"\(map(.count) | add) \(any(.open))\"")" = "1 true" ]
-	expect "$(stacks "$sleeps | map(.value_ns) | add") > 2e9 && $(stacks "$sleeps[0].value_ns") >= 1.2e9"
-	measure --every 0.5 -M 4s -- waits nanosleep 1 2500
+	expect "$(stacks "$sleeps | map(.value_ns) | add") > 1e9 && $(stacks "$sleeps[0].value_ns") >= 0.7e9"
+	measure --every 0.3 -M 4s -- waits nanosleep 1 1500
 	[ "$(stacks "$sleeps | map(\"\(.open) \(.count)\") | join(\",\")")" = "null 1" ] || expect "$(stacks "$sleeps | length") == 0"	# a machine that took longer
-	measure --every 0.5 -M 2s -- waits nanosleep 1 2500
+	measure --every 0.3 -M 1s -- waits nanosleep 1 1500
 	[ "$(stacks "$sleeps | length")" -eq 0 ]
 }
 

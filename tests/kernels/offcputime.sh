@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Threads that sleep again and again, nested and deep, and one that is blocked throughout; a command.
+# Threads that sleep again and again, nested and deep, and one that is blocked throughout, in intervals too; a command.
 nested sleep >/dev/null &
 nested=$!
 deep 300 0 sleep >/dev/null &
@@ -11,6 +11,8 @@ measure offcputime -v -j -p $nested,$deep,$holder 3
 echo "nested $nested deep $deep holder $holder"
 grep 'kernel stacks' /tmp/err
 grep '^{' /tmp/out
+offcputime -q -j --every 1 -p $holder 3 >/tmp/out 2>/tmp/err
+echo "open in $(grep -c '"open": *true' /tmp/out) of $(grep -c '"type": *"summary"' /tmp/out) reports"
 kill $nested $deep $holder
 offcputime -f -- waits nanosleep 50 >/tmp/out 2>/tmp/err
 echo "command status $?"
