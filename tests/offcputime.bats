@@ -304,6 +304,7 @@ conserved() {	# ARG...
 	wait_until grep -q ready "$WORK/background.out"
 	conserved -p "$pid"
 	conserved
+	[ "${SIZE-full}" = full ] || return 0
 	conserved --every 0.1 -p "$pid"
 	expect "$(reports length) > 10 && $(stacks 'map(select(.open)) | length') > 10"
 }
