@@ -16,10 +16,10 @@ load lib.bash
 		[ "$status" -eq 2 ]
 		[[ "${lines[0]}" =~ $pattern ]]
 	done <<-'EOF'
-		-p foo 1|not a list of process IDs: 'foo'
-		-p 12x 1|not a list of process IDs: '12x'
-		-p 1, 1|not a list of process IDs: '1,'
-		-p -3 1|not a list of process IDs: '-3'
+		-p , 1|not a list of process IDs, or names of 1 to 15 bytes: ','
+		-p 0 1|not a process ID: '0'
+		-p 1, 1|not a list of process IDs, or names of 1 to 15 bytes: '1,'
+		-p sixteen-letters- 1|not a list of process IDs, or names of 1 to 15 bytes: 'sixteen-letters-'
 		-t 0 1|not a list of thread IDs: '0'
 		-F 0 1|not a frequency
 		-F 1e9 1|not a frequency
@@ -57,6 +57,12 @@ load lib.bash
 	run cpuprof -t 4194305 1
 	[ "$status" -eq 1 ]
 	[ "${#lines[@]}" -eq 1 ]
+	local name
+	for name in no-such-name 12x -3; do
+		run cpuprof -p "$$,$name" 1
+		[ "$status" -eq 1 ]
+		[ "$output" = "cpuprof: no process has the name '$name'" ]
+	done
 }
 
 @test "without root: the cause and what to do, exit 1" {

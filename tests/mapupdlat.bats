@@ -33,8 +33,8 @@ wait_for_calls() {	# NR
 		[ "$status" -eq 2 ]
 		[[ "${lines[0]}" =~ $pattern ]]
 	done <<-'EOT'
-		-p foo 1|not a list of process IDs: 'foo'
-		-p 12x 1|not a list of process IDs: '12x'
+		-p , 1|not a list of process IDs, or names of 1 to 15 bytes: ','
+		-p 0 1|not a process ID: '0'
 		--cmd paint 1|not a list of map commands: 'paint'
 		--cmd update, 1|not a list of map commands: 'update,'
 		--type nonsense 1|not a type of maps: 'nonsense'

@@ -20,7 +20,8 @@ stacks() {	# FILTER, of all stacks in $WORK/out, as one array
 		[ "$status" -eq 2 ]
 		[[ "${lines[0]}" =~ $pattern ]]
 	done <<-'EOF'
-		-p foo 1|not a list of process IDs: 'foo'
+		-p , 1|not a list of process IDs, or names of 1 to 15 bytes: ','
+		-p 0 1|not a process ID: '0'
 		-m 2ms -M 1ms 1|-m is more than -M
 		--state Q 1|not states
 		--time all 1|unrecognized option

@@ -325,3 +325,55 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	# all was published at the start: no sample had to be sent raw
 	grep -aq ' 0 raw samples' "$WORK/err"
 }
+
+# ---- -p and -t ----
+
+@test "-p NAME: all processes of exactly this name; with the last one of -p or -t each tool ends, with its report" {
+	need_root
+	need perl
+	local name=ehp-$BASHPID i started=() held=() arguments
+	images "$name" "$name-x"
+	cp $LIBC "$WORK"
+	for i in "$name" "$name" "$name-x"; do
+		background "$WORK/$i" hold
+		held+=("$pid")
+	done
+	# its parent does not wait for it
+	background perl -e 'my $p = fork; exec "sleep", 1000 unless $p; print "$p\n"; close STDOUT; sleep 1000'
+	wait_until grep -q . "$WORK/background.out"
+	local unwaited
+	unwaited=$(cat "$WORK/background.out")
+	while IFS='|' read -r arguments i; do
+		arguments=${arguments//NAME/$name}
+		$arguments -j >"$WORK/out.${#started[@]}" 2>"$WORK/err.${#started[@]}" 3>&- &
+		started+=("$!")
+		pids+=("$!")
+		echo "$i" >>"$WORK/expected"
+	done <<-EOT
+		cpuprof -p NAME|all 2 processes have ended
+		offcputime -p NAME|all 2 processes have ended
+		offwaketime -p NAME|all 2 processes have ended
+		wallprof -p NAME|all 2 processes have ended
+		mapupdlat -p NAME|all 2 processes have ended
+		biohist -p NAME|all 2 processes have ended
+		funclat -p NAME u:$WORK/libc.so.6:malloc|all 2 processes have ended
+		stackcount -p $unwaited,NAME page-faults|all 3 processes have ended
+		cpuprof -p $unwaited|process $unwaited has ended
+		wallprof -t ${held[0]}|thread ${held[0]} has ended
+		cpuprof -t ${held[0]},${held[1]} -p NAME|all 2 processes have ended
+	EOT
+	for i in "${!started[@]}"; do
+		wait_until grep -q Ctrl-C "$WORK/err.$i"
+	done
+	kill "$unwaited" "${held[0]}" "${held[1]}"
+	for i in "${!started[@]}"; do
+		arguments=$(sed -n "$((i + 1))p" "$WORK/expected")
+		wait_until_gone "${started[i]}"
+		wait "${started[i]}"
+		cat "$WORK/err.$i"
+		grep -q ": $arguments$" "$WORK/err.$i"
+		cp "$WORK/out.$i" "$WORK/out"
+		summary .type | grep -q summary
+	done
+	kill -0 "${held[2]}"
+}

@@ -92,7 +92,7 @@ run_bats() {	# NAME
 	make -C "$WORK/tree" >"$WORK/make.log" 2>&1
 	PATH=$WORK/tree/build:$PATH
 	local arguments
-	for arguments in "forkstacks -p foo" "forkstacks --nonsense" "forkstacks 1 2" "runqhist x" "runqhist -p 12x" "runqhist 1 0"; do
+	for arguments in "forkstacks -p 0" "forkstacks --nonsense" "forkstacks 1 2" "runqhist x" "runqhist -p ," "runqhist 1 0"; do
 		run $arguments
 		echo "$arguments: $status: $output"
 		[ "$status" -eq 2 ]

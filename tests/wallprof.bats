@@ -12,7 +12,8 @@ load lib.bash
 		[ "$status" -eq 2 ]
 		[[ "${lines[0]}" =~ $pattern ]]
 	done <<-'EOF'
-		-p foo 1|not a list of process IDs: 'foo'
+		-p , 1|not a list of process IDs, or names of 1 to 15 bytes: ','
+		-p 0 1|not a process ID: '0'
 		-F 0 1|not a frequency
 		--buffer 5 1|not a power of 2
 		--comm x 1|unrecognized option '--comm'

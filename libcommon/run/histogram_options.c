@@ -6,7 +6,7 @@
 enum { OPTION_HEATMAP = 0x180 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
+	{ "pid", 'p', "PID|NAME[,...]", 0, "only these processes", 1 },
 	{ "per-process", 'P', NULL, 0, "a histogram for each process", 2 },
 	{ "nanoseconds", 'n', NULL, 0, "histograms in nanoseconds", 3 },
 	{ "microseconds", 'u', NULL, 0, "histograms in microseconds (the default)", 3 },
@@ -76,8 +76,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		if (!cli_parse_ids(arg, &o->run.tasks.pids))
-			argp_failure(state, EXIT_USAGE, 0, "not a list of process IDs: '%s'", arg);
+		task_filter_take_pids(&o->run.tasks, arg);
 		break;
 	case 'P':
 		o->per_process = true;

@@ -17,6 +17,7 @@
 #include "run/run_report.h"
 #include "run/run_start.h"
 #include "run/signals.h"
+#include "run/targets.h"
 
 #define PROGRESS_S	10	/* between two lines of progress where they stay; on a terminal they do not */
 #define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
@@ -160,7 +161,6 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, inputs);
 	options->command_line = joined(argc, argv);
 	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
-	task_filter_check(&options->tasks);
 	kernel_init(options->verbose > 1);
 }
 
@@ -319,7 +319,7 @@ static bool interval_is_over(const struct run *run)
 }
 
 /* Waits until there is something to do, and does it. False: the run is over. */
-static bool do_some(struct run *run, struct poll_list *list)
+static bool do_some(struct run *run, struct poll_list *list, struct targets *targets)
 {
 	const struct run_options *o = run->options;
 	int duration = o->duration_ns ? wait_ms(run->started + o->duration_ns / 1e9) : WORK_MS;
@@ -340,7 +340,7 @@ static bool do_some(struct run *run, struct poll_list *list)
 	work(run);
 	if (interval_is_over(run) && end_interval(run))
 		return false;
-	return !ferror(run->out);
+	return !targets_ended(targets) && !ferror(run->out);
 }
 
 /* the statuses are the shell's */
@@ -368,7 +368,9 @@ void run_measure(struct run *run)
 	/* what is printed at each interval shows the progress */
 	bool progress = !run->options->quiet && !run->options->interval_ns;
 	struct poll_list list = fds_of(run);
+	struct targets targets;
 
+	targets_open(&targets, &run->options->tasks);
 	run_start_say(run);
 	run->on_terminal = isatty(STDERR_FILENO);
 	run->started = clock_seconds();
@@ -376,7 +378,7 @@ void run_measure(struct run *run)
 	run->next_interval = run->started + run->options->interval_ns / 1e9;
 	if (run->command.pid > 0)
 		release_command(run);
-	while (do_some(run, &list))
+	while (do_some(run, &list, &targets))
 		if (progress)
 			show_progress(run);
 	run_counted_until_now(run);
@@ -384,6 +386,7 @@ void run_measure(struct run *run)
 		fputs("\r\033[K", stderr);
 		fflush(stderr);	/* before the report */
 	}
+	targets_close(&targets);
 }
 
 /* ---- the end ---- */

@@ -96,8 +96,8 @@ void run_add(struct run *run, const struct run_part *part);
 void run_doing(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Returns when the duration or the last interval is over, a signal has come, the command has ended, or
- * nobody reads the output any more.
+ * Returns when the duration or the last interval is over, a signal has come, the command or the last process or thread of
+ * -p or -t has ended, which it says, or nobody reads the output any more.
  */
 void run_measure(struct run *run);
 

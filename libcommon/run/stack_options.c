@@ -9,7 +9,6 @@
 #include "run/run_report.h"
 #include "stacks_abi.h"
 
-#define MAX_COMM_BYTES 15
 #define MIN_MEMORY_MB 64
 #define MIN_INTERVAL_NS 100000000	/* of reports */
 
@@ -30,7 +29,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID...]", 0, "only these processes", 1 },
+	{ "pid", 'p', "PID|NAME[,...]", 0, "only these processes", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "only these threads", 1 },
 	{ NULL, 'L', NULL, OPTION_ALIAS, NULL, 1 },
 	{ "user-threads-only", 'u', NULL, 0, "only user threads", 1 },
@@ -162,13 +161,11 @@ static bool parse_filter(int key, char *arg, struct argp_state *state, struct st
 
 	switch (key) {
 	case 'p':
-		if (!cli_parse_ids(arg, &o->run.tasks.pids))
-			argp_failure(state, EXIT_USAGE, 0, "not a list of process IDs: '%s'", arg);
+		task_filter_take_pids(&o->run.tasks, arg);
 		break;
 	case 't':
 	case 'L':
-		if (!cli_parse_ids(arg, &o->run.tasks.tids))
-			argp_failure(state, EXIT_USAGE, 0, "not a list of thread IDs: '%s'", arg);
+		task_filter_take_tids(&o->run.tasks, arg);
 		break;
 	case 'u':
 		o->run.tasks.only_user_threads = true;
@@ -188,9 +185,9 @@ static bool parse_filter(int key, char *arg, struct argp_state *state, struct st
 				     arg, strerror(-error));
 		break;
 	case OPTION_COMM:
-		if (!*arg || strlen(arg) > MAX_COMM_BYTES)
+		if (!*arg || strlen(arg) > TASK_NAME_BYTES)
 			argp_failure(state, EXIT_USAGE, 0, "a thread's name has 1 to %d bytes: '%s'",
-				     MAX_COMM_BYTES, arg);
+				     TASK_NAME_BYTES, arg);
 		o->run.tasks.comm = arg;
 		break;
 	default:

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/task_filter.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bpf/object.h"
 #include "run/kernel.h"
 
 /* ---- processes and threads ---- */
 
-/* the process that a thread belongs to, 0 if the thread is gone */
-static pid_t process_of(pid_t tid)
+pid_t task_process_of(pid_t tid)
 {
 	char name[64], line[256];
 	pid_t pid = 0;
@@ -28,19 +31,84 @@ static pid_t process_of(pid_t tid)
 	return pid;
 }
 
-void task_filter_check(const struct task_filter *f)
+static void check_pid(pid_t id)
 {
-	for (size_t i = 0; i < f->pids.nr; i++) {
-		pid_t pid = process_of(f->pids.ids[i]);
+	pid_t pid = task_process_of(id);
 
-		if (!pid)
-			cli_die(EXIT_FAILURE, "no process with PID %d", f->pids.ids[i]);
-		if (pid != f->pids.ids[i])
-			cli_die(EXIT_FAILURE, "%d is a thread of process %d: use -p %d, or -t %d",
-				f->pids.ids[i], pid, pid, f->pids.ids[i]);
+	if (!pid)
+		cli_die(EXIT_FAILURE, "no process with PID %d", id);
+	if (pid != id)
+		cli_die(EXIT_FAILURE, "%d is a thread of process %d: use -p %d, or -t %d", id, pid, pid, id);
+}
+
+/* the process's name without its line end; "": it is gone */
+static void read_name(const char *pid, char name[NAME_MAX])
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
+	file = fopen(path, "re");
+	name[file ? fread(name, 1, NAME_MAX - 1, file) : 0] = 0;
+	if (*name)
+		name[strlen(name) - 1] = 0;
+	if (file)
+		fclose(file);
+}
+
+/* Appends all processes of this name to the list, but not the tool. */
+static void take_named(struct id_list *list, const char *wanted)
+{
+	DIR *proc = opendir("/proc");
+	size_t before = list->nr;
+	char name[NAME_MAX];
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		if (!isdigit((unsigned char)*entry->d_name) || atoi(entry->d_name) == getpid())
+			continue;
+		read_name(entry->d_name, name);
+		if (!strcmp(name, wanted) && !cli_parse_ids(entry->d_name, list))
+			cli_check(-ENOMEM, "list the processes");
 	}
-	for (size_t i = 0; i < f->tids.nr; i++)
-		if (!process_of(f->tids.ids[i]))
+	if (!proc)
+		cli_check(-errno, "list the processes");
+	closedir(proc);
+	if (list->nr == before)
+		cli_die(EXIT_FAILURE, "no process has the name '%s'", wanted);
+}
+
+void task_filter_take_pids(struct task_filter *f, const char *arg)
+{
+	size_t length;
+
+	for (const char *from = arg;; from += length + 1) {
+		char word[TASK_NAME_BYTES + 1] = "";
+
+		length = strcspn(from, ",");
+		if (length <= TASK_NAME_BYTES)
+			memcpy(word, from, length);
+		if (!*word)
+			cli_die(EXIT_USAGE, "not a list of process IDs, or names of 1 to %d bytes: '%s'", TASK_NAME_BYTES, arg);
+		if (strspn(word, "0123456789") != length)
+			take_named(&f->pids, word);
+		else if (cli_parse_ids(word, &f->pids))
+			check_pid(f->pids.ids[f->pids.nr - 1]);
+		else
+			cli_die(EXIT_USAGE, "not a process ID: '%s'", word);
+		if (!from[length])
+			return;
+	}
+}
+
+void task_filter_take_tids(struct task_filter *f, const char *arg)
+{
+	size_t before = f->tids.nr;
+
+	if (!cli_parse_ids(arg, &f->tids))
+		cli_die(EXIT_USAGE, "not a list of thread IDs: '%s'", arg);
+	for (size_t i = before; i < f->tids.nr; i++)
+		if (!task_process_of(f->tids.ids[i]))
 			cli_die(EXIT_FAILURE, "no thread with TID %d", f->tids.ids[i]);
 }
 
@@ -150,6 +218,6 @@ pid_t *task_filter_processes(const struct task_filter *f, size_t *nr)
 	for (size_t i = 0; i < f->pids.nr; i++)
 		pids[(*nr)++] = f->pids.ids[i];
 	for (size_t i = 0; i < f->tids.nr; i++)
-		pids[(*nr)++] = process_of(f->tids.ids[i]);
+		pids[(*nr)++] = task_process_of(f->tids.ids[i]);
 	return pids;
 }

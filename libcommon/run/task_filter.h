@@ -23,8 +23,18 @@ struct task_filter {
 	struct cpu_set cpus;		/* on which tasks are measured; empty: all */
 };
 
-/* Ends the program if one of the processes or threads does not exist. */
-void task_filter_check(const struct task_filter *filter);
+/* of the name of a process or thread, at most */
+#define TASK_NAME_BYTES 15
+
+/*
+ * -p's argument, "812,nginx": process IDs, and names, each of which means all processes that have exactly this name now. And
+ * -t's, thread IDs. Ends the program if one of them does not exist.
+ */
+void task_filter_take_pids(struct task_filter *filter, const char *arg);
+void task_filter_take_tids(struct task_filter *filter, const char *arg);
+
+/* the process that a thread belongs to, 0 if the thread is gone */
+pid_t task_process_of(pid_t tid);
 
 /*
  * Writes the filters into an object that is not loaded yet. command: a command is measured, with what it

@@ -21,15 +21,21 @@ _ehperf_read_help() {	# TOOL
 	done < <("$1" --help 2>/dev/null)
 }
 
+# names of processes, as far as they are plain words
+_ehperf_names() {
+	cat /proc/[0-9]*/comm 2>/dev/null | grep -v '[^A-Za-z0-9._-]'
+}
+
 # the candidates for VALUE, an argument that --help calls KIND, in COMPREPLY
 _ehperf_values() {	# TOOL KIND VALUE
 	local tool=$1 value=$3 list=
 	case $2 in
-	PID | TID)
+	PID | 'PID|NAME' | TID)
 		[[ $value != *,* ]] || list=${value%,*},
-		local dir=/proc/[0-9]*
-		[ "$2" = PID ] || dir=/proc/[0-9]*/task/[0-9]*
-		COMPREPLY=($(compgen -P "$list" -W "$(printf '%s\n' $dir | sed 's|.*/||')" -- "${value##*,}"))
+		local dir=/proc/[0-9]* names=
+		[ "$2" != TID ] || dir=/proc/[0-9]*/task/[0-9]*
+		[[ $2 != *NAME ]] || names=$(_ehperf_names)
+		COMPREPLY=($(compgen -P "$list" -W "$(printf '%s\n' $dir | sed 's|.*/||')"$'\n'"$names" -- "${value##*,}"))
 		;;
 	EVENT | FUNCTION | PATTERN)
 		# the name of a program or library, up to the second colon, is a file's
@@ -46,7 +52,7 @@ _ehperf_values() {	# TOOL KIND VALUE
 		sed -nE 's/^([0-9]+): \S+ +(name (\S+))?.*/\1\n\3/p')" -- "$value")) ;;
 	CPU) COMPREPLY=($(compgen -W "$(printf '%s\n' /sys/devices/system/cpu/cpu[0-9]* | sed 's/.*cpu//')" -- "$value")) ;;
 	DISK) COMPREPLY=($(compgen -W "$(cd /sys/class/block && printf '%s\n' *)" -- "$value")) ;;
-	NAME) COMPREPLY=($(compgen -W "$(cat /proc/[0-9]*/comm 2>/dev/null | grep -v '[^A-Za-z0-9._-]')" -- "$value")) ;;
+	NAME) COMPREPLY=($(compgen -W "$(_ehperf_names)" -- "$value")) ;;
 	USER) COMPREPLY=($(compgen -u -- "$value")) ;;
 	FILE | 'FILE|PID' | PATH | DIR | BEFORE)
 		compopt -o filenames 2>/dev/null

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/targets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "run/cli.h"
+
+#define NR_LISTS (sizeof(((struct targets *)NULL)->of) / sizeof(((struct targets *)NULL)->of[0]))
+
+static void open_list(struct target_list *l, const struct id_list *list, bool threads)
+{
+	*l = (struct target_list){
+		.list = list, .threads = threads, .pids = calloc(list->nr, sizeof(*l->pids)),
+		.fds = calloc(list->nr, sizeof(*l->fds)),
+	};
+	cli_check(list->nr && (!l->pids || !l->fds) ? -ENOMEM : 0, "watch the processes");
+	for (size_t i = 0; i < list->nr; i++) {
+		l->pids[i] = threads ? task_process_of(list->ids[i]) : list->ids[i];
+		l->fds[i].events = POLLIN;
+		l->fds[i].fd = l->pids[i] ? (int)syscall(SYS_pidfd_open, l->pids[i], 0) : -1;
+		if (l->pids[i] && l->fds[i].fd < 0 && errno != ESRCH)
+			cli_check(-errno, "watch the processes");
+	}
+}
+
+void targets_open(struct targets *t, const struct task_filter *filter)
+{
+	open_list(&t->of[0], &filter->pids, false);
+	open_list(&t->of[1], &filter->tids, true);
+}
+
+/* A process has ended when its last thread has, even if nobody has waited for it yet. */
+static bool has_ended(const struct target_list *l, size_t i)
+{
+	return l->fds[i].revents || (l->threads && syscall(SYS_tgkill, l->pids[i], l->list->ids[i], 0) && errno == ESRCH);
+}
+
+static bool all_ended(struct target_list *l)
+{
+	size_t left = 0;
+
+	if (l->list->nr)
+		poll(l->fds, l->list->nr, 0);
+	for (size_t i = 0; i < l->list->nr; i++) {
+		if (l->fds[i].fd >= 0 && has_ended(l, i)) {
+			close(l->fds[i].fd);
+			l->fds[i].fd = -1;
+		}
+		left += l->fds[i].fd >= 0;
+	}
+	l->ended = l->list->nr && !left;
+	return l->ended;
+}
+
+bool targets_ended(struct targets *t)
+{
+	return all_ended(&t->of[0]) || all_ended(&t->of[1]);
+}
+
+void targets_close(struct targets *t)
+{
+	for (size_t i = 0; i < NR_LISTS; i++) {
+		struct target_list *l = &t->of[i];
+
+		if (l->ended && l->list->nr == 1)
+			cli_warn("%s %d has ended", l->threads ? "thread" : "process", l->list->ids[0]);
+		else if (l->ended)
+			cli_warn("all %zu %s have ended", l->list->nr, l->threads ? "threads" : "processes");
+		for (size_t fd = 0; fd < l->list->nr; fd++)
+			if (l->fds[fd].fd >= 0)
+				close(l->fds[fd].fd);
+		free(l->pids);
+		free(l->fds);
+	}
+}
