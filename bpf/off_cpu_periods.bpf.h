@@ -351,6 +351,21 @@ int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *chil
 	return 0;
 }
 
+/* The command's process begins to be measured. Its thread is older, and was not listed then. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(command_begins, struct task_struct *task)
+{
+	struct stack_stats *counts = own_stats();
+
+	if (!follow_forks || ended_ns || !is_measured(task) || bpf_task_storage_get(&threads, task, NULL, 0))
+		return 0;
+	if (bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		thread_started(task, bpf_ktime_get_ns());
+	else if (counts)
+		counts->forks_lost++;
+	return 0;
+}
+
 /*
  * A new thread waits to run for the first time. Its registers are set up, and its stack can be read here, in
  * its parent, at the same address.

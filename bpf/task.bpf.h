@@ -131,6 +131,14 @@ struct {
 	__type(value, __u8);
 } listed_pids SEC(".maps"), listed_tids SEC(".maps");
 
+/* The command, until it executes its program: what its process does before is the tool's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} awaited_pids SEC(".maps");
+
 #define MAX_CGROUP_DEPTH 32
 
 struct ancestors {
@@ -215,6 +223,22 @@ static __always_inline bool task_wanted(struct task_struct *task, __u32 pid, __u
 }
 
 /* ---- processes that come and go ---- */
+
+/*
+ * A process gets a new name when execve() cannot fail any more, and has just put the new memory in place of the old. Its
+ * tracepoint sched_process_exec comes later: that is the command's own event, as are page faults of loading it.
+ */
+SEC("tp_btf/task_rename")
+int BPF_PROG(command_executes, struct task_struct *task)
+{
+	__u32 pid = task_user_pid(task);
+	__u8 one = 1;
+
+	if (follow_forks && bpf_map_lookup_elem(&awaited_pids, &pid) &&
+	    !bpf_map_update_elem(&listed_pids, &pid, &one, BPF_ANY))
+		bpf_map_delete_elem(&awaited_pids, &pid);
+	return 0;
+}
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)

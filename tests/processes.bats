@@ -326,6 +326,25 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	grep -aq ' 0 raw samples' "$WORK/err"
 }
 
+# ---- a command's beginning ----
+
+@test "the first events of a command are its own, with whole stacks: what our child does before it executes it is not" {
+	need_root
+	local tool
+	images begins
+	stackcount -q -j page-faults -- "$WORK/begins" brief 0.001 >"$WORK/out"
+	jq -c 'select(.type == "stack" and (.comm != "begins" or (.ended_by | IN("complete", "no_user") | not)))' "$WORK/out" >"$WORK/others"
+	cat "$WORK/others"
+	[ ! -s "$WORK/others" ]
+	expect "$(summary .samples) > 20"
+	for tool in "wallprof -j" "offcputime -j" "stackcount -j t:sched:sched_switch" "stackcount -j t:raw_syscalls:sys_exit"; do
+		$tool -q -- sh -c "sleep 0.05" >"$WORK/out"
+		jq -c 'select(.comm? // "sh" | IN("sh", "sleep") | not)' "$WORK/out" >"$WORK/others"
+		cat "$WORK/others"
+		[ ! -s "$WORK/others" ]
+	done
+}
+
 # ---- -p and -t ----
 
 @test "-p NAME: all processes of exactly this name; with the last one of -p or -t each tool ends, with its report" {

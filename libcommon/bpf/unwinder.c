@@ -331,6 +331,8 @@ static int attach(struct unwinder *u, struct bpf_object *object)
 	if (!error)
 		error = links_attach_named(&u->links, object, "process_exited");
 	if (!error && u->options.children)
+		error = links_attach_named(&u->links, object, "command_executes");
+	if (!error && u->options.children)
 		error = links_attach_named(&u->links, object, "process_forked");
 	if (!error && u->options.user_stacks)
 		u->counts.untraced_munmap = -attach_to_mappings(u, object);

@@ -209,16 +209,17 @@ static void open_own_run(struct histogram_session *h, struct bpf_object *object)
 	run_open(&h->own_run, o);
 	cli_check(bpf_tasks_begin(object), "list the processes");
 	task_filter_list(object, &o->tasks);
-	if (o->command)
-		kernel_check(links_attach_named(&h->followers, object, "process_forked"),
-			     "follow the processes");
+	if (o->command) {
+		kernel_check(links_attach_named(&h->followers, object, "command_executes"), "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "process_forked"), "follow the processes");
+	}
 	if (o->command || o->tasks.pids.nr || o->tasks.tids.nr) {
 		kernel_check(links_attach_named(&h->followers, object, "thread_exiting"), "follow the processes");
 		kernel_check(links_attach_named(&h->followers, object, "process_ended"), "follow the processes");
 	}
 	run_get_ready(&h->own_run);
 	if (o->command)
-		task_filter_add(object, h->own_run.command.pid);
+		task_filter_await(object, h->own_run.command.pid);
 }
 
 void histogram_session_open(struct histogram_session *h, struct stack_session *stacks,

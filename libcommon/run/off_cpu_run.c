@@ -69,7 +69,7 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 /* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
 static void attach(struct links *links, struct bpf_object *object)
 {
-	static const char *const programs[] = { "thread_begins", "thread_starts", "thread_waking", "thread_wakes",
+	static const char *const programs[] = { "thread_begins", "command_begins", "thread_starts", "thread_waking", "thread_wakes",
 						"thread_switches" };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

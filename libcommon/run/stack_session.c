@@ -178,7 +178,7 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	start_unwinder(s);
 	run_get_ready(&s->run);
 	if (run->command) {
-		task_filter_add(object, s->run.command.pid);
+		task_filter_await(object, s->run.command.pid);
 		cli_check(unwinder_expect(s->unwinder, s->run.command.pid), "start the command");
 	}
 	start_namer(s, &wanted->naming);

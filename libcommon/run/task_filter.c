@@ -203,9 +203,9 @@ void task_filter_list(struct bpf_object *object, const struct task_filter *filte
 	list_ids(object, "listed_tids", &filter->tids);
 }
 
-void task_filter_add(struct bpf_object *object, pid_t pid)
+void task_filter_await(struct bpf_object *object, pid_t pid)
 {
-	list_ids(object, "listed_pids", &(struct id_list){ &pid, 1 });
+	list_ids(object, "awaited_pids", &(struct id_list){ &pid, 1 });
 }
 
 pid_t *task_filter_processes(const struct task_filter *f, size_t *nr)

@@ -49,8 +49,8 @@ bool task_filter_has_idle(const struct task_filter *filter);
 
 /* Lists the processes and threads in a loaded object. */
 void task_filter_list(struct bpf_object *object, const struct task_filter *filter);
-/* Lists one more process. */
-void task_filter_add(struct bpf_object *object, pid_t pid);
+/* Lists the command's process once it executes its program. */
+void task_filter_await(struct bpf_object *object, pid_t pid);
 
 /* the processes of -p, and those of -t's threads: a malloc()ed array */
 pid_t *task_filter_processes(const struct task_filter *filter, size_t *nr);

@@ -236,7 +236,7 @@ int main(int argc, char **argv)
 	clock = sampling_attach(bpf->progs.sample_thread, &o.stacks.run.tasks.cpus, o.period_ns);
 	sampling_follow(&session.run, &clock, bpf->progs.sample_thread, &o.stacks.run.tasks.cpus);
 	/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
-	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins, bpf->progs.thread_starts,
+	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins, bpf->progs.command_begins, bpf->progs.thread_starts,
 		      bpf->progs.thread_renamed, bpf->progs.thread_exits, bpf->progs.thread_waking, bpf->progs.thread_wakes,
 		      bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
