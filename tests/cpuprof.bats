@@ -42,7 +42,7 @@ load lib.bash
 		0|not a duration
 		1x|not a duration
 		1 2|one duration
-		true|not a duration
+		make|not a duration: 'make'; a command comes after --
 		--|a command is missing
 		-p 1 -- true|either -p or -t, or a command
 		--nonsense|unrecognized option

@@ -49,7 +49,7 @@ wait_for_calls() {	# NR
 		1x|not an interval: '1x'
 		1 0|not a count of intervals: '0'
 		1 2 3|one interval and one count only
-		true|not an interval: 'true'
+		true|not an interval: 'true'; a command comes after --
 		--|a command is missing
 		-p 1 -- true|either -p or a command
 		--nonsense|unrecognized option

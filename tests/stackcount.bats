@@ -333,6 +333,40 @@ is_counted() {	# PID EVENT
 	done
 }
 
+@test "a name without its prefix, group or class: what was meant, of the kinds that the tool knows" {
+	need_root
+	need g++
+	g++ -x c++ -o "$WORK/bank" - <<-'EOF'
+		struct Bank { int parse(int); int parse(const char *); };
+		struct Post { int parse(int); };
+		int Bank::parse(int x) { return x; }
+		int Bank::parse(const char *x) { return *x; }
+		int Post::parse(int x) { return x; }
+		int main() { return !(Bank().parse(1) + Bank().parse("x") + Post().parse(3)); }
+	EOF
+	local command said
+	while IFS='|' read -r command said; do
+		run $command
+		echo "$output"
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 1 ]
+		[ "$output" = "${command%% *}: $said" ]
+	done <<-EOF
+		stackcount openat|no event has the name 'openat': did you mean t:syscalls:sys_enter_openat or u:libc.so.6:openat?
+		stackcount sched:sched_switch|no event has the name 'sched:sched_switch': did you mean t:sched:sched_switch?
+		stackcount t:nonsense:sched_switch|there is no tracepoint 'nonsense:sched_switch': did you mean t:sched:sched_switch?
+		stackcount no-such-event|no event has the name 'no-such-event': perf's are page-faults, cycles and the like, and the others begin with t:, k:, u: or usdt:
+		stackcount u:$WORK/bank:parse|'$WORK/bank' has no function 'parse': did you mean u:$WORK/bank:Bank::parse or u:$WORK/bank:Post::parse?
+		stackcount u:$WORK/bank:nonsense|'$WORK/bank' has no function 'nonsense'
+		funclat malloc|no event has the name 'malloc': did you mean u:libc.so.6:malloc?
+		funclat no-such-event|no event has the name 'no-such-event': a function is u:FILE:FUNCTION, or k:FUNCTION of the kernel
+		cpuprof -e malloc|no event has the name 'malloc': perf's are page-faults, cycles and the like
+	EOF
+	# both of them
+	stackcount -q -j "u:$WORK/bank:Bank::parse" -- "$WORK/bank" >"$WORK/out"
+	[ "$(summary .samples)" -eq 2 ]
+}
+
 # bats test_tags=check
 @test "the options of --help are those of the man page; it does not run without privileges" {
 	options_agree stackcount cpuprof

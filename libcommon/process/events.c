@@ -322,8 +322,7 @@ static int find_perf_event(struct finding *f)
 	if (f->search->list)
 		return perf_names(f->name->name, add_perf_name, f);
 	if (perf_name_encode(f->name->name, &event.perf))
-		return fail(f, -ENOENT, "no event has this name: perf's are page-faults, cycles, …, and the others begin "
-			    "with t:, k:, u: or usdt:");
+		return fail(f, -ENOENT, "no event has the name '%s'", f->name->name);
 	return add(f, event, "%s", f->name->name);
 }
 
@@ -345,8 +344,84 @@ static int find(struct finding *f)
 	}
 }
 
-int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
-		struct events_problem *problem)
+/* ---- what may have been meant ---- */
+
+#define MAX_MEANT 4
+
+struct meant {
+	char *names[MAX_MEANT];
+	size_t nr;
+};
+
+static void add_meant(struct meant *m, const char *name)
+{
+	for (size_t i = 0; i < m->nr; i++)
+		if (!strcmp(m->names[i], name))
+			return;
+	if (m->nr < MAX_MEANT && (m->names[m->nr] = strdup(name)))
+		m->nr++;
+}
+
+/* Adds the events of this name, if there are any of a wanted kind. */
+static void try_name(const struct finding *f, struct meant *meant, const char *text)
+{
+	struct events_search search = { .pid = f->search->pid, .symbols = f->search->symbols, .list = true };
+	struct events_problem *problem = malloc(sizeof(*problem));
+	struct event_name *name = malloc(sizeof(*name));
+	struct events found = {};
+
+	if (name && problem && !event_name_parse(name, text, false) && f->search->kinds >> name->kind & 1 &&
+	    !events_find(&found, name, &search, problem))
+		for (size_t i = 0; i < found.nr; i++)
+			add_meant(meant, event_name_is_pattern(text) ? found.events[i].name : text);
+	events_free(&found);
+	free(problem);
+	free(name);
+}
+
+static void try_names(const struct finding *f, struct meant *meant)
+{
+	static const char *const without_prefix[] = { "t:%s", "t:*:%s", "t:syscalls:sys_enter_%s", "u:libc.so.6:%s", "k:%s" };
+	char text[EVENT_NAME_BYTES];
+
+	for (size_t i = 0; i < sizeof(without_prefix) / sizeof(without_prefix[0]) && f->name->kind == EVENT_PERF; i++) {
+		snprintf(text, sizeof(text), without_prefix[i], f->name->name);
+		try_name(f, meant, text);
+	}
+	if (f->name->kind == EVENT_TRACEPOINT) {
+		snprintf(text, sizeof(text), "t:*:%s", f->name->name);
+		try_name(f, meant, text);
+	}
+	if (f->name->kind == EVENT_USER_FUNCTION && f->name->by == EVENT_BY_NAME) {
+		snprintf(text, sizeof(text), "u:%s:*::%s", f->name->file, f->name->name);
+		try_name(f, meant, text);
+	}
+}
+
+/* Adds to the problem what else the name may mean, or which names there are. */
+static void say_meant(struct finding *f)
+{
+	const char *kinds = f->search->kinds == EVENTS_OF_PERF ? "perf's are page-faults, cycles and the like" :
+			    f->search->kinds == EVENTS_FUNCTIONS ? "a function is u:FILE:FUNCTION, or k:FUNCTION of the kernel" :
+			    "perf's are page-faults, cycles and the like, and the others begin with t:, k:, u: or usdt:";
+	size_t length = strlen(f->problem->text);
+	struct meant meant = {};
+
+	try_names(f, &meant);
+	for (size_t i = 0; i < meant.nr; i++) {
+		length += snprintf(f->problem->text + length, sizeof(f->problem->text) - length, "%s%s%s",
+				   !i ? ": did you mean " : i + 1 == meant.nr ? " or " : ", ", meant.names[i],
+				   i + 1 == meant.nr ? "?" : "");
+		free(meant.names[i]);
+		if (length >= sizeof(f->problem->text))
+			length = sizeof(f->problem->text) - 1;
+	}
+	if (!meant.nr && f->name->kind == EVENT_PERF)
+		snprintf(f->problem->text + length, sizeof(f->problem->text) - length, ": %s", kinds);
+}
+
+static int find_all(struct events *events, const struct event_name *name, const struct events_search *search,
+		    struct events_problem *problem)
 {
 	static const char *const nouns[NR_EVENT_KINDS] = { "tracepoint", "kernel function", "function",
 							   "probe", "event" };
@@ -368,6 +443,17 @@ int events_find(struct events *events, const struct event_name *name, const stru
 	if (!error && events->nr == before)
 		return fail(&f, -ENOENT, "there is no %s '%s%s%s'", nouns[name->kind], name->group,
 			    *name->group ? ":" : "", name->name);
+	return error;
+}
+
+int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
+		struct events_problem *problem)
+{
+	struct finding f = { .name = name, .search = search, .problem = problem };
+	int error = find_all(events, name, search, problem);
+
+	if (error == -ENOENT && !search->list && problem->text[0])
+		say_meant(&f);
 	return error;
 }
 

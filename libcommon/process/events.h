@@ -37,7 +37,12 @@ struct events {
 	struct timespec changed;	/* when it was, before it was read */
 };
 
-/* why nothing was found, for people */
+/* kinds of events, 1 << enum event_kind each */
+#define EVENTS_OF_PERF		(1U << EVENT_PERF)
+#define EVENTS_FUNCTIONS	(1U << EVENT_USER_FUNCTION | 1U << EVENT_KERNEL_FUNCTION)
+#define EVENTS_ALL		((1U << NR_EVENT_KINDS) - 1)
+
+/* why nothing was found, for people, and what may have been meant */
 struct events_problem {
 	char text[EVENT_NAME_BYTES + 512];
 };
@@ -45,6 +50,7 @@ struct events_problem {
 struct events_search {
 	pid_t pid;			/* files are found as this process sees them; 0: as we do */
 	const struct symbol_options *symbols;
+	unsigned kinds;			/* that the tool knows, for the problem's text */
 	bool returns;			/* functions only, from their first byte on, and where they return */
 	bool list;			/* names only: what cannot be probed is no error */
 	size_t most;			/* more events are of no use: they are counted, and no more is found out of them */

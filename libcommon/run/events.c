@@ -72,7 +72,7 @@ static struct events find_some(const char *name, struct events_search search,
 
 struct events events_named(const char *name, const struct task_filter *filter)
 {
-	struct events events = find_some(name, (struct events_search){}, filter);
+	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_ALL }, filter);
 
 	if (events.nr_left_out)
 		cli_warn("functions that are not probed: %zu; the kernel sets no probe on their first instructions, or does not execute "
@@ -80,9 +80,18 @@ struct events events_named(const char *name, const struct task_filter *filter)
 	return events;
 }
 
+struct events events_of_perf(const char *name, const struct task_filter *filter)
+{
+	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_OF_PERF }, filter);
+
+	if (events.events[0].kind != EVENT_PERF)
+		cli_die(EXIT_USAGE, "-e takes perf's events: for '%s', use stackcount", name);
+	return events;
+}
+
 struct events events_that_return(const char *name, const struct task_filter *filter)
 {
-	struct events events = find_some(name, (struct events_search){ .returns = true }, filter);
+	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_FUNCTIONS, .returns = true }, filter);
 
 	if (events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_KERNEL_FUNCTION)
 		cli_die(EXIT_USAGE, "not a function: '%s': one is u:FILE:FUNCTION, or k:FUNCTION of the kernel", name);

@@ -19,6 +19,9 @@
  */
 struct events events_named(const char *name, const struct task_filter *filter);
 
+/* the same for perf's events alone, of an option -e */
+struct events events_of_perf(const char *name, const struct task_filter *filter);
+
 /*
  * the same for functions whose returns can be seen: only a function's first byte will do, and of a pattern
  * those are left out whose exits are not known

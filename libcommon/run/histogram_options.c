@@ -24,7 +24,7 @@ static void parse_argument(struct argp_state *state, struct run_options *run, co
 		return;
 	if (!run->interval_ns) {
 		if (!cli_parse_time(arg, 1000000000, &run->interval_ns) || !run->interval_ns)
-			argp_failure(state, EXIT_USAGE, 0, "not an interval: '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0, "not an interval: '%s'; a command comes after --", arg);
 	} else if (run->nr_intervals) {
 		argp_failure(state, EXIT_USAGE, 0,
 			     "one interval and one count only, and a command comes after --: '%s'", arg);

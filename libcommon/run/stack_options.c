@@ -317,7 +317,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0,
 				     "one duration only, and a command comes after --: '%s'", arg);
 		else if (!cli_parse_time(arg, 1000000000, &o->run.duration_ns) || !o->run.duration_ns)
-			argp_failure(state, EXIT_USAGE, 0, "not a duration: '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0, "not a duration: '%s'; a command comes after --", arg);
 		break;
 	case ARGP_KEY_END:
 		if (o->run.tasks.only_user_threads && o->run.tasks.only_kernel_threads)

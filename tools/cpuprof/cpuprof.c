@@ -82,11 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static struct perf_events attach_event(const struct options *o, struct stack_session *session,
 				       struct bpf_program *program)
 {
-	struct events events = events_named(o->event, &o->stacks.run.tasks);
+	struct events events = events_of_perf(o->event, &o->stacks.run.tasks);
 	struct perf_events opened;
 
-	if (events.events[0].kind != EVENT_PERF)
-		cli_die(EXIT_USAGE, "-e takes perf's events: for '%s', use stackcount", o->event);
 	opened = events_attach_perf(program, &events.events[0], o->period, o->frequency_hz,
 				    &o->stacks.run.tasks.cpus);
 	events_free(&events);
