@@ -81,7 +81,7 @@ load lib.bash
 @test "the man page, --help and the parser agree on the options" {
 	options_agree cpuprof
 	run cpuprof -V
-	[[ "$output" == "ehperf "* ]]
+	[[ "$output" == "cpuprof (ehperf) "[0-9]* ]]
 }
 
 # ---- true stacks ----

@@ -451,3 +451,17 @@ collapse() {
 	jq -se --arg began "$began" --arg ended "$EPOCHREALTIME" '[.[] | select(.type == "stack") | .value_ns] |
 		add > 1.8e9 and add / 1e9 <= ($ended | tonumber) - ($began | tonumber)' "$WORK/off"
 }
+
+# bats test_tags=check
+@test "--help: under headings, an option to a line, two examples at the end that the tool's options allow" {
+	local tool measure
+	for tool in cpuprof offcputime offwaketime wallprof stackcount funclat biohist mapupdlat; do
+		"$tool" --help >"$WORK/help"
+		echo "$tool: $(sed -n 's/^ \([A-Z].*:\)$/\1/p' "$WORK/help" | paste -sd ' ')"
+		[[ "$(sed -n 's/^ \([A-Z].*:\)$/\1/p' "$WORK/help" | paste -sd ' ')" =~ ^'What is measured: Whose: Output:'(' Names: Limits:')?$ ]]
+		# a line that goes on
+		refute grep -E '^ {20,}[^ ]' "$WORK/help"
+		expect "$(sed -n '/^Examples:$/,$p' "$WORK/help" | grep -c "^  $tool ") == 2 && $(sed -n '/^Examples:$/,$p' "$WORK/help" | wc -l) == 3"
+		[[ "$("$tool" -V)" == "$tool (ehperf) "[0-9]* ]]
+	done
+}

@@ -23,7 +23,7 @@ static const struct argp_option help_options[] = {
 	{ "help", 'h', NULL, 0, "list the options", -1 },
 	{ NULL, '?', NULL, OPTION_ALIAS, NULL, -1 },
 	{ "usage", OPTION_USAGE, NULL, 0, "print a short usage line", -1 },
-	{ "version", 'V', NULL, 0, "print the version", -1 },
+	{ "version", 'V', NULL, 0, "print the tool's name and version", -1 },
 	{},
 };
 
@@ -39,7 +39,7 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
 		break;
 	case 'V':
-		puts("ehperf " EHPERF_VERSION);
+		printf("%s (ehperf) %s\n", program_invocation_short_name, EHPERF_VERSION);
 		exit(EXIT_SUCCESS);
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -27,6 +27,9 @@ void cli_init(void);
  */
 extern const struct argp cli_help_argp;
 
+/* the groups of options in --help, each with a heading */
+enum { OF_MEASURE = 1, OF_TASKS, OF_OUTPUT, OF_NAMES, OF_LIMITS };
+
 /* "tool: message\n"; names in it are escaped (report/escape.h) */
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* the same, and exits with status */

@@ -6,15 +6,15 @@
 enum { OPTION_HEATMAP = 0x180 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID|NAME[,...]", 0, "only these processes", 1 },
-	{ "per-process", 'P', NULL, 0, "a histogram for each process", 2 },
-	{ "nanoseconds", 'n', NULL, 0, "histograms in nanoseconds", 3 },
-	{ "microseconds", 'u', NULL, 0, "histograms in microseconds (the default)", 3 },
-	{ "milliseconds", 'm', NULL, 0, "histograms in milliseconds", 3 },
-	{ "timestamp", 'T', NULL, 0, "print the time of day before each interval", 3 },
-	{ "json", 'j', NULL, 0, "JSON, one object per line", 3 },
-	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval", 3 },
-	{ "output", 'o', "FILE", 0, "write to this file: .txt, .jsonl, or .svg for the heat map", 3 },
+	{ "pid", 'p', "PID|NAME[,...]", 0, "only these processes", OF_TASKS },
+	{ "per-process", 'P', NULL, 0, "a histogram for each process", OF_OUTPUT },
+	{ "nanoseconds", 'n', NULL, 0, "histograms in nanoseconds", OF_OUTPUT },
+	{ "microseconds", 'u', NULL, 0, "histograms in microseconds (the default)", OF_OUTPUT },
+	{ "milliseconds", 'm', NULL, 0, "histograms in milliseconds", OF_OUTPUT },
+	{ "timestamp", 'T', NULL, 0, "print the time of day before each interval", OF_OUTPUT },
+	{ "json", 'j', NULL, 0, "JSON, one object per line", OF_OUTPUT },
+	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval", OF_OUTPUT },
+	{ "output", 'o', "FILE", 0, "write here: .txt, .jsonl, .svg (the heat map)", OF_OUTPUT },
 	{},
 };
 

@@ -33,12 +33,12 @@ struct off_cpu_options {
 enum { OPTION_STATE = 0x200, OPTION_TIME };
 #define OFF_CPU_OPTION_ROWS \
 	{ "min-time", 'm', "TIME", 0, \
-	  "only off-CPU periods of at least this long: microseconds, or with a unit: 10ms", 1 }, \
-	{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, \
-	{ "max-time", 'M', "TIME", 0, "only off-CPU periods of at most this long", 1 }, \
-	{ "max-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, \
+	  "periods of this long or longer: 10ms, 50 (us)", OF_MEASURE }, \
+	{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE }, \
+	{ "max-time", 'M', "TIME", 0, "periods of this long at most", OF_MEASURE }, \
+	{ "max-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE }, \
 	{ "state", OPTION_STATE, "STATES", 0, \
-	  "only if the thread left the CPU in these states: letters of RSDTtPI, or a mask", 1 }
+	  "waits in these states: letters of RSDTtPI, a mask", OF_MEASURE }
 error_t off_cpu_parse(int key, char *arg, struct argp_state *state);
 
 /* Writes the options into an opened object. */

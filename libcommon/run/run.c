@@ -63,12 +63,15 @@ void run_check_command(struct argp_state *state, const struct run_options *o)
 enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS, OPTION_DURATION };
 
 static const struct argp_option option_list[] = {
-	{ "duration", OPTION_DURATION, "TIME", 0, "end after this time", 1 },
-	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", 3 },
-	{ "as", OPTION_AS, "USER", 0, "run the command as this user", 4 },
-	{ "kill", OPTION_KILL, NULL, 0, "end the command when the duration is over, by SIGTERM", 4 },
-	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", 4 },
-	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 4 },
+	{ .doc = "What is measured:", .group = OF_MEASURE },
+	{ .doc = "Whose:", .group = OF_TASKS },
+	{ .doc = "Output:", .group = OF_OUTPUT },
+	{ "duration", OPTION_DURATION, "TIME", 0, "end after this time", OF_MEASURE },
+	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", OF_OUTPUT },
+	{ "as", OPTION_AS, "USER", 0, "run the command as this user", OF_TASKS },
+	{ "kill", OPTION_KILL, NULL, 0, "end the command by SIGTERM after the duration", OF_TASKS },
+	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", OF_OUTPUT },
+	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", OF_OUTPUT },
 	{},
 };
 

@@ -26,19 +26,22 @@ struct options {
 static const char doc[] =
 	"How long block I/O takes, from the moment in which it is handed to the disk's queue to its completion; "
 	"or how large it is. INTERVAL is in seconds; the default is one interval until Ctrl-C or SIGTERM, or "
-	"COMMAND's end.";
+	"COMMAND's end."
+	"\vExamples:\n"
+	"  biohist -D 1 10                   # each disk, each second, ten times\n"
+	"  biohist --slow 20ms -- make       # I/Os of a command that take longer\n";
 
 static const struct argp_option option_list[] = {
-	{ "disk", 'd', "DISK", 0, "only this disk or partition, as lsblk names it", 1 },
-	{ "size", OPTION_SIZE, NULL, 0, "sizes instead of times", 2 },
-	{ "queued", 'Q', NULL, 0, "apart: the time in the queue, and that on the device", 2 },
-	{ "per-disk", 'D', NULL, 0, "a histogram for each disk", 2 },
-	{ "per-flags", 'F', NULL, 0, "a histogram for each operation and its flags", 2 },
+	{ "disk", 'd', "DISK", 0, "only this disk or partition, as lsblk names it", OF_MEASURE },
+	{ "size", OPTION_SIZE, NULL, 0, "sizes instead of times", OF_MEASURE },
+	{ "queued", 'Q', NULL, 0, "the time in the queue, and on the device, apart", OF_MEASURE },
+	{ "per-disk", 'D', NULL, 0, "a histogram for each disk", OF_OUTPUT },
+	{ "per-flags", 'F', NULL, 0, "a histogram for each operation and its flags", OF_OUTPUT },
 	{ "stacks", OPTION_STACKS, NULL, 0,
-	  "the stacks in which the I/Os began that make up most of a histogram", 2 },
+	  "the stacks in which most of the I/Os began", OF_OUTPUT },
 	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print I/Os that take longer, with the stacks in which they began: microseconds, or with a unit: 20ms",
-	  2 },
+	  "print I/Os that take longer, with stacks: 20ms",
+	  OF_OUTPUT },
 	{},
 };
 

@@ -21,15 +21,18 @@ struct options {
 static const char doc[] =
 	"Sample what runs on the CPUs, with whole user and kernel stacks, even of stripped programs "
 	"without frame pointers. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or "
-	"COMMAND's end.";
+	"COMMAND's end."
+	"\vExamples:\n"
+	"  cpuprof -p nginx -o cpu.svg 10    # nginx, for 10 s, as a picture\n"
+	"  cpuprof -F 999 -- make            # a command and what it starts\n";
 
 static const struct argp_option option_list[] = {
-	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", 0 },
+	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", OF_MEASURE },
 	{ "count", 'c', "TIME", 0,
-	  "instead, a sample each TIME: nanoseconds, or with a unit: 10ms; with -e, each so many events", 0 },
+	  "a sample each TIME, or each N events with -e", OF_MEASURE },
 	{ "event", 'e', "EVENT", 0,
-	  "instead of time, samples of one of perf's events: cycles, cache-misses, page-faults", 0 },
-	{ "include-idle", 'I', NULL, 0, "count the idle task too", 1 },
+	  "samples of a perf event, not of time: cycles", OF_MEASURE },
+	{ "include-idle", 'I', NULL, 0, "count the idle task too", OF_TASKS },
 	{},
 };
 

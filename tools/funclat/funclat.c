@@ -27,16 +27,18 @@ struct options {
 static const char doc[] =
 	"Measure how long calls of a function take, how much of that is spent blocked or waiting for a CPU, and in "
 	"which kernel functions. FUNCTION is u:FILE:FUNCTION (of a program or library) or k:FUNCTION (of the kernel). "
-	"INTERVAL is in seconds; the default is one interval until Ctrl-C or SIGTERM, or COMMAND's end.";
+	"INTERVAL is in seconds; the default is one interval until Ctrl-C or SIGTERM, or COMMAND's end."
+	"\vExamples:\n"
+	"  funclat -p nginx u:libc:fsync 1       # a histogram each second\n"
+	"  funclat u:libc:write -- ./program     # of a command\n";
 
 static const struct argp_option option_list[] = {
-	{ "list", 'l', "PATTERN", 0, "list the functions that match, and end", 1 },
-	{ "user-stacks", 'U', NULL, 0, "user stacks too", 2 },
+	{ "list", 'l', "PATTERN", 0, "list the functions that match, and end", OF_MEASURE },
+	{ "user-stacks", 'U', NULL, 0, "user stacks too", OF_OUTPUT },
 	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print calls that take longer, as they return: microseconds, or with a unit: 5ms", 2 },
+	  "print calls that take longer: 5ms, 50 (us)", OF_OUTPUT },
 	{ "return-probes", OPTION_RETURN_PROBES, NULL, 0,
-	  "see returns by return probes, which are cheaper; they break programs that throw exceptions through the function, "
-	  "or copy or switch stacks within it", 2 },
+	  "cheaper, but some programs break (see the manual)", OF_MEASURE },
 	{},
 };
 

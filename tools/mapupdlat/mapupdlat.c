@@ -20,17 +20,20 @@ enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW };
 static const char doc[] =
 	"Measure how long bpf(2) takes to update maps, how much of that is spent blocked or waiting for "
 	"a CPU, and in which kernel functions. INTERVAL is in seconds; the default is one interval until "
-	"Ctrl-C or SIGTERM, or COMMAND's end.";
+	"Ctrl-C or SIGTERM, or COMMAND's end."
+	"\vExamples:\n"
+	"  mapupdlat -P 1                    # each process, each second\n"
+	"  mapupdlat --cmd all -- ./program  # all commands on maps of a program\n";
 
 static const struct argp_option option_list[] = {
-	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "these commands, or all; default update,update-batch", 1 },
-	{ "map", OPTION_MAP, "ID|NAME", 0, "only this map, or those of this name", 1 },
-	{ "type", OPTION_TYPE, "TYPE", 0, "only maps of this type", 1 },
+	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "default update,update-batch; all: all", OF_MEASURE },
+	{ "map", OPTION_MAP, "ID|NAME", 0, "only this map, or those of this name", OF_MEASURE },
+	{ "type", OPTION_TYPE, "TYPE", 0, "only maps of this type", OF_MEASURE },
 	{ "by", OPTION_BY, "WHAT[,WHAT...]", 0,
-	  "a histogram for each name (the default), type, map, process, command, or one for all", 2 },
-	{ "user-stacks", 'U', NULL, 0, "user stacks too", 2 },
+	  "name (default), type, map, process, command, all", OF_OUTPUT },
+	{ "user-stacks", 'U', NULL, 0, "user stacks too", OF_OUTPUT },
 	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print calls that take longer, as they return: microseconds, or with a unit: 5ms", 2 },
+	  "print calls that take longer: 5ms, 50 (us)", OF_OUTPUT },
 	{},
 };
 

@@ -10,12 +10,15 @@
 static const char doc[] =
 	"Show where threads wait off the CPU, and for how long, with whole user and kernel stacks, even "
 	"of stripped programs without frame pointers. DURATION is in seconds; the default is until "
-	"Ctrl-C or SIGTERM, or COMMAND's end.";
+	"Ctrl-C or SIGTERM, or COMMAND's end."
+	"\vExamples:\n"
+	"  offcputime -p 812 10              # where process 812 waits, for 10 s\n"
+	"  offcputime -m 10ms -o waits.svg 30    # as a picture\n";
 
 static const struct argp_option option_list[] = {
 	OFF_CPU_OPTION_ROWS,
 	{ "time", OPTION_TIME, "PART", 0,
-	  "which part of a period counts: all (the default), blocked, waiting (to run)", 1 },
+	  "what counts: all (default), blocked or waiting", OF_MEASURE },
 	{},
 };
 

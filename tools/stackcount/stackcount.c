@@ -17,11 +17,14 @@ static const char doc[] =
 	"Count an event by the whole user and kernel stacks in which it happens, even of stripped programs "
 	"without frame pointers. EVENT is t:GROUP:NAME (a tracepoint), k:FUNCTION (of the kernel), "
 	"u:FILE:FUNCTION (of a program or library), usdt:FILE:PROVIDER:NAME, or perf's own name (page-faults). "
-	"DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's end.";
+	"DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's end."
+	"\vExamples:\n"
+	"  stackcount -p nginx u:libc:malloc 10     # who calls malloc, for 10 s\n"
+	"  stackcount page-faults -- ./program      # of a command\n";
 
 static const struct argp_option option_list[] = {
-	{ "count", 'c', "N", 0, "count every N-th event only: of perf's", 0 },
-	{ "list", 'l', "PATTERN", 0, "list the events that match, and end", 0 },
+	{ "count", 'c', "N", 0, "count every N-th event only: of perf's", OF_MEASURE },
+	{ "list", 'l', "PATTERN", 0, "list the events that match, and end", OF_MEASURE },
 	{},
 };
 

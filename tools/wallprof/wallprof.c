@@ -33,15 +33,18 @@ enum { OPTION_BUFFER = 0x200 };
 static const char doc[] =
 	"Show where the time of each thread goes, running or waiting, on one timeline, with the stacks behind it "
 	"and who ends each wait. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's "
-	"end.";
+	"end."
+	"\vExamples:\n"
+	"  wallprof -p 812 10                # the time of process 812's threads\n"
+	"  wallprof -o wall.html -- make     # of a command, as a page\n";
 
 #define ENDINGS ".txt, .folded, .jsonl, .html, .svg, .json or .pftrace"
 
 static const struct argp_option option_list[] = {
-	{ "frequency", 'F', "HZ", 0, "samples a second of what runs on each CPU, default 999", 0 },
+	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 999", OF_MEASURE },
 	{ "buffer", OPTION_BUFFER, "KIB", 0,
-	  "room in the kernel for the timeline on its way, in KiB, a power of 2; default 16384", 2 },
-	{ "output", 'o', "FILE", 0, "write to this file: " ENDINGS, 3 },
+	  "the kernel's buffer, a power of 2; default 16384", OF_LIMITS },
+	{ "output", 'o', "FILE", 0, "write here, by its ending: .html, .pftrace", OF_OUTPUT },
 	{},
 };
 
