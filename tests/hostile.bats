@@ -557,7 +557,7 @@ fetched_in_time() {	# SECONDS
 	sed 's/^/# /' "$WORK/err"
 	cp "$WORK/out.jsonl" "$WORK/out"
 	expect "$(stat -c %s "$WORK/out") < 20e6"
-	grep -q 'of the coldest stacks are summed up' "$WORK/err"
+	grep -q 'sums up [0-9]* stacks, the coldest' "$WORK/err"
 	# the sums are those of all, by end reason too; and all stacks of everybody else are there
 	jq -se '(map(select(.type == "stack"))) as $stacks | (.[] | select(.type == "summary")) as $summary |
 		($stacks | map(.count) | add) == $summary.samples and

@@ -318,7 +318,7 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	background dlstorm hold $(seq -f "$WORK/lib%g.so" 1400)
 	wait_until grep -q ready "$WORK/background.out"
 	measure_while_it_runs 500 cpuprof -j -F 999 -v -p "$pid"
-	grep -a 'cpuprof: start: 1 processes read in .* files compiled in .* of slabs inserted in' "$WORK/err" | sed 's/^/# /' >&3
+	grep -a 'cpuprof: start: 1 process read in .* files compiled in .* of slabs inserted in' "$WORK/err" | sed 's/^/# /' >&3
 	awk '/files compiled/ { for (i = 1; i < NF; i++) if ($(i + 1) == "files") exit !($i >= 1400) }' "$WORK/err"
 	expect "$(summary .samples) > 50"
 	expect "$(summary .ended.complete) >= 0.99 * $(summary .samples)"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/losses.h"
 
-#include <inttypes.h>
-
+#include "report/counted.h"
 #include "report/escape.h"
 
 size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first,
@@ -40,8 +39,8 @@ void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t
 
 	for (size_t i = 0; i < nr; i++)
 		if (losses[i].count && losses[i].what && (matter || !losses[i].lost)) {
-			fprintf(out, "%s: %" PRIu64 " ", tool, losses[i].count);
-			print_message(out, losses[i].what);
+			fprintf(out, "%s: ", tool);
+			print_message(out, counted(losses[i].count, losses[i].what).text);
 			putc('\n', out);
 		}
 }

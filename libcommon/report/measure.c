@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "process/thread_state.h"
+#include "report/counted.h"
 #include "report/stack_summary.h"
 
 uint64_t measure_count(const struct stack_value *value)
@@ -31,8 +32,8 @@ static uint64_t waiting(const struct stack_value *value)
 static void say(FILE *out, const struct stack_summary *s)
 {
 	fprintf(out,
-		"off the CPU %" PRIu64 " times in %.1f s, blocked for %.3f s and waiting to run for %.3f s",
-		(uint64_t)s->sum.count, s->seconds, s->sum.blocked_ns / 1e9, s->sum.waiting_ns / 1e9);
+		"off the CPU %s in %.1f s, blocked for %.3f s and waiting to run for %.3f s",
+		counted(s->sum.count, "times").text, s->seconds, s->sum.blocked_ns / 1e9, s->sum.waiting_ns / 1e9);
 }
 
 static void stack_json(struct json_object *stack, const struct stack_entry *entry)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/counted.h"
 #include "report/escape.h"
 #include "report/json.h"
 #include "unwind/end_reason.h"
@@ -86,8 +87,8 @@ static void say_complete(FILE *out, const struct stack_summary *s)
 		fprintf(out, ", user stacks complete for %.2f %% of %.3f s",
 			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user / 1e9);
 	else
-		fprintf(out, ", %.2f %% of %" PRIu64 " user stacks complete",
-			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user);
+		fprintf(out, ", %.2f %% of %s complete", 100.0 * s->ended_value[END_COMPLETE] / with_user,
+			counted(with_user, "user stacks").text);
 }
 
 static void say_lost(FILE *out, const struct stack_summary *s)
@@ -110,8 +111,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	if (s->measure->say)
 		s->measure->say(out, s);
 	else
-		fprintf(out, "%" PRIu64 " %s in %.1f s", (uint64_t)s->sum.count, s->measure->counted,
-			s->seconds);
+		fprintf(out, "%s in %.1f s", counted(s->sum.count, s->measure->counted).text, s->seconds);
 	say_complete(out, s);
 	names_count_say(out, &s->names);
 	say_lost(out, s);
@@ -125,8 +125,8 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
 	if (s->summed_up)
-		fprintf(out, "%s: %" PRIu64 " of the coldest stacks are summed up as \"[other stacks]\": the report had no room, see "
-			"--max-report\n", s->tool, s->summed_up);
+		fprintf(out, "%s: \"[other stacks]\" sums up %s, the coldest: the report had no room, see --max-report\n", s->tool,
+			counted(s->summed_up, "stacks").text);
 	names_count_print_cure(out, s->tool, &s->names);
 	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
 }
@@ -244,8 +244,8 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 		fprintf(out, ": %s\n", process_explain(all[i].error));
 	}
 	if (others)
-		fprintf(out, "%s: %" PRIu64 " of these in %zu more processes like that\n", tool, others,
-			found - MAX_REFUSED_LINES);
+		fprintf(out, "%s: %" PRIu64 " of these in %s like that\n", tool, others,
+			counted(found - MAX_REFUSED_LINES, "more processes").text);
 	free(all);
 }
 
@@ -285,7 +285,7 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 			lost.error == -ETIMEDOUT ? "a file system did not answer" : module_explain(lost.error));
 	}
 	if (lost.passed_over)
-		fprintf(out, "%s: %zu files or processes were not asked for names: others had taken the time for it\n", tool,
+		fprintf(out, "%s: files or processes that were not asked for names, because others had taken the time for it: %zu\n", tool,
 			lost.passed_over);
 	if (explain_fetching(lost.not_fetched))
 		fprintf(out, "%s: not all debug files were fetched: %s\n", tool, explain_fetching(lost.not_fetched));
@@ -309,11 +309,12 @@ void stack_summary_unread(FILE *out, const char *tool, const struct modules *mod
 	}
 	if (!nr)
 		return;
-	fprintf(out, "%s: %" PRIu64 " addresses without inlined functions and lines: reading the DWARF of '", tool, refused);
+	fprintf(out, "%s: %s without inlined functions and lines: reading the DWARF of '", tool,
+		counted(refused, "addresses").text);
 	print_escaped(out, first->path);
 	fputs("'", out);
 	if (nr > 1)
-		fprintf(out, " and %zu more files", nr - 1);
+		fprintf(out, " and %s", counted(nr - 1, "more files").text);
 	fprintf(out, " takes more than %d s or %d MiB, or other files had taken the time\n", PLACES_PREPARE_MS / 1000,
 		PLACES_MAX_BYTES >> 20);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/calls_in_flight.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "bpf/tasks.h"
 #include "process/clock.h"
+#include "report/counted.h"
 #include "report/histogram.h"
 #include "run/cli.h"
 #include "timed_calls_abi.h"
@@ -35,7 +35,7 @@ void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count
 {
 	if (!count)
 		return;
-	cli_warn("%" PRIu64 " calls had not returned at the end and are in no histogram", count);
+	cli_warn("%s had not returned at the end: in no histogram", counted(count, "calls").text);
 	for (size_t i = 0; i < in_flight->nr && i < NR_SHOWN; i++) {
 		const struct call_in_flight *call = in_flight->records + i * in_flight->record_bytes;
 

@@ -12,6 +12,7 @@
 #include "bpf/object.h"
 #include "bpf/tasks.h"
 #include "process/clock.h"
+#include "report/counted.h"
 #include "report/heatmap.h"
 #include "report/json.h"
 #include "report/namer.h"
@@ -263,16 +264,17 @@ static void print_summary_json(const struct histogram_session *h, const struct l
 
 void histogram_session_report(struct histogram_session *h, const struct loss *losses, size_t nr_losses)
 {
+	const char *what = h->tool->named ? h->tool->named : h->tool->counted;
+
 	if (h->options->heatmap)
 		cli_check(print_heatmaps(h), "print the heat maps");
 	if (h->options->run.json)
 		print_summary_json(h, losses, nr_losses);
 	cli_flush(h->run->out);
 	if (h->tool->errors)
-		cli_warn("%" PRIu64 " %s in %.1f s, %" PRIu64 " of them failed", h->count, h->tool->counted,
-			 h->run->seconds, h->errors);
+		cli_warn("%s in %.1f s, %" PRIu64 " of them failed", counted(h->count, what).text, h->run->seconds, h->errors);
 	else
-		cli_warn("%" PRIu64 " %s in %.1f s", h->count, h->tool->counted, h->run->seconds);
+		cli_warn("%s in %.1f s", counted(h->count, what).text, h->run->seconds);
 	run_say_losses(losses, nr_losses, h->count);
 	if (h->stacks)
 		stack_summary_nameless(stderr, program_invocation_short_name, h->stacks->namer);

@@ -30,6 +30,7 @@ struct stack_session;
 /* what a tool's histograms show */
 struct histogram_tool {
 	const char *counted;		/* "calls": what is counted, in text and in the summary's JSON */
+	const char *named;		/* the same on stderr; NULL: counted */
 	bool off_cpu;			/* its programs split the time into on the CPU, blocked and waiting */
 	bool errors;			/* its programs count failures */
 	struct series_title (*title)(const void *key);

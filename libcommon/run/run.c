@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "process/clock.h"
+#include "report/counted.h"
 #include "run/kernel.h"
 #include "run/output_file.h"
 #include "run/run_report.h"
@@ -271,7 +272,7 @@ static void show_progress(struct run *run)
 		clock_seconds() - run->started);
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].progress && !run->parts[i].progress(run->parts[i].arg, &count))
-			fprintf(stderr, ", %llu %s", (unsigned long long)count, run->parts[i].counted);
+			fprintf(stderr, ", %s", counted(count, run->parts[i].counted).text);
 	putc(run->on_terminal ? ' ' : '\n', stderr);
 	fflush(stderr);
 }

@@ -9,6 +9,7 @@
 #include "bpf/object.h"
 #include "process/clock.h"
 #include "process/priority.h"
+#include "report/counted.h"
 #include "report/other_stacks.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
@@ -264,7 +265,7 @@ size_t stack_session_losses(const struct stack_session *s, const char *unfollowe
 		{ "lost_no_room", stats.no_room - s->reported.no_room,
 		  "samples lost, by this tool: no room, see --max-stacks and --max-memory", .lost = true },
 		{ "forks_lost", stats.forks_lost - s->reported.forks_lost,
-		  unfollowed ? unfollowed : "processes or threads not followed: too many at a time" },
+		  unfollowed ? unfollowed : "tasks not followed: too many at a time" },
 		{ "processes_refused", unwinder_counts(s->unwinder).refused, NULL },
 		{ "stacks_lost", stats.stacks_lost - s->reported.stacks_lost,
 		  "failed attempts to send a stack's frames: the ring buffer was full" },
@@ -417,9 +418,8 @@ static void show_counts(const struct stack_session *s)
 	if (c.untraced_munmap)
 		cli_warn("changed mappings go unnoticed (%s): frames in code that replaces other code at once may be wrong",
 			 strerror(c.untraced_munmap));
-	cli_warn("start: %llu processes read in %.1f ms, %llu files compiled in %.1f ms, "
-		 "%llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
-		 (unsigned long long)c.processes, c.read_s * 1e3, (unsigned long long)c.files_at_start,
+	cli_warn("start: %s read in %.1f ms, %s compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
+		 counted(c.processes, "processes").text, c.read_s * 1e3, counted(c.files_at_start, "files").text,
 		 c.compile_s * 1e3, (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3,
 		 c.publish_s * 1e3);
 	if (c.unpublished)

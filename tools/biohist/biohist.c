@@ -114,12 +114,12 @@ static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_b
 	struct io_counts c;
 
 	cli_check(object_sum_counts(bpf->obj, "io_counts", &c, sizeof(c)), "read what was gathered");
-	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged, "I/Os were not done at the end" };
+	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged, "I/Os not done at the end" };
 	losses[2] = (struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
 	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many under way", .lost = true };
 	losses[4] = (struct loss){ "slow_lost", c.slow_lost, "slow I/Os not printed: too many at a time" };
 	losses[5] = (struct loss){ "stacks_not_taken", bpf->bss->lost_preempting,
-				   "I/Os without stacks: they began while another one's were being taken on the same CPU" };
+				   "I/Os without stacks, begun while another one's were being taken on the same CPU" };
 	losses[6] = (struct loss){ "stacks_no_room", s.no_room, "I/Os in no stack: no room in the maps" };
 	losses[7] = (struct loss){ "stacks_lost", s.stacks_lost,
 				   "failed attempts to send a stack's frames: the ring buffer was full" };
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
 	const struct histogram_tool tool = {
-		.counted = "ios", .errors = true, .title = io_names_title, .json = io_names_json,
+		.counted = "ios", .named = "I/Os", .errors = true, .title = io_names_title, .json = io_names_json,
 	};
 	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT };
 	struct histogram_session histograms;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cpuprof.skel.h"
+#include "report/counted.h"
 #include "report/json.h"
 #include "run/events.h"
 #include "run/kernel.h"
@@ -91,7 +92,7 @@ static struct perf_events attach_event(const struct options *o, struct stack_ses
 	opened = events_attach_perf(program, &events.events[0], o->period, o->frequency_hz,
 				    &o->stacks.run.tasks.cpus);
 	events_free(&events);
-	run_doing(&session->run, "Sampling %s on %zu CPU%s", o->event, opened.nr, opened.nr == 1 ? "" : "s");
+	run_doing(&session->run, "Sampling %s on %s", o->event, counted(opened.nr, "CPUs").text);
 	json_object_object_add(session->run.start, "event", json_name(o->event));
 	if (o->period)
 		json_object_object_add(session->run.start, "period", json_object_new_uint64(o->period));
@@ -107,7 +108,7 @@ static struct perf_events attach_clock(const struct options *o, struct stack_ses
 	double frequency_hz = round(1e12 / o->period) / 1e3;
 
 	clock.idle_counts = o->with_idle;
-	run_doing(&session->run, "Sampling %zu CPU%s at %g Hz", clock.nr, clock.nr == 1 ? "" : "s", frequency_hz);
+	run_doing(&session->run, "Sampling %s at %g Hz", counted(clock.nr, "CPUs").text, frequency_hz);
 	json_object_object_add(session->run.start, "frequency_hz", json_object_new_double(frequency_hz));
 	return clock;
 }

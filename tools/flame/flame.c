@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "flame/folded.h"
+#include "report/counted.h"
 #include "report/flame_page.h"
 #include "run/cli.h"
 #include "run/output_file.h"
@@ -122,8 +123,8 @@ static void read_stacks(const struct options *o, const char *name, struct flame_
 	if (in != stdin)
 		fclose(in);
 	if (count->bad_lines)
-		cli_warn("'%s': %" PRIu64 " lines are no \"stack COUNT\" and are left out",
-			 name ? name : "standard input", count->bad_lines);
+		cli_warn("'%s': %s left out: no \"stack COUNT\"", name ? name : "standard input",
+			 counted(count->bad_lines, "lines").text);
 	if (!count->value)
 		cli_die(EXIT_FAILURE, "'%s' has no stacks with a count", name ? name : "standard input");
 }

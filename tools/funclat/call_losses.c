@@ -23,10 +23,10 @@ int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *obje
 		/* calls_in_flight_say() prints this one */
 		{ "in_flight", c.entered - calls - c.died - n.never_returned },
 		{ "begun_before", c.unseen,
-		  "calls had begun before the start, or their entry was not seen, and are in no histogram" },
+		  "calls that had begun before the start, or whose entry was not seen: in no histogram" },
 		{ "never_returned", n.never_returned,
-		  "calls never returned, and are in no histogram: longjmp(), an exception, or their return was not seen" },
-		{ "died", c.died, "calls whose threads died inside them, and that are in no histogram" },
+		  "calls that never returned, in no histogram: longjmp(), an exception, or a return that was not seen" },
+		{ "died", c.died, "calls in which their thread died: in no histogram" },
 		{ "lost_too_deep", n.too_deep, "calls lost: within 64 others", .lost = true },
 		{ "lost_no_memory", c.no_memory, "calls lost: no memory to track them", .lost = true },
 		{ "ends_unseen", c.ends_unseen,
@@ -39,7 +39,7 @@ int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *obje
 		{ "stacks_untold", c.stacks_dropped,
 		  "times that a call was blocked in more different stacks than are kept" },
 		{ "forks_lost", stacks->forks_lost,
-		  "processes or threads not measured: too many at a time, or no memory" },
+		  "tasks not measured: too many at a time, or no memory" },
 	};
 
 	memcpy(losses, all, sizeof(all));

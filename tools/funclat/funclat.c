@@ -5,6 +5,7 @@
 #include "call_losses.h"
 #include "funclat.skel.h"
 #include "funclat_abi.h"
+#include "report/counted.h"
 #include "report/frame_name.h"
 #include "report/json.h"
 #include "run/calls_in_flight.h"
@@ -147,7 +148,7 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 		cli_warn("functions that cannot be timed: %zu; they do not return, or not all ways out of them are known",
 			 functions.nr_left_out);
 	if (nr && !o->histograms.run.quiet)
-		cli_warn("returns are seen at %zu instruction%s, which costs 10 to 20 us a call%s%s", nr, nr == 1 ? "" : "s",
+		cli_warn("returns are seen at %s, which costs 10 to 20 us a call%s%s", counted(nr, "instructions").text,
 			 tasks->pids.nr || tasks->tids.nr ? "" : " in every process",
 			 o->return_probes ? "" : ": --return-probes is cheaper, and not safe for all programs");
 }

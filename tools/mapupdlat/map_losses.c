@@ -20,12 +20,12 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		/* calls_in_flight_say() prints this one */
 		{ "in_flight", c.entered - calls - c.died - c.returns_unseen },
 		{ "begun_before", c.unseen - c.no_memory,
-		  "calls had begun before the start, or their entry was not seen, and are in no histogram" },
-		{ "lost_returns", c.returns_unseen, "calls lost: their return was not seen", .lost = true },
+		  "calls that had begun before the start, or whose entry was not seen: in no histogram" },
+		{ "lost_returns", c.returns_unseen, "calls lost: the return was not seen", .lost = true },
 		{ "not_seen", call_ways_not_seen(object),
-		  "calls at most were not seen: their CPU was inside a map operation of a preempted thread" },
+		  "calls at most not seen: their CPU was inside a map operation of a preempted thread" },
 		{ NULL, call_ways_uncounted(object) ? c.preempted : 0,
-		  "calls were preempted inside the map operation: other calls on their CPU may have "
+		  "calls preempted inside the map operation: other calls on their CPU may have "
 		  "been missed, which this kernel does not count" },
 		{ "preempted", c.preempted },
 		{ "lost_no_memory", c.no_memory, "calls lost: no memory to track them", .lost = true },
@@ -38,7 +38,7 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 		{ "stacks_lost", stacks->stacks_lost,
 		  "failed attempts to send a stack's frames: the ring buffer was full" },
 		{ "forks_lost", stacks->forks_lost,
-		  "processes or threads not measured: too many at a time, or no memory" },
+		  "tasks not measured: too many at a time, or no memory" },
 		{ "stacks_untold", c.stacks_dropped,
 		  "times that a call was blocked in more different stacks than are kept" },
 	};

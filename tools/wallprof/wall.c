@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "process/thread_state.h"
+#include "report/counted.h"
 #include "stacks_abi.h"
 
 const char *wall_state_name(enum wall_state state)
@@ -47,9 +48,8 @@ void wall_summary(FILE *out, const struct wall *w)
 		samples += w->lives[i].nr_samples;
 	}
 	fprintf(out,
-		"%s: %zu threads, %" PRIu64 " periods off the CPU and %" PRIu64
-		" samples on it in %.1f s, %" PRIu64 " lost\n",
-		program_invocation_short_name, w->nr_lives, periods, samples, (w->to_ns - w->from_ns) / 1e9,
+		"%s: %s, %s off the CPU and %s on it in %.1f s, %" PRIu64 " lost\n", program_invocation_short_name,
+		counted(w->nr_lives, "threads").text, counted(periods, "periods").text, counted(samples, "samples").text, (w->to_ns - w->from_ns) / 1e9,
 		losses_total(w->losses, w->nr_losses));
 	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses, periods + samples);
 }

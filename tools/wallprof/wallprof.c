@@ -182,7 +182,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 		{ "lost_periods", bpf->bss->periods_lost, "periods lost: the buffer was full, see --buffer",
 		  .lost = true },
 		{ "lost_samples", bpf->bss->samples_lost, "samples lost: the buffer was full", .lost = true },
-		{ "lost_names", bpf->bss->names_lost, "threads' beginnings and ends lost: the buffer was full",
+		{ "lost_names", bpf->bss->names_lost, "records of a thread's beginning or end lost: the buffer was full",
 		  .lost = true },
 	};
 	struct loss all[MAX_LOSSES];
