@@ -47,7 +47,7 @@ titles() {	# FILE
 		not a stack
 	END
 	flame "$WORK/in" >"$WORK/x.svg" 2>"$WORK/err"
-	grep -q "1 lines are no" "$WORK/err"
+	grep -q ": 1 line left out" "$WORK/err"
 	titles "$WORK/x.svg" >"$WORK/titles"
 	cat "$WORK/titles"
 	grep -qx 'all: 100 samples, 100.00 %' "$WORK/titles"
