@@ -30,7 +30,7 @@ static const char doc[] =
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", OF_MEASURE },
 	{ "count", 'c', "TIME", 0,
-	  "a sample each TIME, or each N events with -e", OF_MEASURE },
+	  "a sample each TIME: 10ms; or N events of -e", OF_MEASURE },
 	{ "event", 'e', "EVENT", 0,
 	  "samples of a perf event, not of time: cycles", OF_MEASURE },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", OF_TASKS },
