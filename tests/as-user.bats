@@ -218,7 +218,7 @@ a_shell=(bash --norc --noprofile --noediting -i)
 		expect ready
 		until raw
 		type \x03
-		expect samples in
+		expect sample
 		pause
 		type \x03
 		until cooked
@@ -249,7 +249,7 @@ a_shell=(bash --norc --noprofile --noediting -i)
 	on_terminal bash -c "${as_nobody[*]} sh -c 'trap \"exit 5\" INT; echo ready >&2; while :; do sleep 0.1; done' | cat; exit \${PIPESTATUS[0]}" <<-'EOF'
 		expect ready
 		type \x03
-		expect samples in
+		expect sample
 		end
 	EOF
 }

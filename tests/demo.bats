@@ -37,7 +37,7 @@ shown_of() {	# PID
 	done
 	[ "$(grep -cE '^    - +[a-z0-9]+ \(' <<<"$output")" -eq 5 ]
 	# messages: what cpuprof has to say of each, once
-	[ "$(grep -c 'samples in [0-9.]* s, ' <<<"$stderr")" -eq 5 ]
+	[ "$(grep -c 'samples\? in [0-9.]* s, ' <<<"$stderr")" -eq 5 ]
 	refute grep -v '^cpuprof: ' <<<"$stderr"
 }
 

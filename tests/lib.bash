@@ -172,13 +172,13 @@ says_when_it_begins() {	# PATTERN TOOL ARG...
 	refute grep -q 'Ctrl-C' "$WORK/err"
 }
 
-# -v is at most 20 lines, and none of libbpf's; -vv has those too
+# -v is at most 30 lines, and none of libbpf's; -vv has those too
 is_terse() {	# TOOL ARG...
 	local tool=$1
 	shift
 	"$tool" -v -q "$@" >/dev/null 2>"$WORK/err"
 	cat "$WORK/err"
-	expect "$(wc -l <"$WORK/err") <= 20 && $(wc -l <"$WORK/err") >= 3"
+	expect "$(wc -l <"$WORK/err") <= 30 && $(wc -l <"$WORK/err") >= 3"
 	refute grep -q '^libbpf:' "$WORK/err"
 	"$tool" -vv -q "$@" >/dev/null 2>"$WORK/err"
 	grep -q '^libbpf:' "$WORK/err"

@@ -13,7 +13,7 @@ profile() {	# ENDING [OPTION...]
 
 # the number of samples, as the tool said at the end
 samples() {
-	sed -nE 's/^cpuprof: ([0-9]+) samples in .*/\1/p' "$WORK/err"
+	sed -nE 's/^cpuprof: ([0-9]+) samples? in .*/\1/p' "$WORK/err"
 }
 
 # 1234 -> 1,234
