@@ -636,7 +636,7 @@ while True: time.sleep(0)'
 	cpuprof -F 999 -I -j 60 2>"$WORK/err" >"$WORK/out" 3>&- &
 	wait_until grep -q Ctrl-C "$WORK/err"
 	idle=$(cpu_seconds idle)
-	sleep 2
+	sleep 8
 	idle=$(awk "BEGIN { print $(cpu_seconds idle) - $idle }")
 	kill -INT $!
 	wait $!
@@ -645,8 +645,8 @@ while True: time.sleep(0)'
 	swapper=$(jq -n '[inputs | select(.type == "stack" and (.comm | startswith("swapper"))) | .count] | add // 0' "$WORK/out")
 	echo "idle $idle s, stolen $stolen s; $swapper samples of the idle task, $(summary '"\(.samples) of \(.seconds) s, \(.lost) lost"')"
 	expect "$swapper + $(summary .lost) >= 0.95 * 999 * ($idle - 0.02 * $(nproc))"
-	# the events begin and end some time behind and before what is said to be measured
-	expect "$(summary '.samples + .lost') >= 0.98 * 999 * (($(summary .seconds) - 0.2) * $(nproc) - $stolen)"
+	# the events begin and end some time behind and before what is said to be measured: half a second on a busy machine
+	expect "$(summary '.samples + .lost') >= 0.98 * 999 * (($(summary .seconds) - 1) * $(nproc) - $stolen)"
 }
 
 # the frames of `deep N` are N and those from main to the entry point, 4

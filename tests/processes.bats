@@ -84,7 +84,7 @@ profile() {
 	wait_until grep -q Ctrl-C "$WORK/err"
 	kill -CONT "$subject"
 	wait_until_gone "$subject"
-	kill -INT $tool
+	# it has ended by itself, or is about to
 	wait $tool
 	burnt after
 	read -r all exact alien <<<"$(tally before)"

@@ -188,14 +188,16 @@ static uint64_t used_of_late(const struct owner *owner, uint64_t now)
 
 static void charge(struct workers *w, const struct worker *worker)
 {
-	uint64_t now = clock_ns(), ran = ran_ns(worker);
+	uint64_t now = clock_ns(), ran = ran_ns(worker), seconds;
 	struct owner *owner;
 
 	HASH_FIND(hh, w->owners, &worker->owner, sizeof(worker->owner), owner);
 	if (!owner || ran < worker->ran_before)
 		return;
+	/* whole seconds only, or who is charged more often would never get better */
+	seconds = (now - owner->since_ns) / 1000000000;
 	owner->used_ns = used_of_late(owner, now) + ran - worker->ran_before;
-	owner->since_ns = now;
+	owner->since_ns = seconds < 64 ? owner->since_ns + seconds * 1000000000 : now;
 }
 
 static void forget_owners(struct workers *w)
