@@ -47,8 +47,7 @@ measure_ring() {	# ARG...: ring's
 	echo >&4
 	exec 4>&-
 	wait "$pid"
-	kill -INT "$tool"
-	wait "$tool"
+	wait "$tool"	# which ends with the process
 }
 
 # Of the waits in $WORK/out, but for each thread's first: as many as the kernel counts switches of the ring's threads of their
