@@ -205,7 +205,8 @@ void run_get_ready(struct run *run)
 	if (run->options->command)
 		cli_check(start_command(run), "start the command");
 	/* after the fork, so that the command takes signals as the tool's caller does */
-	cli_check(signals_begin(run->command.pid, run->options->as_user ? run->command.child : 0), "take signals");
+	cli_check(signals_begin(run->command.pid, run->options->as_user ? run->command.child : 0,
+				run->command.pid > 0 ? run->command.pidfd : -1), "take signals");
 	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
 	signal(SIGPIPE, SIG_IGN);
 	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */

@@ -2,6 +2,7 @@
 #include "run/signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ static struct {
 	int fd;			/* an eventfd */
 	pid_t command;
 	pid_t relay;
+	int child_fd;		/* a pidfd: of the command, or of its relay, which ends with it */
 	uint64_t came_ns;	/* the last one; 0: none yet */
 } signals = { .fd = -1 };
 
@@ -25,6 +27,9 @@ static void pass_on(const siginfo_t *signal)
 	bool by_terminal = signal->si_code == SI_KERNEL && signal->si_signo != SIGTERM;
 
 	if (signals.command <= 0 || (!signals.relay && by_terminal))
+		return;
+	/* once it has ended, its number may be somebody else's */
+	if (poll(&(struct pollfd){ .fd = signals.child_fd, .events = POLLIN }, 1, 0) > 0)
 		return;
 	if (by_terminal)
 		kill(-signals.command, signal->si_signo);
@@ -49,13 +54,14 @@ static void came(int number, siginfo_t *signal, void *context)
 	errno = saved;
 }
 
-int signals_begin(pid_t command, pid_t relay)
+int signals_begin(pid_t command, pid_t relay, int child_fd)
 {
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_sigaction = came, .sa_flags = SA_SIGINFO | SA_RESTART }, before;
 
 	signals.command = command;
 	signals.relay = relay;
+	signals.child_fd = child_fd;
 	signals.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (signals.fd < 0)
 		return -errno;

@@ -12,9 +12,10 @@
 /*
  * From now on. Signals are passed on to the command, unless pid is 0 or less, or the command has got them, too: from the
  * terminal that it shares with the tool (relay is 0), or by what is typed (the relay of own_session.h has sent them). SIGHUP is
- * left as it is if it is ignored, as under nohup(1). 0 or -errno
+ * left as it is if it is ignored, as under nohup(1). child_fd: a pidfd of the tool's own child; once that has ended, nothing is
+ * passed on. -1: there is none. 0 or -errno
  */
-int signals_begin(pid_t command, pid_t relay);
+int signals_begin(pid_t command, pid_t relay, int child_fd);
 
 /*
  * for poll(): readable when a signal has come that signals_taken() was not called for; it may be left so.
