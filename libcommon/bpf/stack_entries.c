@@ -81,7 +81,7 @@ static size_t merge_same(struct stack_entry *entries, size_t nr)
 		if (by_stacks(&entries[kept], &entries[i]))
 			entries[++kept] = entries[i];
 		else
-			sum_up(&entries[kept].value, &entries[i].value);
+			stack_value_add(&entries[kept].value, &entries[i].value);
 	}
 	return nr ? kept + 1 : 0;
 }
@@ -104,7 +104,7 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 	HASH_ITER(hh, store->values, value, next) {
 		struct stack_value rest = value->value;
 
-		sum_up(&rest, &value->in_map);
+		stack_value_add(&rest, &value->in_map);
 		take_away(&rest, &value->handed_out);
 		if (is_nothing(&rest) || (value->key.flags & mask) != flags)
 			continue;
@@ -115,7 +115,7 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 			.kernel = find_stack(store->kernel, value->key.kernel_stack),
 			.waker = stack_store_key(store, value->key.waker),
 		};
-		sum_up(&value->handed_out, &rest);
+		stack_value_add(&value->handed_out, &rest);
 	}
 	if (store->late)
 		*nr = merge_same(store->entries, *nr);

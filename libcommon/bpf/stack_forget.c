@@ -17,7 +17,7 @@ static bool is_handed_out(const struct stored_value *stored)
 {
 	struct stack_value rest = stored->value;
 
-	sum_up(&rest, &stored->in_map);
+	stack_value_add(&rest, &stored->in_map);
 	take_away(&rest, &stored->handed_out);
 	return is_nothing(&rest);
 }

@@ -119,7 +119,7 @@ static int add_value(struct stack_store *store, const struct stack_key *key, con
 	stored = value_of(store, key);
 	if (!stored)
 		return -ENOMEM;
-	sum_up(&stored->value, value);
+	stack_value_add(&stored->value, value);
 	return 0;
 }
 
@@ -140,7 +140,7 @@ static void take_again(struct pending *pending, const struct stack_key *key, con
 	if (!value)
 		return;
 	pending->key = *key;
-	sum_up(&pending->value, value);
+	stack_value_add(&pending->value, value);
 }
 
 /*

@@ -74,13 +74,6 @@ struct stack_store {
 	int error;
 };
 
-static inline void sum_up(struct stack_value *sum, const struct stack_value *value)
-{
-	sum->count += value->count;
-	sum->blocked_ns += value->blocked_ns;
-	sum->waiting_ns += value->waiting_ns;
-}
-
 static inline void take_away(struct stack_value *sum, const struct stack_value *value)
 {
 	sum->count -= value->count;

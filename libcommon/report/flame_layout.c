@@ -42,7 +42,7 @@ static void place(struct placed *p, const uint32_t *callees, size_t nr)
 
 	for (size_t i = 0; i < nr && x >= 0; i++) {
 		double value = p->totals[callees[i]][FLAME_NOW];
-		double width = whole ? (double)value / whole : 0;
+		double width = whole ? value / whole : 0;
 
 		p->depth[callees[i]] = narrow.depth;
 		if (width >= p->least) {

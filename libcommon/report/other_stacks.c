@@ -96,11 +96,8 @@ static int sum_up(struct other_stacks *others, struct stack_entry *entries, size
 	marks[others->nr_marks++] = mark;
 	*mark = (struct stack_frames){ .nr = 1 };
 	mark->frames[0] = FRAME_SUMMED(nr);
-	for (size_t i = 1; i < nr; i++) {
-		entries[0].value.count += entries[i].value.count;
-		entries[0].value.blocked_ns += entries[i].value.blocked_ns;
-		entries[0].value.waiting_ns += entries[i].value.waiting_ns;
-	}
+	for (size_t i = 1; i < nr; i++)
+		stack_value_add(&entries[0].value, &entries[i].value);
 	entries[0].key.user_stack = entries[0].key.kernel_stack = entries[0].key.waker = 0;
 	entries[0].user = mark;
 	entries[0].kernel = NULL;

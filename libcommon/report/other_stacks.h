@@ -20,8 +20,7 @@ struct other_stacks {
 
 /*
  * Sums up what there is no room for: *nr entries are left, in another order. Threads, states, events and end reasons are kept
- * apart. The entries
- * are valid until other_stacks_free(). 0 or -ENOMEM
+ * apart. The entries are valid until other_stacks_free(). 0 or -ENOMEM
  */
 int other_stacks_sum_up(struct other_stacks *others, const struct measure *measure, uint64_t max_frames,
 			struct stack_entry *entries, size_t *nr);

@@ -25,6 +25,13 @@ static inline uint64_t stack_entry_ns(const struct stack_entry *entry)
 	return entry->value.blocked_ns + entry->value.waiting_ns;
 }
 
+static inline void stack_value_add(struct stack_value *sum, const struct stack_value *value)
+{
+	sum->count += value->count;
+	sum->blocked_ns += value->blocked_ns;
+	sum->waiting_ns += value->waiting_ns;
+}
+
 /* A thread may have taken its name away, and a stack must not begin with nothing. */
 static inline const char *stack_entry_thread(const struct stack_entry *entry)
 {

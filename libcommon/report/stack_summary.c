@@ -20,9 +20,7 @@ void stack_summary_count(struct stack_summary *s, const struct stack_entry *entr
 	for (size_t i = 0; i < nr; i++) {
 		const struct stack_value *value = &entries[i].value;
 
-		s->sum.count += value->count;
-		s->sum.blocked_ns += value->blocked_ns;
-		s->sum.waiting_ns += value->waiting_ns;
+		stack_value_add(&s->sum, value);
 		if (entries[i].key.end >= NR_END_REASONS)
 			continue;
 		s->ended[entries[i].key.end] += value->count;
