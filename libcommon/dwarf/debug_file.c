@@ -15,7 +15,6 @@
 
 #include "dwarf/regular_file.h"
 
-#define MAX_PATH (PATH_MAX + 512)
 
 struct debug_link {
 	char name[NAME_MAX + 1];	/* "": none */
@@ -123,18 +122,22 @@ static void read_link(struct elf_file *file, struct debug_link *link)
 		strcpy(link->name, name);
 }
 
-/* "…/.build-id/ab/cdef….debug" */
+void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes)
+{
+	int at = snprintf(path, DEBUG_FILE_MAX_PATH, "%.*s/.build-id/%02x/", PATH_MAX, directory, id[0]);
+
+	for (size_t i = 1; i < bytes; i++)
+		at += sprintf(path + at, "%02x", id[i]);
+	strcpy(path + at, ".debug");
+}
+
 static int open_by_id(const struct searching *s, int root, const char *directory)
 {
-	char path[MAX_PATH];
-	int at, bytes = s->file->build_id_bytes;
+	char path[DEBUG_FILE_MAX_PATH];
 
-	if (bytes < 2)
+	if (s->file->build_id_bytes < 2)
 		return -1;
-	at = snprintf(path, sizeof(path), "%.*s/.build-id/%02x/", PATH_MAX, directory, s->file->build_id[0]);
-	for (int i = 1; i < bytes; i++)
-		at += sprintf(path + at, "%02x", s->file->build_id[i]);
-	strcpy(path + at, ".debug");
+	debug_file_path_by_id(path, directory, s->file->build_id, s->file->build_id_bytes);
 	return check_by_id(s, regular_file_open(root, path, true));
 }
 
@@ -142,7 +145,7 @@ static int open_by_id(const struct searching *s, int root, const char *directory
 static int open_by_link(const struct searching *s, int root, const char *prefix, const char *infix)
 {
 	const char *slash = s->path ? strrchr(s->path, '/') : NULL;
-	char path[MAX_PATH];
+	char path[DEBUG_FILE_MAX_PATH];
 
 	if (!slash || !s->link.name[0])
 		return -1;

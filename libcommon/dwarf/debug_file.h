@@ -6,6 +6,7 @@
 #ifndef EHPERF_DWARF_DEBUG_FILE_H
 #define EHPERF_DWARF_DEBUG_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,10 @@ struct debug_search {
  * is none
  */
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);
+
+/* "DIRECTORY/.build-id/ab/cdef….debug", of a build ID of 2 bytes to MAX_BUILD_ID */
+#define DEBUG_FILE_MAX_PATH (PATH_MAX + 512)
+void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes);
 
 /* An fd of a debug file that somebody has sent, if its build ID is the file's; -ENOENT */
 int debug_file_open_fetched(struct elf_file *file, const char *path);

@@ -20,8 +20,6 @@
 #include "dwarf/elf_file.h"
 #include "dwarf/regular_file.h"
 
-#define MAX_BUILD_ID 64
-
 /* code of a unit, or of a function in one */
 struct range {
 	uint64_t start, end;
@@ -261,20 +259,16 @@ static void forbid_alternate(Dwarf *dwarf)
 /* dwz's file, which others share: by its build ID, or by its name */
 static void open_alternate(struct dwarf_places *p)
 {
-	char path[PATH_MAX];
+	char path[DEBUG_FILE_MAX_PATH];
 	const char *name;
 	const void *id;
 	ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(p->dwarf, &name, &id);
-	int at;
 
 	if (bytes < 2 || bytes > MAX_BUILD_ID) {
 		forbid_alternate(p->dwarf);
 		return;
 	}
-	at = sprintf(path, DEBUG_DIRECTORY "/.build-id/%02x/", *(const uint8_t *)id);
-	for (ssize_t i = 1; i < bytes; i++)
-		at += sprintf(path + at, "%02x", ((const uint8_t *)id)[i]);
-	strcpy(path + at, ".debug");
+	debug_file_path_by_id(path, DEBUG_DIRECTORY, id, bytes);
 	if (try_alternate(p, path, id, bytes) ||
 	    (snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : p->directory, name[0] == '/' ? "" : "/", name) <
 		     (int)sizeof(path) && try_alternate(p, path, id, bytes)))

@@ -10,6 +10,8 @@
 
 #include "dwarf/eh_frame.h"
 
+#define MAX_BUILD_ID 64	/* bytes */
+
 struct elf_segment {
 	uint64_t vaddr, file_offset, size;	/* size: bytes in the file */
 	bool executable, writable;
@@ -20,7 +22,7 @@ struct elf_file {
 	GElf_Ehdr header;
 	struct elf_segment *segments;	/* PT_LOAD, as in the program headers */
 	size_t nr_segments;
-	uint8_t build_id[64];
+	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;		/* 0: none */
 	uint64_t file_bytes;
 	/* private */

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dwarf/elf_file.h"
 #include "process/clock.h"
 #include "process/workers.h"
 
-#define MAX_BUILD_ID 64
 #define MAX_MEMORY (256 << 20)		/* of the child */
 #define LEAST_BYTES 4096		/* less than this in the time of a stall is next to nothing */
 #define WAIT_MS 20

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dwarf/elf_file.h"
 #include "process/mapped_file.h"
 #include "table/unwind_table.h"
 #include "unwind/hotspot_image.h"
@@ -14,7 +15,7 @@
 
 struct compiled {
 	int error;		/* 0 or -errno: why there is no table */
-	uint8_t build_id[64];
+	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
 	bool elsewhere;		/* its path does not lead to it in our own mount namespace: mapped_file_open() */
 	int python_error;	/* 0: it holds an interpreter; else as python_image_read() */

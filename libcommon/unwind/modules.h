@@ -25,7 +25,7 @@ struct module {
 	uint32_t id;		/* from 1 */
 	/* as seen by the first process that has our own root, or if none has it mapped, the first one of all */
 	char *path;
-	uint8_t build_id[64];
+	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
 	int code_error;		/* likewise of the table of its code that no FDE covers */
