@@ -179,25 +179,25 @@ static uint64_t ran_ns(const struct worker *worker)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-static uint64_t used_of_late(const struct owner *owner, uint64_t now)
+/* Halves it for each whole second: else who is charged more often would never get better. */
+static uint64_t used_of_late(struct owner *owner, uint64_t now)
 {
 	uint64_t seconds = (now - owner->since_ns) / 1000000000;
 
-	return seconds < 64 ? owner->used_ns >> seconds : 0;
+	owner->used_ns = seconds < 64 ? owner->used_ns >> seconds : 0;
+	owner->since_ns += seconds * 1000000000;
+	return owner->used_ns;
 }
 
 static void charge(struct workers *w, const struct worker *worker)
 {
-	uint64_t now = clock_ns(), ran = ran_ns(worker), seconds;
+	uint64_t ran = ran_ns(worker);
 	struct owner *owner;
 
 	HASH_FIND(hh, w->owners, &worker->owner, sizeof(worker->owner), owner);
 	if (!owner || ran < worker->ran_before)
 		return;
-	/* whole seconds only, or who is charged more often would never get better */
-	seconds = (now - owner->since_ns) / 1000000000;
-	owner->used_ns = used_of_late(owner, now) + ran - worker->ran_before;
-	owner->since_ns = seconds < 64 ? owner->since_ns + seconds * 1000000000 : now;
+	owner->used_ns = used_of_late(owner, clock_ns()) + ran - worker->ran_before;
 }
 
 static void forget_owners(struct workers *w)
