@@ -11,7 +11,6 @@
 
 #include "base/array.h"
 #include "process/clock.h"
-#include "process/trust.h"
 #include "process/workers.h"
 #include "report/known_names.h"
 #include "report/namer_work.h"
@@ -124,7 +123,7 @@ static bool is_trusted_source(const struct namer *n, uint64_t key)
 {
 	const struct module *module = key & JIT_SOURCE ? NULL : modules_get(n->names->modules, key);
 
-	return module && (module->image || is_trusted_file(&module->key));
+	return module && module_is_trusted(module);
 }
 
 static struct source *source_of(struct namer *n, uint64_t key)
@@ -507,7 +506,7 @@ bool namer_fetch(struct namer *n, struct module *module)
 	if (!n->options.debuginfod || module->fetch_tried || n->interrupted)
 		return false;
 	module->fetch_tried = true;
-	error = debuginfod_fetch(n->options.debuginfod, module->build_id, module->build_id_bytes, is_trusted_file(&module->key),
+	error = debuginfod_fetch(n->options.debuginfod, module->build_id, module->build_id_bytes, module_is_trusted(module),
 				 n->options.interrupt_fd, path);
 	if (error == -EINTR)
 		n->interrupted = true;

@@ -383,6 +383,13 @@ static size_t name_bytes(const struct entry *entry)
 	       (module->adopted ? sizeof(*entry) + strlen(module->path) : 0);
 }
 
+static void drop_symbols(struct module *module)
+{
+	symbols_free(module->symbols);
+	module->symbols = NULL;
+	module->symbols_tried = module->entries_tried = false;
+}
+
 static void forget_names(struct modules *modules, struct entry *entry)
 {
 	struct module *module = &entry->module;
@@ -392,9 +399,7 @@ static void forget_names(struct modules *modules, struct entry *entry)
 		free_entry(entry);
 		return;
 	}
-	symbols_free(module->symbols);
-	module->symbols = NULL;
-	module->symbols_tried = module->entries_tried = false;
+	drop_symbols(module);
 }
 
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
@@ -438,12 +443,15 @@ int module_set_fetched(struct module *module, const char *path)
 		return -ENOMEM;
 	free(module->fetched);
 	module->fetched = copy;
-	symbols_free(module->symbols);
-	module->symbols = NULL;
-	module->symbols_tried = module->entries_tried = false;
+	drop_symbols(module);
 	source_places_free(module->places);
 	module->places = NULL;
 	return 0;
+}
+
+bool module_is_trusted(const struct module *module)
+{
+	return module->image || is_trusted_file(&module->key);
 }
 
 bool module_lacks_names(const struct module *module)
@@ -541,8 +549,8 @@ size_t modules_places(struct modules *modules, struct module *module, uint64_t v
 	const struct symbol_options *options = &modules->symbol_options;
 	struct place_source from = { modules, module };
 
-	if (!module->places && source_places_new(&module->places, options->chosen || module->image || is_trusted_file(&module->key),
-						 options->no_demangle))
+	if (!module->places &&
+	    source_places_new(&module->places, options->chosen || module_is_trusted(module), options->no_demangle))
 		return 0;
 	return source_places_find(module->places, vaddr, open_places, &from, found);
 }

@@ -99,6 +99,8 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 
 /* A debuginfod has sent this debug file for the module: its names and places are looked for there, too. 0 or -ENOMEM */
 int module_set_fetched(struct module *module, const char *path);
+/* May its reading take time (process/trust.h)? */
+bool module_is_trusted(const struct module *module);
 /* Might a debug file say more, of names that were asked for, or of places? */
 bool module_lacks_names(const struct module *module);
 bool module_lacks_places(const struct module *module);
