@@ -13,22 +13,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+uint64_t child_memory(pid_t pid)
+{
+	unsigned long pages = 0;
+	char name[32] = "/proc/self/statm";	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
+	FILE *statm;
+
+	if (pid)
+		snprintf(name, sizeof(name), "/proc/%d/statm", pid);
+	statm = fopen(name, "re");
+	if (statm && fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		pages = 0;
+	if (statm)
+		fclose(statm);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
 void child_limit_memory(size_t bytes)
 {
-	unsigned long pages[6] = {};	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
-	FILE *statm = fopen("/proc/self/statm", "re");
+	uint64_t now = child_memory(0);
 	struct rlimit limit = {};
-	int nr = 0;
 
-	if (statm) {
-		nr = fscanf(statm, "%lu %lu %lu %lu %lu %lu", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4],
-			    &pages[5]);
-		fclose(statm);
-	}
-	if (nr < 6 || getrlimit(RLIMIT_DATA, &limit))
+	if (!now || getrlimit(RLIMIT_DATA, &limit))
 		_exit(1);
-	if (pages[5] * sysconf(_SC_PAGESIZE) + bytes < limit.rlim_max)
-		limit.rlim_max = pages[5] * sysconf(_SC_PAGESIZE) + bytes;
+	if (now + bytes < limit.rlim_max)
+		limit.rlim_max = now + bytes;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_DATA, &limit))
 		_exit(1);
@@ -98,17 +107,23 @@ static int allow(scmp_filter_ctx filter, int call)
 	}
 }
 
-void child_limit_system_calls(const int *allowed, size_t nr)
+static int allow_all(scmp_filter_ctx filter, const int *calls)
 {
+	int error = 0;
+
+	for (; calls && *calls >= 0 && !error; calls++)
+		error = allow(filter, *calls);
+	return error;
+}
+
+void child_limit_system_calls(const int *allowed, const int *more)
+{
+	static const int of_memory[] = { __NR_mmap, __NR_mprotect, -1 };
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
 
 	if (!error)
-		error = allow(filter, __NR_mmap);
-	if (!error)
-		error = allow(filter, __NR_mprotect);
-	for (size_t i = 0; i < nr && !error; i++)
-		error = allow(filter, allowed[i]);
+		error = allow_all(filter, of_memory) ?: allow_all(filter, allowed) ?: allow_all(filter, more);
 	if (error || (seccomp_load(filter) && prctl(PR_GET_SECCOMP) >= 0))
 		_exit(1);
 	seccomp_release(filter);

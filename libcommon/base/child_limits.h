@@ -7,8 +7,12 @@
 #define EHPERF_BASE_CHILD_LIMITS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+
+/* What a process has of its own, without files, as limits count it; of the caller's if pid is 0. 0: it is gone */
+uint64_t child_memory(pid_t pid);
 
 /* So much more memory than it has now, no more than it might have before, and no core dump. */
 void child_limit_memory(size_t bytes);
@@ -32,10 +36,10 @@ void child_end_with(pid_t parent);
 #define CHILD_LIMITS_ITSELF __NR_prctl, __NR_seccomp
 
 /*
- * No system calls but these, memory that is neither code nor a file's to be written, and files to read: others fail with EPERM.
+ * No system calls but these, two lists that end with -1, the second of which may be NULL; memory that is neither code nor a file's to be written, and files to read: others fail with EPERM.
  * (What openat2() asks for, a filter cannot see: an empty file could be made by it, and one emptied that everybody may write.)
  * Those of another architecture, whose numbers mean other calls, end the child. A kernel without seccomp leaves the other limits.
  */
-void child_limit_system_calls(const int *allowed, size_t nr);
+void child_limit_system_calls(const int *allowed, const int *more);
 
 #endif

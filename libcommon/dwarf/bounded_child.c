@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -26,15 +25,13 @@ static void limit_system_calls(bool prepares)
 {
 	static const int of_all[] = {
 		__NR_recvfrom, __NR_sendto, __NR_setitimer, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise,
-		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat,
+		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat, -1
 	};
 	static const int of_preparing[] = {
-		CHILD_READS, __NR_readlink, __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, CHILD_LIMITS_ITSELF,
+		CHILD_READS, __NR_readlink, __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, CHILD_LIMITS_ITSELF, -1
 	};
-	int allowed[(sizeof(of_all) + sizeof(of_preparing)) / sizeof(int)];
 
-	memcpy(mempcpy(allowed, of_all, sizeof(of_all)), of_preparing, sizeof(of_preparing));
-	child_limit_system_calls(allowed, (sizeof(of_all) + (prepares ? sizeof(of_preparing) : 0)) / sizeof(int));
+	child_limit_system_calls(of_all, prepares ? of_preparing : NULL);
 }
 
 static void arm_timer(unsigned ms)

@@ -2,11 +2,9 @@
 #include "dwarf/source_places.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include <uthash.h>
 
 #include "base/child_limits.h"
@@ -188,22 +186,6 @@ void source_places_free(struct source_places *p)
 	free(p);
 }
 
-/* proc_pid_statm(5): of its own, without files; 0: it is gone */
-static uint64_t memory_of(pid_t pid)
-{
-	unsigned long pages = 0;
-	char name[32];
-	FILE *statm;
-
-	snprintf(name, sizeof(name), "/proc/%d/statm", pid);
-	statm = fopen(name, "re");
-	if (statm && fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-		pages = 0;
-	if (statm)
-		fclose(statm);
-	return pages * sysconf(_SC_PAGESIZE);
-}
-
 /* what the children that there are have taken and may take; *oldest: the one that was used longest ago, NULL: there is none */
 static uint64_t taken_bytes(size_t *nr, struct source_places **oldest)
 {
@@ -212,7 +194,7 @@ static uint64_t taken_bytes(size_t *nr, struct source_places **oldest)
 	*nr = 0;
 	*oldest = NULL;
 	for (struct source_places *p = used; p; p = p->used_before, ++*nr) {
-		uint64_t bytes = memory_of(p->child.pid);
+		uint64_t bytes = child_memory(p->child.pid);
 
 		taken += ANSWERS_MAX_BYTES + (bytes > p->bytes_before ? bytes - p->bytes_before : 0);
 		*oldest = p;
@@ -246,7 +228,7 @@ static bool start_child(struct source_places *p, struct opener *opener)
 	while ((taken = taken_bytes(&nr, &oldest)), oldest && (nr >= MAX_CHILDREN || taken > PLACES_MAX_BYTES / 4))
 		stop_child(oldest);
 	work.max_bytes = PLACES_MAX_BYTES - taken;
-	p->bytes_before = memory_of(getpid());
+	p->bytes_before = child_memory(0);
 	if (!bounded_child_start(&p->child, &work))
 		return false;
 	p->used_before = used;

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -21,19 +20,17 @@ static void limit_system_calls(bool parent)
 	static const int of_all[] = {
 		CHILD_READS, __NR_process_vm_readv, __NR_recvfrom, __NR_sendto, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom,
 		__NR_clock_gettime, __NR_getpid, __NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo,
-		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group,
+		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group, -1
 	};
 	/* and of a child before it limits itself */
 	static const int of_parent[] = {
 		__NR_clone, __NR_wait4, __NR_kill, __NR_socketpair, __NR_setsockopt, __NR_set_robust_list, __NR_getppid,
 		__NR_dup2, __NR_close_range, CHILD_LIMITS_ITSELF, __NR_prlimit64, __NR_capget, __NR_capset, __NR_setresuid, __NR_setresgid,
 		__NR_setgroups, __NR_setfsuid, __NR_setfsgid, __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_setitimer,
-		__NR_getpriority, __NR_setpriority,
+		__NR_getpriority, __NR_setpriority, -1
 	};
-	int allowed[(sizeof(of_all) + sizeof(of_parent)) / sizeof(int)];
 
-	memcpy(mempcpy(allowed, of_all, sizeof(of_all)), of_parent, sizeof(of_parent));
-	child_limit_system_calls(allowed, (sizeof(of_all) + (parent ? sizeof(of_parent) : 0)) / sizeof(int));
+	child_limit_system_calls(of_all, parent ? of_parent : NULL);
 }
 
 /* Signals of the terminal are the tool's; one that says that something went wrong ends the worker. */
