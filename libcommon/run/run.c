@@ -365,7 +365,7 @@ void run_counts_from_now(struct run *run)
 
 void run_counted_until_now(struct run *run)
 {
-	run->seconds = clock_seconds() - (run->counted_from ? run->counted_from : run->started);
+	run->seconds = clock_seconds() - run->counted_from;
 }
 
 void run_measure(struct run *run)
@@ -379,6 +379,8 @@ void run_measure(struct run *run)
 	run_start_say(run);
 	run->on_terminal = isatty(STDERR_FILENO);
 	run->started = clock_seconds();
+	if (!run->counted_from)
+		run->counted_from = run->started;
 	run->next_progress = run->started + (run->on_terminal ? 1 : PROGRESS_S);
 	run->next_interval = run->started + run->options->interval_ns / 1e9;
 	if (run->command.pid > 0)

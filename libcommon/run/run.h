@@ -68,7 +68,7 @@ struct run {
 	struct command command;		/* .pid is -1 where there is none */
 	/* CLOCK_MONOTONIC; seconds: how long was counted, once the run is over */
 	double started, seconds;
-	double counted_from;		/* where that is before `started`; else 0 */
+	double counted_from;		/* when counting began: `started`, or before that; 0: it has not */
 	uint64_t intervals;		/* how many are over */
 	uint64_t interval_ended_ns;	/* CLOCK_MONOTONIC: when the last one was */
 	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */

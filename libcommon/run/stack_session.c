@@ -309,17 +309,11 @@ static void count_names(const struct stack_session *s, struct names_count *count
 	count->python_named = placed->named;
 }
 
-/* when counting began */
-static double began(const struct run *run)
-{
-	return run->counted_from ? run->counted_from : run->started;
-}
-
 /* Reports what has come since the last report. last: the run is over */
 static void report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
 		   const struct loss *losses, size_t nr_losses, bool last)
 {
-	double until = last ? began(&s->run) + s->run.seconds : s->run.interval_ended_ns / 1e9;
+	double until = last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
 	struct loss all[MAX_LOSSES];
 	struct stack_summary summary = {
 		.tool = program_invocation_short_name,
