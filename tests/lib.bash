@@ -69,7 +69,8 @@ extra() {
 
 # runs the command in the background, until teardown at the latest; its PID is in $pid
 background() {
-	"$@" >"$WORK/background.out" 2>&1 3>&- &
+	: >"$WORK/background.out"	# here: the one before may begin so late that it would empty it of what this one has written
+	"$@" >>"$WORK/background.out" 2>&1 3>&- &
 	pid=$!
 	pids+=("$pid")
 }
