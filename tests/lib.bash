@@ -69,9 +69,13 @@ extra() {
 
 # runs the command in the background, until teardown at the latest; its PID is in $pid
 background() {
-	: >"$WORK/background.out"	# here: the one before may begin so late that it would empty it of what this one has written
-	"$@" >>"$WORK/background.out" 2>&1 3>&- &
+	# opened here, and a file of its own: the one before may begin, and write, later than this one
+	local out
+	rm -f "$WORK/background.out"
+	exec {out}>"$WORK/background.out"
+	"$@" >&"$out" 2>&1 3>&- {out}>&- &
 	pid=$!
+	exec {out}>&-
 	pids+=("$pid")
 }
 
