@@ -771,6 +771,20 @@ with_dwarf() {	# FILE...
 }
 
 # bats test_tags=full
+@test "a file of root's on btrfs may take time to be named, as on other disks; another user's may not" {
+	need_root
+	need mkfs.btrfs unshare
+	grep -qw btrfs /proc/filesystems || skip "needs btrfs in the kernel"
+	truncate -s 120M "$WORK/disk"
+	mkfs.btrfs -q "$WORK/disk"
+	mkdir "$WORK/mnt"
+	unshare --mount sh -ec 'mount -o loop "$0/disk" "$0/mnt"; cp /bin/true "$0/mnt/roots"
+		cp /bin/true "$0/mnt/nobodys"; chown 65534 "$0/mnt/nobodys"
+		is-trusted "$0/mnt/roots"
+		if is-trusted "$0/mnt/nobodys"; then exit 1; fi' "$WORK"
+}
+
+# bats test_tags=full
 @test "names: node's frames have names in cpuprof, alive or gone; without a map it says what to do" {
 	need_root
 	need node

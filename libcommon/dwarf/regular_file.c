@@ -16,7 +16,7 @@ static int identify(int found, struct file_key *key)
 {
 	struct statx st;
 
-	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) || !S_ISREG(st.stx_mode))
+	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, &st) || !S_ISREG(st.stx_mode))
 		return -ENOENT;
 	*key = (struct file_key){
 		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
@@ -24,6 +24,7 @@ static int identify(int found, struct file_key *key)
 		.mtime_s = st.stx_mtime.tv_sec,
 		.mtime_ns = st.stx_mtime.tv_nsec,
 		.owner = st.stx_uid,
+		.mount = st.stx_mnt_id,
 	};
 	return 0;
 }

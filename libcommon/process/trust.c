@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define NR_DEVICES 64
+#define NR_PLACES 64
 
 /* sudo says for whom */
 static bool is_trusted_owner(uint64_t owner)
@@ -19,20 +19,22 @@ static bool is_trusted_owner(uint64_t owner)
 
 /*
  * Does the kernel itself say whose the files there are? A FUSE server, which any user may be, would do it. What is not mounted
- * where we see it may be one, unless it is a disk.
+ * where we see it may be one, unless it is a disk. A btrfs subvolume's files have a device that no mount has, but its mount's ID.
  */
-static bool reads_as_honest(uint64_t dev)
+static bool reads_as_honest(const struct file_key *key)
 {
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");	/* proc_pid_mountinfo(5) */
-	bool honest = major(dev) != 0, found = false;
+	bool honest = major(key->dev) != 0, found = false;
 	unsigned of_major, of_minor;
+	unsigned long mount;
 	char *line = NULL;
 	size_t room = 0;
 
 	while (mounts && !found && getline(&line, &room, mounts) > 0) {
 		const char *type = strstr(line, " - ");
 
-		found = type && sscanf(line, "%*d %*d %u:%u", &of_major, &of_minor) == 2 && makedev(of_major, of_minor) == dev;
+		found = type && sscanf(line, "%lu %*d %u:%u", &mount, &of_major, &of_minor) == 3 &&
+			(mount == key->mount || makedev(of_major, of_minor) == key->dev);
 		if (found)
 			honest = strncmp(type + 3, "fuse", 4);
 	}
@@ -43,24 +45,24 @@ static bool reads_as_honest(uint64_t dev)
 }
 
 /* as it was when it was asked first: there may be thousands of mounts */
-static bool is_honest(uint64_t dev)
+static bool is_honest(const struct file_key *key)
 {
-	static struct device {
-		uint64_t dev;
+	static struct place {
+		uint64_t dev, mount;
 		bool honest;
-	} devices[NR_DEVICES];		/* the last ones that were asked for */
+	} places[NR_PLACES];		/* the last ones that were asked for */
 	static size_t nr;
-	struct device *device;
+	struct place *place;
 
-	for (size_t i = 0; i < nr && i < NR_DEVICES; i++)
-		if (devices[i].dev == dev)
-			return devices[i].honest;
-	device = &devices[nr++ % NR_DEVICES];
-	*device = (struct device){ .dev = dev, .honest = reads_as_honest(dev) };
-	return device->honest;
+	for (size_t i = 0; i < nr && i < NR_PLACES; i++)
+		if (places[i].dev == key->dev && places[i].mount == key->mount)
+			return places[i].honest;
+	place = &places[nr++ % NR_PLACES];
+	*place = (struct place){ .dev = key->dev, .mount = key->mount, .honest = reads_as_honest(key) };
+	return place->honest;
 }
 
 bool is_trusted_file(const struct file_key *key)
 {
-	return is_trusted_owner(key->owner) && is_honest(key->dev);
+	return is_trusted_owner(key->owner) && is_honest(key);
 }
