@@ -104,7 +104,7 @@ static void configure(struct biohist_bpf *bpf, struct options *o)
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
 
-#define NR_IO_LOSSES 9
+#define NR_IO_LOSSES 10
 
 /* besides the first one, which is there already */
 static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_bpf *bpf,
@@ -114,16 +114,17 @@ static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_b
 	struct io_counts c;
 
 	cli_check(object_sum_counts(bpf->obj, "io_counts", &c, sizeof(c)), "read what was gathered");
-	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged, "I/Os not done at the end" };
+	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged - c.ends_unseen, "I/Os not done at the end" };
 	losses[2] = (struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
 	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many under way", .lost = true };
-	losses[4] = (struct loss){ "slow_lost", c.slow_lost, "slow I/Os not printed: too many at a time" };
-	losses[5] = (struct loss){ "stacks_not_taken", bpf->bss->lost_preempting,
+	losses[4] = (struct loss){ "ends_unseen", c.ends_unseen, "I/Os lost: the kernel did not tell of their end", .lost = true };
+	losses[5] = (struct loss){ "slow_lost", c.slow_lost, "slow I/Os not printed: too many at a time" };
+	losses[6] = (struct loss){ "stacks_not_taken", bpf->bss->lost_preempting,
 				   "I/Os without stacks, begun while another one's were being taken on the same CPU" };
-	losses[6] = (struct loss){ "stacks_no_room", s.no_room, "I/Os in no stack: no room in the maps" };
-	losses[7] = (struct loss){ "stacks_lost", s.stacks_lost,
+	losses[7] = (struct loss){ "stacks_no_room", s.no_room, "I/Os in no stack: no room in the maps" };
+	losses[8] = (struct loss){ "stacks_lost", s.stacks_lost,
 				   "failed attempts to send a stack's frames: the ring buffer was full" };
-	losses[8] = (struct loss){ "forks_lost", s.forks_lost, "processes not followed: too many at a time" };
+	losses[9] = (struct loss){ "forks_lost", s.forks_lost, "processes not followed: too many at a time" };
 }
 
 int main(int argc, char **argv)

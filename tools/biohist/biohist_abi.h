@@ -33,6 +33,7 @@ _Static_assert(sizeof(struct io_key) == 36, "struct io_key");
 struct io_counts {
 	__u64 begun, done, merged;	/* I/Os; those merged into others are no more */
 	__u64 begun_before;		/* completed, and not seen to begin */
+	__u64 ends_unseen;		/* another I/O has the address already: some kernels run no program where a VM's agent runs */
 	__u64 no_room;
 	__u64 slow_lost;		/* slow I/Os that the ring buffer refused */
 	__u64 bytes;			/* of those that are done */

@@ -134,6 +134,7 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 	__u64 address = (__u64)at;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct io_counts *counts = own_counts();
+	struct io *before;
 
 	io->queued_ns = io->issued_ns ? io->issued_ns : bpf_ktime_get_ns();
 	io->pid = task_user_pid(task);
@@ -145,6 +146,9 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 		io->issuer = take_issuer(ctx, task, io);
 		alone_end();
 	}
+	before = io_at(at);
+	if (before && !before->done)
+		COUNT(counts, ends_unseen);
 	if (bpf_map_update_elem(&under_way, &address, io, BPF_ANY))
 		COUNT(counts, no_room);
 	else
