@@ -69,6 +69,20 @@ random_io() {	# ARG...
 	[ "$(jq -s 'map(select(.type == "histogram").buckets[].count) | add' "$WORK/out")" -eq "$(summary .ios)" ]
 }
 
+@test "I/Os of one, three and five sectors: each as large as it is, and all as /proc/diskstats has them" {
+	need_disk
+	local before sectors
+	before=$(diskstats)
+	biohist -j -d "$disk" -F --size -- sh -c 'for sectors in 1 3 5; do
+		dd if=/dev/zero of="$0" bs=$((sectors * 512)) count=20 oflag=direct status=none; done' "/dev/$disk" >"$WORK/out"
+	echo "$(counted); the kernel: $(difference "$before" "$(diskstats)")"
+	[ "$(counted)" = "$(difference "$before" "$(diskstats)")" ]
+	for sectors in 1 3 5; do
+		[ "$(jq -s --argjson bytes $((sectors * 512)) '[.[] | select(.key.operation? == "write").buckets[] |
+			select(.from <= $bytes and .to > $bytes).count] | add' "$WORK/out")" -eq 20 ]
+	done
+}
+
 @test "a file system with flushes, discards and metadata: as /proc/diskstats has them" {
 	need_disk
 	need mkfs.ext4 fstrim

@@ -137,6 +137,30 @@ nap()'
 	expect "$offset > $(clone3_offset) && $offset < $(clone3_offset) + 100"
 }
 
+@test "a signal at a function's first instruction, below which another function's rule holds: eu-stack's frames" {
+	need_root
+	need gcc eu-stack gawk
+	cat >"$WORK/faults.c" <<-'C'
+		#include <signal.h>
+		#include <unistd.h>
+		asm(".type before, @function\n" "before: .cfi_startproc\n" "sub $56, %rsp\n" ".cfi_adjust_cfa_offset 56\n" "ud2\n" ".cfi_endproc\n"
+		    ".type faults, @function\n" "faults: .cfi_startproc\n" "ud2\n" ".cfi_endproc\n");
+		void faults(void);
+		static void nap(int number) { for (;;) usleep(20); }
+		int main(void) { signal(SIGILL, nap); faults(); return 0; }
+	C
+	gcc -O2 -o "$WORK/faults" "$WORK/faults.c"
+	background "$WORK/faults"
+	wait_until is_sleeping "$pid"
+	same_as_eu_stack -p "$pid"
+	eu-stack -p "$pid" 2>/dev/null | grep -A 1 ' faults$' | grep -q ' main$'
+	# and by the same steps in user space
+	kill -STOP "$pid"
+	eu_addresses "$pid" >"$WORK/theirs"
+	stack-of "$pid" >"$WORK/ours"
+	diff <(gawk '{ print strtonum($1) }' "$WORK/theirs") <(grep -v end "$WORK/ours" | gawk '{ print strtonum($1) }')
+}
+
 @test "blocked programs, unwound in user space by the same tables and steps: eu-stack's frames" {
 	need_root
 	need eu-stack sqlite3

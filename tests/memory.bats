@@ -32,19 +32,53 @@ load lib
 		| (map(.count) | add) > 30 and (map(select(.user | length >= 4).count) | add) >= 0.9 * (map(.count) | add)' "$WORK/out"
 }
 
+# a program whose function step() is called in 6,000 stacks of up to 1,024 frames, when its input ends
+make_depths() {
+	cat >"$WORK/depths.c" <<-'C'
+		#include <unistd.h>
+		__attribute__((noipa)) int step(int n) { return n; }
+		__attribute__((noipa)) int down(int n) { step(n); return n ? down(n - 1) + 1 : 0; }
+		int main(void) { char byte; while (read(0, &byte, 1) > 0) { } return down(5999) != 5999; }
+	C
+	gcc -O1 -fno-optimize-sibling-calls -o "$WORK/depths" "$WORK/depths.c"
+}
+
 @test "stacks that there is no room for in user space: each event is counted, or lost, which is said" {
 	need_root
 	need gcc
-	cat >"$WORK/depths.c" <<-'C'
-		__attribute__((noipa)) int step(int n) { return n; }
-		__attribute__((noipa)) int down(int n) { step(n); return n ? down(n - 1) + 1 : 0; }
-		int main(void) { return down(5999) != 5999; }
-	C
-	gcc -O1 -fno-optimize-sibling-calls -o "$WORK/depths" "$WORK/depths.c"
-	# 6,000 stacks of up to 1,024 frames; what does not fit into the kernel's map comes at once
-	stackcount -j --top 1 --max-memory 64 --max-stacks 16 "u:$WORK/depths:step" -- "$WORK/depths" >"$WORK/out" 2>"$WORK/err"
+	make_depths
+	# what does not fit into the kernel's map comes at once
+	stackcount -j --top 1 --max-memory 64 --max-stacks 16 "u:$WORK/depths:step" -- "$WORK/depths" </dev/null >"$WORK/out" 2>"$WORK/err"
 	cat "$WORK/err"
 	[ "$(summary '.samples + .lost')" -eq 6000 ]
 	expect "$(summary .lost_no_room) > 100 && $(summary .samples) > 100"
 	grep -q 'no room, see --max-stacks and --max-memory' "$WORK/err"
+}
+
+@test "stacks that there is no room for in the ring buffer: their frames are lost, which is said, and no event is" {
+	need_root
+	need gcc
+	make_depths
+	mkfifo "$WORK/feed"
+	local depths tool
+	"$WORK/depths" <"$WORK/feed" 3>&- &
+	depths=$!
+	pids+=("$depths")
+	exec 8>"$WORK/feed"
+	wait_until is_sleeping "$depths"
+	stackcount -j --max-report 400 -p "$depths" "u:$WORK/depths:step" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	# while nobody takes what the kernel sends, which is 24 MB
+	kill -STOP "$tool"
+	exec 8>&-
+	wait "$depths"
+	kill -CONT "$tool"
+	wait "$tool"
+	cat "$WORK/err"
+	[ "$(summary '.samples + .lost')" -eq 6000 ]
+	expect "$(summary .stacks_lost) > 100"
+	# where a stack is that was not sent there are no frames, and nowhere else
+	[ "$(jq -s 'map(select(.type == "stack" and .user == []).count) | add' "$WORK/out")" -eq "$(summary .stacks_lost)" ]
 }

@@ -603,28 +603,8 @@ with_dwarf() {	# FILE...
 	for_a_second "$WORK/spin" -i -o "$WORK/x.svg"
 	grep -q 'deepest' "$WORK/x.svg"
 	for_a_second "$WORK/spin" -i -l -o "$WORK/x.pb.gz"
-	# of each Location the field `line` of each of its Lines, of which pprof wants the innermost function's first
-	/usr/bin/python3 - "$WORK/x.pb.gz" >"$WORK/lines" <<-'PY'
-		import gzip, sys
-		def number(data, at):
-		    value = shift = 0
-		    while True:
-		        value |= (data[at] & 127) << shift
-		        at, shift = at + 1, shift + 7
-		        if data[at - 1] < 128:
-		            return value, at
-		def fields(data, wanted):
-		    at = 0
-		    while at < len(data):
-		        key, at = number(data, at)
-		        value, at = number(data, at)
-		        if key & 7 == 2:
-		            value, at = data[at:at + value], at + value
-		        if key >> 3 == wanted:
-		            yield value
-		for location in fields(gzip.open(sys.argv[1]).read(), 4):
-		    print(*(line for part in fields(location, 4) for line in fields(part, 2)))
-	PY
+	# pprof wants the innermost function first
+	pprof-json "$WORK/x.pb.gz" | jq -r '.samples[].frames[] | map(.[1]) | join(" ")' >"$WORK/lines"
 	cat "$WORK/lines"
 	grep -qE '^[23] 5 6$' "$WORK/lines"
 	strip -o "$WORK/stripped" "$WORK/spin"

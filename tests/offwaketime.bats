@@ -160,3 +160,31 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	awk 'BEGIN { RS = "" } /    waker: +a.*_start.*try_to_wake_up\n    --\n    __schedule.*_start\n    - +waiter \([0-9]+\)/ { n++ } END { exit !n }' "$WORK/text"
 	refute grep -q $'\e' "$WORK/text" "$WORK/folded"
 }
+
+@test "-i: functions inlined into the waker's, in the order of their calls, in text and folded" {
+	need_root
+	need gcc
+	cat >"$WORK/wakes.c" <<-'C'
+		#include <unistd.h>
+		#define INLINED static inline __attribute__((always_inline)) void
+		INLINED innermost(int fd) { if (write(fd, "x", 1)) usleep(1000); }
+		INLINED between(int fd) { innermost(fd); }
+		int main(void)
+		{
+			int fds[2];
+			char byte;
+			if (pipe(fds)) return 1;
+			if (!fork()) { for (int i = 0; i < 300; i++) { between(fds[1]); } return 0; }
+			close(fds[1]);
+			while (read(fds[0], &byte, 1) == 1) { }
+			return 0;
+		}
+	C
+	gcc -g -O1 -o "$WORK/wakes" "$WORK/wakes.c"
+	offwaketime -q -i -f -o "$WORK/x.folded" -- "$WORK/wakes"
+	grep -qE '^wakes;.*;--;try_to_wake_up;.*;innermost_\[i\];between_\[i\];main;.*;_start;wakes [0-9]+$' "$WORK/x.folded" || { cat "$WORK/x.folded"; false; }
+	# in text the waker comes first, its leaf last
+	offwaketime -q -i -o "$WORK/x.txt" -- "$WORK/wakes"
+	grep -A 4 -E '^    waker: +wakes' "$WORK/x.txt"
+	awk 'BEGIN { RS = "" } /    waker: +wakes.*\n    main\n    between_\[i\]\n    innermost_\[i\]\n.*\n    --\n/ { n++ } END { exit !n }' "$WORK/x.txt"
+}

@@ -76,6 +76,24 @@ with_commas() {
 	END
 }
 
+@test ".pb.gz, decoded: the period and its unit, each sample's time, kernel frames before the user's, the leaf first" {
+	need_root
+	need jq
+	profile pb.gz -F 250
+	pprof-json "$WORK/out.pb.gz" >"$WORK/out"
+	jq -e --argjson samples "$(samples)" '.period == 4000000 and .unit == "nanoseconds" and ([.samples[].values[0]] | add) == $samples and
+		all(.samples[]; .values[1] == .values[0] * 4000000)' "$WORK/out"
+	background sleep 1000
+	wait_until is_sleeping "$pid"
+	offcputime -q -p "$pid" -o "$WORK/off.pb.gz" 0.5
+	pprof-json "$WORK/off.pb.gz" | jq -r '.samples[0].frames[] | .[0][0]' >"$WORK/frames"
+	cat "$WORK/frames"
+	# whoever takes a stack of a thread that is off the CPU may begin it where it has left
+	grep -v '^__schedule$' "$WORK/frames" | head -n "$(grep -vc __schedule "/proc/$pid/stack")" |
+		diff <(sed -n 's/^\[<0>\] \([^+]*\)+.*/\1/p' "/proc/$pid/stack" | grep -v '^__schedule$') -
+	[ "$(tail -n 1 "$WORK/frames" | grep -cE '^_start$|^\[sleep')" -eq 1 ]
+}
+
 # bats test_tags=full
 @test ".pb.gz: go tool pprof has the same functions, callers and totals" {
 	need_root

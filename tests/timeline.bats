@@ -120,6 +120,16 @@ look_at() {	# PAGE STEP...
 	expect "$(sed -n 1p "$WORK/times") < 60000 && $(sed -n 2p "$WORK/times") > 1 && $bytes <= 120000000"
 }
 
+@test "speedscope's JSON: each thread's weights are, in the unit that is named, the time that it lived" {
+	need_root
+	need jq
+	local began=$EPOCHREALTIME
+	wallprof -q -o "$WORK/out.json" -- sleep 1 2>/dev/null
+	jq -e --argjson took "$(awk "BEGIN { print $EPOCHREALTIME - $began }")" '.profiles | length > 0 and all(
+		({ nanoseconds: 1e-9, microseconds: 1e-6, milliseconds: 1e-3, seconds: 1 }[.unit]) as $unit |
+		(.weights | add * $unit) as $lived | ($lived >= 1 and $lived <= $took) and ((.endValue - .startValue) * $unit - $lived | fabs) < 1e-3)' "$WORK/out.json"
+}
+
 # bats test_tags=full
 @test "speedscope's own importer reads the JSON: a profile for each thread, in order of time" {
 	need chromium npm made-timeline

@@ -109,6 +109,30 @@ static void check_times(void)
 		      histogram_time(times[i].ns).text);
 }
 
+/* bcc's picture of 0, 1, 1, 2 and 3: its first row is that of 0 and 1 */
+static void check_rows(void)
+{
+	static const char bcc[] =
+		"     nsecs               : count     distribution\n"
+		"         0 -> 1          : 3        |****************************************|\n"
+		"         2 -> 3          : 2        |**************************              |\n";
+	struct histogram *h = malloc(sizeof(*h));
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	histogram_init(h, &histogram_nsecs);
+	histogram_add(h, 0, 1);
+	histogram_add(h, 1, 2);
+	histogram_add(h, 2, 1);
+	histogram_add(h, 3, 1);
+	histogram_print_log2(out, h);
+	fclose(out);
+	check(!strcmp(text, bcc), "%s", text);
+	free(text);
+	free(h);
+}
+
 /* what is drawn: a cell for each time and interval that has any, and as dark as it should be */
 static void check_heatmap(void)
 {
@@ -175,6 +199,7 @@ int main(void)
 	values[0] = 0, values[1] = 1, values[2] = 1ULL << 62;
 	check_all("0, 1, 2^62", 3);
 	check_times();
+	check_rows();
 	check_heatmap();
 	return check_done();
 }

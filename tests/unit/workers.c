@@ -25,6 +25,35 @@ static const struct worker_limits limits = { .cpu_ms = 200, .bytes = MAX_BYTES }
 
 static volatile bool never;
 
+/* the rest of the line in /proc/self/FILE that begins so */
+static bool find_line(const char *file, const char *beginning, char *rest, size_t size)
+{
+	FILE *lines = fopen(file, "re");
+	char line[256];
+	bool found = false;
+
+	while (lines && !found && fgets(line, sizeof(line), lines))
+		found = !strncmp(line, beginning, strlen(beginning));
+	if (lines)
+		fclose(lines);
+	if (found)
+		snprintf(rest, size, "%s", line + strlen(beginning));
+	return found;
+}
+
+/* It leaves no core, and has no rights but to read: capabilities(7) by their numbers in linux/capability.h. */
+static bool is_limited(void)
+{
+	const unsigned long long reading = 1ULL << 2 | 1ULL << 19 | 1ULL << 40;
+	char core[256], effective[256], permitted[256];
+	int soft = -1, hard = -1;
+
+	return find_line("/proc/self/limits", "Max core file size", core, sizeof(core)) &&
+	       sscanf(core, "%d %d", &soft, &hard) == 2 && !soft && !hard && find_line("/proc/self/status", "CapEff:", effective, sizeof(effective)) &&
+	       find_line("/proc/self/status", "CapPrm:", permitted, sizeof(permitted)) &&
+	       !((strtoull(effective, NULL, 16) | strtoull(permitted, NULL, 16)) & ~reading);
+}
+
 /* the child's process ID stands behind each answer */
 static size_t work(void *arg, void *area, size_t bytes, size_t room)
 {
@@ -59,6 +88,9 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 			       'x' :
 			       'w';
 		break;
+	case 'l':	/* what the kernel says of it */
+		kind = is_limited() ? 'l' : 'x';
+		break;
 	case 'b':
 		memset(area, 'b', room);
 		return room;
@@ -82,8 +114,11 @@ static void test_limits(void)
 	uint64_t began;
 	int error;
 
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
 	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
 	check(call(w, "r", &error) == 'r' && !error, "a job is done");
+	check(call(w, "l", &error) == 'l', "a worker leaves no core, and may only read");
+	setrlimit(RLIMIT_CORE, &(struct rlimit){});	/* one is to die */
 	check(mkdtemp(fifo) != NULL);
 	snprintf(file, sizeof(file), "%s/f", fifo);
 	snprintf(request, sizeof(request), "w%s", file);
