@@ -42,10 +42,10 @@ titles() {	# FILE
 		swapper;cpu_idle;default_idle;native_safe_halt_[k] 33
 		java;start;[unknown];Interpreter_[j];A.b(int, int)_[i] 20
 		a b;main;-;entry_SYSCALL_64;do_syscall_64 7
-		a b;main 40
 
 		not a stack
 	END
+	printf 'a b;main 40' >>"$WORK/in"	# a last line without its end
 	flame "$WORK/in" >"$WORK/x.svg" 2>"$WORK/err"
 	grep -q ": 1 line left out" "$WORK/err"
 	titles "$WORK/x.svg" >"$WORK/titles"

@@ -205,7 +205,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 	need chromium python3 npm
 	(cd "$WORK" && timeout 60 npm pack speedscope@1.25.0 >/dev/null 2>&1) || skip "npm cannot fetch speedscope"
 	tar -C "$WORK" -xzf "$WORK"/speedscope-*.tgz
-	profile perf
+	profile perf -U	# few functions: those out of view are not in the page
 	printf 'speedscope.loadFileFromBase64("out.perf", "%s")' "$(base64 -w 0 "$WORK/out.perf")" >"$WORK/profile.js"
 	browse --fragment "localProfilePath=$WORK/profile.js" "$WORK/package/dist/release/index.html" \
 		eval 'new Promise(done => setTimeout(done, 2000))' type 3 eval 'new Promise(done => setTimeout(done, 1000))' \

@@ -3,6 +3,7 @@
  * Perf maps and jitdumps: growing, garbage, code that moves, code over other code; look-ups against a plain
  * search.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +168,6 @@ static void check_jitdump(void)
 static void check_bad_jitdumps(void)
 {
 	static const uint8_t swapped[40] = { 0x4a, 0x69, 0x54, 0x44 };
-	struct { uint32_t type, bytes; uint64_t time; } endless = { 0, 15, 0 };
 	struct jit_names names = {};
 	int fd = memfd_create("dump", 0);
 
@@ -178,12 +178,18 @@ static void check_bad_jitdumps(void)
 	put_header(fd, 2, 0);
 	check(jitdump_read(&(struct jitdump){}, fd, &names) == -ENOTSUP);
 	close(fd);
-	fd = memfd_create("dump", 0);
-	put_header(fd, 1, 0);
-	put(fd, &endless, sizeof(endless));
-	check(!jitdump_read(&(struct jitdump){}, fd, &names) && names.bad == 1 && !names.nr);
-	close(fd);
-	jit_names_free(&names);
+	/* shorter than its own head: nobody knows where the next one begins */
+	for (uint32_t bytes = 0; bytes < 16; bytes++) {
+		struct { uint32_t type, bytes; uint64_t time; } record = { 0, bytes, 0 };
+		struct jitdump dump = {};
+
+		fd = memfd_create("dump", 0);
+		put_header(fd, 1, 0);
+		put(fd, &record, sizeof(record));
+		check(!jitdump_read(&dump, fd, &names) && dump.closed && names.bad == 1 && !names.nr, "%u bytes", bytes);
+		close(fd);
+		jit_names_free(&names);
+	}
 }
 
 /* against a search through all */
@@ -248,6 +254,17 @@ static void check_hostile(void)
 	jit_names_free(&names);
 }
 
+static int count_descriptors(void)
+{
+	DIR *open = opendir("/proc/self/fd");
+	int nr = 0;
+
+	while (open && readdir(open))
+		nr++;
+	closedir(open);
+	return nr;
+}
+
 /* our own map, as a runtime would write it */
 static void check_files(void)
 {
@@ -255,6 +272,7 @@ static void check_files(void)
 	struct proc_maps maps;
 	char path[64];
 	FILE *map;
+	int before = count_descriptors();
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	unlink(path);
@@ -287,6 +305,7 @@ static void check_files(void)
 	unlink(path);
 	proc_maps_free(&maps);
 	check(jit_files_open(&files, 1 << 30, &(struct proc_maps){}) == -ESRCH);
+	check(count_descriptors() == before, "no descriptor is left open");
 }
 
 int main(void)
