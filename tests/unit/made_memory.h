@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the walk needs of the place it runs in (unwind_state.bpf.h): code and a stack made by hand, no
- * slabs.
+ * What the walk needs of the place it runs in (unwind_state.bpf.h): code, a stack and a slab made by hand.
  */
 #ifndef EHPERF_MADE_MEMORY_H
 #define EHPERF_MADE_MEMORY_H
@@ -17,6 +16,8 @@
 static uint8_t code[256];	/* at address CODE */
 static uint64_t stack[64];	/* at address STACK */
 
+static void *slab;		/* the first one; NULL: there is none */
+
 /* all of the bytes or none, from `size` bytes of memory that lie at address start */
 static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const void *memory, uint64_t start,
 				  size_t size)
@@ -29,8 +30,8 @@ static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const
 
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
 {
-	(void)u, (void)loc;
-	return NULL;
+	(void)u;
+	return LOC_SLAB(loc) ? NULL : slab;
 }
 
 static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
