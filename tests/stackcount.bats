@@ -165,6 +165,16 @@ while os.read(0, 1):
 	expect "$(summary .lost_unseen) >= 1000 && $(summary .lost) >= $(summary .lost_unseen)"
 }
 
+@test "an event of perf's: counted or lost, also where the kernel runs no program because bpf(2) is at work" {
+	need_root
+	background busy-bpf 300
+	wait_until grep -q ready "$WORK/background.out"
+	local ran
+	measure_while_it_runs 2000 stackcount -j -c 1000000 -p "$pid" cpu-clock
+	echo "samples $(summary .samples) lost $(summary .lost), on the CPU $ran ns"
+	expect "$(summary .lost) > 100 && $(summary .samples) + $(summary .lost) > 0.97 * $ran / 1e6"
+}
+
 @test "a pattern: each event is the root of its stacks, and is counted apart" {
 	need_root
 	need perl
