@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "check.h"
 #include "dwarf/demangle.h"
@@ -186,12 +185,18 @@ static char *repeated(const char *before, const char *piece, int nr, const char 
 	return name;
 }
 
-static double seconds(void)
+/* that this process and the demangler have had a CPU so far: on a busy machine, they wait for one for longer */
+static double cpu_seconds(void)
 {
-	struct timespec t;
+	double seconds = 0;
+	struct rusage usage;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
+	demangle_stop();	/* only what has ended counts */
+	for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
+		getrusage(who, &usage);
+		seconds += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	}
+	return seconds;
 }
 
 static void check_bombs(void)
@@ -215,22 +220,19 @@ static void check_bombs(void)
 		repeated("_Z1f", "i", 200000, ""),
 		repeated("_ZN", "1a", 2500, "17h0123456789abcdefE"),
 	};
-	double before = seconds(), took;
 	struct rusage usage;
+	double before = cpu_seconds(), took;
 
 	for (size_t i = 0; i < sizeof(bombs) / sizeof(bombs[0]); i++) {
-		double began = seconds();
 		char *name = symbol_name_for_people(bombs[i], false, false);
 
-		check(name && strlen(name) < DEMANGLE_MAX_NAME, "bomb %zu, %.30s…: %.1f ms", i, bombs[i],
-		      (seconds() - began) * 1e3);
+		check(name && strlen(name) < DEMANGLE_MAX_NAME, "bomb %zu, %.30s…", i, bombs[i]);
 		free(name);
 		free(bombs[i]);
 	}
-	took = seconds() - before;
-	check(took < 1, "%.3f s", took);
 	check(demangle_refused() > 5, "%lu names were refused", demangle_refused());
-	demangle_stop();
+	took = cpu_seconds() - before;
+	check(took < 1, "%.3f s", took);
 	getrusage(RUSAGE_CHILDREN, &usage);
 	check(usage.ru_maxrss < 100 << 10, "%ld kB", usage.ru_maxrss);
 	getrusage(RUSAGE_SELF, &usage);
@@ -240,7 +242,7 @@ static void check_bombs(void)
 /* the demangler gives up long names then, for good, but not short ones */
 static void check_overruns(void)
 {
-	double before = seconds();
+	double before = cpu_seconds(), took;
 	char *name;
 
 	for (int i = 0; i < 1000; i++) {
@@ -249,7 +251,8 @@ static void check_overruns(void)
 		free(symbol_name_for_people(bomb, false, false));
 		free(bomb);
 	}
-	check(seconds() - before < 2, "1000 bombs: %.3f s", seconds() - before);
+	took = cpu_seconds() - before;
+	check(took < 2, "1000 bombs: %.3f s", took);
 	name = symbol_name_for_people("_ZNSt6vectorIiSaIiEE9push_backERKi", false, false);
 	check(!strcmp(name, "std::vector<int, std::allocator<int> >::push_back"), "%s", name);
 	free(name);
