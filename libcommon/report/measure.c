@@ -12,6 +12,31 @@ uint64_t measure_count(const struct stack_value *value)
 	return value->count;
 }
 
+uint64_t measure_in_text(const struct measure *measure, uint64_t value)
+{
+	return measure->is_time ? (value + 500) / 1000 : value;
+}
+
+const char *measure_unit(const struct measure *measure)
+{
+	return measure->is_time ? "us" : measure->counted;
+}
+
+struct counted measure_say(const struct measure *measure, uint64_t value)
+{
+	struct counted said;
+
+	if (!measure->is_time)
+		return counted(value, measure->counted);
+	snprintf(said.text, sizeof(said.text), "%" PRIu64 " us", measure_in_text(measure, value));
+	return said;
+}
+
+double percent_of(uint64_t value, uint64_t sum)
+{
+	return sum ? 100.0 * value / sum : 0;
+}
+
 /* ---- off-CPU times ---- */
 
 static uint64_t blocked_and_waiting(const struct stack_value *value)

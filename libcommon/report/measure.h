@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/counted.h"
 #include "report/stack_entry.h"
 
 struct stack_summary;
@@ -35,6 +36,14 @@ struct measure {
 
 /* for .value: how often a stack was seen */
 uint64_t measure_count(const struct stack_value *value);
+
+/* a value as text and folded output have it, and its unit: times in microseconds */
+uint64_t measure_in_text(const struct measure *measure, uint64_t value);
+const char *measure_unit(const struct measure *measure);
+/* both: "812 us", "1 sample" */
+struct counted measure_say(const struct measure *measure, uint64_t value);
+/* 0 of nothing */
+double percent_of(uint64_t value, uint64_t sum);
 
 /* whole off-CPU periods, or the part of each before the wake-up (blocked) or after it (waiting to run) */
 enum off_cpu_part { OFF_CPU_ALL, OFF_CPU_BLOCKED, OFF_CPU_WAITING, NR_OFF_CPU_PARTS };

@@ -8,12 +8,6 @@
 #include "base/array.h"
 #include "report/labels.h"
 
-struct merged_text {
-	uint64_t value, hash;
-	uint32_t nr;
-	uint32_t pieces[];
-};
-
 struct merged_texts {
 	struct labels *pieces;
 	struct merged_text **all;
@@ -21,7 +15,7 @@ struct merged_texts {
 	uint32_t *index;		/* open addressing: numbers + 1; 0: free */
 	size_t index_size;		/* a power of two */
 	uint64_t sum;
-	uint32_t *split;		/* the pieces of the text that is added */
+	uint32_t *split;		/* the pieces of the text that was added last */
 	size_t nr_split, split_room;
 };
 
@@ -80,12 +74,12 @@ static int split(struct merged_texts *texts, const char *text)
 	return 0;
 }
 
-static uint64_t hash_of_split(const struct merged_texts *texts)
+static uint64_t hash_of(const uint32_t *pieces, size_t nr)
 {
-	uint64_t hash = texts->nr_split;
+	uint64_t hash = nr;
 
-	for (size_t i = 0; i < texts->nr_split; i++) {
-		hash = (hash ^ texts->split[i]) * 0x9e3779b97f4a7c15;
+	for (size_t i = 0; i < nr; i++) {
+		hash = (hash ^ pieces[i]) * 0x9e3779b97f4a7c15;
 		hash ^= hash >> 32;
 	}
 	return hash;
@@ -111,9 +105,9 @@ static int grow_index(struct merged_texts *texts)
 	return 0;
 }
 
-static int add_split(struct merged_texts *texts, uint64_t hash, size_t place)
+static int add_new(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint64_t hash, size_t place)
 {
-	size_t bytes = texts->nr_split * sizeof(texts->split[0]);
+	size_t bytes = nr * sizeof(pieces[0]);
 	struct merged_text *text;
 
 	if (array_reserve(&texts->all, &texts->room, texts->nr + 1))
@@ -121,33 +115,46 @@ static int add_split(struct merged_texts *texts, uint64_t hash, size_t place)
 	text = malloc(sizeof(*text) + bytes);
 	if (!text)
 		return -ENOMEM;
-	*text = (struct merged_text){ .hash = hash, .nr = texts->nr_split };
-	memcpy(text->pieces, texts->split, bytes);
+	*text = (struct merged_text){ .hash = hash, .nr = nr };
+	memcpy(text->pieces, pieces, bytes);
 	texts->all[texts->nr++] = text;
 	texts->index[place] = texts->nr;
 	return 0;
 }
 
-int merged_texts_add(struct merged_texts *texts, const char *text, uint64_t value)
+struct labels *merged_texts_pieces(struct merged_texts *texts)
 {
-	uint64_t hash;
+	return texts->pieces;
+}
+
+int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint32_t thread, uint64_t value)
+{
+	uint64_t hash = hash_of(pieces, nr);
+	struct merged_text *text;
 	size_t at;
 
-	if (split(texts, text) || (2 * texts->nr >= texts->index_size && grow_index(texts)))
+	if (2 * texts->nr >= texts->index_size && grow_index(texts))
 		return -ENOMEM;
-	hash = hash_of_split(texts);
 	for (at = hash & (texts->index_size - 1); texts->index[at]; at = (at + 1) & (texts->index_size - 1)) {
 		const struct merged_text *known = texts->all[texts->index[at] - 1];
 
-		if (known->hash == hash && known->nr == texts->nr_split &&
-		    !memcmp(known->pieces, texts->split, known->nr * sizeof(known->pieces[0])))
+		if (known->hash == hash && known->nr == nr && !memcmp(known->pieces, pieces, nr * sizeof(pieces[0])))
 			break;
 	}
-	if (!texts->index[at] && add_split(texts, hash, at))
+	if (!texts->index[at] && add_new(texts, pieces, nr, hash, at))
 		return -ENOMEM;
-	texts->all[texts->index[at] - 1]->value += value;
+	text = texts->all[texts->index[at] - 1];
+	if (!text->nr_threads || text->thread != thread)
+		text->nr_threads++;
+	text->thread = thread;
+	text->value += value;
 	texts->sum += value;
 	return 0;
+}
+
+int merged_texts_add(struct merged_texts *texts, const char *text, uint64_t value)
+{
+	return split(texts, text) ? -ENOMEM : merged_texts_add_pieces(texts, texts->split, texts->nr_split, 0, value);
 }
 
 static int most_first(const void *left, const void *right, void *pieces)
@@ -178,6 +185,11 @@ size_t merged_texts_sort(struct merged_texts *texts)
 uint64_t merged_texts_sum(const struct merged_texts *texts)
 {
 	return texts->sum;
+}
+
+const struct merged_text *merged_texts_get(const struct merged_texts *texts, size_t number)
+{
+	return texts->all[number];
 }
 
 uint64_t merged_texts_print(const struct merged_texts *texts, FILE *out, size_t number)

@@ -11,7 +11,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/labels.h"
+
 struct merged_texts;
+
+struct merged_text {
+	uint64_t value, hash;
+	uint32_t thread, nr_threads;	/* the last that was added, and how many were */
+	uint32_t nr;
+	uint32_t pieces[];
+};
 
 /* NULL: no memory */
 struct merged_texts *merged_texts_new(void);
@@ -20,12 +29,18 @@ void merged_texts_free(struct merged_texts *texts);
 /* 0 or -ENOMEM */
 int merged_texts_add(struct merged_texts *texts, const char *text, uint64_t value);
 
+/* The same for a text that is split already, into labels of merged_texts_pieces(). Threads must come in order. */
+int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint32_t thread, uint64_t value);
+struct labels *merged_texts_pieces(struct merged_texts *texts);
+
 /* Sorts them, the largest value first, equal ones by text. Returns how many there are */
 size_t merged_texts_sort(struct merged_texts *texts);
 
 /* the sum of all values */
 uint64_t merged_texts_sum(const struct merged_texts *texts);
 
+/* one, by its number since merged_texts_sort() */
+const struct merged_text *merged_texts_get(const struct merged_texts *texts, size_t number);
 /* Prints one, by its number since merged_texts_sort(), and returns its value. */
 uint64_t merged_texts_print(const struct merged_texts *texts, FILE *out, size_t number);
 

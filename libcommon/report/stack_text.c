@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/counted.h"
 #include "report/escape.h"
 #include "report/merged_texts.h"
+#include "report/stack_functions.h"
 #include "report/stack_report.h"
 #include "report/stack_writer.h"
 #include "stacks_abi.h"
@@ -41,12 +43,14 @@ uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct sta
 	return first;
 }
 
-static void put_name(const struct stack_writer *w, const struct frame_name *name, bool in_no_file)
+void stack_print_name(const struct stack_writer *w, const struct frame_name *name, uint64_t frame, bool kernel)
 {
 	frame_name_print(w->out, name);
 	if (name->inlined)
 		fputs("_[i]", w->out);
-	else if (w->annotate && in_no_file)
+	else if (w->annotate && kernel)
+		fputs("_[k]", w->out);
+	else if (w->annotate && frame_in_no_file(frame))
 		fputs("_[j]", w->out);
 }
 
@@ -61,7 +65,7 @@ static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame, en
 
 	for (size_t i = 0; i < nr; i++) {
 		fputs(before, w->out);
-		put_name(w, &names[direction == TO_ROOT ? i : nr - 1 - i], frame_in_no_file(frame));
+		stack_print_name(w, &names[direction == TO_ROOT ? i : nr - 1 - i], frame, false);
 		fputs(after, w->out);
 	}
 }
@@ -70,9 +74,7 @@ static void put_kernel(const struct stack_writer *w, uint64_t frame)
 {
 	struct frame_name name = frame_name_kernel(w->names.kallsyms, frame);
 
-	frame_name_print(w->out, &name);
-	if (w->annotate)
-		fputs("_[k]", w->out);
+	stack_print_name(w, &name, frame, true);
 }
 
 static void put_comm(const struct stack_writer *w, const struct stack_entry *entry)
@@ -99,28 +101,6 @@ static void put_waker_folded(const struct stack_writer *w, const struct stack_en
 		put_user(w, waker->key.pid, user->frames[i], TO_ROOT, ";", "");
 	putc(';', w->out);
 	put_comm(w, waker);
-}
-
-static void put_waker(const struct stack_writer *w, const struct stack_entry *waker)
-{
-	const struct stack_frames *user = waker->user, *kernel = waker->kernel;
-
-	fputs("    waker:           ", w->out);
-	put_comm(w, waker);
-	if (waker->key.flags & STACK_INTERRUPT)
-		putc('\n', w->out);
-	else
-		fprintf(w->out, " (%u)\n", waker->key.pid);
-	for (uint32_t i = user ? user->nr : 0; i-- > 0;)
-		put_user(w, waker->key.pid, user->frames[i], TO_LEAF, "    ", "\n");
-	if (w->delimiter && user && kernel)
-		fputs("    -\n", w->out);
-	for (uint32_t i = kernel ? kernel->nr : 0; i-- > 0;) {
-		fputs("    ", w->out);
-		put_kernel(w, kernel->frames[i]);
-		putc('\n', w->out);
-	}
-	fputs("    --\n", w->out);
 }
 
 void stack_print_folded(const struct stack_writer *w, const struct stack_entry *entry)
@@ -167,35 +147,11 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 	}
 }
 
-static void print_multiline(const struct stack_writer *w, const struct stack_entry *entry)
-{
-	if (entry->waker)
-		put_waker(w, entry->waker);
-	stack_print_frames(w, entry, 4);
-	fputs("    -                ", w->out);
-	print_escaped(w->out, stack_entry_thread(entry));
-	fprintf(w->out, " (%u)\n", entry->key.pid);
-}
-
-/* ---- all of them ---- */
-
-/* how stacks are printed */
-struct layout {
-	/* the frames, and how the value follows them */
-	void (*frames)(const struct stack_writer *writer, const struct stack_entry *entry);
-	void (*value)(FILE *out, const struct measure *measure, uint64_t value, double percent);
-	bool hottest_last;
-};
-
-/* the value as text has it: times in microseconds */
-static uint64_t in_text(const struct measure *measure, uint64_t value)
-{
-	return measure->is_time ? (value + 500) / 1000 : value;
-}
+/* ---- folded: all of them ---- */
 
 /* 0 or -ENOMEM */
-static int add(struct merged_texts *texts, const struct stack_writer *writer, const struct layout *layout,
-	       const struct stack_entry *entry, uint64_t value)
+static int add_folded(struct merged_texts *texts, const struct stack_writer *writer, const struct stack_entry *entry,
+		      uint64_t value)
 {
 	struct stack_writer w = *writer;
 	char *text = NULL;
@@ -205,66 +161,151 @@ static int add(struct merged_texts *texts, const struct stack_writer *writer, co
 	w.out = open_memstream(&text, &size);
 	if (!w.out)
 		return -ENOMEM;
-	layout->frames(&w, entry);
+	stack_print_folded(&w, entry);
 	error = fclose(w.out) || !text ? -ENOMEM : merged_texts_add(texts, text, value);
 	free(text);
 	return error;
 }
 
-/* Prints the first `nr`, those with the largest values, in the layout's order. */
-static void print_hottest(const struct stack_writer *w, const struct measure *measure,
-			  const struct layout *layout, const struct merged_texts *texts, size_t nr)
+/* how many of the stacks are shown */
+static size_t shown_of(const struct stack_writer *w, size_t nr)
 {
-	uint64_t sum = merged_texts_sum(texts);
-
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t value = merged_texts_print(texts, w->out, layout->hottest_last ? nr - 1 - i : i);
-
-		layout->value(w->out, measure, in_text(measure, value), sum ? 100.0 * value / sum : 0);
-	}
+	return w->top && w->top < nr ? w->top : nr;
 }
 
-static int print(const struct stack_writer *w, const struct measure *measure, const struct layout *layout,
-		 const struct stack_entry *entries, size_t nr)
+int stack_report_folded(const struct stack_writer *w, const struct stack_summary *summary, const struct stack_entry *entries,
+			size_t nr)
 {
+	const struct measure *measure = summary->measure;
 	struct merged_texts *texts = merged_texts_new();
 	int error = texts ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < nr && !error; i++)
-		error = add(texts, w, layout, &entries[i], measure->value(&entries[i].value));
+		error = add_folded(texts, w, &entries[i], measure->value(&entries[i].value));
 	if (!error) {
-		size_t all = merged_texts_sort(texts);
+		size_t shown = shown_of(w, merged_texts_sort(texts));
 
-		print_hottest(w, measure, layout, texts, w->top && w->top < all ? w->top : all);
+		for (size_t i = 0; i < shown; i++) {
+			uint64_t value = merged_texts_print(texts, w->out, i);
+
+			fprintf(w->out, " %" PRIu64 "\n", measure_in_text(measure, value));
+		}
 	}
 	merged_texts_free(texts);
 	return error;
 }
 
-static void put_value_and_share(FILE *out, const struct measure *measure, uint64_t value, double percent)
+/* ---- text: functions, and stacks line by line ---- */
+
+/* Without --top, of a long stack so many lines next to the leaf and to the root */
+#define LEAF_LINES 10
+#define ROOT_LINES 4
+
+/* Prints lines, without those in the middle if they are many. */
+static void put_lines(FILE *out, const struct labels *labels, const uint32_t *lines, size_t nr, size_t first, size_t last)
 {
-	fprintf(out, "        %" PRIu64 " %s, %.1f %% of all\n\n", value, measure->is_time ? "us" : measure->counted, percent);
+	bool cut = nr > first + 1 + last;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (cut && i == first) {
+			fprintf(out, "    … %zu frames …\n", nr - first - last);
+			i = nr - last;
+		}
+		fprintf(out, "    %s\n", stack_functions_text(labels, lines[i]));
+	}
 }
 
-static void put_value(FILE *out, const struct measure *measure, uint64_t value, double percent)
+/* the lines of the waker's part, up to "--"; 0: there is none */
+static size_t waker_lines(const struct stack_functions *f, const struct merged_text *stack)
 {
-	(void)measure;
-	(void)percent;
-	fprintf(out, " %" PRIu64 "\n", value);
+	for (size_t i = 0; i < stack->nr; i++)
+		if (stack->pieces[i] == f->waker_end)
+			return i + 1;
+	return 0;
 }
 
-int stack_report_text(const struct stack_writer *writer, const struct stack_summary *summary,
-		      const struct stack_entry *entries, size_t nr)
+static void put_stack(FILE *out, const struct stack_functions *f, const struct merged_text *stack, bool cut)
 {
-	static const struct layout layout = { print_multiline, put_value_and_share, .hottest_last = true };
+	size_t leaf = cut ? LEAF_LINES : stack->nr, root = cut ? ROOT_LINES : stack->nr, waker = waker_lines(f, stack);
 
-	return print(writer, summary->measure, &layout, entries, nr);
+	if (waker) {
+		put_lines(out, f->lines, stack->pieces, 1, 1, 0);
+		put_lines(out, f->lines, stack->pieces + 1, waker - 2, root, leaf);
+		put_lines(out, f->lines, stack->pieces + waker - 1, 1, 1, 0);
+	}
+	put_lines(out, f->lines, stack->pieces + waker, stack->nr - waker - 1, leaf, root);
+	fprintf(out, "    %s", stack_functions_text(f->lines, stack->pieces[stack->nr - 1]));
+	if (stack->nr_threads > 1)
+		fprintf(out, ", %" PRIu32 " threads", stack->nr_threads);
+	putc('\n', out);
 }
 
-int stack_report_folded(const struct stack_writer *writer, const struct stack_summary *summary,
-			const struct stack_entry *entries, size_t nr)
+/* Prints the stacks with most, the hottest last. They are sorted. */
+static void put_stacks(const struct stack_writer *w, const struct stack_functions *f, const struct measure *measure,
+		       const struct merged_texts *texts, size_t nr)
 {
-	static const struct layout layout = { stack_print_folded, put_value };
+	size_t top = w->top ? w->top : TEXT_TOP, shown = top < nr ? top : nr;
+	uint64_t sum = merged_texts_sum(texts), rest = sum;
 
-	return print(writer, summary->measure, &layout, entries, nr);
+	for (size_t i = shown; i-- > 0;) {
+		const struct merged_text *stack = merged_texts_get(texts, i);
+
+		rest -= stack->value;
+		put_stack(w->out, f, stack, !w->top);
+		fprintf(w->out, "        %s, %.1f %% of all\n\n", measure_say(measure, stack->value).text,
+			percent_of(stack->value, sum));
+	}
+	if (shown < nr)
+		fprintf(w->out, "not shown: %s, %.1f %% of all %s; --top=all shows all\n", counted(nr - shown, "stacks").text,
+			percent_of(rest, sum), measure->is_time ? "time" : measure->counted);
+}
+
+static int by_thread(const void *left, const void *right)
+{
+	uint32_t l = (*(const struct stack_entry *const *)left)->key.tid, r = (*(const struct stack_entry *const *)right)->key.tid;
+
+	return l == r ? 0 : l < r ? -1 : 1;
+}
+
+/* Adds all entries, a thread's one after the other. 0 or -ENOMEM */
+static int add_all(struct stack_functions *f, struct merged_texts *texts, const struct measure *measure,
+		   const struct stack_entry *entries, size_t nr)
+{
+	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
+	int error = sorted ? stack_functions_init(f) : -ENOMEM;
+
+	for (size_t i = 0; i < nr && sorted; i++)
+		sorted[i] = &entries[i];
+	if (sorted)
+		qsort(sorted, nr, sizeof(*sorted), by_thread);
+	for (size_t i = 0; i < nr && !error; i++) {
+		uint64_t value = measure->value(&sorted[i]->value);
+
+		error = stack_functions_add(f, sorted[i], value);
+		if (!error)
+			error = merged_texts_add_pieces(texts, f->numbers, f->nr, sorted[i]->key.tid, value);
+	}
+	free(sorted);
+	return error;
+}
+
+int stack_report_text(const struct stack_writer *w, const struct stack_summary *summary, const struct stack_entry *entries,
+		      size_t nr)
+{
+	const struct measure *measure = summary->measure;
+	struct merged_texts *texts = merged_texts_new();
+	struct stack_functions f = { .writer = w, .off_cpu = measure->is_time };
+	int error = texts ? 0 : -ENOMEM;
+
+	if (!error) {
+		f.lines = merged_texts_pieces(texts);
+		error = add_all(&f, texts, measure, entries, nr);
+	}
+	if (!error && nr)
+		error = stack_functions_print(w->out, &f, measure, merged_texts_sum(texts));
+	if (!error)
+		put_stacks(w, &f, measure, texts, merged_texts_sort(texts));
+	stack_functions_free(&f);
+	merged_texts_free(texts);
+	return error;
 }

@@ -21,10 +21,19 @@ struct stack_writer {
 	 * sched_switch __schedule()
 	 */
 	bool traced;
-	size_t top;		/* of all stacks, only so many, those with the largest values; 0: all */
+	/*
+	 * of all stacks, only so many, those with the largest values. 0: not asked for, which is all, but in text TEXT_TOP
+	 */
+	size_t top;
 	/* a frame of the tool's own, outside of all others; NULL: none */
 	const char *(*root)(const struct stack_entry *entry);
 };
+
+#define TOP_ALL SIZE_MAX
+#define TEXT_TOP 20
+
+/* a frame's name, with the marks that are asked for */
+void stack_print_name(const struct stack_writer *writer, const struct frame_name *name, uint64_t frame, bool kernel);
 
 /* the index of the first kernel frame to show */
 uint32_t stack_first_kernel_frame(const struct stack_writer *writer, const struct stack_frames *kernel);

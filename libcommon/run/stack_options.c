@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", OF_OUTPUT },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to JIT's code", OF_OUTPUT },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", OF_OUTPUT },
-	{ "top", OPTION_TOP, "N", 0, "only the N hottest stacks", OF_OUTPUT },
+	{ "top", OPTION_TOP, "N|all", 0, "only the N hottest; in text default 20", OF_OUTPUT },
 	{ "inline", 'i', NULL, 0, "inlined functions, too, as frames marked _[i]", OF_NAMES },
 	{ "lines", 'l', NULL, 0, "source file and line of each user frame", OF_NAMES },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
@@ -283,8 +283,9 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		o->max_report = number << 20;
 		break;
 	case OPTION_TOP:
-		if (!cli_parse_number(arg, 1, SIZE_MAX, &number))
-			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks, 1 or more: '%s'", arg);
+		number = TOP_ALL;
+		if (strcmp(arg, "all") && !cli_parse_number(arg, 1, TOP_ALL - 1, &number))
+			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks, 1 or more, or all: '%s'", arg);
 		o->top = number;
 		break;
 	default:

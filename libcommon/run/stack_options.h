@@ -47,7 +47,7 @@ struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
 	const struct stack_format *format;
-	size_t top;			/* the report has this many stacks; 0: all */
+	size_t top;			/* as struct stack_writer has it */
 	uint64_t max_report;		/* bytes */
 	bool delimiter, annotate;	/* as struct stack_writer has them */
 	/*

@@ -309,6 +309,12 @@ static void count_names(const struct stack_session *s, struct names_count *count
 	count->python_named = placed->named;
 }
 
+/* How many frames a report has room for. Of few stacks and functions it is small, whatever they are of. */
+static uint64_t room_of(const struct stack_options *o)
+{
+	return o->format == stack_format_text && o->top != TOP_ALL ? UINT64_MAX : o->max_report / o->format->frame_bytes;
+}
+
 /* Reports what has come since the last report. last: the run is over */
 static void report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
 		   const struct loss *losses, size_t nr_losses, bool last)
@@ -335,7 +341,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	summary.nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, all);
 	summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
 	stack_summary_count(&summary, entries, nr);
-	cli_check(other_stacks_sum_up(&others, measure, o->max_report / o->format->frame_bytes, entries, &nr),
+	cli_check(other_stacks_sum_up(&others, measure, room_of(o), entries, &nr),
 		  "read what was gathered");
 	summary.summed_up = others.nr;
 

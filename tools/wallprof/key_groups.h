@@ -3,6 +3,7 @@
 #ifndef EHPERF_WALLPROF_KEY_GROUPS_H
 #define EHPERF_WALLPROF_KEY_GROUPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <uthash.h>
 
@@ -13,6 +14,8 @@ struct key_group {
 	uint64_t ns[NR_WALL_STATES], all_ns, count;
 	uint32_t key, key_of_most;	/* one of its keys; the one with most time */
 	uint64_t most_ns;
+	uint32_t thread, nr_threads;	/* the last that was added, and how many were */
+	bool many_names;		/* not all keys have the same */
 	UT_hash_handle hh;
 };
 

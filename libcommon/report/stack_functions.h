@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The functions of stacks, and what each has: `self` is the value of the stacks in which it is the leaf, `total` that of all
+ * stacks in which it is, however often. Functions are told apart by name and module. A stack becomes an array of numbers, one
+ * for each line of its text, so that stacks with equal text have equal numbers.
+ */
+#ifndef EHPERF_REPORT_STACK_FUNCTIONS_H
+#define EHPERF_REPORT_STACK_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/labels.h"
+#include "report/measure.h"
+#include "report/stack_entry.h"
+#include "report/stack_writer.h"
+
+struct function_sum;
+struct line_kind;
+struct known_line;
+
+struct stack_functions {
+	const struct stack_writer *writer;
+	struct labels *lines;		/* the caller's. Of a frame: "MODULE\nTEXT"; of others "\nTEXT" */
+	bool off_cpu;			/* the leaf is the function that called the scheduler */
+	/* the lines of the stack that was added last: the waker, root first, and "--"; the frames, leaf first; the thread */
+	uint32_t *numbers;
+	size_t nr;
+	uint32_t waker_end;		/* the line "--" */
+	/* private */
+	size_t room, nr_stacks;
+	struct labels *functions;	/* "MODULE\nNAME" */
+	struct function_sum *sums;	/* of each function */
+	struct line_kind *kinds;	/* of each line */
+	size_t nr_sums, nr_kinds, sums_room, kinds_room;
+	struct known_line *known;	/* a frame is named once */
+	size_t nr_known, known_size;
+	uint32_t *of_known;
+	size_t nr_of_known, of_known_room;
+};
+
+/* `functions` has its writer, lines and off_cpu. 0 or -ENOMEM; stack_functions_free() is needed after both */
+int stack_functions_init(struct stack_functions *functions);
+void stack_functions_free(struct stack_functions *functions);
+
+/* Sets numbers[], and adds the value to the functions of the stack, but not to its waker's. 0 or -ENOMEM */
+int stack_functions_add(struct stack_functions *functions, const struct stack_entry *entry, uint64_t value);
+
+/* a line's text, or a function's name */
+const char *stack_functions_text(const struct labels *labels, uint32_t number);
+
+/*
+ * Prints a table of the functions with most for themselves, equal ones by total: writer->top of them. `sum` is that of all
+ * stacks. Without --top, names are cut so that lines have 80 columns. 0 or -ENOMEM
+ */
+int stack_functions_print(FILE *out, const struct stack_functions *functions, const struct measure *measure, uint64_t sum);
+
+#endif
