@@ -39,6 +39,8 @@ load lib.bash
 		-F 9 -c 1ms 1|either -F or -c
 		-I -u 1|which -p, -t, -u and a command leave out
 		--top 3 -o x.svg 1|--top is for text, folded and JSON
+		--top all -o x.pb.gz 1|--top is for text, folded and JSON
+		--top 0 1|not a number of stacks, 1 or more, or all: '0'
 		0|not a duration
 		1x|not a duration
 		1 2|one duration
@@ -480,9 +482,10 @@ while True: time.sleep(0)'
 	background nested burn 60
 	background sh -c 'while :; do :; done'
 	cpuprof -F 999 --top 2 1 >"$WORK/x" 2>"$WORK/err"
-	[ "$(grep -cE '^        [0-9]+ samples, [0-9.]+ % of all$' "$WORK/x")" -eq 2 ]
+	[ "$(grep -cE '^        [0-9]+ samples?, [0-9.]+ % of all$' "$WORK/x")" -eq 2 ]
+	[ "$(awk '/^$/ { exit } { n++ } END { print n }' "$WORK/x")" -eq 4 ]	# the header, two functions, and what there are besides
 	awk 'NR == FNR { if (/ samples? in /) all = $2; next }
-		/^        [0-9]+ samples, / { off = $3 - 100 * $1 / all; bad = bad || last > $1 || off > 0.06 || off < -0.06; last = $1; sum += $1 }
+		/^        [0-9]+ samples?, / { off = $3 - 100 * $1 / all; bad = bad || last > $1 || off > 0.06 || off < -0.06; last = $1; sum += $1 }
 		END { exit bad || sum == 0 || sum >= all }' "$WORK/err" "$WORK/x"
 	cpuprof -F 999 --top 3 -f 1 >"$WORK/x" 2>/dev/null
 	[ "$(wc -l <"$WORK/x")" -eq 3 ]
@@ -490,6 +493,50 @@ while True: time.sleep(0)'
 	[ "$(jq -s 'map(select(.type == "stack")) | length' "$WORK/out")" -eq 1 ]
 	expect "$(summary .samples) > $(jq 'select(.type == "stack").count' "$WORK/out")"
 	valid_json
+}
+
+# Does the table of functions agree with the stacks of the same output, which has all of both?
+table_agrees() {	# FILE
+	awk 'function near(a, b) { return a - b < 0.06 && b - a < 0.06 }
+		BEGIN { RS = ""; FS = "\n" }
+		NR == 1 { for (i = 2; i <= NF; i++) { split($i, row, " "); twice[row[4]] = row[4] in self; self[row[4]] = row[1]; total[row[4]] = row[2]; value[row[4]] = row[3]
+				if (row[3] > last && i > 2) bad = "unsorted"; last = row[3] }
+			next }
+		{ split($NF, words, " "); n = words[1]; all += n; split("", seen)
+			for (i = 1; i <= NF - 2; i++) {
+				split($i, words, " "); if (i == 1) selves[words[1]] += n
+				if (!seen[words[1]]++) totals[words[1]] += n } }
+		END { for (f in totals) if (!twice[f]) if (!near(total[f], 100 * totals[f] / all) || !near(self[f], 100 * selves[f] / all) || value[f] != selves[f] + 0) bad = f
+			for (f in total) { rows++; if (!totals[f]) bad = f }
+			print rows " functions, " all " in all " bad; exit bad != "" || !rows }' "$1"
+}
+
+# bats test_tags=check
+@test "text: the table of functions is the sums of the stacks, also in intervals; of many stacks it has the 20 hottest" {
+	need_root
+	background nested burn 60
+	wait_until_it_ran "$pid" 100
+	measure_while_it_runs 300 cpuprof -U -F 999 -p "$pid" --top all
+	head -n 1 "$WORK/out" | grep -qE '^self %  total %  samples  function +module$'
+	table_agrees "$WORK/out"
+	# what calls deepest has nothing for itself: it is among the last
+	awk '/^$/ { exit } { last = $0 } END { exit last !~ /^   0\.0 +[0-9.]+ +0 / }' "$WORK/out"
+	awk '/^$/ { exit } /__libc_start_main/ { if ($1 == 0 && $2 > 90) found = 1 } END { exit !found }' "$WORK/out"
+	cpuprof -q -U -F 999 -p "$pid" --every 0.5 1.2 >"$WORK/out" 2>/dev/null
+	[ "$(grep -c '^self %  total %  samples  function' "$WORK/out")" -ge 2 ]
+	awk '/^[0-9:]+$/ { getline; if (!/^self %/) exit 1 }' "$WORK/out"
+
+	stackcount -q t:raw_syscalls:sys_enter -- bash -c 'for i in 1 2 3 4 5; do ls /; /bin/echo $i | cat; done' >"$WORK/mixed" 2>/dev/null
+	sed -n '/^self %/,$p' "$WORK/mixed" >"$WORK/out"
+	[ "$(awk '/^$/ { exit } /^ / { n++ } END { print n }' "$WORK/out")" -eq 21 ]
+	awk '/^$/ { exit } length > 80 { exit 1 }' "$WORK/out"
+	[ "$(grep -cE '^        [0-9]+ events?, [0-9.]+ % of all$' "$WORK/out")" -eq 20 ]
+	# the shares of what is shown and of what is not are all; a long stack has its both ends
+	awk '/^        [0-9]+ events?, / { sum += $3 } /^not shown: [0-9]+ stacks, [0-9.]+ % of all events; --top=all shows all$/ { rest = $5 }
+		END { print sum, rest; exit !(rest > 0 && sum + rest > 98.5 && sum + rest < 101.5) }' "$WORK/out"
+	awk '/^    / && !/^     / { n++ } /^    -   / { if (n > 16) exit 1; n = 0 }' "$WORK/out"
+	stackcount -q --top all t:raw_syscalls:sys_enter -- bash -c 'ls / | cat' >"$WORK/out" 2>/dev/null
+	refute grep -q '^not shown\|more functions\|^    … ' "$WORK/out"
 }
 
 @test "the summary is told although nobody reads the output to its end; a closed output is an error" {
@@ -523,7 +570,7 @@ while True: time.sleep(0)'
 		[ -s "$WORK/$output" ]
 		refute grep -qvE '^[^;]+(;[^;]+)* [0-9]+$' "$WORK/$output"
 	done
-	cpuprof -q -o - "${measured[@]}" 2>/dev/null | awk '/^        [0-9]+ samples, / { n++ } END { exit !n }'
+	cpuprof -q -o - "${measured[@]}" 2>/dev/null | awk '/^        [0-9]+ samples?, / { n++ } END { exit !n }'
 	run cpuprof --output-fd 77 1
 	[ "$status" -eq 1 ]
 	[ "$output" = "cpuprof: file descriptor 77 is not open for output" ]
@@ -602,10 +649,10 @@ while True: time.sleep(0)'
 	head -n 1 "$WORK/x.folded" | grep -qE '^nested;\[nested\+0x[0-9a-f]+\];__libc_start_main;'
 	[ -z "$(sed 's/ [0-9]*$//' "$WORK/x.folded" | sort | uniq -d)" ]
 	awk '{ print $NF }' "$WORK/x.folded" | sort -rnc
-	measure_while_it_runs 300 cpuprof -F 999 -p "$pid" -o "$WORK/x.txt"
+	measure_while_it_runs 300 cpuprof -F 999 --top all -p "$pid" -o "$WORK/x.txt"
 	grep -qE "^    -                nested \\($pid\\)$" "$WORK/x.txt"
 	# the hottest last, with its share of all
-	awk '/^        [0-9]+ samples, [0-9.]+ % of all$/ { if ($1 < last) exit 1; last = $1; all += $1; n++; share[n] = $3; count[n] = $1 }
+	awk '/^        [0-9]+ samples?, [0-9.]+ % of all$/ { if ($1 < last) exit 1; last = $1; all += $1; n++; share[n] = $3; count[n] = $1 }
 		END { for (i in share) if (share[i] - 100 * count[i] / all > 0.06 || 100 * count[i] / all - share[i] > 0.06) exit 1
 			exit n == 0 }' "$WORK/x.txt"
 	measure_while_it_runs 300 cpuprof -F 999 -p "$pid" -j -o "$WORK/x.json"

@@ -617,6 +617,26 @@ time.sleep(1000)'
 		END { print n, took; exit !(n > 0.19e6 && n <= took) }' "$WORK/text"
 }
 
+has_threads() {	# PID N
+	[ "$(ls "/proc/$1/task" | wc -l)" -eq "$2" ]
+}
+
+@test "text: waits are of the function that /proc/PID/wchan names; a stack of several threads says how many they are" {
+	need_root
+	background blocked
+	wait_until has_threads "$pid" 5
+	offcputime -q -p "$pid" 0.5 >"$WORK/text" 2>/dev/null
+	# four threads wait in one and the same way, for as long as each of them does
+	grep -qE "^    -                blocked \\($pid\\), 4 threads$" "$WORK/text"
+	grep -qE "^    -                blocked \\($pid\\)$" "$WORK/text"
+	cat /proc/$pid/task/*/wchan | tee "$WORK/wchan"
+	awk 'NR == FNR { waits = $0; next }
+		/^self %/ { table = 1; us = $5 == "us"; next } /^$/ { table = 0 } table && $1 > 1 { sum += $1; if (!index(waits, $4)) bad = $4 }
+		END { print sum, bad; exit bad != "" || !us || sum < 98 }' "$WORK/wchan" "$WORK/text"
+	wallprof -q -p "$pid" 0.5 >"$WORK/text" 2>/dev/null
+	grep -qE "^ +[0-9. ]+  blocked \\($pid\\), 4 threads$" "$WORK/text"
+}
+
 # bats test_tags=check
 @test "each BPF program takes at most 15,000 instructions to verify" {
 	need_root

@@ -17,6 +17,7 @@ struct kallsyms {
 	struct kernel_symbol *symbols;
 	size_t nr, room;
 	char *text;	/* the file; names point into it */
+	uint64_t scheduler_start, scheduler_end;	/* 0: not known */
 };
 
 static int read_text(const char *name, char **text)
@@ -54,6 +55,15 @@ static int add(struct kallsyms *k, struct kernel_symbol symbol)
 	return 0;
 }
 
+/* where the linker has put the functions that wait for others: schedule(), mutex_lock() and the like */
+static void note_scheduler(struct kallsyms *k, const struct kernel_symbol *symbol)
+{
+	if (!strcmp(symbol->name, "__sched_text_start"))
+		k->scheduler_start = symbol->start;
+	else if (!strcmp(symbol->name, "__sched_text_end"))
+		k->scheduler_end = symbol->start;
+}
+
 /* "ffffffff81000000 T name[\t[module]]" */
 static int parse(struct kallsyms *k)
 {
@@ -79,6 +89,8 @@ static int parse(struct kallsyms *k)
 				tab[strcspn(tab + 1, "]") + 1] = 0;
 			}
 		}
+		if (symbol.start && !symbol.module)
+			note_scheduler(k, &symbol);
 		if (symbol.start)
 			error = add(k, symbol);
 	}
@@ -169,6 +181,11 @@ const struct kernel_symbol *kallsyms_find(struct kallsyms *k, uint64_t addr)
 		kallsyms_read(k);
 	nr = k ? count_up_to(k->symbols, k->nr, start, addr) : 0;
 	return nr ? &k->symbols[nr - 1] : NULL;
+}
+
+bool kallsyms_is_scheduler(struct kallsyms *k, uint64_t addr)
+{
+	return kallsyms_find(k, addr) && addr >= k->scheduler_start && addr < k->scheduler_end;
 }
 
 int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr)

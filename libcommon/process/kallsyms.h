@@ -3,6 +3,7 @@
 #ifndef EHPERF_PROCESS_KALLSYMS_H
 #define EHPERF_PROCESS_KALLSYMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ void kallsyms_free(struct kallsyms *kallsyms);
 
 /* the symbol that holds addr, or NULL; valid until kallsyms_free() */
 const struct kernel_symbol *kallsyms_find(struct kallsyms *kallsyms, uint64_t addr);
+
+/* Is it in a function of the scheduler, which /proc/PID/wchan and /proc/PID/stack leave out? False if that is not known */
+bool kallsyms_is_scheduler(struct kallsyms *kallsyms, uint64_t addr);
 
 /*
  * once a symbol was asked for, why there are none: -EACCES (addresses are hidden: kernel.kptr_restrict),

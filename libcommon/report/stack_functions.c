@@ -152,7 +152,7 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 	}
 	if (w.out && !error && line >= f->nr_kinds && (!name->cut || FRAME_IS_SUMMED(frame)))
 		error = add_function(f, module, name, kernel, &kind.function);
-	kind.schedules = kernel && name->symbol && strstr(name->symbol, "schedule");
+	kind.schedules = kernel && kallsyms_is_scheduler(f->writer->names.kallsyms, frame);
 	free(module);
 	return !w.out ? -ENOMEM : error ? error : append(f, line, kind);
 }

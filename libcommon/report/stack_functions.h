@@ -24,7 +24,7 @@ struct known_line;
 struct stack_functions {
 	const struct stack_writer *writer;
 	struct labels *lines;		/* the caller's. Of a frame: "MODULE\nTEXT"; of others "\nTEXT" */
-	bool off_cpu;			/* the leaf is the function that called the scheduler */
+	bool off_cpu;			/* what is outside of the scheduler is the leaf, as in /proc/PID/wchan */
 	/* the lines of the stack that was added last: the waker, root first, and "--"; the frames, leaf first; the thread */
 	uint32_t *numbers;
 	size_t nr;
