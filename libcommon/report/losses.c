@@ -26,6 +26,16 @@ uint64_t losses_total(const struct loss *losses, size_t nr)
 	return total;
 }
 
+uint64_t losses_of_machine(const struct loss *losses, size_t nr)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (losses[i].lost && losses[i].of_machine)
+			total += losses[i].count;
+	return total;
+}
+
 bool losses_matter(const struct loss *losses, size_t nr, uint64_t taken)
 {
 	uint64_t lost = losses_total(losses, nr);
@@ -48,6 +58,7 @@ void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t
 void losses_json(struct json_object *object, const struct loss *losses, size_t nr)
 {
 	json_object_object_add(object, "lost", json_object_new_uint64(losses_total(losses, nr)));
+	json_object_object_add(object, "machine_lost", json_object_new_uint64(losses_of_machine(losses, nr)));
 	for (size_t i = 0; i < nr; i++)
 		if (losses[i].name)
 			json_object_object_add(object, losses[i].name,

@@ -16,6 +16,7 @@ struct loss {
 	uint64_t count;
 	const char *what;	/* in text, after the count; NULL: left out there */
 	bool lost;		/* missing in the results: the sum of these is "lost" in JSON */
+	bool of_machine;	/* counted on the whole machine, also where only some processes are measured */
 };
 
 #define MAX_LOSSES	24	/* in one report */
@@ -26,13 +27,15 @@ size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t
 
 /* the sum of those with .lost */
 uint64_t losses_total(const struct loss *losses, size_t nr);
+/* how much of that was counted on the whole machine */
+uint64_t losses_of_machine(const struct loss *losses, size_t nr);
 /* Is more than 0.1 % missing? taken: how many are in the results */
 bool losses_matter(const struct loss *losses, size_t nr, uint64_t taken);
 /*
  * "TOOL: COUNT WHAT", a line for each whose count is not 0; for those with .lost only if they matter
  */
 void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t nr, uint64_t taken);
-/* "lost", and each by its name, into an object */
+/* "lost", "machine_lost" of it, and each by its name, into an object */
 void losses_json(struct json_object *object, const struct loss *losses, size_t nr);
 
 #endif

@@ -92,13 +92,15 @@ static void say_complete(FILE *out, const struct stack_summary *s)
 static void say_lost(FILE *out, const struct stack_summary *s)
 {
 	uint64_t lost = losses_total(s->losses, s->nr_losses), taken = s->earlier + s->sum.count;
+	uint64_t of_others = s->of_some ? losses_of_machine(s->losses, s->nr_losses) : 0;
 
 	if (!losses_matter(s->losses, s->nr_losses, taken))
 		return;
-	if (s->of_some)
-		fprintf(out, ", %" PRIu64 " lost on the whole machine", lost);
-	else
-		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, 100.0 * lost / (taken + lost));
+	lost -= of_others;
+	if (lost)
+		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, percent_of(lost, taken + lost));
+	if (of_others)
+		fprintf(out, ", %" PRIu64 " lost on the whole machine", of_others);
 	if (s->earlier)
 		fputs(" in the whole run", out);
 }

@@ -24,7 +24,7 @@ struct stack_summary {
 	uint64_t started_ns;			/* CLOCK_REALTIME */
 	double seconds;
 	const struct loss *losses;
-	bool of_some;		/* the samples are of some processes, the losses of all */
+	bool of_some;		/* the samples are of some processes, and losses .of_machine of all */
 	uint64_t earlier;	/* samples of earlier reports, which the losses are of, too */
 	size_t nr_losses;
 	struct names_count names;

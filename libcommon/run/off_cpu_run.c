@@ -121,8 +121,8 @@ struct loss off_cpu_missed(const struct stack_session *session, const struct lin
 	struct loss missed = kernel_missed(links);
 
 	missed.count += stack_session_stats(session).returns_missed;
-	missed.what = "events of the scheduler lost, by the kernel: it did not report all, or a program was running already on "
-		      "that CPU";
+	missed.what = "events of the scheduler lost on the whole machine, by the kernel: it did not report all, or a program was "
+		      "running already on that CPU";
 	return missed;
 }
 

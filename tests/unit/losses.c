@@ -36,5 +36,8 @@ int main(void)
 	check(!losses_matter(losses, 3, 0), "nothing lost of nothing");
 	losses[0].count = 1;
 	check(losses_matter(losses, 3, 0), "one of one");
+	losses[1].lost = losses[1].of_machine = true;
+	losses[1].count = 7;
+	check(losses_total(losses, 3) == 8 && losses_of_machine(losses, 3) == 7, "what is counted on the whole machine is of the sum");
 	return check_done();
 }

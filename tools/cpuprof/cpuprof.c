@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	struct loss unseen = {
 		"lost_unseen",
 		.what = "samples lost on all CPUs in sum, by the kernel: interrupts were late, or a CPU was inside bpf(2)",
-		.lost = true,
+		.lost = true, .of_machine = true,
 	};
 	struct stack_session session;
 	struct perf_events clock;

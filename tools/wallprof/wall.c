@@ -41,15 +41,18 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 
 void wall_summary(FILE *out, const struct wall *w)
 {
-	uint64_t periods = 0, samples = 0;
+	uint64_t periods = 0, samples = 0, of_machine = losses_of_machine(w->losses, w->nr_losses);
 
 	for (size_t i = 0; i < w->nr_lives; i++) {
 		periods += w->lives[i].nr_periods;
 		samples += w->lives[i].nr_samples;
 	}
 	fprintf(out,
-		"%s: %s, %s off the CPU and %s on it in %.1f s, %" PRIu64 " lost\n", program_invocation_short_name,
+		"%s: %s, %s off the CPU and %s on it in %.1f s, %" PRIu64 " lost", program_invocation_short_name,
 		counted(w->nr_lives, "threads").text, counted(periods, "periods").text, counted(samples, "samples").text, (w->to_ns - w->from_ns) / 1e9,
-		losses_total(w->losses, w->nr_losses));
+		losses_total(w->losses, w->nr_losses) - of_machine);
+	if (of_machine)
+		fprintf(out, ", and %" PRIu64 " on the whole machine", of_machine);
+	putc('\n', out);
 	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses, periods + samples);
 }

@@ -252,6 +252,7 @@ int main(int argc, char **argv)
 	losses[1] = (struct loss){
 		"lost_unseen_samples", stack_session_lost(&session, &clock),
 		"samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)", .lost = true,
+		.of_machine = true,
 	};
 	end_lives(bpf, &session, timeline);
 	losses[0] = off_cpu_missed(&session, &links);
