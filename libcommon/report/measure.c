@@ -70,6 +70,8 @@ static void stack_json(struct json_object *stack, const struct stack_entry *entr
 	json_object_object_add(stack, "state", json_object_new_string(state));
 	if (entry->key.flags & STACK_OPEN)
 		json_object_object_add(stack, "open", json_object_new_boolean(true));
+	if (entry->idle)
+		json_object_object_add(stack, "idle", json_object_new_boolean(true));
 }
 
 static void summary_json(struct json_object *object, const struct stack_summary *s)
@@ -78,14 +80,14 @@ static void summary_json(struct json_object *object, const struct stack_summary 
 	json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->sum.waiting_ns));
 }
 
-#define OFF_CPU_MEASURE(of) { \
-	.value = of, .is_time = true, .value_ns = 1, .counted = "samples", \
+#define OFF_CPU_MEASURE(of, waits) { \
+	.value = of, .of_waits = waits, .is_time = true, .value_ns = 1, .counted = "samples", \
 	.unfollowed = "threads not measured: too many at a time, or no memory", \
 	.say = say, .stack_json = stack_json, .summary_json = summary_json, \
 }
 
 const struct measure off_cpu_measures[NR_OFF_CPU_PARTS] = {
-	[OFF_CPU_ALL] = OFF_CPU_MEASURE(blocked_and_waiting),
-	[OFF_CPU_BLOCKED] = OFF_CPU_MEASURE(blocked),
-	[OFF_CPU_WAITING] = OFF_CPU_MEASURE(waiting),
+	[OFF_CPU_ALL] = OFF_CPU_MEASURE(blocked_and_waiting, true),
+	[OFF_CPU_BLOCKED] = OFF_CPU_MEASURE(blocked, true),
+	[OFF_CPU_WAITING] = OFF_CPU_MEASURE(waiting, false),
 };

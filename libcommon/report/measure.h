@@ -18,6 +18,8 @@ struct stack_summary;
 struct measure {
 	/* the value that stacks are sorted by and that text shows: a count, or a time in ns */
 	uint64_t (*value)(const struct stack_value *value);
+	/* of waits, of which some are idle (report/idle.h) */
+	bool of_waits;
 	/* printed in microseconds in text and folded output, as by bcc's tools */
 	bool is_time;
 	/* ns per unit of the value: 1 if it is a time; 0: it stands for no time */

@@ -3,6 +3,7 @@
 #ifndef EHPERF_REPORT_STACK_ENTRY_H
 #define EHPERF_REPORT_STACK_ENTRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "stacks_abi.h"
@@ -18,6 +19,7 @@ struct stack_entry {
 	struct stack_value value;
 	const struct stack_frames *user, *kernel;	/* NULL: no stack, or its frames were lost */
 	const struct stack_entry *waker;		/* who ended the period, without a value; NULL: not known */
+	bool idle;					/* a wait of an idle thread: report/idle.h */
 };
 
 static inline uint64_t stack_entry_ns(const struct stack_entry *entry)

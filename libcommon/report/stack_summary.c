@@ -8,6 +8,7 @@
 
 #include "report/counted.h"
 #include "report/escape.h"
+#include "report/idle.h"
 #include "report/json.h"
 #include "unwind/end_reason.h"
 #include "unwind/processes.h"
@@ -53,6 +54,7 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 		json_object_object_add(object, "python_calls", json_object_new_uint64(s->names.python_calls));
 		json_object_object_add(object, "python_named", json_object_new_uint64(s->names.python_named));
 	}
+	idle_json(object, s->idle_threads, s->idle_ns);
 	if (s->summed_up)
 		json_object_object_add(object, "summed_up", json_object_new_uint64(s->summed_up));
 	losses_json(object, s->losses, s->nr_losses);
@@ -116,6 +118,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	names_count_say(out, &s->names);
 	say_lost(out, s);
 	putc('\n', out);
+	idle_print(out, s->tool, s->idle_threads, s->idle_ns);
 	for (int i = 0; i < NR_END_REASONS; i++) {
 		if (!(s->ended[i] | s->ended_value[i]) || i == END_COMPLETE || !has_user_stack(i))
 			continue;

@@ -28,6 +28,8 @@ struct stack_summary {
 	uint64_t earlier;	/* samples of earlier reports, which the losses are of, too */
 	size_t nr_losses;
 	struct names_count names;
+	size_t idle_threads;	/* with waits that are idle, by report/idle.h, */
+	uint64_t idle_ns;	/* so long in sum */
 	uint64_t summed_up;	/* stacks for which the report has no room */
 	/* filled in by stack_summary_count(): */
 	struct stack_value sum;

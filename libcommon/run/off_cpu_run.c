@@ -24,6 +24,9 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 				     "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'",
 				     arg);
 		break;
+	case OPTION_IDLE:
+		o->stacks.idle = true;
+		break;
 	case ARGP_KEY_END:
 		if (o->min_ns > o->max_ns)
 			argp_failure(state, EXIT_USAGE, 0, "-m is more than -M");

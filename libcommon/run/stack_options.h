@@ -49,6 +49,7 @@ struct stack_options {
 	const struct stack_format *format;
 	size_t top;			/* as struct stack_writer has it */
 	uint64_t max_report;		/* bytes */
+	bool idle;			/* waits of idle threads, too: report/idle.h */
 	bool delimiter, annotate;	/* as struct stack_writer has them */
 	/*
 	 * Of a tool whose report is no list of stacks: the endings of its own formats' files, up to NULL, and all in words. It

@@ -315,6 +315,33 @@ static uint64_t room_of(const struct stack_options *o)
 	return o->format == stack_format_text && o->top != TOP_ALL ? UINT64_MAX : o->max_report / o->format->frame_bytes;
 }
 
+struct idle_asked stack_session_asked(const struct stack_session *s)
+{
+	const struct task_filter *tasks = &s->run.options->tasks;
+
+	return (struct idle_asked){
+		.main = s->run.command.pid > 0 ? s->run.command.pid : tasks->pids.nr == 1 ? tasks->pids.ids[0] : 0,
+		.tids = tasks->tids.ids, .nr_tids = tasks->tids.nr,
+	};
+}
+
+/* Marks the waits of idle threads. How many entries are reported: JSON has all, unless only the hottest are asked for */
+static size_t mark_idle(const struct stack_session *s, const struct stack_options *o, struct stack_summary *summary,
+			const struct frame_names *names, struct stack_entry *entries, size_t nr)
+{
+	struct idle_asked asked = stack_session_asked(s);
+	bool all = o->format == stack_format_json && !o->top;
+	size_t others;
+
+	if (!summary->measure->of_waits || (o->idle && !all))
+		return nr;
+	cli_check(idle_mark(entries, nr, summary->seconds * 1e9, &asked, names, &summary->idle_threads), "find the idle threads");
+	others = idle_to_end(entries, nr);
+	for (size_t i = others; i < nr; i++)
+		summary->idle_ns += summary->measure->value(&entries[i].value);
+	return all ? nr : others;
+}
+
 /* Reports what has come since the last report. last: the run is over */
 static void report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
 		   const struct loss *losses, size_t nr_losses, bool last)
@@ -352,7 +379,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
 	stack_session_place(s, &placed, entries, nr);
 	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
-	error = o->format->write(&writer, &summary, entries, nr);
+	error = o->format->write(&writer, &summary, entries, mark_idle(s, o, &summary, &writer.names, entries, nr));
 	if (others_follow(s) && o->format == stack_format_folded && !last)
 		putc('\n', s->run.out);	/* readers of folded stacks skip empty lines */
 	cli_flush(s->run.out);

@@ -20,6 +20,7 @@
 #include "process/kallsyms.h"
 #include "process/perf_events.h"
 #include "process/priority.h"
+#include "report/idle.h"
 #include "report/losses.h"
 #include "report/measure.h"
 #include "report/namer.h"
@@ -103,6 +104,9 @@ uint64_t stack_session_lost(const struct stack_session *session, const struct pe
 /* the same with the kernel's names, as the options say */
 struct stack_writer stack_session_named_writer(struct stack_session *session,
 					       const struct stack_options *options);
+
+/* whom the user asked for, in the options */
+struct idle_asked stack_session_asked(const struct stack_session *session);
 
 /*
  * Copies the tool's own losses and adds the session's of stacks: their number. unfollowed: what to say of
