@@ -330,7 +330,7 @@ static size_t mark_idle(const struct stack_session *s, const struct stack_option
 			const struct frame_names *names, struct stack_entry *entries, size_t nr)
 {
 	struct idle_asked asked = stack_session_asked(s);
-	bool all = o->format == stack_format_json && !o->top;
+	bool all = o->format == stack_format_json && (!o->top || o->top == TOP_ALL);
 	size_t others;
 
 	if (!summary->measure->of_waits || (o->idle && !all))

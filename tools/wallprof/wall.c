@@ -6,6 +6,7 @@
 
 #include "process/thread_state.h"
 #include "report/counted.h"
+#include "report/idle.h"
 #include "stacks_abi.h"
 
 const char *wall_state_name(enum wall_state state)
@@ -39,6 +40,14 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 	return fclose(out) ? NULL : text;
 }
 
+bool wall_is_idle(const struct wall *w, const struct life *life)
+{
+	for (size_t i = 0; w->idle_threads && i < w->nr_keys; i++)
+		if (w->keys[i] && w->keys[i]->idle && w->keys[i]->key.tid == life->tid && w->keys[i]->key.pid == life->pid)
+			return true;
+	return false;
+}
+
 void wall_summary(FILE *out, const struct wall *w)
 {
 	uint64_t periods = 0, samples = 0, of_machine = losses_of_machine(w->losses, w->nr_losses);
@@ -54,5 +63,6 @@ void wall_summary(FILE *out, const struct wall *w)
 	if (of_machine)
 		fprintf(out, ", and %" PRIu64 " on the whole machine", of_machine);
 	putc('\n', out);
+	idle_print(out, program_invocation_short_name, w->idle_threads, w->idle_ns);
 	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses, periods + samples);
 }

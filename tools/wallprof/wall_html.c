@@ -152,6 +152,17 @@ static void add_labels(struct json_object *data, const struct labels *labels)
 	json_object_object_add(data, "kinds", kinds);
 }
 
+/* the keys' numbers */
+static struct json_object *json_idle(const struct wall *w)
+{
+	struct json_object *idle = json_object_new_array();
+
+	for (uint32_t number = 1; number <= w->nr_keys; number++)
+		if (wall_key(w, number) && wall_key(w, number)->idle)
+			json_object_array_add(idle, json_object_new_int64(number));
+	return idle;
+}
+
 /* by the keys' numbers: why a thread left the CPU, whose it is, and what it is called as a waker */
 static void add_keys(struct json_object *data, const struct wall *w)
 {
@@ -220,6 +231,7 @@ static void put_body(FILE *out)
 	      "<span><i style=\"background:var(--waiting)\"></i>waiting to run</span>"
 	      "<span><i style=\"background:var(--blocked)\"></i>blocked</span>"
 	      "<span><i style=\"background:var(--sleeping)\"></i>sleeping</span>"
+	      "<span><i style=\"background:var(--line)\"></i>idle</span>"
 	      "<span><i style=\"background:var(--lost)\"></i>lost</span></span></div>\n"
 	      "<p class=\"notes\">Drag to select a range; + - or Ctrl and the wheel zoom, arrows or Shift and drag move; click for "
 	      "stacks, n and p go on from there.</p>\n"
@@ -248,6 +260,7 @@ int wall_html(const struct wall *w)
 	json_object_object_add(data, "stacks", json_stacks(&labels));
 	add_labels(data, labels.labels);
 	add_keys(data, w);
+	json_object_object_add(data, "idle", json_idle(w));
 	put_head(w);
 	put_body(out);
 	fputs("<script id=\"data\" type=\"application/json\">", out);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "report/idle.h"
 #include "report/json.h"
 #include "stacks_abi.h"
 #include "unwind/end_reason.h"
@@ -104,6 +105,8 @@ static void put_stacks(const struct wall *w, uint32_t number)
 	if (key) {
 		put_number(stacks, "pid", key->key.pid);
 		put_name(stacks, "ended_by", end_reason_name(key->key.end));
+		if (key->idle)
+			json_object_object_add(stacks, "idle", json_object_new_boolean(true));
 		stack_json_frames(&w->writer, key, stacks);
 	} else {
 		json_object_object_add(stacks, "lost", json_object_new_boolean(true));
@@ -128,6 +131,7 @@ static void put_summary(const struct wall *w)
 	put_number(summary, "threads", w->nr_lives);
 	put_number(summary, "periods", periods);
 	put_number(summary, "samples", samples);
+	idle_json(summary, w->idle_threads, w->idle_ns);
 	losses_json(summary, w->losses, w->nr_losses);
 	json_print(w->writer.out, summary);
 }

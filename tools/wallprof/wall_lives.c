@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "process/thread_state.h"
+#include "report/counted.h"
 #include "stacks_abi.h"
 #include "wallprof/wall_text.h"
 
@@ -200,25 +201,28 @@ int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
 {
 	bool colours = isatty(fileno(w->writer.out)) && !getenv("NO_COLOR");
 	struct ranked *ranked = calloc(w->nr_lives + 1, sizeof(*ranked));
-	size_t shown = w->nr_lives < MAX_THREADS ? w->nr_lives : MAX_THREADS;
+	size_t nr = 0, shown;
 	uint32_t cells = cells_of(w);
 	int error = ranked ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < w->nr_lives && !error; i++)
-		ranked[i] = (struct ranked){ i, sums->lives[i].ns[WALL_RUNNING] + sums->lives[i].ns[WALL_WAITING] +
-						 sums->lives[i].ns[WALL_LOST] +
-						 sums->lives[i].blocked_ns[THREAD_UNINTERRUPTIBLE] };
+		if (!wall_is_idle(w, &w->lives[i]))
+			ranked[nr++] = (struct ranked){ i, sums->lives[i].ns[WALL_RUNNING] + sums->lives[i].ns[WALL_WAITING] +
+							 sums->lives[i].ns[WALL_LOST] +
+							 sums->lives[i].blocked_ns[THREAD_UNINTERRUPTIBLE] };
+	shown = nr < MAX_THREADS ? nr : MAX_THREADS;
 	if (!error) {
-		qsort(ranked, w->nr_lives, sizeof(*ranked), highest_first);
+		qsort(ranked, nr, sizeof(*ranked), highest_first);
 		qsort(ranked, shown, sizeof(*ranked), by_place);
 	}
 	fprintf(w->writer.out, "%7s %7s %-20s %5s %5s %-13s %s\n", "PID", "TID", "NAME", "RUN%", "WAIT%",
 		"BLOCKED%", "█ running ░ waiting · sleeping ╌ uninterruptible × lost");
 	for (size_t i = 0; i < shown && !error; i++)
 		error = put_life(w, &w->lives[ranked[i].life], &sums->lives[ranked[i].life], cells, colours);
-	if (w->nr_lives > shown)
-		fprintf(w->writer.out, "and %zu more threads, which slept most of the time\n",
-			w->nr_lives - shown);
+	if (nr > shown)
+		fprintf(w->writer.out, "and %zu more threads, which slept most of the time\n", nr - shown);
+	if (w->nr_lives > nr)
+		fprintf(w->writer.out, "and %s that were idle, see --idle\n", counted(w->nr_lives - nr, "threads").text);
 	free(ranked);
 	return error;
 }

@@ -22,6 +22,9 @@ static int add_interval(void *arg, const struct life *life, const struct interva
 	s->life->ns[i->state] += ns;
 	if (i->state == WALL_BLOCKED)
 		s->life->blocked_ns[key ? STACK_STATE(key->key.flags) : THREAD_SLEEPING] += ns;
+	if (key && key->idle)
+		return 0;
+	s->sums->keys[i->key].nr_blocked += i->state == WALL_BLOCKED;
 	if (i->key)
 		s->sums->keys[i->key].ns[i->state] += ns;
 	if (i->waker) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The wall-clock time of each key, by what it was spent with. Samples share the time that their thread ran
- * equally, so that all adds up to the threads' lives.
+ * equally, so that all adds up to the threads' lives. Idle waits are in the sums of lives alone.
  */
 #ifndef EHPERF_WALLPROF_WALL_SUMS_H
 #define EHPERF_WALLPROF_WALL_SUMS_H
@@ -14,6 +14,7 @@ struct key_sums {
 	uint64_t ns[NR_WALL_STATES];
 	uint64_t waited_for_ns;		/* blocked time that this key ended, as a waker, */
 	uint64_t nr_woken;		/* in so many periods */
+	uint64_t nr_blocked;		/* periods of this key */
 };
 
 /* of a life: what belongs to no key */

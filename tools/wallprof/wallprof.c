@@ -13,6 +13,7 @@
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
 #include "process/clock.h"
+#include "report/idle.h"
 #include "report/namer.h"
 #include "run/kernel.h"
 #include "run/off_cpu_run.h"
@@ -21,6 +22,7 @@
 #include "wallprof.skel.h"
 #include "wallprof/timeline.h"
 #include "wallprof/wall.h"
+#include "wallprof/wall_sums.h"
 #include "wallprof/wallprof_abi.h"
 
 struct options {
@@ -28,7 +30,7 @@ struct options {
 	uint64_t period_ns, buffer_kib;
 };
 
-enum { OPTION_BUFFER = 0x200 };
+enum { OPTION_BUFFER = 0x200 };	/* OPTION_IDLE is as in off_cpu_run.h */
 
 static const char doc[] =
 	"Show where the time of each thread goes, running or waiting, on one timeline, with the stacks behind it "
@@ -44,6 +46,7 @@ static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 999", OF_MEASURE },
 	{ "buffer", OPTION_BUFFER, "KIB", 0,
 	  "the kernel's buffer, a power of 2; default 16384", OF_LIMITS },
+	{ "idle", OPTION_IDLE, NULL, 0, "waits of idle threads, too", OF_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write here, by its ending: .html, .pftrace", OF_OUTPUT },
 	{},
 };
@@ -59,6 +62,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_BUFFER:
 		if (!cli_parse_number(arg, 4, 1 << 20, &o->buffer_kib) || o->buffer_kib & (o->buffer_kib - 1))
 			argp_failure(state, EXIT_USAGE, 0, "not a power of 2 from 4 to 1048576: '%s'", arg);
+		break;
+	case OPTION_IDLE:
+		o->stacks.idle = true;
 		break;
 	case 'o':
 		o->stacks.run.output = cli_output_name(arg);
@@ -158,6 +164,31 @@ static void find_keys(struct wall *wall, struct key_entries *entries, const stru
 	stack_session_place(session, &entries->placed, entries->all, nr);
 }
 
+/* Marks the keys of idle threads' waits. Their time is what the sums lack afterwards. */
+static void find_idle(struct wall *wall, struct key_entries *entries, const struct stack_session *session)
+{
+	struct idle_asked asked = stack_session_asked(session);
+	struct wall_sums sums;
+
+	cli_check(wall_sums_make(&sums, wall), "find the idle threads");
+	for (size_t i = 0; i < wall->nr_keys; i++) {
+		const struct key_sums *of = &sums.keys[i + 1];
+
+		if (wall->keys[i])
+			entries->all[wall->keys[i] - entries->all].value = (struct stack_value){
+				.count = of->nr_blocked,
+				.blocked_ns = of->ns[WALL_BLOCKED],
+				.waiting_ns = of->ns[WALL_WAITING] + of->ns[WALL_RUNNING],
+			};
+	}
+	cli_check(idle_mark(entries->all, wall->nr_keys, wall->to_ns - wall->from_ns, &asked, &wall->writer.names,
+			    &wall->idle_threads), "find the idle threads");
+	for (size_t i = 0; i < wall->nr_keys; i++)
+		if (wall->keys[i] && wall->keys[i]->idle)
+			wall->idle_ns += stack_entry_ns(wall->keys[i]);
+	wall_sums_free(&sums);
+}
+
 static void find_lives(struct wall *wall)
 {
 	struct timespec now;
@@ -196,6 +227,8 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 					      sizeof(own) / sizeof(own[0]), all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
+	if (!o->stacks.idle || o->stacks.format == stack_format_json)
+		find_idle(&wall, &entries, session);
 	error = print(&wall, &o->stacks);
 	cli_check(ferror(session->run.out) ? 0 : error, "print the timeline");
 	run_finish_output(&session->run);

@@ -58,6 +58,8 @@ class FunctionTable {
 		this.openNs.fill(0);
 		life.slices(from, to, (begin, end, state, key) => {
 			const ns = end - begin;
+			if (state !== RUNNING && this.timeline.idle.has(key))
+				return;
 			if (!key && state === RUNNING) {
 				hole += ns;
 				return;
@@ -90,7 +92,7 @@ class FunctionTable {
 	}
 }
 
-// The wall-clock time of each key and state, and the flame graph that they make.
+// The wall-clock time of each key and state but idle waits, and the flame graph that they make.
 class Sums {
 	constructor(timeline) {
 		this.timeline = timeline;
@@ -98,7 +100,10 @@ class Sums {
 	}
 
 	add(life, from, to) {
-		life.slices(from, to, (begin, end, state, key) => { this.ns[key * 4 + state] += end - begin; });
+		life.slices(from, to, (begin, end, state, key) => {
+			if (state === RUNNING || !this.timeline.idle.has(key))
+				this.ns[key * 4 + state] += end - begin;
+		});
 	}
 
 	tree() {

@@ -142,6 +142,7 @@ class Timeline {
 		};
 		const timeline = new Timeline();
 		Object.assign(timeline, about);
+		timeline.idle = new Set(about.idle);
 		timeline.lives = about.lives.map(([pid, tid, comm, from, intervals, samples]) =>
 			new Life({pid, tid, comm, from}, reader, at, intervals, samples));
 		return timeline;
@@ -236,6 +237,8 @@ class Lanes {
 		const state = life.state[i];
 		if (this.matches && this.matches.has(life.key[i]))
 			return this.colours.match;
+		if (this.timeline.idle.has(life.key[i]))
+			return this.colours.line;
 		if (state === BLOCKED)
 			return this.timeline.why[life.key[i]] === 'S' ? this.colours.sleeping : this.colours.blocked;
 		return this.colours[STATES[state]];
