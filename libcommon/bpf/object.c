@@ -104,6 +104,26 @@ int object_list_id(struct bpf_object *object, const char *map, uint32_t id)
 	return bpf_map_update_elem(fd, &id, &one, BPF_ANY) ? -errno : 0;
 }
 
+int object_listed_ids(const struct bpf_object *object, const char *name, uint32_t **ids, size_t *nr)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	__u32 count = map ? bpf_map__max_entries(map) : 0, after;
+	__u8 *values = calloc(count + 1, sizeof(*values));
+	uint32_t *keys = calloc(count + 1, sizeof(*keys));
+	int error = !map ? -ENOENT : values && keys ? 0 : -ENOMEM;
+
+	if (!error && bpf_map_lookup_batch(bpf_map__fd(map), NULL, &after, keys, values, &count, NULL) && errno != ENOENT)
+		error = -errno;	/* ENOENT: these are all */
+	free(values);
+	if (error) {
+		free(keys);
+		return error;
+	}
+	*ids = keys;
+	*nr = count;
+	return 0;
+}
+
 int object_sum_counts(struct bpf_object *object, const char *map, void *sum, size_t size)
 {
 	int nr = libbpf_num_possible_cpus(), fd = bpf_object__find_map_fd_by_name(object, map);

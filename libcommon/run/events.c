@@ -157,14 +157,17 @@ static void check(int error, const struct event *event)
 
 /* ---- attaching ---- */
 
-/* the processes whose user functions are probed, none twice; none at all: every process's */
+/*
+ * the processes whose user functions are probed, none twice; none at all: every process's. What will be forked cannot be probed
+ * apart
+ */
 static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
 {
 	size_t nr_all, i;
 	pid_t *pids = task_filter_processes(filter, &nr_all);
 
 	*nr = 0;
-	for (size_t p = 0; p < nr_all; p++) {
+	for (size_t p = 0; p < nr_all && !filter->children; p++) {
 		for (i = 0; i < *nr && pids[i] != pids[p]; i++)
 			;
 		if (i == *nr)

@@ -209,8 +209,9 @@ static void open_own_run(struct histogram_session *h, struct bpf_object *object)
 
 	run_open(&h->own_run, o);
 	cli_check(bpf_tasks_begin(object), "list the processes");
+	h->own_run.object = object;
 	task_filter_list(object, &o->tasks);
-	if (o->command) {
+	if (o->command || o->tasks.children) {
 		kernel_check(links_attach_named(&h->followers, object, "command_executes"), "follow the processes");
 		kernel_check(links_attach_named(&h->followers, object, "process_forked"), "follow the processes");
 	}

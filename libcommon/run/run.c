@@ -61,7 +61,7 @@ void run_check_command(struct argp_state *state, const struct run_options *o)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
 }
 
-enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS, OPTION_DURATION };
+enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS, OPTION_DURATION, OPTION_CHILDREN };
 
 static const struct argp_option option_list[] = {
 	{ .doc = "What is measured:", .group = OF_MEASURE },
@@ -69,6 +69,7 @@ static const struct argp_option option_list[] = {
 	{ .doc = "Output:", .group = OF_OUTPUT },
 	{ "duration", OPTION_DURATION, "TIME", 0, "end after this time", OF_MEASURE },
 	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", OF_OUTPUT },
+	{ "children", OPTION_CHILDREN, NULL, 0, "what the processes of -p fork, too", OF_TASKS },
 	{ "as", OPTION_AS, "USER", 0, "run the command as this user", OF_TASKS },
 	{ "kill", OPTION_KILL, NULL, 0, "end the command by SIGTERM after the duration", OF_TASKS },
 	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", OF_OUTPUT },
@@ -93,6 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "not a file descriptor for output: '%s'", arg);
 		o->output_fd = number;
 		break;
+	case OPTION_CHILDREN:
+		o->tasks.children = true;
+		break;
 	case OPTION_AS:
 		if (!command_find_user(arg, &o->user))
 			argp_failure(state, EXIT_USAGE, 0, "no such user: '%s'", arg);
@@ -110,6 +114,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->output && o->output_fd)
 			argp_failure(state, EXIT_USAGE, 0, "either -o or --output-fd");
+		if (o->tasks.children && !o->command && (!o->tasks.pids.nr || o->tasks.tids.nr))
+			argp_failure(state, EXIT_USAGE, 0, "--children is for -p, without -t");
 		if (o->kill && !o->command)
 			argp_failure(state, EXIT_USAGE, 0, "--kill is for a command");
 		if (o->as_user && !o->command)
@@ -375,7 +381,7 @@ void run_measure(struct run *run)
 	struct poll_list list = fds_of(run);
 	struct targets targets;
 
-	targets_open(&targets, &run->options->tasks);
+	targets_open(&targets, &run->options->tasks, run->object);
 	run_start_say(run);
 	run->on_terminal = isatty(STDERR_FILENO);
 	run->started = clock_seconds();

@@ -29,6 +29,8 @@
 /* where there is no such command, or it is no program that can be executed */
 enum { EXIT_NO_COMMAND = 127, EXIT_NOT_EXECUTABLE = 126 };
 
+struct bpf_object;
+
 struct run_options {
 	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
 	uint64_t interval_ns;		/* 0: none */
@@ -64,6 +66,7 @@ struct run_part {
 
 struct run {
 	const struct run_options *options;
+	struct bpf_object *object;	/* with the filters of bpf/task.bpf.h; NULL until there is one */
 	FILE *out;			/* from run_get_ready() on */
 	struct command command;		/* .pid is -1 where there is none */
 	/* CLOCK_MONOTONIC; seconds: how long was counted, once the run is over */

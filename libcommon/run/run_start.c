@@ -37,6 +37,8 @@ static struct json_object *json_filters(const struct task_filter *f)
 	struct json_object *filters = json_object_new_object();
 
 	add_ids(filters, "pids", &f->pids);
+	if (f->children)
+		json_object_object_add(filters, "children", json_object_new_boolean(true));
 	add_ids(filters, "tids", &f->tids);
 	add_cpus(filters, &f->cpus);
 	if (f->only_user_threads || f->only_kernel_threads)
@@ -78,9 +80,9 @@ void run_start_init(struct run *run)
 static void say_tasks(const struct task_filter *f)
 {
 	if (f->pids.nr == 1)
-		fprintf(stderr, ", process %d only", f->pids.ids[0]);
+		fprintf(stderr, ", process %d%s only", f->pids.ids[0], f->children ? " and what it forks" : "");
 	else if (f->pids.nr)
-		fprintf(stderr, ", %zu processes only", f->pids.nr);
+		fprintf(stderr, ", %zu processes%s only", f->pids.nr, f->children ? " and what they fork" : "");
 	else if (f->tids.nr == 1)
 		fprintf(stderr, ", thread %d only", f->tids.ids[0]);
 	else if (f->tids.nr)

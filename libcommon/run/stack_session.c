@@ -144,7 +144,7 @@ static void start_unwinder(struct stack_session *s)
 		.all = ((!s->nr_pids && !run->command) || s->wanted->others) && !s->wanted->only_kernel,
 		.pids = s->pids,
 		.nr_pids = s->nr_pids,
-		.children = run->command,
+		.children = run->command || run->tasks.children,
 		.max_depth = s->wanted->max_depth,
 		.runtimes = s->wanted->runtimes,
 		.kernel_bytes = s->wanted->memory.kernel,
@@ -174,6 +174,7 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	modules_set_foreign(s->modules, s->foreign);
 	cli_check(stack_store_new(&s->store, object), "set up");
 	stack_store_limit(s->store, wanted->memory.user / 4);
+	s->run.object = object;
 	task_filter_list(object, &run->tasks);
 	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
 	start_unwinder(s);

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/object.h"
 #include "run/cli.h"
 
 #define NR_LISTS (sizeof(((struct targets *)NULL)->of) / sizeof(((struct targets *)NULL)->of[0]))
@@ -26,8 +27,10 @@ static void open_list(struct target_list *l, const struct id_list *list, bool th
 	}
 }
 
-void targets_open(struct targets *t, const struct task_filter *filter)
+void targets_open(struct targets *t, const struct task_filter *filter, const struct bpf_object *object)
 {
+	t->forks = filter->children ? object : NULL;
+	t->found_nobody = 0;
 	open_list(&t->of[0], &filter->pids, false);
 	open_list(&t->of[1], &filter->tids, true);
 }
@@ -51,13 +54,42 @@ static bool all_ended(struct target_list *l)
 		}
 		left += l->fds[i].fd >= 0;
 	}
-	l->ended = l->list->nr && !left;
-	return l->ended;
+	return l->list->nr && !left;
+}
+
+static bool lives(pid_t pid)
+{
+	struct pollfd fd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	bool ended = fd.fd < 0 ? errno == ESRCH : poll(&fd, 1, 0) > 0;
+
+	if (fd.fd >= 0)
+		close(fd.fd);
+	return !ended;
+}
+
+/*
+ * Have all on the list ended? What is put on it during a look may be missed, and its parent ends before that is looked at. The
+ * next look finds it.
+ */
+static bool forks_ended(struct targets *t)
+{
+	uint32_t *pids;
+	bool found = false;
+	size_t nr;
+
+	cli_check(object_listed_ids(t->forks, "listed_pids", &pids, &nr), "watch the processes");
+	for (size_t i = 0; i < nr && !found; i++)
+		found = lives(pids[i]);
+	free(pids);
+	t->found_nobody = found ? 0 : t->found_nobody + 1;
+	return t->found_nobody > 1;
 }
 
 bool targets_ended(struct targets *t)
 {
-	return all_ended(&t->of[0]) || all_ended(&t->of[1]);
+	t->of[0].ended = all_ended(&t->of[0]) && (!t->forks || forks_ended(t));
+	t->of[1].ended = all_ended(&t->of[1]);
+	return t->of[0].ended || t->of[1].ended;
 }
 
 void targets_close(struct targets *t)
@@ -66,9 +98,11 @@ void targets_close(struct targets *t)
 		struct target_list *l = &t->of[i];
 
 		if (l->ended && l->list->nr == 1)
-			cli_warn("%s %d has ended", l->threads ? "thread" : "process", l->list->ids[0]);
+			cli_warn("%s %d%s ended", l->threads ? "thread" : "process", l->list->ids[0],
+				 t->forks ? " and all that it forked have" : " has");
 		else if (l->ended)
-			cli_warn("all %zu %s have ended", l->list->nr, l->threads ? "threads" : "processes");
+			cli_warn("all %zu %s%s have ended", l->list->nr, l->threads ? "threads" : "processes",
+				 t->forks ? " and all that they forked" : "");
 		for (size_t fd = 0; fd < l->list->nr; fd++)
 			if (l->fds[fd].fd >= 0)
 				close(l->fds[fd].fd);

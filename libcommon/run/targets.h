@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The processes of -p and the threads of -t: once the last one has ended, there is nothing more to measure. */
+/*
+ * The processes of -p, with --children what they fork, and the threads of -t: once the last one has ended, there is nothing more
+ * to measure.
+ */
 #ifndef EHPERF_RUN_TARGETS_H
 #define EHPERF_RUN_TARGETS_H
 
@@ -8,17 +11,22 @@
 
 #include "run/task_filter.h"
 
+struct bpf_object;
+
 struct targets {
 	struct target_list {
 		const struct id_list *list;
 		bool threads;
 		pid_t *pids;			/* the process of each */
 		struct pollfd *fds;		/* its pidfd, -1: the target has ended */
-		bool ended;			/* all have */
+		bool ended;			/* all have, and with --children what they forked */
 	} of[2];
+	const struct bpf_object *forks;	/* whose list has what they fork; NULL: that does not count */
+	unsigned found_nobody;		/* in so many looks at the list one after the other */
 };
 
-void targets_open(struct targets *targets, const struct task_filter *filter);
+/* object: with the lists of bpf/task.bpf.h; may be NULL without filter->children */
+void targets_open(struct targets *targets, const struct task_filter *filter, const struct bpf_object *object);
 /* Have all processes, or all threads, ended? Never, if there are none */
 bool targets_ended(struct targets *targets);
 /* Says who has ended, if all have. */

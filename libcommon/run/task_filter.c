@@ -167,7 +167,7 @@ void task_filter_configure(struct bpf_object *object, const struct task_filter *
 		{ "only_listed_tids", f->tids.nr },
 		{ "only_user_threads", f->only_user_threads },
 		{ "only_kernel_threads", f->only_kernel_threads },
-		{ "follow_forks", command },
+		{ "follow_forks", command || f->children },
 		{ "only_one_comm", f->comm },
 		{ "only_one_cgroup", f->cgroup },
 	};

@@ -16,6 +16,7 @@ struct bpf_object;
 /* Each member that is set excludes the tasks that do not match; {}: all tasks. */
 struct task_filter {
 	struct id_list pids, tids;
+	bool children;			/* what the processes of `pids` fork, too, from now on */
 	bool only_user_threads, only_kernel_threads;
 	const char *comm;		/* NULL: any */
 	uint64_t cgroup;		/* its ID; 0: any */

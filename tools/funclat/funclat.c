@@ -149,7 +149,7 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 			 functions.nr_left_out);
 	if (nr && !o->histograms.run.quiet)
 		cli_warn("returns are seen at %s, which costs 10 to 20 us a call%s%s", counted(nr, "instructions").text,
-			 tasks->pids.nr || tasks->tids.nr ? "" : " in every process",
+			 (tasks->pids.nr || tasks->tids.nr) && !tasks->children ? "" : " in every process",
 			 o->return_probes ? "" : ": --return-probes is cheaper, and not safe for all programs");
 }
 
