@@ -198,7 +198,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 $(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread $(EXPORTS) -o $@ $<
-$(B)/tests/lying-python: EXPORTS := -rdynamic
+$(B)/tests/lying-python $(B)/tests/idle $(B)/tests/forks: EXPORTS := -rdynamic
 
 # with lazy binding, as Debian's own programs used to be
 $(CXX_WORKLOADS): $(B)/tests/%: tests/workloads/%.cc

@@ -396,3 +396,97 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	done
 	kill -0 "${held[2]}"
 }
+
+# what the program says of its processes, "PID CALLS" each, once all of them have ended; sorted
+forks_said() {
+	[ "$(wc -l <"$WORK/said")" -eq 6 ] && sort "$WORK/said"
+}
+
+# starts forks as $program, which goes on when something is written to $go
+start_forks() {	# NAME
+	cp "$ROOT/build/tests/forks" "$WORK/$1"
+	mkfifo "$WORK/$1.go"
+	: >"$WORK/said"
+	"$WORK/$1" <"$WORK/$1.go" >"$WORK/said" 2>&1 3>&- &
+	program=$!
+	pids+=("$program")
+	exec {go}>"$WORK/$1.go"
+	wait_until grep -qx "$1" "/proc/$program/comm"
+}
+
+@test "--children: what a process forks, in each way, is measured to the last call, and nobody else" {
+	need_root
+	local name=f$BASHPID i
+	# -p PID, and -p NAME; user functions with stacks, and with histograms
+	for i in "stackcount -j -p PID" "stackcount -j -p NAME" "funclat -P -j -p PID"; do
+		name+=x	# who has ended, and nobody has waited for it, has its name still
+		start_forks "$name"
+		rm -f "$WORK/err"
+		i=${i/NAME/$name}
+		${i/PID/$program} --children "u:$WORK/$name:called" >"$WORK/out" 2>"$WORK/err" 3>&- {go}>&- &
+		tool=$!
+		pids+=("$tool")
+		wait_until grep -q Ctrl-C "$WORK/err"
+		# another process of this file, of the same name, which was not there
+		"$WORK/$name" leaf >"$WORK/other" {go}>&-
+		echo >&$go
+		exec {go}>&-
+		wait_until_gone "$tool"
+		wait "$tool"
+		cat "$WORK/err" "$WORK/said"
+		grep -q "process $program and all that it forked have ended" "$WORK/err"
+		jq -r 'select(.type == "stack" or .type == "histogram") | "\(.pid // .key.pid) \(.count)"' "$WORK/out" | sort >"$WORK/ours"
+		diff <(forks_said) "$WORK/ours"
+		valid_json "$WORK/out"
+	done
+}
+
+@test "--children: without it the children are not measured; each tool has it; it is for -p" {
+	need_root
+	local name=f$BASHPID tool
+	start_forks "$name"
+	rm -f "$WORK/err"
+	stackcount -j -p "$program" "u:$WORK/$name:called" >"$WORK/out" 2>"$WORK/err" 3>&- {go}>&- &
+	pids+=("$!")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	echo >&$go
+	exec {go}>&-
+	wait_until_gone "${pids[-1]}"
+	grep -q "process $program has ended" "$WORK/err"
+	diff <(grep "^$program " "$WORK/said") <(jq -r 'select(.type == "stack") | "\(.pid) \(.count)"' "$WORK/out")
+	for tool in cpuprof offcputime offwaketime wallprof stackcount funclat mapupdlat biohist; do
+		run $tool --children 1
+		echo "$tool: $output"
+		[ $status -eq 2 ]
+		[[ "${lines[0]}" = "$tool: --children is for -p, without -t" ]]
+	done
+	run cpuprof --children -p $$ -t $$ 1
+	[ $status -eq 2 ]
+}
+
+@test "--children: a fork that waits and a fork's fork are off the CPU and on it as long as they live" {
+	need_root
+	local name=f$BASHPID tool
+	start_forks "$name"
+	for tool in offcputime wallprof; do
+		$tool -j -p "$program" --children >"$WORK/$tool.out" 2>"$WORK/$tool.err" 3>&- {go}>&- &
+		pids+=("$!")
+	done
+	for tool in offcputime wallprof; do
+		wait_until grep -q Ctrl-C "$WORK/$tool.err"
+	done
+	echo >&$go
+	exec {go}>&-
+	for tool in "${pids[@]: -2}"; do
+		wait_until_gone "$tool"
+		wait "$tool"
+	done
+	# all of them; who makes 20 calls has slept for 0.5 s first, who makes 30 for 0.2 s
+	diff <(forks_said | cut -d ' ' -f 1) <(jq -r 'select(.type == "thread" and .pid == .tid) | .pid' "$WORK/wallprof.out" | sort)
+	local calls ns
+	for calls in "20 500000000" "30 200000000"; do
+		read -r calls ns <<<"$calls"
+		jq -en --argjson pid "$(awk -v calls="$calls" '$2 == calls { print $1 }' "$WORK/said")" --argjson ns "$ns" \
+			'[inputs | select(.type == "stack" and .pid == $pid) | .value_ns] | add >= $ns' "$WORK/offcputime.out"
+	done
+}
