@@ -40,14 +40,6 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 	return fclose(out) ? NULL : text;
 }
 
-bool wall_is_idle(const struct wall *w, const struct life *life)
-{
-	for (size_t i = 0; w->idle_threads && i < w->nr_keys; i++)
-		if (w->keys[i] && w->keys[i]->idle && w->keys[i]->key.tid == life->tid && w->keys[i]->key.pid == life->pid)
-			return true;
-	return false;
-}
-
 void wall_summary(FILE *out, const struct wall *w)
 {
 	uint64_t periods = 0, samples = 0, of_machine = losses_of_machine(w->losses, w->nr_losses);

@@ -3,6 +3,7 @@
 #ifndef EHPERF_WALLPROF_WALL_H
 #define EHPERF_WALLPROF_WALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report/losses.h"
@@ -17,9 +18,10 @@ struct wall {
 	/* by the keys' numbers, less 1; NULL: the key was lost */
 	const struct stack_entry **keys;
 	size_t nr_keys;
-	/* report/idle.h: keys of idle threads' waits have `idle` set */
+	/* report/idle.h: keys of idle threads' waits have `idle` set; and which of the lives are idle */
 	size_t idle_threads;
 	uint64_t idle_ns;
+	bool *idle;
 	uint64_t from_ns, to_ns;	/* of all lives */
 	uint64_t started_ns;		/* CLOCK_REALTIME at from_ns */
 	uint64_t period_ns;		/* a sample each */
@@ -33,9 +35,6 @@ static inline const struct stack_entry *wall_key(const struct wall *wall, uint32
 {
 	return number ? wall->keys[number - 1] : NULL;
 }
-
-/* does this thread have idle waits? */
-bool wall_is_idle(const struct wall *wall, const struct life *life);
 
 /* the name of what a thread does: "running", "waiting", "blocked", "lost" */
 const char *wall_state_name(enum wall_state state);

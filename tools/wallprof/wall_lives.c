@@ -206,7 +206,7 @@ int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
 	int error = ranked ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < w->nr_lives && !error; i++)
-		if (!wall_is_idle(w, &w->lives[i]))
+		if (!w->idle[i])
 			ranked[nr++] = (struct ranked){ i, sums->lives[i].ns[WALL_RUNNING] + sums->lives[i].ns[WALL_WAITING] +
 							 sums->lives[i].ns[WALL_LOST] +
 							 sums->lives[i].blocked_ns[THREAD_UNINTERRUPTIBLE] };

@@ -183,9 +183,16 @@ static void find_idle(struct wall *wall, struct key_entries *entries, const stru
 	}
 	cli_check(idle_mark(entries->all, wall->nr_keys, wall->to_ns - wall->from_ns, &asked, &wall->writer.names,
 			    &wall->idle_threads), "find the idle threads");
-	for (size_t i = 0; i < wall->nr_keys; i++)
-		if (wall->keys[i] && wall->keys[i]->idle)
-			wall->idle_ns += stack_entry_ns(wall->keys[i]);
+	for (size_t i = 0; i < wall->nr_keys; i++) {
+		const struct stack_entry *key = wall->keys[i];
+
+		if (!key || !key->idle)
+			continue;
+		wall->idle_ns += stack_entry_ns(key);
+		for (size_t life = 0; life < wall->nr_lives; life++)
+			if (wall->lives[life].tid == key->key.tid && wall->lives[life].pid == key->key.pid)
+				wall->idle[life] = true;
+	}
 	wall_sums_free(&sums);
 }
 
@@ -227,6 +234,8 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 					      sizeof(own) / sizeof(own[0]), all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
+	wall.idle = calloc(wall.nr_lives + 1, sizeof(*wall.idle));
+	cli_check(wall.idle ? 0 : -ENOMEM, "find the idle threads");
 	if (!o->stacks.idle || o->stacks.format == stack_format_json)
 		find_idle(&wall, &entries, session);
 	error = print(&wall, &o->stacks);
@@ -234,6 +243,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	run_finish_output(&session->run);
 	wall_summary(stderr, &wall);
 	free(wall.keys);
+	free(wall.idle);
 	free(entries.all);
 	placed_stacks_free(&entries.placed);
 	cli_check(full, "keep the whole timeline in a file");
