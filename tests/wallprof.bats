@@ -243,3 +243,30 @@ driven() {	# PAGE SCRIPT [OPTION...]
 			.[1] == $before and .[2] == $before and .[3] == "try_to_wake_up" and .[4] == "__schedule"' "$WORK/result"
 	done <"$WORK/command.out"
 }
+
+# bats test_tags=full
+@test "the page: idle waits are in their lanes, and neither in the flame graph nor among the functions" {
+	need_root
+	need chromium
+	background idle
+	wait_until grep -q ready "$WORK/background.out"
+	local program=$pid option
+	for option in "" --idle; do
+		wallprof -q $option -o "$WORK/page.html" -p "$program" 1.5 2>"$WORK/err"
+		driven "$WORK/page.html" '
+			const t = page.timeline, tree = page.flame.tree;
+			return {
+				lanes: t.lives.length,
+				lived: t.lives.reduce((sum, life) => sum + life.start[life.nr] - life.start[0], 0),
+				idle: t.lives.flatMap(life => [...life.key].some((key, i) => life.state[i] === BLOCKED && t.idle.has(key)) ? [life.tid] : []),
+				total: tree.total[0],
+				functions: page.rows.filter(row => row.name === "accept").length,
+			};' >"$WORK/result${option}"
+		cat "$WORK/result${option}"
+	done
+	diff <(awk '$2 == "idle" { print $1 }' "$WORK/background.out" | sort) <(jq '.idle[]' "$WORK/result" | sort)
+	jq -e '.lanes == 16' "$WORK/result"
+	# four of the lanes
+	jq -e '.total < .lived * 0.78 and .total > .lived * 0.7 and .functions == 0' "$WORK/result"
+	jq -e '(.total - .lived | fabs) < 1000 and .functions == 1 and .idle == []' "$WORK/result--idle"
+}
