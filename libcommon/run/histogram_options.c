@@ -43,14 +43,16 @@ static bool ends_in(const char *name, const char *ending)
 /* -j prints JSON lines into any file; else the ending of its name says what is written there. */
 static void settle_format(struct argp_state *state, struct histogram_options *o)
 {
-	const char *name = o->run.output;
+	const char *name = o->run.outputs[0].name;
 
-	if (!name || (o->run.json && !ends_in(name, ".svg")))
+	if (o->run.nr_outputs > 1)
+		argp_failure(state, EXIT_USAGE, 0, "one -o only");
+	if (!name || (o->run.outputs[0].json && !ends_in(name, ".svg")))
 		return;
 	if (ends_in(name, ".svg"))
 		o->heatmap = o->svg = true;
 	else if (ends_in(name, ".jsonl"))
-		o->run.json = true;
+		o->run.outputs[0].json = true;
 	else if (!ends_in(name, ".txt") && strncmp(name, "/dev/", 5))
 		argp_failure(state, EXIT_USAGE, 0,
 			     "the output file's name must end in .svg, .txt or .jsonl: '%s'", name);
@@ -63,7 +65,7 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 		argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
 	if (o->run.command && o->run.tasks.pids.nr)
 		argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
-	if (o->heatmap && o->run.json)
+	if (o->heatmap && o->run.outputs[0].json)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "a heat map has no JSON: -j and --heatmap exclude each other");
 	if (o->heatmap && !o->run.interval_ns)
@@ -94,13 +96,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->timestamps = true;
 		break;
 	case 'j':
-		o->run.json = true;
+		o->run.outputs[0].json = true;
 		break;
 	case OPTION_HEATMAP:
 		o->heatmap = true;
 		break;
 	case 'o':
-		run_take_output(&o->run, arg);
+		run_take_output(state, &o->run, arg);
 		break;
 	case ARGP_KEY_ARG:
 		parse_argument(state, &o->run, arg);

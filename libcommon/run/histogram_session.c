@@ -122,7 +122,7 @@ static int show_series(struct histogram_session *h, const struct series_report *
 {
 	if (h->options->heatmap)
 		return add_to_heatmap(h, series);
-	if (h->options->run.json)
+	if (h->options->run.outputs[0].json)
 		print_series_json(h, report, series);
 	else
 		series_report_text(report, series, title_of(h, series).text);
@@ -149,7 +149,7 @@ static int take_stacks(struct histogram_session *h, struct series_report *report
 static int show_interval(struct histogram_session *h, const struct series_report *report,
 			 const struct series *series, size_t nr)
 {
-	if (h->options->timestamps && !h->options->run.json && !h->options->heatmap)
+	if (h->options->timestamps && !h->options->run.outputs[0].json && !h->options->heatmap)
 		fprintf(h->run->out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(clock_ns()).text);
 	for (size_t i = 0; i < nr; i++) {
 		int error = show_series(h, report, &series[i]);
@@ -269,7 +269,7 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 
 	if (h->options->heatmap)
 		cli_check(print_heatmaps(h), "print the heat maps");
-	if (h->options->run.json)
+	if (h->options->run.outputs[0].json)
 		print_summary_json(h, losses, nr_losses);
 	cli_flush(h->run->out);
 	if (h->tool->errors)

@@ -18,38 +18,55 @@
 #define UNFINISHED	".part"
 #define READER_MS	50	/* between two looks whether a FIFO has a reader */
 
-static char file_name[PATH_MAX];
-static char unfinished[sizeof(file_name) + sizeof(RANDOM UNFINISHED)];	/* empty: the file has its name */
+static struct output_file {
+	const FILE *file;
+	char name[PATH_MAX];
+	char unfinished[PATH_MAX + sizeof(RANDOM UNFINISHED)];	/* empty: the file has its name */
+} files[MAX_OUTPUT_FILES];
 
-static void set_name(const char *name)
+/* a place for another file: a place whose file has its name is free */
+static struct output_file *place_for(const char *name)
 {
-	if (snprintf(file_name, sizeof(file_name), "%s", name) >= (int)sizeof(file_name))
+	static size_t last;
+	struct output_file *f = NULL;
+
+	for (size_t i = 1; i <= MAX_OUTPUT_FILES && !f; i++)
+		if (!*files[(last + i) % MAX_OUTPUT_FILES].unfinished)
+			f = &files[last = (last + i) % MAX_OUTPUT_FILES];
+	if (!f)
+		cli_die(EXIT_FAILURE, "too many output files: '%s'", name);
+	if (snprintf(f->name, sizeof(f->name), "%s", name) >= (int)sizeof(f->name))
 		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", name);
+	return f;
 }
 
-static FILE *stream_of(int fd)
+static FILE *stream_of(struct output_file *f, int fd)
 {
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!file)
-		cli_die(EXIT_FAILURE, "cannot open '%s': %s", file_name, strerror(errno));
+		cli_die(EXIT_FAILURE, "cannot open '%s': %s", f->name, strerror(errno));
+	for (size_t i = 0; i < MAX_OUTPUT_FILES; i++)
+		if (files[i].file == file)	/* one that was closed */
+			files[i].file = NULL;
+	f->file = file;
 	return file;
 }
 
 FILE *output_file_new(const char *name, mode_t mode)
 {
+	struct output_file *f = place_for(name);
 	mode_t mask = umask(0);
 	int fd;
 
 	umask(mask);
-	set_name(name);
-	snprintf(unfinished, sizeof(unfinished), "%s" RANDOM UNFINISHED, file_name);
-	fd = mkostemps(unfinished, strlen(UNFINISHED), O_CLOEXEC);
+	snprintf(f->unfinished, sizeof(f->unfinished), "%s" RANDOM UNFINISHED, f->name);
+	fd = mkostemps(f->unfinished, strlen(UNFINISHED), O_CLOEXEC);
 	if (fd < 0)
-		*unfinished = 0;
+		*f->unfinished = 0;
 	else if (fchmod(fd, mode & ~mask))
-		cli_die(EXIT_FAILURE, "cannot set the mode of '%s': %s", unfinished, strerror(errno));
-	return stream_of(fd);
+		cli_die(EXIT_FAILURE, "cannot set the mode of '%s': %s", f->unfinished, strerror(errno));
+	return stream_of(f, fd);
 }
 
 /* Another's FIFO would make the tool wait for him; what has a second name may be somebody's that is linked here. */
@@ -74,41 +91,57 @@ static int open_in_place(const char *name, bool fifo, uint64_t patience_ns)
 
 FILE *output_file_open(const char *name, mode_t mode, uint64_t patience_ns)
 {
+	struct output_file *f;
 	struct stat file;
 	int fd;
 
 	if (lstat(name, &file) || S_ISREG(file.st_mode) || S_ISLNK(file.st_mode))
 		return output_file_new(name, mode);
-	set_name(name);
+	f = place_for(name);
 	fd = is_written_in_place(&file) ? open_in_place(name, S_ISFIFO(file.st_mode), patience_ns) : -1;
 	if (!is_written_in_place(&file) || (fd >= 0 && (fstat(fd, &file) || !is_written_in_place(&file))))
 		cli_die(EXIT_FAILURE, "cannot write to '%s': it is no file, no character device and no FIFO of your own",
 			name);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, O_WRONLY);
-	return stream_of(fd);
+	return stream_of(f, fd);
 }
 
-const char *output_file_name(void)
+static struct output_file *find(const FILE *file)
 {
-	return file_name;
+	for (size_t i = 0; i < MAX_OUTPUT_FILES; i++)
+		if (files[i].file == file)
+			return &files[i];
+	return NULL;
 }
 
-void output_file_publish(void)
+const char *output_file_name(const FILE *file)
 {
-	if (*unfinished && rename(unfinished, file_name)) {
+	const struct output_file *f = find(file);
+
+	return f ? f->name : "";
+}
+
+void output_file_publish(const FILE *file)
+{
+	struct output_file *f = find(file);
+
+	if (!f)
+		return;
+	if (*f->unfinished && rename(f->unfinished, f->name)) {
 		int error = errno;
-		char kept[sizeof(unfinished)];
+		char kept[sizeof(f->unfinished)];
 
-		memcpy(kept, unfinished, sizeof(kept));
-		*unfinished = 0;	/* so that it is not removed */
-		cli_die(EXIT_FAILURE, "cannot rename '%s' to '%s': %s", kept, file_name, strerror(error));
+		memcpy(kept, f->unfinished, sizeof(kept));
+		*f->unfinished = 0;	/* so that it is not removed */
+		cli_die(EXIT_FAILURE, "cannot rename '%s' to '%s': %s", kept, f->name, strerror(error));
 	}
-	*unfinished = 0;
+	*f->unfinished = 0;
 }
 
 void output_file_remove(void)
 {
-	if (*unfinished)
-		unlink(unfinished);
+	for (size_t i = 0; i < MAX_OUTPUT_FILES; i++)
+		if (*files[i].unfinished)
+			unlink(files[i].unfinished);
 }

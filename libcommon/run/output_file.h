@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file that a tool writes, one at a time. Others may be able to write to its directory. So no link there is
+ * The files that a tool writes, MAX_OUTPUT_FILES at a time. Others may be able to write to its directory. So no link there is
  * followed, and no name of ours can be guessed: what is written stands under NAME.XXXXXX.part until it is whole.
  * Then it is renamed to NAME, and replaces what has that name. Errors end the tool with a message.
  */
@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#define MAX_OUTPUT_FILES 16
+
 /* Creates the unfinished file. The umask applies to mode. */
 FILE *output_file_new(const char *name, mode_t mode);
 
@@ -21,13 +23,16 @@ FILE *output_file_new(const char *name, mode_t mode);
  */
 FILE *output_file_open(const char *name, mode_t mode, uint64_t patience_ns);
 
-/* the name of the file that was opened last */
-const char *output_file_name(void);
+/* the name of a file that was opened here, closed or not; "" for another one */
+const char *output_file_name(const FILE *file);
 
-/* All that was written by now is whole: gives the file its name, if it has not got it yet. */
-void output_file_publish(void);
+/*
+ * All that was written to the file, which may be closed by now, is whole: gives it its name, if it has not got it yet. Other
+ * files stay as they are.
+ */
+void output_file_publish(const FILE *file);
 
-/* Removes the file if it has not got its name yet. May be called by a signal handler. */
+/* Removes the files that have not got their names yet. May be called by a signal handler. */
 void output_file_remove(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "process/clock.h"
@@ -28,9 +29,32 @@
 
 /* ---- options ---- */
 
-void run_take_output(struct run_options *o, const char *name)
+/* the directory and the name in it; what cannot be told apart is one */
+static bool same_file(const char *left, const char *right)
+{
+	const char *left_base = strrchr(left, '/'), *right_base = strrchr(right, '/');
+	char *left_folder = left_base ? strndup(left, left_base - left + 1) : strdup(".");
+	char *right_folder = right_base ? strndup(right, right_base - right + 1) : strdup(".");
+	struct stat l, r;
+	bool same = !strcmp(left_base ? left_base + 1 : left, right_base ? right_base + 1 : right) &&
+		    (!left_folder || !right_folder || stat(left_folder, &l) || stat(right_folder, &r) ||
+		     (l.st_dev == r.st_dev && l.st_ino == r.st_ino));
+
+	free(left_folder);
+	free(right_folder);
+	return same;
+}
+
+static bool same_output(const struct run_output *left, const struct run_output *right)
+{
+	return left->name && right->name ? same_file(left->name, right->name) :
+					   !left->name && !right->name && left->fd == right->fd;
+}
+
+void run_take_output(struct argp_state *state, struct run_options *o, const char *name)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	struct run_output output = {};
 	uint64_t fd = 0;
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
@@ -38,10 +62,26 @@ void run_take_output(struct run_options *o, const char *name)
 			cli_parse_number(name + strlen(folders[i]), 1, INT_MAX, &fd);
 	if (!strcmp(name, "/dev/stderr"))
 		fd = STDERR_FILENO;
-	if (fd)
-		o->output_fd = fd;
-	else
-		o->output = cli_output_name(name);
+	output.fd = fd == STDOUT_FILENO ? 0 : fd;
+	output.name = fd ? NULL : cli_output_name(name);
+	for (size_t i = 0; i < o->nr_outputs; i++)
+		if (same_output(&o->outputs[i], &output))
+			argp_failure(state, EXIT_USAGE, 0, "-o twice to the same file: '%s'", name);
+	if (o->nr_outputs == MAX_RUN_OUTPUTS)
+		argp_failure(state, EXIT_USAGE, 0, "no more than %d -o: '%s'", MAX_RUN_OUTPUTS, name);
+	o->outputs[o->nr_outputs++] = output;
+}
+
+size_t run_nr_outputs(const struct run_options *o)
+{
+	return o->nr_outputs ? o->nr_outputs : 1;
+}
+
+void run_use_output(struct run *run, size_t number)
+{
+	run->outs[run->output] = run->out;
+	run->output = number;
+	run->out = run->outs[number];
 }
 
 bool run_take_command(struct argp_state *state, struct run_options *o)
@@ -112,7 +152,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->verbose++;
 		break;
 	case ARGP_KEY_END:
-		if (o->output && o->output_fd)
+		if (o->nr_outputs && o->output_fd)
 			argp_failure(state, EXIT_USAGE, 0, "either -o or --output-fd");
 		if (o->tasks.children && !o->command && (!o->tasks.pids.nr || o->tasks.tids.nr))
 			argp_failure(state, EXIT_USAGE, 0, "--children is for -p, without -t");
@@ -176,26 +216,33 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 
 /* ---- beginning ---- */
 
-static void open_descriptor(struct run *run)
+static FILE *open_descriptor(int fd)
 {
-	const struct run_options *o = run->options;
-	int fd = o->output_fd ? o->output_fd : STDOUT_FILENO;
+	FILE *out;
 
 	if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
 							    "file descriptor %d is not open for output", fd);
-	run->out = fd == STDOUT_FILENO ? stdout : fd == STDERR_FILENO ? stderr : fdopen(fd, "w");
-	if (!run->out)
+	out = fd == STDOUT_FILENO ? stdout : fd == STDERR_FILENO ? stderr : fdopen(fd, "w");
+	if (!out)
 		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd, strerror(errno));
 	if (fd > STDERR_FILENO)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
+	return out;
+}
+
+static int fd_of(const struct run_options *o, size_t number)
+{
+	return o->outputs[number].fd ? o->outputs[number].fd : o->output_fd ? o->output_fd : STDOUT_FILENO;
 }
 
 void run_open(struct run *run, const struct run_options *options)
 {
 	*run = (struct run){ .options = options, .command.pid = -1 };
-	if (!options->output)
-		open_descriptor(run);
+	for (size_t i = 0; i < run_nr_outputs(options); i++)
+		if (!options->outputs[i].name)
+			run->outs[i] = open_descriptor(fd_of(options, i));
+	run->out = run->outs[0];
 	run_start_init(run);
 }
 
@@ -216,10 +263,13 @@ void run_get_ready(struct run *run)
 	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
 	signal(SIGPIPE, SIG_IGN);
 	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */
-	if (run_report_apart(run->options))
-		run_report_none(run);
-	else if (run->options->output)
-		run->out = output_file_open(run->options->output, RUN_FILE_MODE, run->options->duration_ns);
+	for (size_t i = run_nr_outputs(run->options); i-- > 0;) {
+		run_use_output(run, i);
+		if (run_report_apart(run))
+			run_report_none(run);
+		else if (run->options->outputs[i].name)
+			run->out = output_file_open(run->options->outputs[i].name, RUN_FILE_MODE, run->options->duration_ns);
+	}
 }
 
 void run_doing(struct run *run, const char *format, ...)
@@ -304,7 +354,7 @@ static struct poll_list fds_of(const struct run *run)
 	add_fd(&list, signals_fd(), POLLIN);
 	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1, POLLIN);
 	/* a pipe that nobody reads any more: POLLERR */
-	add_fd(&list, run_report_apart(run->options) ? -1 : fileno(run->out), 0);
+	add_fd(&list, run_report_apart(run) || run->options->nr_outputs > 1 ? -1 : fileno(run->out), 0);
 	for (size_t i = 0; i < run->nr_parts; i++)
 		for (size_t fd = 0; fd < run->parts[i].nr_fds; fd++)
 			add_fd(&list, run->parts[i].fds[fd], POLLIN);
@@ -408,15 +458,17 @@ void run_flush_output(struct run *run)
 {
 	cli_flush(run->out);
 	if (!ferror(run->out))
-		output_file_publish();
+		output_file_publish(run->out);
 }
 
 void run_finish_output(struct run *run)
 {
-	cli_finish(run->out, run->options->output    ? output_file_name() :
-			     run->options->output_fd ? "the report" :
-						       "standard output");
-	output_file_publish();
+	const struct run_options *o = run->options;
+
+	cli_finish(run->out, o->outputs[run->output].name	     ? output_file_name(run->out) :
+			     fd_of(o, run->output) != STDOUT_FILENO ? "the report" :
+								       "standard output");
+	output_file_publish(run->out);
 }
 
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)

@@ -31,6 +31,14 @@ enum { EXIT_NO_COMMAND = 127, EXIT_NOT_EXECUTABLE = 126 };
 
 struct bpf_object;
 
+/* one of -o's; {}: standard output, or --output-fd's descriptor */
+struct run_output {
+	const char *name;		/* NULL: a descriptor */
+	int fd;				/* 0: see above */
+	bool json;			/* the run prints JSON's first line */
+};
+#define MAX_RUN_OUTPUTS	8
+
 struct run_options {
 	uint64_t duration_ns;		/* 0: until a signal, or the command's end */
 	uint64_t interval_ns;		/* 0: none */
@@ -39,11 +47,11 @@ struct run_options {
 	bool as_user;			/* the command is not run as who runs us, but as */
 	struct command_user user;
 	struct task_filter tasks;	/* which tasks are measured */
-	const char *output;		/* NULL: output_fd, or standard output if that is 0 */
-	int output_fd;
+	struct run_output outputs[MAX_RUN_OUTPUTS];
+	size_t nr_outputs;		/* those asked for by -o; 0: outputs[0] is the one */
+	int output_fd;			/* --output-fd's; 0: none */
 	bool kill;			/* end the command if the run is over before it */
 	char *command_line;		/* the tool's, for reports */
-	bool json;			/* output is JSON: the run prints its first line */
 	bool quiet;
 	int verbose;			/* 1: our own detail, 2: libbpf's messages too */
 };
@@ -67,7 +75,7 @@ struct run_part {
 struct run {
 	const struct run_options *options;
 	struct bpf_object *object;	/* with the filters of bpf/task.bpf.h; NULL until there is one */
-	FILE *out;			/* from run_get_ready() on */
+	FILE *out;			/* from run_get_ready() on: of the output in use, at first the first one */
 	struct command command;		/* .pid is -1 where there is none */
 	/* CLOCK_MONOTONIC; seconds: how long was counted, once the run is over */
 	double started, seconds;
@@ -77,6 +85,8 @@ struct run {
 	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */
 	struct json_object *start, *filters;
 	/* private */
+	FILE *outs[MAX_RUN_OUTPUTS];
+	size_t output;			/* the number of the one in use */
 	bool signalled;
 	char doing[96];
 	bool on_terminal;
@@ -104,8 +114,12 @@ void run_doing(struct run *run, const char *format, ...) __attribute__((format(p
  */
 void run_measure(struct run *run);
 
+/* How many outputs there are; uses the one with this number, as run->out, from now on. */
+size_t run_nr_outputs(const struct run_options *options);
+void run_use_output(struct run *run, size_t number);
+
 /*
- * Writes what is in buffers. All that was written by now is whole: from now on, a file stands under its name. Errors are left
+ * Of the output in use: writes what is in buffers. All that was written by now is whole: from now on, a file stands under its name. Errors are left
  * to run_finish_output().
  */
 void run_flush_output(struct run *run);
@@ -121,8 +135,11 @@ int run_close(struct run *run);
 /* Output has kernel addresses and other users' command lines: as perf's, it is for its owner alone. */
 #define RUN_FILE_MODE	0600
 
-/* -o's argument: a file, "-", or the name of a descriptor that is open, as /dev/stdout and /dev/fd/3 */
-void run_take_output(struct run_options *options, const char *name);
+/*
+ * -o's argument: a file, "-", or the name of a descriptor that is open, as /dev/stdout and /dev/fd/3. Ends the tool with a
+ * message if it was given before.
+ */
+void run_take_output(struct argp_state *state, struct run_options *options, const char *name);
 
 /*
  * For an argp parser's ARGP_KEY_ARG: takes "-- COMMAND [ARG...]". False: arg is another argument. Needs

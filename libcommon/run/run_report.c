@@ -10,9 +10,14 @@
 #include "run/cli.h"
 #include "run/output_file.h"
 
-bool run_report_apart(const struct run_options *o)
+bool run_report_names_apart(const struct run_options *o, const char *name)
 {
-	return o->interval_ns && o->output && strchr(o->output, '%');
+	return o->interval_ns && name && strchr(name, '%');
+}
+
+bool run_report_apart(const struct run *run)
+{
+	return run_report_names_apart(run->options, run->options->outputs[run->output].name);
 }
 
 /* where a number can stand: before the ending by which the format is known */
@@ -28,17 +33,20 @@ static size_t before_ending(const char *name)
 /* Intervals that began at the same time, as far as the name tells it, have numbers from 2 on. */
 static void tell_apart(struct run *run, char name[PATH_MAX])
 {
-	static char last[PATH_MAX];
-	static unsigned nr;
+	static struct {
+		char name[PATH_MAX];
+		unsigned nr;
+	} before[MAX_RUN_OUTPUTS], *last;
 	size_t at = before_ending(name);
 	char numbered[PATH_MAX];
 
-	nr = strcmp(name, last) ? 1 : nr + 1;
-	memcpy(last, name, strlen(name) + 1);
-	if (nr == 1)
+	last = &before[run->output];
+	last->nr = strcmp(name, last->name) ? 1 : last->nr + 1;
+	memcpy(last->name, name, strlen(name) + 1);
+	if (last->nr == 1)
 		return;
-	if (snprintf(numbered, sizeof(numbered), "%.*s-%u%s", (int)at, name, nr, name + at) >= (int)sizeof(numbered))
-		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->output);
+	if (snprintf(numbered, sizeof(numbered), "%.*s-%u%s", (int)at, name, last->nr, name + at) >= (int)sizeof(numbered))
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->outputs[run->output].name);
 	memcpy(name, numbered, sizeof(numbered));
 }
 
@@ -50,23 +58,24 @@ void run_report_none(struct run *run)
 
 void run_report_begin(struct run *run, time_t began)
 {
+	const struct run_output *output = &run->options->outputs[run->output];
 	char name[PATH_MAX];
 	struct tm local;
 
-	if (!run_report_apart(run->options))
+	if (!run_report_apart(run))
 		return;
-	if (!strftime(name, sizeof(name), run->options->output, localtime_r(&began, &local)))
-		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->output);
+	if (!strftime(name, sizeof(name), output->name, localtime_r(&began, &local)))
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", output->name);
 	tell_apart(run, name);
 	fclose(run->out);
 	run->out = output_file_new(name, RUN_FILE_MODE);
-	if (run->options->json)
+	if (output->json)
 		json_print(run->out, json_object_get(run->start));
 }
 
 void run_report_end(struct run *run, bool last)
 {
-	bool apart = run_report_apart(run->options);
+	bool apart = run_report_apart(run);
 
 	if (apart || last)
 		run_finish_output(run);

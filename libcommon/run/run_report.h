@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the reports of a run go: all to run->out, or, with --every and strftime(3)'s conversions in the
+ * Where the reports of a run go: all to run->out, the output in use, or, with --every and strftime(3)'s conversions in the
  * name of the output, each to a file of its own, which appears under its name once it is whole. Errors end
  * the tool with a message.
  */
@@ -12,8 +12,9 @@
 
 #include "run/run.h"
 
-/* Has each report a file of its own? */
-bool run_report_apart(const struct run_options *options);
+/* Has each report of the output in use a file of its own? Would it, by this name? */
+bool run_report_apart(const struct run *run);
+bool run_report_names_apart(const struct run_options *options, const char *name);
 
 /* Makes run->out the file of the report of what was measured from then on; JSON gets its first line. */
 void run_report_begin(struct run *run, time_t began);

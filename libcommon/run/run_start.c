@@ -118,7 +118,10 @@ void run_start_say(struct run *run)
 		say_tasks(&run->options->tasks);
 		say_end(run->options);
 	}
-	if (run->options->json) {
+	for (size_t i = run_nr_outputs(run->options); i-- > 0;) {
+		run_use_output(run, i);
+		if (!run->options->outputs[i].json)
+			continue;
 		json_print(run->out, json_object_get(run->start));	/* reports in files of their own repeat it */
 		cli_flush(run->out);
 	}

@@ -77,9 +77,9 @@ static const struct argp_option list_options[] = {
 
 static void set_format(struct argp_state *state, struct stack_options *o, const struct stack_format *format)
 {
-	if (o->format && o->format != format)
+	if (o->asked && o->asked != format)
 		argp_failure(state, EXIT_USAGE, 0, "-f and -j ask for different formats");
-	o->format = format;
+	o->asked = format;
 }
 
 /* the tool's own ending that the name has, or NULL */
@@ -94,15 +94,15 @@ static const char *own_ending(const struct stack_options *o, const char *name)
 }
 
 /* -j says the format whatever the file is called; without it the ending does, and -f must agree with that. */
-static void settle_format(struct argp_state *state, struct stack_options *o)
+static void settle_format(struct argp_state *state, struct stack_options *o, struct stack_output *output, const char *name)
 {
-	const char *name = o->run.output;
 	const struct stack_format *of_name = name ? stack_format_of(name) : NULL;
 
-	if (o->format == stack_format_json)
+	output->format = o->asked;
+	if (o->asked == stack_format_json)
 		return;
-	o->ending = name ? own_ending(o, name) : NULL;
-	if (o->ending && !o->format)
+	output->ending = name ? own_ending(o, name) : NULL;
+	if (output->ending && !o->asked)
 		return;
 	if (o->endings && of_name && !of_name->joins)
 		of_name = NULL;	/* a format of lists of stacks */
@@ -111,14 +111,25 @@ static void settle_format(struct argp_state *state, struct stack_options *o)
 	if (name && !of_name)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "the output file's name must end in %s: '%s'", o->endings ? o->endings_named : STACK_FORMAT_ENDINGS, name);
-	if (name && o->format && o->format != of_name)
+	if (name && o->asked && o->asked != of_name)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "-f and the ending of the output file's name ask for different formats");
-	if (!o->format)
-		o->format = of_name ? of_name : stack_format_text;
-	if (o->run.interval_ns && !o->format->joins && !run_report_apart(&o->run))
+	if (!o->asked)
+		output->format = of_name ? of_name : stack_format_text;
+	if (o->run.interval_ns && !output->format->joins && !run_report_names_apart(&o->run, name))
 		argp_failure(state, EXIT_USAGE, 0,
 			     "with --every, the name of a file like this needs a conversion of strftime(3): '%s'", name);
+}
+
+static void settle_formats(struct argp_state *state, struct stack_options *o)
+{
+	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
+		settle_format(state, o, &o->outputs[i], o->run.outputs[i].name);
+		o->run.outputs[i].json = o->outputs[i].format == stack_format_json;
+		if (o->top && o->outputs[i].format != stack_format_text && o->outputs[i].format != stack_format_folded &&
+		    o->outputs[i].format != stack_format_json)
+			argp_failure(state, EXIT_USAGE, 0, "--top is for text, folded and JSON: the other formats keep all stacks");
+	}
 }
 
 /* how frames are named: false if it is none of these options */
@@ -271,7 +282,7 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		set_format(state, o, stack_format_json);
 		break;
 	case 'o':
-		run_take_output(&o->run, arg);
+		run_take_output(state, &o->run, arg);
 		break;
 	case OPTION_EVERY:
 		if (!cli_parse_time(arg, 1000000000, &o->run.interval_ns) || o->run.interval_ns < MIN_INTERVAL_NS)
@@ -327,11 +338,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "-u and -k exclude each other");
 		if (o->wanted.only_user && o->wanted.only_kernel)
 			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
-		settle_format(state, o);
-		if (o->top && o->format != stack_format_text && o->format != stack_format_folded && o->format != stack_format_json)
-			argp_failure(state, EXIT_USAGE, 0, "--top is for text, folded and JSON: the other formats keep all stacks");
+		settle_formats(state, o);
 		run_check_command(state, &o->run);
-		o->run.json = o->format == stack_format_json;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -43,10 +43,17 @@ struct stacks_wanted {
 
 #define STACKS_WANTED_DEFAULT { .max_depth = DEFAULT_DEPTH, .max_stacks = 65536, .memory = MEMORY_LIMITS_DEFAULT }
 
+/* what run.outputs[] gets */
+struct stack_output {
+	const struct stack_format *format;	/* NULL: it is the tool's own, by its ending */
+	const char *ending;		/* of the tool's own that the file has, or NULL */
+};
+
 struct stack_options {
 	struct run_options run;
 	struct stacks_wanted wanted;
-	const struct stack_format *format;
+	struct stack_output outputs[MAX_RUN_OUTPUTS];	/* as many as run_nr_outputs() */
+	const struct stack_format *asked;	/* by -f or -j; NULL: none */
 	size_t top;			/* as struct stack_writer has it */
 	uint64_t max_report;		/* bytes */
 	bool idle;			/* waits of idle threads, too: report/idle.h */
@@ -57,7 +64,6 @@ struct stack_options {
 	 */
 	const char *const *endings;
 	const char *endings_named;
-	const char *ending;	/* the one that -o's file has, or NULL */
 };
 
 #define STACK_OPTIONS_DEFAULT { .wanted = STACKS_WANTED_DEFAULT, .wanted.runtimes = true, .max_report = 100 << 20 }

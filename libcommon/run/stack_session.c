@@ -289,13 +289,13 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 
 static bool others_follow(const struct stack_session *s)
 {
-	return s->run.options->interval_ns && !run_report_apart(s->run.options);
+	return s->run.options->interval_ns && !run_report_apart(&s->run);
 }
 
 /* a line with the time of day above a report on which others follow, as interval outputs have it */
-static void put_time(const struct stack_session *s, const struct stack_options *o)
+static void put_time(const struct stack_session *s, const struct stack_format *format)
 {
-	if (others_follow(s) && o->format == stack_format_text)
+	if (others_follow(s) && format == stack_format_text)
 		fprintf(s->run.out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(s->reported_until * 1e9).text);
 }
 
@@ -310,10 +310,19 @@ static void count_names(const struct stack_session *s, struct names_count *count
 	count->python_named = placed->named;
 }
 
-/* How many frames a report has room for. Of few stacks and functions it is small, whatever they are of. */
+/* How many frames a report has room for, in the longest of its formats. Text of few stacks and functions is small. */
 static uint64_t room_of(const struct stack_options *o)
 {
-	return o->format == stack_format_text && o->top != TOP_ALL ? UINT64_MAX : o->max_report / o->format->frame_bytes;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
+		const struct stack_format *format = o->outputs[i].format;
+		uint64_t room = o->max_report / format->frame_bytes;
+
+		if ((format != stack_format_text || o->top == TOP_ALL) && room < least)
+			least = room;
+	}
+	return least;
 }
 
 struct idle_asked stack_session_asked(const struct stack_session *s)
@@ -326,21 +335,36 @@ struct idle_asked stack_session_asked(const struct stack_session *s)
 	};
 }
 
-/* Marks the waits of idle threads. How many entries are reported: JSON has all, unless only the hottest are asked for */
+/* Marks the waits of idle threads, and puts them last. How many entries are others */
 static size_t mark_idle(const struct stack_session *s, const struct stack_options *o, struct stack_summary *summary,
 			const struct frame_names *names, struct stack_entry *entries, size_t nr)
 {
 	struct idle_asked asked = stack_session_asked(s);
-	bool all = o->format == stack_format_json && (!o->top || o->top == TOP_ALL);
 	size_t others;
 
-	if (!summary->measure->of_waits || (o->idle && !all))
+	if (!summary->measure->of_waits || o->idle)
 		return nr;
 	cli_check(idle_mark(entries, nr, summary->seconds * 1e9, &asked, names, &summary->idle_threads), "find the idle threads");
 	others = idle_to_end(entries, nr);
 	for (size_t i = others; i < nr; i++)
 		summary->idle_ns += summary->measure->value(&entries[i].value);
-	return all ? nr : others;
+	return others;
+}
+
+/* Writes the report to the output in use. */
+static void write_report(struct stack_session *s, struct stack_writer *writer, const struct stack_format *format,
+			 const struct stack_summary *summary, const struct stack_entry *entries, size_t nr, bool last)
+{
+	int error;
+
+	run_report_begin(&s->run, summary->started_ns / 1000000000);
+	put_time(s, format);
+	writer->out = s->run.out;
+	error = format->write(writer, summary, entries, nr);
+	if (others_follow(s) && format == stack_format_folded && !last)
+		putc('\n', s->run.out);	/* readers of folded stacks skip empty lines */
+	cli_flush(s->run.out);
+	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
 }
 
 /* Reports what has come since the last report. last: the run is over */
@@ -362,8 +386,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	struct other_stacks others;
 	struct stack_writer writer;
 	struct stack_entry *entries;
-	size_t nr;
-	int error;
+	size_t nr, others_than_idle;
 
 	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read what was gathered");
 	summary.nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, all);
@@ -373,18 +396,19 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 		  "read what was gathered");
 	summary.summed_up = others.nr;
 
-	run_report_begin(&s->run, summary.started_ns / 1000000000);
-	put_time(s, o);
 	writer = stack_session_named_writer(s, o);
 	writer.root = measure->root;
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
 	stack_session_place(s, &placed, entries, nr);
 	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
-	error = o->format->write(&writer, &summary, entries, mark_idle(s, o, &summary, &writer.names, entries, nr));
-	if (others_follow(s) && o->format == stack_format_folded && !last)
-		putc('\n', s->run.out);	/* readers of folded stacks skip empty lines */
-	cli_flush(s->run.out);
-	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
+	others_than_idle = mark_idle(s, o, &summary, &writer.names, entries, nr);
+	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
+		const struct stack_format *format = o->outputs[i].format;
+		bool all = format == stack_format_json && (!o->top || o->top == TOP_ALL);
+
+		run_use_output(&s->run, i);
+		write_report(s, &writer, format, &summary, entries, all ? nr : others_than_idle, last);
+	}
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, &summary);
 	if (last) {
@@ -395,7 +419,10 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 		stack_summary_nameless(stderr, summary.tool, s->namer);
 		stack_summary_unread(stderr, summary.tool, s->modules);
 	}
-	run_report_end(&s->run, last);
+	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {
+		run_use_output(&s->run, i);
+		run_report_end(&s->run, last);
+	}
 	placed_stacks_free(&placed);
 	other_stacks_free(&others);
 	s->reported_until = until;

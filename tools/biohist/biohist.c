@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 	configure(bpf, &o);
 	kernel_loaded(bpf->skeleton, biohist_bpf__load(bpf));
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
-	kernel_check(slow_ios_open(&slow, &stacks, o.histograms.run.json), "set up the histograms");
+	kernel_check(slow_ios_open(&slow, &stacks, o.histograms.run.outputs[0].json), "set up the histograms");
 	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
 
 	/* completions first: an I/O that is seen to begin is seen to end */

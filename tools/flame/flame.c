@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 	page.compared = o.diff;
 	cli_check((o.html ? flame_page_html : flame_page_svg)(out, &page), "draw");
 	cli_finish(out, o.output ? o.output : "standard output");
-	output_file_publish();
+	output_file_publish(out);
 	flame_tree_free(&tree);
 	return EXIT_SUCCESS;
 }

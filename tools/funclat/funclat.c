@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	attach(bpf, &links, &o, kernel);
 	kernel_attach(&scheduler, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
 		      bpf->progs.thread_dies);
-	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.json),
+	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.outputs[0].json),
 		     "set up the histograms");
 	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
 

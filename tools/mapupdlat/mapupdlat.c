@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 	learn_what_a_map_is(bpf);
 
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
-	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct map_call_key), o.histograms.run.json),
+	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct map_call_key), o.histograms.run.outputs[0].json),
 		     "set up the histograms");
 	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
 	call_ways_programs(bpf->obj, watching);

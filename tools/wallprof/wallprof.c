@@ -67,7 +67,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->stacks.idle = true;
 		break;
 	case 'o':
-		o->stacks.run.output = cli_output_name(arg);
+		run_take_output(state, &o->stacks.run, arg);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -86,13 +86,13 @@ static const struct {
 };
 #define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-static int print(const struct wall *wall, const struct stack_options *o)
+static int print(const struct wall *wall, const struct stack_output *output)
 {
-	for (size_t i = 0; i < NR_FORMATS && o->format != stack_format_json; i++)
-		if (o->ending && !strcmp(o->ending, formats[i].ending))
+	for (size_t i = 0; i < NR_FORMATS && output->ending; i++)
+		if (!strcmp(output->ending, formats[i].ending))
 			return formats[i].print(wall);
-	return o->format == stack_format_json ? wall_json(wall) :
-	       o->format == stack_format_folded ? wall_folded(wall) : wall_text(wall);
+	return output->format == stack_format_json ? wall_json(wall) :
+	       output->format == stack_format_folded ? wall_folded(wall) : wall_text(wall);
 }
 
 static void configure(struct wallprof_bpf *bpf, const struct options *o)
@@ -236,11 +236,15 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	find_lives(&wall);
 	wall.idle = calloc(wall.nr_lives + 1, sizeof(*wall.idle));
 	cli_check(wall.idle ? 0 : -ENOMEM, "find the idle threads");
-	if (!o->stacks.idle || o->stacks.format == stack_format_json)
+	if (!o->stacks.idle)
 		find_idle(&wall, &entries, session);
-	error = print(&wall, &o->stacks);
-	cli_check(ferror(session->run.out) ? 0 : error, "print the timeline");
-	run_finish_output(&session->run);
+	for (size_t i = 0; i < run_nr_outputs(&o->stacks.run); i++) {
+		run_use_output(&session->run, i);
+		wall.writer.out = session->run.out;
+		error = print(&wall, &o->stacks.outputs[i]);
+		cli_check(ferror(session->run.out) ? 0 : error, "print the timeline");
+		run_finish_output(&session->run);
+	}
 	wall_summary(stderr, &wall);
 	free(wall.keys);
 	free(wall.idle);
@@ -270,8 +274,9 @@ int main(int argc, char **argv)
 	o.stacks.wanted.others = true;	/* wakers may be anybody */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
-	if (o.stacks.top && o.stacks.format != stack_format_text)
-		cli_die(EXIT_USAGE, "--top is for text: the other formats keep all");
+	for (size_t i = 0; o.stacks.top && i < run_nr_outputs(&o.stacks.run); i++)
+		if (o.stacks.outputs[i].format != stack_format_text)
+			cli_die(EXIT_USAGE, "--top is for text: the other formats keep all");
 
 	bpf = kernel_opened(wallprof_bpf__open());
 	configure(bpf, &o);
