@@ -7,6 +7,7 @@
 #include "python_abi.h"
 #include "report/escape.h"
 #include "report/namer.h"
+#include "report/recorded_names.h"
 #include "stacks_abi.h"
 
 static struct frame_name name_jit(const struct frame_names *names, pid_t pid, uint64_t frame)
@@ -101,6 +102,8 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 		return (struct frame_name){ .symbol = "[other stacks]", .cut = frame ^ FRAME_SUMMED(0) };
 	if (FRAME_IS_CUT(frame))
 		return (struct frame_name){ .symbol = "[...]", .cut = frame };
+	if (names->recorded)
+		return recorded_name(names->recorded, pid, frame);
 	if (FRAME_IS_PYTHON(frame))
 		return name_python(names, frame);
 	if (FRAME_IS_HOTSPOT(frame)) {
@@ -120,6 +123,8 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	bool by_call = frame & FRAME_CALL;
 	size_t nr = 0;
 
+	if (names->recorded && !FRAME_IS_CUT(frame))
+		return recorded_names_user(names->recorded, pid, frame, all);
 	if (FRAME_IS_HOTSPOT(frame))
 		return name_hotspot(names, frame, all, MAX_FRAME_NAMES);
 	name = frame_name_user(names, pid, frame);
@@ -150,11 +155,14 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	return nr ? nr : 1;
 }
 
-struct frame_name frame_name_kernel(struct kallsyms *kallsyms, uint64_t address)
+struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t address)
 {
-	const struct kernel_symbol *symbol = kallsyms_find(kallsyms, address);
 	struct frame_name name = { .address = address };
+	const struct kernel_symbol *symbol;
 
+	if (names->recorded)
+		return recorded_name_kernel(names->recorded, address);
+	symbol = kallsyms_find(names->kallsyms, address);
 	if (symbol) {
 		name.symbol = symbol->name;
 		name.module = symbol->module;

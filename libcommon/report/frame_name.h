@@ -50,6 +50,7 @@ static inline bool frame_is_by_fp(uint64_t frame)
 }
 
 struct namer;
+struct recorded_names;
 
 /* where names come from */
 struct frame_names {
@@ -59,6 +60,7 @@ struct frame_names {
 	const struct hotspot_names *hotspot;	/* NULL: likewise */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
 	struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	const struct recorded_names *recorded;	/* those of a recording, which has all there are; NULL: it is none */
 	bool inlined, lines;			/* name inlined functions, too; and lines of source */
 };
 
@@ -78,8 +80,8 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
  */
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES]);
-/* names a kernel frame, an address; kallsyms may be NULL, and owns the strings */
-struct frame_name frame_name_kernel(struct kallsyms *kallsyms, uint64_t address);
+/* names a kernel frame, an address; names->kallsyms or names->recorded owns the strings */
+struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t address);
 
 /*
  * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]" with the

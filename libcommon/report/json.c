@@ -11,16 +11,28 @@
 
 #include "report/escape.h"
 
-static struct json_object *time_now(void)
+static struct json_object *json_utc(struct timespec time, int digits)
 {
-	char seconds[32], text[48];
-	struct timespec now;
+	char seconds[32], nanoseconds[16], text[64];
 	struct tm utc;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &utc));
-	snprintf(text, sizeof(text), "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time.tv_sec, &utc));
+	snprintf(nanoseconds, sizeof(nanoseconds), "%09ld", time.tv_nsec);
+	snprintf(text, sizeof(text), "%s.%.*sZ", seconds, digits, nanoseconds);
 	return json_object_new_string(text);
+}
+
+static struct json_object *time_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return json_utc(now, 3);
+}
+
+struct json_object *json_time(uint64_t realtime_ns)
+{
+	return json_utc((struct timespec){ realtime_ns / 1000000000, realtime_ns % 1000000000 }, 9);
 }
 
 struct json_object *json_start(void)

@@ -22,6 +22,9 @@ struct json_object *json_name(const char *name);
 /* "0x…": a string, because jq and JavaScript round large numbers */
 struct json_object *json_address(uint64_t address);
 
+/* a time of CLOCK_REALTIME: "2026-11-22T07:25:00.123456789Z" */
+struct json_object *json_time(uint64_t realtime_ns);
+
 /* prints the object and a line end, and frees it */
 void json_print(FILE *out, struct json_object *object);
 

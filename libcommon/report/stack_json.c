@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks as JSON. */
-#include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/json.h"
@@ -36,7 +35,7 @@ static void put_place(struct json_object *frame, const struct frame_name *name)
 		json_object_object_add(frame, "address", json_address(name->address));
 }
 
-static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
+static struct json_object *json_frame(const struct frame_name *name, uint64_t bits)
 {
 	struct json_object *frame = json_object_new_object();
 
@@ -66,7 +65,9 @@ static struct json_object *json_frame(const struct frame_name *name, bool by_fp)
 		json_object_object_add(frame, "source", json_name(name->source));
 	if (name->line)
 		json_object_object_add(frame, "line", json_object_new_int64(name->line));
-	if (by_fp)
+	if (bits & FRAME_CALL && !name->inlined && !name->runtime)
+		json_object_object_add(frame, "call", json_object_new_boolean(true));
+	if (frame_is_by_fp(bits))
 		json_object_object_add(frame, "by", json_object_new_string("fp"));
 	return frame;
 }
@@ -81,13 +82,13 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 		size_t nr = frame_names_user(&w->names, entry->key.pid, entry->user->frames[i], names);
 
 		for (size_t j = 0; j < nr; j++)
-			json_object_array_add(user, json_frame(&names[j], frame_is_by_fp(entry->user->frames[i])));
+			json_object_array_add(user, json_frame(&names[j], entry->user->frames[i]));
 	}
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
 	     entry->kernel && i < entry->kernel->nr; i++) {
-		struct frame_name name = frame_name_kernel(w->names.kallsyms, entry->kernel->frames[i]);
+		struct frame_name name = frame_name_kernel(&w->names, entry->kernel->frames[i]);
 
-		json_object_array_add(kernel, json_frame(&name, false));
+		json_object_array_add(kernel, json_frame(&name, 0));
 	}
 	json_object_object_add(stack, "user", user);
 	json_object_object_add(stack, "kernel", kernel);
@@ -130,31 +131,32 @@ static struct json_object *json_stack(const struct stack_writer *w, const struct
 
 /* ---- all of them ---- */
 
-static int most_first(const void *left, const void *right, void *arg)
+void stack_json_process(const struct stack_writer *w, uint32_t pid)
 {
-	const struct stack_entry *l = *(const struct stack_entry *const *)left,
-				 *r = *(const struct stack_entry *const *)right;
-	const struct measure *measure = arg;
-	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
+	struct process_note *note = process_notes_find(w->processes, pid);
+	struct json_object *process;
 
-	if (of_left != of_right)
-		return of_left > of_right ? -1 : 1;
-	return memcmp(&l->key, &r->key, sizeof(l->key));
+	if (!note || note->printed)
+		return;
+	note->printed = true;
+	process = json_object_new_object();
+	json_object_object_add(process, "type", json_object_new_string("process"));
+	json_object_object_add(process, "pid", json_object_new_int64(pid));
+	if (note->cmdline)
+		json_object_object_add(process, "cmdline", json_name(note->cmdline));
+	if (note->cgroup)
+		json_object_object_add(process, "cgroup", json_name(note->cgroup));
+	json_print(w->out, process);
 }
 
 int stack_report_json(const struct stack_writer *w, const struct stack_summary *summary,
 		      const struct stack_entry *entries, size_t nr)
 {
-	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
-
-	if (!sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		sorted[i] = &entries[i];
-	qsort_r(sorted, nr, sizeof(*sorted), most_first, (void *)summary->measure);
-	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr); i++)
-		json_print(w->out, json_stack(w, summary->measure, sorted[i]));
-	free(sorted);
+	process_notes_begin(w->processes);
+	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr); i++) {
+		stack_json_process(w, entries[i].key.pid);
+		json_print(w->out, json_stack(w, summary->measure, &entries[i]));
+	}
 	stack_summary_json(w->out, summary);
 	return 0;
 }

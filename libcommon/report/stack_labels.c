@@ -66,7 +66,7 @@ static struct known_frame *name_frame(struct stack_labels *l, const struct frame
 	size_t nr = 1;
 
 	if (key->kind)
-		all[0] = frame_name_kernel(names->kallsyms, key->frame);
+		all[0] = frame_name_kernel(names, key->frame);
 	else
 		nr = frame_names_user(names, pid, key->frame, all);
 	known = calloc(1, sizeof(*known) + nr * sizeof(known->numbers[0]));

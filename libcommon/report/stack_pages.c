@@ -10,29 +10,17 @@
 #include "report/stack_report.h"
 
 /* "2026-11-22 08:00:00 +0100 on HOST, Linux 6.1.0"; NULL without memory */
-static char *when_and_where(uint64_t realtime_ns)
+static char *when_and_where(const struct stack_summary *summary)
 {
-	time_t seconds = realtime_ns / 1000000000;
+	time_t seconds = summary->started_ns / 1000000000;
 	struct utsname machine;
 	struct tm local;
 	char when[64], *text;
 
 	if (uname(&machine) || !strftime(when, sizeof(when), "%F %T %z", localtime_r(&seconds, &local)))
 		return NULL;
-	return asprintf(&text, "%s on %s, Linux %s", when, machine.nodename, machine.release) < 0 ? NULL : text;
-}
-
-/* the summary as text */
-static char *notes_of(const struct stack_summary *summary)
-{
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	if (!out)
-		return NULL;
-	stack_summary_print(out, summary);
-	return fclose(out) ? NULL : text;
+	return asprintf(&text, "%s on %s, Linux %s", when, summary->host ? summary->host : machine.nodename,
+			summary->kernel ? summary->kernel : machine.release) < 0 ? NULL : text;
 }
 
 static int write_page(const struct stack_writer *w, const struct stack_summary *summary,
@@ -40,7 +28,7 @@ static int write_page(const struct stack_writer *w, const struct stack_summary *
 		      int (*write)(FILE *out, const struct flame_page *page))
 {
 	struct flame_tree tree;
-	char *when = when_and_where(summary->started_ns), *notes = notes_of(summary);
+	char *when = when_and_where(summary), *notes = stack_summary_text(summary);
 	struct flame_page page = {
 		.title = summary->command_line,
 		.when = when,

@@ -56,7 +56,7 @@ static void put_stack(const struct stack_writer *w, const struct stack_entry *en
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
 	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
-		struct frame_name name = frame_name_kernel(w->names.kallsyms, kernel->frames[i]);
+		struct frame_name name = frame_name_kernel(&w->names, kernel->frames[i]);
 
 		put_frame(w->out, &name, true);
 	}

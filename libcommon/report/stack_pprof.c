@@ -12,7 +12,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "process/cgroup.h"
 #include "process/thread_state.h"
 #include "report/labels.h"
 #include "report/page_text.h"
@@ -38,12 +37,6 @@ struct mapping {
 	UT_hash_handle hh;
 };
 
-struct process {
-	uint32_t pid;
-	int64_t cgroup;		/* a string; 0: not known */
-	UT_hash_handle hh;
-};
-
 struct pprof {
 	const struct stack_writer *writer;
 	const struct measure *measure;
@@ -55,7 +48,6 @@ struct pprof {
 	struct labels *strings, *functions;
 	struct location *locations;
 	struct mapping *mappings;
-	struct process *processes;
 	int error;		/* the first one; after it, nothing is done */
 };
 
@@ -226,8 +218,8 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 }
 
 /* names: the leaf first, as pprof wants them */
-static void emit_location(struct pprof *p, const struct location *location, const struct frame_name *names,
-			  size_t nr)
+static void emit_location(struct pprof *p, const struct location *location, uint64_t frame,
+			  const struct frame_name *names, size_t nr)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Location l = PPROF__LOCATION__INIT, *locations = &l;
@@ -238,6 +230,8 @@ static void emit_location(struct pprof *p, const struct location *location, cons
 	l.address = key->frame;
 	if (key->kernel) {
 		l.mapping_id = mapping_of(p, 0, 0);
+	} else if (FRAME_IS_RUNTIME(frame)) {
+		l.address = 0;	/* it has none */
 	} else if (!key->pid && FRAME_MODULE(key->frame)) {
 		l.mapping_id = mapping_of(p, FRAME_MODULE(key->frame), FRAME_OFFSET(key->frame));
 		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);
@@ -280,37 +274,16 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 	location->id = HASH_COUNT(p->locations) + 1;
 	HASH_ADD(hh, p->locations, key, sizeof(location->key), location);
 	if (kernel)
-		all[0] = frame_name_kernel(names->kallsyms, frame);
+		all[0] = frame_name_kernel(names, frame);
 	else
 		nr = frame_names_user(names, pid, frame, all);
-	emit_location(p, location, all, nr);
+	emit_location(p, location, frame, all, nr);
 	return location->id;
 }
 
 /* ---- samples ---- */
 
-/* where the process is now: what has ended has no cgroup any more */
-static int64_t cgroup_of(struct pprof *p, uint32_t pid)
-{
-	struct process *process;
-	char path[4096];
-
-	HASH_FIND(hh, p->processes, &pid, sizeof(pid), process);
-	if (process)
-		return process->cgroup;
-	process = calloc(1, sizeof(*process));
-	if (!process) {
-		fail(p, -ENOMEM);
-		return 0;
-	}
-	process->pid = pid;
-	if (!cgroup_path(pid, path, sizeof(path)))
-		process->cgroup = string(p, path);
-	HASH_ADD(hh, p->processes, pid, sizeof(process->pid), process);
-	return process->cgroup;
-}
-
-#define MAX_SAMPLE_LABELS 7
+#define MAX_SAMPLE_LABELS 8
 
 static void add_label(struct pprof *p, Pprof__Sample *sample, const char *key, int64_t str, int64_t num)
 {
@@ -325,15 +298,17 @@ static void add_label(struct pprof *p, Pprof__Sample *sample, const char *key, i
 static void add_labels(struct pprof *p, Pprof__Sample *sample, const struct stack_entry *entry)
 {
 	char state[] = { thread_state_letter(STACK_STATE(entry->key.flags)), 0 };
-	int64_t cgroup = cgroup_of(p, entry->key.pid);
+	const struct process_note *process = process_notes_find(p->writer->processes, entry->key.pid);
 
 	add_label(p, sample, "pid", 0, entry->key.pid);
 	add_label(p, sample, "tid", 0, entry->key.tid);
 	add_label(p, sample, "comm", string(p, entry->key.comm), 0);
 	if (p->measure->is_time)
 		add_label(p, sample, "state", string(p, state), 0);
-	if (cgroup)
-		add_label(p, sample, "cgroup", cgroup, 0);
+	if (process && process->cmdline)
+		add_label(p, sample, "cmdline", string(p, process->cmdline), 0);
+	if (process && process->cgroup)
+		add_label(p, sample, "cgroup", string(p, process->cgroup), 0);
 	if (p->writer->root)
 		add_label(p, sample, "event", string(p, p->writer->root(entry)), 0);
 	if (entry->waker)
@@ -429,7 +404,6 @@ static void free_pprof(struct pprof *p)
 {
 	hash_free_all(p->locations);
 	hash_free_all(p->mappings);
-	hash_free_all(p->processes);
 	labels_free(p->strings);
 	labels_free(p->functions);
 	free(p->packed);

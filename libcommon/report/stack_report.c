@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/stack_report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT, FOLDED, JSON };
@@ -19,6 +20,22 @@ static const struct stack_format formats[] = {
 const struct stack_format *const stack_format_text = &formats[TEXT];
 const struct stack_format *const stack_format_folded = &formats[FOLDED];
 const struct stack_format *const stack_format_json = &formats[JSON];
+
+static int most_first(const void *left, const void *right, void *arg)
+{
+	const struct stack_entry *l = left, *r = right;
+	const struct measure *measure = arg;
+	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
+
+	if (of_left != of_right)
+		return of_left > of_right ? -1 : 1;
+	return memcmp(&l->key, &r->key, sizeof(l->key));
+}
+
+void stack_entries_sort(struct stack_entry *entries, size_t nr, const struct measure *measure)
+{
+	qsort_r(entries, nr, sizeof(*entries), most_first, (void *)measure);
+}
 
 const struct stack_format *stack_format_of(const char *file_name)
 {

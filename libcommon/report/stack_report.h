@@ -10,8 +10,11 @@
 #include "report/stack_summary.h"
 #include "report/stack_writer.h"
 
+/* Sorts them, those with the largest values first: the order in which reports take them. */
+void stack_entries_sort(struct stack_entry *entries, size_t nr, const struct measure *measure);
+
 /*
- * Writes all entries, in the format's order, with as much of the summary as the format has a place for. 0 or
+ * Writes all sorted entries, in the format's order, with as much of the summary as the format has a place for. 0 or
  * -errno; errors of writer->out itself are left to ferror().
  */
 typedef int stack_report(const struct stack_writer *writer, const struct stack_summary *summary,

@@ -40,12 +40,23 @@ static struct json_object *json_by_reason(const uint64_t values[NR_END_REASONS])
 	return object;
 }
 
+/* the summary as people read it, and pages show it */
+static void put_said(struct json_object *object, const struct stack_summary *s)
+{
+	char *text = stack_summary_text(s);
+
+	if (text)
+		json_object_object_add(object, "said", json_name(text));
+	free(text);
+}
+
 void stack_summary_json(FILE *out, const struct stack_summary *s)
 {
 	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "type", json_object_new_string("summary"));
 	json_object_object_add(object, "tool", json_object_new_string(s->tool));
+	json_object_object_add(object, "began", json_time(s->started_ns));
 	json_object_object_add(object, "seconds", json_object_new_double(s->seconds));
 	json_object_object_add(object, "samples", json_object_new_uint64(s->sum.count));
 	json_object_object_add(object, "frames", json_object_new_uint64(s->names.frames));
@@ -63,6 +74,7 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 		s->measure->summary_json(object, s);
 	if (s->measure->is_time)
 		json_object_object_add(object, "ended_ns", json_by_reason(s->ended_value));
+	put_said(object, s);
 	json_print(out, object);
 }
 
@@ -107,8 +119,24 @@ static void say_lost(FILE *out, const struct stack_summary *s)
 		fputs(" in the whole run", out);
 }
 
+char *stack_summary_text(const struct stack_summary *s)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	stack_summary_print(out, s);
+	return fclose(out) ? NULL : text;
+}
+
 void stack_summary_print(FILE *out, const struct stack_summary *s)
 {
+	if (s->said) {
+		fputs(s->said, out);
+		return;
+	}
 	fprintf(out, "%s: ", s->tool);
 	if (s->measure->say)
 		s->measure->say(out, s);

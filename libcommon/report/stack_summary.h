@@ -23,6 +23,8 @@ struct stack_summary {
 	const struct measure *measure;
 	uint64_t started_ns;			/* CLOCK_REALTIME */
 	double seconds;
+	/* of a recording: where it was made, and what stack_summary_print() said; NULL: here, and what it says */
+	const char *host, *kernel, *said;
 	const struct loss *losses;
 	bool of_some;		/* the samples are of some processes, and losses .of_machine of all */
 	uint64_t earlier;	/* samples of earlier reports, which the losses are of, too */
@@ -41,6 +43,8 @@ void stack_summary_count(struct stack_summary *summary, const struct stack_entry
 
 /* Prints one line, and one more for each end reason but END_COMPLETE, and for each loss. */
 void stack_summary_print(FILE *out, const struct stack_summary *summary);
+/* the same; NULL without memory, the caller frees it */
+char *stack_summary_text(const struct stack_summary *summary);
 /* {"type":"summary",…} */
 void stack_summary_json(FILE *out, const struct stack_summary *summary);
 

@@ -33,7 +33,7 @@ uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct sta
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; w->traced && i < kernel->nr && i < MAX_TRACING_FRAMES; i++) {
-		struct frame_name name = frame_name_kernel(w->names.kallsyms, kernel->frames[i]);
+		struct frame_name name = frame_name_kernel(&w->names, kernel->frames[i]);
 
 		if (name.symbol && !strcmp(name.symbol, "__schedule"))
 			return i;
@@ -72,7 +72,7 @@ static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame, en
 
 static void put_kernel(const struct stack_writer *w, uint64_t frame)
 {
-	struct frame_name name = frame_name_kernel(w->names.kallsyms, frame);
+	struct frame_name name = frame_name_kernel(&w->names, frame);
 
 	stack_print_name(w, &name, frame, true);
 }

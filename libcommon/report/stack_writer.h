@@ -9,11 +9,13 @@
 #include <stdio.h>
 
 #include "report/frame_name.h"
+#include "report/process_notes.h"
 #include "report/stack_entry.h"
 
 struct stack_writer {
 	FILE *out;
 	struct frame_names names;
+	const struct process_notes *processes;	/* NULL: nothing is known of processes */
 	bool delimiter;		/* "-" between user and kernel frames */
 	bool annotate;		/* append "_[k]" to kernel frames, "_[j]" to frames in no file */
 	/*
@@ -46,5 +48,8 @@ void stack_print_frames(const struct stack_writer *writer, const struct stack_en
 /* Adds "user" and "kernel" to an object. */
 void stack_json_frames(const struct stack_writer *writer, const struct stack_entry *entry,
 		       struct json_object *stack);
+
+/* {"type":"process",…}, once, of a process of which something is known */
+void stack_json_process(const struct stack_writer *writer, uint32_t pid);
 
 #endif

@@ -7,9 +7,11 @@
 #include <sys/random.h>
 
 #include "bpf/object.h"
+#include "process/cgroup.h"
 #include "process/clock.h"
 #include "process/priority.h"
 #include "report/counted.h"
+#include "report/json.h"
 #include "report/other_stacks.h"
 #include "report/stack_report.h"
 #include "report/stack_summary.h"
@@ -230,6 +232,43 @@ void stack_session_place(const struct stack_session *s, struct placed_stacks *pl
 	cli_check(python_frames_place(placed, &from, entries, nr), "name the frames");
 }
 
+void stack_session_note(const struct stack_session *s, struct process_notes *notes, const struct stack_entry *entries,
+			size_t nr)
+{
+	char path[4096];
+
+	(void)s;
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t pid = entries[i].key.pid;
+		/* where the process is now: what has ended has no cgroup any more */
+		bool in_cgroup = !process_notes_find(notes, pid) && !cgroup_path(pid, path, sizeof(path));
+
+		cli_check(process_notes_add(notes, pid, NULL, in_cgroup ? path : NULL), "note the processes");
+	}
+}
+
+void stack_session_describe(struct stack_session *s, const struct stack_options *o, const char *report)
+{
+	struct json_object *start = s->run.start;
+
+	json_object_object_add(start, "report", json_object_new_string(report));
+	json_object_object_add(start, "command_line", json_name(o->run.command_line));
+	if (o->wanted.naming.lines)
+		json_object_object_add(start, "lines", json_object_new_boolean(true));
+}
+
+/* what a stack's value is, of which frames it has one more */
+static void describe_measure(struct stack_session *s, const struct measure *measure)
+{
+	struct json_object *start = s->run.start;
+
+	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
+	if (!measure->is_time && measure->value_ns)
+		json_object_object_add(start, "sample_ns", json_object_new_uint64(measure->value_ns));
+	if (measure->root)
+		json_object_object_add(start, "by_event", json_object_new_boolean(true));
+}
+
 struct stack_stats stack_session_stats(const struct stack_session *s)
 {
 	struct stack_stats stats;
@@ -382,6 +421,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 		.losses = all,
 		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
 	};
+	struct process_notes processes = {};
 	struct placed_stacks placed = {};
 	struct other_stacks others;
 	struct stack_writer writer;
@@ -398,7 +438,10 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 
 	writer = stack_session_named_writer(s, o);
 	writer.root = measure->root;
+	stack_entries_sort(entries, nr, measure);
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
+	stack_session_note(s, &processes, entries, nr);
+	writer.processes = &processes;
 	stack_session_place(s, &placed, entries, nr);
 	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
 	others_than_idle = mark_idle(s, o, &summary, &writer.names, entries, nr);
@@ -423,6 +466,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 		run_use_output(&s->run, i);
 		run_report_end(&s->run, last);
 	}
+	process_notes_free(&processes);
 	placed_stacks_free(&placed);
 	other_stacks_free(&others);
 	s->reported_until = until;
@@ -450,6 +494,8 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 	s->options = o;
 	s->measure = measure;
 	s->reported_until = s->run.counted_from ? s->run.counted_from : clock_seconds();
+	stack_session_describe(s, o, "stacks");
+	describe_measure(s, measure);
 	stack_session_show_progress(s, measure->is_time ? "periods" : measure->counted);
 	if (o->run.interval_ns)
 		run_add(&s->run, &reports);

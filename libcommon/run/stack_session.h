@@ -24,6 +24,7 @@
 #include "report/losses.h"
 #include "report/measure.h"
 #include "report/namer.h"
+#include "report/process_notes.h"
 #include "report/python_frames.h"
 #include "run/run.h"
 #include "run/stack_options.h"
@@ -94,6 +95,13 @@ struct stack_writer stack_session_writer(struct stack_session *session);
 /* python_frames_place(), with the session's names and as its options say. The caller frees what is placed. */
 void stack_session_place(const struct stack_session *session, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr);
+
+/* What is known of these stacks' processes. The caller frees the notes, {} at first. */
+void stack_session_note(const struct stack_session *session, struct process_notes *notes, const struct stack_entry *entries,
+			size_t nr);
+
+/* Adds to JSON's first line what report/recording.h reads of it. report: "stacks" or "timeline" */
+void stack_session_describe(struct stack_session *session, const struct stack_options *options, const char *report);
 
 /* the counters of what was seen and lost; final after stack_session_drain() */
 struct stack_stats stack_session_stats(const struct stack_session *session);

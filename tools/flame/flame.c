@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* flame: draws folded stacks as a flame graph, or the difference of two. */
+/* flame: draws folded stacks as a flame graph, or the difference of two; makes each format of a recording. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +9,8 @@
 #include "flame/folded.h"
 #include "report/counted.h"
 #include "report/flame_page.h"
+#include "report/recording.h"
+#include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/output_file.h"
 
@@ -19,13 +21,15 @@ struct options {
 	const char *title, *unit;
 	uint64_t unit_ns;		/* 0: not a time */
 	bool diff, normalize, html;
+	bool picture;			/* SVG or HTML */
 	const char *files[NR_FLAME_SIDES];
 	int nr_files;
 };
 
 static const char doc[] =
 	"Draw folded stacks, one \"root;...;leaf COUNT\" on a line, as a flame graph for a browser: from FILE or "
-	"standard input, to standard output or -o's file. With --diff, show what has grown and shrunk.";
+	"standard input, to standard output or -o's file. With --diff, show what has grown and shrunk. FILE may also be a "
+	"tool's recording, JSON lines (-o x.jsonl), of which any format is made that the tool could have written.";
 
 static const struct argp_option option_list[] = {
 	{ "output", 'o', "FILE", 0, "write to this file: .svg or .html; standard output gets SVG", 0 },
@@ -48,8 +52,11 @@ static void set_output(struct argp_state *state, struct options *o, const char *
 {
 	o->html = ends_in(name, ".html");
 	o->output = cli_output_name(name);
-	if (o->output && !o->html && !ends_in(name, ".svg"))
-		argp_failure(state, EXIT_USAGE, 0, "the output file's name must end in .svg or .html: '%s'", name);
+	o->picture = !o->output || o->html || ends_in(name, ".svg");
+	if (!o->picture && (!stack_format_of(name) || stack_format_of(name) == stack_format_json))
+		argp_failure(state, EXIT_USAGE, 0,
+			     "the output file's name must end in .svg or .html, of a recording also in .txt, .folded, .pb.gz, .json, "
+			     ".perf or .pftrace: '%s'", name);
 }
 
 static void set_unit(struct options *o, const char *unit)
@@ -108,14 +115,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static void read_stacks(const struct options *o, const char *name, struct flame_tree *tree,
-			enum flame_side side, struct folded_count *count)
+static FILE *open_input(const char *name)
 {
 	FILE *in = name && strcmp(name, "-") ? fopen(name, "re") : stdin;
-	int error;
 
 	if (!in)
 		cli_die(EXIT_FAILURE, "cannot open '%s': %s", name, strerror(errno));
+	return in;
+}
+
+static bool is_recording(FILE *in)
+{
+	int c = getc(in);
+
+	ungetc(c, in);
+	return c == '{';
+}
+
+static void read_stacks(const struct options *o, FILE *in, const char *name, struct flame_tree *tree,
+			enum flame_side side, struct folded_count *count)
+{
+	int error;
+
+	if (is_recording(in))
+		cli_die(EXIT_FAILURE, "'%s' is a recording: --diff compares folded stacks, which flame -o x.folded makes of it",
+			name ? name : "standard input");
 	*count = (struct folded_count){};
 	error = folded_read(in, tree, side, o->unit_ns ? o->unit_ns : 1, count);
 	if (error)
@@ -157,22 +181,73 @@ static char *notes_of(const struct options *o, const struct folded_count counts[
 	return notes;
 }
 
+/* ---- recordings ---- */
+
+#define MAX_PERF_SAMPLES 100000000	/* each is printed by itself */
+
+static int write_stacks(const struct options *o, struct recording *r, FILE *out)
+{
+	const struct stack_format *format = o->output ? stack_format_of(o->output) : stack_format_of("x.svg");
+	struct stack_writer writer = recording_writer(r, out);
+
+	if (!format)
+		cli_die(EXIT_USAGE, "a recording of stacks has no timeline: '%s'", o->output);
+	if (format->write == stack_report_perf && !r->measure.is_time && r->summary.sum.count > MAX_PERF_SAMPLES)
+		cli_die(EXIT_FAILURE, ".perf has a line for each sample: %" PRIu64 " are too many", (uint64_t)r->summary.sum.count);
+	return format->write(&writer, &r->summary, r->entries, r->nr);
+}
+
+static void check_recording(int error, const struct recording *r, const char *name)
+{
+	if (error == -EBADMSG)
+		cli_die(EXIT_FAILURE, "'%s', line %" PRIu64 ": %s", name, r->lines.number, r->lines.wrong);
+	cli_check(error, "read the recording");
+}
+
+/* Makes the format that -o asks for. What is in it is the business of who may read the recording. */
+static void convert(const struct options *o, FILE *in)
+{
+	const char *name = o->files[0] ? o->files[0] : "standard input";
+	struct recording r;
+	FILE *out = stdout;
+
+	check_recording(recording_open(&r, in), &r, name);
+	if (!r.report || strcmp(r.report, "stacks"))
+		cli_die(EXIT_FAILURE, "'%s' is a recording of %s, which has no stacks to show", name, r.summary.tool);
+	check_recording(recording_read_stacks(&r), &r, name);
+	if (o->title)
+		r.summary.command_line = o->title;
+	if (o->output)
+		out = output_file_open(o->output, 0600, 0);
+	cli_check(write_stacks(o, &r, out), "write the report");
+	cli_finish(out, o->output ? o->output : "standard output");
+	output_file_publish(out);
+	recording_free(&r);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp_child help[] = { { &cli_help_argp }, {} };
 	const struct argp argp = { option_list, parse, "[FILE]\n--diff BEFORE AFTER", doc, help };
-	struct options o = { .title = NULL, .unit = "samples" };
+	struct options o = { .title = NULL, .unit = "samples", .picture = true };
 	struct folded_count counts[NR_FLAME_SIDES] = {};
 	struct flame_tree tree;
 	struct flame_page page = { .tree = &tree };
-	FILE *out = stdout;
+	FILE *out = stdout, *in;
 
 	cli_init();
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	in = o.diff ? NULL : open_input(o.files[0]);
+	if (in && is_recording(in)) {
+		convert(&o, in);
+		return EXIT_SUCCESS;
+	}
+	if (!o.picture)
+		cli_die(EXIT_USAGE, "of folded stacks, only .svg and .html are made: '%s'", o.output);
 	cli_check(flame_tree_init(&tree), "draw");
 	if (o.diff)
-		read_stacks(&o, o.files[0], &tree, FLAME_BEFORE, &counts[FLAME_BEFORE]);
-	read_stacks(&o, o.files[o.diff], &tree, FLAME_NOW, &counts[FLAME_NOW]);
+		read_stacks(&o, open_input(o.files[0]), o.files[0], &tree, FLAME_BEFORE, &counts[FLAME_BEFORE]);
+	read_stacks(&o, in ? in : open_input(o.files[1]), o.files[o.diff], &tree, FLAME_NOW, &counts[FLAME_NOW]);
 	if (o.normalize)
 		normalize(&tree, counts);
 	if (o.output)

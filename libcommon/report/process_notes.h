@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What tells processes of one name apart: command lines and cgroups, by PID. */
+#ifndef EHPERF_REPORT_PROCESS_NOTES_H
+#define EHPERF_REPORT_PROCESS_NOTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+struct process_note {
+	uint32_t pid;
+	char *cmdline, *cgroup;		/* NULL: not known, as of who is gone, or there is none */
+	bool printed;			/* for writers that print each once: cleared by process_notes_begin() */
+	UT_hash_handle hh;
+};
+
+struct process_notes {
+	struct process_note *all;
+};
+
+/* The strings are copied, and may be NULL. What is known of the process already stays. 0 or -ENOMEM */
+int process_notes_add(struct process_notes *notes, uint32_t pid, const char *cmdline, const char *cgroup);
+/* NULL: nothing is known. notes may be NULL */
+struct process_note *process_notes_find(const struct process_notes *notes, uint32_t pid);
+void process_notes_begin(const struct process_notes *notes);
+void process_notes_free(struct process_notes *notes);
+
+#endif
