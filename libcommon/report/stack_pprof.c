@@ -20,9 +20,9 @@
 
 /* frames with equal keys have equal addresses and names */
 struct location_key {
-	uint64_t frame;		/* of the call site, without flags */
+	uint64_t frame;		/* of the call site, without flags; BY_NAMES: a hash of its functions and lines */
 	uint32_t pid;		/* of frames in no file; else 0 */
-	uint32_t kernel;
+	enum { IN_USER, IN_KERNEL, BY_NAMES } where;
 };
 
 struct location {
@@ -46,7 +46,8 @@ struct pprof {
 	uint64_t *stack;	/* of the sample at hand: locations, leaf first */
 	size_t nr_stack, stack_room;
 	struct labels *strings, *functions;
-	struct location *locations;
+	struct location *locations;	/* several may have one ID */
+	uint64_t nr_locations;
 	struct mapping *mappings;
 	int error;		/* the first one; after it, nothing is done */
 };
@@ -217,18 +218,48 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 	return function.id;
 }
 
+/* NULL: no memory */
+static struct location *add_location_key(struct pprof *p, const struct location_key *key, uint64_t id)
+{
+	struct location *location = calloc(1, sizeof(*location));
+
+	if (!location) {
+		fail(p, -ENOMEM);
+		return NULL;
+	}
+	location->key = *key;
+	location->id = id;
+	HASH_ADD(hh, p->locations, key, sizeof(location->key), location);
+	return location;
+}
+
+/* A runtime's frames have no addresses: those with equal functions and lines are one location. True: there is one already */
+static bool find_by_names(struct pprof *p, struct location *location, const Pprof__Line *line, size_t nr)
+{
+	struct location_key key = { .frame = 0xcbf29ce484222325, .where = BY_NAMES };	/* FNV-1a */
+	struct location *known;
+
+	for (size_t i = 0; i < nr; i++)
+		key.frame = ((key.frame ^ line[i].function_id) * 0x100000001b3 ^ line[i].line) * 0x100000001b3;
+	HASH_FIND(hh, p->locations, &key, sizeof(key), known);
+	if (known)
+		location->id = known->id;
+	else
+		add_location_key(p, &key, location->id);
+	return known;
+}
+
 /* names: the leaf first, as pprof wants them */
-static void emit_location(struct pprof *p, const struct location *location, uint64_t frame,
-			  const struct frame_name *names, size_t nr)
+static void emit_location(struct pprof *p, struct location *location, uint64_t frame, const struct frame_name *names,
+			  size_t nr)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Location l = PPROF__LOCATION__INIT, *locations = &l;
 	Pprof__Line line[MAX_FRAME_NAMES], *lines[MAX_FRAME_NAMES];
 	const struct location_key *key = &location->key;
 
-	l.id = location->id;
 	l.address = key->frame;
-	if (key->kernel) {
+	if (key->where == IN_KERNEL) {
 		l.mapping_id = mapping_of(p, 0, 0);
 	} else if (FRAME_IS_RUNTIME(frame)) {
 		l.address = 0;	/* it has none */
@@ -242,6 +273,11 @@ static void emit_location(struct pprof *p, const struct location *location, uint
 		line[i].line = names[i].line;
 		lines[i] = &line[i];
 	}
+	location->id = p->nr_locations + 1;
+	if (FRAME_IS_RUNTIME(frame) && find_by_names(p, location, line, nr))
+		return;
+	p->nr_locations++;
+	l.id = location->id;
 	l.n_line = nr;
 	l.line = lines;
 	part.n_location = 1;
@@ -255,7 +291,7 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 	struct location_key key = {
 		.frame = (kernel ? frame : FRAME_ADDR(frame)) - by_call,
 		.pid = jit ? pid : 0,
-		.kernel = kernel,
+		.where = kernel ? IN_KERNEL : IN_USER,
 	};
 	const struct frame_names *names = &p->writer->names;
 	struct location *location;
@@ -265,14 +301,9 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 	HASH_FIND(hh, p->locations, &key, sizeof(key), location);
 	if (location)
 		return location->id;
-	location = calloc(1, sizeof(*location));
-	if (!location) {
-		fail(p, -ENOMEM);
+	location = add_location_key(p, &key, 0);
+	if (!location)
 		return 0;
-	}
-	location->key = key;
-	location->id = HASH_COUNT(p->locations) + 1;
-	HASH_ADD(hh, p->locations, key, sizeof(location->key), location);
 	if (kernel)
 		all[0] = frame_name_kernel(names, frame);
 	else
