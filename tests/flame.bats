@@ -19,6 +19,7 @@ titles() {	# FILE
 		[[ "${lines[0]}" == *"$said"* ]]
 	done <<-END
 		-o x.png|must end in .svg or .html
+		-o x.pb.gz|of folded stacks, only .svg and .html
 		a b|one file only
 		--diff a|takes two files
 		--normalize a|goes with --diff
@@ -157,4 +158,117 @@ out.write(os.urandom(100000))' >"$WORK/in"
 	if extra chromium; then
 		browse "$WORK/x.html" eval 'flame.tree.total[0] >= 10' | grep -x true
 	fi
+}
+
+# Each format that flame makes of a recording is, byte for byte, what the tool wrote in the same run. .pb.gz: unpacked, because
+# gzip's header may have a time
+from_recording() {	# TOOL [ARG...]
+	local ending tool=$1
+	shift
+	rm -f "$WORK"/x.*
+	"$tool" -q -o "$WORK/x.jsonl" -o "$WORK/x.svg" -o "$WORK/x.html" -o "$WORK/x.pb.gz" -o "$WORK/x.json" -o "$WORK/x.perf" \
+		-o "$WORK/x.folded" -o "$WORK/x.txt" "$@" >"$WORK/stdout" 2>"$WORK/err"
+	for ending in svg html pb.gz json perf folded txt; do
+		echo "$tool $* $ending"
+		[ -s "$WORK/x.$ending" ]
+		flame "$WORK/x.jsonl" -o "$WORK/again.$ending"
+		if [ $ending = pb.gz ]; then
+			cmp <(zcat "$WORK/x.$ending") <(zcat "$WORK/again.$ending")
+		else
+			cmp "$WORK/x.$ending" "$WORK/again.$ending"
+		fi
+		[ "$(stat -c %a "$WORK/again.$ending")" = 600 ]
+	done
+}
+
+@test "a recording: each format made of it is what the tool itself wrote" {
+	need_root
+	need jq
+	from_recording cpuprof -F 499 -- nested burn 0.5
+	flame "$WORK/x.jsonl" | cmp - "$WORK/x.svg"
+	flame <"$WORK/x.jsonl" | cmp - "$WORK/x.svg"
+	# on another machine, from which the files are gone
+	cp "$ROOT/build/tests/nested" "$WORK/gone"
+	from_recording cpuprof -F 499 -- sh -c 'sleep 0.2; exec "$0" burn 0.3' "$WORK/gone"
+	rm "$WORK/gone"
+	sed 's/^\({"type":"start".*"host":"\)[^"]*/\1elsewhere/' "$WORK/x.jsonl" >"$WORK/moved.jsonl"
+	flame "$WORK/moved.jsonl" -o "$WORK/moved.folded"
+	cmp "$WORK/moved.folded" "$WORK/x.folded"
+	flame --title 'a title' "$WORK/moved.jsonl" -o "$WORK/moved.svg"
+	grep -q 'on elsewhere, Linux' "$WORK/moved.svg"
+	grep -q 'a title' "$WORK/moved.svg"
+	background setsid sh -c 'while :; do echo; sleep 0.01; done | cat >/dev/null'
+	pids=("-$pid")	# with its children
+	from_recording offcputime 0.3
+	from_recording offcputime --time=waiting 0.3
+	from_recording offwaketime 0.3
+	from_recording stackcount t:syscalls:sys_enter_write 0.3
+	from_recording stackcount 't:syscalls:sys_enter_*read*' 0.3
+	from_recording cpuprof -e page-faults -c 10 -- sh -c 'for i in 1 2 3 4 5; do ls >/dev/null; done'
+	# reports that follow each other are one
+	cpuprof -q --every 0.2 -o "$WORK/x.jsonl" -- nested burn 0.5 2>/dev/null
+	flame "$WORK/x.jsonl" -o "$WORK/x.folded"
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/x.folded")" -eq "$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/x.jsonl")" ]
+}
+
+# bats test_tags=full
+@test "a recording with frames of runtimes, inlined functions and lines" {
+	need_root
+	need java python3
+	echo 'public class T { public static void main(String[] a) { var m = new java.util.HashMap<Integer, Long>();
+		for (int i = 0; i < 20000000; i++) m.merge(i % 1000, (long)i, Long::sum); } }' >"$WORK/T.java"
+	from_recording cpuprof -F 499 -i -l -- python3 -c 'sum(i * i for i in range(5000000))'
+	from_recording cpuprof -F 499 -- python3 -c 'sum(i * i for i in range(5000000))'
+	from_recording cpuprof -F 499 -i -- java "$WORK/T.java"
+	from_recording cpuprof -F 499 -l -- java "$WORK/T.java"
+}
+
+# bats test_tags=check
+@test "a damaged recording: one line that says what is wrong, and where; nothing is written" {
+	local start='{"type":"start","schema":2,"tool":"cpuprof","version":"0","host":"h","kernel":"k","report":"stacks","counted":"samples"}'
+	local end='{"type":"summary","tool":"cpuprof","seconds":1.0}' line said
+	local stack='"type":"stack","pid":1,"tid":1,"ended_by":"complete"'
+	while IFS='|' read -r line said; do
+		echo "$line"
+		printf '%s\n%s\n%s\n' "$start" "$line" "$end" >"$WORK/in"
+		run timeout 60 flame "$WORK/in" -o "$WORK/x.svg"
+		echo "$output"
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 1 ]
+		[[ "$output" == *"/in', line 2: "*"$said"* ]]
+		[ ! -e "$WORK/x.svg" ]
+	done <<-END
+		{"type":"stack"|the line is cut
+		|the line is empty
+		{"type":"stack",}|it is no JSON
+		{} {}|it is no JSON
+		[1]|it is no object
+		{$stack,"comm":"a","count":-1,"user":[],"kernel":[]}|'count' is out of range
+		{$stack,"comm":"a","count":18446744073709551615,"user":[],"kernel":[]}|'count' is out of range
+		{$stack,"comm":"a","count":NaN,"user":[],"kernel":[]}|'count' is not a JSON int
+		{$stack,"comm":"a","count":"1","user":[],"kernel":[]}|'count' is not a JSON int
+		{$stack,"comm":"a","count":1,"user":{},"kernel":[]}|'user' is not a JSON array
+		{$stack,"comm":"a","count":1,"user":[1],"kernel":[]}|'user' is not an array of frames
+		{$stack,"comm":"a\u0000b","count":1,"user":[],"kernel":[]}|'comm' has a NUL
+		{$stack,"count":1,"user":[],"kernel":[]}|'comm' is missing
+		{$stack,"comm":"a","count":1,"user":[{"vaddr":"12"}],"kernel":[]}|'vaddr' is not an address
+		{"type":$(printf '[%.0s' {1..1000})|it is nested too deeply
+		{"type":"period"}|not of stacks
+		$start|another recording
+	END
+	printf '%s\n{%s,"comm":"a","count":1,"user":[],"kernel":[]}\n' "$start" "$stack" >"$WORK/in"
+	run flame "$WORK/in"
+	[[ "$status $output" == "1 "*"line 3: the recording ends without a summary" ]]
+	printf '%s\n{%s,"comm":"a"' "$start" "$stack" >"$WORK/in"
+	run flame "$WORK/in"
+	[[ "$status $output" == "1 "*"line 2: the line is cut" ]]
+	run flame <<<'{"type":"summary"}'
+	[[ "$status $output" == "1 "*"line 1: it is not the first line of a recording" ]]
+	run flame <<<'{"type":"start","schema":1}'
+	[[ "$status $output" == "1 "*"line 1: another version of ehperf"* ]]
+	# a line without an end, in bounded memory; and one of many small values
+	(ulimit -v 400000; { echo "$start"; yes '{"type":' | tr -d '\n' | head -c 100000000; } | flame >"$WORK/out" 2>"$WORK/err") && false
+	grep -q 'line 2: the line is too long' "$WORK/err"
+	(ulimit -v 400000; { echo "$start"; yes '1,' | tr -d '\n' | head -c 10000000; } | flame >"$WORK/out" 2>"$WORK/err") && false
+	grep -q 'line 2: the line is too long' "$WORK/err"
 }

@@ -33,6 +33,35 @@ with_commas() {
 	! grep -nE '(href|src) *=|url\(|@import|https?://' "$WORK/out.svg" | grep -v 'http://www.w3.org/\(2000/svg\|1999/xhtml\)'
 }
 
+@test "-o several times: one run in each format, the sums are the same; not twice to one file" {
+	need_root
+	need xmllint jq
+	local args
+	cpuprof -F 499 -o "$WORK/x.jsonl" -o - -o "$WORK/x.svg" -o "$WORK/x.folded" -- nested burn 0.5 >"$WORK/out" 2>"$WORK/err"
+	[ "$(samples)" -gt 50 ]
+	[ "$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/x.jsonl")" -eq "$(samples)" ]
+	[ "$(head -n 1 "$WORK/x.jsonl" | jq -r .type)" = start ]
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/x.folded")" -eq "$(samples)" ]
+	grep -q "<title>all: $(samples) samples" "$WORK/x.svg"
+	[ "$(awk '/ samples?, .* of all/ { n += $1 } END { print n }' "$WORK/out")" -eq "$(samples)" ]
+	# each by itself where there are intervals
+	cpuprof -q --every 0.2 -o "$WORK/of-%Y.svg" -o "$WORK/all.folded" -o "$WORK/of-%Y.jsonl" -- nested burn 0.5 2>/dev/null
+	[ -s "$WORK/of-$(date +%Y)-2.svg" ] && [ -s "$WORK/of-$(date +%Y)-2.jsonl" ]
+	[ "$(awk 'NF { n += $NF } END { print n }' "$WORK/all.folded")" -eq \
+		"$(cat "$WORK"/of-*.jsonl | jq -s 'map(select(.type == "stack").count) | add')" ]
+	ln -s . "$WORK/here"
+	for args in "-o - -o -" "-o /dev/stdout -o -" "-o $WORK/y.svg -o $WORK/here/y.svg"; do
+		run cpuprof $args 0.1
+		echo "$output"
+		[ "$status" -eq 2 ]
+		[[ "${lines[0]}" == *"-o twice to the same file"* ]]
+	done
+	# one that cannot be opened is known before anything is measured, and leaves none behind
+	run cpuprof -o "$WORK/z.svg" -o "$WORK/nowhere/z.svg"
+	[ "$status" -eq 1 ]
+	[ -z "$(ls "$WORK" | grep '^z')" ]
+}
+
 # bats test_tags=full
 @test ".svg in a browser: click, zoom, search with the matched share, reset, keys" {
 	need_root

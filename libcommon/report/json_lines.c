@@ -79,8 +79,6 @@ struct json_object *json_lines_next(struct json_lines *l)
 		json_lines_wrong(l, "it is nested too deeply");
 	else if (json_tokener_get_error(l->tokener) != json_tokener_success)
 		json_lines_wrong(l, "it is no JSON: %s", json_tokener_error_desc(json_tokener_get_error(l->tokener)));
-	else if (json_tokener_get_parse_end(l->tokener) != length)
-		json_lines_wrong(l, "it is more than one object");
 	else if (!json_object_is_type(object, json_type_object))
 		json_lines_wrong(l, "it is no object");
 	if (!*l->wrong)

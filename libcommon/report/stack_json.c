@@ -136,7 +136,7 @@ void stack_json_process(const struct stack_writer *w, uint32_t pid)
 	struct process_note *note = process_notes_find(w->processes, pid);
 	struct json_object *process;
 
-	if (!note || note->printed)
+	if (!note || note->printed || (!note->cmdline && !note->cgroup))
 		return;
 	note->printed = true;
 	process = json_object_new_object();

@@ -29,7 +29,7 @@
 
 /* ---- options ---- */
 
-/* the directory and the name in it; what cannot be told apart is one */
+/* the same name in the same directory */
 static bool same_file(const char *left, const char *right)
 {
 	const char *left_base = strrchr(left, '/'), *right_base = strrchr(right, '/');
@@ -37,8 +37,8 @@ static bool same_file(const char *left, const char *right)
 	char *right_folder = right_base ? strndup(right, right_base - right + 1) : strdup(".");
 	struct stat l, r;
 	bool same = !strcmp(left_base ? left_base + 1 : left, right_base ? right_base + 1 : right) &&
-		    (!left_folder || !right_folder || stat(left_folder, &l) || stat(right_folder, &r) ||
-		     (l.st_dev == r.st_dev && l.st_ino == r.st_ino));
+		    left_folder && right_folder && !stat(left_folder, &l) && !stat(right_folder, &r) &&
+		    l.st_dev == r.st_dev && l.st_ino == r.st_ino;
 
 	free(left_folder);
 	free(right_folder);
