@@ -170,7 +170,7 @@ $(B)/tools/$1/$1.o: $(B)/skel/$1.skel.h
 endef
 
 define tool
-$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(LAYER_ARCHIVES) | $(ZYDIS_ARCHIVE)
+$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(B)/tools.a $(LAYER_ARCHIVES) | $(ZYDIS_ARCHIVE)
 	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(BPF_LIBS) $$(PURE_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool,$t)))

@@ -211,6 +211,40 @@ from_recording() {	# TOOL [ARG...]
 	[ "$(awk '{ n += $NF } END { print n }' "$WORK/x.folded")" -eq "$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/x.jsonl")" ]
 }
 
+@test "a recording of wallprof: each format made of it is what the tool itself wrote" {
+	need_root
+	local ending
+	background setsid sh -c 'while :; do echo; sleep 0.01; done | cat >/dev/null'
+	pids=("-$pid")	# with its children
+	wallprof -q -o "$WORK/x.jsonl" -o "$WORK/x.svg" -o "$WORK/x.html" -o "$WORK/x.pftrace" -o "$WORK/x.json" \
+		-o "$WORK/x.folded" -o "$WORK/x.txt" 0.5 2>"$WORK/err"
+	for ending in svg html pftrace json folded txt; do
+		echo "$ending"
+		[ -s "$WORK/x.$ending" ]
+		flame "$WORK/x.jsonl" -o "$WORK/again.$ending"
+		cmp "$WORK/x.$ending" "$WORK/again.$ending"
+	done
+	# a pipe can be read once only
+	cat "$WORK/x.jsonl" | flame -o "$WORK/again.html"
+	cmp "$WORK/x.html" "$WORK/again.html"
+	run flame "$WORK/x.jsonl" -o "$WORK/x.pb.gz"
+	[[ "$status $output" == "2 "*"wallprof has no such format"* ]]
+	# damaged: a period that is missing, one too many, stacks that there are not, a thread's end
+	awk '/"type":"period"/ { if (before) { print NR - 1; exit } before = 1; next } { before = 0 }' "$WORK/x.jsonl" >"$WORK/number"
+	sed "$(cat "$WORK/number")d" "$WORK/x.jsonl" >"$WORK/in"
+	run flame "$WORK/in"
+	[[ "$status $output" == "1 "*"line $(cat "$WORK/number"): "* ]]
+	sed "$(cat "$WORK/number")p" "$WORK/x.jsonl" >"$WORK/in"
+	run flame "$WORK/in"
+	[[ "$status $output" == "1 "*"line $(($(cat "$WORK/number") + 1)): the period does not begin where the one before ended"* ]]
+	sed 's/"stack":[0-9]*/"stack":99999999/' "$WORK/x.jsonl" >"$WORK/in"
+	run flame "$WORK/in"
+	[[ "$status $output" == "1 "*"'stack' is out of range" ]]
+	head -n -1 "$WORK/x.jsonl" >"$WORK/in"
+	run flame "$WORK/in"
+	[[ "$status $output" == "1 "*"the recording ends without a summary" ]]
+}
+
 # bats test_tags=full
 @test "a recording with frames of runtimes, inlined functions and lines" {
 	need_root

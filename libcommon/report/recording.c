@@ -250,7 +250,7 @@ static void take_comm(struct recording *r, struct json_object *object, char comm
 
 void recording_take_stacks(struct recording *r, struct json_object *object, struct stack_entry *entry)
 {
-	uint64_t pid = 0, tid = 0;
+	uint64_t pid = 0, tid = 0, user = 0, kernel = 0;
 
 	*entry = (struct stack_entry){};
 	json_lines_get_number(&r->lines, object, "pid", UINT32_MAX, &pid);
@@ -258,6 +258,10 @@ void recording_take_stacks(struct recording *r, struct json_object *object, stru
 	entry->key.pid = pid;
 	entry->key.tid = tid;
 	take_comm(r, object, entry->key.comm);
+	json_lines_get_address(&r->lines, object, "user_stack", &user);
+	json_lines_get_address(&r->lines, object, "kernel_stack", &kernel);
+	entry->key.user_stack = user;
+	entry->key.kernel_stack = kernel;
 	entry->key.end = take_end(r, object);
 	entry->key.flags = take_state(r, object);
 	if (json_lines_get_bool(&r->lines, object, "interrupt"))

@@ -64,7 +64,7 @@ struct stack_writer recording_writer(const struct recording *recording, FILE *ou
 /* Takes a line {"type":"process",…}. */
 void recording_take_process(struct recording *recording, struct json_object *line);
 /*
- * Takes "user", "kernel", "ended_by" and, if they are there, "pid", "tid", "comm", "state" and "interrupt" of an object;
+ * Takes "user", "kernel", "ended_by" and, if they are there, "pid", "tid", "comm", "state", "interrupt", "user_stack" and "kernel_stack" of an object;
  * recording_free_stacks() frees the frames.
  */
 void recording_take_stacks(struct recording *recording, struct json_object *object, struct stack_entry *entry);

@@ -13,6 +13,7 @@
 #include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/output_file.h"
+#include "wallprof/wall_recording.h"
 
 enum { OPTION_TITLE = 0x100, OPTION_DIFF, OPTION_UNIT, OPTION_NORMALIZE };
 
@@ -48,12 +49,21 @@ static bool ends_in(const char *name, const char *ending)
 	return length > strlen(ending) && !strcmp(name + length - strlen(ending), ending);
 }
 
+/* a format of wallprof's own */
+static const struct wall_format *wall_format_of(const char *name)
+{
+	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
+		if (ends_in(name, wall_formats[i].ending))
+			return &wall_formats[i];
+	return NULL;
+}
+
 static void set_output(struct argp_state *state, struct options *o, const char *name)
 {
 	o->html = ends_in(name, ".html");
 	o->output = cli_output_name(name);
 	o->picture = !o->output || o->html || ends_in(name, ".svg");
-	if (!o->picture && (!stack_format_of(name) || stack_format_of(name) == stack_format_json))
+	if (!o->picture && (!stack_format_of(name) || stack_format_of(name) == stack_format_json) && !wall_format_of(name))
 		argp_failure(state, EXIT_USAGE, 0,
 			     "the output file's name must end in .svg or .html, of a recording also in .txt, .folded, .pb.gz, .json, "
 			     ".perf or .pftrace: '%s'", name);
@@ -197,6 +207,36 @@ static int write_stacks(const struct options *o, struct recording *r, FILE *out)
 	return format->write(&writer, &r->summary, r->entries, r->nr);
 }
 
+static int write_timeline(const struct options *o, struct wall *wall, FILE *out)
+{
+	const char *name = o->output ? o->output : "x.svg";
+	const struct wall_format *format = wall_format_of(name);
+
+	if (!format && stack_format_of(name) != stack_format_text && stack_format_of(name) != stack_format_folded)
+		cli_die(EXIT_USAGE, "wallprof has no such format: '%s'", name);
+	wall->writer.out = out;
+	return format ? format->print(wall) : stack_format_of(name) == stack_format_text ? wall_text(wall) : wall_folded(wall);
+}
+
+/* A timeline is read several times: a pipe's content goes to a file without a name. */
+static FILE *seekable(FILE *in)
+{
+	char bytes[65536];
+	FILE *copy;
+	size_t nr;
+
+	if (!fseeko(in, 0, SEEK_CUR))
+		return in;
+	copy = tmpfile();
+	cli_check(copy ? 0 : -errno, "copy the recording to a file");
+	while ((nr = fread(bytes, 1, sizeof(bytes), in)))
+		if (fwrite(bytes, 1, nr, copy) != nr)
+			cli_check(-errno, "copy the recording to a file");
+	cli_check(ferror(in) || fflush(copy) ? -errno : 0, "copy the recording to a file");
+	rewind(copy);
+	return copy;
+}
+
 static void check_recording(int error, const struct recording *r, const char *name)
 {
 	if (error == -EBADMSG)
@@ -208,20 +248,27 @@ static void check_recording(int error, const struct recording *r, const char *na
 static void convert(const struct options *o, FILE *in)
 {
 	const char *name = o->files[0] ? o->files[0] : "standard input";
+	struct wall_recording *read = NULL;
+	struct wall wall = {};
 	struct recording r;
 	FILE *out = stdout;
+	bool timeline;
+	int error;
 
-	check_recording(recording_open(&r, in), &r, name);
-	if (!r.report || strcmp(r.report, "stacks"))
-		cli_die(EXIT_FAILURE, "'%s' is a recording of %s, which has no stacks to show", name, r.summary.tool);
-	check_recording(recording_read_stacks(&r), &r, name);
+	check_recording(recording_open(&r, seekable(in)), &r, name);
+	if (!r.report)
+		cli_die(EXIT_FAILURE, "'%s' is a recording of %s, of which no other format can be made", name, r.summary.tool);
 	if (o->title)
 		r.summary.command_line = o->title;
+	timeline = !strcmp(r.report, "timeline");
+	check_recording(timeline ? wall_recording_read(&read, &wall, &r) : recording_read_stacks(&r), &r, name);
 	if (o->output)
 		out = output_file_open(o->output, 0600, 0);
-	cli_check(write_stacks(o, &r, out), "write the report");
+	error = timeline ? write_timeline(o, &wall, out) : write_stacks(o, &r, out);
+	cli_check(ferror(out) ? 0 : error, "write the report");
 	cli_finish(out, o->output ? o->output : "standard output");
 	output_file_publish(out);
+	wall_recording_free(read);
 	recording_free(&r);
 }
 

@@ -22,7 +22,7 @@ struct interval {
 	uint64_t from_ns, to_ns;
 	uint32_t key;		/* blocked and waiting: who, in which state and stacks */
 	uint32_t waker;		/* blocked: who ended it */
-	uint32_t cpu;		/* waiting: where it ran then; running: where, or NO_CPU */
+	uint32_t cpu;		/* blocked and waiting: where it ran then; running: where, or NO_CPU; else 0 */
 	uint32_t nr_lost;	/* lost: how many periods */
 	bool open;		/* blocked or waiting when the measurement ended */
 };
@@ -36,6 +36,10 @@ struct life {
 	uint64_t from_ns, to_ns;
 	uint64_t nr_periods, nr_samples, nr_lost;	/* kept; periods lost */
 	struct life_log *log;	/* private */
+	/* instead of it, of a recording: where its lines stand in the file (wallprof/wall_recording.h) */
+	struct wall_recording *recording;
+	int64_t place;
+	uint64_t place_line;
 };
 
 struct timeline;

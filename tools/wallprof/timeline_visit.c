@@ -2,6 +2,7 @@
 /* From the log of a life to the intervals that tile it. */
 #include "wallprof/life_log.h"
 #include "wallprof/timeline.h"
+#include "wallprof/wall_recording.h"
 
 struct visit {
 	const struct timeline_visitor *visitor;
@@ -30,13 +31,14 @@ static int put(struct visit *v, struct interval interval, enum wall_state state,
 static int put_period(struct visit *v, uint64_t run_ns)
 {
 	const struct logged_period *p = &v->period;
-	struct interval interval = { .key = p->key, .waker = p->waker, .open = p->open, .cpu = p->cpu };
+	struct interval interval = { .key = p->key, .waker = p->waker, .open = p->open, .cpu = p->open ? 0 : p->cpu };
 	int error;
 
 	if (!v->has_period)
 		return put(v, (struct interval){}, WALL_WAITING, run_ns);
 	v->has_period = false;
 	error = put(v, interval, WALL_BLOCKED, p->woken_ns < run_ns ? p->woken_ns : run_ns);
+	interval.waker = 0;
 	return error ? error : put(v, interval, WALL_WAITING, run_ns);
 }
 
@@ -83,7 +85,10 @@ static int visit_entry(void *arg, const struct log_entry *entry)
 int timeline_visit(const struct life *life, const struct timeline_visitor *visitor)
 {
 	struct visit visit = { .visitor = visitor, .life = life, .at_ns = life->from_ns, .cpu = NO_CPU };
-	int error = life_log_read(life->log, visit_entry, &visit);
+	int error;
 
+	if (life->recording)
+		return wall_recording_visit(life->recording, life, visitor);
+	error = life_log_read(life->log, visit_entry, &visit);
 	return error || !visit.has_period ? error : put_period(&visit, visit.period.ran_ns);
 }

@@ -9,6 +9,24 @@
 #include "report/idle.h"
 #include "stacks_abi.h"
 
+const struct wall_format wall_formats[NR_WALL_FORMATS] = {
+	{ ".html", wall_html },
+	{ ".svg", wall_svg },
+	{ ".json", wall_speedscope },
+	{ ".pftrace", wall_perfetto },
+};
+
+void wall_find_range(struct wall *w)
+{
+	w->from_ns = w->to_ns = 0;
+	for (size_t i = 0; i < w->nr_lives; i++) {
+		if (!i || w->lives[i].from_ns < w->from_ns)
+			w->from_ns = w->lives[i].from_ns;
+		if (w->lives[i].to_ns > w->to_ns)
+			w->to_ns = w->lives[i].to_ns;
+	}
+}
+
 const char *wall_state_name(enum wall_state state)
 {
 	static const char *const names[] = {
@@ -44,6 +62,10 @@ void wall_summary(FILE *out, const struct wall *w)
 {
 	uint64_t periods = 0, samples = 0, of_machine = losses_of_machine(w->losses, w->nr_losses);
 
+	if (w->said) {
+		fputs(w->said, out);
+		return;
+	}
 	for (size_t i = 0; i < w->nr_lives; i++) {
 		periods += w->lives[i].nr_periods;
 		samples += w->lives[i].nr_samples;

@@ -24,17 +24,22 @@ struct wall {
 	bool *idle;
 	uint64_t from_ns, to_ns;	/* of all lives */
 	uint64_t started_ns;		/* CLOCK_REALTIME at from_ns */
+	uint64_t boot_ns;		/* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 	uint64_t period_ns;		/* a sample each */
 	struct stack_writer writer;
 	const char *command;		/* the title of pages */
 	const struct loss *losses;
 	size_t nr_losses;
+	const char *said;		/* what wall_summary() said, of a recording; NULL: what it says */
 };
 
 static inline const struct stack_entry *wall_key(const struct wall *wall, uint32_t number)
 {
 	return number ? wall->keys[number - 1] : NULL;
 }
+
+/* Sets .from_ns and .to_ns by the lives. */
+void wall_find_range(struct wall *wall);
 
 /* the name of what a thread does: "running", "waiting", "blocked", "lost" */
 const char *wall_state_name(enum wall_state state);
@@ -52,6 +57,13 @@ int wall_svg(const struct wall *wall);
 int wall_json(const struct wall *wall);
 int wall_speedscope(const struct wall *wall);
 int wall_perfetto(const struct wall *wall);
+
+/* the formats that are wallprof's own, by the endings of files' names */
+#define NR_WALL_FORMATS 4
+extern const struct wall_format {
+	const char *ending;
+	int (*print)(const struct wall *wall);
+} wall_formats[NR_WALL_FORMATS];
 
 /* a line or two on standard error's FILE: how much was seen, and what was lost */
 void wall_summary(FILE *out, const struct wall *wall);

@@ -2,6 +2,7 @@
 /* The timeline as JSON, one object a line: ehperf-json(5). */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/idle.h"
 #include "report/json.h"
@@ -69,7 +70,7 @@ static int put_interval(void *arg, const struct life *life, const struct interva
 		put_name(period, "why", why);
 		put_number(period, "stack", i->key);
 	}
-	if (i->state == WALL_WAITING && !i->open)
+	if (i->state != WALL_LOST && !i->open && i->cpu != NO_CPU)
 		put_number(period, "cpu", i->cpu);
 	if (i->open)
 		json_object_object_add(period, "open", json_object_new_boolean(true));
@@ -103,7 +104,16 @@ static void put_stacks(const struct wall *w, uint32_t number)
 	put_name(stacks, "type", "stacks");
 	put_number(stacks, "id", number);
 	if (key) {
+		char state[] = { wall_why(key), 0 };
+
 		put_number(stacks, "pid", key->key.pid);
+		put_number(stacks, "tid", key->key.tid);
+		put_name(stacks, "comm", key->key.comm);
+		put_name(stacks, "state", state);
+		json_object_object_add(stacks, "user_stack", json_address(key->key.user_stack));
+		json_object_object_add(stacks, "kernel_stack", json_address(key->key.kernel_stack));
+		if (key->key.flags & STACK_INTERRUPT)
+			json_object_object_add(stacks, "interrupt", json_object_new_boolean(true));
 		put_name(stacks, "ended_by", end_reason_name(key->key.end));
 		if (key->idle)
 			json_object_object_add(stacks, "idle", json_object_new_boolean(true));
@@ -120,6 +130,9 @@ static void put_summary(const struct wall *w)
 {
 	struct json_object *summary = json_object_new_object();
 	uint64_t periods = 0, samples = 0;
+	char *said = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&said, &bytes);
 
 	for (size_t i = 0; i < w->nr_lives; i++) {
 		periods += w->lives[i].nr_periods;
@@ -127,12 +140,19 @@ static void put_summary(const struct wall *w)
 	}
 	put_name(summary, "type", "summary");
 	put_name(summary, "tool", program_invocation_short_name);
+	json_object_object_add(summary, "began", json_time(w->started_ns));
+	put_number(summary, "boot_ns", w->boot_ns);
 	json_object_object_add(summary, "seconds", json_object_new_double((w->to_ns - w->from_ns) / 1e9));
 	put_number(summary, "threads", w->nr_lives);
 	put_number(summary, "periods", periods);
 	put_number(summary, "samples", samples);
 	idle_json(summary, w->idle_threads, w->idle_ns);
 	losses_json(summary, w->losses, w->nr_losses);
+	if (out)
+		wall_summary(out, w);
+	if (out && !fclose(out))
+		put_name(summary, "said", said);
+	free(said);
 	json_print(w->writer.out, summary);
 }
 
@@ -141,9 +161,11 @@ int wall_json(const struct wall *w)
 	const struct timeline_visitor visitor = { put_interval, put_sample, (void *)w };
 	int error = 0;
 
+	process_notes_begin(w->writer.processes);
 	for (uint32_t number = 1; number <= w->nr_keys; number++)
 		put_stacks(w, number);
 	for (size_t i = 0; i < w->nr_lives && !error; i++) {
+		stack_json_process(&w->writer, w->lives[i].pid);
 		put_thread(w, &w->lives[i]);
 		error = timeline_visit(&w->lives[i], &visitor);
 	}

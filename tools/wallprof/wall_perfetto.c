@@ -38,7 +38,6 @@ struct run {
 struct writer {
 	const struct wall *wall;
 	struct wall_labels labels;
-	uint64_t boot_ns;	/* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 	uint8_t *bytes;		/* a packet */
 	size_t room;
 	struct run *runs;
@@ -94,7 +93,7 @@ static int put_process(struct writer *w, const struct life *life, char *name)
 		tree.n_processes = 1;
 	}
 	packet.process_tree = &tree;
-	SET(packet, timestamp, life->from_ns + w->boot_ns);
+	SET(packet, timestamp, life->from_ns + w->wall->boot_ns);
 	return put_packet(w, &packet, SEQUENCE_SCHED);
 }
 
@@ -173,7 +172,7 @@ static int put_defaults(struct writer *w, uint32_t sequence)
 	packet.trace_packet_defaults = &defaults;
 	packet.interned_data = &data;
 	SET(packet, sequence_flags, FLAG_BEGINS_ANEW | FLAG_NEEDS_INTERNED);
-	SET(packet, timestamp, w->wall->from_ns + w->boot_ns);
+	SET(packet, timestamp, w->wall->from_ns + w->wall->boot_ns);
 	return put_packet(w, &packet, sequence);
 }
 
@@ -291,7 +290,7 @@ static int put_sample(struct writer *w, const struct life *life, uint64_t time_n
 	SET(sample, callstack_iid, key);
 	SET(sample, cpu_mode, entry->kernel ? 1 : 2);
 	packet.perf_sample = &sample;
-	SET(packet, timestamp, time_ns + w->boot_ns);
+	SET(packet, timestamp, time_ns + w->wall->boot_ns);
 	SET(packet, sequence_flags, FLAG_NEEDS_INTERNED);
 	return put_packet(w, &packet, sequence);
 }
@@ -322,7 +321,7 @@ static int put_waking(struct writer *w, const struct life *life, const struct in
 	SET(waking, prio, NORMAL_PRIO);
 	SET(waking, success, 1);
 	SET(waking, target_cpu, i->cpu);
-	SET(event, timestamp, i->to_ns + w->boot_ns);
+	SET(event, timestamp, i->to_ns + w->wall->boot_ns);
 	SET(event, pid, waker->key.tid);
 	SET(event, common_flags, waker->key.flags & STACK_INTERRUPT ? TRACE_FLAG_HARDIRQ : 0);
 	event.sched_waking = &waking;
@@ -419,7 +418,7 @@ static int add_switch(struct writer *w, struct bundle *b, uint64_t time_ns, cons
 	SET(*change, prev_prio, NORMAL_PRIO);
 	SET(*change, next_prio, NORMAL_PRIO);
 	SET(*change, prev_state, prev ? prev->state : 0);
-	SET(*event, timestamp, time_ns + w->boot_ns);
+	SET(*event, timestamp, time_ns + w->wall->boot_ns);
 	SET(*event, pid, change->prev_pid);
 	event->sched_switch = change;
 	b->list[b->nr++] = event;
@@ -479,14 +478,10 @@ static int put_all(struct writer *w)
 int wall_perfetto(const struct wall *wall)
 {
 	struct writer w = { .wall = wall };
-	struct timespec boot, mono;
 	int error = wall_labels_make(&w.labels, wall);
 
 	if (error)
 		return error;
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	w.boot_ns = (boot.tv_sec - mono.tv_sec) * 1000000000LL + boot.tv_nsec - mono.tv_nsec;
 	error = put_all(&w);
 	for (size_t i = 0; w.names && i < wall->nr_lives; i++)
 		free(w.names[i]);

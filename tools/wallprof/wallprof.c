@@ -75,22 +75,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct {
-	const char *ending;
-	int (*print)(const struct wall *wall);
-} formats[] = {
-	{ ".html", wall_html },
-	{ ".svg", wall_svg },
-	{ ".json", wall_speedscope },
-	{ ".pftrace", wall_perfetto },
-};
-#define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
-
 static int print(const struct wall *wall, const struct stack_output *output)
 {
-	for (size_t i = 0; i < NR_FORMATS && output->ending; i++)
-		if (!strcmp(output->ending, formats[i].ending))
-			return formats[i].print(wall);
+	for (size_t i = 0; i < NR_WALL_FORMATS && output->ending; i++)
+		if (!strcmp(output->ending, wall_formats[i].ending))
+			return wall_formats[i].print(wall);
 	return output->format == stack_format_json ? wall_json(wall) :
 	       output->format == stack_format_folded ? wall_folded(wall) : wall_text(wall);
 }
@@ -198,17 +187,25 @@ static void find_idle(struct wall *wall, struct key_entries *entries, const stru
 
 static void find_lives(struct wall *wall)
 {
-	struct timespec now;
+	struct timespec now, boot, mono;
 
 	wall->lives = timeline_lives(wall->timeline, &wall->nr_lives);
-	for (size_t i = 0; i < wall->nr_lives; i++) {
-		if (!i || wall->lives[i].from_ns < wall->from_ns)
-			wall->from_ns = wall->lives[i].from_ns;
-		if (wall->lives[i].to_ns > wall->to_ns)
-			wall->to_ns = wall->lives[i].to_ns;
-	}
+	wall_find_range(wall);
+	clock_gettime(CLOCK_MONOTONIC, &mono);	/* the one that is never ahead */
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	wall->boot_ns = (boot.tv_sec - mono.tv_sec) * 1000000000LL + boot.tv_nsec - mono.tv_nsec;
 	clock_gettime(CLOCK_REALTIME, &now);
 	wall->started_ns = now.tv_sec * 1000000000ULL + now.tv_nsec - (clock_ns() - wall->from_ns);
+}
+
+static void note_processes(struct wall *wall, struct process_notes *notes, const struct stack_session *session)
+{
+	for (size_t i = 0; i < wall->nr_lives; i++) {
+		const struct stack_entry entry = { .key.pid = wall->lives[i].pid };
+
+		stack_session_note(session, notes, &entry, 1);
+	}
+	wall->writer.processes = notes;
 }
 
 static void report(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
@@ -225,6 +222,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	};
 	struct loss all[MAX_LOSSES];
 	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
+	struct process_notes processes = {};
 	struct key_entries entries = {};
 	int full = timeline_finish(timeline), error;
 
@@ -238,6 +236,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	cli_check(wall.idle ? 0 : -ENOMEM, "find the idle threads");
 	if (!o->stacks.idle)
 		find_idle(&wall, &entries, session);
+	note_processes(&wall, &processes, session);
 	for (size_t i = 0; i < run_nr_outputs(&o->stacks.run); i++) {
 		run_use_output(&session->run, i);
 		wall.writer.out = session->run.out;
@@ -246,6 +245,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 		run_finish_output(&session->run);
 	}
 	wall_summary(stderr, &wall);
+	process_notes_free(&processes);
 	free(wall.keys);
 	free(wall.idle);
 	free(entries.all);
@@ -256,7 +256,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
-	const char *endings[NR_FORMATS + 1] = {};
+	const char *endings[NR_WALL_FORMATS + 1] = {};
 	struct options o = {
 		.stacks = STACK_OPTIONS_DEFAULT, .period_ns = 1000000000 / 999, .buffer_kib = 16384,
 	};
@@ -267,8 +267,8 @@ int main(int argc, char **argv)
 	struct perf_events clock;
 	struct loss losses[2];
 
-	for (size_t i = 0; i < NR_FORMATS; i++)
-		endings[i] = formats[i].ending;
+	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
+		endings[i] = wall_formats[i].ending;
 	o.stacks.endings = endings;
 	o.stacks.endings_named = ENDINGS;
 	o.stacks.wanted.others = true;	/* wakers may be anybody */
@@ -293,6 +293,8 @@ int main(int argc, char **argv)
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
 	run_doing(&session.run, "Measuring whole lives");
+	stack_session_describe(&session, &o.stacks, "timeline");
+	json_object_object_add(session.run.start, "sample_ns", json_object_new_uint64(o.period_ns));
 	stack_session_show_progress(&session, "periods and samples");
 	sampling_begin(&clock);
 	run_measure(&session.run);
