@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "report/recording.h"
 #include "report/stack_report.h"
+#include "wallprof/wall_recording.h"
 
 #define MAX_PERF 10000	/* samples, which .perf prints one by one */
 
@@ -26,19 +27,22 @@ static void write_all(const struct recording *r)
 	}
 }
 
-static void read_lines(struct recording *r)
+static int read_timeline(struct recording *r)
 {
-	struct json_object *line;
+	int (*const reports[])(const struct wall *) = {
+		wall_text, wall_folded, wall_json, wall_html, wall_svg, wall_speedscope, wall_perfetto,
+	};
+	struct wall_recording *read;
+	struct wall wall = {};
+	int error = wall_recording_read(&read, &wall, r);
 
-	while ((line = json_lines_next(&r->lines))) {
-		struct stack_entry entry;
-
-		recording_take_stacks(r, line, &entry);
-		recording_take_summary(r, line);
-		recording_take_process(r, line);
-		recording_free_stacks(&entry);
-		json_object_put(line);
+	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]) && !error; i++) {
+		wall.writer.out = tmpfile();
+		must(wall.writer.out && !reports[i](&wall), "it is written");
+		fclose(wall.writer.out);
 	}
+	wall_recording_free(read);
+	return error;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -54,8 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		error = recording_read_stacks(&r);
 		if (!error)
 			write_all(&r);
-	} else if (!error) {
-		read_lines(&r);
+	} else if (!error && r.report && !strcmp(r.report, "timeline")) {
+		error = read_timeline(&r);
 	}
 	must(error != -EBADMSG || *r.lines.wrong, "it is said what is wrong");
 	must(error || *r.lines.wrong || r.lines.number, "lines are counted");
