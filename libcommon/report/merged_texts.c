@@ -127,7 +127,7 @@ struct labels *merged_texts_pieces(struct merged_texts *texts)
 	return texts->pieces;
 }
 
-int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint32_t thread, uint64_t value)
+int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint32_t process, uint32_t thread, uint64_t value)
 {
 	uint64_t hash = hash_of(pieces, nr);
 	struct merged_text *text;
@@ -146,6 +146,7 @@ int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, 
 	text = texts->all[texts->index[at] - 1];
 	if (!text->nr_threads || text->thread != thread)
 		text->nr_threads++;
+	text->process = process;
 	text->thread = thread;
 	text->value += value;
 	texts->sum += value;
@@ -154,7 +155,7 @@ int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, 
 
 int merged_texts_add(struct merged_texts *texts, const char *text, uint64_t value)
 {
-	return split(texts, text) ? -ENOMEM : merged_texts_add_pieces(texts, texts->split, texts->nr_split, 0, value);
+	return split(texts, text) ? -ENOMEM : merged_texts_add_pieces(texts, texts->split, texts->nr_split, 0, 0, value);
 }
 
 static int most_first(const void *left, const void *right, void *pieces)

@@ -369,7 +369,7 @@ int stack_functions_add(struct stack_functions *f, const struct stack_entry *ent
 	if (f->writer->root)
 		error = append_text(f, "", f->writer->root(entry), "");
 	snprintf(pid, sizeof(pid), " (%" PRIu32 ")", entry->key.pid);
-	return error ? error : append_text(f, "-                ", stack_entry_thread(entry), pid);
+	return error ? error : append_text(f, THREAD_LINE, stack_entry_thread(entry), pid);
 }
 
 /* ---- the table ---- */

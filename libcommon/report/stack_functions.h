@@ -17,6 +17,9 @@
 #include "report/stack_entry.h"
 #include "report/stack_writer.h"
 
+/* a stack's last line is this, and its thread: "NAME (PID)" */
+#define THREAD_LINE "-                "
+
 struct function_sum;
 struct line_kind;
 struct known_line;

@@ -155,6 +155,8 @@ int stack_report_json(const struct stack_writer *w, const struct stack_summary *
 	process_notes_begin(w->processes);
 	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr); i++) {
 		stack_json_process(w, entries[i].key.pid);
+		if (entries[i].waker)
+			stack_json_process(w, entries[i].waker->key.pid);
 		json_print(w->out, json_stack(w, summary->measure, &entries[i]));
 	}
 	stack_summary_json(w->out, summary);

@@ -224,8 +224,23 @@ static size_t waker_lines(const struct stack_functions *f, const struct merged_t
 	return 0;
 }
 
-static void put_stack(FILE *out, const struct stack_functions *f, const struct merged_text *stack, bool cut)
+/* The command line of a process, where it says more than the thread's name, which the last line begins with */
+static void put_command(const struct stack_writer *w, uint32_t pid, const char *name)
 {
+	const struct process_note *process = process_notes_find(w->processes, pid);
+	const char *cmdline = process ? process->cmdline : NULL;
+	size_t length = cmdline ? strlen(cmdline) : 0;
+
+	if (!length || (!strncmp(name, cmdline, length) && !strncmp(name + length, " (", 2)))
+		return;
+	fputs("    command:         ", w->out);
+	print_message(w->out, cmdline);
+	putc('\n', w->out);
+}
+
+static void put_stack(const struct stack_writer *w, const struct stack_functions *f, const struct merged_text *stack, bool cut)
+{
+	FILE *out = w->out;
 	size_t leaf = cut ? LEAF_LINES : stack->nr, root = cut ? ROOT_LINES : stack->nr, waker = waker_lines(f, stack);
 
 	if (waker) {
@@ -238,6 +253,7 @@ static void put_stack(FILE *out, const struct stack_functions *f, const struct m
 	if (stack->nr_threads > 1)
 		fprintf(out, ", %" PRIu32 " threads", stack->nr_threads);
 	putc('\n', out);
+	put_command(w, stack->process, stack_functions_text(f->lines, stack->pieces[stack->nr - 1]) + strlen(THREAD_LINE));
 }
 
 /* Prints the stacks with most, the hottest last. They are sorted. */
@@ -251,7 +267,7 @@ static void put_stacks(const struct stack_writer *w, const struct stack_function
 		const struct merged_text *stack = merged_texts_get(texts, i);
 
 		rest -= stack->value;
-		put_stack(w->out, f, stack, !w->top);
+		put_stack(w, f, stack, !w->top);
 		fprintf(w->out, "        %s, %.1f %% of all\n\n", measure_say(measure, stack->value).text,
 			percent_of(stack->value, sum));
 	}
@@ -283,7 +299,7 @@ static int add_all(struct stack_functions *f, struct merged_texts *texts, const 
 
 		error = stack_functions_add(f, sorted[i], value);
 		if (!error)
-			error = merged_texts_add_pieces(texts, f->numbers, f->nr, sorted[i]->key.tid, value);
+			error = merged_texts_add_pieces(texts, f->numbers, f->nr, sorted[i]->key.pid, sorted[i]->key.tid, value);
 	}
 	free(sorted);
 	return error;

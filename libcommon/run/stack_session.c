@@ -22,6 +22,7 @@
 #include "stacks_abi.h"
 #include "unwind/host_unwind.h"
 #include "unwind/hotspot.h"
+#include "unwind/processes.h"
 
 /* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
 #define REPORT_CPU_MS 500
@@ -62,6 +63,14 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 
 /* ---- as a part of the run ---- */
 
+/* A process is met, as the program that it is by now. */
+static int see_process(const struct stack_session *s, pid_t pid)
+{
+	const struct process *process = processes_find(unwinder_processes(s->unwinder), pid);
+
+	return cmdlines_see(s->cmdlines, pid, process ? process->program : 0);
+}
+
 static int work(void *arg)
 {
 	struct stack_session *s = arg;
@@ -71,7 +80,7 @@ static int work(void *arg)
 	if (!error)
 		error = unwinder_follow(s->unwinder, false);
 	python_names_follow(s->python, s->foreign);
-	return error;
+	return error ? error : cmdlines_follow(s->cmdlines);
 }
 
 static void add_to_run(struct stack_session *s)
@@ -132,10 +141,11 @@ static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
 	const struct python_image *python = unwinder_python(s->unwinder, pid);
+	int error = see_process(s, pid);
 
 	*nr = python_names_see(s->python, s->foreign, pid, python ? &python->objects : NULL, frames, *nr);
 	*nr = hotspot_see(unwinder_hotspot(s->unwinder, pid), s->foreign, s->hotspot, frames, *nr);
-	return namer_see(s->namer, pid, frames, *nr);
+	return error ? error : namer_see(s->namer, pid, frames, *nr);
 }
 
 static void start_unwinder(struct stack_session *s)
@@ -172,6 +182,7 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	s->hotspot = hotspot_names_new();
 	s->kallsyms = kallsyms_new();
 	cli_check(s->modules && s->jit && s->python && s->hotspot && s->kallsyms ? 0 : -ENOMEM, "set up");
+	cli_check(cmdlines_new(&s->cmdlines), "set up");
 	cli_check(foreign_new(&s->foreign, wanted->memory.user / 8 * 5), "set up");
 	modules_set_foreign(s->modules, s->foreign);
 	cli_check(stack_store_new(&s->store, object), "set up");
@@ -232,19 +243,37 @@ void stack_session_place(const struct stack_session *s, struct placed_stacks *pl
 	cli_check(python_frames_place(placed, &from, entries, nr), "name the frames");
 }
 
-void stack_session_note(const struct stack_session *s, struct process_notes *notes, const struct stack_entry *entries,
-			size_t nr)
+void stack_session_note(const struct stack_session *s, struct process_notes *notes, const uint32_t *pids, size_t nr)
 {
 	char path[4096];
 
-	(void)s;
+	for (size_t i = 0; i < nr; i++)
+		cli_check(see_process(s, pids[i]), "note the processes");
+	cli_check(cmdlines_settle(s->cmdlines, SETTLE_MS), "note the processes");
 	for (size_t i = 0; i < nr; i++) {
-		uint32_t pid = entries[i].key.pid;
 		/* where the process is now: what has ended has no cgroup any more */
-		bool in_cgroup = !process_notes_find(notes, pid) && !cgroup_path(pid, path, sizeof(path));
+		bool in_cgroup = !process_notes_find(notes, pids[i]) && !cgroup_path(pids[i], path, sizeof(path));
 
-		cli_check(process_notes_add(notes, pid, NULL, in_cgroup ? path : NULL), "note the processes");
+		cli_check(process_notes_add(notes, pids[i], cmdlines_get(s->cmdlines, pids[i]), in_cgroup ? path : NULL),
+			  "note the processes");
 	}
+}
+
+/* those of the stacks, and of their wakers */
+static void note_processes(const struct stack_session *s, struct process_notes *notes, const struct stack_entry *entries,
+			   size_t nr)
+{
+	uint32_t *pids = calloc(2 * nr + 1, sizeof(*pids));
+	size_t nr_pids = 0;
+
+	cli_check(pids ? 0 : -ENOMEM, "note the processes");
+	for (size_t i = 0; i < nr; i++) {
+		pids[nr_pids++] = entries[i].key.pid;
+		if (entries[i].waker)
+			pids[nr_pids++] = entries[i].waker->key.pid;
+	}
+	stack_session_note(s, notes, pids, nr_pids);
+	free(pids);
 }
 
 void stack_session_describe(struct stack_session *s, const struct stack_options *o, const char *report)
@@ -440,7 +469,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	writer.root = measure->root;
 	stack_entries_sort(entries, nr, measure);
 	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
-	stack_session_note(s, &processes, entries, nr);
+	note_processes(s, &processes, entries, nr);
 	writer.processes = &processes;
 	stack_session_place(s, &placed, entries, nr);
 	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
@@ -483,6 +512,7 @@ static int interval(void *arg, bool last)
 	report(s, s->options, s->measure, NULL, 0, false);
 	stack_store_forget(s->store, !s->wanted->later);
 	namer_forget(s->namer);
+	cmdlines_forget(s->cmdlines);
 	return 0;
 }
 
@@ -548,6 +578,7 @@ int stack_session_close(struct stack_session *s)
 	stack_store_free(s->store);
 	modules_free(s->modules);
 	foreign_free(s->foreign);
+	cmdlines_free(s->cmdlines);
 	jit_processes_free(s->jit);
 	python_names_free(s->python);
 	hotspot_names_free(s->hotspot);

@@ -15,6 +15,7 @@
 
 #include "bpf/stack_store.h"
 #include "bpf/unwinder.h"
+#include "process/cmdlines.h"
 #include "process/debuginfod.h"
 #include "process/jit_processes.h"
 #include "process/kallsyms.h"
@@ -43,6 +44,7 @@ struct stack_session {
 	struct jit_processes *jit;
 	struct python_names *python;
 	struct hotspot_names *hotspot;
+	struct cmdlines *cmdlines;
 	struct namer *namer;		/* names user frames, by: */
 	struct frame_names names;
 	struct debuginfod *debuginfod;	/* NULL: it is not asked */
@@ -96,9 +98,8 @@ struct stack_writer stack_session_writer(struct stack_session *session);
 void stack_session_place(const struct stack_session *session, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr);
 
-/* What is known of these stacks' processes. The caller frees the notes, {} at first. */
-void stack_session_note(const struct stack_session *session, struct process_notes *notes, const struct stack_entry *entries,
-			size_t nr);
+/* What is known of these processes. The caller frees the notes, {} at first. */
+void stack_session_note(const struct stack_session *session, struct process_notes *notes, const uint32_t *pids, size_t nr);
 
 /* Adds to JSON's first line what report/recording.h reads of it. report: "stacks" or "timeline" */
 void stack_session_describe(struct stack_session *session, const struct stack_options *options, const char *report);

@@ -49,6 +49,7 @@ struct process *processes_get(struct processes *processes, pid_t pid)
 		return NULL;
 	process->pid = pid;
 	process->version = 1;
+	process->program = ++processes->nr_programs;
 	HASH_ADD_INT(processes->by_pid, pid, process);
 	return process;
 }
@@ -390,6 +391,7 @@ static int execed(struct processes *processes, const struct process_event *event
 	process->complete = true;
 	process->refused = 0;
 	process->version++;
+	process->program = ++processes->nr_programs;
 	return 0;
 }
 

@@ -37,6 +37,7 @@ struct process {
 	uint64_t read_ns;
 	uint64_t looked_ns, look_took_ns;	/* when /proc was last read, and how long that took */
 	uint64_t version;	/* of maps, from 1 on: changes whenever maps does */
+	uint64_t program;	/* another one for each process, and after each exec */
 	uint32_t changes;	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
 	uint64_t event_ns;	/* the time of the last event that was applied */
 	struct eh_image image;	/* that maps was read of; {}: followed from its exec on */
@@ -85,6 +86,7 @@ struct processes {
 	struct process *by_pid;
 	struct refusal *refusals;
 	uint32_t nr_asked;	/* readings, ever */
+	uint64_t nr_programs;	/* ever */
 	struct budget budget;	/* of all of them together */
 	uint64_t memory_ns;	/* when processes_limit_memory() last looked */
 	bool all, children;	/* follow every process; follow what the known ones fork */

@@ -75,13 +75,16 @@ static int put_packet(struct writer *w, Perfetto__TracePacket *packet, uint32_t 
 
 static int put_process(struct writer *w, const struct life *life, char *name)
 {
+	const struct process_note *note = process_notes_find(w->wall->writer.processes, life->pid);
+	char *cmdline = note && note->cmdline ? page_text(note->cmdline) : NULL;
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__ProcessTree tree = PERFETTO__PROCESS_TREE__INIT;
 	Perfetto__Process process = PERFETTO__PROCESS__INIT, *processes[] = { &process };
 	Perfetto__Thread thread = PERFETTO__THREAD__INIT, *threads[] = { &thread };
+	int error;
 
 	SET(process, pid, life->pid);
-	process.cmdline = &name;
+	process.cmdline = cmdline ? &cmdline : &name;
 	process.n_cmdline = 1;
 	SET(thread, tid, life->tid);
 	SET(thread, tgid, life->pid);
@@ -94,7 +97,9 @@ static int put_process(struct writer *w, const struct life *life, char *name)
 	}
 	packet.process_tree = &tree;
 	SET(packet, timestamp, life->from_ns + w->wall->boot_ns);
-	return put_packet(w, &packet, SEQUENCE_SCHED);
+	error = put_packet(w, &packet, SEQUENCE_SCHED);
+	free(cmdline);
+	return error;
 }
 
 static int put_processes(struct writer *w)

@@ -200,11 +200,13 @@ static void find_lives(struct wall *wall)
 
 static void note_processes(struct wall *wall, struct process_notes *notes, const struct stack_session *session)
 {
-	for (size_t i = 0; i < wall->nr_lives; i++) {
-		const struct stack_entry entry = { .key.pid = wall->lives[i].pid };
+	uint32_t *pids = calloc(wall->nr_lives + 1, sizeof(*pids));
 
-		stack_session_note(session, notes, &entry, 1);
-	}
+	cli_check(pids ? 0 : -ENOMEM, "note the processes");
+	for (size_t i = 0; i < wall->nr_lives; i++)
+		pids[i] = wall->lives[i].pid;
+	stack_session_note(session, notes, pids, wall->nr_lives);
+	free(pids);
 	wall->writer.processes = notes;
 }
 

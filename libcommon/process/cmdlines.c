@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/cmdlines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "process/clock.h"
+#include "process/workers.h"
+
+#define BATCH		64	/* processes in a request */
+#define READ_BYTES	(MAX_CMDLINE_BYTES + 4)	/* one character more than is shown */
+#define WORKER_BYTES	(16 << 20)
+#define WORKER_CPU_MS	100
+
+struct cmdline {
+	pid_t pid;
+	uint64_t program;
+	/* ALONE: it was in a request that got no answer, and is asked for by itself */
+	enum { MET, ALONE, ASKED, KNOWN } state;
+	char text[READ_BYTES + sizeof("…")];
+	UT_hash_handle hh;
+};
+
+struct request {
+	uint32_t nr;
+	struct {
+		pid_t pid;
+		uint32_t pad;
+		uint64_t program;
+	} of[BATCH];
+};
+
+struct answer {
+	uint32_t bytes[BATCH];
+	char text[BATCH][READ_BYTES];
+};
+
+struct cmdlines {
+	struct workers *workers;
+	struct cmdline *all;
+	struct request asked;	/* .nr 0: none */
+	size_t nr_waiting;	/* MET or ALONE */
+};
+
+/* ---- the worker's side ---- */
+
+static uint32_t read_one(pid_t pid, char text[READ_BYTES])
+{
+	ssize_t bytes = -1;
+	char name[40];
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		bytes = read(fd, text, READ_BYTES);
+		close(fd);
+	}
+	return bytes > 0 ? bytes : 0;
+}
+
+static size_t work(void *arg, void *area, size_t bytes, size_t room)
+{
+	struct request request = {};
+	struct answer *answer = area;
+
+	(void)arg;
+	if (bytes > sizeof(request) || room < sizeof(*answer))
+		return 0;
+	memcpy(&request, area, bytes);
+	for (uint32_t i = 0; i < request.nr && i < BATCH; i++)
+		answer->bytes[i] = read_one(request.of[i].pid, answer->text[i]);
+	return sizeof(*answer);
+}
+
+/* ---- the tool's ---- */
+
+int cmdlines_new(struct cmdlines **cmdlines)
+{
+	struct worker_limits limits = { .cpu_ms = WORKER_CPU_MS, .bytes = WORKER_BYTES };
+	struct cmdlines *c = calloc(1, sizeof(*c));
+	int error = c ? workers_new(&c->workers, 1, sizeof(struct answer) + sizeof(struct request), &limits, work, NULL) : -ENOMEM;
+
+	if (error) {
+		free(c);
+		return error;
+	}
+	workers_start(c->workers);	/* before there is anything that it would take along */
+	*cmdlines = c;
+	return 0;
+}
+
+void cmdlines_forget(struct cmdlines *c)
+{
+	hash_free_all(c->all);
+	c->nr_waiting = 0;
+}
+
+void cmdlines_free(struct cmdlines *c)
+{
+	if (!c)
+		return;
+	cmdlines_forget(c);
+	workers_free(c->workers);
+	free(c);
+}
+
+static struct cmdline *find(const struct cmdlines *c, pid_t pid)
+{
+	struct cmdline *cmdline;
+
+	HASH_FIND_INT(c->all, &pid, cmdline);
+	return cmdline;
+}
+
+int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
+{
+	struct cmdline *cmdline = find(c, pid);
+
+	if (cmdline && (!program || cmdline->program == program))
+		return 0;
+	if (!cmdline) {
+		if (HASH_COUNT(c->all) == MAX_CMDLINES)
+			return 0;
+		cmdline = calloc(1, sizeof(*cmdline));
+		if (!cmdline)
+			return -ENOMEM;
+		cmdline->pid = pid;
+		HASH_ADD_INT(c->all, pid, cmdline);
+		cmdline->state = KNOWN;
+	}
+	c->nr_waiting += cmdline->state == KNOWN || cmdline->state == ASKED;
+	cmdline->program = program;
+	cmdline->state = MET;
+	*cmdline->text = 0;
+	return 0;
+}
+
+/* NULs separate the words, and end the last one; a title that the program has set may have more behind it. */
+static void keep(struct cmdline *cmdline, const char *text, uint32_t bytes)
+{
+	bool cut = bytes > MAX_CMDLINE_BYTES;
+
+	if (cut)
+		bytes = MAX_CMDLINE_BYTES;
+	while (cut && bytes && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+		bytes--;
+	while (bytes && (!text[bytes - 1] || text[bytes - 1] == ' '))
+		bytes--;
+	for (uint32_t i = 0; i < bytes; i++)
+		cmdline->text[i] = text[i] ? text[i] : ' ';
+	strcpy(cmdline->text + bytes, cut && bytes ? "…" : "");
+}
+
+static void take(struct cmdlines *c, const struct worker_answer *got)
+{
+	const struct answer *answer = got->error || got->nr != sizeof(*answer) ? NULL : got->bytes;
+
+	for (uint32_t i = 0; i < c->asked.nr; i++) {
+		struct cmdline *cmdline = find(c, c->asked.of[i].pid);
+
+		if (!cmdline || cmdline->state != ASKED || cmdline->program != c->asked.of[i].program)
+			continue;
+		cmdline->state = answer || c->asked.nr == 1 ? KNOWN : ALONE;
+		c->nr_waiting += cmdline->state == ALONE;
+		if (answer)
+			keep(cmdline, answer->text[i], answer->bytes[i] < READ_BYTES ? answer->bytes[i] : READ_BYTES);
+	}
+	c->asked.nr = 0;
+}
+
+static void add_to_request(struct cmdlines *c, struct cmdline *cmdline)
+{
+	c->asked.of[c->asked.nr].pid = cmdline->pid;
+	c->asked.of[c->asked.nr++].program = cmdline->program;
+	cmdline->state = ASKED;
+	c->nr_waiting--;
+}
+
+/* Those that were met go together; where there are none, one that is alone. */
+static int ask(struct cmdlines *c)
+{
+	struct cmdline *cmdline, *next, *alone = NULL;
+
+	HASH_ITER(hh, c->all, cmdline, next) {
+		if (c->asked.nr == BATCH)
+			break;
+		if (cmdline->state == MET)
+			add_to_request(c, cmdline);
+		else if (cmdline->state == ALONE)
+			alone = cmdline;
+	}
+	if (!c->asked.nr && alone)
+		add_to_request(c, alone);
+	return c->asked.nr ? workers_ask(c->workers, 1, 0, &c->asked, sizeof(c->asked)) : 0;
+}
+
+int cmdlines_follow(struct cmdlines *c)
+{
+	struct worker_answer got;
+
+	if (c->asked.nr && workers_take(c->workers, &got))
+		take(c, &got);
+	return !c->asked.nr && c->nr_waiting ? ask(c) : 0;
+}
+
+int cmdlines_settle(struct cmdlines *c, unsigned ms)
+{
+	uint64_t until = clock_ns() + ms * 1000000ULL, now;
+	int error = cmdlines_follow(c);
+
+	while (!error && c->asked.nr && (now = clock_ns()) < until) {
+		workers_wait(c->workers, (until - now) / 1000000 + 1);
+		error = cmdlines_follow(c);
+	}
+	return error;
+}
+
+const char *cmdlines_get(const struct cmdlines *c, pid_t pid)
+{
+	const struct cmdline *cmdline = find(c, pid);
+
+	return cmdline && cmdline->state == KNOWN && *cmdline->text ? cmdline->text : NULL;
+}
