@@ -62,6 +62,74 @@ with_commas() {
 	[ -z "$(ls "$WORK" | grep '^z')" ]
 }
 
+@test "command lines tell processes of one name apart: text, JSON, pages; of what a process has become, too" {
+	need_root
+	need jq xmllint
+	local one two burner=$ROOT/build/tests/nested
+	background "$burner" burn 60
+	one=$pid
+	# it becomes the program while it is measured
+	background sh -c 'until [ -e "$1" ]; do :; done; exec "$0" burn 61' "$burner" "$WORK/go"
+	two=$pid
+	rm -f "$WORK/err"
+	cpuprof -F 499 -p "$one,$two" -o "$WORK/x.jsonl" -o "$WORK/x.txt" -o "$WORK/x.html" -o "$WORK/x.folded" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	wait_until_it_ran "$two" 300
+	touch "$WORK/go"
+	wait_until grep -qx nested "/proc/$two/comm"
+	wait_until_it_ran "$two" 500
+	wait_until_it_ran "$one" 100
+	kill -INT "$tool"
+	wait "$tool"
+	jq -c 'select(.type == "process")' "$WORK/x.jsonl"
+	for one in "$one 60" "$two 61"; do
+		jq -se --argjson pid "${one% *}" --arg line "$burner burn ${one#* }" \
+			'map(select(.type == "process" and .pid == $pid)) | length == 1 and .[0].cmdline == $line' "$WORK/x.jsonl"
+		grep -A 1 -E "^    - +nested \(${one% *}\)$" "$WORK/x.txt" | grep -qxF "    command:         $burner burn ${one#* }"
+		grep -oE '^"commands":.*' "$WORK/x.html" | sed 's/^"commands"://; s/,$//' | jq -e --arg line "$burner burn ${one#* }" 'any(.[]; . == $line)'
+	done
+	# folded stacks are as bcc's
+	refute grep -q 'burn 6' "$WORK/x.folded"
+	# a process line comes before the stacks of the process
+	jq -se '[foreach .[] as $l ({}; if $l.type == "process" then .[$l.pid | tostring] = true else . end;
+		select($l.type == "stack") | .[$l.pid | tostring])] | all' "$WORK/x.jsonl"
+}
+
+@test "command lines are an attacker's choice: escaped in every format, cut, none of who has gone or has none" {
+	need_root
+	need jq setpriv
+	local long ending
+	long=$(head -c 100000 /dev/zero | tr '\0' a)
+	chmod 755 "$WORK"
+	mkfifo -m 666 "$WORK/fifo"
+	# more at once than go into one request
+	cat >"$WORK/many" <<-'END'
+		for i in $(seq 70); do
+			(exec -a "$(printf 'x\033[31m\n;\xff\u202e</script>%s' "$i")" bash -c 'read -t 2 x <>"$0"' "$1" "$2") &
+		done
+		wait
+	END
+	offcputime -q -o "$WORK/x.jsonl" -o "$WORK/x.txt" -o "$WORK/x.html" -o "$WORK/x.svg" -o "$WORK/x.pb.gz" -- \
+		setpriv --reuid=65534 --regid=65534 --clear-groups bash "$WORK/many" "$WORK/fifo" "$long" 2>"$WORK/err"
+	jq -se 'map(select(.type == "process" and (.cmdline // "" | startswith("x\u001b[31m"))).cmdline) | unique | length == 70' "$WORK/x.jsonl"
+	jq -se 'map(select(.type == "process").cmdline // "" | utf8bytelength) | max <= 123 + 2 * 120' "$WORK/x.jsonl"
+	jq -se 'map(select(.type == "process" and (.cmdline // "" | startswith("x"))).cmdline) | all(endswith("…"))' "$WORK/x.jsonl"
+	for ending in jsonl txt html svg; do
+		echo "$ending"
+		iconv -f utf-8 -t utf-8 "$WORK/x.$ending" >/dev/null
+		refute grep -qa "$(printf '\x1b\|\xe2\x80\xae')" "$WORK/x.$ending"
+		flame "$WORK/x.jsonl" -o "$WORK/again.html"
+		[ "$(stat -c %a "$WORK/x.$ending")" = 600 ]
+	done
+	[ "$(grep -c '</script' "$WORK/x.html")" -eq 2 ]
+	grep -qF 'command:         x\x1b[31m\x0a;\xff\xe2\x80\xae</script>' "$WORK/x.txt"
+	# kernel threads have none
+	offcputime -q -k -o "$WORK/k.jsonl" 0.2 2>/dev/null
+	jq -se 'map(select(.type == "process" and .cmdline)) | length == 0' "$WORK/k.jsonl"
+}
+
 # bats test_tags=full
 @test ".svg in a browser: click, zoom, search with the matched share, reset, keys" {
 	need_root
@@ -174,7 +242,7 @@ with_commas() {
 	browse "$WORK/out.html" \
 		eval 'flame.tree.total[0]' \
 		eval '(page.group.value = "thread", page.choose(), /^nested \([0-9]+\/[0-9]+\)$/.test(page.tree().name(page.tree().callees[0][0])))' \
-		eval '(page.group.value = "process", page.choose(), /^nested \([0-9]+\)$/.test(page.tree().name(page.tree().callees[0][0])))' \
+		eval '(page.group.value = "process", page.choose(), /^nested \([0-9]+\): .*nested burn 1$/.test(page.tree().name(page.tree().callees[0][0])))' \
 		eval '(page.group.value = "none", page.choose(), page.tree().kind(page.tree().callees[0][0]))' \
 		eval '(page.filter.value = page.filter.options[2].value, page.choose(), page.tree().total[0] > 0)' \
 		eval '(page.filter.value = "", page.group.value = "name", page.choose(), page.tree().total[0])' \

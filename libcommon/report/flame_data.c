@@ -58,6 +58,25 @@ static void put_labels(FILE *out, const struct labels *labels)
 	putc(']', out);
 }
 
+/* the command lines of the threads' processes, by PID */
+static void put_commands(FILE *out, const struct flame_page *page)
+{
+	struct json_object *commands = json_object_new_object();
+
+	for (size_t i = 0; i < labels_count(page->tree->labels); i++) {
+		const struct label *label = labels_get(page->tree->labels, i);
+		const struct process_note *note = label->tid ? process_notes_find(page->processes, label->pid) : NULL;
+		char pid[16];
+
+		if (!note || !note->cmdline)
+			continue;
+		snprintf(pid, sizeof(pid), "%" PRIu32, label->pid);
+		json_object_object_add(commands, pid, page_json(note->cmdline));
+	}
+	fputs(",\n\"commands\":", out);
+	page_put_json(out, commands);
+}
+
 /* of each node but the root: its caller, its label, and the values of the stacks that end there */
 static void put_nodes(FILE *out, const struct flame_page *page)
 {
@@ -81,6 +100,7 @@ void flame_data_put(FILE *out, const struct flame_page *page)
 	put_lines(out, "notes", page->notes ? page->notes : "");
 	put_text(out, "unit", page->unit);
 	put_labels(out, page->tree->labels);
+	put_commands(out, page);
 	put_nodes(out, page);
 	fputs("}\n", out);
 }

@@ -10,12 +10,14 @@
 #include <stdio.h>
 
 #include "report/flame_tree.h"
+#include "report/process_notes.h"
 
 struct flame_page {
 	const char *title;		/* such as the command line */
 	const char *when;		/* "2026-11-22 08:00:00 UTC on HOST"; NULL: not known */
 	const char *notes;		/* lines: the summary and the losses; NULL: none */
 	const char *unit;		/* "samples"; "ns" is shown as a time */
+	const struct process_notes *processes;	/* NULL: nothing is known of them */
 	bool compared;			/* values of FLAME_BEFORE are there, too */
 	struct flame_tree *tree;	/* nodes are left out of it that a page has no room for */
 };

@@ -34,6 +34,7 @@ static int write_page(const struct stack_writer *w, const struct stack_summary *
 		.when = when,
 		.notes = notes,
 		.unit = summary->measure->is_time ? "ns" : summary->measure->counted,
+		.processes = w->processes,
 		.tree = &tree,
 	};
 	int error = stack_labels_tree(&tree, w, summary->measure, entries, nr, by_thread);

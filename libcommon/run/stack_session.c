@@ -63,12 +63,19 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 
 /* ---- as a part of the run ---- */
 
-/* A process is met, as the program that it is by now. */
-static int see_process(const struct stack_session *s, pid_t pid)
+/* Those that have come, or become another program, since the last time. */
+static int see_programs(struct stack_session *s)
 {
-	const struct process *process = processes_find(unwinder_processes(s->unwinder), pid);
+	const struct processes *processes = unwinder_processes(s->unwinder);
+	int error = 0;
 
-	return cmdlines_see(s->cmdlines, pid, process ? process->program : 0);
+	if (s->programs_seen == processes->nr_programs)
+		return 0;
+	for (struct process *process = processes->by_pid; process && !error; process = process->hh.next)
+		if (process->program > s->programs_seen)
+			error = cmdlines_see(s->cmdlines, process->pid, process->program);
+	s->programs_seen = processes->nr_programs;
+	return error;
 }
 
 static int work(void *arg)
@@ -80,6 +87,8 @@ static int work(void *arg)
 	if (!error)
 		error = unwinder_follow(s->unwinder, false);
 	python_names_follow(s->python, s->foreign);
+	if (!error)
+		error = see_programs(s);
 	return error ? error : cmdlines_follow(s->cmdlines);
 }
 
@@ -141,11 +150,10 @@ static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
 	const struct python_image *python = unwinder_python(s->unwinder, pid);
-	int error = see_process(s, pid);
 
 	*nr = python_names_see(s->python, s->foreign, pid, python ? &python->objects : NULL, frames, *nr);
 	*nr = hotspot_see(unwinder_hotspot(s->unwinder, pid), s->foreign, s->hotspot, frames, *nr);
-	return error ? error : namer_see(s->namer, pid, frames, *nr);
+	return namer_see(s->namer, pid, frames, *nr);
 }
 
 static void start_unwinder(struct stack_session *s)
@@ -248,7 +256,7 @@ void stack_session_note(const struct stack_session *s, struct process_notes *not
 	char path[4096];
 
 	for (size_t i = 0; i < nr; i++)
-		cli_check(see_process(s, pids[i]), "note the processes");
+		cli_check(cmdlines_see(s->cmdlines, pids[i], 0), "note the processes");
 	cli_check(cmdlines_settle(s->cmdlines, SETTLE_MS), "note the processes");
 	for (size_t i = 0; i < nr; i++) {
 		/* where the process is now: what has ended has no cgroup any more */

@@ -45,6 +45,7 @@ struct stack_session {
 	struct python_names *python;
 	struct hotspot_names *hotspot;
 	struct cmdlines *cmdlines;
+	uint64_t programs_seen;		/* struct processes' .nr_programs then */
 	struct namer *namer;		/* names user frames, by: */
 	struct frame_names names;
 	struct debuginfod *debuginfod;	/* NULL: it is not asked */

@@ -108,6 +108,7 @@ static struct json_object *json_lives(const struct wall *w, struct packer *p, in
 
 	for (size_t i = 0; i < w->nr_lives && !*error; i++) {
 		const struct life *life = &w->lives[i];
+		const struct process_note *note = process_notes_find(w->writer.processes, life->pid);
 		struct json_object *one = json_object_new_array();
 
 		p->nr_intervals = p->nr_samples = 0;
@@ -119,6 +120,7 @@ static struct json_object *json_lives(const struct wall *w, struct packer *p, in
 		json_object_array_add(one, json_object_new_uint64(life->from_ns - w->from_ns));
 		json_object_array_add(one, json_object_new_uint64(p->nr_intervals));
 		json_object_array_add(one, json_object_new_uint64(p->nr_samples));
+		json_object_array_add(one, page_json(note && note->cmdline ? note->cmdline : ""));
 		json_object_array_add(lives, one);
 	}
 	return lives;

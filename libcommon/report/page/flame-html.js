@@ -126,7 +126,7 @@ function stacksOf(tree, most) {
 	flame.tree = whole;
 	const groups = {
 		name: ['by name', label => ({...label, pid: 0, tid: 0})],
-		process: ['by process', label => label.tid ? {...label, text: `${processes.get(label.pid)} (${label.pid})`, pid: 0, tid: 0} : label],
+		process: ['by process', label => label.tid ? {...label, text: processName(label.pid), pid: 0, tid: 0} : label],
 		thread: ['by thread', label => label],
 		none: ['all together', () => null],
 	};
@@ -137,6 +137,8 @@ function stacksOf(tree, most) {
 		for (const label of roots)
 			if (label.tid && (label.pid === label.tid) === main && !processes.has(label.pid))
 				processes.set(label.pid, label.text);
+
+	const processName = pid => `${processes.get(pid)} (${pid})${data.commands[pid] ? ': ' + data.commands[pid] : ''}`;
 
 	const head = html('header', {}, html('h1', {}, data.title), html('p', {}, data.when),
 		...data.notes.map(note => html('p', {}, note)));
@@ -156,7 +158,7 @@ function stacksOf(tree, most) {
 	};
 	const group = select('group', Object.entries(groups).map(([key, [text]]) => [key, text]));
 	const filter = select('only', [['', 'all threads'],
-		...[...processes].sort((a, b) => a[0] - b[0]).map(([pid, name]) => ['p' + pid, `process ${name} (${pid})`]),
+		...[...processes].sort((a, b) => a[0] - b[0]).map(([pid]) => ['p' + pid, 'process ' + processName(pid)]),
 		...threads.sort((a, b) => a.tid - b.tid).map(label => ['t' + label.tid, `thread ${label.text} (${label.pid}/${label.tid})`])]);
 	let tree = whole;
 

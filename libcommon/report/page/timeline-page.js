@@ -213,7 +213,7 @@ class Page {
 		if (!life || time < life.from || time >= life.start[life.nr])
 			return '';
 		const i = life.at(time), state = life.state[i], why = state === BLOCKED ? ' ' + this.timeline.why[life.key[i]] : '';
-		return `${life.comm} (${life.pid}/${life.tid}): ${STATES[state]}${why} for ${flameValue(life.start[i + 1] - life.start[i], 'ns')} from ${
+		return `${life.comm} (${life.pid}/${life.tid}${life.command ? ', ' + life.command : ''}): ${STATES[state]}${why} for ${flameValue(life.start[i + 1] - life.start[i], 'ns')} from ${
 			flameValue(life.start[i], 'ns')} on` + (state === LOST ? `: ${life.more[i]} periods` : '');
 	}
 

@@ -143,8 +143,8 @@ class Timeline {
 		const timeline = new Timeline();
 		Object.assign(timeline, about);
 		timeline.idle = new Set(about.idle);
-		timeline.lives = about.lives.map(([pid, tid, comm, from, intervals, samples]) =>
-			new Life({pid, tid, comm, from}, reader, at, intervals, samples));
+		timeline.lives = about.lives.map(([pid, tid, comm, from, intervals, samples, command]) =>
+			new Life({pid, tid, comm, from, command}, reader, at, intervals, samples));
 		return timeline;
 	}
 
