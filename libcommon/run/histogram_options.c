@@ -47,7 +47,8 @@ static void settle_format(struct argp_state *state, struct histogram_options *o)
 
 	if (o->run.nr_outputs > 1)
 		argp_failure(state, EXIT_USAGE, 0, "one -o only");
-	if (!name || (o->run.outputs[0].json && !ends_in(name, ".svg")))
+	o->run.outputs[0].json = o->json;
+	if (!name || (o->json && !ends_in(name, ".svg")))
 		return;
 	if (ends_in(name, ".svg"))
 		o->heatmap = o->svg = true;
@@ -96,7 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->timestamps = true;
 		break;
 	case 'j':
-		o->run.outputs[0].json = true;
+		o->json = true;
 		break;
 	case OPTION_HEATMAP:
 		o->heatmap = true;

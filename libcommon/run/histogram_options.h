@@ -15,6 +15,7 @@ struct histogram_options {
 	const struct histogram_unit *unit;
 	bool per_process;		/* a series for each process: up to the tool's programs */
 	bool timestamps;
+	bool json;			/* by -j: the run has it, too, by the output's ending */
 	bool heatmap;			/* print heat maps instead of histograms */
 	bool svg;			/* as a picture */
 };
