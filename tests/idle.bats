@@ -129,3 +129,22 @@ marked() {	# true|null
 	jq -en --argjson idle "$(who idle | wc -l)" '[inputs | select(.type == "summary")] |
 		all(.idle_threads == if .seconds >= 1 then $idle else null end)' "$WORK/short" "$WORK/out"
 }
+
+@test "a recording: what is made of it leaves idle waits out as the tool does, and has them with --idle" {
+	need_root
+	start
+	local tool format
+	for tool in offcputime wallprof; do
+		begin $tool $tool -o "$WORK/$tool.jsonl" -o "$WORK/$tool.txt" -o "$WORK/$tool.folded" -o "$WORK/$tool.html" -p "$both"
+	done
+	for tool in offcputime wallprof; do
+		finish $tool
+		for format in txt folded html; do
+			flame -o "$WORK/made.$format" "$WORK/$tool.jsonl"
+			cmp "$WORK/made.$format" "$WORK/$tool.$format"
+		done
+		refute grep -q accept "$WORK/made.folded"
+		flame --idle -o "$WORK/made.folded" "$WORK/$tool.jsonl"
+		grep -q accept "$WORK/made.folded"
+	done
+}

@@ -167,6 +167,7 @@ struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t ad
 		name.symbol = symbol->name;
 		name.module = symbol->module;
 		name.offset = address - symbol->start;
+		name.schedules = kallsyms_is_scheduler(names->kallsyms, address);
 	}
 	return name;
 }

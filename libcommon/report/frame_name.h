@@ -28,6 +28,7 @@ struct frame_name {
 	uint64_t function_vaddr;	/* of the function's start */
 	uint64_t file_offset, address;
 	bool is_jit;			/* the name is from the process's runtime */
+	bool schedules;			/* of the kernel's scheduler: who waits is in its caller */
 	bool inlined;			/* a function that the compiler has put into the next name's */
 	const char *runtime;		/* "python", "hotspot": that runtime's function, and this is known without being asked for: */
 	const char *source;		/* file; NULL: not known, or not asked for */

@@ -109,6 +109,7 @@ static struct frame_name take_name(struct recording *r, struct json_object *obje
 		.source = json_lines_get_string(l, object, "source"),
 		.runtime = json_lines_get_string(l, object, "runtime"),
 		.inlined = json_lines_get_bool(l, object, "inlined"),
+		.schedules = json_lines_get_bool(l, object, "schedules"),
 	};
 	uint64_t line = 0;
 
@@ -263,6 +264,7 @@ void recording_take_stacks(struct recording *r, struct json_object *object, stru
 	entry->key.user_stack = user;
 	entry->key.kernel_stack = kernel;
 	entry->key.end = take_end(r, object);
+	entry->idle = json_lines_get_bool(&r->lines, object, "idle") && !r->idle_as_others;
 	entry->key.flags = take_state(r, object);
 	if (json_lines_get_bool(&r->lines, object, "interrupt"))
 		entry->key.flags |= STACK_INTERRUPT;

@@ -27,6 +27,7 @@ struct recording {
 	/* of its first line; strings are the recording's */
 	const char *report;		/* "stacks", "timeline"; NULL: others, which cannot be read back */
 	uint64_t period_ns;		/* a sample each; 0: they stand for no time */
+	bool idle_as_others;		/* set by the caller: no thread is idle */
 	struct stack_summary summary;
 	struct measure measure;
 	/* what follows */
@@ -64,8 +65,8 @@ struct stack_writer recording_writer(const struct recording *recording, FILE *ou
 /* Takes a line {"type":"process",…}. */
 void recording_take_process(struct recording *recording, struct json_object *line);
 /*
- * Takes "user", "kernel", "ended_by" and, if they are there, "pid", "tid", "comm", "state", "interrupt", "user_stack" and "kernel_stack" of an object;
- * recording_free_stacks() frees the frames.
+ * Takes "user", "kernel", "ended_by" and, if they are there, "pid", "tid", "comm", "state", "interrupt", "idle", "user_stack" and
+ * "kernel_stack" of an object; recording_free_stacks() frees the frames.
  */
 void recording_take_stacks(struct recording *recording, struct json_object *object, struct stack_entry *entry);
 void recording_free_stacks(struct stack_entry *entry);

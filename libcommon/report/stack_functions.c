@@ -152,7 +152,7 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 	}
 	if (w.out && !error && line >= f->nr_kinds && (!name->cut || FRAME_IS_SUMMED(frame)))
 		error = add_function(f, module, name, kernel, &kind.function);
-	kind.schedules = kernel && kallsyms_is_scheduler(f->writer->names.kallsyms, frame);
+	kind.schedules = kernel && name->schedules;
 	free(module);
 	return !w.out ? -ENOMEM : error ? error : append(f, line, kind);
 }
@@ -238,7 +238,7 @@ static int append_frame(struct stack_functions *f, uint64_t frame, pid_t process
 		return 0;
 	}
 	if (kernel)
-		names[0] = frame_name_kernel(f->writer->names.kallsyms, frame);
+		names[0] = frame_name_kernel(&f->writer->names, frame);
 	else
 		nr = frame_names_user(&f->writer->names, process, frame, names);
 	for (size_t i = 0; i < nr && !error; i++)

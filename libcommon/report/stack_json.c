@@ -67,6 +67,8 @@ static struct json_object *json_frame(const struct frame_name *name, uint64_t bi
 		json_object_object_add(frame, "line", json_object_new_int64(name->line));
 	if (bits & FRAME_CALL && !name->inlined && !name->runtime)
 		json_object_object_add(frame, "call", json_object_new_boolean(true));
+	if (name->schedules)
+		json_object_object_add(frame, "schedules", json_object_new_boolean(true));
 	if (frame_is_by_fp(bits))
 		json_object_object_add(frame, "by", json_object_new_string("fp"));
 	return frame;

@@ -9,19 +9,20 @@
 #include "flame/folded.h"
 #include "report/counted.h"
 #include "report/flame_page.h"
+#include "report/idle.h"
 #include "report/recording.h"
 #include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/output_file.h"
 #include "wallprof/wall_recording.h"
 
-enum { OPTION_TITLE = 0x100, OPTION_DIFF, OPTION_UNIT, OPTION_NORMALIZE };
+enum { OPTION_TITLE = 0x100, OPTION_DIFF, OPTION_UNIT, OPTION_NORMALIZE, OPTION_IDLE };
 
 struct options {
 	const char *output;		/* NULL: standard output */
 	const char *title, *unit;
 	uint64_t unit_ns;		/* 0: not a time */
-	bool diff, normalize, html;
+	bool diff, normalize, html, idle;
 	bool picture;			/* SVG or HTML */
 	const char *files[NR_FLAME_SIDES];
 	int nr_files;
@@ -38,6 +39,7 @@ static const struct argp_option option_list[] = {
 	{ "unit", OPTION_UNIT, "UNIT", 0,
 	  "what the counts are: ns, us or ms, or a word for what is counted; default samples", 0 },
 	{ "diff", OPTION_DIFF, NULL, 0, "compare two files: BEFORE AFTER", 0 },
+	{ "idle", OPTION_IDLE, NULL, 0, "of a recording: waits of idle threads, too", 0 },
 	{ "normalize", OPTION_NORMALIZE, NULL, 0, "with --diff: as if both had the same sum", 0 },
 	{},
 };
@@ -101,6 +103,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_DIFF:
 		o->diff = true;
+		break;
+	case OPTION_IDLE:
+		o->idle = true;
 		break;
 	case OPTION_NORMALIZE:
 		o->normalize = true;
@@ -204,7 +209,7 @@ static int write_stacks(const struct options *o, struct recording *r, FILE *out)
 		cli_die(EXIT_USAGE, "a recording of stacks has no timeline: '%s'", o->output);
 	if (format->write == stack_report_perf && !r->measure.is_time && r->summary.sum.count > MAX_PERF_SAMPLES)
 		cli_die(EXIT_FAILURE, ".perf has a line for each sample: %" PRIu64 " are too many", (uint64_t)r->summary.sum.count);
-	return format->write(&writer, &r->summary, r->entries, r->nr);
+	return format->write(&writer, &r->summary, r->entries, idle_to_end(r->entries, r->nr));
 }
 
 static int write_timeline(const struct options *o, struct wall *wall, FILE *out)
@@ -256,6 +261,7 @@ static void convert(const struct options *o, FILE *in)
 	int error;
 
 	check_recording(recording_open(&r, seekable(in)), &r, name);
+	r.idle_as_others = o->idle;
 	if (!r.report)
 		cli_die(EXIT_FAILURE, "'%s' is a recording of %s, of which no other format can be made", name, r.summary.tool);
 	if (o->title)

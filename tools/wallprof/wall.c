@@ -58,6 +58,21 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 	return fclose(out) ? NULL : text;
 }
 
+int wall_find_idle_lives(struct wall *w)
+{
+	w->idle = calloc(w->nr_lives + 1, sizeof(*w->idle));
+	if (!w->idle)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->nr_keys; i++) {
+		const struct stack_entry *key = w->keys[i];
+
+		for (size_t life = 0; key && key->idle && life < w->nr_lives; life++)
+			if (w->lives[life].tid == key->key.tid && w->lives[life].pid == key->key.pid)
+				w->idle[life] = true;
+	}
+	return 0;
+}
+
 void wall_summary(FILE *out, const struct wall *w)
 {
 	uint64_t periods = 0, samples = 0, of_machine = losses_of_machine(w->losses, w->nr_losses);

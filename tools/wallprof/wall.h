@@ -65,6 +65,9 @@ extern const struct wall_format {
 	int (*print)(const struct wall *wall);
 } wall_formats[NR_WALL_FORMATS];
 
+/* Fills in `idle` from the keys; to be freed. 0 or -ENOMEM */
+int wall_find_idle_lives(struct wall *wall);
+
 /* a line or two on standard error's FILE: how much was seen, and what was lost */
 void wall_summary(FILE *out, const struct wall *wall);
 

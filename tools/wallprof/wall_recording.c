@@ -224,6 +224,8 @@ static void fill(struct wall_recording *w)
 	wall->said = r->summary.said;
 	wall->writer = recording_writer(r, NULL);
 	wall_find_range(wall);
+	if (wall_find_idle_lives(wall))
+		json_lines_wrong(&w->recording->lines, "there is no memory for it");
 }
 
 int wall_recording_read(struct wall_recording **read, struct wall *wall, struct recording *r)
@@ -261,6 +263,7 @@ void wall_recording_free(struct wall_recording *w)
 		free(w->keys[i]);
 	}
 	free(w->keys);
+	free(w->wall->idle);
 	free(w->lives);
 	json_lines_free(&w->again);
 	free(w);

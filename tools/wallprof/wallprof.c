@@ -175,12 +175,8 @@ static void find_idle(struct wall *wall, struct key_entries *entries, const stru
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		const struct stack_entry *key = wall->keys[i];
 
-		if (!key || !key->idle)
-			continue;
-		wall->idle_ns += stack_entry_ns(key);
-		for (size_t life = 0; life < wall->nr_lives; life++)
-			if (wall->lives[life].tid == key->key.tid && wall->lives[life].pid == key->key.pid)
-				wall->idle[life] = true;
+		if (key && key->idle)
+			wall->idle_ns += stack_entry_ns(key);
 	}
 	wall_sums_free(&sums);
 }
@@ -234,10 +230,9 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 					      sizeof(own) / sizeof(own[0]), all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
-	wall.idle = calloc(wall.nr_lives + 1, sizeof(*wall.idle));
-	cli_check(wall.idle ? 0 : -ENOMEM, "find the idle threads");
 	if (!o->stacks.idle)
 		find_idle(&wall, &entries, session);
+	cli_check(wall_find_idle_lives(&wall), "find the idle threads");
 	note_processes(&wall, &processes, session);
 	for (size_t i = 0; i < run_nr_outputs(&o->stacks.run); i++) {
 		run_use_output(&session->run, i);
