@@ -56,6 +56,7 @@ enum end_reason {
 	END_UNKNOWN_PROCESS,
 	END_STALE,
 	END_NOT_TAKEN,
+	END_LOST,		/* user space says it: the frames had no room on their way */
 	NR_END_REASONS
 };
 

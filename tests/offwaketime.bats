@@ -184,7 +184,7 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	offwaketime -q -i -f -o "$WORK/x.folded" -- "$WORK/wakes"
 	grep -qE '^wakes;.*;--;try_to_wake_up;.*;innermost_\[i\];between_\[i\];main;.*;_start;wakes [0-9]+$' "$WORK/x.folded" || { cat "$WORK/x.folded"; false; }
 	# in text the waker comes first, its leaf last
-	offwaketime -q -i -o "$WORK/x.txt" -- "$WORK/wakes"
+	offwaketime -q -i --top=all -o "$WORK/x.txt" -- "$WORK/wakes"
 	grep -A 4 -E '^    waker: +wakes' "$WORK/x.txt"
 	awk 'BEGIN { RS = "" } /    waker: +wakes.*\n    main\n    between_\[i\]\n    innermost_\[i\]\n.*\n    --\n/ { n++ } END { exit !n }' "$WORK/x.txt"
 }

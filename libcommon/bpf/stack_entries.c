@@ -32,6 +32,14 @@ static void complete(const struct stack_store *store, struct stack_key *key)
 		key->flags &= ~STACK_PENDING;
 }
 
+static void find_frames(const struct stack_store *store, struct stack_entry *entry)
+{
+	entry->user = find_stack(store->user, entry->key.user_stack);
+	entry->kernel = find_stack(store->kernel, entry->key.kernel_stack);
+	if (entry->key.user_stack && !entry->user)
+		entry->key.end = END_LOST;
+}
+
 static const struct stack_entry *entry_of(const struct stack_store *store, struct stored_key *stored)
 {
 	if (!stored)
@@ -39,8 +47,7 @@ static const struct stack_entry *entry_of(const struct stack_store *store, struc
 	stored->entry.key = stored->key;
 	if (stored->key.flags & STACK_PENDING)
 		complete(store, &stored->entry.key);
-	stored->entry.user = find_stack(store->user, stored->entry.key.user_stack);
-	stored->entry.kernel = find_stack(store->kernel, stored->entry.key.kernel_stack);
+	find_frames(store, &stored->entry);
 	return &stored->entry;
 }
 
@@ -94,6 +101,8 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 
 	if (!error)
 		error = stack_store_read_values(store);
+	if (!error)
+		error = stack_store_drain(store, 0);	/* the frames of stacks that are new among the values */
 	if (error)
 		return error;
 	free(store->entries);
@@ -108,13 +117,10 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 		take_away(&rest, &value->handed_out);
 		if (is_nothing(&rest) || (value->key.flags & mask) != flags)
 			continue;
-		store->entries[(*nr)++] = (struct stack_entry){
-			.key = value->key,
-			.value = rest,
-			.user = find_stack(store->user, value->key.user_stack),
-			.kernel = find_stack(store->kernel, value->key.kernel_stack),
-			.waker = stack_store_key(store, value->key.waker),
+		store->entries[*nr] = (struct stack_entry){
+			.key = value->key, .value = rest, .waker = stack_store_key(store, value->key.waker),
 		};
+		find_frames(store, &store->entries[(*nr)++]);
 		stack_value_add(&value->handed_out, &rest);
 	}
 	if (store->late)

@@ -23,6 +23,7 @@ static const struct {
 	[END_UNKNOWN_PROCESS] = { "unknown_process", "a process whose mappings are not known" },
 	[END_STALE] = { "stale", "the process's mappings had just changed" },
 	[END_NOT_TAKEN] = { "not_taken", "user stacks were not asked for" },
+	[END_LOST] = { "lost", "there was no room for the stack's frames, in the ring buffer or in memory" },
 };
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == NR_END_REASONS, "a name for each end reason");
 
