@@ -19,7 +19,7 @@ int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *obje
 	if (error)
 		return error;
 
-	const struct loss all[NR_CALL_LOSSES - 1] = {
+	const struct loss all[] = {
 		/* calls_in_flight_say() prints this one */
 		{ "in_flight", c.entered - calls - c.died - n.never_returned },
 		{ "begun_before", c.unseen,
@@ -41,6 +41,7 @@ int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *obje
 		{ "forks_lost", stacks->forks_lost,
 		  "tasks not measured: too many at a time, or no memory" },
 	};
+	_Static_assert(sizeof(all) == (NR_CALL_LOSSES - 1) * sizeof(all[0]), "NR_CALL_LOSSES");
 
 	memcpy(losses, all, sizeof(all));
 	return 0;

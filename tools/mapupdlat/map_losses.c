@@ -19,7 +19,8 @@ int map_losses_read(struct loss losses[NR_MAP_LOSSES], struct bpf_object *object
 	const struct loss all[] = {
 		/* calls_in_flight_say() prints this one */
 		{ "in_flight", c.entered - calls - c.died - c.returns_unseen },
-		{ "begun_before", c.unseen - c.no_memory,
+		/* who had no memory is among them, unless the thread has died in the call */
+		{ "begun_before", c.unseen > c.no_memory ? c.unseen - c.no_memory : 0,
 		  "calls that had begun before the start, or whose entry was not seen: in no histogram" },
 		{ "lost_returns", c.returns_unseen, "calls lost: the return was not seen", .lost = true },
 		{ "not_seen", call_ways_not_seen(object),
