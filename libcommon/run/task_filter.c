@@ -41,19 +41,28 @@ static void check_pid(pid_t id)
 		cli_die(EXIT_FAILURE, "%d is a thread of process %d: use -p %d, or -t %d", id, pid, pid, id);
 }
 
-/* the process's name without its line end; "": it is gone */
+/* the process's name; "": it is gone, or a zombie without threads */
 static void read_name(const char *pid, char name[NAME_MAX])
 {
-	char path[64];
+	char path[64], text[1024], *from, *end;
+	long threads = 0;
+	char state = 'Z';
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
+	*name = 0;
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);	/* proc_pid_stat(5): "PID (NAME) STATE ..." */
 	file = fopen(path, "re");
-	name[file ? fread(name, 1, NAME_MAX - 1, file) : 0] = 0;
-	if (*name)
-		name[strlen(name) - 1] = 0;
+	text[file ? fread(text, 1, sizeof(text) - 1, file) : 0] = 0;
 	if (file)
 		fclose(file);
+	from = strchr(text, '(');
+	end = strrchr(text, ')');	/* of the name, whatever is in it */
+	if (!from || !end)
+		return;
+	*end = 0;
+	sscanf(end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld", &state, &threads);
+	if (state != 'Z' || threads > 1)
+		snprintf(name, NAME_MAX, "%s", from + 1);
 }
 
 /* Appends all processes of this name to the list, but not the tool. */
