@@ -14,6 +14,7 @@
 
 struct function_sum {
 	uint64_t self, total;
+	double far;		/* each value of `total`, times 1 + the number of frames between the function and the leaf's */
 	size_t last;		/* the number of the stack that was counted last */
 };
 
@@ -346,8 +347,10 @@ static void add_value(struct stack_functions *f, const uint32_t *lines, size_t n
 			continue;
 		if (i == leaf)
 			sum->self += value;
-		if (sum->last != f->nr_stacks)
+		if (sum->last != f->nr_stacks) {
 			sum->total += value;
+			sum->far += (double)value * (i > leaf ? 1 + i - leaf : 1);
+		}
 		sum->last = f->nr_stacks;
 	}
 }
@@ -377,6 +380,12 @@ int stack_functions_add(struct stack_functions *f, const struct stack_entry *ent
 #define COLUMNS 80
 #define MAX_MODULE_COLUMNS 20
 
+/* Much in total, next to where the time goes: else what begins every thread came before what calls the hottest function. */
+static double nearness(const struct function_sum *sum)
+{
+	return sum->far ? sum->total * (sum->total / sum->far) : 0;
+}
+
 static int hottest_first(const void *left, const void *right, void *arg)
 {
 	const struct stack_functions *f = arg;
@@ -385,8 +394,8 @@ static int hottest_first(const void *left, const void *right, void *arg)
 
 	if (of_left->self != of_right->self)
 		return of_left->self > of_right->self ? -1 : 1;
-	if (of_left->total != of_right->total)
-		return of_left->total > of_right->total ? -1 : 1;
+	if (nearness(of_left) != nearness(of_right))
+		return nearness(of_left) > nearness(of_right) ? -1 : 1;
 	return strcmp(labels_get(f->functions, l)->text, labels_get(f->functions, r)->text);
 }
 
