@@ -122,7 +122,7 @@ function stacksOf(tree, most) {
 	const whole = FlameTree.of(data);
 	const picture = element(SVG, 'svg', {});
 	const resized = flame => height => flame().host.setAttribute('height', height);
-	const flame = new Flame(picture, {ondraw: resized(() => flame)});
+	const flame = new Flame(picture, {rootBelow: false, ondraw: resized(() => flame)});
 	flame.tree = whole;
 	const groups = {
 		name: ['by name', label => ({...label, pid: 0, tid: 0})],
@@ -160,7 +160,12 @@ function stacksOf(tree, most) {
 	const filter = select('only', [['', 'all threads'],
 		...[...processes].sort((a, b) => a[0] - b[0]).map(([pid]) => ['p' + pid, 'process ' + processName(pid)]),
 		...threads.sort((a, b) => a.tid - b.tid).map(label => ['t' + label.tid, `thread ${label.text} (${label.pid}/${label.tid})`])]);
-	let tree = whole;
+	let tree = whole, reversed = null;	// reversed: the tree from the leaf on, once it was asked for
+	const showGraph = () => {
+		turn.setAttribute('aria-pressed', fromLeaf);
+		flame.show(fromLeaf ? reversed ??= tree.bottomUp() : tree);
+		flame.onselect(0);
+	};
 
 	// ---- the views ----
 	const share = value => flameShare(value, tree.total[0]);
@@ -172,7 +177,7 @@ function stacksOf(tree, most) {
 		graph: ['Flame graph', () => {
 			fit();
 			return [controls, picture];
-		}, () => { fit(); flame.show(tree); flame.fitInto(window.innerHeight - 200); flame.onselect(0); }],
+		}, () => { fit(); showGraph(); }],
 		stacks: ['Stacks', () => {
 			const {nr, first} = stacksOf(tree, 500);
 			const rows = first.map(node => html('tr', {}, ...cells(flameValue(tree.self[node], tree.unit), share(tree.self[node]),
@@ -241,6 +246,7 @@ function stacksOf(tree, most) {
 		const only = filter.value;
 		tree = regrouped(whole, groups[group.value][1], label =>
 			!only || (only[0] === 'p' ? label.pid === +only.slice(1) : label.tid === +only.slice(1)));
+		reversed = null;
 		show(shownView);
 	};
 	for (const [name, [title]] of Object.entries(views)) {
@@ -252,7 +258,14 @@ function stacksOf(tree, most) {
 		tabs.append(group, filter);
 	group.addEventListener('change', choose);
 	filter.addEventListener('change', choose);
-	const controls = flameControls(flame);
+	let fromLeaf = false;
+	const controls = flameControls(flame, [['Bottom-up', 'u', () => {
+		if (shownView !== 'graph')
+			return;
+		fromLeaf = !fromLeaf;
+		showGraph();
+	}]]);
+	const turn = [...controls.querySelectorAll('button')].find(button => button.textContent === 'Bottom-up');
 	document.body.append(head, legend, tabs, place);
 	choose();
 	window.addEventListener('resize', () => { if (shownView === 'graph') { fit(); flame.draw(); } });

@@ -33,6 +33,15 @@ function flameShare(part, whole) {
 	return whole ? (100 * part / whole).toFixed(2) + ' %' : '0 %';
 }
 
+// What is searched for: a regular expression, or the text itself if it is none
+function patternOf(text) {
+	try {
+		return new RegExp(text, 'i');
+	} catch {
+		return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
+	}
+}
+
 // Merged stacks. Node 0 is the root; a node's parent has a lower number. labels: [{text, kind, pid, tid}]
 class FlameTree {
 	constructor(labels, unit) {
@@ -101,6 +110,22 @@ class FlameTree {
 		return this;
 	}
 
+	// The same stacks merged from the leaf on: a node's callees are its callers. Of so many that a page cannot hold them, the
+	// smallest are without callers.
+	bottomUp() {
+		const made = new FlameTree(this.labels, this.unit), size = node => Math.max(this.self[node], this.before[node]);
+		made.compared = this.compared;
+		const leaves = [...this.self.keys()].filter(node => size(node)).sort((a, b) => size(b) - size(a) || a - b);
+		for (const leaf of leaves) {
+			let to = 0;
+			for (let node = leaf; node && (node === leaf || made.parent.length < FlameTree.MOST); node = this.parent[node])
+				to = made.callee(to, this.label[node]);
+			made.self[to] += this.self[leaf];
+			made.before[to] += this.before[leaf];
+		}
+		return made.finish();
+	}
+
 	name(node) {
 		if (!node)
 			return 'all';
@@ -123,12 +148,7 @@ class FlameTree {
 	search(text) {
 		if (!text)
 			return null;
-		let pattern;
-		try {
-			pattern = new RegExp(text, 'i');
-		} catch {
-			pattern = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
-		}
+		const pattern = patternOf(text);
 		const found = new Set();
 		this.labels.forEach((label, i) => { if (pattern.test(label.text)) found.add(i); });
 		return found;
@@ -150,6 +170,8 @@ class FlameTree {
 	}
 }
 
+FlameTree.MOST = 1000000;	// nodes of a tree from the leaf on
+
 // Draws a tree into an SVG element, whose frames can be clicked.
 class Flame {
 	constructor(host, {rootBelow = true, onselect = () => {}, ondraw = () => {}} = {}) {
@@ -160,6 +182,8 @@ class Flame {
 		this.width = 1180;
 		this.least = 0.5;	// px; narrower frames are drawn as one
 		this.useBefore = false;
+		this.text = '';		// what is searched for
+		this.onshow = () => {};
 		host.classList.add('flame');
 		const at = event => event.target.closest?.('g[data-node]');
 		const node = event => at(event) ? +at(event).dataset.node : null;
@@ -179,8 +203,9 @@ class Flame {
 		this.tree = tree;
 		this.host.classList.toggle('compared', tree.compared);
 		this.zoomed = this.selected = this.allRows = 0;
-		this.found = null;
+		this.found = tree.search(this.text);
 		this.draw();
+		this.onshow();
 	}
 
 	// Puts the root above if the picture is higher than this, so that its beginning is seen.
@@ -204,6 +229,7 @@ class Flame {
 
 	// Marks what matches; returns its value.
 	search(text) {
+		this.text = text;
 		this.found = this.tree.search(text);
 		this.draw();
 		return this.found ? this.tree.matched(this.found, this.zoomed) : 0;
@@ -355,7 +381,8 @@ Flame.ROW = 17;
 Flame.CHARACTER = 7.23;	// px: DejaVu Sans Mono at 12 px, the widest of the fonts in flame.css
 
 // Buttons, a search field and a line that tells about the frame under the mouse: an XHTML element. Handles keys, too.
-function flameControls(flame) {
+// more: the page's own buttons, [name, key, what it does]
+function flameControls(flame, more = []) {
 	const button = (name, keys, act) => {
 		const made = element(XHTML, 'button', {type: 'button', title: `${name} (${keys})`}, name);
 		made.addEventListener('click', act);
@@ -395,6 +422,8 @@ function flameControls(flame) {
 		Enter: () => flame.zoom(flame.selected),
 		Escape: () => field.value ? (field.value = '', search()) : reset(),
 	};
+	for (const [, key, act] of more)
+		keys[key] = act;
 	document.addEventListener('keydown', event => {
 		if (event.ctrlKey || event.altKey || event.metaKey || !keys[event.key])
 			return;
@@ -407,8 +436,10 @@ function flameControls(flame) {
 			keys[event.key]();
 	});
 	field.addEventListener('input', search);
+	flame.onshow = search;
 	flame.onselect = node => { about.textContent = flame.describe(node); };
-	const row = element(XHTML, 'div', {class: 'controls'}, button('Reset', 'r', reset), button('Flip', 'i', flip));
+	const row = element(XHTML, 'div', {class: 'controls'}, button('Reset', 'r', reset), button('Flip', 'i', flip),
+		...more.map(([name, key, act]) => button(name, key, act)));
 	if (flame.tree.compared)
 		row.append(before);
 	row.append(field, share);

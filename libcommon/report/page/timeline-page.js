@@ -127,6 +127,110 @@ class Sums {
 	}
 }
 
+// Whose lanes are shown, in which order, and who of them is chosen: all sums are of these.
+class Threads {
+	constructor(timeline, lanes, onchange) {
+		const by = id => document.getElementById(id);
+		Object.assign(this, {timeline, lanes, onchange, host: by('labels'), filter: by('threads'), active: by('active'), hide: by('hide')});
+		this.off = new Set();	// lives whose boxes are not ticked
+		const slept = timeline.lives.filter(life => life.slept).length;
+		by('slept').textContent = slept;
+		this.hide.disabled = !slept;
+		for (const [field, event] of [[this.filter, 'input'], [this.active, 'change'], [this.hide, 'change']])
+			field.addEventListener(event, () => this.change());
+		by('everyone').addEventListener('click', () => this.reset());
+		this.place();
+	}
+
+	// each process: its lives that are to be shown
+	processes() {
+		const found = new Map(), pattern = this.filter.value && patternOf(this.filter.value), most = lives => Math.max(...lives.map(active));
+		const active = lane => this.timeline.lives[lane].active;
+		this.timeline.lives.forEach((life, lane) => {
+			if (this.hide.checked && life.slept || pattern && !pattern.test(`${life.comm} (${life.pid}/${life.tid}) ${life.command}`))
+				return;
+			if (!found.has(life.pid))
+				found.set(life.pid, []);
+			found.get(life.pid).push(lane);
+		});
+		const all = [...found.values()];
+		if (this.active.checked) {
+			all.forEach(lives => lives.sort((a, b) => active(b) - active(a) || a - b));
+			all.sort((a, b) => most(b) - most(a) || a[0] - b[0]);
+		}
+		return all;
+	}
+
+	place() {
+		// a process of several threads has a row, too
+		this.lanes.place(this.processes().flatMap(lives => lives.length > 1 ? [{lives}, ...lives] : lives));
+		this.host.replaceChildren(...this.lanes.rows.map(row => this.label(row)));
+		this.tick();
+	}
+
+	label(row) {
+		const lives = row.lives ?? [row], life = this.timeline.lives[row.lives ? this.mainOf(lives) : row];
+		const text = row.lives ? `${life.comm} (${life.pid}), ${lives.length} threads` : `${life.comm} (${life.tid})`;
+		const box = html('input', {type: 'checkbox', 'aria-label': text}), name = html('button', {type: 'button', title:
+			`${text}${life.command ? ': ' + life.command : ''}\nclick: only this ${row.lives ? 'process' : 'thread'}; once more: all`}, text);
+		box.addEventListener('change', () => this.choose(lives, box.checked));
+		name.addEventListener('click', () => this.only(lives));
+		return html('div', {class: row.lives ? 'process' : ''}, box, name);
+	}
+
+	// the main thread, or the first one
+	mainOf(lives) {
+		return lives.find(lane => this.timeline.lives[lane].pid === this.timeline.lives[lane].tid) ?? lives[0];
+	}
+
+	chosen() {
+		return this.lanes.rows.filter(row => !row.lives && !this.off.has(row));
+	}
+
+	choose(lives, on) {
+		for (const lane of lives)
+			on ? this.off.delete(lane) : this.off.add(lane);
+		this.change(false);
+	}
+
+	only(lives) {
+		const chosen = this.chosen(), again = chosen.length === lives.length && lives.every(lane => chosen.includes(lane));
+		this.off = again ? new Set() : new Set(this.timeline.lives.keys());
+		this.choose(lives, true);
+	}
+
+	reset() {
+		this.filter.value = '';
+		this.hide.checked = this.active.checked = false;
+		this.off.clear();
+		this.change();
+	}
+
+	tick() {
+		this.lanes.chosen = new Set(this.chosen());
+		this.lanes.rows.forEach((row, i) => {
+			const box = this.host.children[i].firstChild, lives = row.lives ?? [row], on = lives.filter(lane => !this.off.has(lane)).length;
+			box.checked = on === lives.length;
+			box.indeterminate = on > 0 && !box.checked;
+		});
+	}
+
+	change(moved = true) {
+		moved ? this.place() : this.tick();
+		this.lanes.draw();
+		this.onchange();
+	}
+
+	// "all 5 threads", "2 of 5 threads: a (1/2), b (1/3)"
+	describe() {
+		const nr = this.timeline.lives.length, chosen = this.chosen();
+		if (chosen.length === nr)
+			return `all ${nr} threads`;
+		const names = chosen.slice(0, 3).map(lane => this.timeline.lives[lane]).map(life => `${life.comm} (${life.pid}/${life.tid})`);
+		return `${chosen.length} of ${nr} threads${names.length ? ': ' + names.join(', ') : ''}${chosen.length > 3 ? ', …' : ''}`;
+	}
+}
+
 class Page {
 	constructor(timeline) {
 		this.timeline = timeline;
@@ -138,6 +242,8 @@ class Page {
 		svg.append(frames);
 		this.flame = new Flame(frames, {rootBelow: false, ondraw: height => svg.setAttribute('height', height),
 			onselect: node => { document.querySelector('#frame').textContent = this.flame.describe(node); }});
+		this.threads = new Threads(timeline, this.lanes, () => this.select(this.range.from, this.range.to));
+		this.fromLeaf = false;
 		this.listen();
 		this.lanes.draw();
 		this.select(0, timeline.duration);
@@ -179,6 +285,7 @@ class Page {
 		});
 		field.addEventListener('input', () => this.search(field.value));
 		document.querySelector('#reset').addEventListener('click', () => this.reset());
+		document.querySelector('#turn').addEventListener('click', () => this.turnFlame());
 		window.addEventListener('resize', () => lanes.draw());
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => lanes.draw());
 		document.addEventListener('keydown', event => this.key(event, field));
@@ -192,11 +299,16 @@ class Page {
 			'+': () => lanes.zoom(0.5), '-': () => lanes.zoom(2), w: () => lanes.zoom(0.5), s: () => lanes.zoom(2),
 			'0': () => this.reset(), '/': () => field.focus(), n: () => this.next(1), p: () => this.next(-1),
 			Enter: () => lanes.selected && lanes.show(lanes.selected.from, lanes.selected.to), Escape: () => this.reset(),
+			t: () => this.threads.filter.focus(), u: () => this.turnFlame(),
 		};
-		if (event.ctrlKey || event.altKey || event.metaKey || !keys[event.key] || (event.target === field && event.key !== 'Escape'))
+		if (event.ctrlKey || event.altKey || event.metaKey || !keys[event.key])
+			return;
+		// Escape leaves a field, Enter presses a button
+		if (event.target.matches?.('input[type=search]') ? event.key !== 'Escape' : event.target.matches?.('button') && event.key === 'Enter')
 			return;
 		event.preventDefault();
-		field.blur();
+		if (event.target.matches?.('input[type=search]'))
+			return event.target.blur();
 		keys[event.key]();
 	}
 
@@ -248,15 +360,16 @@ class Page {
 
 	search(text) {
 		const found = text ? this.flame.tree.search(text) : null;
-		this.lanes.matches = found && new Set(this.timeline.stacks.flatMap((stack, key) => stack.some(label => found.has(label)) ? [key] : []));
-		const ns = this.flame.search(text);
-		document.querySelector('#found').textContent = text ? `${flameValue(ns, 'ns')}, ${flameShare(ns, this.flame.tree.total[0])}` : '';
+		this.lanes.search(found && new Set(this.timeline.stacks.flatMap((stack, key) => stack.some(label => found.has(label)) ? [key] : [])));
+		this.flame.search(text);
+		this.tellFound();
 		this.lanes.draw();
 	}
 
 	// A timeline with very many intervals is summed up piece by piece, and the page can be used meanwhile.
 	select(from, to) {
-		const sums = new Sums(this.timeline), table = new FunctionTable(this.timeline), lives = this.timeline.lives;
+		const sums = new Sums(this.timeline), table = new FunctionTable(this.timeline);
+		const lives = this.threads.chosen().map(lane => this.timeline.lives[lane]);
 		const many = lives.reduce((nr, life) => nr + life.nr, 0) > 1e6, turn = this.turn = {};
 		const next = i => {
 			if (turn !== this.turn)
@@ -268,15 +381,34 @@ class Page {
 					return setTimeout(next, 0, i + 1);
 			}
 			this.flame.width = Math.max(600, document.body.clientWidth - 20);
-			this.flame.show(sums.tree());
+			this.tree = sums.tree();
+			this.showFlame();
 			this.rows = table.rows();
 			this.putTable();
 			document.body.dataset.summed = 'yes';
 		};
 		this.range = {from, to};
+		document.querySelector('#whose').textContent = this.threads.describe();
 		document.querySelector('#range').textContent = `${flameValue(from, 'ns')} to ${flameValue(to, 'ns')}`;
 		delete document.body.dataset.summed;
 		next(0);
+	}
+
+	showFlame() {
+		this.flame.show(this.fromLeaf ? this.tree.bottomUp() : this.tree);
+		this.tellFound();
+	}
+
+	turnFlame() {
+		this.fromLeaf = !this.fromLeaf;
+		document.querySelector('#turn').setAttribute('aria-pressed', this.fromLeaf);
+		this.showFlame();
+	}
+
+	tellFound() {
+		const {found, tree} = this.flame;
+		document.querySelector('#found').textContent = found ?
+			`${flameValue(tree.matched(found, 0), 'ns')}, ${flameShare(tree.matched(found, 0), tree.total[0])}` : '';
 	}
 
 	putTable() {

@@ -114,6 +114,20 @@ class Life {
 		}
 	}
 
+	// Notes the intervals with one of these keys, in `marked`. keys: by their numbers, 1: that is one; null: none is noted
+	mark(keys) {
+		const marked = [];
+		for (let i = 0, s = 0; keys && i < this.nr; i++) {
+			let found = keys[this.key[i]];
+			for (; s < this.sampleTime.length && this.sampleTime[s] <= this.start[i + 1]; s++)
+				if (this.state[i] === RUNNING)
+					found |= keys[this.sampleKey[s]];
+			if (found)
+				marked.push(i);
+		}
+		this.marked = Uint32Array.from(marked);
+	}
+
 	// the key of the sample nearest to this time within the interval; 0: none
 	sampleAt(time) {
 		let found = 0;
@@ -145,7 +159,29 @@ class Timeline {
 		timeline.idle = new Set(about.idle);
 		timeline.lives = about.lives.map(([pid, tid, comm, from, intervals, samples, command]) =>
 			new Life({pid, tid, comm, from, command}, reader, at, intervals, samples));
+		for (const life of timeline.lives)
+			timeline.sumUp(life);
 		return timeline;
+	}
+
+	// A wait of an idle thread, or one in which the kernel's own threads are idle
+	isIdle(state, key) {
+		return state !== RUNNING && (this.idle.has(key) || (state === BLOCKED && this.why[key] === 'I'));
+	}
+
+	// .active: ns that the thread ran, waited for a CPU or for a disk; .slept: it did nothing but sleep, or was idle
+	sumUp(life) {
+		life.active = 0;
+		life.slept = true;
+		for (let i = 0; i < life.nr; i++) {
+			const state = life.state[i], sleeping = state === BLOCKED && this.why[life.key[i]] !== 'D';
+			if (!sleeping)
+				life.active += life.start[i + 1] - life.start[i];
+			life.slept &&= sleeping;
+			if (state === BLOCKED && this.idle.has(life.key[i]))
+				life.idle = true;
+		}
+		life.slept ||= Boolean(life.idle);
 	}
 
 	// the life of this thread at this time; -1: none
@@ -156,7 +192,7 @@ class Timeline {
 	}
 }
 
-// Draws [from, to) of all lives, a lane each, on a canvas.
+// Draws [from, to) of lives, a lane each, on a canvas.
 class Lanes {
 	constructor(canvas, timeline) {
 		this.canvas = canvas;
@@ -168,7 +204,24 @@ class Lanes {
 		this.left = 170;
 		this.selected = null;	// {from, to}
 		this.picked = null;	// {lane, time}
-		this.matches = null;	// keys that a search has found
+		this.place([...timeline.lives.keys()]);
+		this.search(null);
+	}
+
+	// What is shown, from above: numbers of lives, and whatever else for rows without intervals
+	place(rows) {
+		this.rows = rows;
+		this.rowOf = new Map(rows.map((row, i) => [row, i]));
+	}
+
+	// keys: those that a search has found; null: nothing is searched for
+	search(keys) {
+		this.matches = keys;
+		const flags = keys && new Uint8Array(this.timeline.stacks.length);
+		for (const key of keys ?? [])
+			flags[key] = 1;
+		for (const life of this.timeline.lives)
+			life.mark(flags);
 	}
 
 	time(x) {
@@ -179,8 +232,14 @@ class Lanes {
 		return this.left + (time - this.from) / (this.to - this.from) * (this.canvas.clientWidth - this.left);
 	}
 
+	// the number of the life there; undefined: none
 	lane(y) {
-		return Math.floor((y - this.head) / this.row);
+		return this.rows[Math.floor((y - this.head) / this.row)];
+	}
+
+	// the upper edge of its lane
+	y(lane) {
+		return this.head + this.rowOf.get(lane) * this.row;
 	}
 
 	show(from, to) {
@@ -200,7 +259,7 @@ class Lanes {
 	}
 
 	draw() {
-		const canvas = this.canvas, width = canvas.clientWidth, height = this.head + this.row * this.timeline.lives.length + 4;
+		const canvas = this.canvas, width = canvas.clientWidth, height = this.head + this.row * this.rows.length + 4;
 		const scale = window.devicePixelRatio || 1;
 		canvas.style.height = height + 'px';
 		canvas.width = width * scale;
@@ -214,7 +273,14 @@ class Lanes {
 		g.fillRect(0, 0, width, height);
 		g.font = '11px system-ui, sans-serif';
 		this.drawScale(g, width, height);
-		this.timeline.lives.forEach((life, i) => this.drawLane(g, life, this.head + i * this.row, width));
+		for (const lane of this.rows) {
+			const life = this.timeline.lives[lane];
+			if (!life)
+				continue;
+			g.globalAlpha = this.chosen && !this.chosen.has(lane) ? 0.3 : 1;
+			this.drawLane(g, life, this.y(lane), width);
+		}
+		g.globalAlpha = 1;
 		this.drawSelection(g, height);
 		this.drawArrow(g);
 	}
@@ -235,9 +301,7 @@ class Lanes {
 
 	fillOf(life, i) {
 		const state = life.state[i];
-		if (this.matches && this.matches.has(life.key[i]))
-			return this.colours.match;
-		if (this.timeline.idle.has(life.key[i]))
+		if (this.timeline.isIdle(state, life.key[i]))
 			return this.colours.line;
 		if (state === BLOCKED)
 			return this.timeline.why[life.key[i]] === 'S' ? this.colours.sleeping : this.colours.blocked;
@@ -245,13 +309,14 @@ class Lanes {
 	}
 
 	drawLane(g, life, y, width) {
-		g.fillStyle = this.colours.ink;
-		g.fillText(`${life.comm} (${life.tid})`.slice(0, 26), 4, y + 13);
 		const end = life.start[life.nr];
 		if (!life.nr || end < this.from || life.from > this.to)
 			return;
 		const first = life.at(this.from), last = life.at(Math.min(this.to, end));
-		if (last - first < 2 * width)
+		const crowded = last - first >= 2 * width;
+		if (crowded)
+			this.drawShares(g, life, y, width);
+		else
 			for (let i = first; i <= last; i++) {
 				const x = Math.max(this.left, this.x(life.start[i])), to = Math.min(width, this.x(life.start[i + 1]));
 				g.fillStyle = this.fillOf(life, i);
@@ -259,12 +324,28 @@ class Lanes {
 				if (to > x)
 					g.fillRect(x, y + inset, Math.max(to - x, 0.4), this.row - 2 * inset);
 			}
-		else
-			this.drawShares(g, life, y, width);
+		this.drawMatches(g, life, y, width, crowded);
+	}
+
+	// On what else is drawn; in a crowded lane as a stripe along it. A pixel is drawn once.
+	drawMatches(g, life, y, width, crowded) {
+		let drawn = this.left;
+		g.fillStyle = this.colours.match;
+		for (const i of life.marked) {
+			const x = Math.max(drawn, this.x(life.start[i])), to = Math.min(width, this.x(life.start[i + 1]));
+			if (x >= width)
+				break;
+			if (to <= x)
+				continue;
+			drawn = Math.max(to, x + 1);
+			g.fillRect(x, y + 5, drawn - x, crowded ? 6 : this.row - 10);
+		}
 	}
 
 	// More intervals than pixels: each column is filled by the shares of the states, as an image, for rectangles are slow.
 	drawShares(g, life, y, width) {
+		// putImageData() knows no alpha: that of who is not chosen is in the pixels
+		const alpha = Math.round(255 * g.globalAlpha) << 24 >>> 0, words = this.words.map(word => (word & 0xffffff | alpha) >>> 0);
 		const scale = g.getTransform().a, end = life.start[life.nr], rows = Math.round((this.row - 4) * scale);
 		const from = Math.max(this.left, Math.floor(this.x(life.from))), to = Math.min(width, Math.ceil(this.x(end)));
 		const columns = Math.round((to - from) * scale);
@@ -282,7 +363,7 @@ class Lanes {
 				sum += after[state] - before[state];
 				const top = Math.round(rows * (1 - sum / all));
 				for (; bottom > top; bottom--)
-					pixels[(bottom - 1) * columns + column] = this.words[state];
+					pixels[(bottom - 1) * columns + column] = words[state];
 			}
 			[before, after] = [after, before];
 		}
@@ -308,19 +389,19 @@ class Lanes {
 	// from the waker's lane to the picked wait's end
 	drawArrow(g) {
 		this.arrow = null;
-		if (!this.picked)
+		if (!this.picked || !this.rowOf.has(this.picked.lane))
 			return;
-		const life = this.timeline.lives[this.picked.lane], i = life.at(this.picked.time), y = this.head + this.picked.lane * this.row;
+		const life = this.timeline.lives[this.picked.lane], i = life.at(this.picked.time), y = this.y(this.picked.lane);
 		const x = Math.max(this.left, this.x(life.start[i])), to = this.x(life.start[i + 1]);
 		g.strokeStyle = this.colours.ink;
 		g.lineWidth = 1.5;
 		g.strokeRect(x, y + 1, Math.max(to - x, 1), this.row - 2);
 		const waker = life.waker[i] && life.state[i] === BLOCKED ? this.timeline.tids[life.waker[i]] : 0;
 		const lane = waker ? this.timeline.lifeOf(waker, life.start[i + 1]) : -1;
-		if (lane < 0)
+		if (!this.rowOf.has(lane))
 			return;
 		this.arrow = {from: lane, to: this.picked.lane};
-		const y1 = this.head + (lane + 0.5) * this.row, y2 = this.head + (this.picked.lane + 0.5) * this.row, way = y2 > y1 ? -1 : 1;
+		const y1 = this.y(lane) + this.row / 2, y2 = y + this.row / 2, way = y2 > y1 ? -1 : 1;
 		g.beginPath();
 		g.moveTo(to, y1);
 		g.lineTo(to, y2);
