@@ -16,6 +16,17 @@
 #define MAX_THREADS	40	/* with a line of their own */
 #define MAX_CELLS	512
 #define LEFT_COLUMNS	66	/* beside the timeline */
+#define NARROW_COLUMNS	49	/* without PID, and names cut short: where the others leave no room */
+#define MIN_CELLS	8
+
+static const char legend[] = "█ running ░ waiting · sleeping ╌ uninterruptible × lost";
+#define LEGEND_COLUMNS	55
+
+struct layout {
+	int width;
+	bool narrow;
+	uint32_t cells;
+};
 
 struct cell {
 	uint64_t ns[NR_WALL_STATES], uninterruptible_ns;
@@ -140,7 +151,7 @@ static void put_comm(FILE *out, const char *comm, int width)
 }
 
 static int put_life(const struct wall *w, const struct life *life, const struct life_sums *sums,
-		    uint32_t cells, bool colours)
+		    const struct layout *layout, bool colours)
 {
 	struct lane *lane = calloc(1, sizeof(*lane));
 	const struct timeline_visitor visitor = { .interval = add_to_cells, .arg = lane };
@@ -150,10 +161,12 @@ static int put_life(const struct wall *w, const struct life *life, const struct 
 	if (!lane)
 		return -ENOMEM;
 	lane->wall = w;
-	lane->nr = cells;
+	lane->nr = layout->cells;
 	error = timeline_visit(life, &visitor);
-	fprintf(w->writer.out, "%7" PRIu32 " %7" PRIu32 " ", life->pid, life->tid);
-	put_comm(w->writer.out, life->comm, 20);
+	if (!layout->narrow)
+		fprintf(w->writer.out, "%7" PRIu32 " ", life->pid);
+	fprintf(w->writer.out, "%7" PRIu32 " ", life->tid);
+	put_comm(w->writer.out, life->comm, layout->narrow ? 15 : 20);
 	fprintf(w->writer.out, " %5.1f %5.1f", percent(sums->ns[WALL_RUNNING], ns),
 		percent(sums->ns[WALL_WAITING], ns));
 	put_blocked(w->writer.out, sums, ns);
@@ -165,16 +178,36 @@ static int put_life(const struct wall *w, const struct life *life, const struct 
 	return error;
 }
 
-static uint32_t cells_of(const struct wall *w)
+static struct layout layout_of(const struct wall *w)
 {
 	struct winsize size;
+	int cells;
 	const char *columns = getenv("COLUMNS");
-	int width = columns ? atoi(columns) : 0;
+	struct layout layout = { .width = columns ? atoi(columns) : 0 };
 
-	if (width <= 0 && !ioctl(fileno(w->writer.out), TIOCGWINSZ, &size))
-		width = size.ws_col;
-	width = (width <= 0 ? 132 : width) - LEFT_COLUMNS;
-	return width < 16 ? 16 : width > MAX_CELLS ? MAX_CELLS : width;
+	if (layout.width <= 0 && !ioctl(fileno(w->writer.out), TIOCGWINSZ, &size))
+		layout.width = size.ws_col;
+	if (layout.width <= 0)
+		layout.width = 132;
+	layout.narrow = layout.width < LEFT_COLUMNS + MIN_CELLS;
+	cells = layout.width - (layout.narrow ? NARROW_COLUMNS : LEFT_COLUMNS);
+	layout.cells = cells < MIN_CELLS ? MIN_CELLS : cells > MAX_CELLS ? MAX_CELLS : cells;
+	return layout;
+}
+
+/* The legend is beside the columns' names if that fits, or above them. */
+static void put_head(FILE *out, const struct layout *layout)
+{
+	bool beside = LEFT_COLUMNS + LEGEND_COLUMNS <= layout->width;
+
+	if (!beside)
+		fprintf(out, "%s\n", legend);
+	if (!layout->narrow)
+		fprintf(out, "%7s ", "PID");
+	fprintf(out, "%7s %-*s %5s %5s BLOCKED%%", "TID", layout->narrow ? 15 : 20, "NAME", "RUN%", "WAIT%");
+	if (beside)
+		fprintf(out, "%6s%s", "", legend);
+	putc('\n', out);
 }
 
 /* the threads that had most to do, or waited for a CPU or a disk; then in order of their numbers */
@@ -202,7 +235,7 @@ int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
 	bool colours = isatty(fileno(w->writer.out)) && !getenv("NO_COLOR");
 	struct ranked *ranked = calloc(w->nr_lives + 1, sizeof(*ranked));
 	size_t nr = 0, shown;
-	uint32_t cells = cells_of(w);
+	struct layout layout = layout_of(w);
 	int error = ranked ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < w->nr_lives && !error; i++)
@@ -215,10 +248,9 @@ int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
 		qsort(ranked, nr, sizeof(*ranked), highest_first);
 		qsort(ranked, shown, sizeof(*ranked), by_place);
 	}
-	fprintf(w->writer.out, "%7s %7s %-20s %5s %5s %-13s %s\n", "PID", "TID", "NAME", "RUN%", "WAIT%",
-		"BLOCKED%", "█ running ░ waiting · sleeping ╌ uninterruptible × lost");
+	put_head(w->writer.out, &layout);
 	for (size_t i = 0; i < shown && !error; i++)
-		error = put_life(w, &w->lives[ranked[i].life], &sums->lives[ranked[i].life], cells, colours);
+		error = put_life(w, &w->lives[ranked[i].life], &sums->lives[ranked[i].life], &layout, colours);
 	if (nr > shown)
 		fprintf(w->writer.out, "and %zu more threads, which slept most of the time\n", nr - shown);
 	if (w->nr_lives > nr)

@@ -170,12 +170,12 @@ class Threads {
 
 	label(row) {
 		const lives = row.lives ?? [row], life = this.timeline.lives[row.lives ? this.mainOf(lives) : row];
-		const text = row.lives ? `${life.comm} (${life.pid}), ${lives.length} threads` : `${life.comm} (${life.tid})`;
+		const text = row.lives ? `${life.comm} (${life.pid}) × ${lives.length}` : `${life.comm} (${life.tid})`;
 		const box = html('input', {type: 'checkbox', 'aria-label': text}), name = html('button', {type: 'button', title:
 			`${text}${life.command ? ': ' + life.command : ''}\nclick: only this ${row.lives ? 'process' : 'thread'}; once more: all`}, text);
 		box.addEventListener('change', () => this.choose(lives, box.checked));
 		name.addEventListener('click', () => this.only(lives));
-		return html('div', {class: row.lives ? 'process' : ''}, box, name);
+		return html('div', {class: row.lives ? 'process' : 'thread'}, box, name);
 	}
 
 	// the main thread, or the first one
