@@ -298,6 +298,42 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	return w->done;
 }
 
+#define MAX_SCHEDULER_FRAMES 8
+
+/*
+ * The frames that bpf_get_task_stack() leaves out of the stack of a task that is off the CPU: those of the scheduler's functions,
+ * from __schedule() on. Walks from w->from, where __switch_to_asm() has left the task's registers, up to the return address
+ * `until`. How many frames are in w->stack now; 0: it is not on the way. A global function, as walk_kernel() is.
+ */
+VERIFIED_ONCE __u32 walk_scheduler(struct kernel_walk *w, __u64 until)
+{
+	enum { BP = 5, RETURN_ADDRESS = 6 };	/* words of struct inactive_task_frame */
+	__u64 bytes;
+	__u32 i;
+
+	if (!w || !nr_orc || (!orc_sp && !learn_orc_sp(w)))
+		return 0;
+	bytes = w->top - w->from;
+	if (bytes > KERNEL_WORDS * 8)
+		bytes = KERNEL_WORDS * 8;
+	barrier_var(bytes);
+	if (bytes > KERNEL_WORDS * 8 || bpf_probe_read_kernel(w->words, bytes, (void *)w->from))
+		return 0;
+	w->start = START_AT_SWITCH;
+	w->at = w->from + (RETURN_ADDRESS + 1) * 8;
+	w->ip = w->words[RETURN_ADDRESS];
+	w->bp = w->words[BP];
+	w->bp_known = true;
+	w->stack.stack.nr_frames = 0;
+	for (i = 0; i < MAX_SCHEDULER_FRAMES; i++) {
+		if (w->ip == until)
+			return i;
+		if (walk_kernel_frame(w))
+			break;
+	}
+	return 0;
+}
+
 static long calibrate_word(__u32 i, struct kernel_walk **ctx)
 {
 	struct kernel_walk *w = *ctx;

@@ -394,6 +394,7 @@ __u64 begun_tokens;
  */
 struct begun {
 	struct eh_unwind u;
+	struct kernel_walk walk;
 	struct kernel_stack kernel;
 	struct raw_record raw;
 };
@@ -404,6 +405,33 @@ struct {
 	__type(key, __u32);
 	__type(value, struct begun);
 } scratch SEC(".maps");
+
+/* The stack of a task off the CPU, as it was when the task left it: see send_schedule_stack(). */
+static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct *task, struct stack_stats *counts)
+{
+	long bytes = bpf_get_task_stack(task, b->kernel.frames, MAX_KERNEL_DEPTH * 8, 0);
+	__u32 nr, i;
+
+	if (bytes < 8)
+		return 0;
+	b->walk.from = task->thread.sp;
+	b->walk.top = (__u64)bpf_task_pt_regs(task);
+	barrier();	/* as in send_walked() */
+	nr = CALL(walk_scheduler, &b->walk, b->kernel.frames[0]) & (MAX_SCHEDULER_FRAMES - 1);
+	if (nr) {
+		bytes = bpf_get_task_stack(task, b->kernel.frames + nr, (MAX_KERNEL_DEPTH - MAX_SCHEDULER_FRAMES) * 8, 0);
+		if (bytes < 8)
+			return 0;
+		bytes += nr * 8;
+		UNROLL
+		for (i = 0; i < MAX_SCHEDULER_FRAMES; i++)
+			if (i < nr)
+				b->kernel.frames[i] = b->walk.stack.frames[i];
+		if (starts[START_AT_SWITCH].ip)	/* it calls the tracepoint, and then __switch_to_asm() */
+			b->kernel.frames[0] = starts[START_AT_SWITCH].ip;
+	}
+	return CALL(send_kernel_frames, &b->kernel, bytes, counts);
+}
 
 /*
  * To be run twice. The first time, it creates the task storages, so that every switch is seen from then on.
@@ -421,7 +449,6 @@ int begin_periods(struct bpf_iter__task *ctx)
 	struct thread *thread;
 	struct period *first;
 	__u64 token, now_ns;
-	long bytes;
 
 	if (!task || !b || !counts || !is_measured(task))
 		return 0;
@@ -438,10 +465,8 @@ int begin_periods(struct bpf_iter__task *ctx)
 		return 0;
 	first = &thread->first;
 	name_thread(&first->key, task, state_of(state));
-	if (with_kernel_stacks) {
-		bytes = bpf_get_task_stack(task, b->kernel.frames, MAX_KERNEL_DEPTH * 8, 0);
-		first->key.kernel_stack = CALL(send_kernel_frames, &b->kernel, bytes, counts);
-	}
+	if (with_kernel_stacks)
+		first->key.kernel_stack = send_left_stack(b, task, counts);
 	if (with_user_stacks && !has_user_stack(task)) {
 		first->key.end = END_NO_USER;
 	} else if (with_user_stacks) {
