@@ -100,6 +100,47 @@ titles() {	# FILE
 	browse "$WORK/n.html" eval '[flame.tree.total[0], Math.round(flame.tree.totalBefore[0] * 1e6) / 1e6]' | grep -x '\[14, 14\]'
 }
 
+# bats test_tags=full
+@test "a page, bottom-up: merged by leaf, searched as before, the root on the same side" {
+	need chromium python3
+	printf 'a;b;x 3\na;c;x 4\na;b 2\na;x;x 1\n' >"$WORK/folded"
+	flame "$WORK/folded" -o "$WORK/x.html"
+	# a tall one, too
+	awk 'BEGIN { s = "a"; for (i = 0; i < 100; i++) s = s ";f" i; print s, 1 }' >"$WORK/tall"
+	flame "$WORK/tall" -o "$WORK/tall.html"
+	local first='flame.tree.callees[0].map(node => [flame.tree.name(node), flame.tree.total[node]])'
+	local side='(all => all("g[data-node=\"0\"]") < all("g[data-node=\"1\"]"))(which => document.querySelector("svg.flame " + which).getBoundingClientRect().top)'
+	browse "$WORK/x.html" \
+		eval "$side" key / type '^b$' \
+		eval 'document.querySelector(".share").textContent' \
+		key Enter key u \
+		eval "$first" \
+		eval "$side" \
+		eval '(tree => tree.callees[tree.callees[0][0]].map(node => [tree.name(node), tree.total[node]]))(flame.tree)' \
+		eval 'document.querySelector(".share").textContent' \
+		eval '[...document.querySelectorAll(".match")].map(frame => flame.tree.name(+frame.dataset.node))' \
+		eval 'flame.tree.total[0]' \
+		click '[...document.querySelectorAll("button")].find(button => button.textContent === "Bottom-up")' \
+		eval "$first" \
+		eval '[...document.querySelectorAll(".match")].length' >"$WORK/values"
+	browse "$WORK/tall.html" eval "$side" key u eval "$side" >>"$WORK/values"
+	cat "$WORK/values"
+	diff "$WORK/values" - <<-END
+		true
+		"matched 50.00 %: 5 samples"
+		[["x", 8], ["b", 2]]
+		true
+		[["c", 4], ["b", 3], ["x", 1]]
+		"matched 50.00 %: 5 samples"
+		["b", "b"]
+		10
+		[["a", 10]]
+		1
+		true
+		true
+	END
+}
+
 @test "--diff --normalize: what has the same share of both sums has no colour" {
 	local before after
 	while read -r before after; do

@@ -153,6 +153,20 @@ same_as_eu_stack() {	# TID, of $pid
 	[ "$(stacks 'map(select(.tid == .pid and .count > 5)) | max_by(.count) | .kernel[].symbol' | tail -n "$(wc -l <<<"$theirs")")" = "$theirs" ]
 }
 
+@test "a wait that has begun before the measurement has the same kernel stack as those after it" {
+	need_root
+	background waits nanosleep 0 700
+	wait_until is_sleeping "$pid"
+	measure --state=S -p "$pid" 2.5
+	stacks "map(select(.tid == $pid).kernel | map(.symbol) | join(\" \"))[]" | sort -u >"$WORK/kernel"
+	wallprof -q -f -p "$pid" 2.5 2>/dev/null >"$WORK/folded"
+	sed -n 's/.*;entry_SYSCALL_64_after_hwframe;\(.*\);\[blocked S\] .*/\1/p' "$WORK/folded" | sort -u >"$WORK/wall"
+	cat "$WORK/kernel" "$WORK/wall"
+	[ "$(wc -l <"$WORK/kernel")" -eq 1 ] && [ "$(wc -l <"$WORK/wall")" -eq 1 ]
+	grep -q '^__schedule schedule .*nanosleep' "$WORK/kernel"
+	grep -q 'nanosleep;.*schedule;__schedule$' "$WORK/wall"
+}
+
 @test "blocked again and again for 10 ms, in each possible way: complete stacks, the right state" {
 	need_root
 	need eu-stack gawk

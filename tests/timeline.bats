@@ -90,6 +90,70 @@ look_at() {	# PAGE STEP...
 	[ "$(sed -n 3p "$WORK/page")" -gt 1000 ] || [ "$(jq '.[3]' "$WORK/exact")" -lt 1000000 ]
 }
 
+# bats test_tags=full
+@test "the page: all sums are of the chosen threads; a search marks crowded lanes; bottom-up" {
+	need chromium made-timeline
+	made-timeline 20000 4 "$WORK" html
+	look_at "$WORK/made.html" \
+		eval 'page.threads.chosen().length' \
+		click '[...document.querySelectorAll("#labels button")].find(name => name.textContent.includes("(1002)"))' \
+		eval 'page.flame.tree.total[0] === page.timeline.lives[2].start[page.timeline.lives[2].nr] - page.timeline.lives[2].from' \
+		eval '(life => Math.round(page.rows[0].blocked) === life.state.reduce((sum, state, i) => sum + (state === BLOCKED ? life.start[i + 1] - life.start[i] : 0), 0))(page.timeline.lives[2])' \
+		eval 'document.querySelector("#whose").textContent.startsWith("1 of 4 threads: ")' \
+		click 'document.querySelectorAll("#labels input")[1]' \
+		eval 'page.threads.chosen()' \
+		eval 'document.querySelectorAll("#labels input")[0].indeterminate' \
+		click 'document.querySelectorAll("#labels input")[0]' \
+		eval 'page.threads.chosen()' \
+		key t type '100[13]' \
+		eval 'page.threads.chosen()' \
+		eval 'Math.abs(page.flame.tree.total[0] - [1, 3].reduce((sum, i) => sum + page.timeline.lives[i].start[page.timeline.lives[i].nr] - page.timeline.lives[i].from, 0)) < 1' \
+		click 'document.querySelector("#everyone")' \
+		click 'document.querySelector("#active")' \
+		eval '(order => order.length === 4 && order.every((lane, i) => !i || page.timeline.lives[lane].active <= page.timeline.lives[order[i - 1]].active))(page.lanes.rows.filter(row => !row.lives))' \
+		key '0' key / type unknown key Escape \
+		eval '(() => { const g = page.lanes.canvas.getContext("2d"), y = page.lanes.y(0) + 7, match = page.lanes.word(page.lanes.colours.match);
+			const line = new Uint32Array(g.getImageData(page.lanes.left + 10, y, 500, 1).data.buffer);
+			return page.timeline.lives[0].nr > 2 * page.lanes.canvas.clientWidth && line.every(pixel => pixel === match); })()' \
+		key u \
+		eval '(tree => tree.callees[0].map(node => tree.name(node)).sort())(page.flame.tree)' \
+		eval '[page.flame.found.size > 0, document.querySelector("#found").textContent.includes("%")]' \
+		key u \
+		eval '(tree => tree.name(tree.callees[0][0]).endsWith("[2J"))(page.flame.tree)' >"$WORK/values"
+	cat "$WORK/values"
+	tail -n +2 "$WORK/values" | diff - <(cat <<-'END'
+		4
+		true
+		true
+		true
+		[0, 2]
+		true
+		[0, 1, 2, 3]
+		[1, 3]
+		true
+		true
+		true
+		["[blocked S]", "[running]", "[waiting]"]
+		[true, true]
+		true
+	END
+	)
+}
+
+@test "text: the header and the lanes are as wide as the terminal at most" {
+	need made-timeline
+	local columns
+	for columns in 60 80 120 132; do
+		COLUMNS=$columns made-timeline 3000 4 "$WORK" txt
+		sed '/^$/,$d' "$WORK/made.txt" >"$WORK/lanes"
+		grep -q '█ running ░ waiting · sleeping ╌ uninterruptible × lost' "$WORK/lanes"
+		[ "$(grep -c '^ *\(1000 \)*100[0-3] ' "$WORK/lanes")" -eq 4 ]
+		# in narrow ones, the names of two letters more than any that is not escaped
+		LC_ALL=C.UTF-8 awk -v most="$((columns < 80 ? columns + 2 : columns))" '{ print(length($0) > most ? "too wide: " $0 : "ok") }' "$WORK/lanes" | sort -u | diff - <(echo ok)
+		LC_ALL=C.UTF-8 awk -v most="$columns" '/NAME|running/ && length($0) > most { exit 1 }' "$WORK/lanes"
+	done
+}
+
 @test "hostile names in all files: escaped, and valid" {
 	need made-timeline
 	made-timeline 300 4 "$WORK" json jsonl folded txt pftrace

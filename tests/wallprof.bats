@@ -181,7 +181,7 @@ driven() {	# PAGE SCRIPT [OPTION...]
 		<pre id="result"></pre><script>
 		const mouse = (type, x, y, more = {}) => page.lanes.canvas.dispatchEvent(new PointerEvent(type, {bubbles: true, clientX: x, clientY: y, ...more}));
 		const place = (time, lane) => { const box = page.lanes.canvas.getBoundingClientRect();
-			return [box.left + page.lanes.x(time), box.top + page.lanes.head + (lane + 0.5) * page.lanes.row]; };
+			return [box.left + page.lanes.x(time), box.top + page.lanes.y(lane) + page.lanes.row / 2]; };
 		const click = (time, lane) => { mouse('pointerdown', ...place(time, lane)); mouse('pointerup', ...place(time, lane)); };
 		const press = key => document.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
 		const wait = setInterval(() => { if (!document.body.dataset.ready) return; clearInterval(wait);
@@ -242,6 +242,27 @@ driven() {	# PAGE SCRIPT [OPTION...]
 		jq -e --argjson tid "$tid" --argjson before "$before" '.wakers[] | select(.[0] == $tid) |
 			.[1] == $before and .[2] == $before and .[3] == "try_to_wake_up" and .[4] == "__schedule"' "$WORK/result"
 	done <"$WORK/command.out"
+}
+
+# bats test_tags=full
+@test "the page: kernel threads in state I are drawn as idle; what slept throughout can be hidden" {
+	need_root
+	need chromium
+	wallprof -q -o "$WORK/page.html" 1 2>"$WORK/err"
+	driven "$WORK/page.html" '
+		const t = page.timeline, lanes = page.lanes, fills = t.lives.flatMap(life => [...life.state].flatMap((state, i) =>
+			state === BLOCKED && t.why[life.key[i]] === "I" ? [lanes.fillOf(life, i)] : []));
+		const slept = t.lives.filter(life => [...life.state].every((state, i) => state === BLOCKED && t.why[life.key[i]] !== "D")).length;
+		const result = {idle: fills.length, fills: [...new Set(fills)], line: lanes.colours.line, lives: t.lives.length, slept};
+		const shown = () => lanes.rows.filter(row => !row.lives).length;
+		result.said = +document.querySelector("#slept").textContent;
+		result.before = shown();
+		document.querySelector("#hide").click();
+		result.after = shown();
+		return result;' >"$WORK/result"
+	cat "$WORK/result"
+	jq -e '.idle > 0 and .fills == [.line]' "$WORK/result"
+	jq -e '.said >= .slept and .slept > 0 and .before == .lives and .after == .lives - .said' "$WORK/result"
 }
 
 # bats test_tags=full

@@ -134,7 +134,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < wall.nr_lives; i++)
 		if (wall.lives[i].to_ns > wall.to_ns)
 			wall.to_ns = wall.lives[i].to_ns;
-	error = wall_find_idle_lives(&wall);
+	if (wall_find_idle_lives(&wall))
+		return 1;
 	for (int i = 4; i < argc; i++)
 		error |= print(&wall, argv[3], argv[i]);
 	return error;

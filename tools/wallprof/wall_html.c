@@ -227,7 +227,7 @@ static void put_head(const struct wall *w)
 
 static void put_body(FILE *out)
 {
-	fputs("<div class=\"controls\"><button id=\"reset\" title=\"0\">All</button>"
+	fputs("<div class=\"controls\"><button id=\"reset\" title=\"0\">All the time</button>"
 	      "<input id=\"search\" type=\"search\" placeholder=\"Search (/)\" aria-label=\"search\"><output id=\"found\"></output>"
 	      "<span class=\"legend\"><span><i style=\"background:var(--running)\"></i>running</span>"
 	      "<span><i style=\"background:var(--waiting)\"></i>waiting to run</span>"

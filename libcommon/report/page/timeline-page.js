@@ -175,7 +175,7 @@ class Threads {
 			`${text}${life.command ? ': ' + life.command : ''}\nclick: only this ${row.lives ? 'process' : 'thread'}; once more: all`}, text);
 		box.addEventListener('change', () => this.choose(lives, box.checked));
 		name.addEventListener('click', () => this.only(lives));
-		return html('div', {class: row.lives ? 'process' : 'thread'}, box, name);
+		return html('div', {class: row.lives ? 'process' : ''}, box, name);
 	}
 
 	// the main thread, or the first one

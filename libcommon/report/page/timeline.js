@@ -327,17 +327,17 @@ class Lanes {
 		this.drawMatches(g, life, y, width, crowded);
 	}
 
-	// On what else is drawn; in a crowded lane as a stripe along it. A pixel is drawn once.
+	// On what else is drawn; in a crowded lane as a stripe along it. In whole pixels, each once.
 	drawMatches(g, life, y, width, crowded) {
 		let drawn = this.left;
 		g.fillStyle = this.colours.match;
 		for (const i of life.marked) {
-			const x = Math.max(drawn, this.x(life.start[i])), to = Math.min(width, this.x(life.start[i + 1]));
+			const x = Math.max(drawn, Math.floor(this.x(life.start[i]))), to = Math.ceil(Math.min(width, this.x(life.start[i + 1])));
 			if (x >= width)
 				break;
 			if (to <= x)
 				continue;
-			drawn = Math.max(to, x + 1);
+			drawn = to;
 			g.fillRect(x, y + 5, drawn - x, crowded ? 6 : this.row - 10);
 		}
 	}
