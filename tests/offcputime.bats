@@ -162,7 +162,8 @@ same_as_eu_stack() {	# TID, of $pid
 	wallprof -q -f -p "$pid" 2.5 2>/dev/null >"$WORK/folded"
 	sed -n 's/.*;entry_SYSCALL_64_after_hwframe;\(.*\);\[blocked S\] .*/\1/p' "$WORK/folded" | sort -u >"$WORK/wall"
 	cat "$WORK/kernel" "$WORK/wall"
-	[ "$(wc -l <"$WORK/kernel")" -eq 1 ] && [ "$(wc -l <"$WORK/wall")" -eq 1 ]
+	[ "$(wc -l <"$WORK/kernel")" -eq 1 ]
+	[ "$(wc -l <"$WORK/wall")" -eq 1 ]
 	grep -q '^__schedule schedule .*nanosleep' "$WORK/kernel"
 	grep -q 'nanosleep;.*schedule;__schedule$' "$WORK/wall"
 }

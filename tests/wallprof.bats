@@ -172,7 +172,7 @@ load lib.bash
 	expect "$(awk '/Perl_.*\[running\]/ { n += $NF } END { print n }' "$WORK/folded") > 20000"
 }
 
-# drives a page in a browser by its own mouse and keys: what the script puts into #result
+# drives a page in a browser by its own mouse and keys: what the script returns. Fails if that is nothing
 driven() {	# PAGE SCRIPT [OPTION...]
 	local page=$1 script=$2
 	shift 2
@@ -186,11 +186,11 @@ driven() {	# PAGE SCRIPT [OPTION...]
 		const press = key => document.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
 		const wait = setInterval(() => { if (!document.body.dataset.ready) return; clearInterval(wait);
 			try { document.getElementById('result').textContent = JSON.stringify((() => { $script })()); }
-			catch (error) { document.getElementById('result').textContent = String(error.stack); } }, 20);
+			catch (error) { document.getElementById('result').textContent = String(error.stack).replace(/\n/g, " "); } }, 20);
 		</script></body></html>
 	EOF
 	timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/chromium" --virtual-time-budget=8000 "$@" \
-		--dump-dom "file://$WORK/driven.html" 2>/dev/null | sed -n 's/.*<pre id="result">\(.*\)<\/pre>.*/\1/p' | sed 's/&quot;/"/g; s/&amp;/\&/g; s/&lt;/</g; s/&gt;/>/g'
+		--dump-dom "file://$WORK/driven.html" 2>/dev/null | sed -n 's/.*<pre id="result">\(.*\)<\/pre>.*/\1/p' | sed 's/&quot;/"/g; s/&amp;/\&/g; s/&lt;/</g; s/&gt;/>/g' | grep .
 }
 
 # bats test_tags=full
