@@ -114,6 +114,19 @@ class Life {
 		}
 	}
 
+	// .active: ns that the thread ran, waited for a CPU or was blocked uninterruptibly; .slept: it did nothing but sleep, or was
+	// idle. deep, idle: by the keys' numbers, 1: such waits
+	sumUp(deep, idle) {
+		let active = 0, wasIdle = false;
+		for (let i = 0; i < this.nr; i++)
+			if (this.state[i] !== BLOCKED || deep[this.key[i]])
+				active += this.start[i + 1] - this.start[i];
+			else if (idle[this.key[i]])
+				wasIdle = true;
+		this.active = active;
+		this.slept = !active || wasIdle;
+	}
+
 	// Notes the intervals with one of these keys, in `marked`. keys: by their numbers, 1: that is one; null: none is noted
 	mark(keys) {
 		const marked = [];
@@ -159,29 +172,15 @@ class Timeline {
 		timeline.idle = new Set(about.idle);
 		timeline.lives = about.lives.map(([pid, tid, comm, from, intervals, samples, command]) =>
 			new Life({pid, tid, comm, from, command}, reader, at, intervals, samples));
+		const deep = Uint8Array.from(about.why, why => why === 'D'), idle = Uint8Array.from(about.why, (_, key) => timeline.idle.has(key));
 		for (const life of timeline.lives)
-			timeline.sumUp(life);
+			life.sumUp(deep, idle);
 		return timeline;
 	}
 
 	// A wait of an idle thread, or one in which the kernel's own threads are idle
 	isIdle(state, key) {
 		return state !== RUNNING && (this.idle.has(key) || (state === BLOCKED && this.why[key] === 'I'));
-	}
-
-	// .active: ns that the thread ran, waited for a CPU or for a disk; .slept: it did nothing but sleep, or was idle
-	sumUp(life) {
-		life.active = 0;
-		life.slept = true;
-		for (let i = 0; i < life.nr; i++) {
-			const state = life.state[i], sleeping = state === BLOCKED && this.why[life.key[i]] !== 'D';
-			if (!sleeping)
-				life.active += life.start[i + 1] - life.start[i];
-			life.slept &&= sleeping;
-			if (state === BLOCKED && this.idle.has(life.key[i]))
-				life.idle = true;
-		}
-		life.slept ||= Boolean(life.idle);
 	}
 
 	// the life of this thread at this time; -1: none
