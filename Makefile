@@ -41,7 +41,7 @@ PURE_ARCHIVES := $(filter-out $(B)/libcommon/bpf.a,$(LAYER_ARCHIVES))
 # what is a tool's own, besides its main file
 TOOL_SOURCES := $(filter-out $(foreach t,$(TOOLS),tools/$t/$t.c tools/$t/$t.bpf.c),$(wildcard tools/*/*.c))
 
-all: $(TOOLS:%=$(B)/%) completions
+all: $(TOOLS:%=$(B)/%) $(B)/ehperf completions
 
 help:
 	@echo "make              builds the tools, as build/TOOL"
@@ -179,10 +179,14 @@ $(foreach t,$(BPF_TOOLS),$(eval $(call bpf_tool,$t)))
 $(B)/libZydis.a:
 	man/package/zydis-archive $(B)
 
-# completion of their names, and of those that Debian's package gives to names that are taken
+# one command beside them
+$(B)/ehperf: tools/ehperf Makefile
+	@mkdir -p $(@D)
+	sed 's/@VERSION@/$(VERSION)/' $< > $@ && chmod 755 $@
+
 $(B)/completions/%: man/package/completions/% Makefile
 	@mkdir -p $(@D)
-	sed 's/@TOOLS@/$(TOOLS) $(TOOLS:%=%-ehperf)/' $< > $@
+	sed 's/@TOOLS@/ehperf $(TOOLS)/' $< > $@
 
 # ---- tests ----
 
@@ -401,20 +405,29 @@ pictures:
 
 BASH_COMPLETIONS := share/bash-completion/completions
 ZSH_FUNCTIONS ?= site-functions
+LIBEXEC := libexec/ehperf
+# tools whose names others own: `ehperf TOOL` alone runs them, and ehperf-TOOL(8) is their page
+TAKEN ?=
+FREE := $(filter-out $(TAKEN),$(TOOLS))
 # what is installed, below $(PREFIX); bash-completion loads a file of the command's name
 EXAMPLES := $(wildcard man/examples/*)
-INSTALLED := $(TOOLS:%=sbin/%) $(MAN_PAGES:%=share/%) share/ehperf/ehperf.schema.json share/zsh/$(ZSH_FUNCTIONS)/_ehperf \
-	$(TOOLS:%=$(BASH_COMPLETIONS)/%) $(EXAMPLES:man/%=share/doc/ehperf/%)
+INSTALLED := $(TOOLS:%=$(LIBEXEC)/%) $(MAN_PAGES:%=share/%) $(TOOLS:%=share/man/man8/ehperf-%.8) share/ehperf/ehperf.schema.json \
+	share/zsh/$(ZSH_FUNCTIONS)/_ehperf $(foreach c,ehperf $(TOOLS),sbin/$c $(BASH_COMPLETIONS)/$c) $(EXAMPLES:man/%=share/doc/ehperf/%)
 
+install: TO := $(DESTDIR)$(PREFIX)
 install: all
-	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/$(BASH_COMPLETIONS) $(DESTDIR)$(PREFIX)/share/doc/ehperf/examples
-	install -m 755 $(TOOLS:%=$(B)/%) $(DESTDIR)$(PREFIX)/sbin
-	install -D -m 644 man/ehperf.schema.json $(DESTDIR)$(PREFIX)/share/ehperf/ehperf.schema.json
-	for page in $(MAN_PAGES); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/$$page || exit 1; done
-	install -m 644 $(EXAMPLES) $(DESTDIR)$(PREFIX)/share/doc/ehperf/examples
-	install -D -m 644 $(B)/completions/_ehperf $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_FUNCTIONS)/_ehperf
-	for tool in $(TOOLS); do \
-		install -m 644 $(B)/completions/ehperf.bash $(DESTDIR)$(PREFIX)/$(BASH_COMPLETIONS)/$$tool || exit 1; done
+	install -d $(TO)/sbin $(TO)/$(LIBEXEC) $(TO)/$(BASH_COMPLETIONS) $(TO)/share/doc/ehperf/examples
+	install -m 755 $(TOOLS:%=$(B)/%) $(TO)/$(LIBEXEC)
+	install -m 755 $(B)/ehperf $(TO)/sbin
+	install -D -m 644 man/ehperf.schema.json $(TO)/share/ehperf/ehperf.schema.json
+	for page in $(MAN_PAGES); do install -D -m 644 $$page $(TO)/share/$$page || exit 1; done
+	install -m 644 $(EXAMPLES) $(TO)/share/doc/ehperf/examples
+	install -D -m 644 $(B)/completions/_ehperf $(TO)/share/zsh/$(ZSH_FUNCTIONS)/_ehperf
+	for command in ehperf $(FREE); do \
+		install -m 644 $(B)/completions/ehperf.bash $(TO)/$(BASH_COMPLETIONS)/$$command || exit 1; done
+	for tool in $(FREE); do ln -sf ../$(LIBEXEC)/$$tool $(TO)/sbin && \
+		ln -sf $$tool.8 $(TO)/share/man/man8/ehperf-$$tool.8 || exit 1; done
+	for tool in $(TAKEN); do mv -f $(TO)/share/man/man8/$$tool.8 $(TO)/share/man/man8/ehperf-$$tool.8 || exit 1; done
 
 # directories, too, that were made for it and are empty then
 uninstall:

@@ -63,7 +63,7 @@ needed_by() {	# LAYER...
 
 @test "a tool has a source, BPF programs if it measures, a man page and a test" {
 	local tool
-	for tool in $(ls tools); do
+	for tool in $(cd tools && ls -d */ | tr -d /); do
 		echo "$tool"
 		[ -f "tools/$tool/$tool.c" ]
 		if grep -q '_bpf__open()' "tools/$tool"/*.c; then [ -f "tools/$tool/$tool.bpf.c" ]; fi

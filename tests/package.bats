@@ -22,7 +22,9 @@ files_below() {	# DIRECTORY
 	make -C "$ROOT" -s -o all install DESTDIR="$WORK/root" PREFIX=/opt/ehperf
 	files_below "$WORK/root"
 	diff <(ls "$WORK/root/opt/ehperf/sbin") <(ls "$ROOT/tools")
-	diff <(cd "$WORK/root/opt/ehperf/share" && ls man/man*/*) <(cd "$ROOT" && ls man/man*/*)
+	diff <(ls "$WORK/root/opt/ehperf/libexec/ehperf") <(cd "$ROOT/tools" && ls -d */ | tr -d /)
+	diff <(cd "$WORK/root/opt/ehperf/share" && ls man/man*/*) <(cd "$ROOT" && { ls man/man*/*; ls man/man8 | sed 's,^,man/man8/ehperf-,'; } | sort)
+	[ -z "$(find "$WORK/root" -xtype l)" ]
 	[ -s "$WORK/root/opt/ehperf/share/ehperf/ehperf.schema.json" ]
 	diff <(ls "$WORK/root/opt/ehperf/share/doc/ehperf/examples") <(ls "$ROOT/man/examples")
 	diff <(ls "$WORK/root/opt/ehperf/share/bash-completion/completions") <(ls "$ROOT/tools")
@@ -30,7 +32,7 @@ files_below() {	# DIRECTORY
 	mv "$WORK/root" "$WORK/elsewhere"
 	local sbin=$WORK/elsewhere/opt/ehperf/sbin
 	env -i PATH=/usr/bin:/bin "$sbin/cpuprof" -q -F 499 -f -- "$ROOT/build/tests/nested" burn 0.3 | grep -q '^nested;'
-	printf 'a;b 1\n' | "$sbin/flame" | grep -q '</svg>'
+	printf 'a;b 1\n' | env -i PATH=/usr/bin:/bin "$sbin/ehperf" flame | grep -q '</svg>'
 	mv "$WORK/elsewhere" "$WORK/root"
 	# what is others' stays
 	touch "$WORK/root/opt/ehperf/share/man/man8/another.8"
@@ -43,9 +45,19 @@ files_below() {	# DIRECTORY
 }
 
 # bats test_tags=check
+@test "names that others own are left to them: ehperf TOOL runs ours, ehperf-TOOL(8) is its page" {
+	make -C "$ROOT" -s -o all install DESTDIR="$WORK/root" PREFIX=/usr TAKEN="offcputime stackcount"
+	files_below "$WORK/root" | grep -E '/(offcputime|stackcount)(\.8)?$' | diff - <(printf '%s\n' ./usr/libexec/ehperf/{offcputime,stackcount})
+	[ -f "$WORK/root/usr/share/man/man8/ehperf-stackcount.8" ]
+	[ "$(env -i PATH=/usr/bin:/bin "$WORK/root/usr/sbin/ehperf" stackcount -V)" = "$(stackcount -V)" ]
+	make -C "$ROOT" -s uninstall DESTDIR="$WORK/root" PREFIX=/usr
+	[ -z "$(find "$WORK/root" -type f -o -type l)" ]
+}
+
+# bats test_tags=check
 @test "the tools need run-time libraries only, and few" {
 	local tool
-	for tool in $(ls "$ROOT/tools"); do
+	for tool in $(cd "$ROOT/tools" && ls -d */ | tr -d /); do
 		ldd "$ROOT/build/$tool" >"$WORK/libraries"
 		refute grep 'not found' "$WORK/libraries"
 		refute grep -vE 'linux-vdso|ld-linux|lib(c|m|bpf|elf|dw|z|bz2|zstd|lzma|Zydis|Zycore|json-c|unistring|protobuf-c|pfm|seccomp)\.so' "$WORK/libraries"
@@ -101,12 +113,25 @@ completions_of() {	# LINE
 @test "bash: each option of each tool, as --help has it, and nothing else" {
 	make_completions
 	local tool
-	for tool in $(ls "$ROOT/tools"); do
+	for tool in $(cd "$ROOT/tools" && ls -d */ | tr -d /); do
 		echo "$tool"
+		diff <(completions_of "$tool -" | sort) <(completions_of "ehperf $tool -" | sort)
 		diff <(completions_of "$tool -" | sort) \
 			<("$tool" --help | grep -oE '^ +(-[^ =,]+(, )?)+' | grep -oE -- '--?[a-zA-Z?][a-z-]*' | sort)
 		bash --norc -c '. "$1"; complete -p "$2"' bash "$WORK/completions/ehperf.bash" "$tool" | grep -q -- "-F _ehperf $tool"
 	done
+}
+
+# bats test_tags=check
+@test "bash: ehperf's tools, and what they take" {
+	make_completions
+	diff <({ echo help; ls -d "$ROOT"/tools/*/ | xargs -n 1 basename; } | sort) <(completions_of "ehperf " | sort -u)
+	[ "$(completions_of "ehperf stackc")" = stackcount ]
+	[ "$(completions_of "ehperf help stackc")" = stackcount ]
+	completions_of "ehperf cpuprof -p $$" | grep -qx $$
+	completions_of "ehperf stackcount page-fau" | grep -qx page-faults
+	completions_of "ehperf cpuprof -e page-fau" | grep -qx page-faults
+	completions_of "ehperf cpuprof -q -- xarg" | grep -qx xargs
 }
 
 @test "bash: processes, threads, events, functions, maps, CPUs, users, files, commands" {
@@ -158,10 +183,14 @@ completions_of() {	# LINE
 		while zpty -r session more; do print -r -- "$more"; done
 	END
 	timeout 60 zsh -f "$WORK/session" "$ROOT" "$WORK/completions" 'cpuprof --fo' "cpuprof -p $$" 'stackcount t:sched:sched_swit' \
-		'cpuprof -e page-fau' 'flame RE' 'cpuprof -q 3 -- xarg' >"$WORK/shown"
+		'cpuprof -e page-fau' 'flame RE' 'cpuprof -q 3 -- xarg' \
+		'ehperf mapup' 'ehperf cpuprof --fo' 'ehperf cpuprof -e page-fau' >"$WORK/shown"
 	cat "$WORK/shown"
 	refute grep -E 'error|not found' "$WORK/shown"
 	grep -q -- '--folded *-- folded output' "$WORK/shown"
+	[ "$(grep -c -- '--folded *-- folded output' "$WORK/shown")" -ge 2 ]
+	grep -q 'ehperf mapupdlat' "$WORK/shown"
+	grep -q 'ehperf cpuprof -e page-faults' "$WORK/shown"
 	grep -q "cpuprof -p $$" "$WORK/shown"
 	grep -q 'cpuprof -e page-faults' "$WORK/shown"
 	grep -q 'cpuprof -q 3 -- xargs' "$WORK/shown"

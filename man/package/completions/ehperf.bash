@@ -2,8 +2,10 @@
 # bash completion of ehperf's tools. Options, what they take and what comes first are read from the tool's own --help, so
 # this file knows no option; it knows where to find a PID, an event, or a map.
 
-# reads TOOL's --help: _ehperf_takes[OPTION] is the word for its argument, or empty; _ehperf_operand is that of the first operand
-_ehperf_read_help() {	# TOOL
+# In these functions, _ehperf_tool is what runs the tool: its name, or ehperf and its name.
+
+# reads the tool's --help: _ehperf_takes[OPTION] is the word for its argument, or empty; _ehperf_operand is that of the first operand
+_ehperf_read_help() {
 	local line words word takes
 	_ehperf_takes=() _ehperf_operand=
 	while IFS= read -r line; do
@@ -18,7 +20,7 @@ _ehperf_read_help() {	# TOOL
 			[[ $word == -* ]] || break
 			_ehperf_takes[${word%,}]=$takes
 		done
-	done < <("$1" --help 2>/dev/null)
+	done < <("${_ehperf_tool[@]}" --help 2>/dev/null)
 }
 
 # names of processes, as far as they are plain words
@@ -27,14 +29,14 @@ _ehperf_names() {
 }
 
 # the candidates for VALUE, an argument that --help calls KIND, in COMPREPLY
-_ehperf_values() {	# TOOL KIND VALUE
-	local tool=$1 value=$3 list=
-	case $2 in
+_ehperf_values() {	# KIND VALUE
+	local name=${_ehperf_tool[-1]} value=$2 list=
+	case $1 in
 	PID | 'PID|NAME' | TID)
 		[[ $value != *,* ]] || list=${value%,*},
 		local dir=/proc/[0-9]* names=
-		[ "$2" != TID ] || dir=/proc/[0-9]*/task/[0-9]*
-		[[ $2 != *NAME ]] || names=$(_ehperf_names)
+		[ "$1" != TID ] || dir=/proc/[0-9]*/task/[0-9]*
+		[[ $1 != *NAME ]] || names=$(_ehperf_names)
 		COMPREPLY=($(compgen -P "$list" -W "$(printf '%s\n' $dir | sed 's|.*/||')"$'\n'"$names" -- "${value##*,}"))
 		;;
 	EVENT | FUNCTION | PATTERN)
@@ -45,8 +47,8 @@ _ehperf_values() {	# TOOL KIND VALUE
 			return
 		fi
 		# one that measures something else has no list of its own
-		[ -n "${_ehperf_takes[--list]+set}" ] || tool=${tool/%${tool##*/}/stackcount}
-		COMPREPLY=($(compgen -W "$("$tool" --list "$value*" 2>/dev/null)" -- "$value"))
+		[ -n "${_ehperf_takes[--list]+set}" ] || _ehperf_tool[-1]=${name%"${name##*/}"}stackcount
+		COMPREPLY=($(compgen -W "$("${_ehperf_tool[@]}" --list "$value*" 2>/dev/null)" -- "$value"))
 		;;
 	'ID|NAME') COMPREPLY=($(compgen -W "$(bpftool map list 2>/dev/null |
 		sed -nE 's/^([0-9]+): \S+ +(name (\S+))?.*/\1\n\3/p')" -- "$value")) ;;
@@ -62,29 +64,36 @@ _ehperf_values() {	# TOOL KIND VALUE
 }
 
 _ehperf() {
-	local IFS=$'\n' tool=$1 line=${COMP_LINE:0:COMP_POINT} words value kind before _ehperf_operand
+	local IFS=$'\n' line=${COMP_LINE:0:COMP_POINT} words value kind before _ehperf_operand _ehperf_tool=("$1")
 	local -A _ehperf_takes
 	COMPREPLY=()
 	IFS=$' \t' read -ra words <<<"$line"
 	[[ $line != *[[:space:]] ]] || words+=('')
 	value=${words[-1]} before=${words[-2]}
+	if [ "${1##*/}" = ehperf ]; then
+		if [[ ${#words[@]} == 2 || ${#words[@]} == 3 && $before == help ]]; then
+			COMPREPLY=($(compgen -W "help"$'\n'"$("$1" 2>/dev/null | sed -nE 's/^    ([^ ]+).*/\1/p')" -- "$value"))
+			return
+		fi
+		_ehperf_tool+=("${words[1]}")
+	fi
 	# behind -- is a command, and behind that what is the command's
 	if [[ $line == *[[:space:]]--[[:space:]]* ]]; then
 		if [ "$before" = -- ]; then COMPREPLY=($(compgen -c -- "$value")); else COMPREPLY=($(compgen -f -- "$value")); fi
 		return
 	fi
-	_ehperf_read_help "$tool"
+	_ehperf_read_help
 	if [[ $value == --*=* ]]; then
 		kind=${_ehperf_takes[${value%%=*}]-}
 		value=${value#*=}
-		_ehperf_values "$tool" "$kind" "$value"
+		_ehperf_values "$kind" "$value"
 	elif [[ $before == -* && -n ${_ehperf_takes[$before]-} ]]; then
-		_ehperf_values "$tool" "${_ehperf_takes[$before]}" "$value"
+		_ehperf_values "${_ehperf_takes[$before]}" "$value"
 	elif [[ $value == -* ]]; then
 		COMPREPLY=($(compgen -W "${!_ehperf_takes[*]}" -- "$value"))
 		return
 	else
-		_ehperf_values "$tool" "$_ehperf_operand" "$value"
+		_ehperf_values "$_ehperf_operand" "$value"
 	fi
 	# readline replaces only what is behind the last of its word breaks
 	local kept=${value%"${value##*[:=]}"}
