@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The one command beside the tools.
+# What is about all tools: the one command beside them, and what their pages share.
 # bats file_tags=check
 
 load lib.bash
@@ -50,5 +50,74 @@ questions_of_page() {
 	for name in ../other ./flam README . .. -x flame; do
 		run "$WORK/sbin/ehperf" "$name"
 		[[ "$status $output" == "2 ehperf: there is no tool '$name'"* ]]
+	done
+}
+
+# "OPTION PAGE TAG TEXT", divided by tabs, of each option that the pages describe; TEXT is one line, without the tool's own name
+options_of_pages() {
+	local page
+	for page in "$ROOT"/man/man8/*.8; do
+		sed -n '/^\.SH OPTIONS/,$ { /^\.SH [^O]/q; p }' "$page" | awk -v page="$(basename "$page" .8)" -v OFS='\t' '
+			function put() { if (option != "") print option, page, tag, text; option = text = "" }
+			/^\.(TP|SS|PP|SH)/ { put(); of_tag = /^\.TP/; next }
+			of_tag { tag = $0; of_tag = 0; gsub(/\\-/, "-"); gsub(/\\f./, ""); if (match($0, /--[a-z-]+/)) option = substr($0, RSTART, RLENGTH); next }
+			{ gsub(page, "TOOL"); text = text " " $0 }
+			END { put() }'
+	done
+}
+
+@test "what several tools' pages say of an option begins alike, unless the tools differ in it" {
+	local differ='--count|--cpu|--folded|--frequency|--idle|--json|--list|--max-time|--min-time|--output|--quiet|--slow|--state|--top|--user-stacks|--verbose'
+	options_of_pages | sort >"$WORK/options"
+	[ "$(cut -f 1 "$WORK/options" | uniq -d | wc -l)" -ge 30 ]
+	# the shortest text is the beginning of each other, with the same tag
+	awk -F '\t' '
+		{ n[$1]++; page[$1, n[$1]] = $2; text[$1, n[$1]] = $3 $4 }
+		!($1 in least) || length(text[$1, n[$1]]) < length(least[$1]) { least[$1] = text[$1, n[$1]] }
+		END {
+			for (o in n) for (i = 1; i <= n[o]; i++)
+				if (index(text[o, i], least[o]) != 1) print o, page[o, i]
+		}' "$WORK/options" | sort >"$WORK/unlike"
+	diff <(grep -vE -- "^($differ) " "$WORK/unlike") /dev/null
+	diff <(tr '|' '\n' <<<"$differ") <(cut -d ' ' -f 1 "$WORK/unlike" | uniq)
+}
+
+# "TOOL OPTION ARGUMENT LINE", divided by tabs, of each option in --help
+options_of_help() {
+	local tool
+	for tool in $(cd "$ROOT/tools" && ls -d */ | tr -d /); do
+		"$tool" --help | sed -nE "s/^ +(-.*, )?(--[a-z-]+)(=[^ ]+)? +(.*)$/$tool\t\2\t\3\t\4/p"
+	done
+}
+
+@test "an option's argument and its default in --help are those of the page" {
+	options_of_help >"$WORK/help"
+	[ "$(wc -l <"$WORK/help")" -ge 200 ]
+	options_of_pages | awk -F '\t' -v OFS='\t' '
+		NR == FNR { text = $3 $4; gsub(/\\f./, "", text); gsub(/\\-/, "-", text); gsub(/[", ]/, "", text); of[$2, $1] = text; next }
+		{
+			# what a page leaves to another tool'"'"'s
+			text = of[$1, $2]
+			if (text == "") text = of["cpuprof", $2]
+			if (text == "") text = of["mapupdlat", $2]
+			argument = $3
+			sub(/[[,].*/, "", argument)
+			if (text == "" || index(text, argument) == 0) print $1, $2, $3, text
+			while (match($4, /(default|most) [0-9]+|[0-9]+ each/)) {
+				figure = substr($4, RSTART, RLENGTH)
+				$4 = substr($4, RSTART + RLENGTH)
+				gsub(/[^0-9]/, "", figure)
+				if (text !~ "(^|[^0-9])" figure "([^0-9]|$)") print $1, $2, figure, text
+			}
+		}' - "$WORK/help" | diff - /dev/null
+}
+
+@test "-o: the endings that a page names are those that the tool takes" {
+	local tool
+	for tool in cpuprof offcputime offwaketime wallprof 'stackcount page-faults' mapupdlat; do
+		run $tool -o "$WORK/x.foo" 1
+		[ "$status" -eq 2 ]
+		diff <(grep -oE '\.[a-z]+(\.gz)?' <<<"${output%:*}" | sort) \
+			<(options_of_pages | awk -F '\t' -v p="${tool%% *}" '$1 == "--output" && $2 == p' | grep -oE '[( &.]\.[a-z]+(\.gz)?' | grep -oE '\.[a-z.]+' | sort -u)
 	done
 }

@@ -39,7 +39,7 @@ static const struct argp_option options[] = {
 	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only in this cgroup (v2) and those below it", OF_TASKS },
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", OF_MEASURE },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", OF_MEASURE },
-	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept of a stack, default 1024", OF_LIMITS },
+	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept: default 1024, at most 16384", OF_LIMITS },
 	{ "perf-max-stack-depth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_LIMITS },	/* bcc's name */
 	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
 	  "room for different stacks, default 65536", OF_LIMITS },
@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", OF_OUTPUT },
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to JIT's code", OF_OUTPUT },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", OF_OUTPUT },
-	{ "top", OPTION_TOP, "N|all", 0, "only the N hottest; in text default 20", OF_OUTPUT },
+	{ "top", OPTION_TOP, "N|all", 0, "only the N hottest; text has few without it", OF_OUTPUT },
 	{ "inline", 'i', NULL, 0, "inlined functions, too, as frames marked _[i]", OF_NAMES },
 	{ "lines", 'l', NULL, 0, "source file and line of each user frame", OF_NAMES },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
