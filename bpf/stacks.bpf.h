@@ -411,13 +411,13 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 }
 
 /*
- * Adds one sample of the running task: completes the key by its user stack, if wanted, and adds `count` to
- * its value.
+ * Adds one sample of the running task: completes the key by its user stack, if wanted, and adds 1 and `sum`
+ * to its value.
  */
 static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
-				       __u64 count, struct stack_stats *stats)
+				       __u64 sum, struct stack_stats *stats)
 {
-	struct stack_value value = { .count = count };
+	struct stack_value value = { .count = 1, .sum = sum };
 
 	key->end = END_NOT_TAKEN;
 	if (with_user_stacks) {
@@ -434,9 +434,10 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 
 /*
  * Counts the stacks that the running task has now, if no filter is against it: for a program that cannot be
- * preempted. with_kernel: ctx, the program's context, is one in the kernel; flags: of the key, the tool's own
+ * preempted. with_kernel: ctx, the program's context, is one in the kernel; flags: of the key, the tool's own; sum: is added
+ * to the value
  */
-static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags)
+static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags, __u64 sum)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 zero = 0;
@@ -454,12 +455,12 @@ static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	if (with_kernel && with_kernel_stacks)
 		key.kernel_stack = send_kernel_stack(ctx, stats);
-	add_sample(u, task, &key, 1, stats);
+	add_sample(u, task, &key, sum, stats);
 }
 
 static __always_inline void count_sample(void *ctx, bool with_kernel)
 {
-	count_event(ctx, with_kernel, 0);
+	count_event(ctx, with_kernel, 0, 0);
 }
 
 /* the same for a program on a tracepoint */

@@ -106,7 +106,10 @@ enum thread_state {
 /* what is summed under a key */
 struct stack_value {
 	__u64 count;
-	__u64 blocked_ns;	/* off the CPU, before the wake-up */
+	union {
+		__u64 blocked_ns;	/* off the CPU, before the wake-up */
+		__u64 sum;		/* of an argument of the events that are counted */
+	};
 	/* off the CPU, after the wake-up; for timed calls: all time that is not blocked */
 	__u64 waiting_ns;
 };

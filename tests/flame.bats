@@ -339,6 +339,11 @@ from_recording() {	# TOOL [ARG...]
 	[[ "$status $output" == "1 "*"line 1: it is not the first line of a recording" ]]
 	run flame <<<'{"type":"start","schema":1}'
 	[[ "$status $output" == "1 "*"line 1: another version of ehperf"* ]]
+	# units are printed as they are
+	run flame <<<"${start/samples/\\u001b[2J}"
+	[[ "$status $output" == "1 "*"line 1: 'counted' is not a word" ]]
+	run flame <<<"${start/\"counted\"/\"summed\":\"a b\",\"counted\"}"
+	[[ "$status $output" == "1 "*"line 1: 'summed' is not a word" ]]
 	# a line without an end, in bounded memory; and one of many small values
 	(ulimit -v 400000; { echo "$start"; yes '{"type":' | tr -d '\n' | head -c 100000000; } | flame >"$WORK/out" 2>"$WORK/err") && false
 	grep -q 'line 2: the line is too long' "$WORK/err"

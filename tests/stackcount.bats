@@ -377,6 +377,80 @@ is_counted() {	# PID EVENT
 	[ "$(summary .samples)" -eq 2 ]
 }
 
+@test "--sum: a field of a tracepoint, as strace has it; the sum in all formats, and of a recording" {
+	need_root
+	need strace perl
+	local reads='open(my $f, "<", "/dev/zero"); for (1 .. 20) { sysread($f, my $b, $_ % 2 ? 1234 : 99) }' sum ending
+	sum=$(strace -f -o /dev/stdout -e trace=read perl -e "$reads" | grep -oE ', [0-9]+\) += ' | awk '{ s += substr($2, 1) } END { print s }')
+	stackcount -q -o "$WORK/x.jsonl" -o "$WORK/x.folded" -o "$WORK/x.json" -o "$WORK/x.perf" -o "$WORK/x.txt" -o "$WORK/x.svg" -o "$WORK/x.pb.gz" \
+		--sum count t:syscalls:sys_enter_read -- perl -e "$reads"
+	mv "$WORK/x.jsonl" "$WORK/out"
+	valid_json
+	[ "$(summary .sum)" -eq "$sum" ]
+	[ "$(jq -s '[.[] | select(.type == "stack").sum] | add' "$WORK/out")" -eq "$sum" ]
+	[ "$(jq -s '[.[] | select(.type == "stack").count] | add' "$WORK/out")" -eq "$(summary .samples)" ]
+	[ "$(awk '{ s += $NF } END { print s }' "$WORK/x.folded")" -eq "$sum" ]
+	[ "$(jq '.profiles[0].endValue' "$WORK/x.json")" -eq "$sum" ]
+	[ "$(jq -r '.profiles[0].unit' "$WORK/x.json")" = bytes ]
+	[ "$(awk '/ bytes:$/ { s += $(NF - 1) } END { print s }' "$WORK/x.perf")" -eq "$sum" ]
+	grep -qE '^ +[0-9]+ bytes, [0-9.]+ % of all$' "$WORK/x.txt"
+	grep -q bytes "$WORK/x.svg"
+	zcat "$WORK/x.pb.gz" | grep -aq bytes
+	for ending in folded json perf txt svg pb.gz; do
+		flame -o "$WORK/again.$ending" "$WORK/out"
+		cmp "$WORK/again.$ending" "$WORK/x.$ending"
+	done
+}
+
+@test "--sum: an argument of a probe, in memory and in a register" {
+	need_root
+	[ -x /usr/bin/python3 ] || skip "needs Debian's python3"
+	local nr found=()
+	for nr in 0 50; do	# gc__start has the generation, gc__done the number of objects
+		stackcount -q -j --sum arg0 usdt:/usr/bin/python3:python:gc__start -- /usr/bin/python3 -c "import gc; gc.disable(); [gc.collect(2) for i in range($nr)]" >"$WORK/out"
+		found+=("$(summary .sum)")
+		[ "$(summary .lost)" -eq 0 ]
+	done
+	[ $((found[1] - found[0])) -eq 100 ]
+	stackcount -q -j --sum arg0 usdt:/usr/bin/python3:python:gc__done -- /usr/bin/python3 -c "
+import gc
+gc.disable()
+gc.collect()
+for i in range(10):
+	l = [[] for j in range(100)]
+	for k in l: k.append(k)
+	del l, k
+	print(gc.collect(), file=open('$WORK/collected', 'a'))" >"$WORK/out"
+	expect "$(summary .sum) >= $(awk '{ s += $1 } END { print s }' "$WORK/collected") && $(summary .sum) >= 1000"
+	run stackcount --sum arg1 usdt:/usr/bin/python3:python:gc__start 1
+	[[ "$status $output" == "2 stackcount: "*" has no arg1: its arguments are "* ]]
+}
+
+# bats test_tags=check
+@test "--sum: an argument of a function; what is below 0 or too large; what is no argument" {
+	need_root
+	printf '%s\n' '__attribute__((noipa)) void take(long a, long b, long c, long d, long e, long f) { asm volatile("" :: "r"(a)); }' \
+		'int main(void) { for (long i = 1; i <= 100; i++) take(i, -i, 3, 1L << 60, 5 * i, 6); }' >"$WORK/takes.c"
+	cc -O2 -o "$WORK/takes" "$WORK/takes.c"
+	local n=0 sum
+	for sum in 5050 0 300 429496729500 25250 600; do
+		stackcount -q -j --sum arg$n "u:$WORK/takes:take" -- "$WORK/takes" >"$WORK/out"
+		[ "$(summary .samples) $(summary .sum)" = "100 $sum" ]
+		n=$((n + 1))
+	done
+	valid_json
+	# nothing to show
+	stackcount -q --sum arg1 -o "$WORK/x.svg" -o "$WORK/x.html" -o - "u:$WORK/takes:take" -- "$WORK/takes"
+	run stackcount --sum arg6 "u:$WORK/takes:take" 1
+	[[ "$status $output" == "2 stackcount: the arguments of functions and probes are arg0 to arg5: 'arg6'" ]]
+	run stackcount --sum arg0 page-faults 1
+	[[ "$status $output" == "2 stackcount: --sum is for tracepoints, functions and probes"* ]]
+	run stackcount --sum nothing t:sched:sched_process_exec 1
+	[[ "$status $output" == "2 stackcount: 't:sched:sched_process_exec' has no field 'nothing'"* ]]
+	run stackcount --sum filename t:sched:sched_process_exec 1
+	[[ "$status $output" == "2 stackcount: the field 'filename' of 't:sched:sched_process_exec' is no number" ]]
+}
+
 # bats test_tags=check
 @test "the options of --help are those of the man page; it does not run without privileges" {
 	options_agree stackcount cpuprof

@@ -49,6 +49,9 @@ static bool parse_note(const struct elf_file *file, uint64_t base, const uint8_t
 	moved = base ? base - addresses.base : 0;
 	probe->provider = next_string(&at, end);
 	probe->name = probe->provider ? next_string(&at, end) : NULL;
+	probe->arguments = probe->name ? next_string(&at, end) : NULL;
+	if (!probe->arguments)
+		probe->arguments = "";
 	probe->semaphore_offset = 0;
 	return probe->name && find_in(file, addresses.location + moved, false, &probe->file_offset) &&
 	       (!addresses.semaphore || find_in(file, addresses.semaphore + moved, true, &probe->semaphore_offset));

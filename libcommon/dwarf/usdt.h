@@ -12,7 +12,7 @@
 #include "dwarf/elf_file.h"
 
 struct usdt_probe {
-	const char *provider, *name;	/* in the file's bytes, valid until elf_file_close() */
+	const char *provider, *name, *arguments;	/* in the file's bytes, valid until elf_file_close() */
 	uint64_t file_offset;		/* of the nop */
 	uint64_t semaphore_offset;	/* in the file, of a counter that must not be 0 for the probe to be reached; 0: none */
 };

@@ -19,6 +19,8 @@
 #include "process/tracefs.h"
 #include "table/machine.h"
 
+#define MAX_ARGUMENTS 200	/* characters of a note, which others have written */
+
 struct finding {
 	struct events *events;
 	const struct event_name *name;
@@ -59,10 +61,12 @@ static int add(struct finding *f, struct event event, const char *format, ...)
 	if (length >= 0)
 		free(rest);
 	event.path = strdup(event.path ? event.path : f->path);
-	if (!event.name || !event.path || array_reserve(&all->events, &all->room, all->nr + 1)) {
+	event.arguments = strndup(event.arguments ? event.arguments : "", MAX_ARGUMENTS);
+	if (!event.name || !event.path || !event.arguments || array_reserve(&all->events, &all->room, all->nr + 1)) {
 		function_exits_free(&event.exits);
 		free(event.name);
 		free(event.path);
+		free(event.arguments);
 		return -ENOMEM;
 	}
 	all->events[all->nr++] = event;
@@ -260,7 +264,8 @@ static int find_probes(struct finding *f)
 	for (size_t i = 0; i < nr && !error; i++)
 		if (!fnmatch(f->name->group, probes[i].provider, 0) && !fnmatch(f->name->name, probes[i].name, 0))
 			error = add(f, (struct event){ .file_offset = probes[i].file_offset,
-						       .semaphore_offset = probes[i].semaphore_offset },
+						       .semaphore_offset = probes[i].semaphore_offset,
+						       .arguments = (char *)probes[i].arguments },
 				    "%s:%s:%s", f->path, probes[i].provider, probes[i].name);
 	free(probes);
 	if (!nr)
@@ -462,6 +467,7 @@ void events_free(struct events *events)
 	for (size_t i = 0; i < events->nr; i++) {
 		free(events->events[i].name);
 		free(events->events[i].path);
+		free(events->events[i].arguments);
 		function_exits_free(&events->events[i].exits);
 	}
 	if (events->fd)

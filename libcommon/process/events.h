@@ -20,6 +20,7 @@ struct event {
 	/* the file of a user function or a probe, for people; FUNCTION or MODULE:FUNCTION of the kernel; or "" */
 	char *path;
 	uint64_t file_offset, semaphore_offset;		/* in that file; semaphore_offset may be 0 */
+	char *arguments;		/* of a probe, as its note has them: "-4@%eax 8@16(%rsp)" */
 	int tracepoint;			/* its ID */
 	struct function_exits exits;	/* of a user function, where events_search.returns asks for them */
 	struct perf_encoding perf;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,61 @@ int tracefs_tracepoint_id(const char *name)
 		close(fd);
 	close(tracefs);
 	return id;
+}
+
+/* ---- fields ---- */
+
+/* "\tfield:size_t count;\toffset:32;\tsize:8;\tsigned:0;". 0, -ENOENT if the line has another field, -EDOM */
+static int parse_field(char *line, const char *name, struct tracefs_field *field)
+{
+	char *type = strstr(line, "field:"), *end = type ? strchr(type, ';') : NULL, *its_name;
+	unsigned is_signed;
+
+	if (!end)
+		return -ENOENT;
+	type += strlen("field:");
+	*end = 0;
+	its_name = strrchr(type, ' ');
+	if (!its_name)
+		return -ENOENT;
+	*its_name++ = 0;
+	if (strncmp(its_name, name, strlen(name)) || (its_name[strlen(name)] && its_name[strlen(name)] != '['))
+		return -ENOENT;
+	if (its_name[strlen(name)] || strstr(type, "_loc") || strchr(type, '*') ||
+	    sscanf(end + 1, " offset:%u; size:%u; signed:%u;", &field->offset, &field->bytes, &is_signed) != 3 ||
+	    field->offset > UINT16_MAX || (field->bytes != 1 && field->bytes != 2 && field->bytes != 4 && field->bytes != 8))
+		return -EDOM;
+	field->is_signed = is_signed;
+	field->is_size = !strcmp(type, "size_t") || !strcmp(type, "ssize_t") || !strncmp(name, "bytes", strlen("bytes"));
+	return 0;
+}
+
+int tracefs_find_field(const char *tracepoint, const char *name, struct tracefs_field *field)
+{
+	int tracefs = open_tracefs(), fd, error = -ENOENT;
+	char path[512], *line = NULL;
+	size_t room = 0;
+	FILE *file;
+
+	if (tracefs < 0)
+		return tracefs;
+	snprintf(path, sizeof(path), "events/%s/format", tracepoint);
+	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		error = -errno;
+	close(tracefs);
+	if (fd < 0)
+		return error;
+	file = fdopen(fd, "r");
+	if (!file) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (error == -ENOENT && getline(&line, &room, file) > 0)
+		error = parse_field(line, name, field);
+	free(line);
+	fclose(file);
+	return error;
 }
 
 /* ---- tracepoints ---- */

@@ -5,8 +5,18 @@
 #ifndef EHPERF_PROCESS_TRACEFS_H
 #define EHPERF_PROCESS_TRACEFS_H
 
+#include <stdbool.h>
+
 /* A tracepoint's ID for perf_event_attr.config: "sched/sched_switch". Or -errno */
 int tracefs_tracepoint_id(const char *name);
+
+struct tracefs_field {
+	unsigned offset, bytes;		/* in the record; 1, 2, 4 or 8 */
+	bool is_signed, is_size;	/* size: a number of bytes, by its type or its name */
+};
+
+/* The field of the tracepoint "sched/sched_switch". 0, -ENOENT, -EDOM if it is no number, or another -errno */
+int tracefs_find_field(const char *tracepoint, const char *name, struct tracefs_field *field);
 
 /*
  * Calls found() for each tracepoint that matches, in alphabetical order, until it returns an error. 0 or

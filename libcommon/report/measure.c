@@ -7,9 +7,16 @@
 #include "report/counted.h"
 #include "report/stack_summary.h"
 
+#define MAX_SUM ((1ULL << 53) - 1)
+
 uint64_t measure_count(const struct stack_value *value)
 {
 	return value->count;
+}
+
+uint64_t measure_sum(const struct stack_value *value)
+{
+	return value->sum < MAX_SUM ? value->sum : MAX_SUM;
 }
 
 uint64_t measure_in_text(const struct measure *measure, uint64_t value)
@@ -19,7 +26,7 @@ uint64_t measure_in_text(const struct measure *measure, uint64_t value)
 
 const char *measure_unit(const struct measure *measure)
 {
-	return measure->is_time ? "us" : measure->counted;
+	return measure->is_time ? "us" : measure->sum_unit ? measure->sum_unit : measure->counted;
 }
 
 struct counted measure_say(const struct measure *measure, uint64_t value)
@@ -27,7 +34,7 @@ struct counted measure_say(const struct measure *measure, uint64_t value)
 	struct counted said;
 
 	if (!measure->is_time)
-		return counted(value, measure->counted);
+		return counted(value, measure_unit(measure));
 	snprintf(said.text, sizeof(said.text), "%" PRIu64 " us", measure_in_text(measure, value));
 	return said;
 }

@@ -25,6 +25,8 @@ struct measure {
 	/* ns per unit of the value: 1 if it is a time; 0: it stands for no time */
 	uint64_t value_ns;
 	const char *counted;		/* "samples": the summary begins with their number */
+	/* of the value, if it is the sum of something of what is counted: "bytes". NULL: it is no sum */
+	const char *sum_unit;
 	/* after a count of forks_lost: "processes of the command not sampled: ..."; NULL: a default */
 	const char *unfollowed;
 	/* Prints the summary's beginning. NULL: "COUNT counted in SECONDS s" */
@@ -38,6 +40,8 @@ struct measure {
 
 /* for .value: how often a stack was seen */
 uint64_t measure_count(const struct stack_value *value);
+/* for .value: the sum of an argument; what JSON and others can have of it at most */
+uint64_t measure_sum(const struct stack_value *value);
 
 /* a value as text and folded output have it, and its unit: times in microseconds */
 uint64_t measure_in_text(const struct measure *measure, uint64_t value);

@@ -332,7 +332,7 @@ static void take_value(struct recording *r, struct json_object *line, struct sta
 	uint64_t blocked_ns = 0, waiting_ns = 0;
 
 	value->count = json_lines_number(&r->lines, line, "count", JSON_MAX_NUMBER);
-	json_lines_get_number(&r->lines, line, "blocked_ns", JSON_MAX_NUMBER, &blocked_ns);
+	json_lines_get_number(&r->lines, line, r->measure.sum_unit ? "sum" : "blocked_ns", JSON_MAX_NUMBER, &blocked_ns);
 	json_lines_get_number(&r->lines, line, "waiting_ns", JSON_MAX_NUMBER, &waiting_ns);
 	value->blocked_ns = blocked_ns;
 	value->waiting_ns = waiting_ns;
@@ -396,15 +396,33 @@ void recording_take_summary(struct recording *r, struct json_object *line)
 
 /* ---- the whole ---- */
 
+/* A word that is printed as it is: with nothing in it that a terminal or a format would take for more. */
+static const char *take_word(struct recording *r, const char *name)
+{
+	const char *word = json_lines_get_string(&r->lines, r->start, name);
+
+	if (word && (!*word || word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])) {
+		json_lines_wrong(&r->lines, "'%s' is not a word", name);
+		return NULL;
+	}
+	return word;
+}
+
 static void take_measure(struct recording *r)
 {
 	static const char *const parts[] = { [OFF_CPU_ALL] = "all", [OFF_CPU_BLOCKED] = "blocked", [OFF_CPU_WAITING] = "waiting" };
 	struct json_object *filters = json_lines_get(&r->lines, r->start, "filters", json_type_object);
 	const char *part = filters ? json_lines_get_string(&r->lines, filters, "part") : NULL;
 
+	const char *counted = take_word(r, "counted");
+
+	if (!counted)
+		json_lines_wrong(&r->lines, "'%s' is missing", "counted");
 	r->measure = (struct measure){
-		.value = measure_count, .counted = json_lines_string(&r->lines, r->start, "counted"), .value_ns = r->period_ns,
+		.value = measure_count, .counted = counted ? counted : "", .sum_unit = take_word(r, "summed"), .value_ns = r->period_ns,
 	};
+	if (r->measure.sum_unit)
+		r->measure.value = measure_sum;
 	for (int i = 0; part && i < NR_OFF_CPU_PARTS; i++)
 		if (!strcmp(part, parts[i]))
 			r->measure = off_cpu_measures[i];

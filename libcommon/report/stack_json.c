@@ -119,6 +119,8 @@ static struct json_object *json_stack(const struct stack_writer *w, const struct
 	json_object_object_add(stack, "tid", json_object_new_int64(entry->key.tid));
 	json_object_object_add(stack, "comm", json_name(entry->key.comm));
 	json_object_object_add(stack, "count", json_object_new_uint64(entry->value.count));
+	if (measure->sum_unit)
+		json_object_object_add(stack, "sum", json_object_new_uint64(measure->value(&entry->value)));
 	if (measure->value_ns)
 		json_object_object_add(stack, "value_ns", json_object_new_uint64(
 			measure->value(&entry->value) * measure->value_ns));

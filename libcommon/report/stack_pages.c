@@ -33,7 +33,7 @@ static int write_page(const struct stack_writer *w, const struct stack_summary *
 		.title = summary->command_line,
 		.when = when,
 		.notes = notes,
-		.unit = summary->measure->is_time ? "ns" : summary->measure->counted,
+		.unit = summary->measure->is_time ? "ns" : measure_unit(summary->measure),
 		.processes = w->processes,
 		.tree = &tree,
 	};

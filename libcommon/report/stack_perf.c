@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Stacks as perf script prints samples, for programs that import that. They count the samples of a stack,
- * so there is one for each; a time is printed as a sample's period, in microseconds. When a sample was
+ * so there is one for each; a time or a sum is printed as a sample's period, a time in microseconds. When a sample was
  * taken is not known: they follow each other at the sampling period.
  */
 #include <ctype.h>
@@ -82,8 +82,9 @@ static void put_head(FILE *out, const struct stack_entry *entry, const struct me
 	put_word(out, clean ? clean + odd : "[unknown]", "");
 	fprintf(out, "%s%" PRIu32 "/%" PRIu32 " %" PRIu64 ".%06" PRIu64 ": ", blanks, entry->key.pid, entry->key.tid,
 		ns / 1000000000, ns % 1000000000 / 1000);
-	if (measure->is_time)
-		fprintf(out, "%" PRIu64 " off-cpu:\n", (measure->value(&entry->value) + 500) / 1000);
+	if (measure->is_time || measure->sum_unit)
+		fprintf(out, "%" PRIu64 " %s:\n", measure_in_text(measure, measure->value(&entry->value)),
+			measure->is_time ? "off-cpu" : measure->sum_unit);
 	else
 		fprintf(out, "%s:\n", measure->value_ns ? "cpu-clock" : measure->counted);
 	free(clean);
@@ -96,7 +97,7 @@ int stack_report_perf(const struct stack_writer *w, const struct stack_summary *
 	uint64_t step = measure->value_ns > 1000 ? measure->value_ns : 1000, now = summary->started_ns;
 
 	for (size_t i = 0; i < nr; i++) {
-		uint64_t samples = measure->is_time ? 1 : measure->value(&entries[i].value);
+		uint64_t samples = measure->is_time || measure->sum_unit ? 1 : measure->value(&entries[i].value);
 
 		for (; samples; samples--, now += step) {
 			put_head(w->out, &entries[i], measure, now);

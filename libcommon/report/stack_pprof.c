@@ -382,7 +382,7 @@ static void add_waker(struct pprof *p, const struct stack_entry *waker)
 
 static void emit_sample(struct pprof *p, const struct stack_entry *entry)
 {
-	int64_t values[] = { entry->value.count, p->measure->value(&entry->value) * p->measure->value_ns };
+	int64_t values[] = { entry->value.count, p->measure->value(&entry->value) * (p->measure->value_ns ? p->measure->value_ns : 1) };
 	Pprof__Label labels[MAX_SAMPLE_LABELS], *label_list[MAX_SAMPLE_LABELS];
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
@@ -396,7 +396,7 @@ static void emit_sample(struct pprof *p, const struct stack_entry *entry)
 	sample.location_id = p->stack;
 	sample.n_location_id = p->nr_stack;
 	sample.value = values;
-	sample.n_value = p->measure->value_ns ? 2 : 1;
+	sample.n_value = p->measure->value_ns || p->measure->sum_unit ? 2 : 1;
 	sample.label = label_list;
 	add_labels(p, &sample, entry);
 	part.n_sample = 1;
@@ -409,22 +409,22 @@ static void emit_sample(struct pprof *p, const struct stack_entry *entry)
 static void emit_head(struct pprof *p, const struct stack_summary *summary)
 {
 	const struct measure *measure = p->measure;
-	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, time = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType *types[] = { &count, &time };
+	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, value = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType *types[] = { &count, &value };
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	int64_t comment;
 
 	string(p, "");	/* the first one */
 	count.type = string(p, measure->counted);
 	count.unit = string(p, "count");
-	time.type = string(p, measure->is_time ? "off_cpu" : "cpu");
-	time.unit = string(p, "nanoseconds");
+	value.type = string(p, measure->sum_unit ? "sum" : measure->is_time ? "off_cpu" : "cpu");
+	value.unit = string(p, measure->sum_unit ? measure->sum_unit : "nanoseconds");
 	comment = string(p, summary->command_line);
-	part.n_sample_type = measure->value_ns ? 2 : 1;
+	part.n_sample_type = measure->value_ns || measure->sum_unit ? 2 : 1;
 	part.sample_type = types;
 	part.time_nanos = summary->started_ns;
 	part.duration_nanos = summary->seconds * 1e9;
-	part.period_type = measure->value_ns ? &time : &count;
+	part.period_type = measure->value_ns ? &value : &count;
 	part.period = measure->value_ns ? measure->value_ns : 1;
 	part.n_comment = 1;
 	part.comment = &comment;

@@ -40,7 +40,7 @@ static int put_samples(FILE *out, struct stack_labels *labels, const struct stac
 	fputs(",\n\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
 	page_put_json(out, page_json(summary->tool));
 	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
-		summary->measure->is_time ? "nanoseconds" : "none", sum);
+		summary->measure->is_time ? "nanoseconds" : summary->measure->sum_unit && !strcmp(summary->measure->sum_unit, "bytes") ? "bytes" : "none", sum);
 	for (size_t i = 0; i < nr; i++) {
 		if (stack_labels_of(labels, &entries[i]))
 			return -ENOMEM;

@@ -72,6 +72,8 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 	json_object_object_add(object, "ended", json_by_reason(s->ended));
 	if (s->measure->summary_json)
 		s->measure->summary_json(object, s);
+	if (s->measure->sum_unit)
+		json_object_object_add(object, "sum", json_object_new_uint64(s->measure->value(&s->sum)));
 	if (s->measure->is_time)
 		json_object_object_add(object, "ended_ns", json_by_reason(s->ended_value));
 	put_said(object, s);
@@ -98,6 +100,9 @@ static void say_complete(FILE *out, const struct stack_summary *s)
 	if (s->measure->is_time)
 		fprintf(out, ", user stacks complete for %.2f %% of %.3f s",
 			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user / 1e9);
+	else if (s->measure->sum_unit)
+		fprintf(out, ", user stacks complete for %.2f %% of %s", 100.0 * s->ended_value[END_COMPLETE] / with_user,
+			measure_say(s->measure, with_user).text);
 	else
 		fprintf(out, ", %.2f %% of %s complete", 100.0 * s->ended_value[END_COMPLETE] / with_user,
 			counted(with_user, "user stacks").text);

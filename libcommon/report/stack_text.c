@@ -273,7 +273,7 @@ static void put_stacks(const struct stack_writer *w, const struct stack_function
 	}
 	if (shown < nr)
 		fprintf(w->out, "not shown: %s, %.1f %% of all %s; --top=all shows all\n", counted(nr - shown, "stacks").text,
-			percent_of(rest, sum), measure->is_time ? "time" : measure->counted);
+			percent_of(rest, sum), measure->is_time ? "time" : measure_unit(measure));
 }
 
 static int by_thread(const void *left, const void *right)

@@ -7,11 +7,10 @@
 #define EHPERF_RUN_EVENTS_H
 
 #include "bpf/links.h"
+#include "events_abi.h"
 #include "process/events.h"
 #include "process/perf_events.h"
 #include "run/task_filter.h"
-
-#define MAX_EVENTS 500	/* that a pattern may name */
 
 /*
  * The events that the name means; more than MAX_EVENTS are an error. filter: files are found as its first

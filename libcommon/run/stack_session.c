@@ -300,6 +300,8 @@ static void describe_measure(struct stack_session *s, const struct measure *meas
 	struct json_object *start = s->run.start;
 
 	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
+	if (measure->sum_unit)
+		json_object_object_add(start, "summed", json_name(measure->sum_unit));
 	if (!measure->is_time && measure->value_ns)
 		json_object_object_add(start, "sample_ns", json_object_new_uint64(measure->value_ns));
 	if (measure->root)

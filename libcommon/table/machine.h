@@ -11,6 +11,7 @@
  *   leave.c           where instructions lead
  *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
  *   go.c              what Go's compiler and runtime write
+ *   argument.c        where functions and probes have their arguments
  *   known_code.c      certain code of certain programs
  */
 #ifndef EHPERF_TABLE_MACHINE_H
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 #include "dwarf/cursor.h"
+#include "events_abi.h"
 #include "tables_abi.h"
 #ifdef __x86_64__
 #include "table/x86/abi.h"
@@ -68,6 +70,15 @@ void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg,
 
 /* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+
+/* a function's argument when it is called; number: below NR_PARAMETERS */
+struct event_argument machine_parameter(unsigned number);
+
+/*
+ * The argument of a USDT probe that the text begins with: its size and the assembler's operand, to the next blank. 0;
+ * -ENOTSUP: it is of another form
+ */
+int machine_operand(const char *text, struct event_argument *argument);
 
 /* Is code[0 .. size) nothing but what assemblers and linkers fill gaps between functions up with? */
 bool machine_is_padding(const uint8_t *code, uint64_t size);

@@ -207,7 +207,7 @@ static int write_stacks(const struct options *o, struct recording *r, FILE *out)
 
 	if (!format)
 		cli_die(EXIT_USAGE, "a recording of stacks has no timeline: '%s'", o->output);
-	if (format->write == stack_report_perf && !r->measure.is_time && r->summary.sum.count > MAX_PERF_SAMPLES)
+	if (format->write == stack_report_perf && !r->measure.is_time && !r->measure.sum_unit && r->summary.sum.count > MAX_PERF_SAMPLES)
 		cli_die(EXIT_FAILURE, ".perf has a line for each sample: %" PRIu64 " are too many", (uint64_t)r->summary.sum.count);
 	return format->write(&writer, &r->summary, r->entries, idle_to_end(r->entries, r->nr));
 }

@@ -4,15 +4,51 @@
  * loaded.
  */
 #include "alone.bpf.h"
+#include "events_abi.h"
 #include "processes.bpf.h"
 #include "stacks.bpf.h"
 
 bool measuring;
+const volatile bool with_sum;
+const volatile struct event_argument arguments[MAX_EVENTS];
+
+/* 0 if it is negative: an error that is returned, a length that is none */
+static __always_inline __u64 argument(void *ctx, __u64 event)
+{
+	const volatile struct event_argument *a;
+	__u64 value = 0, bits;
+	__u32 bytes;
+
+	if (!with_sum || event >= MAX_EVENTS)
+		return 0;
+	a = &arguments[event];
+	bytes = a->bytes;
+	bpf_probe_read_kernel(&value, sizeof(value), ctx + a->at);
+	if (a->place == ARGUMENT_CONSTANT) {
+		value = a->offset;
+	} else if (a->place == ARGUMENT_IN_MEMORY) {
+		const void *address = (const void *)(value + a->offset);
+
+		value = 0;
+		if (bytes <= sizeof(value))
+			bpf_probe_read_user(&value, bytes, address);
+	}
+	bits = (64 - 8 * bytes) & 63;
+	value <<= bits;
+	if (a->is_signed && (__s64)value < 0)
+		return 0;
+	value >>= bits;
+	return value < MAX_ARGUMENT ? value : MAX_ARGUMENT;
+}
 
 static __always_inline void count(void *ctx, bool with_kernel)
 {
-	if (measuring)
-		count_event(ctx, with_kernel, bpf_get_attach_cookie(ctx) << STACK_EVENT_SHIFT);
+	__u64 event;
+
+	if (!measuring)
+		return;
+	event = bpf_get_attach_cookie(ctx);
+	count_event(ctx, with_kernel, event << STACK_EVENT_SHIFT, argument(ctx, event));
 }
 
 SEC("?tp")
@@ -43,8 +79,8 @@ int count_user_function(struct pt_regs *ctx)
 SEC("?perf_event")
 int count_perf_event(struct bpf_perf_event_data *ctx)
 {
-	if (count_run())
-		count(ctx, (__s64)ctx->regs.ip < 0);
+	if (count_run() && measuring)
+		count_event(ctx, (__s64)ctx->regs.ip < 0, bpf_get_attach_cookie(ctx) << STACK_EVENT_SHIFT, 0);
 	return 0;
 }
 

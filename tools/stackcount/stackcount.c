@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* stackcount: counts events by the whole user and kernel stacks in which they happen. */
+#include <string.h>
+
+#include "process/tracefs.h"
+#include "report/counted.h"
 #include "report/json.h"
+#include "report/stack_summary.h"
 #include "run/events.h"
 #include "run/kernel.h"
 #include "run/sampling.h"
 #include "run/stack_session.h"
 #include "stackcount.skel.h"
+#include "table/machine.h"
+
+enum { OPTION_SUM = 0x1000 };
 
 struct options {
 	struct stack_options stacks;
 	const char *event, *list;
+	const char *sum;		/* the argument that is summed up; NULL: none */
 	uint64_t period;
 };
 
@@ -24,6 +33,7 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "count", 'c', "N", 0, "count every N-th event only: of perf's", OF_MEASURE },
+	{ "sum", OPTION_SUM, "ARG", 0, "add up this argument: arg0, a tracepoint's field", OF_MEASURE },
 	{ "list", 'l', "PATTERN", 0, "list the events that match, and end", OF_MEASURE },
 	{},
 };
@@ -36,6 +46,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'c':
 		if (!cli_parse_number(arg, 1, INT64_MAX, &o->period))
 			argp_failure(state, EXIT_USAGE, 0, "not a number of events: '%s'", arg);
+		break;
+	case OPTION_SUM:
+		o->sum = arg;
 		break;
 	case 'l':
 		o->list = arg;
@@ -84,6 +97,94 @@ static struct bpf_program *program_for(const struct stackcount_bpf *bpf, enum ev
 	return programs[kind];
 }
 
+/* ---- --sum ---- */
+
+static struct event_argument parameter(const char *name)
+{
+	uint64_t number;
+
+	if (strncmp(name, "arg", 3) || !cli_parse_number(name + 3, 0, NR_PARAMETERS - 1, &number))
+		cli_die(EXIT_USAGE, "the arguments of functions and probes are arg0 to arg%d: '%s'", NR_PARAMETERS - 1, name);
+	return machine_parameter(number);
+}
+
+static struct event_argument operand(const struct event *probe, const char *name)
+{
+	struct event_argument argument = parameter(name);
+	const char *at = probe->arguments;
+
+	for (char number = '0'; at && number < name[3]; number++) {
+		at = strchr(at, ' ');
+		at += at ? strspn(at, " ") : 0;
+	}
+	if (!at || !*at)
+		cli_die(EXIT_USAGE, "'%s' has no %s: its arguments are '%s'", probe->name, name, probe->arguments);
+	if (machine_operand(at, &argument))
+		cli_die(EXIT_FAILURE, "%s of '%s' is no number in a register or beside one: '%s'", name, probe->name, probe->arguments);
+	return argument;
+}
+
+/* *unit: "bytes", or stays */
+static struct event_argument field(const struct event *event, const char *name, const char **unit)
+{
+	char tracepoint[512], *colon;
+	struct tracefs_field field;
+	int error;
+
+	snprintf(tracepoint, sizeof(tracepoint), "%s", event->name + strlen(event_kind_prefixes[EVENT_TRACEPOINT]));
+	colon = strchr(tracepoint, ':');
+	if (colon)
+		*colon = '/';
+	error = tracefs_find_field(tracepoint, name, &field);
+	if (error == -ENOENT)
+		cli_die(EXIT_USAGE, "'%s' has no field '%s': /sys/kernel/tracing/events/%s/format has them", event->name, name, tracepoint);
+	if (error == -EDOM)
+		cli_die(EXIT_USAGE, "the field '%s' of '%s' is no number", name, event->name);
+	cli_check(error, "read the fields of tracepoints");
+	if (field.is_size)
+		*unit = "bytes";
+	return (struct event_argument){ .at = field.offset, .bytes = field.bytes, .is_signed = field.is_signed };
+}
+
+/* and the argument's unit */
+static struct event_argument argument_of(const struct event *event, const char *name, const char **unit)
+{
+	*unit = name;
+	switch (event->kind) {
+	case EVENT_TRACEPOINT:
+		return field(event, name, unit);
+	case EVENT_KERNEL_FUNCTION:
+	case EVENT_USER_FUNCTION:
+		return parameter(name);
+	case EVENT_USDT:
+		return operand(event, name);
+	default:
+		cli_die(EXIT_USAGE, "--sum is for tracepoints, functions and probes: perf's events have no arguments");
+	}
+}
+
+static const char *find_arguments(struct stackcount_bpf *bpf, const char *name)
+{
+	const char *unit = NULL;
+
+	for (size_t i = 0; i < events.nr; i++) {
+		const char *its_unit;
+
+		bpf->rodata->arguments[i] = argument_of(&events.events[i], name, &its_unit);
+		unit = !unit || !strcmp(unit, its_unit) ? its_unit : name;
+	}
+	bpf->rodata->with_sum = true;
+	return unit;
+}
+
+static void say_sum(FILE *out, const struct stack_summary *s)
+{
+	fprintf(out, "%s in %.1f s, %s", counted(s->sum.count, s->measure->counted).text, s->seconds,
+		measure_say(s->measure, s->measure->value(&s->sum)).text);
+}
+
+/* ---- the period ---- */
+
 #define HARDWARE_PERIOD 1000000	/* a hardware event may happen a billion times a second */
 #define CLOCK_PERIOD 10000000	/* ns */
 
@@ -125,6 +226,11 @@ int main(int argc, char **argv)
 		counted.root = event_of;
 
 	bpf = kernel_opened(stackcount_bpf__open());
+	if (o.sum) {
+		counted.value = measure_sum;
+		counted.sum_unit = find_arguments(bpf, o.sum);
+		counted.say = say_sum;
+	}
 	program = program_for(bpf, events.events[0].kind);
 	bpf_program__set_autoload(program, true);
 	links_prepare(bpf->obj);
@@ -142,6 +248,8 @@ int main(int argc, char **argv)
 	run_doing(&session.run, "Counting %s", o.event);
 	json_object_object_add(session.run.start, "event", json_name(o.event));
 	json_object_object_add(session.run.start, "period", json_object_new_uint64(o.period));
+	if (o.sum)
+		json_object_object_add(session.run.start, "argument", json_name(o.sum));
 	bpf->bss->measuring = true;
 	cli_check(perf_events_enable(&perf), "start counting");
 	stack_session_measure(&session, &o.stacks, &counted);
