@@ -461,6 +461,7 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 	if (bytes > MAX_KERNEL_WALK * 8)
 		return 0;
 	w->stack.stack.kind = RECORD_KERNEL_STACK;
+	w->stack.stack.uid = bpf_get_current_uid_gid();
 	send_stack(w->stack.stack.id, &w->stack, bytes, MAX_KERNEL_WALK * 8, BPF_RB_NO_WAKEUP, stats);
 	return w->stack.stack.id;
 }

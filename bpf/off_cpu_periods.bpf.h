@@ -124,6 +124,7 @@ static __always_inline void name_thread(struct stack_key *key, struct task_struc
 	key->user_stack = key->kernel_stack = key->waker = 0;
 	key->pid = task_user_pid(task);
 	key->tid = task_user_tid(task);
+	key->uid = task_uid(task);
 	key->end = END_NOT_TAKEN;
 	key->flags = state << STACK_STATE_SHIFT | (keys_apart ? STACK_SENT_APART : 0);
 	if (task->flags & PF_KTHREAD)

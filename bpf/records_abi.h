@@ -24,7 +24,7 @@ struct frames_header {
 	__u32 nr_frames;	/* of the walk. A user stack's record has frames for fewer, where that was deeper */
 	__u64 id;
 	__u32 pid;		/* of a process that has this stack, as user space counts them; 0: not said */
-	__u32 pad;
+	__u32 uid;		/* of whom it was sent for first, as in struct stack_key */
 };
 
 struct frames_record {
@@ -44,7 +44,7 @@ struct value_record {
 	struct stack_key key;
 	struct stack_value value;
 };
-_Static_assert(sizeof(struct value_record) == 88, "struct value_record");
+_Static_assert(sizeof(struct value_record) == 96, "struct value_record");
 
 /* A key that others name by its ID, a hash of it, or by its number: sent once, after its stacks. */
 struct key_record {
@@ -53,7 +53,7 @@ struct key_record {
 	__u64 id;
 	struct stack_key key;
 };
-_Static_assert(sizeof(struct key_record) == 72, "struct key_record");
+_Static_assert(sizeof(struct key_record) == 80, "struct key_record");
 
 /* a process unmapped or replaced memory that held code, or exited */
 struct process_record {
@@ -101,7 +101,7 @@ struct raw_record {
 	__u32 is_32bit;		/* the program is */
 	__u32 pad;
 };
-_Static_assert(sizeof(struct raw_record) == 296, "struct raw_record");
+_Static_assert(sizeof(struct raw_record) == 304, "struct raw_record");
 _Static_assert(RAW_NEAR_PAGES + RAW_FAR_PAGES <= 64, "bits of missing");
 
 #endif

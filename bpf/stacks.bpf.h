@@ -95,6 +95,7 @@ VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *sta
 	bytes = (u->stack.nr_frames < max_depth ? u->stack.nr_frames : max_depth) * 8ULL;
 	u->stack.kind = RECORD_USER_STACK;
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
+	u->stack.uid = bpf_get_current_uid_gid();
 	barrier_var(bytes);	/* for 6.1's verifier */
 	/* a runtime may throw its functions away soon: their names are read at once */
 	if (bytes <= DEFAULT_DEPTH * 8)
@@ -129,6 +130,7 @@ VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result, stru
 	if (bytes > MAX_KERNEL_DEPTH * 8)
 		bytes = MAX_KERNEL_DEPTH * 8;
 	k->stack.kind = RECORD_KERNEL_STACK;
+	k->stack.uid = bpf_get_current_uid_gid();
 	k->stack.nr_frames = bytes / 8;
 	k->stack.id = 0;
 	bpf_loop(MAX_KERNEL_DEPTH, name_frame, &k, 0);
@@ -443,7 +445,8 @@ static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags
 	__u32 zero = 0;
 	struct stack_stats *stats = own_stats();
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
-	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task), .flags = flags };
+	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task), .flags = flags,
+				 .uid = task_uid(task) };
 
 	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || is_own(task) ||
 	    !task_wanted(task, key.pid, key.tid) || !task_fits(task))

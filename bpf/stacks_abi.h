@@ -19,7 +19,8 @@
  * A user frame: a module and an offset in its file, or (FRAME_ADDRESS) the address itself where no file is
  * mapped. FRAME_CALL: the pc is a return address, so the call site is at pc - 1. FRAME_BY_FP: found through
  * the frame pointer, for want of a rule. FRAME_CUT(), FRAME_SUMMED(): no frame, but a mark in the place of
- * that many frames, or stacks, more than 0, which were left out.
+ * that many frames, or stacks, more than 0, which were left out. FRAME_NO_ROOM(): a mark in the place of stacks of
+ * this user that there was no room for.
  */
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
@@ -36,8 +37,10 @@
 #define MAX_FRAME_TAG		0x1fff
 #define FRAME_CUT(nr)		((__u64)(nr))
 #define FRAME_SUMMED(nr)	(1ULL << 39 | (nr))
-#define FRAME_IS_CUT(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* either; module IDs begin at 1 */
+#define FRAME_NO_ROOM(uid)	(1ULL << 38 | (uid))
+#define FRAME_IS_CUT(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* one of the three; module IDs begin at 1 */
 #define FRAME_IS_SUMMED(frame)	((frame) >> 39 == 1)
+#define FRAME_IS_NO_ROOM(frame)	((frame) >> 38 == 1)
 
 /* why a stack ends where it does; names and meanings in libcommon/unwind/end_reason.c */
 enum end_reason {
@@ -71,9 +74,11 @@ struct stack_key {
 	__u32 pid, tid;
 	__u32 end;		/* enum end_reason */
 	__u32 flags;		/* STACK_* */
+	__u32 uid;		/* the thread's real user, in the initial user namespace */
+	__u32 pad;
 	char comm[16];
 };
-_Static_assert(sizeof(struct stack_key) == 56, "struct stack_key");
+_Static_assert(sizeof(struct stack_key) == 64, "struct stack_key");
 #define STACK_KERNEL_THREAD	1
 #define STACK_IDLE		2
 #define STACK_OPEN		4	/* an off-CPU period that was open when the measurement ended */

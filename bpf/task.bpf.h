@@ -81,6 +81,12 @@ static __always_inline __u32 task_user_tid(struct task_struct *task)
 	return own_pid_level == 0 ? task->pid : pid_number(untrusted(task)->thread_pid);
 }
 
+/* the real user: a program that is set-user-ID is its caller's */
+static __always_inline __u32 task_uid(struct task_struct *task)
+{
+	return untrusted(task)->real_cred->uid.val;
+}
+
 static __always_inline void task_image(struct task_struct *task, struct eh_image *image)
 {
 	struct task_struct *leader = untrusted(task)->group_leader;

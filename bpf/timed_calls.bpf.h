@@ -404,7 +404,7 @@ static __always_inline void add_stacks(struct timed_call *call, struct task_stru
 		return;
 	call->rest_ns = call->latency_ns;
 	call->raw = false;
-	call->stack = (struct stack_key){ .end = END_NOT_TAKEN, .flags = STACK_SLOT(call->slot) };
+	call->stack = (struct stack_key){ .end = END_NOT_TAKEN, .flags = STACK_SLOT(call->slot), .uid = task_uid(task) };
 	if (with_user_stacks) {
 		unwind_current(u, task, WALK_STEPS(max_depth));
 		call->raw = wants_raw(u);

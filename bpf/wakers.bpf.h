@@ -70,6 +70,7 @@ static __always_inline void take_thread(struct task_struct *task, struct stack_k
 
 	key->pid = task_user_pid(task);
 	key->tid = task_user_tid(task);
+	key->uid = task_uid(task);
 	if (task->flags & PF_KTHREAD)
 		key->flags |= STACK_KERNEL_THREAD;
 	bpf_probe_read_kernel(key->comm, sizeof(key->comm), task->comm);

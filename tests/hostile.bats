@@ -544,6 +544,33 @@ fetched_in_time() {	# SECONDS
 	wait $victim || [ $? -eq 143 ]
 }
 
+@test "a user whose stacks fill the memory: who comes later has room, and the user's own sums hold" {
+	need_root
+	need jq
+	local tool flood victim
+	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/many-stacks" "$BATS_TEST_DIRNAME/workloads/many-stacks.c"
+	chmod 755 "$WORK"
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	flood=$pid
+	rm -f "$WORK/err"
+	offcputime -j --max-memory 64 -o "$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	sleep 3		# until it is full: that takes half a second
+	background setpriv --reuid=65533 --regid=65533 --clear-groups perl -e 'for (;;) { select undef, undef, undef, 0.01; $n++ < 100 or close STDIN }' </dev/null
+	victim=$pid
+	wait_until test ! -e "/proc/$victim/fd/0"
+	kill -INT "$tool"
+	wait "$tool"
+	sed 's/^/# /' "$WORK/err"
+	grep -q 'no room for more stacks of uid .*their sums are by thread' "$WORK/err"
+	jq -se '([.[] | select(.type == "stack" and .pid == '"$victim"' and (.user | length) > 3) | .count] | add) >= 50' "$WORK/out"
+	jq -se '[.[] | select(.type == "stack" and .pid == '"$flood"' and .user[0].symbol == "[stacks of uid 65534: no room]") | .count] |
+		length < 40 and add > 1000' "$WORK/out"
+	jq -se '([.[] | select(.type == "stack") | .count] | add) == (.[] | select(.type == "summary") | .samples)' "$WORK/out"
+}
+
 @test "more stacks than a report has room for: it keeps its size, everybody else's stacks, and the sums" {
 	need_root
 	need jq

@@ -20,6 +20,18 @@ const struct stack_frames *stack_store_find(const struct stack_store *store, uin
 	return find_stack(user ? store->user : store->kernel, id);
 }
 
+/* the key's user stack, or what stands in its place */
+static const struct stack_frames *user_stack_of(const struct stack_store *store, const struct stack_key *key)
+{
+	const struct stack_frames *frames = find_stack(store->user, key->user_stack);
+	struct owner *owner = NULL;
+
+	if (frames || !key->user_stack)
+		return frames;
+	HASH_FIND(hh, store->owners, &key->uid, sizeof(key->uid), owner);
+	return owner && owner->was_full ? &owner->mark : NULL;
+}
+
 /* the key, completed by the stack that came later; without a user stack if none has come */
 static void complete(const struct stack_store *store, struct stack_key *key)
 {
@@ -34,7 +46,7 @@ static void complete(const struct stack_store *store, struct stack_key *key)
 
 static void find_frames(const struct stack_store *store, struct stack_entry *entry)
 {
-	entry->user = find_stack(store->user, entry->key.user_stack);
+	entry->user = user_stack_of(store, &entry->key);
 	entry->kernel = find_stack(store->kernel, entry->key.kernel_stack);
 	if (entry->key.user_stack && !entry->user)
 		entry->key.end = END_LOST;
@@ -93,10 +105,21 @@ static size_t merge_same(struct stack_entry *entries, size_t nr)
 	return nr ? kept + 1 : 0;
 }
 
+/* The kernel has values by stacks that were refused here. */
+static void sum_without_room(struct stack_entry *entry)
+{
+	if (!entry->user || !FRAME_IS_NO_ROOM(entry->user->frames[0]))
+		return;
+	entry->key = key_of_sum(&entry->key);
+	entry->kernel = NULL;
+	entry->waker = NULL;
+}
+
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr)
 {
 	struct stored_value *value, *next;
+	uint32_t uid;
 	int error = stack_store_drain(store, 0);
 
 	if (!error)
@@ -120,10 +143,11 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 		store->entries[*nr] = (struct stack_entry){
 			.key = value->key, .value = rest, .waker = stack_store_key(store, value->key.waker),
 		};
-		find_frames(store, &store->entries[(*nr)++]);
+		find_frames(store, &store->entries[*nr]);
+		sum_without_room(&store->entries[(*nr)++]);
 		stack_value_add(&value->handed_out, &rest);
 	}
-	if (store->late)
+	if (store->late || stack_store_crowded(store, &uid))
 		*nr = merge_same(store->entries, *nr);
 	*entries = store->entries;
 	return 0;

@@ -37,6 +37,7 @@ static void forget_value(struct stack_store *store, struct stored_value *stored)
 	}
 	HASH_DEL(store->values, stored);
 	store->bytes -= sizeof(*stored);
+	stored->owner->bytes -= sizeof(*stored);
 	free(stored);
 }
 
@@ -98,6 +99,7 @@ static void forget_stacks(struct stack_store *store, struct stored_stack **stack
 		if (!stack->used && stack->sent_again) {
 			HASH_DEL(*stacks, stack);
 			store->bytes -= stack->bytes;
+			stack->owner->bytes -= stack->bytes;
 			free(stack);
 			continue;
 		}
@@ -111,7 +113,8 @@ static void forget_stacks(struct stack_store *store, struct stored_stack **stack
 void stack_store_forget(struct stack_store *store, bool stacks)
 {
 	forget_values(store);
-	store->is_full = false;
+	for (struct owner *owner = store->owners; owner; owner = owner->hh.next)
+		owner->is_full = false;
 	if (!stacks)
 		return;
 	use_stacks(store);

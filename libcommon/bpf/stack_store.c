@@ -13,46 +13,92 @@
 #include "records_abi.h"
 #include "unwind/cut_stack.h"
 
-/*
- * Is there room for something of this size? Once there was none, there is none for anything: a value whose
- * stack was refused is refused, too.
- */
-static bool has_room(struct stack_store *store, size_t bytes)
+struct owner *stack_store_owner(struct stack_store *store, uint32_t uid)
 {
-	store->is_full |= store->bytes + bytes > store->max_bytes;
-	return !store->is_full;
+	struct owner *owner;
+
+	HASH_FIND(hh, store->owners, &uid, sizeof(uid), owner);
+	if (owner)
+		return owner;
+	owner = calloc(1, sizeof(*owner) + sizeof(owner->mark.frames[0]));
+	if (!owner)
+		return NULL;
+	owner->uid = uid;
+	owner->mark.nr = 1;
+	owner->mark.frames[0] = FRAME_NO_ROOM(uid);
+	HASH_ADD(hh, store->owners, uid, sizeof(owner->uid), owner);
+	return owner;
 }
 
-/* *added: the new one; NULL: it was there, or there is no room */
-static int add_stack(struct stack_store *store, struct stored_stack **stacks, uint64_t id,
+static size_t left(const struct stack_store *store)
+{
+	return store->bytes < store->max_bytes ? store->max_bytes - store->bytes : 0;
+}
+
+/*
+ * Is there room for something of this size? Once there was none for this owner, there is none for anything: a value
+ * whose stack was refused is summed up, too.
+ */
+static bool has_room(const struct stack_store *store, struct owner *owner, size_t bytes)
+{
+	owner->is_full |= owner->bytes + bytes > left(store);
+	owner->was_full |= owner->is_full;
+	return !owner->is_full;
+}
+
+static bool has_room_for_sum(const struct stack_store *store, const struct owner *owner, size_t bytes)
+{
+	return (owner->bytes + bytes) / 3 <= left(store);
+}
+
+static void charge(struct stack_store *store, struct owner *owner, size_t bytes)
+{
+	owner->bytes += bytes;
+	store->bytes += bytes;
+}
+
+/*
+ * *added: the new one; NULL: it was there, or there is no room. One that was refused is to be sent again: others may have
+ * it, too.
+ */
+static int add_stack(struct stack_store *store, struct stored_stack **stacks, uint64_t id, uint32_t uid,
 		     const __u64 *frames, uint32_t nr, struct stored_stack **added)
 {
+	struct owner *owner;
 	struct stored_stack *stack;
 	size_t bytes = sizeof(*stack) + nr * sizeof(*frames);
 
 	*added = NULL;
 	HASH_FIND(hh, *stacks, &id, sizeof(id), stack);
-	if (stack)
+	if (stack) {
 		stack->used = true;
-	if (stack || !has_room(store, bytes))
 		return 0;
+	}
+	owner = stack_store_owner(store, uid);
+	if (!owner)
+		return -ENOMEM;
+	if (!has_room(store, owner, bytes)) {
+		bpf_map_delete_elem(store->sent_fd, &id);
+		return 0;
+	}
 	stack = malloc(bytes);
 	if (!stack)
 		return -ENOMEM;
-	*stack = (struct stored_stack){ .id = id, .bytes = bytes, .used = true };
+	*stack = (struct stored_stack){ .id = id, .bytes = bytes, .owner = owner, .used = true };
 	stack->frames.id = id;
 	stack->frames.nr = nr;
-	store->bytes += bytes;
+	charge(store, owner, bytes);
 	memcpy(stack->frames.frames, frames, nr * sizeof(*frames));
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
 	*added = stack;
 	return 0;
 }
 
-static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, const __u64 *frames, uint32_t nr)
+static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, uint32_t uid, const __u64 *frames,
+			  uint32_t nr)
 {
 	struct stored_stack *added;
-	int error = add_stack(store, &store->user, id, frames, nr, &added);
+	int error = add_stack(store, &store->user, id, uid, frames, nr, &added);
 
 	if (error || !added || !store->on_stack)
 		return error;
@@ -69,9 +115,9 @@ static int take_user_stack(struct stack_store *store, const struct frames_record
 	if (size < sizeof(*record) || nr > MAX_DEPTH || (!nr && nr_walked))
 		return -EBADMSG;
 	if (nr_walked <= nr)
-		return add_user_stack(store, stack->id, stack->pid, record->frames, nr_walked);
+		return add_user_stack(store, stack->id, stack->pid, stack->uid, record->frames, nr_walked);
 	nr = cut_stack_order(frames, (const uint64_t *)record->frames, nr_walked, nr);
-	return add_user_stack(store, stack->id, stack->pid, (const __u64 *)frames, nr);
+	return add_user_stack(store, stack->id, stack->pid, stack->uid, (const __u64 *)frames, nr);
 }
 
 static int take_kernel_stack(struct stack_store *store, const struct frames_record *record, size_t size)
@@ -80,8 +126,8 @@ static int take_kernel_stack(struct stack_store *store, const struct frames_reco
 
 	if (size < sizeof(*record) + record->stack.nr_frames * sizeof(record->frames[0]))
 		return -EBADMSG;
-	return add_stack(store, &store->kernel, record->stack.id, record->frames, record->stack.nr_frames,
-			 &added);
+	return add_stack(store, &store->kernel, record->stack.id, record->stack.uid, record->frames,
+			 record->stack.nr_frames, &added);
 }
 
 static struct stored_value *find_value(const struct stack_store *store, const struct stack_key *key)
@@ -103,18 +149,31 @@ static struct stored_value *value_of(struct stack_store *store, const struct sta
 	if (!stored)
 		return NULL;
 	stored->key = *key;
+	stored->owner = stack_store_owner(store, key->uid);
+	if (!stored->owner) {
+		free(stored);
+		return NULL;
+	}
 	HASH_ADD(hh, store->values, key, sizeof(stored->key), stored);
-	store->bytes += sizeof(*stored);
+	charge(store, stored->owner, sizeof(*stored));
 	return stored;
 }
 
 static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
 {
+	struct owner *owner = stack_store_owner(store, key->uid);
 	struct stored_value *stored;
+	struct stack_key sum;
 
-	if (!has_room(store, sizeof(*stored)) && !find_value(store, key)) {
-		store->no_room += value->count;
-		return 0;
+	if (!owner)
+		return -ENOMEM;
+	if (!has_room(store, owner, sizeof(*stored)) && !find_value(store, key)) {
+		sum = key_of_sum(key);
+		key = &sum;
+		if (!find_value(store, key) && !has_room_for_sum(store, owner, sizeof(*stored))) {
+			store->no_room += value->count;
+			return 0;
+		}
 	}
 	stored = value_of(store, key);
 	if (!stored)
@@ -221,11 +280,16 @@ static int number_key(struct stack_store *store, uint32_t number, struct stored_
 
 static int take_key(struct stack_store *store, const struct key_record *record)
 {
+	struct owner *owner = stack_store_owner(store, record->key.uid);
 	struct stored_key *stored;
 
+	if (!owner)
+		return -ENOMEM;
 	HASH_FIND(hh, store->keys, &record->id, sizeof(record->id), stored);
-	if (!stored && !has_room(store, sizeof(*stored)))
+	if (!stored && !has_room(store, owner, sizeof(*stored))) {
+		bpf_map_delete_elem(store->sent_fd, &record->id);
 		return 0;
+	}
 	if (!stored) {
 		stored = calloc(1, sizeof(*stored));
 		if (!stored)
@@ -233,7 +297,7 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 		stored->id = record->id;
 		stored->key = record->key;
 		HASH_ADD(hh, store->keys, id, sizeof(stored->id), stored);
-		store->bytes += sizeof(*stored);
+		charge(store, owner, sizeof(*stored));
 	}
 	return number_key(store, record->number, stored);
 }
@@ -297,6 +361,18 @@ void stack_store_limit(struct stack_store *store, size_t bytes)
 	store->max_bytes = bytes;
 }
 
+uint32_t stack_store_crowded(const struct stack_store *store, uint32_t *uid)
+{
+	uint32_t nr = 0;
+
+	for (const struct owner *owner = store->owners; owner; owner = owner->hh.next)
+		if (owner->was_full) {
+			*uid = owner->uid;
+			nr++;
+		}
+	return nr;
+}
+
 void stack_store_free(struct stack_store *store)
 {
 	if (!store)
@@ -306,6 +382,7 @@ void stack_store_free(struct stack_store *store)
 	hash_free_all(store->kernel);
 	hash_free_all(store->pending);
 	hash_free_all(store->keys);
+	hash_free_all(store->owners);
 	free(store->numbered);
 	hash_free_all(store->late);
 	free(store->entries);
@@ -374,7 +451,7 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 	int error = 0;
 
 	if (key->user_stack)
-		error = add_user_stack(store, key->user_stack, key->pid, (const __u64 *)frames, nr_frames);
+		error = add_user_stack(store, key->user_stack, key->pid, key->uid, (const __u64 *)frames, nr_frames);
 	if (error)
 		return error;
 	if (key->flags & STACK_SENT_APART)

@@ -19,10 +19,13 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object);
 void stack_store_free(struct stack_store *store);
 
 /*
- * How many bytes stacks, keys and values may take, about: there is no limit otherwise. What is refused for
- * that is counted as .no_room of the counters below.
+ * How many bytes stacks, keys and values may take, about: there is no limit otherwise. Each user has a share of it. The
+ * values of stacks that it has no room for are summed up by thread; their stack is a FRAME_NO_ROOM(). If there are too
+ * many threads even for that, values are lost, which counts as .no_room of the counters below.
  */
 void stack_store_limit(struct stack_store *store, size_t bytes);
+/* For how many users was there no room, and who was one of them? */
+uint32_t stack_store_crowded(const struct stack_store *store, uint32_t *uid);
 
 /*
  * Sets the handler of other records than stacks and values. If it returns an error, stack_store_drain() does

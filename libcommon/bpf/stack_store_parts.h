@@ -6,9 +6,26 @@
 #include "base/hash.h"
 #include "bpf/stack_store.h"
 
+/*
+ * Whose stacks, keys and values they are. A user may have half of the room that the others leave: who fills it takes none
+ * from those who come later. What there is no room for is summed up by thread, and for the sums there is a quarter more.
+ */
+struct owner {
+	uint32_t uid;
+	size_t bytes;
+	bool is_full;			/* since stack_store_forget() */
+	bool was_full;
+	UT_hash_handle hh;
+	struct stack_frames mark;	/* in place of the stacks; its one frame follows */
+};
+
+/* the user stack of a key that sums up those without room */
+#define NO_ROOM UINT64_MAX
+
 struct stored_stack {
 	uint64_t id;
 	size_t bytes;
+	struct owner *owner;
 	bool used, sent_again;		/* of stack_store_forget() */
 	UT_hash_handle hh;
 	struct stack_frames frames;	/* the last member: its frames follow */
@@ -16,6 +33,7 @@ struct stored_stack {
 
 struct stored_value {
 	struct stack_key key;
+	struct owner *owner;
 	/* from value records; in the kernel's map when it was last read */
 	struct stack_value value, in_map;
 	struct stack_value handed_out;		/* the part of value + in_map that was handed out already */
@@ -54,8 +72,8 @@ struct stack_store {
 	struct ring *ring, *other;	/* other: NULL unless it was added */
 	int values_fd, stats_fd, sent_fd;
 	size_t bytes, max_bytes;	/* of stacks, keys and values, about */
-	bool is_full;
-	uint64_t no_room;		/* values refused since */
+	struct owner *owners;
+	uint64_t no_room;		/* values refused */
 	struct stored_stack *user, *kernel;
 	struct stored_value *values;
 	struct pending *pending;
@@ -85,6 +103,20 @@ static inline bool is_nothing(const struct stack_value *value)
 {
 	return !(value->count | value->blocked_ns | value->waiting_ns);
 }
+
+/* The thread's, and its state's: what it was in is not kept apart. */
+static inline struct stack_key key_of_sum(const struct stack_key *key)
+{
+	struct stack_key sum = *key;
+
+	sum.user_stack = NO_ROOM;
+	sum.kernel_stack = sum.waker = 0;
+	sum.end = END_LOST;
+	return sum;
+}
+
+/* NULL: no memory */
+struct owner *stack_store_owner(struct stack_store *store, uint32_t uid);
 
 /* Takes what the kernel has in its map of values. 0 or -errno */
 int stack_store_read_values(struct stack_store *store);

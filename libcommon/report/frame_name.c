@@ -100,6 +100,12 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 {
 	if (FRAME_IS_SUMMED(frame))
 		return (struct frame_name){ .symbol = "[other stacks]", .cut = frame ^ FRAME_SUMMED(0) };
+	if (FRAME_IS_NO_ROOM(frame)) {
+		static char symbol[sizeof("[stacks of uid 4294967295: no room]")];
+
+		snprintf(symbol, sizeof(symbol), "[stacks of uid %u: no room]", (uint32_t)frame);
+		return (struct frame_name){ .symbol = symbol, .cut = 1 };
+	}
 	if (FRAME_IS_CUT(frame))
 		return (struct frame_name){ .symbol = "[...]", .cut = frame };
 	if (names->recorded)

@@ -35,7 +35,10 @@ struct frame_name {
 	unsigned line;			/* 0: likewise */
 	bool unsaid;			/* do not print the source: the name has a class, and lines were not asked for */
 	bool brief;			/* print the source file's own name only, for lines were not asked for */
-	/* no frame, but the mark of this many frames, "[...]", or stacks, "[other stacks]", that were left out; 0: a frame */
+	/*
+	 * no frame, but the mark of this many frames, "[...]", or stacks, "[other stacks]", that were left out; 1 for the mark of
+	 * stacks that there was no room for; 0: a frame
+	 */
 	uint64_t cut;
 };
 

@@ -144,6 +144,18 @@ static struct frame_name take_name(struct recording *r, struct json_object *obje
 	return name;
 }
 
+/* what stands in place of frames or stacks that are left out */
+static uint64_t mark_of(const struct frame_name *name)
+{
+	unsigned uid;
+
+	if (name->symbol && !strcmp(name->symbol, "[other stacks]"))
+		return FRAME_SUMMED(name->cut);
+	if (name->symbol && sscanf(name->symbol, "[stacks of uid %u: no room]", &uid) == 1)
+		return FRAME_NO_ROOM(uid);
+	return FRAME_CUT(name->cut);
+}
+
 /* An object of an array, and those before it that are inlined in it; *i: the next one. The frame, or 0 */
 static uint64_t take_user_frame(struct recording *r, struct json_object *array, size_t *i, pid_t pid)
 {
@@ -163,7 +175,7 @@ static uint64_t take_user_frame(struct recording *r, struct json_object *array, 
 	if (*r->lines.wrong)
 		return 0;
 	if (all[0].cut)
-		return all[0].symbol && !strcmp(all[0].symbol, "[other stacks]") ? FRAME_SUMMED(all[0].cut) : FRAME_CUT(all[0].cut);
+		return mark_of(&all[0]);
 	for (size_t k = 0; k < nr; k++)
 		if (!all[k].runtime != !all[nr - 1].runtime) {
 			json_lines_wrong(&r->lines, "'inlined' in a frame of another 'runtime'");

@@ -151,7 +151,7 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 		stack_print_name(&w, name, frame, kernel);
 		error = add_printed(f->lines, w.out, &text, &line);
 	}
-	if (w.out && !error && line >= f->nr_kinds && (!name->cut || FRAME_IS_SUMMED(frame)))
+	if (w.out && !error && line >= f->nr_kinds && (!name->cut || FRAME_IS_SUMMED(frame) || FRAME_IS_NO_ROOM(frame)))
 		error = add_function(f, module, name, kernel, &kind.function);
 	kind.schedules = kernel && name->schedules;
 	free(module);

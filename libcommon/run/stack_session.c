@@ -445,6 +445,18 @@ static void write_report(struct stack_session *s, struct stack_writer *writer, c
 	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
 }
 
+static void say_crowded(const struct stack_session *s)
+{
+	uint32_t uid, nr = stack_store_crowded(s->store, &uid);
+
+	if (!nr)
+		return;
+	fprintf(stderr, "%s: no room for more stacks of uid %" PRIu32, program_invocation_short_name, uid);
+	if (nr > 1)
+		fprintf(stderr, " and of %s", counted(nr - 1, "other users").text);
+	fputs(": their sums are by thread, see --max-memory\n", stderr);
+}
+
 /* Reports what has come since the last report. last: the run is over */
 static void report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
 		   const struct loss *losses, size_t nr_losses, bool last)
@@ -494,6 +506,7 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, &summary);
 	if (last) {
+		say_crowded(s);
 		stack_summary_refused(stderr, summary.tool, unwinder_processes(s->unwinder), entries, nr);
 		stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
 		if (s->wanted->runtimes)

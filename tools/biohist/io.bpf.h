@@ -116,6 +116,7 @@ static __always_inline __u64 take_issuer(void *ctx, struct task_struct *task, co
 	__builtin_memset(key, 0, sizeof(*key));
 	key->flags = STACK_SENT_APART;
 	key->pid = io->pid;
+	key->uid = task_uid(task);
 	__builtin_memcpy(key->comm, io->comm, sizeof(key->comm));
 	key->kernel_stack = send_kernel_stack(ctx, stats);
 	take_user_stack(u, task, key, stats);
