@@ -571,6 +571,31 @@ fetched_in_time() {	# SECONDS
 	jq -se '([.[] | select(.type == "stack") | .count] | add) == (.[] | select(.type == "summary") | .samples)' "$WORK/out"
 }
 
+# bats test_tags=full
+@test "programs of one user with very many symbols: another user's functions have their names" {
+	need_root
+	need gcc
+	local i
+	{
+		printf '.text\n.globl main\nmain:\n call spin\n jmp main\n.type spin,@function\nspin: mov $100000000,%%eax\n1: dec %%eax\n jnz 1b\n ret\n'
+		seq -f '_ZN3abc1fEiiiiRKSs%.0f:' 700000
+		printf '.section .note.GNU-stack\n'
+	} >"$WORK/many.s"
+	gcc -o "$WORK/many0" "$WORK/many.s"
+	echo 'int spin(void) { for (volatile int i = 0; i < 100000000; i++); return 0; } int main(void) { for (;;) spin(); }' >"$WORK/victim.c"
+	gcc -O1 -fno-inline -o "$WORK/victim" "$WORK/victim.c"
+	for i in {1..15}; do cp "$WORK/many0" "$WORK/many$i"; done
+	chown 65534 "$WORK"/many*
+	chown 65533 "$WORK/victim"
+	chmod 755 "$WORK"
+	for i in {0..15}; do background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many$i"; done
+	background setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/victim"
+	cpuprof -j -F 499 -o "$WORK/out" 3 2>"$WORK/err"
+	sed 's/^/# /' "$WORK/err"
+	grep -q 'not asked for names, because others had taken the time' "$WORK/err"
+	jq -e -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0].symbol == "spin"] | length > 0 and all' "$WORK/out"
+}
+
 @test "more stacks than a report has room for: it keeps its size, everybody else's stacks, and the sums" {
 	need_root
 	need jq

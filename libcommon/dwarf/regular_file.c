@@ -24,6 +24,7 @@ static int identify(int found, struct file_key *key)
 		.mtime_s = st.stx_mtime.tv_sec,
 		.mtime_ns = st.stx_mtime.tv_nsec,
 		.owner = st.stx_uid,
+		.bytes = st.stx_size,
 		.mount = st.stx_mnt_id,
 	};
 	return 0;

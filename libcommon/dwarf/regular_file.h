@@ -17,7 +17,7 @@ struct file_key {
 	uint64_t dev, inode;
 	int64_t mtime_s, mtime_ns;
 	/* these say nothing of which file it is */
-	uint64_t owner;
+	uint64_t owner, bytes;
 	uint64_t mount;		/* ID of the mount it was found in, as in /proc/PID/mountinfo */
 	uint64_t in_our_root;	/* its path is from who has our root directory: nobody else chose the path (process/mapped_file.h) */
 };

@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "process/clock.h"
 #include "process/workers.h"
 #include "report/known_names.h"
@@ -21,18 +22,28 @@
 #define WAIT_MS 20
 /*
  * What files of other users than root may take of one report's time, all together, and the code of processes in no file:
- * many that take just less than one may would hold the report up. Of root's own files, what those may take that are given
- * up. After that, nothing new of the kind is named.
+ * many that take just less than one may would hold the report up. Their owners have equal shares; what one leaves, the
+ * others get at the end. Of root's own files, what those may take that are given up. After that, nothing new of the kind
+ * is named.
  */
 #define MAX_WAITED_NS 800000000
 /* from one question for a process's new JIT frames to the next, while it is measured */
 #define FOLLOW_NS 200000000
+
+/* Of one owner of files, or user of processes with code in no file. */
+struct share {
+	uint64_t owner;
+	uint64_t waited_ns;
+	size_t nr_sources;	/* with names to be asked for in this report */
+	UT_hash_handle hh;
+};
 
 /* of one file, or of one process's code in no file: they are read together, and given up together */
 struct source {
 	uint64_t key;		/* module ID, or JIT_SOURCE | PID */
 	int error;		/* 0, or why it was given up */
 	bool trusted;		/* a file of root's, or of who runs the tool */
+	struct share *share;
 	bool slow;		/* a trusted one that did not answer in time, once: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
 	bool lacks_names;	/* a debuginfod may have a debug file for it */
@@ -49,7 +60,9 @@ struct namer {
 	struct source *sources;
 	struct known_names known;
 	bool interrupted;
-	uint64_t waited_ns[2];	/* likewise; for the trusted ones in vain */
+	struct share *shares;
+	uint64_t share_ns;	/* what the owner may take now */
+	uint64_t waited_ns[2];	/* [true]: for trusted sources, in vain */
 	uint64_t followed_ns;
 	uint64_t given_up_key;	/* of the last one */
 	struct namer_losses losses;
@@ -80,6 +93,7 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 	if (!n)
 		return -ENOMEM;
 	n->names = names;
+	n->share_ns = MAX_WAITED_NS;
 	n->options = *options;
 	error = start_workers(n, true);
 	if (!error)
@@ -106,6 +120,7 @@ void namer_free(struct namer *n)
 		return;
 	HASH_ITER(hh, n->sources, source, next)
 		drop_source(n, source);
+	hash_free_all(n->shares);
 	known_names_free(&n->known);
 	workers_free(n->workers[true]);
 	workers_free(n->workers[false]);
@@ -126,6 +141,30 @@ static bool is_trusted_source(const struct namer *n, uint64_t key)
 	return module && module_is_trusted(module);
 }
 
+/* NULL: no memory */
+static struct share *share_of(struct namer *n, uint64_t owner)
+{
+	struct share *share;
+
+	HASH_FIND(hh, n->shares, &owner, sizeof(owner), share);
+	if (share)
+		return share;
+	share = calloc(1, sizeof(*share));
+	if (!share)
+		return NULL;
+	share->owner = owner;
+	HASH_ADD(hh, n->shares, owner, sizeof(share->owner), share);
+	return share;
+}
+
+/* whose share of the workers it takes: a file's owner's, or the process's own */
+static uint64_t owner_of(const struct namer *n, uint64_t source)
+{
+	const struct module *module = source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
+
+	return module ? module->key.owner : source;
+}
+
 static struct source *source_of(struct namer *n, uint64_t key)
 {
 	struct source *source;
@@ -138,6 +177,11 @@ static struct source *source_of(struct namer *n, uint64_t key)
 		return NULL;
 	source->key = key;
 	source->trusted = is_trusted_source(n, key);
+	source->share = share_of(n, owner_of(n, key));
+	if (!source->share) {
+		free(source);
+		return NULL;
+	}
 	HASH_ADD(hh, n->sources, key, sizeof(source->key), source);
 	return source;
 }
@@ -166,7 +210,7 @@ static bool may_ask(struct namer *n, struct source *source)
 	if (source->error || is_forgotten(n, source->key) || n->interrupted || n->known.bytes >= MAX_KNOWN_BYTES ||
 	    !n->workers[source->trusted])
 		return false;
-	if (n->waited_ns[source->trusted] < MAX_WAITED_NS)
+	if (n->waited_ns[source->trusted] < MAX_WAITED_NS && (source->trusted || source->share->waited_ns < n->share_ns))
 		return true;
 	pass_over(n, source);
 	return false;
@@ -180,10 +224,12 @@ static void give_up(struct namer *n, struct source *source, int error)
 	n->losses.error = error;
 }
 
-static void note_waited(struct namer *n, const struct source *source, uint64_t began_ns)
+static void note_waited(struct namer *n, struct source *source, uint64_t began_ns)
 {
 	if (source->error || !source->trusted)
 		n->waited_ns[source->trusted] += clock_ns() - began_ns;
+	if (!source->trusted)
+		source->share->waited_ns += clock_ns() - began_ns;
 }
 
 /*
@@ -285,6 +331,8 @@ void namer_forget(struct namer *n)
 	struct source *source, *next;
 
 	memset(n->waited_ns, 0, sizeof(n->waited_ns));	/* for the next report */
+	for (struct share *share = n->shares; share; share = share->hh.next)
+		share->waited_ns = 0;
 	source_places_begin();
 	known_names_forget(&n->known, is_forgotten, n, MAX_IDLE_BYTES);
 	HASH_ITER(hh, n->sources, source, next)
@@ -310,14 +358,6 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 	snprintf(r->fetched, sizeof(r->fetched), "%s", module && module->fetched ? module->fetched : "");
 	r->nr = nr_frames;
 	return offsetof(struct namer_request, frames[nr_frames]);
-}
-
-/* whose share of the workers it takes: a file's owner's, or the process's own */
-static uint64_t owner_of(const struct namer *n, uint64_t source)
-{
-	const struct module *module = source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
-
-	return module ? module->key.owner : source;
 }
 
 /* about so many frames of the request. 0 or -ENOMEM */
@@ -424,7 +464,9 @@ static void stop_workers(struct namer *n, bool trusted)
 /* when an answer comes too late */
 static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 {
-	return source->trusted ? UINT64_MAX : clock_ns() + MAX_WAITED_NS - n->waited_ns[false];
+	uint64_t all = MAX_WAITED_NS - n->waited_ns[false], own = n->share_ns - source->share->waited_ns;
+
+	return source->trusted ? UINT64_MAX : clock_ns() + (own < all ? own : all);
 }
 
 /* False: it was interrupted, and the worker ended */
@@ -476,7 +518,7 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 			continue;
 		}
 		done = answer.error ? answer.error : take(n, source, &answer);
-		if (answer.error == -ETIME && !source->trusted && n->waited_ns[false])
+		if (answer.error == -ETIME && !source->trusted && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
 			pass_over(n, source);	/* others have taken most of the time */
 		else if (done <= 0 || (size_t)done > some)
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
@@ -487,6 +529,18 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 	return 0;
 }
 
+/* One user may have many processes with code in no file: they have one share. 0 or -ENOMEM */
+static int note_user(struct namer *n, const struct stack_entry *entry)
+{
+	uint64_t key = JIT_SOURCE | entry->key.pid;
+	struct source *source;
+
+	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
+	if (source)
+		source->share = share_of(n, entry->key.uid);
+	return source && !source->share ? -ENOMEM : 0;
+}
+
 static int want_all(struct namer *n, const struct stack_entry *entry)
 {
 	int error = 0;
@@ -495,7 +549,7 @@ static int want_all(struct namer *n, const struct stack_entry *entry)
 		/* these have their names */
 		if (!FRAME_IS_RUNTIME(entry->user->frames[i]) && !FRAME_IS_CUT(entry->user->frames[i]))
 			error = want(n, entry->key.pid, entry->user->frames[i]);
-	return error;
+	return error ? error : note_user(n, entry);
 }
 
 bool namer_fetch(struct namer *n, struct module *module)
@@ -553,14 +607,68 @@ static void stop_following(struct namer *n)
 			;
 }
 
-static int ask_for_all(struct namer *n, bool trusted)
+static int ask_for_trusted(struct namer *n)
 {
 	struct source *source, *next;
 	int error = 0;
 
 	HASH_ITER(hh, n->sources, source, next)
-		if (source->trusted == trusted && !error)
+		if (source->trusted && !error)
 			error = ask_for_wanted(n, source);
+	return error;
+}
+
+static uint64_t bytes_of(const struct namer *n, const struct source *source)
+{
+	const struct module *module = source->key & JIT_SOURCE ? NULL : modules_get(n->names->modules, source->key);
+
+	return module ? module->key.bytes : 0;
+}
+
+/* The smallest of those whose owners have not had their share; then of all. NULL: there is none left */
+static struct source *next_of_others(const struct namer *n, uint64_t share_ns)
+{
+	struct source *best = NULL;
+	bool best_had = false;
+
+	for (struct source *source = n->sources; source; source = source->hh.next) {
+		bool had = source->share->waited_ns >= share_ns;
+
+		if (source->trusted || !source->nr || (best && (had != best_had ? had : bytes_of(n, source) >= bytes_of(n, best))))
+			continue;
+		best = source;
+		best_had = had;
+	}
+	return best;
+}
+
+/* How many owners have sources that are to be asked for? */
+static size_t count_owners(struct namer *n)
+{
+	size_t nr = 0;
+
+	for (struct share *share = n->shares; share; share = share->hh.next)
+		share->nr_sources = 0;
+	for (struct source *source = n->sources; source; source = source->hh.next)
+		if (!source->trusted && source->nr)
+			nr += !source->share->nr_sources++;
+	return nr;
+}
+
+static int ask_for_others(struct namer *n)
+{
+	size_t nr = count_owners(n), left = nr;
+	uint64_t share_ns = nr ? MAX_WAITED_NS / nr : 0;
+	struct source *source;
+	int error = 0;
+
+	while (!error && (source = next_of_others(n, share_ns))) {
+		/* who has had the share gets what the others have left */
+		n->share_ns = left > 1 && source->share->waited_ns < share_ns ? share_ns : MAX_WAITED_NS;
+		error = ask_for_wanted(n, source);
+		left -= !--source->share->nr_sources;
+	}
+	n->share_ns = MAX_WAITED_NS;
 	return error;
 }
 
@@ -577,8 +685,8 @@ int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)
 			error = want_all(n, entry);
 	if (!error)
-		error = ask_for_all(n, true);
-	return error ? error : ask_for_all(n, false);
+		error = ask_for_trusted(n);
+	return error ? error : ask_for_others(n);
 }
 
 /* ---- finding ---- */
