@@ -596,6 +596,34 @@ fetched_in_time() {	# SECONDS
 	jq -e -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0].symbol == "spin"] | length > 0 and all' "$WORK/out"
 }
 
+# bats test_tags=full
+@test "Ctrl-C while a report is written that a user's stacks make long: it ends with what is whole, and this is said" {
+	need_root
+	need jq
+	local flood tool
+	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/many-stacks" "$BATS_TEST_DIRNAME/workloads/many-stacks.c"
+	chmod 755 "$WORK"
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	flood=$pid
+	for tool in "offcputime --max-report 4000" wallprof; do
+		rm -f "$WORK"/out.jsonl* "$WORK/err"
+		kill -CONT "$flood"
+		$tool -j -q --max-memory 1024 -o "$WORK/out.jsonl" 2 2>"$WORK/err" 3>&- &
+		pids+=($!)
+		wait_until eval 'grep -qs "\"type\":\"stack" "$WORK"/out.jsonl.*.part'
+		kill -INT "${pids[-1]}"
+		kill -STOP "$flood"
+		status=0
+		wait "${pids[-1]}" || status=$?
+		sed 's/^/# /' "$WORK/err"
+		[ "$status" -eq 130 ]
+		grep -q 'the report was ended by a signal: what is there is whole' "$WORK/err"
+		[ -z "$(ls "$WORK"/*.part 2>/dev/null)" ]
+		jq -es 'map(.type) | .[0] == "start" and .[-1] == "summary"' "$WORK/out.jsonl"
+		jq -se '(map(select(.type == "stack") | .count) | add // 0) < (.[-1].samples)' "$WORK/out.jsonl"
+	done
+}
+
 @test "more stacks than a report has room for: it keeps its size, everybody else's stacks, and the sums" {
 	need_root
 	need jq

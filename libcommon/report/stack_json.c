@@ -157,7 +157,7 @@ int stack_report_json(const struct stack_writer *w, const struct stack_summary *
 		      const struct stack_entry *entries, size_t nr)
 {
 	process_notes_begin(w->processes);
-	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr); i++) {
+	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr) && !stack_writer_ended(w); i++) {
 		stack_json_process(w, entries[i].key.pid);
 		if (entries[i].waker)
 			stack_json_process(w, entries[i].waker->key.pid);

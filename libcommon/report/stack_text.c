@@ -180,7 +180,7 @@ int stack_report_folded(const struct stack_writer *w, const struct stack_summary
 	struct merged_texts *texts = merged_texts_new();
 	int error = texts ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < nr && !error; i++)
+	for (size_t i = 0; i < nr && !error && !stack_writer_ended(w); i++)
 		error = add_folded(texts, w, &entries[i], measure->value(&entries[i].value));
 	if (!error) {
 		size_t shown = shown_of(w, merged_texts_sort(texts));

@@ -27,9 +27,15 @@ struct stack_writer {
 	 * of all stacks, only so many, those with the largest values. 0: not asked for, which is all, but in text TEXT_TOP
 	 */
 	size_t top;
+	bool (*ended)(void);	/* is the report to end with what is whole? NULL: never */
 	/* a frame of the tool's own, outside of all others; NULL: none */
 	const char *(*root)(const struct stack_entry *entry);
 };
+
+static inline bool stack_writer_ended(const struct stack_writer *writer)
+{
+	return writer->ended && writer->ended();
+}
 
 #define TOP_ALL SIZE_MAX
 #define TEXT_TOP 20

@@ -450,6 +450,7 @@ void run_measure(struct run *run)
 		fflush(stderr);	/* before the report */
 	}
 	targets_close(&targets);
+	signals_report_begins();
 }
 
 /* ---- the end ---- */
@@ -492,7 +493,7 @@ static void leave_command(struct run *run)
 
 int run_close(struct run *run)
 {
-	int status = 0;
+	int status = 0, signal = signals_report_ends();
 
 	if (run->command.pid > 0) {
 		leave_command(run);
@@ -500,5 +501,8 @@ int run_close(struct run *run)
 		status = command_wait(&run->command);
 	}
 	json_object_put(run->start);
-	return status;
+	if (!signal)
+		return status;
+	cli_warn("the report was ended by a signal: what is there is whole, and the rest is left out");
+	return 128 + signal;
 }

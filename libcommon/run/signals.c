@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "run/output_file.h"
 
 #define SAME_NS 200000000
+#define REPORT_S 1
 
 static struct {
 	int fd;			/* an eventfd */
@@ -20,6 +23,7 @@ static struct {
 	pid_t relay;
 	int child_fd;		/* a pidfd: of the command, or of its relay, which ends with it */
 	uint64_t came_ns;	/* the last one; 0: none yet */
+	volatile sig_atomic_t reporting, in_report;	/* the second one: the signal */
 } signals = { .fd = -1 };
 
 static void pass_on(const siginfo_t *signal)
@@ -49,9 +53,42 @@ static void came(int number, siginfo_t *signal, void *context)
 		output_file_remove();
 		_exit(128 + number);
 	}
-	if (!before)
+	if (!before) {
 		eventfd_write(signals.fd, 1);
+		signals.in_report = signals.reporting ? number : 0;
+		if (signals.reporting)
+			alarm(REPORT_S);
+	}
 	errno = saved;
+}
+
+static void report_took_too_long(int number)
+{
+	static const char text[] = ": the report was ended by a signal: nothing of it was whole within a second\n";
+
+	(void)number;
+	output_file_remove();
+	if (write(2, program_invocation_short_name, strlen(program_invocation_short_name)) < 0 || write(2, text, sizeof(text) - 1) < 0)
+		_exit(EXIT_FAILURE);
+	_exit(128 + signals.in_report);
+}
+
+void signals_report_begins(void)
+{
+	signal(SIGALRM, report_took_too_long);
+	signals.reporting = true;
+}
+
+bool signals_in_report(void)
+{
+	return signals.in_report;
+}
+
+int signals_report_ends(void)
+{
+	alarm(0);
+	signals.reporting = false;
+	return signals.in_report;
 }
 
 int signals_begin(pid_t command, pid_t relay, int child_fd)

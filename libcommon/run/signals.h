@@ -2,11 +2,13 @@
 /*
  * SIGINT, SIGTERM and SIGHUP, which work at every moment: the first ends what is being waited for, so that
  * what there is gets printed; the second ends the tool at once. One that comes within 200 ms of the one
- * before is the same, sent twice, as timeout(1) does to its process group.
+ * before is the same, sent twice, as timeout(1) does to its process group. If the first comes while the last report is written, it
+ * leaves it a second.
  */
 #ifndef EHPERF_RUN_SIGNALS_H
 #define EHPERF_RUN_SIGNALS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -23,5 +25,14 @@ int signals_begin(pid_t command, pid_t relay, int child_fd);
  */
 int signals_fd(void);
 void signals_taken(void);
+
+/*
+ * The last report begins. If it has not ended a second after the first signal, the tool ends, and removes what is not whole.
+ */
+void signals_report_begins(void);
+/* Has a signal come since? Then the report is to end with what is whole. */
+bool signals_in_report(void);
+/* The report is written. The signal that came, or 0 */
+int signals_report_ends(void);
 
 #endif

@@ -79,7 +79,7 @@ static int put_interval(void *arg, const struct life *life, const struct interva
 		json_object_object_add(period, "woken_by", json_waker(w, i->waker));
 	}
 	json_print(w->writer.out, period);
-	return 0;
+	return stack_writer_ended(&w->writer) ? -EINTR : 0;
 }
 
 static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint32_t key)
@@ -93,7 +93,7 @@ static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 	put_number(sample, "time_ns", time_ns);
 	put_number(sample, "stack", key);
 	json_print(w->writer.out, sample);
-	return 0;
+	return stack_writer_ended(&w->writer) ? -EINTR : 0;
 }
 
 static void put_stacks(const struct wall *w, uint32_t number)
@@ -162,13 +162,15 @@ int wall_json(const struct wall *w)
 	int error = 0;
 
 	process_notes_begin(w->writer.processes);
-	for (uint32_t number = 1; number <= w->nr_keys; number++)
+	for (uint32_t number = 1; number <= w->nr_keys && !stack_writer_ended(&w->writer); number++)
 		put_stacks(w, number);
-	for (size_t i = 0; i < w->nr_lives && !error; i++) {
+	for (size_t i = 0; i < w->nr_lives && !error && !stack_writer_ended(&w->writer); i++) {
 		stack_json_process(&w->writer, w->lives[i].pid);
 		put_thread(w, &w->lives[i]);
 		error = timeline_visit(&w->lives[i], &visitor);
 	}
+	if (error == -EINTR)
+		error = 0;
 	if (!error)
 		put_summary(w);
 	return error;
