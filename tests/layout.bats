@@ -73,6 +73,16 @@ needed_by() {	# LAYER...
 	done
 }
 
+@test "man pages: each test that ehperf-security(7) names is there" {
+	local file name nr=0	# a name goes on until a macro comes
+	while IFS=: read -r file name; do
+		grep -qF "@test \"${name# }\" {" "tests/$file" || { echo "$file: $name"; return 1; }
+		nr=$((nr + 1))
+	done < <(awk '/^[.]/ { if (test) print test; test = "" }
+		sub(/^Test: /, "") { test = $0; next } test { test = test " " $0 }' man/man7/ehperf-security.7)
+	[ "$nr" -gt 15 ]
+}
+
 @test "man pages: mandoc's lint has nothing to say" {
 	command -v mandoc >/dev/null || skip "needs mandoc"
 	mandoc -Tlint "$ROOT"/man/man[0-9]/*
