@@ -157,11 +157,12 @@ $(foreach r,$(LAYERS),$(eval $(call layer,$r)))
 $(B)/tools.a: $(TOOL_SOURCES:%.c=$(B)/%.o)
 	$(archive)
 
-# NAME, BPF OBJECT
+# NAME, BPF OBJECT. Linking leaves out debug information: three quarters of the object. BTF stays.
 define skeleton
 $(B)/skel/$1.skel.h: $2
 	@mkdir -p $$(@D)
-	$(BPFTOOL) gen skeleton $$< name $(subst -,_,$1)_bpf > $$@.tmp && mv $$@.tmp $$@
+	$(BPFTOOL) gen object $(B)/skel/$1.bpf.o $$<
+	$(BPFTOOL) gen skeleton $(B)/skel/$1.bpf.o name $(subst -,_,$1)_bpf > $$@.tmp && mv $$@.tmp $$@
 endef
 
 define bpf_tool

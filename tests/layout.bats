@@ -61,6 +61,14 @@ needed_by() {	# LAYER...
 	grep -rnE '#include "(libcommon|run|report|unwind|process|table|dwarf|base)/' bpf tools --include='*.bpf.[ch]' --include='*_abi.h' | none
 }
 
+@test "the BPF objects in the tools have BTF, and no debug information" {
+	local object
+	for object in $(ls tools/*/*.bpf.c | sed -E 's,.*/(.*)\.c,build/skel/\1.o,'); do
+		readelf -SW "$object" | grep -q ' \.BTF\.ext '
+		readelf -SW "$object" | grep ' \.debug_' | none
+	done
+}
+
 @test "a tool has a source, BPF programs if it measures, a man page and a test" {
 	local tool
 	for tool in $(cd tools && ls -d */ | tr -d /); do
