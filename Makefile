@@ -6,7 +6,6 @@ VERSION := 0.1
 PREFIX ?= /usr/local
 CLANG ?= clang
 BPFTOOL ?= bpftool
-VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
 CFLAGS ?= -O2 -g
 
 # STATIC=1: programs for any distribution's machines, in build/static, which need no libraries there
@@ -22,8 +21,12 @@ ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
 INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen
-COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) -MMD -MP
-BPF_FLAGS = --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote $(B) -MMD -MP
+# the same bytes, wherever it is built
+ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
+COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) $(ANYWHERE) -MMD -MP
+# what bpf/kernel_types.h has of the kernel's types is all: a build reads no kernel's BTF
+BPF_FLAGS := --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf \
+	-idirafter /usr/include/$(shell $(CC) -print-multiarch) $(ANYWHERE) -MMD -MP
 PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
 BPF_LIBS := -lbpf -lelf -lz
 ifneq ($(STATIC),)
@@ -96,10 +99,6 @@ BUILD = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # ---- the tools ----
 
-$(B)/vmlinux.h: | compilers
-	@mkdir -p $(@D)
-	$(BPFTOOL) btf dump file $(VMLINUX_BTF) format c > $@.tmp && mv $@.tmp $@
-
 # a build must not need root or apt where everything is there
 compilers:
 	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || { echo "$$c is missing: 'make deps' as root installs what the build needs" >&2; exit 1; }; done
@@ -109,10 +108,10 @@ define compile_bpf
 	$(CLANG) $(BPF_FLAGS) -c $< -o $@
 endef
 
-$(B)/tools/%.bpf.o: tools/%.bpf.c $(B)/vmlinux.h
+$(B)/tools/%.bpf.o: tools/%.bpf.c | compilers
 	$(compile_bpf)
 
-$(B)/tests/%.bpf.o: tests/%.bpf.c $(B)/vmlinux.h
+$(B)/tests/%.bpf.o: tests/%.bpf.c | compilers
 	$(compile_bpf)
 
 # ---- files for the build that are made from others ----

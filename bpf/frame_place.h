@@ -7,11 +7,7 @@
 #ifndef EHPERF_FRAME_PLACE_H
 #define EHPERF_FRAME_PLACE_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 /* how many frames of the root's end are kept of a stack that is deeper; the leaf's end gets the rest */
 #define ROOT_FRAMES(depth)	((depth) < 256 ? (depth) / 2 : 128)

@@ -8,11 +8,7 @@
 #ifndef EHPERF_HISTOGRAM_BUCKET_H
 #define EHPERF_HISTOGRAM_BUCKET_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 #define BUCKET_BITS	6
 #define NR_BUCKETS	((64 - BUCKET_BITS + 1) << BUCKET_BITS)

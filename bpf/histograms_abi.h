@@ -3,11 +3,7 @@
 #ifndef EHPERF_HISTOGRAMS_ABI_H
 #define EHPERF_HISTOGRAMS_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 #define MAX_SERIES	8192	/* in one run */
 #define REST_SERIES	MAX_SERIES	/* the number of the one that sums up what would need another one */

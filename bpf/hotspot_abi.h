@@ -9,11 +9,7 @@
 #ifndef EHPERF_HOTSPOT_ABI_H
 #define EHPERF_HOTSPOT_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 /*
  * Offsets of fields in a JVM's structs, in bytes; behind the struct eh_module of its code (tables_abi.h), in

@@ -3,7 +3,7 @@
 #ifndef EHPERF_KERNEL_BPF_H
 #define EHPERF_KERNEL_BPF_H
 
-#include "vmlinux.h"
+#include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

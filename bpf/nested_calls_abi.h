@@ -3,11 +3,7 @@
 #ifndef EHPERF_NESTED_CALLS_ABI_H
 #define EHPERF_NESTED_CALLS_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 /*
  * of a thread at a time: as many as the kernel (MAX_URETPROBE_DEPTH) watches the returns of. A power of two

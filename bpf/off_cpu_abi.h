@@ -3,11 +3,7 @@
 #ifndef EHPERF_OFF_CPU_ABI_H
 #define EHPERF_OFF_CPU_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 /*
  * Where kernel stacks are walked from: the functions with the tracepoints, __schedule() and try_to_wake_up(),

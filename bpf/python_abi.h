@@ -9,11 +9,7 @@
 #ifndef EHPERF_PYTHON_ABI_H
 #define EHPERF_PYTHON_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 /* Offsets of fields in the interpreter's structs, in bytes (CPython's Include/internal/pycore_*.h). */
 struct eh_python {

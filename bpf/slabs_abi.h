@@ -7,11 +7,7 @@
 #ifndef EHPERF_SLABS_ABI_H
 #define EHPERF_SLABS_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 #define SLAB_SHIFT	22
 #define SLAB_BYTES	(1U << SLAB_SHIFT)

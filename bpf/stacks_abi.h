@@ -5,11 +5,7 @@
 #ifndef EHPERF_STACKS_ABI_H
 #define EHPERF_STACKS_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 #define MAX_DEPTH	16384	/* user frames */
 #define DEFAULT_DEPTH	1024

@@ -6,11 +6,7 @@
 #ifndef EHPERF_TIMED_CALLS_ABI_H
 #define EHPERF_TIMED_CALLS_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 #define MAX_BLOCKED_STACKS 6	/* different kernel stacks that are kept of one call */
 

@@ -15,7 +15,7 @@ files_of() {
 make_copy() {
 	mkdir -p "$WORK/tree/build"
 	tar -C "$ROOT" --exclude=./build --exclude=./.git -cf - . | tar -C "$WORK/tree" -xf -
-	(cd "$ROOT/build" && tar -cf - vmlinux.h gen skel libcommon tools tools.a) | tar -C "$WORK/tree/build" -xf -
+	(cd "$ROOT/build" && tar -cf - gen skel libcommon tools tools.a) | tar -C "$WORK/tree/build" -xf -
 	cp -p $(printf "$ROOT/build/%s " $(ls "$ROOT/tools")) "$WORK/tree/build"
 	extract_files "$PAGE" "$WORK/tree"
 }

@@ -3,11 +3,7 @@
 #ifndef EHPERF_BIOHIST_ABI_H
 #define EHPERF_BIOHIST_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 /* the part of an I/O's time that is measured */
 enum io_part { IO_WHOLE, IO_QUEUED, IO_ON_DEVICE, NR_IO_PARTS };

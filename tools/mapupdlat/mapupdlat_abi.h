@@ -3,11 +3,7 @@
 #ifndef EHPERF_MAPUPDLAT_ABI_H
 #define EHPERF_MAPUPDLAT_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 #include "timed_calls_abi.h"
 

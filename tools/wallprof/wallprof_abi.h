@@ -3,11 +3,7 @@
 #ifndef EHPERF_WALLPROF_ABI_H
 #define EHPERF_WALLPROF_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 enum life_kind {
 	LIFE_BEGINS,	/* a life_name: a new thread */
