@@ -15,12 +15,13 @@ TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
 # those that measure; others only read what these write
 BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
 MAN_PAGES := $(wildcard man/man*/*)
-# libcommon's layers: each may use those after it, and none before it. Machine-dependent code is in a layer's folder $(ARCH).
+# libcommon's layers: each may use those after it, and none before it.
+# Machine-dependent code is in a layer's folder $(ARCH).
 LAYERS := run bpf report unwind process table dwarf base
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
-INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen
+INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen -iquote $(B)/skel
 # the same bytes, wherever it is built
 ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) $(ANYWHERE) -MMD -MP
@@ -31,7 +32,8 @@ PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c 
 BPF_LIBS := -lbpf -lelf -lz
 ifneq ($(STATIC),)
 COMMON_FLAGS += -DEHPERF_STATIC
-# The linker warns that users who are in no /etc/passwd cannot be looked up. On Debian 12: 13's libelf.a lacks functions.
+# The linker warns that users who are in no /etc/passwd cannot be looked up.
+# On Debian 12: 13's libelf.a lacks functions.
 override LDFLAGS += -static -L$(B)
 PURE_LIBS += $(shell pkg-config --static --libs libdw libelf)
 BPF_LIBS += $(shell pkg-config --static --libs libbpf)
@@ -44,18 +46,25 @@ PURE_ARCHIVES := $(filter-out $(B)/libcommon/bpf.a,$(LAYER_ARCHIVES))
 # what is a tool's own, besides its main file
 TOOL_SOURCES := $(filter-out $(foreach t,$(TOOLS),tools/$t/$t.c tools/$t/$t.bpf.c),$(wildcard tools/*/*.c))
 
+# a recipe that fails leaves no half-written file
+.DELETE_ON_ERROR:
+
+# before a command: says what it makes. V=1: make shows the command instead
+show = $(if $(filter-out 0,$(V)),,@echo '  $1	$(@:$(B)/%=%)';)
+
 all: $(TOOLS:%=$(B)/%) $(B)/ehperf completions
 
 help:
-	@echo "make              builds the tools, as build/TOOL"
+	@echo "make              builds the tools, as build/TOOL. V=1: shows commands. STATIC=1: without libraries"
 	@echo "make demo         shows the hottest whole stack of five of the distribution's programs; as root"
-	@echo "make check        tests in 2 minutes what the build's packages, bats and jq suffice for; as root, or what others may do"
+	@echo "make check        tests in 2 minutes what needs the build's packages, bats, jq; as root, or what others may"
 	@echo "make test         tests each promise of each tool once, in 8 minutes; packages of 300 MB; as root"
-	@echo "make test-full    tests everything, in more than an hour; packages of 2.5 GB; as root. ONLY=java: what has that name"
-	@echo "make bench        measures ours beside the alternatives, in an hour; as root. Each one alone: make bench-load, ..."
+	@echo "make test-full    tests everything, in more than an hour; packages of 2.5 GB; as root. ONLY=java: that"
+	@echo "make bench        measures ours beside the alternatives, in an hour; as root. One: make bench-load"
 	@echo "make pictures     draws README's pictures anew; as root"
-	@echo "make deps GOAL    installs the packages that the goal needs, and runs it: make deps test. No other goal calls apt"
-	@echo "make install      PREFIX=/usr/local, DESTDIR=; uninstall takes it away. make deb: a package. make STATIC=1: no libraries"
+	@echo "make deps GOAL    installs the goal's packages, and runs it: make deps test. No other goal calls apt"
+	@echo "make install      PREFIX=/usr/local, DESTDIR=; uninstall takes it away. make deb: a package"
+	@echo "CPPFLAGS, CFLAGS and LDFLAGS are for all but BPF programs and those that the tests measure."
 	@echo "tests/README.md says more of the tests."
 
 completions: $(patsubst man/package/%,$(B)/%,$(wildcard man/package/completions/*))
@@ -101,11 +110,12 @@ BUILD = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # a build must not need root or apt where everything is there
 compilers:
-	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || { echo "$$c is missing: 'make deps' as root installs what the build needs" >&2; exit 1; }; done
+	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || \
+		{ echo "$$c is missing: 'make deps' as root installs what the build needs" >&2; exit 1; }; done
 
 define compile_bpf
 	@mkdir -p $(@D)
-	$(CLANG) $(BPF_FLAGS) -c $< -o $@
+	$(call show,BPF)$(CLANG) $(BPF_FLAGS) -c $< -o $@
 endef
 
 $(B)/tools/%.bpf.o: tools/%.bpf.c | compilers
@@ -120,30 +130,34 @@ $(B)/tests/%.bpf.o: tests/%.bpf.c | compilers
 PAGES := $(patsubst libcommon/report/%,$(B)/gen/%.h,$(wildcard libcommon/report/page/*))
 $(B)/gen/page/%.h: libcommon/report/page/%
 	@mkdir -p $(@D)
-	{ echo 'static const char page_$(subst .,_,$(subst -,_,$*))[] = {'; od -An -v -t u1 $< | sed 's/ *\([0-9]\+\)/\1,/g'; \
-		echo '0 };'; } > $@.tmp && mv $@.tmp $@
+	$(call show,GEN){ echo 'static const char page_$(subst .,_,$(subst -,_,$*))[] = {'; \
+		od -An -v -t u1 $< | sed 's/ *\([0-9]\+\)/\1,/g'; \
+		echo '0 };'; } > $@
 
 # report/x.proto as report/x.pb-c.c and .h
 PROTOS := $(patsubst libcommon/%.proto,%,$(wildcard libcommon/*/*.proto))
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: libcommon/%.proto
 	@mkdir -p $(@D)
-	cd libcommon && protoc-c --c_out=$(abspath $(B)/gen) $*.proto
+	$(call show,GEN)cd libcommon && protoc-c --c_out=$(abspath $(B)/gen) $*.proto
 
-$(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+define compile
+	@mkdir -p $(@D)
+	$(call show,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+endef
 
 GENERATED := $(PAGES) $(PROTOS:%=$(B)/gen/%.pb-c.h)
 
+$(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
+	$(compile)
+
 $(B)/libcommon/%.o: libcommon/%.c | $(GENERATED)
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+	$(compile)
 
 $(B)/tools/%.o: tools/%.c | $(GENERATED)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -c $< -o $@
+	$(compile)
 
 define archive
-	rm -f $@ && $(AR) qcs $@ $^
+	$(call show,AR)rm -f $@ && $(AR) qcs $@ $^
 endef
 
 define layer
@@ -160,8 +174,8 @@ $(B)/tools.a: $(TOOL_SOURCES:%.c=$(B)/%.o)
 define skeleton
 $(B)/skel/$1.skel.h: $2
 	@mkdir -p $$(@D)
-	$(BPFTOOL) gen object $(B)/skel/$1.bpf.o $$<
-	$(BPFTOOL) gen skeleton $(B)/skel/$1.bpf.o name $(subst -,_,$1)_bpf > $$@.tmp && mv $$@.tmp $$@
+	$$(call show,SKEL)$(BPFTOOL) gen object $(B)/skel/$1.bpf.o $$< && \
+		$(BPFTOOL) gen skeleton $(B)/skel/$1.bpf.o name $(subst -,_,$1)_bpf > $$@
 endef
 
 define bpf_tool
@@ -170,8 +184,9 @@ $(B)/tools/$1/$1.o: $(B)/skel/$1.skel.h
 endef
 
 define tool
-$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) $(B)/tools.a $(LAYER_ARCHIVES) | $(ZYDIS_ARCHIVE)
-	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(BPF_LIBS) $$(PURE_LIBS)
+$(B)/$1: $(patsubst %.c,$(B)/%.o,$(filter-out %.bpf.c,$(wildcard tools/$1/*.c))) \
+	$(B)/tools.a $(LAYER_ARCHIVES) | $(ZYDIS_ARCHIVE)
+	$$(call show,LINK)$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(BPF_LIBS) $$(PURE_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool,$t)))
 $(foreach t,$(BPF_TOOLS),$(eval $(call bpf_tool,$t)))
@@ -182,18 +197,19 @@ $(B)/libZydis.a:
 # one command beside them
 $(B)/ehperf: tools/ehperf Makefile
 	@mkdir -p $(@D)
-	sed 's/@VERSION@/$(VERSION)/' $< > $@ && chmod 755 $@
+	$(call show,GEN)sed 's/@VERSION@/$(VERSION)/' $< > $@ && chmod 755 $@
 
 $(B)/completions/%: man/package/completions/% Makefile
 	@mkdir -p $(@D)
-	sed 's/@TOOLS@/ehperf $(TOOLS)/' $< > $@
+	$(call show,GEN)sed 's/@TOOLS@/ehperf $(TOOLS)/' $< > $@
 
 # ---- tests ----
 
 # real programs, small and strange ones, and helpers that look at them with our code
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
 # where there is a C++ compiler, which the build does without
-CXX_WORKLOADS := $(if $(shell command -v $(CXX)),$(patsubst tests/workloads/%.cc,$(B)/tests/%,$(wildcard tests/workloads/*.cc)))
+CXX_WORKLOADS := $(if $(shell command -v $(CXX)),$(patsubst tests/workloads/%.cc,$(B)/tests/%,\
+	$(wildcard tests/workloads/*.cc)))
 BPF_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/bpf-*.c))
 HELPERS := $(filter-out $(BPF_HELPERS),$(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
@@ -201,36 +217,34 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 # as distributions build: optimised, without frame pointers, stripped
 $(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread $(EXPORTS) -o $@ $<
+	$(call show,CC)$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread $(EXPORTS) -o $@ $<
 $(B)/tests/lying-python $(B)/tests/idle $(B)/tests/forks: EXPORTS := -rdynamic
 
 # with lazy binding, as Debian's own programs used to be
 $(CXX_WORKLOADS): $(B)/tests/%: tests/workloads/%.cc
 	@mkdir -p $(@D)
-	$(CXX) -O2 -fomit-frame-pointer -Wall -Wl,-z,lazy -s -o $@ $<
+	$(call show,CXX)$(CXX) -O2 -fomit-frame-pointer -Wall -Wl,-z,lazy -s -o $@ $<
 
 # variants of one library: 0 to 3
 STORM_LIBRARIES := $(foreach v,0 1 2 3,$(B)/tests/storm$(v).so)
 $(STORM_LIBRARIES): $(B)/tests/storm%.so: tests/workloads/lib/storm.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -fomit-frame-pointer -fPIC -shared -DVARIANT=$* -Wall -o $@ $<
+	$(call show,CC)$(CC) -O2 -fomit-frame-pointer -fPIC -shared -DVARIANT=$* -Wall -o $@ $<
 
 $(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/tools.a $(PURE_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
+	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
 # those that load BPF programs themselves
 $(B)/tests/bpf-%: $(B)/obj/bpf-%.o $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(PURE_LIBS)
+	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(PURE_LIBS)
 
 $(B)/obj/%.o: tests/helpers/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) -c $< -o $@
+	$(compile)
 
 $(B)/obj/unit/%.o: tests/unit/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -Itests/unit -c $< -o $@
+	$(compile)
 
 # ---- fuzzing: libFuzzer targets, and their corpus replayed under sanitizers by the tests ----
 
@@ -241,25 +255,26 @@ FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c libcommon/*/$(
 
 $(B)/san/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) $(COMMON_FLAGS) -c $< -o $@
+	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -c $< -o $@
 
 $(B)/san/all.a: $(FUZZED:%.c=$(B)/san/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
-$(FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/all.a
+$(FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: \
+	tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/all.a
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ tests/fuzz/$*.c tests/fuzz/replay.c $(B)/san/all.a $(PURE_LIBS)
+	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(PURE_LIBS)
 
 $(B)/fuzz/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(COMMON_FLAGS) -c $< -o $@
+	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(COMMON_FLAGS) -c $< -o $@
 
 $(B)/fuzz/all.a: $(FUZZED:%.c=$(B)/fuzz/obj/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
 $(FUZZ_TARGETS:%=$(B)/fuzz/%): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a
 	@mkdir -p $(@D)
-	$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(B)/fuzz/all.a $(PURE_LIBS)
+	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(B)/fuzz/all.a $(PURE_LIBS)
 
 # new inputs stay under build/; what is worth keeping goes to tests/fuzz/corpus by hand
 fuzz:
@@ -268,10 +283,11 @@ fuzz:
 		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
-test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) $(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) \
+	$(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
-# Three sizes: see tests/README.md. ONLY=PATTERN: the files whose names match. A make of its own, because packages that deps
-# has just installed change what can be built.
+# Three sizes: see tests/README.md. ONLY=PATTERN: the files whose names match.
+# A make of its own, because packages that deps has just installed change what can be built.
 check test test-full:
 	$(name_missing)
 	$(BUILD) all test-programs
@@ -308,17 +324,18 @@ BENCHES := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
 # one program, without frame pointers and with them
 $(B)/bench/%-fp: tests/bench/workloads/%.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
+	$(call show,CC)$(CC) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
 
 $(B)/bench/%: tests/bench/workloads/%.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
+	$(call show,CC)$(CC) -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
 
 $(eval $(call skeleton,unwind,$(B)/tests/bench/unwind.bpf.o))
 $(B)/bench/unwind: $(B)/skel/unwind.skel.h
 $(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(COMMON_FLAGS) -iquote $(B)/skel -MF $@.d -o $@ $(filter %.c %.a,$^) $(BPF_LIBS) $(PURE_LIBS)
+	$(call show,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) \
+		$(BPF_LIBS) $(PURE_LIBS)
 
 # what each prints, for the table
 RECORD = @mkdir -p $(B)/bench/results
@@ -357,7 +374,7 @@ bench-offcpu:
 
 $(B)/bench/mallocs-fp: tests/workloads/mallocs.cc
 	@mkdir -p $(@D)
-	$(CXX) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
+	$(call show,CXX)$(CXX) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
 
 bench-events:
 	$(MAKE) all $(B)/tests/mallocs $(B)/bench/mallocs-fp
@@ -411,8 +428,9 @@ TAKEN ?=
 FREE := $(filter-out $(TAKEN),$(TOOLS))
 # what is installed, below $(PREFIX); bash-completion loads a file of the command's name
 EXAMPLES := $(wildcard man/examples/*)
-INSTALLED := $(TOOLS:%=$(LIBEXEC)/%) $(MAN_PAGES:%=share/%) $(TOOLS:%=share/man/man8/ehperf-%.8) share/ehperf/ehperf.schema.json \
-	share/zsh/$(ZSH_FUNCTIONS)/_ehperf $(foreach c,ehperf $(TOOLS),sbin/$c $(BASH_COMPLETIONS)/$c) $(EXAMPLES:man/%=share/doc/ehperf/%)
+INSTALLED := $(TOOLS:%=$(LIBEXEC)/%) $(MAN_PAGES:%=share/%) $(TOOLS:%=share/man/man8/ehperf-%.8) \
+	share/ehperf/ehperf.schema.json share/zsh/$(ZSH_FUNCTIONS)/_ehperf \
+	$(foreach c,ehperf $(TOOLS),sbin/$c $(BASH_COMPLETIONS)/$c) $(EXAMPLES:man/%=share/doc/ehperf/%)
 
 install: TO := $(DESTDIR)$(PREFIX)
 install: all
@@ -432,7 +450,8 @@ install: all
 # directories, too, that were made for it and are empty then
 uninstall:
 	rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
-	cd $(DESTDIR)$(PREFIX) 2>/dev/null && rmdir -p --ignore-fail-on-non-empty $(sort $(dir $(INSTALLED))) 2>/dev/null || true
+	cd $(DESTDIR)$(PREFIX) 2>/dev/null && \
+		rmdir -p --ignore-fail-on-non-empty $(sort $(dir $(INSTALLED))) 2>/dev/null || true
 
 # ---- packages of it ----
 
@@ -441,7 +460,8 @@ NAME_VERSION := ehperf-$(VERSION)
 # what git knows, as it is in this tree; a tree without git is all of it
 dist:
 	@mkdir -p $(B)
-	{ git ls-files 2>/dev/null || find . -path ./$(firstword $(subst /, ,$(B))) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort | \
+	{ git ls-files 2>/dev/null || \
+		find . -path ./$(firstword $(subst /, ,$(B))) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort | \
 		tar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \
 		gzip -n > $(B)/$(NAME_VERSION).tar.gz
 
@@ -450,16 +470,22 @@ deb: dist
 	rm -rf $(B)/deb && mkdir -p $(B)/deb
 	tar -C $(B)/deb -xzf $(B)/$(NAME_VERSION).tar.gz
 	cp -r man/package/debian $(B)/deb/$(NAME_VERSION)/debian
-	sed -i 's/@BUILD_PACKAGES@/$(shell echo $(call packages,build) | sed 's/ /, /g')/' $(B)/deb/$(NAME_VERSION)/debian/control
+	sed -i 's/@BUILD_PACKAGES@/$(shell echo $(call packages,build) | sed 's/ /, /g')/' \
+		$(B)/deb/$(NAME_VERSION)/debian/control
 	cd $(B)/deb/$(NAME_VERSION) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage -b -us -uc
 	cp $(B)/deb/ehperf_$(VERSION)_*.deb $(B)
 	lintian --fail-on error,warning --profile debian $(B)/deb/*.changes
 
-.PRECIOUS: $(B)/%.o
-.PHONY: all help deps compilers check test test-full test-programs test-kernels test-all-kernels kernels-table test-debian test-cfi fuzz bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names demo pictures install uninstall dist deb completions clean
+.PRECIOUS: $(B)/%.o $(B)/obj/%.o
+.SECONDARY: $(GENERATED)
+.PHONY: all help deps compilers completions check test test-full test-programs test-kernels test-all-kernels \
+	kernels-table test-debian test-cfi fuzz \
+	bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names \
+	demo pictures install uninstall dist deb clean
 
 clean:
 	rm -rf $(B)
 
 # what is unpacked there has directories that end in .d
--include $(filter-out $(foreach d,arm64 deb debian,$(B)/$d/%),$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))
+-include $(filter-out $(foreach d,arm64 deb debian,$(B)/$d/%),\
+	$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))
