@@ -3,11 +3,7 @@
 #ifndef EHPERF_EVENTS_ABI_H
 #define EHPERF_EVENTS_ABI_H
 
-#ifdef __bpf__
-#include "vmlinux.h"
-#else
 #include <linux/types.h>
-#endif
 
 #define MAX_EVENTS 500		/* that a pattern may name */
 #define NR_PARAMETERS 6		/* of a function or a probe */

@@ -71,7 +71,7 @@ struct thread_info {
 };
 
 struct thread_struct {
-	unsigned long fsbase;
+	unsigned long fsbase, sp;
 };
 
 /* the scheduler's account of a task */
@@ -93,11 +93,18 @@ struct sched_info {
 	unsigned long long run_delay, last_arrival, last_queued;
 };
 
+struct cred {
+	struct {
+		unsigned int val;
+	} uid;
+};
+
 struct task_struct {
 	int pid, tgid;			/* user space's tid and pid */
 	struct pid *thread_pid;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;
+	const struct cred *real_cred;
 	char comm[16];
 	unsigned int flags;		/* PF_... */
 	__u64 start_boottime;
