@@ -5,7 +5,7 @@
 load lib.bash
 
 @test "each tool has a page of examples" {
-	diff <(ls "$ROOT/man/examples") <(ls "$ROOT/tools" | sed 's/$/_example.txt/')
+	diff <(ls "$ROOT/man/examples") <(cd "$ROOT/tools" && for tool in */; do echo "${tool%/}_example.txt"; done)
 }
 
 # bats test_tags=full

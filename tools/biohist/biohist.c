@@ -117,7 +117,7 @@ static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_b
 	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged - c.ends_unseen, "I/Os not done at the end" };
 	losses[2] = (struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
 	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many under way", .lost = true };
-	losses[4] = (struct loss){ "ends_unseen", c.ends_unseen, "I/Os lost: the kernel did not tell of their end", .lost = true };
+	losses[4] = (struct loss){ "ends_unseen", c.ends_unseen, "I/Os lost: the kernel did not tell when they ended", .lost = true };
 	losses[5] = (struct loss){ "slow_lost", c.slow_lost, "slow I/Os not printed: too many at a time" };
 	losses[6] = (struct loss){ "stacks_not_taken", bpf->bss->lost_preempting,
 				   "I/Os without stacks, begun while another one's were being taken on the same CPU" };
