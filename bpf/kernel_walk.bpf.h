@@ -461,7 +461,7 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 	if (bytes > MAX_KERNEL_WALK * 8)
 		return 0;
 	w->stack.stack.kind = RECORD_KERNEL_STACK;
-	w->stack.stack.uid = bpf_get_current_uid_gid();
+	w->stack.stack.uid = task_uid(task);
 	send_stack(w->stack.stack.id, &w->stack, bytes, MAX_KERNEL_WALK * 8, BPF_RB_NO_WAKEUP, stats);
 	return w->stack.stack.id;
 }
@@ -473,8 +473,10 @@ static __always_inline __u64 send_unwound(enum kernel_start_of of, struct kernel
 	struct kernel_start *start = &starts[of];
 	__u32 zero = 0;
 	struct kernel_walk *w = bpf_map_lookup_elem(&kernel_walks_of, &zero);
-	__u64 id = CALL(send_kernel_frames, k, bytes, stats);
+	__u64 id;
 
+	k->stack.uid = task_uid(bpf_get_current_task_btf());
+	id = CALL(send_kernel_frames, k, bytes, stats);
 	if (w && id && nr_orc && (start->walks < KERNEL_WALK_TRUSTED || w->done))
 		CALL(learn, w, k);
 	return id;

@@ -431,6 +431,7 @@ static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct
 		if (starts[START_AT_SWITCH].ip)	/* it calls the tracepoint, and then __switch_to_asm() */
 			b->kernel.frames[0] = starts[START_AT_SWITCH].ip;
 	}
+	b->kernel.stack.uid = task_uid(task);
 	return CALL(send_kernel_frames, &b->kernel, bytes, counts);
 }
 

@@ -95,7 +95,7 @@ VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *sta
 	bytes = (u->stack.nr_frames < max_depth ? u->stack.nr_frames : max_depth) * 8ULL;
 	u->stack.kind = RECORD_USER_STACK;
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
-	u->stack.uid = bpf_get_current_uid_gid();
+	u->stack.uid = task_uid(bpf_get_current_task_btf());
 	barrier_var(bytes);	/* for 6.1's verifier */
 	/* a runtime may throw its functions away soon: their names are read at once */
 	if (bytes <= DEFAULT_DEPTH * 8)
@@ -117,8 +117,8 @@ static long name_frame(__u32 i, struct kernel_stack **ctx)
 }
 
 /*
- * Sends the frames in k, where bpf_get_stack() or the like has put them; result: what that returned. The
- * stack's ID
+ * Sends the frames in k, where bpf_get_stack() or the like has put them; result: what that returned. The caller has set
+ * k->stack.uid. The stack's ID
  */
 VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
 {
@@ -130,7 +130,6 @@ VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result, stru
 	if (bytes > MAX_KERNEL_DEPTH * 8)
 		bytes = MAX_KERNEL_DEPTH * 8;
 	k->stack.kind = RECORD_KERNEL_STACK;
-	k->stack.uid = bpf_get_current_uid_gid();
 	k->stack.nr_frames = bytes / 8;
 	k->stack.id = 0;
 	bpf_loop(MAX_KERNEL_DEPTH, name_frame, &k, 0);
@@ -149,6 +148,7 @@ static __always_inline __u64 send_kernel_stack(void *ctx, struct stack_stats *st
 	if (!k)
 		return 0;
 	bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, 0);
+	k->stack.uid = task_uid(bpf_get_current_task_btf());
 	return CALL(send_kernel_frames, k, bytes, stats);
 }
 

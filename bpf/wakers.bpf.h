@@ -55,6 +55,7 @@ static __always_inline bool take_kernel_stack(void *ctx, struct task_struct *run
 	bytes = get_stack_from(START_AT_WAKING, ctx, k);
 	k->stack.nr_frames = bytes > 0 ? (__u64)bytes / 8 : 0;
 	bpf_loop(MAX_KERNEL_DEPTH, search_entry, &search, 0);
+	k->stack.uid = task_uid(running);
 	if (search.nr)
 		key->kernel_stack = CALL(send_kernel_frames, k, search.nr * 8, stats);
 	else

@@ -288,6 +288,7 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 	HASH_FIND(hh, store->keys, &record->id, sizeof(record->id), stored);
 	if (!stored && !has_room(store, owner, sizeof(*stored))) {
 		bpf_map_delete_elem(store->sent_fd, &record->id);
+		store->no_room++;
 		return 0;
 	}
 	if (!stored) {

@@ -126,7 +126,7 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 	if (cmdline && (!program || cmdline->program == program))
 		return 0;
 	if (!cmdline) {
-		if (HASH_COUNT(c->all) == MAX_CMDLINES)
+		if (program && HASH_COUNT(c->all) >= MAX_CMDLINES)	/* 0: a report asks, for its own */
 			return 0;
 		cmdline = calloc(1, sizeof(*cmdline));
 		if (!cmdline)

@@ -662,13 +662,16 @@ static int ask_for_others(struct namer *n)
 	struct source *source;
 	int error = 0;
 
-	while (!error && (source = next_of_others(n, share_ns))) {
+	while (!error && !n->interrupted && n->waited_ns[false] < MAX_WAITED_NS && (source = next_of_others(n, share_ns))) {
 		/* who has had the share gets what the others have left */
 		n->share_ns = left > 1 && source->share->waited_ns < share_ns ? share_ns : MAX_WAITED_NS;
 		error = ask_for_wanted(n, source);
 		left -= !--source->share->nr_sources;
 	}
 	n->share_ns = MAX_WAITED_NS;
+	for (source = n->sources; source && !error; source = source->hh.next)	/* there is no time for these: they are passed over */
+		if (!source->trusted)
+			error = ask_for_wanted(n, source);
 	return error;
 }
 

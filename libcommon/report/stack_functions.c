@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistr.h>
 #include <uniwidth.h>
 
 #include "base/array.h"
+#include "process/clock.h"
 #include "report/counted.h"
 #include "report/escape.h"
 
@@ -169,7 +171,7 @@ static int append_text(struct stack_functions *f, const char *before, const char
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "\n%s", before);
+	fprintf(out, "\001\n%s", before);	/* no module's: a frame may have any name */
 	print_escaped(out, name);
 	fputs(after, out);
 	error = add_printed(f->lines, out, &text, &line);
@@ -180,8 +182,12 @@ static int append_text(struct stack_functions *f, const char *before, const char
 
 static size_t place_of(const struct stack_functions *f, uint64_t frame, uint32_t pid)
 {
-	uint64_t hash = (frame ^ (uint64_t)pid << 32) * 0x9e3779b97f4a7c15;
-	size_t at = (hash ^ hash >> 32) & (f->known_size - 1);
+	/* a process chooses its addresses, but does not know the seed */
+	uint64_t hash = (frame ^ (uint64_t)pid << 32 ^ f->seed) * 0x9e3779b97f4a7c15;
+	size_t at;
+
+	hash = (hash ^ hash >> 32) * (f->seed | 1);
+	at = hash >> 32 & (f->known_size - 1);
 
 	while (f->known[at].nr && (f->known[at].frame != frame || f->known[at].pid != pid))
 		at = (at + 1) & (f->known_size - 1);
@@ -298,6 +304,8 @@ static int append_waker(struct stack_functions *f, const struct stack_entry *wak
 int stack_functions_init(struct stack_functions *f)
 {
 	f->waker_end = UINT32_MAX;
+	if (getrandom(&f->seed, sizeof(f->seed), GRND_NONBLOCK) < 0)
+		f->seed = clock_ns();
 	f->functions = labels_new();
 	if (!f->functions || grow_known(f))
 		return -ENOMEM;

@@ -26,7 +26,7 @@ struct known_line;
 
 struct stack_functions {
 	const struct stack_writer *writer;
-	struct labels *lines;		/* the caller's. Of a frame: "MODULE\nTEXT"; of others "\nTEXT" */
+	struct labels *lines;		/* the caller's. Of a frame: "MODULE\nTEXT"; of others "\001\nTEXT" */
 	bool off_cpu;			/* what is outside of the scheduler is the leaf, as in /proc/PID/wchan */
 	/* the lines of the stack that was added last: the waker, root first, and "--"; the frames, leaf first; the thread */
 	uint32_t *numbers;
@@ -39,6 +39,7 @@ struct stack_functions {
 	struct line_kind *kinds;	/* of each line */
 	size_t nr_sums, nr_kinds, sums_room, kinds_room;
 	struct known_line *known;	/* a frame is named once */
+	uint64_t seed;			/* of where it is */
 	size_t nr_known, known_size;
 	uint32_t *of_known;
 	size_t nr_of_known, of_known_room;

@@ -86,8 +86,8 @@ bool signals_in_report(void)
 
 int signals_report_ends(void)
 {
+	signals.reporting = false;	/* first: a signal sets the alarm if it is set */
 	alarm(0);
-	signals.reporting = false;
 	return signals.in_report;
 }
 

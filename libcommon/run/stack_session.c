@@ -506,7 +506,6 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, &summary);
 	if (last) {
-		say_crowded(s);
 		stack_summary_refused(stderr, summary.tool, unwinder_processes(s->unwinder), entries, nr);
 		stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
 		if (s->wanted->runtimes)
@@ -536,6 +535,7 @@ static int interval(void *arg, bool last)
 	stack_store_forget(s->store, !s->wanted->later);
 	namer_forget(s->namer);
 	cmdlines_forget(s->cmdlines);
+	s->programs_seen = 0;	/* who lives is read again, before it ends */
 	return 0;
 }
 
@@ -593,6 +593,7 @@ int stack_session_close(struct stack_session *s)
 
 	if (unnamed)
 		cli_warn("kernel functions are shown without names: %s", kallsyms_explain(unnamed));
+	say_crowded(s);
 	status = run_close(&s->run);
 	if (s->run.options->verbose)
 		show_counts(s);

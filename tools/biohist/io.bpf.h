@@ -139,6 +139,11 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 
 	io->queued_ns = io->issued_ns ? io->issued_ns : bpf_ktime_get_ns();
 	io->pid = task_user_pid(task);
+	before = io_at(at);
+	if (before && !before->done && counts)
+		COUNT(counts, ends_unseen);
+	if (before)
+		io_forget(at);
 	if (!counts || !target_wanted(target) || !issuer_wanted(task, io->pid))
 		return;
 	if (by_process || with_stacks || slow_ns)
@@ -147,9 +152,6 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 		io->issuer = take_issuer(ctx, task, io);
 		alone_end();
 	}
-	before = io_at(at);
-	if (before && !before->done)
-		COUNT(counts, ends_unseen);
 	if (bpf_map_update_elem(&under_way, &address, io, BPF_ANY))
 		COUNT(counts, no_room);
 	else

@@ -103,7 +103,7 @@ static struct event_argument parameter(const char *name)
 {
 	uint64_t number;
 
-	if (strncmp(name, "arg", 3) || !cli_parse_number(name + 3, 0, NR_PARAMETERS - 1, &number))
+	if (strncmp(name, "arg", 3) || strlen(name) != strlen("arg0") || !cli_parse_number(name + 3, 0, NR_PARAMETERS - 1, &number))
 		cli_die(EXIT_USAGE, "the arguments of functions and probes are arg0 to arg%d: '%s'", NR_PARAMETERS - 1, name);
 	return machine_parameter(number);
 }
