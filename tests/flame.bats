@@ -339,6 +339,12 @@ from_recording() {	# TOOL [ARG...]
 	[[ "$status $output" == "1 "*"line 1: it is not the first line of a recording" ]]
 	run flame <<<'{"type":"start","schema":1}'
 	[[ "$status $output" == "1 "*"line 1: another version of ehperf"* ]]
+	# a frame is no waker's end, whatever its name is
+	local waker='"waker":{"pid":2,"tid":2,"comm":"w","interrupt":false,"ended_by":"complete","user":[{"symbol":"w","address":"0x20"}],"kernel":[]}'
+	printf '%s\n' "${start/cpuprof/offwaketime}" "{$stack,\"comm\":\"a\",\"count\":1,\"user\":[{\"symbol\":\"f\",\"address\":\"0x10\"}],\"kernel\":[],$waker}" \
+		"{$stack,\"comm\":\"a\",\"count\":1,\"user\":[{\"symbol\":\"--\",\"address\":\"0x1234\"}],\"kernel\":[]}" "$end" >"$WORK/in"
+	flame "$WORK/in" -o "$WORK/x.txt"
+	grep -qx '    --' "$WORK/x.txt"
 	# units are printed as they are
 	run flame <<<"${start/samples/\\u001b[2J}"
 	[[ "$status $output" == "1 "*"line 1: 'counted' is not a word" ]]

@@ -140,7 +140,8 @@ marked() {	# true|null
 	for tool in offcputime wallprof; do
 		finish $tool
 		for format in txt folded html; do
-			flame -o "$WORK/made.$format" "$WORK/$tool.jsonl"
+			flame -o "$WORK/made.$format" "$WORK/$tool.jsonl" 2>"$WORK/err.flame"
+			diff <(sed "s/^$tool: //" "$WORK/err" | grep '^idle: ') <(sed 's/^flame: //' "$WORK/err.flame")
 			cmp "$WORK/made.$format" "$WORK/$tool.$format"
 		done
 		refute grep -q accept "$WORK/made.folded"

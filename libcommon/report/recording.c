@@ -385,11 +385,16 @@ void recording_take_summary(struct recording *r, struct json_object *line)
 {
 	struct json_object *seconds = NULL;
 	const char *said = json_lines_get_string(&r->lines, line, "said");
-	uint64_t began_ns = json_lines_get_time(&r->lines, line, "began");
+	uint64_t began_ns = json_lines_get_time(&r->lines, line, "began"), idle_threads = 0, idle_ns = 0;
 	char *joined;
 
 	if (!r->summary.started_ns)
 		r->summary.started_ns = began_ns;
+	json_lines_get_number(&r->lines, line, "idle_threads", UINT32_MAX, &idle_threads);
+	json_lines_get_number(&r->lines, line, "idle_ns", JSON_MAX_NUMBER, &idle_ns);
+	if (idle_threads > r->summary.idle_threads)	/* in reports that follow each other, they may be the same */
+		r->summary.idle_threads = idle_threads;
+	r->summary.idle_ns += idle_ns;
 	if (!json_object_object_get_ex(line, "seconds", &seconds) || !isfinite(json_object_get_double(seconds)) ||
 	    json_object_get_double(seconds) < 0 || json_object_get_double(seconds) > 1e9)
 		json_lines_wrong(&r->lines, "'seconds' is missing, or no duration");

@@ -72,7 +72,7 @@ void recording_take_stacks(struct recording *recording, struct json_object *obje
 void recording_free_stacks(struct stack_entry *entry);
 /* The memory taken grows; more than RECORDING_BYTES is wrong. */
 void recording_take_bytes(struct recording *recording, size_t bytes);
-/* Takes "began", "seconds" and "said" of the summary. */
+/* Takes "began", "seconds", "idle_threads", "idle_ns" and "said" of the summary. */
 void recording_take_summary(struct recording *recording, struct json_object *line);
 
 #endif

@@ -274,6 +274,8 @@ static void convert(const struct options *o, FILE *in)
 	cli_check(ferror(out) ? 0 : error, "write the report");
 	cli_finish(out, o->output ? o->output : "standard output");
 	output_file_publish(out);
+	if (!o->idle)
+		idle_print(stderr, program_invocation_short_name, r.summary.idle_threads, r.summary.idle_ns);
 	wall_recording_free(read);
 	recording_free(&r);
 }
