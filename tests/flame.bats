@@ -345,6 +345,11 @@ from_recording() {	# TOOL [ARG...]
 		"{$stack,\"comm\":\"a\",\"count\":1,\"user\":[{\"symbol\":\"--\",\"address\":\"0x1234\"}],\"kernel\":[]}" "$end" >"$WORK/in"
 	flame "$WORK/in" -o "$WORK/x.txt"
 	grep -qx '    --' "$WORK/x.txt"
+	# a later report had the time to find a name
+	printf '%s\n' "$start" "{$stack,\"comm\":\"a\",\"count\":1,\"user\":[{\"address\":\"0x10\"}],\"kernel\":[]}" "$end" \
+		"{$stack,\"comm\":\"a\",\"count\":2,\"user\":[{\"symbol\":\"f\",\"address\":\"0x10\"}],\"kernel\":[]}" "$end" >"$WORK/in"
+	flame "$WORK/in" -o "$WORK/x.folded"
+	[ "$(cat "$WORK/x.folded")" = 'a;f 3' ]
 	# units are printed as they are
 	run flame <<<"${start/samples/\\u001b[2J}"
 	[[ "$status $output" == "1 "*"line 1: 'counted' is not a word" ]]

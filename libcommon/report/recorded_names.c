@@ -107,9 +107,10 @@ static struct recorded *find(const struct recorded_names *names, struct key key)
 
 static int add(struct recorded_names *names, struct key key, const struct frame_name *all, size_t nr)
 {
-	struct recorded *recorded;
+	struct recorded *recorded, *known = find(names, key);
 
-	if (find(names, key))
+	/* a later report of the same recording may have had the time to find a name */
+	if (known && (known->names[known->nr - 1].symbol || !all[nr - 1].symbol))
 		return 0;
 	recorded = calloc(1, sizeof(*recorded) + nr * sizeof(*all));
 	if (!recorded)
@@ -120,6 +121,10 @@ static int add(struct recorded_names *names, struct key key, const struct frame_
 	if (keep_texts(names, recorded->names, nr)) {
 		free(recorded);
 		return -ENOMEM;
+	}
+	if (known) {
+		HASH_DEL(names->frames, known);
+		free(known);
 	}
 	HASH_ADD(hh, names->frames, key, sizeof(recorded->key), recorded);
 	names->bytes += sizeof(*recorded) + nr * sizeof(*all);

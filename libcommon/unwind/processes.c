@@ -20,8 +20,11 @@
 /* One that cannot be followed at all: what it costs to look at it again is to be next to nothing. */
 #define REFUSED_NS 60000000000
 
-static uint64_t refused_for(int error)
+/* `named`: its user has asked for this process, and pays for it */
+static uint64_t refused_for(int error, bool named)
 {
+	if (named && error == -ETIME)
+		return REFUSED_BRIEFLY_NS;
 	return error == -ENOMEM || error == -EAGAIN || error == -ETIMEDOUT ? REFUSED_BRIEFLY_NS : REFUSED_NS;
 }
 
@@ -283,7 +286,7 @@ void process_refuse(struct processes *processes, struct process *process, int er
 	process->complete = false;
 	process->version++;
 	process->refused = error;
-	process->refused_until_ns = clock_ns() + refused_for(error);
+	process->refused_until_ns = clock_ns() + refused_for(error, !processes->all);
 }
 
 /* What has been spent of it by now, with this; one part in `share` of the time has come back. */

@@ -58,18 +58,35 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 	return fclose(out) ? NULL : text;
 }
 
+static int by_thread(const void *left, const void *right)
+{
+	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+
+	if (l->key.pid != r->key.pid)
+		return l->key.pid < r->key.pid ? -1 : 1;
+	return l->key.tid == r->key.tid ? 0 : l->key.tid < r->key.tid ? -1 : 1;
+}
+
 int wall_find_idle_lives(struct wall *w)
 {
-	w->idle = calloc(w->nr_lives + 1, sizeof(*w->idle));
-	if (!w->idle)
-		return -ENOMEM;
-	for (size_t i = 0; i < w->nr_keys; i++) {
-		const struct stack_entry *key = w->keys[i];
+	const struct stack_entry **idle = calloc(w->nr_keys + 1, sizeof(*idle));
+	size_t nr = 0;
 
-		for (size_t life = 0; key && key->idle && life < w->nr_lives; life++)
-			if (w->lives[life].tid == key->key.tid && w->lives[life].pid == key->key.pid)
-				w->idle[life] = true;
+	w->idle = calloc(w->nr_lives + 1, sizeof(*w->idle));
+	if (!idle || !w->idle) {
+		free(idle);
+		return -ENOMEM;
 	}
+	for (size_t i = 0; i < w->nr_keys; i++)
+		if (w->keys[i] && w->keys[i]->idle)
+			idle[nr++] = w->keys[i];
+	qsort(idle, nr, sizeof(*idle), by_thread);
+	for (size_t i = 0; i < w->nr_lives; i++) {
+		const struct stack_entry thread = { .key.pid = w->lives[i].pid, .key.tid = w->lives[i].tid }, *wanted = &thread;
+
+		w->idle[i] = bsearch(&wanted, idle, nr, sizeof(*idle), by_thread);
+	}
+	free(idle);
 	return 0;
 }
 
