@@ -282,6 +282,14 @@ from_recording() {	# TOOL [ARG...]
 	head -n -1 "$WORK/x.jsonl" >"$WORK/in"
 	run flame "$WORK/in"
 	[[ "$status $output" == "1 "*"the recording ends without a summary" ]]
+	# without the last thread's last period it is damaged, unless a signal ended it there
+	awk '/"type":"period"/ { last = NR } { line[NR] = $0 } END { for (i = 1; i <= NR; i++) if (i < last || i == NR) print line[i] }' "$WORK/x.jsonl" >"$WORK/in"
+	run flame "$WORK/in" -o "$WORK/y.txt"
+	[[ "$status $output" == "1 "*"the last period of a thread does not reach its end" ]]
+	sed -i '$s/"seconds"/"ended_early":true,&/' "$WORK/in"
+	for ending in svg html pftrace json folded txt; do
+		flame "$WORK/in" -o "$WORK/y.$ending"
+	done
 }
 
 # bats test_tags=full

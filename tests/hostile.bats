@@ -621,6 +621,7 @@ fetched_in_time() {	# SECONDS
 		[ -z "$(ls "$WORK"/*.part 2>/dev/null)" ]
 		jq -es 'map(.type) | .[0] == "start" and .[-1] == "summary"' "$WORK/out.jsonl"
 		jq -se '(map(select(.type == "stack") | .count) | add // 0) < (.[-1].samples)' "$WORK/out.jsonl"
+		[ "$tool" != wallprof ] || flame "$WORK/out.jsonl" -o "$WORK/out.folded"
 	done
 }
 

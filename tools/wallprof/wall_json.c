@@ -126,7 +126,8 @@ static void put_stacks(const struct wall *w, uint32_t number)
 	json_print(w->writer.out, stacks);
 }
 
-static void put_summary(const struct wall *w)
+/* ended_early: by a signal, in the midst of a thread's lines or before them all */
+static void put_summary(const struct wall *w, bool ended_early)
 {
 	struct json_object *summary = json_object_new_object();
 	uint64_t periods = 0, samples = 0;
@@ -146,6 +147,8 @@ static void put_summary(const struct wall *w)
 	put_number(summary, "threads", w->nr_lives);
 	put_number(summary, "periods", periods);
 	put_number(summary, "samples", samples);
+	if (ended_early)
+		json_object_object_add(summary, "ended_early", json_object_new_boolean(true));
 	idle_json(summary, w->idle_threads, w->idle_ns);
 	losses_json(summary, w->losses, w->nr_losses);
 	if (out)
@@ -172,6 +175,6 @@ int wall_json(const struct wall *w)
 	if (error == -EINTR)
 		error = 0;
 	if (!error)
-		put_summary(w);
+		put_summary(w, stack_writer_ended(&w->writer));
 	return error;
 }

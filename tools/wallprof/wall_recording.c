@@ -200,6 +200,8 @@ static bool take_line(struct wall_recording *w, struct told *told, struct json_o
 	} else if (!strcmp(type, "thread")) {
 		take_life(w, told, line);
 	} else if (!strcmp(type, "summary")) {
+		if (life && json_lines_get_bool(l, line, "ended_early"))
+			life->to_ns = told->at_ns = told->at_ns > told->sampled_ns ? told->at_ns : told->sampled_ns;
 		end_life(w, told);
 		take_summary(w, line);
 		return true;
