@@ -628,7 +628,7 @@ time.sleep(1000)'
 	awk '/^took/ { took = $2 / 1e3 } /^waits;.*nanosleep/ { n += $NF } END { print n, took; exit !(n > 0.19e6 && n <= took) }' "$WORK/folded"
 	offcputime -q -- waits nanosleep 20 10 >"$WORK/text" 2>/dev/null
 	grep -qE '^    -                waits \([0-9]+\)$' "$WORK/text"
-	awk '/^took/ { took = $2 / 1e3 } /^$/ { sleeps = 0 } /nanosleep/ { sleeps = 1 } sleeps && /^        [0-9]+ us, [0-9.]+ % of all$/ { n += $1 }
+	awk '/^took/ { took = $2 / 1e3 } /^$/ { sleeps = 0 } /nanosleep/ && !/^    command: / { sleeps = 1 } sleeps && /^        [0-9]+ us, [0-9.]+ % of all$/ { n += $1 }
 		END { print n, took; exit !(n > 0.19e6 && n <= took) }' "$WORK/text"
 }
 
