@@ -51,6 +51,11 @@ all_of() {	# COUNT EXPECTED
 	[ "$(($1 + $(summary '.in_flight + .ends_unseen')))" -eq "$2" ]
 }
 
+# how many I/Os a report of text says were not seen to end
+said_missing() {	# FILE
+	awk '/ I\/Os? (not done|lost)/ { n += $2 } END { print n + 0 }' "$1"
+}
+
 difference() {	# BEFORE AFTER
 	paste -d ' ' <(tr ' ' '\n' <<<"$1") <(tr ' ' '\n' <<<"$2") | awk 'NR <= 7 { printf "%s%d", s, $2 - $1; s = " " }'
 }
@@ -276,7 +281,7 @@ need_disk_with_queue() {
 	cat "$WORK/out" "$WORK/err"
 	grep -qE '^     kbytes              : count     distribution$' "$WORK/out"
 	# counted_all() has the reason
-	missing=$(awk '/ I\/Os? (not done|lost)/ { n += $2 } END { print n + 0 }' "$WORK/err")
+	missing=$(said_missing "$WORK/err")
 	ios() { awk -v name="$1" '$1 == name && /^[a-z]+ \([0-9]+\)$/ { at = 1 } at && $1 == "ios" { print $2; exit }' "$WORK/out"; }
 	[ "$(($(ios dd) + $(ios cksum) + missing))" -eq $((50 + $(diskstats | cut -d ' ' -f 1) - before)) ]
 	[ "$missing" -eq 0 ] || return 0
@@ -338,8 +343,7 @@ need_disk_with_queue() {
 	cat "$WORK/err"
 	xmllint --noout "$WORK/heat.svg"
 	# counted_all() has the reason
-	[ "$(grep -oE '<title>[0-9]+ from' "$WORK/heat.svg" | awk -F '[> ]' '{ n += $2 } END { print n }')" -eq \
-		"$(awk '/ I\/Os? (not done|lost)/ { n += $2 } END { print 512 - n }' "$WORK/err")" ]
+	[ "$(grep -oE '<title>[0-9]+ from' "$WORK/heat.svg" | awk -F '[> ]' '{ n += $2 } END { print n }')" -eq $((512 - $(said_missing "$WORK/err"))) ]
 	biohist --heatmap --size -d "$disk" 0.05 -- "${command[@]}" | grep -qE '^ +[0-9.]+ KiB \|'
 }
 

@@ -15,7 +15,6 @@
 
 #include "dwarf/regular_file.h"
 
-
 struct debug_link {
 	char name[NAME_MAX + 1];	/* "": none */
 	uint32_t crc;

@@ -51,22 +51,32 @@ static int open_tracefs(void)
 	return mount_tracefs();
 }
 
-int tracefs_tracepoint_id(const char *name)
+/* A file of the tracepoint "sched/sched_switch". An fd or -errno */
+static int open_file_of(const char *tracepoint, const char *file)
 {
-	char path[256], text[32] = "";
-	int tracefs = open_tracefs(), fd, id = -EINVAL;
+	char path[512];
+	int tracefs = open_tracefs(), fd;
 
 	if (tracefs < 0)
 		return tracefs;
-	snprintf(path, sizeof(path), "events/%s/id", name);
+	snprintf(path, sizeof(path), "events/%s/%s", tracepoint, file);
 	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		id = -errno;
-	else if (read(fd, text, sizeof(text) - 1) > 0)
-		id = atoi(text);
-	if (fd >= 0)
-		close(fd);
+		fd = -errno;
 	close(tracefs);
+	return fd;
+}
+
+int tracefs_tracepoint_id(const char *name)
+{
+	char text[32] = "";
+	int fd = open_file_of(name, "id"), id = -EINVAL;
+
+	if (fd < 0)
+		return fd;
+	if (read(fd, text, sizeof(text) - 1) > 0)
+		id = atoi(text);
+	close(fd);
 	return id;
 }
 
@@ -99,20 +109,13 @@ static int parse_field(char *line, const char *name, struct tracefs_field *field
 
 int tracefs_find_field(const char *tracepoint, const char *name, struct tracefs_field *field)
 {
-	int tracefs = open_tracefs(), fd, error = -ENOENT;
-	char path[512], *line = NULL;
+	int fd = open_file_of(tracepoint, "format"), error = -ENOENT;
+	char *line = NULL;
 	size_t room = 0;
 	FILE *file;
 
-	if (tracefs < 0)
-		return tracefs;
-	snprintf(path, sizeof(path), "events/%s/format", tracepoint);
-	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		error = -errno;
-	close(tracefs);
-	if (fd < 0)
-		return error;
+		return fd;
 	file = fdopen(fd, "r");
 	if (!file) {
 		close(fd);

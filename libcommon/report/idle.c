@@ -70,19 +70,12 @@ static bool waits_for_work(const struct stack_entry *entry, const struct frame_n
 
 /* ---- all of a measurement ---- */
 
-static int by_thread(const struct stack_entry *l, const struct stack_entry *r)
-{
-	if (l->key.pid != r->key.pid)
-		return l->key.pid < r->key.pid ? -1 : 1;
-	return l->key.tid == r->key.tid ? 0 : l->key.tid < r->key.tid ? -1 : 1;
-}
-
 /* A place is a user stack. Kernel stacks, wakers, and whether the wait is over yet, may differ. */
 static int by_place(const void *left, const void *right)
 {
 	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
 	uint32_t of_left = l->user ? l->user->nr : 0, of_right = r->user ? r->user->nr : 0;
-	int order = by_thread(l, r);
+	int order = stack_entry_by_thread(l, r);
 
 	if (!order)
 		order = (int)STACK_STATE(l->key.flags) - (int)STACK_STATE(r->key.flags);
@@ -121,7 +114,7 @@ static bool mark(struct stack_entry *const *sorted, size_t nr, uint64_t measured
 	for (size_t i = 0, same; i < nr; i += same) {
 		for (same = 1; i + same < nr && !by_place(&sorted[i], &sorted[i + same]); same++)
 			;
-		if (!i || by_thread(sorted[i - 1], sorted[i])) {
+		if (!i || stack_entry_by_thread(sorted[i - 1], sorted[i])) {
 			all_idle = all_idle && thread_idle;
 			thread_idle = false;
 		}
@@ -156,7 +149,7 @@ int idle_mark(struct stack_entry *entries, size_t nr, uint64_t measured_ns, cons
 			sorted[i]->idle = false;
 		if (!sorted[i]->idle)
 			continue;
-		*threads += !last || by_thread(last, sorted[i]);
+		*threads += !last || stack_entry_by_thread(last, sorted[i]);
 		last = sorted[i];
 	}
 	free(sorted);

@@ -134,9 +134,15 @@ static uint64_t source_key(pid_t pid, uint64_t frame)
 
 /* ---- answers ---- */
 
+/* NULL: the source is a process with code in no file */
+static const struct module *module_of(const struct namer *n, uint64_t source)
+{
+	return source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
+}
+
 static bool is_trusted_source(const struct namer *n, uint64_t key)
 {
-	const struct module *module = key & JIT_SOURCE ? NULL : modules_get(n->names->modules, key);
+	const struct module *module = module_of(n, key);
 
 	return module && module_is_trusted(module);
 }
@@ -160,7 +166,7 @@ static struct share *share_of(struct namer *n, uint64_t owner)
 /* whose share of the workers it takes: a file's owner's, or the process's own */
 static uint64_t owner_of(const struct namer *n, uint64_t source)
 {
-	const struct module *module = source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
+	const struct module *module = module_of(n, source);
 
 	return module ? module->key.owner : source;
 }
@@ -620,7 +626,7 @@ static int ask_for_trusted(struct namer *n)
 
 static uint64_t bytes_of(const struct namer *n, const struct source *source)
 {
-	const struct module *module = source->key & JIT_SOURCE ? NULL : modules_get(n->names->modules, source->key);
+	const struct module *module = module_of(n, source->key);
 
 	return module ? module->key.bytes : 0;
 }

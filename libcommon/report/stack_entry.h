@@ -40,4 +40,12 @@ static inline const char *stack_entry_thread(const struct stack_entry *entry)
 	return *entry->key.comm ? entry->key.comm : "[unknown]";
 }
 
+/* For sorting: by process, then by thread */
+static inline int stack_entry_by_thread(const struct stack_entry *l, const struct stack_entry *r)
+{
+	if (l->key.pid != r->key.pid)
+		return l->key.pid < r->key.pid ? -1 : 1;
+	return l->key.tid == r->key.tid ? 0 : l->key.tid < r->key.tid ? -1 : 1;
+}
+
 #endif

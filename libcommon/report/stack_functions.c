@@ -188,7 +188,6 @@ static size_t place_of(const struct stack_functions *f, uint64_t frame, uint32_t
 
 	hash = (hash ^ hash >> 32) * (f->seed | 1);
 	at = hash >> 32 & (f->known_size - 1);
-
 	while (f->known[at].nr && (f->known[at].frame != frame || f->known[at].pid != pid))
 		at = (at + 1) & (f->known_size - 1);
 	return at;

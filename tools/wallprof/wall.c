@@ -60,11 +60,7 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 
 static int by_thread(const void *left, const void *right)
 {
-	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
-
-	if (l->key.pid != r->key.pid)
-		return l->key.pid < r->key.pid ? -1 : 1;
-	return l->key.tid == r->key.tid ? 0 : l->key.tid < r->key.tid ? -1 : 1;
+	return stack_entry_by_thread(*(const struct stack_entry *const *)left, *(const struct stack_entry *const *)right);
 }
 
 int wall_find_idle_lives(struct wall *w)
