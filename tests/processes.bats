@@ -365,7 +365,9 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	# a zombie of that name is no process that could be measured
 	NAME=$name background perl -e 'my $p = fork; exec @ARGV unless $p; my $name = "";
 		while ($name ne "$ENV{NAME}\n") { open my $file, "<", "/proc/$p/comm"; $name = <$file> }
-		kill 9, $p; print "$p\n"; close STDOUT; sleep 1000' "$WORK/$name" hold
+		kill 9, $p;
+		my $stat = ""; while ($stat !~ /\) Z /) { open my $file, "<", "/proc/$p/stat"; $stat = <$file> }
+		print "$p\n"; close STDOUT; sleep 1000' "$WORK/$name" hold
 	wait_until grep -q . "$WORK/background.out"
 	while IFS='|' read -r arguments i; do
 		arguments=${arguments//NAME/$name}

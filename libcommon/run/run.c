@@ -470,6 +470,8 @@ void run_finish_output(struct run *run)
 			     fd_of(o, run->output) != STDOUT_FILENO ? "the report" :
 								       "standard output");
 	output_file_publish(run->out);
+	if (!run->output)
+		run->cut_by = signals_report_ends();
 }
 
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
@@ -493,7 +495,7 @@ static void leave_command(struct run *run)
 
 int run_close(struct run *run)
 {
-	int status = 0, signal = signals_report_ends();
+	int status = 0;
 
 	if (run->command.pid > 0) {
 		leave_command(run);
@@ -501,8 +503,8 @@ int run_close(struct run *run)
 		status = command_wait(&run->command);
 	}
 	json_object_put(run->start);
-	if (!signal)
+	if (!run->cut_by)
 		return status;
 	cli_warn("the report was ended by a signal: what is there is whole, and the rest is left out");
-	return 128 + signal;
+	return 128 + run->cut_by;
 }

@@ -88,6 +88,7 @@ struct run {
 	FILE *outs[MAX_RUN_OUTPUTS];
 	size_t output;			/* the number of the one in use */
 	bool signalled;
+	int cut_by;			/* the signal that cut the last report */
 	char doing[96];
 	bool on_terminal;
 	double next_interval, next_progress;
@@ -123,7 +124,7 @@ void run_use_output(struct run *run, size_t number);
  * to run_finish_output().
  */
 void run_flush_output(struct run *run);
-/* Flushes and closes run->out once all is written: a full disk is an error. */
+/* Flushes and closes run->out once all is written: a full disk is an error. Of several outputs, the first one comes last. */
 void run_finish_output(struct run *run);
 /* Prints a line on standard error for each loss that matters; taken: how many are in the results */
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken);

@@ -24,6 +24,7 @@ static struct {
 	int child_fd;		/* a pidfd: of the command, or of its relay, which ends with it */
 	uint64_t came_ns;	/* the last one; 0: none yet */
 	volatile sig_atomic_t reporting, in_report;	/* the second one: the signal */
+	bool cut;		/* for which something of the report is left out */
 } signals = { .fd = -1 };
 
 static void pass_on(const siginfo_t *signal)
@@ -79,8 +80,9 @@ void signals_report_begins(void)
 	signals.reporting = true;
 }
 
-bool signals_in_report(void)
+bool signals_cut_report(void)
 {
+	signals.cut |= signals.in_report != 0;
 	return signals.in_report;
 }
 
@@ -88,7 +90,7 @@ int signals_report_ends(void)
 {
 	signals.reporting = false;	/* first: a signal sets the alarm if it is set */
 	alarm(0);
-	return signals.in_report;
+	return signals.cut ? signals.in_report : 0;
 }
 
 int signals_begin(pid_t command, pid_t relay, int child_fd)

@@ -30,9 +30,9 @@ void signals_taken(void);
  * The last report begins. If it has not ended a second after the first signal, the tool ends, and removes what is not whole.
  */
 void signals_report_begins(void);
-/* Has a signal come since? Then the report is to end with what is whole. */
-bool signals_in_report(void);
-/* The report is written. The signal that came, or 0 */
+/* Has a signal come since? Then the caller leaves out what it has not written. */
+bool signals_cut_report(void);
+/* The report is written. The signal that cut it, or 0 */
 int signals_report_ends(void);
 
 #endif

@@ -237,7 +237,7 @@ static struct frame_names names_of(const struct stack_session *s)
 
 struct stack_writer stack_session_writer(struct stack_session *s)
 {
-	return (struct stack_writer){ .out = s->run.out, .names = names_of(s), .ended = signals_in_report };
+	return (struct stack_writer){ .out = s->run.out, .names = names_of(s), .ended = signals_cut_report };
 }
 
 #define SETTLE_MS 300	/* for names that were asked for and have not come */

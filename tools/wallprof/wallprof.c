@@ -234,7 +234,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 		find_idle(&wall, &entries, session);
 	cli_check(wall_find_idle_lives(&wall), "find the idle threads");
 	note_processes(&wall, &processes, session);
-	for (size_t i = 0; i < run_nr_outputs(&o->stacks.run); i++) {
+	for (size_t i = run_nr_outputs(&o->stacks.run); i-- > 0;) {
 		run_use_output(&session->run, i);
 		wall.writer.out = session->run.out;
 		error = print(&wall, &o->stacks.outputs[i]);
