@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dwarf/demangle.h"
 
+#if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
+#else
+#include <demangle.h>	/* of Fedora's binutils-devel */
+#endif
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
