@@ -2,7 +2,7 @@
 # Everything is built under build/; the tools, at build/TOOL, are found by their folders' names.
 # A new tool is tools/x/ (x.c, x.bpf.c), man/man8/x.8 and tests/x.bats: nothing here names it (see ehperf-tutorial(7)).
 
-VERSION := 0.1
+VERSION := 1.0
 PREFIX ?= /usr/local
 CLANG ?= clang
 BPFTOOL ?= bpftool
@@ -169,6 +169,9 @@ $(foreach r,$(LAYERS),$(eval $(call layer,$r)))
 
 $(B)/tools.a: $(TOOL_SOURCES:%.c=$(B)/%.o)
 	$(archive)
+
+# these say the version
+$(B)/libcommon/run/cli.o $(B)/libcommon/report/json.o: Makefile
 
 # NAME, BPF OBJECT. Linking leaves out debug information: three quarters of the object. BTF stays.
 define skeleton
@@ -457,12 +460,14 @@ uninstall:
 
 NAME_VERSION := ehperf-$(VERSION)
 
-# what git knows, as it is in this tree; a tree without git is all of it
+# What git knows, as it is in this tree; a tree without git is all of it. The same content is the same bytes: each file has the
+# time of the last commit, or, without git, the time that it has in the tree.
 dist:
 	@mkdir -p $(B)
 	{ git ls-files 2>/dev/null || \
 		find . -path ./$(firstword $(subst /, ,$(B))) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort | \
-		tar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \
+		tar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+		$(shell git log -1 --format=--mtime=@%ct 2>/dev/null) --format=gnu --transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \
 		gzip -n > $(B)/$(NAME_VERSION).tar.gz
 
 # build/ehperf_VERSION_amd64.deb, for the release of Debian that this is run on

@@ -81,10 +81,37 @@ files_below() {	# DIRECTORY
 	cmp <(tar -tzf "build/ehperf-$version.tar.gz" | sort) <(tar -tzf "$ROOT/build/ehperf-$version.tar.gz" | sort)
 }
 
-@test "the Debian package is of this version, and builds with the packages that the Makefile names" {
+@test "dist: the same content is the same bytes, whenever and by whomever it was checked out" {
+	need git
 	local version
 	version=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
-	head -n 1 "$ROOT/man/package/debian/changelog" | grep -qF "ehperf ($version) "
+	make -C "$ROOT" -s dist
+	tar -C "$WORK" -xzf "$ROOT/build/ehperf-$version.tar.gz"
+	cd "$WORK/ehperf-$version"
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_{AUTHOR,COMMITTER}_NAME=test GIT_{AUTHOR,COMMITTER}_EMAIL=test
+	git init -q && git add --all --force && git commit -q -m test --date "2001-02-03 04:05:06Z"
+	make -s dist
+	mv "build/ehperf-$version.tar.gz" "$WORK/first.tar.gz"
+	(umask 077; git clone -q . "$WORK/clone")
+	find "$WORK/clone" -path "$WORK/clone/.git" -prune -o -type f -exec touch -d '2002-03-04' {} +
+	make -C "$WORK/clone" -s dist
+	cmp "$WORK/first.tar.gz" "$WORK/clone/build/ehperf-$version.tar.gz"
+}
+
+# bats test_tags=check
+@test "tools, packages and the archive have the Makefile's version" {
+	local tool version
+	version=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
+	[ "$(ehperf -V)" = "ehperf $version" ]
+	for tool in $(cd "$ROOT/tools" && ls -d */ | tr -d /); do
+		[ "$("$tool" -V)" = "$tool (ehperf) $version" ]
+	done
+	[ "$(sed -n '1s/^ehperf (\(.*\)) .*/\1/p' "$ROOT/man/package/debian/changelog")" = "$version" ]
+	[ "$(sed -n 's/^Version: *//p' "$ROOT/man/package/ehperf.spec")" = "$version" ]
+	[ "$(sed -n 's/^pkgver=//p' "$ROOT/man/package/PKGBUILD")" = "$version" ]
+}
+
+@test "the Debian package builds with the packages that the Makefile names" {
 	grep -q '^Build-Depends: .*@BUILD_PACKAGES@$' "$ROOT/man/package/debian/control"
 	# names that the package changes are tools'
 	local name
