@@ -91,6 +91,19 @@ needed_by() {	# LAYER...
 	[ "$nr" -gt 15 ]
 }
 
+@test "man pages: each file, function and constant that ehperf-internals(7) names is there" {
+	local page=man/man7/ehperf-internals.7 name
+	grep -oE '\b(bpf|libcommon|tools|tests)/[a-zA-Z0-9_./-]+[a-zA-Z]' "$page" | sort -u >"$BATS_TEST_TMPDIR/files"
+	while read -r name; do
+		[ -e "$name" ] || echo "$name"
+	done <"$BATS_TEST_TMPDIR/files" | none
+	grep -E '^\.(B|BR|RB|SS) ' "$page" | grep -oE '[A-Za-z_]+ \(\)|[A-Za-z]+_[A-Za-z0-9_]+' | tr -d ' ()' | sort -u >"$BATS_TEST_TMPDIR/names"
+	while read -r name; do
+		grep -rqw --include='*.[ch]' "$name" bpf libcommon tools || echo "$name"
+	done <"$BATS_TEST_TMPDIR/names" | none
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/files")" -gt 30 ] && [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -gt 80 ]
+}
+
 @test "man pages: mandoc's lint has nothing to say" {
 	command -v mandoc >/dev/null || skip "needs mandoc"
 	mandoc -Tlint "$ROOT"/man/man[0-9]/*
@@ -102,7 +115,7 @@ needed_by() {	# LAYER...
 	for tool in $(sed -n '/^| question | tool |/,/^$/ s/.*| `\([a-z]*\)` |$/\1/p' README.md); do
 		[ -d "tools/$tool" ] || echo "README.md: $tool"
 	done | none
-	for page in README.md tests/README.md; do
+	for page in README.md tests/README.md .github/*.md; do
 		for link in $(grep -oP '\]\(\K[^)#]+' "$page"); do
 			[[ $link == https:* || -e $(dirname "$page")/$link ]] || echo "$page: $link"
 		done
