@@ -13,7 +13,14 @@
 #include "process/clock.h"
 #include "process/workers.h"
 
-#define BATCH		64	/* processes in a request */
+#define BATCH		64	/* processes in a request, */
+#define FEWER		8	/* and so many times fewer each time that there is no answer */
+/*
+ * How often a process without a command line is asked for, and how much later each time: one that executes a program has
+ * none from the event of which the tool knows until the kernel has copied the arguments.
+ */
+#define MAX_EMPTY	3
+#define EMPTY_NS	50000000
 #define READ_BYTES	(MAX_CMDLINE_BYTES + 4)	/* one character more than is shown */
 #define WORKER_BYTES	(16 << 20)
 #define WORKER_CPU_MS	100
@@ -21,8 +28,10 @@
 struct cmdline {
 	pid_t pid;
 	uint64_t program;
-	/* ALONE: it was in a request that got no answer, and is asked for by itself */
-	enum { MET, ALONE, ASKED, KNOWN } state;
+	enum { MET, ASKED, KNOWN } state;
+	uint32_t batch;		/* how large a request it may be in */
+	uint32_t nr_empty;	/* answers */
+	uint64_t not_before_ns;	/* it is asked for */
 	char text[READ_BYTES + sizeof("…")];
 	UT_hash_handle hh;
 };
@@ -45,7 +54,7 @@ struct cmdlines {
 	struct workers *workers;
 	struct cmdline *all;
 	struct request asked;	/* .nr 0: none */
-	size_t nr_waiting;	/* MET or ALONE */
+	size_t nr_waiting;	/* MET */
 };
 
 /* ---- the worker's side ---- */
@@ -138,6 +147,9 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 	c->nr_waiting += cmdline->state == KNOWN || cmdline->state == ASKED;
 	cmdline->program = program;
 	cmdline->state = MET;
+	cmdline->batch = BATCH;
+	cmdline->nr_empty = 0;
+	cmdline->not_before_ns = 0;
 	*cmdline->text = 0;
 	return 0;
 }
@@ -158,6 +170,21 @@ static void keep(struct cmdline *cmdline, const char *text, uint32_t bytes)
 	strcpy(cmdline->text + bytes, cut && bytes ? "…" : "");
 }
 
+static void take_one(struct cmdlines *c, struct cmdline *cmdline, const struct answer *answer, uint32_t i)
+{
+	bool again;
+
+	if (answer) {
+		keep(cmdline, answer->text[i], answer->bytes[i] < READ_BYTES ? answer->bytes[i] : READ_BYTES);
+		again = !*cmdline->text && ++cmdline->nr_empty < MAX_EMPTY;
+		cmdline->not_before_ns = clock_ns() + EMPTY_NS;
+	} else {
+		again = cmdline->batch /= FEWER;
+	}
+	cmdline->state = again ? MET : KNOWN;
+	c->nr_waiting += again;
+}
+
 static void take(struct cmdlines *c, const struct worker_answer *got)
 {
 	const struct answer *answer = got->error || got->nr != sizeof(*answer) ? NULL : got->bytes;
@@ -165,12 +192,8 @@ static void take(struct cmdlines *c, const struct worker_answer *got)
 	for (uint32_t i = 0; i < c->asked.nr; i++) {
 		struct cmdline *cmdline = find(c, c->asked.of[i].pid);
 
-		if (!cmdline || cmdline->state != ASKED || cmdline->program != c->asked.of[i].program)
-			continue;
-		cmdline->state = answer || c->asked.nr == 1 ? KNOWN : ALONE;
-		c->nr_waiting += cmdline->state == ALONE;
-		if (answer)
-			keep(cmdline, answer->text[i], answer->bytes[i] < READ_BYTES ? answer->bytes[i] : READ_BYTES);
+		if (cmdline && cmdline->state == ASKED && cmdline->program == c->asked.of[i].program)
+			take_one(c, cmdline, answer, i);
 	}
 	c->asked.nr = 0;
 }
@@ -183,21 +206,17 @@ static void add_to_request(struct cmdlines *c, struct cmdline *cmdline)
 	c->nr_waiting--;
 }
 
-/* Those that were met go together; where there are none, one that is alone. */
+/* The largest requests first: who delays an answer delays few others. */
 static int ask(struct cmdlines *c)
 {
-	struct cmdline *cmdline, *next, *alone = NULL;
+	struct cmdline *cmdline, *next;
+	uint64_t now = clock_ns();
 
-	HASH_ITER(hh, c->all, cmdline, next) {
-		if (c->asked.nr == BATCH)
-			break;
-		if (cmdline->state == MET)
-			add_to_request(c, cmdline);
-		else if (cmdline->state == ALONE)
-			alone = cmdline;
-	}
-	if (!c->asked.nr && alone)
-		add_to_request(c, alone);
+	for (uint32_t batch = BATCH; batch && !c->asked.nr; batch /= FEWER)
+		HASH_ITER(hh, c->all, cmdline, next)
+			if (cmdline->state == MET && cmdline->batch == batch && cmdline->not_before_ns <= now &&
+			    c->asked.nr < batch)
+				add_to_request(c, cmdline);
 	return c->asked.nr ? workers_ask(c->workers, 1, 0, &c->asked, sizeof(c->asked)) : 0;
 }
 

@@ -50,8 +50,8 @@ struct worker {
 	uint8_t *area;
 	bool busy;
 	uint64_t tag, owner;
-	/* of the job, in ns: when the worker was last seen to be awake; what it had run then, and before the job */
-	uint64_t awake, ran_when_awake, ran_before;
+	/* of the job, in ns: when the worker was last seen to be awake; how long it had run and waited for a CPU then; and run before the job */
+	uint64_t awake, ran_when_awake, queued_when_awake, ran_before;
 	struct priority_watch priority;
 };
 
@@ -179,6 +179,29 @@ static uint64_t ran_ns(const struct worker *worker)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+/* for a CPU, since it was started; 0: the kernel does not say */
+static uint64_t queued_ns(const struct worker *worker)
+{
+	unsigned long long queued = 0;
+	char name[40];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/schedstat", worker->pid);
+	file = fopen(name, "re");
+	if (file && fscanf(file, "%*u %llu", &queued) != 1)
+		queued = 0;
+	if (file)
+		fclose(file);
+	return queued;
+}
+
+static void is_awake(struct worker *worker, uint64_t now, uint64_t ran)
+{
+	worker->awake = now;
+	worker->ran_when_awake = ran;
+	worker->queued_when_awake = queued_ns(worker);
+}
+
 /* Halves it for each whole second: else who is charged more often would never get better. */
 static uint64_t used_of_late(struct owner *owner, uint64_t now)
 {
@@ -272,8 +295,8 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 	if (error)
 		return error;
 	memcpy(worker->area, job->request, job->bytes);
-	worker->ran_before = worker->ran_when_awake = ran_ns(worker);
-	worker->awake = clock_ns();
+	worker->ran_before = ran_ns(worker);
+	is_awake(worker, clock_ns(), worker->ran_before);
 	if (w->limits.first)
 		priority_watch(&worker->priority, worker->pid, worker->ran_before);
 	if (send(worker->fd, &bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
@@ -429,7 +452,7 @@ static bool is_runnable(pid_t pid)
 /* 0, or why its job is given up */
 static int look_at(const struct workers *w, struct worker *worker)
 {
-	uint64_t now = clock_ns(), ran;
+	uint64_t now = clock_ns(), ran, busy;
 
 	if (now - worker->awake < w->limits.sleep_ms * MS / 2)
 		return 0;
@@ -439,11 +462,12 @@ static int look_at(const struct workers *w, struct worker *worker)
 	if (ran - worker->ran_before > w->limits.cpu_ms * MS)
 		return -ETIME;
 	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {
-		worker->awake = now;
-		worker->ran_when_awake = ran;
+		is_awake(worker, now, ran);
 		return 0;
 	}
-	return now - worker->awake < w->limits.sleep_ms * MS ? 0 : -ETIMEDOUT;
+	/* on a busy machine, it may have got its CPU only now */
+	busy = ran - worker->ran_when_awake + queued_ns(worker) - worker->queued_when_awake;
+	return now - worker->awake < w->limits.sleep_ms * MS + busy ? 0 : -ETIMEDOUT;
 }
 
 /* Whoever has taken over the worker could change the answer while it is looked at. 0 or -ENOMEM */
