@@ -311,22 +311,29 @@ attack() {	# PROGRAM ARG...
 @test "under attack, each tool ends when its duration does, and when a SIGINT comes" {
 	need_root
 	need setpriv python3
-	local name of before late_tools=()
+	local name of before jvm late_tools=()
 	local -A duration=([mapupdlat]="1 1" [biohist]="1 1" [funclat]="1 1")
 	chmod 755 "$WORK"
 	mkdir -m 777 "$WORK/files" "$WORK/lib"
 	cp "$LIBC" "$WORK/lib"
-	cp "$ROOT"/build/tests/{nested,mapper,far-stacks,dlstorm,storm?.so} "$ROOT/tests/workloads/new_functions.py" "$WORK"
+	cp "$ROOT"/build/tests/{nested,mapper,far-stacks,many-stacks,fake-jvm,dlstorm,storm?.so} "$ROOT"/tests/workloads/{new_functions,shared_code}.py "$WORK"
 	hostile-elf cfi "$WORK/cfi" 1000000
 	hostile-elf sparse "$WORK/sparse" $((1 << 40)) 240000000
-	for name in nothing mappings tables threads churn python libraries; do
+	for name in ${ATTACKS-nothing mappings tables threads stacks churn python objects jvm libraries}; do
 		before=${#pids[@]}
 		case $name in
 		mappings) attack "$WORK/mapper" hold 600 5 60000 "$WORK/nested" ;;
 		tables) attack "$WORK/mapper" hold 600 0 1 "$WORK/cfi" "$WORK/sparse" ;;
 		threads) attack "$WORK/far-stacks" 4000; wait_until grep -q asleep "$WORK/background.out" ;;
+		stacks) attack "$WORK/many-stacks" 8 ;;
 		churn) attack "$WORK/mapper" churn 600 "$WORK/files" "$WORK/nested" ;;
 		python) attack /usr/bin/python3 "$WORK/new_functions.py" 600 24 100 ;;
+		objects) attack /usr/bin/python3 "$WORK/shared_code.py" ;;
+		jvm)
+			jvm=$(find /usr/lib/jvm -name libjvm.so 2>/dev/null | head -n 1)
+			[ -n "$jvm" ] || { echo "# jvm is left out: needs java" >&3; continue; }
+			attack "$WORK/fake-jvm" "$jvm" 400 200000 16 100
+			;;
 		libraries) attack "$WORK/dlstorm" churn 600 "$WORK"/storm?.so ;;
 		esac
 		sleep 1

@@ -60,7 +60,7 @@ whole() {	# SHARE SUMMARY
 	jq -c 'select(.type == "summary")' "$WORK/out" | cut -c 1-300 | sed 's/^/# /'
 	jq -e 'select(.type == "summary") | .ended.complete >= 0.995 * (.samples - .ended.no_user)' "$WORK/out"
 	# the sleep inside the lock, and the threads that wait for the lock: each request once at most, but for what was lost
-	in_lock=$(jq -n '[inputs | select(.type == "stack" and any(.user[]; .symbol == "java.lang.Thread.sleep") and
+	in_lock=$(jq -n '[inputs | select(.type == "stack" and .state == "S" and any(.user[]; .symbol == "java.lang.Thread.sleep") and
 		any(.user[]; .symbol == "Serve.waitInside") and any(.user[]; .symbol == "Serve.answer")) | .count] | add' "$WORK/out")
 	echo "# $(cat "$WORK/answered"), $in_lock sleeps"
 	jq -n -e --argjson sleeps "$in_lock" --argjson answered "$(cut -d ' ' -f 1 "$WORK/answered")" \

@@ -18,28 +18,46 @@ static bool is_harmless(ucs4_t c)
 /* The first character of text, and how many bytes it has; *harmless: it is one, and may be shown */
 static int next_character(const char *text, size_t left, ucs4_t *c, bool *harmless)
 {
-	int bytes = u8_mbtoucr(c, (const uint8_t *)text, left);
+	int bytes = 1;
 
+	*c = (unsigned char)*text;
+	if (*c >= 0x80)
+		bytes = u8_mbtoucr(c, (const uint8_t *)text, left);
 	*harmless = bytes > 0 && is_harmless(*c);
 	return bytes > 0 ? bytes : 1;
 }
 
+/* Prints the characters at the start of text that are harmless and not `also`, and returns how many bytes they have. */
+static size_t print_harmless(FILE *out, const char *text, size_t left, char also)
+{
+	size_t bytes = 0;
+	bool harmless = true;
+	ucs4_t c;
+
+	while (bytes < left && text[bytes] != also) {
+		int next = next_character(text + bytes, left - bytes, &c, &harmless);
+
+		if (!harmless)
+			break;
+		bytes += next;
+	}
+	fwrite(text, 1, bytes, out);
+	return bytes;
+}
+
 static void print(FILE *out, const char *text, char also)
 {
-	size_t left = strlen(text);
+	size_t left = strlen(text), bytes;
 
-	while (left) {
+	for (; (bytes = print_harmless(out, text, left, also)) < left; text += bytes, left -= bytes) {
 		ucs4_t c;
 		bool harmless;
-		int bytes = next_character(text, left, &c, &harmless);
 
-		for (int i = 0; i < bytes; i++)
-			if (harmless && text[i] != also)
-				putc(text[i], out);
-			else
-				fprintf(out, "\\x%02x", (unsigned char)text[i]);
 		text += bytes;
 		left -= bytes;
+		bytes = next_character(text, left, &c, &harmless);
+		for (size_t i = 0; i < bytes; i++)
+			fprintf(out, "\\x%02x", (unsigned char)text[i]);
 	}
 }
 
@@ -55,20 +73,17 @@ void print_message(FILE *out, const char *message)
 
 void print_json_escaped(FILE *out, const char *json)
 {
-	size_t left = strlen(json);
+	size_t left = strlen(json), bytes;
 
-	while (left) {
+	for (; (bytes = print_harmless(out, json, left, 0)) < left; json += bytes, left -= bytes) {
 		ucs4_t c;
 		bool harmless;
-		int bytes = next_character(json, left, &c, &harmless);
 		uint16_t units[2];
 
-		if (harmless)
-			fwrite(json, 1, bytes, out);
-		else
-			for (int i = 0, nr = u16_uctomb(units, c, 2); i < nr; i++)
-				fprintf(out, "\\u%04x", units[i]);
 		json += bytes;
 		left -= bytes;
+		bytes = next_character(json, left, &c, &harmless);
+		for (int i = 0, nr = u16_uctomb(units, c, 2); i < nr; i++)
+			fprintf(out, "\\u%04x", units[i]);
 	}
 }
