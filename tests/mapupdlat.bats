@@ -304,13 +304,12 @@ wait_for_calls() {	# NR
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
 	cpuprof >/dev/null 2>"$WORK/cpuprof" 3>&- &
-	subjects+=($!)
+	subjects+=($!) pids+=($!)
 	if extra bpftrace; then
 		bpftrace -e 'BEGIN { @started[pid] = nsecs; printf("begins\n") } software:cpu-clock:100000 { @on[cpu] = count() }' >"$WORK/bpftrace" 2>&1 3>&- &
-		subjects+=($!)
+		subjects+=($!) pids+=($!)
 		wait_until grep -q begins "$WORK/bpftrace"
 	fi
-	pids+=("${subjects[@]}")
 	wait_until grep -q Ctrl-C "$WORK/cpuprof"
 	bpftool -j map list >"$WORK/maps"
 	# of this cpuprof: there may be others
