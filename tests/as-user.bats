@@ -197,7 +197,7 @@ a_shell=(bash --norc --noprofile --noediting -i)
 	grep -q 'status 5, cooked' "$WORK/shown"
 	# it goes on after the duration, and is typed to
 	on_terminal cpuprof -o /dev/null --as nobody 0.1 -- sh -c 'read x; echo "got <$x>"' <<-'EOF'
-		expect still runs, unmeasured
+		expect still runs, and is no longer measured
 		type words\n
 		expect got <words>
 		end

@@ -26,8 +26,8 @@ load lib.bash
 		-c 0 1|not a time of 50 microseconds or more
 		-c 9us 1|not a time of 50 microseconds or more
 		--output-fd 2 1|not a file descriptor for output
-		--output-fd 1 -o x.txt 1|either -o or --output-fd
-		--kill 1|--kill is for a command
+		--output-fd 1 -o x.txt 1|-o and --output-fd exclude each other
+		--kill 1|--kill needs a command
 		-C 1-0 1|not a list of CPUs
 		-C x 1|not a list of CPUs
 		-o stacks.doc 1|must end in
@@ -46,7 +46,7 @@ load lib.bash
 		1 2|one duration
 		make|not a duration: 'make'; a command comes after --
 		--|a command is missing
-		-p 1 -- true|either -p or -t, or a command
+		-p 1 -- true|a command excludes -p and -t
 		--nonsense|unrecognized option
 	EOF
 }
@@ -304,7 +304,7 @@ nap()'
 	need_root
 	# the command ends once the tool has said that it waits for that
 	cpuprof -q -f 2 -- sh -c "'$ROOT/build/tests/nested' burn 0.1
-		until grep -q '^cpuprof: process [0-9]* still runs, unmeasured: waiting for its end' '$WORK/err'; do sleep 0.1; done
+		until grep -q '^cpuprof: process [0-9]* still runs, and is no longer measured: waiting for its end' '$WORK/err'; do sleep 0.1; done
 		exit 5" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 5 ]
 	grep -q '^nested;' "$WORK/out"
 	run cpuprof -q --kill 0.5 -- sleep 60

@@ -273,7 +273,7 @@ sample() {
 	ehdump -a "0x$(nm "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" | awk '$3 == "__start_context" { print $1 }')" "$LIBC" >"$WORK/out"
 	cat "$WORK/out"
 	grep -q '^FDE: ' "$WORK/out"
-	grep -q '^from: *known code, which goes before CFI$' "$WORK/out"
+	grep -q '^from: *known code, used instead of CFI$' "$WORK/out"
 	CGO_ENABLED=0 go build -o "$WORK/go" "$BATS_TEST_DIRNAME/workloads/gonet.go"
 	ehdump -a "0x$(nm "$WORK/go" | awk '$3 == "main.main" { print $1 }')" "$WORK/go" | grep -q "^from: *Go's table of functions$"
 }

@@ -275,7 +275,7 @@ from_recording() {	# TOOL [ARG...]
 	[[ "$status $output" == "1 "*"line $(cat "$WORK/number"): "* ]]
 	sed "$(cat "$WORK/number")p" "$WORK/x.jsonl" >"$WORK/in"
 	run flame "$WORK/in"
-	[[ "$status $output" == "1 "*"line $(($(cat "$WORK/number") + 1)): the period does not begin where the one before ended"* ]]
+	[[ "$status $output" == "1 "*"line $(($(cat "$WORK/number") + 1)): the period does not begin where the previous one ended"* ]]
 	sed 's/"stack":[0-9]*/"stack":99999999/' "$WORK/x.jsonl" >"$WORK/in"
 	run flame "$WORK/in"
 	[[ "$status $output" == "1 "*"'stack' is out of range" ]]
@@ -321,9 +321,9 @@ from_recording() {	# TOOL [ARG...]
 	done <<-END
 		{"type":"stack"|the line is cut
 		|the line is empty
-		{"type":"stack",}|it is no JSON
-		{} {}|it is no JSON
-		[1]|it is no object
+		{"type":"stack",}|it is not JSON
+		{} {}|it is not JSON
+		[1]|it is not an object
 		{$stack,"comm":"a","count":-1,"user":[],"kernel":[]}|'count' is out of range
 		{$stack,"comm":"a","count":18446744073709551615,"user":[],"kernel":[]}|'count' is out of range
 		{$stack,"comm":"a","count":NaN,"user":[],"kernel":[]}|'count' is not a JSON int

@@ -241,7 +241,7 @@ same_under_funclat() {	# PATTERN COMMAND...
 	g++ -O2 -Wl,-z,lazy -Wl,--dynamic-linker="$WORK/ld.so" -o "$WORK/harmed" "$ROOT/tests/workloads/harmed.cc"
 	run funclat "u:$WORK/ld.so:_dl_runtime_resolve*" 1 1
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"can be timed: they do not return, or not all ways out of them are known" ]]
+	[[ "$output" == *"can be timed: they do not return, or not all their exits are known" ]]
 	same_under_funclat "u:$WORK/ld.so:*" sh -c "'$WORK/harmed' one; '$WORK/harmed' two; exit 4"
 }
 

@@ -179,7 +179,7 @@ probed() {	# MOST
 				rm -f "$WORK/out.jsonl"
 				ended "$WORK/watched" "$tool" -q -j -o "$WORK/out.jsonl" "u:$file:$pattern" -- "${command[@]}"
 				# none of these can be timed, or there are more than -l says, which tells one of an address' names
-				! grep -qE 'cannot time|can be timed:|of which there may be 500' "$WORK/err" || continue
+				! grep -qE 'cannot time|can be timed:|the limit is 500' "$WORK/err" || continue
 				is_unharmed "$tool u:${file##*/}:$pattern"
 				events=$((events + $(jq -s 'map(select(.type == "summary"))[0] | (.calls // .samples // 0) + (.lost // 0)' "$WORK/out.jsonl")))
 			done

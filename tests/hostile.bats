@@ -534,7 +534,7 @@ fetched_in_time() {	# SECONDS
 			attached=$((attached + 1))
 		else
 			cat "$WORK/err"
-			grep -qE 'was changed|has no function|no program and no library' "$WORK/err"
+			grep -qE 'was changed|has no function|not a program or a library' "$WORK/err"
 			refused=$((refused + 1))
 		fi
 		kill -0 $victim
@@ -564,7 +564,7 @@ fetched_in_time() {	# SECONDS
 	kill -INT "$tool"
 	wait "$tool"
 	sed 's/^/# /' "$WORK/err"
-	grep -q 'no room for more stacks of uid .*their sums are by thread' "$WORK/err"
+	grep -q 'no room for more stacks of uid .*their values are summed up by thread' "$WORK/err"
 	jq -se '([.[] | select(.type == "stack" and .pid == '"$victim"' and (.user | length) > 3) | .count] | add) >= 50' "$WORK/out"
 	jq -se '[.[] | select(.type == "stack" and .pid == '"$flood"' and .user[0].symbol == "[stacks of uid 65534: no room]") | .count] |
 		length < 40 and add > 1000' "$WORK/out"
@@ -592,7 +592,7 @@ fetched_in_time() {	# SECONDS
 	background setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/victim"
 	cpuprof -j -F 499 -o "$WORK/out" 3 2>"$WORK/err"
 	sed 's/^/# /' "$WORK/err"
-	grep -q 'not asked for names, because others had taken the time' "$WORK/err"
+	grep -q 'the time for names was used up: [0-9]* files or processes were not asked' "$WORK/err"
 	jq -e -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0].symbol == "spin"] | length > 0 and all' "$WORK/out"
 }
 
@@ -617,7 +617,7 @@ fetched_in_time() {	# SECONDS
 		wait "${pids[-1]}" || status=$?
 		sed 's/^/# /' "$WORK/err"
 		[ "$status" -eq 130 ]
-		grep -q 'the report was ended by a signal: what is there is whole' "$WORK/err"
+		grep -q 'a signal ended the report: what is there is valid' "$WORK/err"
 		[ -z "$(ls "$WORK"/*.part 2>/dev/null)" ]
 		jq -es 'map(.type) | .[0] == "start" and .[-1] == "summary"' "$WORK/out.jsonl"
 		jq -se '(map(select(.type == "stack") | .count) | add // 0) < (.[-1].samples)' "$WORK/out.jsonl"
@@ -638,7 +638,7 @@ fetched_in_time() {	# SECONDS
 	sed 's/^/# /' "$WORK/err"
 	cp "$WORK/out.jsonl" "$WORK/out"
 	expect "$(stat -c %s "$WORK/out") < 20e6"
-	grep -q 'sums up [0-9]* stacks, the coldest' "$WORK/err"
+	grep -q 'sums up the coldest [0-9]* stacks' "$WORK/err"
 	# the sums are those of all, by end reason too; and all stacks of everybody else are there
 	jq -se '(map(select(.type == "stack"))) as $stacks | (.[] | select(.type == "summary")) as $summary |
 		($stacks | map(.count) | add) == $summary.samples and

@@ -212,12 +212,12 @@ same_names() {	# PID MAP
 	cpuprof -q -f -- erl -noshell -eval 'F = fun G(0) -> ok; G(N) -> lists:sum(lists:seq(1, 1000)), G(N - 1) end, F(100000), halt().' \
 		2>"$WORK/err" >/dev/null
 	cat "$WORK/err"
-	grep -q 'JIT code without names of PID [0-9]*, .*: start it with +JPperf true$' "$WORK/err"
+	grep -q 'unnamed JIT code of PID [0-9]*, .*: start it with +JPperf true$' "$WORK/err"
 	background java -XX:+PreserveFramePointer "$BATS_TEST_DIRNAME/workloads/M.java" 20000
 	sleep 3
 	cpuprof -q -j --no-runtimes -p "$pid" 1 2>"$WORK/err" >"$WORK/out"
 	cat "$WORK/err"
-	cure=$(sed -n "s/.*JIT code without names of PID $pid, .*: run '\(.*\)' meanwhile.*/\1/p" "$WORK/err")
+	cure=$(sed -n "s/.*unnamed JIT code of PID $pid, .*: run '\(.*\)' meanwhile.*/\1/p" "$WORK/err")
 	expect "$(summary .named) < 0.8 * $(summary .frames)"
 	(sleep 0.5; ${cure/PID/$pid} >/dev/null 2>&1) &
 	cpuprof -q -j --no-runtimes -p "$pid" 3 >"$WORK/out" 2>"$WORK/err"

@@ -43,7 +43,7 @@ refused() {
 	need_root
 	refuses "not enough memory" "ulimit -l" refused -12
 	refuses "too many open files" "ulimit -n" refused -24
-	refuses "the kernel refuses, as lockdown" "lockdown" refused -1
+	refuses "the kernel refuses: lockdown" "lockdown" refused -1
 }
 
 # bats test_tags=check
@@ -108,7 +108,7 @@ failing() {	# ERROR CALLS N COMMAND...
 	local n
 	for n in 1 2+; do
 		refuses "the kernel refuses perf events" "run as root" failing EACCES perf_event_open $n cpuprof -q 1
-		refuses "the kernel refuses, as lockdown" "run on the host" failing EPERM perf_event_open $n cpuprof -q 1
+		refuses "the kernel refuses: lockdown" "run on the host" failing EPERM perf_event_open $n cpuprof -q 1
 	done
 	refuses "too many open files" "ulimit -n" failing EMFILE perf_event_open 1 offcputime -q 1
 }

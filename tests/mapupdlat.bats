@@ -39,8 +39,8 @@ wait_for_calls() {	# NR
 		--cmd update, 1|not a list of map commands: 'update,'
 		--type nonsense 1|not a type of maps: 'nonsense'
 		--map sixteen_letters_ 1|not a map's ID or its name
-		--by colour 1|not name, type, map, process, command, or all alone: 'colour'
-		--by all,map 1|not name, type, map, process, command, or all alone: 'all,map'
+		--by colour 1|not a list of name, type, map, process and command, or all: 'colour'
+		--by all,map 1|not a list of name, type, map, process and command, or all: 'all,map'
 		--slow 0 1|not a time: '0'
 		--slow 5x 1|not a time: '5x'
 		-o heat.png 1|must end in .svg, .txt or .jsonl
@@ -51,7 +51,7 @@ wait_for_calls() {	# NR
 		1 2 3|one interval and one count only
 		true|not an interval: 'true'; a command comes after --
 		--|a command is missing
-		-p 1 -- true|either -p or a command
+		-p 1 -- true|a command excludes -p
 		--nonsense|unrecognized option
 	EOT
 }
@@ -146,7 +146,7 @@ wait_for_calls() {	# NR
 	says_when_it_begins "Measuring bpf\\(2\\) on maps, once, after 0.1 s" mapupdlat 0.1 1
 	says_when_it_begins "Measuring bpf\\(2\\) on maps, for 0.3 s, every 0.1 s" mapupdlat --duration 0.3 0.1
 	timeout --preserve-status -s INT 1 mapupdlat 0.1 2>"$WORK/err" >/dev/null
-	grep -qx "Measuring bpf(2) on maps, every 0.1 s without an end (--duration has one)... Ctrl-C to end" "$WORK/err"
+	grep -qx "Measuring bpf(2) on maps, every 0.1 s without an end (--duration sets one)... Ctrl-C to end" "$WORK/err"
 	is_terse mapupdlat -p $$ 0.1 1
 	mapupdlat -T -U -j --slow 20us 0.1 -- sh -c "{ mapinmap array_of_maps 20 2 0 nested; mapinmap hash 1000 1 0 plain; mapfails 2; } >'$WORK/timing'" >"$WORK/out"
 	valid_json

@@ -54,7 +54,7 @@ make_depths() {
 	[ "$(summary .lost_no_room)" -eq 0 ]
 	jq -se '[.[] | select(.type == "stack")] | map(select(.user[0].symbol == "[stacks of uid 0: no room]")) as $sums |
 		(map(.count) | add) == 6000 and ($sums | length) < 10 and ($sums | map(.count) | add) > 100' "$WORK/out"
-	grep -q 'no room for more stacks of uid 0: their sums are by thread, see --max-memory' "$WORK/err"
+	grep -q 'no room for more stacks of uid 0: their values are summed up by thread, see --max-memory' "$WORK/err"
 }
 
 @test "stacks that there is no room for in the ring buffer: their frames are lost, which is said, and no event is" {

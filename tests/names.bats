@@ -782,7 +782,7 @@ with_dwarf() {	# FILE...
 	background node --perf-basic-prof "$WORK/busy.js" 10
 	cpuprof -f -p "$pid" 2 2>"$WORK/err" | grep -q leaf
 	cpuprof -f -- node "$WORK/busy.js" 2 >"$WORK/folded" 2>"$WORK/err"
-	grep -q 'JIT code without names of PID [0-9]*, .*--perf-basic-prof' "$WORK/err"
+	grep -q 'unnamed JIT code of PID [0-9]*, .*--perf-basic-prof' "$WORK/err"
 	kill -KILL "$pid"
 	rm "/tmp/perf-$pid.map"
 }

@@ -54,7 +54,7 @@ with_commas() {
 		run cpuprof $args 0.1
 		echo "$output"
 		[ "$status" -eq 2 ]
-		[[ "${lines[0]}" == *"-o twice to the same file"* ]]
+		[[ "${lines[0]}" == *"two -o name the same file"* ]]
 	done
 	# one that cannot be opened is known before anything is measured, and leaves none behind
 	run cpuprof -o "$WORK/z.svg" -o "$WORK/nowhere/z.svg"
@@ -493,10 +493,10 @@ collapse() {
 	run timeout 60 cpuprof -q -o "$WORK/x.folded" 0.2
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"nobody reads it" ]]
+	[[ "$output" == *"no process reads it" ]]
 	# a signal ends the waiting
 	timeout -k 60 -s TERM 2 cpuprof -q -o "$WORK/x.folded" 2>"$WORK/err" || true
-	grep -q 'nobody reads it' "$WORK/err"
+	grep -q 'no process reads it' "$WORK/err"
 	cpuprof -q -j -o /dev/null 0.1 2>/dev/null
 	[ -c /dev/null ]
 	[ "$(cpuprof -q -j -o /dev/stdout 0.1 2>/dev/null | head -n 1 | jq -r .type)" = start ]
@@ -596,7 +596,7 @@ collapse() {
 	for tool in cpuprof offcputime offwaketime wallprof stackcount funclat biohist mapupdlat; do
 		"$tool" --help >"$WORK/help"
 		echo "$tool: $(sed -n 's/^ \([A-Z].*:\)$/\1/p' "$WORK/help" | paste -sd ' ')"
-		[[ "$(sed -n 's/^ \([A-Z].*:\)$/\1/p' "$WORK/help" | paste -sd ' ')" =~ ^'What is measured: Whose: Output:'(' Names: Limits:')?$ ]]
+		[[ "$(sed -n 's/^ \([A-Z].*:\)$/\1/p' "$WORK/help" | paste -sd ' ')" =~ ^'What is measured: Processes and threads: Output:'(' Names: Limits:')?$ ]]
 		# a line that goes on
 		refute grep -E '^ {20,}[^ ]' "$WORK/help"
 		expect "$(sed -n '/^Examples:$/,$p' "$WORK/help" | grep -c "^  $tool ") == 2 && $(sed -n '/^Examples:$/,$p' "$WORK/help" | wc -l) == 3"

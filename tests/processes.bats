@@ -441,7 +441,7 @@ start_forks() {	# NAME
 		wait_until_gone "$tool"
 		wait "$tool"
 		cat "$WORK/err" "$WORK/said"
-		grep -q "process $program and all that it forked have ended" "$WORK/err"
+		grep -q "process $program and all its descendants have ended" "$WORK/err"
 		jq -r 'select(.type == "stack" or .type == "histogram") | "\(.pid // .key.pid) \(.count)"' "$WORK/out" | sort >"$WORK/ours"
 		diff <(forks_said) "$WORK/ours"
 		valid_json "$WORK/out"
@@ -465,7 +465,7 @@ start_forks() {	# NAME
 		run $tool --children 1
 		echo "$tool: $output"
 		[ $status -eq 2 ]
-		[[ "${lines[0]}" = "$tool: --children is for -p, without -t" ]]
+		[[ "${lines[0]}" = "$tool: --children needs -p, and excludes -t" ]]
 	done
 	run cpuprof --children -p $$ -t $$ 1
 	[ $status -eq 2 ]

@@ -190,7 +190,7 @@ while os.read(0, 1):
 	expect "$lost < 50"
 	run stackcount 'u:libc:*' 1
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"of which there may be 500"* ]]
+	[[ "$output" == *"the limit is 500"* ]]
 }
 
 @test "-l: tracepoints as tracefs has them, functions as nm has them, names of perf's" {
@@ -365,7 +365,7 @@ is_counted() {	# PID EVENT
 		stackcount openat|no event has the name 'openat': did you mean t:syscalls:sys_enter_openat or u:libc.so.6:openat?
 		stackcount sched:sched_switch|no event has the name 'sched:sched_switch': did you mean t:sched:sched_switch?
 		stackcount t:nonsense:sched_switch|there is no tracepoint 'nonsense:sched_switch': did you mean t:sched:sched_switch?
-		stackcount no-such-event|no event has the name 'no-such-event': perf's are page-faults, cycles and the like, and the others begin with t:, k:, u: or usdt:
+		stackcount no-such-event|no event has the name 'no-such-event': perf's events are page-faults, cycles and so on; the others begin with t:, k:, u: or usdt:
 		stackcount u:$WORK/bank:parse|'$WORK/bank' has no function 'parse': did you mean u:$WORK/bank:Bank::parse or u:$WORK/bank:Post::parse?
 		stackcount u:$WORK/bank:nonsense|'$WORK/bank' has no function 'nonsense'
 		funclat malloc|no event has the name 'malloc': did you mean u:libc.so.6:malloc?
@@ -448,7 +448,7 @@ for i in range(10):
 	run stackcount --sum nothing t:sched:sched_process_exec 1
 	[[ "$status $output" == "2 stackcount: 't:sched:sched_process_exec' has no field 'nothing'"* ]]
 	run stackcount --sum filename t:sched:sched_process_exec 1
-	[[ "$status $output" == "2 stackcount: the field 'filename' of 't:sched:sched_process_exec' is no number" ]]
+	[[ "$status $output" == "2 stackcount: the field 'filename' of 't:sched:sched_process_exec' is not a number" ]]
 }
 
 # bats test_tags=check

@@ -161,7 +161,7 @@ load lib.bash
 	EOF
 	COLUMNS=120 wallprof -q -- perl "$WORK/hostile" >"$WORK/text" 2>/dev/null
 	grep -qE '^ +[0-9]+ +[0-9]+ a\\x3bb\\x1b\[2J\\x0a +[0-9.]+ +[0-9.]+ +S [0-9.]+ ' "$WORK/text"
-	grep -q '^who was waited for' "$WORK/text"
+	grep -q '^what was waited for' "$WORK/text"
 	refute grep -q $'\e' "$WORK/text"
 	mkdir "$WORK/tmp"
 	TMPDIR=$WORK/tmp wallprof -q -f -- perl "$WORK/hostile" >"$WORK/folded" 2>"$WORK/err"

@@ -192,9 +192,9 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		  "free some, or raise it with 'ulimit -l'" },
 		{ -EMFILE, "too many open files", "raise the limit with 'ulimit -n'" },
 		{ -ENFILE, "too many open files in the system", "raise the limit in /proc/sys/fs/file-max" },
-		{ -EACCES, "the kernel refuses perf events, as it does where kernel.perf_event_paranoid is raised",
+		{ -EACCES, "the kernel refuses perf events: kernel.perf_event_paranoid may be too high",
 		  "run as root, on the host" },
-		{ -EPERM, "the kernel refuses, as lockdown, a seccomp filter or a container does",
+		{ -EPERM, "the kernel refuses: lockdown, a seccomp filter or a container may forbid it",
 		  "run on the host, and see 'cat /sys/kernel/security/lockdown'" },
 	};
 

@@ -149,7 +149,7 @@ static int fail_at_exits(struct finding *f, int error, const char *name)
 {
 	if (error == -ENOMEM)
 		return error;
-	return fail(f, error, "cannot time '%s' in '%s': it does not return, or not all ways out of it are known", name, f->path);
+	return fail(f, error, "cannot time '%s' in '%s': it does not return, or not all its exits are known", name, f->path);
 }
 
 static bool is_unprobeable(const struct finding *f, uint64_t offset)
@@ -162,8 +162,7 @@ static bool is_unprobeable(const struct finding *f, uint64_t offset)
 
 static int fail_at_probe(struct finding *f, const char *name)
 {
-	return fail(f, -ENOTSUP, "cannot probe '%s' in '%s': the kernel sets no probe on its first instruction, or does not "
-		    "execute that then", name, f->path);
+	return fail(f, -ENOTSUP, "cannot probe '%s' in '%s': the kernel cannot probe its first instruction", name, f->path);
 }
 
 static int add_functions(struct finding *f, const struct functions *functions)
@@ -178,7 +177,7 @@ static int add_functions(struct finding *f, const struct functions *functions)
 		if (function->chosen && !f->search->list && pattern)
 			continue;
 		if (function->chosen && !f->search->list)
-			return fail(f, -ENOTSUP, "'%s' stands for several functions, of which one is chosen when the program "
+			return fail(f, -ENOTSUP, "'%s' stands for several functions; one is chosen when the program "
 				    "starts: see -l 'u:%s:*%s*'", function->name, f->name->file, function->name);
 		unprobeable = is_unprobeable(f, function->file_offset);
 		error = unprobeable ? 0 : find_exits(f, function->vaddr, function->bytes, &event.exits);
@@ -298,7 +297,7 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 	int error = file_path_find(f->name->file, f->search->pid, f->path), fd;
 
 	if (error)
-		return fail(f, error, "'%s' is no program and no library", f->name->file);
+		return fail(f, error, "'%s' is not a program or a library", f->name->file);
 	fd = regular_file_open(-1, f->path, true);
 	error = fd < 0 ? fd : note_file(f->events, fd);
 	if (!error)
@@ -406,9 +405,9 @@ static void try_names(const struct finding *f, struct meant *meant)
 /* Adds to the problem what else the name may mean, or which names there are. */
 static void say_meant(struct finding *f)
 {
-	const char *kinds = f->search->kinds == EVENTS_OF_PERF ? "perf's are page-faults, cycles and the like" :
+	const char *kinds = f->search->kinds == EVENTS_OF_PERF ? "perf's events are page-faults, cycles and so on" :
 			    f->search->kinds == EVENTS_FUNCTIONS ? "a function is u:FILE:FUNCTION, or k:FUNCTION of the kernel" :
-			    "perf's are page-faults, cycles and the like, and the others begin with t:, k:, u: or usdt:";
+			    "perf's events are page-faults, cycles and so on; the others begin with t:, k:, u: or usdt:";
 	size_t length = strlen(f->problem->text);
 	struct meant meant = {};
 
@@ -437,11 +436,11 @@ static int find_all(struct events *events, const struct event_name *name, const 
 	problem->text[0] = 0;
 	error = find(&f);
 	if (!error && events->nr == before && events->nr_left_out && !search->returns)
-		return fail(&f, -ENOTSUP, "none of the functions '%s' in '%s' can be probed: the kernel sets no probe on their first "
-			    "instructions, or does not execute those then", name->name, f.path);
+		return fail(&f, -ENOTSUP, "none of the functions '%s' in '%s' can be probed: the kernel cannot probe their first "
+			    "instructions", name->name, f.path);
 	if (!error && events->nr == before && events->nr_left_out)
 		return fail(&f, -ENOTSUP, "calls of none of the functions '%s' in '%s' can be timed: they do not return, or not "
-			    "all ways out of them are known", name->name, f.path);
+			    "all their exits are known", name->name, f.path);
 	if (!error && events->nr == before && *f.path)
 		return fail(&f, -ENOENT, "'%s' has no %s '%s%s%s'", f.path, nouns[name->kind], name->group,
 			    *name->group ? ":" : "", name->name);

@@ -22,7 +22,7 @@ int flame_page_html(FILE *out, const struct flame_page *page)
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>", out);
 	page_put_xml(out, page->title);
 	fprintf(out, "</title>\n<style>\n%s%s%s</style>\n</head>\n<body>\n"
-		"<noscript>This page draws its flame graph by its own script; an .svg file needs none.</noscript>\n"
+		"<noscript>This page needs JavaScript; an .svg file does not.</noscript>\n"
 		"<script id=\"data\" type=\"application/json\">", page_flame_css, page_controls_css, page_flame_html_css);
 	flame_data_put(out, page);
 	fprintf(out, "</script>\n<script>\n%s%s</script>\n</body>\n</html>\n", page_flame_js, page_flame_html_js);

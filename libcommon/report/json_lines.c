@@ -78,9 +78,9 @@ struct json_object *json_lines_next(struct json_lines *l)
 	else if (json_tokener_get_error(l->tokener) == json_tokener_error_depth)
 		json_lines_wrong(l, "it is nested too deeply");
 	else if (json_tokener_get_error(l->tokener) != json_tokener_success)
-		json_lines_wrong(l, "it is no JSON: %s", json_tokener_error_desc(json_tokener_get_error(l->tokener)));
+		json_lines_wrong(l, "it is not JSON: %s", json_tokener_error_desc(json_tokener_get_error(l->tokener)));
 	else if (!json_object_is_type(object, json_type_object))
-		json_lines_wrong(l, "it is no object");
+		json_lines_wrong(l, "it is not an object");
 	if (!*l->wrong)
 		return object;
 	json_object_put(object);

@@ -142,9 +142,9 @@ void names_count_print_cure(FILE *out, const char *tool, const struct names_coun
 	/* less than a thousandth is not worth a line */
 	if (!count->jit_unnamed || count->jit_unnamed < count->frames / 1000)
 		return;
-	fprintf(out, "%s: %.1f %% of frames are JIT code without names of PID %" PRIu32 ", ", tool,
+	fprintf(out, "%s: %.1f %% of frames are unnamed JIT code of PID %" PRIu32 ", ", tool,
 		100.0 * count->jit_unnamed / count->frames, count->jit_pid);
 	print_escaped(out, count->jit_comm);
 	fprintf(out, ": %s\n",
-		count->jit_cure ? count->jit_cure : "no perf map in /tmp and no jitdump has them");
+		count->jit_cure ? count->jit_cure : "no perf map in /tmp and no jitdump names it");
 }

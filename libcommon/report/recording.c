@@ -30,14 +30,14 @@ struct recorded_event {
 
 static void no_memory(struct recording *r)
 {
-	json_lines_wrong(&r->lines, "there is no memory for it");
+	json_lines_wrong(&r->lines, "not enough memory for it");
 }
 
 void recording_take_bytes(struct recording *r, size_t bytes)
 {
 	r->bytes += bytes;
 	if (r->bytes + recorded_names_bytes(r->recorded) > RECORDING_BYTES)
-		json_lines_wrong(&r->lines, "up to it, the recording takes more than %llu MiB of memory", RECORDING_BYTES >> 20);
+		json_lines_wrong(&r->lines, "up to this line, the recording takes more than %llu MiB of memory", RECORDING_BYTES >> 20);
 }
 
 /* ---- frames ---- */
@@ -47,7 +47,7 @@ static void take_build_id(struct recording *r, struct module *module, const char
 	size_t digits = strlen(hex);
 
 	if (digits % 2 || digits / 2 > sizeof(module->build_id) || hex[strspn(hex, "0123456789abcdef")]) {
-		json_lines_wrong(&r->lines, "'build_id' is no build ID");
+		json_lines_wrong(&r->lines, "'build_id' is not a build ID");
 		return;
 	}
 	for (size_t i = 0; i < digits / 2; i++)
@@ -134,7 +134,7 @@ static struct frame_name take_name(struct recording *r, struct json_object *obje
 		name.file = module_of(r, name.module ? name.module : "", build_id ? build_id : "");
 	*bits = name.file ? (uint64_t)name.file->id << FRAME_OFFSET_BITS | name.file_offset : FRAME_ADDRESS | name.address;
 	if (!name.file && !kernel && name.address != FRAME_ADDR(name.address))
-		json_lines_wrong(l, "'address' is none of a process");
+		json_lines_wrong(l, "'address' is not a user address");
 	if (json_lines_get_bool(l, object, "call"))
 		*bits |= FRAME_CALL;
 	else if (by && !strcmp(by, "fp") && !name.file)
@@ -232,7 +232,7 @@ static uint32_t take_end(struct recording *r, struct json_object *object)
 		if (!strcmp(name, end_reason_name(end)))
 			return end;
 	if (name)
-		json_lines_wrong(&r->lines, "'ended_by' is no end reason");
+		json_lines_wrong(&r->lines, "'ended_by' is not an end reason");
 	return END_COMPLETE;
 }
 
@@ -244,7 +244,7 @@ static uint32_t take_state(struct recording *r, struct json_object *object)
 		if (name[0] == thread_state_letter(state) && !name[1])
 			return state << STACK_STATE_SHIFT;
 	if (name)
-		json_lines_wrong(&r->lines, "'state' is no thread's");
+		json_lines_wrong(&r->lines, "'state' is not a thread's state");
 	return 0;
 }
 
@@ -350,7 +350,7 @@ static void take_value(struct recording *r, struct json_object *line, struct sta
 	value->waiting_ns = waiting_ns;
 	r->total += value->count + value->blocked_ns + value->waiting_ns;
 	if (r->total > MAX_RECORDED)
-		json_lines_wrong(&r->lines, "up to it, the values' sum is out of range");
+		json_lines_wrong(&r->lines, "up to this line, the sum of the values is out of range");
 }
 
 static void take_stack(struct recording *r, struct json_object *line)
@@ -397,7 +397,7 @@ void recording_take_summary(struct recording *r, struct json_object *line)
 	r->summary.idle_ns += idle_ns;
 	if (!json_object_object_get_ex(line, "seconds", &seconds) || !isfinite(json_object_get_double(seconds)) ||
 	    json_object_get_double(seconds) < 0 || json_object_get_double(seconds) > 1e9)
-		json_lines_wrong(&r->lines, "'seconds' is missing, or no duration");
+		json_lines_wrong(&r->lines, "'seconds' is missing, or not a duration");
 	else
 		r->summary.seconds += json_object_get_double(seconds);
 	if (!said)
@@ -500,7 +500,7 @@ int recording_read_stacks(struct recording *r)
 		else if (!strcmp(type, "process"))
 			recording_take_process(r, line);
 		else
-			json_lines_wrong(&r->lines, strcmp(type, "start") ? "a line of this 'type' is not of stacks" :
+			json_lines_wrong(&r->lines, strcmp(type, "start") ? "a line of this 'type' is not part of a recording of stacks" :
 									    "another recording begins here");
 		json_object_put(line);
 	}

@@ -132,7 +132,7 @@ void series_report_text(const struct series_report *r, const struct series *s, c
 		print_errors(out, s);
 	if (s->no_bucket)
 		fprintf(out,
-			"%" PRIu64 " of them are not in the picture and the quartiles: too many buckets\n",
+			"%" PRIu64 " of them are not in the histogram and the quartiles: too many buckets\n",
 			s->no_bucket);
 	if (r->off_cpu)
 		fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",

@@ -161,7 +161,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
 	}
 	if (s->summed_up)
-		fprintf(out, "%s: \"[other stacks]\" sums up %s, the coldest: the report had no room, see --max-report\n", s->tool,
+		fprintf(out, "%s: \"[other stacks]\" sums up the coldest %s: the report had no room, see --max-report\n", s->tool,
 			counted(s->summed_up, "stacks").text);
 	names_count_print_cure(out, s->tool, &s->names);
 	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
@@ -280,7 +280,7 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 		fprintf(out, ": %s\n", process_explain(all[i].error));
 	}
 	if (others)
-		fprintf(out, "%s: %" PRIu64 " of these in %s like that\n", tool, others,
+		fprintf(out, "%s: %" PRIu64 " of these in %s that were not followed either\n", tool, others,
 			counted(found - MAX_REFUSED_LINES, "more processes").text);
 	free(all);
 }
@@ -292,11 +292,11 @@ static const char *explain_fetching(int error)
 	case -ETIMEDOUT:
 		return "the servers in $DEBUGINFOD_URLS do not answer";
 	case -ETIME:
-		return "it takes more time than a run may";
+		return "a run's time for it was used up";
 	case -EFBIG:
-		return "they are larger than a run may fetch";
+		return "they are larger than the limit of a run";
 	case -ENOSYS:
-		return "libdebuginfod.so.1 is not there";
+		return "libdebuginfod.so.1 is missing";
 	default:
 		return NULL;
 	}
@@ -321,7 +321,7 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 			lost.error == -ETIMEDOUT ? "a file system did not answer" : module_explain(lost.error));
 	}
 	if (lost.passed_over)
-		fprintf(out, "%s: files or processes that were not asked for names, because others had taken the time for it: %zu\n", tool,
+		fprintf(out, "%s: the time for names was used up: %zu files or processes were not asked for names\n", tool,
 			lost.passed_over);
 	if (explain_fetching(lost.not_fetched))
 		fprintf(out, "%s: not all debug files were fetched: %s\n", tool, explain_fetching(lost.not_fetched));
@@ -351,6 +351,6 @@ void stack_summary_unread(FILE *out, const char *tool, const struct modules *mod
 	fputs("'", out);
 	if (nr > 1)
 		fprintf(out, " and %s", counted(nr - 1, "more files").text);
-	fprintf(out, " takes more than %d s or %d MiB, or other files had taken the time\n", PLACES_PREPARE_MS / 1000,
+	fprintf(out, " takes more than %d s or %d MiB, or other files had used up the time\n", PLACES_PREPARE_MS / 1000,
 		PLACES_MAX_BYTES >> 20);
 }

@@ -35,7 +35,7 @@ void calls_in_flight_say(const struct calls_in_flight *in_flight, uint64_t count
 {
 	if (!count)
 		return;
-	cli_warn("%s had not returned at the end: in no histogram", counted(count, "calls").text);
+	cli_warn("%s had not returned at the end: not in any histogram", counted(count, "calls").text);
 	for (size_t i = 0; i < in_flight->nr && i < NR_SHOWN; i++) {
 		const struct call_in_flight *call = in_flight->records + i * in_flight->record_bytes;
 

@@ -8,6 +8,7 @@
 
 #include "bpf/load.h"
 #include "nested_calls_abi.h"
+#include "report/counted.h"
 #include "report/escape.h"
 #include "report/frame_name.h"
 #include "run/cli.h"
@@ -65,7 +66,7 @@ static struct events find_some(const char *name, struct events_search search,
 	events = find(name, search, filter);
 
 	if (events.nr > MAX_EVENTS)
-		cli_die(EXIT_FAILURE, "'%s' are %zu events, of which there may be %d: see -l '%s'", name, events.nr,
+		cli_die(EXIT_FAILURE, "'%s' matches %zu events, and the limit is %d: see -l '%s'", name, events.nr,
 			MAX_EVENTS, name);
 	return events;
 }
@@ -75,8 +76,8 @@ struct events events_named(const char *name, const struct task_filter *filter)
 	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_ALL }, filter);
 
 	if (events.nr_left_out)
-		cli_warn("functions that are not probed: %zu; the kernel sets no probe on their first instructions, or does not execute "
-			 "those then", events.nr_left_out);
+		cli_warn("%s not probed: the kernel cannot probe their first instructions",
+			 counted(events.nr_left_out, "functions").text);
 	return events;
 }
 
@@ -94,7 +95,7 @@ struct events events_that_return(const char *name, const struct task_filter *fil
 	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_FUNCTIONS, .returns = true }, filter);
 
 	if (events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_KERNEL_FUNCTION)
-		cli_die(EXIT_USAGE, "not a function: '%s': one is u:FILE:FUNCTION, or k:FUNCTION of the kernel", name);
+		cli_die(EXIT_USAGE, "not a function: '%s': use u:FILE:FUNCTION, or k:FUNCTION for the kernel", name);
 	return events;
 }
 
@@ -126,19 +127,19 @@ static const char *lacking(const struct event *event, int error)
 	if (event->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))
 		return NO_KPROBES;
 	if (event->kind == EVENT_KERNEL_FUNCTION && kernel_ftrace() == 0)
-		return "the kernel watches no function: kernel.ftrace_enabled is 0; 'sysctl kernel.ftrace_enabled=1' allows it";
+		return "kernel.ftrace_enabled is 0: run 'sysctl kernel.ftrace_enabled=1'";
 	if ((event->kind == EVENT_USER_FUNCTION || event->kind == EVENT_USDT) && !has_pmu("uprobe"))
 		return "this kernel has no uprobes: use one built with CONFIG_UPROBE_EVENTS";
 	if (event->kind != EVENT_PERF && event->kind != EVENT_TRACEPOINT && (error == -EACCES || error == -EPERM) &&
 	    !bpf_load_is_admin())
-		return "the kernel lets only CAP_SYS_ADMIN watch functions: run as root";
+		return "the kernel lets only CAP_SYS_ADMIN probe functions: run as root";
 	if (event->kind == EVENT_KERNEL_FUNCTION && (error == -ENOENT || error == -EADDRNOTAVAIL))
 		return "the kernel has no such function, or has it inlined: see -l";
 	if (event->kind == EVENT_KERNEL_FUNCTION && error == -EINVAL)
 		return "the kernel allows no probe there: see -l for functions that can be probed";
 	if (event->kind == EVENT_PERF && (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) &&
 	    !perf_encoding_is_software(&event->perf))
-		return "no hardware counter (PMU) has it: run on a machine that has, or have the hypervisor pass it on, "
+		return "no hardware counter (PMU) has it: run on a machine that has one, have the hypervisor pass it through, "
 		       "or use cpu-clock";
 	return NULL;
 }

@@ -14,7 +14,7 @@ static const struct argp_option options[] = {
 	{ "timestamp", 'T', NULL, 0, "print the time of day before each interval", OF_OUTPUT },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", OF_OUTPUT },
 	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval", OF_OUTPUT },
-	{ "output", 'o', "FILE", 0, "write here: .txt, .jsonl, .svg (the heat map)", OF_OUTPUT },
+	{ "output", 'o', "FILE", 0, "write to FILE: .txt, .jsonl, .svg (heat map)", OF_OUTPUT },
 	{},
 };
 
@@ -46,7 +46,7 @@ static void settle_format(struct argp_state *state, struct histogram_options *o)
 	const char *name = o->run.outputs[0].name;
 
 	if (o->run.nr_outputs > 1)
-		argp_failure(state, EXIT_USAGE, 0, "one -o only");
+		argp_failure(state, EXIT_USAGE, 0, "-o may be given only once");
 	o->run.outputs[0].json = o->json;
 	if (!name || (o->json && !ends_in(name, ".svg")))
 		return;
@@ -65,7 +65,7 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 	if (state->quoted && !o->run.command)
 		argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
 	if (o->run.command && o->run.tasks.pids.nr)
-		argp_failure(state, EXIT_USAGE, 0, "either -p or a command");
+		argp_failure(state, EXIT_USAGE, 0, "a command excludes -p");
 	if (o->heatmap && o->run.outputs[0].json)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "a heat map has no JSON: -j and --heatmap exclude each other");

@@ -245,7 +245,7 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 
 void histogram_session_finish(struct histogram_session *h)
 {
-	cli_check(print_interval(h), "read what was gathered");
+	cli_check(print_interval(h), "read the results");
 }
 
 static void print_summary_json(const struct histogram_session *h, const struct loss *losses, size_t nr_losses)

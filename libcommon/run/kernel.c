@@ -55,7 +55,7 @@ struct loss kernel_missed(const struct links *links)
 {
 	return (struct loss){
 		"lost_unseen", links_missed(links),
-		"events lost on the whole machine, by the kernel: a program was running already on that CPU", .lost = true,
+		"events lost by the kernel on the whole machine: a BPF program was already running on that CPU", .lost = true,
 		.of_machine = true,
 	};
 }

@@ -57,7 +57,7 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 	bool blocked = o->part != OFF_CPU_WAITING, waiting = o->part != OFF_CPU_BLOCKED;
 
 	if (!waiting && o->states == 1U << THREAD_RUNNABLE)
-		cli_die(EXIT_USAGE, "--time=blocked leaves nothing of --state=R: such threads wait to run only");
+		cli_die(EXIT_USAGE, "--time=blocked leaves nothing of --state=R: threads in state R wait to run, and are not blocked");
 	kernel_set(object, "min_ns", &o->min_ns, sizeof(o->min_ns));
 	kernel_set(object, "max_ns", &o->max_ns, sizeof(o->max_ns));
 	set_states(object, o);
@@ -124,8 +124,8 @@ struct loss off_cpu_missed(const struct stack_session *session, const struct lin
 	struct loss missed = kernel_missed(links);
 
 	missed.count += stack_session_stats(session).returns_missed;
-	missed.what = "events of the scheduler lost on the whole machine, by the kernel: it did not report all, or a program was "
-		      "running already on that CPU";
+	missed.what = "scheduler events lost by the kernel on the whole machine: it did not report them, or a BPF program was "
+		      "already running on that CPU";
 	return missed;
 }
 

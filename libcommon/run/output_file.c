@@ -85,7 +85,7 @@ static int open_in_place(const char *name, bool fifo, uint64_t patience_ns)
 	/* without O_NONBLOCK, it would wait for a FIFO's reader, or for a modem, without an end */
 	while ((fd = open(name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO && fifo)
 		if (poll(&signal, 1, READER_MS) > 0 || (patience_ns && clock_ns() - began >= patience_ns))
-			cli_die(EXIT_FAILURE, "cannot write to '%s': nobody reads it", name);
+			cli_die(EXIT_FAILURE, "cannot write to '%s': no process reads it", name);
 	return fd;
 }
 
@@ -100,7 +100,7 @@ FILE *output_file_open(const char *name, mode_t mode, uint64_t patience_ns)
 	f = place_for(name);
 	fd = is_written_in_place(&file) ? open_in_place(name, S_ISFIFO(file.st_mode), patience_ns) : -1;
 	if (!is_written_in_place(&file) || (fd >= 0 && (fstat(fd, &file) || !is_written_in_place(&file))))
-		cli_die(EXIT_FAILURE, "cannot write to '%s': it is no file, no character device and no FIFO of your own",
+		cli_die(EXIT_FAILURE, "cannot write to '%s': it is not a regular file, a character device or a FIFO of your own",
 			name);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, O_WRONLY);

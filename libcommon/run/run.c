@@ -66,9 +66,9 @@ void run_take_output(struct argp_state *state, struct run_options *o, const char
 	output.name = fd ? NULL : cli_output_name(name);
 	for (size_t i = 0; i < o->nr_outputs; i++)
 		if (same_output(&o->outputs[i], &output))
-			argp_failure(state, EXIT_USAGE, 0, "-o twice to the same file: '%s'", name);
+			argp_failure(state, EXIT_USAGE, 0, "two -o name the same file: '%s'", name);
 	if (o->nr_outputs == MAX_RUN_OUTPUTS)
-		argp_failure(state, EXIT_USAGE, 0, "no more than %d -o: '%s'", MAX_RUN_OUTPUTS, name);
+		argp_failure(state, EXIT_USAGE, 0, "at most %d -o are allowed: '%s'", MAX_RUN_OUTPUTS, name);
 	o->outputs[o->nr_outputs++] = output;
 }
 
@@ -98,21 +98,21 @@ void run_check_command(struct argp_state *state, const struct run_options *o)
 	if (state->quoted && !o->command)
 		argp_failure(state, EXIT_USAGE, 0, "a command is missing after --");
 	if (o->command && (o->tasks.pids.nr || o->tasks.tids.nr))
-		argp_failure(state, EXIT_USAGE, 0, "either -p or -t, or a command");
+		argp_failure(state, EXIT_USAGE, 0, "a command excludes -p and -t");
 }
 
 enum { OPTION_OUTPUT_FD = 0x2000, OPTION_KILL, OPTION_AS, OPTION_DURATION, OPTION_CHILDREN };
 
 static const struct argp_option option_list[] = {
 	{ .doc = "What is measured:", .group = OF_MEASURE },
-	{ .doc = "Whose:", .group = OF_TASKS },
+	{ .doc = "Processes and threads:", .group = OF_TASKS },
 	{ .doc = "Output:", .group = OF_OUTPUT },
 	{ "duration", OPTION_DURATION, "TIME", 0, "end after this time", OF_MEASURE },
 	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", OF_OUTPUT },
-	{ "children", OPTION_CHILDREN, NULL, 0, "what the processes of -p fork, too", OF_TASKS },
+	{ "children", OPTION_CHILDREN, NULL, 0, "with -p: measure child processes, too", OF_TASKS },
 	{ "as", OPTION_AS, "USER", 0, "run the command as this user", OF_TASKS },
 	{ "kill", OPTION_KILL, NULL, 0, "end the command by SIGTERM after the duration", OF_TASKS },
-	{ "quiet", 'q', NULL, 0, "no progress, and no line at the start", OF_OUTPUT },
+	{ "quiet", 'q', NULL, 0, "print no progress and no line at the start", OF_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", OF_OUTPUT },
 	{},
 };
@@ -153,13 +153,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (o->nr_outputs && o->output_fd)
-			argp_failure(state, EXIT_USAGE, 0, "either -o or --output-fd");
+			argp_failure(state, EXIT_USAGE, 0, "-o and --output-fd exclude each other");
 		if (o->tasks.children && !o->command && (!o->tasks.pids.nr || o->tasks.tids.nr))
-			argp_failure(state, EXIT_USAGE, 0, "--children is for -p, without -t");
+			argp_failure(state, EXIT_USAGE, 0, "--children needs -p, and excludes -t");
 		if (o->kill && !o->command)
-			argp_failure(state, EXIT_USAGE, 0, "--kill is for a command");
+			argp_failure(state, EXIT_USAGE, 0, "--kill needs a command");
 		if (o->as_user && !o->command)
-			argp_failure(state, EXIT_USAGE, 0, "--as is for a command");
+			argp_failure(state, EXIT_USAGE, 0, "--as needs a command");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -489,7 +489,7 @@ static void leave_command(struct run *run)
 	if (run->options->kill)
 		kill(run->command.pid, SIGTERM);
 	else
-		cli_warn("process %d still runs, unmeasured: waiting for its end (--kill would end it)",
+		cli_warn("process %d still runs, and is no longer measured: waiting for its end (--kill ends it)",
 			 run->command.pid);
 }
 
@@ -505,6 +505,6 @@ int run_close(struct run *run)
 	json_object_put(run->start);
 	if (!run->cut_by)
 		return status;
-	cli_warn("the report was ended by a signal: what is there is whole, and the rest is left out");
+	cli_warn("a signal ended the report: what is there is valid, and the rest is left out");
 	return 128 + run->cut_by;
 }

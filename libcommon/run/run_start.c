@@ -80,9 +80,9 @@ void run_start_init(struct run *run)
 static void say_tasks(const struct task_filter *f)
 {
 	if (f->pids.nr == 1)
-		fprintf(stderr, ", process %d%s only", f->pids.ids[0], f->children ? " and what it forks" : "");
+		fprintf(stderr, ", process %d%s only", f->pids.ids[0], f->children ? " and its children" : "");
 	else if (f->pids.nr)
-		fprintf(stderr, ", %zu processes%s only", f->pids.nr, f->children ? " and what they fork" : "");
+		fprintf(stderr, ", %zu processes%s only", f->pids.nr, f->children ? " and their children" : "");
 	else if (f->tids.nr == 1)
 		fprintf(stderr, ", thread %d only", f->tids.ids[0]);
 	else if (f->tids.nr)
@@ -100,7 +100,7 @@ static void say_end(const struct run_options *o)
 	else if (o->nr_intervals)
 		fprintf(stderr, ", every %g s, %llu times", interval, (unsigned long long)o->nr_intervals);
 	else if (interval && !o->duration_ns && !o->command)
-		fprintf(stderr, ", every %g s without an end (--duration has one)", interval);
+		fprintf(stderr, ", every %g s without an end (--duration sets one)", interval);
 	else if (interval)
 		fprintf(stderr, ", every %g s", interval);
 	if (o->command) {

@@ -36,30 +36,30 @@ static const struct argp_option options[] = {
 	{ NULL, 'L', NULL, OPTION_ALIAS, NULL, OF_TASKS },
 	{ "user-threads-only", 'u', NULL, 0, "only user threads", OF_TASKS },
 	{ "kernel-threads-only", 'k', NULL, 0, "only kernel threads", OF_TASKS },
-	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only in this cgroup (v2) and those below it", OF_TASKS },
+	{ "cgroup", OPTION_CGROUP, "PATH", 0, "only this cgroup (v2) and its descendants", OF_TASKS },
 	{ "user-stacks-only", 'U', NULL, 0, "only user stacks in the output", OF_MEASURE },
 	{ "kernel-stacks-only", 'K', NULL, 0, "only kernel stacks in the output", OF_MEASURE },
 	{ "max-depth", OPTION_MAX_DEPTH, "N", 0, "user frames kept: default 1024, at most 16384", OF_LIMITS },
 	{ "perf-max-stack-depth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_LIMITS },	/* bcc's name */
 	{ "max-stacks", OPTION_MAX_STACKS, "N", 0,
-	  "room for different stacks, default 65536", OF_LIMITS },
+	  "room for distinct stacks, default 65536", OF_LIMITS },
 	{ "stack-storage-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_LIMITS },	/* bcc's name */
 	{ "max-memory", OPTION_MAX_MEMORY, "MB[,MB]", 0,
-	  "memory in the kernel and in user space, 512 each", OF_LIMITS },
-	{ "no-runtimes", OPTION_NO_RUNTIMES, NULL, 0, "native frames only, none of Python and Java", OF_NAMES },
+	  "limit in the kernel and in user space, 512 each", OF_LIMITS },
+	{ "no-runtimes", OPTION_NO_RUNTIMES, NULL, 0, "only native frames, no Python or Java functions", OF_NAMES },
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf VALUE", OF_OUTPUT },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", OF_OUTPUT },
-	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to JIT's code", OF_OUTPUT },
+	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to JIT frames", OF_OUTPUT },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", OF_OUTPUT },
-	{ "top", OPTION_TOP, "N|all", 0, "only the N hottest; text has few without it", OF_OUTPUT },
-	{ "inline", 'i', NULL, 0, "inlined functions, too, as frames marked _[i]", OF_NAMES },
-	{ "lines", 'l', NULL, 0, "source file and line of each user frame", OF_NAMES },
+	{ "top", OPTION_TOP, "N|all", 0, "only the N hottest; text prints few by default", OF_OUTPUT },
+	{ "inline", 'i', NULL, 0, "show inlined functions as frames marked _[i]", OF_NAMES },
+	{ "lines", 'l', NULL, 0, "show source file and line of each user frame", OF_NAMES },
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
-	  "look for debug files here, too, and here first", OF_NAMES },
+	  "look for debug files in this directory first", OF_NAMES },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", OF_NAMES },
-	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "names of C++, Rust and D as they are in the file", OF_NAMES },
+	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "do not demangle C++, Rust and D names", OF_NAMES },
 	{ "native-frames", OPTION_NATIVE_FRAMES, NULL, 0,
-	  "calls of Python's interpreter, too", OF_NAMES },
+	  "show the Python interpreter's own calls, too", OF_NAMES },
 	{},
 };
 
@@ -67,11 +67,11 @@ static const struct argp_option options[] = {
 static const struct argp_option list_options[] = {
 	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", OF_TASKS },
 	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", OF_TASKS },
-	{ "output", 'o', "FILE", 0, "write here, by its ending: .svg, .html, .pb.gz", OF_OUTPUT },
+	{ "output", 'o', "FILE", 0, "write to FILE; format by ending: .svg, .pb.gz", OF_OUTPUT },
 	{ "max-report", OPTION_MAX_REPORT, "MB", 0,
-	  "a report's size; more is summed up, default 100", OF_LIMITS },
+	  "size of a report; the rest is summed; default 100", OF_LIMITS },
 	{ "every", OPTION_EVERY, "TIME", 0,
-	  "a report each interval; '%T' in FILE: a file each", OF_OUTPUT },
+	  "a report each interval; %T in FILE: a file each", OF_OUTPUT },
 	{},
 };
 
@@ -140,7 +140,7 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 	switch (key) {
 	case OPTION_DEBUG_DIR:
 		if (naming->nr_directories == MAX_DEBUG_DIRECTORIES)
-			argp_failure(state, EXIT_USAGE, 0, "no more than %d --debug-dir",
+			argp_failure(state, EXIT_USAGE, 0, "at most %d --debug-dir are allowed",
 				     MAX_DEBUG_DIRECTORIES);
 		naming->directories[naming->nr_directories++] = arg;
 		return true;

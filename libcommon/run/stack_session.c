@@ -222,8 +222,8 @@ void stack_session_drain(struct stack_session *s)
 	/* not before: programs and modules of the kernel come and go */
 	if (!s->wanted->only_user)
 		kallsyms_begin(s->kallsyms);
-	cli_check(unwinder_follow(s->unwinder, true), "read what was gathered");
-	cli_check(stack_store_finish(s->store), "read what was gathered");
+	cli_check(unwinder_follow(s->unwinder, true), "read the results");
+	cli_check(stack_store_finish(s->store), "read the results");
 	priority_leave_after(REPORT_CPU_MS);
 }
 
@@ -256,14 +256,14 @@ void stack_session_note(const struct stack_session *s, struct process_notes *not
 	char path[4096];
 
 	for (size_t i = 0; i < nr; i++)
-		cli_check(cmdlines_see(s->cmdlines, pids[i], 0), "note the processes");
-	cli_check(cmdlines_settle(s->cmdlines, SETTLE_MS), "note the processes");
+		cli_check(cmdlines_see(s->cmdlines, pids[i], 0), "record the processes");
+	cli_check(cmdlines_settle(s->cmdlines, SETTLE_MS), "record the processes");
 	for (size_t i = 0; i < nr; i++) {
 		/* where the process is now: what has ended has no cgroup any more */
 		bool in_cgroup = !process_notes_find(notes, pids[i]) && !cgroup_path(pids[i], path, sizeof(path));
 
 		cli_check(process_notes_add(notes, pids[i], cmdlines_get(s->cmdlines, pids[i]), in_cgroup ? path : NULL),
-			  "note the processes");
+			  "record the processes");
 	}
 }
 
@@ -274,7 +274,7 @@ static void note_processes(const struct stack_session *s, struct process_notes *
 	uint32_t *pids = calloc(2 * nr + 1, sizeof(*pids));
 	size_t nr_pids = 0;
 
-	cli_check(pids ? 0 : -ENOMEM, "note the processes");
+	cli_check(pids ? 0 : -ENOMEM, "record the processes");
 	for (size_t i = 0; i < nr; i++) {
 		pids[nr_pids++] = entries[i].key.pid;
 		if (entries[i].waker)
@@ -312,7 +312,7 @@ struct stack_stats stack_session_stats(const struct stack_session *s)
 {
 	struct stack_stats stats;
 
-	cli_check(stack_store_sum_stats(s->store, &stats), "read what was gathered");
+	cli_check(stack_store_sum_stats(s->store, &stats), "read the results");
 	return stats;
 }
 
@@ -323,12 +323,12 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 	uint64_t lost;
 	size_t nr;
 
-	cli_check(stack_store_stats(s->store, &stats, &nr), "read what was gathered");
+	cli_check(stack_store_stats(s->store, &stats, &nr), "read the results");
 	runs = calloc(nr, sizeof(*runs));
-	cli_check(runs ? 0 : -ENOMEM, "read what was gathered");
+	cli_check(runs ? 0 : -ENOMEM, "read the results");
 	for (size_t cpu = 0; cpu < nr; cpu++)
 		runs[cpu] = (struct perf_runs){ .runs = stats[cpu].runs, .idle_runs = stats[cpu].idle_runs };
-	cli_check(perf_events_lost(events, runs, &lost), "read what was gathered");
+	cli_check(perf_events_lost(events, runs, &lost), "read the results");
 	free(runs);
 	free(stats);
 	return lost;
@@ -342,7 +342,7 @@ size_t stack_session_losses(const struct stack_session *s, const char *unfollowe
 	struct stack_stats stats = stack_session_stats(s);
 	const struct loss own[] = {
 		{ "lost_no_room", stats.no_room - s->reported.no_room,
-		  "samples lost, by this tool: no room, see --max-stacks and --max-memory", .lost = true },
+		  "samples lost by this tool: no room, see --max-stacks and --max-memory", .lost = true },
 		{ "forks_lost", stats.forks_lost - s->reported.forks_lost,
 		  unfollowed ? unfollowed : "tasks not followed: too many at a time" },
 		{ "processes_refused", unwinder_counts(s->unwinder).refused, NULL },
@@ -454,7 +454,7 @@ static void say_crowded(const struct stack_session *s)
 	fprintf(stderr, "%s: no room for more stacks of uid %" PRIu32, program_invocation_short_name, uid);
 	if (nr > 1)
 		fprintf(stderr, " and of %s", counted(nr - 1, "other users").text);
-	fputs(": their sums are by thread, see --max-memory\n", stderr);
+	fputs(": their values are summed up by thread, see --max-memory\n", stderr);
 }
 
 /* Reports what has come since the last report. last: the run is over */
@@ -479,12 +479,12 @@ static void report(struct stack_session *s, const struct stack_options *o, const
 	struct stack_entry *entries;
 	size_t nr, others_than_idle;
 
-	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read what was gathered");
+	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read the results");
 	summary.nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, all);
 	summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
 	stack_summary_count(&summary, entries, nr);
 	cli_check(other_stacks_sum_up(&others, measure, room_of(o), entries, &nr),
-		  "read what was gathered");
+		  "read the results");
 	summary.summed_up = others.nr;
 
 	writer = stack_session_named_writer(s, o);
@@ -570,7 +570,7 @@ static void show_counts(const struct stack_session *s)
 
 	kernel_say_verified(s->object);
 	if (c.untraced_munmap)
-		cli_warn("changed mappings go unnoticed (%s): frames in code that replaces other code at once may be wrong",
+		cli_warn("mapping changes are not seen (%s): frames in code that has just replaced other code may be wrong",
 			 strerror(c.untraced_munmap));
 	cli_warn("start: %s read in %.1f ms, %s compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
 		 counted(c.processes, "processes").text, c.read_s * 1e3, counted(c.files_at_start, "files").text,

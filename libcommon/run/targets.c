@@ -99,10 +99,10 @@ void targets_close(struct targets *t)
 
 		if (l->ended && l->list->nr == 1)
 			cli_warn("%s %d%s ended", l->threads ? "thread" : "process", l->list->ids[0],
-				 t->forks ? " and all that it forked have" : " has");
+				 t->forks ? " and all its descendants have" : " has");
 		else if (l->ended)
 			cli_warn("all %zu %s%s have ended", l->list->nr, l->threads ? "threads" : "processes",
-				 t->forks ? " and all that they forked" : "");
+				 t->forks ? " and all their descendants" : "");
 		for (size_t fd = 0; fd < l->list->nr; fd++)
 			if (l->fds[fd].fd >= 0)
 				close(l->fds[fd].fd);

@@ -279,11 +279,11 @@ const char *module_explain(int error)
 	case -ETIMEDOUT:
 		return "its file system did not answer within 100 ms";
 	case -ETIME:
-		return "its table takes too much time";
+		return "its table takes too much time to make";
 	case -ECHILD:
-		return "reading it ended the reader";
+		return "the worker process died while it read the file";
 	case -ESTALE:
-		return "it was not found any more, its processes are gone";
+		return "it was not found any more: its processes have ended";
 	case -ENOSPC:
 		return "no room for its table, see --max-memory";
 	case -ENOMEM:

@@ -261,7 +261,7 @@ const char *process_explain(int error)
 	switch (error) {
 	case -E2BIG:
 	case -EFBIG:
-		return "it maps more code than is followed, in too many pieces or by too long paths";
+		return "it maps more code than is followed: too many pieces, or too long paths";
 	case -EAGAIN:
 		return "it changes its mappings too often";
 	case -ENOSPC:

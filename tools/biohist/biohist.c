@@ -24,8 +24,8 @@ struct options {
 };
 
 static const char doc[] =
-	"How long block I/O takes, from the moment in which it is handed to the disk's queue to its completion; "
-	"or how large it is. INTERVAL is in seconds; the default is one interval until Ctrl-C or SIGTERM, or "
+	"Measure how long block I/Os take, from their insertion into the disk's queue to their completion, or how "
+	"large they are. INTERVAL is in seconds; the default is one interval until Ctrl-C or SIGTERM, or "
 	"COMMAND's end."
 	"\vExamples:\n"
 	"  biohist -D 1 10                   # each disk, each second, ten times\n"
@@ -34,13 +34,13 @@ static const char doc[] =
 static const struct argp_option option_list[] = {
 	{ "disk", 'd', "DISK", 0, "only this disk or partition, as lsblk names it", OF_MEASURE },
 	{ "size", OPTION_SIZE, NULL, 0, "sizes instead of times", OF_MEASURE },
-	{ "queued", 'Q', NULL, 0, "the time in the queue, and on the device, apart", OF_MEASURE },
+	{ "queued", 'Q', NULL, 0, "separate time in the queue and on the device", OF_MEASURE },
 	{ "per-disk", 'D', NULL, 0, "a histogram for each disk", OF_OUTPUT },
 	{ "per-flags", 'F', NULL, 0, "a histogram for each operation and its flags", OF_OUTPUT },
 	{ "stacks", OPTION_STACKS, NULL, 0,
-	  "the stacks in which most of the I/Os began", OF_OUTPUT },
+	  "print the stacks that start the most I/Os", OF_OUTPUT },
 	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print I/Os that take longer, with stacks: 20ms",
+	  "print I/Os slower than TIME (20ms), with stacks",
 	  OF_OUTPUT },
 	{},
 };
@@ -52,7 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'd':
 		if (o->disk)
-			argp_failure(state, EXIT_USAGE, 0, "one disk or partition only, or all of them");
+			argp_failure(state, EXIT_USAGE, 0, "-d may be given only once");
 		if (!io_names_find_disk(arg, &o->dev, &o->is_partition))
 			argp_failure(state, EXIT_FAILURE, 0, "no disk and no partition has this name: '%s'", arg);
 		o->disk = arg;
@@ -77,7 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (o->by_size && o->by_part)
-			argp_failure(state, EXIT_USAGE, 0, "-Q is about times, and --size is not");
+			argp_failure(state, EXIT_USAGE, 0, "-Q and --size exclude each other");
 		o->stacks.only_kernel = !o->with_stacks && !o->slow_ns;	/* without user stacks, no process is read */
 		break;
 	default:
@@ -113,15 +113,15 @@ static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_b
 	struct stack_stats s = stack_session_stats(stacks);
 	struct io_counts c;
 
-	cli_check(object_sum_counts(bpf->obj, "io_counts", &c, sizeof(c)), "read what was gathered");
+	cli_check(object_sum_counts(bpf->obj, "io_counts", &c, sizeof(c)), "read the results");
 	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged - c.ends_unseen, "I/Os not done at the end" };
 	losses[2] = (struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
-	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many under way", .lost = true };
-	losses[4] = (struct loss){ "ends_unseen", c.ends_unseen, "I/Os lost: the kernel did not tell when they ended", .lost = true };
+	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many in flight", .lost = true };
+	losses[4] = (struct loss){ "ends_unseen", c.ends_unseen, "I/Os lost: the kernel did not report their end", .lost = true };
 	losses[5] = (struct loss){ "slow_lost", c.slow_lost, "slow I/Os not printed: too many at a time" };
 	losses[6] = (struct loss){ "stacks_not_taken", bpf->bss->lost_preempting,
-				   "I/Os without stacks, begun while another one's were being taken on the same CPU" };
-	losses[7] = (struct loss){ "stacks_no_room", s.no_room, "I/Os in no stack: no room in the maps" };
+				   "I/Os without stacks: their CPU was taking the stacks of another I/O" };
+	losses[7] = (struct loss){ "stacks_no_room", s.no_room, "I/Os without stacks: no room in the maps" };
 	losses[8] = (struct loss){ "stacks_lost", s.stacks_lost,
 				   "failed attempts to send a stack's frames: the ring buffer was full" };
 	losses[9] = (struct loss){ "forks_lost", s.forks_lost, "processes not followed: too many at a time" };
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 	links_detach(&links);
 
 	stack_session_drain(&stacks);
-	cli_check(slow_ios_finish(&slow), "read what was gathered");
+	cli_check(slow_ios_finish(&slow), "read the results");
 	histogram_session_finish(&histograms);
 	if (o.by_part) {	/* each I/O is in two */
 		histograms.count /= 2;

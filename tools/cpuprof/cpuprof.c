@@ -30,9 +30,9 @@ static const char doc[] =
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", OF_MEASURE },
 	{ "count", 'c', "TIME", 0,
-	  "a sample each TIME: 10ms; or N events of -e", OF_MEASURE },
+	  "sample every TIME (10ms), or every N events of -e", OF_MEASURE },
 	{ "event", 'e', "EVENT", 0,
-	  "samples of a perf event, not of time: cycles", OF_MEASURE },
+	  "sample on a perf event (cycles) instead of time", OF_MEASURE },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", OF_TASKS },
 	{},
 };
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	};
 	struct loss unseen = {
 		"lost_unseen",
-		.what = "samples lost on all CPUs in sum, by the kernel: interrupts were late, or a CPU was inside bpf(2)",
+		.what = "samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)",
 		.lost = true, .of_machine = true,
 	};
 	struct stack_session session;

@@ -39,20 +39,20 @@ struct dump {
 };
 
 static const char doc[] =
-	"Show what the unwind information of ELF files says, and the compact table that the kernel is given of it. "
-	"A PID means every file the process has mapped, and its vDSO.";
+	"Show the unwind information of ELF files, and the compact table that ehperf compiles it into for the kernel. "
+	"A PID means every file that the process has mapped, and its vDSO.";
 
 static const struct argp_option option_list[] = {
 	{ "rows", 'r', NULL, 0,
 	  "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
-	{ "all-registers", 'R', NULL, 0, "the same with every register that occurs", 1 },
+	{ "all-registers", 'R', NULL, 0, "exact rows with every register that occurs", 1 },
 	{ "table", 't', NULL, 0, "the rows of the compact table", 1 },
 	{ "address", 'a', "ADDR", 0,
-	  "the symbol, the FDE, the row and the rule of an address of the file's, and what applies where no FDE covers it",
+	  "symbol, FDE, row and rule of an address; where no FDE covers it, the rule that applies instead",
 	  1 },
 	{ "json", 'j', NULL, 0, "summaries as JSON, one object per line", 1 },
 	{ "check", OPTION_CHECK, NULL, 0,
-	  "upload the table and compare the rules that the kernel finds with the exact rows", 2 },
+	  "load the table into the kernel, and compare the rules that it finds with the exact rows", 2 },
 	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
 	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 3 },
 	{},
@@ -101,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, EXIT_USAGE, 0, "a file or a process ID is missing");
 		if (o->mode != SUMMARY && (o->json || o->check))
 			argp_failure(state, EXIT_USAGE, 0,
-				     "-j and --check go with neither of -r, -R, -t and -a");
+				     "-j and --check exclude -r, -R, -t and -a");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

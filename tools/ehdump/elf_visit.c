@@ -42,7 +42,7 @@ static void visit_file(const char *path, bool pass_over, const struct elf_visito
 		fail(visitor, path, strerror(errno));
 	} else if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		if (S_ISDIR(st.st_mode))
-			fail(visitor, path, "a directory: --recursive takes the files in it");
+			fail(visitor, path, "a directory: use --recursive for the files in it");
 		else
 			fail(visitor, path, "not a regular file");
 		close(fd);

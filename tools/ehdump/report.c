@@ -391,7 +391,7 @@ static bool print_fdes(struct wanted *w, struct elf_file *file)
 static void print_source(FILE *out, struct elf_file *file, uint64_t file_offset)
 {
 	static const char *const names[] = {
-		[SOURCE_KNOWN_CODE] = "known code, which goes before CFI", [SOURCE_GO] = "Go's table of functions",
+		[SOURCE_KNOWN_CODE] = "known code, used instead of CFI", [SOURCE_GO] = "Go's table of functions",
 		[SOURCE_FDE] = "the FDE",
 	};
 	enum rule_source source;
@@ -426,9 +426,9 @@ static bool print_rule_without_cfi(FILE *out, struct elf_file *file, const struc
 		print_named_rule(out, "code:", &rule);
 		fprintf(out, "from:   %s\n", rule.flags & RULE_FROM_CODE ? "the instructions" : "known code");
 	} else if (rule.flags & RULE_FROM_CODE) {
-		fputs("code:   none: its instructions lead to no return, or by ways that disagree\n", out);
+		fputs("code:   none: no path from here reaches a return, or the paths disagree\n", out);
 	} else {
-		fputs("code:   none: not looked at; the frame pointer is followed, if it leads to a caller\n", out);
+		fputs("code:   none: not analysed; the frame pointer is used, if it leads to a caller\n", out);
 	}
 	return rule.kind != RULE_NONE;
 }

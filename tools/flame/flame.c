@@ -29,18 +29,18 @@ struct options {
 };
 
 static const char doc[] =
-	"Draw folded stacks, one \"root;...;leaf COUNT\" on a line, as a flame graph for a browser: from FILE or "
-	"standard input, to standard output or -o's file. With --diff, show what has grown and shrunk. FILE may also be a "
-	"tool's recording, JSON lines (-o x.jsonl), of which any format is made that the tool could have written.";
+	"Draw a flame graph for a browser from folded stacks, one \"root;...;leaf COUNT\" a line. Read FILE or standard "
+	"input, and write to standard output or to -o's file. With --diff, show what has grown and shrunk. If FILE is a "
+	"tool's recording (-o x.jsonl), convert it to any format that the tool can write.";
 
 static const struct argp_option option_list[] = {
 	{ "output", 'o', "FILE", 0, "write to this file: .svg or .html; standard output gets SVG", 0 },
 	{ "title", OPTION_TITLE, "TEXT", 0, "the picture's title", 0 },
 	{ "unit", OPTION_UNIT, "UNIT", 0,
-	  "what the counts are: ns, us or ms, or a word for what is counted; default samples", 0 },
+	  "unit of the counts: ns, us, ms, or a noun; default samples", 0 },
 	{ "diff", OPTION_DIFF, NULL, 0, "compare two files: BEFORE AFTER", 0 },
-	{ "idle", OPTION_IDLE, NULL, 0, "of a recording: waits of idle threads, too", 0 },
-	{ "normalize", OPTION_NORMALIZE, NULL, 0, "with --diff: as if both had the same sum", 0 },
+	{ "idle", OPTION_IDLE, NULL, 0, "of a recording: show idle threads' waits, too", 0 },
+	{ "normalize", OPTION_NORMALIZE, NULL, 0, "with --diff: scale both to the same sum", 0 },
 	{},
 };
 
@@ -67,7 +67,7 @@ static void set_output(struct argp_state *state, struct options *o, const char *
 	o->picture = !o->output || o->html || ends_in(name, ".svg");
 	if (!o->picture && (!stack_format_of(name) || stack_format_of(name) == stack_format_json) && !wall_format_of(name))
 		argp_failure(state, EXIT_USAGE, 0,
-			     "the output file's name must end in .svg or .html, of a recording also in .txt, .folded, .pb.gz, .json, "
+			     "the output file's name must end in .svg or .html, for a recording also in .txt, .folded, .pb.gz, .json, "
 			     ".perf or .pftrace: '%s'", name);
 }
 
@@ -153,7 +153,7 @@ static void read_stacks(const struct options *o, FILE *in, const char *name, str
 	int error;
 
 	if (is_recording(in))
-		cli_die(EXIT_FAILURE, "'%s' is a recording: --diff compares folded stacks, which flame -o x.folded makes of it",
+		cli_die(EXIT_FAILURE, "'%s' is a recording: --diff compares folded stacks; convert it with flame -o x.folded",
 			name ? name : "standard input");
 	*count = (struct folded_count){};
 	error = folded_read(in, tree, side, o->unit_ns ? o->unit_ns : 1, count);
@@ -188,7 +188,7 @@ static char *notes_of(const struct options *o, const struct folded_count counts[
 	if (o->diff)
 		bytes = asprintf(&notes, "before: %" PRIu64 " stacks of %s; after: %" PRIu64 " stacks of %s%s",
 				 counts[FLAME_BEFORE].stacks, o->files[0], counts[FLAME_NOW].stacks, o->files[1],
-				 o->normalize ? "; as if both had the same sum" : "");
+				 o->normalize ? "; scaled to the same sum" : "");
 	else
 		bytes = asprintf(&notes, "%" PRIu64 " stacks%s%s", counts[FLAME_NOW].stacks,
 				 o->files[0] ? " of " : "", o->files[0] ? o->files[0] : "");
@@ -263,7 +263,7 @@ static void convert(const struct options *o, FILE *in)
 	check_recording(recording_open(&r, seekable(in)), &r, name);
 	r.idle_as_others = o->idle;
 	if (!r.report)
-		cli_die(EXIT_FAILURE, "'%s' is a recording of %s, of which no other format can be made", name, r.summary.tool);
+		cli_die(EXIT_FAILURE, "'%s' is a recording of %s, which cannot be converted to other formats", name, r.summary.tool);
 	if (o->title)
 		r.summary.command_line = o->title;
 	timeline = !strcmp(r.report, "timeline");
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	if (!o.picture)
-		cli_die(EXIT_USAGE, "of folded stacks, only .svg and .html are made: '%s'", o.output);
+		cli_die(EXIT_USAGE, "folded stacks can be drawn as .svg and .html only: '%s'", o.output);
 	cli_check(flame_tree_init(&tree), "draw");
 	if (o.diff)
 		read_stacks(&o, open_input(o.files[0]), o.files[0], &tree, FLAME_BEFORE, &counts[FLAME_BEFORE]);

@@ -23,15 +23,15 @@ int call_losses_read(struct loss losses[NR_CALL_LOSSES], struct bpf_object *obje
 		/* calls_in_flight_say() prints this one */
 		{ "in_flight", c.entered - calls - c.died - n.never_returned },
 		{ "begun_before", c.unseen,
-		  "calls that had begun before the start, or whose entry was not seen: in no histogram" },
+		  "calls that began before the start, or whose entry was not seen: not in any histogram" },
 		{ "never_returned", n.never_returned,
-		  "calls that never returned, in no histogram: longjmp(), an exception, or a return that was not seen" },
-		{ "died", c.died, "calls in which their thread died: in no histogram" },
+		  "calls without a return, not in any histogram: longjmp(), an exception, or a return that was not seen" },
+		{ "died", c.died, "calls whose thread died: not in any histogram" },
 		{ "lost_too_deep", n.too_deep, "calls lost: within 64 others", .lost = true },
 		{ "lost_no_memory", c.no_memory, "calls lost: no memory to track them", .lost = true },
 		{ "ends_unseen", c.ends_unseen,
-		  "times that the kernel did not tell when a thread came back to the CPU within a call: from its "
-		  "wake-up on, or from the beginning if that is not known either, this counts as on the CPU" },
+		  "times that the kernel did not report when a thread got the CPU back within a call: the time since its "
+		  "wake-up, or since the call's beginning if that is unknown too, counts as on the CPU" },
 		{ "slow_lost", c.slow_lost, "slow calls not printed: too many at a time" },
 		{ "stacks_no_room_ns", stacks->no_room, "stacks of calls lost: no room in the maps" },
 		{ "stacks_lost", stacks->stacks_lost,

@@ -34,12 +34,12 @@ static const char doc[] =
 	"  funclat u:libc:write -- ./program     # of a command\n";
 
 static const struct argp_option option_list[] = {
-	{ "list", 'l', "PATTERN", 0, "list the functions that match, and end", OF_MEASURE },
-	{ "user-stacks", 'U', NULL, 0, "user stacks too", OF_OUTPUT },
+	{ "list", 'l', "PATTERN", 0, "list the functions that match, and exit", OF_MEASURE },
+	{ "user-stacks", 'U', NULL, 0, "show user stacks, too", OF_OUTPUT },
 	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print calls that take longer: 5ms, 50 (us)", OF_OUTPUT },
+	  "print calls slower than TIME: 5ms, 50 (us)", OF_OUTPUT },
 	{ "return-probes", OPTION_RETURN_PROBES, NULL, 0,
-	  "cheaper, but some programs break (see the manual)", OF_MEASURE },
+	  "cheaper, but breaks some programs (see man page)", OF_MEASURE },
 	{},
 };
 
@@ -67,7 +67,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!o->function && !o->list)
-			argp_failure(state, EXIT_USAGE, 0, "a function is missing: such as u:libc:malloc; -l lists them");
+			argp_failure(state, EXIT_USAGE, 0, "a function is missing: such as u:libc:malloc; see -l");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -145,12 +145,12 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 	}
 	nr = events_attach_returns(links, &programs, &functions, tasks);
 	if (functions.nr_left_out)
-		cli_warn("functions that cannot be timed: %zu; they do not return, or not all ways out of them are known",
-			 functions.nr_left_out);
+		cli_warn("%s not timed: they do not return, or not all their exits are known",
+			 counted(functions.nr_left_out, "functions").text);
 	if (nr && !o->histograms.run.quiet)
-		cli_warn("returns are seen at %s, which costs 10 to 20 us a call%s%s", counted(nr, "instructions").text,
+		cli_warn("returns are probed at %s, which costs 10 to 20 us a call%s%s", counted(nr, "instructions").text,
 			 (tasks->pids.nr || tasks->tids.nr) && !tasks->children ? "" : " in every process",
-			 o->return_probes ? "" : ": --return-probes is cheaper, and not safe for all programs");
+			 o->return_probes ? "" : ": --return-probes is cheaper, but breaks some programs");
 }
 
 /* Returns first, so that each call that is seen to begin is seen to return. */
@@ -211,12 +211,12 @@ int main(int argc, char **argv)
 	links_detach(&scheduler);
 
 	stack_session_drain(&stacks);
-	cli_check(slow_calls_print(&slow), "read what was gathered");
+	cli_check(slow_calls_print(&slow), "read the results");
 	histogram_session_finish(&histograms);
 	calls_in_flight_stop(&in_flight);
 	stats = stack_session_stats(&stacks);
 	cli_check(call_losses_read(losses, bpf->obj, &stats, histograms.count),
-		  "read what was gathered");
+		  "read the results");
 	histogram_session_report(&histograms, losses, NR_CALL_LOSSES);
 	calls_in_flight_say(&in_flight, losses[0].count, title);
 	links_detach(&links);	/* after the report, because older kernels take their time */

@@ -27,13 +27,13 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "default update,update-batch; all: all", OF_MEASURE },
-	{ "map", OPTION_MAP, "ID|NAME", 0, "only this map, or those of this name", OF_MEASURE },
+	{ "map", OPTION_MAP, "ID|NAME", 0, "only the map with this ID, or maps of this name", OF_MEASURE },
 	{ "type", OPTION_TYPE, "TYPE", 0, "only maps of this type", OF_MEASURE },
 	{ "by", OPTION_BY, "WHAT[,WHAT...]", 0,
 	  "name (default), type, map, process, command, all", OF_OUTPUT },
-	{ "user-stacks", 'U', NULL, 0, "user stacks too", OF_OUTPUT },
+	{ "user-stacks", 'U', NULL, 0, "show user stacks, too", OF_OUTPUT },
 	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print calls that take longer: 5ms, 50 (us)", OF_OUTPUT },
+	  "print calls slower than TIME: 5ms, 50 (us)", OF_OUTPUT },
 	{},
 };
 
@@ -101,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_BY:
 		if (!parse_by(arg, &o->by))
 			argp_failure(state, EXIT_USAGE, 0,
-				     "not name, type, map, process, command, or all alone: '%s'", arg);
+				     "not a list of name, type, map, process and command, or all: '%s'", arg);
 		break;
 	case 'U':
 		o->stacks.only_kernel = false;
@@ -150,7 +150,7 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 
 	bpf->bss->own_map_fd = bpf_map__fd(bpf->maps.series);
 	error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.note_self), &once);
-	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "learn what a map is");
+	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "find the kernel's operations of map files");
 }
 
 /* ---- measuring ---- */
@@ -210,11 +210,11 @@ int main(int argc, char **argv)
 	links_detach(&links);
 
 	stack_session_drain(&stacks);
-	cli_check(slow_calls_print(&slow), "read what was gathered");
+	cli_check(slow_calls_print(&slow), "read the results");
 	histogram_session_finish(&histograms);
 	calls_in_flight_stop(&in_flight);
 	stats = stack_session_stats(&stacks);
-	cli_check(map_losses_read(losses, bpf->obj, &stats, histograms.count), "read what was gathered");
+	cli_check(map_losses_read(losses, bpf->obj, &stats, histograms.count), "read the results");
 	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
 	calls_in_flight_say(&in_flight, losses[0].count, map_calls_title);
 

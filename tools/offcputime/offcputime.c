@@ -18,7 +18,7 @@ static const char doc[] =
 static const struct argp_option option_list[] = {
 	OFF_CPU_OPTION_ROWS,
 	{ "time", OPTION_TIME, "PART", 0,
-	  "what counts: all (default), blocked or waiting", OF_MEASURE },
+	  "which time: all (default), blocked or waiting", OF_MEASURE },
 	{},
 };
 

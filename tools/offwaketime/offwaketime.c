@@ -6,11 +6,11 @@
 #include "run/off_cpu_run.h"
 
 static const char doc[] =
-	"Show where threads are blocked, for how long, and who wakes them up, with whole user and kernel "
+	"Show where threads are blocked, for how long, and what wakes them up, with whole user and kernel "
 	"stacks of both, even of stripped programs without frame pointers. DURATION is in seconds; the "
 	"default is until Ctrl-C or SIGTERM, or COMMAND's end."
 	"\vExamples:\n"
-	"  offwaketime -p 812 10             # who wakes process 812, for 10 s\n"
+	"  offwaketime -p 812 10             # what wakes process 812, for 10 s\n"
 	"  offwaketime -f -- make            # of a command, folded\n";
 
 static const struct argp_option option_list[] = { OFF_CPU_OPTION_ROWS, {} };

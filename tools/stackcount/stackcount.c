@@ -25,16 +25,16 @@ struct options {
 static const char doc[] =
 	"Count an event by the whole user and kernel stacks in which it happens, even of stripped programs "
 	"without frame pointers. EVENT is t:GROUP:NAME (a tracepoint), k:FUNCTION (of the kernel), "
-	"u:FILE:FUNCTION (of a program or library), usdt:FILE:PROVIDER:NAME, or perf's own name (page-faults). "
+	"u:FILE:FUNCTION (of a program or library), usdt:FILE:PROVIDER:NAME, or an event of perf (page-faults). "
 	"DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's end."
 	"\vExamples:\n"
-	"  stackcount -p nginx u:libc:malloc 10     # who calls malloc, for 10 s\n"
+	"  stackcount -p nginx u:libc:malloc 10     # what calls malloc, for 10 s\n"
 	"  stackcount page-faults -- ./program      # of a command\n";
 
 static const struct argp_option option_list[] = {
-	{ "count", 'c', "N", 0, "count every N-th event only: of perf's", OF_MEASURE },
-	{ "sum", OPTION_SUM, "ARG", 0, "add up this argument: arg0, a tracepoint's field", OF_MEASURE },
-	{ "list", 'l', "PATTERN", 0, "list the events that match, and end", OF_MEASURE },
+	{ "count", 'c', "N", 0, "count only every Nth event (perf events only)", OF_MEASURE },
+	{ "sum", OPTION_SUM, "ARG", 0, "sum this argument (arg0) or tracepoint field", OF_MEASURE },
+	{ "list", 'l', "PATTERN", 0, "list the events that match, and exit", OF_MEASURE },
 	{},
 };
 
@@ -60,7 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!o->event && !o->list)
-			argp_failure(state, EXIT_USAGE, 0, "an event is missing: such as u:libc:malloc; -l lists them");
+			argp_failure(state, EXIT_USAGE, 0, "an event is missing: such as u:libc:malloc; see -l");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -120,7 +120,7 @@ static struct event_argument operand(const struct event *probe, const char *name
 	if (!at || !*at)
 		cli_die(EXIT_USAGE, "'%s' has no %s: its arguments are '%s'", probe->name, name, probe->arguments);
 	if (machine_operand(at, &argument))
-		cli_die(EXIT_FAILURE, "%s of '%s' is no number in a register or beside one: '%s'", name, probe->name, probe->arguments);
+		cli_die(EXIT_FAILURE, "%s of '%s' is not a number that a register holds or points to: '%s'", name, probe->name, probe->arguments);
 	return argument;
 }
 
@@ -137,9 +137,9 @@ static struct event_argument field(const struct event *event, const char *name, 
 		*colon = '/';
 	error = tracefs_find_field(tracepoint, name, &field);
 	if (error == -ENOENT)
-		cli_die(EXIT_USAGE, "'%s' has no field '%s': /sys/kernel/tracing/events/%s/format has them", event->name, name, tracepoint);
+		cli_die(EXIT_USAGE, "'%s' has no field '%s': /sys/kernel/tracing/events/%s/format lists its fields", event->name, name, tracepoint);
 	if (error == -EDOM)
-		cli_die(EXIT_USAGE, "the field '%s' of '%s' is no number", name, event->name);
+		cli_die(EXIT_USAGE, "the field '%s' of '%s' is not a number", name, event->name);
 	cli_check(error, "read the fields of tracepoints");
 	if (field.is_size)
 		*unit = "bytes";
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 	losses[0] = kernel_missed(&links);
 	losses[0].count += stack_session_lost(&session, &perf);
 	losses[1] = (struct loss){ "lost_preempting", bpf->bss->lost_preempting,
-				   "events lost: they came while a thread that was counted was preempted", .lost = true };
+				   "events lost: the BPF program of another thread was preempted on their CPU", .lost = true };
 	links_detach(&links);
 
 	stack_session_report(&session, &o.stacks, &counted, losses, 2);

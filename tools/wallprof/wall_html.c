@@ -241,13 +241,14 @@ static void put_body(FILE *out)
 	      "<label><input id=\"active\" type=\"checkbox\">the most active first</label>"
 	      "<label><input id=\"hide\" type=\"checkbox\">hide <span id=\"slept\"></span> that slept throughout</label></div>\n"
 	      "<p class=\"notes\">Drag to select a range; + - or Ctrl and the wheel zoom, arrows or Shift and drag move; click for "
-	      "stacks, n and p go on from there. A click on a name chooses that thread or process, for the sums below, too.</p>\n"
+	      "stacks; n and p move from there to the next and the previous one. Click a name to select that thread or process, "
+	      "also for the sums below.</p>\n"
 	      "<div id=\"hover\" class=\"notes\" style=\"min-height:1.3em\"></div>\n"
 	      "<div id=\"lanes\"><div id=\"labels\"></div><canvas></canvas></div>\n<div id=\"about\"></div>\n"
 	      "<div class=\"part\"><h2>Wall-clock time of <span id=\"whose\"></span> from <span id=\"range\"></span> "
 	      "<button id=\"turn\" aria-pressed=\"false\" title=\"merged by what the stacks end with (u)\">Bottom-up</button></h2>"
 	      "<div id=\"frame\" class=\"notes\" style=\"min-height:1.3em\"></div><svg id=\"flame\" width=\"100%\"></svg></div>\n"
-	      "<div class=\"part\"><h2>Functions: calls are estimated from what follows each other on the timeline</h2>"
+	      "<div class=\"part\"><h2>Functions: calls are estimated from the order of stacks on the timeline</h2>"
 	      "<table id=\"functions\"></table></div>\n", out);
 }
 

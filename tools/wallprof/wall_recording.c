@@ -40,7 +40,7 @@ static enum wall_state take_state(struct json_lines *l, struct json_object *line
 	for (enum wall_state state = 0; state < NR_WALL_STATES; state++)
 		if (!strcmp(name, wall_state_name(state)))
 			return state;
-	json_lines_wrong(l, "'state' is none of a period");
+	json_lines_wrong(l, "'state' is not a period's state");
 	return WALL_LOST;
 }
 
@@ -60,7 +60,7 @@ static struct interval take_interval(const struct wall_recording *w, struct json
 	i.nr_lost = nr_lost;
 	i.open = json_lines_get_bool(l, line, "open");
 	if (i.from_ns != told->at_ns || i.to_ns < i.from_ns || i.to_ns > life->to_ns)
-		json_lines_wrong(l, "the period does not begin where the one before ended, or is not in the thread's life");
+		json_lines_wrong(l, "the period does not begin where the previous one ended, or is outside the thread's life");
 	told->at_ns = i.to_ns;
 	return i;
 }
@@ -70,7 +70,7 @@ static uint64_t take_sample(struct json_lines *l, const struct life *life, struc
 	uint64_t time_ns = json_lines_number(l, line, "time_ns", JSON_MAX_NUMBER);
 
 	if (time_ns < told->sampled_ns || time_ns > life->to_ns)
-		json_lines_wrong(l, "the sample is before the one before it, or not in the thread's life");
+		json_lines_wrong(l, "the sample is earlier than the previous one, or outside the thread's life");
 	told->sampled_ns = time_ns;
 	told->nr_samples++;
 	return time_ns;
@@ -120,14 +120,14 @@ static void take_key_line(struct wall_recording *w, struct json_object *line)
 	struct stack_entry *entry = calloc(1, sizeof(*entry));
 
 	if (!entry || array_reserve(&w->keys, &w->keys_room, w->nr_keys + 1)) {
-		json_lines_wrong(&r->lines, "there is no memory for it");
+		json_lines_wrong(&r->lines, "not enough memory for it");
 		free(entry);
 		return;
 	}
 	recording_take_stacks(r, line, entry);
 	recording_take_bytes(r, sizeof(*entry));
 	if (json_lines_number(&r->lines, line, "id", UINT32_MAX - 1) != w->nr_keys + 1)
-		json_lines_wrong(&r->lines, "'id' is not the number of the stacks");
+		json_lines_wrong(&r->lines, "'id' is not the next number");
 	w->keys[w->nr_keys] = entry;
 	if (json_lines_get_bool(&r->lines, line, "lost")) {
 		recording_free_stacks(entry);
@@ -145,7 +145,7 @@ static void end_life(struct wall_recording *w, const struct told *told)
 	if (life)
 		life->nr_samples = told->nr_samples;
 	if (life && told->at_ns != life->to_ns)
-		json_lines_wrong(&w->recording->lines, "before it, the last period of a thread does not reach its end");
+		json_lines_wrong(&w->recording->lines, "before this line, the last period of a thread does not reach its end");
 }
 
 static void take_life(struct wall_recording *w, struct told *told, struct json_object *line)
@@ -156,7 +156,7 @@ static void take_life(struct wall_recording *w, struct told *told, struct json_o
 
 	end_life(w, told);
 	if (array_reserve(&w->lives, &w->lives_room, w->nr_lives + 1)) {
-		json_lines_wrong(l, "there is no memory for it");
+		json_lines_wrong(l, "not enough memory for it");
 		return;
 	}
 	recording_take_stacks(w->recording, line, &thread);
@@ -206,7 +206,7 @@ static bool take_line(struct wall_recording *w, struct told *told, struct json_o
 		take_summary(w, line);
 		return true;
 	} else {
-		json_lines_wrong(l, "a line of this 'type' is not of a timeline, or not here");
+		json_lines_wrong(l, "a line of this 'type' is not part of a timeline, or stands at the wrong place");
 	}
 	return false;
 }
@@ -227,7 +227,7 @@ static void fill(struct wall_recording *w)
 	wall->writer = recording_writer(r, NULL);
 	wall_find_range(wall);
 	if (wall_find_idle_lives(wall))
-		json_lines_wrong(&w->recording->lines, "there is no memory for it");
+		json_lines_wrong(&w->recording->lines, "not enough memory for it");
 }
 
 int wall_recording_read(struct wall_recording **read, struct wall *wall, struct recording *r)

@@ -134,7 +134,7 @@ int wall_text_wakers(const struct wall *w, const struct wall_sums *sums)
 	if (!error)
 		error = sum_up_wakers(w, sums, &groups);
 	if (!error)
-		fprintf(w->writer.out, "\nwho was waited for, in seconds blocked\n   BLOCKED   WAKE-UPS\n");
+		fprintf(w->writer.out, "\nwhat was waited for, in seconds blocked\n   BLOCKED   WAKE-UPS\n");
 	HASH_ITER(hh, groups, group, next) {
 		const struct stack_entry *key = wall_key(w, group->key_of_most);
 

@@ -33,8 +33,8 @@ struct options {
 enum { OPTION_BUFFER = 0x200 };	/* OPTION_IDLE is as in off_cpu_run.h */
 
 static const char doc[] =
-	"Show where the time of each thread goes, running or waiting, on one timeline, with the stacks behind it "
-	"and who ends each wait. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's "
+	"Show where the time of each thread goes, running or waiting, on one timeline, with its stacks and with "
+	"what ends each wait. DURATION is in seconds; the default is until Ctrl-C or SIGTERM, or COMMAND's "
 	"end."
 	"\vExamples:\n"
 	"  wallprof -p 812 10                # the time of process 812's threads\n"
@@ -46,8 +46,8 @@ static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 999", OF_MEASURE },
 	{ "buffer", OPTION_BUFFER, "KIB", 0,
 	  "the kernel's buffer, a power of 2; default 16384", OF_LIMITS },
-	{ "idle", OPTION_IDLE, NULL, 0, "waits of idle threads, too", OF_OUTPUT },
-	{ "output", 'o', "FILE", 0, "write here, by its ending: .html, .pftrace", OF_OUTPUT },
+	{ "idle", OPTION_IDLE, NULL, 0, "show idle threads' waits, too", OF_OUTPUT },
+	{ "output", 'o', "FILE", 0, "write to FILE; format by ending: .html, .pftrace", OF_OUTPUT },
 	{},
 };
 
@@ -96,7 +96,7 @@ static void configure(struct wallprof_bpf *bpf, const struct options *o)
 static void take_listed(struct timeline *timeline, const void *records, size_t size, size_t record_size)
 {
 	for (size_t at = 0; at + record_size <= size; at += record_size)
-		cli_check(timeline_take(timeline, (const char *)records + at, record_size), "keep the timeline");
+		cli_check(timeline_take(timeline, (const char *)records + at, record_size), "store the timeline");
 }
 
 static void begin_lives(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
@@ -198,7 +198,7 @@ static void note_processes(struct wall *wall, struct process_notes *notes, const
 {
 	uint32_t *pids = calloc(wall->nr_lives + 1, sizeof(*pids));
 
-	cli_check(pids ? 0 : -ENOMEM, "note the processes");
+	cli_check(pids ? 0 : -ENOMEM, "record the processes");
 	for (size_t i = 0; i < wall->nr_lives; i++)
 		pids[i] = wall->lives[i].pid;
 	stack_session_note(session, notes, pids, wall->nr_lives);
@@ -247,7 +247,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	free(wall.idle);
 	free(entries.all);
 	placed_stacks_free(&entries.placed);
-	cli_check(full, "keep the whole timeline in a file");
+	cli_check(full, "store the whole timeline in a file");
 }
 
 int main(int argc, char **argv)
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 	configure(bpf, &o);
 	kernel_loaded(bpf->skeleton, wallprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
-	cli_check(timeline_new(&timeline), "keep the timeline in a file");
+	cli_check(timeline_new(&timeline), "store the timeline in a file");
 	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline), "set up");
 	clock = sampling_attach(bpf->progs.sample_thread, &o.stacks.run.tasks.cpus, o.period_ns);
 	sampling_follow(&session.run, &clock, bpf->progs.sample_thread, &o.stacks.run.tasks.cpus);
@@ -289,7 +289,7 @@ int main(int argc, char **argv)
 		      bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
-	run_doing(&session.run, "Measuring whole lives");
+	run_doing(&session.run, "Measuring the time of threads");
 	stack_session_describe(&session, &o.stacks, "timeline");
 	json_object_object_add(session.run.start, "sample_ns", json_object_new_uint64(o.period_ns));
 	stack_session_show_progress(&session, "periods and samples");
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 	sampling_end(&clock);
 	losses[1] = (struct loss){
 		"lost_unseen_samples", stack_session_lost(&session, &clock),
-		"samples lost on all CPUs in sum: late interrupts, or the CPU was inside bpf(2)", .lost = true,
+		"samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)", .lost = true,
 		.of_machine = true,
 	};
 	end_lives(bpf, &session, timeline);
