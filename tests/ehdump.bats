@@ -311,7 +311,7 @@ sample() {
 	gcc -nostdlib -static -o "$WORK/odd" "$WORK/odd.s"
 	run ehdump -a "0x$(nm "$WORK/odd" | awk '$3 == "odd" { print $1 }')" "$WORK/odd"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"code:   none: its instructions"* ]]
+	[[ "$output" == *"code:   none: no path"* ]]
 }
 
 @test "-R, -j, --recursive, several files and a total" {

@@ -19,7 +19,7 @@ titles() {	# FILE
 		[[ "${lines[0]}" == *"$said"* ]]
 	done <<-END
 		-o x.png|must end in .svg or .html
-		-o x.pb.gz|of folded stacks, only .svg and .html
+		-o x.pb.gz|folded stacks can be drawn as .svg and .html only
 		a b|one file only
 		--diff a|takes two files
 		--normalize a|goes with --diff
@@ -334,7 +334,7 @@ from_recording() {	# TOOL [ARG...]
 		{$stack,"count":1,"user":[],"kernel":[]}|'comm' is missing
 		{$stack,"comm":"a","count":1,"user":[{"vaddr":"12"}],"kernel":[]}|'vaddr' is not an address
 		{"type":$(printf '[%.0s' {1..1000})|it is nested too deeply
-		{"type":"period"}|not of stacks
+		{"type":"period"}|not part of a recording of stacks
 		$start|another recording
 	END
 	printf '%s\n{%s,"comm":"a","count":1,"user":[],"kernel":[]}\n' "$start" "$stack" >"$WORK/in"

@@ -257,6 +257,6 @@ with_capabilities() {	# LIST COMMAND...: as nobody, with these only
 		run with_capabilities $all "$WORK/$tool" -q u:libc:malloc -- sh -c true
 		[ "$status" -eq 1 ]
 		[ "${#lines[@]}" -eq 1 ]
-		[[ "$output" == *"CAP_SYS_ADMIN watch functions: run as root" ]]
+		[[ "$output" == *"CAP_SYS_ADMIN probe functions: run as root" ]]
 	done
 }

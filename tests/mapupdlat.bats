@@ -260,7 +260,7 @@ wait_for_calls() {	# NR
 	done
 	grep -q "calls had not returned at the end" "$WORK/err"
 	grep -qE "since [0-9.]+ (ms|us|s): mapinmap \($pid\), update, array_of_maps 'flight', id [0-9]+, thread [0-9]+" "$WORK/err"
-	grep -q "calls that had begun before the start" "$WORK/err"
+	grep -q "calls that began before the start" "$WORK/err"
 }
 
 @test "threads killed inside the call: every call that was begun is counted or reported" {

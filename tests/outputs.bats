@@ -477,7 +477,7 @@ collapse() {
 	run timeout 60 cpuprof -q -o "$dir/d.folded" 0.1
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"no FIFO of your own"* ]]
+	[[ "$output" == *"a FIFO of your own"* ]]
 }
 
 @test "-o: a FIFO is written itself, and waited for no longer than the run would last; a device, too; descriptors by their names" {

@@ -370,7 +370,7 @@ is_counted() {	# PID EVENT
 		stackcount u:$WORK/bank:nonsense|'$WORK/bank' has no function 'nonsense'
 		funclat malloc|no event has the name 'malloc': did you mean u:libc.so.6:malloc?
 		funclat no-such-event|no event has the name 'no-such-event': a function is u:FILE:FUNCTION, or k:FUNCTION of the kernel
-		cpuprof -e malloc|no event has the name 'malloc': perf's are page-faults, cycles and the like
+		cpuprof -e malloc|no event has the name 'malloc': perf's events are page-faults, cycles and so on
 	EOF
 	# both of them
 	stackcount -q -j "u:$WORK/bank:Bank::parse" -- "$WORK/bank" >"$WORK/out"
