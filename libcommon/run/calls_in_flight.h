@@ -23,8 +23,8 @@ struct calls_in_flight {
 };
 
 /*
- * Ends measuring and lists them, if not done yet. Failure is no error, since the tool counts them. For struct
- * histogram_tool: in_flight is its arg
+ * Ends measuring and lists these calls, unless that is done already. If it fails, the tool still counts them. To be used as
+ * .stop of struct histogram_tool, with in_flight as its .arg
  */
 void calls_in_flight_stop(void *in_flight);
 void calls_in_flight_free(struct calls_in_flight *in_flight);

@@ -32,13 +32,13 @@ enum { OF_MEASURE = 1, OF_TASKS, OF_OUTPUT, OF_NAMES, OF_LIMITS };
 
 /* "tool: message\n"; names in it are escaped (report/escape.h) */
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* the same, and exits with status */
+/* cli_warn(), and exits with this status */
 void cli_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
 /* error: 0 or -errno. Dies if it is not 0: "cannot DOING: STRERROR" */
 void cli_check(int error, const char *doing);
 
-/* Flushes the output. What fails is reported by cli_finish(). */
+/* Flushes the output. cli_finish() reports errors. */
 void cli_flush(FILE *file);
 
 /*

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* who is to run a command */
+/* the user that a command runs as */
 struct command_user {
 	const char *name, *home, *shell;
 	uid_t uid;
@@ -25,8 +25,8 @@ struct command {
 };
 
 /*
- * Forks. The child waits at a gate before it executes argv: as who runs us (NULL), or as this user, in a session of its own,
- * with that user's environment, and without other descriptors than the standard ones. 0 or -errno
+ * Forks. The child waits at a gate before it executes argv. user NULL: as the user that runs the tool; else as this user, in
+ * its own session, with that user's environment, and with the standard descriptors only. 0 or -errno
  */
 int command_start(struct command *command, char **argv, const struct command_user *user);
 /* Opens the gate. 0 once execvp() has succeeded, or -errno of becoming the user or of execvp() */

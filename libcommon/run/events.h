@@ -18,12 +18,12 @@
  */
 struct events events_named(const char *name, const struct task_filter *filter);
 
-/* the same for perf's events alone, of an option -e */
+/* as events_named(), for perf's events only, of an option -e */
 struct events events_of_perf(const char *name, const struct task_filter *filter);
 
 /*
- * the same for functions whose returns can be seen: only a function's first byte will do, and of a pattern
- * those are left out whose exits are not known
+ * as events_named(), for functions whose returns can be probed: an address must be a function's first byte, and a pattern
+ * leaves out functions whose exits are not known
  */
 struct events events_that_return(const char *name, const struct task_filter *filter);
 
@@ -31,28 +31,28 @@ struct events events_that_return(const char *name, const struct task_filter *fil
 void events_list(const char *pattern, const struct task_filter *filter) __attribute__((noreturn));
 
 /*
- * Attaches the program to each of these events, which are none of perf's; its cookie is the event's index.
- * User functions are probed in the wanted processes alone, where these are listed. A command's processes are not known
- * before they are there: then everybody's are, and the program tells whom it counts.
+ * Attaches the program to each of these events, which must not be perf's; its cookie is the event's index.
+ * User functions are probed in the wanted processes only, if these are listed. The processes of a command are not known yet:
+ * then functions are probed in all processes, and the program filters.
  */
 void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
 		   bool returns, const struct task_filter *filter);
 
-/* How the returns of user functions are seen. */
+/* How the returns of user functions are probed. */
 struct return_programs {
-	struct bpf_program *at_exits;	/* at the instructions by which a function leaves: it stands before them */
-	struct bpf_program *returned;	/* a return probe, which changes return addresses; NULL: none is set */
+	struct bpf_program *at_exits;	/* runs before each instruction by which a function leaves */
+	struct bpf_program *returned;	/* a return probe, which changes return addresses; NULL: not to be used */
 };
 /*
- * As events_attach(), to the returns of these functions: by return probes, if there is a program for them, where the
- * file's CFI allows it (function_exits.h), else at their exits. How many of these there are
+ * As events_attach(), to the returns of these functions: by return probes, if there is a program for them and the file's CFI
+ * allows it (function_exits.h), else at their exits. Returns the number of these exits
  */
 size_t events_attach_returns(struct links *links, const struct return_programs *programs, const struct events *events,
 			     const struct task_filter *filter);
 
 /*
- * Has the program run on each of the wanted CPUs at every period-th occurrence of perf's event, or, with a
- * period of 0, at this frequency, once the events are enabled, until the tool exits.
+ * Once the events are enabled, the program runs on each of the wanted CPUs, at every period-th occurrence of perf's event, or,
+ * with a period of 0, at this frequency, until the tool exits.
  */
 struct perf_events events_attach_perf(struct bpf_program *program, const struct event *event, uint64_t period,
 				      uint64_t frequency, const struct cpu_set *cpus);

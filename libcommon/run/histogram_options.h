@@ -13,9 +13,9 @@
 struct histogram_options {
 	struct run_options run;
 	const struct histogram_unit *unit;
-	bool per_process;		/* a series for each process: up to the tool's programs */
+	bool per_process;		/* a series for each process; the tool's programs make them */
 	bool timestamps;
-	bool json;			/* by -j: the run has it, too, by the output's ending */
+	bool json;			/* -j was given; outputs[].json of the run is also set by the file's ending */
 	bool heatmap;			/* print heat maps instead of histograms */
 	bool svg;			/* as a picture */
 };

@@ -30,7 +30,7 @@ struct stack_session;
 /* what a tool's histograms show */
 struct histogram_tool {
 	const char *counted;		/* "calls": what is counted, in text and in the summary's JSON */
-	const char *named;		/* the same on stderr; NULL: counted */
+	const char *named;		/* what is counted, on stderr; NULL: as .counted */
 	bool off_cpu;			/* its programs split the time into on the CPU, blocked and waiting */
 	bool errors;			/* its programs count failures */
 	struct series_title (*title)(const void *key);
@@ -77,7 +77,7 @@ void histogram_session_finish(struct histogram_session *session);
 
 /*
  * Prints heat maps and summary, closes the output, and prints the total and the losses to stderr. losses: the
- * tool's own, to which the values that were lost for want of a series are added
+ * tool's own; the values for which there was no room for a series are added
  */
 void histogram_session_report(struct histogram_session *session, const struct loss *losses, size_t nr_losses);
 

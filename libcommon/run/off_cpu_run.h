@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What tools share that sum up off-CPU periods (bpf/off_cpu_sums.bpf.h): the options that say which periods
- * count, and the run from its start to its report.
+ * Shared by tools that sum up off-CPU periods (bpf/off_cpu_sums.bpf.h): the options that select periods, and the run from its
+ * start to its report.
  */
 #ifndef EHPERF_RUN_OFF_CPU_RUN_H
 #define EHPERF_RUN_OFF_CPU_RUN_H
@@ -20,7 +20,7 @@ struct stack_session;
 struct off_cpu_options {
 	struct stack_options stacks;
 	uint64_t min_ns, max_ns;
-	uint32_t states;	/* 1 << enum thread_state; 0: all that are waits */
+	uint32_t states;	/* 1 << enum thread_state; 0: all states that are waits */
 	enum off_cpu_part part;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files that a tool writes, MAX_OUTPUT_FILES at a time. Others may be able to write to its directory. So no link there is
- * followed, and no name of ours can be guessed: what is written stands under NAME.XXXXXX.part until it is whole.
- * Then it is renamed to NAME, and replaces what has that name. Errors end the tool with a message.
+ * The files that a tool writes, MAX_OUTPUT_FILES at a time. Other users may be able to write to the directory. So no link
+ * there is followed, and names cannot be guessed: a file is NAME.XXXXXX.part until it is complete. Then it is renamed to NAME,
+ * and replaces an older file. Errors end the tool with a message.
  */
 #ifndef EHPERF_RUN_OUTPUT_FILE_H
 #define EHPERF_RUN_OUTPUT_FILE_H
@@ -18,8 +18,8 @@
 FILE *output_file_new(const char *name, mode_t mode);
 
 /*
- * As output_file_new(), but a character device, and a FIFO of the caller's own, are opened themselves; what else is no file
- * is refused. A FIFO's reader is waited for until a signal comes, or for so long (0: no limit).
+ * As output_file_new(), but opens a character device, and a FIFO of the caller's own, and writes to them. Refuses anything else
+ * that is not a regular file. Waits for a FIFO's reader until a signal comes, or for this long (0: no limit).
  */
 FILE *output_file_open(const char *name, mode_t mode, uint64_t patience_ns);
 
@@ -27,12 +27,12 @@ FILE *output_file_open(const char *name, mode_t mode, uint64_t patience_ns);
 const char *output_file_name(const FILE *file);
 
 /*
- * All that was written to the file, which may be closed by now, is whole: gives it its name, if it has not got it yet. Other
- * files stay as they are.
+ * The file is complete: gives it its final name, unless it has that already. The file may be closed. Other files stay as they
+ * are.
  */
 void output_file_publish(const FILE *file);
 
-/* Removes the files that have not got their names yet. May be called by a signal handler. */
+/* Removes the files that do not have their final names yet. May be called by a signal handler. */
 void output_file_remove(void);
 
 #endif

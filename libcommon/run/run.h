@@ -26,7 +26,7 @@
 #include "run/command.h"
 #include "run/task_filter.h"
 
-/* where there is no such command, or it is no program that can be executed */
+/* there is no such command; it cannot be executed */
 enum { EXIT_NO_COMMAND = 127, EXIT_NOT_EXECUTABLE = 126 };
 
 struct bpf_object;
@@ -44,11 +44,11 @@ struct run_options {
 	uint64_t interval_ns;		/* 0: none */
 	uint64_t nr_intervals;		/* the run ends after this many; 0: no limit */
 	char **command;			/* NULL: none */
-	bool as_user;			/* the command is not run as who runs us, but as */
+	bool as_user;			/* run the command as this user: */
 	struct command_user user;
 	struct task_filter tasks;	/* which tasks are measured */
 	struct run_output outputs[MAX_RUN_OUTPUTS];
-	size_t nr_outputs;		/* those asked for by -o; 0: outputs[0] is the one */
+	size_t nr_outputs;		/* how many -o were given; 0: outputs[0] is the only output */
 	int output_fd;			/* --output-fd's; 0: none */
 	bool kill;			/* end the command if the run is over before it */
 	char *command_line;		/* the tool's, for reports */
@@ -75,13 +75,13 @@ struct run_part {
 struct run {
 	const struct run_options *options;
 	struct bpf_object *object;	/* with the filters of bpf/task.bpf.h; NULL until there is one */
-	FILE *out;			/* from run_get_ready() on: of the output in use, at first the first one */
+	FILE *out;			/* from run_get_ready() on: the output in use, at first outputs[0] */
 	struct command command;		/* .pid is -1 where there is none */
 	/* CLOCK_MONOTONIC; seconds: how long was counted, once the run is over */
 	double started, seconds;
-	double counted_from;		/* when counting began: `started`, or before that; 0: it has not */
-	uint64_t intervals;		/* how many are over */
-	uint64_t interval_ended_ns;	/* CLOCK_MONOTONIC: when the last one was */
+	double counted_from;		/* when counting began: `started`, or before that; 0: it has not begun */
+	uint64_t intervals;		/* how many have ended */
+	uint64_t interval_ended_ns;	/* CLOCK_MONOTONIC: when the last one ended */
 	/* JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the filters in it */
 	struct json_object *start, *filters;
 	/* private */
@@ -96,7 +96,7 @@ struct run {
 	size_t nr_parts;
 };
 
-/* Counting begins before run_measure(), now; it ends after it, now. */
+/* For tools whose counting begins before run_measure(), or ends after it: it begins, or ends, now. */
 void run_counts_from_now(struct run *run);
 void run_counted_until_now(struct run *run);
 
@@ -110,8 +110,8 @@ void run_add(struct run *run, const struct run_part *part);
 void run_doing(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Returns when the duration or the last interval is over, a signal has come, the command or the last process or thread of
- * -p or -t has ended, which it says, or nobody reads the output any more.
+ * Returns when the duration or the last interval is over, a signal has come, the command or the last process or thread of -p
+ * or -t has ended (which is printed), or the output has no reader any more.
  */
 void run_measure(struct run *run);
 
@@ -120,11 +120,11 @@ size_t run_nr_outputs(const struct run_options *options);
 void run_use_output(struct run *run, size_t number);
 
 /*
- * Of the output in use: writes what is in buffers. All that was written by now is whole: from now on, a file stands under its name. Errors are left
- * to run_finish_output().
+ * Flushes the output in use. What was written so far is complete: a file gets its final name. run_finish_output() reports
+ * errors.
  */
 void run_flush_output(struct run *run);
-/* Flushes and closes run->out once all is written: a full disk is an error. Of several outputs, the first one comes last. */
+/* Flushes and closes run->out after everything was written: a full disk is an error. Call it for outputs[0] last. */
 void run_finish_output(struct run *run);
 /* Prints a line on standard error for each loss that matters; taken: how many are in the results */
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken);
@@ -133,7 +133,7 @@ int run_close(struct run *run);
 
 /* ---- its options ---- */
 
-/* Output has kernel addresses and other users' command lines: as perf's, it is for its owner alone. */
+/* Output contains kernel addresses and other users' command lines: only its owner may read it, as perf's. */
 #define RUN_FILE_MODE	0600
 
 /*

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the reports of a run go: all to run->out, the output in use, or, with --every and strftime(3)'s conversions in the
- * name of the output, each to a file of its own, which appears under its name once it is whole. Errors end
- * the tool with a message.
+ * Where the reports of a run go: all to run->out, the output in use; or, with --every and strftime(3) conversions in the
+ * output's name, each to its own file, which gets its final name when it is complete. Errors end the tool with a message.
  */
 #ifndef EHPERF_RUN_RUN_REPORT_H
 #define EHPERF_RUN_RUN_REPORT_H
@@ -12,7 +11,7 @@
 
 #include "run/run.h"
 
-/* Has each report of the output in use a file of its own? Would it, by this name? */
+/* Does each report of the output in use go to its own file? Would it, with this name? */
 bool run_report_apart(const struct run *run);
 bool run_report_names_apart(const struct run_options *options, const char *name);
 

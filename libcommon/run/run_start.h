@@ -5,12 +5,11 @@
 
 #include "run/run.h"
 
-/* Makes run->start and run->filters, of the options that all tools share. */
+/* Makes run->start and run->filters from the options that all tools share. */
 void run_start_init(struct run *run);
 
 /*
- * Prints "DOING for 10 s... Ctrl-C to end" to stderr, unless the run is quiet; and if the output is JSON,
- * run->start to it, which is freed.
+ * Prints "DOING for 10 s... Ctrl-C to end" to stderr, unless the run is quiet. If the output is JSON, prints run->start to it.
  */
 void run_start_say(struct run *run);
 

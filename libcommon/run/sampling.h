@@ -26,8 +26,8 @@ struct perf_events sampling_attach(struct bpf_program *program, const struct cpu
 				   uint64_t period_ns);
 
 /*
- * Opens these events, a clock's or others, on CPUs that come while the run lasts. events and wanted must
- * outlive it. Once for a tool
+ * Opens these events, of a clock or others, on CPUs that come online during the run. events and wanted must outlive the run.
+ * To be called once
  */
 void sampling_follow(struct run *run, struct perf_events *events, struct bpf_program *program,
 		     const struct cpu_set *wanted);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SIGINT, SIGTERM and SIGHUP, which work at every moment: the first ends what is being waited for, so that
- * what there is gets printed; the second ends the tool at once. One that comes within 200 ms of the one
- * before is the same, sent twice, as timeout(1) does to its process group. If the first comes while the last report is written, it
- * leaves it a second.
+ * SIGINT, SIGTERM and SIGHUP. The first one ends the measurement, so that the tool reports; the second one ends the tool at
+ * once. If the first one comes while the last report is written, the report may go on for a second.
+ *
+ * timeout(1) sends a signal twice, once to the tool and once to its process group: so a signal within 200 ms of the previous
+ * one is ignored.
  */
 #ifndef EHPERF_RUN_SIGNALS_H
 #define EHPERF_RUN_SIGNALS_H
@@ -12,22 +13,21 @@
 #include <sys/types.h>
 
 /*
- * From now on. Signals are passed on to the command, unless pid is 0 or less, or the command has got them, too: from the
- * terminal that it shares with the tool (relay is 0), or by what is typed (the relay of own_session.h has sent them). SIGHUP is
- * left as it is if it is ignored, as under nohup(1). child_fd: a pidfd of the tool's own child; once that has ended, nothing is
- * passed on. -1: there is none. 0 or -errno
+ * Begins to handle signals. They are passed on to the command, unless `command` is 0 or less, or the command has got them from
+ * a terminal: the one that it shares with the tool (relay is 0), or its own (then `relay`, of own_session.h, has sent them).
+ * SIGHUP stays ignored if it is, as under nohup(1). child_fd: a pidfd of the tool's child, after whose end nothing is passed
+ * on; -1: none. 0 or -errno
  */
 int signals_begin(pid_t command, pid_t relay, int child_fd);
 
 /*
- * for poll(): readable when a signal has come that signals_taken() was not called for; it may be left so.
- * -1 before
+ * for poll(): readable after a signal until signals_taken() is called, which is optional. -1 before signals_begin()
  */
 int signals_fd(void);
 void signals_taken(void);
 
 /*
- * The last report begins. If it has not ended a second after the first signal, the tool ends, and removes what is not whole.
+ * The last report begins. If it has not ended a second after the first signal, the tool ends, and removes incomplete files.
  */
 void signals_report_begins(void);
 /* Has a signal come since? Then the caller leaves out what it has not written. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prints timed calls (bpf/timed_calls.bpf.h) that take longer than --slow, as they return, with the stacks
- * that they were blocked in.
+ * Prints each timed call (bpf/timed_calls.bpf.h) that takes longer than --slow when it returns, with the stacks in which it
+ * was blocked.
  */
 #ifndef EHPERF_RUN_SLOW_CALLS_H
 #define EHPERF_RUN_SLOW_CALLS_H
@@ -29,7 +29,7 @@ struct slow_calls {
 	struct ring *ring;
 };
 
-/* Becomes a part of the opened session's run. tool: whose keys, of this size, have titles. 0 or -errno */
+/* Becomes a part of the opened session's run. tool: makes titles of its keys, which have this size. 0 or -errno */
 int slow_calls_open(struct slow_calls *calls, struct stack_session *session,
 		    const struct histogram_tool *tool, size_t key_bytes, bool json);
 /* Prints the calls that are in the ring buffer. 0 or -errno */

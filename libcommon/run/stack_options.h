@@ -12,18 +12,18 @@
 #include "run/run.h"
 #include "stacks_abi.h"
 
-/* where debug files are looked for, and how names are shown */
+/* where to look for debug files, and how to show names */
 #define MAX_DEBUG_DIRECTORIES 16
 struct naming_options {
 	const char *directories[MAX_DEBUG_DIRECTORIES];
 	size_t nr_directories;
 	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
 	bool no_demangle;
-	bool native_frames;		/* show the interpreter's own frames, too, where those of a runtime stand for them */
+	bool native_frames;		/* show an interpreter's own frames, too, beside the runtime's frames that replace them */
 	bool inlined, lines;
 };
 
-/* what following processes may take, in bytes: of our own processes' memory, and of the kernel's */
+/* how many bytes following processes may take, in the tool's processes and in the kernel */
 struct memory_limits {
 	uint64_t user, kernel;
 };
@@ -34,8 +34,8 @@ struct stacks_wanted {
 	bool only_user, only_kernel;
 	uint32_t max_depth;		/* user frames of a stack */
 	uint32_t max_stacks;		/* room for different stacks in the kernel */
-	bool others;			/* of processes, too, that are not measured: no option, but the tool's */
-	bool later;			/* their values may come much later: likewise the tool's */
+	bool others;			/* also stacks of processes that are not measured; set by the tool, not by an option */
+	bool later;			/* values may come much later than their stacks; set by the tool, not by an option */
 	bool runtimes;			/* with the frames of interpreters */
 	struct naming_options naming;
 	struct memory_limits memory;
@@ -45,8 +45,8 @@ struct stacks_wanted {
 
 /* what run.outputs[] gets */
 struct stack_output {
-	const struct stack_format *format;	/* NULL: it is the tool's own, by its ending */
-	const char *ending;		/* of the tool's own that the file has, or NULL */
+	const struct stack_format *format;	/* NULL: the tool's own format with this ending: */
+	const char *ending;		/* NULL: not the tool's own format */
 };
 
 struct stack_options {
@@ -54,13 +54,13 @@ struct stack_options {
 	struct stacks_wanted wanted;
 	struct stack_output outputs[MAX_RUN_OUTPUTS];	/* as many as run_nr_outputs() */
 	const struct stack_format *asked;	/* by -f or -j; NULL: none */
-	size_t top;			/* as struct stack_writer has it */
+	size_t top;			/* as in struct stack_writer */
 	uint64_t max_report;		/* bytes */
 	bool idle;			/* waits of idle threads, too: report/idle.h */
-	bool delimiter, annotate;	/* as struct stack_writer has them */
+	bool delimiter, annotate;	/* as in struct stack_writer */
 	/*
-	 * Of a tool whose report is no list of stacks: the endings of its own formats' files, up to NULL, and all in words. It
-	 * has text, folded and JSON besides, its own -o, and no option of such lists.
+	 * For a tool whose report is not a list of stacks: file name endings of its own formats, up to NULL; and all its
+	 * endings as text. It also has text, folded and JSON, its own -o, and none of list_options[].
 	 */
 	const char *const *endings;
 	const char *endings_named;

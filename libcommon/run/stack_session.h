@@ -45,16 +45,16 @@ struct stack_session {
 	struct python_names *python;
 	struct hotspot_names *hotspot;
 	struct cmdlines *cmdlines;
-	uint64_t programs_seen;		/* struct processes' .nr_programs then */
-	struct namer *namer;		/* names user frames, by: */
+	uint64_t programs_seen;		/* struct processes' .nr_programs at the last look */
+	struct namer *namer;		/* names user frames, with: */
 	struct frame_names names;
-	struct debuginfod *debuginfod;	/* NULL: it is not asked */
+	struct debuginfod *debuginfod;	/* NULL: not used */
 	struct kallsyms *kallsyms;	/* names kernel frames */
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;
 	int urgent[UNWINDER_FDS];
 	struct priority_watch priority;
-	/* --every: what the reports so far have had */
+	/* --every: what was in the reports so far */
 	const struct stack_options *options;
 	const struct measure *measure;
 	double reported_until;		/* CLOCK_MONOTONIC */
@@ -73,33 +73,32 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 void stack_session_open(struct stack_session *session, struct bpf_object *object,
 			const struct run_options *run, const struct stacks_wanted *wanted);
 
-/* The line that shows the progress has the number of stacks' values until now, of this kind: "samples" */
+/* The progress line shows the number of values so far, with this noun: "samples" */
 void stack_session_show_progress(struct stack_session *session, const char *counted);
 
 /*
- * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are
- * any, what came in it.
+ * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are intervals.
  */
 void stack_session_measure(struct stack_session *session, const struct stack_options *options,
 			   const struct measure *measure);
 
 /*
- * Reads the kernel's symbols: to be called before programs are detached that the kernel calls by trampolines
- * (fentry, kprobes by ftrace). Those are in kernel stacks, and their symbols go with them.
+ * Reads the kernel's symbols. To be called before programs are detached that the kernel calls by trampolines (fentry, kprobes
+ * by ftrace): kernel stacks contain the trampolines, and detaching removes their symbols.
  */
 void stack_session_see_trampolines(struct stack_session *session);
 
-/* To be called when no program is attached any more: handles all that is left in the buffers. */
+/* To be called when no program is attached any more: handles the rest of the buffers. */
 void stack_session_drain(struct stack_session *session);
 
 /* A writer to the run's output, valid until close. */
 struct stack_writer stack_session_writer(struct stack_session *session);
 
-/* python_frames_place(), with the session's names and as its options say. The caller frees what is placed. */
+/* python_frames_place(), with the session's names and options. The caller frees *placed. */
 void stack_session_place(const struct stack_session *session, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr);
 
-/* What is known of these processes. The caller frees the notes, {} at first. */
+/* Adds what is known of these processes to *notes, {} at first, which the caller frees. */
 void stack_session_note(const struct stack_session *session, struct process_notes *notes, const uint32_t *pids, size_t nr);
 
 /* Adds to JSON's first line what report/recording.h reads of it. report: "stacks" or "timeline" */
@@ -111,11 +110,11 @@ struct stack_stats stack_session_stats(const struct stack_session *session);
 /* how many overflows of these disabled events the sampling program did not see */
 uint64_t stack_session_lost(const struct stack_session *session, const struct perf_events *events);
 
-/* the same with the kernel's names, as the options say */
+/* stack_session_writer() with the kernel's names, and with these options */
 struct stack_writer stack_session_named_writer(struct stack_session *session,
 					       const struct stack_options *options);
 
-/* whom the user asked for, in the options */
+/* the threads that the user has selected by options */
 struct idle_asked stack_session_asked(const struct stack_session *session);
 
 /*
@@ -132,7 +131,7 @@ size_t stack_session_losses(const struct stack_session *session, const char *unf
 void stack_session_report(struct stack_session *session, const struct stack_options *options,
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses);
 
-/* Waits for the command, and frees all. The exit status: the command's, or 0 */
+/* Waits for the command, and frees the session. Returns the exit status: the command's, or 0 */
 int stack_session_close(struct stack_session *session);
 
 #endif

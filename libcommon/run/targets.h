@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes of -p, with --children what they fork, and the threads of -t: once the last one has ended, there is nothing more
- * to measure.
+ * The processes of -p, with --children their descendants, and the threads of -t. When the last one has ended, there is nothing
+ * left to measure.
  */
 #ifndef EHPERF_RUN_TARGETS_H
 #define EHPERF_RUN_TARGETS_H
@@ -19,17 +19,17 @@ struct targets {
 		bool threads;
 		pid_t *pids;			/* the process of each */
 		struct pollfd *fds;		/* its pidfd, -1: the target has ended */
-		bool ended;			/* all have, and with --children what they forked */
+		bool ended;			/* all have ended, with --children also their descendants */
 	} of[2];
-	const struct bpf_object *forks;	/* whose list has what they fork; NULL: that does not count */
-	unsigned found_nobody;		/* in so many looks at the list one after the other */
+	const struct bpf_object *forks;	/* its list has the descendants; NULL: without --children */
+	unsigned found_nobody;		/* so many looks at that list in a row found no live process */
 };
 
 /* object: with the lists of bpf/task.bpf.h; may be NULL without filter->children */
 void targets_open(struct targets *targets, const struct task_filter *filter, const struct bpf_object *object);
 /* Have all processes, or all threads, ended? Never, if there are none */
 bool targets_ended(struct targets *targets);
-/* Says who has ended, if all have. */
+/* Prints which targets have ended, if all have. */
 void targets_close(struct targets *targets);
 
 #endif

@@ -16,7 +16,7 @@ struct bpf_object;
 /* Each member that is set excludes the tasks that do not match; {}: all tasks. */
 struct task_filter {
 	struct id_list pids, tids;
-	bool children;			/* what the processes of `pids` fork, too, from now on */
+	bool children;			/* also the descendants of `pids` that are forked from now on */
 	bool only_user_threads, only_kernel_threads;
 	const char *comm;		/* NULL: any */
 	uint64_t cgroup;		/* its ID; 0: any */
@@ -24,12 +24,12 @@ struct task_filter {
 	struct cpu_set cpus;		/* on which tasks are measured; empty: all */
 };
 
-/* of the name of a process or thread, at most */
+/* most bytes of the name of a process or thread */
 #define TASK_NAME_BYTES 15
 
 /*
- * -p's argument, "812,nginx": process IDs, and names, each of which means all processes that have exactly this name now. And
- * -t's, thread IDs. Ends the program if one of them does not exist.
+ * The argument of -p, "812,nginx": process IDs and names; a name selects all processes that have exactly this name now. The
+ * argument of -t: thread IDs. Ends the program if one of them does not exist.
  */
 void task_filter_take_pids(struct task_filter *filter, const char *arg);
 void task_filter_take_tids(struct task_filter *filter, const char *arg);
@@ -38,8 +38,7 @@ void task_filter_take_tids(struct task_filter *filter, const char *arg);
 pid_t task_process_of(pid_t tid);
 
 /*
- * Writes the filters into an object that is not loaded yet. command: a command is measured, with what it
- * forks
+ * Writes the filters into an object that is not loaded yet. command: a command and its descendants are measured
  */
 void task_filter_configure(struct bpf_object *object, const struct task_filter *filter, bool command);
 
