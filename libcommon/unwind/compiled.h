@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is made of a module's file, wherever it is made. */
+/* The result of compiling a module's file, in a worker or in the tool. */
 #ifndef EHPERF_UNWIND_COMPILED_H
 #define EHPERF_UNWIND_COMPILED_H
 
@@ -22,7 +22,7 @@ struct compiled {
 	struct python_image python;
 	bool has_hotspot;	/* it holds a JVM */
 	struct hotspot_image hotspot;
-	uint64_t cpu_ns;	/* what it took */
+	uint64_t cpu_ns;	/* CPU time that compiling took */
 	struct unwind_table table;	/* to be freed; empty with error */
 };
 
@@ -32,14 +32,14 @@ struct compiled {
  */
 void compiled_from_file(struct compiled *compiled, const struct mapped_file *file, const struct file_key *key,
 			bool of_code, bool in_worker);
-/* the same for an image in memory; elf_file_open_memory() */
+/* compiled_from_file() for an image in memory: elf_file_open_memory() */
 void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, bool of_code);
 
-/* Writes all of it into `room` bytes. How many these are, or 0: there is no room */
+/* Writes all of it into `room` bytes. Returns the number of bytes, or 0: there is no room */
 size_t compiled_write(const struct compiled *compiled, void *to, size_t room);
 /*
- * Makes it of what was written, by whomever: -EBADMSG if it is not what compiled_write() writes, or leads
- * outside of itself; -ENOMEM
+ * Reads what compiled_write() has written. The bytes are not trusted: -EBADMSG if they are anything else, or lead outside of
+ * themselves; -ENOMEM
  */
 int compiled_read(struct compiled *compiled, const void *from, size_t bytes);
 

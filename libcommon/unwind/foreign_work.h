@@ -11,7 +11,7 @@ enum foreign_kind {
 
 #define FOREIGN_MAX_PATH 4300
 
-/* what is needed of it is set, and as much of the path is sent as there is */
+/* only the members that the kind needs are set; it is sent with the used part of the path only */
 struct foreign_request {
 	enum foreign_kind kind;
 	pid_t pid;
@@ -24,7 +24,7 @@ struct foreign_request {
 	char path[FOREIGN_MAX_PATH];
 };
 
-/* Each answer begins with it; files: struct file_key; text: the bytes; tables: what compiled_write() writes */
+/* Each answer begins with this. Then follow, for files: struct file_key; text: the bytes; tables: compiled_write()'s bytes */
 struct foreign_answer {
 	int error;
 	uint32_t nr;
@@ -67,7 +67,7 @@ struct foreign_stacks {
 /* for struct workers */
 size_t foreign_work(void *arg, void *area, size_t bytes, size_t room);
 
-/* foreign_read_text() in the calling process: of the memory, or if that cannot be read, of the file */
+/* foreign_read_text() in the calling process: from memory, or if that cannot be read, from the file */
 uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t bytes);
 
 /* The mappings in an answer, which may be anything. 0, -EBADMSG or -ENOMEM */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's walk (bpf/unwind_walk.bpf.h), run on this side: for raw samples, and for processes that are
- * stopped. It finds no Python frames, and does not mend return addresses that uretprobes have replaced: a
- * raw sample has the data for neither.
+ * The kernel's walk (bpf/unwind_walk.bpf.h) in user space: for raw samples, and for processes that are stopped. It neither
+ * finds Python frames nor restores return addresses that uretprobes have replaced: a raw sample does not have the data.
  */
 #ifndef EHPERF_UNWIND_HOST_UNWIND_H
 #define EHPERF_UNWIND_HOST_UNWIND_H
@@ -19,11 +18,11 @@ struct host_registers {
 };
 
 struct host_memory {
-	/* bytes of the process's data, and of its code: how many of these there were, from addr on */
+	/* Read bytes of the process's data, or of its code, from addr on. Return the number of bytes that could be read */
 	uint32_t (*read)(void *arg, void *to, uint32_t bytes, uint64_t addr);
 	uint32_t (*read_text)(void *arg, void *to, uint32_t bytes, uint64_t addr);
 	void *arg;
-	bool methods;	/* record those that HotSpot interprets (hotspot_abi.h) */
+	bool methods;	/* record the methods that HotSpot interprets (hotspot_abi.h) */
 };
 
 struct host_stack {
@@ -31,19 +30,18 @@ struct host_stack {
 	enum end_reason end;
 	uint32_t nr;
 	uint64_t cfa;		/* of the leaf, if its caller was found */
-	/* not 0: the walk needs a table of this module that is not made yet */
+	/* not 0: the walk needs a table of this module, which is not made yet */
 	uint32_t wants_table;
-	uint64_t wants_rows;	/* not 0: it needs rows for this address, in a runtime's code */
+	uint64_t wants_rows;	/* not 0: the walk needs rows for this address, in a runtime's code */
 	uint64_t frames[MAX_DEPTH + 1];	/* as in stacks_abi.h, leaf first */
 };
 
 /*
- * The seed of the hash that names stacks, an odd number, as the kernel's programs have it
- * (bpf/stack_hash.bpf.h)
+ * Sets the seed of the hash that identifies stacks: the odd number that the kernel's programs use (bpf/stack_hash.bpf.h)
  */
 void host_unwind_seed(uint64_t seed);
 
-/* by the mapping list at `process`, as mapping_list_write() left it */
+/* Unwinds by the mapping list at `process`, which mapping_list_write() has written. */
 void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers,
 		 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process with a HotSpot JVM: rows for the code that the JVM has made, which lies in anonymous memory, in
- * the slabs as any file's (tables_abi.h). They are made piece by piece, when a raw sample's stack leads
- * there; each piece is known by a word of the process's memory (struct eh_note), and once that has changed,
- * walks want rows again.
+ * A process with a HotSpot JVM. The code that the JVM has generated lies in anonymous memory. Its rows are in the slabs, as
+ * those of files (tables_abi.h). They are made piece by piece, when a raw sample's stack leads there. Each piece is identified
+ * by a word of the process's memory (struct eh_note). When that word has changed, walks ask for new rows.
  *
  * All anonymous code of the process is one struct eh_module, without an ID.
  */
@@ -23,14 +22,14 @@ struct hotspot;
 
 /* 0, -ENOMEM or another -errno: there is no room in the slabs */
 int hotspot_new(struct hotspot **hotspot, struct slabs *slabs, pid_t pid);
-/* From then on, walks that still hold its module find nothing there. */
+/* Walks that still use its module find no rows from now on. */
 void hotspot_free(struct hotspot *hotspot);
 
-/* where its struct eh_module lies */
+/* where its struct eh_module is */
 loc_t hotspot_module(const struct hotspot *hotspot);
 /*
- * What stands for the offset in the file in the mappings of anonymous code, which have that module: by
- * their addresses.
+ * The offset that mappings of anonymous code, which have that module, use instead of an offset in a file: a function of the
+ * address.
  */
 static inline uint64_t hotspot_offset(uint64_t address)
 {
@@ -38,25 +37,25 @@ static inline uint64_t hotspot_offset(uint64_t address)
 }
 
 /*
- * libjvm.so is mapped so that its executable segment's offset 0 would lie at `text`; *image is copied.
- * NULL: it is no JVM that can be read, so that no walk wants rows from now on
+ * text: where offset 0 of libjvm.so's executable segment would be mapped. *image is copied. image NULL: this JVM cannot be
+ * read, and no walk asks for rows from now on
  */
 void hotspot_set_image(struct hotspot *hotspot, const struct hotspot_image *image, uint64_t text);
 bool hotspot_has_image(const struct hotspot *hotspot);
 
 /*
- * A raw sample has arrived, with this pc and stack. Looks whether the code that they may name is what it
- * was, and makes rows for what is not known yet.
+ * A raw sample has arrived, with this pc and stack. Checks whether the code that these may point into is still the same, and
+ * makes rows for new code.
  */
 void hotspot_look(struct hotspot *hotspot, struct foreign *foreign, uint64_t pc, const uint64_t *words,
 		  size_t nr);
-/* A walk wants rows for this address: makes them. false: there is nothing new. */
+/* A walk needs rows for this address: makes them. false: nothing new was made. */
 bool hotspot_want(struct hotspot *hotspot, struct foreign *foreign, uint64_t pc);
 
 /*
- * Puts the numbers of names in the place of the addresses of frames in the JVM's code (hotspot_names.h), and
- * of the two words of each method that is interpreted (hotspot_abi.h), which is read now if it is not known.
- * hotspot NULL: none is. Returns how many frames there are now.
+ * Replaces by numbers of names (hotspot_names.h): the addresses of frames in the JVM's code, and the two words of each
+ * interpreted method (hotspot_abi.h). Reads methods that are not known yet. hotspot NULL: no frame has a name. Returns the
+ * number of frames now.
  */
 uint32_t hotspot_see(struct hotspot *hotspot, struct foreign *foreign, struct hotspot_names *names,
 		     uint64_t *frames, uint32_t nr);

@@ -6,7 +6,7 @@
 #include "dwarf/elf_file.h"
 #include "process/hotspot_vm.h"
 
-/* 0; -ENOENT: it exports no JVM's tables; -EBADMSG */
+/* 0; -ENOENT: the file does not export a JVM's tables; -EBADMSG */
 int hotspot_image_read(struct hotspot_image *image, struct elf_file *file);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The names of code that HotSpot JVMs have made, numbered: of all processes, and of code that is gone. They
- * are read together with the code's rows.
+ * The names of code that HotSpot JVMs have generated, numbered: of all processes, and of code that is gone. They are read
+ * together with the code's rows.
  *
- * In user space, a frame in such code has the code's number instead of an address, and the place in it:
- * an offset in the code, or of what is interpreted the index of a bytecode.
+ * In user space, a frame in such code has the name's number instead of an address, and a place: an offset in compiled code, or
+ * the index of a bytecode in an interpreted method.
  */
 #ifndef EHPERF_UNWIND_HOTSPOT_NAMES_H
 #define EHPERF_UNWIND_HOTSPOT_NAMES_H
@@ -22,11 +22,10 @@
 #define HOTSPOT_NUMBER(frame)		((uint32_t)(frame))
 
 /*
- * of one piece of code, or of a method that is interpreted; behind it, places, scopes and text as struct
- * hotspot_scopes has them
+ * of one piece of code, or of an interpreted method. It is followed by places, scopes and text, as in struct hotspot_scopes
  */
 struct hotspot_name {
-	char name[64];		/* of code that is no method's: what it is */
+	char name[64];		/* of code that belongs to no method */
 	uint64_t address;
 	uint32_t nr_places, nr_scopes, text_bytes;
 };
@@ -36,7 +35,7 @@ struct hotspot_names;
 /* NULL: no memory */
 struct hotspot_names *hotspot_names_new(void);
 void hotspot_names_free(struct hotspot_names *names);
-/* Adds what was malloc()ed, and is the names' then. Its number, from 1; 0: no memory */
+/* Adds a malloc()ed name, and takes it over. Returns its number, from 1; 0: no memory */
 uint32_t hotspot_names_add(struct hotspot_names *names, struct hotspot_name *name);
 /* NULL: there is none */
 const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, uint32_t number);
@@ -44,17 +43,17 @@ const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, 
 /* a method at a place in its source */
 struct hotspot_function {
 	const char *name, *file;	/* file NULL: not known */
-	unsigned line;			/* 0: likewise */
+	unsigned line;			/* 0: not known */
 };
 
 /*
- * The methods that the code of a frame is from, the innermost of inlined ones first: how many, max at most;
- * 0: it is no method's
+ * The methods that the code of a frame comes from, the innermost inlined one first. Returns their number, at most max; 0: the
+ * code belongs to no method
  */
 size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct hotspot_function *functions,
 			size_t max);
 
-/* the bytes of a struct hotspot_name with all that lies behind it */
+/* the bytes of a struct hotspot_name with everything that follows it */
 static inline size_t hotspot_name_bytes(uint32_t nr_places, uint32_t nr_scopes, uint32_t text_bytes)
 {
 	return sizeof(struct hotspot_name) + (size_t)nr_places * sizeof(struct hotspot_place) +
@@ -63,7 +62,7 @@ static inline size_t hotspot_name_bytes(uint32_t nr_places, uint32_t nr_scopes, 
 
 /* Copies scopes behind *name, which has room for them, and sets its counts. */
 void hotspot_name_fill(struct hotspot_name *name, const struct hotspot_scopes *scopes);
-/* Do its parts, in so many bytes, lead nowhere outside? */
+/* Do all its parts lie within these bytes? */
 bool hotspot_name_is_sound(const struct hotspot_name *name, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known of a JVM, for its own files: hotspot.c asks for pieces of code, hotspot_pages.c writes their rows. */
+/* What is known of a JVM, shared by hotspot.c, which asks for pieces of code, and hotspot_pages.c, which writes their rows. */
 #ifndef EHPERF_UNWIND_HOTSPOT_PARTS_H
 #define EHPERF_UNWIND_HOTSPOT_PARTS_H
 
@@ -14,10 +14,10 @@
 struct piece {
 	struct hotspot_blob blob;
 	uint32_t number;	/* from 0, in the order of being found */
-	uint32_t asked;		/* the question that it was in last */
+	uint32_t asked;		/* the last question that contained it */
 	uint32_t nr_rows;
-	struct hotspot_row *rows;	/* NULL once it is gone */
-	struct hotspot_name *name;	/* until a stack has it; then it has this number: */
+	struct hotspot_row *rows;	/* NULL when the code is gone */
+	struct hotspot_name *name;	/* until a stack needs it; then it has this number: */
 	uint32_t name_number;
 };
 
@@ -70,7 +70,7 @@ void hotspot_release_pages(struct hotspot *h);
 /* the number of the first piece that ends behind this address */
 size_t hotspot_first_behind(const struct hotspot *h, uint64_t address);
 
-/* by which frames in this piece are told from those in others that were there before or come later */
+/* distinguishes frames in this piece from those in pieces that were or will be at the same addresses */
 uint32_t hotspot_tag_of(const struct piece *piece);
 
 /* Gives back what was replaced long enough ago. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A worker's part of hotspot.h: looks up pieces of code in a HotSpot process, and makes rows for them. What
- * the process says is not trusted: all that comes out of here is checked by hotspot_code_next().
+ * A worker's part of hotspot.h: looks up pieces of code in a HotSpot process, and makes rows for them. The process is not
+ * trusted: hotspot_code_next() checks all results.
  */
 #ifndef EHPERF_UNWIND_HOTSPOT_WORK_H
 #define EHPERF_UNWIND_HOTSPOT_WORK_H
@@ -19,7 +19,7 @@
 #define MAX_HOTSPOT_PCS 256
 #define MAX_HOTSPOT_METHODS 64
 
-/* a word of the process's that a blob is known by */
+/* a word of the process's memory that identifies a blob */
 struct hotspot_word {
 	uint64_t at;
 	uint32_t word, pad;
@@ -33,14 +33,14 @@ struct hotspot_method_key {
 struct hotspot_method_question {
 	struct hotspot_method_key key;
 	/*
-	 * identity 0: which method is it, if this is its bytecode? Only that is asked for, not the name
+	 * identity 0: asks which method has this bytecode, and not for its name
 	 */
 	uint64_t bytecode;
 };
 
 struct hotspot_question {
 	pid_t pid;
-	bool attach;			/* the VM is not known: only that is asked for, by: */
+	bool attach;			/* the VM is not known: asks only for it, by: */
 	struct hotspot_image image;
 	uint64_t text;
 	struct hotspot_vm vm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). A list is not changed in
- * place: a new one is written elsewhere, and the old one is released.
+ * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). A list is never changed in place: a new
+ * list is written to other memory, and the old one is released.
  */
 #ifndef EHPERF_UNWIND_MAPPING_LIST_H
 #define EHPERF_UNWIND_MAPPING_LIST_H
@@ -18,8 +18,8 @@ struct mapping_list {
 };
 
 /*
- * Finds the modules of these mappings and makes their tables, or has them made. A file that cannot be read
- * gets none. 0 or -ENOMEM
+ * Finds the modules of these mappings, and makes their tables or asks workers for them. A file that cannot be read gets no
+ * table. 0 or -ENOMEM
  */
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped);
@@ -34,28 +34,26 @@ int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
 		       struct mapping_list *list);
 
 /*
- * Before anybody has the list's generation: its anonymous code is this struct eh_module's, and its offsets
- * are hotspot_offset()'s
+ * Gives the list's anonymous code this struct eh_module, with offsets by hotspot_offset(). To be called before the list's
+ * handle is published
  */
 void mapping_list_set_anonymous(const struct tables *tables, const struct mapping_list *list,
 				const struct proc_maps *maps, loc_t module);
 
 /*
- * host_unwind(), which asks for the tables that it wants; stack->wants_table: one of this module's is being
- * made
+ * host_unwind(), and asks for the tables that the walk needs. stack->wants_table: the module whose table is being made
  */
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
 			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 
 /*
- * Keeps the list's memory until mapping_list_unshare(), too: what was valid when it was shared can be walked
- * by on this side even when it has been replaced. 0 or -ENOMEM
+ * Keeps the list's memory at least until mapping_list_unshare(): user space can still unwind by it after it was replaced. 0 or
+ * -ENOMEM
  */
 int mapping_list_share(struct mapping_list *list, struct mapping_list *share);
 void mapping_list_unshare(struct tables *tables, struct mapping_list *share);
 /*
- * Invalidates the list, so that walks of the kernel's that are reading it notice, and gives its memory back.
- * *list is {} then.
+ * Invalidates the list, so that walks in the kernel that are reading it notice, and frees its memory. *list becomes {}.
  */
 void mapping_list_release(struct tables *tables, struct mapping_list *list);
 

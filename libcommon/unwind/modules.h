@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Modules: the files that contain mapped code, identified by device, inode and time of the last change,
- * numbered so that frames can name them. No file is kept open: it is opened for each reading, and is then
- * the one that was identified, or cannot be read any more.
+ * numbered so that frames can name them. No file is kept open. It is opened for each reading, and cannot be read if it is not
+ * the identified file any more.
  */
 #ifndef EHPERF_UNWIND_MODULES_H
 #define EHPERF_UNWIND_MODULES_H
@@ -28,11 +28,11 @@ struct module {
 	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
-	int code_error;		/* likewise of the table of its code that no FDE covers */
+	int code_error;		/* as .error, for the table of its code that no FDE covers */
 	bool elsewhere;		/* known once it is compiled: its path leads to it only as long as its processes live */
-	int python_error;	/* likewise: 0: it holds an interpreter; else as python_image_read(), -ENOENT until then */
+	int python_error;	/* known once it is compiled: 0: it holds an interpreter; else as python_image_read(). Before: -ENOENT */
 	struct python_image python;
-	bool is_compiled, has_hotspot;	/* likewise: it holds a JVM */
+	bool is_compiled, has_hotspot;	/* has_hotspot: known once it is compiled: it holds a JVM */
 	struct hotspot_image hotspot;
 	/* the namer's: a stack with it was; a debuginfod was asked for its debug file, and has sent this one */
 	bool seen, fetch_tried;
@@ -76,14 +76,13 @@ void module_compile(const struct module *module, bool of_code, struct compiled *
 /* Keeps what was found out in compiling: the build ID, and the error if there was one. */
 void module_compiled(struct module *module, const struct compiled *compiled);
 
-/* what to tell the user of module->error, of a module whose frames ended for want of a table */
+/* explains module->error to the user, for a module whose frames ended because it has no table */
 const char *module_explain(int error);
 
 struct mapped_file module_file(const struct module *module);
 
 /*
- * Forgets the modules that are not among these ([id]), and were not in the last call either. Their IDs are
- * not given again.
+ * Forgets the modules that are neither in use now (used[ID]) nor were at the last call. Their IDs are not reused.
  */
 void modules_forget(struct modules *modules, const bool *used);
 
@@ -91,22 +90,23 @@ void modules_forget(struct modules *modules, const bool *used);
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
 /*
- * Adds a module that other modules' owner knows by this ID; its names can be found, nothing else. Where its path is
- * another one by now, what was known of it is forgotten. 0 or -ENOMEM
+ * Adds a module under the ID that it has in another process's struct modules; only its names can be found. If its path has
+ * changed, what was known of it is forgotten. 0 or -ENOMEM
  */
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
 		  const struct file_key *key);
 
-/* A debuginfod has sent this debug file for the module: its names and places are looked for there, too. 0 or -ENOMEM */
+/* A debuginfod has sent this debug file for the module: names and places are searched for there, too. 0 or -ENOMEM */
 int module_set_fetched(struct module *module, const char *path);
-/* May its reading take time (process/trust.h)? */
+/* May reading it take time (process/trust.h)? */
 bool module_is_trusted(const struct module *module);
-/* Might a debug file say more, of names that were asked for, or of places? */
+/* Might a debug file have more names, of those that were asked for, or places? */
 bool module_lacks_names(const struct module *module);
 bool module_lacks_places(const struct module *module);
 
 /*
- * Sets how names are looked for from now on. Directories are the caller's and must outlive the modules; max_bytes applies to all modules together.
+ * Sets how names are searched for from now on. Directories are the caller's and must outlive the modules; max_bytes applies to
+ * all modules together.
  */
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options);
 
@@ -118,15 +118,15 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 		    struct symbol *symbol);
 
 /*
- * Forgets what names files that were not asked for so long, and of the others, those that were not asked for
- * longest first, until it takes no more memory than this; it is read again when it is wanted. So are modules
- * forgotten that were adopted.
+ * Forgets symbols of files whose names were not asked for recently; then those of other files, the least recently asked ones
+ * first, until all take at most this memory. They are read again when they are needed. Adopted modules are forgotten in the
+ * same way.
  */
 void modules_limit_names(struct modules *modules, size_t bytes, uint64_t idle_ns);
 
 /*
- * The places in the source that an address of the module's code is from, as source_places_find() has them;
- * 0: the module has no DWARF. Strings are valid until the next call for the same module
+ * The source places of an address in the module's code, as from source_places_find(). 0: the module has no DWARF. Strings are
+ * valid until the next call for the same module
  */
 size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
 		      const struct source_place **found);

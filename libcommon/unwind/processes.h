@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What code each process has mapped, kept up to date by events: perf's records of mmap, exec and fork, and
- * our own of munmap and exit (bpf/processes.bpf.h). Events must be applied in order of time: after each, the
- * mappings here are those of that moment, even if the process has exited since.
+ * our own of munmap and exit (bpf/processes.bpf.h). Events must be applied in order of time: after each event, the mappings
+ * here are those of its moment, even if the process has exited since.
  *
- * This module keeps mappings only. A module that keeps state of its own per process does so by PID, and
- * observes.
+ * This module keeps only mappings. A module that keeps its own state per process keeps it by PID, and is an observer.
  */
 #ifndef EHPERF_UNWIND_PROCESSES_H
 #define EHPERF_UNWIND_PROCESSES_H
@@ -20,11 +19,11 @@
 #include "processes_abi.h"
 
 /*
- * Time of ours that processes cost: so much is there at once, and a share of all time comes back. Nobody
- * whose programs start, load libraries or compile at run time comes near this.
+ * CPU time that processes may cost the tool: an initial amount, and a share of all time after that. Programs that start, load
+ * libraries or compile at run time stay far below it.
  */
 struct budget {
-	uint64_t spent_ns, at_ns;	/* what was spent and has not come back, at this time */
+	uint64_t spent_ns, at_ns;	/* what was spent, less what was regained until this time */
 };
 #define PROCESS_BUDGET_NS 500000000
 #define PROCESS_BUDGET_SHARE 20		/* 1/20 of all time */
@@ -42,14 +41,14 @@ struct process {
 	uint64_t event_ns;	/* the time of the last event that was applied */
 	struct eh_image image;	/* that maps was read of; {}: followed from its exec on */
 	/*
-	 * 0, or why the process goes without unwinding, -errno, and until when; its mappings are not kept
+	 * why the process is not unwound, -errno, and until when; 0: it is unwound. Its mappings are not kept
 	 * meanwhile
 	 */
 	int refused;
 	uint64_t refused_until_ns;
 	/*
-	 * a reading that was asked for: its tag, or 0; when that was, the count of changes then, and the
-	 * events since
+	 * a reading that was asked for: its tag, or 0; when it was asked for, the count of changes at that
+	 * time, and the events since
 	 */
 	uint64_t asked, asked_ns;
 	uint32_t asked_changes;
@@ -73,7 +72,7 @@ struct process_observer {
 	void *arg;
 };
 
-/* one that goes, or went, without */
+/* a process that is not unwound, or was not at some time */
 struct refusal {
 	pid_t pid;
 	int error;
@@ -109,7 +108,7 @@ struct process_reading {
 	uint64_t began_ns;	/* CLOCK_MONOTONIC */
 	/* set by the caller: the kernel's count of changes (processes_abi.h) before the reading */
 	uint32_t changes;
-	struct eh_image image;	/* likewise, after it; {}: not known */
+	struct eh_image image;	/* set by the caller: the image after the reading; {}: not known */
 };
 
 /* Reads it here and now. 0, -ESRCH (gone, or without memory of its own), or -errno */
@@ -121,37 +120,34 @@ int process_read(pid_t pid, struct process_reading *reading);
 void process_take(struct processes *processes, struct process *process, struct process_reading *reading);
 
 /*
- * A reading is asked for that comes later, with events in between: those are applied to it, too. The tag is
- * for processes_read().
+ * A reading was asked for and comes later. Events until then are applied to it, too. Returns its tag, for processes_read().
  */
 uint64_t process_asked(struct processes *processes, struct process *process, uint32_t changes);
 /*
- * The reading with this tag is there, or has failed with this -errno; takes over the maps. The process;
- * NULL: it is gone, or the reading is of no use any more
+ * The reading with this tag has arrived, or has failed with this -errno; takes over the maps. Returns the process; NULL: it is
+ * gone, or the reading is out of date
  */
 struct process *processes_read(struct processes *processes, uint64_t tag, int error, struct proc_maps *maps,
 			       const struct eh_image *image);
 
 /*
- * The process goes without for a while, or until it becomes another program; so do those that it forks. The
- * error says why: -E2BIG (it maps too much), -EAGAIN (its mappings change too often), -ENOSPC (no memory
- * for it), or that of reading it
+ * The process, and those that it forks, are not unwound for a while, or until they execute a program. error: -E2BIG (it maps
+ * too much), -EAGAIN (its mappings change too often), -ENOSPC (no memory for it), or the error of reading it
  */
 void process_refuse(struct processes *processes, struct process *process, int error);
 /*
- * The process has cost this much of our time, beside what its events cost. When that is too much, it is
- * refused: it maps and unmaps too often. So are the most expensive ones when all of them together take half
- * of the time.
+ * The process has cost this much CPU time, besides its events. If that is too much, it is refused: it maps and unmaps too
+ * often. If all processes together take half of the time, the most expensive ones are refused.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*
- * While what we have allocated is more than this many bytes, those with the most mappings go without. It is
- * looked at now and then.
+ * While the tool has allocated more than this many bytes, refuses the processes with the most mappings. Checks that now and
+ * then only.
  */
 void processes_limit_memory(struct processes *processes, uint64_t bytes);
-/* how many there were that went without, MAX_REFUSALS at most */
+/* how many processes were refused at some time, at most MAX_REFUSALS */
 uint64_t processes_nr_refused(const struct processes *processes);
-/* why the process with this PID went without at some time, -errno; 0: it did not. And in words */
+/* why the process with this PID was refused at some time, -errno; 0: it was not. The error in words */
 int processes_why_refused(const struct processes *processes, pid_t pid);
 const char *process_explain(int error);
 /* Is it refused at the moment? */

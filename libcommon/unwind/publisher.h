@@ -79,8 +79,8 @@ int publisher_find_modules(struct publisher *publisher, const struct process *pr
 
 /*
  * Publishes the process's current mappings as those of this image. On failure, which is counted, the process
- * is not published. If the kernel's map has no room for the handle, the list is written but not live. Of a
- * process that is refused, no mappings are published, but that it is.
+ * is not published. If the kernel's map has no room for the handle, the list is written but not live. The list of a refused
+ * process has no mappings, and says that it is refused.
  */
 void publisher_publish(struct publisher *publisher, const struct process *process,
 		       const struct eh_image *image);
@@ -88,7 +88,7 @@ void publisher_publish(struct publisher *publisher, const struct process *proces
 void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
 /* Follows the code that JVMs make, from now on; before anything is published. */
 void publisher_set_runtimes(struct publisher *publisher);
-/* Files were compiled since: looks for runtimes in them, on behalf of the published processes. */
+/* Looks for runtimes of the published processes in files that were compiled since. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */
 void publisher_invalidate(struct publisher *publisher, pid_t pid);
@@ -102,8 +102,8 @@ bool publisher_is_current(const struct publisher *publisher, const struct proces
 			  const struct eh_image *image);
 
 /*
- * Facts about a published process that turn up later; nothing happens if it is not published.
- * The list is still right after this many changes: the last of them removed nothing that is in it.
+ * Later facts about a published process; ignored if it is not published.
+ * changes: the list is still right after this many changes, because the last of them removed nothing that is in it.
  */
 void publisher_set_changes(struct publisher *publisher, pid_t pid, uint32_t changes);
 /* Until then (CLOCK_MONOTONIC), the kernel sends no raw samples for pcs outside the list. */
@@ -112,8 +112,7 @@ void publisher_set_in_exec(struct publisher *publisher, pid_t pid, bool in_exec)
 void publisher_set_confirmed(struct publisher *publisher, pid_t pid);
 
 /*
- * what is known of the code of its JVM, by which its list is made, and the module of that JVM; NULL: it has
- * none
+ * what is known of the code of the process's JVM, which its list refers to, and the module of that JVM; NULL: it has no JVM
  */
 struct hotspot *publisher_hotspot(const struct publisher *publisher, pid_t pid, uint32_t *module);
 

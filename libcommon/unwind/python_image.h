@@ -29,7 +29,7 @@ struct python_image {
 	} loop[2];
 };
 
-/* 0; -ENOENT: it exports no CPython; -ENOTSUP: one of a version or a kind that is not known; -EBADMSG */
+/* 0; -ENOENT: the file exports no CPython; -ENOTSUP: a version or build of CPython that is not known; -EBADMSG */
 int python_image_read(struct python_image *image, struct elf_file *file);
 
 /* Is this a place of the interpreter's loop? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Python functions of processes, numbered. They are asked for when a stack that has them arrives, because a process may end,
- * and a function be thrown away, before anybody wants the names; the answers come later.
+ * The Python functions of processes, numbered. They are asked for when a stack with them arrives, because a process may end,
+ * or free a function, before the report needs the names. The answers come later.
  */
 #ifndef EHPERF_UNWIND_PYTHON_NAMES_H
 #define EHPERF_UNWIND_PYTHON_NAMES_H
@@ -20,21 +20,20 @@ struct python_names *python_names_new(void);
 void python_names_free(struct python_names *names);
 
 /*
- * Makes one word of the two that each Python frame takes (python_abi.h), numbers the functions and puts their numbers into the
- * frames, 0 where there is no room for more, and asks for those that are not known. objects may be NULL: then nothing is asked
- * for. Returns how many frames there are now.
+ * Replaces the two words of each Python frame (python_abi.h) by one, with the function's number; 0: there is no room for more
+ * functions. Asks for functions that are not known, unless objects is NULL. Returns the number of frames now.
  */
 uint32_t python_names_see(struct python_names *names, struct foreign *foreign, pid_t pid,
 			  const struct python_objects *objects, uint64_t *frames, uint32_t nr);
 
-/* Takes the answers that are there, and asks for what was seen last. */
+/* Takes the answers that have arrived, and asks for the functions that were seen since. */
 void python_names_follow(struct python_names *names, struct foreign *foreign);
-/* Waits for all answers, so long at most. */
+/* Waits for all answers, at most this long. */
 void python_names_settle(struct python_names *names, struct foreign *foreign, int ms);
 
-/* NULL: it could not be read, was thrown away before that, or there is no answer; valid until the next python_names_see() */
+/* NULL: the function could not be read, was freed before that, or there is no answer. Valid until the next python_names_see() */
 const struct python_code *python_names_get(const struct python_names *names, uint64_t number);
-/* It is the interpreter's own, which Python does not show. */
+/* Is it a function of the interpreter's own, which Python does not show? */
 bool python_names_is_hidden(const struct python_code *code);
 
 #endif

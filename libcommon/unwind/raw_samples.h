@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinds raw samples (records_abi.h). A process that is not known is read from /proc, and published, so
- * that the kernel unwinds its next samples. A sample that needs a table which is not made yet can be kept
- * until it is.
+ * Unwinds raw samples (records_abi.h). A process that is not known is read from /proc, and published, so that the kernel
+ * unwinds its next samples. If a sample needs a table that is not made yet, it can be kept until the table is made.
  *
- * Samples and process events must be handled in order of time (event_queue.h): then the known mappings are
- * those of the moment of the sample.
+ * Samples and process events must be handled in order of time (event_queue.h), so that the known mappings are those of the
+ * moment of the sample.
  */
 #ifndef EHPERF_UNWIND_RAW_SAMPLES_H
 #define EHPERF_UNWIND_RAW_SAMPLES_H
@@ -28,8 +27,7 @@ struct raw_samples_source {
 	int (*image)(void *arg, pid_t pid, struct eh_image *image);
 	/*
 	 * the current mappings, with reading->changes from before they were read. 0, or -errno;
-	 * -EINPROGRESS: they have been asked for, process_asked() says so, and processes_read() is to
-	 * follow
+	 * -EINPROGRESS: they were asked for (process_asked()), and processes_read() follows
 	 */
 	int (*read)(void *arg, struct process *process, uint32_t tgid, struct process_reading *reading);
 	/* queues all events up to now. 0 or -errno */
@@ -39,14 +37,14 @@ struct raw_samples_source {
 
 struct waiting_sample {
 	struct raw_record *raw;
-	/* for a table: of this module, which is being made, and the process's list when the sample was taken */
+	/* it waits for the table of this module, with the process's list when the sample was taken */
 	uint32_t for_module;
 	struct mapping_list list;
-	/* 0: for its process to be read. The version of the mappings that were known when it was taken; 0: none */
+	/* for_module 0: it waits for its process to be read. The mappings' version when it was taken; 0: not known */
 	uint64_t version;
 };
 
-/* the pointers are the caller's, and what they point to */
+/* The caller owns what the pointers point to. */
 struct raw_samples {
 	struct processes *processes;
 	struct publisher *publisher;
@@ -54,7 +52,7 @@ struct raw_samples {
 	const struct event_queue *queue;
 	struct raw_samples_source source;
 	uint32_t max_depth;
-	/* private: those that wait, in the order of coming */
+	/* private: samples that wait, in order of arrival */
 	struct waiting_sample *waiting;
 	size_t nr_waiting, room;
 	uint64_t waiting_bytes;
@@ -68,24 +66,22 @@ struct raw_samples {
  */
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
 
-/* What there is without the process's mappings: the leaf's address. */
+/* The stack without the process's mappings: the leaf's address. */
 void raw_samples_leaf(struct raw_samples *samples, const struct raw_record *raw,
 		      struct host_stack *stack);
 
 /*
- * The walk of the sample that was unwound last came to code whose table is being made (for_module,
- * stack->wants_table): keeps it, with the mapping list that its process has now, to be unwound again.
- * for_module 0: its process is being read. false: it is the caller's still, and stays as it is, since as
- * many wait as are allowed to, or there is no memory.
+ * Keeps the sample that was unwound last, with its process's current mapping list, to be unwound again: its walk came to code
+ * of a module whose table is being made (for_module, from stack->wants_table), or its process is being read (for_module 0).
+ * false: too many samples wait, or there is no memory; the sample is still the caller's.
  */
 bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw, uint32_t for_module);
 
 /* 0 or -errno; raw is not the callee's */
 typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);
 /*
- * Unwinds again what was kept, stack being room for one; what waits for another table is kept again, the
- * others are done. All events up to now are queued or applied. last: nothing is waited for any more. 0, or
- * what `done` returned.
+ * Unwinds the kept samples again, into *stack. A sample that waits for another table is kept again; done() is called for the
+ * others. All events up to now must be queued or applied. last: no sample waits any longer. 0, or what done() returned.
  */
 int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, bool last, raw_sample_fn *done,
 		       void *arg);

@@ -9,9 +9,8 @@
 struct host_registers raw_stack_registers(const struct raw_record *raw);
 
 /*
- * Data is the record's copy of the stack: what it lacks, other stacks too, is unreadable, as the process may
- * have written over it since. Code is for the caller to read (.read_text). The record must outlive the
- * result.
+ * Data is read from the record's copy of the stack. Other memory, and other stacks, are unreadable, because the process may
+ * have changed them since. The caller sets .read_text to read code. The record must outlive the result.
  */
 struct host_memory raw_stack_memory(const struct raw_record *raw);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes one compiled table (table/unwind_table.h) into slabs, in the shape in which the kernel reads it
- * (tables_abi.h). Which modules have a table, and when, is tables.h's.
+ * Writes one compiled table (table/unwind_table.h) into slabs, in the form in which the kernel reads it (tables_abi.h).
+ * tables.h decides which modules have a table, and when.
  */
 #ifndef EHPERF_UNWIND_TABLE_UPLOAD_H
 #define EHPERF_UNWIND_TABLE_UPLOAD_H
@@ -14,7 +14,7 @@
 #include "slabs_abi.h"
 #include "tables_abi.h"
 
-/* what a module has in the slabs; free(of) is the owner's */
+/* a module's memory in the slabs; the owner frees `of` */
 struct extents {
 	struct extent {
 		loc_t loc;
@@ -23,12 +23,12 @@ struct extents {
 	size_t nr, room;
 };
 
-/* Allocates so many bytes, and notes them. 0 with errno set */
+/* Allocates this many bytes, and records them. 0 with errno set on failure */
 loc_t extents_take(struct slabs *slabs, size_t size, struct extents *extents);
-/* Gives back all but the first `kept`. */
+/* Frees all but the first `kept`. */
 void extents_release(struct slabs *slabs, struct extents *extents, size_t kept);
 
-/* Writes rules, pages and rows. 0 with *written filled, or -errno with no extent more than before */
+/* Writes rules, pages and rows. 0 with *written filled, or -errno with *extents unchanged */
 int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh_table *written,
 		struct extents *extents);
 

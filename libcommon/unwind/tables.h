@@ -2,11 +2,9 @@
 /*
  * The unwind tables of modules, in slabs, where the kernel reads them (tables_abi.h).
  *
- * Who does what: workers compile (foreign.h), each file by itself, and know nothing of the rest. The
- * caller's thread asks them, and writes what they have made into the slabs. A module has its struct
- * eh_module from the first, so that mapping lists can name it; its tables appear in there when they are
- * made, and until then walks that come to it want them: their samples come raw, and wait. Without workers,
- * as in tests, all is made at once.
+ * Workers compile files (foreign.h). The caller's thread asks the workers, and writes their results into the slabs. A module has
+ * a struct eh_module from the beginning, so that mapping lists can refer to it; its tables are added when they are made. Until
+ * then, samples whose walks need these tables arrive raw, and wait. Without workers, as in tests, tables are made at once.
  */
 #ifndef EHPERF_UNWIND_TABLES_H
 #define EHPERF_UNWIND_TABLES_H
@@ -41,25 +39,23 @@ int tables_make(struct tables *tables, uint32_t module_id);
 int tables_make_all(struct tables *tables, int max_ms);
 
 /*
- * From now on, says what making a table has taken of the CPU, and the thread in whose mappings the file was
- * first found.
+ * From now on, calls made() for each table, with the CPU time that making it has taken, and the thread in whose mappings the
+ * file was first found.
  */
 void tables_on_made(struct tables *tables, void (*made)(void *arg, pid_t tid, uint64_t cpu_ns), void *arg);
 
 /*
- * A mapping in a list names the module's struct eh_module, or does so no more: in memory that is given
- * back. Tables that no list names go when there is much of them, the oldest first, and are made again when
- * they are wanted.
+ * A mapping in a list refers to the module's struct eh_module, or does not any more. Tables to which no list refers are freed
+ * when they take much memory, the oldest first, and are made again when they are needed.
  */
 void tables_use(struct tables *tables, uint32_t module_id);
 void tables_unuse(struct tables *tables, uint32_t module_id);
-/* There is no room: all tables go that no list names. Were there any? */
+/* Makes room: frees all tables to which no list refers. false: there were none */
 bool tables_make_room(struct tables *tables);
 
 /*
- * A walk has come to code of a module and wants a table that is not there. true: it is there, or it is
- * known that there is none, and walks see that from now on. false: it is being made; until it is taken,
- * walks will want it.
+ * A walk has come to code of a module and needs a table that it has not found. true: the table is there now, or cannot be made,
+ * and walks see that from now on. false: it is being made; until tables_take() has taken it, walks will ask for it.
  */
 bool tables_want(struct tables *tables, uint32_t module_id);
 /* Is any table of the module being made? */
@@ -69,13 +65,13 @@ bool tables_awaited(const struct tables *tables, uint32_t module_id);
  * within 100 ms anyway
  */
 int tables_fd(const struct tables *tables);
-/* Writes the tables that were made; waits for one so long at most. How many there were */
+/* Writes the tables that were made; waits at most this long for the first one. Returns their number */
 unsigned tables_take(struct tables *tables, int max_ms);
 /* Notes the modules that have a struct eh_module: used[ID] */
 void tables_note_modules(const struct tables *tables, bool *used);
-/* Gives back what is kept of modules that are forgotten. */
+/* Frees the tables of modules that are forgotten. */
 void tables_forget(struct tables *tables);
-/* From now on, no walk wants what is still being made. */
+/* From now on, no walk asks for tables that are still being made. */
 void tables_give_up(struct tables *tables);
 
 /* the place of the module's struct eh_module; 0: it has none */

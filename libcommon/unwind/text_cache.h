@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code of processes that are gone, as it was read of their files lately: many of their stacks lead through
- * the same code, and reading it takes a worker's answer.
+ * A cache of code that was read from files of processes that are gone: many of their stacks lead through the same code, and
+ * reading it takes a worker's answer.
  */
 #ifndef EHPERF_UNWIND_TEXT_CACHE_H
 #define EHPERF_UNWIND_TEXT_CACHE_H
@@ -22,7 +22,7 @@ struct text_cache {
 	} of[NR_CACHED_TEXTS];
 };
 
-/* What was read last of this place, or that there was nothing: *nr bytes. False: that is not known */
+/* Gets what was last read from this place: *nr bytes, 0 if it could not be read. False: it is not in the cache */
 bool text_cache_find(const struct text_cache *cache, uint32_t module_id, uint64_t offset, void *to, uint32_t bytes,
 		     uint32_t *nr);
 void text_cache_add(struct text_cache *cache, uint32_t module_id, uint64_t offset, const void *from, uint32_t bytes,
