@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looking up in sorted arrays what covers an address. */
+/* Searches sorted arrays for the element that covers an address. */
 #ifndef EHPERF_BASE_SEARCH_H
 #define EHPERF_BASE_SEARCH_H
 
@@ -7,8 +7,7 @@
 #include <stdint.h>
 
 /*
- * how many of nr elements have a key of at most value: each has a uint64_t, its key, at `key` bytes, and
- * keys do not fall
+ * how many of nr sorted elements have a key of at most `value`; the key is a uint64_t, at offset `key` of each element
  */
 static inline size_t count_sorted_up_to(const void *elements, size_t nr, size_t element_bytes, size_t key,
 					uint64_t value)
@@ -26,7 +25,7 @@ static inline size_t count_sorted_up_to(const void *elements, size_t nr, size_t 
 	return low;
 }
 
-/* the same for an array of structs, whose member `key` is a uint64_t */
+/* count_sorted_up_to() for an array of structs, whose member `key` is a uint64_t */
 #define count_up_to(array, nr, key, value) \
 	count_sorted_up_to((array), (nr), sizeof(*(array)), offsetof(__typeof__(*(array)), key), (value))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings that many things have in common, as addresses have a function's name. One thread's; not to be changed */
+/* Strings that many objects share, such as the name of a function at many addresses. For one thread; not to be changed */
 #ifndef EHPERF_BASE_SHARED_TEXT_H
 #define EHPERF_BASE_SHARED_TEXT_H
 

@@ -37,7 +37,7 @@ struct cfi_state {
 	uint64_t cfa_defined : 1, cfa_by_expression : 1;
 };
 
-/* what of a CIE matters to its FDEs: CIEs that agree in this are one class */
+/* the parts of a CIE that matter to its FDEs: CIEs with equal parts are one class */
 struct cie_class {
 	uint64_t code_align;
 	int64_t data_align;
@@ -89,7 +89,7 @@ uint32_t cfi_states_intern(struct cfi_states *s, const struct cfi_state *state);
 /* of a state that is not of CFI and has this rule: no instructions are applied to it */
 uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule);
 
-/* private: for a CIE that is not the one of the FDE before */
+/* private: for a CIE other than that of the previous FDE */
 int cfi_states_find_class(struct cfi_states *s, const struct cie *cie);
 
 /* The number of the CIE's class; -1 where there are too many, or with s->error set. */
@@ -104,7 +104,7 @@ static inline int cfi_states_class(struct cfi_states *s, const struct cie *cie)
  */
 uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops, size_t size);
 
-/* the same, remembered. ops[0 .. size) is followed by more of the program, up to limit */
+/* cfi_states_run(), with the result remembered. ops[0 .. size) is followed by more of the program, up to limit */
 static inline uint32_t cfi_states_apply(struct cfi_states *s, uint32_t class, uint32_t from,
 					const uint8_t *ops, size_t size, const uint8_t *limit)
 {

@@ -17,8 +17,8 @@
 enum insn_effect {
 	INSN_OTHER,	/* none but registers overwritten */
 	INSN_RETURN,	/* leaves the function: a return or a tail call */
-	INSN_STOP,	/* what comes next is not reached from here, or with a stack that is not known */
-	INSN_EXIT,	/* a system call that does not return: the next place is its pc while it lasts */
+	INSN_STOP,	/* the next instruction is not reached from here, or with an unknown stack */
+	INSN_EXIT,	/* a system call that does not return; its pc is the next instruction */
 	INSN_INDIRECT,	/* a jump whose targets are not known: by a register or a table */
 	INSN_JUMP,	/* to target */
 	INSN_BRANCH,	/* to target, or on */
@@ -39,14 +39,14 @@ struct insn {
 	int32_t displacement;
 	uint16_t overwritten;	/* registers that get values the effect does not say: bits by DWARF number */
 	uint8_t effect, reg, base;	/* DWARF numbers, or NO_REG */
-	bool padding;		/* does nothing, and is what assemblers fill up with */
-	bool landing;		/* does nothing, and is where calls and jumps by a register may lead (endbr64) */
+	bool padding;		/* does nothing: assemblers use it as padding */
+	bool landing;		/* does nothing: a target of calls and jumps by a register (endbr64) */
 	uint8_t changed;	/* the solver's pass in which the rule changed last */
 	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
 	struct eh_rule rule;	/* before it; the cells of code_rules.c's lattice */
 };
 
-/* Does the instruction behind it come next, at least one way? */
+/* Can the instruction after it be executed next? */
 static inline bool insn_reaches_next(const struct insn *insn)
 {
 	return insn->effect < INSN_RETURN || insn->effect > INSN_JUMP;
@@ -70,9 +70,8 @@ struct code {
 size_t code_insn_at(const struct code *code, uint32_t at);
 
 /*
- * Second step: targets become numbers of instructions, and what can only be said with the
- * neighbours in view becomes part of the effects: stack pointers from elsewhere, what helpers
- * overwrite, what is jumped to and called.
+ * Second step: targets become numbers of instructions, and effects that depend on other instructions are added: stack pointers
+ * from elsewhere, registers that helpers overwrite, and which instructions are jumped to or called.
  */
 void code_link(struct code *code);
 

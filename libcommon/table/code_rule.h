@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One rule through one instruction, backwards and forwards. A rule at a place says where the
- * caller's registers are, in terms of what the registers hold at that place; so the rule before an
- * instruction is the rule after it with each register replaced by what the instruction computes it
- * from.
+ * Carries a rule over one instruction, backwards or forwards. A rule says where the caller's registers are, by the values of the
+ * registers at its place. So the rule before an instruction is the rule after it, with each register replaced by that from
+ * which the instruction computes it.
  */
 #ifndef EHPERF_TABLE_CODE_RULE_H
 #define EHPERF_TABLE_CODE_RULE_H
@@ -20,8 +19,7 @@ struct eh_rule code_rule_at_entry(void);
 bool code_rule_is_entry(const struct eh_rule *rule);
 
 /*
- * no one rule holds: ways that lead here or on from here disagree, or the CFA cannot be told from
- * any register
+ * no single rule holds: paths to or from here disagree, or the CFA cannot be computed from any register
  */
 static inline struct eh_rule code_rule_conflict(void)
 {

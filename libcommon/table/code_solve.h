@@ -8,10 +8,10 @@
 
 #include "table/code_insns.h"
 
-/* From all returns backwards. false: the rules do not settle, and none is to be relied upon. */
+/* From all returns backwards. false: the rules do not converge, and none is reliable. */
 bool code_solve_backward(struct code *code);
 
-/* From the first instructions of functions that do not return, forwards, where no rule is known so far. */
+/* Forwards from the first instructions of functions that do not return, where no rule is known yet. */
 void code_solve_forward(struct code *code);
 
 /* Does instruction i lie at an address that functions are aligned to? */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file's FDEs by their place in the file, and which of them rules a byte.
+ * A file's FDEs by their place in the file, and which of them applies to a byte.
  *
- * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE that starts last at or before a byte
- * rules it, if it reaches that far. So an FDE rules up to its own end or to the start of the next
- * one, whichever is lower; and behind the end of an inner FDE no rule holds, even where an outer
- * one goes on. Of several that start at one place, the first that was added rules.
+ * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE with the last start at or before a byte applies, if it covers the
+ * byte. So an FDE applies up to its own end or to the start of the next one, whichever is lower. After the end of an inner FDE
+ * no FDE applies, even if an outer one covers the byte. Of several FDEs with one start, the first that was added applies.
  */
 #ifndef EHPERF_TABLE_FDE_INDEX_H
 #define EHPERF_TABLE_FDE_INDEX_H
@@ -43,7 +42,7 @@ struct fde_index {
 int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde,
 		  uint32_t class);
 
-/* the same of a span made otherwise, which is in the file. 0 or -ENOMEM */
+/* Adds a span that is not an FDE's, and lies in the file. 0 or -ENOMEM */
 int fde_index_add_span(struct fde_index *index, const struct fde_span *span);
 
 /*
@@ -64,7 +63,7 @@ static inline uint64_t fde_index_start(const struct fde_index *index, size_t i)
 	return i < index->nr ? fde_index_at(index, i)->start : UINT64_MAX;
 }
 
-/* what rules this byte; NULL: nothing */
+/* the span that applies to this byte; NULL: none */
 const struct fde_span *fde_index_covering(const struct fde_index *index, uint64_t file_offset);
 
 /* the first byte from `start` on that an FDE covers, or `end` */

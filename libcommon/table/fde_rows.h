@@ -8,10 +8,9 @@
 #include "table/row_writer.h"
 
 /*
- * Writes the rows of the part of the FDE that it rules: [span->start, end), offsets in the file.
- * The whole program is decoded, and *nr_rows rises by its rows as the standard counts them (one for
- * each advance, and one at the end). false where the program does not decode: from the row where
- * that happens up to `end`, RULE_UNSUPPORTED holds. pc_bias as for eh_frame_pointer().
+ * Writes the rows of the part of the FDE that applies: [span->start, end), offsets in the file. The whole program is decoded,
+ * and its number of rows, as the standard counts them (one for each advance, and one at the end), is added to *nr_rows. false:
+ * the program does not decode; RULE_UNSUPPORTED holds from that row up to `end`. pc_bias as for eh_frame_pointer().
  */
 bool fde_rows_write(struct row_writer *w, struct cfi_states *states, const struct fde_span *span,
 		    uint64_t end, uint64_t pc_bias, uint64_t *nr_rows);

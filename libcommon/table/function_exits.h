@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a function returns, so that probes on these instructions can time its calls. Nothing on anybody's
- * stack is changed then, unlike by a return probe, which puts another return address in the place of the
- * function's own: whoever unwinds, copies or switches that stack finds it there.
+ * The instructions by which a function returns, so that probes on them can time its calls. These probes do not change the
+ * stack. A return probe does: it replaces the return address, and code that unwinds, copies or switches the stack finds the
+ * wrong one.
  */
 #ifndef EHPERF_TABLE_FUNCTION_EXITS_H
 #define EHPERF_TABLE_FUNCTION_EXITS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of a function that its compiler has put elsewhere, because it seldom runs (GCC's NAME.cold). It
- * has an FDE of its own, and in a stripped file nothing else says whose it is; but no function jumps into
- * the middle of another one.
+ * The part of a function that the compiler has put elsewhere, because it seldom runs (GCC's NAME.cold). It has its own FDE. In
+ * a stripped file, only jumps say to which function it belongs: no function jumps into the middle of another one.
  */
 #ifndef EHPERF_TABLE_FUNCTION_PART_H
 #define EHPERF_TABLE_FUNCTION_PART_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes that no FDE covers: the entry point's code, padding, and code to work rules out for
+ * The bytes that no FDE covers: the entry point's code, padding, and code whose rules are derived from its instructions
  * (code_rules.h).
  */
 #ifndef EHPERF_TABLE_GAPS_H
@@ -15,11 +15,11 @@ struct gaps {
 	int error;			/* sticky: 0 or -ENOMEM */
 	struct unwind_table *table;
 	const struct elf_file *file;
-	bool only_go;			/* made by Go, whose table of functions cannot be read: no code rules, for none would be right */
+	bool only_go;			/* Go code whose table of functions cannot be read: no rules, because they would be wrong */
 	struct cfi_states *states;
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */
-	bool of_code;			/* work rules out; else only set table->has_other_code */
+	bool of_code;			/* derive rules; else only set table->has_other_code */
 	uint64_t code_start, code_end;	/* of the file's code (elf_file_code()) */
 	uint64_t looked_at;		/* up to here: of overlapping segments, no byte is looked at twice */
 	/* private: what was read of the file last. Most gaps are short and there are many, so they share reads */
@@ -35,8 +35,8 @@ struct gaps {
 int gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes);
 
 /*
- * Looks at [start, end), offsets in the file, which no FDE covers: sets table->has_other_code if there is
- * code to work rules out for.
+ * Looks at [start, end), offsets in the file, which no FDE covers: sets table->has_other_code if there is code whose rules can
+ * be derived.
  */
 void gaps_look(struct gaps *g, uint64_t start, uint64_t end);
 /* Does that, and writes the rows of [start, end), offsets in the file, if g->of_code. */

@@ -2,11 +2,10 @@
 /*
  * Rules of Go's assembly functions, by their table and their instructions.
  *
- * They may save registers anywhere, or use the frame pointer: what is true of it is worked out from the
- * instructions. And where they write sp (GO_SPWRITE), to change stacks or to align it, pcsp does not
- * hold. There the depth is followed from the entry on, as far as it is known; and where it is not, a
- * rule from the way to the return may hold (code_rules.h). Where there is neither, the function has
- * left its caller's stack.
+ * These functions may save registers anywhere, or use the frame pointer in any way, so that rules are derived from the
+ * instructions. pcsp does not hold for functions that write sp (GO_SPWRITE), to change stacks or to align it. For these, the
+ * depth is followed from the entry as far as it is known; from there on, a rule derived from the path to the return may hold
+ * (code_rules.h). Where neither is known, the function has left its caller's stack.
  */
 #ifndef EHPERF_TABLE_GO_ASSEMBLY_H
 #define EHPERF_TABLE_GO_ASSEMBLY_H
@@ -14,16 +13,16 @@
 #include "dwarf/gopclntab.h"
 #include "tables_abi.h"
 
-/* what the runtime's functions are that are not like others */
+/* functions of the runtime that need special rules */
 enum go_special {
 	GO_ORDINARY,
 	GO_OUTERMOST,		/* nobody calls it */
-	GO_FIRST,		/* rt0_go(): GO_OUTERMOST, unless C calls it, as it does where the program begins with C's start */
-	GO_CALLED,		/* by C, whose registers it keeps, or by the kernel; GO_TOPFRAME or not */
-	GO_ENTERED_AT_START,	/* its start is made a return address: the byte before is its own, too */
-	GO_INTERRUPTS,		/* a signal's handler has made it look called by what the signal interrupted */
+	GO_FIRST,		/* rt0_go(): GO_OUTERMOST, unless C calls it: in a program that begins with C's start code */
+	GO_CALLED,		/* called by C, whose registers it keeps, or by the kernel; GO_TOPFRAME or not */
+	GO_ENTERED_AT_START,	/* its start is used as a return address: the byte before belongs to it, too */
+	GO_INTERRUPTS,		/* a signal handler makes it look called by the interrupted code */
 	GO_NEW_THREAD,		/* clone(), which returns twice, once on a new stack */
-	GO_NO_RETURN,		/* mcall(): who called it may run elsewhere by now, so where sp is written its stack begins */
+	GO_NO_RETURN,		/* mcall(): its caller may run elsewhere by now, so its stack begins where it writes sp */
 	GO_SWITCHES,		/* + enum go_switch */
 };
 

@@ -17,7 +17,7 @@
 #define GO_CLASS MAX_CIE_CLASSES
 
 /*
- * what is known of the frame pointer in a frame: it is the caller's still, it is saved, or neither for sure
+ * the frame pointer in a frame: still the caller's, saved, or not known
  */
 enum go_fp { GO_FP_SAME, GO_FP_SAVED, GO_FP_LOST, NR_GO_FPS };
 #define GO_KNOWN_FRAMES 256

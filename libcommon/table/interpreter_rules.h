@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unwind rules for HotSpot's template interpreter (hotspot/cpu/x86/templateInterpreterGenerator_x86.cpp in
- * OpenJDK). Its frames hang on rbp:
+ * OpenJDK). Its frames are addressed by rbp:
  *
  *	rbp + 8		return address
  *	rbp		the caller's rbp
  *	rbp - 8		the caller's rsp, once it is returned to
  *	rbp - 24	Method *
  *
- * Where a method is entered and left there is no such frame; these pieces of code are followed from what is
- * known there.
+ * While a method is entered or left there is no such frame. This code is followed from the known state at its beginning.
  */
 #ifndef EHPERF_TABLE_INTERPRETER_RULES_H
 #define EHPERF_TABLE_INTERPRETER_RULES_H
@@ -32,7 +31,7 @@ struct interpreter_piece {
 int interpreter_rules(const uint8_t *code, const struct interpreter_piece *piece, code_rule_fn *emit,
 		      void *arg);
 
-/* the rule of a frame that hangs on rbp */
+/* the rule of a frame that is addressed by rbp */
 struct eh_rule interpreter_frame_rule(void);
 
 #endif

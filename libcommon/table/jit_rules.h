@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwind rules for code of a compiler that says how large its frame is and where it is entered, as
- * HotSpot's do: the instructions are followed from the entries on. What they do not lead to (handlers of
- * exceptions, say) has the whole frame.
+ * Unwind rules for code whose compiler says how large its frame is and where it is entered, as HotSpot's compilers do. The
+ * instructions are followed from the entries on. Code that is not reached from there, such as exception handlers, has the
+ * complete frame.
  */
 #ifndef EHPERF_TABLE_JIT_RULES_H
 #define EHPERF_TABLE_JIT_RULES_H
@@ -20,7 +20,7 @@ struct jit_code {
 	uint64_t vaddr;
 	uint32_t frame_bytes;	/* from sp to the CFA; 0: not said */
 	uint32_t complete;	/* from this offset on; UINT32_MAX: not said, but where other code is called */
-	/* offsets at which a call arrives; if .complete is not said, they are believed only if calls have the whole frame then */
+	/* offsets of entries; if .complete is not known, they are used only if then all calls have the complete frame */
 	uint32_t nr_entries, entries[MAX_JIT_ENTRIES];
 };
 

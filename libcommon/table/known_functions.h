@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Known code (machine.h) that FDEs cover and say the wrong thing of. It joins the index of FDEs before all
- * FDEs, so that it rules its bytes.
+ * Known code (machine.h) whose FDEs are wrong. It is added to the index before all FDEs, so that its rules apply instead.
  */
 #ifndef EHPERF_TABLE_KNOWN_FUNCTIONS_H
 #define EHPERF_TABLE_KNOWN_FUNCTIONS_H

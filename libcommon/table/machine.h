@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a table's making needs to know of the machine: the one that ehperf is built for, since a
- * table is made for the unwinder that runs on it. All of it stands in one folder, which the
- * Makefile picks by `uname -m`:
+ * What making a table needs to know of the machine. It is the machine that ehperf is built for, because its unwinder uses the
+ * table. This code is in one folder, which the Makefile selects by `uname -m`:
  *
  *   abi.h             registers, calls, alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
- *   entry.c           where the code at the ELF entry point ends, what addresses code takes and jumps to
- *   padding.c         what fills up the room between functions
+ *   entry.c           where the code at the ELF entry point ends, which addresses code takes and jumps to
+ *   padding.c         padding between functions
  *   leave.c           where instructions lead
- *   decode.c          instructions, as code_insns.h has them; vector.c: those on vectors, faster
+ *   decode.c          instructions, as in code_insns.h; vector.c: vector instructions, faster
  *   go.c              what Go's compiler and runtime write
  *   argument.c        where functions and probes have their arguments
  *   known_code.c      certain code of certain programs
@@ -56,7 +55,7 @@ struct machine_step {
 	int64_t displacement;
 };
 
-/* what a walk through instructions remembers of the last ones, 0 at first: registers by their numbers */
+/* what a walk through instructions remembers, {} at first: bits of registers by their numbers */
 struct machine_memory {
 	uint16_t sums;		/* hold a sum of registers: addresses by a table of distances */
 	uint16_t words;		/* hold a word of an indexed table */
@@ -68,7 +67,7 @@ struct machine_memory {
  */
 void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t offset);
 
-/* How much of code[0 .. size), which begins at the ELF entry point, is the entry code's own? */
+/* How many bytes of code[0 .. size), which begins at the ELF entry point, belong to the entry code? */
 uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
 
 /* a function's argument when it is called; number: below NR_PARAMETERS */
@@ -80,16 +79,16 @@ struct event_argument machine_parameter(unsigned number);
  */
 int machine_operand(const char *text, struct event_argument *argument);
 
-/* Is code[0 .. size) nothing but what assemblers and linkers fill gaps between functions up with? */
+/* Is code[0 .. size) only padding, as assemblers and linkers put it between functions? */
 bool machine_is_padding(const uint8_t *code, uint64_t size);
 
 /*
- * The next instruction behind code[from] that takes an address relative to its own: what lies behind it,
- * and *to; 0: there is none. vaddr: of code[0]
+ * Finds the next instruction behind code[from] that takes an address relative to its own. Returns the offset behind it, with
+ * the address in *to; 0: there is none. vaddr: of code[0]
  */
 size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to);
 
-/* the same for conditional jumps: those that reach far */
+/* machine_next_address() for conditional jumps with 32-bit displacements */
 size_t machine_next_branch(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to);
 
 /*
@@ -111,7 +110,7 @@ bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at);
 size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct machine_memory *memory,
 		    struct machine_step *step);
 
-/* Does the kernel set no probe on the instruction code[0 .. size), or one that breaks the program? */
+/* Does the kernel refuse to probe the instruction code[0 .. size), or would a probe break the program? */
 bool machine_is_unprobeable(const uint8_t *code, size_t size);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */

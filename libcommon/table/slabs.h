@@ -28,7 +28,7 @@ struct slab_source {
 	 */
 	int (*add)(void *arg, uint32_t number, uint8_t **bytes);
 	void *arg;
-	uint32_t max;		/* so many slabs at most; 0: NR_SLABS */
+	uint32_t max;		/* most slabs; 0: NR_SLABS */
 };
 
 /* 0 or -ENOMEM */
@@ -37,8 +37,7 @@ void slabs_free(struct slabs *slabs);
 
 /*
  * size bytes, aligned to EXTENT_ALIGNMENT, in one slab: its loc, 0 with errno set where there is no room.
- * Nobody gets more than a sixteenth of what is left, so that what is small finds room when many large
- * things have taken theirs.
+ * An allocation gets at most a sixteenth of what is left, so that there is room for small ones after many large ones.
  */
 loc_t slabs_alloc(struct slabs *slabs, size_t size);
 /*
@@ -47,7 +46,7 @@ loc_t slabs_alloc(struct slabs *slabs, size_t size);
  */
 void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 
-/* how many bytes there is room for, in slabs that are there and in those that may come */
+/* the bytes that are left, in existing slabs and in those that may still be added */
 uint64_t slabs_left(const struct slabs *slabs);
 
 /* Frees all extents. The slabs stay. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The compact table of one file: its pages, rows and rules as bpf/tables_abi.h has them, before
- * they are in slabs.
+ * The compact table of one file: pages, rows and rules as in bpf/tables_abi.h, before they are in slabs.
  */
 #ifndef EHPERF_TABLE_UNWIND_TABLE_H
 #define EHPERF_TABLE_UNWIND_TABLE_H
@@ -26,15 +25,15 @@ struct unwind_table {
 	uint64_t other_code_bytes;	/* how many bytes of such code there are to decode */
 	/* what it was made of */
 	uint64_t nr_cies, nr_fdes;
-	uint64_t nr_placed_fdes;	/* those that rule some byte */
+	uint64_t nr_placed_fdes;	/* those that apply to some byte */
 	uint64_t nr_cfi_rows;		/* of these, as the standard counts rows */
 	uint64_t nr_go_functions;	/* with rows from Go's table */
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
 };
 
 /*
- * Compiles the file's CFI: .eh_frame, else .debug_frame. Go's table of functions, if the file has it, rules
- * where it and an FDE begin at one place, and then .debug_frame is not read. 0, or -ENOENT (neither CFI nor
+ * Compiles the file's CFI: .eh_frame, else .debug_frame. If the file has Go's table of functions, that applies where it and an
+ * FDE begin at one place, and .debug_frame is not read. 0, or -ENOENT (neither CFI nor
  * Go's table), -ENOTSUP (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG,
  * -EOVERFLOW (more than a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted
  * in skipped[], and the others are in the table. Where FDEs overlap: fde_index.h.
@@ -43,8 +42,8 @@ int unwind_table_build(struct unwind_table *table, struct elf_file *file);
 /* of a file without CFI: no pages, just the entry point and has_other_code */
 int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file);
 /*
- * A table of the code that no FDE covers, with or without CFI in the file, by rules worked out from
- * its instructions (code_rules.h). It has pages even where no rule is known.
+ * Builds a table of the code that no FDE covers, with or without CFI in the file, by rules derived from its instructions
+ * (code_rules.h). It has pages even where no rule is known.
  */
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
 /*
@@ -53,14 +52,14 @@ int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
  */
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame);
 
-/* whose rule a file's table has */
+/* the source of a rule in a file's table */
 enum rule_source {
-	SOURCE_NONE,		/* nobody's: what applies then is not in the table of the file's CFI */
+	SOURCE_NONE,		/* no rule: what applies is not in the table of the file's CFI */
 	SOURCE_KNOWN_CODE,	/* known_functions.h */
 	SOURCE_GO,		/* go_rows.h */
 	SOURCE_FDE,
 };
-/* that of an offset in the file. 0, -ENOTSUP, -EOVERFLOW, -EBADMSG or -ENOMEM */
+/* Gets the source of the rule for an offset in the file. 0, -ENOTSUP, -EOVERFLOW, -EBADMSG or -ENOMEM */
 int unwind_table_source(struct elf_file *file, uint64_t file_offset, enum rule_source *source);
 
 /* Frees a built table, or a zeroed one, and zeroes it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Certain code of certain programs, known by its bytes: no CFI says how to leave it, or the CFI leaves out
- * that the stack ends there. Each piece is named, with its source file and its assembly, beside its bytes.
+ * Code of certain programs, recognized by its bytes, that has no CFI, or whose CFI does not say that the stack ends there. Each
+ * piece has a name, and beside its bytes its source file and its assembly.
  */
 #ifndef EHPERF_TABLE_X86_KNOWN_CODE_H
 #define EHPERF_TABLE_X86_KNOWN_CODE_H
@@ -31,8 +31,8 @@ struct known_code {
 bool known_code_next(const uint8_t *code, size_t size, size_t from, struct known_code *piece);
 
 /*
- * Pieces that FDEs cover are not searched for all over a file, but where its exports lead to: in the
- * function of this name, or in one whose address that takes.
+ * Pieces that FDEs cover are searched for only at a file's exports: in the function of this name, or in a function whose
+ * address it takes.
  */
 struct known_export {
 	const char *symbol, *piece;

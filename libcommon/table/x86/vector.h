@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions on vectors, told by their first bytes and ahead of Zydis: OpenBLAS's and the codecs'
- * assembly consists of them for the most part, and only their lengths are of interest here.
+ * Recognizes vector instructions by their first bytes, before Zydis: the assembly of OpenBLAS and of codecs consists mostly of
+ * them, and only their lengths matter here.
  */
 #ifndef EHPERF_TABLE_X86_VECTOR_H
 #define EHPERF_TABLE_X86_VECTOR_H
