@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the names of a stripped file are: separate debug files, and what .gnu_debugdata holds
- * (MiniDebugInfo).
+ * Finds the names of a stripped file: separate debug files, and .gnu_debugdata (MiniDebugInfo).
  */
 #ifndef EHPERF_DWARF_DEBUG_FILE_H
 #define EHPERF_DWARF_DEBUG_FILE_H
@@ -30,10 +29,9 @@ struct debug_search {
  *   1. by build ID: .build-id/ab/cdef….debug
  *   2. by the name in .gnu_debuglink: beside the file, in .debug/ there, and in its directory's place under the
  *      debug directory.
- * What is found must be a regular file with the same build ID; where one of the two has none, the link's
- * CRC32 must be its. Outside of `directories`, it must be believed, too: regular_file_is_believed(), and on no other FUSE
- * file system than the file. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there
- * is none
+ * The result must be a regular file with the same build ID; if one of the two has none, its CRC32 must be that of the link.
+ * Outside of `directories`, it must also be trusted: regular_file_is_believed(), and if it is on FUSE, on the same file system
+ * as the file. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there is none
  */
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);
 
@@ -41,7 +39,7 @@ int debug_file_open(const struct debug_search *search, struct elf_file *file, co
 #define DEBUG_FILE_MAX_PATH (PATH_MAX + 512)
 void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes);
 
-/* An fd of a debug file that somebody has sent, if its build ID is the file's; -ENOENT */
+/* An fd of a debug file that a server has sent, if it has the file's build ID; -ENOENT */
 int debug_file_open_fetched(struct elf_file *file, const char *path);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The names of C++, Rust and D as people write them, at a bounded price. A mangled name of 300 bytes can
- * stand for gigabytes, and the demangler's time can explode without any output. It therefore works in a
- * child process, which may neither use much memory nor open anything, and which a CPU timer ends.
+ * Demangles names of C++, Rust and D at a bounded cost. A mangled name of 300 bytes can expand to gigabytes, or take very long
+ * without any output. So the demangler runs in a child process, which may neither use much memory nor open anything, and which
+ * a CPU timer ends.
  */
 #ifndef EHPERF_DWARF_DEMANGLE_H
 #define EHPERF_DWARF_DEMANGLE_H
@@ -17,8 +17,8 @@
 #define DEMANGLE_SHORT 96		/* bytes that cannot stand for much */
 
 /*
- * The readable form, to be freed; NULL where it is no mangled name, or is beyond the limits. Without
- * parameter lists, and without Rust's hash. From any thread.
+ * The demangled name, to be freed, without parameter lists and Rust's hash; NULL: not a mangled name, or beyond the limits. From
+ * any thread.
  */
 char *demangle(const char *mangled);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where in the source an address of a file is, and in which inlined functions, by its DWARF (5, sections
- * 3.3.8 and 6.2), read by libdw. libdw trusts what it reads: this is for a bounded child, which has given up the right to
- * read what not everybody may. The files that the DWARF names (.dwo, dwz's) are regular ones that are believed:
+ * 3.3.8 and 6.2), read by libdw. libdw trusts what it reads, so this runs in a bounded child, which may only read what every
+ * user may read. The files that the DWARF names (.dwo, dwz's) must be regular files that are trusted:
  * regular_file_is_believed().
  */
 #ifndef EHPERF_DWARF_DWARF_PLACES_H
@@ -33,8 +33,8 @@ int dwarf_places_new(struct dwarf_places **places, int fd);
 void dwarf_places_free(struct dwarf_places *places);
 
 /*
- * The innermost first, of a return address's call site, say. How many; 0: nothing is known. Strings are
- * libdw's.
+ * Finds the places of an address, the innermost first; for a return address, pass an address in the call. Returns their number;
+ * 0: nothing is known. libdw owns the strings.
  */
 size_t dwarf_places_find(struct dwarf_places *places, uint64_t vaddr,
 			 struct dwarf_place found[DWARF_MAX_INLINED]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An ELF file, read through libelf: what the unwinder and the symbolizer want of it. */
+/* An ELF file, read through libelf: what the unwinder and the symbolizer need. */
 #ifndef EHPERF_DWARF_ELF_FILE_H
 #define EHPERF_DWARF_ELF_FILE_H
 
@@ -45,16 +45,14 @@ struct elf_section {
  */
 int elf_file_open(struct elf_file *file, int fd);
 /*
- * as elf_file_open(), but the file is mapped: what is not compressed takes no memory of its own, however large
- * it is. For workers alone, since who truncates the file ends the process that reads it (SIGBUS), and who
- * writes to it changes what was checked before.
+ * as elf_file_open(), but the file is mapped: sections that are not compressed take no memory. For workers only: truncating the
+ * file ends the process that reads it (SIGBUS), and writing to it changes what was checked before.
  */
 int elf_file_open_mapped(struct elf_file *file, int fd);
-/* as elf_file_open(), and a 32-bit x86 one: for what is known of its segments and names */
+/* as elf_file_open(), also for a 32-bit x86 file: for segments and names only */
 int elf_file_open_for_names(struct elf_file *file, int fd);
 /*
- * the same for an image in memory, such as the vDSO's; the bytes are written to by libelf and must outlive
- * it
+ * elf_file_open() for an image in memory, such as the vDSO's; libelf writes to the bytes, which must outlive *file
  */
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size);
 void elf_file_close(struct elf_file *file);
@@ -62,7 +60,7 @@ void elf_file_close(struct elf_file *file);
 /* the segment that has this offset in the file; NULL: none has */
 const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t offset);
 
-/* what to tell the user of an error of these functions, and of those that read the file's CFI */
+/* explains an error of these functions, and of those that read the file's CFI, to the user */
 const char *elf_file_explain(int error);
 
 /*
@@ -83,19 +81,19 @@ Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char 
 int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header, Elf_Data **data);
 
 /*
- * May all compressed sections of a file be inflated by others' functions, which ask nothing? 0, -EFBIG (what they say they
- * hold is more than real ones do) or -EBADMSG. It is best mapped (ELF_C_READ_MMAP).
+ * Checks whether other libraries' functions, which check nothing, may inflate all compressed sections of a file. 0, -EFBIG
+ * (they expand to more than those of real files) or -EBADMSG. The file should be mapped (ELF_C_READ_MMAP).
  */
 int elf_file_check_compressed(Elf *elf);
 
 /* bytes of the file as they are. 0, -EBADMSG (they are not all in it) or -errno */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, size_t size);
 
-/* them where libelf has them, until elf_file_close(). 0, -EBADMSG (they are not all in it) or -ENOMEM */
+/* these bytes in libelf's memory, until elf_file_close(). 0, -EBADMSG (they are not all in the file) or -ENOMEM */
 int elf_file_bytes(const struct elf_file *file, uint64_t offset, uint64_t size, const uint8_t **bytes);
 /*
- * those of the code at vaddr; *size: how many are wanted, and how many there are. 0, -ENOENT (no executable
- * segment has that address), -EBADMSG or -ENOMEM
+ * the bytes of the code at vaddr; *size: in: how many are wanted; out: how many there are. 0, -ENOENT (no executable segment has
+ * that address), -EBADMSG or -ENOMEM
  */
 int elf_file_code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *size, const uint8_t **bytes);
 
@@ -105,7 +103,7 @@ int elf_file_code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *size
  * over it. -ENOENT where there is none.
  */
 int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame);
-/* the same without .debug_frame */
+/* elf_file_cfi() without .debug_frame */
 int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct eh_frame *frame);
 
 /* vaddr <-> offset in the file, by the PT_LOAD segments; false outside them */
@@ -113,8 +111,8 @@ bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *f
 bool elf_file_vaddr_of(const struct elf_file *file, uint64_t file_offset, uint64_t *vaddr);
 
 /*
- * From the first byte to behind the last one of the sections that are marked as code, offsets in the file: an
- * executable segment may hold headers and data, too. All of the file where no section is.
+ * The range, in offsets in the file, of all sections that are marked as code: an executable segment may contain headers and data,
+ * too. The whole file if there is no such section.
  */
 void elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a library exports, by its own hash table (.gnu.hash): one symbol costs a few reads, however many
- * there are.
+ * A library's exports, looked up in its hash table (.gnu.hash): one symbol takes a few reads.
  */
 #ifndef EHPERF_DWARF_EXPORTS_H
 #define EHPERF_DWARF_EXPORTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Go's own table of functions (gopclntab.h) as a symbol table: strip and the linker's -s leave it. */
+/* Go's own table of functions (gopclntab.h) as a symbol table: strip and the linker's -s do not remove it. */
 #ifndef EHPERF_DWARF_GO_SYMBOLS_H
 #define EHPERF_DWARF_GO_SYMBOLS_H
 

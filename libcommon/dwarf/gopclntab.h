@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Go's own table of functions, which its garbage collector unwinds by, so that stripped programs have
- * it, too: the functions by address, and for each one by how much sp lies lower than at its entry, pc
- * by pc ("pcsp"). Go documents it in src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go.
- * Three layouts are read: of Go 1.16 and 1.17, 1.18 and 1.19, and 1.20 and later.
+ * Go's own table of functions. Go's garbage collector unwinds by it, so that stripped programs have it, too. It has the
+ * functions by address, and for each pc how much lower sp is than at the function's entry ("pcsp"). Go documents it in
+ * src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go. Three layouts are read: of Go 1.16 and 1.17, 1.18 and 1.19, and
+ * 1.20 and later.
  */
 #ifndef EHPERF_DWARF_GOPCLNTAB_H
 #define EHPERF_DWARF_GOPCLNTAB_H
@@ -38,13 +38,13 @@ struct go_function {
 };
 
 /*
- * The table in these bytes, at their start. 0, or -EBADMSG: it is none, or one of another version or
- * machine. text_start: what the header says, which may be 0.
+ * Opens the table at the start of these bytes. 0, or -EBADMSG: it is not a table, or has another version or machine. text_start:
+ * from the header, may be 0.
  */
 int gopclntab_over(struct gopclntab *table, const uint8_t *bytes, size_t size);
 
 /*
- * The file's, in its section or, where a linker has merged that, by the header's magic. 0, -ENOENT or
+ * Opens the file's table: its section, or, if the linker has merged that, what begins with the header's magic. 0, -ENOENT or
  * -ENOMEM; text_start is checked against the code.
  */
 int gopclntab_open(struct gopclntab *table, struct elf_file *file);
@@ -59,8 +59,8 @@ bool gopclntab_function(const struct gopclntab *table, uint64_t i, struct go_fun
 bool gopclntab_find(const struct gopclntab *table, uint64_t vaddr, struct go_function *function);
 
 /*
- * The file and the line that an offset in a function comes from; of inlined code its own. *file is valid as
- * long as the table. false: not known
+ * The source file and line of an offset in a function; for inlined code, those of the inlined function. *file is valid as long
+ * as the table. false: not known
  */
 bool gopclntab_line(const struct gopclntab *table, const struct go_function *function, uint64_t offset,
 		    const char **file, unsigned *line);

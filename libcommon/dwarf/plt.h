@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The entries of a file's PLT, each by the name of what it jumps to: no symbol table has them. */
+/* The entries of a file's PLT, which no symbol table has, each named after the function that it jumps to. */
 #ifndef EHPERF_DWARF_PLT_H
 #define EHPERF_DWARF_PLT_H
 

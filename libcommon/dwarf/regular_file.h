@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opening what another user may have put there: a regular file and nothing else, read-only. What a path
- * leads to is looked at before it is opened, so that no FIFO waits, no device notices, and no file system's
- * server is asked for more than the way there.
+ * Opens paths that another user may control: only regular files, read-only. A file is checked before it is opened, so that no
+ * FIFO blocks, no device is touched, and no file system's server is asked for more than the path.
  */
 #ifndef EHPERF_DWARF_REGULAR_FILE_H
 #define EHPERF_DWARF_REGULAR_FILE_H
@@ -12,21 +11,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* which file it is, as stat() says; a file that is written again is another one */
+/* identifies a file by stat(); a file that was written to is another file */
 struct file_key {
 	uint64_t dev, inode;
 	int64_t mtime_s, mtime_ns;
 	/* these say nothing of which file it is */
 	uint64_t owner, bytes;
 	uint64_t mount;		/* ID of the mount it was found in, as in /proc/PID/mountinfo */
-	uint64_t in_our_root;	/* its path is from who has our root directory: nobody else chose the path (process/mapped_file.h) */
+	uint64_t in_our_root;	/* its path comes from a process with our root directory, and can be trusted (process/mapped_file.h) */
 };
 #define FILE_KEY_BYTES offsetof(struct file_key, owner)		/* of it, for comparing */
 
 /*
- * The file as it is named, not opened: an fd of O_PATH, or -errno, -ENOENT if it is no regular file. Below
- * the directory `root`, wherever links lead, if that is not -1. `follow`: the last part of the path may be
- * a link. *key is what is known of the file without asking a server
+ * Finds the file at a path without opening it: an fd of O_PATH, or -errno, -ENOENT if it is not a regular file. root: a directory
+ * that links cannot leave; -1: none. follow: the last part of the path may be a link. *key is what is known of the file without
+ * asking a server
  */
 int regular_file_find(int root, const char *path, bool follow, struct file_key *key);
 /* Opens what was found, and closes `found`. An fd or -errno */
@@ -36,9 +35,9 @@ int regular_file_open_found(int found);
 int regular_file_open(int root, const char *path, bool follow);
 
 /*
- * Is what an open file says of others' code believed, where `owner` is who has the code anyway? It must be root's, this
- * owner's or the tool's user's, and not writable for all. IDs are those of the tool's user namespace: in there, root of
- * another one is who made that.
+ * Is this open file trusted to describe code that `owner` owns? It must belong to root, to this owner or to the tool's user, and
+ * not be writable for everybody. IDs are those of the tool's user namespace, where the root of another user namespace is the
+ * user that made it.
  */
 bool regular_file_is_believed(int fd, uid_t owner);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dwarf_places, or where there is no DWARF Go's own table, asked of a bounded child: what the file's author has
- * written costs no more than is stated here.
+ * dwarf_places, or Go's own table if there is no DWARF, in a bounded child: no file can take more than these limits.
  */
 #ifndef EHPERF_DWARF_SOURCE_PLACES_H
 #define EHPERF_DWARF_SOURCE_PLACES_H
@@ -45,8 +44,8 @@ size_t source_places_find(struct source_places *places, uint64_t vaddr, int (*op
 			  const struct source_place **found);
 
 /*
- * What a child's reply says of vaddr, as source_places_find() takes it: by then, hostile DWARF may have
- * taken over the child
+ * Parses a child's reply about vaddr, for source_places_find(). The reply is not trusted: hostile DWARF may have taken over the
+ * child
  */
 size_t source_places_take(struct source_places *places, uint64_t vaddr, const char *reply, size_t size,
 			  const struct source_place **found);

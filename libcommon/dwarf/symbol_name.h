@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a compiler or linker adds to a function's name without making it another function. */
+/* Suffixes that a compiler or linker adds to a function's name. */
 #ifndef EHPERF_DWARF_SYMBOL_NAME_H
 #define EHPERF_DWARF_SYMBOL_NAME_H
 
@@ -13,8 +13,8 @@
 size_t symbol_name_fold(const char *raw);
 
 /*
- * The name for people, to be freed: folded but for Go's, where a dot means something else, then demangled
- * unless that is not wanted. Its first DEMANGLE_MAX_NAME bytes. NULL: no memory
+ * The name to show, to be freed: folded, except Go's names, where a dot means something else; then demangled, unless
+ * no_demangle. Cut to DEMANGLE_MAX_NAME bytes. NULL: no memory
  */
 char *symbol_name_for_people(const char *raw, bool no_demangle, bool is_go);
 

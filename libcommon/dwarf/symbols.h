@@ -9,7 +9,7 @@
 #include "dwarf/debug_file.h"
 #include "dwarf/elf_file.h"
 
-/* where a name is from, in the order in which they are asked; names in symbol_source_names[] */
+/* sources of names, in order of preference; their names are in symbol_source_names[] */
 enum symbol_source {
 	SOURCE_SYMTAB,		/* .symtab */
 	SOURCE_DEBUG_FILE,	/* .symtab of the separate debug file */
@@ -28,7 +28,7 @@ struct symbol_options {
 	const char *path;		/* the file's, as its process sees it, for .gnu_debuglink; may be NULL */
 	size_t max_bytes;		/* of memory, for tables and strings; a source that needs more is left out */
 	bool no_demangle;
-	bool chosen;			/* who runs the tool has named the processes: reading DWARF may take as long as root's may */
+	bool chosen;		/* the user has selected the processes: reading DWARF may take as long as for root's files */
 };
 
 #define SYMBOL_OPTIONS_DEFAULT ((struct symbol_options){ .search.root = -1, .max_bytes = (size_t)256 << 20 })
@@ -41,8 +41,8 @@ struct symbols;
  */
 struct symbol {
 	uint64_t vaddr;			/* its own: what objdump, addr2line and gdb take */
-	bool has_function;		/* the start of its function is known */
-	uint64_t function_vaddr;	/* that start; vaddr where it is not known */
+	bool has_function;	/* the start of its function is known */
+	uint64_t function_vaddr;	/* that start; if not known, vaddr */
 	uint64_t offset;		/* from there */
 	const char *name;		/* for people: of the function, demangled; NULL: none is known */
 	const char *raw_name;		/* as in the file, with version and suffixes; NULL with name */
@@ -50,10 +50,9 @@ struct symbol {
 };
 
 /*
- * Reads what names the file's code: .symtab, else that of the separate debug file, else .gnu_debugdata's,
- * else a debuginfod's; without .symtab of its own or of a debug file Go's table and .dynsym as well; and the PLT.
- * Functions without a symbol are bounded by their FDEs. What does not parse is left out. 0 or -ENOMEM; the
- * file may be closed afterwards.
+ * Reads the symbols of the file: .symtab, else that of the separate debug file, else .gnu_debugdata's, else a debuginfod's; if
+ * neither the file nor a debug file has .symtab, also Go's table and .dynsym; and the PLT. Functions without a symbol are
+ * bounded by their FDEs. What does not parse is left out. 0 or -ENOMEM; the file may be closed afterwards.
  */
 int symbols_read(struct symbols **symbols, struct elf_file *file, const struct symbol_options *options);
 void symbols_free(struct symbols *symbols);

@@ -14,7 +14,7 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* what this process has had of the CPUs */
+/* the CPU time of this process */
 static inline uint64_t clock_cpu_ns(void)
 {
 	struct timespec t;
@@ -28,7 +28,7 @@ static inline double clock_seconds(void)
 	return clock_ns() / 1e9;
 }
 
-/* the time of CLOCK_REALTIME at a time of CLOCK_MONOTONIC, if nobody has set the clock since */
+/* converts a time of CLOCK_MONOTONIC to CLOCK_REALTIME; right if the clock was not set since */
 static inline uint64_t clock_realtime_ns(uint64_t monotonic_ns)
 {
 	struct timespec now;

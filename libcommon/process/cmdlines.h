@@ -11,7 +11,7 @@
 
 /* A command line that is longer is cut, and ends in "…" */
 #define MAX_CMDLINE_BYTES 120
-/* of more processes at a time, those that come later have none */
+/* most processes at a time; later ones have no command line */
 #define MAX_CMDLINES (1 << 15)
 
 struct cmdlines;
@@ -21,13 +21,13 @@ int cmdlines_new(struct cmdlines **cmdlines);
 void cmdlines_free(struct cmdlines *cmdlines);
 
 /*
- * The process was met, as this program: another number is another program, of which nothing is known yet; 0: it is not known
- * which. 0 or -ENOMEM
+ * The process was seen, with this number of its program: after a new number, the command line is read again; 0: the number is
+ * not known. 0 or -ENOMEM
  */
 int cmdlines_see(struct cmdlines *cmdlines, pid_t pid, uint64_t program);
-/* To be called several times a second: takes what was read, and has read what was met. 0 or -ENOMEM */
+/* To be called several times a second: takes what was read, and asks for processes that were seen. 0 or -ENOMEM */
 int cmdlines_follow(struct cmdlines *cmdlines);
-/* Waits until all were read, so long at most. 0 or -ENOMEM */
+/* Waits until all were read, at most this long. 0 or -ENOMEM */
 int cmdlines_settle(struct cmdlines *cmdlines, unsigned ms);
 /* Its words, separated by blanks. NULL: not known, or there is none. Valid until the next call of another function */
 const char *cmdlines_get(const struct cmdlines *cmdlines, pid_t pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug files from the servers in $DEBUGINFOD_URLS. A child of its own fetches them into elfutils' cache, and reads none of
- * them: it has its user, no capabilities, and the network. What a server sends is for those to check who read it.
+ * Debug files from the servers in $DEBUGINFOD_URLS. A child process fetches them into elfutils' cache, and does not read them: it
+ * keeps its user, has no capabilities, and may use the network. Readers must check what a server sends.
  */
 #ifndef EHPERF_PROCESS_DEBUGINFOD_H
 #define EHPERF_PROCESS_DEBUGINFOD_H
@@ -25,9 +25,9 @@ int debuginfod_new(struct debuginfod **debuginfod);
 void debuginfod_free(struct debuginfod *debuginfod);
 
 /*
- * Where the debug file with this build ID is, or what a server says it is. interrupt_fd: readable: it is given up; -1: none.
- * 0, -ENOENT, -ENOSYS (no libdebuginfod.so.1), -ETIMEDOUT (the servers do not answer), -ETIME or -EFBIG (what a run may take
- * is used up), -EINTR, -errno
+ * Gets the path of the debug file with this build ID, as sent by a server. Gives up when interrupt_fd is readable; -1: never. 0,
+ * -ENOENT, -ENOSYS (no libdebuginfod.so.1), -ETIMEDOUT (the servers do not answer), -ETIME or -EFBIG (the limits of a run are
+ * used up), -EINTR, -errno
  */
 int debuginfod_fetch(struct debuginfod *debuginfod, const uint8_t *build_id, size_t bytes, bool trusted, int interrupt_fd,
 		     char path[PATH_MAX]);

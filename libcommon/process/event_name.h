@@ -43,7 +43,7 @@ struct event_name {
 };
 
 /*
- * NULL, or what is wrong with the text, for people. pattern: of events to list; parts that are missing at its
+ * NULL, or a message that says what is wrong with the text. pattern: a pattern of events to list; parts that are missing at its
  * end match anything
  */
 const char *event_name_parse(struct event_name *event, const char *text, bool pattern);

@@ -31,11 +31,11 @@ struct events {
 	size_t nr, room;
 	size_t nr_left_out;	/* functions of a pattern that cannot be probed, or whose returns cannot be seen */
 	/*
-	 * The file in which they all are, of user functions and probes; 0: none. By it, and not by its path, to which another file
-	 * may have come, is attached
+	 * The file of user functions and probes; 0: none. Programs are attached by this fd and not by the path, which may lead to
+	 * another file by now
 	 */
 	int fd;
-	struct timespec changed;	/* when it was, before it was read */
+	struct timespec changed;	/* the time of its last change, before it was read */
 };
 
 /* kinds of events, 1 << enum event_kind each */
@@ -43,7 +43,7 @@ struct events {
 #define EVENTS_FUNCTIONS	(1U << EVENT_USER_FUNCTION | 1U << EVENT_KERNEL_FUNCTION)
 #define EVENTS_ALL		((1U << NR_EVENT_KINDS) - 1)
 
-/* why nothing was found, for people, and what may have been meant */
+/* a message: why nothing was found, and what may have been meant */
 struct events_problem {
 	char text[EVENT_NAME_BYTES + 512];
 };
@@ -54,7 +54,7 @@ struct events_search {
 	unsigned kinds;			/* that the tool knows, for the problem's text */
 	bool returns;			/* functions only, from their first byte on, and where they return */
 	bool list;			/* names only: what cannot be probed is no error */
-	size_t most;			/* more events are of no use: they are counted, and no more is found out of them */
+	size_t most;		/* further events are only counted */
 };
 
 /*

@@ -47,7 +47,7 @@ struct hotspot_blob {
 	 * apart begins
 	 */
 	uint32_t entry, osr_entry, stub;
-	/* As long as this word is there, and frames of it are on a stack, it is this blob */
+	/* While this word is unchanged, and frames of the blob are on a stack, it is the same blob */
 	uint64_t word_at;
 	uint32_t word;
 	char name[64];
@@ -57,7 +57,7 @@ struct hotspot_blob {
 int hotspot_heaps_read(struct hotspot_heaps *heaps, const struct hotspot_vm *vm,
 		       struct memory_reader *memory);
 
-/* The blob at this address. 0; -ENOENT: there is none; -EBADMSG: it says what cannot be */
+/* Finds the blob at this address. 0; -ENOENT: there is none; -EBADMSG: its contents are impossible */
 int hotspot_blob_find(struct hotspot_blob *blob, const struct hotspot_heaps *heaps,
 		      const struct hotspot_vm *vm, struct memory_reader *memory, uint64_t pc);
 

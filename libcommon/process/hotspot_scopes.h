@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which methods a compiled method's code is from: its own, and those that the compiler has put into it
- * (PcDesc and ScopeDesc in OpenJDK's hotspot/share/code).
+ * The methods that a compiled method's code comes from: itself, and those that the compiler has inlined (PcDesc and ScopeDesc in
+ * OpenJDK's hotspot/share/code).
  */
 #ifndef EHPERF_PROCESS_HOTSPOT_SCOPES_H
 #define EHPERF_PROCESS_HOTSPOT_SCOPES_H
@@ -49,7 +49,7 @@ static inline void hotspot_scopes_begin(struct hotspot_scopes *scopes)
 void hotspot_scopes_read(struct hotspot_scopes *scopes, const struct hotspot_blob *blob,
 			 const struct hotspot_vm *vm, struct memory_reader *memory);
 
-/* The same of a method that is interpreted: a place's .at is the last index of a bytecode in its line. */
+/* hotspot_scopes_read() for an interpreted method: a place's .at is the last index of a bytecode in its line. */
 void hotspot_scopes_of_method(struct hotspot_scopes *scopes, const struct hotspot_vm *vm,
 			      struct memory_reader *memory, uint64_t method);
 

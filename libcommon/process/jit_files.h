@@ -34,8 +34,8 @@ struct jit_files {
  */
 int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *maps);
 /*
- * The same for a process that has exited: /tmp/perf-PID.map below our own root, if it is root's or our
- * user's. 0 or -ESRCH
+ * jit_files_open() for a process that has exited: finds /tmp/perf-PID.map below our own root, if it belongs to root or to our
+ * user. 0 or -ESRCH
  */
 int jit_files_open_dead(struct jit_files *files, pid_t pid);
 void jit_files_close(struct jit_files *files);

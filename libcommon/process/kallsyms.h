@@ -15,11 +15,10 @@ struct kernel_symbol {
 	const char *module;	/* "bpf" for BPF programs; NULL: the kernel itself */
 };
 
-/* They are read when the first one is asked for, which takes most of a tenth of a second. NULL: no memory */
+/* Symbols are read when the first one is looked up, which takes nearly 0.1 seconds. NULL: no memory */
 struct kallsyms *kallsyms_new(void);
 /*
- * Has a thread of its own read them, unless they are read already: for when it is known that they will be
- * asked for.
+ * Begins to read them in a thread, unless they are read already: for callers that will need them.
  */
 void kallsyms_begin(struct kallsyms *kallsyms);
 /* Reads them now, unless they are read already. */
@@ -37,7 +36,7 @@ bool kallsyms_is_scheduler(struct kallsyms *kallsyms, uint64_t addr);
  * -errno; else 0
  */
 int kallsyms_error(const struct kallsyms *kallsyms);
-/* the same in words, and what to do about it: valid until the next call of strerror() */
+/* explains this error, and what to do about it: valid until the next call of strerror() */
 const char *kallsyms_explain(int error);
 
 struct kernel_range {

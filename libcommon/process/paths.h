@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths of mapped files, each kept once however many mappings have it: who maps one long path again and
- * again takes no more memory for it. One thread's; not to be changed.
+ * Paths of mapped files, each kept once for all mappings: a process that maps one long path many times takes no more memory. For
+ * one thread; not to be changed.
  */
 #ifndef EHPERF_PROCESS_PATHS_H
 #define EHPERF_PROCESS_PATHS_H
 
 /* Equal texts are the same pointer. NULL: no memory */
 char *path_get(const char *text);
-/* one user more of what path_get() has returned */
+/* adds a user of a path that path_get() has returned */
 char *path_share(char *path);
-/* one user less; NULL may be released */
+/* removes a user; path may be NULL */
 void path_release(char *path);
 
 #endif

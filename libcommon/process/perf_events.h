@@ -43,7 +43,7 @@ struct perf_events {
  * offline are left out. 0, or -errno of perf_event_open().
  */
 int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns);
-/* the same for another event; period 0: `frequency` times a second */
+/* perf_events_open_clock() for another event; period 0: `frequency` times a second */
 int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
 		     const struct perf_encoding *event, uint64_t period, uint64_t frequency);
 int perf_events_enable(struct perf_events *events);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who goes first. On a machine where many threads are runnable, what is measured is lost if whoever takes it, or makes its tables,
- * comes last: so they go first, as long as they take little.
+ * Raises the priority of the tool's threads and workers. On a machine with many runnable threads, measured data would be lost if
+ * the threads that read it, or make tables for it, ran last. So they run first, as long as they take little CPU time.
  */
 #ifndef EHPERF_PROCESS_PRIORITY_H
 #define EHPERF_PROCESS_PRIORITY_H
@@ -10,21 +10,21 @@
 #include <sys/types.h>
 
 /*
- * The calling thread goes first, and what it starts. Before this, or where it is not allowed, or the tool was started with another
- * nice value than 0, nobody does.
+ * Raises the priority of the calling thread, and of what it starts. Does nothing if that is not allowed, or if the tool was
+ * started with a nice value other than 0. Without this call, the functions below do nothing.
  */
 void priority_begin(void);
-/* What was started by who goes first comes like others; so does the calling thread. */
+/* Gives the calling thread the normal priority, also if its parent's is raised. */
 void priority_leave(void);
-/* The main thread does so once the process has had so much more of the CPUs. It is to be at its end by then, mostly. */
+/* The main thread does so after this much more CPU time of the process, when reports are usually done. */
 void priority_leave_after(unsigned cpu_ms);
 
 struct priority_watch {
 	uint64_t since_ns, ran_ns;
 };
 /*
- * To be called often: the thread, 0 for the calling one, goes first, but not while it takes more of a CPU than others can spare.
- * ran_ns: what it has had of the CPUs so far
+ * To be called often: raises the priority of the thread (0: the calling one), and lowers it while the thread takes too much CPU
+ * time. ran_ns: its CPU time so far
  */
 void priority_watch(struct priority_watch *watch, pid_t tid, uint64_t ran_ns);
 

@@ -20,7 +20,7 @@ struct proc_mapping {
 	char *path;
 	/* unique, given when the mapping is read or added; its pieces and copies keep it */
 	uint64_t number;
-	/* which file it is, if whoever read the mapping has looked: 0 or -errno in file_error */
+	/* which file it is, if `looked`, by the reader of the mapping: 0 or -errno in file_error */
 	bool looked;
 	int file_error;
 	struct file_key file;
@@ -35,8 +35,8 @@ struct proc_maps {
 };
 
 /*
- * A process with more executable mappings, or whose paths are longer together, is not followed: that would
- * take others' time. JITs have some thousand mappings.
+ * A process with more executable mappings, or with longer paths in all, is not followed, because that would take too much time.
+ * JITs have some thousand mappings.
  */
 #define MAX_PROC_MAPPINGS (1 << 14)
 #define MAX_PROC_PATHS (2 << 20)
@@ -51,8 +51,8 @@ void proc_maps_free(struct proc_maps *maps);
 int proc_maps_copy(struct proc_maps *copy, struct proc_maps *maps);
 
 /*
- * Appends a mapping that lies after all others, or what of it does; its path is copied, or shared with the
- * last one's. 0, -ENOMEM or -E2BIG
+ * Appends a mapping, or the part of it that lies after all others; its path is copied, or shared with the last mapping. 0,
+ * -ENOMEM or -E2BIG
  */
 int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping);
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* How many bytes from `address` on were read of another process's memory, or -errno; fewer: the rest is not there */
+/* Reads another process's memory from `address` on. Returns the number of bytes, fewer if the rest is not mapped, or -errno */
 static inline ssize_t process_memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
 {
 	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)address, bytes };

@@ -34,9 +34,9 @@ int python_code_read(pid_t pid, const struct python_objects *objects, uint64_t a
 		     struct python_code *code);
 void python_code_free(struct python_code *code);
 
-/* Writes all of it into `room` bytes. How many these are, or 0: there is no room */
+/* Writes all of it into `room` bytes. Returns the number of bytes, or 0: there is no room */
 size_t python_code_write(const struct python_code *code, void *to, size_t room);
-/* Makes it of what was written, by whomever. 0, -EBADMSG or -ENOMEM */
+/* Reads what python_code_write() has written. The bytes are not trusted. 0, -EBADMSG or -ENOMEM */
 int python_code_unpack(struct python_code *code, const void *from, size_t bytes);
 
 /*

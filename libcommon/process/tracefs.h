@@ -26,8 +26,8 @@ int tracefs_tracepoints(const char *group, const char *name,
 			int (*found)(void *arg, const char *group, const char *name), void *arg);
 
 /*
- * The same for the kernel's functions that can be probed; module: "" is any, and the kernel itself, and it
- * is "" for the kernel's own functions
+ * tracefs_tracepoints() for the kernel's functions that can be probed. module: "" matches any module, and the kernel itself;
+ * found() gets "" for the kernel's own functions
  */
 int tracefs_functions(const char *module, const char *name,
 		      int (*found)(void *arg, const char *module, const char *name), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose files may take time: others' must not hold them up. */
+/* Files that may take time: other users' files must not delay them. */
 #ifndef EHPERF_PROCESS_TRUST_H
 #define EHPERF_PROCESS_TRUST_H
 
@@ -8,8 +8,8 @@
 #include "dwarf/regular_file.h"
 
 /*
- * Is it a file of root's, of who runs the tool, or of who called sudo, and on a file system of which the kernel itself says
- * whose its files are?
+ * Does the file belong to root, to the user that runs the tool, or to the user that called sudo, and is it on a file system whose
+ * owners come from the kernel and not from a server?
  */
 bool is_trusted_file(const struct file_key *key);
 
