@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #define DEMANGLE_MAX_MANGLED 16384	/* bytes; a longer name stays as it is */
-#define DEMANGLE_MAX_NAME 4096		/* bytes, with its NUL: one that would become longer stays as it is */
-#define DEMANGLE_CPU_MS 20		/* what one name may take */
+#define DEMANGLE_MAX_NAME 4096		/* bytes, with its NUL: a longer name stays mangled */
+#define DEMANGLE_CPU_MS 20		/* for one name */
 #define DEMANGLE_MAX_BYTES (32 << 20)	/* of memory */
 #define DEMANGLE_MAX_OVERRUNS 10	/* after so many names that took more, only short ones are tried: */
 #define DEMANGLE_SHORT 96		/* bytes that cannot stand for much */

@@ -14,8 +14,8 @@
 #define PLACES_MAX_BYTES (1 << 30)	/* of memory, for all files that are read at a time */
 #define PLACES_PREPARE_MS 10000		/* of CPU time, to list a file's units */
 #define PLACES_ANSWER_MS 1000		/* for one address */
-#define PLACES_MAX_OVERRUNS 3		/* then no more is asked of this file */
-/* of waiting for answers, for all files of a report, trusted ones and others: then no more is asked for it */
+#define PLACES_MAX_OVERRUNS 3		/* after so many, the file is not asked any more */
+/* of waiting for answers in a report, for all trusted files and for all others: after that, they are not asked any more */
 #define PLACES_MAX_MS 60000
 #define PLACES_OTHERS_MS 1000
 

@@ -10,8 +10,8 @@ struct counted {
 };
 
 /*
- * what: how it is said of many, "slow calls not printed". Of one, its first word that ends in s is in the singular. What
- * follows must do for both.
+ * what: a phrase in the plural, "slow calls not printed". If nr is 1, its first word that ends in s becomes singular; the rest must
+ * fit both.
  */
 struct counted counted(uint64_t nr, const char *what);
 

@@ -9,8 +9,8 @@
 #include "report/flame_tree.h"
 
 struct flame_box {
-	uint32_t node;		/* the first of these, if they are several */
-	uint32_t nr;		/* callees of one caller that are too narrow on their own: this many */
+	uint32_t node;		/* the first one, if .nr is more than 1 */
+	uint32_t nr;		/* how many callees of one caller share the box, because each is too narrow */
 	uint32_t depth;		/* 0: the root */
 	double x, width;	/* shares of the whole */
 	double value[NR_FLAME_SIDES];

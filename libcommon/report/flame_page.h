@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flame graphs as files for a browser, each complete in itself: an SVG picture, which is there without
- * scripts, too, and an HTML page. Names are escaped; what is no UTF-8 becomes U+FFFD.
+ * Flame graphs as single files for a browser: an SVG picture, which is also shown without scripts, and an HTML page. Names are
+ * escaped; bytes that are not UTF-8 become U+FFFD.
  */
 #ifndef EHPERF_REPORT_FLAME_PAGE_H
 #define EHPERF_REPORT_FLAME_PAGE_H
@@ -19,10 +19,10 @@ struct flame_page {
 	const char *unit;		/* "samples"; "ns" is shown as a time */
 	const struct process_notes *processes;	/* NULL: nothing is known of them */
 	bool compared;			/* values of FLAME_BEFORE are there, too */
-	struct flame_tree *tree;	/* nodes are left out of it that a page has no room for */
+	struct flame_tree *tree;	/* is pruned to what a page has room for */
 };
 
-/* nodes that a page has: so many that it opens at once */
+/* most nodes of a page, so that it opens at once */
 #define FLAME_PAGE_NODES 200000
 
 /* 0 or -ENOMEM; errors of `out` itself are left to ferror() */

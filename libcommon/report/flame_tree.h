@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks merged from the root on: a node for each different beginning of a stack, with the value of the
- * stacks that end there. Memory is bounded: when there are too many nodes or names, those with the smallest
- * values are left out, and what they had is kept, and counted, at the frames that called them.
+ * Stacks merged from the root: a node for each distinct beginning of a stack, with the value of the stacks that end there. Memory
+ * is bounded: if there are too many nodes or names, those with the smallest values are left out, and their values are added to
+ * .left_out of their callers.
  */
 #ifndef EHPERF_REPORT_FLAME_TREE_H
 #define EHPERF_REPORT_FLAME_TREE_H
@@ -12,7 +12,7 @@
 
 #include "report/labels.h"
 
-/* of two measurements that are compared, or of one */
+/* the two measurements that are compared; FLAME_NOW if there is only one */
 enum flame_side { FLAME_NOW, FLAME_BEFORE, NR_FLAME_SIDES };
 
 struct flame_node {

@@ -30,14 +30,14 @@ struct frame_name {
 	bool is_jit;			/* the name is from the process's runtime */
 	bool schedules;			/* of the kernel's scheduler: who waits is in its caller */
 	bool inlined;			/* a function that the compiler has put into the next name's */
-	const char *runtime;		/* "python", "hotspot": that runtime's function, and this is known without being asked for: */
-	const char *source;		/* file; NULL: not known, or not asked for */
-	unsigned line;			/* 0: likewise */
-	bool unsaid;			/* do not print the source: the name has a class, and lines were not asked for */
-	bool brief;			/* print the source file's own name only, for lines were not asked for */
+	const char *runtime;	/* "python", "hotspot": a function of this runtime, whose source and line are always looked up */
+	const char *source;	/* file; NULL: not known, or not asked for */
+	unsigned line;		/* 0: not known, or not asked for */
+	bool unsaid;		/* do not print the source: the name has a class, and lines were not asked for */
+	bool brief;		/* print only the last part of the source file's path: lines were not asked for */
 	/*
-	 * no frame, but the mark of this many frames, "[...]", or stacks, "[other stacks]", that were left out; 1 for the mark of
-	 * stacks that there was no room for; 0: a frame
+	 * 0: a frame. Else a mark: how many frames ("[...]") or stacks ("[other stacks]") were left out; 1 for stacks for which
+	 * there was no room
 	 */
 	uint64_t cut;
 };
@@ -61,10 +61,10 @@ struct frame_names {
 	struct modules *modules;
 	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
 	const struct python_names *python;	/* NULL: Python frames have no names */
-	const struct hotspot_names *hotspot;	/* NULL: likewise */
+	const struct hotspot_names *hotspot;	/* NULL: Java frames have no names */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
 	struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
-	const struct recorded_names *recorded;	/* those of a recording, which has all there are; NULL: it is none */
+	const struct recorded_names *recorded;	/* names of a recording, which are used instead; NULL: not a recording */
 	bool inlined, lines;			/* name inlined functions, too; and lines of source */
 };
 
@@ -73,14 +73,13 @@ struct frame_names {
 /* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
 /*
- * the same, but files are read here and now, not by names->namer's worker; not for Python frames and
- * FRAME_CUT()
+ * frame_name_user(), but files are read in this process, not by names->namer's worker; not for Python frames and FRAME_CUT()
  */
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
 
 /*
- * The same, and before it, with names->inlined, the functions inlined in it, the innermost first. How many
- * names: at least 1
+ * frame_name_user(); with names->inlined, the functions that are inlined in it come first, the innermost one first. Returns the
+ * number of names, at least 1
  */
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES]);

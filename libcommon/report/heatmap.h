@@ -29,8 +29,7 @@ int heatmap_init(struct heatmap *map, const char *title, const struct histogram_
 		 double interval_seconds);
 void heatmap_free(struct heatmap *map);
 /*
- * Adds the histogram of an interval, numbered from 0. NULL: an empty one, as are skipped intervals. 0 or
- * -ENOMEM
+ * Adds the histogram of an interval, numbered from 0. NULL: an empty histogram; skipped intervals are also empty. 0 or -ENOMEM
  */
 int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *histogram);
 

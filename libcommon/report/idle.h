@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which waits are of idle threads: threads that wait for work that does not come. When in doubt, a thread is not idle.
+ * Finds the waits of idle threads: threads that wait for work that does not come. In doubt, a thread is not idle.
  *
- * A thread is idle if it slept in one place for 95 % of the measurement, woke there once a second at most, and that place is
- * near the root of its stack and takes whatever comes next: epoll_wait(), accept() or a condition variable. "Sleeping" leaves
- * out disks; the calls leave out locks, one peer (read, recv, poll), a child and a time to pass; a place deep in the stack is
- * a wait in the midst of some work. The locks of Java, Python and JITs are made of condition variables, so threads that run
- * code of a runtime are never idle, nor are main threads on a condition variable: they wait for their workers.
+ * A thread is idle if it slept in one place for 95 % of the measurement, was woken there at most once a second, and the place is
+ * near the root of its stack, in a call that waits for any next event: epoll_wait(), accept() or a condition variable.
+ *
+ * So these are not idle: waits for a disk (not sleeping); waits for locks, for one peer (read, recv, poll), for a child and for a
+ * timeout (other calls); and waits deep in the stack, which are part of some work. Java, Python and JITs make locks of condition
+ * variables, so threads that run code of a runtime are never idle. Main threads that wait for a condition variable are not idle:
+ * they wait for their workers.
  */
 #ifndef EHPERF_REPORT_IDLE_H
 #define EHPERF_REPORT_IDLE_H
@@ -20,7 +22,7 @@
 #include "report/frame_name.h"
 #include "report/stack_entry.h"
 
-/* whom the user asked for: these threads are never idle */
+/* the threads that the user has selected, which are never idle */
 struct idle_asked {
 	pid_t main;		/* the main thread of the command, or of the one process of -p; 0: none */
 	const pid_t *tids;
@@ -35,7 +37,7 @@ struct idle_asked {
 int idle_mark(struct stack_entry *entries, size_t nr, uint64_t measured_ns, const struct idle_asked *asked,
 	      const struct frame_names *names, size_t *threads);
 
-/* Moves the idle entries behind the others: how many others there are. */
+/* Moves the idle entries behind the others. Returns the number of the others. */
 size_t idle_to_end(struct stack_entry *entries, size_t nr);
 
 /* "TOOL: idle: 12 threads, 60.700 s (--idle shows them)", and the same in a summary's JSON; nothing if there are none */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all tools' JSON has in common (ehperf-json(5)): the first line, names that are not UTF-8, addresses,
- * and one object per line.
+ * Shared parts of all tools' JSON (ehperf-json(5)): the first line, names that are not UTF-8, addresses, and one object per line.
  */
 #ifndef EHPERF_REPORT_JSON_H
 #define EHPERF_REPORT_JSON_H
@@ -13,7 +12,7 @@
 /* of the objects of all tools; a field that goes, or means something else, makes a new version */
 #define JSON_SCHEMA 2
 
-/* {"type":"start",…}: a new object with what is the same in all tools */
+/* {"type":"start",…}: a new object with the fields that all tools have */
 struct json_object *json_start(void);
 
 /* a string, in which U+FFFD replaces invalid UTF-8 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads JSON lines that may hold anything, one object at a time. The first thing that is wrong is kept, with the number of
- * its line; from then on there are no more lines. So read freely, and check once.
+ * Reads JSON lines that may contain anything, one object at a time. The first error is kept, with its line number, and ends the
+ * lines. So read freely, and check once.
  */
 #ifndef EHPERF_REPORT_JSON_LINES_H
 #define EHPERF_REPORT_JSON_LINES_H
@@ -37,8 +37,8 @@ struct json_object *json_lines_next(struct json_lines *lines);
 void json_lines_wrong(struct json_lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * A field of an object. Where it is missing, they return false or NULL and leave the rest as it is; so they do where it has
- * another type, or a number is not from 0 to max, which is wrong.
+ * Get a field of an object. If it is missing, they return false or NULL, and change nothing else. If it has another type, or a
+ * number is not from 0 to max, they also do that, and it is an error.
  */
 bool json_lines_get_number(struct json_lines *lines, struct json_object *object, const char *name, uint64_t max,
 			   uint64_t *value);
@@ -47,7 +47,7 @@ bool json_lines_get_bool(struct json_lines *lines, struct json_object *object, c
 const char *json_lines_get_string(struct json_lines *lines, struct json_object *object, const char *name);
 struct json_object *json_lines_get(struct json_lines *lines, struct json_object *object, const char *name,
 				   enum json_type type);
-/* A number that must be there; else it is wrong, and 0. A string likewise, and "" */
+/* A required number; if it is missing, that is an error, and the result is 0. A required string; then the result is "" */
 uint64_t json_lines_number(struct json_lines *lines, struct json_object *object, const char *name, uint64_t max);
 const char *json_lines_string(struct json_lines *lines, struct json_object *object, const char *name);
 /* json_time()'s; 0: it is missing */

@@ -24,12 +24,12 @@ struct known_names {
 	struct known_name *all;
 	size_t bytes;		/* what they take, about */
 	uint32_t round;		/* how often known_names_forget() was called */
-	char *last_symbol;	/* of what was added last: the next frame often is of the same function */
+	char *last_symbol;	/* of the last name that was added: the next frame often has the same function */
 };
 
 /* NULL: it is not known */
 struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame);
-/* The strings are copied, and may be NULL. What is known already stays. 0 or -ENOMEM */
+/* Adds a name, unless the frame has one. The strings are copied, and may be NULL. 0 or -ENOMEM */
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
 		    const char *symbol, const char *raw);
 /*
@@ -38,7 +38,7 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
  */
 void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source), void *arg,
 			size_t bytes);
-/* Forgets those of a source. */
+/* Forgets the names of a source. */
 void known_names_forget_source(struct known_names *names, uint64_t source);
 void known_names_free(struct known_names *names);
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* told apart by colour; the order is that of the letters in frame_kind_letters */
+/* each has its own colour; in the order of the letters in frame_kind_letters */
 enum frame_kind {
 	KIND_THREAD,		/* the root of a stack: a thread's name */
 	KIND_USER,

@@ -16,7 +16,7 @@ struct loss {
 	uint64_t count;
 	const char *what;	/* in text, after the count; NULL: left out there */
 	bool lost;		/* missing in the results: the sum of these is "lost" in JSON */
-	bool of_machine;	/* counted on the whole machine, also where only some processes are measured */
+	bool of_machine;	/* counted on the whole machine, also if only some processes are measured */
 };
 
 #define MAX_LOSSES	24	/* in one report */

@@ -17,7 +17,7 @@ struct merged_texts;
 
 struct merged_text {
 	uint64_t value, hash;
-	uint32_t process, thread, nr_threads;	/* of the last that was added, and how many threads had it */
+	uint32_t process, thread, nr_threads;	/* of the last one that was added, and how many threads have this text */
 	uint32_t nr;
 	uint32_t pieces[];
 };
@@ -29,7 +29,7 @@ void merged_texts_free(struct merged_texts *texts);
 /* 0 or -ENOMEM */
 int merged_texts_add(struct merged_texts *texts, const char *text, uint64_t value);
 
-/* The same for a text that is split already, into labels of merged_texts_pieces(). Threads must come in order. */
+/* merged_texts_add() for a text that is already split, into labels of merged_texts_pieces(). Threads must come in order. */
 int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint32_t process, uint32_t thread, uint64_t value);
 struct labels *merged_texts_pieces(struct merged_texts *texts);
 

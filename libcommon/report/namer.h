@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of user frames, found by a worker (process/workers.h), because that takes opening and reading files
- * that others own: symbol tables, debug files, what runtimes have written. Each frame is asked for once,
- * many at a time; what is known is kept here. A file that keeps the worker waiting, or takes too much of
- * it, goes without names, and is counted.
+ * Finds names of user frames by a worker (process/workers.h), because files of other users must be opened and read: symbol tables,
+ * debug files, and files that runtimes have written. Each frame is asked for once, many at a time; the names are kept here. A file
+ * that blocks the worker, or takes too much of its time, gets no names, and is counted.
  */
 #ifndef EHPERF_REPORT_NAMER_H
 #define EHPERF_REPORT_NAMER_H
@@ -20,7 +19,7 @@
 struct namer;
 
 struct namer_options {
-	int interrupt_fd;	/* readable: from then on, nothing new is named; -1: none */
+	int interrupt_fd;	/* when it is readable, no more names are looked up; -1: none */
 	struct debuginfod *debuginfod;	/* fetches debug files for those that lack them; NULL: none */
 };
 
@@ -29,9 +28,8 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 void namer_free(struct namer *namer);
 
 /*
- * A stack of this process with these user frames was seen: files whose path will lead nowhere when their
- * processes are gone, as in containers, or that are deleted already, are read soon; and names of code in no
- * file are asked for soon, because the process may end, and the code may move. 0 or -ENOMEM
+ * A stack of this process with these user frames was seen. Reads soon what may disappear: files that can only be found while
+ * their processes live, as in containers, or that are deleted; and names of code in no file, which may move. 0 or -ENOMEM
  */
 int namer_see(struct namer *namer, pid_t pid, const uint64_t *frames, size_t nr);
 /* to be called several times a second while stacks are seen. 0 or -ENOMEM */
@@ -40,26 +38,26 @@ int namer_follow(struct namer *namer);
 /* Finds the names of all user frames of these stacks. 0 or -ENOMEM */
 int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t nr);
 
-/* frame_name_user(), of what is known and, if it is not, asked for now; the strings are the namer's */
+/* frame_name_user(), from the known names; asks the worker now if the frame is not known. The namer owns the strings */
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
 /* Fetches the debug file of a module that lacks one, once. True: it is there now */
 bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
- * What was named of modules that are forgotten is forgotten; and where that is much, what nobody has asked
- * for since the last call but one. To be called after each report, when no name is in use.
+ * Forgets names of modules that are forgotten. If names take much memory, also forgets those that were not used since the last
+ * call but one. To be called after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);
 
-/* files, and processes' code in no file, that went without names */
+/* files, and code of processes in no file, that got no names */
 struct namer_losses {
 	size_t given_up;
-	const char *path;	/* the last one's; NULL: it was no file, but this process's code */
+	const char *path;	/* of the last one; NULL: it was code in no file, of this process */
 	pid_t pid;
 	int error;		/* and why */
-	size_t passed_over;	/* not asked at all, because others had taken all the time */
-	int not_fetched;	/* why a debug file was not fetched, or no more are: debuginfod_fetch()'s error, but -ENOENT; 0 */
+	size_t passed_over;	/* not asked at all, because the time was used up by others */
+	int not_fetched;	/* why debug files were not fetched: an error of debuginfod_fetch() except -ENOENT; 0: none */
 };
 struct namer_losses namer_losses(const struct namer *namer);
 /* Is code of this process that is in no file among them? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A report has room for so many frames, and each process has an equal share of it; what one does not need, the others get.
- * A process's hottest stacks are kept. Those for which its share has no room become one, with their sum and a FRAME_SUMMED().
+ * A report has room for a limited number of frames. Each process has an equal share of it; what one process does not need, the
+ * others get. The hottest stacks of a process are kept. The others become one stack with a FRAME_SUMMED() and their sum.
  */
 #ifndef EHPERF_REPORT_OTHER_STACKS_H
 #define EHPERF_REPORT_OTHER_STACKS_H
@@ -19,8 +19,8 @@ struct other_stacks {
 };
 
 /*
- * Sums up what there is no room for: *nr entries are left, in another order. Threads, states, events and end reasons are kept
- * apart. The entries are valid until other_stacks_free(). 0 or -ENOMEM
+ * Sums up stacks for which there is no room, separately for each thread, state, event and end reason. *nr entries are left, in
+ * another order, valid until other_stacks_free(). 0 or -ENOMEM
  */
 int other_stacks_sum_up(struct other_stacks *others, const struct measure *measure, uint64_t max_frames,
 			struct stack_entry *entries, size_t *nr);

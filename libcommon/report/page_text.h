@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Foreign names in XML, HTML and scripts: as text that can be nothing else. */
+/* Prints untrusted names in XML, HTML and scripts, so that they are always text. */
 #ifndef EHPERF_REPORT_PAGE_TEXT_H
 #define EHPERF_REPORT_PAGE_TEXT_H
 

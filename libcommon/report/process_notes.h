@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tells processes of one name apart: command lines and cgroups, by PID. */
+/* Command lines and cgroups of processes, by PID, which distinguish processes with the same name. */
 #ifndef EHPERF_REPORT_PROCESS_NOTES_H
 #define EHPERF_REPORT_PROCESS_NOTES_H
 
@@ -9,7 +9,7 @@
 
 struct process_note {
 	uint32_t pid;
-	char *cmdline, *cgroup;		/* NULL: not known, as of who is gone, or there is none */
+	char *cmdline, *cgroup;	/* NULL: none, or not known, for instance because the process is gone */
 	bool printed;			/* for writers that print each once: cleared by process_notes_begin() */
 	UT_hash_handle hh;
 };
@@ -18,7 +18,7 @@ struct process_notes {
 	struct process_note *all;
 };
 
-/* The strings are copied, and may be NULL. What is known of the process already stays. 0 or -ENOMEM */
+/* Adds a note, unless the process has one. The strings are copied, and may be NULL. 0 or -ENOMEM */
 int process_notes_add(struct process_notes *notes, uint32_t pid, const char *cmdline, const char *cgroup);
 /* NULL: nothing is known. notes may be NULL */
 struct process_note *process_notes_find(const struct process_notes *notes, uint32_t pid);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Puts Python frames where they belong among a stack's native frames. The kernel records them behind the
- * native ones (python_abi.h); each call of _PyEval_EvalFrameDefault() runs those from one PYTHON_LEAF up to
- * the next.
+ * Puts Python frames in their places among a stack's native frames. The kernel records them behind the native frames
+ * (python_abi.h). Each call of _PyEval_EvalFrameDefault() runs the frames from one PYTHON_LEAF up to the next.
  */
 #ifndef EHPERF_REPORT_PYTHON_FRAMES_H
 #define EHPERF_REPORT_PYTHON_FRAMES_H
@@ -19,7 +18,7 @@
 struct placed_stacks {
 	void **all;
 	size_t nr, room;
-	/* calls of the interpreter's loop, and those in whose place functions with names stand; by stacks' counts */
+	/* calls of the interpreter's loop, and those that were replaced by functions with names; weighted by stacks' counts */
 	uint64_t calls, named;
 };
 
@@ -30,9 +29,8 @@ struct python_source {
 };
 
 /*
- * Replaces the user stack of each entry and of its waker's, if it has Python frames, by one in which they
- * stand in the place of the interpreter's calls, or with keep_native before them. 0 or -ENOMEM. The new
- * stacks are valid until placed_stacks_free().
+ * Replaces user stacks with Python frames, of each entry and its waker, by stacks in which the Python frames replace the
+ * interpreter's calls, or with keep_native come before them. 0 or -ENOMEM. The new stacks are valid until placed_stacks_free().
  */
 int python_frames_place(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entries,
 			size_t nr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording: the JSON lines (ehperf-json(5)) of a tool's run, read back into what its reports were made of, so that each
- * other format can be made of it, on any machine. It may be damaged, or hostile.
+ * Reads a recording: the JSON lines (ehperf-json(5)) of a tool's run. Gives the data from which the tool's reports were made, so
+ * that it can be converted to each other format, on any machine. A recording may be damaged or hostile.
  *
  *   recording_open   recording_read_stacks, where it has stacks   recording_free
  */
@@ -19,7 +19,7 @@
 #include "report/stack_summary.h"
 #include "report/stack_writer.h"
 
-/* what it may take of memory, about */
+/* most memory that a recording may take, approximately */
 #define RECORDING_BYTES (1ULL << 30)
 
 struct recording {
@@ -70,7 +70,7 @@ void recording_take_process(struct recording *recording, struct json_object *lin
  */
 void recording_take_stacks(struct recording *recording, struct json_object *object, struct stack_entry *entry);
 void recording_free_stacks(struct stack_entry *entry);
-/* The memory taken grows; more than RECORDING_BYTES is wrong. */
+/* Counts memory that was taken; more than RECORDING_BYTES is an error. */
 void recording_take_bytes(struct recording *recording, size_t bytes);
 /* Takes "began", "seconds", "idle_threads", "idle_ns" and "said" of the summary. */
 void recording_take_summary(struct recording *recording, struct json_object *line);

@@ -14,7 +14,7 @@ struct errno_count {
 struct series {
 	uint32_t number;
 	uint32_t slot;		/* its slot in the kernel (bpf/histograms_abi.h); its stacks have the same */
-	const void *key;	/* the tool's; NULL: the sum of those for which there was no room */
+	const void *key;	/* the tool's; NULL: the sum of the series for which there was no room */
 	struct histogram histogram;
 	/* parts of the histogram's count, and of its total_ns */
 	uint64_t errors, blocked_ns, waiting_ns;

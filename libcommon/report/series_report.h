@@ -14,8 +14,8 @@ struct series_report {
 	bool off_cpu;			/* the time is split into on the CPU, blocked, and waiting to run */
 	struct stack_writer writer;	/* all output goes to writer.out */
 	/*
-	 * stacks of all series, with values in ns or bytes; if an entry has a waker, that is who began what
-	 * was measured
+	 * stacks of all series, with values in ns or bytes; an entry's waker, if any, is the thread that started what was
+	 * measured
 	 */
 	const struct stack_entry *entries;
 	size_t nr_entries;

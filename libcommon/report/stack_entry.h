@@ -18,7 +18,7 @@ struct stack_entry {
 	struct stack_key key;
 	struct stack_value value;
 	const struct stack_frames *user, *kernel;	/* NULL: no stack, or its frames were lost */
-	const struct stack_entry *waker;		/* who ended the period, without a value; NULL: not known */
+	const struct stack_entry *waker;	/* the waker that ended the period, without a value; NULL: not known */
 	bool idle;					/* a wait of an idle thread: report/idle.h */
 };
 
@@ -34,7 +34,7 @@ static inline void stack_value_add(struct stack_value *sum, const struct stack_v
 	sum->waiting_ns += value->waiting_ns;
 }
 
-/* A thread may have taken its name away, and a stack must not begin with nothing. */
+/* The thread's name. A thread can make its name empty, and then gets another one here: a stack must not begin with nothing. */
 static inline const char *stack_entry_thread(const struct stack_entry *entry)
 {
 	return *entry->key.comm ? entry->key.comm : "[unknown]";

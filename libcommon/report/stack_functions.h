@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions of stacks, and what each has: `self` is the value of the stacks in which it is the leaf, `total` that of all
- * stacks in which it is, however often. Functions are told apart by name and module. A stack becomes an array of numbers, one
- * for each line of its text, so that stacks with equal text have equal numbers.
+ * The functions of stacks, with their values: `self` is the value of the stacks in which the function is the leaf, `total` that
+ * of all stacks that contain it, at least once. A function is identified by its name and module. A stack becomes an array of
+ * numbers, one for each line of its text, so that stacks with equal text have equal numbers.
  */
 #ifndef EHPERF_REPORT_STACK_FUNCTIONS_H
 #define EHPERF_REPORT_STACK_FUNCTIONS_H
@@ -27,7 +27,7 @@ struct known_line;
 struct stack_functions {
 	const struct stack_writer *writer;
 	struct labels *lines;		/* the caller's. Of a frame: "MODULE\nTEXT"; of others "\001\nTEXT" */
-	bool off_cpu;			/* what is outside of the scheduler is the leaf, as in /proc/PID/wchan */
+	bool off_cpu;		/* the leaf is the first function outside of the scheduler, as in /proc/PID/wchan */
 	/* the lines of the stack that was added last: the waker, root first, and "--"; the frames, leaf first; the thread */
 	uint32_t *numbers;
 	size_t nr;
@@ -56,8 +56,8 @@ int stack_functions_add(struct stack_functions *functions, const struct stack_en
 const char *stack_functions_text(const struct labels *labels, uint32_t number);
 
 /*
- * Prints a table of the functions with most for themselves, equal ones by total: writer->top of them. `sum` is that of all
- * stacks. Without --top, names are cut so that lines have 80 columns. 0 or -ENOMEM
+ * Prints a table of writer->top functions, sorted by self, then by total. `sum`: of the values of all stacks. Without --top, names
+ * are cut so that lines have 80 columns. 0 or -ENOMEM
  */
 int stack_functions_print(FILE *out, const struct stack_functions *functions, const struct measure *measure, uint64_t sum);
 

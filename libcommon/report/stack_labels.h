@@ -18,8 +18,8 @@ struct stack_labels {
 	const struct stack_writer *writer;
 	struct labels *labels;
 	bool off_cpu;			/* kernel frames are where the thread left the CPU */
-	bool by_thread;			/* the root is the thread, with its IDs; else all with its name */
-	uint32_t *numbers;		/* of the stack asked for last */
+	bool by_thread;		/* the root is the thread, with its IDs; else all threads with its name */
+	uint32_t *numbers;	/* of the last labelled stack */
 	size_t nr;
 	/* private */
 	size_t room;

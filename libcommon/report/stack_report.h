@@ -40,7 +40,7 @@ extern const struct stack_format *const stack_format_text, *const stack_format_f
 /* ---- the formats ---- */
 
 /*
- * as bcc's tools: frames leaf first, then comm (pid), then the value and its share of all; the largest comes
+ * in the layout of bcc's tools: frames leaf first, then comm (pid), then the value and its share of all; the largest value comes
  * last. Stacks with equal text are merged.
  */
 stack_report stack_report_text, stack_report_folded;
@@ -51,7 +51,7 @@ stack_report stack_report_svg, stack_report_html;
 /* for pprof; writer->out must be a file */
 stack_report stack_report_pprof;
 stack_report stack_report_speedscope;
-/* as perf script prints samples, one for each that a stack has */
+/* the format of perf script: each sample of a stack is printed */
 stack_report stack_report_perf;
 
 #endif

@@ -23,11 +23,11 @@ struct stack_summary {
 	const struct measure *measure;
 	uint64_t started_ns;			/* CLOCK_REALTIME */
 	double seconds;
-	/* of a recording: where it was made, and what stack_summary_print() said; NULL: here, and what it says */
+	/* of a recording: where it was made, and the text of stack_summary_print(); NULL: this machine, and its text */
 	const char *host, *kernel, *said;
 	const struct loss *losses;
-	bool of_some;		/* the samples are of some processes, and losses .of_machine of all */
-	uint64_t earlier;	/* samples of earlier reports, which the losses are of, too */
+	bool of_some;			/* the samples belong to some processes only, but losses .of_machine to all */
+	uint64_t earlier;		/* samples of earlier reports, to which the losses also belong */
 	size_t nr_losses;
 	struct names_count names;
 	size_t idle_threads;	/* with waits that are idle, by report/idle.h, */
@@ -43,7 +43,7 @@ void stack_summary_count(struct stack_summary *summary, const struct stack_entry
 
 /* Prints one line, and one more for each end reason but END_COMPLETE, and for each loss. */
 void stack_summary_print(FILE *out, const struct stack_summary *summary);
-/* the same; NULL without memory, the caller frees it */
+/* the text of stack_summary_print(), which the caller frees; NULL: no memory */
 char *stack_summary_text(const struct stack_summary *summary);
 /* {"type":"summary",…} */
 void stack_summary_json(FILE *out, const struct stack_summary *summary);
@@ -59,7 +59,7 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 void stack_summary_unknown_python(FILE *out, const char *tool, const struct modules *modules,
 				  const struct stack_entry *entries, size_t nr);
 
-/* Prints a line for each process that went without unwinding, some at least, and one for the others. */
+/* Prints a line for each of the first refused processes, and one for the others. */
 void stack_summary_refused(FILE *out, const char *tool, const struct processes *processes,
 			   const struct stack_entry *entries, size_t nr);
 

@@ -19,15 +19,15 @@ struct stack_writer {
 	bool delimiter;		/* "-" between user and kernel frames */
 	bool annotate;		/* append "_[k]" to kernel frames, "_[j]" to frames in no file */
 	/*
-	 * kernel stacks are from raw tracepoints: leave out what is above the function that hit one, for
-	 * sched_switch __schedule()
+	 * kernel stacks were taken in raw tracepoints: leave out frames above the function with the tracepoint, such as
+	 * __schedule() for sched_switch
 	 */
 	bool traced;
 	/*
-	 * of all stacks, only so many, those with the largest values. 0: not asked for, which is all, but in text TEXT_TOP
+	 * print only this many stacks, those with the largest values. 0: the default, which is all, but TEXT_TOP in text
 	 */
 	size_t top;
-	bool (*ended)(void);	/* is the report to end with what is whole? NULL: never */
+	bool (*ended)(void);	/* true: the report must end now, after what is complete. NULL: never */
 	/* a frame of the tool's own, outside of all others; NULL: none */
 	const char *(*root)(const struct stack_entry *entry);
 };
@@ -55,7 +55,7 @@ void stack_print_frames(const struct stack_writer *writer, const struct stack_en
 void stack_json_frames(const struct stack_writer *writer, const struct stack_entry *entry,
 		       struct json_object *stack);
 
-/* {"type":"process",…}, once, of a process of which something is known */
+/* {"type":"process",…}, once for each process of which something is known */
 void stack_json_process(const struct stack_writer *writer, uint32_t pid);
 
 #endif
