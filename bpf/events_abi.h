@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The events of a tool's argument EVENT, and where the argument of one is that stackcount sums up. */
+/* The events of a tool's argument EVENT, and the place of the argument that stackcount sums up. */
 #ifndef EHPERF_EVENTS_ABI_H
 #define EHPERF_EVENTS_ABI_H
 
@@ -23,7 +23,7 @@ struct event_argument {
 };
 _Static_assert(sizeof(struct event_argument) == 12, "struct event_argument");
 
-/* What is more counts as this: a sum then has no overflow, whatever a program claims to allocate. */
+/* Larger values count as this, so that a sum does not overflow, whatever a program claims to allocate. */
 #define MAX_ARGUMENT 0xffffffffULL
 
 #endif

@@ -17,7 +17,7 @@
 		__type(value, value_type);		\
 	}
 
-/* the word there in the running process's memory; 0: there is none, which the helper makes of it, or it is 0 */
+/* the word at this address of the running process's memory; 0 also if it cannot be read */
 static __always_inline __u64 user_word(__u64 addr)
 {
 	__u64 word = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of functions, which may call each other and themselves, and which may never return: longjmp(), an
- * exception, or another context of the thread's takes the stack away from under them. Entries and returns
- * are paired by the address of the return address (the slot): at the return, the stack pointer is just
- * above it.
+ * Calls of functions that may call each other and themselves, and that may never return: longjmp(), an exception, or another context
+ * of the thread may remove their stack. Entries and returns are paired by the address of the return address (the slot): at the
+ * return, the stack pointer is just above it.
  *
  * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by the
  * same thread's times, as differences.
@@ -19,7 +18,7 @@
 #include "nested_calls_abi.h"
 #include "timed_calls.bpf.h"
 
-/* Can a call end without a return? Then whatever lies below the stack pointer has. Set before loading */
+/* Can a call end without a return? Then calls whose slots are below the stack pointer have ended. Set before loading */
 const volatile bool calls_may_be_left;
 
 struct nested_call {
@@ -181,8 +180,8 @@ static __always_inline void finish_nested(const struct nested_call *call, struct
 }
 
 /*
- * now_ns: when the function returned; others: other functions return there, too, so that it may be none that was
- * entered. The caller goes on with call_report().
+ * now_ns: when the function returned; others: other functions return there, too, so that this may not be the return of a call that
+ * was entered. Call call_report() next.
  */
 static __always_inline void nested_return(struct task_struct *task, __u64 slot, __u32 function, __u64 now_ns,
 					  bool others)

@@ -4,13 +4,12 @@
  * that leaves the CPU runnable (preempted, or yielding) is waiting from the start.
  *
  * For tp_btf/sched_switch and tp_btf/sched_wakeup. The kernel orders these events for a thread: a thread that
- * leaves is woken only after its sched_switch. All times are bpf_ktime_get_ns(), if nothing else is said.
+ * leaves is woken only after its sched_switch. All times are bpf_ktime_get_ns() unless stated otherwise.
  *
- * Some virtual machines' kernels do not report all that a CPU does while it is idle: neither that it wakes a
- * thread, nor that it switches to one. So what the scheduler notes of a thread by its own clock, in its
- * sched_info, is kept where a period begins. That tells later whether the thread has come back, when, and how
- * long it had waited to run. (Kernels without CONFIG_SCHED_INFO tell nothing, and those without
- * CONFIG_FAIR_GROUP_SCHED do not tell when.)
+ * Some virtual machines' kernels do not report what an idle CPU does: neither that it wakes a thread, nor that it switches to one.
+ * The scheduler keeps statistics of each thread by its own clock, in sched_info. They are copied when a period begins, and tell
+ * later whether the thread has come back, when, and how long it had waited to run. (Kernels without CONFIG_SCHED_INFO do not have
+ * them; kernels without CONFIG_FAIR_GROUP_SCHED do not have the time of the return.)
  */
 #ifndef EHPERF_OFF_CPU_BPF_H
 #define EHPERF_OFF_CPU_BPF_H
@@ -20,8 +19,8 @@
 
 struct off_cpu {
 	/*
-	 * Where what is not told yet of the period begins: left_ns, or the end of the interval that had the last part of it.
-	 * 0: no period is open. Who tells of it changes this at once, so that nobody else tells of the same time.
+	 * The beginning of the unreported part of the period: left_ns, or the end of the last interval that reported a part of it.
+	 * 0: no period is open. A program that reports a part changes this at once, so that no other program reports it, too.
 	 */
 	__u64 from_ns;
 	__u64 left_ns;		/* when it left the CPU */
@@ -87,7 +86,7 @@ static __always_inline void off_cpu_leave(struct off_cpu *o, struct task_struct 
 	o->from_ns = now_ns;
 }
 
-/* A period is open, but the thread has come back to the CPU, which was not reported. */
+/* Is a period open although the thread has come back to the CPU, which the kernel did not report? */
 static __always_inline bool off_cpu_returned_unseen(const struct off_cpu *o, struct task_struct *task)
 {
 	return o->from_ns && o->arrival_ns != last_arrival(task);

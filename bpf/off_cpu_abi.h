@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tools that measure off-CPU periods and their programs agree on. */
+/* Types shared by tools that measure off-CPU periods and their BPF programs. */
 #ifndef EHPERF_OFF_CPU_ABI_H
 #define EHPERF_OFF_CPU_ABI_H
 

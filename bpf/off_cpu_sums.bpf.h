@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums up off-CPU periods by thread, state, stacks and waker: those of a wanted length. A period that is open
- * when an interval ends is told of in parts, one for each interval. It counts once, with its last part.
+ * Sums up off-CPU periods of a wanted length, by thread, state, stacks and waker. A period that is open when an interval ends is
+ * reported in parts, one for each interval. It is counted once, with its last part.
  */
 #ifndef EHPERF_OFF_CPU_SUMS_BPF_H
 #define EHPERF_OFF_CPU_SUMS_BPF_H
@@ -66,8 +66,8 @@ static __always_inline void tell_period(struct seq_file *seq, struct task_struct
 }
 
 /*
- * Tells of open periods at the end of an interval. Not with a maximum: until it is over, nobody knows whether a
- * period counts. A thread that has come back unseen tells when it leaves.
+ * Reports open periods at the end of an interval. Not with a maximum length: whether a period counts is not known before it ends. A
+ * thread that has come back unseen reports its period when it leaves.
  */
 SEC("iter/task")
 int tell_periods(struct bpf_iter__task *ctx)

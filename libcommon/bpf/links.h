@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The links by which a tool's programs are attached while it measures. They end with the process at the
- * latest.
+ * The links by which a tool's programs are attached while it measures. They end when the process exits, if not before.
  */
 #ifndef EHPERF_BPF_LINKS_H
 #define EHPERF_BPF_LINKS_H
@@ -20,7 +19,7 @@ struct bpf_program;
 
 struct links {
 	struct link_of {
-		struct bpf_link *link;	/* or NULL, and fd is of one of the kernel's that libbpf does not know */
+		struct bpf_link *link;	/* NULL: fd is a link of the kernel's that libbpf does not know */
 		int fd;
 		const struct bpf_program *program;
 	} *links;
@@ -39,7 +38,7 @@ struct user_probe {
  */
 int links_attach(struct links *links, struct bpf_program *program);
 
-/* the same for the program of this name; -ENOENT: there is none */
+/* links_attach() for the program of this name; -ENOENT: there is none */
 int links_attach_named(struct links *links, const struct bpf_object *object, const char *program);
 
 /* Attaches the kprobe of this name to the entry of a system call, "munmap". 0 or -errno */
@@ -49,7 +48,7 @@ int links_attach_to_call(struct links *links, const struct bpf_object *object, c
 /* Attaches a program to events, which may be closed afterwards. 0 or -errno */
 int links_attach_to_events(struct links *links, struct bpf_program *program,
 			   const struct perf_events *events);
-/* the same for one */
+/* links_attach_to_events() for one event */
 int links_attach_to_event(struct links *links, struct bpf_program *program, int fd);
 
 /* Attaches a program to a tracepoint or to a function of the kernel; the program gets the cookie. 0 or -errno */
@@ -57,19 +56,20 @@ int links_attach_event(struct links *links, struct bpf_program *program, const s
 		       bool returns, uint64_t cookie);
 
 /*
- * Before an object is loaded: its programs on user functions are to be attached by one link to any number of them, if
- * the kernel can (Linux 6.10, and 6.6 with its fixes). One link for each is slow to detach: each waits for a grace period.
+ * Before an object is loaded: lets each of its programs on user functions be attached to many functions by one link, if the
+ * kernel can (Linux 6.10, and 6.6 with its fixes). One link for each function would be slow to detach: each waits for a grace
+ * period.
  */
 void links_prepare(struct bpf_object *object);
 
 /*
- * Attaches a program to places in the code of an open file. returns: by return probes; pid: in this process alone, 0: in
- * all. 0 or -errno
+ * Attaches a program to places in the code of an open file. returns: by return probes; pid: in this process only, 0: in all. 0 or
+ * -errno
  */
 int links_attach_user(struct links *links, struct bpf_program *program, int fd, const struct user_probe *probes,
 		      size_t nr, bool returns, pid_t pid);
 
-/* how many events the kernel kept from these programs, each because it was running on that CPU already */
+/* how many events these programs missed, because the program was already running on that CPU */
 uint64_t links_missed(const struct links *links);
 
 /* Detaches them all, in the order of attaching. */

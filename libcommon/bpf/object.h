@@ -23,7 +23,7 @@ int object_resize(struct bpf_object *object, const char *map, uint32_t nr);
 int object_resize_to_cpus(struct bpf_object *object, const char *map);
 
 bool object_has_program(const struct bpf_object *object, const char *program);
-/* Has a program loaded whose section begins with ?, so that it is not unless this is called. 0 or -ENOENT */
+/* Lets a program be loaded whose section begins with ?: without this call it is not. 0 or -ENOENT */
 int object_autoload(struct bpf_object *object, const char *program);
 
 /* ---- loaded ---- */
@@ -31,8 +31,8 @@ int object_autoload(struct bpf_object *object, const char *program);
 bool object_is_loaded(const struct bpf_object *object, const char *program);
 
 /*
- * Do the skeleton's pointers lead to the programs' variables? Where libbpf's probe for arrays that can be mapped failed, for
- * want of memory too, they are NULL without an error.
+ * Do the skeleton's pointers lead to the programs' variables? If libbpf's probe for arrays that can be mapped failed, also
+ * because there was no memory, they are NULL without an error.
  */
 bool object_has_variables(const struct bpf_object_skeleton *skeleton);
 
@@ -45,7 +45,7 @@ int object_listed_ids(const struct bpf_object *object, const char *map, uint32_t
 /* Sums the one element of a per-CPU array, a struct of u64 counters, over all CPUs. 0 or -errno */
 int object_sum_counts(struct bpf_object *object, const char *map, void *sum, size_t size);
 
-/* the kernel's memory that its maps take, as their fdinfo has it */
+/* the kernel's memory that its maps take, according to their fdinfo */
 uint64_t object_map_bytes(const struct bpf_object *object);
 
 /*

@@ -16,8 +16,8 @@
 struct bpf_object;
 
 /*
- * Before loading: tells bpf/kernel_walk.bpf.h where the kernel's ORC tables are. Does nothing if
- * /proc/kallsyms hides that. 0 or -errno
+ * Before loading: tells bpf/kernel_walk.bpf.h where the kernel's ORC tables are. Does nothing if /proc/kallsyms hides their
+ * addresses. 0 or -errno
  */
 int off_cpu_configure(struct bpf_object *object);
 
@@ -31,15 +31,14 @@ struct off_cpu_begun {
 };
 
 /*
- * After attaching the programs: measures all wanted threads from now on. For each that is off the CPU, a
- * period begins now; off_cpu_take_stacks() is to follow. command: a command is measured, which is not released
- * yet: there is no such period. 0 or -errno
+ * After attaching the programs: measures all wanted threads from now on. For each thread that is off the CPU, a period begins now.
+ * Call off_cpu_take_stacks() next. command: a command is measured, which is not released yet, so there is no such period. 0 or
+ * -errno
  */
 int off_cpu_begin(struct bpf_object *object, bool command, struct off_cpu_begun *begun);
 /*
- * Takes the current stacks of these periods, and frees *begun. It takes half a second at most: a process whose
- * memory does not answer, or whose stacks are very large, and who comes when the time is over, has leaves only.
- * 0 or -errno
+ * Takes the current stacks of these periods, and frees *begun. It takes at most half a second. A stack has only its leaf if the
+ * process's memory does not answer, if the process's stacks are very large, or if the time is over. 0 or -errno
  */
 int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, struct stack_store *store,
 			struct foreign *foreign, struct unwinder *unwinder);

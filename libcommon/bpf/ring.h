@@ -14,8 +14,8 @@ int ring_open(struct ring **ring, const struct bpf_object *object, const char *m
 void ring_close(struct ring *ring);
 
 /*
- * Hands out all that was in the buffer when this was called, and no more than fits in it, however fast more
- * comes; for some ms at most, if that is not 0. 0, 1: the time was over before, or -errno, also take()'s
+ * Hands out what was in the buffer at the call, and no more than fits into it, however fast new records arrive. ms: stops after
+ * this time; 0: no limit. Returns 0; 1: the time was over; or -errno, also that of take()
  */
 int ring_drain(struct ring *ring, unsigned ms);
 

@@ -19,24 +19,23 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object);
 void stack_store_free(struct stack_store *store);
 
 /*
- * How many bytes stacks, keys and values may take, about: there is no limit otherwise. Each user has a share of it. The
- * values of stacks that it has no room for are summed up by thread; their stack is a FRAME_NO_ROOM(). If there are too
- * many threads even for that, values are lost, which counts as .no_room of the counters below.
+ * Limits the bytes that stacks, keys and values may take, approximately; without this call there is no limit. Each user has a
+ * share. The values of stacks for which there is no room are summed up by thread, with a FRAME_NO_ROOM() as stack. If there is no
+ * room for the sums, values are lost, and counted as .no_room in the counters below.
  */
 void stack_store_limit(struct stack_store *store, size_t bytes);
-/* For how many users was there no room, and who was one of them? */
+/* Returns the number of users for which there was no room. *uid: one of them */
 uint32_t stack_store_crowded(const struct stack_store *store, uint32_t *uid);
 
 /*
- * Sets the handler of other records than stacks and values. If it returns an error, stack_store_drain() does
- * so too.
+ * Sets the handler of records that are neither stacks nor values. stack_store_drain() returns its errors.
  */
 void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes),
 			 void *arg);
 
 /*
- * Sets who is told of each new user stack, and of a process that has it, while that may still be there. It
- * may change the frames, and make them fewer. An error ends stack_store_drain(), too.
+ * Sets a function to be called for each new user stack, with a process that has it, which may still live. It may change the frames,
+ * and reduce their number. stack_store_drain() returns its errors.
  */
 void stack_store_on_stack(struct stack_store *store,
 			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg);
@@ -47,8 +46,8 @@ int stack_store_drain(struct stack_store *store, unsigned ms);
 int stack_store_fd(const struct stack_store *store);
 
 /*
- * Drains another ring buffer of the object, too, of this name: its records go to take(). 0 or -errno; an
- * error of take() is one of stack_store_drain()
+ * Also drains the object's ring buffer of this name: its records go to take(), whose errors stack_store_drain() returns. 0 or
+ * -errno
  */
 int stack_store_add_ring(struct stack_store *store, struct bpf_object *object, const char *map,
 			 int (*take)(void *arg, const void *record, size_t bytes), void *arg);
@@ -68,11 +67,10 @@ const struct stack_frames *stack_store_find(const struct stack_store *store, uin
 
 /*
  * The key_record with this ID, without a value, or NULL if it was not received; valid until
- * stack_store_free(). Its user stack may not be there yet: then it is still STACK_PENDING, and is to be
- * asked for again.
+ * stack_store_free(). If it is STACK_PENDING, its user stack has not arrived yet: ask for the entry again later.
  */
 const struct stack_entry *stack_store_key(const struct stack_store *store, uint64_t id);
-/* the same of the key_record with this number */
+/* stack_store_key() for the key_record with this number */
 const struct stack_entry *stack_store_numbered(const struct stack_store *store, uint32_t number);
 
 /*
@@ -82,18 +80,17 @@ const struct stack_entry *stack_store_numbered(const struct stack_store *store, 
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);
 /*
- * For reports at intervals, when the entries that were handed out are done with: forgets the values of
- * threads that have ended and, if the program adds a stack's value as soon as it has sent the stack, the
- * stacks that no value or key names: they are sent again when they come again.
+ * For reports at intervals, when the entries that were handed out are not used any more: forgets the values of threads that have
+ * ended. If the program adds a stack's value as soon as it has sent the stack, also forgets the stacks to which no value or key
+ * refers: they are sent again when they occur again.
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
-/* Notes the modules of all user stacks: used[ID], of IDs below nr. */
+/* Marks the modules of all user stacks: used[ID], for IDs below nr. */
 void stack_store_note_modules(const struct stack_store *store, bool *used, size_t nr);
 
 /*
- * Drains, once no program is attached any more: values whose stacks have not come are handed out without
- * them. 0 or -errno
+ * Drains when no program is attached any more: values whose stacks have not arrived are handed out without them. 0 or -errno
  */
 int stack_store_finish(struct stack_store *store);
 

@@ -7,8 +7,8 @@
 #include "bpf/stack_store.h"
 
 /*
- * Whose stacks, keys and values they are. A user may have half of the room that the others leave: who fills it takes none
- * from those who come later. What there is no room for is summed up by thread, and for the sums there is a quarter more.
+ * The user that owns stacks, keys and values. A user may take half of the room that the others leave, so that there is always room
+ * for another user. What has no room is summed up by thread, for which there is a quarter more room.
  */
 struct owner {
 	uint32_t uid;
@@ -36,12 +36,12 @@ struct stored_value {
 	struct owner *owner;
 	/* from value records; in the kernel's map when it was last read */
 	struct stack_value value, in_map;
-	struct stack_value handed_out;		/* the part of value + in_map that was handed out already */
-	bool ended;				/* its thread had when stack_store_forget() looked */
+	struct stack_value handed_out;	/* the part of value + in_map that was handed out already */
+	bool ended;			/* its thread had ended at the last stack_store_forget() */
 	UT_hash_handle hh;
 };
 
-/* A key that others name by its ID, as struct stack_entry has it */
+/* a key to which other keys refer by its ID, as in struct stack_entry */
 struct stored_key {
 	uint64_t id;
 	struct stack_key key;		/* as it came */
@@ -57,8 +57,8 @@ struct late_stack {
 };
 
 /*
- * A sample with STACK_PENDING has two halves, its stack and its value: the one that came first waits here. A period that is
- * told of in parts has a value for each: the stack stays until one comes without STACK_OPEN.
+ * A sample with STACK_PENDING has two halves, its stack and its value: the half that arrives first waits here. A period that is
+ * reported in parts has a value for each part: the stack stays until a value without STACK_OPEN arrives.
  */
 struct pending {
 	uint64_t token;
@@ -104,7 +104,7 @@ static inline bool is_nothing(const struct stack_value *value)
 	return !(value->count | value->blocked_ns | value->waiting_ns);
 }
 
-/* The thread's, and its state's: what it was in is not kept apart. */
+/* The key of a sum: only the thread and its state are distinguished. */
 static inline struct stack_key key_of_sum(const struct stack_key *key)
 {
 	struct stack_key sum = *key;

@@ -28,7 +28,7 @@ int bpf_tasks_begin(const struct bpf_object *object);
  */
 int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size);
 
-/* The same over all threads, for the iterator of this name; -ENOENT: there is none */
+/* bpf_tasks_read() over all threads, for the iterator of this name; -ENOENT: there is none */
 int bpf_tasks_read_named(const struct bpf_object *object, const char *iterator, void **bytes, size_t *size);
 
 /* Lists the thread with this ID, or all (0). 0 or -errno, -EINVAL if there is no such thread */

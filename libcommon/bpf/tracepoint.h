@@ -20,7 +20,7 @@ bool bpf_tracepoint_exists(const struct bpf_program *program);
  * mount for the moment. NULL: errno says why
  */
 struct bpf_link *bpf_tracepoint_attach(struct bpf_program *program);
-/* The same for the tracepoint with this ID (tracefs_tracepoint_id()); the program gets the cookie. */
+/* bpf_tracepoint_attach() for the tracepoint with this ID (tracefs_tracepoint_id()); the program gets the cookie. */
 struct bpf_link *bpf_tracepoint_attach_id(struct bpf_program *program, int id, uint64_t cookie);
 
 #endif

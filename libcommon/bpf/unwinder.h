@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The user-space side of the unwinder in the kernel (bpf/unwind.bpf.h): tells it what each process has mapped
- * and how to unwind the files that are mapped, and unwinds the raw samples of processes that it has not been
- * told of.
+ * The user-space side of the unwinder in the kernel (bpf/unwind.bpf.h). Publishes to it the mappings of each process and the tables
+ * of the mapped files, and unwinds the raw samples of processes that are not published.
  *
  *   process/perf_records, bpf/processes.bpf.h   events of processes: mmap, exec, fork; munmap, exit
  *   unwind/event_queue                          sorts events and raw samples by time
@@ -13,8 +12,8 @@
  *   unwind/publisher, unwind/mapping_list       writes a process's mapping list, and the handle by which it is found
  *   unwind/raw_samples, unwind/host_unwind      reads and publishes an unknown process, and unwinds its raw samples
  *
- * At the start, all processes are read and published. A process that turns up later is published when its
- * first sample arrives, raw, with all that publishing takes.
+ * At the start, all processes are read and published. A later process is published when its first sample arrives: a raw sample,
+ * which has what publishing needs.
  */
 #ifndef EHPERF_BPF_UNWINDER_H
 #define EHPERF_BPF_UNWINDER_H
@@ -40,10 +39,10 @@ struct unwinder_options {
 	size_t nr_pids;
 	bool children;		/* follow what the followed processes fork, too */
 	uint32_t max_depth;
-	bool runtimes;		/* unwind the code that runtimes make by what they say of it */
+	bool runtimes;		/* unwind code that runtimes generate by the data that they keep of it */
 	/*
-	 * of the kernel's memory, for all of the object's maps; and what we may have allocated for
-	 * processes to be followed; 0: 512 MB
+	 * limits of the kernel's memory for all maps of the object, and of the tool's memory, above which processes
+	 * are refused; 0: 512 MB
 	 */
 	uint64_t kernel_bytes, user_bytes;
 };
@@ -90,9 +89,8 @@ int unwinder_expect(struct unwinder *unwinder, pid_t pid);
 void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*
- * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes processes that are
- * new or have changed. last: no program is attached any more; handles all that is left, and waits 0.7 s at
- * most for tables that samples wait for. 0 or -errno
+ * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes new and changed processes. last: no
+ * program is attached any more; handles everything that is left, and waits at most 0.7 s for tables that samples need. 0 or -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 
@@ -102,7 +100,7 @@ const struct python_image *unwinder_python(const struct unwinder *unwinder, pid_
 /* the JVM of a published process; NULL: it runs none */
 struct hotspot *unwinder_hotspot(const struct unwinder *unwinder, pid_t pid);
 
-/* those that are followed, and those that go without */
+/* the processes that are followed, and those that are refused */
 const struct processes *unwinder_processes(const struct unwinder *unwinder);
 
 struct unwinder_counts unwinder_counts(const struct unwinder *unwinder);

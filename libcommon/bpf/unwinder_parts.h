@@ -36,11 +36,11 @@ struct unwinder {
 	struct host_stack stack;	/* of the raw sample that is being unwound */
 	/* a published process had an event since publisher_publish_changed() */
 	bool published_changed;
-	/* what samples wait for has come since they were resumed; and the ring buffer could not be drained in time */
+	/* tables or readings for waiting samples have arrived since these were resumed; the ring buffer could not be drained in time */
 	bool resumable, behind;
 	uint64_t drained_ns;		/* what was in it before this is taken */
 	bool drains_all;
-	uint64_t gave_back_ns;		/* when memory was, last */
+	uint64_t gave_back_ns;	/* when unwinder_give_back() last freed memory */
 	struct unwinder_counts counts;
 };
 
@@ -51,12 +51,12 @@ struct unwinder {
 int unwinder_read_mappings(void *unwinder, struct process *process, uint32_t tgid, struct process_reading *reading);
 
 /*
- * Takes what was read of processes since it was asked for. for_samples: samples wait for it, which must be
- * of the same image. How many readings there were
+ * Takes the readings of processes that have arrived. for_samples: samples wait for them, and the image must be the same. Returns
+ * the number of readings
  */
 unsigned unwinder_take_readings(struct unwinder *unwinder, bool for_samples);
 
-/* Gives memory back that is not needed any more; to be called often, and does so now and then. */
+/* Now and then frees memory that is not needed any more; to be called often. */
 void unwinder_give_back(struct unwinder *unwinder);
 
 #endif
