@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the frames of a stack are kept, for the kernel and user space. If there are more than `depth` frames, those at both ends are
- * kept. The first frames are at their number. The last ROOT_FRAMES() places are a ring: each further frame replaces the frame
- * that came ROOT_FRAMES() frames before.
+ * Where the frames of a stack are kept, for the kernel and user space. If there are more than `depth` frames, those at both
+ * ends are kept. The first frames are at their number. The last ROOT_FRAMES() places are a ring: each further frame replaces
+ * the frame that came ROOT_FRAMES() frames before.
  */
 #ifndef EHPERF_FRAME_PLACE_H
 #define EHPERF_FRAME_PLACE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What tells a Method of HotSpot's from others (hotspot_abi.h). What is read is the process's own memory and
- * may be anything: each read may fail.
+ * Identifies a Method of HotSpot (hotspot_abi.h). It is read from the process's own memory, which may contain anything: each
+ * read may fail.
  */
 #ifndef EHPERF_HOTSPOT_BPF_H
 #define EHPERF_HOTSPOT_BPF_H

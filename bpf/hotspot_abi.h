@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of methods that HotSpot's interpreter runs. Such a frame takes two words among the user frames of a
- * stack (stacks_abi.h), the first in the place of its own: the address of its Method, which is a multiple of
- * 8. The second one has the place in it, and tells that Method from others that have lain there or will, for
- * classes come and go; the host, which has no more than the bytes of a stack, records an address of bytecode
- * instead. User space makes one word of the two, with a number of its own for the method (hotspot_names.h).
+ * Frames of methods that HotSpot's interpreter runs. Such a frame takes two words among the user frames of a stack
+ * (stacks_abi.h), the first in the place of its own: the address of its Method, which is a multiple of 8. The second one has
+ * the place in the method, and distinguishes the Method from others at this address, before and after it, because classes come
+ * and go. The host has only the bytes of a stack, and records the address of the bytecode instead. User space replaces the two
+ * words by one, with its own number for the method (hotspot_names.h).
  */
 #ifndef EHPERF_HOTSPOT_ABI_H
 #define EHPERF_HOTSPOT_ABI_H

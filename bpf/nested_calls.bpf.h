@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of functions that may call each other and themselves, and that may never return: longjmp(), an exception, or another context
- * of the thread may remove their stack. Entries and returns are paired by the address of the return address (the slot): at the
- * return, the stack pointer is just above it.
+ * Calls of functions that may call each other and themselves, and that may never return: longjmp(), an exception, or another
+ * context of the thread may remove their stack. Entries and returns are paired by the address of the return address (the
+ * slot): at the return, the stack pointer is just above it.
  *
  * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by the
  * same thread's times, as differences.
@@ -180,8 +180,8 @@ static __always_inline void finish_nested(const struct nested_call *call, struct
 }
 
 /*
- * now_ns: when the function returned; others: other functions return there, too, so that this may not be the return of a call that
- * was entered. Call call_report() next.
+ * now_ns: when the function returned; others: other functions return there, too, so that this may not be the return of a call
+ * that was entered. Call call_report() next.
  */
 static __always_inline void nested_return(struct task_struct *task, __u64 slot, __u32 function, __u64 now_ns,
 					  bool others)

@@ -6,10 +6,10 @@
  * For tp_btf/sched_switch and tp_btf/sched_wakeup. The kernel orders these events for a thread: a thread that
  * leaves is woken only after its sched_switch. All times are bpf_ktime_get_ns() unless stated otherwise.
  *
- * Some virtual machines' kernels do not report what an idle CPU does: neither that it wakes a thread, nor that it switches to one.
- * The scheduler keeps statistics of each thread by its own clock, in sched_info. They are copied when a period begins, and tell
- * later whether the thread has come back, when, and how long it had waited to run. (Kernels without CONFIG_SCHED_INFO do not have
- * them; kernels without CONFIG_FAIR_GROUP_SCHED do not have the time of the return.)
+ * Some virtual machines' kernels do not report what an idle CPU does: neither that it wakes a thread, nor that it switches to
+ * one. The scheduler keeps statistics of each thread by its own clock, in sched_info. They are copied when a period begins,
+ * and tell later whether the thread has come back, when, and how long it had waited to run. (Kernels without CONFIG_SCHED_INFO
+ * do not have them; kernels without CONFIG_FAIR_GROUP_SCHED do not have the time of the return.)
  */
 #ifndef EHPERF_OFF_CPU_BPF_H
 #define EHPERF_OFF_CPU_BPF_H

@@ -8,15 +8,15 @@
  * includer has an iterator that ends those that are still open, and defines what to do with a period that ends:
  *
  *   static __always_inline bool period_counts(const struct stack_value *value);
- *	false: the period is filtered out. Not called for a period of which a part was reported
+ * 	false: the period is filtered out. Not called for a period of which a part was reported
  *   static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
- *						const struct stack_value *value, struct stack_stats *stats);
+ * 						const struct stack_value *value, struct stack_stats *stats);
  *   static __always_inline void thread_started(struct task_struct *task, __u64 now_ns);
  *   static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
- *	a new thread, before its first period; one that leaves the CPU for the last time
+ * 	a new thread, before its first period; one that leaves the CPU for the last time
  *
- * Every measured thread has a task storage, which is created with the thread, or by the iterator. So one lookup says whether a thread
- * is measured, and no storage is created while the scheduler's locks are held.
+ * Every measured thread has a task storage, which is created with the thread, or by the iterator. So one lookup says whether a
+ * thread is measured, and no storage is created while the scheduler's locks are held.
  */
 #ifndef EHPERF_OFF_CPU_PERIODS_BPF_H
 #define EHPERF_OFF_CPU_PERIODS_BPF_H

@@ -66,8 +66,8 @@ static __always_inline void tell_period(struct seq_file *seq, struct task_struct
 }
 
 /*
- * Reports open periods at the end of an interval. Not with a maximum length: whether a period counts is not known before it ends. A
- * thread that has come back unseen reports its period when it leaves.
+ * Reports open periods at the end of an interval. Not with a maximum length: whether a period counts is not known before it
+ * ends. A thread that has come back unseen reports its period when it leaves.
  */
 SEC("iter/task")
 int tell_periods(struct bpf_iter__task *ctx)

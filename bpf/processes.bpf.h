@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Process events that perf has no records of, and that must take effect at once: the end of a process,
- * and the unmapping or replacing of memory that held code (a "change"). Changes are counted per
- * process, so that any mapping list from before is stale at once, and code that is mapped there next is never
- * unwound by the old list. libcommon/bpf/unwinder.c attaches these programs.
+ * Process events for which perf has no records, and that must take effect at once: the end of a process, and the unmapping or
+ * replacing of memory that held code (a "change"). Changes are counted per process, so that older mapping lists are stale at
+ * once, and new code is never unwound by an old list. libcommon/bpf/unwinder.c attaches these programs.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
@@ -150,10 +149,9 @@ static __always_inline int changes_mappings(void)
 }
 
 /*
- * Programs on the tracepoints of single system calls would make every system call of every process take the
- * slow way into the kernel. So they are where mappings are locked, which others hardly notice. One of the
- * two is loaded (unwinder_configure()). That holds_code() locks them, too, is no matter: no program
- * interrupts itself.
+ * Programs on the tracepoints of single system calls would slow down every system call of every process. So these programs run
+ * where mappings are locked, which costs other processes little. One of the two is loaded (unwinder_configure()). holds_code()
+ * locks mappings, too, but a program does not interrupt itself.
  */
 SEC("?tp_btf/mmap_lock_start_locking")
 int mappings_locked(void *ctx)

@@ -16,7 +16,7 @@
 #define MAX_PYTHON_THREADS	512	/* looked through for a thread's state */
 #define MAX_INTERPRETERS	64
 #define MAX_PYTHON_STATES	4	/* of a thread, in different interpreters */
-/* so long a thread without a state is not looked for: twice as long each time, for it may get one soon */
+/* how long the state of a thread without one is not searched for again: doubled each time, because it may get one soon */
 #define FIRST_VAIN_NS		1000000
 #define MAX_VAIN_NS		100000000
 

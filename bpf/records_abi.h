@@ -67,12 +67,11 @@ struct process_record {
 _Static_assert(sizeof(struct process_record) == 40, "struct process_record");
 
 /*
- * A raw sample: one that the kernel could not unwind, because the process is not published, its list is
- * stale, a pc lies outside the list, or a table is not made yet. It has the registers and the stack that
- * user space needs for the same walk: stack_bytes bytes of stack follow the record. Of a stack that is
- * larger, both ends: a frame may be as large as one likes (OpenBLAS' dgetrf_parallel has 540 KB, as has
- * rustc's run_compiler), and then what lies behind it is little: in rustc, 46 KB with the thread-local
- * storage.
+ * A raw sample, which the kernel could not unwind, because the process is not published, its list is stale, a pc lies outside
+ * the list, or a table is not made yet. It has the registers and the stack that user space needs for the walk: stack_bytes
+ * bytes of stack follow the record. Both ends of a larger stack are copied, because single frames may be very large (540 KB in
+ * OpenBLAS' dgetrf_parallel and in rustc's run_compiler), with little behind them (in rustc, 46 KB with the thread-local
+ * storage).
  */
 #define RAW_NEAR_BYTES	(64 << 10)
 #define RAW_FAR_BYTES	(64 << 10)

@@ -71,7 +71,7 @@ static __always_inline void send_stack(__u64 id, const void *record, __u64 frame
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
 }
 
-/* where what is behind the first DEFAULT_DEPTH frames lies already: puts the rest before that */
+/* the frames behind the first DEFAULT_DEPTH are in this memory already: puts the first ones before them */
 static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes, struct stack_stats *stats)
 {
 	struct deep_stack *deep = own_deep_stack();
@@ -97,7 +97,7 @@ VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *sta
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
 	u->stack.uid = task_uid(bpf_get_current_task_btf());
 	barrier_var(bytes);	/* for 6.1's verifier */
-	/* a runtime may throw its functions away soon: their names are read at once */
+	/* a runtime may free its functions soon: their names are read at once */
 	if (bytes <= DEFAULT_DEPTH * 8)
 		send_stack(u->stack.id, &u->stack, bytes, DEFAULT_DEPTH * 8,
 			   u->has_functions ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
@@ -335,7 +335,7 @@ struct raw_mending {
 	struct eh_unwind *u;
 };
 
-/* Puts a hijacked return address back in the copy: user space knows of none. */
+/* Restores a hijacked return address in the copy, because user space does not know of hijacked ones. */
 static long mend_raw_return(__u32 i, struct raw_mending *m)
 {
 	struct hijacked_return r;
@@ -354,8 +354,7 @@ static long mend_raw_return(__u32 i, struct raw_mending *m)
 #define MAX_HIJACKED 64	/* MAX_URETPROBE_DEPTH */
 
 /*
- * Did the walk end for want of what user space can supply: a current mapping list, or a table that is not
- * made yet?
+ * Did the walk end because it needs what user space can supply: a current mapping list, or a table that is not made yet?
  */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {

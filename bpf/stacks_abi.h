@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What stack tools aggregate: frames, end reasons, keys and values; and counters of what was seen and lost.
+ * Frames, end reasons, keys and values of stack tools; and counters of what was seen and lost.
  */
 #ifndef EHPERF_STACKS_ABI_H
 #define EHPERF_STACKS_ABI_H

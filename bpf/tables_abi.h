@@ -7,8 +7,8 @@
  *   page.rows      -> 3-byte rows, sorted by pc
  *   table.rules    -> struct eh_rule[], indexed by page.rule_base + the row's rule
  *
- * A pc is looked up by its offset in the file, so that one number finds the row and names the frame,
- * and the load bias of each segment is nothing but its mapping's start and file offset.
+ * A pc is looked up by its offset in the file: this number finds the row and identifies the frame. The load bias of each
+ * segment follows from its mapping's start and file offset.
  */
 #ifndef EHPERF_TABLES_ABI_H
 #define EHPERF_TABLES_ABI_H
@@ -112,9 +112,9 @@ struct eh_rule {
 _Static_assert(sizeof(struct eh_rule) == 16, "struct eh_rule");
 
 /*
- * Code that a runtime has made may be thrown away, and other code be made in its place: a rule of it holds
- * as long as this word is in the process's memory. `tag` tells apart what was made at the same address one
- * after the other; frames have it (stacks_abi.h).
+ * A runtime may free code that it has generated, and put other code in its place. A rule of such code holds as long as this
+ * word is in the process's memory. `tag` distinguishes codes that were at the same address one after the other; frames contain
+ * it (stacks_abi.h).
  */
 struct eh_note {
 	__u64 at;
@@ -139,7 +139,7 @@ struct eh_table {
 /* TABLE_CODE is for code that no FDE covers, made from its instructions when a sample first falls there */
 enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
 
-/* eh_module.pending: which tables are not made yet; a walk that comes there wants them */
+/* eh_module.pending: which tables are not made yet; a walk that needs them ends, and its sample is sent raw */
 #define PENDING_CFI	1
 #define PENDING_CODE	2
 /*

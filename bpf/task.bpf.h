@@ -204,7 +204,7 @@ static __always_inline bool task_fits(struct task_struct *task)
 	return (!only_one_comm || has_comm(task)) && (!only_one_cgroup || is_in_cgroup(task));
 }
 
-/* Is it the tool, or one of its workers? Who names processes or threads means them. */
+/* Is it the tool, or one of its workers? Not if the user has selected processes or threads: then these are measured. */
 static __always_inline bool is_own(struct task_struct *task)
 {
 	if (task->tgid == own_tgid)
@@ -303,7 +303,7 @@ static __always_inline struct task_numbers numbers_of_freed(struct task_struct *
 	return numbers;
 }
 
-/* The numbers may be others' soon. */
+/* The IDs may be reused soon. */
 static __always_inline void take_off_lists(const struct task_numbers *freed)
 {
 	if (only_listed_tids)

@@ -313,8 +313,8 @@ static __always_inline __u32 find_series(struct timed_call *call, struct task_st
 }
 
 /*
- * The call that returns, or NULL. With NULL and *again, the other way has handled this return. With NULL
- * alone, the entry was not seen: if the tool wants this call, it counts it by call_unseen().
+ * The call that returns, or NULL. NULL with *again set: the other way has handled this return. NULL without *again: the entry
+ * was not seen; if the tool measures this call, it counts it by call_unseen().
  */
 static __always_inline struct timed_call *call_leave(struct task_struct *task, enum call_way way, bool *again)
 {

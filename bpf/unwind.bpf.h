@@ -123,10 +123,10 @@ static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_r
 #define MAX_INSN_BYTES 15
 
 /*
- * In a page of its own, "[uprobes]", the kernel has a thread execute copies of probed instructions, each in a
- * slot, and functions return to a trampoline in the first slot (kernel/events/uprobes.c, xol_area). A leaf
- * that is there is put where it would be without probes. u->hijacked holds the task's utask and u->trampoline
- * its mm before (the verifier takes no pointers of the kernel's as arguments), and what they are for after.
+ * A thread executes copies of probed instructions in slots of the page "[uprobes]", and functions return to a trampoline in
+ * the first slot (kernel/events/uprobes.c, xol_area). If the leaf is in this page, it is moved to where it would be without
+ * probes. At the call, u->hijacked holds the task's utask, and u->trampoline its mm, because the verifier accepts no kernel
+ * pointers as arguments; at the return, both have the meaning of struct eh_unwind.
  */
 VERIFIED_ONCE int leave_uprobes(struct eh_unwind *u)
 {
@@ -176,9 +176,8 @@ static __always_inline __s32 syscall_of(const struct pt_regs *regs)
 #define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)
 
 /*
- * Is the memory not its own any more? A child of vfork() lets its parent go on when it has begun a new
- * image, or is exiting; for a moment it still has the parent's memory, whose stack is being written to
- * again.
+ * Is the task about to leave its address space? A child of vfork() lets its parent continue when it has begun a new image, or is
+ * exiting. For a moment it still has the parent's memory, whose stack the parent is changing again.
  */
 static __always_inline bool is_done_with_memory(struct task_struct *task, struct mm_struct *mm, __s32 syscall)
 {
@@ -188,7 +187,7 @@ static __always_inline bool is_done_with_memory(struct task_struct *task, struct
 	       SIGNED_FIELD(untrusted(task)->signal, nr_threads) == 1;
 }
 
-/* Has it user registers, and memory that they are of? */
+/* Does the task have user registers and a user address space? */
 static __always_inline bool has_user_stack(struct task_struct *task)
 {
 	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -234,10 +233,9 @@ static __always_inline void take_registers(struct eh_unwind *u, struct task_stru
 }
 
 /*
- * unwind_frame() as a global function, which the verifier looks at once and by itself. As a part of the
- * loop's callback it would be compared at each turn: there, from 6.19 on, two ways meet again only if they
- * know the very same of each number in a register, and all combinations of the branches within a frame are
- * followed apart, a million instructions.
+ * unwind_frame() as a global function, which the verifier checks once, by itself. As a part of the loop's callback, it would
+ * be checked at each turn. From 6.19 on, two paths are merged there only if the verifier knows exactly the same about each
+ * register, so that it would follow all combinations of branches within a frame: a million instructions.
  */
 __noinline int unwind_one(struct eh_unwind *u)
 {

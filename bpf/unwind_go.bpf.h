@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own stack, g0's,
- * to the goroutine's, and back. Where sp was kept says Go's runtime (src/runtime/asm_amd64.s, runtime2.go);
- * r14 holds the running g in Go's code and is preserved by C's. All of it is checked against what else must
- * be true, and if anything is not, the stack ends for a reason.
+ * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own stack, that of g0, to the
+ * goroutine's, and back. Go's runtime keeps the sp of the other stack (src/runtime/asm_amd64.s, runtime2.go). r14 holds the
+ * running g in Go code, and C code preserves it. All values are checked for consistency; if one is wrong, the stack ends with
+ * a reason.
  */
 #ifndef EHPERF_UNWIND_GO_BPF_H
 #define EHPERF_UNWIND_GO_BPF_H

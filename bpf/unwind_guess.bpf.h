@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guesses, for a frame whose pc has no rule: what the live stack and the bytes of the code say about the
- * caller. A guess is made only where no table has a rule, and the frame that it leads to must lie in code.
- * What is known of certain code whose place in a file is fixed is no guess, but rows of the file's table
- * (libcommon/table/x86/known_code.c).
+ * Guesses the caller of a frame whose pc has no rule, from the live stack and the bytes of the code. A guess is made only if
+ * no table has a rule, and the caller must be in code. Known code at a fixed place in a file needs no guess: it has rows in
+ * the file's table (libcommon/table/x86/known_code.c).
  */
 #ifndef EHPERF_UNWIND_GUESS_BPF_H
 #define EHPERF_UNWIND_GUESS_BPF_H
@@ -47,7 +46,7 @@ static __always_inline bool ends_in_dispatch(struct eh_unwind *u, __u64 ret)
 	return u->code[5] == 0xff && IS_TABLE_JUMP(u->code[6]) && find_mapping(u, ret) && !u->mapping.module_id;
 }
 
-/* Does a call end there, or what does its work? */
+/* Does a call, or a push and jump that replaces a call, end there? */
 VERIFIED_ONCE int follows_call(struct eh_unwind *u, __u64 ret)
 {
 	return u && read_code(u, ret - 8, 8) && (ends_in_call(u->code) || ends_in_dispatch(u, ret));
@@ -81,9 +80,9 @@ static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 rsp)
 #define IS_JUMP(c)	((c)[0] == 0xe9 || (c)[0] == 0xeb || ((c)[0] == 0xff && ((c)[1] & 0x38) == 0x20))
 
 /*
- * Where a function keeps a frame pointer, but has not set it yet or any more, that is the caller's, and
- * would lead past it. The code says so at a `ret`, wherever; and of a leaf, at a function's beginning and
- * at a tail call. How many bytes lie on the return address, -1: it does not say
+ * While a function has not set its frame pointer yet, or has restored the caller's, the frame pointer would skip the caller.
+ * The code shows this at any `ret`, and for a leaf also at a function's beginning and at a tail call. Returns how many bytes
+ * are on top of the return address; -1: not known
  */
 static __always_inline int bytes_on_return(struct eh_unwind *u)
 {
@@ -128,8 +127,8 @@ static __always_inline bool leave_at_once(struct eh_unwind *u)
 #define KNOWN_BY_FP (1u << EH_RSP | 1u << EH_RBP)
 
 /*
- * By the frame pointer, as JIT compilers keep it: it must lead up the stack, and behind a call. Once on a
- * chain of them it may lead to another stack.
+ * By the frame pointer, as JIT compilers keep it: it must point up the stack, and the return address there must follow a call.
+ * After the first such step, it may point to another stack.
  */
 static __always_inline bool leave_by_fp(struct eh_unwind *u)
 {
@@ -157,7 +156,7 @@ static __always_inline bool is_new_thread(struct eh_unwind *u)
 	       *(__u16 *)u->code == SYSCALL;
 }
 
-/* The caller of a frame that no rule is known for; u->end_if_wrong says why. 1 ends the stack. */
+/* Finds the caller of a frame that has no rule; u->end_if_wrong says why it has none. 1 ends the stack. */
 VERIFIED_ONCE int leave_by_guess(struct eh_unwind *u)
 {
 	if (!u)

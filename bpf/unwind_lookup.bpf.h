@@ -66,7 +66,7 @@ static __always_inline __u32 search_rows(void *slab, loc_t at, __u32 nr, __u32 p
 }
 _Static_assert(MAX_MAPPINGS_SHIFT == 16 && PAGE_ROWS_SHIFT == 12, "as many steps");
 
-/* find_mapping() where it is not the last one again */
+/* find_mapping() if the pc is not in the last mapping */
 VERIFIED_ONCE int find_other_mapping(struct eh_unwind *u, __u64 pc)
 {
 	struct eh_mapping *mapping;

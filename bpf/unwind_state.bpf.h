@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that a walk knows, and what it needs of the place it runs in. The kernel walks the stack of the
- * running task, the host the bytes of a raw sample or of a stopped process; whoever includes this says how
- * to get at slabs and memory.
+ * The state of a walk, and the functions that it needs from its environment. The kernel walks the stack of the running task;
+ * the host walks a raw sample or a stopped process. The includer defines how to read slabs and memory.
  */
 #ifndef EHPERF_UNWIND_STATE_BPF_H
 #define EHPERF_UNWIND_STATE_BPF_H
@@ -21,7 +20,7 @@
 #include "tables_abi.h"
 #include "unwind_step.bpf.h"
 
-/* a return address that a uretprobe, of another tracer's, has put an address of the kernel's in place of */
+/* a return address that another tracer's uretprobe has replaced by an address of the kernel's */
 struct hijacked_return {
 	__u64 slot;	/* where it would lie */
 	__u64 ip;
@@ -29,8 +28,8 @@ struct hijacked_return {
 };
 
 /*
- * what comes next for the current frame; where its rule is looked for, the lower bits say in which of enum
- * TABLE_* and whether beside it
+ * the next action for the current frame. For a search of its rule, the lower bits say in which of enum TABLE_*, and whether at
+ * the byte beside the pc
  */
 enum todo {
 	TODO_ENTER,		/* record it, and find its mapping */
@@ -47,9 +46,9 @@ _Static_assert(TODO_TABLE(TODO_CFI_BESIDE) == TABLE_CFI && TODO_TABLE(TODO_CODE)
 #define CODE_BYTES 8
 
 /*
- * A global function: the verifier looks at it once and by itself. It must not count on u not being NULL. It
- * is to be called by CALL(): newer verifiers take a call of a function for a use of all five registers for
- * arguments, and would follow ways that differ only in what they have left there apart, up to the call.
+ * A global function: the verifier checks it once, by itself. It must check u for NULL. Call it by CALL(): newer verifiers
+ * treat a call as a use of all five argument registers, and would follow paths separately that differ only in values left
+ * there.
  */
 #ifdef __bpf__
 #define VERIFIED_ONCE __noinline
@@ -107,8 +106,8 @@ _Static_assert(__builtin_offsetof(struct eh_unwind, frames) ==
 /* the slab that loc lies in, or NULL */
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
 /*
- * copies this many bytes of the process's data, a stack mostly: how many there were; and of its code, which
- * does not change
+ * Copy this many bytes of the process's data, mostly of a stack, or of its code, which does not change. Return the number of
+ * bytes that could be read
  */
 static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
 static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);

@@ -20,12 +20,11 @@
 #endif
 
 /*
- * Reads a field of what lies in map memory, each time anew. What a verifier knows of a value that stays in
- * a register (which way it was compared, which of its bits were set) it may carry along, and then it
- * follows every combination of the branches below apart: up to 3 to the power of 7 ways through one step,
- * and how many of them are pruned again differs from version to version. Of what is read from memory it
- * knows nothing but the width, on each of them: the ways meet again behind each branch, with pointers alone
- * in registers, and are one.
+ * Reads a field in map memory again each time. The verifier remembers what it knows of a value in a register (results of
+ * comparisons, bits that are set), and may then follow every combination of the branches below separately: up to 3 to the
+ * power of 7 paths through one step. How many of them it prunes differs between versions. Of a value that was just read from
+ * memory, the verifier knows only the width, so that paths are equal again after each branch, with only pointers in registers,
+ * and are merged.
  */
 #define AGAIN(field) (*(const volatile __typeof__(field) *)&(field))
 
@@ -71,9 +70,8 @@ enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
 enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
 
 /*
- * The callee-saved registers but for the stack and frame pointers: a function that counts its CFA from one of
- * them has put rsp aside there, to realign it or to go to another stack, which may lie anywhere. OCaml 5 does so
- * where it calls C.
+ * The callee-saved registers except the stack and frame pointers. A function that counts its CFA from one of them has saved
+ * rsp there, to realign the stack or to change to another one, which may be anywhere. OCaml 5 does so to call C.
  */
 #define MAY_KEEP_RSP (KNOWN_CALLEE_SAVED & ~(1u << EH_RBP))
 
@@ -89,7 +87,7 @@ static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 	return AGAIN(rule->from_base) >> i & 1;
 }
 
-/* 1 and *value, or 0: the window lacks these 8 bytes */
+/* 1 with *value set, or 0: the window does not have these 8 bytes */
 static __always_inline int window_read(const struct window *window, __u64 addr, __u64 *value)
 {
 	__u64 at = addr - AGAIN(window->base);

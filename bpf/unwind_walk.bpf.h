@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk from frame to frame. Each is entered (its mapping found and the frame recorded), its rule is
- * looked up, the step is made by it, and the frame is left for its caller's. The kernel and the host run
- * this same code.
+ * The walk from frame to frame. Each frame is entered (its mapping is found, and it is recorded), its rule is looked up, the
+ * step is made by the rule, and the walk goes on to the caller's frame. The kernel and the host run this code.
  *
- * Which source is believed is decided here and where a file's table is made (unwind_table.h), and nowhere
- * else. A pc has the first of these rules: known code, Go's own tables, CFI, code rules; without a rule
- * there are guesses (unwind_guess.bpf.h).
+ * Only this header and the code that makes a file's table (unwind_table.h) decide which source of a rule is used. A pc has the
+ * first of these rules: known code, Go's own tables, CFI, code rules. Without a rule there are guesses (unwind_guess.bpf.h).
  */
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
@@ -18,7 +16,7 @@
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
-/* Puts the stack bytes from addr on into the window: as many as can be had, 8 at least. */
+/* Puts the stack bytes from addr on into the window: as many as can be read, at least 8. */
 static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 {
 	__u64 base = addr - (NR_SAVED - 1) * 8;	/* the other registers are saved about there */
@@ -43,8 +41,8 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 /* ---- enter ---- */
 
 /*
- * Puts back the true return address if it was hijacked. False: call again; u->hijacked lay below this
- * frame, was left by longjmp() and its place taken by another call's, or could not be read, and is passed.
+ * Restores the return address if it was hijacked. False: call again; u->hijacked was passed, because it lay below this frame,
+ * or was left by longjmp() and replaced by another call's, or could not be read.
  */
 VERIFIED_ONCE int mend_return(struct eh_unwind *u)
 {
@@ -110,8 +108,8 @@ static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
 }
 
 /*
- * Where the stack ends at a return address outside of all code. One of 0 is what whoever made the stack has
- * put there as its end, if a rule of CFI says that this is where the return address lies.
+ * The stack ends at a return address outside of all code. A return address of 0 marks the end of a stack, if a rule of CFI
+ * says that it is the return address.
  */
 static __always_inline int end_of_stack(const struct eh_unwind *u)
 {
@@ -140,8 +138,8 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 /* ---- rule ---- */
 
 /*
- * The code may be another by now: then its rule does not hold. Else the frame is told apart from others' at
- * its address, in other processes too.
+ * Checks that JIT code is still the code for which its rule was made. If it is, tags the frame, which distinguishes it from
+ * frames of other code at its address, also in other processes.
  */
 VERIFIED_ONCE int heed_note(struct eh_unwind *u)
 {
@@ -160,7 +158,7 @@ VERIFIED_ONCE int heed_note(struct eh_unwind *u)
 	return 0;
 }
 
-/* The rule where it is to be looked for. false: the stack ends, u->end says why */
+/* Looks up the rule where u->todo says. false: the stack ends, u->end says why */
 static __always_inline bool look_up_rule(struct eh_unwind *u)
 {
 	__u32 todo;
@@ -178,10 +176,10 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 }
 
 /*
- * There is no rule where it was looked for: at the call of a frame that made one, at the pc of the leaf. Is
- * there another place? Beside it: makecontext() plants a function's first byte as a return address, and
- * where a function ends with the system call that the leaf is in, its pc is behind it (rt_sigreturn in
- * __restore_rt).
+ * There is no rule for the call of a calling frame, or for the pc of the leaf. Chooses the next place to search: the byte
+ * beside it, or the next table. Beside it, because makecontext() uses a function's first byte as a return address, and because
+ * the pc is behind a function that ends with the system call that the leaf is in (rt_sigreturn in __restore_rt). false: there
+ * is no other place.
  */
 static __always_inline bool look_elsewhere(struct eh_unwind *u)
 {
@@ -210,7 +208,7 @@ static __always_inline bool is_entry(const struct eh_unwind *u)
 
 /* ---- step ---- */
 
-/* The step lacks the 8 bytes at addr. false: they cannot be had, nor can it do without them */
+/* The step needs the 8 bytes at addr. false: they cannot be read, and the step cannot go on without them */
 VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 {
 	__u32 i;
@@ -325,7 +323,7 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u
 	u->window.base = 0;
 }
 
-/* Takes up the mapping list that handle names: END_COMPLETE if it is this image's, after as many changes. */
+/* Opens the mapping list of this handle: END_COMPLETE if it belongs to this image, with the same count of changes. */
 static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const struct eh_image *image,
 				     __u32 changes)
 {
@@ -367,7 +365,7 @@ static __always_inline void walk_close(struct eh_unwind *u)
 	u->stack.id = u->hash ? u->hash : 1;
 }
 
-/* without a mapping list: the leaf at least, as an address */
+/* without a mapping list: records only the leaf, as an address */
 static __always_inline void walk_leaf_only(struct eh_unwind *u)
 {
 	__u64 frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who ends the off-CPU periods of bpf/off_cpu_periods.bpf.h: the thread that wakes the blocked one, with
- * its own stacks at that moment, or an interrupt. Each waker goes out once as a key_record, whose ID is in
- * stack_key.waker of the periods that it ends. The tool attaches thread_waking besides.
+ * The wakers of the off-CPU periods of bpf/off_cpu_periods.bpf.h: the thread that wakes the blocked thread, with its own
+ * stacks at that moment, or an interrupt. Each waker is sent once, as a key_record, whose ID is in stack_key.waker of the
+ * periods that it ends. The tool also attaches thread_waking.
  *
- * sched_waking is hit in the waker, sched_wakeup often on the CPU of the thread that is woken. The waker is
- * taken at the first and becomes the period's at the second (or, if that is not reported, where the period
- * ends), because only there the period is sure to have begun: a thread that is just leaving the CPU can be
- * found by sched_waking before its sched_switch is. What is woken before it has left the CPU does not leave
- * it, and sched_wakeup forgets its waker.
+ * sched_waking is hit in the waker, sched_wakeup often on the CPU of the woken thread. The waker is taken in sched_waking, and
+ * is assigned to the period in sched_wakeup (or, if that is not reported, at the end of the period). Only then has the period
+ * surely begun: sched_waking may be hit before the sched_switch of a thread that is just leaving the CPU. A thread that is
+ * woken before it has left the CPU does not leave it, and sched_wakeup forgets its waker.
  */
 #ifndef EHPERF_WAKERS_BPF_H
 #define EHPERF_WAKERS_BPF_H
@@ -37,9 +36,9 @@ static long search_entry(__u32 i, struct entry_search *search)
 }
 
 /*
- * Who wakes? The stack tells: if the entry of an interrupt is on it, it is the interrupt, with its part of
- * the stack; whom it has interrupted does not matter. A softirq that a thread's own system call runs, as
- * the loopback's, is that thread. True: a thread, whose kernel stack is in key->kernel_stack
+ * Finds the waker by the stack: if it contains the entry of an interrupt, the waker is the interrupt, with its part of the
+ * stack, and not the interrupted thread. For a softirq that a thread's own system call runs, such as the loopback's, the waker
+ * is that thread. True: a thread, whose kernel stack is in key->kernel_stack
  */
 static __always_inline bool take_kernel_stack(void *ctx, struct task_struct *running, struct stack_key *key,
 					      struct stack_stats *stats)
@@ -103,7 +102,7 @@ static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
 	return keys_apart ? number_key(key, stats) : send_key(key, stats);
 }
 
-/* Is it runnable, and known to be? As one that was preempted before it had fallen asleep. */
+/* Is the thread known to be runnable, such as one that was preempted before it slept? */
 static __always_inline bool is_runnable(const struct off_cpu *off)
 {
 	return off->from_ns && off->runnable_ns;

@@ -31,9 +31,9 @@ struct off_cpu_begun {
 };
 
 /*
- * After attaching the programs: measures all wanted threads from now on. For each thread that is off the CPU, a period begins now.
- * Call off_cpu_take_stacks() next. command: a command is measured, which is not released yet, so there is no such period. 0 or
- * -errno
+ * After attaching the programs: measures all wanted threads from now on. For each thread that is off the CPU, a period begins
+ * now. Call off_cpu_take_stacks() next. command: a command is measured, which is not released yet, so there is no such period.
+ * 0 or -errno
  */
 int off_cpu_begin(struct bpf_object *object, bool command, struct off_cpu_begun *begun);
 /*

@@ -34,8 +34,8 @@ void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const
 			 void *arg);
 
 /*
- * Sets a function to be called for each new user stack, with a process that has it, which may still live. It may change the frames,
- * and reduce their number. stack_store_drain() returns its errors.
+ * Sets a function to be called for each new user stack, with a process that has it, which may still live. It may change the
+ * frames, and reduce their number. stack_store_drain() returns its errors.
  */
 void stack_store_on_stack(struct stack_store *store,
 			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg);

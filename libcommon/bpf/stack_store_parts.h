@@ -7,8 +7,8 @@
 #include "bpf/stack_store.h"
 
 /*
- * The user that owns stacks, keys and values. A user may take half of the room that the others leave, so that there is always room
- * for another user. What has no room is summed up by thread, for which there is a quarter more room.
+ * The user that owns stacks, keys and values. A user may take half of the room that the others leave, so that there is always
+ * room for another user. What has no room is summed up by thread, for which there is a quarter more room.
  */
 struct owner {
 	uint32_t uid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The user-space side of the unwinder in the kernel (bpf/unwind.bpf.h). Publishes to it the mappings of each process and the tables
- * of the mapped files, and unwinds the raw samples of processes that are not published.
+ * The user-space side of the unwinder in the kernel (bpf/unwind.bpf.h). Publishes to it the mappings of each process and the
+ * tables of the mapped files, and unwinds the raw samples of processes that are not published.
  *
  *   process/perf_records, bpf/processes.bpf.h   events of processes: mmap, exec, fork; munmap, exit
  *   unwind/event_queue                          sorts events and raw samples by time
@@ -90,7 +90,8 @@ void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*
  * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes new and changed processes. last: no
- * program is attached any more; handles everything that is left, and waits at most 0.7 s for tables that samples need. 0 or -errno
+ * program is attached any more; handles everything that is left, and waits at most 0.7 s for tables that samples need. 0 or
+ * -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 

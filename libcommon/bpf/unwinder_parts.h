@@ -36,7 +36,9 @@ struct unwinder {
 	struct host_stack stack;	/* of the raw sample that is being unwound */
 	/* a published process had an event since publisher_publish_changed() */
 	bool published_changed;
-	/* tables or readings for waiting samples have arrived since these were resumed; the ring buffer could not be drained in time */
+	/*
+	 * tables or readings for waiting samples have arrived since these were resumed; the ring buffer could not be drained in time
+	 */
 	bool resumable, behind;
 	uint64_t drained_ns;		/* what was in it before this is taken */
 	bool drains_all;

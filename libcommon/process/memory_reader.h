@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads another process's memory, which may contain anything. Memory that cannot be read is zero and sets .bad, so that many reads
- * are checked once. At most max_bytes are read in all, in at most MAX_READS reads: the process's data may lead in circles.
+ * Reads another process's memory, which may contain anything. Memory that cannot be read is zero and sets .bad, so that many
+ * reads are checked once. At most max_bytes are read in all, in at most MAX_READS reads: the process's data may lead in
+ * circles.
  */
 #ifndef EHPERF_PROCESS_MEMORY_READER_H
 #define EHPERF_PROCESS_MEMORY_READER_H

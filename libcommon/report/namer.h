@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds names of user frames by a worker (process/workers.h), because files of other users must be opened and read: symbol tables,
- * debug files, and files that runtimes have written. Each frame is asked for once, many at a time; the names are kept here. A file
- * that blocks the worker, or takes too much of its time, gets no names, and is counted.
+ * Finds names of user frames by a worker (process/workers.h), because files of other users must be opened and read: symbol
+ * tables, debug files, and files that runtimes have written. Each frame is asked for once, many at a time; the names are kept
+ * here. A file that blocks the worker, or takes too much of its time, gets no names, and is counted.
  */
 #ifndef EHPERF_REPORT_NAMER_H
 #define EHPERF_REPORT_NAMER_H

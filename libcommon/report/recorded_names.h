@@ -18,8 +18,9 @@ void recorded_names_free(struct recorded_names *names);
 size_t recorded_names_bytes(const struct recorded_names *names);
 
 /*
- * Adds the names of a user frame, as from frame_names_user(), unless it has names already. Their strings are copied, their .file is
- * not owned. frame 0: makes a frame, for functions of a runtime, which have no address. *frame: the frame. 0 or -ENOMEM
+ * Adds the names of a user frame, as from frame_names_user(), unless it has names already. Their strings are copied, their
+ * .file is not owned. frame 0: makes a frame, for functions of a runtime, which have no address. *frame: the frame. 0 or
+ * -ENOMEM
  */
 int recorded_names_add(struct recorded_names *names, pid_t pid, uint64_t *frame, const struct frame_name *all, size_t nr);
 int recorded_names_add_kernel(struct recorded_names *names, uint64_t address, const struct frame_name *name);

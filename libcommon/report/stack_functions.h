@@ -56,8 +56,8 @@ int stack_functions_add(struct stack_functions *functions, const struct stack_en
 const char *stack_functions_text(const struct labels *labels, uint32_t number);
 
 /*
- * Prints a table of writer->top functions, sorted by self, then by total. `sum`: of the values of all stacks. Without --top, names
- * are cut so that lines have 80 columns. 0 or -ENOMEM
+ * Prints a table of writer->top functions, sorted by self, then by total. `sum`: of the values of all stacks. Without --top,
+ * names are cut so that lines have 80 columns. 0 or -ENOMEM
  */
 int stack_functions_print(FILE *out, const struct stack_functions *functions, const struct measure *measure, uint64_t sum);
 
