@@ -41,7 +41,7 @@ static __always_inline void thread_ended(struct thread *thread, struct task_stru
 __u64 interval_ended_ns SEC(".data.interval");	/* set by user space */
 
 /* Outputs what is not told of the thread's open period as a value_record. count: 1 if that is all of it */
-static __always_inline void tell_period(struct seq_file *seq, struct task_struct *task, struct thread *thread,
+static __always_inline void report_period(struct seq_file *seq, struct task_struct *task, struct thread *thread,
 					__u64 until_ns, __u64 count)
 {
 	struct value_record record = { .kind = RECORD_VALUE };
@@ -70,13 +70,13 @@ static __always_inline void tell_period(struct seq_file *seq, struct task_struct
  * ends. A thread that has come back unseen reports its period when it leaves.
  */
 SEC("iter/task")
-int tell_periods(struct bpf_iter__task *ctx)
+int report_periods(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
 
 	if (thread && max_ns == ~0ULL && !off_cpu_returned_unseen(&current_period(thread)->off, task))
-		tell_period(ctx->meta->seq, task, thread, interval_ended_ns, 0);
+		report_period(ctx->meta->seq, task, thread, interval_ended_ns, 0);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ int end_periods(struct bpf_iter__task *ctx)
 	if (!thread)
 		return 0;
 	end_unseen(thread, task, ended_ns);
-	tell_period(ctx->meta->seq, task, thread, ended_ns, 1);
+	report_period(ctx->meta->seq, task, thread, ended_ns, 1);
 	return 0;
 }
 

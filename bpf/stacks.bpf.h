@@ -330,13 +330,13 @@ VERIFIED_ONCE int copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 	return 0;
 }
 
-struct raw_mending {
+struct raw_restore {
 	struct raw_sample *raw;
 	struct eh_unwind *u;
 };
 
 /* Restores a hijacked return address in the copy, because user space does not know of hijacked ones. */
-static long mend_raw_return(__u32 i, struct raw_mending *m)
+static long restore_raw_return(__u32 i, struct raw_restore *m)
 {
 	struct hijacked_return r;
 	__u64 at, *word;
@@ -404,7 +404,7 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 	from = raw->record.stack_addr;
 	CALL(copy_stack, raw, from, end_of_stack_at(task, from));
 	if (u->hijacked)
-		bpf_loop(MAX_HIJACKED, mend_raw_return, &(struct raw_mending){ raw, u }, 0);
+		bpf_loop(MAX_HIJACKED, restore_raw_return, &(struct raw_restore){ raw, u }, 0);
 	bytes = raw->record.stack_bytes;
 	if (bytes > RAW_NEAR_BYTES + RAW_FAR_BYTES)
 		bytes = RAW_NEAR_BYTES + RAW_FAR_BYTES;

@@ -179,7 +179,7 @@ static __always_inline __s32 syscall_of(const struct pt_regs *regs)
  * Is the task about to leave its address space? A child of vfork() lets its parent continue when it has begun a new image, or is
  * exiting. For a moment it still has the parent's memory, whose stack the parent is changing again.
  */
-static __always_inline bool is_done_with_memory(struct task_struct *task, struct mm_struct *mm, __s32 syscall)
+static __always_inline bool is_leaving_memory(struct task_struct *task, struct mm_struct *mm, __s32 syscall)
 {
 	if (!IS_EXEC(syscall) && !(task->flags & PF_EXITING))
 		return false;
@@ -196,7 +196,7 @@ static __always_inline bool has_user_stack(struct task_struct *task)
 	if (!mm || (regs->cs & 3) != 3 || !(regs->ip | regs->sp))
 		return false;	/* kernel threads, io_uring workers */
 	/* in exec: the registers are the old image's, the memory the new one's */
-	return mm->start_stack && !is_done_with_memory(task, mm, syscall_of(regs));
+	return mm->start_stack && !is_leaving_memory(task, mm, syscall_of(regs));
 }
 
 /*

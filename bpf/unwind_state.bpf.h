@@ -35,7 +35,7 @@ enum todo {
 	TODO_ENTER,		/* record it, and find its mapping */
 	TODO_STEP,		/* the rule is there: only stack bytes were missing */
 	TODO_CFI = 4,		/* look for its rule in TABLE_CFI, */
-	TODO_CFI_BESIDE,	/* there, see look_elsewhere() */
+	TODO_CFI_BESIDE,	/* there, see try_fallback_tables() */
 	TODO_CODE,		/* in TABLE_CODE */
 	TODO_CODE_BESIDE,
 };

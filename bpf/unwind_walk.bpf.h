@@ -44,7 +44,7 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
  * Restores the return address if it was hijacked. False: call again; u->hijacked was passed, because it lay below this frame,
  * or was left by longjmp() and replaced by another call's, or could not be read.
  */
-VERIFIED_ONCE int mend_return(struct eh_unwind *u)
+VERIFIED_ONCE int restore_return_address(struct eh_unwind *u)
 {
 	__u64 slot = u ? u->frame.reg[EH_RSP] - 8 : 0;
 	struct hijacked_return r = {};
@@ -141,7 +141,7 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
  * Checks that JIT code is still the code for which its rule was made. If it is, tags the frame, which distinguishes it from
  * frames of other code at its address, also in other processes.
  */
-VERIFIED_ONCE int heed_note(struct eh_unwind *u)
+VERIFIED_ONCE int apply_jit_rule(struct eh_unwind *u)
 {
 	if (!u)
 		return 0;
@@ -171,7 +171,7 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 	todo = AGAIN(u->todo);
 	find_rule(u, TODO_TABLE(todo), offset_in_file(u, u->frame.ip - (u->frame.by_call ^ TODO_IS_BESIDE(todo))));
 	if (u->rule.flags & RULE_NOTED)
-		CALL(heed_note, u);
+		CALL(apply_jit_rule, u);
 	return true;
 }
 
@@ -181,7 +181,7 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
  * the pc is behind a function that ends with the system call that the leaf is in (rt_sigreturn in __restore_rt). false: there
  * is no other place.
  */
-static __always_inline bool look_elsewhere(struct eh_unwind *u)
+static __always_inline bool try_fallback_tables(struct eh_unwind *u)
 {
 	bool in_syscall = u->in_syscall && u->stack.nr_frames == 1;
 
@@ -264,7 +264,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	int result;
 
 	if (u->todo == TODO_ENTER) {
-		if (u->hijacked && u->frame.by_call && !CALL(mend_return, u))
+		if (u->hijacked && u->frame.by_call && !CALL(restore_return_address, u))
 			return 0;
 		if (!enter_frame(u))
 			return 1;
@@ -282,7 +282,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	if (result == END_UNSUPPORTED && u->rule.kind == RULE_OTHER_STACK)
 		return CALL(leave_for_other_stack, u);
 	if (result == END_NO_ROW)
-		return look_elsewhere(u) ? 0 : leave_without_rule(u);
+		return try_fallback_tables(u) ? 0 : leave_without_rule(u);
 	u->end = result;
 	return 1;
 }

@@ -209,7 +209,7 @@ static int take_open(struct bpf_object *object, const char *iterator, struct sta
 	return error;
 }
 
-int off_cpu_tell(struct bpf_object *object, struct stack_store *store, uint64_t until_ns)
+int off_cpu_take_open(struct bpf_object *object, struct stack_store *store, uint64_t until_ns)
 {
 	int fd = bpf_object__find_map_fd_by_name(object, ".data.interval");
 	__u32 zero = 0;
@@ -218,7 +218,7 @@ int off_cpu_tell(struct bpf_object *object, struct stack_store *store, uint64_t 
 		return fd;
 	if (bpf_map_update_elem(fd, &zero, &until_ns, BPF_ANY))
 		return -errno;
-	return take_open(object, "tell_periods", store);
+	return take_open(object, "report_periods", store);
 }
 
 int off_cpu_end(struct bpf_object *object, struct stack_store *store)

@@ -47,7 +47,7 @@ int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, 
  * At an interval's end, a clock_ns(): takes the parts of open periods until then that were not taken before, marked
  * STACK_OPEN, with a count of 0. 0 or -errno
  */
-int off_cpu_tell(struct bpf_object *object, struct stack_store *store, uint64_t until_ns);
+int off_cpu_take_open(struct bpf_object *object, struct stack_store *store, uint64_t until_ns);
 
 /* Ends the measurement: open periods end now, marked STACK_OPEN. 0 or -errno */
 int off_cpu_end(struct bpf_object *object, struct stack_store *store);

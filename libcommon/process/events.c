@@ -403,7 +403,7 @@ static void try_names(const struct finding *f, struct meant *meant)
 }
 
 /* Adds to the problem what else the name may mean, or which names there are. */
-static void say_meant(struct finding *f)
+static void suggest_names(struct finding *f)
 {
 	const char *kinds = f->search->kinds == EVENTS_OF_PERF ? "perf's events are page-faults, cycles and so on" :
 			    f->search->kinds == EVENTS_FUNCTIONS ? "a function is u:FILE:FUNCTION, or k:FUNCTION of the kernel" :
@@ -457,7 +457,7 @@ int events_find(struct events *events, const struct event_name *name, const stru
 	int error = find_all(events, name, search, problem);
 
 	if (error == -ENOENT && !search->list && problem->text[0])
-		say_meant(&f);
+		suggest_names(&f);
 	return error;
 }
 

@@ -122,7 +122,7 @@ void events_list(const char *pattern, const struct task_filter *filter)
 /* ---- what the kernel refuses ---- */
 
 /* what the kernel lacks for this kind of events, and what allows it; NULL: nothing that is known */
-static const char *lacking(const struct event *event, int error)
+static const char *explain_refusal(const struct event *event, int error)
 {
 	if (event->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))
 		return NO_KPROBES;
@@ -146,7 +146,7 @@ static const char *lacking(const struct event *event, int error)
 
 static void check(int error, const struct event *event)
 {
-	const char *cause = error ? lacking(event, error) : NULL, *cure = "";
+	const char *cause = error ? explain_refusal(event, error) : NULL, *cure = "";
 
 	if (!error)
 		return;
@@ -185,7 +185,7 @@ static void attach_user(struct links *links, struct bpf_program *program, const 
 	size_t nr_pids;
 	pid_t *pids = processes_of(filter, &nr_pids);
 
-	if (lacking(event, 0))
+	if (explain_refusal(event, 0))
 		check(-EOPNOTSUPP, event);
 	if (!nr_pids)
 		check(links_attach_user(links, program, events->fd, probes, nr, returns, 0), event);
@@ -214,7 +214,7 @@ void events_attach(struct links *links, struct bpf_program *program, const struc
 		probes[i] = (struct user_probe){ event->file_offset, event->semaphore_offset, i };
 		if (in_user_code(events))
 			continue;
-		if (lacking(event, 0))
+		if (explain_refusal(event, 0))
 			check(-EOPNOTSUPP, event);
 		check(links_attach_event(links, program, event, returns, i), event);
 	}

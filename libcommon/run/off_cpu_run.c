@@ -129,12 +129,12 @@ struct loss off_cpu_missed(const struct stack_session *session, const struct lin
 	return missed;
 }
 
-static int tell_open(void *arg, bool last)
+static int take_open(void *arg, bool last)
 {
 	struct stack_session *session = arg;
 
 	(void)last;
-	return off_cpu_tell(session->object, session->store, session->run.interval_ended_ns);
+	return off_cpu_take_open(session->object, session->store, session->run.interval_ended_ns);
 }
 
 int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
@@ -153,7 +153,7 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	run_doing(&session.run, "Measuring time off the CPU");
 	add_filters(session.run.filters, o);
 	run_add(&session.run, &(struct run_part){
-		.doing = "list the threads that are off the CPU", .interval = tell_open, .arg = &session });
+		.doing = "list the threads that are off the CPU", .interval = take_open, .arg = &session });
 	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part]);
 	cli_check(off_cpu_end(object, session.store), "list the threads that are still off the CPU");
 	run_counted_until_now(&session.run);

@@ -445,7 +445,7 @@ static void write_report(struct stack_session *s, struct stack_writer *writer, c
 	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
 }
 
-static void say_crowded(const struct stack_session *s)
+static void warn_crowded(const struct stack_session *s)
 {
 	uint32_t uid, nr = stack_store_crowded(s->store, &uid);
 
@@ -593,7 +593,7 @@ int stack_session_close(struct stack_session *s)
 
 	if (unnamed)
 		cli_warn("kernel functions are shown without names: %s", kallsyms_explain(unnamed));
-	say_crowded(s);
+	warn_crowded(s);
 	status = run_close(&s->run);
 	if (s->run.options->verbose)
 		show_counts(s);

@@ -30,7 +30,7 @@ static void open_list(struct target_list *l, const struct id_list *list, bool th
 void targets_open(struct targets *t, const struct task_filter *filter, const struct bpf_object *object)
 {
 	t->forks = filter->children ? object : NULL;
-	t->found_nobody = 0;
+	t->nr_empty_looks = 0;
 	open_list(&t->of[0], &filter->pids, false);
 	open_list(&t->of[1], &filter->tids, true);
 }
@@ -57,7 +57,7 @@ static bool all_ended(struct target_list *l)
 	return l->list->nr && !left;
 }
 
-static bool lives(pid_t pid)
+static bool is_alive(pid_t pid)
 {
 	struct pollfd fd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	bool ended = fd.fd < 0 ? errno == ESRCH : poll(&fd, 1, 0) > 0;
@@ -79,10 +79,10 @@ static bool forks_ended(struct targets *t)
 
 	cli_check(object_listed_ids(t->forks, "listed_pids", &pids, &nr), "watch the processes");
 	for (size_t i = 0; i < nr && !found; i++)
-		found = lives(pids[i]);
+		found = is_alive(pids[i]);
 	free(pids);
-	t->found_nobody = found ? 0 : t->found_nobody + 1;
-	return t->found_nobody > 1;
+	t->nr_empty_looks = found ? 0 : t->nr_empty_looks + 1;
+	return t->nr_empty_looks > 1;
 }
 
 bool targets_ended(struct targets *t)

@@ -22,7 +22,7 @@ struct targets {
 		bool ended;			/* all have ended, with --children also their descendants */
 	} of[2];
 	const struct bpf_object *forks;	/* its list has the descendants; NULL: without --children */
-	unsigned found_nobody;		/* so many looks at that list in a row found no live process */
+	unsigned nr_empty_looks;		/* so many looks at that list in a row found no live process */
 };
 
 /* object: with the lists of bpf/task.bpf.h; may be NULL without filter->children */

@@ -274,7 +274,7 @@ static void unwind_by(struct raw_samples *s, struct process *process, const stru
 }
 
 /* the old image's registers, the new one's memory */
-static void mend_in_exec(const struct raw_record *raw, struct host_stack *stack)
+static void discard_in_exec(const struct raw_record *raw, struct host_stack *stack)
 {
 	if (!is_in_exec(raw) || stack->end == END_COMPLETE)
 		return;
@@ -286,7 +286,7 @@ static void mend_in_exec(const struct raw_record *raw, struct host_stack *stack)
 void raw_samples_leaf(struct raw_samples *s, const struct raw_record *raw, struct host_stack *stack)
 {
 	walk_by(s, 0, raw, stack);
-	mend_in_exec(raw, stack);
+	discard_in_exec(raw, stack);
 }
 
 /* The kernel is told not to send samples of this process, and this one stays without a stack. */
@@ -314,7 +314,7 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	unwind_by(s, process, raw, stack);
 	if (stack->end == END_NO_MAPPING && process && !is_in_exec(raw))
 		error = reread_for_sample(s, process, raw, stack);
-	mend_in_exec(raw, stack);
+	discard_in_exec(raw, stack);
 	return error;
 }
 
@@ -338,7 +338,7 @@ static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uin
 	} else {
 		walk(s, version ? process : NULL, raw, stack);
 	}
-	mend_in_exec(raw, stack);
+	discard_in_exec(raw, stack);
 }
 
 /* ---- those that wait ---- */
