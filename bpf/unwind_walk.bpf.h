@@ -358,7 +358,7 @@ static __always_inline void walk_close(struct eh_unwind *u)
 	if (u->end == END_COMPLETE && u->stack.nr_frames > u->max_depth)
 		u->end = END_CUT;
 	if (process && *(volatile __u32 *)&process->generation != u->generation) {
-		u->end = END_STALE;	/* and the frames may be anybody's */
+		u->end = END_STALE;	/* and the frames may be wrong */
 		u->stack.nr_frames = 0;
 		return;
 	}

@@ -92,7 +92,7 @@ static __always_inline __u64 take_waker(void *ctx, struct stack_stats *stats)
 	__builtin_memset(key, 0, sizeof(*key));
 	key->flags = STACK_SENT_APART;
 	key->end = END_NOT_TAKEN;
-	/* the idle task wakes nobody of its own accord */
+	/* the idle task itself wakes no thread */
 	if (take_kernel_stack(ctx, running, key, stats) && running->pid)
 		take_thread(running, key, stats);
 	else

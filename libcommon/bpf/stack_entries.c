@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the store has taken, as entries: each value with the stacks that its key names. */
+/* Makes entries from the records in the store: each value with the stacks of its key. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

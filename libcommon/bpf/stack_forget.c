@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a report has had, and no other report will want: given back, here and in the kernel's maps. */
+/* Frees what no later report needs, in the store and in the kernel's maps. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <signal.h>

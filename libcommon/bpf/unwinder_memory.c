@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is given back, now and then, of what processes took that are gone. */
+/* Frees the memory of processes that are gone, now and then. */
 #include <malloc.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The start: lists, reads and publishes processes, compiles their files' tables, and hands them to the kernel. */
+/* The start: lists, reads and publishes processes, compiles their files' tables, and writes these to the kernel's slabs. */
 #include <errno.h>
 #include <stdlib.h>
 

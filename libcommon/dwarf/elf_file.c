@@ -28,7 +28,7 @@
 /* real sections compress to a third or so */
 #define MAX_COMPRESSION 32
 
-/* What failed in libelf, which says so in errno only if it is for want of memory: its caller has set that to 0. */
+/* Explains a failure of libelf, which sets errno only if there is no memory; the caller has set errno to 0. */
 static int memory_or(int error)
 {
 	return errno == ENOMEM ? -ENOMEM : error;

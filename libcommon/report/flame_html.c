@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The page: its elements are made by the script. */
+/* The HTML page, whose elements are made by its script. */
 #include "page/controls.css.h"
 #include "page/flame-html.css.h"
 #include "page/flame-html.js.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The picture, as it is without scripts. */
+/* The SVG picture, which is complete without scripts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

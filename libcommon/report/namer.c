@@ -62,7 +62,7 @@ struct namer {
 	bool interrupted;
 	struct share *shares;
 	uint64_t share_ns;	/* what the owner may take now */
-	uint64_t waited_ns[2];	/* [true]: for trusted sources, in vain */
+	uint64_t waited_ns[2];	/* spent waiting for workers without an answer; [true]: for those of trusted files */
 	uint64_t followed_ns;
 	uint64_t given_up_key;	/* of the last one */
 	struct namer_losses losses;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks as perf script prints samples, for programs that import that. They count the samples of a stack,
- * so there is one for each; a time or a sum is printed as a sample's period, a time in microseconds. When a sample was
- * taken is not known: they follow each other at the sampling period.
+ * Stacks in the format of perf script, for programs that import it. These programs count samples, so each sample of a stack is
+ * printed. A time (in microseconds) or a sum is printed as the period of one sample. The time of a sample is not known: samples
+ * follow each other at the sampling period.
  */
 #include <ctype.h>
 #include <inttypes.h>

@@ -285,7 +285,7 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 	free(all);
 }
 
-/* NULL: it is no news */
+/* NULL: not worth a line */
 static const char *explain_fetching(int error)
 {
 	switch (error) {

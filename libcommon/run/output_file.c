@@ -69,7 +69,7 @@ FILE *output_file_new(const char *name, mode_t mode)
 	return stream_of(f, fd);
 }
 
-/* Another's FIFO would make the tool wait for him; what has a second name may be somebody's that is linked here. */
+/* Another user's FIFO would make the tool wait; a file with a second name may be another user's file that is linked here. */
 static bool is_written_in_place(const struct stat *file)
 {
 	return file->st_nlink == 1 &&

@@ -59,7 +59,7 @@ static bool in_foreground(const struct relay *r)
 
 static void leave_terminal(struct relay *r)
 {
-	if (r->typing && in_foreground(r))	/* else its mode is somebody else's by now */
+	if (r->typing && in_foreground(r))	/* else another process has set its mode by now */
 		tcsetattr(r->terminal, TCSADRAIN, &r->before);
 	r->typing = false;
 }

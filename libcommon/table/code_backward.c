@@ -3,22 +3,22 @@
  * A backward data-flow analysis (Kildall, 1973: the meet over all paths). Each instruction has a
  * cell, insn.rule: what is known of the place before it.
  *
- *	RULE_NONE		nothing: no way from here to a return is known so far (top)
- *	RULE_REG, RULE_DEREF	the rule by every way that was found so far
- *	   with SAVED_ODD	the same, but where this register's value lies is not known
- *	RULE_UNSUPPORTED	ways disagree in the CFA: no rule holds (bottom)
+ *	RULE_NONE		nothing: no path from here to a return is known yet (top)
+ *	RULE_REG, RULE_DEREF	the rule that holds on all known paths
+ *	   with SAVED_ODD	the rule, without the place of this register's value
+ *	RULE_UNSUPPORTED	paths disagree in the CFA: no rule holds (bottom)
  *
  * A cell is computed from the cells of the instructions that come next: from one, by undoing the
  * instruction's effect; at a branch, by the meet of both. The meet only goes down: none and a rule
  * give the rule, two rules that differ in saved registers lose these, and two that differ in the
  * CFA give the conflict. A function's depth in this order is that of its registers, so cells that
  * only went down would settle after a few passes; passes run from the last instruction to the
- * first, so that one is enough but for what a loop's way back changes.
+ * first, so that one is enough, except for changes by the backward jumps of loops.
  *
- * Two things can also raise a cell or move it sideways, so that this is no proof of an end:
+ * Two things can also raise a cell or move it sideways, so that this does not prove that the passes end:
  * is_last_call() makes a call's cell depend on whether its target has a rule *yet*; and a loop that
- * moves the CFA's register gives a new offset on each pass. So passes are counted, and where they
- * are too many no rule of this code is relied upon.
+ * moves the CFA's register gives a new offset on each pass. So passes are counted, and after too many
+ * passes no rule of this code is used.
  */
 #include <string.h>
 

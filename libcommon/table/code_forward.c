@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Functions that do not return: musl's way from __libc_start_main to exit, and its threads'
- * beginning. No return leads backwards to them, so they are followed from their first instruction
- * on, where the rule is known, over all their ways. The first rule to reach an instruction is kept:
- * a function that does not return may be entered at one place only, and its ways agree in the frame
- * as any compiler's do.
+ * Functions that do not return: musl's path from __libc_start_main to exit, and the beginning of its threads. They cannot be
+ * reached backwards from a return, so they are followed on all paths from their first instruction, where the rule is known. The
+ * first rule that reaches an instruction is kept: such a function is entered at one place only, and its paths have the same frame
+ * at an instruction, as in all compiled code.
  *
- * Nor does a return lead backwards to what only a computed jump leaves: a switch's own block, between the
- * comparison and the jump. But it has its beginning in common with the way that does return, and is
- * followed from there.
+ * Code that is left only by a computed jump cannot be reached backwards from a return either: the block of a switch between the
+ * comparison and the jump. Its beginning is on a path that does return, and it is followed from there.
  */
 #include "table/code_rule.h"
 #include "table/code_solve.h"

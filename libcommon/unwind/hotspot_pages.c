@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writes the pieces of a JVM's code that are known as rows, for the unwinder. */
+/* Writes rows of the known pieces of a JVM's code, for the unwinder. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

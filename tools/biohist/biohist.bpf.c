@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Block I/O, from the moment in which it is handed to the disk's queue to its completion. Disks with a
- * queue of requests are watched by the tracepoints of requests, those without one (device mapper, md, zram,
- * brd) by those of bios: as the kernel counts in /proc/diskstats.
+ * Block I/Os from their insertion into the disk's queue to their completion. Disks with a request queue are watched by the
+ * tracepoints of requests, the others (device mapper, md, zram, brd) by those of bios, as the kernel counts in /proc/diskstats.
  */
 #include "io.bpf.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Block I/Os from the moment in which they begin to the one in which they are done, whatever the
- * tracepoints are that tell of them: io_begin() and io_finish(). One is known by the address of its request
- * or bio, and added to its histogram when it is done; if stacks are wanted, with those in which it began.
+ * Block I/Os from their beginning to their end, for any tracepoints: io_begin() and io_finish(). An I/O is identified by the
+ * address of its request or bio, and is added to its histogram at its end; if stacks are wanted, with those of its beginning.
  */
 #ifndef EHPERF_IO_BPF_H
 #define EHPERF_IO_BPF_H
@@ -40,8 +39,7 @@ struct io {
 };
 
 /*
- * Requests stay here when they are done: the kernel has a certain number of them, which it uses again and
- * again. Bios do not.
+ * Requests stay here when they are done, because the kernel has a fixed number of them, which it reuses. Bios are removed.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehdump: shows a file's .eh_frame, and the compact table that the kernel's unwinder gets of it. */
+/* ehdump: shows a file's .eh_frame, and the compact table that it is compiled into for the kernel's unwinder. */
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* flame: draws folded stacks as a flame graph, or the difference of two; makes each format of a recording. */
+/* flame: draws folded stacks as a flame graph, or the difference of two files; converts a recording to each other format. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>

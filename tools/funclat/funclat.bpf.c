@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of functions, timed: of user functions by uprobes, of the kernel's by kprobes, at their entry and
- * their return. A user function's return is seen at the instructions by which it leaves, or by a return probe
- * (function_exits.h).
+ * Times calls of functions at their entry and return: of user functions by uprobes, of the kernel's by kprobes. The return of
+ * a user function is probed at the instructions by which it leaves, or by a return probe (function_exits.h).
  */
 #include "funclat_abi.h"
 
@@ -11,7 +10,7 @@
 #include "nested_calls.bpf.h"
 
 const volatile bool by_process;		/* set before loading */
-const volatile bool return_probes;	/* the same: some returns are seen by these */
+const volatile bool return_probes;	/* set before loading: some returns are seen by return probes */
 
 bool measuring;		/* set once all programs are attached, reset before they are detached */
 

@@ -9,12 +9,12 @@
 struct bpf_object;
 struct bpf_program;
 
-/* Has those programs loaded that this kernel needs, of an object that is not loaded yet. */
+/* Selects the programs that this kernel needs, in an object that is not loaded yet. */
 void call_ways_choose(struct bpf_object *object);
 
 /*
- * All of them, those that see returns first, so that each call that is seen to begin is seen to return;
- * then NULL.
+ * All programs, then NULL. Programs that see returns come first: if they are attached first, each call that is seen to begin is
+ * also seen to return.
  */
 #define NR_CALL_PROGRAMS 8
 void call_ways_programs(const struct bpf_object *object, struct bpf_program *programs[NR_CALL_PROGRAMS + 1]);

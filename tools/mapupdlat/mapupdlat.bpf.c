@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of bpf(2) on maps, timed: where the kernel allows it, at its function for bpf(2), else by
- * tracepoints of system calls. call_ways.c chooses the programs that are loaded, and says why.
+ * Times calls of bpf(2) on maps: at the kernel's function for bpf(2) if possible, else by tracepoints of system calls.
+ * call_ways.c chooses the programs that are loaded, and says why.
  *
- * Each kind is skipped at moments of its own. Programs at functions (fentry, fexit) and, from 7.0 on, on
- * raw tracepoints can be preempted, and are skipped meanwhile for other threads on that CPU. Kprobes and
- * programs on a system call's own tracepoints are skipped while their CPU is inside a map operation, even
- * if that is one of a thread that was preempted there. So where the kernel preempts, one of each is loaded:
- * both are hardly ever skipped for the same event.
+ * The kernel skips each kind of program at different moments. Fentry and fexit programs, and from 7.0 on programs on raw
+ * tracepoints, can be preempted, and are then skipped for other threads on that CPU. Kprobes and programs on the tracepoints of
+ * single system calls are skipped while their CPU is inside a map operation, even of a thread that was preempted there. So on
+ * kernels that preempt, one program of each kind is loaded: the kernel rarely skips both for one event.
  */
 #include "mapupdlat_abi.h"
 

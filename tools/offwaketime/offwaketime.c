@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* offwaketime: who ends the waits of threads, with whole stacks of both. */
+/* offwaketime: what ends the waits of threads, with whole stacks of both threads. */
 #include "off_cpu_abi.h"
 #include "offwaketime.skel.h"
 #include "run/kernel.h"
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 	struct offwaketime_bpf *bpf;
 
 	o.part = OFF_CPU_BLOCKED;
-	o.stacks.wanted.others = true;	/* wakers may be anybody */
+	o.stacks.wanted.others = true;	/* any process may be a waker */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
 	bpf = kernel_opened(offwaketime_bpf__open());

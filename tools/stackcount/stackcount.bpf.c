@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stacks in which an event happens. A tool's run has one kind of events, so that one of these is
- * loaded.
+ * Counts the stacks in which an event happens. A run has one kind of events, so only the program for this kind is loaded.
  */
 #include "alone.bpf.h"
 #include "events_abi.h"

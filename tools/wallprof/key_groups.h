@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys that are shown as one, by what they have in common, and their times. */
+/* Groups of keys that are shown as one, with the sums of their times. */
 #ifndef EHPERF_WALLPROF_KEY_GROUPS_H
 #define EHPERF_WALLPROF_KEY_GROUPS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From the log of a life to the intervals that tile it. */
+/* Turns the log of a life into its intervals, which have no gaps. */
 #include "wallprof/life_log.h"
 #include "wallprof/timeline.h"
 #include "wallprof/wall_recording.h"

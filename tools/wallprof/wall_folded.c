@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Wall-clock stacks, folded: the last frame says what the time was spent with. In microseconds. */
+/* Wall-clock stacks, folded, in microseconds: the last frame is the thread's state. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The timeline as a page for a browser, complete in itself: report/page/timeline.js says how its data is
- * read.
+ * The timeline as a page for a browser, in one file. report/page/timeline.js describes the data.
  */
 #include <errno.h>
 #include <inttypes.h>

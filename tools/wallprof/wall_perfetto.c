@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The timeline in Perfetto's packets: the scheduler's events as ftrace has them, and stacks as its perf
- * samples: of what ran, and of each thread that left the CPU, in two sequences of packets. The reader sorts
- * all by time.
+ * The timeline in Perfetto's packets. The scheduler's events are ftrace events. Stacks are perf samples, in two sequences of
+ * packets: of running threads, and of each thread that left the CPU. The reader sorts all packets by time.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A wall-clock flame graph: at the leaf of each stack, what the time was spent with. */
+/* A wall-clock flame graph: the leaf of each stack is the thread's state. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

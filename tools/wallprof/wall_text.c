@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The timeline for a terminal: a line for each thread, then the stacks with most time, then who was waited
- * for.
+ * The timeline for a terminal: a line for each thread, then the stacks with the most time, then the threads that were waited for.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 
 /* a line for each thread, with what it did when */
 int wall_text_lives(const struct wall *wall, const struct wall_sums *sums);
-/* who was waited for longest, and for whom these have waited */
+/* the threads that were waited for longest, and for which threads they waited themselves */
 int wall_text_wakers(const struct wall *wall, const struct wall_sums *sums);
 
 static inline size_t wall_text_top(const struct wall *wall)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who was waited for: the threads and interrupts that ended most blocked time, and whom these have waited
- * for.
+ * What was waited for: the threads and interrupts that ended the most blocked time, and what these waited for themselves.
  */
 #include <errno.h>
 #include <inttypes.h>

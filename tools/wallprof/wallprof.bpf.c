@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sends every off-CPU period of the measured threads, with who ended it, and samples of what they run. */
+/* Sends every off-CPU period of the measured threads, with its waker, and samples of these threads. */
 #include "wallprof_abi.h"
 
 #include "off_cpu_periods.bpf.h"

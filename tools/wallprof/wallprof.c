@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * wallprof: where the time of each thread goes, running or waiting, on one timeline; and who ends each
- * wait.
+ * wallprof: where the time of each thread goes, running or waiting, on one timeline; and what ends each wait.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -268,7 +267,7 @@ int main(int argc, char **argv)
 		endings[i] = wall_formats[i].ending;
 	o.stacks.endings = endings;
 	o.stacks.endings_named = ENDINGS;
-	o.stacks.wanted.others = true;	/* wakers may be anybody */
+	o.stacks.wanted.others = true;	/* any process may be a waker */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
 	for (size_t i = 0; o.stacks.top && i < run_nr_outputs(&o.stacks.run); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an instruction does to the way through a function. */
+/* Where an instruction leads in a function. */
 #include <Zydis/Zydis.h>
 
 #include "table/machine.h"
