@@ -65,7 +65,7 @@ enum { NOT_SEEN, BEGUN, SEEN };
 struct thread {
 	struct period period, first;
 	__u64 waker;		/* wakers.bpf.h: the thread that is just waking it up; 0: none */
-	__u64 next_waker;	/* the same for its next period, while its return from the last one is not known yet */
+	__u64 next_waker;	/* the waker of its next period, while its return from the last one is not known yet */
 	__u32 seen;
 	__u32 nr_ended;		/* periods, for includers that count them */
 	/* with keys_apart: */

@@ -465,7 +465,7 @@ static __always_inline void count_sample(void *ctx, bool with_kernel)
 	count_event(ctx, with_kernel, 0, 0);
 }
 
-/* the same for a program on a tracepoint */
+/* count_event() for a program on a tracepoint */
 static __always_inline void count_stacks(void *ctx)
 {
 	preemption_off();

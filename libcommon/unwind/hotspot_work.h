@@ -95,7 +95,7 @@ static inline const struct hotspot_name *hotspot_code_name(const struct hotspot_
 /* The answer to `question`, whose .pid's memory is read, in `room` bytes. 0 with *bytes set, or -errno */
 int hotspot_answer(const struct hotspot_question *question, struct memory_reader *memory,
 		   struct hotspot_answer *answer, size_t room, size_t *bytes);
-/* the same with a reader of its own */
+/* hotspot_answer() with its own memory reader */
 int hotspot_work(const struct hotspot_question *question, struct hotspot_answer *answer, size_t room,
 		 size_t *bytes);
 

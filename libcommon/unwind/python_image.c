@@ -31,7 +31,7 @@ static const struct python_image image_3_11 = {
 	},
 };
 
-/* 3.12, by its own headers. A frame has its owner */
+/* 3.12, as in the same headers of that version. A frame has its owner */
 static const struct python_image image_3_12 = {
 	.layout = {
 		.interpreter_next = 0, .interpreter_threads = 72,

@@ -48,7 +48,7 @@ struct life_period {
 };
 _Static_assert(sizeof(struct life_period) == 48, "struct life_period");
 
-/* the same in fewer bytes: most periods are not longer than that */
+/* the shorter form of the record, which fits most periods */
 struct life_short_period {
 	struct life_header of;
 	__u64 left_ns;
