@@ -2,6 +2,7 @@
 #include "process/workers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +21,7 @@
 #include "process/clock.h"
 #include "process/priority.h"
 #include "process/worker_child.h"
+#include "process/worker_starter.h"
 
 #define MS 1000000ULL
 #define SLEEP_MS 100
@@ -61,6 +64,7 @@ struct workers {
 	size_t area_bytes, nr_asked;
 	struct worker_limits limits;
 	int epoll_fd;
+	struct worker_starter starter;	/* of those that are started after workers_start() */
 	struct owner *owners;
 	uint64_t unstartable;		/* since when none can be started; 0: not known to be so */
 	int start_error;
@@ -120,11 +124,30 @@ static void end(struct workers *w, struct worker *worker)
 	*worker = (struct worker){ .priority = worker->priority };
 }
 
-static int begin(struct workers *w, struct worker *worker, int ends[2])
+/* A file of memory that a worker cannot make shorter. -1: there is none */
+static int new_area(size_t bytes)
+{
+	struct rlimit most;
+	int fd;
+
+	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur < bytes)	/* it would raise SIGXFSZ */
+		return -1;
+	fd = memfd_create("ehperf-worker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || (!ftruncate(fd, bytes) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int begin(struct workers *w, struct worker *worker, int ends[2], int area)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	worker->pid = fork();
+	worker->pid = area >= 0 ? worker_starter_fork(&w->starter, ends[1], area) : -1;
+	if (area >= 0 && worker->pid < 0)
+		worker_starter_end(&w->starter);
+	if (worker->pid < 0)
+		worker->pid = fork();
 	if (!worker->pid)
 		worker_child_run(ends[1], &w->limits, w->work, w->arg, worker->area, w->area_bytes);
 	if (worker->pid < 0) {
@@ -136,20 +159,23 @@ static int begin(struct workers *w, struct worker *worker, int ends[2])
 
 static int start(struct workers *w, struct worker *worker)
 {
-	int ends[2], error;
+	int ends[2], error, area = w->starter.pid ? new_area(w->area_bytes) : -1;
 
 	reap(w);
 	worker->area = mmap(NULL, w->area_bytes, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (worker->area == MAP_FAILED)
-		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		munmap(worker->area, w->area_bytes);
+			    MAP_SHARED | MAP_NORESERVE | (area < 0 ? MAP_ANONYMOUS : 0), area, 0);
+	if (worker->area == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		if (worker->area != MAP_FAILED)
+			munmap(worker->area, w->area_bytes);
+		if (area >= 0)
+			close(area);
 		return -ENOMEM;
 	}
 	worker->fd = ends[0];
-	error = begin(w, worker, ends);
+	error = begin(w, worker, ends, area);
 	close(ends[1]);
+	if (area >= 0)
+		close(area);
 	if (error && worker->pid) {
 		end(w, worker);
 	} else if (error) {
@@ -161,6 +187,8 @@ static int start(struct workers *w, struct worker *worker)
 
 void workers_start(struct workers *w)
 {
+	if (!w->starter.pid)
+		worker_starter_begin(&w->starter, &w->limits, w->work, w->arg, w->area_bytes);
 	for (unsigned i = 0; i < w->nr; i++)
 		if (!w->workers[i].pid)
 			start(w, &w->workers[i]);
@@ -271,6 +299,7 @@ void workers_free(struct workers *w)
 		return;
 	for (unsigned i = 0; i < w->nr; i++)
 		end(w, &w->workers[i]);
+	worker_starter_end(&w->starter);
 	reap(w);
 	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
 		usleep(200);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process/clock.h"
@@ -54,7 +55,23 @@ static bool is_limited(void)
 	       !((strtoull(effective, NULL, 16) | strtoull(permitted, NULL, 16)) & ~reading);
 }
 
-/* the child's process ID stands behind each answer */
+static pid_t tool;
+
+static bool is_child_of_tool(void)
+{
+	char pid[256];
+
+	return find_line("/proc/self/status", "PPid:", pid, sizeof(pid)) && atoi(pid) == tool;
+}
+
+/* It has inherited none of the memory that the tool has had since workers_start(). */
+static bool is_small(void)
+{
+	char kib[256];
+
+	return find_line("/proc/self/status", "RssAnon:", kib, sizeof(kib)) && strtoul(kib, NULL, 10) < 16 << 10;
+}
+
 static size_t work(void *arg, void *area, size_t bytes, size_t room)
 {
 	char *text = area, kind = bytes ? *text : 0;
@@ -94,6 +111,12 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 	case 'b':
 		memset(area, 'b', room);
 		return room;
+	case 'i':	/* what it has of the memory of the one that starts it */
+		kind = is_small() ? 'i' : 'x';
+		break;
+	case 'p':
+		kind = is_child_of_tool() ? 'p' : 'x';
+		break;
 	}
 	*text = kind;
 	return 1;
@@ -136,6 +159,35 @@ static void test_limits(void)
 	check(call(w, "m", &error) == 'm', "memory is bounded");
 	check(call(w, "r", &error) == 'r' && !error, "after all that, there is a worker again");
 	workers_free(w);
+}
+
+/* Workers that are started later inherit nothing of what the tool has by then, and are its children nevertheless. */
+static void test_started_later(void)
+{
+	const size_t bytes = 64 << 20;
+	struct workers *w;
+	char *memory;
+	int error = 0;
+
+	tool = getpid();
+	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	workers_start(w);
+	memory = malloc(bytes);
+	check(memory != NULL);
+	memset(memory, 'm', bytes);
+	check(!call(w, "d", &error) && error == -ECHILD, "the first one dies: %d", error);
+	check(call(w, "i", &error) == 'i' && !error, "the next one is small");
+	check(call(w, "p", &error) == 'p' && !error, "and a child of the tool");
+	check(call(w, "l", &error) == 'l' && !error, "and limited");
+	check(!call(w, "d", &error) && error == -ECHILD && call(w, "b", &error) == 'b' && !error, "as often as one is wanted: %d", error);
+	/* where there may be no file as large as the area */
+	check(!call(w, "d", &error) && error == -ECHILD);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ AREA / 2, RLIM_INFINITY });
+	check(call(w, "r", &error) == 'r' && !error, "or the tool starts it itself: %d", error);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
+	free(memory);
+	workers_free(w);
+	check(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "all of them have ended, and are waited for");
 }
 
 static void test_many(void)
@@ -254,6 +306,7 @@ int main(void)
 {
 	test_unstartable();
 	test_limits();
+	test_started_later();
 	test_many();
 	test_owners();
 	test_cancelled();

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/worker_starter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child_limits.h"
+#include "process/worker_child.h"
+
+#define PATIENCE_MS 200	/* then the tool starts its workers itself */
+
+/* a worker's ends: of its socket, and its area */
+enum { SOCKET, AREA, NR_FDS };
+
+union control {
+	char bytes[CMSG_SPACE(NR_FDS * sizeof(int))];
+	struct cmsghdr header;
+};
+
+/* ---- the starter's side ---- */
+
+/* False: the tool has gone. */
+static bool receive(int fds[NR_FDS])
+{
+	union control control;
+	char byte;
+	struct iovec data = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header;
+
+	if (recvmsg(0, &message, MSG_CMSG_CLOEXEC) != 1)
+		return false;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_len != CMSG_LEN(NR_FDS * sizeof(int)))
+		return false;
+	memcpy(fds, CMSG_DATA(header), NR_FDS * sizeof(int));
+	return true;
+}
+
+_Noreturn static void serve(const struct worker_limits *limits, worker_fn *work, void *arg, size_t area_bytes)
+{
+	int fds[NR_FDS];
+
+	while (receive(fds)) {
+		void *area = mmap(NULL, area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[AREA], 0);
+		/* the tool's child, not ours: the tool waits for it */
+		pid_t pid = area == MAP_FAILED ? -ENOMEM : syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+
+		if (!pid)
+			worker_child_run(fds[SOCKET], limits, work, arg, area, area_bytes);
+		if (pid == -1)
+			pid = -errno;
+		if (area != MAP_FAILED)
+			munmap(area, area_bytes);
+		close(fds[SOCKET]);
+		close(fds[AREA]);
+		if (send(0, &pid, sizeof(pid), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
+}
+
+_Noreturn static void run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg, size_t area_bytes)
+{
+	pid_t parent = getppid();
+	sigset_t all;
+
+	prctl(PR_SET_NAME, "ehperf-starter");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);	/* the terminal's are the tool's */
+	/* the tool's events and links must not outlive the tool in here */
+	if (dup2(socket, 0) < 0 || syscall(SYS_close_range, 1, ~0U, 0))
+		_exit(1);
+	child_end_with(parent);
+	serve(limits, work, arg, area_bytes);
+}
+
+/* ---- the tool's ---- */
+
+int worker_starter_begin(struct worker_starter *starter, const struct worker_limits *limits, worker_fn *work, void *arg,
+			 size_t area_bytes)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	*starter = (struct worker_starter){ .pid = fork(), .fd = ends[0] };
+	if (!starter->pid)
+		run(ends[1], limits, work, arg, area_bytes);
+	close(ends[1]);
+	if (starter->pid > 0)
+		return 0;
+	close(ends[0]);
+	starter->pid = 0;
+	return -EAGAIN;
+}
+
+pid_t worker_starter_fork(const struct worker_starter *starter, int socket, int area)
+{
+	union control control = { .header = {
+		.cmsg_len = CMSG_LEN(NR_FDS * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct iovec data = { "", 1 };
+	const struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	struct pollfd answer = { .fd = starter->fd, .events = POLLIN };
+	pid_t pid;
+
+	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
+	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 || poll(&answer, 1, PATIENCE_MS) != 1 ||
+	    recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) != sizeof(pid))
+		return -ECHILD;
+	return pid;
+}
+
+void worker_starter_end(struct worker_starter *starter)
+{
+	if (!starter->pid)
+		return;
+	close(starter->fd);
+	kill(starter->pid, SIGKILL);
+	waitpid(starter->pid, NULL, 0);
+	*starter = (struct worker_starter){};
+}
