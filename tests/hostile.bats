@@ -653,6 +653,42 @@ fetched_in_time() {	# SECONDS
 	grep -q '\[other stacks\]' "$WORK/x.folded"
 }
 
+@test "more periods and stacks than wallprof's report has room for: it keeps its size, everybody else's timeline, and the tiling" {
+	need_root
+	need jq
+	local other ending
+	chmod 755 "$WORK"
+	cp "$ROOT/build/tests/many-stacks" "$WORK"
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	background perl -e 'while (1) { select undef, undef, undef, 0.01 }'
+	other=$pid
+	wait_until_it_ran "${pids[0]}" 300
+	wallprof --max-report 20 -o "$WORK/out.jsonl" -o "$WORK/all.folded" -o "$WORK/x.html" 2 2>"$WORK/err"
+	sed 's/^/# /' "$WORK/err"
+	ls -l "$WORK"/out.jsonl "$WORK"/x.html
+	expect "$(stat -c %s "$WORK/out.jsonl") < 30e6"
+	grep -q '[0-9] records and [0-9]* stacks left out of a report: no room, see --max-report$' "$WORK/err"
+	jq -se '.[-1] | .left_out > 1000' "$WORK/out.jsonl"
+	# each thread's periods tile its life, as far as flame can tell; all of the other process is there
+	flame "$WORK/out.jsonl" -o "$WORK/again.html"
+	jq -se --argjson pid "$other" '[.[] | select(.type == "period" and .pid == $pid)] |
+		length > 100 and all(.state != "lost")' "$WORK/out.jsonl"
+	jq -se --argjson pid "$other" '[.[] | select(.type == "stacks" and .pid == $pid)] | length > 0' "$WORK/out.jsonl"
+	jq -se --argjson pid "${pids[0]}" '[.[] | select(.type == "period" and .pid == $pid and .state == "lost")] |
+		length > 0 and all(.lost > 0)' "$WORK/out.jsonl"
+	# sums are of all
+	jq -se '(.[-1].periods) as $all | [.[] | select(.type == "thread").periods] | add == $all' "$WORK/out.jsonl"
+	# the stacks have room of their own
+	wallprof --max-report 2 -o "$WORK/small.jsonl" 1 2>"$WORK/err"
+	expect "$(stat -c %s "$WORK/small.jsonl") < 4e6"
+	jq -se '(.[-1].stacks_left_out > 100) and ([.[] | select(.type == "stacks" and .lost)] | length) >= .[-1].stacks_left_out' "$WORK/small.jsonl"
+	flame "$WORK/small.jsonl" -o "$WORK/small.folded"
+	# with room for all, nothing is left out
+	wallprof -j -p "$other" -o "$WORK/out.jsonl" 0.5 2>"$WORK/err"
+	refute grep -q 'left out' "$WORK/err"
+	jq -se '.[-1] | has("left_out") or has("stacks_left_out") | not' "$WORK/out.jsonl"
+}
+
 @test "files whose tables take long to make: another user's new program does not wait for them" {
 	need_root
 	need jq

@@ -19,7 +19,6 @@ load lib.bash
 		--comm x 1|unrecognized option '--comm'
 		-C 0 1|invalid option -- 'C'
 		--every 1s 2|unrecognized option '--every'
-		--max-report 1 1|unrecognized option '--max-report'
 		-o x.pb.gz 1|must end in .txt, .folded, .jsonl, .html, .svg, .json or .pftrace: 'x.pb.gz'
 		-o x.perf 1|must end in .*: 'x.perf'
 		--top 3 -j 1|--top is for text

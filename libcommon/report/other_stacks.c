@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* an entry without frames is a line, too */
-static uint64_t cost(const struct stack_entry *entry)
+uint64_t stack_lines(const struct stack_entry *entry)
 {
 	return 1 + (entry->user ? entry->user->nr : 0) + (entry->kernel ? entry->kernel->nr : 0) +
-	       (entry->waker ? cost(entry->waker) : 0);
+	       (entry->waker ? stack_lines(entry->waker) : 0);
 }
 
 static int by_process_hottest_first(const void *left, const void *right, void *arg)
@@ -54,8 +53,7 @@ static size_t of_one_process(const struct stack_entry *entries, size_t nr)
 	return i;
 }
 
-/* How much each process may have: those that want less leave the rest to the others. wanted[nr] is sorted by this */
-static uint64_t equal_share(uint64_t *wanted, size_t nr, uint64_t room)
+uint64_t equal_share(uint64_t *wanted, size_t nr, uint64_t room)
 {
 	qsort(wanted, nr, sizeof(*wanted), less_first);
 	for (size_t i = 0; i < nr; i++) {
@@ -74,7 +72,7 @@ static size_t kept_of(const struct stack_entry *entries, size_t nr, uint64_t sha
 	uint64_t used = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		used += cost(&entries[i]);
+		used += stack_lines(&entries[i]);
 		if (used > share)
 			return i;
 	}
@@ -130,7 +128,7 @@ int other_stacks_sum_up(struct other_stacks *others, const struct measure *measu
 
 	*others = (struct other_stacks){};
 	for (size_t i = 0; i < *nr; i++)
-		all += cost(&entries[i]);
+		all += stack_lines(&entries[i]);
 	if (all <= max_frames)
 		return 0;
 	wanted = calloc(*nr, sizeof(*wanted));
@@ -140,7 +138,7 @@ int other_stacks_sum_up(struct other_stacks *others, const struct measure *measu
 	for (size_t i = 0, n; i < *nr; i += n, nr_processes++) {
 		n = of_one_process(&entries[i], *nr - i);
 		for (size_t j = i; j < i + n; j++)
-			wanted[nr_processes] += cost(&entries[j]);
+			wanted[nr_processes] += stack_lines(&entries[j]);
 	}
 	share = equal_share(wanted, nr_processes, max_frames);
 	free(wanted);

@@ -24,6 +24,10 @@ struct other_stacks {
  */
 int other_stacks_sum_up(struct other_stacks *others, const struct measure *measure, uint64_t max_frames,
 			struct stack_entry *entries, size_t *nr);
+/* how many lines it is in a report: its frames, its waker's, and one of its own */
+uint64_t stack_lines(const struct stack_entry *entry);
+/* How much of the room each of nr may have: those that want less leave the rest to the others. It sorts wanted[]. */
+uint64_t equal_share(uint64_t *wanted, size_t nr, uint64_t room);
 void other_stacks_free(struct other_stacks *others);
 
 #endif

@@ -46,6 +46,7 @@ static const struct argp_option options[] = {
 	{ "stack-storage-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_LIMITS },	/* bcc's name */
 	{ "max-memory", OPTION_MAX_MEMORY, "MB[,MB]", 0,
 	  "limit in the kernel and in user space, 512 each", OF_LIMITS },
+	{ "max-report", OPTION_MAX_REPORT, "MB", 0, "approximate size of a report, default 100", OF_LIMITS },
 	{ "no-runtimes", OPTION_NO_RUNTIMES, NULL, 0, "only native frames, no Python or Java functions", OF_NAMES },
 	{ "folded", 'f', NULL, 0, "folded output: comm;root;...;leaf VALUE", OF_OUTPUT },
 	{ "delimited", 'd', NULL, 0, "put - between user and kernel frames", OF_OUTPUT },
@@ -68,8 +69,6 @@ static const struct argp_option list_options[] = {
 	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", OF_TASKS },
 	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", OF_TASKS },
 	{ "output", 'o', "FILE", 0, "write to FILE; format by ending: .svg, .pb.gz", OF_OUTPUT },
-	{ "max-report", OPTION_MAX_REPORT, "MB", 0,
-	  "size of a report; the rest is summed; default 100", OF_LIMITS },
 	{ "every", OPTION_EVERY, "TIME", 0,
 	  "a report each interval; %T in FILE: a file each", OF_OUTPUT },
 	{},

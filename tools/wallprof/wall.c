@@ -10,10 +10,10 @@
 #include "stacks_abi.h"
 
 const struct wall_format wall_formats[NR_WALL_FORMATS] = {
-	{ ".html", wall_html },
-	{ ".svg", wall_svg },
-	{ ".json", wall_speedscope },
-	{ ".pftrace", wall_perfetto },
+	{ ".html", wall_html, 16 },
+	{ ".svg", wall_svg, 0 },
+	{ ".json", wall_speedscope, 60 },
+	{ ".pftrace", wall_perfetto, 60 },
 };
 
 void wall_find_range(struct wall *w)

@@ -22,6 +22,10 @@ struct wall {
 	size_t idle_threads;
 	uint64_t idle_ns;
 	bool *idle;
+	uint64_t *shown;		/* how many records of each life a report has room for; NULL: all */
+	uint64_t left_out;		/* the others */
+	bool *without_stack;		/* by the keys' numbers, less 1: there is no room for its frames; NULL: for none */
+	uint64_t stacks_left_out;
 	uint64_t from_ns, to_ns;	/* of all lives */
 	uint64_t started_ns;		/* CLOCK_REALTIME at from_ns */
 	uint64_t boot_ns;		/* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
@@ -40,6 +44,16 @@ static inline const struct stack_entry *wall_key(const struct wall *wall, uint32
 
 /* Sets .from_ns and .to_ns by the lives. */
 void wall_find_range(struct wall *wall);
+
+/*
+ * Shares a report's room for records among the lives, or for the frames of keys among the keys: until wall_unlimit().
+ * 0 or -ENOMEM
+ */
+int wall_limit(struct wall *wall, uint64_t max_records);
+int wall_limit_stacks(struct wall *wall, uint64_t max_lines);
+void wall_unlimit(struct wall *wall);
+/* timeline_visit() for a report: what there is no room for is one lost interval. The visitor has both functions. */
+int wall_visit(const struct wall *wall, const struct life *life, const struct timeline_visitor *visitor);
 
 /* the name of what a thread does: "running", "waiting", "blocked", "lost" */
 const char *wall_state_name(enum wall_state state);
@@ -63,6 +77,7 @@ int wall_perfetto(const struct wall *wall);
 extern const struct wall_format {
 	const char *ending;
 	int (*print)(const struct wall *wall);
+	unsigned record_bytes;	/* what a period or sample takes in a file, about; 0: it has sums */
 } wall_formats[NR_WALL_FORMATS];
 
 /* Fills in `idle` from the keys; to be freed. 0 or -ENOMEM */

@@ -112,7 +112,7 @@ static struct json_object *json_lives(const struct wall *w, struct packer *p, in
 
 		p->nr_intervals = p->nr_samples = 0;
 		p->sampled_ns = life->from_ns;
-		*error = timeline_visit(life, &visitor);
+		*error = wall_visit(w, life, &visitor);
 		json_object_array_add(one, json_object_new_int64(life->pid));
 		json_object_array_add(one, json_object_new_int64(life->tid));
 		json_object_array_add(one, page_json(life->comm));

@@ -98,7 +98,8 @@ static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 
 static void put_stacks(const struct wall *w, uint32_t number)
 {
-	const struct stack_entry *key = wall_key(w, number);
+	bool has_room = !w->without_stack || !w->without_stack[number - 1];
+	const struct stack_entry *key = has_room ? wall_key(w, number) : NULL;
 	struct json_object *stacks = json_object_new_object();
 
 	put_name(stacks, "type", "stacks");
@@ -147,6 +148,10 @@ static void put_summary(const struct wall *w, bool ended_early)
 	put_number(summary, "threads", w->nr_lives);
 	put_number(summary, "periods", periods);
 	put_number(summary, "samples", samples);
+	if (w->left_out)
+		put_number(summary, "left_out", w->left_out);
+	if (w->stacks_left_out)
+		put_number(summary, "stacks_left_out", w->stacks_left_out);
 	if (ended_early)
 		json_object_object_add(summary, "ended_early", json_object_new_boolean(true));
 	idle_json(summary, w->idle_threads, w->idle_ns);
@@ -170,7 +175,7 @@ int wall_json(const struct wall *w)
 	for (size_t i = 0; i < w->nr_lives && !error && !stack_writer_ended(&w->writer); i++) {
 		stack_json_process(&w->writer, w->lives[i].pid);
 		put_thread(w, &w->lives[i]);
-		error = timeline_visit(&w->lives[i], &visitor);
+		error = wall_visit(w, &w->lives[i], &visitor);
 	}
 	if (error == -EINTR)
 		error = 0;

@@ -474,7 +474,7 @@ static int put_all(struct writer *w)
 	for (size_t i = 0; i < w->wall->nr_lives && !error; i++) {
 		w->nr_samples = 0;
 		w->ran = false;
-		error = timeline_visit(&w->wall->lives[i], &visitor);
+		error = wall_visit(w->wall, &w->wall->lives[i], &visitor);
 	}
 	return error ? error : put_switches(w);
 }

@@ -150,7 +150,7 @@ int wall_speedscope(const struct wall *w)
 	fputs("]},\"profiles\":[", w->writer.out);
 	for (size_t i = 0; i < w->nr_lives && !error; i++) {
 		p.nr = p.nr_samples = 0;
-		error = timeline_visit(&w->lives[i], &visitor);
+		error = wall_visit(w, &w->lives[i], &visitor);
 		if (i)
 			putc(',', w->writer.out);
 		put_profile(w->writer.out, w, &labels, &w->lives[i], &p);

@@ -12,6 +12,7 @@
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
 #include "process/clock.h"
+#include "report/counted.h"
 #include "report/idle.h"
 #include "report/namer.h"
 #include "run/kernel.h"
@@ -74,13 +75,35 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static int print(const struct wall *wall, const struct stack_output *output)
+/* A sample's line is shorter. */
+#define JSON_RECORD_BYTES 250
+
+static struct wall_format format_of(const struct stack_output *output)
 {
 	for (size_t i = 0; i < NR_WALL_FORMATS && output->ending; i++)
 		if (!strcmp(output->ending, wall_formats[i].ending))
-			return wall_formats[i].print(wall);
-	return output->format == stack_format_json ? wall_json(wall) :
-	       output->format == stack_format_folded ? wall_folded(wall) : wall_text(wall);
+			return wall_formats[i];
+	if (output->format == stack_format_json)
+		return (struct wall_format){ .print = wall_json, .record_bytes = JSON_RECORD_BYTES };
+	return (struct wall_format){ .print = output->format == stack_format_folded ? wall_folded : wall_text };
+}
+
+static int print(struct wall *wall, const struct stack_output *output, uint64_t max_bytes)
+{
+	const struct wall_format format = format_of(output);
+	int error = 0;
+
+	if (format.print == wall_json)	/* half for the stacks */
+		error = wall_limit_stacks(wall, (max_bytes /= 2) / stack_format_json->frame_bytes);
+	if (!error && format.record_bytes)
+		error = wall_limit(wall, max_bytes / format.record_bytes);
+	if (!error)
+		error = format.print(wall);
+	if (wall->left_out || wall->stacks_left_out)
+		cli_warn("%s and %s left out of a report: no room, see --max-report", counted(wall->left_out, "records").text,
+			 counted(wall->stacks_left_out, "stacks").text);
+	wall_unlimit(wall);
+	return error;
 }
 
 static void configure(struct wallprof_bpf *bpf, const struct options *o)
@@ -236,7 +259,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	for (size_t i = run_nr_outputs(&o->stacks.run); i-- > 0;) {
 		run_use_output(&session->run, i);
 		wall.writer.out = session->run.out;
-		error = print(&wall, &o->stacks.outputs[i]);
+		error = print(&wall, &o->stacks.outputs[i], o->stacks.max_report);
 		cli_check(ferror(session->run.out) ? 0 : error, "print the timeline");
 		run_finish_output(&session->run);
 	}

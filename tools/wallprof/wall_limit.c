@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A report has room for a limited number of records: periods, runs and samples. Each process has an equal share of it, and of
+ * that each of its threads. Once a thread's share is used, the rest of its life is one interval, in which all periods are lost.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/other_stacks.h"
+#include "wallprof/wall.h"
+
+/* a period, and the run before it */
+static uint64_t records_of(const struct life *life)
+{
+	return 2 * life->nr_periods + 1 + life->nr_samples;
+}
+
+/* Gives nr lives equal shares of the room; sizes has room for as many. How many records are left out */
+static uint64_t share_among(uint64_t *shown, uint64_t *sizes, const struct life *lives, size_t nr, uint64_t room)
+{
+	uint64_t share, left_out = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sizes[i] = records_of(&lives[i]);
+	share = equal_share(sizes, nr, room);
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t records = records_of(&lives[i]);
+
+		shown[i] = records < share ? UINT64_MAX : share;
+		left_out += records < share ? 0 : records - share;
+	}
+	return left_out;
+}
+
+/* how many lives, in order of their processes, are of the first one's */
+static size_t of_one_process(const struct life *lives, size_t nr)
+{
+	size_t i = 1;
+
+	while (i < nr && lives[i].pid == lives[0].pid)
+		i++;
+	return i;
+}
+
+int wall_limit(struct wall *w, uint64_t max_records)
+{
+	uint64_t *sizes = calloc(w->nr_lives + 1, sizeof(*sizes)), share;
+	size_t nr = 0;
+
+	w->shown = calloc(w->nr_lives + 1, sizeof(*w->shown));
+	if (!sizes || !w->shown) {
+		free(sizes);
+		return -ENOMEM;
+	}
+	for (size_t i = 0, threads; i < w->nr_lives; i += threads, nr++) {
+		threads = of_one_process(&w->lives[i], w->nr_lives - i);
+		for (size_t t = 0; t < threads; t++)
+			sizes[nr] += records_of(&w->lives[i + t]);
+	}
+	share = equal_share(sizes, nr, max_records);
+	for (size_t i = 0, threads; i < w->nr_lives; i += threads) {
+		threads = of_one_process(&w->lives[i], w->nr_lives - i);
+		w->left_out += share_among(&w->shown[i], sizes, &w->lives[i], threads, share);
+	}
+	free(sizes);
+	return 0;
+}
+
+struct numbered {
+	const struct stack_entry *key;
+	size_t index;
+};
+
+static int by_process(const void *left, const void *right)
+{
+	const struct numbered *l = left, *r = right;
+
+	if (l->key->key.pid != r->key->key.pid)
+		return l->key->key.pid < r->key->key.pid ? -1 : 1;
+	return l->index < r->index ? -1 : 1;
+}
+
+static bool is_of_another(const struct numbered *keys, size_t i)
+{
+	return !i || keys[i].key->key.pid != keys[i - 1].key->key.pid;
+}
+
+int wall_limit_stacks(struct wall *w, uint64_t max_lines)
+{
+	struct numbered *keys = calloc(w->nr_keys + 1, sizeof(*keys));
+	uint64_t *sizes = calloc(w->nr_keys + 1, sizeof(*sizes)), share, used = 0;
+	size_t nr = 0, processes = 0;
+
+	w->without_stack = calloc(w->nr_keys + 1, sizeof(*w->without_stack));
+	if (!keys || !sizes || !w->without_stack) {
+		free(keys);
+		free(sizes);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < w->nr_keys; i++)
+		if (w->keys[i])
+			keys[nr++] = (struct numbered){ w->keys[i], i };
+	qsort(keys, nr, sizeof(*keys), by_process);
+	for (size_t i = 0; i < nr; i++) {
+		processes += is_of_another(keys, i);
+		sizes[processes - 1] += stack_lines(keys[i].key);
+	}
+	share = equal_share(sizes, processes, max_lines);
+	for (size_t i = 0; i < nr; i++) {
+		used = (is_of_another(keys, i) ? 0 : used) + stack_lines(keys[i].key);
+		w->without_stack[keys[i].index] = used > share;
+		w->stacks_left_out += used > share;
+	}
+	free(keys);
+	free(sizes);
+	return 0;
+}
+
+void wall_unlimit(struct wall *w)
+{
+	free(w->shown);
+	free(w->without_stack);
+	w->shown = NULL;
+	w->without_stack = NULL;
+	w->left_out = w->stacks_left_out = 0;
+}
+
+struct cut {
+	const struct timeline_visitor *visitor;
+	uint64_t left;
+	struct interval rest;	/* .state is WALL_LOST once there is one */
+};
+
+static int see_interval(void *arg, const struct life *life, const struct interval *interval)
+{
+	struct cut *c = arg;
+
+	if (c->left) {
+		c->left--;
+		return c->visitor->interval(c->visitor->arg, life, interval);
+	}
+	if (c->rest.state != WALL_LOST)
+		c->rest = (struct interval){ .state = WALL_LOST, .from_ns = interval->from_ns };
+	c->rest.to_ns = interval->to_ns;
+	c->rest.nr_lost += interval->state == WALL_LOST ? interval->nr_lost : interval->state != WALL_RUNNING;
+	return 0;
+}
+
+static int see_sample(void *arg, const struct life *life, uint64_t time_ns, uint32_t key)
+{
+	struct cut *c = arg;
+
+	if (!c->left)
+		return 0;
+	c->left--;
+	return c->visitor->sample(c->visitor->arg, life, time_ns, key);
+}
+
+int wall_visit(const struct wall *w, const struct life *life, const struct timeline_visitor *visitor)
+{
+	struct cut cut = { .visitor = visitor, .left = w->shown ? w->shown[life - w->lives] : UINT64_MAX };
+	const struct timeline_visitor cutting = { see_interval, see_sample, &cut };
+	int error;
+
+	if (cut.left == UINT64_MAX)
+		return timeline_visit(life, visitor);
+	error = timeline_visit(life, &cutting);
+	return error || cut.rest.state != WALL_LOST ? error : visitor->interval(visitor->arg, life, &cut.rest);
+}
