@@ -37,6 +37,8 @@
 /* Calls that take longer are also sent one by one; 0: none. Set before loading */
 const volatile __u64 slow_ns;
 
+bool measuring;		/* set once all programs are attached, reset before they are detached */
+
 /*
  * The kernel skips a program whose CPU is inside a map operation (bpf_prog_active), even if that is one of a
  * thread that was preempted there. So entries and returns may be watched in two ways that are not skipped at

@@ -12,8 +12,6 @@
 const volatile bool by_process;		/* set before loading */
 const volatile bool return_probes;	/* set before loading: some returns are seen by return probes */
 
-bool measuring;		/* set once all programs are attached, reset before they are detached */
-
 /* the series that a call belongs to */
 static __always_inline void call_series(const struct function_call_key *call, struct function_call_key *key,
 					struct task_struct *task)

@@ -2,18 +2,17 @@
 /* funclat: how long calls of a function take, and what they wait for. */
 #include <string.h>
 
-#include "call_losses.h"
 #include "funclat.skel.h"
+#include "bpf/object.h"
 #include "funclat_abi.h"
+#include "nested_calls_abi.h"
 #include "report/counted.h"
 #include "report/frame_name.h"
 #include "report/json.h"
-#include "run/calls_in_flight.h"
 #include "run/events.h"
 #include "run/histogram_session.h"
 #include "run/kernel.h"
-#include "run/slow_calls.h"
-#include "run/stack_session.h"
+#include "run/timed_calls.h"
 
 enum { OPTION_SLOW = 0x100, OPTION_RETURN_PROBES };
 
@@ -161,23 +160,31 @@ static void attach(struct funclat_bpf *bpf, struct links *links, const struct op
 		      false, &o->histograms.run.tasks);
 }
 
+static void report(struct timed_calls *calls, struct bpf_object *object)
+{
+	struct nested_counts n;
+
+	cli_check(object_sum_counts(object, "nested_counts", &n, sizeof(n)), "read the results");
+
+	const struct loss own[] = {
+		{ "never_returned", n.never_returned,
+		  "calls without a return, not in any histogram: longjmp(), an exception, or a return that was not seen" },
+		{ "lost_too_deep", n.too_deep, "calls lost: within 64 others", .lost = true },
+		calls->missed,
+	};
+
+	timed_calls_report(calls, n.never_returned, own, sizeof(own) / sizeof(own[0]));
+}
+
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, "FUNCTION " HISTOGRAM_ARGS_DOC, doc };
 	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT };
 	const struct task_filter *tasks = &o.histograms.run.tasks;
-	struct calls_in_flight in_flight = { .key_bytes = sizeof(struct function_call_key) };
+	const struct histogram_tool tool = { .title = title, .json = json };
 	struct funclat_bpf *bpf;
-	const struct histogram_tool tool = {
-		.counted = "calls", .off_cpu = true, .title = title, .json = json, .stop = calls_in_flight_stop,
-		.arg = &in_flight,
-	};
-	struct loss losses[NR_CALL_LOSSES];
-	struct histogram_session histograms;
-	struct stack_session stacks;
-	struct slow_calls slow;
-	struct links links = {}, scheduler = {};
-	struct stack_stats stats;
+	struct timed_calls calls;
+	struct links links = {};
 	bool kernel;
 
 	o.stacks.only_kernel = true;
@@ -190,39 +197,16 @@ int main(int argc, char **argv)
 	bpf = kernel_opened(funclat_bpf__open());
 	configure(bpf, &o, kernel);
 	kernel_loaded(bpf->skeleton, funclat_bpf__load(bpf));
-	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
+	timed_calls_open(&calls, bpf->obj, &o.histograms, &o.stacks, &tool, sizeof(struct function_call_key),
+			 &bpf->bss->measuring);
 	attach(bpf, &links, &o, kernel);
-	kernel_attach(&scheduler, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
-		      bpf->progs.thread_dies);
-	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct function_call_key), o.histograms.run.outputs[0].json),
-		     "set up the histograms");
-	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
 
-	run_doing(&stacks.run, "Measuring %s", o.function);
-	json_object_object_add(stacks.run.start, "function", json_name(o.function));
-	in_flight.object = bpf->obj;
-	in_flight.measuring = &bpf->bss->measuring;
-	bpf->bss->measuring = true;
-	run_measure(&stacks.run);
-	bpf->bss->measuring = false;
-	losses[NR_CALL_LOSSES - 1] = kernel_missed(&links);
-	losses[NR_CALL_LOSSES - 1].count += links_missed(&scheduler) + bpf->bss->lost_preempting;
-	stack_session_see_trampolines(&stacks);
-	links_detach(&scheduler);
-
-	stack_session_drain(&stacks);
-	cli_check(slow_calls_print(&slow), "read the results");
-	histogram_session_finish(&histograms);
-	calls_in_flight_stop(&in_flight);
-	stats = stack_session_stats(&stacks);
-	cli_check(call_losses_read(losses, bpf->obj, &stats, histograms.count),
-		  "read the results");
-	histogram_session_report(&histograms, losses, NR_CALL_LOSSES);
-	calls_in_flight_say(&in_flight, losses[0].count, title);
+	run_doing(&calls.stacks.run, "Measuring %s", o.function);
+	json_object_object_add(calls.stacks.run.start, "function", json_name(o.function));
+	timed_calls_measure(&calls, &links);
+	calls.missed.count += bpf->bss->lost_preempting;
+	timed_calls_finish(&calls);
+	report(&calls, bpf->obj);
 	links_detach(&links);	/* after the report, because older kernels take their time */
-
-	calls_in_flight_free(&in_flight);
-	histogram_session_close(&histograms);
-	slow_calls_close(&slow);
-	return stack_session_close(&stacks);
+	return timed_calls_close(&calls);
 }

@@ -31,7 +31,6 @@ const volatile bool by_type, by_map, by_name, by_process, by_command;
 
 /* ---- the tool itself ---- */
 
-bool measuring;		/* set once all programs are attached, reset before they are detached */
 __s32 own_map_fd;	/* the fd of any map of the tool; set before note_self() is run */
 __u64 map_fops;		/* the address of the kernel's bpf_map_fops, by which a map's file is recognised */
 

@@ -7,13 +7,9 @@
 
 #include "call_ways.h"
 #include "map_calls.h"
-#include "map_losses.h"
 #include "mapupdlat.skel.h"
-#include "run/calls_in_flight.h"
-#include "run/histogram_session.h"
 #include "run/kernel.h"
-#include "run/slow_calls.h"
-#include "run/stack_session.h"
+#include "run/timed_calls.h"
 
 enum { OPTION_CMD = 0x100, OPTION_BY, OPTION_MAP, OPTION_TYPE, OPTION_SLOW };
 
@@ -155,6 +151,22 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 
 /* ---- measuring ---- */
 
+static void report(struct timed_calls *calls, const struct bpf_object *object)
+{
+	const struct call_counts *n = &calls->counts;
+	const struct loss own[] = {
+		{ "lost_returns", n->returns_unseen, "calls lost: the return was not seen", .lost = true },
+		{ "not_seen", call_ways_not_seen(object),
+		  "calls that may not have been seen: their CPU was inside a map operation of a preempted thread" },
+		{ NULL, call_ways_uncounted(object) ? n->preempted : 0,
+		  "calls preempted inside the map operation: other calls on their CPU may have "
+		  "been missed, which this kernel does not count" },
+		{ "preempted", n->preempted },
+	};
+
+	timed_calls_report(calls, n->returns_unseen, own, sizeof(own) / sizeof(own[0]));
+}
+
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
@@ -163,24 +175,11 @@ int main(int argc, char **argv)
 		.stacks = STACKS_WANTED_DEFAULT,
 		.by = BY_NAME | BY_TYPE,
 	};
-	struct calls_in_flight in_flight = { .key_bytes = sizeof(struct map_call_key) };
-	struct mapupdlat_bpf *bpf;
-	const struct histogram_tool tool = {
-		.counted = "calls",
-		.off_cpu = true,
-		.errors = true,
-		.title = map_calls_title,
-		.json = map_calls_json,
-		.stop = calls_in_flight_stop,
-		.arg = &in_flight,
-	};
+	const struct histogram_tool tool = { .errors = true, .title = map_calls_title, .json = map_calls_json };
 	struct bpf_program *watching[NR_CALL_PROGRAMS + 1];
-	struct loss losses[NR_MAP_LOSSES];
-	struct histogram_session histograms;
-	struct stack_session stacks;
-	struct slow_calls slow;
+	struct mapupdlat_bpf *bpf;
+	struct timed_calls calls;
 	struct links links = {};
-	struct stack_stats stats;
 
 	o.stacks.only_kernel = true;
 	map_calls_parse_cmds("update,update-batch", &o.cmds);
@@ -191,35 +190,14 @@ int main(int argc, char **argv)
 	kernel_loaded(bpf->skeleton, mapupdlat_bpf__load(bpf));
 	learn_what_a_map_is(bpf);
 
-	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
-	kernel_check(slow_calls_open(&slow, &stacks, &tool, sizeof(struct map_call_key), o.histograms.run.outputs[0].json),
-		     "set up the histograms");
-	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
+	timed_calls_open(&calls, bpf->obj, &o.histograms, &o.stacks, &tool, sizeof(struct map_call_key), &bpf->bss->measuring);
 	call_ways_programs(bpf->obj, watching);
 	kernel_attach_list(&links, "bpf(2)", watching);
-	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_switches, bpf->progs.thread_wakes,
-		      bpf->progs.thread_dies);
 
-	run_doing(&stacks.run, "Measuring bpf(2) on maps");
-	in_flight.object = bpf->obj;
-	in_flight.measuring = &bpf->bss->measuring;
-	bpf->bss->measuring = true;
-	run_measure(&stacks.run);
-	bpf->bss->measuring = false;
-	stack_session_see_trampolines(&stacks);
+	run_doing(&calls.stacks.run, "Measuring bpf(2) on maps");
+	timed_calls_measure(&calls, &links);
 	links_detach(&links);
-
-	stack_session_drain(&stacks);
-	cli_check(slow_calls_print(&slow), "read the results");
-	histogram_session_finish(&histograms);
-	calls_in_flight_stop(&in_flight);
-	stats = stack_session_stats(&stacks);
-	cli_check(map_losses_read(losses, bpf->obj, &stats, histograms.count), "read the results");
-	histogram_session_report(&histograms, losses, NR_MAP_LOSSES);
-	calls_in_flight_say(&in_flight, losses[0].count, map_calls_title);
-
-	calls_in_flight_free(&in_flight);
-	histogram_session_close(&histograms);
-	slow_calls_close(&slow);
-	return stack_session_close(&stacks);
+	timed_calls_finish(&calls);
+	report(&calls, bpf->obj);
+	return timed_calls_close(&calls);
 }
