@@ -39,6 +39,88 @@ struct cfi_ops {
 #define DW_CFA_AARCH64_negate_ra_state 0x2d
 #endif
 
+/* an instruction with its operands */
+struct cfi_insn {
+	uint8_t op;		/* enum DW_CFA_*: the upper two bits alone, if they say the operation */
+	uint64_t first;		/* the register, if there is one; what is added to the address, or the address */
+	uint64_t second;	/* the operand after the register */
+	const uint8_t *bytes;	/* an expression */
+	size_t size;
+};
+
+/*
+ * Reads the next instruction; the cursor has bytes left. encoding and pc_bias: of DW_CFA_set_loc's address. false: it is unknown,
+ * or leads past the end
+ */
+static inline bool cfi_decode(struct cursor *c, uint8_t encoding, uint64_t pc_bias, struct cfi_insn *insn)
+{
+	uint8_t op = *c->p++;
+
+	insn->op = op & 0xc0 ? op & 0xc0 : op;
+	insn->first = op & 0x3f;
+	switch (insn->op) {
+	case DW_CFA_advance_loc:
+	case DW_CFA_restore:
+	case DW_CFA_nop:
+	case DW_CFA_remember_state:
+	case DW_CFA_restore_state:
+	case DW_CFA_AARCH64_negate_ra_state:
+		break;
+	case DW_CFA_set_loc:
+		insn->first = eh_frame_pointer(c, encoding, pc_bias, 0);
+		break;
+	case DW_CFA_advance_loc1:
+		insn->first = cursor_u8(c);
+		break;
+	case DW_CFA_advance_loc2:
+		insn->first = cursor_u16(c);
+		break;
+	case DW_CFA_advance_loc4:
+		insn->first = cursor_u32(c);
+		break;
+	case DW_CFA_MIPS_advance_loc8:
+		insn->first = cursor_u64(c);
+		break;
+	case DW_CFA_restore_extended:
+	case DW_CFA_undefined:
+	case DW_CFA_same_value:
+	case DW_CFA_def_cfa_register:
+		insn->first = cursor_uleb128(c);
+		break;
+	case DW_CFA_offset_extended:
+	case DW_CFA_register:
+	case DW_CFA_def_cfa:
+	case DW_CFA_val_offset:
+	case DW_CFA_GNU_negative_offset_extended:
+		insn->first = cursor_uleb128(c);
+		/* fall through */
+	case DW_CFA_offset:
+	case DW_CFA_def_cfa_offset:
+	case DW_CFA_GNU_args_size:
+		insn->second = cursor_uleb128(c);
+		break;
+	case DW_CFA_def_cfa_sf:
+	case DW_CFA_offset_extended_sf:
+	case DW_CFA_val_offset_sf:
+		insn->first = cursor_uleb128(c);
+		/* fall through */
+	case DW_CFA_def_cfa_offset_sf:
+		insn->second = cursor_sleb128(c);
+		break;
+	case DW_CFA_expression:
+	case DW_CFA_val_expression:
+		insn->first = cursor_uleb128(c);
+		/* fall through */
+	case DW_CFA_def_cfa_expression:
+		insn->size = cursor_uleb128(c);
+		insn->bytes = cursor_bytes(c, insn->size);
+		break;
+	default:
+		return false;
+	}
+	return !c->bad;
+}
+
 /*
  * Runs a program that starts at vaddr. 0, or -EBADMSG where it does not decode; ops has been called for the
  * instructions before that. pc_bias as for eh_frame_pointer().
@@ -48,65 +130,52 @@ int cfi_run(const struct cie *cie, const uint8_t *program, size_t size, uint64_t
 	    const struct cfi_ops *ops, void *state)
 {
 	struct cursor c = cursor_over(program, size);
+	uint64_t align = cie->data_align;
+	struct cfi_insn i;
 
 	while (c.p < c.end) {
-		uint8_t op = *c.p++;
-		uint64_t reg, delta;
-		const uint8_t *bytes;
-
-		switch (op & 0xc0 ? op & 0xc0 : op) {
-		case DW_CFA_advance_loc:
-			delta = op & 0x3f;
-			goto advance;
-		case DW_CFA_offset:
-			ops->saved(state, op & 0x3f, CFI_OFFSET, cursor_uleb128(&c) * cie->data_align);
-			break;
-		case DW_CFA_restore:
-			ops->restore(state, op & 0x3f);
-			break;
-		case DW_CFA_nop:
-			break;
+		if (!cfi_decode(&c, cie->fde_encoding, pc_bias, &i))
+			return -EBADMSG;
+		switch (i.op) {
 		case DW_CFA_set_loc:
-			delta = eh_frame_pointer(&c, cie->fde_encoding, pc_bias, 0);
-			if (delta < vaddr)
-				cursor_fail(&c);
-			if (!c.bad)
-				ops->advance(state, vaddr = delta);
+			if (i.first < vaddr)
+				return -EBADMSG;
+			ops->advance(state, vaddr = i.first);
 			break;
+		case DW_CFA_advance_loc:
 		case DW_CFA_advance_loc1:
-			delta = cursor_u8(&c);
-			goto advance;
 		case DW_CFA_advance_loc2:
-			delta = cursor_u16(&c);
-			goto advance;
 		case DW_CFA_advance_loc4:
-			delta = cursor_u32(&c);
-			goto advance;
 		case DW_CFA_MIPS_advance_loc8:
-			delta = cursor_u64(&c);
-advance:
-			if (__builtin_mul_overflow(delta, cie->code_align, &delta) ||
-			    __builtin_add_overflow(vaddr, delta, &vaddr))
-				cursor_fail(&c);
-			if (!c.bad)
-				ops->advance(state, vaddr);
+			if (__builtin_mul_overflow(i.first, cie->code_align, &i.first) ||
+			    __builtin_add_overflow(vaddr, i.first, &vaddr))
+				return -EBADMSG;
+			ops->advance(state, vaddr);
 			break;
+		case DW_CFA_offset:
 		case DW_CFA_offset_extended:
-			reg = cursor_uleb128(&c);
-			ops->saved(state, reg, CFI_OFFSET, cursor_uleb128(&c) * cie->data_align);
+		case DW_CFA_offset_extended_sf:
+			ops->saved(state, i.first, CFI_OFFSET, i.second * align);
 			break;
-		case DW_CFA_restore_extended:
-			ops->restore(state, cursor_uleb128(&c));
+		case DW_CFA_GNU_negative_offset_extended:
+			ops->saved(state, i.first, CFI_OFFSET, -(i.second * align));
+			break;
+		case DW_CFA_val_offset:
+		case DW_CFA_val_offset_sf:
+			ops->saved(state, i.first, CFI_VAL_OFFSET, i.second * align);
 			break;
 		case DW_CFA_undefined:
-			ops->saved(state, cursor_uleb128(&c), CFI_UNDEFINED, 0);
+			ops->saved(state, i.first, CFI_UNDEFINED, 0);
 			break;
 		case DW_CFA_same_value:
-			ops->saved(state, cursor_uleb128(&c), CFI_SAME, 0);
+			ops->saved(state, i.first, CFI_SAME, 0);
 			break;
 		case DW_CFA_register:
-			reg = cursor_uleb128(&c);
-			ops->saved(state, reg, CFI_REGISTER, cursor_uleb128(&c));
+			ops->saved(state, i.first, CFI_REGISTER, i.second);
+			break;
+		case DW_CFA_restore:
+		case DW_CFA_restore_extended:
+			ops->restore(state, i.first);
 			break;
 		case DW_CFA_remember_state:
 			ops->remember(state);
@@ -115,122 +184,33 @@ advance:
 			ops->restore_state(state);
 			break;
 		case DW_CFA_def_cfa:
-			reg = cursor_uleb128(&c);
-			ops->cfa(state, reg, cursor_uleb128(&c));
+			ops->cfa(state, i.first, i.second);
 			break;
 		case DW_CFA_def_cfa_sf:
-			reg = cursor_uleb128(&c);
-			ops->cfa(state, reg, (uint64_t)cursor_sleb128(&c) * cie->data_align);
+			ops->cfa(state, i.first, i.second * align);
 			break;
 		case DW_CFA_def_cfa_register:
-			ops->cfa_register(state, cursor_uleb128(&c));
+			ops->cfa_register(state, i.first);
 			break;
 		case DW_CFA_def_cfa_offset:
-			ops->cfa_offset(state, cursor_uleb128(&c));
+			ops->cfa_offset(state, i.second);
 			break;
 		case DW_CFA_def_cfa_offset_sf:
-			ops->cfa_offset(state, (uint64_t)cursor_sleb128(&c) * cie->data_align);
+			ops->cfa_offset(state, i.second * align);
 			break;
 		case DW_CFA_def_cfa_expression:
-			delta = cursor_uleb128(&c);
-			bytes = cursor_bytes(&c, delta);
-			if (bytes)
-				ops->cfa_expression(state, bytes, delta);
+			ops->cfa_expression(state, i.bytes, i.size);
 			break;
 		case DW_CFA_expression:
 		case DW_CFA_val_expression:
-			reg = cursor_uleb128(&c);
-			delta = cursor_uleb128(&c);
-			bytes = cursor_bytes(&c, delta);
-			if (bytes)
-				ops->expression(state, reg, op == DW_CFA_val_expression, bytes, delta);
-			break;
-		case DW_CFA_offset_extended_sf:
-			reg = cursor_uleb128(&c);
-			ops->saved(state, reg, CFI_OFFSET, (uint64_t)cursor_sleb128(&c) * cie->data_align);
-			break;
-		case DW_CFA_val_offset:
-			reg = cursor_uleb128(&c);
-			ops->saved(state, reg, CFI_VAL_OFFSET, cursor_uleb128(&c) * cie->data_align);
-			break;
-		case DW_CFA_val_offset_sf:
-			reg = cursor_uleb128(&c);
-			ops->saved(state, reg, CFI_VAL_OFFSET, (uint64_t)cursor_sleb128(&c) * cie->data_align);
-			break;
-		case DW_CFA_GNU_args_size:
-			cursor_uleb128(&c);
-			break;
-		case DW_CFA_GNU_negative_offset_extended:
-			reg = cursor_uleb128(&c);
-			ops->saved(state, reg, CFI_OFFSET, -(cursor_uleb128(&c) * cie->data_align));
+			ops->expression(state, i.first, i.op == DW_CFA_val_expression, i.bytes, i.size);
 			break;
 		case DW_CFA_AARCH64_negate_ra_state:
 			ops->toggle_ra_signing(state);
 			break;
-		default:
-			return -EBADMSG;
 		}
 	}
-	return c.bad ? -EBADMSG : 0;
-}
-
-/* The bytes of the instruction at p, which is below end; 0 where it is unknown or leads past end. */
-static inline size_t cfi_op_bytes(const uint8_t *p, const uint8_t *end)
-{
-	struct cursor c = cursor_over(p + 1, end - p - 1);
-	uint8_t op = *p;
-
-	switch (op & 0xc0 ? op & 0xc0 : op) {
-	case DW_CFA_advance_loc:
-	case DW_CFA_restore:
-	case DW_CFA_nop:
-	case DW_CFA_remember_state:
-	case DW_CFA_restore_state:
-	case DW_CFA_AARCH64_negate_ra_state:
-		return 1;
-	case DW_CFA_advance_loc1:
-		cursor_u8(&c);
-		break;
-	case DW_CFA_advance_loc2:
-		cursor_u16(&c);
-		break;
-	case DW_CFA_advance_loc4:
-		cursor_u32(&c);
-		break;
-	case DW_CFA_MIPS_advance_loc8:
-		cursor_u64(&c);
-		break;
-	case DW_CFA_offset_extended:
-	case DW_CFA_register:
-	case DW_CFA_def_cfa:
-	case DW_CFA_def_cfa_sf:
-	case DW_CFA_offset_extended_sf:
-	case DW_CFA_val_offset:
-	case DW_CFA_val_offset_sf:
-	case DW_CFA_GNU_negative_offset_extended:
-		cursor_uleb128(&c);
-		/* fall through */
-	case DW_CFA_offset:
-	case DW_CFA_restore_extended:
-	case DW_CFA_undefined:
-	case DW_CFA_same_value:
-	case DW_CFA_def_cfa_register:
-	case DW_CFA_def_cfa_offset:
-	case DW_CFA_def_cfa_offset_sf:
-	case DW_CFA_GNU_args_size:
-		cursor_uleb128(&c);
-		break;
-	case DW_CFA_expression:
-	case DW_CFA_val_expression:
-		cursor_uleb128(&c);
-		/* fall through */
-	case DW_CFA_def_cfa_expression:
-		cursor_bytes(&c, cursor_uleb128(&c));
-		break;
-	default:	/* unknown, or DW_CFA_set_loc, whose size the CIE says */
-		return 0;
-	}
-	return c.bad ? 0 : c.p - p;
+	return 0;
 }
 
 #endif

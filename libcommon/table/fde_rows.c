@@ -31,25 +31,23 @@ static inline bool ends_ops(uint8_t op)
  */
 static inline const uint8_t *end_of_ops(const uint8_t *p, const uint8_t *end)
 {
-	while (p < end && !ends_ops(*p)) {
-		size_t size = 0;
+	struct cursor c = cursor_over(p, end - p);
+	struct cfi_insn insn;
 
+	while (c.p < end && !ends_ops(*c.p)) {
 		/*
 		 * nearly all there is: DW_CFA_offset, DW_CFA_def_cfa_offset and _register, with a
 		 * one-byte operand
 		 */
-		if (((*p & 0xc0) == DW_CFA_offset || *p == DW_CFA_def_cfa_offset || *p == DW_CFA_def_cfa_register) &&
-		    end - p > 1 && p[1] < 0x80)
-			size = 2;
-		else if ((*p & 0xc0) == DW_CFA_restore)
-			size = 1;
-		else
-			size = cfi_op_bytes(p, end);
-		if (!size)
+		if (((*c.p & 0xc0) == DW_CFA_offset || *c.p == DW_CFA_def_cfa_offset || *c.p == DW_CFA_def_cfa_register) &&
+		    end - c.p > 1 && c.p[1] < 0x80)
+			c.p += 2;
+		else if ((*c.p & 0xc0) == DW_CFA_restore)
+			c.p++;
+		else if (!cfi_decode(&c, DW_EH_PE_omit, 0, &insn))	/* DW_CFA_set_loc is not among them */
 			return NULL;
-		p += size;
 	}
-	return p;
+	return c.p;
 }
 
 /* Ends the current row: the next one starts delta * align higher. false: that is beyond all addresses */
@@ -69,28 +67,18 @@ static inline bool advance(struct program *r, struct row_writer *w, uint64_t del
 static inline bool advance_long(struct program *r, struct row_writer *w, const struct cie_class *class,
 				uint64_t pc_bias)
 {
-	struct cursor c = cursor_over(r->p + 1, r->end - r->p - 1);
-	uint64_t align = class->code_align, delta;
+	struct cursor c = cursor_over(r->p, r->end - r->p);
+	uint64_t align = class->code_align;
+	struct cfi_insn insn;
 
-	switch (*r->p) {
-	case DW_CFA_advance_loc1:
-		delta = cursor_u8(&c);
-		break;
-	case DW_CFA_advance_loc2:
-		delta = cursor_u16(&c);
-		break;
-	case DW_CFA_advance_loc4:
-		delta = cursor_u32(&c);
-		break;
-	case DW_CFA_MIPS_advance_loc8:
-		delta = cursor_u64(&c);
-		break;
-	default:	/* DW_CFA_set_loc: to an address. The way to one that is lower overflows. */
-		delta = eh_frame_pointer(&c, class->fde_encoding, pc_bias, 0) - r->vaddr;
+	if (!cfi_decode(&c, class->fde_encoding, pc_bias, &insn))
+		return false;
+	if (insn.op == DW_CFA_set_loc) {	/* to an address. The way to one that is lower overflows. */
+		insn.first -= r->vaddr;
 		align = 1;
 	}
 	r->p = c.p;
-	return !c.bad && advance(r, w, delta, align);
+	return advance(r, w, insn.first, align);
 }
 
 /* Runs the whole program; false where it does not decode, r->at being the row where that happened. */
