@@ -64,35 +64,42 @@ static void note_scheduler(struct kallsyms *k, const struct kernel_symbol *symbo
 		k->scheduler_end = symbol->start;
 }
 
-/* "ffffffff81000000 T name[\t[module]]" */
-static int parse(struct kallsyms *k)
+/* Takes the next symbol off the text, "ffffffff81000000 T name[\t[module]]". *type: its letter. false: there is none */
+static bool next_symbol(char **text, char *type, struct kernel_symbol *symbol)
 {
-	char *line, *next;
-	int error = 0;
+	char *line, *end, *tab;
 
-	for (line = k->text; line && *line && !error; line = next) {
-		struct kernel_symbol symbol = {};
-		char *end, *tab;
-
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		symbol.start = strtoull(line, &end, 16);
-		if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ' || !strchr("tTwW", end[1]))
+	while ((line = strsep(text, "\n"))) {
+		*symbol = (struct kernel_symbol){ .start = strtoull(line, &end, 16) };
+		if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
 			continue;
-		symbol.name = end + 3;
+		*type = end[1];
+		symbol->name = end + 3;
 		tab = strchr(end + 3, '\t');
 		if (tab) {
-			*tab = 0;
-			if (tab[1] == '[') {
-				symbol.module = tab + 2;
-				tab[strcspn(tab + 1, "]") + 1] = 0;
+			*tab++ = 0;
+			if (*tab == '[') {
+				symbol->module = tab + 1;
+				tab[strcspn(tab, "]")] = 0;
 			}
 		}
-		if (symbol.start && !symbol.module)
+		return true;
+	}
+	return false;
+}
+
+static int parse(struct kallsyms *k)
+{
+	struct kernel_symbol symbol;
+	char *rest = k->text, type;
+	int error = 0;
+
+	while (!error && next_symbol(&rest, &type, &symbol)) {
+		if (!symbol.start || !strchr("tTwW", type))
+			continue;
+		if (!symbol.module)
 			note_scheduler(k, &symbol);
-		if (symbol.start)
-			error = add(k, symbol);
+		error = add(k, symbol);
 	}
 	return error;
 }
@@ -190,26 +197,21 @@ bool kallsyms_is_scheduler(struct kallsyms *k, uint64_t addr)
 
 int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr)
 {
-	char *text, *line, *rest;
+	struct kernel_symbol symbol;
+	char *text, *rest, type;
 	int error = read_text("/proc/kallsyms", &text);
 
 	if (error)
 		return error;
 	memset(ranges, 0, nr * sizeof(*ranges));
-	/*
-	 * The kernel's own symbols come first, sorted by address: "ffffffff81000000 T name". A module's
-	 * symbol has a tab and "[module]" after the name, so that it never equals a wanted name.
-	 */
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		uint64_t address = strtoull(line, NULL, 16);
-
+	/* the kernel's own symbols come first, sorted by address */
+	for (rest = text; next_symbol(&rest, &type, &symbol);)
 		for (size_t i = 0; i < nr; i++) {
-			if (ranges[i].start && !ranges[i].end && address > ranges[i].start)
-				ranges[i].end = address;
-			if (strlen(line) > 19 && !strcmp(line + 19, names[i]))
-				ranges[i] = (struct kernel_range){ .start = address };
+			if (ranges[i].start && !ranges[i].end && symbol.start > ranges[i].start)
+				ranges[i].end = symbol.start;
+			if (!symbol.module && !strcmp(symbol.name, names[i]))
+				ranges[i] = (struct kernel_range){ .start = symbol.start };
 		}
-	}
 	free(text);
 	return 0;
 }
