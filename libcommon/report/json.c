@@ -9,30 +9,24 @@
 #include <time.h>
 #include <unistr.h>
 
+#include "process/clock.h"
 #include "report/escape.h"
 
-static struct json_object *json_utc(struct timespec time, int digits)
+static struct json_object *json_utc(uint64_t realtime_ns, int digits)
 {
 	char seconds[32], nanoseconds[16], text[64];
+	time_t time = realtime_ns / 1000000000;
 	struct tm utc;
 
-	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time.tv_sec, &utc));
-	snprintf(nanoseconds, sizeof(nanoseconds), "%09ld", time.tv_nsec);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time, &utc));
+	snprintf(nanoseconds, sizeof(nanoseconds), "%09" PRIu64, realtime_ns % 1000000000);
 	snprintf(text, sizeof(text), "%s.%.*sZ", seconds, digits, nanoseconds);
 	return json_object_new_string(text);
 }
 
-static struct json_object *time_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return json_utc(now, 3);
-}
-
 struct json_object *json_time(uint64_t realtime_ns)
 {
-	return json_utc((struct timespec){ realtime_ns / 1000000000, realtime_ns % 1000000000 }, 9);
+	return json_utc(realtime_ns, 9);
 }
 
 struct json_object *json_start(void)
@@ -47,7 +41,7 @@ struct json_object *json_start(void)
 	json_object_object_add(start, "version", json_object_new_string(EHPERF_VERSION));
 	json_object_object_add(start, "host", json_name(machine.nodename));
 	json_object_object_add(start, "kernel", json_name(machine.release));
-	json_object_object_add(start, "time", time_now());
+	json_object_object_add(start, "time", json_utc(clock_realtime_ns(clock_ns()), 3));
 	return start;
 }
 

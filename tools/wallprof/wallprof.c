@@ -205,15 +205,14 @@ static void find_idle(struct wall *wall, struct key_entries *entries, const stru
 
 static void find_lives(struct wall *wall)
 {
-	struct timespec now, boot, mono;
+	struct timespec boot, mono;
 
 	wall->lives = timeline_lives(wall->timeline, &wall->nr_lives);
 	wall_find_range(wall);
 	clock_gettime(CLOCK_MONOTONIC, &mono);	/* the one that is never ahead */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	wall->boot_ns = (boot.tv_sec - mono.tv_sec) * 1000000000LL + boot.tv_nsec - mono.tv_nsec;
-	clock_gettime(CLOCK_REALTIME, &now);
-	wall->started_ns = now.tv_sec * 1000000000ULL + now.tv_nsec - (clock_ns() - wall->from_ns);
+	wall->started_ns = clock_realtime_ns(wall->from_ns);
 }
 
 static void note_processes(struct wall *wall, struct process_notes *notes, const struct stack_session *session)
