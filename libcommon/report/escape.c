@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/escape.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <unictype.h>
 #include <unistr.h>
 
-static bool is_harmless(ucs4_t c)
+bool is_harmless(uint32_t c)
 {
 	const uint32_t categories = UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf | UC_CATEGORY_MASK_Cs |
 				    UC_CATEGORY_MASK_Cn | UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp;

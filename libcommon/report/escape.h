@@ -9,7 +9,12 @@
 #ifndef EHPERF_REPORT_ESCAPE_H
 #define EHPERF_REPORT_ESCAPE_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+/* May this character be shown as it is? */
+bool is_harmless(uint32_t character);
 
 /* Prints a name, with each escaped byte as \xNN. ';' is escaped, too, because folded output is split at it. */
 void print_escaped(FILE *out, const char *name);

@@ -2,19 +2,11 @@
 #include "report/page_text.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unictype.h>
 #include <unistr.h>
 
-/* Characters of these would act instead of being seen; the last two of a plane are not allowed in XML. */
-static bool acts(ucs4_t c)
-{
-	return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf |
-							   UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp) ||
-	       (c & 0xfffe) == 0xfffe;
-}
+#include "report/escape.h"
 
 static void put_clean(FILE *out, const char *text)
 {
@@ -25,7 +17,7 @@ static void put_clean(FILE *out, const char *text)
 		ucs4_t c;
 		int used = u8_mbtouc(&c, (const uint8_t *)text, left), nr;
 
-		if (acts(c)) {
+		if (!is_harmless(c)) {	/* also those that XML does not allow: they are unassigned */
 			fprintf(out, "\\u{%" PRIx32 "}", (uint32_t)c);
 		} else {
 			nr = u8_uctomb(bytes, c, sizeof(bytes));
