@@ -125,6 +125,38 @@ whole() {	# SHARE COMMAND...
 	whole 0.99 "$WORK/musl" burn 1
 }
 
+@test "single-stepped: only the code at the entry point is the outermost frame, and no function behind it" {
+	need_root
+	# neither call in _start returns, so that no instruction ends it: the second function is only called by a pointer
+	local call hot
+	for hot in "" ".p2align 4"; do
+		call=${hot:+*%r12}
+		cat >"$WORK/entry.s" <<-EOF
+			.globl _start
+			_start: xor %ebp, %ebp
+				lea hot(%rip), %r12
+				call main_
+			$hot
+			hot:	mov \$10, %ecx
+			1:	dec %ecx
+				jnz 1b
+				ret
+			mid:	push %rbx
+				call ${call:-hot}
+				pop %rbx
+				ret
+				.skip 8192, 0x90
+				.p2align 4
+			main_:	call mid
+				jmp main_
+		EOF
+		gcc -nostdlib -static -s -o "$WORK/entry" "$WORK/entry.s"
+		single-step -n 3000 "$WORK/entry" >"$WORK/steps" || { tail "$WORK/steps" >&2; false; }
+		tail -n 1 "$WORK/steps"
+		grep -qE ', 0 wrong; [1-9][0-9]+ whole walks, 0 wrong; open 0 = ' "$WORK/steps"
+	done
+}
+
 @test "samples in page faults, in system calls, in threads that begin and end" {
 	need_root
 	whole 0.99 faults 4

@@ -7,6 +7,7 @@
 #include "table/machine.h"
 
 #define MAX_ENTRY_BYTES 4096
+#define MAX_CALLER_BYTES (1 << 20)	/* before and behind the entry point, where its code's neighbours may be called */
 
 /*
  * More than that at one place is a language's run-time system, and is not looked at; nor is any if there is
@@ -16,29 +17,49 @@
 #define MAX_PLACE_BYTES (8 << 20)
 #define MAX_CODE_BYTES (64 << 20)
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* [start, end) is what may be entry code, in s. 0 or -ENOMEM */
+static int find_entry_end(const struct elf_file *file, const struct elf_segment *s, uint64_t start, uint64_t *end)
+{
+	uint64_t from = later(s->file_offset, start < MAX_CALLER_BYTES ? 0 : start - MAX_CALLER_BYTES);
+	uint64_t to = earlier(earlier(s->file_offset + s->size, file->file_bytes), start + MAX_CALLER_BYTES);
+	const uint8_t *code;
+	int error = to < *end ? -EBADMSG : elf_file_bytes(file, from, to - from, &code);
+
+	if (!error)
+		*end = from + machine_entry_end(code, to - from, from - s->file_offset + s->vaddr, start - from, *end - from);
+	return error == -ENOMEM ? error : 0;
+}
+
 int gaps_find_entry(struct unwind_table *table, const struct elf_file *file, const struct fde_index *fdes)
 {
 	uint64_t entry = file->header.e_entry;
 
 	for (size_t i = 0; i < file->nr_segments; i++) {
 		const struct elf_segment *s = &file->segments[i];
-		const uint8_t *code;
 		uint64_t start, end;
 		int error;
 
 		if (!s->executable || entry < s->vaddr || entry - s->vaddr >= s->size)
 			continue;
 		start = entry - s->vaddr + s->file_offset;
-		end = s->file_offset + s->size;
-		if (end - start > MAX_ENTRY_BYTES)
-			end = start + MAX_ENTRY_BYTES;
+		end = earlier(s->file_offset + s->size, start + MAX_ENTRY_BYTES);
 		end = fde_index_first_covered(fdes, start, end);
 		if (end > UINT32_MAX || end <= start)
 			return 0;
-		error = elf_file_bytes(file, start, end - start, &code);
+		error = find_entry_end(file, s, start, &end);
 		table->entry_start = start;
-		table->entry_end = error ? end : start + machine_entry_bytes(code, end - start);
-		return error == -ENOMEM ? error : 0;
+		table->entry_end = end;
+		return error;
 	}
 	return 0;
 }
@@ -160,16 +181,6 @@ static void look_at(struct gaps *g, const struct elf_segment *s, bool at_end, ui
 	g->table->has_other_code = true;
 	if (g->of_code)
 		write_code(g, s, from, to);
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 void gaps_look(struct gaps *g, uint64_t start, uint64_t end)

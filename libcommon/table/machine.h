@@ -67,8 +67,11 @@ struct machine_memory {
  */
 void machine_cfa_expression(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t offset);
 
-/* How many bytes of code[0 .. size), which begins at the ELF entry point, belong to the entry code? */
-uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size);
+/*
+ * Where does the entry code end, which begins at the ELF entry point, code[entry]? At code[end] or before. code[0 .. size) is the
+ * code around it, whose calls show where other functions begin. vaddr: of code[0]
+ */
+uint64_t machine_entry_end(const uint8_t *code, uint64_t size, uint64_t vaddr, uint64_t entry, uint64_t end);
 
 /* a function's argument when it is called; number: below NR_PARAMETERS */
 struct event_argument machine_parameter(unsigned number);

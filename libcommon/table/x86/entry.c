@@ -1,24 +1,72 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/machine.h"
 
-/*
- * What is called from there is another function, and is no outermost frame: musl's
- * crt/x86_64/crt_arch.h calls _start_c, which lies right behind _start and has no FDE either. So
- * the entry code ends where the first callee behind it begins. glibc's (sysdeps/x86_64/start.S) ends with
- * call *__libc_start_main@GOTPCREL(%rip); hlt.
- */
-uint64_t machine_entry_bytes(const uint8_t *code, uint64_t size)
+/* Offset behind the first direct call from i on, with the offset of the callee in *to, which may lie outside; 0: there is none */
+static uint64_t next_call(const uint8_t *code, uint64_t size, uint64_t i, uint64_t *to)
 {
-	for (uint64_t i = 0; i + 5 <= size; i++) {
-		int32_t to;
+	for (; i + 5 <= size; i++) {
+		int32_t displacement;
 
-		memcpy(&to, code + i + 1, sizeof(to));
-		if (code[i] == 0xe8 && to >= 0 && i + 5 + to < size)	/* call rel32 */
-			size = i + 5 + to;
-		if (code[i] == 0xff && code[i + 1] == 0x15 && i + 7 <= size && code[i + 6] == 0xf4)
-			size = i + 7;
+		if (code[i] != 0xe8)	/* call rel32 */
+			continue;
+		memcpy(&displacement, code + i + 1, sizeof(displacement));
+		*to = i + 5 + displacement;
+		return i + 5;
 	}
-	return size;
+	return 0;
+}
+
+/* Is code[at] the padding between a call that does not return and the next function? */
+static bool is_padded(const uint8_t *code, uint64_t at, uint64_t end, uint64_t vaddr)
+{
+	uint64_t bytes = -(vaddr + at) % FUNCTION_ALIGNMENT;
+
+	return bytes && bytes <= end - at && machine_is_padding(code + at, bytes);
+}
+
+/*
+ * Where the entry code ends by its own instructions: glibc's (sysdeps/x86_64/start.S) with call *__libc_start_main@GOTPCREL(%rip);
+ * hlt, ld.so's with a jump to the program. None of these ends it where a branch before has led further. *call: the offset
+ * behind the first call, or the end.
+ */
+static uint64_t end_by_instructions(const uint8_t *code, uint64_t entry, uint64_t end, uint64_t vaddr, uint64_t *call)
+{
+	struct machine_memory memory = {};
+	uint64_t at = entry, reached = entry;
+
+	*call = end;
+	while (at < end) {
+		struct machine_step step;
+		size_t bytes = machine_step(code + at, end - at, at, &memory, &step);
+
+		if (!bytes)
+			break;
+		at += bytes;
+		if (step.calls && at < *call)
+			*call = at;
+		if (step.way == WAY_BRANCH && step.to > reached && step.to < end)
+			reached = step.to;
+		if (at > reached && ((step.way != WAY_ON && step.way != WAY_BRANCH) ||
+				     (step.calls && is_padded(code, at, end, vaddr))))
+			break;
+	}
+	*call = *call < at ? *call : at;
+	return at;
+}
+
+/*
+ * A callee is another function, and is no outermost frame. It may lie right behind the entry code, if that ends with a call
+ * that does not return: musl's crt/x86_64/crt_arch.h calls _start_c, which has no FDE either.
+ */
+uint64_t machine_entry_end(const uint8_t *code, uint64_t size, uint64_t vaddr, uint64_t entry, uint64_t end)
+{
+	uint64_t call, to;
+
+	end = end_by_instructions(code, entry, end, vaddr, &call);
+	for (uint64_t i = 0; call < end && (i = next_call(code, size, i, &to));)
+		if (to >= call && to < end)
+			end = to;
+	return end;
 }
 
 size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to)
