@@ -82,6 +82,53 @@ sample() {
 	done
 }
 
+@test ".debug_frame beside .eh_frame: the FDEs of both, .eh_frame's first" {
+	need gcc objcopy readelf
+	echo 'int f(int x) { volatile char b[x * 16 + 1]; b[0] = x; return b[x] + x; } int main(int c, char **v) { return f(c); }' >"$WORK/a.c"
+	gcc -O2 -g -fno-asynchronous-unwind-tables -fno-exceptions -o "$WORK/a" "$WORK/a.c"
+	compare "$WORK/a"
+	ehdump -a "0x$(nm "$WORK/a" | awk '$3 == "f" { print $1 }')" "$WORK/a" | grep -q '^FDE: .* of .debug_frame, '
+	objcopy --compress-debug-sections=zlib "$WORK/a" "$WORK/zlib"
+	diff <(ehdump -R "$WORK/a") <(ehdump -R "$WORK/zlib")
+	# one FDE for all of both, one for the second half of `both`, one for `debug`, one around `inner`
+	cat >"$WORK/two.s" <<-'EOF'
+		.macro frame_fde from, to
+			.long 1f - 0f
+		0:	.long cie
+			.quad \from, \to - \from
+			.balign 8, 0
+		1:
+		.endm
+		.globl _start
+		_start: hlt
+		both: .cfi_startproc
+			.fill 32, 1, 0x90
+			.cfi_endproc
+		debug: .fill 32, 1, 0x90
+		outer: .fill 16, 1, 0x90
+		inner: .cfi_startproc
+			.fill 16, 1, 0x90
+			.cfi_endproc
+		end:	hlt
+		.section .debug_frame
+		cie: .long 1f - 0f
+		0:	.long -1
+			.byte 1, 0, 1, 0x78, 16, 0x0c, 7, 64, 0x90, 1	/* cfa=rsp+64 ra=c-8 */
+			.balign 8, 0
+		1:	frame_fde both, debug
+			frame_fde both + 16, debug
+			frame_fde debug, outer
+			frame_fde outer, end
+	EOF
+	gcc -nostdlib -static -o "$WORK/two" "$WORK/two.s"
+	compare "$WORK/two"
+	cfa() { ehdump -a "$(printf '0x%x' $((0x$(nm "$WORK/two" | awk -v name="$1" '$3 == name { print $1 }') + $2)))" "$WORK/two" | sed -n 's/^rule: *cfa=\([^ ]*\).*/\1/p'; }
+	[ "$(cfa both 0) $(cfa both 31)" = "rsp+8 rsp+8" ]
+	[ "$(cfa debug 0) $(cfa debug 31)" = "rsp+64 rsp+64" ]
+	[ "$(cfa outer 0) $(cfa outer 15)" = "rsp+64 rsp+64" ]
+	[ "$(cfa inner 0) $(cfa inner 15)" = "rsp+8 rsp+8" ]
+}
+
 # bats test_tags=check
 @test "no section headers: the same rows through PT_GNU_EH_FRAME" {
 	local f

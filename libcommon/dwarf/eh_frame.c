@@ -203,7 +203,7 @@ program:
 	return 0;
 }
 
-bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
+static bool next_in_section(struct eh_frame *frame, struct fde *fde)
 {
 	while (frame->at + 4 <= frame->size) {
 		uint64_t offset = frame->at, id_offset, id;
@@ -239,4 +239,21 @@ bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 		return true;
 	}
 	return false;
+}
+
+bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
+{
+	if (next_in_section(frame, fde))
+		return true;
+	if (!frame->debug_frame)
+		return false;
+	frame->bytes = frame->debug_frame;
+	frame->size = frame->debug_frame_bytes;
+	frame->debug_frame = NULL;
+	frame->vaddr = frame->at = 0;
+	frame->is_debug_frame = true;
+	frame->ends_at_terminator = false;
+	frame->last_cie = NO_CIE;
+	frame->cie_error = -EBADMSG;
+	return next_in_section(frame, fde);
 }

@@ -50,6 +50,8 @@ struct eh_frame {
 	size_t size;
 	uint64_t vaddr;			/* of bytes[0] */
 	bool is_debug_frame;
+	const uint8_t *debug_frame;	/* .debug_frame, which comes behind all of .eh_frame; NULL: none, or bytes is it */
+	size_t debug_frame_bytes;
 	bool ends_at_terminator;	/* where the size is not known; else a terminator is passed over */
 	/* private */
 	size_t at;
@@ -64,8 +66,8 @@ struct eh_frame {
 struct eh_frame eh_frame_over(const uint8_t *bytes, size_t size, uint64_t vaddr);
 
 /*
- * The next FDE in section order into *fde: true; false at the end. What does not parse is counted in
- * skipped[] and passed over. A zero terminator in the middle (crtend's) is passed over as well.
+ * The next FDE in section order into *fde: true; false at the end. frame->is_debug_frame says of which section it is. What does
+ * not parse is counted in skipped[] and passed over. A zero terminator in the middle (crtend's) is passed over as well.
  */
 bool eh_frame_next(struct eh_frame *frame, struct fde *fde);
 

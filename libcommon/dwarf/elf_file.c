@@ -425,45 +425,38 @@ static int eh_frame_by_header(struct elf_file *file, struct elf_section *section
 	return c.bad ? -EBADMSG : segment_tail(file, vaddr, section);
 }
 
-static const char *const cfi_names[] = { ".eh_frame", ".debug_frame", ".zdebug_frame" };
-#define NR_CFI_NAMES (sizeof(cfi_names) / sizeof(cfi_names[0]))
-
-/* of the first nr_names */
-static int find_cfi(struct elf_file *file, size_t nr_names, struct elf_section *section,
-		    struct eh_frame *frame)
+int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct eh_frame *frame)
 {
 	size_t nr_sections = 0;
-	int error = -ENOENT;
+	bool has_sections = !elf_getshdrnum(file->elf, &nr_sections) && nr_sections;
+	int error = has_sections ? elf_file_section(file, ".eh_frame", section) : eh_frame_by_header(file, section);
 
-	if (elf_getshdrnum(file->elf, &nr_sections) || !nr_sections) {
-		error = eh_frame_by_header(file, section);
-		if (!error) {
-			*frame = eh_frame_over(section->bytes, section->size, section->vaddr);
-			frame->ends_at_terminator = true;	/* what follows is something else */
-		}
-		return error;
-	}
-	for (size_t i = 0; i < nr_names; i++) {
-		error = elf_file_section(file, cfi_names[i], section);
-		if (error == -ENOENT || (!error && !section->size && !i))
-			continue;
-		if (!error) {
-			*frame = eh_frame_over(section->bytes, section->size, section->vaddr);
-			frame->is_debug_frame = i > 0;
-		}
-		return error;
-	}
-	return error == -ENOENT || !error ? -ENOENT : error;
+	if (error || !section->size)
+		return error ? error : -ENOENT;
+	*frame = eh_frame_over(section->bytes, section->size, section->vaddr);
+	frame->ends_at_terminator = !has_sections;	/* what follows is something else */
+	return 0;
 }
 
 int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame)
 {
-	return find_cfi(file, NR_CFI_NAMES, section, frame);
-}
+	struct elf_section debug_frame;
+	int error = elf_file_eh_frame(file, section, frame), debug_error;
 
-int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct eh_frame *frame)
-{
-	return find_cfi(file, 1, section, frame);
+	if (error && error != -ENOENT)
+		return error;
+	debug_error = elf_file_section(file, ".debug_frame", &debug_frame);
+	if (debug_error == -ENOENT)
+		debug_error = elf_file_section(file, ".zdebug_frame", &debug_frame);
+	if (!error && !debug_error) {
+		frame->debug_frame = debug_frame.bytes;
+		frame->debug_frame_bytes = debug_frame.size;
+	} else if (!debug_error) {
+		*section = debug_frame;
+		*frame = eh_frame_over(section->bytes, section->size, section->vaddr);
+		frame->is_debug_frame = true;
+	}
+	return error || debug_error == -ENOMEM ? debug_error : 0;
 }
 
 bool elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *file_offset)

@@ -99,8 +99,9 @@ int elf_file_code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *size
 
 /*
  * The CFI: .eh_frame by its section header, or, in a file without section headers, from where
- * PT_GNU_EH_FRAME's table points to its terminator; else .debug_frame, compressed or not. *frame iterates
- * over it. -ENOENT where there is none.
+ * PT_GNU_EH_FRAME's table points to its terminator; then .debug_frame, compressed or not. *frame iterates
+ * over both, *section is the first. A .debug_frame that cannot be read is left out if there is .eh_frame. -ENOENT where
+ * there is none.
  */
 int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_frame *frame);
 /* elf_file_cfi() without .debug_frame */

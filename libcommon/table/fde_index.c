@@ -96,6 +96,23 @@ static void sort_by_address(struct fde_index *index, uint32_t *ends, uint64_t fi
 		sort_page(index, index->by_address + from, ends[page] - from);
 }
 
+static void drop_covered_debug_frame(struct fde_index *index)
+{
+	uint64_t covered = 0;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < index->nr; i++) {
+		const struct fde_span *span = fde_index_at(index, i);
+
+		if (index->by_address[i] < index->nr_first)
+			covered = span->start + span->length;
+		else if (span->start < covered)
+			continue;
+		index->by_address[nr++] = index->by_address[i];
+	}
+	index->nr = nr;
+}
+
 static void drop_repeated_starts(struct fde_index *index)
 {
 	index->nr = 0;
@@ -131,6 +148,8 @@ int fde_index_sort(struct fde_index *index)
 	sort_by_address(index, ends, first, last - first + 1);
 	free(ends);
 	drop_repeated_starts(index);
+	if (index->nr_first)
+		drop_covered_debug_frame(index);
 	return 0;
 }
 

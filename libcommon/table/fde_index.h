@@ -5,6 +5,8 @@
  * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE with the last start at or before a byte applies, if it covers the
  * byte. So an FDE applies up to its own end or to the start of the next one, whichever is lower. After the end of an inner FDE
  * no FDE applies, even if an outer one covers the byte. Of several FDEs with one start, the first that was added applies.
+ * Compilers describe a function in .eh_frame or in .debug_frame. An FDE of .debug_frame is left out if one of .eh_frame covers its
+ * start.
  */
 #ifndef EHPERF_TABLE_FDE_INDEX_H
 #define EHPERF_TABLE_FDE_INDEX_H
@@ -31,6 +33,7 @@ struct fde_span {
 struct fde_index {
 	struct fde_span *spans;		/* in order of adding */
 	size_t nr_spans, max_spans;
+	size_t nr_first;		/* so many of them come first, and the others are of .debug_frame; 0: all are equal */
 	uint32_t *by_address;		/* spans' numbers, one for each start, rising */
 	size_t nr;
 };

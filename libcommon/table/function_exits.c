@@ -34,7 +34,7 @@ static int by_start(const void *left, const void *right)
 {
 	const struct span *l = left, *r = right;
 
-	return l->start < r->start ? -1 : l->start > r->start;
+	return l->start < r->start ? -1 : l->start > r->start ? 1 : r->has_lsda - l->has_lsda;
 }
 
 static int read_fdes(struct code_bounds *bounds)

@@ -56,6 +56,7 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 
 static int index_fdes(struct compilation *c, struct eh_frame *frame)
 {
+	bool has_both = frame->debug_frame;
 	struct fde fde;
 	int error = 0;
 
@@ -64,8 +65,14 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 		error = known_functions_add(&c->functions, &c->fdes, c->known);
 	if (!error && c->go.present)
 		error = go_rows_add_functions(&c->go, &c->fdes, c->file);
-	while (!error && eh_frame_next(frame, &fde))
+	while (!error && eh_frame_next(frame, &fde)) {
+		if (has_both && frame->is_debug_frame) {
+			has_both = false;
+			c->fdes.nr_first = c->fdes.nr_spans;
+			c->states.last_cie = UINT64_MAX;	/* another section's offset */
+		}
 		error = add_fde(c, &fde);
+	}
 	c->table.nr_cies = frame->nr_cies;
 	c->table.nr_fdes = frame->nr_fdes;
 	for (int i = 0; i < NR_EH_FRAME_SKIPS; i++)

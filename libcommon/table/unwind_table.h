@@ -32,7 +32,7 @@ struct unwind_table {
 };
 
 /*
- * Compiles the file's CFI: .eh_frame, else .debug_frame. If the file has Go's table of functions, that applies where it and an
+ * Compiles the file's CFI: .eh_frame and .debug_frame. If the file has Go's table of functions, that applies where it and an
  * FDE begin at one place, and .debug_frame is not read. 0, or -ENOENT (neither CFI nor
  * Go's table), -ENOTSUP (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG,
  * -EOVERFLOW (more than a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted

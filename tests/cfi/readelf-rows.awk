@@ -16,10 +16,7 @@ BEGIN {
 }
 /^Contents of the .*section:/ && !/eh_frame_hdr/ {
 	finish()
-	# only the section that ehdump takes: the first
-	section++
 }
-section > 1 { next }
 / (FDE|CIE|ZERO terminator)/ && /^[0-9a-f]+ / {
 	finish()
 	in_fde = / FDE /

@@ -13,6 +13,7 @@ struct kept_fde {
 	struct fde fde;
 	struct cie cie;
 	size_t order;
+	bool yields;	/* of .debug_frame, and there is .eh_frame */
 };
 
 struct expecter {
@@ -49,6 +50,7 @@ static bool is_executable(const struct elf_file *file, const struct fde *fde)
 
 static int collect_fdes(struct expecter *e, struct eh_frame *frame)
 {
+	bool has_both = frame->debug_frame;
 	struct fde fde;
 
 	while (eh_frame_next(frame, &fde)) {
@@ -56,7 +58,8 @@ static int collect_fdes(struct expecter *e, struct eh_frame *frame)
 			continue;
 		if (array_reserve(&e->fdes, &e->max_fdes, e->nr_fdes + 1))
 			return -ENOMEM;
-		e->fdes[e->nr_fdes] = (struct kept_fde){ .fde = fde, .cie = *fde.cie, .order = e->nr_fdes };
+		e->fdes[e->nr_fdes] = (struct kept_fde){ .fde = fde, .cie = *fde.cie, .order = e->nr_fdes,
+						     .yields = has_both && frame->is_debug_frame };
 		e->nr_fdes++;
 	}
 	return 0;
@@ -69,6 +72,25 @@ static int by_start(const void *left, const void *right)
 	if (l->fde.start != r->fde.start)
 		return l->fde.start < r->fde.start ? -1 : 1;
 	return l->order < r->order ? -1 : 1;
+}
+
+/* Removes the FDEs that yield and start in code that an FDE of .eh_frame covers. They are sorted. */
+static void remove_yielding(struct expecter *e)
+{
+	const struct fde *first = NULL;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < e->nr_fdes; i++) {
+		struct kept_fde *kept = &e->fdes[i];
+
+		if (kept->yields && first && kept->fde.start - first->start < first->length)
+			continue;
+		e->fdes[nr] = *kept;
+		if (!kept->yields && (!first || first->start != kept->fde.start))
+			first = &e->fdes[nr].fde;
+		nr++;
+	}
+	e->nr_fdes = nr;
 }
 
 static void expect(struct expecter *e, uint64_t vaddr, const struct eh_rule *rule)
@@ -127,16 +149,17 @@ static void expect_fde(struct expecter *e, struct kept_fde *kept, uint64_t next,
 
 int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expectation **expected, size_t *nr)
 {
+	uint64_t pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
 	struct expecter e = { .file = file };
 	int error = collect_fdes(&e, frame);
 
 	if (!error && e.nr_fdes)
 		qsort(e.fdes, e.nr_fdes, sizeof(*e.fdes), by_start);
+	remove_yielding(&e);
 	for (size_t i = 0, next; i < e.nr_fdes && !error; i = next) {
 		for (next = i + 1; next < e.nr_fdes && e.fdes[next].fde.start == e.fdes[i].fde.start; next++)
 			;	/* of several FDEs with one start, the first one applies */
-		expect_fde(&e, &e.fdes[i], next < e.nr_fdes ? e.fdes[next].fde.start : UINT64_MAX,
-			   frame->vaddr - (uintptr_t)frame->bytes);
+		expect_fde(&e, &e.fdes[i], next < e.nr_fdes ? e.fdes[next].fde.start : UINT64_MAX, pc_bias);
 		error = e.failed ? -ENOMEM : 0;
 	}
 	free(e.fdes);

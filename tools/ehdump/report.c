@@ -70,19 +70,24 @@ int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *
 		 struct unwind_table *table)
 {
 	struct eh_summary s = { .path = path, .files = 1 };
-	struct elf_section section;
+	struct elf_section section, go;
 	struct eh_frame frame = eh_frame_over(NULL, 0, 0);
-	int error = elf_file_eh_frame(file, &section, &frame);
+	bool is_go = find_go_section(file, &go);
+	int error = is_go ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
 
 	*table = (struct unwind_table){};
-	if (error == -ENOENT && !find_go_section(file, &section))
-		error = elf_file_cfi(file, &section, &frame);
-	else if (error == -ENOENT)
+	if (is_go && error == -ENOENT) {
+		section = go;
 		error = 0;
+	}
 	if (error)
 		return error;
 	s.section = section.name;
 	s.eh_frame_bytes = section.size;
+	if (frame.debug_frame) {
+		s.section = ".eh_frame and .debug_frame";
+		s.eh_frame_bytes += frame.debug_frame_bytes;
+	}
 	for (size_t i = 0; i < file->build_id_bytes; i++)
 		sprintf(s.build_id + 2 * i, "%02x", file->build_id[i]);
 	switch (file->header.e_machine) {
@@ -382,7 +387,7 @@ static bool print_fdes(struct wanted *w, struct elf_file *file)
 		fprintf(w->columns.out,
 			"FDE:    at 0x%" PRIx64 " of %s, 0x%" PRIx64 "..0x%" PRIx64 ", CIE at 0x%" PRIx64
 			"\n",
-			fde.offset, section.name, fde.start, fde.start + fde.length, fde.cie->offset);
+			fde.offset, frame.is_debug_frame ? ".debug_frame" : section.name, fde.start, fde.start + fde.length, fde.cie->offset);
 		cfi_rows(&fde, pc_bias, print_wanted_row, w);
 	}
 	return found;
