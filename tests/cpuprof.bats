@@ -314,6 +314,31 @@ nap()'
 	[ "$status" -eq 3 ]
 }
 
+@test "--kill: what the command has forked gets SIGTERM, too, in whatever session; what has not ended is named" {
+	need_root
+	local tool pid
+	for tool in "cpuprof -o /dev/null" "mapupdlat -o /dev/null" "cpuprof -o /dev/null --as nobody"; do
+		status=0
+		$tool -q --kill --duration 0.5 -- sh -c 'sleep 1000 & echo $!; setsid sleep 1000 & echo $!; wait' \
+			>"$WORK/pids" 2>"$WORK/err" 3>&- || status=$?
+		[ "$status" -eq 143 ]
+		[ "$(wc -l <"$WORK/pids")" -eq 2 ]
+		for pid in $(cat "$WORK/pids"); do
+			wait_until_gone "$pid"
+		done
+	done
+	run cpuprof -q -o /dev/null --kill 0.5 -- sh -c '(trap "" TERM; exec sleep 1000) <&- >&- 2>&- 3>&- & echo $!; wait'
+	pid=${lines[0]}
+	[ "$(cat "/proc/$pid/comm")" = sleep ]
+	kill -KILL "$pid"
+	[ "$status" -eq 143 ]
+	grep -qx "cpuprof: 1 process of the command still running after SIGTERM: $pid" <<<"$output"
+	# what it forks when it gets SIGTERM, to clean up, is let be
+	run cpuprof -q -o /dev/null --kill 0.5 -- sh -c 'trap "sleep 0.5; echo cleaned; exit 5" TERM; while :; do sleep 0.1; done'
+	[ "$status" -eq 5 ]
+	grep -qx cleaned <<<"$output"
+}
+
 @test "a command that forks by thousands: the last child is sampled too" {
 	need_root
 	cpuprof -j -F 999 -- bash -c "for ((i = 0; i < 3000; i++)); do ( : ); done; '$ROOT/build/tests/nested' burn 1; true" >"$WORK/out" 2>"$WORK/err"

@@ -284,6 +284,8 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 
 int histogram_session_close(struct histogram_session *h)
 {
+	int status = 0;
+
 	if (!h->stacks && h->options->run.verbose)	/* a stack session says it itself */
 		kernel_say_verified(h->object);
 	for (size_t i = 0; i <= REST_SERIES; i++) {
@@ -292,6 +294,8 @@ int histogram_session_close(struct histogram_session *h)
 		free(h->heatmaps[i]);
 	}
 	bpf_histograms_free(h->histograms);
+	if (!h->stacks)
+		status = run_close(&h->own_run);
 	links_detach(&h->followers);
-	return h->stacks ? 0 : run_close(&h->own_run);
+	return status;
 }

@@ -14,6 +14,7 @@
 
 #include "process/clock.h"
 #include "report/counted.h"
+#include "run/descendants.h"
 #include "run/kernel.h"
 #include "run/output_file.h"
 #include "run/run_report.h"
@@ -25,6 +26,7 @@
 #define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
 /* urgent records come in bursts: wait for more of them before the parts run */
 #define GATHER_US	2000
+#define END_MS		1000	/* the command may take so long to end before that is said */
 #define ROUNDED_S	1e-6	/* by less than this, sums of times differ */
 
 /* ---- options ---- */
@@ -111,7 +113,7 @@ static const struct argp_option option_list[] = {
 	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", OF_OUTPUT },
 	{ "children", OPTION_CHILDREN, NULL, 0, "with -p: measure child processes, too", OF_TASKS },
 	{ "as", OPTION_AS, "USER", 0, "run the command as this user", OF_TASKS },
-	{ "kill", OPTION_KILL, NULL, 0, "end the command by SIGTERM after the duration", OF_TASKS },
+	{ "kill", OPTION_KILL, NULL, 0, "end the command and what it has forked by SIGTERM after the duration", OF_TASKS },
 	{ "quiet", 'q', NULL, 0, "print no progress and no line at the start", OF_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", OF_OUTPUT },
 	{},
@@ -479,28 +481,38 @@ void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
 	losses_print(stderr, program_invocation_short_name, losses, nr, taken);
 }
 
-/* The run may be over before the command is. */
-static void leave_command(struct run *run)
+static bool command_ends_within(const struct run *run, int ms)
 {
-	struct pollfd ended = { .fd = run->command.pidfd, .events = POLLIN };
+	return poll(&(struct pollfd){ .fd = run->command.pidfd, .events = POLLIN }, 1, ms) != 0;
+}
 
-	if (run->signalled || poll(&ended, 1, 0) != 0)
-		return;
-	if (run->options->kill)
-		kill(run->command.pid, SIGTERM);
-	else
+/* The run may be over before the command is. True: the command and what it has forked were told to end. */
+static bool leave_command(struct run *run)
+{
+	if (run->signalled || command_ends_within(run, 0))
+		return false;
+	if (!run->options->kill) {
 		cli_warn("process %d still runs, and is no longer measured: waiting for its end (--kill ends it)",
 			 run->command.pid);
+		return false;
+	}
+	descendants_terminate(run->object);
+	if (!command_ends_within(run, END_MS))
+		cli_warn("process %d has got SIGTERM: waiting for its end", run->command.pid);
+	return true;
 }
 
 int run_close(struct run *run)
 {
+	bool killed;
 	int status = 0;
 
 	if (run->command.pid > 0) {
-		leave_command(run);
+		killed = leave_command(run);
 		/* it may ignore the signals that are passed on to it: the second one ends the tool */
 		status = command_wait(&run->command);
+		if (killed)
+			descendants_say_left(run->object);
 	}
 	json_object_put(run->start);
 	if (!run->cut_by)

@@ -50,7 +50,7 @@ struct run_options {
 	struct run_output outputs[MAX_RUN_OUTPUTS];
 	size_t nr_outputs;		/* how many -o were given; 0: outputs[0] is the only output */
 	int output_fd;			/* --output-fd's; 0: none */
-	bool kill;			/* end the command if the run is over before it */
+	bool kill;			/* end the command, and what it has forked, if the run is over before it */
 	char *command_line;		/* the tool's, for reports */
 	bool quiet;
 	int verbose;			/* 1: our own detail, 2: libbpf's messages too */
@@ -129,6 +129,7 @@ void run_finish_output(struct run *run);
 /* Prints a line on standard error for each loss that matters; taken: how many are in the results */
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken);
 
+/* To be called while run->object follows forks: --kill ends what the command has forked. */
 int run_close(struct run *run);
 
 /* ---- its options ---- */

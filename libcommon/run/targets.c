@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/object.h"
 #include "run/cli.h"
+#include "run/descendants.h"
 
 #define NR_LISTS (sizeof(((struct targets *)NULL)->of) / sizeof(((struct targets *)NULL)->of[0]))
 
@@ -57,31 +57,10 @@ static bool all_ended(struct target_list *l)
 	return l->list->nr && !left;
 }
 
-static bool is_alive(pid_t pid)
-{
-	struct pollfd fd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-	bool ended = fd.fd < 0 ? errno == ESRCH : poll(&fd, 1, 0) > 0;
-
-	if (fd.fd >= 0)
-		close(fd.fd);
-	return !ended;
-}
-
-/*
- * Have all on the list ended? What is put on it during a look may be missed, and its parent ends before that is looked at. The
- * next look finds it.
- */
+/* What is put on the list during a look may be missed. The next look finds it. */
 static bool forks_ended(struct targets *t)
 {
-	uint32_t *pids;
-	bool found = false;
-	size_t nr;
-
-	cli_check(object_listed_ids(t->forks, "listed_pids", &pids, &nr), "watch the processes");
-	for (size_t i = 0; i < nr && !found; i++)
-		found = is_alive(pids[i]);
-	free(pids);
-	t->nr_empty_looks = found ? 0 : t->nr_empty_looks + 1;
+	t->nr_empty_looks = descendants_alive(t->forks, NULL) ? 0 : t->nr_empty_looks + 1;
 	return t->nr_empty_looks > 1;
 }
 

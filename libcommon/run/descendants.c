@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/descendants.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/object.h"
+#include "process/clock.h"
+#include "report/counted.h"
+#include "run/cli.h"
+
+#define END_S		1	/* how long processes may take to end */
+#define LOOK_US		20000
+#define MAX_SAID	8	/* processes named in a message */
+
+static bool is_alive(pid_t pid)
+{
+	struct pollfd fd = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	bool ended = fd.fd < 0 ? errno == ESRCH : poll(&fd, 1, 0) > 0;
+
+	if (fd.fd >= 0)
+		close(fd.fd);
+	return !ended;
+}
+
+size_t descendants_alive(const struct bpf_object *object, uint32_t **pids)
+{
+	uint32_t *listed;
+	size_t nr, alive = 0;
+
+	cli_check(object_listed_ids(object, "listed_pids", &listed, &nr), "watch the processes");
+	for (size_t i = 0; i < nr; i++)
+		if (is_alive(listed[i]))
+			listed[alive++] = listed[i];
+	if (pids)
+		*pids = listed;
+	else
+		free(listed);
+	return alive;
+}
+
+void descendants_terminate(const struct bpf_object *object)
+{
+	uint32_t *pids;
+	size_t nr = descendants_alive(object, &pids);
+
+	for (size_t i = 0; i < nr; i++)
+		kill(pids[i], SIGTERM);
+	free(pids);
+}
+
+void descendants_say_left(const struct bpf_object *object)
+{
+	const double until = clock_seconds() + END_S;
+	char said[MAX_SAID * sizeof(", 4294967295")] = "";
+	uint32_t *pids;
+	size_t nr, at = 0;
+
+	while (descendants_alive(object, NULL) && clock_seconds() < until)
+		usleep(LOOK_US);
+	nr = descendants_alive(object, &pids);
+	for (size_t i = 0; i < nr && i < MAX_SAID; i++)
+		at += snprintf(said + at, sizeof(said) - at, "%s%" PRIu32, i ? ", " : "", pids[i]);
+	if (nr)
+		cli_warn("%s of the command still running after SIGTERM: %s%s", counted(nr, "processes").text, said,
+			 nr > MAX_SAID ? ", ..." : "");
+	free(pids);
+}
