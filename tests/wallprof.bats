@@ -119,6 +119,34 @@ load lib.bash
 	ran_as_scheduled 10000000 <"$WORK/command.out"
 }
 
+@test "whole stacks, and each end reason: as many as the lines of samples and periods have; code without a table is said" {
+	need_root
+	local idle ended
+	for idle in "" --idle; do
+		measure $idle -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; (sleep 0.1; :) | cat'
+		valid_json
+		# NAME NUMBER NANOSECONDS of what is off the CPU; samples share the time that their thread ran, 1 ns each at most left out
+		jq -n -r 'reduce inputs as $l ({}; if $l.type == "stacks" then .reason[$l.id | tostring] = ($l.ended_by // "lost")
+				elif $l.type == "sample" then (.nr[.reason[$l.stack | tostring]] += 1 | .sampled[$l.tid | tostring] = 1)
+				elif $l.type == "period" and $l.stack then .nr[.reason[$l.stack | tostring]] += 1 |
+					.off_ns += $l.to_ns - $l.from_ns
+				elif $l.type == "period" and $l.state == "running" then .ran[$l.tid | tostring] += $l.to_ns - $l.from_ns
+				else . end) |
+			(.nr | to_entries | sort_by(.key)[] | "\(.key) \(.value)"),
+			"ns \(. as $all | .off_ns + ([.ran | to_entries[] | select($all.sampled[.key]).value] | add // 0))"' "$WORK/out" >"$WORK/expected"
+		diff <(grep -v '^ns' "$WORK/expected") <(summary '.ended | to_entries | sort_by(.key)[] | select(.value > 0) | "\(.key) \(.value)"')
+		expect "$(awk '/^ns/ { print $2 }' "$WORK/expected") - $(summary '.ended_ns | add') < 100000"
+		expect "$(awk '/^ns/ { print $2 }' "$WORK/expected") >= $(summary '.ended_ns | add')"
+		grep -Eq '^wallprof: .*, user stacks complete for (100|99)[.0-9]* % of [0-9.]+ s, [0-9]+ lost' "$WORK/err"
+	done
+	background garbage-text "$WORK/garbage"
+	wait_until grep -q ready "$WORK/background.out"
+	measure_while_it_runs 200 wallprof -p "$pid" -j
+	ended=$(summary .ended.no_table)
+	expect "$ended > 0.9 * $(summary .samples)"
+	grep -Eq "^wallprof: $ended \([0-9.]+ s\) ended no_table: " "$WORK/err"
+}
+
 @test "a buffer that is too small: as many periods are lost as are missing in the threads' numbers, and their time is lost" {
 	need_root
 	measure --buffer 4 -- ring pipe 4 20000

@@ -31,7 +31,7 @@ void stack_summary_count(struct stack_summary *s, const struct stack_entry *entr
 
 /* ---- JSON ---- */
 
-static struct json_object *json_by_reason(const uint64_t values[NR_END_REASONS])
+struct json_object *stack_summary_json_ends(const uint64_t values[NR_END_REASONS])
 {
 	struct json_object *object = json_object_new_object();
 
@@ -69,13 +69,13 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 	if (s->summed_up)
 		json_object_object_add(object, "summed_up", json_object_new_uint64(s->summed_up));
 	losses_json(object, s->losses, s->nr_losses);
-	json_object_object_add(object, "ended", json_by_reason(s->ended));
+	json_object_object_add(object, "ended", stack_summary_json_ends(s->ended));
 	if (s->measure->summary_json)
 		s->measure->summary_json(object, s);
 	if (s->measure->sum_unit)
 		json_object_object_add(object, "sum", json_object_new_uint64(s->measure->value(&s->sum)));
 	if (s->measure->is_time)
-		json_object_object_add(object, "ended_ns", json_by_reason(s->ended_value));
+		json_object_object_add(object, "ended_ns", stack_summary_json_ends(s->ended_value));
 	put_said(object, s);
 	json_print(out, object);
 }
@@ -88,7 +88,7 @@ static bool has_user_stack(enum end_reason end)
 }
 
 /* Prints the share of complete user stacks: of their number, or of their time. */
-static void say_complete(FILE *out, const struct stack_summary *s)
+void stack_summary_say_complete(FILE *out, const struct stack_summary *s)
 {
 	uint64_t with_user = 0;
 
@@ -136,6 +136,18 @@ char *stack_summary_text(const struct stack_summary *s)
 	return fclose(out) ? NULL : text;
 }
 
+void stack_summary_print_ends(FILE *out, const struct stack_summary *s)
+{
+	for (int i = 0; i < NR_END_REASONS; i++) {
+		if (!(s->ended[i] | s->ended_value[i]) || i == END_COMPLETE || !has_user_stack(i))
+			continue;
+		fprintf(out, "%s: %" PRIu64, s->tool, s->ended[i]);
+		if (s->measure->is_time)
+			fprintf(out, " (%.3f s)", s->ended_value[i] / 1e9);
+		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
+	}
+}
+
 void stack_summary_print(FILE *out, const struct stack_summary *s)
 {
 	if (s->said) {
@@ -147,19 +159,12 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 		s->measure->say(out, s);
 	else
 		fprintf(out, "%s in %.1f s", counted(s->sum.count, s->measure->counted).text, s->seconds);
-	say_complete(out, s);
+	stack_summary_say_complete(out, s);
 	names_count_say(out, &s->names);
 	say_lost(out, s);
 	putc('\n', out);
 	idle_print(out, s->tool, s->idle_threads, s->idle_ns);
-	for (int i = 0; i < NR_END_REASONS; i++) {
-		if (!(s->ended[i] | s->ended_value[i]) || i == END_COMPLETE || !has_user_stack(i))
-			continue;
-		fprintf(out, "%s: %" PRIu64, s->tool, s->ended[i]);
-		if (s->measure->is_time)
-			fprintf(out, " (%.3f s)", s->ended_value[i] / 1e9);
-		fprintf(out, " ended %s: %s\n", end_reason_name(i), end_reason_meaning(i));
-	}
+	stack_summary_print_ends(out, s);
 	if (s->summed_up)
 		fprintf(out, "%s: \"[other stacks]\" sums up the coldest %s: the report had no room, see --max-report\n", s->tool,
 			counted(s->summed_up, "stacks").text);

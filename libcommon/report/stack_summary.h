@@ -45,8 +45,13 @@ void stack_summary_count(struct stack_summary *summary, const struct stack_entry
 void stack_summary_print(FILE *out, const struct stack_summary *summary);
 /* the text of stack_summary_print(), which the caller frees; NULL: no memory */
 char *stack_summary_text(const struct stack_summary *summary);
+/* parts of it: ", user stacks complete for ...", and the lines of end reasons */
+void stack_summary_say_complete(FILE *out, const struct stack_summary *summary);
+void stack_summary_print_ends(FILE *out, const struct stack_summary *summary);
 /* {"type":"summary",…} */
 void stack_summary_json(FILE *out, const struct stack_summary *summary);
+/* an array by end reason as an object */
+struct json_object *stack_summary_json_ends(const uint64_t values[NR_END_REASONS]);
 
 /* Prints a line for each file without a usable table in which stacks have ended. */
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,

@@ -8,6 +8,7 @@
 #include "report/counted.h"
 #include "report/idle.h"
 #include "stacks_abi.h"
+#include "wallprof/wall_sums.h"
 
 const struct wall_format wall_formats[NR_WALL_FORMATS] = {
 	{ ".html", wall_html, 16 },
@@ -86,6 +87,22 @@ int wall_find_idle_lives(struct wall *w)
 	return 0;
 }
 
+void wall_count_ends(struct wall *w, const struct wall_sums *sums)
+{
+	static const struct measure time = { .is_time = true, .value_ns = 1 };
+
+	w->ends = (struct stack_summary){ .tool = program_invocation_short_name, .measure = &time };
+	for (uint32_t number = 1; number <= w->nr_keys; number++) {
+		const struct stack_entry *key = wall_key(w, number);
+
+		if (!key || key->key.end >= NR_END_REASONS)
+			continue;
+		w->ends.ended[key->key.end] += sums->keys[number].nr;
+		for (enum wall_state state = 0; state < NR_WALL_STATES; state++)
+			w->ends.ended_value[key->key.end] += sums->keys[number].ns[state];
+	}
+}
+
 void wall_summary(FILE *out, const struct wall *w)
 {
 	uint64_t periods = 0, samples = 0, of_machine = losses_of_machine(w->losses, w->nr_losses);
@@ -99,12 +116,14 @@ void wall_summary(FILE *out, const struct wall *w)
 		samples += w->lives[i].nr_samples;
 	}
 	fprintf(out,
-		"%s: %s, %s off the CPU and %s on it in %.1f s, %" PRIu64 " lost", program_invocation_short_name,
-		counted(w->nr_lives, "threads").text, counted(periods, "periods").text, counted(samples, "samples").text, (w->to_ns - w->from_ns) / 1e9,
-		losses_total(w->losses, w->nr_losses) - of_machine);
+		"%s: %s, %s off the CPU and %s on it in %.1f s", program_invocation_short_name,
+		counted(w->nr_lives, "threads").text, counted(periods, "periods").text, counted(samples, "samples").text, (w->to_ns - w->from_ns) / 1e9);
+	stack_summary_say_complete(out, &w->ends);
+	fprintf(out, ", %" PRIu64 " lost", losses_total(w->losses, w->nr_losses) - of_machine);
 	if (of_machine)
 		fprintf(out, ", and %" PRIu64 " on the whole machine", of_machine);
 	putc('\n', out);
 	idle_print(out, program_invocation_short_name, w->idle_threads, w->idle_ns);
+	stack_summary_print_ends(out, &w->ends);
 	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses, periods + samples);
 }

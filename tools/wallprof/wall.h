@@ -8,6 +8,7 @@
 
 #include "report/losses.h"
 #include "report/stack_entry.h"
+#include "report/stack_summary.h"
 #include "report/stack_writer.h"
 #include "wallprof/timeline.h"
 
@@ -26,6 +27,7 @@ struct wall {
 	uint64_t left_out;		/* the others */
 	bool *without_stack;		/* by the keys' numbers, less 1: there is no room for its frames; NULL: for none */
 	uint64_t stacks_left_out;
+	struct stack_summary ends;	/* its .ended and .ended_value only, idle waits included; a recording has none */
 	uint64_t from_ns, to_ns;	/* of all lives */
 	uint64_t started_ns;		/* CLOCK_REALTIME at from_ns */
 	uint64_t boot_ns;		/* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
@@ -82,6 +84,10 @@ extern const struct wall_format {
 
 /* Fills in `idle` from the keys; to be freed. 0 or -ENOMEM */
 int wall_find_idle_lives(struct wall *wall);
+
+struct wall_sums;
+/* Fills in `ends`. The sums must include idle waits. */
+void wall_count_ends(struct wall *wall, const struct wall_sums *sums);
 
 /* a line or two on standard error's FILE: how much was seen, and what was lost */
 void wall_summary(FILE *out, const struct wall *wall);

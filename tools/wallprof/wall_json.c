@@ -156,6 +156,8 @@ static void put_summary(const struct wall *w, bool ended_early)
 		json_object_object_add(summary, "ended_early", json_object_new_boolean(true));
 	idle_json(summary, w->idle_threads, w->idle_ns);
 	losses_json(summary, w->losses, w->nr_losses);
+	json_object_object_add(summary, "ended", stack_summary_json_ends(w->ends.ended));
+	json_object_object_add(summary, "ended_ns", stack_summary_json_ends(w->ends.ended_value));
 	if (out)
 		wall_summary(out, w);
 	if (out && !fclose(out))

@@ -25,8 +25,10 @@ static int add_interval(void *arg, const struct life *life, const struct interva
 	if (key && key->idle)
 		return 0;
 	s->sums->keys[i->key].nr_blocked += i->state == WALL_BLOCKED;
-	if (i->key)
+	if (i->key) {
 		s->sums->keys[i->key].ns[i->state] += ns;
+		s->sums->keys[i->key].nr++;
+	}
 	if (i->waker) {
 		s->sums->keys[i->waker].waited_for_ns += i->state == WALL_BLOCKED ? ns : 0;
 		s->sums->keys[i->waker].nr_woken += i->state == WALL_BLOCKED;
@@ -41,6 +43,7 @@ static int add_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 
 	(void)time_ns;
 	s->sums->keys[key].ns[WALL_RUNNING] += ns;
+	s->sums->keys[key].nr++;
 	s->life->unsampled_ns -= ns;
 	return 0;
 }

@@ -15,6 +15,7 @@ struct key_sums {
 	uint64_t waited_for_ns;		/* blocked time that this key ended, as a waker, */
 	uint64_t nr_woken;		/* in so many periods */
 	uint64_t nr_blocked;		/* periods of this key */
+	uint64_t nr;			/* samples, and periods blocked or waiting */
 };
 
 /* of a life: what belongs to no key */

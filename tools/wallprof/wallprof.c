@@ -175,13 +175,13 @@ static void find_keys(struct wall *wall, struct key_entries *entries, const stru
 	stack_session_place(session, &entries->placed, entries->all, nr);
 }
 
-/* Marks the keys of idle threads' waits. Their time is what the sums lack afterwards. */
-static void find_idle(struct wall *wall, struct key_entries *entries, const struct stack_session *session)
+/* The times of the keys, by which their stacks' ends are counted and idle threads found. */
+static void sum_up_keys(struct wall *wall, struct key_entries *entries)
 {
-	struct idle_asked asked = stack_session_asked(session);
 	struct wall_sums sums;
 
-	cli_check(wall_sums_make(&sums, wall), "find the idle threads");
+	cli_check(wall_sums_make(&sums, wall), "sum up the timeline");
+	wall_count_ends(wall, &sums);
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		const struct key_sums *of = &sums.keys[i + 1];
 
@@ -192,6 +192,14 @@ static void find_idle(struct wall *wall, struct key_entries *entries, const stru
 				.waiting_ns = of->ns[WALL_WAITING] + of->ns[WALL_RUNNING],
 			};
 	}
+	wall_sums_free(&sums);
+}
+
+/* Marks the keys of idle threads' waits. Their time is what later sums lack. */
+static void find_idle(struct wall *wall, struct key_entries *entries, const struct stack_session *session)
+{
+	struct idle_asked asked = stack_session_asked(session);
+
 	cli_check(idle_mark(entries->all, wall->nr_keys, wall->to_ns - wall->from_ns, &asked, &wall->writer.names,
 			    &wall->idle_threads), "find the idle threads");
 	for (size_t i = 0; i < wall->nr_keys; i++) {
@@ -200,7 +208,6 @@ static void find_idle(struct wall *wall, struct key_entries *entries, const stru
 		if (key && key->idle)
 			wall->idle_ns += stack_entry_ns(key);
 	}
-	wall_sums_free(&sums);
 }
 
 static void find_lives(struct wall *wall)
@@ -251,6 +258,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 					      sizeof(own) / sizeof(own[0]), all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
+	sum_up_keys(&wall, &entries);
 	if (!o->stacks.idle)
 		find_idle(&wall, &entries, session);
 	cli_check(wall_find_idle_lives(&wall), "find the idle threads");
