@@ -104,6 +104,28 @@ pythons() {
 	done
 }
 
+@test "python: greenlets: the running one's functions, and none of those that wait below it on the machine's stack" {
+	need_root
+	need jq gawk
+	local python tried=
+	for python in $(pythons); do
+		"$python" -c 'import greenlet' 2>/dev/null || continue
+		tried=yes
+		on_one_cpu stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$python" "$ROOT/tests/workloads/greenlets.py" "$WORK/log" 100
+		# of each stop: its functions but stop(), root first; and whether a function of greenlet's stands among them or, where no
+		# greenlet waits, a call of the interpreter's loop has no name
+		jq -r 'select(.type == "stack" and any(.user[]; .symbol == "stop")) | .count as $count |
+			(.user | map(.runtime == "python") | rindex(true)) as $root | [.user[] | (.module // "") | test("/_greenlet")] as $switches |
+			([.user[] | select(.runtime == "python") | "\(.symbol) \(.source) \(.line)"][1:] | reverse | join(";")) +
+			" \(any($switches[:$root][]; .) or (any($switches[]; .) | not) and any(.user[].symbol; . == "_PyEval_EvalFrameDefault")) \($count)"' \
+			"$WORK/out" | gawk '{ n = $NF; $NF = ""; sum[$0] += n } END { for (k in sum) print sum[k], k }' | sed 's/ $//' | sort >"$WORK/got"
+		sed 's/$/ false/' "$WORK/log" | sort | uniq -c | sed 's/^ *//' | sort >"$WORK/want"
+		[ "$(wc -l <"$WORK/want")" -eq 3 ]
+		diff "$WORK/want" "$WORK/got"
+	done
+	[ -n "$tried" ] || skip "needs greenlet, of Debian's python3-greenlet"
+}
+
 @test "python: functions stand below the entry point, in the order of their calls, in the stacks of each tool" {
 	need_root
 	local tool n

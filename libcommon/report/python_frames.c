@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "python_abi.h"
@@ -11,11 +12,15 @@
  * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one to one
  * from the root on: at the leaf, a call may have no frame yet or no longer. Where the native stack did not
  * come to its root, they correspond from the leaf on.
+ *
+ * A greenlet has frames of its own, and runs on the machine's stack of the greenlet that has started it: calls from its start
+ * on, to the root, are those of greenlets that wait. Their frames are not in the thread's list.
  */
 struct parts {
 	const uint64_t *native, *python;
 	uint32_t nr_native, nr_python;
-	uint32_t calls, groups;
+	uint32_t calls, groups;	/* calls: of the running greenlet, */
+	uint32_t other_calls;	/* and of those that wait */
 	bool from_leaf;
 	bool keep_native;
 };
@@ -28,17 +33,42 @@ static bool is_loop(const struct modules *modules, uint64_t frame)
 	       python_image_is_loop(&module->python, FRAME_OFFSET(frame) - !!(frame & FRAME_CALL));
 }
 
+static bool is_greenlet(const struct modules *modules, uint64_t frame)
+{
+	const struct module *module = frame & FRAME_ADDRESS ? NULL : modules_get(modules, FRAME_MODULE(frame));
+	const char *name = module ? strrchr(module->path, '/') : NULL;
+
+	return name && !strncmp(name, "/_greenlet.", strlen("/_greenlet."));
+}
+
+/*
+ * Calls to the leaf of greenlet's functions are the running greenlet's, if there are as many as it has groups of frames. If
+ * there are fewer, those functions have not started it, but called it, or are about to switch to another one.
+ */
+static void count_calls(struct parts *p, const struct modules *modules)
+{
+	bool started = false;
+
+	for (uint32_t i = 0; i < p->nr_native; i++) {
+		started |= p->groups && p->calls >= p->groups && is_greenlet(modules, p->native[i]);
+		if (is_loop(modules, p->native[i]))
+			(*(started ? &p->other_calls : &p->calls))++;
+	}
+	p->from_leaf &= !started;
+}
+
 static struct parts parts_of(const struct modules *modules, const struct stack_entry *entry)
 {
 	const struct stack_frames *user = entry->user;
 	struct parts p = { .native = user->frames, .from_leaf = entry->key.end != END_COMPLETE };
 
 	while (p.nr_native < user->nr && !FRAME_IS_PYTHON(user->frames[p.nr_native]))
-		p.calls += is_loop(modules, user->frames[p.nr_native++]);
+		p.nr_native++;
 	p.python = user->frames + p.nr_native;
 	p.nr_python = user->nr - p.nr_native;
 	for (uint32_t i = 0; i < p.nr_python; i++)
 		p.groups += !!(p.python[i] & PYTHON_LEAF);
+	count_calls(&p, modules);
 	return p;
 }
 
@@ -77,7 +107,7 @@ static bool put_call(struct writer *w, uint32_t call)
 {
 	const struct parts *p = w->parts;
 
-	if (w->next == p->nr_python || (!p->from_leaf && p->calls - call > p->groups))
+	if (w->next == p->nr_python || call >= p->calls || (!p->from_leaf && p->calls - call > p->groups))
 		return false;
 	/* groups whose calls are not there, at the leaf */
 	if (!p->from_leaf && !call)
@@ -123,7 +153,7 @@ static int place_one(struct placed_stacks *placed, const struct python_source *f
 	struct parts parts = parts_of(from->modules, entry);
 	struct writer w = { .parts = &parts, .names = from->names };
 
-	placed->calls += parts.calls * entry->value.count;	/* a waker has no value */
+	placed->calls += (parts.calls + parts.other_calls) * entry->value.count;	/* a waker has no value */
 	if (!parts.nr_python)
 		return 0;
 	parts.keep_native = from->keep_native;
