@@ -197,12 +197,16 @@ same_names() {	# PID MAP
 	named early late <"$WORK/leaves"
 }
 
-@test "jit names: code in a memfd, which .NET and BEAM map twice, is no file's" {
+@test "jit names: code in shared memory, which maps shows as a file: .NET's and BEAM's memfd, PHP's MAP_ANONYMOUS, shm_open(), shmget()" {
 	need_root
-	cpuprof -q -f -- bash -c 'echo $$ >"$0/pid"; exec jits memfd' "$WORK" 2>/dev/null | sed 's/.*;//' >"$WORK/leaves"
-	rm "/tmp/perf-$(cat "$WORK/pid").map"
-	cat "$WORK/leaves"
-	named early late <"$WORK/leaves"
+	local kind
+	for kind in memfd shared shm sysv; do
+		cpuprof -q -f -- bash -c 'echo $$ >"$0/pid"; exec jits "$1"' "$WORK" $kind 2>/dev/null | sed 's/.*;//' >"$WORK/leaves"
+		rm "/tmp/perf-$(cat "$WORK/pid").map"
+		echo "$kind:"
+		cat "$WORK/leaves"
+		named early late <"$WORK/leaves"
+	done
 }
 
 # bats test_tags=full

@@ -94,8 +94,21 @@ static int find_mapped(pid_t tid, const struct proc_mapping *mapping, struct fil
 	return error;
 }
 
+/* Memory that processes share, which maps shows as a file: of memfd_create(), MAP_SHARED | MAP_ANONYMOUS, shmget(), shm_unlink() */
+static bool is_shared_memory(const char *path)
+{
+	static const char *const beginnings[] = { "/memfd:", "/dev/zero", "/SYSV", "/dev/shm/" };
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), tail = sizeof(deleted) - 1;
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
+			return length > tail && !strcmp(path + length - tail, deleted);
+	return false;
+}
+
 /*
- * .NET and BEAM keep their code in memory that has a name, to map it once for writing and once for running.
+ * .NET, BEAM and PHP keep their code in shared memory, to map it once for writing and once for running, or for their workers.
  * It is no file with code, but what they make at run time; a program that runs from there is.
  */
 static bool is_made_at_run_time(const struct proc_mapping *mapping, int found)
@@ -103,7 +116,7 @@ static bool is_made_at_run_time(const struct proc_mapping *mapping, int found)
 	char magic[4] = "";
 	int fd;
 
-	if (strncmp(mapping->path, "/memfd:", strlen("/memfd:")))
+	if (!is_shared_memory(mapping->path))
 		return false;
 	fd = regular_file_open_found(fcntl(found, F_DUPFD_CLOEXEC, 0));
 	if (fd < 0)

@@ -3,14 +3,19 @@
  * A runtime with two functions made at run time, and what it tells of them:
  *   jits map	/tmp/perf-PID.map has early() at once, and late() only when that has run for a second of CPU time
  *   jits memfd	the same, with the functions in a memfd, which is mapped once for writing and once for running
+ *   jits shared	the same, in memory that it would share with its children (/dev/zero in maps)
+ *   jits shm	the same, in a file of /dev/shm that is deleted
+ *   jits sysv	the same, in a segment of shmget()
  *   jits dump	./jit-PID.dump: early() runs for a second, moves, and runs there; where it was comes other(), which never runs
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,21 +121,44 @@ static void write_dump(uint8_t *first, uint8_t *second)
 	fclose(dump);
 }
 
+/* memory of this kind, mapped for writing and for running; exits if it cannot be had */
+static void map_code(const char *kind, uint8_t **written, uint8_t **run)
+{
+	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+	char name[32];
+	int fd = -1;
+
+	snprintf(name, sizeof(name), "/jits-%d", getpid());
+	if (!strcmp(kind, "memfd"))
+		fd = memfd_create("jits", 0);
+	else if (!strcmp(kind, "shm"))
+		fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd >= 0 && ftruncate(fd, 8192))
+		exit(2);
+	if (!strcmp(kind, "shm"))
+		shm_unlink(name);
+	if (!strcmp(kind, "sysv")) {
+		int id = shmget(IPC_PRIVATE, 8192, 0700);
+
+		*written = *run = shmat(id, NULL, SHM_EXEC);
+		shmctl(id, IPC_RMID, NULL);
+	} else if (fd >= 0) {
+		*written = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		*run = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	} else {
+		*written = *run = mmap(NULL, 8192, all, (strcmp(kind, "shared") ? MAP_PRIVATE : MAP_SHARED) | MAP_ANONYMOUS, -1, 0);
+	}
+	if (*written == MAP_FAILED || *run == MAP_FAILED)
+		exit(2);
+}
+
 int main(int argc, char **argv)
 {
-	int fd = argc == 2 ? memfd_create("jits", 0) : -1;
-	uint8_t *written = NULL, *run = NULL;
+	uint8_t *written, *run;
 
-	if (fd < 0 || ftruncate(fd, 8192))
+	if (argc != 2)
 		return 2;
-	if (strcmp(argv[1], "memfd")) {
-		written = run = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	} else {
-		written = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		run = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-	}
-	if (written == MAP_FAILED || run == MAP_FAILED)
-		return 2;
+	map_code(argv[1], &written, &run);
 	memcpy(written, code, sizeof(code));
 	memcpy(written + 4096, code, sizeof(code));
 	(strcmp(argv[1], "dump") ? write_map : write_dump)(run, run + 4096);
