@@ -113,7 +113,7 @@ static const struct argp_option option_list[] = {
 	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", OF_OUTPUT },
 	{ "children", OPTION_CHILDREN, NULL, 0, "with -p: measure child processes, too", OF_TASKS },
 	{ "as", OPTION_AS, "USER", 0, "run the command as this user", OF_TASKS },
-	{ "kill", OPTION_KILL, NULL, 0, "end the command and what it has forked by SIGTERM after the duration", OF_TASKS },
+	{ "kill", OPTION_KILL, NULL, 0, "at the end, SIGTERM the command and its children", OF_TASKS },
 	{ "quiet", 'q', NULL, 0, "print no progress and no line at the start", OF_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", OF_OUTPUT },
 	{},
