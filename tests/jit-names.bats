@@ -209,6 +209,32 @@ same_names() {	# PID MAP
 	done
 }
 
+@test "jit names: code without any has the name that maps gives its memory, in each format" {
+	need_root
+	local kind name ending
+	for kind in anon named memfd shared; do
+		status=0
+		cpuprof -q -F 499 -o "$WORK/x.jsonl" -o "$WORK/x.folded" -o "$WORK/x.txt" -o "$WORK/x.svg" -- jits $kind unnamed \
+			>"$WORK/line" 2>"$WORK/err" || status=$?
+		[ $status -ne 3 ] || { echo "# no names of anonymous memory in this kernel" >&3; continue; }
+		[ $status -eq 0 ]
+		# of a line of maps, what is behind the fifth column
+		name=$(sed -E 's/^([^ ]+ +){5}//; s/^[0-9a-f]+-.*//; s/ \(deleted\)$//; s/^\/(memfd:)/\1/; s/^\[(.*)\]$/\1/; s/^$/anon/' "$WORK/line")
+		echo "$kind: $(cat "$WORK/line"): [$name]"
+		# it runs for a second
+		awk -v name="[$name]" 'index($0, "jits;") == 1 && index($0, ";" name) { n += $NF } END { exit n < 250 }' "$WORK/x.folded"
+		refute grep -q unknown "$WORK/x.folded"
+		grep -qF "[$name]" "$WORK/x.txt"
+		grep -qF "[$name]" "$WORK/x.svg"
+		[ "$(jq -r 'select(.type == "stack") | .user[] | select(.region) | "\(.region) \(.symbol)"' "$WORK/x.jsonl" | sort -u)" = "[$name] null" ]
+		valid_json "$WORK/x.jsonl"
+		for ending in folded txt svg; do
+			flame "$WORK/x.jsonl" -o "$WORK/again.$ending"
+			cmp "$WORK/x.$ending" "$WORK/again.$ending"
+		done
+	done
+}
+
 # bats test_tags=full
 @test "jit names: without any, the summary has the cure that fits the program: BEAM's, HotSpot's, which is true" {
 	need_root

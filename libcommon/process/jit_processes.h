@@ -19,10 +19,10 @@ void jit_processes_free(struct jit_processes *processes);
 
 /*
  * Notes that a process executes anonymous memory, and opens its files. Call this as soon as that is seen:
- * once the process has exited, only a perf map in our own /tmp can be found. Further calls are cheap. maps:
- * the process's mappings; NULL: read them. 0, -ENOSPC, -ESRCH (exited already), -ENOMEM or -errno
+ * once the process has exited, only a perf map in our own /tmp can be found. Further calls are cheap. 0,
+ * -ENOSPC, -ESRCH (exited already), -ENOMEM or -errno
  */
-int jit_processes_see(struct jit_processes *processes, pid_t pid, const struct proc_maps *maps);
+int jit_processes_see(struct jit_processes *processes, pid_t pid);
 
 /*
  * Reads what the process's runtime has written since the last call: to be called before looking for its
@@ -36,6 +36,13 @@ enum jit_found {
 	JIT_NO_FILES,		/* the runtime writes no such files */
 	JIT_NOT_SEEN,		/* the process had exited, or there are too many processes */
 };
+
+/*
+ * What /proc/PID/maps calls the memory with this code, in brackets: "[anon:NAME]", "[memfd:NAME]", "[/dev/zero]"; "[anon]" if it
+ * has no name. It is remembered when the process has exited. NULL: it is not known, or there is no code. Valid until the next
+ * call
+ */
+const char *jit_processes_region(struct jit_processes *processes, pid_t pid, uint64_t addr);
 
 /* The name and start of the code at addr at that time (UINT64_MAX: the latest); valid until the next call */
 enum jit_found jit_processes_find(struct jit_processes *processes, pid_t pid, uint64_t addr, uint64_t time_ns,

@@ -22,6 +22,7 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 		name.offset = name.address - start;
 	} else {
 		name.symbol = NULL;
+		name.region = names->jit ? jit_processes_region(names->jit, pid, name.address - by_call) : NULL;
 	}
 	return name;
 }
@@ -202,6 +203,8 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 		putc(']', out);
 	} else if (name->runtime) {
 		fputs(strcmp(name->runtime, "python") ? "[Java]" : "[Python]", out);
+	} else if (name->region) {
+		print_escaped(out, name->region);
 	} else {
 		fputs("[unknown]", out);
 	}

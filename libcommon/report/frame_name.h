@@ -22,6 +22,7 @@ struct frame_name {
 	const char *raw_symbol;
 	const char *module;		/* path, or a kernel module's name; NULL: none */
 	const struct module *file;	/* NULL: the kernel, or anonymous memory */
+	const char *region;		/* what maps calls the memory of a frame in no file without a symbol; NULL: not known */
 	uint64_t offset;		/* from the symbol, or from the function's start */
 	bool has_vaddr, has_function;	/* whether the next two are known */
 	uint64_t vaddr;			/* of the pc, by the file's headers */
@@ -89,7 +90,7 @@ struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t ad
 /*
  * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]" with the
  * vaddr of the function's start, or, if that is not known, of the pc; "[module]" if the file cannot be read;
- * "[Python]"; "[unknown]" if there is no file; then " (file:line)", if a line is known, or for a Python
+ * "[Python]"; if there is no file, the region's name, or "[unknown]"; then " (file:line)", if a line is known, or for a Python
  * function " (file)". Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);

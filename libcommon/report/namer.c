@@ -713,7 +713,7 @@ static struct frame_name name_of(const struct namer *n, const struct known_name 
 	if (!known)
 		return name;
 	name.symbol = known->symbol;
-	name.raw_symbol = known->raw;
+	*(frame & FRAME_ADDRESS ? &name.region : &name.raw_symbol) = known->raw;
 	name.offset = known->found.offset;
 	name.has_vaddr = known->found.has_vaddr;
 	name.vaddr = known->found.vaddr;

@@ -27,18 +27,19 @@ static char *put(char *to, const char *name, size_t bytes)
 /* what it takes; 0: no room */
 static size_t write_name(const struct frame_name *name, uint64_t frame, char *to, size_t room)
 {
+	const char *raw = name->region ? name->region : name->raw_symbol;
 	struct named_frame named = {
 		.frame = frame, .offset = name->offset, .vaddr = name->vaddr, .function_vaddr = name->function_vaddr,
 		.has_vaddr = name->has_vaddr, .has_function = name->has_function, .is_jit = name->is_jit,
 		.lacks_names = name->file && module_lacks_names(name->file),
-		.symbol_bytes = bytes_of(name->symbol), .raw_bytes = bytes_of(name->raw_symbol),
+		.symbol_bytes = bytes_of(name->symbol), .raw_bytes = bytes_of(raw),
 	};
 	size_t bytes = sizeof(named) + named.symbol_bytes + named.raw_bytes;
 
 	if (bytes > room)
 		return 0;
 	memcpy(to, &named, sizeof(named));
-	put(put(to + sizeof(named), name->symbol, named.symbol_bytes), name->raw_symbol, named.raw_bytes);
+	put(put(to + sizeof(named), name->symbol, named.symbol_bytes), raw, named.raw_bytes);
 	return bytes;
 }
 
@@ -61,7 +62,7 @@ size_t namer_work(void *arg, void *area, size_t bytes, size_t room)
 		module_set_fetched(known, request.fetched);
 	if (request.module_id && !request.nr)
 		frame_name_find(names, 0, (uint64_t)request.module_id << FRAME_OFFSET_BITS);
-	if (!request.module_id && names->jit && !jit_processes_see(names->jit, request.pid, NULL))
+	if (!request.module_id && names->jit && !jit_processes_see(names->jit, request.pid))
 		jit_processes_update(names->jit, request.pid);
 	for (uint32_t i = 0; i < request.nr; i++) {
 		struct frame_name name = frame_name_find(names, request.pid, request.frames[i]);

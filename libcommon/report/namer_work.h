@@ -37,7 +37,7 @@ struct named_frame {
 	uint64_t frame, offset, vaddr, function_vaddr;
 	bool has_vaddr, has_function, is_jit;
 	bool lacks_names;			/* of its file a debuginfod might have more */
-	uint16_t symbol_bytes, raw_bytes;	/* 0: none */
+	uint16_t symbol_bytes, raw_bytes;	/* raw: of a frame in no file, the region. 0: none */
 };
 #define MAX_NAME_BYTES 16384	/* longer ones end there */
 

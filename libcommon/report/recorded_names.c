@@ -87,7 +87,7 @@ static int keep_texts(struct recorded_names *names, struct frame_name *all, size
 {
 	for (size_t i = 0; i < nr; i++)
 		if (keep_text(names, &all[i].symbol) || keep_text(names, &all[i].raw_symbol) || keep_text(names, &all[i].module) ||
-		    keep_text(names, &all[i].source) || keep_text(names, &all[i].runtime))
+		    keep_text(names, &all[i].region) || keep_text(names, &all[i].source) || keep_text(names, &all[i].runtime))
 			return -ENOMEM;
 	return 0;
 }

@@ -106,6 +106,7 @@ static struct frame_name take_name(struct recording *r, struct json_object *obje
 		.symbol = json_lines_get_string(l, object, "symbol"),
 		.raw_symbol = json_lines_get_string(l, object, "raw_symbol"),
 		.module = json_lines_get_string(l, object, "module"),
+		.region = json_lines_get_string(l, object, "region"),
 		.source = json_lines_get_string(l, object, "source"),
 		.runtime = json_lines_get_string(l, object, "runtime"),
 		.inlined = json_lines_get_bool(l, object, "inlined"),

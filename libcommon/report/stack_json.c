@@ -51,6 +51,8 @@ static struct json_object *json_frame(const struct frame_name *name, uint64_t bi
 		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
 	if (name->module)
 		json_object_object_add(frame, "module", json_name(name->module));
+	if (name->region)
+		json_object_object_add(frame, "region", json_name(name->region));
 	if (name->file)
 		put_build_id(frame, name->file);
 	if (name->runtime)

@@ -27,7 +27,8 @@ static void put_word(FILE *out, const char *text, const char *unwanted)
 static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 {
 	char *text = NULL, *clean = NULL;
-	const char *module = kernel ? "[kernel.kallsyms]" : name->module ? name->module : "[unknown]";
+	const char *module = kernel ? "[kernel.kallsyms]" : name->module ? name->module :
+			     name->region ? name->region : "[unknown]";
 	size_t bytes;
 	FILE *memory = open_memstream(&text, &bytes);
 

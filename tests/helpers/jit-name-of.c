@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 
 	if (!processes || !pid)
 		return 2;
-	jit_processes_see(processes, pid, NULL);
+	jit_processes_see(processes, pid);
 	puts("seen");
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin) || jit_processes_update(processes, pid))

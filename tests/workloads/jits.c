@@ -6,6 +6,8 @@
  *   jits shared	the same, in memory that it would share with its children (/dev/zero in maps)
  *   jits shm	the same, in a file of /dev/shm that is deleted
  *   jits sysv	the same, in a segment of shmget()
+ *   jits named	the same, in memory with a name of its own ([anon:jits] in maps)
+ *   jits KIND unnamed	as one of these, but without a map; prints the line of /proc/self/maps that has the code
  *   jits dump	./jit-PID.dump: early() runs for a second, moves, and runs there; where it was comes other(), which never runs
  */
 #define _GNU_SOURCE
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <time.h>
 #include <unistd.h>
@@ -150,17 +153,36 @@ static void map_code(const char *kind, uint8_t **written, uint8_t **run)
 	}
 	if (*written == MAP_FAILED || *run == MAP_FAILED)
 		exit(2);
+	if (!strcmp(kind, "named") && prctl(0x53564d41 /* PR_SET_VMA */, 0 /* PR_SET_VMA_ANON_NAME */, *run, 8192, "jits"))
+		exit(3);
+}
+
+static void print_mapping(const uint8_t *code_at)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end;
+	char line[512];
+
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && (uintptr_t)code_at >= start && (uintptr_t)code_at < end)
+			fputs(line, stdout);
+	fclose(maps);
 }
 
 int main(int argc, char **argv)
 {
 	uint8_t *written, *run;
 
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
 	map_code(argv[1], &written, &run);
 	memcpy(written, code, sizeof(code));
 	memcpy(written + 4096, code, sizeof(code));
+	if (argc == 3) {
+		print_mapping(run);
+		run_for(run, 1);
+		return 0;
+	}
 	(strcmp(argv[1], "dump") ? write_map : write_dump)(run, run + 4096);
 	return 0;
 }
