@@ -203,9 +203,25 @@ program:
 	return 0;
 }
 
-static bool next_in_section(struct eh_frame *frame, struct fde *fde)
+/* false: there is none behind this section */
+static bool go_on_in_debug_frame(struct eh_frame *frame)
 {
-	while (frame->at + 4 <= frame->size) {
+	if (!frame->debug_frame)
+		return false;
+	frame->bytes = frame->debug_frame;
+	frame->size = frame->debug_frame_bytes;
+	frame->debug_frame = NULL;
+	frame->vaddr = frame->at = 0;
+	frame->is_debug_frame = true;
+	frame->ends_at_terminator = false;
+	frame->last_cie = NO_CIE;
+	frame->cie_error = -EBADMSG;
+	return true;
+}
+
+bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
+{
+	while (frame->at + 4 <= frame->size || go_on_in_debug_frame(frame)) {
 		uint64_t offset = frame->at, id_offset, id;
 		bool is_64;
 		struct cursor c = entry_at(frame, offset, &is_64);
@@ -213,7 +229,7 @@ static bool next_in_section(struct eh_frame *frame, struct fde *fde)
 		if (c.bad) {
 			frame->skipped[SKIP_TRUNCATED]++;
 			frame->at = frame->size;
-			return false;
+			continue;
 		}
 		frame->at = c.end ? (size_t)(c.end - frame->bytes) : offset + 4;
 		if (!cursor_left(&c)) {		/* a terminator */
@@ -239,21 +255,4 @@ static bool next_in_section(struct eh_frame *frame, struct fde *fde)
 		return true;
 	}
 	return false;
-}
-
-bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
-{
-	if (next_in_section(frame, fde))
-		return true;
-	if (!frame->debug_frame)
-		return false;
-	frame->bytes = frame->debug_frame;
-	frame->size = frame->debug_frame_bytes;
-	frame->debug_frame = NULL;
-	frame->vaddr = frame->at = 0;
-	frame->is_debug_frame = true;
-	frame->ends_at_terminator = false;
-	frame->last_cie = NO_CIE;
-	frame->cie_error = -EBADMSG;
-	return next_in_section(frame, fde);
 }

@@ -449,7 +449,7 @@ int elf_file_cfi(struct elf_file *file, struct elf_section *section, struct eh_f
 	if (debug_error == -ENOENT)
 		debug_error = elf_file_section(file, ".zdebug_frame", &debug_frame);
 	if (!error && !debug_error) {
-		frame->debug_frame = debug_frame.bytes;
+		frame->debug_frame = debug_frame.size ? debug_frame.bytes : NULL;
 		frame->debug_frame_bytes = debug_frame.size;
 	} else if (!debug_error) {
 		*section = debug_frame;
