@@ -157,6 +157,28 @@ whole() {	# SHARE COMMAND...
 	done
 }
 
+@test "single-stepped: retpolines of GCC, whose CFI is wrong at the return, and of clang, which have none" {
+	need_root
+	need clang
+	cat >"$WORK/retpolines.c" <<-'EOF'
+		static volatile unsigned sum;
+		__attribute__((noinline)) static void leaf(int n) { for (int i = 0; i < n; i++) sum += i; }
+		static void (*volatile to_leaf)(int) = leaf;
+		__attribute__((noinline)) static unsigned middle(int n) { to_leaf(n); return sum + n; }
+		int main(void) { for (int i = 0; i < 300; i++) middle(3); return 0; }
+	EOF
+	local cfi
+	for cfi in "" -fno-asynchronous-unwind-tables; do
+		gcc -O2 -static -fcf-protection=none -mfunction-return=thunk -mindirect-branch=thunk $cfi -o "$WORK/gcc$cfi" "$WORK/retpolines.c"
+		objdump -d "$WORK/gcc$cfi" | grep -A 8 '<__x86_return_thunk>:' | grep -q ret
+		steps 60000 "$WORK/gcc$cfi"
+		ehdump --check "$WORK/gcc$cfi" | grep -q ', 0 differences$'
+	done
+	clang -O2 -static -mretpoline -o "$WORK/clang" "$WORK/retpolines.c"
+	objdump -d "$WORK/clang" | grep -q '<__llvm_retpoline_r11>:'
+	steps 60000 "$WORK/clang"
+}
+
 @test "samples in page faults, in system calls, in threads that begin and end" {
 	need_root
 	whole 0.99 faults 4

@@ -112,7 +112,9 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 
 	switch (insn->effect) {
 	case INSN_RETURN:
-		return code_rule_at_entry();
+		rule = code_rule_at_entry();
+		rule.cfa_offset += insn->displacement;
+		return rule;
 	case INSN_STOP:
 	case INSN_EXIT:
 	case INSN_INDIRECT:

@@ -16,7 +16,7 @@
 /* in this order: insn_reaches_next() compares */
 enum insn_effect {
 	INSN_OTHER,	/* none but registers overwritten */
-	INSN_RETURN,	/* leaves the function: a return or a tail call */
+	INSN_RETURN,	/* leaves the function: a return or a tail call, with the return address at sp + displacement */
 	INSN_STOP,	/* the next instruction is not reached from here, or with an unknown stack */
 	INSN_EXIT,	/* a system call that does not return; its pc is the next instruction */
 	INSN_INDIRECT,	/* a jump whose targets are not known: by a register or a table */

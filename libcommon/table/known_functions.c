@@ -87,3 +87,20 @@ int known_functions_add(struct known_functions *k, struct fde_index *index, stru
 	}
 	return error;
 }
+
+int known_functions_add_fde(struct fde_index *index, const struct elf_file *file, const struct fde *fde)
+{
+	uint8_t code[RETURN_THUNK_BYTES];
+	struct fde_span span = {
+		.length = 1, .class = SPAN_RULE, .vaddr = fde->start + RETURN_THUNK_BYTES - 1,
+		.program = (const uint8_t *)&known_return_thunk,
+	};
+	uint64_t start;
+
+	if (!known_is_return_thunk_fde(fde->length, fde->program, fde->program_bytes) ||
+	    !elf_file_offset_of(file, fde->start, &start) || elf_file_read(file, start, code, sizeof(code)) ||
+	    !known_is_return_thunk(code))
+		return 0;
+	span.start = start + RETURN_THUNK_BYTES - 1;
+	return fde_index_add_span(index, &span);
+}

@@ -18,5 +18,7 @@ struct known_functions {
 
 /* k is zeroed, and must outlive the index. 0 or -ENOMEM */
 int known_functions_add(struct known_functions *k, struct fde_index *index, struct elf_file *file);
+/* Adds known code that is found by its FDE, and not by an export. 0 or -ENOMEM */
+int known_functions_add_fde(struct fde_index *index, const struct elf_file *file, const struct fde *fde);
 
 #endif

@@ -51,6 +51,8 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 		c->table.skipped[SKIP_BAD_CIE]++;
 	else if (error == -ERANGE)
 		c->table.skipped[fde->length ? SKIP_OUTSIDE : SKIP_EMPTY]++;
+	else if (!error && c->known && fde->length == RETURN_THUNK_BYTES)
+		error = known_functions_add_fde(&c->fdes, c->known, fde);
 	return c->states.error ? c->states.error : error == -ERANGE ? 0 : error;
 }
 

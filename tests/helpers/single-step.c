@@ -360,6 +360,20 @@ static bool is_within_frame(uint64_t at, uint64_t target)
 	       ((*code_at(next) == 0xeb && target == next + 2) || (*code_at(next) == 0xe9 && target == next + 5));
 }
 
+/*
+ * The call in a retpoline, before pause; lfence; jmp: it only puts a word on the stack, which is overwritten or thrown away, and
+ * never returned to.
+ */
+static bool is_in_retpoline(uint64_t at)
+{
+	static const uint8_t behind[] = { 0xf3, 0x90, 0x0f, 0xae, 0xe8, 0xeb, 0xf9 };
+
+	for (size_t i = 0; i < sizeof(behind); i++)
+		if (*code_at(at + 5 + i) != behind[i])
+			return false;
+	return *code_at(at) == 0xe8;
+}
+
 /* of jmp, not of one through a register or memory */
 static bool is_direct(uint64_t pc)
 {
@@ -452,7 +466,8 @@ static void watch(const struct user_regs_struct *before, const struct user_regs_
 		shadow.popped = true;
 	if (!shadow.switching && !shadow.popped)
 		shadow_prune(&shadow, transfer == TRANSFER_CALL ? before->rsp : r->rsp);
-	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !(nobodys && is_within_frame(before->rip, r->rip)))
+	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !is_in_retpoline(before->rip) &&
+	    !(nobodys && is_within_frame(before->rip, r->rip)))
 		shadow_called(&shadow, r->rsp);
 	if (shadow.switching && transfer != TRANSFER_NONE)
 		shadow_arrived(&shadow, transfer, r->rsp);

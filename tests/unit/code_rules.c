@@ -256,13 +256,34 @@ __asm__(
 	"	.p2align 4\n"
 	"u1:	call quit\n"
 	"u2:	call quit\n"
+	/* retpolines, as GCC makes them for returns, and clang for indirect jumps */
+	"	.p2align 4\n"
+	"8:	call v0\n"
+	"1:	pause\n"
+	"	lfence\n"
+	"	jmp 1b\n"
+	"v0:	lea 8(%rsp), %rsp\n"
+	"v1:	ret\n"
+	"	.p2align 4\n"
+	"9:	call v2\n"
+	"1:	pause\n"
+	"	lfence\n"
+	"	jmp 1b\n"
+	"	.p2align 4\n"
+	"v2:	mov %r11, (%rsp)\n"
+	"v3:	ret\n"
+	"	.p2align 4\n"
+	"	push %rbx\n"
+	"v4:	call 9b\n"
+	"v5:	pop %rbx\n"
+	"v6:	jmp 8b\n"
 	"end:\n");
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[],
 	r3[], r4[], r5[], framed[], f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[],
 	o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], o10[], o11[], z1[], t3[], t4[], t5[], n1[], n2[],
 	w1[], w2[], w3[], end[], frameless[], c1[], c2[], c3[], far[], g1[], g2[], t10[], t20[], t30[], t40[],
-	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[];
+	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[], v0[], v1[], v2[], v3[], v4[], v5[], v6[];
 
 static struct eh_rule rules[1 << 16];
 static size_t filled;
@@ -361,6 +382,9 @@ int main(void)
 	check(is(m4, RULE_REG, EH_RSP, 8) && is(m5, RULE_REG, EH_RSP, 16) && at(m5).saved[SAVED_RBP] == -2);
 	check(is(m6, RULE_REG, EH_RSP, 16) && is(m7, RULE_REG, EH_RSP, 8));
 	check(is(u1, RULE_REG, EH_RSP, 16) && is(u2, RULE_REG, EH_RSP, 48));
+	check(is(v0, RULE_REG, EH_RSP, 16) && is(v1, RULE_REG, EH_RSP, 8));
+	check(is(v2, RULE_REG, EH_RSP, 16) && is(v3, RULE_REG, EH_RSP, 16));
+	check(is(v4, RULE_REG, EH_RSP, 16) && is(v5, RULE_REG, EH_RSP, 16) && is(v6, RULE_REG, EH_RSP, 8));
 
 	test_padding();
 

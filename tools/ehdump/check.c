@@ -100,13 +100,18 @@ int checker_upload(struct checker *c, const struct unwind_table *table)
 	return error ? error : bpf_slabs_settle(c->source);
 }
 
-/* Where the table has the rules of known code, those are expected, and not the FDEs'. 0 or -ENOMEM */
-static int expect_known(struct elf_file *file, struct expectation *expected, size_t nr)
+/*
+ * Where the table has the rules of known code, those are expected, and not the FDEs'. *frame is at its beginning. 0 or -ENOMEM
+ */
+static int expect_known(struct elf_file *file, struct eh_frame *frame, struct expectation *expected, size_t nr)
 {
 	struct known_functions known = {};
 	struct fde_index index = {};
 	int error = known_functions_add(&known, &index, file);
+	struct fde fde;
 
+	while (!error && eh_frame_next(frame, &fde))
+		error = known_functions_add_fde(&index, file, &fde);
 	for (size_t i = 0; i < nr && !error; i++)
 		for (size_t j = 0; j < index.nr_spans; j++)
 			if (expected[i].file_offset - index.spans[j].start < index.spans[j].length)
@@ -120,7 +125,7 @@ int checker_compare(struct checker *c, struct elf_file *file, const struct unwin
 {
 	struct expectation *expected;
 	struct elf_section section;
-	struct eh_frame frame;
+	struct eh_frame frame, again;
 	size_t nr;
 	int error;
 
@@ -131,11 +136,12 @@ int checker_compare(struct checker *c, struct elf_file *file, const struct unwin
 	error = table->nr_go_functions ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
 	if (error == -ENOENT && table->nr_go_functions)
 		return 0;
+	again = frame;
 	if (!error)
 		error = cfi_expect(file, &frame, &expected, &nr);
 	if (error)
 		return error;
-	error = expect_known(file, expected, nr);
+	error = expect_known(file, &again, expected, nr);
 	for (size_t i = 0; i < nr && !error; i += MAX_LOOKUPS)
 		error = check_batch(c, table, expected + i, nr - i < MAX_LOOKUPS ? nr - i : MAX_LOOKUPS,
 				    result);

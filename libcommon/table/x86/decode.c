@@ -18,6 +18,7 @@ struct decoder {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];	/* once read_operands() was called */
 	/* the constant that this instruction, and the one before, moves into eax; or -1 */
 	int64_t eax, eax_before;
+	size_t retpoline;	/* offset in the code of where the last retpoline's call leads to */
 };
 
 /* ---- operands ---- */
@@ -191,6 +192,8 @@ static void decode_jump(struct decoder *decoder, struct insn *insn)
 	bool always = decoder->d.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 	int64_t to;
 
+	if (insn->at < decoder->retpoline)
+		return;
 	if (relative_target(decoder, insn, &to)) {
 		if (is_inside(decoder->code, to)) {
 			insn->effect = always ? INSN_JUMP : INSN_BRANCH;
@@ -203,10 +206,37 @@ static void decode_jump(struct decoder *decoder, struct insn *insn)
 	insn->effect = effect_of_jump(decoder->code, read_operands(decoder));
 }
 
+/*
+ * Compilers' retpolines call over a loop that is never run: pause; lfence; jmp. What the call pushes is overwritten or thrown
+ * away. So the call counts as a push, and nothing comes between it and its target.
+ */
+static bool is_retpoline(const struct code *c, size_t behind, int64_t to)
+{
+	static const uint8_t loop[] = { 0xf3, 0x90, 0x0f, 0xae, 0xe8, 0xeb, 0xf9 };
+
+	return to >= (int64_t)(behind + sizeof(loop)) && to < (int64_t)(behind + sizeof(loop) + FUNCTION_ALIGNMENT) &&
+	       to < (int64_t)c->size && !memcmp(c->bytes + behind, loop, sizeof(loop));
+}
+
+/* mov %reg, (%rsp); ret: the retpoline of an indirect jump, whose function finds the return address in the next word */
+static bool jumps_by_return(const struct decoder *decoder)
+{
+	const struct code *c = decoder->code;
+	const struct insn *before = c->nr ? &c->insns[c->nr - 1] : NULL;
+
+	return before && before->at == decoder->retpoline && before->effect == INSN_STORE && before->base == REG_SP &&
+	       !before->displacement;
+}
+
 static void decode_call(struct decoder *decoder, struct insn *insn)
 {
 	int64_t to;
 
+	if (relative_target(decoder, insn, &to) && is_retpoline(decoder->code, insn->at + decoder->d.length, to)) {
+		insn->effect = INSN_PUSH;
+		decoder->retpoline = to;
+		return;
+	}
 	insn->effect = INSN_CALL;
 	insn->overwritten = CALLER_SAVED;
 	insn->target = relative_target(decoder, insn, &to) && is_inside(decoder->code, to) ? to : NO_TARGET;
@@ -251,6 +281,7 @@ static bool decode_control(struct decoder *decoder, struct insn *insn)
 	switch (d->mnemonic) {
 	case ZYDIS_MNEMONIC_RET:
 		insn->effect = d->operand_count_visible ? INSN_STOP : INSN_RETURN;
+		insn->displacement = jumps_by_return(decoder) ? 8 : 0;
 		decoder->code->nr_returns++;
 		decoder->code->nr_popping += d->operand_count_visible != 0;
 		return true;

@@ -196,6 +196,32 @@ static struct eh_rule of_lisp_caller(void)
 	};
 }
 
+const struct eh_rule known_return_thunk = {
+	.kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY,
+	.saved = {
+		[0 ... SAVED_R15] = SAVED_SAME, [SAVED_RA] = RA_AT_ENTRY,
+	},
+};
+
+bool known_is_return_thunk_fde(uint64_t length, const uint8_t *program, size_t program_bytes)
+{
+	/* DW_CFA_advance_loc 12; DW_CFA_def_cfa_offset 16: no ordinary function of 18 bytes has that */
+	return length == RETURN_THUNK_BYTES && program_bytes >= 3 && !memcmp(program, "\x4c\x0e\x10", 3);
+}
+
+bool known_is_return_thunk(const uint8_t *code)
+{
+	static const uint8_t thunk[RETURN_THUNK_BYTES] = {
+		0xe8, 7, 0, 0, 0,		/* call 2f */
+		0xf3, 0x90, 0x0f, 0xae, 0xe8,	/* 1: pause; lfence */
+		0xeb, 0xf9,			/* jmp 1b */
+		0x48, 0x8d, 0x64, 0x24, 8,	/* 2: lea 8(%rsp), %rsp */
+		0xc3,				/* ret */
+	};
+
+	return !memcmp(code, thunk, sizeof(thunk));
+}
+
 static bool matches(const struct piece *p, const uint8_t *code, size_t size)
 {
 	if (size < p->nr)

@@ -44,6 +44,15 @@ extern const struct known_export known_exports[];	/* up to one without a symbol 
 bool known_code_at(const char *name, const uint8_t *code, size_t size, struct known_code *piece);
 bool known_code_in(const char *name, const uint8_t *code, size_t size, struct known_code *piece);
 
+/*
+ * GCC's __x86_return_thunk, whose CFI is wrong at its last instruction. Is this its FDE, of so many bytes of code? It is
+ * the thunk if known_is_return_thunk() says so of its code. known_return_thunk: its last byte's rule.
+ */
+#define RETURN_THUNK_BYTES 18
+bool known_is_return_thunk_fde(uint64_t length, const uint8_t *program, size_t program_bytes);
+bool known_is_return_thunk(const uint8_t *code);
+extern const struct eh_rule known_return_thunk;
+
 /* a frame without a caller */
 struct eh_rule known_outermost(void);
 /* the kernel's frame below a signal handler's: struct ucontext lies at rsp */
