@@ -258,6 +258,38 @@ whole() {	# SHARE COMMAND...
 	whole 0.98 gojq -n '[range(1500000) | tostring] | length'
 }
 
+# bats test_tags=full
+@test "Go, whose table cannot be read: no caller is left out, also of a function without a frame" {
+	need_root
+	need go objcopy
+	cat >"$WORK/leaf.go" <<-'EOF'
+		package main
+		var sum int
+		var to_leaf = leaf
+		//go:noinline
+		func leaf(n int) int {
+			for i := 0; i < 1000; i++ {
+				n = n*31 + i
+			}
+			return n
+		}
+		func main() {
+			for n := 0; n < 700000; n++ {
+				sum += to_leaf(n)
+			}
+		}
+	EOF
+	CGO_ENABLED=0 go build -o "$WORK/leaf" "$WORK/leaf.go"
+	# the program reads the table by its address, we by the name of its section
+	objcopy --rename-section .gopclntab=.other -R .debug_frame -R .zdebug_frame "$WORK/leaf" 2>/dev/null
+	cpuprof -j -o "$WORK/out" -F 999 -- "$WORK/leaf" 2>"$WORK/err"
+	jq -r 'select(.type == "stack" and .user[0].symbol == "main.leaf") | [.count, .user[1].symbol] | @tsv' "$WORK/out" >"$WORK/callers"
+	awk '{ all += $1 } $2 == "main.main" { right += $1 } END { print "# " right + 0 " of " all + 0; exit !(all > 100 && right >= 0.99 * all) }' "$WORK/callers" >&3
+	single-step -s 150000 -n 100000 "$WORK/leaf" >"$WORK/steps" 2>/dev/null </dev/null || true
+	echo "# $(tail -n 1 "$WORK/steps")" >&3
+	expect "$(tail -n 1 "$WORK/steps" | sed 's/.* right, \([0-9]*\) wrong.*/\1/') < 20"
+}
+
 @test "C++ exceptions, signals on two stacks, a coroutine" {
 	need_root
 	whole 0.995 hard 1

@@ -56,8 +56,17 @@ bool code_is_aligned(const struct code *c, size_t i)
 	return !((c->vaddr + c->insns[i].at) % FUNCTION_ALIGNMENT);
 }
 
+/* of a large frame, what is compared is worked out first */
+bool code_is_stack_check(const struct code *c, size_t i)
+{
+	return c->insns[i].stack_check || (i + 1 < c->nr && c->insns[i + 1].stack_check && c->insns[i].effect == INSN_SET &&
+					   c->insns[i].base == REG_SP);
+}
+
 bool code_is_prologue(const struct code *c, size_t i)
 {
+	if (code_is_stack_check(c, i))
+		return true;
 	if (c->insns[i].landing && i + 1 < c->nr)
 		i++;
 	return c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0;

@@ -35,7 +35,7 @@ static bool begins_function(const struct code *c, size_t i)
 
 	if (!code_is_aligned(c, i) || (i && !ends_function(insn - 1)))
 		return false;
-	return insn->called || (code_is_prologue(c, i) && (!insn->jumped_to || insn->landing));
+	return insn->called || (code_is_prologue(c, i) && (!insn->jumped_to || insn->landing || code_is_stack_check(c, i)));
 }
 
 /* false: it is too large to be followed */

@@ -41,6 +41,7 @@ struct insn {
 	uint8_t effect, reg, base;	/* DWARF numbers, or NO_REG */
 	bool padding;		/* does nothing: assemblers use it as padding */
 	bool landing;		/* does nothing: a target of calls and jumps by a register (endbr64) */
+	bool stack_check;	/* compares with the end of the stack: Go's functions begin so, and jump back there */
 	uint8_t changed;	/* the solver's pass in which the rule changed last */
 	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
 	struct eh_rule rule;	/* before it; the cells of code_rules.c's lattice */

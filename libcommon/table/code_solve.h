@@ -17,7 +17,13 @@ void code_solve_forward(struct code *code);
 /* Does instruction i lie at an address that functions are aligned to? */
 bool code_is_aligned(const struct code *code, size_t i);
 
-/* Does a function's prologue stand at instruction i: endbr64 or not, and the push of a register that a call preserves? */
+/* Does Go's check of the stack's end begin at instruction i? */
+bool code_is_stack_check(const struct code *code, size_t i);
+
+/*
+ * Does a function's prologue stand at instruction i: endbr64 or not, and the push of a register that a call preserves; or Go's
+ * check of the stack's end?
+ */
 bool code_is_prologue(const struct code *code, size_t i);
 
 #endif

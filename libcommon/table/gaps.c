@@ -141,10 +141,11 @@ static void write_code_rule(void *place, size_t at, const struct eh_rule *rule)
 	struct code_place *p = place;
 	uint64_t offset = p->start + at;
 	bool is_entry = offset >= p->gaps->table->entry_start && offset < p->gaps->table->entry_end;
+	bool by_fp = p->gaps->keeps_fp && rule->kind == RULE_NONE;
 
 	write_known(p, at);
 	if (at >= p->known_end)
-		write_row(p, at, is_entry ? NULL : rule);
+		write_row(p, at, is_entry || by_fp ? NULL : rule);
 }
 
 /* [from, to) is code of this segment */
@@ -171,7 +172,7 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 /* [from, to) of this segment; at_end: it begins or ends with the segment's code */
 static void look_at(struct gaps *g, const struct elf_segment *s, bool at_end, uint64_t from, uint64_t to)
 {
-	if (g->only_go || is_padding(g, at_end, from, to))
+	if (is_padding(g, at_end, from, to))
 		return;
 	g->table->other_code_bytes += to - from;
 	if (to - from > MAX_PLACE_BYTES || g->table->other_code_bytes > MAX_CODE_BYTES) {

@@ -15,7 +15,7 @@ struct gaps {
 	int error;			/* sticky: 0 or -ENOMEM */
 	struct unwind_table *table;
 	const struct elf_file *file;
-	bool only_go;			/* Go code whose table of functions cannot be read: no rules, because they would be wrong */
+	bool keeps_fp;			/* Go code whose table of functions cannot be read: the frame pointer is followed where no rule is known */
 	struct cfi_states *states;
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */

@@ -142,7 +142,7 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	cfi_states_init(&c->states);
 	error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .only_go = gopclntab_is_go(c->file) && !c->go.present,
+		.table = &c->table, .file = c->file, .keeps_fp = gopclntab_is_go(c->file) && !c->go.present,
 		.states = &c->states, .writer = &c->writer,
 		.of_code = c->of_code,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
@@ -155,7 +155,7 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 		return error;
 	if (c->fdes.nr || c->of_code)
 		return write_rows(c);
-	c->table.has_other_code = !c->gaps.only_go;
+	c->table.has_other_code = true;
 	gaps_look(&c->gaps, 0, UINT64_MAX);
 	return error_of(c);
 }

@@ -277,13 +277,30 @@ __asm__(
 	"v4:	call 9b\n"
 	"v5:	pop %rbx\n"
 	"v6:	jmp 8b\n"
+	/* Go's check of the stack's end, to which a function jumps back; it does not return */
+	"	.p2align 4\n"
+	"x1:	cmp 16(%r14), %rsp\n"
+	"	jbe 3f\n"
+	"	sub $24, %rsp\n"
+	"x2:	call quit\n"
+	"3:	call next\n"
+	"x3:	jmp x1\n"
+	"	.p2align 4\n"
+	"x4:	lea -256(%rsp), %r12\n"
+	"	cmp 16(%r14), %r12\n"
+	"	jbe 3f\n"
+	"	sub $24, %rsp\n"
+	"x5:	call quit\n"
+	"3:	call next\n"
+	"	jmp x4\n"
 	"end:\n");
 
 extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[], p8[], real[], r1[], r2[],
 	r3[], r4[], r5[], framed[], f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[],
 	o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], o10[], o11[], z1[], t3[], t4[], t5[], n1[], n2[],
 	w1[], w2[], w3[], end[], frameless[], c1[], c2[], c3[], far[], g1[], g2[], t10[], t20[], t30[], t40[],
-	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[], v0[], v1[], v2[], v3[], v4[], v5[], v6[];
+	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[], v0[], v1[], v2[], v3[], v4[], v5[], v6[], x1[], x2[],
+	x3[], x4[], x5[];
 
 static struct eh_rule rules[1 << 16];
 static size_t filled;
@@ -385,6 +402,8 @@ int main(void)
 	check(is(v0, RULE_REG, EH_RSP, 16) && is(v1, RULE_REG, EH_RSP, 8));
 	check(is(v2, RULE_REG, EH_RSP, 16) && is(v3, RULE_REG, EH_RSP, 16));
 	check(is(v4, RULE_REG, EH_RSP, 16) && is(v5, RULE_REG, EH_RSP, 16) && is(v6, RULE_REG, EH_RSP, 8));
+	check(is(x1, RULE_REG, EH_RSP, 8) && is(x2, RULE_REG, EH_RSP, 32) && is(x3, RULE_REG, EH_RSP, 8));
+	check(is(x4, RULE_REG, EH_RSP, 8) && is(x5, RULE_REG, EH_RSP, 32));
 
 	test_padding();
 

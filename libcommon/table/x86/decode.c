@@ -330,14 +330,22 @@ static bool decode_control(struct decoder *decoder, struct insn *insn)
 	}
 }
 
+/* cmp 16(%r14), %rsp or %r12: g.stackguard0, by Go's ABI */
+static bool is_stack_check(const uint8_t *bytes, size_t size)
+{
+	return size == 4 && (bytes[0] & ~4) == 0x49 && bytes[1] == 0x3b && bytes[2] == 0x66 && bytes[3] == 0x10;
+}
+
 /* the rest: what it moves, or which registers it overwrites */
 static void decode_other(struct decoder *decoder, struct insn *insn)
 {
 	const ZydisDecodedInstruction *d = &decoder->d;
 	const ZydisDecodedOperand *o;
 
-	if (d->mnemonic == ZYDIS_MNEMONIC_CMP || d->mnemonic == ZYDIS_MNEMONIC_TEST)
-		return;		/* flags only */
+	if (d->mnemonic == ZYDIS_MNEMONIC_CMP || d->mnemonic == ZYDIS_MNEMONIC_TEST) {	/* flags only */
+		insn->stack_check = is_stack_check(decoder->code->bytes + insn->at, d->length);
+		return;
+	}
 	o = read_operands(decoder);
 	if (decode_move(d, o, insn))
 		return;
