@@ -200,9 +200,15 @@ static char *notes_of(const struct options *o, const struct folded_count counts[
 
 #define MAX_PERF_SAMPLES 100000000	/* each is printed by itself */
 
+/* the output file's name, by whose ending the format is known; a picture goes to standard output */
+static const char *output_name(const struct options *o)
+{
+	return o->output ? o->output : "stdout.svg";
+}
+
 static int write_stacks(const struct options *o, struct recording *r, FILE *out)
 {
-	const struct stack_format *format = o->output ? stack_format_of(o->output) : stack_format_of("x.svg");
+	const struct stack_format *format = stack_format_of(output_name(o));
 	struct stack_writer writer = recording_writer(r, out);
 
 	if (!format)
@@ -214,13 +220,18 @@ static int write_stacks(const struct options *o, struct recording *r, FILE *out)
 
 static int write_timeline(const struct options *o, struct wall *wall, FILE *out)
 {
-	const char *name = o->output ? o->output : "x.svg";
+	const char *name = output_name(o);
 	const struct wall_format *format = wall_format_of(name);
+	const struct stack_format *of_stacks = stack_format_of(name);
 
-	if (!format && stack_format_of(name) != stack_format_text && stack_format_of(name) != stack_format_folded)
-		cli_die(EXIT_USAGE, "wallprof has no such format: '%s'", name);
 	wall->writer.out = out;
-	return format ? format->print(wall) : stack_format_of(name) == stack_format_text ? wall_text(wall) : wall_folded(wall);
+	if (format)
+		return format->print(wall);
+	if (of_stacks == stack_format_text)
+		return wall_text(wall);
+	if (of_stacks == stack_format_folded)
+		return wall_folded(wall);
+	cli_die(EXIT_USAGE, "wallprof has no such format: '%s'", name);
 }
 
 /* A timeline is read several times: a pipe's content goes to a file without a name. */
