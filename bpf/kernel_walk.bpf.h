@@ -159,7 +159,9 @@ static __always_inline __u8 kind_of_orc(const struct orc_entry___any *orc, bool 
 		return KERNEL_REGS;
 	if (type != ORC_CALL || !keeps_bp)
 		return KERNEL_ODD;
-	return sp_reg == orc_sp ? KERNEL_SP : sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
+	if (sp_reg == orc_sp)
+		return KERNEL_SP;
+	return sp_reg == ORC_REG_BP ? KERNEL_BP : KERNEL_ODD;
 }
 
 /* The rule is in map memory, and read from there again: see AGAIN() for why. */

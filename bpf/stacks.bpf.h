@@ -307,7 +307,9 @@ static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 {
 	__u64 thread = untrusted(task)->thread.fsbase, main = untrusted(task)->mm->start_stack;
 
-	return sp < thread && (thread < main || sp >= main) ? thread : sp < main ? main : 0;
+	if (sp < thread && (thread < main || sp >= main))
+		return thread;
+	return sp < main ? main : 0;
 }
 
 /*

@@ -78,7 +78,9 @@ enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
 /* the register that saved[i] restores, i < SAVED_RA */
 static __always_inline __u32 saved_reg(__u32 i)
 {
-	return i == SAVED_RBX ? EH_RBX : i == SAVED_RBP ? EH_RBP : EH_R12 + (i - SAVED_R12);
+	if (i == SAVED_RBX)
+		return EH_RBX;
+	return i == SAVED_RBP ? EH_RBP : EH_R12 + (i - SAVED_R12);
 }
 
 /* is saved[i] base_reg's value or, if an offset, counted from it? */

@@ -113,7 +113,9 @@ static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
  */
 static __always_inline int end_of_stack(const struct eh_unwind *u)
 {
-	return u->guessed ? u->end_if_wrong : u->frame.ip ? END_NO_MAPPING : END_COMPLETE;
+	if (u->guessed)
+		return u->end_if_wrong;
+	return u->frame.ip ? END_NO_MAPPING : END_COMPLETE;
 }
 
 /* false: the stack ends, u->end says why */

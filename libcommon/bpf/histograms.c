@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "histograms_abi.h"
 #include "stacks_abi.h"
 #include "bpf/object.h"
@@ -93,7 +94,11 @@ int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *ob
 	h->unit = unit;
 	h->nr_cpus = libbpf_num_possible_cpus();
 	h->any_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "grace_of", sizeof(__u32), sizeof(__u32), 1, NULL);
-	error = h->nr_cpus < 0 ? h->nr_cpus : h->any_fd < 0 ? h->any_fd : find_maps(h, object);
+	error = h->nr_cpus < 0 ? h->nr_cpus : 0;
+	if (!error && h->any_fd < 0)
+		error = h->any_fd;
+	if (!error)
+		error = find_maps(h, object);
 	if (error)
 		bpf_histograms_free(h);
 	else
@@ -287,16 +292,14 @@ static int most_time_first(const void *left, const void *right)
 {
 	const struct series *l = left, *r = right;
 
-	if (l->histogram.total_ns != r->histogram.total_ns)
-		return l->histogram.total_ns > r->histogram.total_ns ? -1 : 1;
-	return l->number < r->number ? -1 : 1;
+	return order_of(r->histogram.total_ns, l->histogram.total_ns) ?: order_of(l->number, r->number);
 }
 
 static int most_errors_first(const void *left, const void *right)
 {
 	const struct errno_count *l = left, *r = right;
 
-	return l->count != r->count ? (l->count > r->count ? -1 : 1) : l->number - r->number;
+	return order_of(r->count, l->count) ?: order_of(l->number, r->number);
 }
 
 int bpf_histograms_take(struct bpf_histograms *h, struct series **series, size_t *nr)

@@ -110,8 +110,10 @@ int object_listed_ids(const struct bpf_object *object, const char *name, uint32_
 	__u32 count = map ? bpf_map__max_entries(map) : 0, after;
 	__u8 *values = calloc(count + 1, sizeof(*values));
 	uint32_t *keys = calloc(count + 1, sizeof(*keys));
-	int error = !map ? -ENOENT : values && keys ? 0 : -ENOMEM;
+	int error = values && keys ? 0 : -ENOMEM;
 
+	if (!map)
+		error = -ENOENT;
 	if (!error && bpf_map_lookup_batch(bpf_map__fd(map), NULL, &after, keys, values, &count, NULL) && errno != ENOENT)
 		error = -errno;	/* ENOENT: these are all */
 	free(values);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "bpf/object.h"
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
@@ -32,14 +33,14 @@ static int by_number(const void *left, const void *right)
 {
 	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
 
-	return l == r ? 0 : l < r ? -1 : 1;
+	return order_of(l, r);
 }
 
 static int by_process(const void *left, const void *right)
 {
 	const struct raw_record *l = left, *r = right;
 
-	return l->key.pid == r->key.pid ? 0 : l->key.pid < r->key.pid ? -1 : 1;
+	return order_of(l->key.pid, r->key.pid);
 }
 
 static size_t size_of(const struct raw_record *raw)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "bpf/unwinder_parts.h"
 #include "process/clock.h"
 #include "unwind/foreign.h"
@@ -15,7 +16,7 @@ static int most_recent_first(const void *left, const void *right)
 {
 	const struct task_record *l = left, *r = right;
 
-	return l->last_ran_ns == r->last_ran_ns ? 0 : l->last_ran_ns > r->last_ran_ns ? -1 : 1;
+	return order_of(r->last_ran_ns, l->last_ran_ns);
 }
 
 static bool is_asked_for(const struct unwinder *u, pid_t pid)

@@ -227,7 +227,9 @@ static int decompress(const struct elf_section *data, void **image, size_t *size
 		return 0;
 	}
 	free(bytes);
-	return result == LZMA_MEM_ERROR ? -ENOMEM : result == LZMA_OK || result == LZMA_MEMLIMIT_ERROR ? -EFBIG : -EBADMSG;
+	if (result == LZMA_MEM_ERROR)
+		return -ENOMEM;
+	return result == LZMA_OK || result == LZMA_MEMLIMIT_ERROR ? -EFBIG : -EBADMSG;
 }
 
 int debug_data_open(struct elf_file *file, struct elf_file *mini, void **image)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "dwarf/debug_file.h"
 #include "dwarf/elf_file.h"
@@ -74,7 +75,7 @@ static int by_start(const void *left, const void *right)
 {
 	const struct range *l = left, *r = right;
 
-	return l->start < r->start ? -1 : l->start > r->start;
+	return order_of(l->start, r->start);
 }
 
 static void sort(struct ranges *ranges)

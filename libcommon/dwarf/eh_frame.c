@@ -137,6 +137,14 @@ static int parse_augmentation(struct eh_frame *frame, struct cursor *c, const ch
 	return extra.bad ? -EBADMSG : 0;
 }
 
+/* the ID by which a CIE is known */
+static uint64_t cie_id(const struct eh_frame *frame, bool is_64)
+{
+	if (!frame->is_debug_frame)
+		return 0;
+	return is_64 ? UINT64_MAX : UINT32_MAX;
+}
+
 static int parse_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
 {
 	bool is_64;
@@ -147,7 +155,7 @@ static int parse_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
 	int error;
 
 	*cie = (struct cie){ .offset = offset, .fde_encoding = DW_EH_PE_absptr };
-	if (c.bad || cursor_left(&c) > MAX_CIE_BYTES || id != (frame->is_debug_frame ? is_64 ? UINT64_MAX : UINT32_MAX : 0))
+	if (c.bad || cursor_left(&c) > MAX_CIE_BYTES || id != cie_id(frame, is_64))
 		return -EBADMSG;
 	if (version != 1 && version != 3 && version != 4)
 		return -ENOTSUP;
@@ -239,7 +247,7 @@ bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 		}
 		id_offset = c.p - frame->bytes;
 		id = is_64 ? cursor_u64(&c) : cursor_u32(&c);
-		if (id == (frame->is_debug_frame ? is_64 ? UINT64_MAX : UINT32_MAX : 0)) {
+		if (id == cie_id(frame, is_64)) {
 			frame->nr_cies++;
 			continue;
 		}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "dwarf/demangle.h"
 #include "dwarf/gopclntab.h"
 #include "dwarf/symbol_name.h"
@@ -191,11 +192,7 @@ static int by_address(const void *left, const void *right)
 	const struct function *l = left, *r = right;
 	size_t of_left = strspn(l->name, "_"), of_right = strspn(r->name, "_");
 
-	if (l->vaddr != r->vaddr)
-		return l->vaddr < r->vaddr ? -1 : 1;
-	if (of_left != of_right)
-		return of_left < of_right ? -1 : 1;
-	return strcmp(l->name, r->name);
+	return order_of(l->vaddr, r->vaddr) ?: order_of(of_left, of_right) ?: strcmp(l->name, r->name);
 }
 
 static void keep_one_of_each(struct functions *f)

@@ -72,10 +72,13 @@ bool gopclntab_marks_assembly(const struct gopclntab *table)
 static uint64_t read_at(const struct gopclntab *t, uint64_t offset, size_t bytes, bool *bad)
 {
 	struct cursor c = cursor_over(t->bytes, t->size);
-	uint64_t value;
+	uint64_t value = 0;	/* the least significant byte is the first one */
+	const uint8_t *from;
 
 	cursor_bytes(&c, offset);
-	value = bytes == 8 ? cursor_u64(&c) : bytes == 4 ? cursor_u32(&c) : cursor_u8(&c);
+	from = cursor_bytes(&c, bytes);
+	if (from)
+		memcpy(&value, from, bytes);
 	*bad |= c.bad;
 	return value;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define MAX_PLT_BYTES (16 << 20)
 #define MAX_RELOCATION_BYTES (64 << 20)
 
@@ -22,7 +24,7 @@ static int by_vaddr(const void *left, const void *right)
 {
 	const struct slot *l = left, *r = right;
 
-	return l->vaddr < r->vaddr ? -1 : l->vaddr > r->vaddr;
+	return order_of(l->vaddr, r->vaddr);
 }
 
 static int add_slots(struct slots *slots, struct elf_file *file, const char *section,

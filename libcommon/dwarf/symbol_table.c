@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/search.h"
 
 #define CHUNK_SYMBOLS 2048
@@ -170,7 +171,7 @@ static void bound_sizeless(struct symbol_table *table, struct elf_file *file)
 		if (e->rank & RANK_SIZED)
 			continue;
 		end = section_end(file, e->around);
-		e->size = end <= e->start ? 0 : end - e->start < UINT32_MAX ? end - e->start : UINT32_MAX;
+		e->size = end <= e->start ? 0 : clamped(end - e->start, 0, UINT32_MAX);
 	}
 }
 
@@ -182,7 +183,7 @@ static int by_start(const void *left, const void *right)
 		return l->start < r->start ? -1 : 1;
 	if (l->rank != r->rank)
 		return (int)r->rank - (int)l->rank;
-	return l->name < r->name ? -1 : l->name > r->name;
+	return order_of(l->name, r->name);
 }
 
 static uint64_t end_of(const struct symbol_entry *e)

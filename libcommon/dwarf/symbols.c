@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "dwarf/eh_frame.h"
 #include "dwarf/go_symbols.h"
@@ -158,7 +159,7 @@ static int by_range_start(const void *left, const void *right)
 {
 	const struct range *l = left, *r = right;
 
-	return l->start < r->start ? -1 : l->start > r->start;
+	return order_of(l->start, r->start);
 }
 
 static int read_fdes(struct symbols *s, struct elf_file *file, const struct symbol_options *options)

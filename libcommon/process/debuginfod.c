@@ -118,7 +118,9 @@ static int find(struct answer *answer)
 	free(path);
 	if (fd == -EFBIG)	/* the limit of a file's size */
 		now.error = -EFBIG;
-	return now.error ? now.error : fd < 0 ? fd : answer->path[0] ? 0 : -ENAMETOOLONG;
+	if (now.error || fd < 0)
+		return now.error ? now.error : fd;
+	return answer->path[0] ? 0 : -ENAMETOOLONG;
 }
 
 static size_t fetch(void *arg, void *area, size_t bytes, size_t room)

@@ -405,17 +405,21 @@ static void try_names(const struct finding *f, struct meant *meant)
 /* Adds to the problem what else the name may mean, or which names there are. */
 static void suggest_names(struct finding *f)
 {
-	const char *kinds = f->search->kinds == EVENTS_OF_PERF ? "perf's events are page-faults, cycles and so on" :
-			    f->search->kinds == EVENTS_FUNCTIONS ? "a function is u:FILE:FUNCTION, or k:FUNCTION of the kernel" :
-			    "perf's events are page-faults, cycles and so on; the others begin with t:, k:, u: or usdt:";
+	const char *kinds = "perf's events are page-faults, cycles and so on; the others begin with t:, k:, u: or usdt:";
 	size_t length = strlen(f->problem->text);
 	struct meant meant = {};
 
+	if (f->search->kinds == EVENTS_OF_PERF)
+		kinds = "perf's events are page-faults, cycles and so on";
+	else if (f->search->kinds == EVENTS_FUNCTIONS)
+		kinds = "a function is u:FILE:FUNCTION, or k:FUNCTION of the kernel";
 	try_names(f, &meant);
 	for (size_t i = 0; i < meant.nr; i++) {
+		bool last = i + 1 == meant.nr;
+		const char *before = last ? " or " : ", ";
+
 		length += snprintf(f->problem->text + length, sizeof(f->problem->text) - length, "%s%s%s",
-				   !i ? ": did you mean " : i + 1 == meant.nr ? " or " : ", ", meant.names[i],
-				   i + 1 == meant.nr ? "?" : "");
+				   i ? before : ": did you mean ", meant.names[i], last ? "?" : "");
 		free(meant.names[i]);
 		if (length >= sizeof(f->problem->text))
 			length = sizeof(f->problem->text) - 1;

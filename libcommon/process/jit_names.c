@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 /* codes that are examined for one address: a file with more of them at one place is malicious */
 #define MAX_VISITS 10000
@@ -66,20 +67,14 @@ static int by_index_and_time(const void *left, const void *right)
 {
 	const struct jit_code *l = left, *r = right;
 
-	if (l->index != r->index)
-		return l->index < r->index ? -1 : 1;
-	if (l->from_ns != r->from_ns)
-		return l->from_ns < r->from_ns ? -1 : 1;
-	return l->order < r->order ? -1 : l->order > r->order;
+	return order_of(l->index, r->index) ?: order_of(l->from_ns, r->from_ns) ?: order_of(l->order, r->order);
 }
 
 static int by_start(const void *left, const void *right)
 {
 	const struct jit_code *l = left, *r = right;
 
-	if (l->start != r->start)
-		return l->start < r->start ? -1 : 1;
-	return l->order < r->order ? -1 : l->order > r->order;
+	return order_of(l->start, r->start) ?: order_of(l->order, r->order);
 }
 
 /* Code with an index is at one place at a time: adding a place ends the one before. It keeps its name. */

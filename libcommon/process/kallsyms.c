@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/search.h"
 
 struct kallsyms {
@@ -44,7 +45,7 @@ static int by_start(const void *left, const void *right)
 {
 	const struct kernel_symbol *l = left, *r = right;
 
-	return l->start < r->start ? -1 : l->start > r->start;
+	return order_of(l->start, r->start);
 }
 
 static int add(struct kallsyms *k, struct kernel_symbol symbol)

@@ -17,7 +17,9 @@ static int read_memory(pid_t pid, uint64_t address, void *to, size_t bytes)
 {
 	ssize_t got = process_memory_read(pid, address, to, bytes);
 
-	return got < 0 ? got : (size_t)got == bytes ? 0 : -EFAULT;
+	if (got < 0)
+		return got;
+	return (size_t)got == bytes ? 0 : -EFAULT;
 }
 
 static uint64_t word(const uint8_t *bytes)
@@ -183,7 +185,9 @@ static int read_code(pid_t pid, const struct python_objects *o, uint64_t address
 	error = read_strings(pid, o, &strings, code);
 	if (!error)
 		error = read_memory(pid, address, again, sizeof(again));
-	return error ? error : is_alive(again, o, &strings) ? 0 : -ESTALE;
+	if (!error && !is_alive(again, o, &strings))
+		error = -ESTALE;
+	return error;
 }
 
 int python_code_read(pid_t pid, const struct python_objects *o, uint64_t address, uint64_t identity,

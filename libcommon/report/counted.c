@@ -15,11 +15,12 @@ struct counted counted(uint64_t nr, const char *what)
 {
 	const char *end = what;
 	struct counted c;
-	int cut;
+	int cut = 0;
 
 	while (*end && !(*end == 's' && ends_word(end[1])))
 		end++;
-	cut = nr != 1 || !*end ? 0 : end - what > 3 && !strncmp(end - 3, "sse", 3) ? 2 : 1;
+	if (nr == 1 && *end)
+		cut = end - what > 3 && !strncmp(end - 3, "sse", 3) ? 2 : 1;
 	if (*end)
 		end++;
 	snprintf(c.text, sizeof(c.text), "%" PRIu64 " %.*s%s", nr, (int)(end - what) - cut, what, end);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 struct placed {
 	const struct flame_node *nodes;
 	double (*totals)[NR_FLAME_SIDES];
@@ -19,11 +21,8 @@ static int in_order(const void *left, const void *right, void *arg)
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 	const struct placed *p = arg;
 
-	if (p->nodes[l].parent != p->nodes[r].parent)
-		return p->nodes[l].parent < p->nodes[r].parent ? -1 : 1;
-	if (p->totals[l][FLAME_NOW] != p->totals[r][FLAME_NOW])
-		return p->totals[l][FLAME_NOW] > p->totals[r][FLAME_NOW] ? -1 : 1;
-	return l < r ? -1 : l > r;
+	return order_of(p->nodes[l].parent, p->nodes[r].parent) ?:
+	       order_of(p->totals[r][FLAME_NOW], p->totals[l][FLAME_NOW]) ?: order_of(l, r);
 }
 
 static void add_value(struct flame_box *box, const double value[NR_FLAME_SIDES])

@@ -37,6 +37,7 @@ static const char *const kind_names[NR_FRAME_KINDS] = {
 static void put_cut(FILE *out, const char *text, size_t max)
 {
 	char *clean = page_text(text), *cut = NULL;
+	const char *shown = clean ? clean : "";
 	const uint8_t *at = (uint8_t *)clean;
 	size_t bytes = 0;
 	ucs4_t c;
@@ -47,7 +48,7 @@ static void put_cut(FILE *out, const char *text, size_t max)
 		if (asprintf(&cut, "%.*s…", (int)bytes, clean) < 0)
 			cut = NULL;
 	}
-	page_put_xml(out, cut ? cut : clean ? clean : "");
+	page_put_xml(out, cut ? cut : shown);
 	free(cut);
 	free(clean);
 }
@@ -154,7 +155,7 @@ static void put_box(const struct picture *p, const struct flame_box *box)
 {
 	const struct flame_tree *tree = p->page->tree;
 	const struct label *label = box->depth ? labels_get(tree->labels, tree->nodes[box->node].label) : NULL;
-	enum frame_kind kind = box->nr > 1 ? KIND_LEFT_OUT : label ? label->kind : KIND_THREAD;
+	enum frame_kind kind = label ? label->kind : KIND_THREAD;
 	const char *name = label ? label->text : "all";
 	double width = box->width * WIDTH;
 	char many[32];
@@ -162,6 +163,7 @@ static void put_box(const struct picture *p, const struct flame_box *box)
 	if (box->nr > 1) {
 		snprintf(many, sizeof(many), "%" PRIu32 " functions", box->nr);
 		name = many;
+		kind = KIND_LEFT_OUT;
 	}
 	fprintf(p->out, "<g class=\"%c s%u\" transform=\"translate(%.2f %u)\"><title>", frame_kind_letters[kind],
 		(unsigned int)strlen(name) % 4, box->x * WIDTH, (p->most - box->depth) * ROW);

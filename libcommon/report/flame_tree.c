@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 int flame_tree_init(struct flame_tree *tree)
 {
@@ -119,7 +120,7 @@ static int descending(const void *left, const void *right)
 {
 	double l = *(const double *)left, r = *(const double *)right;
 
-	return l == r ? 0 : l > r ? -1 : 1;
+	return order_of(r, l);
 }
 
 static double larger(const double total[NR_FLAME_SIDES])

@@ -186,7 +186,9 @@ static size_t rows_of(const struct view *v)
 
 static size_t cell_width(const struct heatmap *map)
 {
-	return map->nr > 400 ? 2 : map->nr > 100 ? 6 : 12;
+	if (map->nr > 400)
+		return 2;
+	return map->nr > 100 ? 6 : 12;
 }
 
 static void svg_cells(FILE *out, const struct view *v, size_t top)

@@ -84,7 +84,9 @@ uint64_t histogram_quantile(const struct histogram *h, double share)
 		/* assume that values are spread evenly over the bucket */
 		part = (rank - before - 0.5) / h->buckets[i];
 		ns = value_ns(h->unit, start_of(i) + part * (start_of(i + 1) - start_of(i)));
-		return ns <= h->min_ns ? h->min_ns : ns >= h->max_ns ? h->max_ns : (uint64_t)ns;
+		if (ns <= h->min_ns)
+			return h->min_ns;
+		return ns >= h->max_ns ? h->max_ns : (uint64_t)ns;
 	}
 	return h->min_ns;
 }
@@ -174,13 +176,13 @@ static struct histogram_time in_digits(const struct magnitude *magnitudes, uint6
 {
 	struct histogram_time text;
 	double value = units / magnitudes->units;
-	int digits;
+	int digits;	/* after the point: 4 in all */
 
 	while (magnitudes->units > 1 && value < 0.99995) {
 		magnitudes++;
 		value = units / magnitudes->units;
 	}
-	digits = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95;
+	digits = (value < 9.9995) + (value < 99.995) + (value < 999.95);
 	snprintf(text.text, sizeof(text.text), "%.*f %s", magnitudes->units > 1 ? digits : 0, value, magnitudes->name);
 	return text;
 }

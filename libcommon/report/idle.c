@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/counted.h"
 #include "stacks_abi.h"
 
@@ -75,12 +76,11 @@ static int by_place(const void *left, const void *right)
 {
 	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
 	uint32_t of_left = l->user ? l->user->nr : 0, of_right = r->user ? r->user->nr : 0;
-	int order = stack_entry_by_thread(l, r);
+	int order = stack_entry_by_thread(l, r) ?: order_of(STACK_STATE(l->key.flags), STACK_STATE(r->key.flags)) ?:
+		    order_of(of_left, of_right);
 
-	if (!order)
-		order = (int)STACK_STATE(l->key.flags) - (int)STACK_STATE(r->key.flags);
-	if (order || of_left != of_right)
-		return order ? order : of_left < of_right ? -1 : 1;
+	if (order)
+		return order;
 	return of_left ? memcmp(l->user->frames, r->user->frames, of_left * sizeof(l->user->frames[0])) : 0;
 }
 

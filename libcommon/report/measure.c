@@ -26,7 +26,9 @@ uint64_t measure_in_text(const struct measure *measure, uint64_t value)
 
 const char *measure_unit(const struct measure *measure)
 {
-	return measure->is_time ? "us" : measure->sum_unit ? measure->sum_unit : measure->counted;
+	if (measure->is_time)
+		return "us";
+	return measure->sum_unit ? measure->sum_unit : measure->counted;
 }
 
 struct counted measure_say(const struct measure *measure, uint64_t value)

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "process/clock.h"
 #include "process/workers.h"
 #include "report/known_names.h"
@@ -315,7 +316,7 @@ static int by_value(const void *left, const void *right)
 {
 	const uint64_t *l = left, *r = right;
 
-	return *l < *r ? -1 : *l > *r;
+	return order_of(*l, *r);
 }
 
 /* each once */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 uint64_t stack_lines(const struct stack_entry *entry)
 {
 	return 1 + (entry->user ? entry->user->nr : 0) + (entry->kernel ? entry->kernel->nr : 0) +
@@ -17,11 +19,7 @@ static int by_process_hottest_first(const void *left, const void *right, void *a
 	const struct measure *measure = arg;
 	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
 
-	if (l->key.pid != r->key.pid)
-		return l->key.pid < r->key.pid ? -1 : 1;
-	if (of_left != of_right)
-		return of_left > of_right ? -1 : 1;
-	return memcmp(&l->key, &r->key, sizeof(l->key));
+	return order_of(l->key.pid, r->key.pid) ?: order_of(of_right, of_left) ?: memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
 /* what sums keep apart */
@@ -29,18 +27,14 @@ static int by_kind(const void *left, const void *right)
 {
 	const struct stack_key *l = &((const struct stack_entry *)left)->key, *r = &((const struct stack_entry *)right)->key;
 
-	if (l->tid != r->tid)
-		return l->tid < r->tid ? -1 : 1;
-	if (l->end != r->end)
-		return l->end < r->end ? -1 : 1;
-	return l->flags == r->flags ? 0 : l->flags < r->flags ? -1 : 1;
+	return order_of(l->tid, r->tid) ?: order_of(l->end, r->end) ?: order_of(l->flags, r->flags);
 }
 
 static int less_first(const void *left, const void *right)
 {
 	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
 
-	return l == r ? 0 : l < r ? -1 : 1;
+	return order_of(l, r);
 }
 
 /* how many of the entries, sorted by process, are of the first one's */

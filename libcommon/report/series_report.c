@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/escape.h"
 #include "report/json.h"
 #include "unwind/end_reason.h"
@@ -23,9 +24,7 @@ static int most_first(const void *left, const void *right)
 	const struct stack_entry *l = *(const struct stack_entry *const *)left,
 				 *r = *(const struct stack_entry *const *)right;
 
-	if (stack_entry_ns(l) != stack_entry_ns(r))
-		return stack_entry_ns(l) > stack_entry_ns(r) ? -1 : 1;
-	return memcmp(&l->key, &r->key, sizeof(l->key));
+	return order_of(stack_entry_ns(r), stack_entry_ns(l)) ?: memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
 /*

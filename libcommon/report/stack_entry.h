@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/order.h"
 #include "stacks_abi.h"
 
 struct stack_frames {
@@ -43,9 +44,7 @@ static inline const char *stack_entry_thread(const struct stack_entry *entry)
 /* For sorting: by process, then by thread */
 static inline int stack_entry_by_thread(const struct stack_entry *l, const struct stack_entry *r)
 {
-	if (l->key.pid != r->key.pid)
-		return l->key.pid < r->key.pid ? -1 : 1;
-	return l->key.tid == r->key.tid ? 0 : l->key.tid < r->key.tid ? -1 : 1;
+	return order_of(l->key.pid, r->key.pid) ?: order_of(l->key.tid, r->key.tid);
 }
 
 #endif

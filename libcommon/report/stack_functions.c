@@ -10,6 +10,7 @@
 #include <uniwidth.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "process/clock.h"
 #include "report/counted.h"
 #include "report/escape.h"
@@ -157,7 +158,9 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 		error = add_function(f, module, name, kernel, &kind.function);
 	kind.schedules = kernel && name->schedules;
 	free(module);
-	return !w.out ? -ENOMEM : error ? error : append(f, line, kind);
+	if (!w.out)
+		error = -ENOMEM;
+	return error ? error : append(f, line, kind);
 }
 
 /* Appends a line that is no frame's: the text, and a thread's name and what it says of it. */
@@ -230,7 +233,7 @@ static int remember(struct stack_functions *f, uint64_t frame, uint32_t pid, siz
 /* Appends the lines of a frame, the leaf's first. */
 static int append_frame(struct stack_functions *f, uint64_t frame, pid_t process, bool kernel)
 {
-	uint32_t pid = kernel ? KERNEL : frame & FRAME_ADDRESS ? (uint32_t)process : 0;
+	uint32_t of_user = frame & FRAME_ADDRESS ? process : 0, pid = kernel ? KERNEL : of_user;
 	const struct known_line *known = &f->known[place_of(f, frame, pid)];
 	struct frame_name names[MAX_FRAME_NAMES];
 	size_t first = f->nr, nr = 1;
@@ -399,11 +402,8 @@ static int hottest_first(const void *left, const void *right, void *arg)
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 	const struct function_sum *of_left = &f->sums[l], *of_right = &f->sums[r];
 
-	if (of_left->self != of_right->self)
-		return of_left->self > of_right->self ? -1 : 1;
-	if (nearness(of_left) != nearness(of_right))
-		return nearness(of_left) > nearness(of_right) ? -1 : 1;
-	return strcmp(labels_get(f->functions, l)->text, labels_get(f->functions, r)->text);
+	return order_of(of_right->self, of_left->self) ?: order_of(nearness(of_right), nearness(of_left)) ?:
+	       strcmp(labels_get(f->functions, l)->text, labels_get(f->functions, r)->text);
 }
 
 static size_t columns_of(const char *text)

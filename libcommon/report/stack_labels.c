@@ -84,12 +84,12 @@ static struct known_frame *name_frame(struct stack_labels *l, const struct frame
 
 static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel, bool upside_down)
 {
-	struct frame_key key = {
-		.frame = frame, .kind = !kernel ? 0 : l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL,
-	};
+	struct frame_key key = { .frame = frame };
 	struct known_frame *known;
 
-	if (!kernel && frame & FRAME_ADDRESS)
+	if (kernel)
+		key.kind = l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL;
+	else if (frame & FRAME_ADDRESS)
 		key.pid = pid;
 	HASH_FIND(hh, l->known, &key, sizeof(key), known);
 	if (!known) {

@@ -27,8 +27,8 @@ static void put_word(FILE *out, const char *text, const char *unwanted)
 static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 {
 	char *text = NULL, *clean = NULL;
-	const char *module = kernel ? "[kernel.kallsyms]" : name->module ? name->module :
-			     name->region ? name->region : "[unknown]";
+	const char *unnamed = kernel ? "[kernel.kallsyms]" : name->region ? name->region : "[unknown]";
+	uint64_t place = name->file ? name->file_offset : name->address;
 	size_t bytes;
 	FILE *memory = open_memstream(&text, &bytes);
 
@@ -37,13 +37,13 @@ static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 		fclose(memory);
 		clean = page_text(text);
 	}
-	fprintf(out, "\t%16" PRIx64 " ", name->has_vaddr ? name->vaddr : name->file ? name->file_offset : name->address);
+	fprintf(out, "\t%16" PRIx64 " ", name->has_vaddr ? name->vaddr : place);
 	put_word(out, clean ? clean : "[unknown]", "");
 	if (name->symbol)
 		fprintf(out, "+0x%" PRIx64, name->offset);
 	fputs(" (", out);
 	free(clean);
-	clean = page_text(kernel && name->module ? name->module : module);
+	clean = page_text(name->module ? name->module : unnamed);
 	if (kernel && name->module)
 		putc('[', out);
 	put_word(out, clean ? clean : "[unknown]", " ()");

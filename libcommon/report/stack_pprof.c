@@ -417,8 +417,13 @@ static void emit_head(struct pprof *p, const struct stack_summary *summary)
 	string(p, "");	/* the first one */
 	count.type = string(p, measure->counted);
 	count.unit = string(p, "count");
-	value.type = string(p, measure->sum_unit ? "sum" : measure->is_time ? "off_cpu" : "cpu");
-	value.unit = string(p, measure->sum_unit ? measure->sum_unit : "nanoseconds");
+	if (measure->sum_unit) {
+		value.type = string(p, "sum");
+		value.unit = string(p, measure->sum_unit);
+	} else {
+		value.type = string(p, measure->is_time ? "off_cpu" : "cpu");
+		value.unit = string(p, "nanoseconds");
+	}
 	comment = string(p, summary->command_line);
 	part.n_sample_type = measure->value_ns || measure->sum_unit ? 2 : 1;
 	part.sample_type = types;

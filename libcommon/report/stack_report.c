@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 enum { TEXT, FOLDED, JSON };
 
 static const struct stack_format formats[] = {
@@ -27,9 +29,7 @@ static int most_first(const void *left, const void *right, void *arg)
 	const struct measure *measure = arg;
 	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
 
-	if (of_left != of_right)
-		return of_left > of_right ? -1 : 1;
-	return memcmp(&l->key, &r->key, sizeof(l->key));
+	return order_of(of_right, of_left) ?: memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
 void stack_entries_sort(struct stack_entry *entries, size_t nr, const struct measure *measure)

@@ -33,14 +33,19 @@ static void put_stack(FILE *out, const struct stack_labels *labels)
 static int put_samples(FILE *out, struct stack_labels *labels, const struct stack_summary *summary,
 		       const struct stack_entry *entries, size_t nr)
 {
+	const struct measure *measure = summary->measure;
+	const char *unit = "none";
 	uint64_t sum = 0;
 
+	if (measure->is_time)
+		unit = "nanoseconds";
+	else if (measure->sum_unit && !strcmp(measure->sum_unit, "bytes"))
+		unit = "bytes";
 	for (size_t i = 0; i < nr; i++)
-		sum += summary->measure->value(&entries[i].value);
+		sum += measure->value(&entries[i].value);
 	fputs(",\n\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
 	page_put_json(out, page_json(summary->tool));
-	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
-		summary->measure->is_time ? "nanoseconds" : summary->measure->sum_unit && !strcmp(summary->measure->sum_unit, "bytes") ? "bytes" : "none", sum);
+	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[", unit, sum);
 	for (size_t i = 0; i < nr; i++) {
 		if (stack_labels_of(labels, &entries[i]))
 			return -ENOMEM;

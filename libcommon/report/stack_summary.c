@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/idle.h"
@@ -242,7 +243,7 @@ static int by_samples(const void *left, const void *right)
 {
 	const struct refused *l = left, *r = right;
 
-	return l->samples == r->samples ? l->pid - r->pid : l->samples > r->samples ? -1 : 1;
+	return order_of(r->samples, l->samples) ?: order_of(l->pid, r->pid);
 }
 
 /* Sums up the samples of processes that went without. How many processes there are */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/merged_texts.h"
@@ -280,7 +281,7 @@ static int by_thread(const void *left, const void *right)
 {
 	uint32_t l = (*(const struct stack_entry *const *)left)->key.tid, r = (*(const struct stack_entry *const *)right)->key.tid;
 
-	return l == r ? 0 : l < r ? -1 : 1;
+	return order_of(l, r);
 }
 
 /* Adds all entries, a thread's one after the other. 0 or -ENOMEM */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "process/clock.h"
 #include "report/counted.h"
 #include "run/descendants.h"
@@ -225,17 +226,22 @@ static FILE *open_descriptor(int fd)
 	if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
 							    "file descriptor %d is not open for output", fd);
-	out = fd == STDOUT_FILENO ? stdout : fd == STDERR_FILENO ? stderr : fdopen(fd, "w");
+	if (fd == STDOUT_FILENO)
+		return stdout;
+	if (fd == STDERR_FILENO)
+		return stderr;
+	out = fdopen(fd, "w");
 	if (!out)
 		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd, strerror(errno));
-	if (fd > STDERR_FILENO)
-		fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
+	fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
 	return out;
 }
 
 static int fd_of(const struct run_options *o, size_t number)
 {
-	return o->outputs[number].fd ? o->outputs[number].fd : o->output_fd ? o->output_fd : STDOUT_FILENO;
+	if (o->outputs[number].fd)
+		return o->outputs[number].fd;
+	return o->output_fd ? o->output_fd : STDOUT_FILENO;
 }
 
 void run_open(struct run *run, const struct run_options *options)
@@ -297,7 +303,7 @@ static int wait_ms(double then)
 {
 	double left = then - clock_seconds();
 
-	return left <= 0 ? 0 : left * 1e3 < WORK_MS ? (int)(left * 1e3) + 1 : WORK_MS;
+	return left <= 0 ? 0 : clamped(left * 1e3 + 1, 0, WORK_MS);
 }
 
 static void work(struct run *run)

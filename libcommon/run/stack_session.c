@@ -406,9 +406,10 @@ static uint64_t room_of(const struct stack_options *o)
 struct idle_asked stack_session_asked(const struct stack_session *s)
 {
 	const struct task_filter *tasks = &s->run.options->tasks;
+	pid_t only = tasks->pids.nr == 1 ? tasks->pids.ids[0] : 0;
 
 	return (struct idle_asked){
-		.main = s->run.command.pid > 0 ? s->run.command.pid : tasks->pids.nr == 1 ? tasks->pids.ids[0] : 0,
+		.main = s->run.command.pid > 0 ? s->run.command.pid : only,
 		.tids = tasks->tids.ids, .nr_tids = tasks->tids.nr,
 	};
 }

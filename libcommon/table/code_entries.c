@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "table/code_insns.h"
 #include "table/fde_index.h"
 #include "table/machine.h"
@@ -149,7 +150,7 @@ static int by_value(const void *left, const void *right)
 {
 	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
 
-	return l < r ? -1 : l > r;
+	return order_of(l, r);
 }
 
 int code_entries(struct elf_file *file, uint64_t **vaddrs, size_t *nr)

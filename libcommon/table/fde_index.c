@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "table/row_writer.h"
 
 /* the offset of its start in the file; false unless one executable segment holds all of it */
@@ -50,9 +51,7 @@ static int by_start(const void *left, const void *right, void *spans)
 	const struct fde_span *span = spans;
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 
-	if (span[l].start != span[r].start)
-		return span[l].start < span[r].start ? -1 : 1;
-	return l < r ? -1 : 1;
+	return order_of(span[l].start, span[r].start) ?: order_of(l, r);
 }
 
 /* those of one page, which are few */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "table/machine.h"
 #include "table/unwind_table.h"
@@ -34,7 +35,9 @@ static int by_start(const void *left, const void *right)
 {
 	const struct span *l = left, *r = right;
 
-	return l->start < r->start ? -1 : l->start > r->start ? 1 : r->has_lsda - l->has_lsda;
+	int order = order_of(l->start, r->start);
+
+	return order ? order : r->has_lsda - l->has_lsda;
 }
 
 static int read_fdes(struct code_bounds *bounds)
@@ -221,6 +224,7 @@ static int leave_to(struct walk *w, const struct part *from, uint64_t vaddr, uin
 	struct eh_rule here = rule_at(w->bounds, vaddr), there = rule_at(w->bounds, to), first;
 	const struct span *fde = fde_of(w->bounds, to);
 	bool stub = is_stub(w, to);
+	int error;
 
 	if (is_as_entered(&here) && always &&
 	    (stub || ((there.kind == RULE_NONE || is_as_entered(&there)) && (!fde || fde->start == to))))
@@ -230,7 +234,8 @@ static int leave_to(struct walk *w, const struct part *from, uint64_t vaddr, uin
 		return 0;
 	}
 	first = rule_at(w->bounds, fde->start);
-	return add_part(w, fde, from->shared || is_as_entered(&first)) ?: w->unknown ? 0 : go_on_at(w, to);
+	error = add_part(w, fde, from->shared || is_as_entered(&first));
+	return error || w->unknown ? error : go_on_at(w, to);
 }
 
 static int jump(struct walk *w, const struct part *from, uint64_t vaddr, uint64_t to, bool always)
@@ -388,7 +393,7 @@ static int ascending(const void *left, const void *right)
 {
 	const struct function_exit *l = left, *r = right;
 
-	return l->file_offset < r->file_offset ? -1 : l->file_offset > r->file_offset;
+	return order_of(l->file_offset, r->file_offset);
 }
 
 int function_exits_find(struct function_exits *exits, struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/search.h"
 #include "table/machine.h"
 
@@ -23,7 +24,7 @@ static int by_target(const void *left, const void *right)
 {
 	const uint64_t *l = left, *r = right;
 
-	return *l < *r ? -1 : *l > *r;
+	return order_of(*l, *r);
 }
 
 static void find_jumps(struct jumps *j, const uint8_t *code, uint64_t bytes, uint64_t vaddr)
@@ -62,7 +63,9 @@ static int find_part(struct elf_file *file, const struct jumps *j, uint64_t *vad
 		*vaddr = fde.start;
 		*bytes = fde.length;
 	}
-	return error ? error : most >= MIN_JUMPS ? 0 : -ENOENT;
+	if (!error && most < MIN_JUMPS)
+		error = -ENOENT;
+	return error;
 }
 
 int function_part_find(struct elf_file *file, uint64_t *vaddr, uint64_t *bytes)

@@ -222,12 +222,15 @@ static void fill(struct follower *f, const struct interpreter_piece *piece)
 	const struct place entered = { .cfa_in_register = true,
 				       .cfa_register = REG_SENDER_SP,
 				       .ra_register = NO_REG };
+	const struct place *others = piece->is_called ? &called : &framed;
 
+	if (piece->enters_again)
+		others = &entered;
 	if (piece->enters)
 		follow_from(f, 0, &entered);
 	for (size_t i = 0; i < f->code.nr && (!piece->enters || piece->is_called || piece->enters_again); i++)
 		if (!f->places[i].reached)
-			follow_from(f, i, piece->enters_again ? &entered : piece->is_called ? &called : &framed);
+			follow_from(f, i, others);
 }
 
 /* ---- rules ---- */

@@ -453,8 +453,10 @@ int jit_rules(const struct jit_code *jit, code_rule_fn *emit, void *arg)
 		f.places = calloc(f.code.nr + 1, sizeof(*f.places));
 		f.todo = calloc(f.code.nr * MAX_LOSSES + 1, sizeof(*f.todo));
 		f.no_return = calloc(f.code.nr + 1, sizeof(*f.no_return));
-		error = !f.places || !f.todo || !f.no_return ? -ENOMEM : fill_again(&f) ? 0 : -EBADMSG;
+		error = f.places && f.todo && f.no_return ? 0 : -ENOMEM;
 	}
+	if (!error && !fill_again(&f))
+		error = -EBADMSG;
 	for (size_t i = 0; i < f.code.nr && !error; i++) {
 		struct place place = place_of(&f, i);
 		struct eh_rule rule = rule_of(&place, jit->frame_bytes);

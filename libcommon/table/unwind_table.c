@@ -39,7 +39,7 @@ struct compilation {
 
 static int error_of(const struct compilation *c)
 {
-	return c->states.error ? c->states.error : c->writer.error ? c->writer.error : c->gaps.error;
+	return c->states.error ?: c->writer.error ?: c->gaps.error;
 }
 
 static int add_fde(struct compilation *c, const struct fde *fde)
@@ -49,11 +49,13 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 
 	if (class < 0)
 		c->table.skipped[SKIP_BAD_CIE]++;
-	else if (error == -ERANGE)
+	if (error == -ERANGE) {
 		c->table.skipped[fde->length ? SKIP_OUTSIDE : SKIP_EMPTY]++;
-	else if (!error && c->known && fde->length == RETURN_THUNK_BYTES)
+		error = 0;
+	} else if (!error && c->known && fde->length == RETURN_THUNK_BYTES) {
 		error = known_functions_add_fde(&c->fdes, c->known, fde);
-	return c->states.error ? c->states.error : error == -ERANGE ? 0 : error;
+	}
+	return c->states.error ? c->states.error : error;
 }
 
 static int index_fdes(struct compilation *c, struct eh_frame *frame)
@@ -240,8 +242,11 @@ static enum rule_source source_in(const struct fde_index *index, uint64_t file_o
 {
 	const struct fde_span *span = fde_index_covering(index, file_offset);
 
-	return !span ? SOURCE_NONE : span->class == SPAN_RULE ? SOURCE_KNOWN_CODE :
-	       span->class == GO_CLASS ? SOURCE_GO : SOURCE_FDE;
+	if (!span)
+		return SOURCE_NONE;
+	if (span->class == SPAN_RULE)
+		return SOURCE_KNOWN_CODE;
+	return span->class == GO_CLASS ? SOURCE_GO : SOURCE_FDE;
 }
 
 int unwind_table_source(struct elf_file *file, uint64_t file_offset, enum rule_source *source)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "process/paths.h"
 
 #define KEPT_ROOM 4096
@@ -89,9 +90,7 @@ static int by_time(const void *left, const void *right)
 {
 	const struct queued_event *l = left, *r = right;
 
-	if (l->time_ns != r->time_ns)
-		return l->time_ns < r->time_ns ? -1 : 1;
-	return l->number < r->number ? -1 : l->number > r->number;
+	return order_of(l->time_ns, r->time_ns) ?: order_of(l->number, r->number);
 }
 
 void event_queue_begin(struct event_queue *queue, uint64_t horizon_ns)

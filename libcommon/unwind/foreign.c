@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "process/clock.h"
 #include "process/trust.h"
 #include "process/workers.h"
@@ -95,8 +96,7 @@ static int start(struct foreign *f, uint64_t bytes)
 	if (!error)
 		error = begin(f, &f->namer, 1, most, most / 3, CALL_CPU_MS);
 	if (!error)
-		error = begin(f, &f->compilers, cpus < 2 ? 2 : cpus < MAX_COMPILERS ? cpus : MAX_COMPILERS,
-			      most, most / 3, COMPILE_CPU_MS);
+		error = begin(f, &f->compilers, clamped(cpus, 2, MAX_COMPILERS), most, most / 3, COMPILE_CPU_MS);
 	return error ? error : begin(f, &f->big_compiler, 1, bytes / 2, bytes / 16, COMPILE_CPU_MS);
 }
 
@@ -217,7 +217,9 @@ static int call_about(struct foreign *f, pid_t pid, const void *request, size_t 
 		return -EBADMSG;
 	*answer = got.bytes;
 	*bytes = got.nr;
-	return got.error ? got.error : (*answer)->error > 0 ? -EBADMSG : (*answer)->error;
+	if (got.error)
+		return got.error;
+	return (*answer)->error > 0 ? -EBADMSG : (*answer)->error;
 }
 
 static int call(struct foreign *f, const struct foreign_request *r, size_t size,
@@ -336,7 +338,9 @@ static int unpack_maps(struct proc_maps *maps, const struct worker_answer *got)
 		return answer->error;
 	error = foreign_unpack_maps(maps, answer, got->nr);
 	maps->tid = answer->tid;
-	return error ? error : maps->nr ? 0 : -ESRCH;	/* a zombie, or a kernel thread */
+	if (!error && !maps->nr)
+		error = -ESRCH;		/* a zombie, or a kernel thread */
+	return error;
 }
 
 uint64_t foreign_take_maps(struct foreign *f, int *error, struct proc_maps *maps)
@@ -410,7 +414,9 @@ static uint64_t tag_of(uint32_t id, bool of_code)
 /* Who has the file waits for no other's. 0: it is root's, or the tool's user's */
 static uint64_t owner_of(const struct file_key *key)
 {
-	return is_trusted_file(key) ? 0 : key->owner ? key->owner : UINT64_MAX;
+	if (is_trusted_file(key))
+		return 0;
+	return key->owner ? key->owner : UINT64_MAX;
 }
 
 int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *file,

@@ -188,9 +188,11 @@ static int describe(struct hotspot_code *code, size_t room, const struct hotspot
 	free(text);
 	if (code->blob.code_end < code->blob.end)
 		add_unknown(&rows, code->blob.code_end - code->blob.start);
-	if (error == -EBADMSG)
+	if (error == -EBADMSG) {
 		code->nr_rows = 1;
-	return rows.full ? -EFBIG : error == -EBADMSG ? 0 : error;
+		error = 0;
+	}
+	return rows.full ? -EFBIG : error;
 }
 
 /* ---- names ---- */

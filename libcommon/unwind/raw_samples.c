@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "process/clock.h"
 #include "unwind/raw_stack.h"
 
@@ -201,9 +202,7 @@ static bool is_confirmed(const struct raw_samples *s, const struct process *proc
 
 static uint64_t reread_pause(const struct process *process)
 {
-	uint64_t pause = process->look_took_ns * REREAD_FACTOR;
-
-	return pause < REREAD_NS ? REREAD_NS : pause < REREAD_MAX_NS ? pause : REREAD_MAX_NS;
+	return clamped(process->look_took_ns * REREAD_FACTOR, REREAD_NS, REREAD_MAX_NS);
 }
 
 /*

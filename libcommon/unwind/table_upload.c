@@ -91,8 +91,10 @@ int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_ta
 	struct eh_module module = table_header(module_id, table);
 	struct extents extents = {};
 	loc_t at = extents_take(slabs, sizeof(module), &extents);
-	int error = !at ? -errno : table->nr_pages ? table_write(slabs, table, &module.tables[TABLE_CFI], &extents) : 0;
+	int error = at ? 0 : -errno;
 
+	if (!error && table->nr_pages)
+		error = table_write(slabs, table, &module.tables[TABLE_CFI], &extents);
 	if (error) {
 		extents_release(slabs, &extents, 0);
 	} else {

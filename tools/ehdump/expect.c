@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "cfi_rows.h"
 #include "base/array.h"
 #include "table/eh_rule.h"
@@ -69,9 +70,7 @@ static int by_start(const void *left, const void *right)
 {
 	const struct kept_fde *l = left, *r = right;
 
-	if (l->fde.start != r->fde.start)
-		return l->fde.start < r->fde.start ? -1 : 1;
-	return l->order < r->order ? -1 : 1;
+	return order_of(l->fde.start, r->fde.start) ?: order_of(l->order, r->order);
 }
 
 /* Removes the FDEs that yield and start in code that an FDE of .eh_frame covers. They are sorted. */

@@ -102,5 +102,7 @@ int folded_read(FILE *in, struct flame_tree *tree, enum flame_side side, uint64_
 		count->value += value;
 	}
 	free(line);
-	return error ? error : ferror(in) ? -EIO : 0;
+	if (!error && ferror(in))
+		error = -EIO;
+	return error;
 }

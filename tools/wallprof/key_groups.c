@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 struct key_group *key_group_of(struct key_group **groups, uint64_t id)
 {
 	struct key_group *group;
@@ -30,9 +32,7 @@ void key_groups_free(struct key_group *groups)
 
 static int most_time_first(struct key_group *left, struct key_group *right)
 {
-	if (left->all_ns != right->all_ns)
-		return left->all_ns > right->all_ns ? -1 : 1;
-	return left->key < right->key ? -1 : 1;
+	return order_of(right->all_ns, left->all_ns) ?: order_of(left->key, right->key);
 }
 
 void key_groups_sort(struct key_group **groups)

@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "wallprof/life_log.h"
 #include "wallprof/wallprof_abi.h"
 
@@ -268,11 +269,7 @@ static int by_process(const void *left, const void *right)
 {
 	const struct life *l = left, *r = right;
 
-	if (l->pid != r->pid)
-		return l->pid < r->pid ? -1 : 1;
-	if (l->tid != r->tid)
-		return l->tid < r->tid ? -1 : 1;
-	return l->from_ns == r->from_ns ? 0 : l->from_ns < r->from_ns ? -1 : 1;
+	return order_of(l->pid, r->pid) ?: order_of(l->tid, r->tid) ?: order_of(l->from_ns, r->from_ns);
 }
 
 int timeline_finish(struct timeline *t)

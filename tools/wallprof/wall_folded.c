@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/order.h"
 #include "wallprof/wall.h"
 #include "wallprof/wall_sums.h"
 
@@ -71,9 +72,7 @@ static int add_rest(struct line **lines, const struct life *life, const char *wh
 
 static int most_first(struct line *left, struct line *right)
 {
-	if (left->ns != right->ns)
-		return left->ns > right->ns ? -1 : 1;
-	return strcmp(left->text, right->text);
+	return order_of(right->ns, left->ns) ?: strcmp(left->text, right->text);
 }
 
 int wall_folded(const struct wall *w)

@@ -54,7 +54,9 @@ static int pack_interval(void *arg, const struct life *life, const struct interv
 	error = put_number(p, i->key);
 	if (!error)
 		error = put_number(p, i->waker);
-	return error ? error : put_number(p, i->state == WALL_LOST ? i->nr_lost : i->cpu);
+	if (!error)
+		error = put_number(p, i->state == WALL_LOST ? i->nr_lost : i->cpu);
+	return error;
 }
 
 #define PACKED_SAMPLE NR_WALL_STATES

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "process/thread_state.h"
 #include "report/counted.h"
 #include "stacks_abi.h"
@@ -191,7 +192,7 @@ static struct layout layout_of(const struct wall *w)
 		layout.width = 132;
 	layout.narrow = layout.width < LEFT_COLUMNS + MIN_CELLS;
 	cells = layout.width - (layout.narrow ? NARROW_COLUMNS : LEFT_COLUMNS);
-	layout.cells = cells < MIN_CELLS ? MIN_CELLS : cells > MAX_CELLS ? MAX_CELLS : cells;
+	layout.cells = clamped(cells, MIN_CELLS, MAX_CELLS);
 	return layout;
 }
 
@@ -220,7 +221,7 @@ static int highest_first(const void *left, const void *right)
 {
 	const struct ranked *l = left, *r = right;
 
-	return l->rank == r->rank ? 0 : l->rank > r->rank ? -1 : 1;
+	return order_of(r->rank, l->rank);
 }
 
 static int by_place(const void *left, const void *right)

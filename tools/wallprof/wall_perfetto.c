@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "report/page_text.h"
 #include "report/perfetto.pb-c.h"
 #include "stacks_abi.h"
@@ -393,9 +394,7 @@ static int by_cpu_and_time(const void *left, const void *right)
 {
 	const struct run *l = left, *r = right;
 
-	if (l->cpu != r->cpu)
-		return l->cpu < r->cpu ? -1 : 1;
-	return l->from_ns == r->from_ns ? 0 : l->from_ns < r->from_ns ? -1 : 1;
+	return order_of(l->cpu, r->cpu) ?: order_of(l->from_ns, r->from_ns);
 }
 
 struct bundle {

@@ -109,7 +109,9 @@ int wall_recording_visit(struct wall_recording *w, const struct life *life, cons
 		}
 		json_object_put(line);
 	}
-	return error ? error : *w->again.wrong ? -EIO : 0;	/* it was read once: another has changed it since */
+	if (!error && *w->again.wrong)
+		error = -EIO;	/* it was read once: another has changed it since */
+	return error;
 }
 
 /* ---- the whole ---- */

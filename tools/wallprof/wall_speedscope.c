@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "process/thread_state.h"
 #include "report/page_text.h"
 #include "stacks_abi.h"
@@ -64,7 +65,7 @@ static int add_running(struct profile *p, const struct interval *i)
 		uint64_t until = s + 1 < p->nr_samples ?
 					 (p->samples[s].time_ns + p->samples[s + 1].time_ns) / 2 : i->to_ns;
 
-		until = until < at ? at : until > i->to_ns ? i->to_ns : until;
+		until = clamped(until, at, i->to_ns);
 		error = add_slice(p, p->samples[s].key, -1, until - at);
 		at = until;
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "stacks_abi.h"
 #include "wallprof/key_groups.h"
 #include "wallprof/wall_text.h"
@@ -27,9 +28,7 @@ static int by_thread(const void *left, const void *right, void *wall)
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 	uint32_t of_left = wall_key(wall, l)->key.tid, of_right = wall_key(wall, r)->key.tid;
 
-	if (of_left != of_right)
-		return of_left < of_right ? -1 : 1;
-	return l < r ? -1 : l > r;
+	return order_of(of_left, of_right) ?: order_of(l, r);
 }
 
 /* the numbers of all keys, those of a thread one after the other; the caller frees it. NULL: no memory */

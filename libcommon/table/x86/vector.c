@@ -45,7 +45,8 @@ struct prefix {
 /* 66, f3 or f2, then REX, then 0f */
 static struct prefix legacy_prefix(const uint8_t *code)
 {
-	struct prefix p = { .pp = code[0] == 0x66 ? 1 : code[0] == 0xf3 ? 2 : code[0] == 0xf2 ? 3 : 0 };
+	static const uint8_t pp[256] = { [0x66] = 1, [0xf3] = 2, [0xf2] = 3 };
+	struct prefix p = { .pp = pp[code[0]] };
 
 	p.bytes = p.pp != 0;
 	p.bytes += (code[p.bytes] & 0xf0) == 0x40;
@@ -70,12 +71,13 @@ static struct prefix prefix_of(const uint8_t *code)
 /* ModRM, SIB and displacement */
 static size_t operand_bytes(const uint8_t *modrm)
 {
+	static const uint8_t displacement[4] = { 0, 1, 4, 0 };
 	uint8_t mode = modrm[0] >> 6, rm = modrm[0] & 7;
 	size_t sib = mode != 3 && rm == 4;
 
 	if (mode == 0 && (sib ? modrm[1] & 7 : rm) == 5)
 		return 1 + sib + 4;
-	return 1 + sib + (mode == 1 ? 1 : mode == 2 ? 4 : 0);
+	return 1 + sib + displacement[mode];
 }
 
 #define MAX_BYTES 16	/* an instruction has 15 at most */

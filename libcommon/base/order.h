@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Compares numbers of one type. */
+#ifndef EHPERF_BASE_ORDER_H
+#define EHPERF_BASE_ORDER_H
+
+/* for qsort(): -1, 0 or 1, as left is less than, equal to, or greater than right. Evaluates them twice */
+#define order_of(left, right) (((left) > (right)) - ((left) < (right)))
+
+/* value, but at least `least` and at most `most` */
+#define clamped(value, least, most) ({							\
+	__typeof__(value) value_ = (value), least_ = (least), most_ = (most);		\
+	if (value_ > most_)								\
+		value_ = most_;								\
+	value_ < least_ ? least_ : value_;						\
+})
+
+#endif
