@@ -4,10 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "python_abi.h"
 #include "report/escape.h"
-#include "report/namer.h"
-#include "report/recorded_names.h"
 #include "stacks_abi.h"
 
 static struct frame_name name_jit(const struct frame_names *names, pid_t pid, uint64_t frame)
@@ -25,48 +22,6 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 		name.region = names->jit ? jit_processes_region(names->jit, pid, name.address - by_call) : NULL;
 	}
 	return name;
-}
-
-static struct frame_name name_python(const struct frame_names *names, uint64_t frame)
-{
-	const struct python_code *code = names->python ? python_names_get(names->python, PYTHON_LOW(frame)) : NULL;
-	struct frame_name name = { .runtime = "python", .brief = !names->lines };
-
-	if (code) {
-		name.symbol = code->name;
-		name.source = code->file;
-		name.line = python_code_line(code, PYTHON_INDEX(frame));
-	}
-	return name;
-}
-
-/* what of HotSpot's own is known by another name to people */
-static const char *name_of_code(const struct hotspot_name *code)
-{
-	return strcmp(code->name, "Interpreter") ? code->name : "[interpreter]";
-}
-
-/* all[] as frame_names_user() has it */
-static size_t name_hotspot(const struct frame_names *names, uint64_t frame, struct frame_name *all,
-			   size_t max)
-{
-	const struct hotspot_name *code = names->hotspot ? hotspot_names_get(names->hotspot, HOTSPOT_NUMBER(frame)) : NULL;
-	struct hotspot_function functions[MAX_FRAME_NAMES];
-	size_t nr = code ? hotspot_names_of(code, frame, functions, max) : 0;
-	struct frame_name name = { .runtime = "hotspot", .unsaid = !names->lines };
-
-	for (size_t i = 0; i < nr; i++) {
-		all[i] = name;
-		all[i].symbol = functions[i].name;
-		all[i].source = functions[i].file;
-		all[i].line = functions[i].line;
-		all[i].inlined = i + 1 < nr;
-	}
-	if (!nr) {
-		all[0] = name;
-		all[0].symbol = code ? name_of_code(code) : NULL;
-	}
-	return nr ? nr : 1;
 }
 
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame)
@@ -94,88 +49,6 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
 	name.vaddr = symbol.vaddr + by_call;
 	name.has_function = symbol.has_function;
 	name.function_vaddr = symbol.function_vaddr;
-	return name;
-}
-
-struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
-{
-	if (FRAME_IS_SUMMED(frame))
-		return (struct frame_name){ .symbol = "[other stacks]", .cut = frame ^ FRAME_SUMMED(0) };
-	if (FRAME_IS_NO_ROOM(frame)) {
-		static char symbol[sizeof("[stacks of uid 4294967295: no room]")];
-
-		snprintf(symbol, sizeof(symbol), "[stacks of uid %u: no room]", (uint32_t)frame);
-		return (struct frame_name){ .symbol = symbol, .cut = 1 };
-	}
-	if (FRAME_IS_CUT(frame))
-		return (struct frame_name){ .symbol = "[...]", .cut = frame };
-	if (names->recorded)
-		return recorded_name(names->recorded, pid, frame);
-	if (FRAME_IS_PYTHON(frame))
-		return name_python(names, frame);
-	if (FRAME_IS_HOTSPOT(frame)) {
-		struct frame_name name;
-
-		name_hotspot(names, frame, &name, 1);
-		return name;
-	}
-	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);
-}
-
-size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
-			struct frame_name all[MAX_FRAME_NAMES])
-{
-	struct frame_name name;
-	const struct source_place *places;
-	bool by_call = frame & FRAME_CALL;
-	size_t nr = 0;
-
-	if (names->recorded && !FRAME_IS_CUT(frame))
-		return recorded_names_user(names->recorded, pid, frame, all);
-	if (FRAME_IS_HOTSPOT(frame))
-		return name_hotspot(names, frame, all, MAX_FRAME_NAMES);
-	name = frame_name_user(names, pid, frame);
-	if (name.has_vaddr && (names->inlined || names->lines)) {
-		struct module *module = modules_get(names->modules, FRAME_MODULE(frame));
-
-		nr = modules_places(names->modules, module, name.vaddr - by_call, &places);
-		if (!nr && names->namer && module_lacks_places(module) && namer_fetch(names->namer, module))
-			nr = modules_places(names->modules, module, name.vaddr - by_call, &places);
-	}
-	for (size_t i = 0; names->inlined && i + 1 < nr; i++) {
-		all[i] = name;
-		all[i].inlined = true;
-		all[i].symbol = places[i].name;
-		all[i].raw_symbol = strcmp(places[i].name, places[i].raw_name) ? places[i].raw_name : NULL;
-		all[i].has_function = false;
-	}
-	/* without names of their own, inlined functions are at the place of the function they are in */
-	if (nr && !names->inlined)
-		nr = 1;
-	else if (!nr)
-		places = NULL;
-	all[nr ? nr - 1 : 0] = name;
-	for (size_t i = 0; names->lines && i < nr; i++) {
-		all[i].source = places[i].file;
-		all[i].line = places[i].file ? places[i].line : 0;
-	}
-	return nr ? nr : 1;
-}
-
-struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t address)
-{
-	struct frame_name name = { .address = address };
-	const struct kernel_symbol *symbol;
-
-	if (names->recorded)
-		return recorded_name_kernel(names->recorded, address);
-	symbol = kallsyms_find(names->kallsyms, address);
-	if (symbol) {
-		name.symbol = symbol->name;
-		name.module = symbol->module;
-		name.offset = address - symbol->start;
-		name.schedules = kallsyms_is_scheduler(names->kallsyms, address);
-	}
 	return name;
 }
 

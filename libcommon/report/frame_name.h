@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of frames: the function, and the file or kernel module that it belongs to. */
+/* The name of a frame: the function, and the file or kernel module that it belongs to. frame_names.h finds the names. */
 #ifndef EHPERF_REPORT_FRAME_NAME_H
 #define EHPERF_REPORT_FRAME_NAME_H
 
@@ -71,21 +71,11 @@ struct frame_names {
 
 #define MAX_FRAME_NAMES MAX_SOURCE_PLACES
 
-/* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
-struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
 /*
- * frame_name_user(), but files are read in this process, not by names->namer's worker; not for Python frames and FRAME_CUT()
+ * Names a user frame (bpf/stacks_abi.h) of this process by what this process reads itself: for namer.h's worker. Not for frames
+ * of runtimes and FRAME_CUT(). The strings are valid until the next call
  */
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
-
-/*
- * frame_name_user(); with names->inlined, the functions that are inlined in it come first, the innermost one first. Returns the
- * number of names, at least 1
- */
-size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
-			struct frame_name all[MAX_FRAME_NAMES]);
-/* names a kernel frame, an address; names->kallsyms or names->recorded owns the strings */
-struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t address);
 
 /*
  * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]" with the

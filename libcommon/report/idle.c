@@ -7,6 +7,7 @@
 
 #include "base/order.h"
 #include "report/counted.h"
+#include "report/frame_names.h"
 #include "stacks_abi.h"
 
 #define MIN_SHARE	95		/* percent of the measurement */

@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "report/escape.h"
+#include "report/frame_names.h"
 #include "report/namer.h"
 #include "unwind/modules.h"
 

@@ -14,6 +14,7 @@
 #include "process/clock.h"
 #include "report/counted.h"
 #include "report/escape.h"
+#include "report/frame_names.h"
 
 struct function_sum {
 	uint64_t self, total;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/frame_names.h"
 #include "report/json.h"
 #include "report/stack_report.h"
 #include "report/stack_writer.h"

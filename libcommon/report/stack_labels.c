@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "report/escape.h"
+#include "report/frame_names.h"
 
 /*
  * frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/frame_names.h"
 #include "report/page_text.h"
 #include "report/stack_report.h"
 

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "process/thread_state.h"
+#include "report/frame_names.h"
 #include "report/labels.h"
 #include "report/page_text.h"
 #include "report/pprof.pb-c.h"

@@ -8,6 +8,7 @@
 #include "base/order.h"
 #include "report/counted.h"
 #include "report/escape.h"
+#include "report/frame_names.h"
 #include "report/merged_texts.h"
 #include "report/stack_functions.h"
 #include "report/stack_report.h"
