@@ -7,8 +7,21 @@
 
 #include "table/code_insns.h"
 #include "table/code_rules.h"
-#include "table/go_rows.h"
 #include "table/machine.h"
+
+struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp)
+{
+	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = depth + CFA_AT_ENTRY };
+
+	memset(rule.saved, SAVED_LOST, sizeof(rule.saved));
+	rule.saved[SAVED_RA] = RA_AT_ENTRY;
+	rule.saved[SAVED_R14] = SAVED_SAME;	/* the running g, in Go's internal ABI */
+	if (fp == GO_FP_SAME)
+		rule.saved[SAVED_FP] = SAVED_SAME;
+	else if (fp == GO_FP_SAVED)
+		rule.saved[SAVED_FP] = RA_AT_ENTRY - 1;
+	return rule;
+}
 
 /* ---- which functions are special ---- */
 

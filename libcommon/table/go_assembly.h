@@ -13,6 +13,12 @@
 #include "dwarf/gopclntab.h"
 #include "tables_abi.h"
 
+/* the frame pointer in a frame: still the caller's, saved, or not known */
+enum go_fp { GO_FP_SAME, GO_FP_SAVED, GO_FP_LOST, NR_GO_FPS };
+
+/* sp lies `depth` bytes lower than at the entry */
+struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp);
+
 /* functions of the runtime that need special rules */
 enum go_special {
 	GO_ORDINARY,

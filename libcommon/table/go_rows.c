@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "table/go_assembly.h"
 #include "table/machine.h"
 
 /*
@@ -79,20 +78,6 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
 }
 
 /* ---- rows ---- */
-
-struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp)
-{
-	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = depth + CFA_AT_ENTRY };
-
-	memset(rule.saved, SAVED_LOST, sizeof(rule.saved));
-	rule.saved[SAVED_RA] = RA_AT_ENTRY;
-	rule.saved[SAVED_R14] = SAVED_SAME;	/* the running g, in Go's internal ABI */
-	if (fp == GO_FP_SAME)
-		rule.saved[SAVED_FP] = SAVED_SAME;
-	else if (fp == GO_FP_SAVED)
-		rule.saved[SAVED_FP] = RA_AT_ENTRY - 1;
-	return rule;
-}
 
 static uint32_t state_of(struct go_rows *go, struct cfi_states *states, int32_t depth, enum go_fp fp)
 {

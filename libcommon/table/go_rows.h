@@ -11,15 +11,12 @@
 
 #include "dwarf/gopclntab.h"
 #include "table/fde_index.h"
+#include "table/go_assembly.h"
 #include "table/row_writer.h"
 
 /* the class of a span that is a Go function's; its program_bytes are the function's number */
 #define GO_CLASS MAX_CIE_CLASSES
 
-/*
- * the frame pointer in a frame: still the caller's, saved, or not known
- */
-enum go_fp { GO_FP_SAME, GO_FP_SAVED, GO_FP_LOST, NR_GO_FPS };
 #define GO_KNOWN_FRAMES 256
 
 struct go_rows {
@@ -49,8 +46,5 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
  */
 int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states,
 		  const struct fde_span *span, uint64_t end, uint64_t *nr_rows);
-
-/* sp lies `depth` bytes lower than at the entry */
-struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp);
 
 #endif
