@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
-#include "process/worker_child.h"
 
 #define PATIENCE_MS 200	/* then the tool starts its workers itself */
 

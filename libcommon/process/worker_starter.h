@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "process/workers.h"
+#include "process/worker_child.h"
 
 struct worker_starter {
 	pid_t pid;	/* 0: none */

@@ -20,7 +20,6 @@
 #include "base/hash.h"
 #include "process/clock.h"
 #include "process/priority.h"
-#include "process/worker_child.h"
 #include "process/worker_starter.h"
 
 #define MS 1000000ULL

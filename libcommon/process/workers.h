@@ -15,22 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/worker_child.h"
+
 struct workers;
-
-struct worker_limits {
-	unsigned sleep_ms;	/* a job that sleeps so long at a stretch is given up; 0: 100 ms */
-	unsigned cpu_ms;	/* so is one that takes more of the CPU */
-	size_t bytes;		/* of memory, beside the area */
-	bool parent;		/* the worker may start children */
-	bool writes;		/* it reads nothing of others, but may write its user's files, and use the network */
-	bool first;		/* it goes before others (process/priority.h), if the tool does */
-};
-
-/*
- * In the worker: does the job whose request is in the area, and writes the answer there, `room` bytes at
- * most. Its size
- */
-typedef size_t worker_fn(void *arg, void *area, size_t request_bytes, size_t room);
 
 struct worker_answer {
 	uint64_t tag;		/* the job's */
