@@ -18,7 +18,6 @@
 #include "run/descendants.h"
 #include "run/kernel.h"
 #include "run/output_file.h"
-#include "run/run_report.h"
 #include "run/run_start.h"
 #include "run/signals.h"
 #include "run/targets.h"
@@ -244,6 +243,22 @@ static int fd_of(const struct run_options *o, size_t number)
 	return o->output_fd ? o->output_fd : STDOUT_FILENO;
 }
 
+bool run_names_apart(const struct run_options *o, const char *name)
+{
+	return o->interval_ns && name && strchr(name, '%');
+}
+
+bool run_reports_apart(const struct run *run)
+{
+	return run_names_apart(run->options, run->options->outputs[run->output].name);
+}
+
+void run_report_to_none(struct run *run)
+{
+	run->out = fopen("/dev/null", "we");
+	cli_check(run->out ? 0 : -errno, "write the report");
+}
+
 void run_open(struct run *run, const struct run_options *options)
 {
 	*run = (struct run){ .options = options, .command.pid = -1 };
@@ -273,8 +288,8 @@ void run_get_ready(struct run *run)
 	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */
 	for (size_t i = run_nr_outputs(run->options); i-- > 0;) {
 		run_use_output(run, i);
-		if (run_report_apart(run))
-			run_report_none(run);
+		if (run_reports_apart(run))
+			run_report_to_none(run);
 		else if (run->options->outputs[i].name)
 			run->out = output_file_open(run->options->outputs[i].name, RUN_FILE_MODE, run->options->duration_ns);
 	}
@@ -362,7 +377,7 @@ static struct poll_list fds_of(const struct run *run)
 	add_fd(&list, signals_fd(), POLLIN);
 	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1, POLLIN);
 	/* a pipe that nobody reads any more: POLLERR */
-	add_fd(&list, run_report_apart(run) || run->options->nr_outputs > 1 ? -1 : fileno(run->out), 0);
+	add_fd(&list, run_reports_apart(run) || run->options->nr_outputs > 1 ? -1 : fileno(run->out), 0);
 	for (size_t i = 0; i < run->nr_parts; i++)
 		for (size_t fd = 0; fd < run->parts[i].nr_fds; fd++)
 			add_fd(&list, run->parts[i].fds[fd], POLLIN);

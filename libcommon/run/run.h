@@ -119,6 +119,12 @@ void run_measure(struct run *run);
 size_t run_nr_outputs(const struct run_options *options);
 void run_use_output(struct run *run, size_t number);
 
+/* Does each report of the output in use go to its own file (run_report.h)? Would it, with this name? */
+bool run_reports_apart(const struct run *run);
+bool run_names_apart(const struct run_options *options, const char *name);
+/* Until a report begins in a file of its own, run->out goes nowhere. */
+void run_report_to_none(struct run *run);
+
 /*
  * Flushes the output in use. What was written so far is complete: a file gets its final name. run_finish_output() reports
  * errors.

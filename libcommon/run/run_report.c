@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/run_report.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +8,6 @@
 #include "report/json.h"
 #include "run/cli.h"
 #include "run/output_file.h"
-
-bool run_report_names_apart(const struct run_options *o, const char *name)
-{
-	return o->interval_ns && name && strchr(name, '%');
-}
-
-bool run_report_apart(const struct run *run)
-{
-	return run_report_names_apart(run->options, run->options->outputs[run->output].name);
-}
 
 /* where a number can stand: before the ending by which the format is known */
 static size_t before_ending(const char *name)
@@ -50,19 +39,13 @@ static void tell_apart(struct run *run, char name[PATH_MAX])
 	memcpy(name, numbered, sizeof(numbered));
 }
 
-void run_report_none(struct run *run)
-{
-	run->out = fopen("/dev/null", "we");
-	cli_check(run->out ? 0 : -errno, "write the report");
-}
-
 void run_report_begin(struct run *run, time_t began)
 {
 	const struct run_output *output = &run->options->outputs[run->output];
 	char name[PATH_MAX];
 	struct tm local;
 
-	if (!run_report_apart(run))
+	if (!run_reports_apart(run))
 		return;
 	if (!strftime(name, sizeof(name), output->name, localtime_r(&began, &local)))
 		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", output->name);
@@ -75,12 +58,12 @@ void run_report_begin(struct run *run, time_t began)
 
 void run_report_end(struct run *run, bool last)
 {
-	bool apart = run_report_apart(run);
+	bool apart = run_reports_apart(run);
 
 	if (apart || last)
 		run_finish_output(run);
 	else
 		run_flush_output(run);
 	if (apart)
-		run_report_none(run);
+		run_report_to_none(run);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "process/cgroup.h"
-#include "run/run_report.h"
 #include "stacks_abi.h"
 
 #define MIN_MEMORY_MB 64
@@ -115,7 +114,7 @@ static void settle_format(struct argp_state *state, struct stack_options *o, str
 			     "-f and the ending of the output file's name ask for different formats");
 	if (!o->asked)
 		output->format = of_name ? of_name : stack_format_text;
-	if (o->run.interval_ns && !output->format->joins && !run_report_names_apart(&o->run, name))
+	if (o->run.interval_ns && !output->format->joins && !run_names_apart(&o->run, name))
 		argp_failure(state, EXIT_USAGE, 0,
 			     "with --every, the name of a file like this needs a conversion of strftime(3): '%s'", name);
 }

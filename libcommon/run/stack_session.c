@@ -367,7 +367,7 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 
 static bool others_follow(const struct stack_session *s)
 {
-	return s->run.options->interval_ns && !run_report_apart(&s->run);
+	return s->run.options->interval_ns && !run_reports_apart(&s->run);
 }
 
 /* a line with the time of day above a report on which others follow, as interval outputs have it */
