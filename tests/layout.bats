@@ -36,6 +36,29 @@ none() {
 	grep -rnE '#include ".*skel' libcommon | none
 }
 
+# which file of libcommon uses which other one, "USER USED": x.c, x.h and x_parts.h are one, and so are machine.h and x86/
+uses() {
+	grep -rE --include='*.[ch]' -o '^#include "(\S+/)?[a-z0-9_]+\.h"' libcommon |
+		sed -E 's,^libcommon/,,; s,:#include ", ,; s,"$,,; s,table/x86/[a-z_]+\.,table/machine.,g; s,(_parts)?\.[ch]( |$),\2,g' |
+		awk '$1 != $2' | sort -u
+}
+
+@test "no two files of libcommon use each other, but for these pairs" {
+	uses >"$BATS_TEST_TMPDIR/uses"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/uses")" -gt 500 ]
+	awk 'NR == FNR { uses[$1, $2]; next } $1 < $2 && ($2, $1) in uses' "$BATS_TEST_TMPDIR/uses" "$BATS_TEST_TMPDIR/uses" |
+		diff - <(cat <<-'END'
+			report/measure report/stack_summary
+			run/cli run/output_file
+			run/output_file run/signals
+			run/run run/run_start
+			table/eh_rule table/machine
+			table/row_writer table/unwind_table
+			unwind/foreign unwind/foreign_work
+		END
+		)
+}
+
 @test "libbpf: used in libcommon/bpf only, and in none of its headers, so that including them does not need it" {
 	grep -rnE '#include <bpf/' libcommon --include='*.[ch]' | grep -v '^libcommon/bpf/' | none
 	grep -nE '#include <bpf/' libcommon/bpf/*.h | none
