@@ -76,7 +76,7 @@ static void compiled(void *arg, pid_t tid, uint64_t ns)
 	spent(arg, tid, ns / SHARE_OF_COMPILING);
 }
 
-/* ---- and of reading processes, struct raw_samples_source ---- */
+/* ---- reading processes ---- */
 
 static int read_image(void *arg, pid_t pid, struct eh_image *image)
 {
@@ -85,20 +85,19 @@ static int read_image(void *arg, pid_t pid, struct eh_image *image)
 	return bpf_tasks_image(u->list_tasks, pid, image);
 }
 
-int unwinder_read_mappings(void *arg, struct process *process, uint32_t tgid, struct process_reading *reading)
+int unwinder_ask(void *arg, struct process *process, uint32_t tgid)
 {
 	struct unwinder *u = arg;
 	uint32_t changes = 0;
 	int error;
 
-	(void)reading;
 	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &changes) && errno != ENOENT)
 		return -errno;
 	error = foreign_ask_maps(modules_foreign(u->modules), process->pid,
 				 process_asked(&u->processes, process, changes));
 	if (error)
 		process->asked = 0;
-	return error ? error : -EINPROGRESS;
+	return error;
 }
 
 unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)
@@ -386,7 +385,8 @@ static void connect_parts(struct unwinder *u)
 		.publisher = u->publisher,
 		.tables = u->tables,
 		.queue = &u->queue,
-		.source = { .image = read_image, .read = unwinder_read_mappings, .drain = drain, .arg = u },
+		.ask = unwinder_ask,
+		.arg = u,
 		.max_depth = u->options.max_depth,
 	};
 	tables_on_made(u->tables, compiled, u);

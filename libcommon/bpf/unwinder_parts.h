@@ -47,10 +47,10 @@ struct unwinder {
 };
 
 /*
- * Reads the count of changes before the mappings: a change that happens in between makes the list stale,
+ * Asks for a reading of the process. Reads the count of changes before the mappings: a change that happens in between makes the list stale,
  * whether or not the mappings reflect it.
  */
-int unwinder_read_mappings(void *unwinder, struct process *process, uint32_t tgid, struct process_reading *reading);
+int unwinder_ask(void *unwinder, struct process *process, uint32_t tgid);
 
 /*
  * Takes the readings of processes that have arrived. for_samples: samples wait for them, and the image must be the same. Returns

@@ -52,7 +52,7 @@ static int ask_for_processes(struct unwinder *u, struct task_list *list)
 		process = processes_get(&u->processes, task->pid);
 		if (!process)
 			return -ENOMEM;
-		if (unwinder_read_mappings(u, process, task->image.tgid, NULL) == -EINPROGRESS)
+		if (!unwinder_ask(u, process, task->image.tgid))
 			list->tasks[kept++] = *task;
 	}
 	list->nr = kept;

@@ -117,20 +117,6 @@ static bool same(const struct proc_maps *left, const struct proc_maps *right)
 	return true;
 }
 
-int process_read(pid_t pid, struct process_reading *reading)
-{
-	int error;
-
-	reading->began_ns = clock_ns();
-	reading->image = (struct eh_image){};
-	error = proc_maps_read(&reading->maps, pid);
-	if (!error && !reading->maps.nr) {	/* a zombie, or a kernel thread */
-		proc_maps_free(&reading->maps);
-		error = -ESRCH;
-	}
-	return error;
-}
-
 /* two threads' counts may arrive out of order */
 static void note_changes(struct process *process, uint32_t changes)
 {
@@ -138,20 +124,21 @@ static void note_changes(struct process *process, uint32_t changes)
 		process->changes = changes;
 }
 
-void process_take(struct processes *processes, struct process *process, struct process_reading *reading)
+/* Replaces the process's mappings by those that were read. Takes over the maps; frees them if nothing has changed. */
+static void take(struct processes *processes, struct process *process, struct proc_maps *maps, const struct eh_image *image)
 {
-	process->read_ns = reading->began_ns;
-	process->looked_ns = reading->began_ns;
-	process->look_took_ns = clock_ns() - reading->began_ns;
-	process->image = reading->image;
-	note_changes(process, reading->changes);
-	if (process->complete && same(&process->maps, &reading->maps)) {
-		proc_maps_free(&reading->maps);
+	process->read_ns = process->asked_ns;
+	process->looked_ns = process->asked_ns;
+	process->look_took_ns = clock_ns() - process->asked_ns;
+	process->image = *image;
+	note_changes(process, process->asked_changes);
+	if (process->complete && same(&process->maps, maps)) {
+		proc_maps_free(maps);
 		return;
 	}
 	invalidate(processes, process);
 	proc_maps_free(&process->maps);
-	process->maps = reading->maps;
+	process->maps = *maps;
 	process->complete = true;
 	process->version++;
 }
@@ -200,17 +187,13 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
 			       const struct eh_image *image)
 {
 	struct process *process = processes_find(processes, (pid_t)tag);
-	struct process_reading reading;
 
 	if (!process || process->asked != tag) {
 		proc_maps_free(maps);
 		return NULL;
 	}
-	reading = (struct process_reading){
-		.maps = *maps, .began_ns = process->asked_ns, .changes = process->asked_changes, .image = *image,
-	};
 	if (!error)
-		process_take(processes, process, &reading);
+		take(processes, process, maps, image);
 	else
 		proc_maps_free(maps);
 	for (size_t i = 0; i < process->nr_since && !error; i++)

@@ -102,30 +102,14 @@ struct process *processes_get(struct processes *processes, pid_t pid);
 /* Does not call the observer. */
 void processes_free(struct processes *processes);
 
-/* one reading of /proc/PID/maps */
-struct process_reading {
-	struct proc_maps maps;
-	uint64_t began_ns;	/* CLOCK_MONOTONIC */
-	/* set by the caller: the kernel's count of changes (processes_abi.h) before the reading */
-	uint32_t changes;
-	struct eh_image image;	/* set by the caller: the image after the reading; {}: not known */
-};
-
-/* Reads it here and now. 0, -ESRCH (gone, or without memory of its own), or -errno */
-int process_read(pid_t pid, struct process_reading *reading);
 /*
- * Replaces the process's mappings by the reading's. Takes over reading->maps; frees it if nothing has
- * changed.
- */
-void process_take(struct processes *processes, struct process *process, struct process_reading *reading);
-
-/*
- * A reading was asked for and comes later. Events until then are applied to it, too. Returns its tag, for processes_read().
+ * A reading of the process's mappings was asked for, and comes later. Events until then are applied to it, too. changes: the
+ * kernel's count of changes (processes_abi.h) before. Returns the reading's tag, for processes_read().
  */
 uint64_t process_asked(struct processes *processes, struct process *process, uint32_t changes);
 /*
- * The reading with this tag has arrived, or has failed with this -errno; takes over the maps. Returns the process; NULL: it is
- * gone, or the reading is out of date
+ * The reading with this tag has arrived, or has failed with this -errno; takes over the maps. image: the process's after the
+ * reading; {}: not known. Returns the process; NULL: it is gone, or the reading is out of date
  */
 struct process *processes_read(struct processes *processes, uint64_t tag, int error, struct proc_maps *maps,
 			       const struct eh_image *image);

@@ -27,7 +27,7 @@
  * A reading of /proc says how the process is now. It holds for an earlier sample if the process has not
  * changed in between:
  *  - its image, checked after the reading, still is the sample's: then the mappings are that image's, too;
- *  - once the buffers have been drained, no event of the process between sample and reading is queued, or was applied.
+ *  - once the buffers have been drained (raw_samples_resume()), no event of the process between sample and reading is queued, or was applied.
  */
 
 /* taken inside execve(), where the registers may still be the old image's */
@@ -46,34 +46,14 @@ static bool holds(const struct raw_samples *s, const struct process *process, co
 	       !event_queue_has_event(s->queue, process->pid, raw->time_ns, clock_ns());
 }
 
-/*
- * Reads the process, or asks for that. *process is NULL if the reading does not hold for the time of the
- * sample: the process is gone, is another image now, or its mappings have changed since. 0, -EINPROGRESS or
- * -errno
- */
-static int read_for_sample(struct raw_samples *s, const struct raw_record *raw, struct process **process)
+/* Asks for a reading of the sample's process. 0: that cannot be; -EINPROGRESS or -ENOMEM */
+static int ask_for_sample(struct raw_samples *s, const struct raw_record *raw)
 {
-	struct process *read = processes_get(s->processes, raw->key.pid);
-	struct process_reading reading;
-	int error;
+	struct process *process = processes_get(s->processes, raw->key.pid);
 
-	*process = NULL;
-	if (!read)
+	if (!process)
 		return -ENOMEM;
-	if (read->asked)
-		return -EINPROGRESS;
-	error = s->source.read(s->source.arg, read, raw->image.tgid, &reading);
-	if (!error && s->source.image(s->source.arg, read->pid, &reading.image)) {
-		proc_maps_free(&reading.maps);
-		error = -ESRCH;
-	}
-	if (error)
-		return error == -EINPROGRESS ? error : 0;
-	process_take(s->processes, read, &reading);
-	error = s->source.drain(s->source.arg);
-	if (!error && holds(s, read, raw))
-		*process = read;
-	return error;
+	return process->asked || !s->ask(s->arg, process, raw->image.tgid) ? -EINPROGRESS : 0;
 }
 
 /* ---- the walk ---- */
@@ -218,30 +198,18 @@ static void note_reread(struct raw_samples *s, const struct process *process, ui
 }
 
 /*
- * A pc lies outside the list. Memory may have been mapped without a record, by mremap() for example: reads
- * the process again, and unwinds the sample again if that changes the list. Not too often; meanwhile the
- * kernel sends no raw samples for such pcs.
+ * A pc lies outside the list. Memory may have been mapped without a record, by mremap() for example: asks for
+ * another reading of the process. Not too often; meanwhile the kernel sends no raw samples for such pcs.
  */
-static int reread_for_sample(struct raw_samples *s, struct process *process, const struct raw_record *raw,
-			     struct host_stack *stack)
+static int reread_for_sample(struct raw_samples *s, const struct process *process, const struct raw_record *raw)
 {
-	uint64_t version = process->version;
-	struct process *read = NULL;
 	int error = 0;
 
 	if (!is_confirmed(s, process) && clock_ns() - process->looked_ns > reread_pause(process))
-		error = read_for_sample(s, raw, &read);
-	if (error)
-		return error;
-	if (read && process->version != version) {
-		publisher_publish(s->publisher, process, &raw->image);
-		walk(s, process, raw, stack);
-		if (stack->end != END_NO_MAPPING)
-			return 0;
-		version = 0;
-	}
-	note_reread(s, process, read ? version : 0);
-	return 0;
+		error = ask_for_sample(s, raw);
+	if (!error)
+		note_reread(s, process, 0);
+	return error;
 }
 
 /*
@@ -306,13 +274,15 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 		refuse(s, process, raw, stack);
 		return 0;
 	}
-	if (!process || !process->complete || is_another_image(s, process, raw))
-		error = read_for_sample(s, raw, &process);
+	if (!process || !process->complete || is_another_image(s, process, raw)) {
+		error = ask_for_sample(s, raw);
+		process = NULL;
+	}
 	if (error)
 		return error;
 	unwind_by(s, process, raw, stack);
 	if (stack->end == END_NO_MAPPING && process && !is_in_exec(raw))
-		error = reread_for_sample(s, process, raw, stack);
+		error = reread_for_sample(s, process, raw);
 	discard_in_exec(raw, stack);
 	return error;
 }

@@ -21,20 +21,6 @@
 #include "unwind/tables.h"
 #include "unwind/text_cache.h"
 
-/* where current facts about processes come from: the kernel, or a test */
-struct raw_samples_source {
-	/* the process's current image. 0, or -errno if there is none */
-	int (*image)(void *arg, pid_t pid, struct eh_image *image);
-	/*
-	 * the current mappings, with reading->changes from before they were read. 0, or -errno;
-	 * -EINPROGRESS: they were asked for (process_asked()), and processes_read() follows
-	 */
-	int (*read)(void *arg, struct process *process, uint32_t tgid, struct process_reading *reading);
-	/* queues all events up to now. 0 or -errno */
-	int (*drain)(void *arg);
-	void *arg;
-};
-
 struct waiting_sample {
 	struct raw_record *raw;
 	/* it waits for the table of this module, with the process's list when the sample was taken */
@@ -50,7 +36,9 @@ struct raw_samples {
 	struct publisher *publisher;
 	struct tables *tables;
 	const struct event_queue *queue;
-	struct raw_samples_source source;
+	/* Asks for a reading of the process (process_asked()), so that processes_read() follows. 0 or -errno */
+	int (*ask)(void *arg, struct process *process, uint32_t tgid);
+	void *arg;
 	uint32_t max_depth;
 	/* private: samples that wait, in order of arrival */
 	struct waiting_sample *waiting;
@@ -61,8 +49,7 @@ struct raw_samples {
 
 /*
  * Unwinds the sample into *stack; stack->id and stack->end are for the sample's key. 0, or -EINPROGRESS:
- * its process is being read, and it may be kept until that is done; or a fatal -errno: no memory, or
- * source.drain()'s
+ * its process is being read, and it may be kept until that is done; or -ENOMEM
  */
 int raw_samples_unwind(struct raw_samples *samples, const struct raw_record *raw, struct host_stack *stack);
 

@@ -7,6 +7,7 @@
 
 #include "unwind/processes.h"
 #include "check.h"
+#include "read_self.h"
 
 static struct processes all;
 
@@ -132,18 +133,17 @@ static void test_fork_and_exec(void)
 static void test_readings(void)
 {
 	struct process *process = processes_get(&all, getpid());
-	struct process_reading reading;
+	const struct eh_image image = {};
 	uint64_t version;
 
-	check(process && !process_read(getpid(), &reading) && reading.maps.nr >= 3, "our own mappings can be read");
-	process_take(&all, process, &reading);
+	check(process && read_self(&all, process_asked(&all, process, 0), &image) == process && process->maps.nr >= 3,
+	      "our own mappings can be read");
 	check(process->complete, "what was read is complete");
 	version = process->version;
 	happens(PROCESS_EXECED, getpid(), 0, process->read_ns - 1, 0, 0, 0);
 	check(process->version == version, "an event before the reading is in it already");
 	told[0] = 0;
-	check(!process_read(getpid(), &reading), "and again");
-	process_take(&all, process, &reading);
+	check(read_self(&all, process_asked(&all, process, 0), &image) == process, "and again");
 	heard("");	/* nothing has changed */
 	happens(PROCESS_EVENTS_LOST, 0, 0, process->read_ns + 1, 0, 0, 0);
 	check(!process->complete, "after lost events nothing is complete");

@@ -13,6 +13,7 @@
 
 #include "unwind/publisher.h"
 #include "check.h"
+#include "read_self.h"
 
 #define CHILD 4000001	/* more than there may be */
 #define AT 0x1000000	/* where the test maps its file; below all that is there */
@@ -230,14 +231,12 @@ int main(void)
 	struct publisher_target target = { .settle = settle,
 					   .set_handle = set_handle,
 					   .remove_handle = remove_handle };
-	struct process_reading reading = {};
 
 	modules = modules_new();
 	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) &&
 	      !tables_new(&tables, slabs, modules) && !publisher_new(&publisher, tables, target));
 	processes = (struct processes){ .all = true, .observer = publisher_observer(publisher) };
-	check(!process_read(getpid(), &reading));
-	process_take(&processes, processes_get(&processes, getpid()), &reading);
+	check(read_self(&processes, process_asked(&processes, processes_get(&processes, getpid()), 0), &(struct eh_image){}));
 	test_list();
 	test_change();
 	test_modules_are_kept();

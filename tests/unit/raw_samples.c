@@ -15,6 +15,7 @@
 #include "unwind/raw_samples.h"
 #include "unwind/raw_stack.h"
 #include "check.h"
+#include "read_self.h"
 
 #define STACK_BYTES 8192
 
@@ -29,38 +30,30 @@ static struct host_stack stack;
 /* ---- the kernel ---- */
 
 static struct eh_image now;	/* the process's image */
-static uint64_t happens_ns;	/* 0, or when an event happened that a drain finds */
-static int drain_error;
+static uint64_t happens_ns;	/* 0, or when an event happened that is in the buffers when the reading arrives */
 static unsigned nr_readings;
-
-static int image(void *arg, pid_t pid, struct eh_image *image)
-{
-	(void)arg, (void)pid;
-	*image = now;
-	return now.tgid ? 0 : -ESRCH;
-}
-
-static bool later;			/* what is read is there later */
-static struct process_reading asked;
 static uint64_t asked_tag;
 
-static int read_mappings(void *arg, struct process *process, uint32_t tgid, struct process_reading *reading)
+static int ask(void *arg, struct process *process, uint32_t tgid)
 {
 	(void)arg, (void)tgid;
 	nr_readings++;
-	reading->changes = 0;
-	if (!later)
-		return process_read(process->pid, reading);
 	asked_tag = process_asked(&processes, process, 0);
-	return process_read(process->pid, &asked) ? -ESRCH : -EINPROGRESS;
+	return 0;
 }
 
-static int drain(void *arg)
+/* The reading that was asked for arrives, if the process is there still. */
+static void arrives(void)
 {
 	struct process_event event = { .kind = PROCESS_EXECED, .pid = getpid(), .time_ns = happens_ns };
+	struct proc_maps none = {};
 
-	(void)arg;
-	return happens_ns ? event_queue_add(&queue, &event) : drain_error;
+	if (now.tgid)
+		check(read_self(&processes, asked_tag, &now));
+	else
+		processes_read(&processes, asked_tag, -ESRCH, &none, &now);
+	if (happens_ns)
+		check(!event_queue_add(&queue, &event));
 }
 
 static int add_slab(void *arg, uint32_t number, uint8_t **bytes)
@@ -89,7 +82,7 @@ static void remove_handle(void *arg, uint32_t tgid)
 
 static struct raw_samples samples = {
 	.processes = &processes, .queue = &queue, .max_depth = MAX_DEPTH,
-	.source = { .image = image, .read = read_mappings, .drain = drain },
+	.ask = ask,
 };
 
 /* ---- samples ---- */
@@ -115,6 +108,30 @@ static struct raw_record *sample_self(void)
 	return raw;
 }
 
+static int take_stack(void *arg, struct raw_record *raw, const struct host_stack *resumed)
+{
+	(void)raw;
+	*(const struct host_stack **)arg = resumed;
+	return 0;
+}
+
+/* Unwinds the sample into `stack`, at once, or when its process has been read. */
+static bool unwinds(const struct raw_record *raw)
+{
+	size_t bytes = sizeof(*raw) + raw->stack_bytes;
+	struct raw_record *copy = malloc(bytes);
+	const struct host_stack *resumed = NULL;
+	int error = raw_samples_unwind(&samples, memcpy(copy, raw, bytes), &stack);
+
+	if (error != -EINPROGRESS) {
+		free(copy);
+		return !error;
+	}
+	check(raw_samples_keep(&samples, copy, 0));
+	arrives();
+	return !raw_samples_resume(&samples, &stack, false, take_stack, &resumed) && resumed == &stack;
+}
+
 /* the caller's return address is what the compiler says it is, and the stack ends where processes begin */
 static __attribute__((noinline)) void test_whole(void)
 {
@@ -122,7 +139,7 @@ static __attribute__((noinline)) void test_whole(void)
 	uint64_t expected = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), address = 0;
 	const struct process *process;
 
-	check(!raw_samples_unwind(&samples, raw, &stack));
+	check(unwinds(raw));
 	check(stack.end == END_COMPLETE && stack.nr >= 4, "end %d after %u frames", stack.end, stack.nr);
 	process = processes_find(&processes, getpid());
 	check(process && process->complete && publisher_is_current(publisher, process, &now),
@@ -147,13 +164,13 @@ static void test_another_image(void)
 
 	processes_find(&processes, getpid())->complete = false;
 	now.exec_id++;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS,
+	check(unwinds(raw) && stack.end == END_UNKNOWN_PROCESS,
 	      "the process is another image by now: end %d", stack.end);
 	now.tgid = 0;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS,
+	check(unwinds(raw) && stack.end == END_UNKNOWN_PROCESS,
 	      "it is gone: end %d", stack.end);
 	now = raw->image;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_COMPLETE,
+	check(unwinds(raw) && stack.end == END_COMPLETE,
 	      "it is the sample's: end %d", stack.end);
 	free(raw);
 }
@@ -165,17 +182,13 @@ static void test_changed_meanwhile(void)
 
 	processes_find(&processes, getpid())->complete = false;
 	happens_ns = raw->time_ns + 1;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_UNKNOWN_PROCESS,
+	check(unwinds(raw) && stack.end == END_UNKNOWN_PROCESS,
 	      "an exec between the sample and the reading: end %d", stack.end);
 	happens_ns = 0;
 	event_queue_begin(&queue, UINT64_MAX);
 	check(event_queue_next(&queue, &event) && !event_queue_next(&queue, &event));
-	drain_error = -EIO;
 	processes_find(&processes, getpid())->complete = false;
-	check(raw_samples_unwind(&samples, raw, &stack) == -EIO,
-	      "an error on the way is not taken for a process that is gone");
-	drain_error = 0;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_COMPLETE);
+	check(unwinds(raw) && stack.end == END_COMPLETE);
 	free(raw);
 }
 
@@ -229,15 +242,13 @@ static void test_read_later(void)
 	unsigned nr = 0;
 
 	process->complete = false;
-	later = true;
 	nr_readings = 0;
 	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1);
 	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1, "it is asked for once");
 	check(raw_samples_keep(&samples, raw, 0));
 	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && !nr, "nothing is there yet");
-	check(processes_read(&processes, asked_tag, 0, &asked.maps, &now) == process);
+	arrives();
 	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && nr == 1);
-	later = false;
 }
 
 static void test_in_exec(void)
@@ -248,7 +259,7 @@ static void test_in_exec(void)
 	raw = sample_self();
 	raw->syscall = SYS_execve;
 	raw->ip = 0x10;
-	check(!raw_samples_unwind(&samples, raw, &stack) && stack.end == END_NO_USER && !stack.id, "end %d",
+	check(unwinds(raw) && stack.end == END_NO_USER && !stack.id, "end %d",
 	      stack.end);
 	now.exec_id++;
 	raw->image = now;
