@@ -13,7 +13,8 @@
 #include "records_abi.h"
 #include "unwind/cut_stack.h"
 
-struct owner *stack_store_owner(struct stack_store *store, uint32_t uid)
+/* NULL: no memory */
+static struct owner *owner_of(struct stack_store *store, uint32_t uid)
 {
 	struct owner *owner;
 
@@ -74,7 +75,7 @@ static int add_stack(struct stack_store *store, struct stored_stack **stacks, ui
 		stack->used = true;
 		return 0;
 	}
-	owner = stack_store_owner(store, uid);
+	owner = owner_of(store, uid);
 	if (!owner)
 		return -ENOMEM;
 	if (!has_room(store, owner, bytes)) {
@@ -149,7 +150,7 @@ static struct stored_value *value_of(struct stack_store *store, const struct sta
 	if (!stored)
 		return NULL;
 	stored->key = *key;
-	stored->owner = stack_store_owner(store, key->uid);
+	stored->owner = owner_of(store, key->uid);
 	if (!stored->owner) {
 		free(stored);
 		return NULL;
@@ -161,7 +162,7 @@ static struct stored_value *value_of(struct stack_store *store, const struct sta
 
 static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
 {
-	struct owner *owner = stack_store_owner(store, key->uid);
+	struct owner *owner = owner_of(store, key->uid);
 	struct stored_value *stored;
 	struct stack_key sum;
 
@@ -280,7 +281,7 @@ static int number_key(struct stack_store *store, uint32_t number, struct stored_
 
 static int take_key(struct stack_store *store, const struct key_record *record)
 {
-	struct owner *owner = stack_store_owner(store, record->key.uid);
+	struct owner *owner = owner_of(store, record->key.uid);
 	struct stored_key *stored;
 
 	if (!owner)

@@ -115,9 +115,6 @@ static inline struct stack_key key_of_sum(const struct stack_key *key)
 	return sum;
 }
 
-/* NULL: no memory */
-struct owner *stack_store_owner(struct stack_store *store, uint32_t uid);
-
 /* Takes what the kernel has in its map of values. 0 or -errno */
 int stack_store_read_values(struct stack_store *store);
 

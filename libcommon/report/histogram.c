@@ -17,33 +17,17 @@ void histogram_init(struct histogram *h, const struct histogram_unit *unit)
 	h->unit = unit;
 }
 
-static void widen(struct histogram *h, uint64_t min_ns, uint64_t max_ns)
-{
-	if (!h->count || min_ns < h->min_ns)
-		h->min_ns = min_ns;
-	if (!h->count || max_ns > h->max_ns)
-		h->max_ns = max_ns;
-}
-
 void histogram_add(struct histogram *h, uint64_t ns, uint64_t count)
 {
 	if (!count)
 		return;
-	widen(h, ns, ns);
+	if (!h->count || ns < h->min_ns)
+		h->min_ns = ns;
+	if (!h->count || ns > h->max_ns)
+		h->max_ns = ns;
 	h->count += count;
 	h->total_ns += ns * count;
 	h->buckets[bucket_of(bucket_value(ns, h->unit->ns, h->unit->shift))] += count;
-}
-
-void histogram_merge(struct histogram *h, const struct histogram *more)
-{
-	if (!more->count)
-		return;
-	widen(h, more->min_ns, more->max_ns);
-	h->count += more->count;
-	h->total_ns += more->total_ns;
-	for (size_t i = 0; i < NR_BUCKETS; i++)
-		h->buckets[i] += more->buckets[i];
 }
 
 /* ---- statistics ---- */
@@ -147,20 +131,6 @@ void histogram_print_log2(FILE *out, const struct histogram *h)
 		fprintf(out, "%*" PRIu64 " -> %-*" PRIu64, wide ? 20 : 10, i ? UINT64_C(1) << i : 0,
 			wide ? 20 : 10, (UINT64_C(2) << i) - 1);
 		print_bar(out, rows[i], most, wide ? MAX_STARS / 2 : MAX_STARS);
-	}
-}
-
-void histogram_print_linear(FILE *out, const uint64_t *counts, size_t nr, const char *label)
-{
-	uint64_t most = most_of(counts, nr);
-
-	while (nr && !counts[nr - 1])
-		nr--;
-	if (nr)
-		fprintf(out, "     %-13s : count     distribution\n", label);
-	for (size_t i = 0; i < nr; i++) {
-		fprintf(out, "        %-10zu", i);
-		print_bar(out, counts[i], most, MAX_STARS);
 	}
 }
 

@@ -39,8 +39,6 @@ uint64_t histogram_bucket_ns(const struct histogram_unit *unit, uint32_t bucket)
 void histogram_init(struct histogram *histogram, const struct histogram_unit *unit);
 /* Adds the same time `count` times. */
 void histogram_add(struct histogram *histogram, uint64_t ns, uint64_t count);
-/* Adds another histogram of the same unit. */
-void histogram_merge(struct histogram *histogram, const struct histogram *more);
 
 /* ---- statistics, of a histogram that is not empty ---- */
 
@@ -48,15 +46,13 @@ void histogram_merge(struct histogram *histogram, const struct histogram *more);
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 uint64_t histogram_mean(const struct histogram *histogram);
 
-/* ---- pictures, in the layout of bcc's print_log2_hist() and print_linear_hist() ---- */
+/* ---- pictures, in the layout of bcc's print_log2_hist() ---- */
 
 #define HISTOGRAM_ROWS 64	/* [0, 1], [2, 3], [4, 7], ... units */
 
 /* Counts the values of each row. Returns the number of rows up to the last one in use */
 size_t histogram_fold(const struct histogram *histogram, uint64_t rows[HISTOGRAM_ROWS]);
 void histogram_print_log2(FILE *out, const struct histogram *histogram);
-/* counts[i]: how many have the value i */
-void histogram_print_linear(FILE *out, const uint64_t *counts, size_t nr, const char *label);
 
 /* "calls 7  total 1.2 ms  min ... p25 p50 p75 p90 p99 p99.9 max mean" and a line end */
 void histogram_print_statistics(FILE *out, const struct histogram *histogram, const char *what);

@@ -59,7 +59,8 @@ static int grow_slots(struct cfi_states *s)
 	return 0;
 }
 
-uint32_t cfi_states_intern(struct cfi_states *s, const struct cfi_state *state)
+/* The number of this state; 0 with s->error set on failure. */
+static uint32_t intern(struct cfi_states *s, const struct cfi_state *state)
 {
 	int error = s->nr * 2 >= s->nr_slots ? grow_slots(s) : 0;
 	uint32_t at, mask = s->nr_slots - 1;
@@ -86,7 +87,7 @@ uint32_t cfi_states_intern(struct cfi_states *s, const struct cfi_state *state)
 
 uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule)
 {
-	return cfi_states_intern(s, &(struct cfi_state){ .rule = *rule });
+	return intern(s, &(struct cfi_state){ .rule = *rule });
 }
 
 /* ---- running instructions ---- */
@@ -204,7 +205,7 @@ uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, con
 
 	if (cfi_run(&cie, ops, size, 0, 0, &rule_ops, &run))
 		run.state = unsupported;
-	return cfi_states_intern(s, &run.state);
+	return intern(s, &run.state);
 }
 
 /* ---- CIEs ---- */
@@ -220,7 +221,7 @@ static void classify(struct cfi_states *s, const struct cie *cie, struct cie_cla
 	class->data_align = cie->data_align;
 	class->fde_encoding = cie->fde_encoding;
 	class->bad = error || run.misplaced || cie->ra_reg != EH_RA;
-	class->initial = cfi_states_intern(s, &run.state);
+	class->initial = intern(s, &run.state);
 }
 
 int cfi_states_find_class(struct cfi_states *s, const struct cie *cie)

@@ -84,9 +84,9 @@ _Static_assert(MAX_RULES <= 1 << 20, "states' numbers");
 void cfi_states_init(struct cfi_states *s);
 void cfi_states_free(struct cfi_states *s);
 
-/* The number of this state; 0 with s->error set on failure. */
-uint32_t cfi_states_intern(struct cfi_states *s, const struct cfi_state *state);
-/* of a state that is not of CFI and has this rule: no instructions are applied to it */
+/*
+ * The number of a state that is not of CFI and has this rule: no instructions are applied to it. 0 with s->error set on failure
+ */
 uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule);
 
 /* private: for a CIE other than that of the previous FDE */

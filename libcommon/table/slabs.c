@@ -99,7 +99,8 @@ static loc_t take_from(struct slabs *slabs, size_t i, size_t size)
 	return 0;
 }
 
-uint64_t slabs_left(const struct slabs *slabs)
+/* the bytes that are left, in existing slabs and in those that may still be added */
+static uint64_t bytes_left(const struct slabs *slabs)
 {
 	return (uint64_t)slabs->source.max * SLAB_BYTES - slabs->used;
 }
@@ -112,7 +113,7 @@ loc_t slabs_alloc(struct slabs *slabs, size_t size)
 	size = extent_bytes(size ? size : 1);
 	if (size > SLAB_BYTES - EXTENT_ALIGNMENT)
 		error = -E2BIG;
-	else if (size * SHARE_OF_REST > slabs_left(slabs))
+	else if (size * SHARE_OF_REST > bytes_left(slabs))
 		error = -ENOSPC;
 	for (size_t i = 0; !loc && !error; i++) {
 		if (i == slabs->nr)

@@ -46,9 +46,6 @@ loc_t slabs_alloc(struct slabs *slabs, size_t size);
  */
 void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 
-/* the bytes that are left, in existing slabs and in those that may still be added */
-uint64_t slabs_left(const struct slabs *slabs);
-
 /* Frees all extents. The slabs stay. */
 void slabs_reset(struct slabs *slabs);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * histogram nsecs|usecs|msecs|linear LABEL: prints the histogram of the numbers, in nanoseconds, on
- * standard input.
+ * histogram nsecs|usecs|msecs: prints the histogram of the numbers, in nanoseconds, on standard input.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 int main(int argc, char **argv)
 {
 	const struct histogram_unit *units[] = { &histogram_nsecs, &histogram_usecs, &histogram_msecs };
-	static uint64_t counts[4096];
 	static struct histogram h;
 	uint64_t value;
 
@@ -22,13 +20,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 3; i++)
 		if (!strcmp(argv[1], units[i]->name))
 			histogram_init(&h, units[i]);
-	while (scanf("%" SCNu64, &value) == 1) {
+	while (scanf("%" SCNu64, &value) == 1)
 		histogram_add(&h, value, 1);
-		counts[value % 4096]++;
-	}
-	if (!strcmp(argv[1], "linear"))
-		histogram_print_linear(stdout, counts, 4096, argv[2]);
-	else
-		histogram_print_log2(stdout, &h);
+	histogram_print_log2(stdout, &h);
 	return 0;
 }

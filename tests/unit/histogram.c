@@ -37,25 +37,19 @@ static uint64_t random_value(int bits)
 static void check_values(const char *name, const struct histogram_unit *unit, size_t nr)
 {
 	static const double shares[] = { 0.01, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1 };
-	struct histogram *h = malloc(3 * sizeof(*h)), *half = h + 1;
+	struct histogram *h = malloc(sizeof(*h));
 	uint64_t total = 0, rows[HISTOGRAM_ROWS], expected[HISTOGRAM_ROWS] = {};
 
 	histogram_init(h, unit);
-	histogram_init(half, unit);
-	histogram_init(half + 1, unit);
 	for (size_t i = 0; i < nr; i++) {
 		int row = 0;
 
 		histogram_add(h, values[i], 1);
-		histogram_add(half + i % 2, values[i], 1);
 		total += values[i];
 		for (uint64_t v = values[i] / unit->ns; v > 1; v /= 2)
 			row++;
 		expected[row]++;
 	}
-	histogram_merge(half, half + 1);
-	check(!memcmp(h, half, sizeof(*h)), "merged: %s, %s", name, unit->name);
-
 	qsort(values, nr, sizeof(values[0]), ascending);
 	check(h->count == nr && h->total_ns == total && h->min_ns == values[0] && h->max_ns == values[nr - 1],
 	      "%s, %s", name, unit->name);
