@@ -6,8 +6,6 @@ load lib.bash
 . "$BATS_TEST_DIRNAME/helpers/tiling.bash"
 . "$BATS_TEST_DIRNAME/workloads/servers.bash"
 
-
-
 # bats test_tags=full
 @test "Perfetto's packets, read by a decoder that protoc has made from its published numbers, say what the JSON says" {
 	need protoc made-timeline
@@ -23,14 +21,6 @@ load lib.bash
 		expect "$(grep -c "next_pid: $tid\$" "$WORK/real") >= $slept"
 	done <"$WORK/command.out"
 	grep -q 'str: "futex_wait\|str: "pipe_read\|str: "anon_pipe_read' "$WORK/real"
-}
-
-# opens the page, waits until it is drawn and summed up, and does the steps
-look_at() {	# PAGE STEP...
-	local page=$1
-	shift
-	browse "$page" eval 'new Promise(done => { const wait = setInterval(() => {
-		if (document.body.dataset.summed) { clearInterval(wait); done(true); } }, 5); })' "$@"
 }
 
 # bats test_tags=full

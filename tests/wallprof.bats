@@ -199,25 +199,15 @@ load lib.bash
 	expect "$(awk '/Perl_.*\[running\]/ { n += $NF } END { print n }' "$WORK/folded") > 20000"
 }
 
-# drives a page in a browser by its own mouse and keys: what the script returns. Fails if that is nothing
-driven() {	# PAGE SCRIPT [OPTION...]
-	local page=$1 script=$2
-	shift 2
-	sed "s|</body>||; s|</html>||" "$page" >"$WORK/driven.html"
-	cat >>"$WORK/driven.html" <<-EOF
-		<pre id="result"></pre><script>
+# what the script returns as JSON, which drives the page by pointer and keys
+driven() {	# PAGE SCRIPT
+	look_at "$1" eval "(() => {
 		const mouse = (type, x, y, more = {}) => page.lanes.canvas.dispatchEvent(new PointerEvent(type, {bubbles: true, clientX: x, clientY: y, ...more}));
 		const place = (time, lane) => { const box = page.lanes.canvas.getBoundingClientRect();
 			return [box.left + page.lanes.x(time), box.top + page.lanes.y(lane) + page.lanes.row / 2]; };
 		const click = (time, lane) => { mouse('pointerdown', ...place(time, lane)); mouse('pointerup', ...place(time, lane)); };
 		const press = key => document.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
-		const wait = setInterval(() => { if (!document.body.dataset.ready) return; clearInterval(wait);
-			try { document.getElementById('result').textContent = JSON.stringify((() => { $script })()); }
-			catch (error) { document.getElementById('result').textContent = String(error.stack).replace(/\n/g, " "); } }, 20);
-		</script></body></html>
-	EOF
-	timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/chromium" --virtual-time-budget=8000 "$@" \
-		--dump-dom "file://$WORK/driven.html" 2>/dev/null | sed -n 's/.*<pre id="result">\(.*\)<\/pre>.*/\1/p' | sed 's/&quot;/"/g; s/&amp;/\&/g; s/&lt;/</g; s/&gt;/>/g' | grep .
+		$2 })()" | tail -n +2
 }
 
 # bats test_tags=full

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For tests of wallprof's timelines: each life must be tiled by its intervals, without a gap.
+# For tests of wallprof's timelines: each life must be tiled by its intervals, without a gap; and its page must be so in a browser.
 
 measure() {	# ARG...: wallprof's
 	local before
@@ -27,4 +27,12 @@ ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
 			if (above > 0) { more++; sum += above }
 			if (mine[$1] < 0.99 * $NF - 50000) bad++
 		} END { exit bad || sum > stolen + 10000000 || !stolen && more > n / 4 || !n }' "$WORK/tiles" - >&3
+}
+
+# opens the page, waits until it is drawn and summed up, and does the steps
+look_at() {	# PAGE STEP...
+	local page=$1
+	shift
+	browse "$page" eval 'new Promise(done => { const wait = setInterval(() => {
+		if (document.body.dataset.summed) { clearInterval(wait); done(true); } }, 5); })' "$@"
 }
