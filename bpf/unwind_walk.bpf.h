@@ -41,8 +41,8 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 /* ---- enter ---- */
 
 /*
- * Restores the return address if it was hijacked. False: call again; u->hijacked was passed, because it lay below this frame,
- * or was left by longjmp() and replaced by another call's, or could not be read.
+ * Restores the return address if it was hijacked. False: call again. The first entry of u->hijacked was skipped: it lies below
+ * this frame, could not be read, or longjmp() has left it and another call has replaced it.
  */
 VERIFIED_ONCE int restore_return_address(struct eh_unwind *u)
 {
@@ -108,8 +108,8 @@ static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
 }
 
 /*
- * The stack ends at a return address outside of all code. A return address of 0 marks the end of a stack, if a rule of CFI
- * says that it is the return address.
+ * The stack ends at a return address outside of all code. A return address of 0 is the end of the stack, but only if CFI gave
+ * it.
  */
 static __always_inline int end_of_stack(const struct eh_unwind *u)
 {
@@ -178,10 +178,9 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 }
 
 /*
- * There is no rule for the call of a calling frame, or for the pc of the leaf. Chooses the next place to search: the byte
- * beside it, or the next table. Beside it, because makecontext() uses a function's first byte as a return address, and because
- * the pc is behind a function that ends with the system call that the leaf is in (rt_sigreturn in __restore_rt). false: there
- * is no other place.
+ * There is no rule for this pc. Chooses the next place to search: the byte beside it, then the next table. Beside it, for two
+ * reasons: makecontext() uses a function's first byte as a return address; and the pc lies behind a function that ends with the
+ * system call that the leaf is in (rt_sigreturn in __restore_rt). False: there is no other place.
  */
 static __always_inline bool try_fallback_tables(struct eh_unwind *u)
 {
@@ -220,7 +219,7 @@ VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 	u->todo = TODO_STEP;
 	if (load_window(u, addr))
 		return true;
-	/* after leave, GCC's CFI still counts from rbp: that register may be lost, the frame is not */
+	/* After leave, GCC's CFI is wrong for saved registers: this register is lost, the frame is not. */
 	if (!u->frame.stage || u->frame.stage > SAVED_RA)
 		return false;
 	i = MASKED(u->frame.stage - 1, 7);
@@ -236,7 +235,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 {
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
-	/* a rule from code counts on the function to be left by a return; where it is not, no call leads to it */
+	/* A rule from code assumes that the function returns to a call. Where no call precedes the return address, the stack ends. */
 	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, u->frame.ip))
 		return 0;
 	u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
@@ -259,7 +258,7 @@ static __always_inline int leave_without_rule(struct eh_unwind *u)
 
 /* ---- the walk ---- */
 
-/* One frame, or one look-up or window of the stack for it. 1 ends the stack, u->end says why. */
+/* Does one step: a frame, a look-up, or a window of the stack. 1: the stack ends, and u->end says why. */
 static __always_inline int unwind_frame(struct eh_unwind *u)
 {
 	__u64 need = 0;
@@ -299,7 +298,7 @@ static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
 
 /* steps for one frame: a window for each register. No stack has many that need so many */
 #define MAX_FRAME_STEPS	4
-/* steps for a stack of which so many frames are kept: enough for the root's end of a much deeper one */
+/* steps for a stack; more than the frames that are kept, so that the root of a deeper stack is reached */
 #define WALK_STEPS(max_depth) ((max_depth) < MAX_DEPTH / 2 ? MAX_DEPTH : 2 * (max_depth))
 
 /* before the registers are put into u->frame */

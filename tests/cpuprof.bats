@@ -316,7 +316,7 @@ nap()'
 
 @test "--kill: what the command has forked gets SIGTERM, too, in whatever session; what has not ended is named" {
 	need_root
-	local tool pid
+	local tool pid full
 	for tool in "cpuprof -o /dev/null" "mapupdlat -o /dev/null" "cpuprof -o /dev/null --as nobody"; do
 		status=0
 		$tool -q --kill --duration 0.5 -- sh -c 'sleep 1000 & echo $!; setsid sleep 1000 & echo $!; wait' \
@@ -337,6 +337,20 @@ nap()'
 	run cpuprof -q -o /dev/null --kill 0.5 -- sh -c 'trap "sleep 0.5; echo cleaned; exit 5" TERM; while :; do sleep 0.1; done'
 	[ "$status" -eq 5 ]
 	grep -qx cleaned <<<"$output"
+	# the command ends while the report waits for its reader
+	mkfifo "$WORK/pipe"
+	exec {full}<>"$WORK/pipe"
+	head -c 65536 /dev/zero >&$full
+	cpuprof -q -f --kill --duration 0.5 -- sh -c '"$1" burn 1000 >&- 2>&- & echo $! >"$2"; until [ -e "$3" ]; do sleep 0.1; done' \
+		sh "$ROOT/build/tests/nested" "$WORK/pids" "$WORK/go" >"$WORK/pipe" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q pipe_write "/proc/$tool/wchan"
+	: >"$WORK/go"
+	wait_until eval "! pgrep -P $tool -r R,S,D -x sh"
+	head -c 65536 <&$full >"$WORK/zeros"
+	wait_until_gone "$(cat "$WORK/pids")"
+	exec {full}>&-
 }
 
 @test "a command that forks by thousands: the last child is sampled too" {

@@ -145,7 +145,7 @@ examples_of() {	# PAGE
 			esac >/dev/null
 			nr=$((nr + 1))
 		done < <("$tool" --help | tr -s ' \n' ' ' | sed 's/ -/\n-/g' |
-			sed -n 's/^\(--[a-z-]*\)=TIME [^:]*: \([0-9][0-9]*[a-z]*\).*/\1 \2/p')
+			sed -n 's/^\(--[a-z-]*\)=TIME [^:(]*[:(] *\([0-9][0-9]*[a-z]*\).*/\1 \2/p')
 	done
 	[ $nr -ge 5 ]	# -c, -m twice, --slow twice
 }

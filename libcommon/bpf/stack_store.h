@@ -34,13 +34,13 @@ void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const
 			 void *arg);
 
 /*
- * Sets a function to be called for each new user stack, with a process that has it, which may still live. It may change the
- * frames, and reduce their number. stack_store_drain() returns its errors.
+ * Sets a function to be called for each new user stack. pid: a process that has the stack; it may have ended. The function may
+ * change the frames, and reduce their number. stack_store_drain() returns its errors.
  */
 void stack_store_on_stack(struct stack_store *store,
 			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg);
 
-/* ring_drain() of all buffers. To be called several times a second while programs are attached */
+/* Drains all ring buffers, for ms at most. Call it several times a second while programs are attached. 0 or -errno */
 int stack_store_drain(struct stack_store *store, unsigned ms);
 /* for poll(): readable when a record is urgent */
 int stack_store_fd(const struct stack_store *store);
@@ -74,8 +74,7 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
 const struct stack_entry *stack_store_numbered(const struct stack_store *store, uint32_t number);
 
 /*
- * Drains, and returns what was added to the values since they were last handed out, for keys whose (flags &
- * mask) are `flags`: *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
+ * Drains, and returns what was added to the values since the last call, for keys with (key.flags & mask) == flags: *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
  */
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);

@@ -34,15 +34,15 @@ struct unwinder;
 
 struct unwinder_options {
 	bool user_stacks;	/* false: no user stacks are wanted, and only forks and exits are followed */
-	bool all;		/* follow every process, */
-	const pid_t *pids;	/* or only these */
+	bool all;		/* follow every process; else only those in pids */
+	const pid_t *pids;
 	size_t nr_pids;
 	bool children;		/* follow what the followed processes fork, too */
 	uint32_t max_depth;
 	bool runtimes;		/* unwind code that runtimes generate by the data that they keep of it */
 	/*
-	 * limits of the kernel's memory for all maps of the object, and of the tool's memory, above which processes
-	 * are refused; 0: 512 MB
+	 * limits of the kernel's memory for all maps of the object, and of the tool's memory. Above them, processes are
+	 * refused. 0: 512 MB
 	 */
 	uint64_t kernel_bytes, user_bytes;
 };
@@ -52,7 +52,7 @@ struct unwinder_counts {
 	double read_s, compile_s, insert_s, publish_s;	/* seconds that unwinder_start() took for each step */
 	uint64_t files, files_without_table, rows, table_bytes, slab_bytes;
 	uint64_t events, publications, raw_samples;
-	int untraced_munmap;	/* 0, or the errno why munmap(), mremap() and mmap() cannot be traced */
+	int untraced_munmap;	/* 0, or why munmap(), mremap() and mmap() cannot be traced: an errno */
 	uint64_t unpublished;	/* publications that failed */
 	uint64_t given_up;	/* readings of others' processes and files that took too long */
 	uint64_t refused;	/* how often processes were left without unwinding */
@@ -73,7 +73,7 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 void unwinder_free(struct unwinder *unwinder);
 
 /*
- * Reads and publishes the existing processes, those that ran last first. Waits a second at most for their
+ * Reads and publishes the existing processes, those that ran last first. Waits 0.8 seconds at most for their
  * tables, which child processes make (unwind/foreign.h). 0 or -errno
  */
 int unwinder_start(struct unwinder *unwinder);
@@ -82,8 +82,8 @@ int unwinder_start(struct unwinder *unwinder);
 int unwinder_expect(struct unwinder *unwinder, pid_t pid);
 
 /*
- * fds for poll(), which passes over those of -1: when one is readable, unwinder_follow() should be called
- * soon. It is to be called regularly anyway.
+ * File descriptors for poll(); those not used are -1. When one is readable, call unwinder_follow() soon. Call it regularly
+ * anyway.
  */
 #define UNWINDER_FDS 3
 void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);

@@ -55,6 +55,7 @@ struct cmdlines {
 	struct cmdline *all;
 	struct request asked;	/* .nr 0: none */
 	size_t nr_waiting;	/* MET */
+	uint64_t not_before_ns;	/* before this, none of them is asked for */
 };
 
 /* ---- the worker's side ---- */
@@ -149,7 +150,7 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 	cmdline->state = MET;
 	cmdline->batch = BATCH;
 	cmdline->nr_empty = 0;
-	cmdline->not_before_ns = 0;
+	cmdline->not_before_ns = c->not_before_ns = 0;
 	*cmdline->text = 0;
 	return 0;
 }
@@ -212,11 +213,17 @@ static int ask(struct cmdlines *c)
 	struct cmdline *cmdline, *next;
 	uint64_t now = clock_ns();
 
+	if (now < c->not_before_ns)
+		return 0;
 	for (uint32_t batch = BATCH; batch && !c->asked.nr; batch /= FEWER)
-		HASH_ITER(hh, c->all, cmdline, next)
-			if (cmdline->state == MET && cmdline->batch == batch && cmdline->not_before_ns <= now &&
-			    c->asked.nr < batch)
+		HASH_ITER(hh, c->all, cmdline, next) {
+			if (c->asked.nr == batch)
+				break;
+			if (cmdline->state == MET && cmdline->batch == batch && cmdline->not_before_ns <= now)
 				add_to_request(c, cmdline);
+		}
+	if (!c->asked.nr)
+		c->not_before_ns = now + EMPTY_NS / 4;
 	return c->asked.nr ? workers_ask(c->workers, 1, 0, &c->asked, sizeof(c->asked)) : 0;
 }
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct worker_limits {
-	unsigned sleep_ms;	/* a job that sleeps so long at a stretch is given up; 0: 100 ms */
-	unsigned cpu_ms;	/* so is one that takes more of the CPU */
+	unsigned sleep_ms;	/* a job that sleeps longer at a stretch is given up; 0: 100 ms */
+	unsigned cpu_ms;	/* a job that takes more CPU time is given up */
 	size_t bytes;		/* of memory, beside the area */
 	bool parent;		/* the worker may start children */
 	bool writes;		/* it reads nothing of others, but may write its user's files, and use the network */

@@ -115,12 +115,15 @@ pid_t worker_starter_fork(const struct worker_starter *starter, int socket, int 
 	};
 	struct pollfd answer = { .fd = starter->fd, .events = POLLIN };
 	pid_t pid;
+	int answered;
 
 	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
-	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 || poll(&answer, 1, PATIENCE_MS) != 1 ||
-	    recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) != sizeof(pid))
+	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
 		return -ECHILD;
-	return pid;
+	do
+		answered = poll(&answer, 1, PATIENCE_MS);
+	while (answered < 0 && errno == EINTR);
+	return answered == 1 && recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) == sizeof(pid) ? pid : -ECHILD;
 }
 
 void worker_starter_end(struct worker_starter *starter)

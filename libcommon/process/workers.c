@@ -142,39 +142,32 @@ static int begin(struct workers *w, struct worker *worker, int ends[2], int area
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	worker->pid = area >= 0 ? worker_starter_fork(&w->starter, ends[1], area) : -1;
-	if (area >= 0 && worker->pid < 0)
-		worker_starter_end(&w->starter);
-	if (worker->pid < 0)
-		worker->pid = fork();
+	worker->pid = area < 0 ? fork() : worker_starter_fork(&w->starter, ends[1], area);
 	if (!worker->pid)
 		worker_child_run(ends[1], &w->limits, w->work, w->arg, worker->area, w->area_bytes);
 	if (worker->pid < 0) {
 		worker->pid = 0;
-		return -errno;
+		return -EAGAIN;
 	}
 	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ends[0], &event) ? -errno : 0;
 }
 
-static int start(struct workers *w, struct worker *worker)
+/* area: by the starter; -1: by the tool itself */
+static int start_with(struct workers *w, struct worker *worker, int area)
 {
-	int ends[2], error, area = w->starter.pid ? new_area(w->area_bytes) : -1;
+	int ends[2], error;
 
-	reap(w);
 	worker->area = mmap(NULL, w->area_bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_NORESERVE | (area < 0 ? MAP_ANONYMOUS : 0), area, 0);
-	if (worker->area == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		if (worker->area != MAP_FAILED)
-			munmap(worker->area, w->area_bytes);
-		if (area >= 0)
-			close(area);
+	if (worker->area == MAP_FAILED)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		munmap(worker->area, w->area_bytes);
 		return -ENOMEM;
 	}
 	worker->fd = ends[0];
 	error = begin(w, worker, ends, area);
 	close(ends[1]);
-	if (area >= 0)
-		close(area);
 	if (error && worker->pid) {
 		end(w, worker);
 	} else if (error) {
@@ -182,6 +175,21 @@ static int start(struct workers *w, struct worker *worker)
 		munmap(worker->area, w->area_bytes);
 	}
 	return error;
+}
+
+/* A worker whose starter answers too late finds its socket closed, and ends. */
+static int start(struct workers *w, struct worker *worker)
+{
+	int area = w->starter.pid ? new_area(w->area_bytes) : -1, error = -1;
+
+	reap(w);
+	if (area >= 0) {
+		error = start_with(w, worker, area);
+		close(area);
+		if (error)
+			worker_starter_end(&w->starter);
+	}
+	return error ? start_with(w, worker, -1) : 0;
 }
 
 void workers_start(struct workers *w)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Child processes that do what another process can delay or make expensive: open and read foreign files,
- * parse them, read foreign memory. Such a call may never return, and cannot even be killed while a FUSE
- * server has it; a thread would hold the whole tool there, a child is given up and replaced.
+ * Child processes that do slow or dangerous work: they read foreign files and memory, and parse them. Such a call may hang in a
+ * FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is abandoned and replaced.
  *
- * A worker owns nothing but its job: the request is written into an area of memory that it shares with the
- * tool, and it writes the answer over it, of which the tool makes a copy. All else stays with the tool's one thread, which asks,
- * goes on, and takes answers. Do not trust an answer: what the worker has read may have taken it over.
+ * A worker owns nothing but its job. The request lies in memory that it shares with the tool; the worker overwrites it with the
+ * answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers. Do not trust an answer: a hostile file
+ * may have taken over the worker.
  */
 #ifndef EHPERF_PROCESS_WORKERS_H
 #define EHPERF_PROCESS_WORKERS_H
@@ -27,32 +26,36 @@ struct worker_answer {
 	size_t nr;
 };
 
-/* 0 or -errno. Nothing is started before it is needed; `work` runs with what arg points to as it was then. */
+/* 0 or -errno. Workers start when they are needed, with a copy of what arg points to as it is then. */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg);
-/* Starts them now: what the caller has later, they do not take along. Who cannot be started is when needed. */
+/*
+ * Starts all workers now. They inherit nothing of what the caller has later, nor do those that take their places. A worker that
+ * cannot start now starts when it is needed.
+ */
 void workers_start(struct workers *workers);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 
 /*
- * Adds a job, which begins when a worker is free. The request is copied. Of several owners' jobs those come first for whom
- * the workers have done least of late; where the others want much, one worker is left to owner 0. 0, -E2BIG or -ENOMEM
+ * Adds a job, which begins when a worker is free. The request is copied. The owner whose jobs have
+ * used the workers least of late comes first. Where other owners want much, one worker is kept free for owner 0. 0, -E2BIG or
+ * -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
 /* Takes back the job with this tag, unless a worker has it. Was there one? */
 bool workers_cancel(struct workers *workers, uint64_t tag);
-/* An answer, or the news that there will be none. False: there is none yet; call again within 100 ms */
+/* Takes an answer, or a failure. False: there is none yet; call again within 100 ms */
 bool workers_take(struct workers *workers, struct worker_answer *answer);
 /* how many jobs were not taken yet */
 size_t workers_nr_asked(const struct workers *workers);
 
 /* for poll(): readable when an answer has come */
 int workers_fd(const struct workers *workers);
-/* Waits for an answer, so long at most. */
+/* Waits for an answer, at most so long. */
 void workers_wait(const struct workers *workers, int ms);
 
-/* One job by itself, where no other is asked for: waits for its answer. */
+/* Does a single job, and waits for its answer. No other job may be pending. */
 struct worker_answer workers_call(struct workers *workers, const void *request, size_t bytes);
 
 #endif

@@ -23,7 +23,7 @@ struct namer_options {
 	struct debuginfod *debuginfod;	/* fetches debug files for those that lack them; NULL: none */
 };
 
-/* `names` is what the worker names by, and must outlive the namer. 0 or -errno */
+/* names: where the worker finds names; it must outlive the namer. 0 or -errno */
 int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options);
 void namer_free(struct namer *namer);
 
@@ -45,8 +45,8 @@ struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
- * Forgets names of modules that are forgotten. If names take much memory, also forgets those that were not used since the last
- * call but one. To be called after each report, when no name is in use.
+ * Forgets names of modules that are forgotten. If names take much memory, also forgets those that were not used since the
+ * second last call. To be called after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);
 
@@ -56,7 +56,7 @@ struct namer_losses {
 	const char *path;	/* of the last one; NULL: it was code in no file, of this process */
 	pid_t pid;
 	int error;		/* and why */
-	size_t passed_over;	/* not asked at all, because the time was used up by others */
+	size_t passed_over;	/* how many were never asked, for want of time */
 	int not_fetched;	/* why debug files were not fetched: an error of debuginfod_fetch() except -ENOENT; 0: none */
 };
 struct namer_losses namer_losses(const struct namer *namer);

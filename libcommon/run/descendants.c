@@ -46,13 +46,15 @@ size_t descendants_alive(const struct bpf_object *object, uint32_t **pids)
 	return alive;
 }
 
-void descendants_terminate(const struct bpf_object *object)
+void descendants_terminate(const struct bpf_object *object, pid_t command)
 {
 	uint32_t *pids;
 	size_t nr = descendants_alive(object, &pids);
 
+	kill(command, SIGTERM);
 	for (size_t i = 0; i < nr; i++)
-		kill(pids[i], SIGTERM);
+		if (pids[i] != (uint32_t)command)
+			kill(pids[i], SIGTERM);
 	free(pids);
 }
 

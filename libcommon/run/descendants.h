@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct bpf_object;
 
@@ -14,8 +15,11 @@ struct bpf_object;
  */
 size_t descendants_alive(const struct bpf_object *object, uint32_t **pids);
 
-/* Sends SIGTERM to all of them, once. What they fork afterwards, to clean up, gets none. */
-void descendants_terminate(const struct bpf_object *object);
+/*
+ * Sends SIGTERM to all of them, once: to the command first, which may not have been waited for, because it would end by itself
+ * when its children have. What they fork afterwards, to clean up, gets none.
+ */
+void descendants_terminate(const struct bpf_object *object, pid_t command);
 
 /* Waits a second at most for their end, and prints which have not ended. */
 void descendants_say_left(const struct bpf_object *object);

@@ -447,6 +447,11 @@ void run_counted_until_now(struct run *run)
 	run->seconds = clock_seconds() - run->counted_from;
 }
 
+static bool command_ends_within(const struct run *run, int ms)
+{
+	return poll(&(struct pollfd){ .fd = run->command.pidfd, .events = POLLIN }, 1, ms) != 0;
+}
+
 void run_measure(struct run *run)
 {
 	/* what is printed at each interval shows the progress */
@@ -468,6 +473,7 @@ void run_measure(struct run *run)
 		if (progress)
 			show_progress(run);
 	run_counted_until_now(run);
+	run->outlived = run->command.pid > 0 && !run->signalled && !command_ends_within(run, 0);
 	if (progress && run->on_terminal) {
 		fputs("\r\033[K", stderr);
 		fflush(stderr);	/* before the report */
@@ -502,22 +508,19 @@ void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
 	losses_print(stderr, program_invocation_short_name, losses, nr, taken);
 }
 
-static bool command_ends_within(const struct run *run, int ms)
-{
-	return poll(&(struct pollfd){ .fd = run->command.pidfd, .events = POLLIN }, 1, ms) != 0;
-}
-
-/* The run may be over before the command is. True: the command and what it has forked were told to end. */
+/* True: the command and what it has forked were told to end, because the run was over before the command. */
 static bool leave_command(struct run *run)
 {
-	if (run->signalled || command_ends_within(run, 0))
+	if (!run->outlived)
 		return false;
 	if (!run->options->kill) {
+		if (command_ends_within(run, 0))
+			return false;
 		cli_warn("process %d still runs, and is no longer measured: waiting for its end (--kill ends it)",
 			 run->command.pid);
 		return false;
 	}
-	descendants_terminate(run->object);
+	descendants_terminate(run->object, run->command.pid);
 	if (!command_ends_within(run, END_MS))
 		cli_warn("process %d has got SIGTERM: waiting for its end", run->command.pid);
 	return true;

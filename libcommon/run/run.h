@@ -31,10 +31,10 @@ enum { EXIT_NO_COMMAND = 127, EXIT_NOT_EXECUTABLE = 126 };
 
 struct bpf_object;
 
-/* one of -o's; {}: standard output, or --output-fd's descriptor */
+/* one output */
 struct run_output {
-	const char *name;		/* NULL: a descriptor */
-	int fd;				/* 0: see above */
+	const char *name;		/* -o's; NULL: a file descriptor */
+	int fd;				/* 0: standard output, or --output-fd's */
 	bool json;			/* the run prints JSON's first line */
 };
 #define MAX_RUN_OUTPUTS	8
@@ -50,7 +50,7 @@ struct run_options {
 	struct run_output outputs[MAX_RUN_OUTPUTS];
 	size_t nr_outputs;		/* how many -o were given; 0: outputs[0] is the only output */
 	int output_fd;			/* --output-fd's; 0: none */
-	bool kill;			/* end the command, and what it has forked, if the run is over before it */
+	bool kill;			/* if the run ends before the command, end the command and its descendants */
 	char *command_line;		/* the tool's, for reports */
 	bool quiet;
 	int verbose;			/* 1: our own detail, 2: libbpf's messages too */
@@ -77,7 +77,7 @@ struct run {
 	struct bpf_object *object;	/* with the filters of bpf/task.bpf.h; NULL until there is one */
 	FILE *out;			/* from run_get_ready() on: the output in use, at first outputs[0] */
 	struct command command;		/* .pid is -1 where there is none */
-	/* CLOCK_MONOTONIC; seconds: how long was counted, once the run is over */
+	/* when the run started (CLOCK_MONOTONIC), and how long it counted, which is set at its end */
 	double started, seconds;
 	double counted_from;		/* when counting began: `started`, or before that; 0: it has not begun */
 	uint64_t intervals;		/* how many have ended */
@@ -89,6 +89,7 @@ struct run {
 	size_t output;			/* the number of the one in use */
 	bool signalled;
 	int cut_by;			/* the signal that cut the last report */
+	bool outlived;			/* the command still ran when the run was over */
 	char doing[96];
 	bool on_terminal;
 	double next_interval, next_progress;
@@ -96,7 +97,7 @@ struct run {
 	size_t nr_parts;
 };
 
-/* For tools whose counting begins before run_measure(), or ends after it: it begins, or ends, now. */
+/* Counting begins, or ends, now: for tools that count outside of run_measure(). */
 void run_counts_from_now(struct run *run);
 void run_counted_until_now(struct run *run);
 
@@ -110,13 +111,14 @@ void run_add(struct run *run, const struct run_part *part);
 void run_doing(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Returns when the duration or the last interval is over, a signal has come, the command or the last process or thread of -p
- * or -t has ended (which is printed), or the output has no reader any more.
+ * Returns when the duration or the last interval is over, a signal has come, the command has ended, or the output has no reader
+ * any more. Also returns, and prints it, when all processes of -p or threads of -t have ended.
  */
 void run_measure(struct run *run);
 
-/* How many outputs there are; uses the one with this number, as run->out, from now on. */
+/* How many outputs there are */
 size_t run_nr_outputs(const struct run_options *options);
+/* From now on, run->out is the output with this number. */
 void run_use_output(struct run *run, size_t number);
 
 /* Does each report of the output in use go to its own file (run_report.h)? Would it, with this name? */
@@ -135,7 +137,7 @@ void run_finish_output(struct run *run);
 /* Prints a line on standard error for each loss that matters; taken: how many are in the results */
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken);
 
-/* To be called while run->object follows forks: --kill ends what the command has forked. */
+/* Waits for the command. The exit status. With --kill, run->object must still follow forks: their processes are ended, too. */
 int run_close(struct run *run);
 
 /* ---- its options ---- */

@@ -65,7 +65,7 @@ static void came(int number, siginfo_t *signal, void *context)
 
 static void report_took_too_long(int number)
 {
-	static const char text[] = ": a signal ended the report: no part of it was complete within a second\n";
+	static const char text[] = ": a signal ended the report: what was not complete within a second is removed\n";
 
 	(void)number;
 	output_file_remove();

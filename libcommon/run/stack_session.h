@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run that gathers stacks: with the unwinder, which follows processes, the modules that they have mapped,
- * and the store of the stacks. Errors end the program with a message.
+ * A run that gathers stacks. It owns an unwinder, which follows processes, the modules that they have mapped, and the store of
+ * stacks. Errors end the program with a message.
  *
  *   stack_session_configure   (load)   stack_session_open   (attach)   stack_session_measure   (detach)
  *   stack_session_report      return stack_session_close
@@ -38,7 +38,7 @@ struct stack_session {
 	struct bpf_object *object;
 	const struct stacks_wanted *wanted;
 	struct modules *modules;
-	struct foreign *foreign;	/* reads processes and files for them */
+	struct foreign *foreign;	/* reads processes and files for modules and unwinder */
 	struct unwinder *unwinder;
 	struct stack_store *store;
 	struct jit_processes *jit;
@@ -52,7 +52,7 @@ struct stack_session {
 	struct kallsyms *kallsyms;	/* names kernel frames */
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;
-	int urgent[UNWINDER_FDS];
+	int urgent[UNWINDER_FDS];	/* unwinder_fds() */
 	struct priority_watch priority;
 	/* --every: what was in the reports so far */
 	const struct stack_options *options;
@@ -83,8 +83,8 @@ void stack_session_measure(struct stack_session *session, const struct stack_opt
 			   const struct measure *measure);
 
 /*
- * Reads the kernel's symbols. To be called before programs are detached that the kernel calls by trampolines (fentry, kprobes
- * by ftrace): kernel stacks contain the trampolines, and detaching removes their symbols.
+ * Reads the kernel's symbols. Call it before detaching programs that the kernel calls by trampolines (fentry, kprobes by
+ * ftrace): kernel stacks contain trampolines, and detaching removes their symbols.
  */
 void stack_session_see_trampolines(struct stack_session *session);
 
@@ -98,7 +98,7 @@ struct stack_writer stack_session_writer(struct stack_session *session);
 void stack_session_place(const struct stack_session *session, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr);
 
-/* Adds what is known of these processes to *notes, {} at first, which the caller frees. */
+/* Adds what is known of these processes to *notes, which must be {} at first. The caller frees it. */
 void stack_session_note(const struct stack_session *session, struct process_notes *notes, const uint32_t *pids, size_t nr);
 
 /* Adds to JSON's first line what report/recording.h reads of it. report: "stacks" or "timeline" */
@@ -118,8 +118,8 @@ struct stack_writer stack_session_named_writer(struct stack_session *session,
 struct idle_asked stack_session_asked(const struct stack_session *session);
 
 /*
- * Copies the tool's own losses and adds the session's of stacks: their number. unfollowed: what to say of
- * threads that could not be measured; NULL: a default
+ * Writes the tool's own losses and the session's into all[]: their number. unfollowed: what to say of threads that could not be
+ * measured; NULL: a default
  */
 size_t stack_session_losses(const struct stack_session *session, const char *unfollowed,
 			    const struct loss *own, size_t nr_own, struct loss all[MAX_LOSSES]);

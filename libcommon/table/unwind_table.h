@@ -14,11 +14,11 @@
 
 struct unwind_table {
 	struct eh_rule *rules;
-	struct eh_page *pages;		/* .rows counts rows from rows[0] here, not a loc */
+	struct eh_page *pages;		/* .rows is an index into rows[] here, not a place in a slab */
 	uint8_t *rows;			/* ROW_BYTES each */
 	uint32_t nr_rules, nr_pages, first_page;
 	uint64_t nr_rows;
-	/* the code at the ELF entry point that no FDE covers, offsets in the file; empty where one does */
+	/* the entry code without an FDE, offsets in the file; empty if an FDE covers it */
 	uint32_t entry_start, entry_end;
 	/* there is more code that no FDE covers: unwind_table_build_code() may have rules for it */
 	bool has_other_code;
@@ -26,14 +26,14 @@ struct unwind_table {
 	/* what it was made of */
 	uint64_t nr_cies, nr_fdes;
 	uint64_t nr_placed_fdes;	/* those that apply to some byte */
-	uint64_t nr_cfi_rows;		/* of these, as the standard counts rows */
+	uint64_t nr_cfi_rows;		/* of these FDEs, as DWARF counts rows */
 	uint64_t nr_go_functions;	/* with rows from Go's table */
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
 };
 
 /*
- * Compiles the file's CFI: .eh_frame and .debug_frame. If the file has Go's table of functions, that applies where it and an
- * FDE begin at one place, and .debug_frame is not read. 0, or -ENOENT (neither CFI nor
+ * Compiles the file's CFI: .eh_frame and .debug_frame. If the file has Go's table of functions, .debug_frame is not read, and a
+ * function of Go's table applies where an FDE begins at the same address. 0, or -ENOENT (neither CFI nor
  * Go's table), -ENOTSUP (another machine's), -EBADMSG (its headers lead outside the file), -EFBIG,
  * -EOVERFLOW (more than a table can hold), -ENOMEM; *table is unchanged on failure. Broken FDEs are counted
  * in skipped[], and the others are in the table. Where FDEs overlap: fde_index.h.
@@ -47,14 +47,14 @@ int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_
  */
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
 /*
- * the CFI in *frame instead of the file's; only the file's segments and entry point matter. 0,
- * -EOVERFLOW or -ENOMEM
+ * As unwind_table_build(), with the CFI in *frame; of the file, it uses only the segments and the entry point. 0, -EOVERFLOW or
+ * -ENOMEM
  */
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame);
 
 /* the source of a rule in a file's table */
 enum rule_source {
-	SOURCE_NONE,		/* no rule: what applies is not in the table of the file's CFI */
+	SOURCE_NONE,		/* the table of the file's CFI has no rule */
 	SOURCE_KNOWN_CODE,	/* known_functions.h */
 	SOURCE_GO,		/* go_rows.h */
 	SOURCE_FDE,
@@ -69,8 +69,8 @@ void unwind_table_free(struct unwind_table *table);
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset);
 
 /*
- * In the slabs, a page's rows must not cross slabs: rows lie in extents of many pages. The number
- * of the page after the last one whose rows are to share an extent with those of page `first`.
+ * In the slabs, a page's rows must not cross slabs: rows lie in extents of many pages. Returns the end of the pages, from `first`
+ * on, that share one extent: the number of the first page that does not.
  */
 uint32_t unwind_table_extent_end(const struct unwind_table *table, uint32_t first);
 /*

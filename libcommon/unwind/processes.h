@@ -23,7 +23,8 @@
  * libraries or compile at run time stay far below it.
  */
 struct budget {
-	uint64_t spent_ns, at_ns;	/* what was spent, less what was regained until this time */
+	uint64_t spent_ns;	/* what was spent, less what was regained */
+	uint64_t at_ns;		/* as of this time */
 };
 #define PROCESS_BUDGET_NS 500000000
 #define PROCESS_BUDGET_SHARE 20		/* 1/20 of all time */
@@ -32,14 +33,13 @@ struct process {
 	pid_t pid;
 	struct proc_maps maps;
 	bool complete;		/* maps holds all mappings: they were followed from exec on, or read */
-	/* when maps was read, or the process was added: older events are in it already */
-	uint64_t read_ns;
+	uint64_t read_ns;	/* when maps was read, or the process added: maps has events before this */
 	uint64_t looked_ns, look_took_ns;	/* when /proc was last read, and how long that took */
 	uint64_t version;	/* of maps, from 1 on: changes whenever maps does */
-	uint64_t program;	/* another one for each process, and after each exec */
+	uint64_t program;	/* a unique number of the program that it runs: changes at each exec */
 	uint32_t changes;	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
 	uint64_t event_ns;	/* the time of the last event that was applied */
-	struct eh_image image;	/* that maps was read of; {}: followed from its exec on */
+	struct eh_image image;	/* when maps was read; {}: followed from its exec on */
 	/*
 	 * why the process is not unwound, -errno, and until when; 0: it is unwound. Its mappings are not kept
 	 * meanwhile
@@ -125,14 +125,15 @@ void process_refuse(struct processes *processes, struct process *process, int er
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*
- * While the tool has allocated more than this many bytes, refuses the processes with the most mappings. Checks that now and
- * then only.
+ * While the tool has allocated more than this many bytes, refuses the processes with the most mappings. It checks only from
+ * time to time.
  */
 void processes_limit_memory(struct processes *processes, uint64_t bytes);
 /* how many processes were refused at some time, at most MAX_REFUSALS */
 uint64_t processes_nr_refused(const struct processes *processes);
-/* why the process with this PID was refused at some time, -errno; 0: it was not. The error in words */
+/* why the process with this PID was refused at some time, -errno; 0: it was not */
 int processes_why_refused(const struct processes *processes, pid_t pid);
+/* such an error in words */
 const char *process_explain(int error);
 /* Is it refused at the moment? */
 bool process_is_refused(struct process *process);

@@ -34,7 +34,7 @@ struct publisher_target {
 	void *arg;
 };
 
-/* what is published of one process; read-only but for the publisher */
+/* what is published of one process; only the publisher writes it */
 struct publication {
 	pid_t pid;
 	struct mapping_list list;	/* {}: the process is not published */
@@ -44,11 +44,11 @@ struct publication {
 	bool live;
 	/* the image is from a sample inside execve(), which may have changed it since */
 	bool in_exec;
-	/* the version that /proc confirmed after a pc lay outside it; 0: none */
+	/* the version in which /proc had no mapping for a pc outside the list; 0: none */
 	uint64_t confirmed;
 	const struct python_image *python;	/* of the interpreter that it runs; NULL: none */
-	struct hotspot *hotspot;	/* the JVM that it runs, and its module: */
-	uint32_t hotspot_module;	/* NULL, 0: none */
+	struct hotspot *hotspot;	/* the JVM that it runs; NULL: none */
+	uint32_t hotspot_module;	/* its module */
 	struct mapped_modules mapped;	/* kept when the list is invalidated */
 	UT_hash_handle hh;
 };
@@ -95,7 +95,7 @@ void publisher_invalidate(struct publisher *publisher, pid_t pid);
 
 /* the process's publication if it has a list, or NULL; valid until the publisher is called again */
 const struct publication *publisher_find(const struct publisher *publisher, pid_t pid);
-/* its list, to be kept (mapping_list_share()). 0, -ESRCH or -ENOMEM */
+/* Shares its list (mapping_list_share()): the caller keeps it. 0, -ESRCH or -ENOMEM */
 int publisher_share_list(struct publisher *publisher, pid_t pid, struct mapping_list *share);
 /* Is the current version of the process's mappings published for this image, and live? */
 bool publisher_is_current(const struct publisher *publisher, const struct process *process,
@@ -103,7 +103,7 @@ bool publisher_is_current(const struct publisher *publisher, const struct proces
 
 /*
  * Later facts about a published process; ignored if it is not published.
- * changes: the list is still right after this many changes, because the last of them removed nothing that is in it.
+ * changes: the list is valid up to this count of changes, because the last change removed nothing that is in it.
  */
 void publisher_set_changes(struct publisher *publisher, pid_t pid, uint32_t changes);
 /* Until then (CLOCK_MONOTONIC), the kernel sends no raw samples for pcs outside the list. */

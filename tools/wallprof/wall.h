@@ -23,8 +23,7 @@ struct wall {
 	size_t idle_threads;
 	uint64_t idle_ns;
 	bool *idle;
-	uint64_t *shown;		/* how many records of each life a report has room for; NULL: all */
-	uint64_t left_out;		/* the others */
+	struct wall_limits *limits;	/* of a report; NULL: none */
 	bool *without_stack;		/* by the keys' numbers, less 1: there is no room for its frames; NULL: for none */
 	uint64_t stacks_left_out;
 	struct stack_summary ends;	/* its .ended and .ended_value only, idle waits included; a recording has none */
@@ -46,6 +45,11 @@ static inline const struct stack_entry *wall_key(const struct wall *wall, uint32
 
 /* Sets .from_ns and .to_ns by the lives. */
 void wall_find_range(struct wall *wall);
+
+struct wall_limits {
+	uint64_t left_out;	/* periods, runs and samples that were visited so far, and had no room */
+	uint64_t shown[];	/* how many of them each life has room for */
+};
 
 /*
  * Shares a report's room for records among the lives, or for the frames of keys among the keys: until wall_unlimit().

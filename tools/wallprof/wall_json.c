@@ -148,8 +148,8 @@ static void put_summary(const struct wall *w, bool ended_early)
 	put_number(summary, "threads", w->nr_lives);
 	put_number(summary, "periods", periods);
 	put_number(summary, "samples", samples);
-	if (w->left_out)
-		put_number(summary, "left_out", w->left_out);
+	if (w->limits && w->limits->left_out)
+		put_number(summary, "left_out", w->limits->left_out);
 	if (w->stacks_left_out)
 		put_number(summary, "stacks_left_out", w->stacks_left_out);
 	if (ended_early)

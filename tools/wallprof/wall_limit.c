@@ -9,27 +9,22 @@
 #include "report/other_stacks.h"
 #include "wallprof/wall.h"
 
-/* a period, and the run before it */
+/* a run, and a period that is blocked, then waiting; at most */
 static uint64_t records_of(const struct life *life)
 {
-	return 2 * life->nr_periods + 1 + life->nr_samples;
+	return 3 * life->nr_periods + 1 + life->nr_samples;
 }
 
-/* Gives nr lives equal shares of the room; sizes has room for as many. How many records are left out */
-static uint64_t share_among(uint64_t *shown, uint64_t *sizes, const struct life *lives, size_t nr, uint64_t room)
+/* Gives nr lives equal shares of the room; sizes has room for as many. */
+static void share_among(uint64_t *shown, uint64_t *sizes, const struct life *lives, size_t nr, uint64_t room)
 {
-	uint64_t share, left_out = 0;
+	uint64_t share;
 
 	for (size_t i = 0; i < nr; i++)
 		sizes[i] = records_of(&lives[i]);
 	share = equal_share(sizes, nr, room);
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t records = records_of(&lives[i]);
-
-		shown[i] = records < share ? UINT64_MAX : share;
-		left_out += records < share ? 0 : records - share;
-	}
-	return left_out;
+	for (size_t i = 0; i < nr; i++)
+		shown[i] = records_of(&lives[i]) <= share ? UINT64_MAX : share;
 }
 
 /* how many lives, in order of their processes, are of the first one's */
@@ -47,8 +42,8 @@ int wall_limit(struct wall *w, uint64_t max_records)
 	uint64_t *sizes = calloc(w->nr_lives + 1, sizeof(*sizes)), share;
 	size_t nr = 0;
 
-	w->shown = calloc(w->nr_lives + 1, sizeof(*w->shown));
-	if (!sizes || !w->shown) {
+	w->limits = calloc(1, sizeof(*w->limits) + w->nr_lives * sizeof(w->limits->shown[0]));
+	if (!sizes || !w->limits) {
 		free(sizes);
 		return -ENOMEM;
 	}
@@ -60,7 +55,7 @@ int wall_limit(struct wall *w, uint64_t max_records)
 	share = equal_share(sizes, nr, max_records);
 	for (size_t i = 0, threads; i < w->nr_lives; i += threads) {
 		threads = of_one_process(&w->lives[i], w->nr_lives - i);
-		w->left_out += share_among(&w->shown[i], sizes, &w->lives[i], threads, share);
+		share_among(&w->limits->shown[i], sizes, &w->lives[i], threads, share);
 	}
 	free(sizes);
 	return 0;
@@ -118,23 +113,34 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 
 void wall_unlimit(struct wall *w)
 {
-	free(w->shown);
+	free(w->limits);
 	free(w->without_stack);
-	w->shown = NULL;
+	w->limits = NULL;
 	w->without_stack = NULL;
-	w->left_out = w->stacks_left_out = 0;
+	w->stacks_left_out = 0;
 }
 
 struct cut {
 	const struct timeline_visitor *visitor;
-	uint64_t left;
-	struct interval rest;	/* .state is WALL_LOST once there is one */
+	uint64_t left, left_out;
+	enum wall_state before;		/* the state of the last interval */
+	struct interval rest;		/* .state is WALL_LOST once there is one */
 };
+
+/* Of a period that is blocked and then waiting, the first interval counts. */
+static uint32_t periods_of(const struct interval *interval, enum wall_state before)
+{
+	if (interval->state == WALL_LOST)
+		return interval->nr_lost;
+	return interval->state == WALL_BLOCKED || (interval->state == WALL_WAITING && before != WALL_BLOCKED);
+}
 
 static int see_interval(void *arg, const struct life *life, const struct interval *interval)
 {
 	struct cut *c = arg;
+	enum wall_state before = c->before;
 
+	c->before = interval->state;
 	if (c->left) {
 		c->left--;
 		return c->visitor->interval(c->visitor->arg, life, interval);
@@ -142,7 +148,8 @@ static int see_interval(void *arg, const struct life *life, const struct interva
 	if (c->rest.state != WALL_LOST)
 		c->rest = (struct interval){ .state = WALL_LOST, .from_ns = interval->from_ns };
 	c->rest.to_ns = interval->to_ns;
-	c->rest.nr_lost += interval->state == WALL_LOST ? interval->nr_lost : interval->state != WALL_RUNNING;
+	c->rest.nr_lost += periods_of(interval, before);
+	c->left_out++;
 	return 0;
 }
 
@@ -150,20 +157,23 @@ static int see_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 {
 	struct cut *c = arg;
 
-	if (!c->left)
+	if (!c->left) {
+		c->left_out++;
 		return 0;
+	}
 	c->left--;
 	return c->visitor->sample(c->visitor->arg, life, time_ns, key);
 }
 
 int wall_visit(const struct wall *w, const struct life *life, const struct timeline_visitor *visitor)
 {
-	struct cut cut = { .visitor = visitor, .left = w->shown ? w->shown[life - w->lives] : UINT64_MAX };
+	struct cut cut = { .visitor = visitor, .left = w->limits ? w->limits->shown[life - w->lives] : UINT64_MAX };
 	const struct timeline_visitor cutting = { see_interval, see_sample, &cut };
 	int error;
 
 	if (cut.left == UINT64_MAX)
 		return timeline_visit(life, visitor);
 	error = timeline_visit(life, &cutting);
+	w->limits->left_out += cut.left_out;
 	return error || cut.rest.state != WALL_LOST ? error : visitor->interval(visitor->arg, life, &cut.rest);
 }

@@ -91,6 +91,7 @@ static struct wall_format format_of(const struct stack_output *output)
 static int print(struct wall *wall, const struct stack_output *output, uint64_t max_bytes)
 {
 	const struct wall_format format = format_of(output);
+	uint64_t left_out;
 	int error = 0;
 
 	if (format.print == wall_json)	/* half for the stacks */
@@ -99,8 +100,9 @@ static int print(struct wall *wall, const struct stack_output *output, uint64_t 
 		error = wall_limit(wall, max_bytes / format.record_bytes);
 	if (!error)
 		error = format.print(wall);
-	if (wall->left_out || wall->stacks_left_out)
-		cli_warn("%s and %s left out of a report: no room, see --max-report", counted(wall->left_out, "records").text,
+	left_out = wall->limits ? wall->limits->left_out : 0;
+	if (left_out || wall->stacks_left_out)
+		cli_warn("%s and %s left out of a report: no room, see --max-report", counted(left_out, "records").text,
 			 counted(wall->stacks_left_out, "stacks").text);
 	wall_unlimit(wall);
 	return error;

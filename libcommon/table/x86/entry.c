@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/machine.h"
 
-/* Offset behind the first direct call from i on, with the offset of the callee in *to, which may lie outside; 0: there is none */
+/* Where to go on behind the first byte of the first direct call from i on, with the callee's offset in *to, which may lie outside; 0: there is none */
 static uint64_t next_call(const uint8_t *code, uint64_t size, uint64_t i, uint64_t *to)
 {
 	for (; i + 5 <= size; i++) {
@@ -11,7 +11,7 @@ static uint64_t next_call(const uint8_t *code, uint64_t size, uint64_t i, uint64
 			continue;
 		memcpy(&displacement, code + i + 1, sizeof(displacement));
 		*to = i + 5 + displacement;
-		return i + 5;
+		return i + 1;
 	}
 	return 0;
 }
