@@ -126,6 +126,16 @@ is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
 	is_nameless -r "$WORK/root" "$WORK/linked"
 }
 
+@test "names: of the vdso, which is in no file: clock_gettime() is the leaf" {
+	need_root
+	need gcc jq
+	printf '#include <time.h>\nint main(void) { struct timespec t; for (long i = 0; i < 40000000; i++) clock_gettime(1, &t); }' |
+		gcc -O1 -x c -o "$WORK/clock" -
+	cpuprof -q -j -F 499 -- "$WORK/clock" >"$WORK/out" 2>"$WORK/err"
+	jq -se '[.[] | select(.type == "stack" and .user[0].module == "[vdso]")] |
+		(map(.count) | add) > 20 and all(.user[0].symbol | test("clock_gettime"))' "$WORK/out"
+}
+
 @test "names: MiniDebugInfo, as Fedora makes it; a bomb in it is not unpacked" {
 	make_files
 	nm -D "$WORK/stripped" --format=posix --defined-only | awk '{ print $1 }' | sort >"$WORK/dynamic"
