@@ -82,6 +82,11 @@ void child_drop_rights(void)
 	syscall(__NR_capset, &header, none);
 }
 
+bool child_keep_only(int fd)
+{
+	return dup2(fd, STDIN_FILENO) == STDIN_FILENO && !syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0);
+}
+
 void child_end_with(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

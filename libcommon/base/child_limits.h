@@ -6,6 +6,7 @@
 #ifndef EHPERF_BASE_CHILD_LIMITS_H
 #define EHPERF_BASE_CHILD_LIMITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -24,6 +25,9 @@ void child_limit_memory(size_t bytes);
 void child_limit_rights(void);
 /* No rights at all: what is open by now is all there is. */
 void child_drop_rights(void);
+
+/* The file becomes descriptor 0, and its only one: the tool's events and links must not outlive the tool in a child. False: it cannot */
+bool child_keep_only(int fd);
 
 /* It ends with its parent. To be called last: what changes rights takes it back. */
 void child_end_with(pid_t parent);

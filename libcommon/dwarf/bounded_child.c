@@ -41,12 +41,6 @@ static void arm_timer(unsigned ms)
 	setitimer(ITIMER_PROF, &timer, NULL);
 }
 
-/* The tool's events and links must not outlive the tool in here: the socket becomes the only file. */
-static bool keep_only(int fd)
-{
-	return dup2(fd, STDIN_FILENO) == STDIN_FILENO && !syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0);
-}
-
 static void block_signals(void)
 {
 	sigset_t all;
@@ -66,7 +60,7 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	child_limit_memory(work->max_bytes);
 	if (getpriority(PRIO_PROCESS, 0) < 0)	/* its parent's, who goes first (process/priority.h) */
 		setpriority(PRIO_PROCESS, 0, 0);
-	if (!keep_only(fd))
+	if (!child_keep_only(fd))
 		_exit(1);
 	block_signals();
 	child_limit_rights();

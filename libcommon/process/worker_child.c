@@ -57,8 +57,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_limits *limits, 
 	prctl(PR_SET_NAME, "ehperf-worker");
 	priority_leave();	/* who started it says when it goes first */
 	set_signals();
-	/* the tool's events and links must not outlive the tool in here */
-	if (dup2(socket, 0) < 0 || syscall(__NR_close_range, 1, ~0U, 0))
+	if (!child_keep_only(socket))
 		_exit(1);
 	child_limit_memory(limits->bytes);
 	if (limits->writes)

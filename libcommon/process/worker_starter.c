@@ -78,8 +78,7 @@ _Noreturn static void run(int socket, const struct worker_limits *limits, worker
 	prctl(PR_SET_NAME, "ehperf-starter");
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);	/* the terminal's are the tool's */
-	/* the tool's events and links must not outlive the tool in here */
-	if (dup2(socket, 0) < 0 || syscall(SYS_close_range, 1, ~0U, 0))
+	if (!child_keep_only(socket))
 		_exit(1);
 	child_end_with(parent);
 	serve(limits, work, arg, area_bytes);

@@ -16,7 +16,7 @@ struct worker_starter {
 	int fd;
 };
 
-/* limits must stay until the end. 0 or -errno */
+/* The workers run with what limits and arg point to as it is now. 0 or -errno */
 int worker_starter_begin(struct worker_starter *starter, const struct worker_limits *limits, worker_fn *work, void *arg,
 			 size_t area_bytes);
 /* A new child of the caller, with its end of the socket, and a memfd as its area. Its PID, or -errno */
