@@ -127,8 +127,7 @@ static const struct proc_mapping *mapping_at(struct jit_processes *processes, pi
 
 static void name_region(struct region *region, const char *path)
 {
-	const char *deleted = strstr(path, " (deleted)");
-	int length = deleted ? (int)(deleted - path) : (int)strlen(path);
+	int length = proc_maps_path_length(path);
 	bool memfd = !strncmp(path, "/memfd:", strlen("/memfd:"));
 
 	if (!length)

@@ -98,12 +98,10 @@ static int find_mapped(pid_t tid, const struct proc_mapping *mapping, struct fil
 static bool is_shared_memory(const char *path)
 {
 	static const char *const beginnings[] = { "/memfd:", "/dev/zero", "/SYSV", "/dev/shm/" };
-	static const char deleted[] = " (deleted)";
-	size_t length = strlen(path), tail = sizeof(deleted) - 1;
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
-			return length > tail && !strcmp(path + length - tail, deleted);
+			return path[proc_maps_path_length(path)];	/* it is deleted */
 	return false;
 }
 

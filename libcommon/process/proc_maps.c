@@ -71,6 +71,14 @@ static char *path_like(const struct proc_maps *maps, const char *path)
 	return last && !strcmp(last, path) ? path_share(last) : path_get(path);
 }
 
+size_t proc_maps_path_length(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), tail = sizeof(deleted) - 1;
+
+	return length > tail && !strcmp(path + length - tail, deleted) ? length - tail : length;
+}
+
 /*
  * The kernel produces the file piece by piece, so that a mapping that changes meanwhile may appear twice, in
  * parts. Mappings must not overlap: the second part is trimmed or dropped.

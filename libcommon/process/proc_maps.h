@@ -34,6 +34,9 @@ struct proc_maps {
 	unsigned *nr_users;	/* of the array, which copies share until one of them changes; NULL: it is not shared */
 };
 
+/* The length of a mapping's path, without " (deleted)" at its end */
+size_t proc_maps_path_length(const char *path);
+
 /*
  * A process with more executable mappings, or with longer paths in all, is not followed, because that would take too much time.
  * JITs have some thousand mappings.

@@ -180,12 +180,7 @@ void module_compiled(struct module *module, const struct compiled *compiled)
 
 static char *plain_path(const char *path)
 {
-	static const char deleted[] = " (deleted)";
-	size_t length = strlen(path), tail = sizeof(deleted) - 1;
-
-	if (length > tail && !strcmp(path + length - tail, deleted))
-		length -= tail;
-	return strndup(path, length);
+	return strndup(path, proc_maps_path_length(path));
 }
 
 static void set_place(struct module *module, pid_t tid, const struct proc_mapping *mapping)
