@@ -338,9 +338,7 @@ nap()'
 	[ "$status" -eq 5 ]
 	grep -qx cleaned <<<"$output"
 	# the command ends while the report waits for its reader
-	mkfifo "$WORK/pipe"
-	exec {full}<>"$WORK/pipe"
-	head -c 65536 /dev/zero >&$full
+	full_pipe "$WORK/pipe"
 	cpuprof -q -f --kill --duration 0.5 -- sh -c '"$1" burn 1000 >&- 2>&- & echo $! >"$2"; until [ -e "$3" ]; do sleep 0.1; done' \
 		sh "$ROOT/build/tests/nested" "$WORK/pids" "$WORK/go" >"$WORK/pipe" 2>"$WORK/err" 3>&- &
 	tool=$!
@@ -348,7 +346,7 @@ nap()'
 	wait_until grep -q pipe_write "/proc/$tool/wchan"
 	: >"$WORK/go"
 	wait_until eval "! pgrep -P $tool -r R,S,D -x sh"
-	head -c 65536 <&$full >"$WORK/zeros"
+	drain_pipe
 	wait_until_gone "$(cat "$WORK/pids")"
 	exec {full}>&-
 }

@@ -79,6 +79,17 @@ background() {
 	pids+=("$pid")
 }
 
+# a pipe that nobody reads, and into which nothing more goes: its writers wait until drain_pipe; $full is its descriptor
+full_pipe() {	# NAME
+	mkfifo "$1"
+	exec {full}<>"$1"
+	head -c 65536 /dev/zero >&$full
+}
+
+drain_pipe() {
+	head -c 65536 <&$full >"$WORK/zeros"
+}
+
 # Prefixes of a command that run it in namespaces of its own. --propagation unchanged, because a chroot's root is no mount
 # point, of which the propagation could be changed. --mount-proc makes /proc private nevertheless.
 in_pid_namespace=(unshare --pid --fork --propagation unchanged --mount-proc)

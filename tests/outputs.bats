@@ -420,22 +420,20 @@ collapse() {
 
 @test "Ctrl-C while a short report waits for its reader: nothing is cut, nothing is said, and the exit code is 0" {
 	need_root
-	local pipe tool status=0
-	mkfifo "$WORK/pipe"
-	exec {pipe}<>"$WORK/pipe"
-	head -c 65536 /dev/zero >&$pipe	# which is full now
+	local full tool status=0
+	full_pipe "$WORK/pipe"
 	cpuprof -f -- nested burn 0.3 >"$WORK/pipe" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")
 	wait_until grep -q pipe_write "/proc/$tool/wchan"
 	kill -INT "$tool"
-	head -c 65536 <&$pipe >"$WORK/zeros"
+	drain_pipe
 	wait_until_gone "$tool"
 	wait "$tool" || status=$?
 	cat "$WORK/err"
 	[ "$status" -eq 0 ]
 	! grep signal "$WORK/err"
-	exec {pipe}>&-
+	exec {full}>&-
 }
 
 @test "-o in a directory of others': no link is followed, no name is known before, and files are their owner's alone" {
