@@ -101,7 +101,6 @@ int cmdlines_new(struct cmdlines **cmdlines)
 		free(c);
 		return error;
 	}
-	workers_start(c->workers);	/* before there is anything that it would take along */
 	*cmdlines = c;
 	return 0;
 }

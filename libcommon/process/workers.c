@@ -63,7 +63,7 @@ struct workers {
 	size_t area_bytes, nr_asked;
 	struct worker_limits limits;
 	int epoll_fd;
-	struct worker_starter starter;	/* of those that are started after workers_start() */
+	struct worker_starter starter;
 	struct owner *owners;
 	uint64_t unstartable;		/* since when none can be started; 0: not known to be so */
 	int start_error;
@@ -92,6 +92,7 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 		free(w);
 		return -errno;
 	}
+	worker_starter_begin(&w->starter, &w->limits, work, arg, area_bytes);	/* or the tool starts them itself */
 	*workers = w;
 	return 0;
 }
@@ -190,15 +191,6 @@ static int start(struct workers *w, struct worker *worker)
 			worker_starter_end(&w->starter);
 	}
 	return error ? start_with(w, worker, -1) : 0;
-}
-
-void workers_start(struct workers *w)
-{
-	if (!w->starter.pid)
-		worker_starter_begin(&w->starter, &w->limits, w->work, w->arg, w->area_bytes);
-	for (unsigned i = 0; i < w->nr; i++)
-		if (!w->workers[i].pid)
-			start(w, &w->workers[i]);
 }
 
 /* ---- for whom ---- */
@@ -300,19 +292,25 @@ static void drop_first(struct owner *owner)
 	free(job);
 }
 
+void workers_stop(struct workers *w)
+{
+	for (unsigned i = 0; i < w->nr; i++)
+		end(w, &w->workers[i]);
+	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
+		while (owner->first)
+			drop_first(owner);
+	w->nr_asked = 0;
+}
+
 void workers_free(struct workers *w)
 {
 	if (!w)
 		return;
-	for (unsigned i = 0; i < w->nr; i++)
-		end(w, &w->workers[i]);
+	workers_stop(w);
 	worker_starter_end(&w->starter);
 	reap(w);
 	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
 		usleep(200);
-	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
-		while (owner->first)
-			drop_first(owner);
 	hash_free_all(w->owners);
 	close(w->epoll_fd);
 	free(w->answer);

@@ -26,14 +26,14 @@ struct worker_answer {
 	size_t nr;
 };
 
-/* 0 or -errno. Workers start when they are needed, with a copy of what arg points to as it is then. */
+/*
+ * Workers start when they are needed. A process that is forked here starts them: they have a copy of what arg points to as it is
+ * now, and inherit nothing of what the caller has later. 0 or -errno
+ */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg);
-/*
- * Starts all workers now. They inherit nothing of what the caller has later, nor do those that take their places. A worker that
- * cannot start now starts when it is needed.
- */
-void workers_start(struct workers *workers);
+/* Ends all workers, and drops the jobs; what is asked afterwards starts new ones. Does not wait for those that cannot be ended. */
+void workers_stop(struct workers *workers);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 

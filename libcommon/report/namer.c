@@ -214,8 +214,7 @@ static bool may_ask(struct namer *n, struct source *source)
 
 	if (!n->interrupted)
 		n->interrupted = poll(&fd, 1, 0) > 0;
-	if (source->error || is_forgotten(n, source->key) || n->interrupted || n->known.bytes >= MAX_KNOWN_BYTES ||
-	    !n->workers[source->trusted])
+	if (source->error || is_forgotten(n, source->key) || n->interrupted || n->known.bytes >= MAX_KNOWN_BYTES)
 		return false;
 	if (n->waited_ns[source->trusted] < MAX_WAITED_NS && (source->trusted || source->share->waited_ns < n->share_ns))
 		return true;
@@ -370,10 +369,9 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 /* about so many frames of the request. 0 or -ENOMEM */
 static int give_job(struct namer *n, bool trusted, uint64_t tag, size_t nr_frames)
 {
-	struct workers *workers = n->workers[trusted];
 	uint64_t source = SOURCE_OF_TAG(tag);
 
-	return workers ? workers_ask(workers, tag, owner_of(n, source), &n->request, describe(n, source, nr_frames)) : 0;
+	return workers_ask(n->workers[trusted], tag, owner_of(n, source), &n->request, describe(n, source, nr_frames));
 }
 
 static int see_module(struct namer *n, uint32_t id)
@@ -431,7 +429,7 @@ static void take_answers(struct namer *n, bool trusted)
 {
 	struct worker_answer answer;
 
-	while (n->workers[trusted] && workers_nr_asked(n->workers[trusted]) && take_answer(n, trusted, &answer))
+	while (workers_nr_asked(n->workers[trusted]) && take_answer(n, trusted, &answer))
 		;
 }
 
@@ -457,9 +455,7 @@ int namer_follow(struct namer *n)
 /* The time is over, whatever the worker is at. What it was to prepare is prepared when it is seen again. */
 static void stop_workers(struct namer *n, bool trusted)
 {
-	workers_free(n->workers[trusted]);
-	n->workers[trusted] = NULL;
-	start_workers(n, trusted);	/* or there is none from now on */
+	workers_stop(n->workers[trusted]);
 	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
 		struct module *module = modules_get(n->names->modules, id);
 
@@ -610,7 +606,7 @@ static void stop_following(struct namer *n)
 	struct source *source, *next;
 
 	HASH_ITER(hh, n->sources, source, next)
-		while (n->workers[source->trusted] && workers_cancel(n->workers[source->trusted], FOLLOW | source->key))
+		while (workers_cancel(n->workers[source->trusted], FOLLOW | source->key))
 			;
 }
 

@@ -58,6 +58,8 @@ size_t namer_work(void *arg, void *area, size_t bytes, size_t room)
 		modules_adopt(names->modules, request.module_id, &request.file, &request.key);
 		known = modules_get(names->modules, request.module_id);
 	}
+	if (request.module_id && !request.file.path && !known && !modules_adopt_vdso(names->modules, request.module_id))
+		known = modules_get(names->modules, request.module_id);
 	if (request.fetched[0] && known && !known->fetched)
 		module_set_fetched(known, request.fetched);
 	if (request.module_id && !request.nr)

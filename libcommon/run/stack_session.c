@@ -193,18 +193,18 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	cli_check(cmdlines_new(&s->cmdlines), "set up");
 	cli_check(foreign_new(&s->foreign, wanted->memory.user / 8 * 5), "set up");
 	modules_set_foreign(s->modules, s->foreign);
+	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
+	start_namer(s, &wanted->naming);
 	cli_check(stack_store_new(&s->store, object), "set up");
 	stack_store_limit(s->store, wanted->memory.user / 4);
 	s->run.object = object;
 	task_filter_list(object, &run->tasks);
-	s->pids = task_filter_processes(&run->tasks, &s->nr_pids);
 	start_unwinder(s);
 	run_get_ready(&s->run);
 	if (run->command) {
 		task_filter_await(object, s->run.command.pid);
 		cli_check(unwinder_expect(s->unwinder, s->run.command.pid), "start the command");
 	}
-	start_namer(s, &wanted->naming);
 	stack_store_on_stack(s->store, see_stack, s);
 	add_to_run(s);
 }

@@ -64,20 +64,14 @@ static int watch(const struct foreign *f, const struct workers *workers)
 	return epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, workers_fd(workers), &event) ? -errno : 0;
 }
 
-/*
- * Each worker has `area` bytes for its answer, and the rest is its own. They start before there is anything
- * that they would take along: what changes later is there twice.
- */
+/* Each worker has `area` bytes for its answer, and the rest is its own. */
 static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t bytes, uint64_t area,
 		 unsigned cpu_ms)
 {
 	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area, .first = true };
 	int error = workers_new(workers, nr, area, &limits, foreign_work, NULL);
 
-	if (error)
-		return error;
-	workers_start(*workers);
-	return watch(f, *workers);
+	return error ? error : watch(f, *workers);
 }
 
 /*

@@ -191,6 +191,16 @@ static void set_place(struct module *module, pid_t tid, const struct proc_mappin
 	module->moved = false;
 }
 
+static int read_vdso(struct module *module)
+{
+	ssize_t bytes = proc_maps_copy_vdso(&module->image);
+
+	if (bytes < 0)
+		return bytes;
+	module->image_bytes = bytes;
+	return 0;
+}
+
 static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		   const struct file_key *key, int error, struct module **module)
 {
@@ -201,10 +211,7 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 	if (!mapping->inode && is_32bit(mapping)) {
 		error = -ENOTSUP;
 	} else if (!mapping->inode) {
-		ssize_t bytes = proc_maps_copy_vdso(&entry->module.image);
-
-		entry->module.image_bytes = bytes < 0 ? 0 : bytes;
-		error = bytes < 0 ? (int)bytes : 0;
+		error = read_vdso(&entry->module);
 	}
 	entry->module.key = *key;
 	entry->module.error = error;
@@ -428,6 +435,14 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 	if (modules->nr < id)
 		modules->nr = id;
 	return 0;
+}
+
+int modules_adopt_vdso(struct modules *modules, uint32_t id)
+{
+	int error = modules_adopt(modules, id, &(struct mapped_file){ .path = "[vdso]" }, &(struct file_key){ .dev = UINT64_MAX });
+	struct module *module = error ? NULL : modules_get(modules, id);
+
+	return module && !module->image ? read_vdso(module) : error;
 }
 
 int module_set_fetched(struct module *module, const char *path)

@@ -95,6 +95,8 @@ struct module *modules_get(const struct modules *modules, uint32_t id);
  */
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
 		  const struct file_key *key);
+/* Adds the vDSO of this process in that way. 0 or -errno */
+int modules_adopt_vdso(struct modules *modules, uint32_t id);
 
 /* A debuginfod has sent this debug file for the module: names and places are searched for there, too. 0 or -ENOMEM */
 int module_set_fetched(struct module *module, const char *path);

@@ -171,7 +171,6 @@ static void test_started_later(void)
 
 	tool = getpid();
 	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
-	workers_start(w);
 	memory = malloc(bytes);
 	check(memory != NULL);
 	memset(memory, 'm', bytes);
