@@ -46,6 +46,20 @@ _Static_assert(TODO_TABLE(TODO_CFI_BESIDE) == TABLE_CFI && TODO_TABLE(TODO_CODE)
 #define CODE_BYTES 8
 
 /*
+ * What was found for a pc by the mapping list of this generation. No other list has the same generation, and while a list is
+ * valid, so are the tables of its files.
+ */
+struct frame_memo {
+	__u64 pc;		/* with MEMO_BY_CALL */
+	__u64 frame;		/* without FRAME_BY_FP */
+	struct eh_rule rule;
+	__u32 generation;	/* 0: nothing yet */
+	__u32 pad;
+};
+#define MEMO_BY_CALL	(1ULL << 63)	/* no user address has this bit */
+#define MEMOS_SHIFT	9
+
+/*
  * A global function: the verifier checks it once, by itself. It must check u for NULL. Call it by CALL(): newer verifiers
  * treat a call as a use of all five argument registers, and would follow paths separately that differ only in values left
  * there.
@@ -94,6 +108,7 @@ struct eh_unwind {
 	__u64 trampoline;	/* the address of the kernel's that lies there instead */
 	__u64 go_sp;		/* unwind_go.bpf.h: 0, or g0's sched.sp before the cgocallback() that was passed last */
 	__u8 code[CODE_BYTES];	/* what was read last; nobody counts on what another function has left here */
+	struct frame_memo memos[1 << MEMOS_SHIFT];	/* kept from walk to walk */
 	struct window window;
 	/* goes out as one struct frames_record */
 	struct frames_header stack;

@@ -92,8 +92,19 @@ static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 fram
 		CALL(keep_deep_frame, u, nr, frame);
 }
 
-/* the frame as stacks_abi.h has it */
-static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
+/* frame: without FRAME_BY_FP */
+static __always_inline void record_frame(struct eh_unwind *u, __u64 frame)
+{
+	frame |= u->by_fp * FRAME_BY_FP;
+	u->last_ip = u->frame.ip;
+	u->recorded = frame;
+	keep_frame(u, u->stack.nr_frames++, frame);
+	u->hash = hash_word(u->hash, frame);
+	u->by_fp = u->guessed = false;
+}
+
+/* as stacks_abi.h has it, without FRAME_BY_FP */
+static __always_inline __u64 frame_of(const struct eh_unwind *u, bool mapped)
 {
 	__u64 frame = offset_in_file(u, u->frame.ip);
 
@@ -101,10 +112,7 @@ static __always_inline void record_frame(struct eh_unwind *u, bool mapped)
 		frame |= (__u64)u->mapping.module_id << FRAME_OFFSET_BITS;
 	else
 		frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
-	frame |= u->frame.by_call * FRAME_CALL | u->by_fp * FRAME_BY_FP;
-	u->recorded = frame;
-	keep_frame(u, u->stack.nr_frames++, frame);
-	u->hash = hash_word(u->hash, frame);
+	return frame | u->frame.by_call * FRAME_CALL;
 }
 
 /*
@@ -118,6 +126,53 @@ static __always_inline int end_of_stack(const struct eh_unwind *u)
 	return u->frame.ip ? END_NO_MAPPING : END_COMPLETE;
 }
 
+/* ---- memo ---- */
+
+static __always_inline __u64 memo_pc(const struct eh_unwind *u)
+{
+	return u->frame.ip | u->frame.by_call * MEMO_BY_CALL;
+}
+
+static __always_inline struct frame_memo *memo_of(struct eh_unwind *u)
+{
+	__u64 spread = (u->frame.ip + u->generation) * 0x9e3779b97f4a7c15ULL;
+
+	return &u->memos[MASKED(spread >> (64 - MEMOS_SHIFT), (1 << MEMOS_SHIFT) - 1)];
+}
+
+/* Enters a frame and takes its rule, if both were found before. */
+static __always_inline bool recall_frame(struct eh_unwind *u)
+{
+	const struct frame_memo *memo = memo_of(u);
+
+	if (AGAIN(memo->pc) != memo_pc(u) || AGAIN(memo->generation) != u->generation)
+		return false;
+	u->rule = memo->rule;
+	u->todo = TODO_STEP;
+	record_frame(u, memo->frame);
+	return true;
+}
+
+/*
+ * Keeps what was found for this frame in its file's CFI. Other rules do not depend on the pc alone, or may be replaced; where
+ * there is none, the mapping is needed, too.
+ */
+static __always_inline void remember_frame(struct eh_unwind *u)
+{
+	struct frame_memo *memo;
+
+	if (u->todo != TODO_CFI || u->module.pending & PENDING_ROWS || u->rule.flags & (RULE_FROM_CODE | RULE_NOTED) ||
+	    u->rule.kind == RULE_NONE || u->rule.kind >= RULE_UNSUPPORTED)
+		return;
+	memo = memo_of(u);
+	memo->pc = memo_pc(u);
+	memo->frame = u->recorded & ~FRAME_BY_FP;
+	memo->rule = u->rule;
+	memo->generation = u->generation;
+}
+
+/* ---- enter, and find the mapping ---- */
+
 /* false: the stack ends, u->end says why */
 static __always_inline bool enter_frame(struct eh_unwind *u)
 {
@@ -127,9 +182,7 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 		u->end = end_of_stack(u);
 		return false;
 	}
-	u->last_ip = u->frame.ip;
-	record_frame(u, mapped);
-	u->by_fp = u->guessed = false;
+	record_frame(u, frame_of(u, mapped));
 	u->todo = TODO_CFI;
 	u->end_if_wrong = u->module.id ? END_NO_ROW : END_NO_TABLE;
 	if (!mapped)
@@ -174,6 +227,7 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 	find_rule(u, TODO_TABLE(todo), offset_in_file(u, u->frame.ip - (u->frame.by_call ^ TODO_IS_BESIDE(todo))));
 	if (u->rule.flags & RULE_NOTED)
 		CALL(apply_jit_rule, u);
+	remember_frame(u);
 	return true;
 }
 
@@ -267,7 +321,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	if (u->todo == TODO_ENTER) {
 		if (u->hijacked && u->frame.by_call && !CALL(restore_return_address, u))
 			return 0;
-		if (!enter_frame(u))
+		if (!recall_frame(u) && !enter_frame(u))
 			return 1;
 	}
 	if (u->todo != TODO_STEP && !look_up_rule(u))

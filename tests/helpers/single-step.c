@@ -133,7 +133,8 @@ static void find_jvm(void)
 
 static void read_maps(void)
 {
-	struct eh_process header = { .image = { .tgid = child }, .generation = 1 };
+	static uint32_t generation;
+	struct eh_process header = { .image = { .tgid = child }, .generation = ++generation };
 
 	proc_maps_free(&maps);
 	if (proc_maps_read(&maps, child) || mapping_list_make_tables(tables, &maps, &mapped) ||
