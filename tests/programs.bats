@@ -115,7 +115,7 @@ check_rows() {	# STATE...
 	need_root
 	need g++
 	local sources=$ROOT/tests/workloads headers=200 hertz=499 least=100000 frames
-	[ "$SIZE" != full ] || headers=2000 hertz=1999 least=1000000
+	[ "$SIZE" != full ] || headers=3000 hertz=1999 least=1000000
 	awk -f "$sources/templates.awk" >"$WORK/deep.cc"
 	cat >"$WORK/work.sh" <<-EOF
 		g++ -O1 -S -o /dev/null $WORK/deep.cc
