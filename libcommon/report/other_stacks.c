@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "report/shares.h"
 
 uint64_t stack_lines(const struct stack_entry *entry)
 {
@@ -19,7 +20,7 @@ static int by_process_hottest_first(const void *left, const void *right, void *a
 	const struct measure *measure = arg;
 	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
 
-	return order_of(l->key.pid, r->key.pid) ?: order_of(of_right, of_left) ?: memcmp(&l->key, &r->key, sizeof(l->key));
+	return order_of(l->key.uid, r->key.uid) ?: order_of(l->key.pid, r->key.pid) ?: order_of(of_right, of_left) ?: memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
 /* what sums keep apart */
@@ -30,34 +31,14 @@ static int by_kind(const void *left, const void *right)
 	return order_of(l->tid, r->tid) ?: order_of(l->end, r->end) ?: order_of(l->flags, r->flags);
 }
 
-static int less_first(const void *left, const void *right)
-{
-	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
-
-	return order_of(l, r);
-}
-
 /* how many of the entries, sorted by process, are of the first one's */
 static size_t of_one_process(const struct stack_entry *entries, size_t nr)
 {
 	size_t i = 1;
 
-	while (i < nr && entries[i].key.pid == entries[0].key.pid)
+	while (i < nr && entries[i].key.pid == entries[0].key.pid && entries[i].key.uid == entries[0].key.uid)
 		i++;
 	return i;
-}
-
-uint64_t equal_share(uint64_t *wanted, size_t nr, uint64_t room)
-{
-	qsort(wanted, nr, sizeof(*wanted), less_first);
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t share = room / (nr - i);
-
-		if (wanted[i] > share)
-			return share;
-		room -= wanted[i];
-	}
-	return UINT64_MAX;
 }
 
 /* how many of a process's entries have room in its share */
@@ -117,39 +98,44 @@ static ssize_t sum_up_by_kind(struct other_stacks *others, struct stack_entry *e
 int other_stacks_sum_up(struct other_stacks *others, const struct measure *measure, uint64_t max_frames,
 			struct stack_entry *entries, size_t *nr)
 {
-	uint64_t all = 0, share, *wanted;
-	size_t nr_processes = 0, kept = 0;
+	size_t nr_claims = 0, kept = 0;
+	struct claim *claims;
+	uint64_t all = 0;
+	int error;
 
 	*others = (struct other_stacks){};
 	for (size_t i = 0; i < *nr; i++)
 		all += stack_lines(&entries[i]);
 	if (all <= max_frames)
 		return 0;
-	wanted = calloc(*nr, sizeof(*wanted));
-	if (!wanted)
+	claims = calloc(*nr, sizeof(*claims));
+	if (!claims)
 		return -ENOMEM;
 	qsort_r(entries, *nr, sizeof(*entries), by_process_hottest_first, (void *)measure);
-	for (size_t i = 0, n; i < *nr; i += n, nr_processes++) {
+	for (size_t i = 0, n; i < *nr; i += n, nr_claims++) {
 		n = of_one_process(&entries[i], *nr - i);
+		claims[nr_claims] = (struct claim){ .uid = entries[i].key.uid, .pid = entries[i].key.pid };
 		for (size_t j = i; j < i + n; j++)
-			wanted[nr_processes] += stack_lines(&entries[j]);
+			claims[nr_claims].wanted += stack_lines(&entries[j]);
 	}
-	share = equal_share(wanted, nr_processes, max_frames);
-	free(wanted);
-	for (size_t i = 0, n; i < *nr; i += n) {
+	error = share_room(claims, nr_claims, max_frames);	/* the entries' order is theirs */
+	for (size_t i = 0, n, c = 0; i < *nr && !error; i += n, c++) {
 		size_t whole;
 		ssize_t sums;
 
 		n = of_one_process(&entries[i], *nr - i);
-		whole = kept_of(&entries[i], n, share);
+		whole = kept_of(&entries[i], n, claims[c].share);
 		sums = sum_up_by_kind(others, &entries[i + whole], n - whole);
 		if (sums < 0)
-			return sums;
-		memmove(&entries[kept], &entries[i], (whole + sums) * sizeof(*entries));
+			error = sums;
+		else
+			memmove(&entries[kept], &entries[i], (whole + sums) * sizeof(*entries));
 		kept += whole + sums;
 	}
-	*nr = kept;
-	return 0;
+	free(claims);
+	if (!error)
+		*nr = kept;
+	return error;
 }
 
 void other_stacks_free(struct other_stacks *others)

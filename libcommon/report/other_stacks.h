@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A report has room for a limited number of frames. Each process has an equal share of it; what one process does not need, the
- * others get. The hottest stacks of a process are kept. The others become one stack with a FRAME_SUMMED() and their sum.
+ * A report has room for a limited number of frames, which users and their processes share (report/shares.h). The hottest stacks
+ * of a process are kept. The others become one stack with a FRAME_SUMMED() and their sum.
  */
 #ifndef EHPERF_REPORT_OTHER_STACKS_H
 #define EHPERF_REPORT_OTHER_STACKS_H
@@ -26,8 +26,6 @@ int other_stacks_sum_up(struct other_stacks *others, const struct measure *measu
 			struct stack_entry *entries, size_t *nr);
 /* how many lines it is in a report: its frames, its waker's, and one of its own */
 uint64_t stack_lines(const struct stack_entry *entry);
-/* How much of the room each of nr may have: those that want less leave the rest to the others. It sorts wanted[]. */
-uint64_t equal_share(uint64_t *wanted, size_t nr, uint64_t room);
 void other_stacks_free(struct other_stacks *others);
 
 #endif

@@ -162,6 +162,7 @@ static int take_name(struct timeline *t, const struct life_name *name)
 	if (!life)
 		return -ENOMEM;
 	life->pid = name->pid;
+	life->uid = name->uid;
 	memcpy(life->comm, name->comm, sizeof(life->comm));
 	return 0;
 }

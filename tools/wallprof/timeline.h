@@ -32,6 +32,7 @@ struct interval {
 /* what was observed of one thread */
 struct life {
 	uint32_t pid, tid;
+	uint32_t uid;		/* 0: not known, or root's */
 	char comm[16];		/* its last name */
 	uint64_t from_ns, to_ns;
 	uint64_t nr_periods, nr_samples, nr_lost;	/* kept; periods lost */

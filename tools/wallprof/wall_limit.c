@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A report has room for a limited number of records: periods, runs and samples. Each process has an equal share of it, and of
- * that each of its threads. Once a thread's share is used, the rest of its life is one interval, in which all periods are lost.
+ * A report has room for a limited number of records: periods, runs and samples. Users and their processes share it
+ * (report/shares.h), and a process's threads have equal shares of the process's. Once a thread's share is used, the rest of its life is one interval, in which all periods are lost.
  */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "report/other_stacks.h"
+#include "report/shares.h"
 #include "wallprof/wall.h"
 
 /* a run, and a period that is blocked, then waiting; at most */
@@ -39,28 +41,32 @@ static size_t of_one_process(const struct life *lives, size_t nr)
 
 int wall_limit(struct wall *w, uint64_t max_records)
 {
-	uint64_t *sizes = calloc(w->nr_lives + 1, sizeof(*sizes)), share;
+	struct claim *claims = calloc(w->nr_lives + 1, sizeof(*claims));
+	uint64_t *sizes = calloc(w->nr_lives + 1, sizeof(*sizes));
 	size_t nr = 0;
+	int error;
 
 	w->limits = calloc(1, sizeof(*w->limits) + w->nr_lives * sizeof(w->limits->shown[0]));
-	if (!sizes || !w->limits) {
-		free(sizes);
-		return -ENOMEM;
-	}
-	for (size_t i = 0, threads; i < w->nr_lives; i += threads, nr++) {
+	error = claims && sizes && w->limits ? 0 : -ENOMEM;
+	for (size_t i = 0, threads; i < w->nr_lives && !error; i += threads, nr++) {
 		threads = of_one_process(&w->lives[i], w->nr_lives - i);
+		claims[nr] = (struct claim){ .uid = w->lives[i].uid, .pid = w->lives[i].pid, .first = i };
 		for (size_t t = 0; t < threads; t++)
-			sizes[nr] += records_of(&w->lives[i + t]);
+			claims[nr].wanted += records_of(&w->lives[i + t]);
 	}
-	share = equal_share(sizes, nr, max_records);
-	for (size_t i = 0, threads; i < w->nr_lives; i += threads) {
-		threads = of_one_process(&w->lives[i], w->nr_lives - i);
-		share_among(&w->limits->shown[i], sizes, &w->lives[i], threads, share);
+	if (!error)
+		error = share_room(claims, nr, max_records);
+	for (size_t c = 0; c < nr && !error; c++) {
+		size_t i = claims[c].first;
+
+		share_among(&w->limits->shown[i], sizes, &w->lives[i], of_one_process(&w->lives[i], w->nr_lives - i), claims[c].share);
 	}
+	free(claims);
 	free(sizes);
-	return 0;
+	return error;
 }
 
+/* a key of which a report has the stack */
 struct numbered {
 	const struct stack_entry *key;
 	size_t index;
@@ -70,45 +76,49 @@ static int by_process(const void *left, const void *right)
 {
 	const struct numbered *l = left, *r = right;
 
-	if (l->key->key.pid != r->key->key.pid)
-		return l->key->key.pid < r->key->key.pid ? -1 : 1;
-	return l->index < r->index ? -1 : 1;
+	return order_of(l->key->key.uid, r->key->key.uid) ?: order_of(l->key->key.pid, r->key->key.pid) ?:
+	       order_of(l->index, r->index);
 }
 
 static bool is_of_another(const struct numbered *keys, size_t i)
 {
-	return !i || keys[i].key->key.pid != keys[i - 1].key->key.pid;
+	return !i || keys[i].key->key.pid != keys[i - 1].key->key.pid || keys[i].key->key.uid != keys[i - 1].key->key.uid;
 }
 
 int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 {
 	struct numbered *keys = calloc(w->nr_keys + 1, sizeof(*keys));
-	uint64_t *sizes = calloc(w->nr_keys + 1, sizeof(*sizes)), share, used = 0;
-	size_t nr = 0, processes = 0;
+	struct claim *claims = calloc(w->nr_keys + 1, sizeof(*claims)), *claim = claims;
+	size_t nr = 0, nr_claims = 0;
+	uint64_t used = 0;
+	int error;
 
 	w->without_stack = calloc(w->nr_keys + 1, sizeof(*w->without_stack));
-	if (!keys || !sizes || !w->without_stack) {
-		free(keys);
-		free(sizes);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < w->nr_keys; i++)
+	error = keys && claims && w->without_stack ? 0 : -ENOMEM;
+	for (size_t i = 0; i < w->nr_keys && !error; i++)
 		if (w->keys[i])
 			keys[nr++] = (struct numbered){ w->keys[i], i };
-	qsort(keys, nr, sizeof(*keys), by_process);
+	if (nr)
+		qsort(keys, nr, sizeof(*keys), by_process);
 	for (size_t i = 0; i < nr; i++) {
-		processes += is_of_another(keys, i);
-		sizes[processes - 1] += stack_lines(keys[i].key);
+		if (is_of_another(keys, i))
+			claims[nr_claims++] = (struct claim){ .uid = keys[i].key->key.uid, .pid = keys[i].key->key.pid };
+		claims[nr_claims - 1].wanted += stack_lines(keys[i].key);
 	}
-	share = equal_share(sizes, processes, max_lines);
-	for (size_t i = 0; i < nr; i++) {
-		used = (is_of_another(keys, i) ? 0 : used) + stack_lines(keys[i].key);
-		w->without_stack[keys[i].index] = used > share;
-		w->stacks_left_out += used > share;
+	if (!error)
+		error = share_room(claims, nr_claims, max_lines);
+	for (size_t i = 0; i < nr && !error; i++) {
+		if (i && is_of_another(keys, i)) {
+			claim++;
+			used = 0;
+		}
+		used += stack_lines(keys[i].key);
+		w->without_stack[keys[i].index] = used > claim->share;
+		w->stacks_left_out += used > claim->share;
 	}
 	free(keys);
-	free(sizes);
-	return 0;
+	free(claims);
+	return error;
 }
 
 void wall_unlimit(struct wall *w)

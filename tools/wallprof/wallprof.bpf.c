@@ -90,6 +90,7 @@ static __always_inline struct life_name name_of(struct task_struct *task, enum l
 {
 	struct life_name name = {
 		.of = header_of(task_user_tid(task), 0, kind), .time_ns = now_ns, .pid = task_user_pid(task),
+		.uid = task_uid(task),
 	};
 
 	bpf_probe_read_kernel(name.comm, sizeof(name.comm), task->comm);

@@ -68,7 +68,7 @@ struct life_sample {
 struct life_name {
 	struct life_header of;
 	__u64 time_ns;
-	__u32 pid, pad;
+	__u32 pid, uid;		/* uid: as in struct stack_key */
 	char comm[16];
 };
 _Static_assert(sizeof(struct life_name) == 40, "struct life_name");
