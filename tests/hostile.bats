@@ -625,13 +625,13 @@ fetched_in_time() {	# SECONDS
 	done
 }
 
-@test "more stacks than a report has room for: it keeps its size, everybody else's stacks, and the sums" {
+@test "more stacks than a report has room for: it keeps its size, another user's stacks, and the sums" {
 	need_root
 	need jq
 	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/many-stacks" "$BATS_TEST_DIRNAME/workloads/many-stacks.c"
 	chmod 755 "$WORK"
 	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
-	background bash -c 'while :; do sleep 0.01; done'
+	background setpriv --reuid=65533 --regid=65533 --clear-groups bash -c 'while :; do sleep 0.01; done'
 	local other=$pid
 	wait_until_it_ran "${pids[0]}" 300
 	offcputime -j --max-report 10 -o "$WORK/out.jsonl" 1 2>"$WORK/err"
@@ -653,14 +653,14 @@ fetched_in_time() {	# SECONDS
 	grep -q '\[other stacks\]' "$WORK/x.folded"
 }
 
-@test "more periods and stacks than wallprof's report has room for: it keeps its size, everybody else's timeline, and the tiling" {
+@test "more periods and stacks than wallprof's report has room for: it keeps its size, another user's timeline, and the tiling" {
 	need_root
 	need jq
 	local other ending
 	chmod 755 "$WORK"
 	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
-	background perl -e 'while (1) { select undef, undef, undef, 0.01 }'
+	background setpriv --reuid=65533 --regid=65533 --clear-groups perl -e 'while (1) { select undef, undef, undef, 0.01 }'
 	other=$pid
 	wait_until_it_ran "${pids[0]}" 300
 	wallprof --max-report 20 -o "$WORK/out.jsonl" -o "$WORK/all.folded" -o "$WORK/x.html" 2 2>"$WORK/err"
