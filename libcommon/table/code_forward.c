@@ -8,6 +8,10 @@
  * Code that is left only by a computed jump cannot be reached backwards from a return either: the block of a switch between the
  * comparison and the jump. Its beginning is on a path that does return, and it is followed from there.
  */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "table/code_rule.h"
 #include "table/code_solve.h"
 #include "table/machine.h"
@@ -128,12 +132,93 @@ static void follow_branch(struct code *c, size_t i)
 	}
 }
 
+void code_solve_branches(struct code *c)
+{
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->insns[i].rule.kind == RULE_REG && c->insns[i].rule.cfa_reg == REG_SP && leads_to_unknown(c, i))
+			follow_branch(c, i);
+}
+
 void code_solve_forward(struct code *c)
 {
 	for (size_t i = 0; i < c->nr; i++)
 		if (c->insns[i].rule.kind == RULE_NONE && begins_function(c, i))
 			follow_function(c, i);
-	for (size_t i = 0; i < c->nr; i++)
-		if (c->insns[i].rule.kind == RULE_REG && c->insns[i].rule.cfa_reg == REG_SP && leads_to_unknown(c, i))
-			follow_branch(c, i);
+	code_solve_branches(c);
+}
+
+/* ---- pieces that are called without a frame of their own ---- */
+
+struct pieces {
+	struct code *code;
+	uint32_t *reached;	/* numbers of instructions, each once, in the order of being reached */
+	size_t nr, done;
+	bool *is_reached;
+	bool disagree;		/* two ways to one instruction */
+};
+
+static void reach_piece(struct pieces *p, size_t i, const struct eh_rule *rule)
+{
+	struct insn *insn = &p->code->insns[i];
+
+	if (i >= p->code->nr)
+		return;
+	if (p->is_reached[i]) {
+		p->disagree |= memcmp(&insn->rule, rule, sizeof(*rule)) != 0;
+	} else if (!code_rule_is_known(&insn->rule) || insn->effect == INSN_RETURN) {
+		insn->rule = *rule;
+		p->is_reached[i] = true;
+		p->reached[p->nr++] = i;
+	}
+}
+
+/* A piece that is called begins with its return address on the stack. */
+static void call_piece(struct pieces *p, size_t i)
+{
+	const struct insn *insn = &p->code->insns[i];
+	struct eh_rule rule = insn->rule;
+
+	if (insn->effect != INSN_CALL || insn->target == NO_TARGET || rule.kind != RULE_REG || rule.cfa_reg != REG_SP ||
+	    rule.cfa_offset == CFA_AT_ENTRY)
+		return;
+	rule.cfa_offset += 8;
+	reach_piece(p, insn->target, &rule);
+}
+
+static void pass_in_piece(struct pieces *p, size_t i)
+{
+	const struct insn *insn = &p->code->insns[i];
+	struct eh_rule rule = insn->rule;
+
+	call_piece(p, i);
+	if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH)
+		reach_piece(p, insn->target, &rule);
+	if (!insn_reaches_next(insn))
+		return;
+	if (insn->effect == INSN_POP && insn->reg != REG_SP && saved_index(insn->reg) < 0)
+		rule.cfa_offset -= 8;
+	else if (!code_rule_follow(&rule, insn))
+		return;
+	if (rule.cfa_offset > CFA_AT_ENTRY)
+		reach_piece(p, i + 1, &rule);
+}
+
+int code_solve_pieces(struct code *c)
+{
+	struct pieces p = { .code = c };
+	int error;
+
+	p.reached = calloc(c->nr + 1, sizeof(*p.reached));
+	p.is_reached = calloc(c->nr + 1, sizeof(*p.is_reached));
+	error = p.reached && p.is_reached ? 0 : -ENOMEM;
+	for (size_t i = 0; i < c->nr && !error; i++)
+		if (!p.is_reached[i])
+			call_piece(&p, i);
+	while (p.done < p.nr)
+		pass_in_piece(&p, p.reached[p.done++]);
+	for (size_t i = 0; p.disagree && i < p.nr; i++)
+		c->insns[p.reached[i]].rule = code_rule_conflict();
+	free(p.reached);
+	free(p.is_reached);
+	return error;
 }

@@ -65,6 +65,7 @@ struct code {
 	struct insn *insns;		/* rising; every byte belongs to one */
 	size_t nr, max;
 	size_t nr_returns, nr_popping;	/* return instructions, and those of them that pop arguments */
+	bool generated;			/* a runtime has written it into memory: see code_rules_generated() */
 };
 
 /* the number of the first instruction at this offset or behind it; nr: there is none */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/code_rules.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "table/code_insns.h"
@@ -25,17 +27,59 @@ static void emit_all(const struct code *c, code_rule_fn *emit, void *arg)
 		emit(arg, c->insns[i].at, code_rule_is_known(&c->insns[i].rule) ? &c->insns[i].rule : &unknown);
 }
 
+/* 0, with the rules in the instructions if *found; or -ENOMEM */
+static int find_rules(struct code *c, bool *found)
+{
+	int error = machine_decode(c);
+
+	*found = !error && !pops_arguments(c);
+	if (*found) {
+		code_link(c);
+		*found = code_solve_backward(c);
+	}
+	return error;
+}
+
 int code_rules(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *emit, void *arg)
 {
 	struct code c = { .bytes = bytes, .size = size, .vaddr = vaddr };
-	int error = machine_decode(&c);
+	bool found;
+	int error = find_rules(&c, &found);
 
-	if (!error && !pops_arguments(&c)) {
-		code_link(&c);
-		if (code_solve_backward(&c)) {
-			code_solve_forward(&c);
+	if (found) {
+		code_solve_forward(&c);
+		emit_all(&c, emit, arg);
+	}
+	free(c.insns);
+	return error;
+}
+
+/* Does a function begin by `push %rbp; mov %rsp, %rbp`, or as that is on other machines? */
+static bool keeps_fp(const struct code *c)
+{
+	for (size_t i = 1; i < c->nr; i++) {
+		const struct insn *insn = &c->insns[i];
+
+		if (insn->effect == INSN_SET && insn->reg == REG_FP && insn->base == REG_SP && !insn->displacement &&
+		    insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP)
+			return true;
+	}
+	return false;
+}
+
+int code_rules_generated(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *emit, void *arg)
+{
+	struct code c = { .bytes = bytes, .size = size, .vaddr = vaddr, .generated = true };
+	bool found;
+	int error = find_rules(&c, &found);
+
+	if (!error && keeps_fp(&c)) {
+		error = -ENOTSUP;
+	} else if (found) {
+		code_solve_branches(&c);
+		error = code_solve_pieces(&c);
+		if (!error)
 			emit_all(&c, emit, arg);
-		}
 	}
 	free(c.insns);
 	return error;

@@ -28,4 +28,11 @@ typedef void code_rule_fn(void *arg, size_t at, const struct eh_rule *rule);
  */
 int code_rules(const uint8_t *code, size_t size, uint64_t vaddr, code_rule_fn *emit, void *arg);
 
+/*
+ * code_rules() for code that a runtime has written into memory, with other bytes between its functions. Only what leads to a
+ * return has a rule: a jump out of the code may go on with any frame. 0, -ENOMEM, or -ENOTSUP with nothing emitted: the code keeps
+ * frame pointers
+ */
+int code_rules_generated(const uint8_t *code, size_t size, uint64_t vaddr, code_rule_fn *emit, void *arg);
+
 #endif

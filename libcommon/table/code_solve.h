@@ -14,6 +14,17 @@ bool code_solve_backward(struct code *code);
 /* Forwards from the first instructions of functions that do not return, where no rule is known yet. */
 void code_solve_forward(struct code *code);
 
+/*
+ * Forwards from the calls of generated code's pieces: a piece takes the return address off the stack, and pushes it to return, so
+ * that it has its caller's frame (sljit's fast calls, as PCRE2 makes them). 0 or -ENOMEM
+ */
+int code_solve_pieces(struct code *code);
+
+/*
+ * Forwards from branches in generated code, up to the first call: what holds before a branch holds on both of its ways.
+ */
+void code_solve_branches(struct code *code);
+
 /* Does instruction i lie at an address that functions are aligned to? */
 bool code_is_aligned(const struct code *code, size_t i);
 

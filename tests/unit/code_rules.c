@@ -3,6 +3,7 @@
  * Rules worked out from code whose stack is known by reading it; the program has no CFI for it, nor is it
  * ever run.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,6 +329,72 @@ static bool is(const uint8_t *label, int kind, int reg, int offset)
 	       r.flags == RULE_FROM_CODE;
 }
 
+/* as PCRE2's JIT writes it, which keeps its return addresses in registers and in words of its frame */
+__asm__(
+	".text\n"
+	".p2align 4\n"
+	"jit:	.quad 0\n"
+	"	.quad 0xf0a0\n"		/* its allocator's: `movabs` takes 9 bytes of what decodes here */
+	"j0:	push %rbx\n"
+	"j1:	push %rbp\n"
+	"j2:	sub $128, %rsp\n"
+	"j3:	call 6f\n"
+	"j4:	test %eax, %eax\n"
+	"	jz 5f\n"
+	"	jmp exit@plt\n"		/* by whatever frame */
+	"5:	movq $0, 128(%rsp)\n"
+	"j5:	add $128, %rsp\n"
+	"	pop %rbp\n"
+	"	pop %rbx\n"
+	"j6:	ret\n"
+	"j7:	mov %rdi, %rax\n"		/* nothing leads from here to a return */
+	"	jmp exit@plt\n"
+	"6:	pop (%rsp)\n"
+	"j8:	call 7f\n"
+	"j9:	mov (%rsp), %rcx\n"
+	"	push %rcx\n"
+	"j10:	ret\n"
+	"7:	pop %r8\n"
+	"j11:	cmp $1, %rax\n"
+	"	je 8f\n"
+	"	push %r8\n"
+	"	ret\n"
+	"8:	mov %rax, %rbx\n"
+	"j12:	push %r8\n"
+	"j13:	ret\n"
+	"jit_end:\n"
+	"fp:	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"fp_end:\n"
+);
+
+extern const uint8_t jit[], j0[], j1[], j2[], j3[], j4[], j5[], j6[], j7[], j8[], j9[], j10[], j11[], j12[], j13[], jit_end[], fp[],
+	fp_end[];
+
+static bool is_in_jit(const uint8_t *label, int offset)
+{
+	struct eh_rule r = rules[label - jit];
+
+	return r.kind == RULE_REG && r.cfa_reg == EH_RSP && r.cfa_offset == offset && r.saved[SAVED_RA] == -1;
+}
+
+static void test_generated(void)
+{
+	filled = 0;
+	check(!code_rules_generated(jit, jit_end - jit, (uintptr_t)jit, emit, NULL));
+	check(is_in_jit(j0, 8) && is_in_jit(j1, 16) && is_in_jit(j2, 24) && is_in_jit(j3, 152), "from the first instruction on");
+	check(rules[j3 - jit].saved[SAVED_RBX] == -2 && rules[j3 - jit].saved[SAVED_RBP] == -3);
+	check(is_in_jit(j4, 152) && is_in_jit(j5, 152) && is_in_jit(j6, 8));
+	check(rules[j7 - jit].kind == RULE_NONE, "a jump elsewhere is no tail call");
+	check(is_in_jit(j8 - 3, 160) && is_in_jit(j8, 152) && is_in_jit(j9, 152) && is_in_jit(j10, 160), "a piece has its caller's frame");
+	check(is_in_jit(j11 - 2, 160) && is_in_jit(j11, 152) && is_in_jit(j12, 152) && is_in_jit(j13, 160), "and so has a piece's piece");
+	check(rules[j12 - jit].saved[SAVED_RBX] == -2);
+
+	check(code_rules_generated(fp, fp_end - fp, (uintptr_t)fp, emit, NULL) == -ENOTSUP);
+}
+
 static void test_padding(void)
 {
 	/* `data16 cs nopw 0x0(%rax,%rax,1)` and `xchg %ax,%ax`, as binutils fill up; zeros; int3 */
@@ -406,6 +473,7 @@ int main(void)
 	check(is(x4, RULE_REG, EH_RSP, 8) && is(x5, RULE_REG, EH_RSP, 32));
 
 	test_padding();
+	test_generated();
 
 	filled = 0;	/* code that pops its callers' arguments */
 	memset(rules, 0, sizeof(rules));

@@ -3,6 +3,7 @@
 #include <Zydis/Zydis.h>
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "table/code_insns.h"
@@ -199,7 +200,7 @@ static void decode_jump(struct decoder *decoder, struct insn *insn)
 			insn->effect = always ? INSN_JUMP : INSN_BRANCH;
 			insn->target = to;
 		} else {
-			insn->effect = always ? INSN_RETURN : INSN_OTHER;	/* a tail call */
+			insn->effect = !always ? INSN_OTHER : decoder->code->generated ? INSN_INDIRECT : INSN_RETURN;	/* a tail call */
 		}
 		return;
 	}
@@ -369,30 +370,60 @@ static bool changes_rax(const struct insn *insn)
 }
 
 /*
- * linkers fill up sections with zeros: there, and only where no instruction can follow, is one not
- * an instruction
+ * The length of a filler. Linkers fill up sections with zeros: there, and only where no instruction can follow, is one not an
+ * instruction. Between pieces of generated code lie the numbers of who has allocated them, which end in zeros: one is never an
+ * instruction, and what follows the zeros is.
  */
-static bool is_filler(const struct code *c, size_t at)
+static size_t filler_bytes(const struct code *c, size_t at)
 {
 	enum insn_effect before = c->nr ? c->insns[c->nr - 1].effect : INSN_STOP;
+	size_t bytes = 0;
 
-	return !c->bytes[at] && (before == INSN_STOP || before == INSN_EXIT || before == INSN_INDIRECT ||
-				 before == INSN_RETURN || before == INSN_JUMP);
+	if (c->generated)
+		while (at + bytes < c->size && !c->bytes[at + bytes])
+			bytes++;
+	else
+		bytes = !c->bytes[at] && (before == INSN_STOP || before == INSN_EXIT || before == INSN_INDIRECT ||
+					  before == INSN_RETURN || before == INSN_JUMP);
+	return bytes;
+}
+
+#define MIN_NUMBER_ZEROS 5
+
+/*
+ * An allocator writes numbers of 8 bytes before each function. What decodes from one into what follows is no instruction. Returns
+ * the bytes to the number's end, or 0. Few instructions have so many zeros at its end and go on.
+ */
+static size_t bytes_of_number(const struct code *c, size_t at, size_t bytes)
+{
+	static const uint8_t zeros[MIN_NUMBER_ZEROS];
+	size_t to = 8 - (c->vaddr + at) % 8;
+
+	return c->generated && to >= MIN_NUMBER_ZEROS && to < bytes &&
+	       !memcmp(c->bytes + at + to - MIN_NUMBER_ZEROS, zeros, sizeof(zeros)) ? to : 0;
 }
 
 /* the instruction at insn->at; its bytes */
 static size_t decode_insn(struct decoder *decoder, struct insn *insn)
 {
 	const struct code *c = decoder->code;
-	size_t vector = vector_bytes(c->bytes + insn->at, c->size - insn->at);
+	size_t vector = vector_bytes(c->bytes + insn->at, c->size - insn->at), filler = filler_bytes(c, insn->at);
 
 	if (vector)
 		return vector;
-	if (is_filler(c, insn->at) ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, &decoder->context, c->bytes + insn->at,
+	if (filler) {
+		insn->effect = INSN_STOP;
+		return filler;
+	}
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, &decoder->context, c->bytes + insn->at,
 							c->size - insn->at, &decoder->d))) {
 		insn->effect = INSN_STOP;
 		return 1;
+	}
+	filler = bytes_of_number(c, insn->at, decoder->d.length);
+	if (filler) {
+		insn->effect = INSN_STOP;
+		return filler;
 	}
 	if (!decode_control(decoder, insn))
 		decode_other(decoder, insn);
