@@ -360,7 +360,7 @@ static long restore_raw_return(__u32 i, struct raw_restore *m)
  */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
-	return u->end == END_STALE || u->wants_table ||
+	return u->end == END_STALE || u->wants_table || walk_wants_region(u) ||
 	       ((u->end == END_NO_MAPPING || u->end == END_UNKNOWN_PROCESS) &&
 		bpf_ktime_get_ns() > u->quiet_until_ns);
 }

@@ -152,6 +152,11 @@ enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
  * pointer would be wrong there as often as not
  */
 #define NO_CODE_TABLE	8
+/*
+ * of code that lies in no file, as JIT compilers write it: a stack that ends there for want of a rule is sent raw, and user space
+ * reads that code
+ */
+#define PENDING_REGION	16
 
 struct eh_module {
 	__u32 id;		/* 0: it has no tables, and will have none */

@@ -403,6 +403,12 @@ static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const st
 	return END_COMPLETE;
 }
 
+/* after the last unwind_frame(): has the walk ended, at u->last_ip, in code of no file that user space may read for it? */
+static __always_inline bool walk_wants_region(const struct eh_unwind *u)
+{
+	return u->module.pending & PENDING_REGION && (u->end == END_NO_TABLE || u->end == END_NO_ROW);
+}
+
 /* after the last unwind_frame() */
 static __always_inline void walk_close(struct eh_unwind *u)
 {

@@ -268,6 +268,7 @@ static int follow(struct unwinder *u, bool last)
 	unwinder_give_back(u);
 	if (tables)
 		publisher_find_runtimes(u->publisher, &u->processes);
+	publisher_resume_regions(u->publisher);
 	u->resumable |= taken || tables;
 	if (error || !u->resumable || u->behind)
 		return error;

@@ -286,6 +286,30 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 	return answer->nr;
 }
 
+int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t bytes, uint64_t *hash,
+			struct unwind_table *table)
+{
+	struct foreign_region r = { .kind = FOREIGN_REGION, .pid = pid, .address = address, .bytes = bytes, .hash = *hash };
+	const struct foreign_answer *answer = NULL;
+	struct compiled compiled;
+	size_t got = 0;
+	int error;
+
+	if (!f)
+		return foreign_region_here(&r, hash, table);
+	error = call_about(f, pid, &r, sizeof(r), &answer, &got);
+	if (answer && got >= sizeof(*answer) + sizeof(*hash))
+		memcpy(hash, answer + 1, sizeof(*hash));
+	else if (!error)
+		error = -EBADMSG;
+	if (!error)
+		error = compiled_read(&compiled, (const uint8_t *)(answer + 1) + sizeof(*hash),
+				      got - sizeof(*answer) - sizeof(*hash));
+	if (!error)
+		*table = compiled.table;
+	return error;
+}
+
 void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
 			 const char **bytes)
 {

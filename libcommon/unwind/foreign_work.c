@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "process/clock.h"
 #include "process/process_memory.h"
+#include "table/region_table.h"
 
 /* ---- mappings ---- */
 
@@ -154,6 +156,56 @@ static size_t read_stacks(void *area, size_t bytes, size_t room)
 	return to - (char *)area;
 }
 
+/* ---- regions ---- */
+
+/* never 0 */
+static uint64_t hash_of(const uint8_t *bytes, size_t nr)
+{
+	uint64_t hash = nr, word = 0;
+
+	for (size_t i = 0; i < nr; i += sizeof(word)) {
+		memcpy(&word, bytes + i, nr - i < sizeof(word) ? nr - i : sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 29;
+	}
+	return hash | 1;
+}
+
+int foreign_region_here(const struct foreign_region *r, uint64_t *hash, struct unwind_table *table)
+{
+	uint8_t *bytes = r->bytes <= MAX_REGION_BYTES ? malloc(r->bytes) : NULL;
+	ssize_t done = bytes ? process_memory_read(r->pid, r->address, bytes, r->bytes) : -ENOMEM;
+	int error = done < 0 ? done : 0;
+
+	if (!error) {
+		*hash = hash_of(bytes, done);
+		error = *hash == r->hash ? -EALREADY : region_table_build(table, bytes, done, r->address);
+	}
+	free(bytes);
+	return error;
+}
+
+static size_t read_region(void *area, size_t bytes, size_t room)
+{
+	struct foreign_answer *answer = area;
+	struct compiled compiled = {};
+	struct foreign_region r;
+	uint64_t hash = 0;
+	size_t head = sizeof(*answer) + sizeof(hash), written = 0;
+
+	if (bytes != sizeof(r))
+		return 0;
+	memcpy(&r, area, sizeof(r));
+	*answer = (struct foreign_answer){ .error = foreign_region_here(&r, &hash, &compiled.table) };
+	memcpy(answer + 1, &hash, sizeof(hash));
+	if (!answer->error) {
+		written = compiled_write(&compiled, (uint8_t *)area + head, room - head);
+		answer->error = written ? 0 : -EFBIG;
+		unwind_table_free(&compiled.table);
+	}
+	return head + written;
+}
+
 /* ---- Python ---- */
 
 static size_t read_python(void *area, size_t bytes, size_t room)
@@ -233,6 +285,8 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 		return read_stacks(area, bytes, room);
 	case FOREIGN_PYTHON:
 		return read_python(area, bytes, room);
+	case FOREIGN_REGION:
+		return read_region(area, bytes, room);
 	default:
 		break;
 	}

@@ -6,7 +6,7 @@
 #include "unwind/foreign.h"
 
 enum foreign_kind {
-	FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_STACK, FOREIGN_PYTHON, FOREIGN_HOTSPOT, FOREIGN_TABLE, FOREIGN_CODE,
+	FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_STACK, FOREIGN_PYTHON, FOREIGN_HOTSPOT, FOREIGN_REGION, FOREIGN_TABLE, FOREIGN_CODE,
 };
 
 #define FOREIGN_MAX_PATH 4300
@@ -64,11 +64,22 @@ struct foreign_stacks {
 	struct foreign_stack stacks[FOREIGN_STACKS];
 };
 
+/* FOREIGN_REGION; behind the answer's head, the hash of the bytes, and without an error compiled_write()'s */
+struct foreign_region {
+	enum foreign_kind kind;
+	pid_t pid;
+	uint64_t address, hash;
+	uint32_t bytes;
+};
+
 /* for struct workers */
 size_t foreign_work(void *arg, void *area, size_t bytes, size_t room);
 
 /* foreign_read_text() in the calling process: from memory, or if that cannot be read, from the file */
 uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t bytes);
+
+/* foreign_read_region() in the calling process */
+int foreign_region_here(const struct foreign_region *region, uint64_t *hash, struct unwind_table *table);
 
 /* The mappings in an answer, which may be anything. 0, -EBADMSG or -ENOMEM */
 int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes);

@@ -104,6 +104,7 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	stack->end = u->end;
 	stack->wants_table = u->wants_table ? u->module.id : 0;
 	stack->wants_rows = u->wants_table && !u->module.id ? u->frame.ip - u->frame.by_call : 0;
+	stack->wants_region = u->end != END_UNKNOWN_PROCESS && walk_wants_region(u) ? u->last_ip : 0;
 	memcpy(walk.deep, u->frames, sizeof(u->frames));
 	stack->nr = cut_stack_order(stack->frames, (const uint64_t *)walk.deep, u->stack.nr_frames, max_depth);
 }

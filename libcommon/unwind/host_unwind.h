@@ -33,6 +33,7 @@ struct host_stack {
 	/* not 0: the walk needs a table of this module, which is not made yet */
 	uint32_t wants_table;
 	uint64_t wants_rows;	/* not 0: the walk needs rows for this address, in a runtime's code */
+	uint64_t wants_region;	/* not 0: the walk has ended at this address, in a region that may be read (regions.h) */
 	uint64_t frames[MAX_DEPTH + 1];	/* as in stacks_abi.h, leaf first */
 };
 

@@ -115,9 +115,14 @@ static void give_back(struct tables *tables, const struct mapping_list *list)
 {
 	const struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
 
-	for (uint32_t i = 0; i < written->nr_mappings; i++)
-		if (written->mappings[i].module && written->mappings[i].module_id)	/* not a runtime's own */
-			tables_unuse(tables, written->mappings[i].module_id);
+	for (uint32_t i = 0; i < written->nr_mappings; i++) {
+		const struct eh_mapping *mapping = &written->mappings[i];
+
+		if (mapping->module && mapping->module_id)
+			tables_unuse(tables, mapping->module_id);
+		else if (mapping->module)	/* or a runtime's own */
+			tables_unuse_region(tables, mapping->module);
+	}
 	slabs_release(tables_slabs(tables), list->loc, list->bytes);
 }
 

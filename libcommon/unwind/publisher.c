@@ -14,6 +14,7 @@ struct publisher {
 	struct publication *by_pid;
 	bool runtimes;
 	uint32_t generation;		/* of the list written last */
+	uint64_t resume_ns;		/* when a region may be read again; 0: none waits for that */
 	struct publisher_counts counts;
 };
 
@@ -36,6 +37,7 @@ static void drop(struct publisher *p, struct publication *publication)
 {
 	HASH_DEL(p->by_pid, publication);
 	hotspot_free(publication->hotspot);
+	regions_free(&publication->regions, p->tables);
 	mapped_modules_free(&publication->mapped);
 	free(publication);
 }
@@ -249,11 +251,14 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 	find_python(p, publication, process);
 	if (p->runtimes)
 		find_hotspot(p, publication, process);
+	if (!publication->hotspot)
+		regions_attach(&publication->regions, p->tables, &publication->list, &process->maps);
 	error = p->target.settle(p->target.arg);
 	if (!error)
 		error = make_live(p, publication, header.generation);
 	/* a walk that is still reading it notices by the generation */
 	mapping_list_release(p->tables, &old);
+	regions_forget(&publication->regions, p->tables, &process->maps);
 	return error;
 }
 
@@ -375,6 +380,56 @@ struct hotspot *publisher_hotspot(const struct publisher *p, pid_t pid, uint32_t
 
 	*module = publication ? publication->hotspot_module : 0;
 	return publication ? publication->hotspot : NULL;
+}
+
+/* the mapping's number in what the process has mapped now; 0: it is not mapped any more */
+static uint64_t number_of(const struct publication *publication, const struct eh_mapping *mapping)
+{
+	for (size_t i = 0; i < publication->mapped.nr; i++)
+		if (publication->mapped.of[i].end == mapping->end)
+			return publication->mapped.of[i].number;
+	return 0;
+}
+
+bool publisher_want_region(struct publisher *p, pid_t pid, loc_t loc, uint64_t pc)
+{
+	struct publication *publication = find(p, pid);
+	struct eh_process *list = slabs_at(tables_slabs(p->tables), loc), *current = list_of(p, pid);
+	uint64_t number = 0;
+	bool given_up, found;
+	uint32_t i = 0;
+
+	if (!current || publication->hotspot || list->changes != current->changes)
+		return false;
+	while (i < list->nr_mappings && list->mappings[i].end <= pc)
+		i++;
+	if (i < list->nr_mappings)
+		number = number_of(publication, &list->mappings[i]);
+	if (!number)
+		return false;
+	found = regions_want(&publication->regions, p->tables, pid, &list->mappings[i], number, &given_up);
+	p->counts.regions_given_up += given_up;
+	if (publication->regions.resume_ns && (!p->resume_ns || publication->regions.resume_ns < p->resume_ns))
+		p->resume_ns = publication->regions.resume_ns;
+	return found;
+}
+
+void publisher_resume_regions(struct publisher *p)
+{
+	struct publication *publication, *next;
+	uint64_t first = 0;
+
+	if (!p->resume_ns || clock_ns() < p->resume_ns)
+		return;
+	HASH_ITER(hh, p->by_pid, publication, next) {
+		uint64_t at;
+
+		regions_resume(&publication->regions, p->tables);
+		at = publication->regions.resume_ns;
+		if (at && (!first || at < first))
+			first = at;
+	}
+	p->resume_ns = first;
 }
 
 void publisher_note_modules(const struct publisher *p, bool *used)

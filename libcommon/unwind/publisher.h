@@ -20,6 +20,7 @@
 #include "unwind/hotspot.h"
 #include "unwind/mapping_list.h"
 #include "unwind/processes.h"
+#include "unwind/regions.h"
 #include "processes_abi.h"
 
 /* where the handles go: the kernel's maps */
@@ -49,6 +50,7 @@ struct publication {
 	const struct python_image *python;	/* of the interpreter that it runs; NULL: none */
 	struct hotspot *hotspot;	/* the JVM that it runs; NULL: none */
 	uint32_t hotspot_module;	/* its module */
+	struct regions regions;		/* without a JVM: its code that is in no file */
 	struct mapped_modules mapped;	/* kept when the list is invalidated */
 	UT_hash_handle hh;
 };
@@ -56,6 +58,7 @@ struct publication {
 struct publisher_counts {
 	uint64_t publications;
 	uint64_t unpublished;		/* publications that failed */
+	uint64_t regions_given_up;	/* code in no file that has changed too often */
 };
 
 struct publisher;
@@ -115,6 +118,14 @@ void publisher_set_confirmed(struct publisher *publisher, pid_t pid);
  * what is known of the code of the process's JVM, which its list refers to, and the module of that JVM; NULL: it has no JVM
  */
 struct hotspot *publisher_hotspot(const struct publisher *publisher, pid_t pid, uint32_t *module);
+
+/*
+ * A walk by this list of the process, its current one or one of before, has ended in a region, at pc. Reads the region. False: the
+ * list says nothing new
+ */
+bool publisher_want_region(struct publisher *publisher, pid_t pid, loc_t list, uint64_t pc);
+/* Stacks that end in regions whose pauses are over ask for them from now on. */
+void publisher_resume_regions(struct publisher *publisher);
 
 /* Notes the modules that processes have mapped: used[ID] */
 void publisher_note_modules(const struct publisher *publisher, bool *used);

@@ -124,14 +124,22 @@ static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 	return foreign_read_text(modules_foreign(m->modules), &text, to, bytes);
 }
 
-#define MAX_WANTED_ROWS 256	/* times that one walk may want rows */
+#define MAX_WANTED 256	/* times that one walk may want rows or regions */
+
+/* Makes the rows in the code of the process's JVM, or reads the region, for want of which the walk has ended. */
+static bool make_wanted(const struct raw_samples *s, struct hotspot *hotspot, loc_t list, const struct raw_record *raw,
+			const struct host_stack *stack)
+{
+	if (hotspot)
+		return stack->wants_rows && hotspot_want(hotspot, modules_foreign(tables_modules(s->tables)), stack->wants_rows);
+	return stack->wants_region && publisher_want_region(s->publisher, raw->key.pid, list, stack->wants_region);
+}
 
 /*
- * Walks, and makes the rows that the walk wants in the code of the process's JVM. While the JVM's file is
- * not compiled, the walk wants its table.
+ * Walks, and makes what the walk wants in code of no file. While the JVM's file is not compiled, the walk wants its table.
  */
-static void walk_jvm(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
-		     struct host_memory memory, struct host_stack *stack)
+static void walk_generated(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
+			   struct host_memory memory, struct host_stack *stack)
 {
 	struct host_registers registers = raw_stack_registers(raw);
 	struct foreign *foreign = modules_foreign(tables_modules(s->tables));
@@ -143,8 +151,7 @@ static void walk_jvm(const struct raw_samples *s, loc_t list, const struct raw_r
 		hotspot_look(hotspot, foreign, raw->ip, (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
 	do
 		mapping_list_unwind(s->tables, list, &registers, memory, s->max_depth, stack);
-	while (hotspot && stack->wants_rows && nr++ < MAX_WANTED_ROWS &&
-	       hotspot_want(hotspot, foreign, stack->wants_rows));
+	while (nr++ < MAX_WANTED && make_wanted(s, hotspot, list, raw, stack));
 	if (hotspot && stack->wants_rows && !hotspot_has_image(hotspot))
 		stack->wants_table = module;
 }
@@ -161,7 +168,7 @@ static void walk_by(struct raw_samples *s, loc_t list, const struct raw_record *
 		.texts = &s->texts,
 	};
 
-	walk_jvm(s, list, raw,
+	walk_generated(s, list, raw,
 		 (struct host_memory){ .read = read_data, .read_text = read_text, .arg = &memory }, stack);
 }
 

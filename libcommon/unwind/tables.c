@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "base/paged.h"
 #include "process/clock.h"
@@ -33,6 +34,13 @@ struct module_table {
 	uint64_t since_ns;
 };
 
+struct region_table {
+	loc_t loc;		/* of its struct eh_module */
+	struct extents extents;
+	uint32_t nr_users;
+	UT_hash_handle hh;
+};
+
 struct tables {
 	struct slabs *slabs;
 	struct modules *modules;
@@ -40,6 +48,8 @@ struct tables {
 	uint32_t oldest, newest;	/* of those that nobody uses */
 	uint64_t unused_bytes;
 	uint64_t nr_evicted;
+	struct region_table *regions;	/* by .loc */
+	loc_t unread_region;
 	void (*made)(void *arg, pid_t tid, uint64_t cpu_ns);
 	void *made_arg;
 };
@@ -63,6 +73,17 @@ static struct module_table *table_of(const struct tables *tables, uint32_t id)
 	return id ? paged_find(&tables->of, id - 1) : NULL;
 }
 
+static void free_regions(struct tables *tables)
+{
+	struct region_table *region, *next;
+
+	HASH_ITER(hh, tables->regions, region, next) {
+		HASH_DEL(tables->regions, region);
+		free(region->extents.of);
+		free(region);
+	}
+}
+
 void tables_free(struct tables *tables)
 {
 	if (!tables)
@@ -71,6 +92,7 @@ void tables_free(struct tables *tables)
 		if (table_of(tables, i + 1))
 			free(table_of(tables, i + 1)->extents.of);
 	paged_free(&tables->of);
+	free_regions(tables);
 	free(tables);
 }
 
@@ -338,6 +360,87 @@ bool tables_want(struct tables *tables, uint32_t module_id)
 	module_compile(module, true, &compiled);
 	write_code(tables, module, &compiled);
 	return true;
+}
+
+/* ---- regions ---- */
+
+static struct region_table *region_at(const struct tables *tables, loc_t loc)
+{
+	struct region_table *region;
+
+	HASH_FIND(hh, tables->regions, &loc, sizeof(loc), region);
+	return region;
+}
+
+static int write_region(struct tables *tables, struct region_table *region, const struct unwind_table *table)
+{
+	struct eh_module header = {};
+	int error = 0;
+
+	region->loc = extents_take(tables->slabs, sizeof(header), &region->extents);
+	if (!region->loc)
+		return -errno;
+	if (table)
+		error = table_write(tables->slabs, table, &header.tables[TABLE_CFI], &region->extents);
+	memcpy(slabs_at(tables->slabs, region->loc), &header, sizeof(header));
+	return error;
+}
+
+static void free_region(struct tables *tables, struct region_table *region)
+{
+	extents_release(tables->slabs, &region->extents, 0);
+	free(region->extents.of);
+	free(region);
+}
+
+loc_t tables_add_region(struct tables *tables, const struct unwind_table *table)
+{
+	struct region_table *region = calloc(1, sizeof(*region));
+
+	if (!region)
+		return 0;
+	if (write_region(tables, region, table)) {
+		free_region(tables, region);
+		return 0;
+	}
+	region->nr_users = 1;
+	HASH_ADD(hh, tables->regions, loc, sizeof(region->loc), region);
+	return region->loc;
+}
+
+void tables_use_region(struct tables *tables, loc_t loc)
+{
+	struct region_table *region = region_at(tables, loc);
+
+	if (region)
+		region->nr_users++;
+}
+
+void tables_unuse_region(struct tables *tables, loc_t loc)
+{
+	struct region_table *region = region_at(tables, loc);
+
+	if (!region || --region->nr_users)
+		return;
+	HASH_DEL(tables->regions, region);
+	free_region(tables, region);
+}
+
+void tables_arm_region(struct tables *tables, loc_t loc, bool armed)
+{
+	set_pending(slabs_at(tables->slabs, loc), armed ? PENDING_REGION : 0);
+}
+
+loc_t tables_unread_region(struct tables *tables)
+{
+	if (!tables->unread_region) {
+		tables->unread_region = slabs_alloc(tables->slabs, sizeof(struct eh_module));
+		if (tables->unread_region) {
+			*(struct eh_module *)slabs_at(tables->slabs, tables->unread_region) = (struct eh_module){};
+			tables_arm_region(tables, tables->unread_region, true);
+		}
+	}
+	return tables->unread_region;
 }
 
 int tables_fd(const struct tables *tables)

@@ -74,6 +74,18 @@ void tables_forget(struct tables *tables);
 /* From now on, no walk asks for tables that are still being made. */
 void tables_give_up(struct tables *tables);
 
+/*
+ * Adds the table of a region (regions.h); NULL: an empty one. Returns the place of its struct eh_module, or 0: there is no room.
+ * It is freed when nobody uses it; who adds it, uses it. Other places are ignored.
+ */
+loc_t tables_add_region(struct tables *tables, const struct unwind_table *table);
+void tables_use_region(struct tables *tables, loc_t region);
+void tables_unuse_region(struct tables *tables, loc_t region);
+/* Do walks that end in the region ask for it to be read? */
+void tables_arm_region(struct tables *tables, loc_t region, bool armed);
+/* the place of the struct eh_module of regions that were not read; 0: there is no room */
+loc_t tables_unread_region(struct tables *tables);
+
 /* the place of the module's struct eh_module; 0: it has none */
 loc_t tables_loc(const struct tables *tables, uint32_t module_id);
 struct tables_counts tables_counts(const struct tables *tables);

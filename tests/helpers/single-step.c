@@ -29,6 +29,7 @@
 
 #include "unwind/end_reason.h"
 #include "unwind/hotspot.h"
+#include "unwind/regions.h"
 #include "shadow-stack.h"
 #include "processes_abi.h"
 #include "stacks_abi.h"
@@ -115,6 +116,7 @@ static struct mapped_modules mapped;
 static struct mapping_list list;
 
 static struct hotspot *jvm;	/* NULL: it maps none */
+static struct regions regions;
 
 static void find_jvm(void)
 {
@@ -141,9 +143,31 @@ static void read_maps(void)
 	    mapping_list_write(tables, &maps, &mapped, &header, &list))
 		exit(2);
 	find_jvm();
+	if (!jvm)
+		regions_attach(&regions, tables, &list, &maps);
 }
 
-/* Walks, and makes the rows that the walk wants in the JVM's code. */
+static uint64_t number_of(const struct eh_mapping *mapping)
+{
+	for (size_t i = 0; i < maps.nr; i++)
+		if (maps.mappings[i].start == mapping->start)
+			return maps.mappings[i].number;
+	return 0;
+}
+
+static bool want_region(uint64_t pc)
+{
+	struct eh_process *written = slabs_at(tables_slabs(tables), list.loc);
+	struct eh_mapping *mapping = written->mappings;
+	bool given_up;
+
+	regions_resume(&regions, tables);
+	while (mapping->end <= pc)
+		mapping++;
+	return regions_want(&regions, tables, child, mapping, number_of(mapping), &given_up);
+}
+
+/* Walks, and makes what the walk wants in code of no file. */
 static void walk(const struct host_registers *registers, uint32_t max_depth, struct host_stack *stack)
 {
 	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &child };
@@ -152,7 +176,8 @@ static void walk(const struct host_registers *registers, uint32_t max_depth, str
 		hotspot_look(jvm, NULL, registers->ip, NULL, 0);
 	do
 		mapping_list_unwind(tables, list.loc, registers, memory, max_depth, stack);
-	while (jvm && stack->wants_rows && hotspot_want(jvm, NULL, stack->wants_rows));
+	while (jvm ? stack->wants_rows && hotspot_want(jvm, NULL, stack->wants_rows) :
+		     stack->wants_region && want_region(stack->wants_region));
 }
 
 static const struct proc_mapping *known_mapping_of(uint64_t pc)
@@ -375,6 +400,14 @@ static bool is_in_retpoline(uint64_t at)
 	return *code_at(at) == 0xe8;
 }
 
+/* pop of a register or into memory: sljit's fast calls lead there, within one frame */
+static bool pops(uint64_t pc)
+{
+	uint8_t op = *code_at(pc);
+
+	return (op == 0x41 ? *code_at(pc + 1) & 0xf8 : op & 0xf8) == 0x58 || op == 0x8f;
+}
+
 /* of jmp, not of one through a register or memory */
 static bool is_direct(uint64_t pc)
 {
@@ -453,7 +486,7 @@ static void watch_nobodys_code(const struct user_regs_struct *before, const stru
 static void watch(const struct user_regs_struct *before, const struct user_regs_struct *r,
 		  enum transfer transfer)
 {
-	bool nobodys = is_nobodys(before->rip);
+	bool nobodys = jvm && is_nobodys(before->rip);
 	const struct call *top;
 
 	shadow_moved(&shadow, r);
@@ -468,7 +501,7 @@ static void watch(const struct user_regs_struct *before, const struct user_regs_
 	if (!shadow.switching && !shadow.popped)
 		shadow_prune(&shadow, transfer == TRANSFER_CALL ? before->rsp : r->rsp);
 	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !is_in_retpoline(before->rip) &&
-	    !(nobodys && is_within_frame(before->rip, r->rip)))
+	    !(nobodys && is_within_frame(before->rip, r->rip)) && !(is_nobodys(before->rip) && pops(r->rip)))
 		shadow_called(&shadow, r->rsp);
 	if (shadow.switching && transfer != TRANSFER_NONE)
 		shadow_arrived(&shadow, transfer, r->rsp);
