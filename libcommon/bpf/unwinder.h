@@ -54,6 +54,7 @@ struct unwinder_counts {
 	uint64_t events, publications, raw_samples;
 	int untraced_munmap;	/* 0, or why munmap(), mremap() and mmap() cannot be traced: an errno */
 	uint64_t unpublished;	/* publications that failed */
+	uint64_t regions_given_up;	/* code in no file that has changed too often */
 	uint64_t given_up;	/* readings of others' processes and files that took too long */
 	uint64_t refused;	/* how often processes were left without unwinding */
 	uint64_t evicted;	/* tables that nobody used */

@@ -579,6 +579,9 @@ static void show_counts(const struct stack_session *s)
 		 c.publish_s * 1e3);
 	if (c.unpublished)
 		cli_warn("%llu mapping lists could not be published", (unsigned long long)c.unpublished);
+	if (c.regions_given_up)
+		cli_warn("JIT code changed too often, and was not read any more: %s",
+			 counted(c.regions_given_up, "mappings").text);
 	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables, %llu tables evicted; "
 		 "%llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
 		 (unsigned long long)c.files, (unsigned long long)c.files_without_table,

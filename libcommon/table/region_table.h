@@ -5,7 +5,7 @@
 
 #include "table/unwind_table.h"
 
-/* Larger regions are not read. PCRE2's allocator has 64 KB; V8, Go's linker and QEMU have many MB. */
+/* Larger regions are not read. PCRE2 allocates 64 KB at a time; PyPy, V8 and QEMU have a megabyte and more. */
 #define MAX_REGION_BYTES (512 << 10)
 
 /*

@@ -100,8 +100,8 @@ int foreign_read_hotspot(struct foreign *foreign, const struct hotspot_question 
 			 const struct hotspot_answer **answer, size_t *bytes);
 
 /*
- * region_table_build() of the process's memory. *hash: of the bytes that were read last, 0: none were; it is set to that of these
- * bytes, also on a failure of that function. 0; its error; -EALREADY: they are the same, and there is no new table; or another -errno
+ * region_table_build() of the process's memory. *hash: of the bytes that were read last; 0: none were. It becomes the hash of
+ * these bytes, if they could be read. 0; -EALREADY: they are the same, and there is no new table; or another -errno
  */
 int foreign_read_region(struct foreign *foreign, pid_t pid, uint64_t address, uint32_t bytes, uint64_t *hash,
 			struct unwind_table *table);

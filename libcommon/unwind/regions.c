@@ -12,8 +12,8 @@
 
 #define MAX_REGIONS	256	/* of a process */
 #define MAX_HOPELESS	16	/* a process with so many regions without rules is left alone: V8's code keeps frame pointers */
-#define MAX_READINGS	12	/* of a region; it has been read for some minutes by then */
-#define FIRST_PAUSE_NS	100000000ULL
+#define MAX_READINGS	16	/* of a region; it has been read for ten minutes by then */
+#define FIRST_PAUSE_NS	10000000ULL
 
 struct region {
 	uint64_t number, start, end;	/* its mapping's */

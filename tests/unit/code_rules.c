@@ -335,33 +335,33 @@ __asm__(
 	".p2align 4\n"
 	"jit:	.quad 0\n"
 	"	.quad 0xf0a0\n"		/* its allocator's: `movabs` takes 9 bytes of what decodes here */
-	"j0:	push %rbx\n"
-	"j1:	push %rbp\n"
-	"j2:	sub $128, %rsp\n"
-	"j3:	call 6f\n"
-	"j4:	test %eax, %eax\n"
+	"jit0:	push %rbx\n"
+	"jit1:	push %rbp\n"
+	"jit2:	sub $256, %rsp\n"
+	"jit3:	call jit14\n"
+	"jit4:	test %eax, %eax\n"
 	"	jz 5f\n"
 	"	jmp exit@plt\n"		/* by whatever frame */
 	"5:	movq $0, 128(%rsp)\n"
-	"j5:	add $128, %rsp\n"
+	"jit5:	add $256, %rsp\n"
 	"	pop %rbp\n"
 	"	pop %rbx\n"
-	"j6:	ret\n"
-	"j7:	mov %rdi, %rax\n"		/* nothing leads from here to a return */
+	"jit6:	ret\n"
+	"jit7:	mov %rdi, %rax\n"		/* nothing leads from here to a return */
 	"	jmp exit@plt\n"
-	"6:	pop (%rsp)\n"
-	"j8:	call 7f\n"
-	"j9:	mov (%rsp), %rcx\n"
+	"jit14:	pop (%rsp)\n"
+	"jit8:	call jit15\n"
+	"jit9:	mov (%rsp), %rcx\n"
 	"	push %rcx\n"
-	"j10:	ret\n"
-	"7:	pop %r8\n"
-	"j11:	cmp $1, %rax\n"
+	"jit10:	ret\n"
+	"jit15:	pop %r8\n"
+	"jit11:	cmp $1, %rax\n"
 	"	je 8f\n"
 	"	push %r8\n"
 	"	ret\n"
 	"8:	mov %rax, %rbx\n"
-	"j12:	push %r8\n"
-	"j13:	ret\n"
+	"jit12:	push %r8\n"
+	"jit13:	ret\n"
 	"jit_end:\n"
 	"fp:	push %rbp\n"
 	"	mov %rsp, %rbp\n"
@@ -370,8 +370,8 @@ __asm__(
 	"fp_end:\n"
 );
 
-extern const uint8_t jit[], j0[], j1[], j2[], j3[], j4[], j5[], j6[], j7[], j8[], j9[], j10[], j11[], j12[], j13[], jit_end[], fp[],
-	fp_end[];
+extern const uint8_t jit[], jit0[], jit1[], jit2[], jit3[], jit4[], jit5[], jit6[], jit7[], jit8[], jit9[], jit10[], jit11[],
+	jit12[], jit13[], jit14[], jit15[], jit_end[], fp[], fp_end[];
 
 static bool is_in_jit(const uint8_t *label, int offset)
 {
@@ -384,13 +384,15 @@ static void test_generated(void)
 {
 	filled = 0;
 	check(!code_rules_generated(jit, jit_end - jit, (uintptr_t)jit, emit, NULL));
-	check(is_in_jit(j0, 8) && is_in_jit(j1, 16) && is_in_jit(j2, 24) && is_in_jit(j3, 152), "from the first instruction on");
-	check(rules[j3 - jit].saved[SAVED_RBX] == -2 && rules[j3 - jit].saved[SAVED_RBP] == -3);
-	check(is_in_jit(j4, 152) && is_in_jit(j5, 152) && is_in_jit(j6, 8));
-	check(rules[j7 - jit].kind == RULE_NONE, "a jump elsewhere is no tail call");
-	check(is_in_jit(j8 - 3, 160) && is_in_jit(j8, 152) && is_in_jit(j9, 152) && is_in_jit(j10, 160), "a piece has its caller's frame");
-	check(is_in_jit(j11 - 2, 160) && is_in_jit(j11, 152) && is_in_jit(j12, 152) && is_in_jit(j13, 160), "and so has a piece's piece");
-	check(rules[j12 - jit].saved[SAVED_RBX] == -2);
+	check(is_in_jit(jit0, 8) && is_in_jit(jit1, 16) && is_in_jit(jit2, 24) && is_in_jit(jit3, 280), "from the first instruction on");
+	check(rules[jit3 - jit].saved[SAVED_RBX] == -2 && rules[jit3 - jit].saved[SAVED_RBP] == -3);
+	check(is_in_jit(jit4, 280) && is_in_jit(jit5, 280) && is_in_jit(jit6, 8));
+	check(rules[jit7 - jit].kind == RULE_NONE, "a jump elsewhere is no tail call");
+	check(is_in_jit(jit14, 288) && is_in_jit(jit8, 280) && is_in_jit(jit9, 280) && is_in_jit(jit10, 288),
+	      "a piece has its caller's frame");
+	check(is_in_jit(jit15, 288) && is_in_jit(jit11, 280) && is_in_jit(jit12, 280) && is_in_jit(jit13, 288),
+	      "and so has a piece's piece");
+	check(rules[jit12 - jit].saved[SAVED_RBX] == -2);
 
 	check(code_rules_generated(fp, fp_end - fp, (uintptr_t)fp, emit, NULL) == -ENOTSUP);
 }
