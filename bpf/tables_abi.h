@@ -46,6 +46,7 @@ enum rule_kind {
 	RULE_DEREF,	/* CFA = *(cfa_reg + deref_offset) + cfa_offset */
 	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
 	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
+	RULE_SUM,	/* CFA = cfa_reg + *(cfa_reg + deref_offset) + cfa_offset: libsodium's assembly */
 	RULE_UNSUPPORTED,	/* an FDE covers this pc, but its rule does not fit into a struct eh_rule */
 	RULE_OTHER_STACK,	/* Go's assembly, which has left its caller's stack: see below */
 	NR_RULE_KINDS

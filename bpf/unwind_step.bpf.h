@@ -103,7 +103,7 @@ static __always_inline int window_read(const struct window *window, __u64 addr, 
 static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_state *frame,
 				    const struct window *window, __u64 *need)
 {
-	__u64 base;
+	__u64 base, word;
 
 	if (!(frame->known >> rule->cfa_reg & 1))
 		return END_UNKNOWN_REGISTER;
@@ -119,10 +119,11 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 		frame->cfa = base + INDEXED_PLUS(rule->cfa_offset);
 		return STEP_OK;
 	}
-	if (rule->kind == RULE_DEREF) {
+	if (rule->kind == RULE_DEREF || rule->kind == RULE_SUM) {
 		*need = base + rule->deref_offset;
-		if (!window_read(window, *need, &base))
+		if (!window_read(window, *need, &word))
 			return STEP_NEEDS_STACK;
+		base = word + (rule->kind == RULE_SUM ? base : 0);
 	} else if (rule->kind == RULE_PLT) {
 		base += ((frame->ip & 15) >= (__u64)rule->deref_offset) << 3;
 	}

@@ -4,7 +4,7 @@
  * cell, insn.rule: what is known of the place before it.
  *
  *	RULE_NONE		nothing: no path from here to a return is known yet (top)
- *	RULE_REG, RULE_DEREF	the rule that holds on all known paths
+ *	RULE_REG, RULE_DEREF, RULE_SUM	the rule that holds on all known paths
  *	   with SAVED_ODD	the rule, without the place of this register's value
  *	RULE_UNSUPPORTED	paths disagree in the CFA: no rule holds (bottom)
  *
@@ -46,8 +46,8 @@ static struct eh_rule meet(const struct eh_rule *a, const struct eh_rule *b)
 	    a->deref_offset != b->deref_offset)
 		return code_rule_conflict();
 	for (int i = 0; i < SAVED_RA; i++)
-		if (a->saved[i] != b->saved[i])
-			rule.saved[i] = SAVED_ODD;
+		if (a->saved[i] != b->saved[i] || ((a->from_base ^ b->from_base) >> i & 1))
+			code_rule_set_odd(&rule, i);
 	return rule;
 }
 

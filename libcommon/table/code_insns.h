@@ -23,6 +23,7 @@ enum insn_effect {
 	INSN_JUMP,	/* to target */
 	INSN_BRANCH,	/* to target, or on */
 	INSN_CALL,	/* of target, if that is in this code */
+	INSN_ADD, INSN_SUB,	/* sp += base; sp -= base */
 	INSN_SET,	/* reg = base + displacement */
 	INSN_LOAD,	/* reg = *(base + displacement) */
 	INSN_STORE,	/* *(base + displacement) = reg */

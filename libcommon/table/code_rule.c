@@ -56,6 +56,10 @@ static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t 
 	if (reg == base && !displacement)
 		return;
 	lose(rule, reg);
+	if (rule->kind == RULE_SUM && rule->deref_offset == SUM_BY_REG(reg)) {
+		*rule = code_rule_conflict();
+		return;
+	}
 	if (rule->cfa_reg != reg)
 		return;
 	rule->cfa_reg = base;
@@ -68,10 +72,83 @@ static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t 
 		*rule = code_rule_conflict();
 }
 
+/* ---- a frame whose size lies in it, a multiple of the alignment and what is missing to that: qhasm's ---- */
+
+/* where a register is saved, counted from sp */
+static void save_by_sp(struct eh_rule *rule, int i, int32_t displacement)
+{
+	if (displacement % 8 || displacement < 0 || displacement / 8 >= SAVED_SAME) {
+		code_rule_set_odd(rule, i);
+		return;
+	}
+	rule->saved[i] = displacement / 8;
+	rule->from_base |= 1 << i;
+	rule->base_reg = REG_SP;
+}
+
+static void undo_load_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+{
+	int i = saved_index(reg);
+
+	if (i >= 0 && rule->saved[i] == SAVED_SAME && base == REG_SP)
+		save_by_sp(rule, i, displacement);
+	else
+		lose(rule, reg);
+	if (rule->deref_offset != SUM_BY_REG(reg))
+		return;
+	if (base == REG_SP && displacement >= 0 && displacement <= INT16_MAX)
+		rule->deref_offset = displacement;
+	else
+		*rule = code_rule_conflict();
+}
+
+static void undo_store_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+{
+	if (base != REG_SP)
+		return;
+	if (rule->deref_offset == displacement) {
+		if (reg == NO_REG)
+			*rule = code_rule_conflict();
+		else
+			rule->deref_offset = SUM_BY_REG(reg);
+		return;
+	}
+	for (int i = 0; i < SAVED_RA; i++) {
+		if (!(rule->from_base >> i & 1) || rule->saved[i] * 8 != displacement)
+			continue;
+		code_rule_set_odd(rule, i);
+		if (saved_index(reg) == i)
+			rule->saved[i] = SAVED_SAME;
+	}
+}
+
+/* sp += base, or sp -= base */
+static void undo_sum(struct eh_rule *rule, const struct insn *insn)
+{
+	if (insn->effect == INSN_ADD && rule->kind == RULE_REG && rule->cfa_reg == REG_SP && !rule->from_base) {
+		rule->kind = RULE_SUM;
+		rule->deref_offset = SUM_BY_REG(insn->base);
+	} else if (insn->effect == INSN_SUB && rule->kind == RULE_SUM && rule->deref_offset == SUM_BY_REG(insn->base)) {
+		rule->kind = RULE_REG;
+		rule->deref_offset = 0;
+		for (int i = 0; i < SAVED_RA; i++)
+			if (rule->from_base >> i & 1)
+				code_rule_set_odd(rule, i);
+	} else if (rule->cfa_reg == REG_SP) {
+		*rule = code_rule_conflict();
+	}
+}
+
+/* ---- all frames ---- */
+
 static void undo_load(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
 {
 	int i = saved_index(reg), words;
 
+	if (rule->kind == RULE_SUM && reg != REG_SP) {
+		undo_load_in_sum(rule, reg, base, displacement);
+		return;
+	}
 	if (i >= 0 && rule->saved[i] == SAVED_SAME)
 		rule->saved[i] = reg != rule->cfa_reg && place_of(rule, base, displacement, &words) ? words :
 				 SAVED_ODD;
@@ -90,6 +167,10 @@ static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_
 {
 	int words;
 
+	if (rule->kind == RULE_SUM) {
+		undo_store_in_sum(rule, reg, base, displacement);
+		return;
+	}
 	if (rule->kind == RULE_DEREF && rule->cfa_reg == base && rule->deref_offset == displacement) {
 		if (reg == NO_REG) {
 			*rule = code_rule_conflict();
@@ -111,7 +192,7 @@ static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_
 
 static void undo_overwriting(struct eh_rule *rule, uint16_t registers)
 {
-	if (registers >> rule->cfa_reg & 1) {
+	if (registers >> rule->cfa_reg & 1 || (code_rule_is_by_reg(rule) && registers >> (rule->deref_offset - SUM_BY_REG(0)) & 1)) {
 		*rule = code_rule_conflict();
 		return;
 	}
@@ -145,6 +226,10 @@ static void undo_pop(struct eh_rule *rule, uint32_t reg)
 
 void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
 {
+	if (insn->effect == INSN_ADD || insn->effect == INSN_SUB) {
+		undo_sum(rule, insn);
+		return;
+	}
 	if (insn->overwritten)
 		undo_overwriting(rule, insn->overwritten);
 	switch (insn->effect) {

@@ -26,6 +26,22 @@ static inline struct eh_rule code_rule_conflict(void)
 	return (struct eh_rule){ .kind = RULE_UNSUPPORTED };
 }
 
+/* of a RULE_SUM's deref_offset: the summand is this register's value. No rule of a table has that */
+#define SUM_BY_REG(reg) (INT16_MIN + (int)(reg))
+static inline bool code_rule_is_by_reg(const struct eh_rule *rule)
+{
+	return rule->kind == RULE_SUM && rule->deref_offset < 0;
+}
+
+/* the place of the register of saved[i] is not known */
+static inline void code_rule_set_odd(struct eh_rule *rule, int i)
+{
+	rule->saved[i] = SAVED_ODD;
+	rule->from_base &= ~(1 << i);
+	if (!rule->from_base)
+		rule->base_reg = 0;
+}
+
 static inline bool code_rule_is_known(const struct eh_rule *rule)
 {
 	return rule->kind != RULE_NONE && rule->kind != RULE_UNSUPPORTED;

@@ -24,7 +24,8 @@ static void emit_all(const struct code *c, code_rule_fn *emit, void *arg)
 	static const struct eh_rule unknown = { .kind = RULE_NONE, .flags = RULE_FROM_CODE };
 
 	for (size_t i = 0; i < c->nr; i++)
-		emit(arg, c->insns[i].at, code_rule_is_known(&c->insns[i].rule) ? &c->insns[i].rule : &unknown);
+		emit(arg, c->insns[i].at,
+		     code_rule_is_known(&c->insns[i].rule) && !code_rule_is_by_reg(&c->insns[i].rule) ? &c->insns[i].rule : &unknown);
 }
 
 /* 0, with the rules in the instructions if *found; or -ENOMEM */

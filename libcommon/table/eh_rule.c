@@ -181,6 +181,9 @@ void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule)
 	case RULE_DEREF:
 		fprintf(out, "*(%s%+d)%+d", reg.text, rule->deref_offset, rule->cfa_offset);
 		break;
+	case RULE_SUM:
+		fprintf(out, "%s+*(%s%+d)%+d", reg.text, reg.text, rule->deref_offset, rule->cfa_offset);
+		break;
 	case RULE_INDEXED:
 		fprintf(out, "*(%s%+d+8*%s)%+d", reg.text, rule->deref_offset,
 			register_name(MACHINE, INDEXED_REG(rule->cfa_offset)).text, INDEXED_PLUS(rule->cfa_offset));

@@ -13,10 +13,11 @@ static void emit(void *arg, size_t at, const struct eh_rule *rule)
 	must(rule->flags == RULE_FROM_CODE, "rules say where they are from");
 	if (rule->kind == RULE_NONE)
 		return;
-	must(rule->kind == RULE_REG || rule->kind == RULE_DEREF, "rules are of two kinds");
-	must(rule->saved[SAVED_RA] == -1 && !rule->from_base, "the return address lies below the CFA");
+	must(rule->kind == RULE_REG || rule->kind == RULE_DEREF || rule->kind == RULE_SUM, "rules are of three kinds");
+	must(rule->saved[SAVED_RA] == -1 && !(rule->from_base >> SAVED_RA), "the return address lies below the CFA");
+	must(rule->kind == RULE_SUM ? rule->deref_offset >= 0 : !rule->from_base, "a frame whose size lies in it");
 	for (int i = 0; i < SAVED_RA; i++)
-		must(rule->saved[i] < 0 || rule->saved[i] == SAVED_SAME, "registers are saved below the CFA");
+		must(rule->saved[i] < 0 || rule->saved[i] == SAVED_SAME || rule->from_base >> i & 1, "registers are saved below the CFA");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -119,6 +119,21 @@ int main(void)
 	check(f.reg[EH_RBX] == 0xabc000 + 47 && f.reg[EH_RBP] == 0xabc000 + 50 && f.ip == 0xabc000 + 59);
 	stack[49] = 0xabc000 + 49;
 
+	/* CFA = rsp + *(rsp + 64) + 8: libsodium's, with registers saved from rsp on */
+	r = rule(RULE_SUM, EH_RSP, 8);
+	r.deref_offset = 64;
+	r.base_reg = EH_RSP;
+	r.from_base = 1 << SAVED_RBP;
+	r.saved[SAVED_RBP] = 9;
+	f = frame(STACK + 16);
+	stack[10] = 240;
+	check(step(&r, &f, 1024, &loads) == STEP_OK && f.reg[EH_RSP] == STACK + 264);
+	check(f.reg[EH_RBP] == 0xabc000 + 11 && f.ip == 0xabc000 + 32);
+	f = frame(STACK + 16);
+	stack[10] = -64;
+	check(step(&r, &f, 1024, &loads) == END_NO_PROGRESS);
+	stack[10] = 0xabc000 + 10;
+
 	/*
 	 * their epilogue: before pop %rbp, which lies at rsp, and behind it, where rbp is the caller's: a
 	 * frame further up, or anything

@@ -16,7 +16,7 @@
 
 static const char *const kind_names[NR_RULE_KINDS] = {
 	[RULE_NONE] = "none", [RULE_REG] = "register", [RULE_DEREF] = "dereference", [RULE_PLT] = "plt",
-	[RULE_INDEXED] = "indexed",
+	[RULE_INDEXED] = "indexed", [RULE_SUM] = "sum",
 	[RULE_UNSUPPORTED] = "unsupported",
 	[RULE_OTHER_STACK] = "other stack",
 };

@@ -101,6 +101,13 @@ static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOper
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_SUB:
 		to = plain_register(&o[0]);
+		if (to == REG_SP && plain_register(&o[1]) != NO_REG) {
+			insn->effect = d->mnemonic == ZYDIS_MNEMONIC_ADD ? INSN_ADD : INSN_SUB;
+			insn->reg = to;
+			insn->base = plain_register(&o[1]);
+			insn->overwritten = 1u << REG_SP;
+			return true;
+		}
 		if (to == NO_REG || o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || o[1].imm.value.s <= INT32_MIN ||
 		    o[1].imm.value.s > INT32_MAX)
 			return false;
