@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Machine code that no FDE covers. */
+/* Machine code that no FDE covers, in a file and in memory. */
 #include "table/code_rules.h"
 #include "fuzz.h"
 #include "tables_abi.h"
@@ -25,5 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	size_t next = 0;
 
 	code_rules(bytes, size, 0x1000, emit, &next);
+	next = 0;
+	code_rules_generated(bytes, size, 0x1000, emit, &next);
 	return 0;
 }
