@@ -487,6 +487,40 @@ with_dwarf() {	# FILE...
 	echo "# ${#binaries[@]} binaries: $(tail -n 1 "$WORK/report")" >&3
 }
 
+@test "places: in JSON, lines are those of eu-addr2line -i, of callers at the byte before the return address" {
+	need_root
+	need g++ gawk eu-addr2line
+	cat >"$WORK/callers.cc" <<-'END'
+		#include <algorithm>
+		#include <map>
+		#include <string>
+		#include <vector>
+		struct item { std::string name; bool operator<(const item &other) const { return name < other.name; } };
+		int main() {
+			std::map<std::string, int> counts;
+			for (int round = 0;; round++) {
+				std::vector<item> items;
+				for (int i = 0; i < 5000; i++) items.push_back({std::to_string(i * 7919 % 10007 + round)});
+				std::sort(items.begin(), items.end());
+				for (auto &it : items) counts[it.name]++;
+			}
+		}
+	END
+	g++ -g -O2 -o "$WORK/callers" "$WORK/callers.cc"
+	for_a_second "$WORK/callers" -F 999 -i -l -j -o "$WORK/callers.jsonl"
+	# of each function that others were inlined into: its address, whether that is a return address, and all lines
+	jq -r --arg file "$WORK/callers" 'select(.type == "stack" and .user) | foreach .user[] as $f ([]; if .[-1].inlined then . + [$f] else [$f] end;
+		select((.[-1] | .inlined | not) and length > 1 and .[-1].module == $file)) |
+		"\(.[-1].vaddr) \(.[-1].call // false) \(map(.line) | join(","))"' "$WORK/callers.jsonl" | sort -u >"$WORK/chains"
+	gawk '{ printf "0x%x\n", strtonum($1) - ($2 == "true") }' "$WORK/chains" | eu-addr2line -a -i -e "$WORK/callers" |
+		gawk -F : '/^0x/ { if (n++) print lines; lines = ""; next } { lines = lines (lines == "" ? "" : ",") $2 } END { print lines }' >"$WORK/theirs"
+	awk '{ print $3 }' "$WORK/chains" >"$WORK/ours"
+	echo "# $(wc -l <"$WORK/ours") chains, $(grep -c true "$WORK/chains") of callers, $(paste "$WORK/ours" "$WORK/theirs" | awk '$1 != $2' | wc -l) differ" >&3
+	[ "$(grep -c true "$WORK/chains")" -ge 10 ]
+	# an instruction that the compiler has made of two calls has two callers: eu-addr2line and LLVM name different ones
+	[ "$(paste "$WORK/ours" "$WORK/theirs" | awk '$1 != $2' | wc -l)" -le $(($(wc -l <"$WORK/ours") / 20)) ]
+}
+
 @test "places: of stripped files by their debug files, also such as dwz made smaller" {
 	need dwz strip objcopy
 	build_inlining
