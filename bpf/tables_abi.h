@@ -115,7 +115,7 @@ _Static_assert(sizeof(struct eh_rule) == 16, "struct eh_rule");
 /*
  * A runtime may free code that it has generated, and put other code in its place. A rule of such code holds as long as this
  * word is in the process's memory. `tag` distinguishes codes that were at the same address one after the other; frames contain
- * it (stacks_abi.h).
+ * it (stacks_abi.h). 0: they do not.
  */
 struct eh_note {
 	__u64 at;

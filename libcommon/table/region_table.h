@@ -9,7 +9,8 @@
 #define MAX_REGION_BYTES (512 << 10)
 
 /*
- * Makes a table of these bytes, with offsets from their beginning. vaddr: of code[0]. It has rules only where they are known.
+ * Makes a table of these bytes, with offsets from their beginning. vaddr: of code[0]. It has rules only where they are known, each
+ * with a note (struct eh_note) without a tag, so that it does not apply to other code that comes to lie there.
  * 0, -ENODATA: there is no rule; -ENOTSUP: the code keeps frame pointers, which lead to its callers; -EOVERFLOW or -ENOMEM
  */
 int region_table_build(struct unwind_table *table, const uint8_t *code, size_t size, uint64_t vaddr);

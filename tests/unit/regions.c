@@ -80,12 +80,13 @@ static bool want(void)
 	return regions_want(&regions, tables, getpid(), mapping_of(code), maps.mappings[0].number, &given_up);
 }
 
-/* the CFA's offset from sp, by the rule that the kernel would find; 0: it would find none */
-static int cfa_at(uint32_t offset)
+/* the CFA's offset from sp, by the rule that the kernel would find; 0: it would find none. *holds: the note's word is there */
+static int cfa_and_note_at(uint32_t offset, bool *holds)
 {
 	const struct eh_table *table = &module_of(code)->tables[TABLE_CFI];
 	const struct eh_page *page = slabs_at(slabs, table->pages);
 	const struct eh_rule *rule;
+	struct eh_note note;
 	uint32_t row = 0;
 
 	if (!table->nr_pages)
@@ -98,7 +99,19 @@ static int cfa_at(uint32_t offset)
 			row = next;
 	}
 	rule = (struct eh_rule *)slabs_at(slabs, table->rules) + page->rule_base * RULE_BASE_UNIT + ROW_RULE(row);
-	return rule->kind == RULE_REG && rule->cfa_reg == EH_RSP ? rule->cfa_offset : 0;
+	if (rule->kind != RULE_REG || rule->cfa_reg != EH_RSP || !(rule->flags & RULE_NOTED))
+		return 0;
+	memcpy(&note, rule + 1, sizeof(note));
+	*holds = !memcmp((const void *)(uintptr_t)note.at, &note.word, sizeof(note.word)) && !note.tag;
+	return rule->cfa_offset;
+}
+
+static int cfa_at(uint32_t offset)
+{
+	bool holds = true;
+	int cfa = cfa_and_note_at(offset, &holds);
+
+	return holds ? cfa : 0;
 }
 
 static void wait_for_pause(void)
@@ -123,6 +136,7 @@ static void test_reading(void)
 static void test_changed_code(void)
 {
 	write_function(code, 0x40);
+	check(cfa_at(0) == 0 && cfa_at(IN_FRAME) == 0, "the rules do not hold for other code");
 	wait_for_pause();
 	check(want() && cfa_at(IN_FRAME) == 8 + 0x40, "other code has other rules");
 }
