@@ -158,6 +158,11 @@ enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
  * reads that code
  */
 #define PENDING_REGION	16
+/*
+ * of such code, which has changed since it was read first: that a note holds says nothing of the time of a sample that is walked
+ * later
+ */
+#define REGION_CHANGES	32
 
 struct eh_module {
 	__u32 id;		/* 0: it has no tables, and will have none */

@@ -327,3 +327,16 @@ whole() {	# SHARE COMMAND...
 			END { for (c in all) { print "# " c ": " whole[c] + 0 " of " all[c] " complete"; n += all[c]; if (all[c] > 100 && whole[c] < share * all[c]) bad = 1 }
 				exit bad || n < 1000 }' >&3
 }
+
+# ---- code of no file ----
+
+@test "code that is written anew, again and again, has no caller but its own" {
+	need_root
+	on_one_cpu cpuprof -q -j -F 1999 -o "$WORK/out" -- rewrites 2>/dev/null
+	# what comes behind the frame in that code, with samples; all end in main() and libc, but for a caller that is left out or wrong
+	jq -r 'select(.type == "stack" and .user) | "\(.count) \(.user | map(.region // .vaddr // .symbol) |
+		.[(index("[anon]") // length) + 1:] | select(length > 0) | join(" "))"' "$WORK/out" |
+		awk '{ n = $1; $1 = ""; sum[$0] += n } END { for (c in sum) print sum[c] c }' | sort -rn | tee "$WORK/callers"
+	# where the first reading comes after a change, as on a busy machine, samples of before are walked by what was read
+	awk '{ all += $1; if (NR == 1) right = $1 } END { exit !(all >= 20 && right >= 0.97 * all) }' "$WORK/callers"
+}

@@ -36,12 +36,19 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 	return walk_of(u)->memory.read_text(walk_of(u)->memory.arg, to, bytes, addr);
 }
 
-/* Of a JVM's code, whoever has kept a raw sample has looked since (hotspot.h). What cannot be read any more counts as unchanged. */
+/*
+ * Of a JVM's code, whoever has kept a raw sample has looked since (hotspot.h). What cannot be read any more counts as unchanged,
+ * unless it did change before.
+ */
 static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
 {
 	__u32 now;
 
-	return u->note.tag || read_text(u, &now, sizeof(now), addr) != sizeof(now) || now == word;
+	if (u->note.tag)
+		return true;
+	if (u->module.pending & REGION_CHANGES)
+		return false;
+	return read_text(u, &now, sizeof(now), addr) != sizeof(now) || now == word;
 }
 
 static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame)

@@ -126,6 +126,12 @@ void regions_forget(struct regions *r, struct tables *tables, const struct proc_
 	r->nr = kept;
 }
 
+/* Do walks that end in the region ask for it? The first table is empty. */
+static void ask(const struct region *region, struct tables *tables, bool wanted)
+{
+	tables_set_region(tables, table_of(region), (wanted ? PENDING_REGION : 0) | (region->nr_tables > 2 ? REGION_CHANGES : 0));
+}
+
 /* after a reading: when is the next one? */
 static void pause_reading(struct regions *r, struct region *region, int error)
 {
@@ -177,7 +183,7 @@ bool regions_want(struct regions *r, struct tables *tables, pid_t pid, struct eh
 			pause_reading(r, region, read_region(region, tables, pid));
 			*given_up = !region->next_ns && region->nr_tables > MAX_READINGS / 2;
 		}
-		tables_arm_region(tables, table_of(region), false);
+		ask(region, tables, false);
 	}
 	set_module(mapping, tables, table_of(region));
 	return mapping->module != before && region->nr_tables > 1;
@@ -194,7 +200,7 @@ void regions_resume(struct regions *r, struct tables *tables)
 		const struct region *region = &r->of[i];
 
 		if (region->next_ns && now >= region->next_ns)
-			tables_arm_region(tables, table_of(region), true);
+			ask(region, tables, true);
 		else if (region->next_ns && (!r->resume_ns || region->next_ns < r->resume_ns))
 			r->resume_ns = region->next_ns;
 	}

@@ -426,9 +426,9 @@ void tables_unuse_region(struct tables *tables, loc_t loc)
 	free_region(tables, region);
 }
 
-void tables_arm_region(struct tables *tables, loc_t loc, bool armed)
+void tables_set_region(struct tables *tables, loc_t loc, uint32_t pending)
 {
-	set_pending(slabs_at(tables->slabs, loc), armed ? PENDING_REGION : 0);
+	set_pending(slabs_at(tables->slabs, loc), pending);
 }
 
 loc_t tables_unread_region(struct tables *tables)
@@ -437,7 +437,7 @@ loc_t tables_unread_region(struct tables *tables)
 		tables->unread_region = slabs_alloc(tables->slabs, sizeof(struct eh_module));
 		if (tables->unread_region) {
 			*(struct eh_module *)slabs_at(tables->slabs, tables->unread_region) = (struct eh_module){};
-			tables_arm_region(tables, tables->unread_region, true);
+			tables_set_region(tables, tables->unread_region, PENDING_REGION);
 		}
 	}
 	return tables->unread_region;

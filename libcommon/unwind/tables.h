@@ -81,8 +81,8 @@ void tables_give_up(struct tables *tables);
 loc_t tables_add_region(struct tables *tables, const struct unwind_table *table);
 void tables_use_region(struct tables *tables, loc_t region);
 void tables_unuse_region(struct tables *tables, loc_t region);
-/* Do walks that end in the region ask for it to be read? */
-void tables_arm_region(struct tables *tables, loc_t region, bool armed);
+/* PENDING_REGION: walks that end in the region ask for it to be read; REGION_CHANGES */
+void tables_set_region(struct tables *tables, loc_t region, uint32_t pending);
 /* the place of the struct eh_module of regions that were not read; 0: there is no room */
 loc_t tables_unread_region(struct tables *tables);
 
