@@ -501,7 +501,7 @@ static void watch(const struct user_regs_struct *before, const struct user_regs_
 	if (!shadow.switching && !shadow.popped)
 		shadow_prune(&shadow, transfer == TRANSFER_CALL ? before->rsp : r->rsp);
 	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !is_in_retpoline(before->rip) &&
-	    !(nobodys && is_within_frame(before->rip, r->rip)) && !(is_nobodys(before->rip) && pops(r->rip)))
+	    !(nobodys && is_within_frame(before->rip, r->rip)) && !(!jvm && is_nobodys(before->rip) && pops(r->rip)))
 		shadow_called(&shadow, r->rsp);
 	if (shadow.switching && transfer != TRANSFER_NONE)
 		shadow_arrived(&shadow, transfer, r->rsp);
