@@ -386,6 +386,34 @@ int stack_functions_add(struct stack_functions *f, const struct stack_entry *ent
 	return error ? error : append_text(f, THREAD_LINE, stack_entry_thread(entry), pid);
 }
 
+static int by_thread(const void *left, const void *right)
+{
+	uint32_t l = (*(const struct stack_entry *const *)left)->key.tid, r = (*(const struct stack_entry *const *)right)->key.tid;
+
+	return order_of(l, r);
+}
+
+int stack_functions_add_all(struct stack_functions *f, struct merged_texts *texts, const struct measure *measure,
+			    const struct stack_entry *entries, size_t nr)
+{
+	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
+	int error = sorted ? stack_functions_init(f) : -ENOMEM;
+
+	for (size_t i = 0; i < nr && sorted; i++)
+		sorted[i] = &entries[i];
+	if (sorted)
+		qsort(sorted, nr, sizeof(*sorted), by_thread);
+	for (size_t i = 0; i < nr && !error; i++) {
+		uint64_t value = measure->value(&sorted[i]->value);
+
+		error = stack_functions_add(f, sorted[i], value);
+		if (!error)
+			error = merged_texts_add_pieces(texts, f->numbers, f->nr, sorted[i]->key.pid, sorted[i]->key.tid, value);
+	}
+	free(sorted);
+	return error;
+}
+
 /* ---- the table ---- */
 
 #define COLUMNS 80
@@ -447,8 +475,7 @@ struct columns {
 	size_t name, module;
 };
 
-/* what of a function's module is shown; the caller frees it. NULL: no memory */
-static char *shown_module(const struct stack_functions *f, uint32_t number)
+char *stack_functions_module(const struct stack_functions *f, uint32_t number)
 {
 	const char *text = labels_get(f->functions, number)->text, *name = stack_functions_text(f->functions, number);
 	char *path = strndup(text, name == text ? 0 : name - text - 1), *shown = path ? strdup(base_name(path)) : NULL;
@@ -469,7 +496,7 @@ static struct columns columns_for(const struct stack_functions *f, const uint32_
 	size_t left;
 
 	for (size_t i = 0; i < nr; i++) {
-		char *module = shown_module(f, order[i]);
+		char *module = stack_functions_module(f, order[i]);
 
 		c.value = larger(c.value, snprintf(NULL, 0, "%" PRIu64, measure_in_text(measure, f->sums[order[i]].self)));
 		c.module = larger(c.module, module ? columns_of(module) : 0);
@@ -484,27 +511,42 @@ static struct columns columns_for(const struct stack_functions *f, const uint32_
 	return c;
 }
 
+uint32_t *stack_functions_sorted(const struct stack_functions *f, size_t *nr)
+{
+	size_t all = labels_count(f->functions);
+	uint32_t *order = calloc(all, sizeof(*order));
+
+	*nr = 0;
+	for (uint32_t i = 0; order && i < all; i++)
+		if (f->sums[i].total)
+			order[(*nr)++] = i;
+	if (order)
+		qsort_r(order, *nr, sizeof(*order), hottest_first, (void *)f);
+	return order;
+}
+
+void stack_functions_values(const struct stack_functions *f, uint32_t number, uint64_t *self, uint64_t *total)
+{
+	*self = f->sums[number].self;
+	*total = f->sums[number].total;
+}
+
 int stack_functions_print(FILE *out, const struct stack_functions *f, const struct measure *measure, uint64_t sum)
 {
 	size_t top = f->writer->top ? f->writer->top : TEXT_TOP;
-	size_t all = labels_count(f->functions), nr = 0;
-	uint32_t *order = calloc(all, sizeof(*order));
+	size_t all, nr;
+	uint32_t *order = stack_functions_sorted(f, &all);
 	struct columns c;
 	uint64_t rest = 0;
 
 	if (!order)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < all; i++)
-		if (f->sums[i].total)
-			order[nr++] = i;
-	qsort_r(order, nr, sizeof(*order), hottest_first, (void *)f);
-	all = nr;
-	nr = nr < top ? nr : top;
+	nr = all < top ? all : top;
 	c = columns_for(f, order, nr, measure);
 	fprintf(out, "self %%  total %%  %*s  %-*s  module\n", c.value, measure_unit(measure), (int)c.name, "function");
 	for (size_t i = 0; i < nr; i++) {
 		const struct function_sum *of = &f->sums[order[i]];
-		char *module = shown_module(f, order[i]);
+		char *module = stack_functions_module(f, order[i]);
 
 		fprintf(out, "%6.1f  %7.1f  %*" PRIu64 "  ", percent_of(of->self, sum), percent_of(of->total, sum), c.value,
 			measure_in_text(measure, of->self));

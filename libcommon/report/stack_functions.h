@@ -14,6 +14,7 @@
 
 #include "report/labels.h"
 #include "report/measure.h"
+#include "report/merged_texts.h"
 #include "report/stack_entry.h"
 #include "report/stack_writer.h"
 
@@ -52,11 +53,24 @@ void stack_functions_free(struct stack_functions *functions);
 /* Sets numbers[], and adds the value to the functions of the stack, but not to its waker's. 0 or -ENOMEM */
 int stack_functions_add(struct stack_functions *functions, const struct stack_entry *entry, uint64_t value);
 
+/*
+ * Initialises `functions`, and adds all entries, a thread's one after the other: to the functions, and their lines to texts, which
+ * has functions->lines. 0 or -ENOMEM
+ */
+int stack_functions_add_all(struct stack_functions *functions, struct merged_texts *texts, const struct measure *measure,
+			    const struct stack_entry *entries, size_t nr);
+
+/* the numbers of the functions with a value, sorted by self, then by total: a malloc()ed array of *nr, or NULL without memory */
+uint32_t *stack_functions_sorted(const struct stack_functions *functions, size_t *nr);
+void stack_functions_values(const struct stack_functions *functions, uint32_t number, uint64_t *self, uint64_t *total);
+/* what of a function's module is shown; the caller frees it. NULL: no memory */
+char *stack_functions_module(const struct stack_functions *functions, uint32_t number);
+
 /* a line's text, or a function's name */
 const char *stack_functions_text(const struct labels *labels, uint32_t number);
 
 /*
- * Prints a table of writer->top functions, sorted by self, then by total. `sum`: of the values of all stacks. Without --top,
+ * Prints a table of writer->top functions, as sorted by stack_functions_sorted(). `sum`: of the values of all stacks. Without --top,
  * names are cut so that lines have 80 columns. 0 or -ENOMEM
  */
 int stack_functions_print(FILE *out, const struct stack_functions *functions, const struct measure *measure, uint64_t sum);

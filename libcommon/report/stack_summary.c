@@ -88,25 +88,37 @@ static bool has_user_stack(enum end_reason end)
 	return end != END_NO_USER && end != END_NOT_TAKEN;
 }
 
-/* Prints the share of complete user stacks: of their number, or of their time. */
-void stack_summary_say_complete(FILE *out, const struct stack_summary *s)
+static uint64_t value_with_user(const struct stack_summary *s)
 {
 	uint64_t with_user = 0;
 
 	for (int i = 0; i < NR_END_REASONS; i++)
 		if (has_user_stack(i))
 			with_user += s->ended_value[i];
+	return with_user;
+}
+
+double stack_summary_complete(const struct stack_summary *s)
+{
+	uint64_t with_user = value_with_user(s);
+
+	return with_user ? 100.0 * s->ended_value[END_COMPLETE] / with_user : -1;
+}
+
+/* Prints the share of complete user stacks: of their number, or of their time. */
+void stack_summary_say_complete(FILE *out, const struct stack_summary *s)
+{
+	uint64_t with_user = value_with_user(s);
+	double complete = stack_summary_complete(s);
+
 	if (!with_user)
 		return;
 	if (s->measure->is_time)
-		fprintf(out, ", user stacks complete for %.2f %% of %.3f s",
-			100.0 * s->ended_value[END_COMPLETE] / with_user, with_user / 1e9);
+		fprintf(out, ", user stacks complete for %.2f %% of %.3f s", complete, with_user / 1e9);
 	else if (s->measure->sum_unit)
-		fprintf(out, ", user stacks complete for %.2f %% of %s", 100.0 * s->ended_value[END_COMPLETE] / with_user,
-			measure_say(s->measure, with_user).text);
+		fprintf(out, ", user stacks complete for %.2f %% of %s", complete, measure_say(s->measure, with_user).text);
 	else
-		fprintf(out, ", %.2f %% of %s complete", 100.0 * s->ended_value[END_COMPLETE] / with_user,
-			counted(with_user, "user stacks").text);
+		fprintf(out, ", %.2f %% of %s complete", complete, counted(with_user, "user stacks").text);
 }
 
 static void say_lost(FILE *out, const struct stack_summary *s)

@@ -45,6 +45,8 @@ void stack_summary_count(struct stack_summary *summary, const struct stack_entry
 void stack_summary_print(FILE *out, const struct stack_summary *summary);
 /* the text of stack_summary_print(), which the caller frees; NULL: no memory */
 char *stack_summary_text(const struct stack_summary *summary);
+/* the share of the user stacks, by their values, that are complete, in percent; -1: there is none */
+double stack_summary_complete(const struct stack_summary *summary);
 /* parts of it: ", user stacks complete for ...", and the lines of end reasons */
 void stack_summary_say_complete(FILE *out, const struct stack_summary *summary);
 void stack_summary_print_ends(FILE *out, const struct stack_summary *summary);

@@ -278,35 +278,6 @@ static void put_stacks(const struct stack_writer *w, const struct stack_function
 			percent_of(rest, sum), measure->is_time ? "time" : measure_unit(measure));
 }
 
-static int by_thread(const void *left, const void *right)
-{
-	uint32_t l = (*(const struct stack_entry *const *)left)->key.tid, r = (*(const struct stack_entry *const *)right)->key.tid;
-
-	return order_of(l, r);
-}
-
-/* Adds all entries, a thread's one after the other. 0 or -ENOMEM */
-static int add_all(struct stack_functions *f, struct merged_texts *texts, const struct measure *measure,
-		   const struct stack_entry *entries, size_t nr)
-{
-	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
-	int error = sorted ? stack_functions_init(f) : -ENOMEM;
-
-	for (size_t i = 0; i < nr && sorted; i++)
-		sorted[i] = &entries[i];
-	if (sorted)
-		qsort(sorted, nr, sizeof(*sorted), by_thread);
-	for (size_t i = 0; i < nr && !error; i++) {
-		uint64_t value = measure->value(&sorted[i]->value);
-
-		error = stack_functions_add(f, sorted[i], value);
-		if (!error)
-			error = merged_texts_add_pieces(texts, f->numbers, f->nr, sorted[i]->key.pid, sorted[i]->key.tid, value);
-	}
-	free(sorted);
-	return error;
-}
-
 int stack_report_text(const struct stack_writer *w, const struct stack_summary *summary, const struct stack_entry *entries,
 		      size_t nr)
 {
@@ -317,7 +288,7 @@ int stack_report_text(const struct stack_writer *w, const struct stack_summary *
 
 	if (!error) {
 		f.lines = merged_texts_pieces(texts);
-		error = add_all(&f, texts, measure, entries, nr);
+		error = stack_functions_add_all(&f, texts, measure, entries, nr);
 	}
 	if (!error && nr)
 		error = stack_functions_print(w->out, &f, measure, merged_texts_sum(texts));
