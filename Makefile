@@ -17,7 +17,7 @@ BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
 MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's layers: each may use those after it, and none before it.
 # Machine-dependent code is in a layer's folder $(ARCH).
-LAYERS := run bpf report unwind process table dwarf base
+LAYERS := run bpf live report unwind process table dwarf base
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
@@ -28,7 +28,9 @@ COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNI
 # what bpf/kernel_types.h has of the kernel's types is all: a build reads no kernel's BTF
 BPF_FLAGS := --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf \
 	-idirafter /usr/include/$(shell $(CC) -print-multiarch) $(ANYWHERE) -MMD -MP
-PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm
+# of the tools with a view
+CURSES_LIBS := -Wl,--push-state,--as-needed $(shell pkg-config --libs ncursesw) -Wl,--pop-state
+PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm $(CURSES_LIBS)
 BPF_LIBS := -lbpf -lelf -lz
 ifneq ($(STATIC),)
 COMMON_FLAGS += -DEHPERF_STATIC

@@ -133,4 +133,12 @@ void stack_store_note_modules(const struct stack_store *store, bool *used, size_
 			if (!(frame & FRAME_ADDRESS) && FRAME_MODULE(frame) < nr)
 				used[FRAME_MODULE(frame)] = true;
 		}
+	if (store->note)
+		store->note(store->note_arg, used, nr);
+}
+
+void stack_store_also_note(struct stack_store *store, void (*note)(void *arg, bool *used, size_t nr), void *arg)
+{
+	store->note = note;
+	store->note_arg = arg;
 }

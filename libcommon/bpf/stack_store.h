@@ -85,8 +85,12 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
-/* Marks the modules of all user stacks: used[ID], for IDs below nr. */
+/*
+ * Marks the modules of all user stacks: used[ID], for IDs below nr. Those that others still use are marked by their function.
+ */
 void stack_store_note_modules(const struct stack_store *store, bool *used, size_t nr);
+
+void stack_store_also_note(struct stack_store *store, void (*note)(void *arg, bool *used, size_t nr), void *arg);
 
 /*
  * Drains when no program is attached any more: values whose stacks have not arrived are handed out without them. 0 or -errno

@@ -261,7 +261,7 @@ void run_report_to_none(struct run *run)
 
 void run_open(struct run *run, const struct run_options *options)
 {
-	*run = (struct run){ .options = options, .command.pid = -1 };
+	*run = (struct run){ .options = options, .command.pid = -1, .interval_ns = options->interval_ns };
 	for (size_t i = 0; i < run_nr_outputs(options); i++)
 		if (!options->outputs[i].name)
 			run->outs[i] = open_descriptor(fd_of(options, i));
@@ -334,7 +334,7 @@ static bool end_interval(struct run *run)
 	bool last = ++run->intervals == run->options->nr_intervals;
 
 	run->interval_ended_ns = clock_ns();
-	run->next_interval += run->options->interval_ns / 1e9;
+	run->next_interval += run->interval_ns / 1e9;
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].interval)
 			cli_check(run->parts[i].interval(run->parts[i].arg, last), run->parts[i].doing);
@@ -398,7 +398,7 @@ static bool interval_is_over(const struct run *run)
 	const struct run_options *o = run->options;
 	double now = clock_seconds();
 
-	return o->interval_ns && now >= run->next_interval &&
+	return run->interval_ns && now >= run->next_interval &&
 	       (!o->duration_ns || now < run->started + o->duration_ns / 1e9 - ROUNDED_S);
 }
 
@@ -407,7 +407,7 @@ static bool do_some(struct run *run, struct poll_list *list, struct targets *tar
 {
 	const struct run_options *o = run->options;
 	int duration = o->duration_ns ? wait_ms(run->started + o->duration_ns / 1e9) : WORK_MS;
-	int interval = o->interval_ns ? wait_ms(run->next_interval) : WORK_MS;
+	int interval = run->interval_ns ? wait_ms(run->next_interval) : WORK_MS;
 
 	if (!duration ||
 	    (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
@@ -424,7 +424,7 @@ static bool do_some(struct run *run, struct poll_list *list, struct targets *tar
 	work(run);
 	if (interval_is_over(run) && end_interval(run))
 		return false;
-	return !targets_ended(targets) && !ferror(run->out);
+	return !run->over && !targets_ended(targets) && !ferror(run->out);
 }
 
 /* the statuses are the shell's */
@@ -435,6 +435,17 @@ static void release_command(struct run *run)
 	if (error)
 		cli_die(error == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTABLE, "cannot run '%s': %s",
 			run->options->command[0], strerror(-error));
+}
+
+void run_set_interval(struct run *run, uint64_t ns)
+{
+	run->interval_ns = ns;
+	run->next_interval = clock_seconds() + ns / 1e9;
+}
+
+void run_end(struct run *run)
+{
+	run->over = true;
 }
 
 void run_counts_from_now(struct run *run)
@@ -455,7 +466,7 @@ static bool command_ends_within(const struct run *run, int ms)
 void run_measure(struct run *run)
 {
 	/* what is printed at each interval shows the progress */
-	bool progress = !run->options->quiet && !run->options->interval_ns;
+	bool progress = !run->options->quiet && !run->interval_ns;
 	struct poll_list list = fds_of(run);
 	struct targets targets;
 
@@ -466,7 +477,7 @@ void run_measure(struct run *run)
 	if (!run->counted_from)
 		run->counted_from = run->started;
 	run->next_progress = run->started + (run->on_terminal ? 1 : PROGRESS_S);
-	run->next_interval = run->started + run->options->interval_ns / 1e9;
+	run->next_interval = run->started + run->interval_ns / 1e9;
 	if (run->command.pid > 0)
 		release_command(run);
 	while (do_some(run, &list, &targets))

@@ -52,6 +52,7 @@ struct run_options {
 	int output_fd;			/* --output-fd's; 0: none */
 	bool kill;			/* if the run ends before the command, end the command and its descendants */
 	char *command_line;		/* the tool's, for reports */
+	bool live;			/* a view in the terminal: the standard descriptors are not for others */
 	bool quiet;
 	int verbose;			/* 1: our own detail, 2: libbpf's messages too */
 };
@@ -92,6 +93,8 @@ struct run {
 	bool outlived;			/* the command still ran when the run was over */
 	char doing[96];
 	bool on_terminal;
+	bool over;			/* by run_end() */
+	uint64_t interval_ns;		/* 0: none */
 	double next_interval, next_progress;
 	struct run_part parts[MAX_RUN_PARTS];
 	size_t nr_parts;
@@ -109,6 +112,11 @@ void run_add(struct run *run, const struct run_part *part);
 
 /* What is measured, for the line on stderr when it begins: "Counting forks" */
 void run_doing(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* While it lasts: intervals are so long from now on, the present one, too. */
+void run_set_interval(struct run *run, uint64_t ns);
+/* While it lasts: the run is over. */
+void run_end(struct run *run);
 
 /*
  * Returns when the duration or the last interval is over, a signal has come, the command has ended, or the output has no reader

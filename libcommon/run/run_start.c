@@ -113,7 +113,7 @@ static void say_end(const struct run_options *o)
 
 void run_start_say(struct run *run)
 {
-	if (!run->options->quiet) {
+	if (!run->options->quiet && !run->options->live) {
 		fputs(run->doing, stderr);
 		say_tasks(&run->options->tasks);
 		say_end(run->options);

@@ -24,6 +24,7 @@ static struct {
 	int child_fd;		/* a pidfd: of the command, or of its relay, which ends with it */
 	uint64_t came_ns;	/* the last one; 0: none yet */
 	volatile sig_atomic_t reporting, in_report;	/* the second one: the signal */
+	void (*before_exit)(void);
 	bool cut;		/* for which something of the report is left out */
 } signals = { .fd = -1 };
 
@@ -52,6 +53,8 @@ static void came(int number, siginfo_t *signal, void *context)
 	pass_on(signal);
 	if (before && now - before > SAME_NS) {
 		output_file_remove();
+		if (signals.before_exit)
+			signals.before_exit();
 		_exit(128 + number);
 	}
 	if (!before) {
@@ -72,6 +75,11 @@ static void report_took_too_long(int number)
 	if (write(2, program_invocation_short_name, strlen(program_invocation_short_name)) < 0 || write(2, text, sizeof(text) - 1) < 0)
 		_exit(EXIT_FAILURE);
 	_exit(128 + signals.in_report);
+}
+
+void signals_before_exit(void (*function)(void))
+{
+	signals.before_exit = function;
 }
 
 void signals_report_begins(void)

@@ -26,6 +26,9 @@ int signals_begin(pid_t command, pid_t relay, int child_fd);
 int signals_fd(void);
 void signals_taken(void);
 
+/* To be called when the second signal ends the tool, in its handler; NULL: nothing */
+void signals_before_exit(void (*function)(void));
+
 /*
  * The last report begins. If it has not ended a second after the first signal, the tool ends, and removes incomplete files.
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/terminal.h"
 #include "process/cgroup.h"
 #include "stacks_abi.h"
 
@@ -20,6 +21,7 @@ enum {
 	OPTION_COMM,
 	OPTION_TOP,
 	OPTION_EVERY,
+	OPTION_LIVE,
 	OPTION_DEBUG_DIR,
 	OPTION_DEBUGINFOD,
 	OPTION_NO_DEMANGLE,
@@ -70,6 +72,7 @@ static const struct argp_option list_options[] = {
 	{ "output", 'o', "FILE", 0, "write to FILE; format by ending: .svg, .pb.gz", OF_OUTPUT },
 	{ "every", OPTION_EVERY, "TIME", 0,
 	  "a report each interval; %T in FILE: a file each", OF_OUTPUT },
+	{ "live", OPTION_LIVE, NULL, 0, "show it in the terminal while it is measured", OF_OUTPUT },
 	{},
 };
 
@@ -128,6 +131,19 @@ static void settle_formats(struct argp_state *state, struct stack_options *o)
 		    o->outputs[i].format != stack_format_json)
 			argp_failure(state, EXIT_USAGE, 0, "--top is for text, folded and JSON: the other formats keep all stacks");
 	}
+}
+
+/* With a view, standard input is for keys. */
+static void check_live(struct argp_state *state, const struct stack_options *o)
+{
+	const char *lacks = terminal_lacks();
+
+	if (o->run.interval_ns)
+		argp_failure(state, EXIT_USAGE, 0, "--live and --every exclude each other: < and > change how often the view is drawn");
+	if (o->run.verbose > 1)
+		argp_failure(state, EXIT_USAGE, 0, "--live has no place for libbpf's messages: -v once only");
+	if (lacks)
+		argp_failure(state, EXIT_USAGE, 0, "--live: %s", lacks);
 }
 
 /* how frames are named: false if it is none of these options */
@@ -286,6 +302,9 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		if (!cli_parse_time(arg, 1000000000, &o->run.interval_ns) || o->run.interval_ns < MIN_INTERVAL_NS)
 			argp_failure(state, EXIT_USAGE, 0, "not a time of 0.1 s or more: '%s'", arg);
 		break;
+	case OPTION_LIVE:
+		o->run.live = true;
+		break;
 	case OPTION_MAX_REPORT:
 		if (!cli_parse_number(arg, 1, 1 << 20, &number))
 			argp_failure(state, EXIT_USAGE, 0, "not a number of MB, 1 or more: '%s'", arg);
@@ -337,6 +356,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->wanted.only_user && o->wanted.only_kernel)
 			argp_failure(state, EXIT_USAGE, 0, "-U and -K exclude each other");
 		settle_formats(state, o);
+		if (o->run.live)
+			check_live(state, o);
 		run_check_command(state, &o->run);
 		break;
 	default:

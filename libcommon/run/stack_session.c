@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "bpf/object.h"
+#include "live/terminal.h"
 #include "process/cgroup.h"
 #include "process/clock.h"
 #include "process/priority.h"
@@ -200,6 +201,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	s->run.object = object;
 	task_filter_list(object, &run->tasks);
 	start_unwinder(s);
+	if (run->live)
+		cli_check(terminal_take(), "begin the view");
 	run_get_ready(&s->run);
 	if (run->command) {
 		task_filter_await(object, s->run.command.pid);
@@ -458,72 +461,108 @@ static void warn_crowded(const struct stack_session *s)
 	fputs(": their values are summed up by thread, see --max-memory\n", stderr);
 }
 
-/* Reports what has come since the last report. last: the run is over */
-static void report(struct stack_session *s, const struct stack_options *o, const struct measure *measure,
-		   const struct loss *losses, size_t nr_losses, bool last)
+/* Makes a report of these entries, which were measured in this time (CLOCK_MONOTONIC). free_made() comes after it. */
+static void make_report(struct stack_session *s, struct made_report *made, double from, double until, const struct loss *losses,
+			size_t nr_losses, struct stack_entry *entries, size_t nr)
 {
-	double until = last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
-	struct loss all[MAX_LOSSES];
-	struct stack_summary summary = {
+	const struct stack_options *o = s->options;
+	const struct measure *measure = s->measure;
+	struct stack_summary *summary = &made->summary;
+
+	*made = (struct made_report){ .entries = entries, .nr = nr };
+	*summary = (struct stack_summary){
 		.tool = program_invocation_short_name,
 		.command_line = s->run.options->command_line,
 		.measure = measure,
-		.started_ns = clock_realtime_ns(s->reported_until * 1e9),
-		.seconds = until - s->reported_until,
-		.losses = all,
+		.started_ns = clock_realtime_ns(from * 1e9),
+		.seconds = until - from,
+		.losses = made->losses,
 		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
 	};
-	struct process_notes processes = {};
-	struct placed_stacks placed = {};
-	struct other_stacks others;
-	struct stack_writer writer;
-	struct stack_entry *entries;
-	size_t nr, others_than_idle;
-
-	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read the results");
-	summary.nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, all);
-	summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
-	stack_summary_count(&summary, entries, nr);
-	cli_check(other_stacks_sum_up(&others, measure, room_of(o), entries, &nr),
+	summary->nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, made->losses);
+	stack_summary_count(summary, entries, nr);
+	cli_check(other_stacks_sum_up(&made->others, measure, room_of(o), entries, &made->nr),
 		  "read the results");
-	summary.summed_up = others.nr;
+	summary->summed_up = made->others.nr;
 
-	writer = stack_session_named_writer(s, o);
-	writer.root = measure->root;
-	stack_entries_sort(entries, nr, measure);
-	cli_check(namer_learn(s->namer, entries, nr), "name the frames");
-	note_processes(s, &processes, entries, nr);
-	writer.processes = &processes;
-	stack_session_place(s, &placed, entries, nr);
-	count_names(s, &summary.names, &writer.names, &placed, entries, nr);
-	others_than_idle = mark_idle(s, o, &summary, &writer.names, entries, nr);
+	made->writer = stack_session_named_writer(s, o);
+	made->writer.root = measure->root;
+	stack_entries_sort(entries, made->nr, measure);
+	cli_check(namer_learn(s->namer, entries, made->nr), "name the frames");
+	note_processes(s, &made->processes, entries, made->nr);
+	made->writer.processes = &made->processes;
+	stack_session_place(s, &made->placed, entries, made->nr);
+	count_names(s, &summary->names, &made->writer.names, &made->placed, entries, made->nr);
+	made->nr_busy = mark_idle(s, o, summary, &made->writer.names, entries, made->nr);
+}
+
+static void free_made(struct made_report *made)
+{
+	process_notes_free(&made->processes);
+	placed_stacks_free(&made->placed);
+	other_stacks_free(&made->others);
+	*made = (struct made_report){};
+}
+
+/* Writes it to all outputs. last: the run is over */
+static void write_made(struct stack_session *s, struct made_report *made, bool last)
+{
+	const struct stack_options *o = s->options;
+	const struct stack_summary *summary = &made->summary;
+
 	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
 		const struct stack_format *format = o->outputs[i].format;
 		bool all = format == stack_format_json && (!o->top || o->top == TOP_ALL);
 
 		run_use_output(&s->run, i);
-		write_report(s, &writer, format, &summary, entries, all ? nr : others_than_idle, last);
+		write_report(s, &made->writer, format, summary, made->entries, all ? made->nr : made->nr_busy, last);
 	}
 	if (last || !o->run.quiet)
-		stack_summary_print(stderr, &summary);
+		stack_summary_print(stderr, summary);
 	if (last) {
-		stack_summary_refused(stderr, summary.tool, unwinder_processes(s->unwinder), entries, nr);
-		stack_summary_tableless(stderr, summary.tool, s->modules, entries, nr);
+		stack_summary_refused(stderr, summary->tool, unwinder_processes(s->unwinder), made->entries, made->nr);
+		stack_summary_tableless(stderr, summary->tool, s->modules, made->entries, made->nr);
 		if (s->wanted->runtimes)
-			stack_summary_unknown_python(stderr, summary.tool, s->modules, entries, nr);
-		stack_summary_nameless(stderr, summary.tool, s->namer);
-		stack_summary_unread(stderr, summary.tool, s->modules);
+			stack_summary_unknown_python(stderr, summary->tool, s->modules, made->entries, made->nr);
+		stack_summary_nameless(stderr, summary->tool, s->namer);
+		stack_summary_unread(stderr, summary->tool, s->modules);
 	}
 	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {
 		run_use_output(&s->run, i);
 		run_report_end(&s->run, last);
 	}
-	process_notes_free(&processes);
-	placed_stacks_free(&placed);
-	other_stacks_free(&others);
+}
+
+/* when the measured time ends, or its part that a report is of */
+static double measured_until(const struct stack_session *s, bool last)
+{
+	return last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
+}
+
+/* Reports what has come since the last report. last: the run is over */
+static void report(struct stack_session *s, const struct loss *losses, size_t nr_losses, bool last)
+{
+	double until = measured_until(s, last);
+	struct made_report made;
+	struct stack_entry *entries;
+	size_t nr;
+
+	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read the results");
+	make_report(s, &made, s->reported_until, until, losses, nr_losses, entries, nr);
+	made.summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
+	write_made(s, &made, last);
 	s->reported_until = until;
 	s->reported = stack_session_stats(s);
-	s->reported_count += summary.sum.count;
+	s->reported_count += made.summary.sum.count;
+	free_made(&made);
+}
+
+/* Forgets what no later report needs. */
+static void forget(struct stack_session *s)
+{
+	stack_store_forget(s->store, !s->wanted->later);
+	cmdlines_forget(s->cmdlines);
+	s->programs_seen = 0;	/* who lives is read again, before it ends */
 }
 
 static int interval(void *arg, bool last)
@@ -532,13 +571,152 @@ static int interval(void *arg, bool last)
 
 	(void)last;
 	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
-	report(s, s->options, s->measure, NULL, 0, false);
-	stack_store_forget(s->store, !s->wanted->later);
+	report(s, NULL, 0, false);
 	namer_forget(s->namer);
-	cmdlines_forget(s->cmdlines);
-	s->programs_seen = 0;	/* who lives is read again, before it ends */
+	forget(s);
 	return 0;
 }
+
+/* ---- the view ---- */
+
+static void note_modules(void *arg, bool *used, size_t nr)
+{
+	const struct stack_session *s = arg;
+
+	history_note_modules(s->history, &s->part, used, nr);
+}
+
+/* Makes the report that the view shows, with the losses that are known by now. */
+static int show(void *arg, uint64_t window_ns, const struct live_shown **shown)
+{
+	struct stack_session *s = arg;
+	struct made_report *made = &s->made;
+	int error;
+
+	free_made(made);
+	history_part_free(&s->part);
+	namer_forget(s->namer);
+	error = history_take(s->history, window_ns, &s->part);
+	if (error)
+		return error;
+	make_report(s, made, s->part.from_ns / 1e9, s->part.until_ns / 1e9, NULL, 0, s->part.entries, s->part.nr);
+	made->summary.earlier = s->taken - made->summary.sum.count;
+	s->shown = (struct live_shown){
+		.writer = made->writer, .summary = made->summary, .entries = made->entries, .nr = made->nr_busy,
+		.nr_all = made->nr, .start = s->run.start,
+	};
+	*shown = &s->shown;
+	return 0;
+}
+
+/* Adds what has come to the history. *value: its sum */
+static int look(struct stack_session *s, uint64_t until_ns, uint64_t *value)
+{
+	struct stack_entry *entries;
+	size_t nr;
+	int error = stack_store_hand_out(s->store, 0, 0, &entries, &nr);
+
+	*value = 0;
+	for (size_t i = 0; i < nr && !error; i++) {
+		*value += s->measure->value(&entries[i].value);
+		s->taken += entries[i].value.count;
+	}
+	return error ? error : history_add(s->history, entries, nr, until_ns);
+}
+
+static int refresh_view(void *arg, bool last)
+{
+	struct stack_session *s = arg;
+	double now = s->run.interval_ended_ns / 1e9, seconds = now - s->looked;
+	uint64_t cpu_ns = clock_cpu_ns(), value;
+	int error = look(s, s->run.interval_ended_ns, &value);
+
+	(void)last;
+	if (error)
+		return error;
+	forget(s);
+	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
+	s->looked = now;
+	s->looked_cpu_ns = cpu_ns;
+	run_set_interval(&s->run, s->run.interval_ns);	/* a stopped tool does not catch up */
+	return error;
+}
+
+static int work_in_view(void *arg)
+{
+	struct stack_session *s = arg;
+
+	return live_view_work(s->view);
+}
+
+static void reset_history(void *arg)
+{
+	struct stack_session *s = arg;
+
+	history_reset(s->history);
+}
+
+static void set_interval(void *arg, uint64_t ns)
+{
+	struct stack_session *s = arg;
+
+	run_set_interval(&s->run, ns);
+}
+
+static void end_run(void *arg)
+{
+	struct stack_session *s = arg;
+
+	run_end(&s->run);
+}
+
+static void begin_view(struct stack_session *s)
+{
+	const struct live_source source = {
+		.doing = s->run.doing, .show = show, .reset = reset_history, .set_interval = set_interval, .end = end_run, .arg = s,
+	};
+	const struct run_part part = {
+		.doing = "draw the view", .work = work_in_view, .interval = refresh_view, .arg = s, .fds = &s->keys, .nr_fds = 1,
+	};
+
+	if (!s->wanted->only_user)
+		kallsyms_begin(s->kallsyms);
+	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 8);
+	cli_check(s->history ? terminal_begin() : -ENOMEM, "begin the view");
+	signals_before_exit(terminal_reset);
+	cli_check(live_view_new(&s->view, &source), "begin the view");
+	stack_store_also_note(s->store, note_modules, s);
+	s->keys = terminal_fd();
+	s->looked = s->reported_until;
+	s->looked_cpu_ns = clock_cpu_ns();
+	run_set_interval(&s->run, LIVE_INTERVAL_NS);
+	run_add(&s->run, &part);
+}
+
+/* Reports what was shown; unless the user has left, with what has come since. */
+static void report_shown(struct stack_session *s, const struct loss *losses, size_t nr_losses)
+{
+	struct made_report *made = &s->made;
+	uint64_t value;
+
+	if (!s->run.over || !s->part.history) {
+		cli_check(look(s, measured_until(s, true) * 1e9, &value), "read the results");
+		cli_check(live_view_catch_up(s->view), "draw the view");
+	}
+	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses, made->losses);
+	made->summary.earlier = s->taken - made->summary.sum.count;
+	write_made(s, made, true);
+}
+
+static void free_view(struct stack_session *s)
+{
+	live_view_free(s->view);
+	free_made(&s->made);
+	history_part_free(&s->part);
+	history_free(s->history);
+}
+
+/* ---- measuring ---- */
 
 void stack_session_measure(struct stack_session *s, const struct stack_options *o,
 			   const struct measure *measure)
@@ -551,16 +729,24 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 	stack_session_describe(s, o, "stacks");
 	describe_measure(s, measure);
 	stack_session_show_progress(s, measure->is_time ? "periods" : measure->counted);
-	if (o->run.interval_ns)
+	if (o->run.live)
+		begin_view(s);
+	else if (o->run.interval_ns)
 		run_add(&s->run, &reports);
 	run_measure(&s->run);
+	terminal_end();
 }
 
 void stack_session_report(struct stack_session *s, const struct stack_options *o,
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
 {
+	(void)o;
+	(void)measure;
 	stack_session_drain(s);
-	report(s, o, measure, losses, nr_losses, true);
+	if (s->history)
+		report_shown(s, losses, nr_losses);
+	else
+		report(s, losses, nr_losses, true);
 }
 
 /* ---- the end ---- */
@@ -601,6 +787,7 @@ int stack_session_close(struct stack_session *s)
 	status = run_close(&s->run);
 	if (s->run.options->verbose)
 		show_counts(s);
+	free_view(s);
 	unwinder_free(s->unwinder);
 	namer_free(s->namer);
 	stack_store_free(s->store);

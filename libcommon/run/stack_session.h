@@ -15,6 +15,8 @@
 
 #include "bpf/stack_store.h"
 #include "bpf/unwinder.h"
+#include "live/history.h"
+#include "live/view.h"
 #include "process/cmdlines.h"
 #include "process/debuginfod.h"
 #include "process/jit_processes.h"
@@ -25,13 +27,27 @@
 #include "report/losses.h"
 #include "report/measure.h"
 #include "report/namer.h"
+#include "report/other_stacks.h"
 #include "report/process_notes.h"
 #include "report/python_frames.h"
+#include "report/stack_summary.h"
 #include "run/run.h"
 #include "run/stack_options.h"
 #include "unwind/modules.h"
 #include "unwind/hotspot_names.h"
 #include "unwind/python_names.h"
+
+/* what a report is made of */
+struct made_report {
+	struct stack_summary summary;
+	struct loss losses[MAX_LOSSES];
+	struct process_notes processes;
+	struct placed_stacks placed;
+	struct other_stacks others;
+	struct stack_writer writer;
+	struct stack_entry *entries;	/* sorted, idle threads' last */
+	size_t nr, nr_busy;
+};
 
 struct stack_session {
 	struct run run;
@@ -60,6 +76,15 @@ struct stack_session {
 	double reported_until;		/* CLOCK_MONOTONIC */
 	struct stack_stats reported;
 	uint64_t reported_count;	/* samples */
+	/* --live: */
+	struct history *history;	/* NULL: no view */
+	struct live_view *view;
+	int keys;			/* its descriptor */
+	struct history_part part;	/* what is shown, */
+	struct made_report made;	/* and the report of it, */
+	struct live_shown shown;	/* as the view knows it */
+	double looked;			/* CLOCK_MONOTONIC, at the last interval's end */
+	uint64_t looked_cpu_ns, taken;	/* the tool's CPU time by then; samples in the whole run */
 };
 
 /* Writes the options into an opened object that includes bpf/stacks.bpf.h and bpf/processes.bpf.h. */

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "live/history.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/order.h"
+
+struct kept_stack {
+	struct stack_entry entry;	/* its value: since the start */
+	struct stack_entry waker;
+	UT_hash_handle hh;
+	size_t bytes, refs;		/* the hash, cells, parts */
+	struct stack_value sum;		/* for history_take() */
+	uint64_t round;			/* of which call the sum is */
+};
+
+/* a stack's value in an interval */
+struct cell {
+	struct kept_stack *stack;
+	struct stack_value value;
+};
+
+struct interval {
+	struct interval *next;
+	uint64_t from_ns, until_ns;
+	size_t nr;
+	struct cell cells[];
+};
+
+struct history {
+	const struct measure *measure;
+	struct kept_stack *stacks;
+	struct interval *first, *last;
+	uint64_t from_ns, until_ns, round;
+	size_t bytes, of_intervals, max_bytes;
+	/* the sums of the coldest stacks */
+	struct { struct stack_frames frames; uint64_t frame; } mark;
+};
+
+struct history *history_new(const struct measure *measure, uint64_t began_ns, size_t max_bytes)
+{
+	struct history *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->measure = measure;
+	h->max_bytes = max_bytes;
+	h->from_ns = h->until_ns = began_ns;
+	h->mark.frames.nr = 1;
+	h->mark.frames.frames[0] = FRAME_SUMMED(1);
+	return h;
+}
+
+size_t history_bytes(const struct history *h)
+{
+	return h->bytes;
+}
+
+/* ---- stacks ---- */
+
+static size_t bytes_of_frames(const struct stack_frames *frames)
+{
+	return frames ? sizeof(*frames) + frames->nr * sizeof(frames->frames[0]) : 0;
+}
+
+static int copy_frames(const struct stack_frames **frames, size_t *bytes)
+{
+	size_t size = bytes_of_frames(*frames);
+	struct stack_frames *copy = size ? malloc(size) : NULL;
+
+	if (size && !copy)
+		return -ENOMEM;
+	if (size)
+		memcpy(copy, *frames, size);
+	*frames = copy;
+	*bytes += size;
+	return 0;
+}
+
+static void drop(struct history *h, struct kept_stack *stack)
+{
+	if (--stack->refs)
+		return;
+	h->bytes -= stack->bytes;
+	free((void *)stack->entry.user);
+	free((void *)stack->entry.kernel);
+	free((void *)stack->waker.user);
+	free((void *)stack->waker.kernel);
+	free(stack);
+}
+
+static void unlist(struct history *h, struct kept_stack *stack)
+{
+	HASH_DELETE(hh, h->stacks, stack);
+	drop(h, stack);
+}
+
+static int copy_all_frames(struct kept_stack *stack, const struct stack_entry *entry)
+{
+	const struct stack_frames **frames[] = { &stack->entry.user, &stack->entry.kernel, &stack->waker.user, &stack->waker.kernel };
+	int error = 0;
+
+	stack->entry.user = entry->user;
+	stack->entry.kernel = entry->kernel;
+	stack->waker.user = entry->waker ? entry->waker->user : NULL;
+	stack->waker.kernel = entry->waker ? entry->waker->kernel : NULL;
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		if (error)
+			*frames[i] = NULL;
+		else if ((error = copy_frames(frames[i], &stack->bytes)))
+			*frames[i] = NULL;
+	}
+	return error;
+}
+
+/* the kept stack with this key, which is added if it is new; NULL: no memory */
+static struct kept_stack *keep(struct history *h, const struct stack_entry *entry)
+{
+	struct kept_stack *stack;
+
+	HASH_FIND(hh, h->stacks, &entry->key, sizeof(entry->key), stack);
+	if (stack)
+		return stack;
+	stack = calloc(1, sizeof(*stack));
+	if (!stack)
+		return NULL;
+	stack->refs = 1;
+	stack->bytes = sizeof(*stack);
+	stack->entry.key = entry->key;
+	if (entry->waker) {
+		stack->waker.key = entry->waker->key;
+		stack->entry.waker = &stack->waker;
+	}
+	h->bytes += sizeof(*stack);
+	if (copy_all_frames(stack, entry)) {
+		stack->bytes = sizeof(*stack);
+		drop(h, stack);
+		return NULL;
+	}
+	h->bytes += stack->bytes - sizeof(*stack);
+	HASH_ADD(hh, h->stacks, entry.key, sizeof(stack->entry.key), stack);
+	return stack;
+}
+
+/* ---- intervals ---- */
+
+static size_t bytes_of(const struct interval *interval)
+{
+	return sizeof(*interval) + interval->nr * sizeof(interval->cells[0]);
+}
+
+static void drop_first(struct history *h)
+{
+	struct interval *interval = h->first;
+
+	h->first = interval->next;
+	if (!h->first)
+		h->last = NULL;
+	h->bytes -= bytes_of(interval);
+	h->of_intervals -= bytes_of(interval);
+	for (size_t i = 0; i < interval->nr; i++)
+		drop(h, interval->cells[i].stack);
+	free(interval);
+}
+
+void history_reset(struct history *h)
+{
+	struct kept_stack *stack, *next;
+
+	while (h->first)
+		drop_first(h);
+	HASH_ITER(hh, h->stacks, stack, next)
+		unlist(h, stack);
+	h->from_ns = h->until_ns;
+}
+
+void history_free(struct history *h)
+{
+	if (!h)
+		return;
+	history_reset(h);
+	free(h);
+}
+
+/* ---- the limit ---- */
+
+static int coldest_first(const void *left, const void *right, void *arg)
+{
+	const struct kept_stack *const *l = left, *const *r = right;
+	const struct measure *measure = arg;
+
+	return order_of(measure->value(&(*l)->entry.value), measure->value(&(*r)->entry.value));
+}
+
+static bool is_sum(const struct kept_stack *stack)
+{
+	return stack->entry.user && stack->entry.user->nr == 1 && FRAME_IS_SUMMED(stack->entry.user->frames[0]);
+}
+
+/* Adds the stack's value to the sum of those with its end reason, and forgets the stack. */
+static int sum_up(struct history *h, struct kept_stack *stack)
+{
+	struct stack_entry entry = { .key = { .end = stack->entry.key.end, .comm = "[others]" }, .user = &h->mark.frames };
+	struct kept_stack *sum = keep(h, &entry);
+
+	if (!sum)
+		return -ENOMEM;
+	stack_value_add(&sum->entry.value, &stack->entry.value);
+	unlist(h, stack);
+	return 0;
+}
+
+/* only those that no interval and no part has: else no memory would be free */
+static int sum_up_coldest(struct history *h)
+{
+	size_t nr = 0, all = HASH_COUNT(h->stacks);
+	struct kept_stack **sorted = calloc(all + 1, sizeof(*sorted)), *stack, *next;
+	int error = sorted ? 0 : -ENOMEM;
+
+	HASH_ITER(hh, h->stacks, stack, next)
+		if (sorted && stack->refs == 1 && !is_sum(stack))
+			sorted[nr++] = stack;
+	if (sorted)
+		qsort_r(sorted, nr, sizeof(*sorted), coldest_first, (void *)h->measure);
+	for (size_t i = 0; i < nr && !error && h->bytes > h->max_bytes / 2; i++)
+		error = sum_up(h, sorted[i]);
+	free(sorted);
+	return error;
+}
+
+/* The last interval stays, whatever it takes. */
+static int bound(struct history *h)
+{
+	int error = 0;
+
+	while (h->of_intervals > h->max_bytes / 4 && h->first != h->last)
+		drop_first(h);
+	while (h->bytes > h->max_bytes && !error) {
+		size_t of_intervals = h->of_intervals;
+
+		error = sum_up_coldest(h);
+		if (h->bytes <= h->max_bytes || h->first == h->last)
+			break;
+		while (h->of_intervals > of_intervals / 2 && h->first != h->last)
+			drop_first(h);
+	}
+	return error;
+}
+
+int history_add(struct history *h, const struct stack_entry *entries, size_t nr, uint64_t until_ns)
+{
+	struct interval *interval = calloc(1, sizeof(*interval) + nr * sizeof(interval->cells[0]));
+
+	if (!interval)
+		return -ENOMEM;
+	interval->from_ns = h->until_ns;
+	interval->until_ns = h->until_ns = until_ns;
+	*(h->last ? &h->last->next : &h->first) = interval;
+	h->last = interval;
+	h->bytes += bytes_of(interval);
+	for (size_t i = 0; i < nr; i++) {
+		struct kept_stack *stack = keep(h, &entries[i]);
+
+		if (!stack)
+			return -ENOMEM;
+		stack->refs++;
+		stack_value_add(&stack->entry.value, &entries[i].value);
+		interval->cells[interval->nr++] = (struct cell){ stack, entries[i].value };
+		h->bytes += sizeof(interval->cells[0]);
+	}
+	h->of_intervals += bytes_of(interval);
+	return bound(h);
+}
+
+/* ---- taking ---- */
+
+static int put(struct history_part *part, size_t *room, struct kept_stack *stack)
+{
+	if (array_reserve(&part->stacks, room, part->nr_stacks + 1))
+		return -ENOMEM;
+	part->stacks[part->nr_stacks++] = stack;
+	stack->refs++;
+	return 0;
+}
+
+static int put_all(struct history *h, struct history_part *part, size_t *room)
+{
+	struct kept_stack *stack, *next;
+	int error = 0;
+
+	part->from_ns = h->from_ns;
+	HASH_ITER(hh, h->stacks, stack, next) {
+		stack->sum = stack->entry.value;
+		if (!error)
+			error = put(part, room, stack);
+	}
+	return error;
+}
+
+static int put_interval(struct history *h, struct history_part *part, size_t *room, const struct interval *interval)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < interval->nr && !error; i++) {
+		struct kept_stack *stack = interval->cells[i].stack;
+
+		if (stack->round != h->round) {
+			stack->round = h->round;
+			stack->sum = (struct stack_value){};
+			error = put(part, room, stack);
+		}
+		stack_value_add(&stack->sum, &interval->cells[i].value);
+	}
+	return error;
+}
+
+static int put_last(struct history *h, struct history_part *part, size_t *room, uint64_t last_ns)
+{
+	int error = 0;
+
+	h->round++;
+	part->from_ns = h->until_ns;
+	for (const struct interval *i = h->first; i && !error; i = i->next) {
+		if (h->until_ns - i->until_ns >= last_ns)
+			continue;
+		if (i->from_ns < part->from_ns)
+			part->from_ns = i->from_ns;
+		error = put_interval(h, part, room, i);
+	}
+	return error;
+}
+
+int history_take(struct history *h, uint64_t last_ns, struct history_part *part)
+{
+	size_t room = 0;
+	int error;
+
+	*part = (struct history_part){ .history = h, .until_ns = h->until_ns };
+	error = last_ns ? put_last(h, part, &room, last_ns) : put_all(h, part, &room);
+	part->entries = calloc(part->nr_stacks + 1, sizeof(*part->entries));
+	if (!part->entries)
+		error = -ENOMEM;
+	if (error) {
+		history_part_free(part);
+		return error;
+	}
+	for (part->nr = 0; part->nr < part->nr_stacks; part->nr++) {
+		part->entries[part->nr] = part->stacks[part->nr]->entry;
+		part->entries[part->nr].value = part->stacks[part->nr]->sum;
+	}
+	return 0;
+}
+
+void history_part_free(struct history_part *part)
+{
+	for (size_t i = 0; i < part->nr_stacks; i++)
+		drop(part->history, part->stacks[i]);
+	free(part->stacks);
+	free(part->entries);
+	*part = (struct history_part){};
+}
+
+/* ---- modules ---- */
+
+static void note(const struct stack_frames *user, bool *used, size_t nr)
+{
+	for (uint32_t i = 0; user && i < user->nr; i++)
+		if (!(user->frames[i] & FRAME_ADDRESS) && FRAME_MODULE(user->frames[i]) < nr)
+			used[FRAME_MODULE(user->frames[i])] = true;
+}
+
+void history_note_modules(const struct history *h, const struct history_part *part, bool *used, size_t nr)
+{
+	for (const struct kept_stack *stack = h->stacks; stack; stack = stack->hh.next) {
+		note(stack->entry.user, used, nr);
+		note(stack->waker.user, used, nr);
+	}
+	for (size_t i = 0; i < part->nr_stacks; i++) {
+		note(part->stacks[i]->entry.user, used, nr);
+		note(part->stacks[i]->waker.user, used, nr);
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was measured, interval by interval: the stacks of the last intervals, or of all since a start, summed up. It copies the
+ * stacks that it is given. Its memory is bounded: old intervals go, and then the coldest stacks become one with a FRAME_SUMMED()
+ * for each end reason.
+ */
+#ifndef EHPERF_LIVE_HISTORY_H
+#define EHPERF_LIVE_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/measure.h"
+#include "report/stack_entry.h"
+
+struct history;
+
+/* Times are CLOCK_MONOTONIC. max_bytes: approximate. NULL: no memory */
+struct history *history_new(const struct measure *measure, uint64_t began_ns, size_t max_bytes);
+void history_free(struct history *history);
+
+/* Adds what came from the end of the last interval until now. 0 or -ENOMEM */
+int history_add(struct history *history, const struct stack_entry *entries, size_t nr, uint64_t until_ns);
+/* Forgets all: the start is the end of the last interval. */
+void history_reset(struct history *history);
+
+struct kept_stack;
+
+/* what was measured in a time */
+struct history_part {
+	struct stack_entry *entries;	/* the caller may change them */
+	size_t nr;
+	uint64_t from_ns, until_ns;
+	/* private */
+	struct history *history;
+	struct kept_stack **stacks;	/* of each entry as it was */
+	size_t nr_stacks;
+};
+
+/* Takes the intervals that ended less than so long before the last one's end; 0: all. 0 or -ENOMEM */
+int history_take(struct history *history, uint64_t last_ns, struct history_part *part);
+/* {} is allowed */
+void history_part_free(struct history_part *part);
+
+/* Marks the modules of all user stacks in the history, and in the part: used[ID], for IDs below nr. */
+void history_note_modules(const struct history *history, const struct history_part *part, bool *used, size_t nr);
+
+size_t history_bytes(const struct history *history);
+
+#endif

@@ -1,0 +1,943 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "live/panes.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/order.h"
+#include "report/flame_layout.h"
+
+enum pane { FLAME, TREE, STACKS, FUNCTIONS, NR_PANES };
+static const char pane_keys[NR_PANES + 1] = "ftlu";
+
+#define MAX_ZOOMS 64
+#define OPEN_SHARE 0.05		/* of all: a branch with more is open at first */
+
+/* a list of rows: which one is selected, and which one is shown first */
+struct rows {
+	uint64_t id;		/* of the selected one; 0: the row stays, whatever is in it */
+	size_t selected, top, nr;
+};
+
+struct cell {
+	uint32_t node, nr;	/* as in struct flame_box */
+	uint32_t depth;
+	int from, to;		/* columns */
+};
+
+struct tree_row {
+	uint32_t node;
+	unsigned level;
+	bool opens, open;
+};
+
+struct panes {
+	enum pane pane;
+	const struct live_shown *shown;
+	struct picture picture;
+	bool matched;		/* picture_match() has been called */
+	bool has_pattern;
+	regex_t pattern;
+	struct pane_area area;	/* the last one */
+	/* the flame graph */
+	uint64_t zooms[MAX_ZOOMS], in_flame;
+	size_t nr_zooms;
+	uint32_t flame_top;
+	struct cell *cells;	/* by depth and column */
+	size_t nr_cells;
+	/* the tree */
+	struct tree_row *tree_rows;
+	size_t tree_room;
+	uint64_t *toggled;
+	size_t nr_toggled, toggled_room;
+	struct rows rows[NR_PANES];	/* not of FLAME */
+	uint64_t open_stack;	/* 0: the list of stacks is shown */
+	size_t stack_top;
+};
+
+struct panes *panes_new(void)
+{
+	return calloc(1, sizeof(struct panes));
+}
+
+void panes_free(struct panes *p)
+{
+	if (!p)
+		return;
+	picture_free(&p->picture);
+	if (p->has_pattern)
+		regfree(&p->pattern);
+	free(p->cells);
+	free(p->tree_rows);
+	free(p->toggled);
+	free(p);
+}
+
+void panes_show(struct panes *p, const struct live_shown *shown)
+{
+	picture_free(&p->picture);
+	p->shown = shown;
+	p->matched = false;
+	p->nr_cells = 0;
+}
+
+static double all_of(const struct panes *p)
+{
+	return p->picture.totals[0][FLAME_NOW];
+}
+
+static double share_of(const struct panes *p, uint32_t node)
+{
+	return all_of(p) ? p->picture.totals[node][FLAME_NOW] / all_of(p) : 0;
+}
+
+/* ---- rows ---- */
+
+static void select_row(struct rows *r, size_t row)
+{
+	r->selected = r->nr && row >= r->nr ? r->nr - 1 : row;
+	r->id = 0;		/* settle() gives it one */
+}
+
+/* What is selected is selected again, where it is now. */
+static void settle(struct panes *p, struct rows *r, size_t nr, uint64_t (*id_of)(const struct panes *p, size_t row))
+{
+	r->nr = nr;
+	for (size_t i = 0; r->id && i < nr; i++) {
+		if (id_of(p, i) == r->id) {
+			r->selected = i;
+			return;
+		}
+	}
+	if (r->selected >= nr)
+		r->selected = nr ? nr - 1 : 0;
+	if (!r->id && r->selected)	/* the first row stays the first */
+		r->id = id_of(p, r->selected);
+}
+
+/* Makes the selected row visible. */
+static void keep_in_sight(struct rows *r, size_t lines)
+{
+	if (r->selected < r->top)
+		r->top = r->selected;
+	if (lines && r->selected >= r->top + lines)
+		r->top = r->selected - lines + 1;
+	if (r->top + lines > r->nr)
+		r->top = r->nr > lines ? r->nr - lines : 0;
+}
+
+/* False: it is none of the keys that move in rows. */
+static bool move_in_rows(struct rows *r, struct terminal_key key, size_t lines)
+{
+	size_t to = r->selected;
+
+	if (!key.special)
+		return false;
+	switch (key.key) {
+	case KEY_UP:
+		to -= to > 0;
+		break;
+	case KEY_DOWN:
+		to++;
+		break;
+	case KEY_PPAGE:
+		to -= to < lines ? to : lines;
+		break;
+	case KEY_NPAGE:
+		to += lines;
+		break;
+	case KEY_HOME:
+		to = 0;
+		break;
+	case KEY_END:
+		to = SIZE_MAX;
+		break;
+	default:
+		return false;
+	}
+	select_row(r, to);
+	return true;
+}
+
+/* ---- the tree ---- */
+
+static bool is_toggled(const struct panes *p, uint64_t id)
+{
+	for (size_t i = 0; i < p->nr_toggled; i++)
+		if (p->toggled[i] == id)
+			return true;
+	return false;
+}
+
+static void toggle(struct panes *p, uint64_t id)
+{
+	for (size_t i = 0; i < p->nr_toggled; i++) {
+		if (p->toggled[i] == id) {
+			p->toggled[i] = p->toggled[--p->nr_toggled];
+			return;
+		}
+	}
+	if (!array_reserve(&p->toggled, &p->toggled_room, p->nr_toggled + 1))
+		p->toggled[p->nr_toggled++] = id;
+}
+
+static bool is_open(const struct panes *p, uint32_t node)
+{
+	return !node || (share_of(p, node) >= OPEN_SHARE) != is_toggled(p, p->picture.ids[node]);
+}
+
+static int add_callees(struct panes *p, uint32_t caller, unsigned level, size_t *nr)
+{
+	const struct picture *picture = &p->picture;
+	uint32_t from = picture->first[caller], to = picture->first[caller + 1];
+	int error = 0;
+
+	for (uint32_t i = from; i < to && !error; i++) {
+		uint32_t node = picture->sorted[i];
+		bool opens = picture->first[node] < picture->first[node + 1], open = opens && is_open(p, node);
+		unsigned below = level + (picture->first[node] + 1 < picture->first[node + 1]);
+
+		error = array_reserve(&p->tree_rows, &p->tree_room, *nr + 1);
+		if (error)
+			break;
+		p->tree_rows[(*nr)++] = (struct tree_row){ node, level, opens, open };
+		if (open)
+			error = add_callees(p, node, below, nr);
+	}
+	return error;
+}
+
+static uint64_t id_of_tree_row(const struct panes *p, size_t row)
+{
+	return p->picture.ids[p->tree_rows[row].node];
+}
+
+static int list_tree(struct panes *p)
+{
+	size_t nr = 0;
+	int error = add_callees(p, 0, 0, &nr);
+
+	settle(p, &p->rows[TREE], nr, id_of_tree_row);
+	return error;
+}
+
+static void draw_tree(struct panes *p)
+{
+	const struct rows *r = &p->rows[TREE];
+	char text[MAX_LABEL_BYTES + 128];
+
+	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, "total %  self %");
+	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++) {
+		const struct tree_row *row = &p->tree_rows[i];
+		int indent = 2 * row->level;
+
+		if (indent > p->area.columns / 2)
+			indent = p->area.columns / 2;
+		snprintf(text, sizeof(text), "%7.1f %7.1f  %*s%c %s", 100 * share_of(p, row->node),
+			 all_of(p) ? 100 * p->picture.tree.nodes[row->node].self[FLAME_NOW] / all_of(p) : 0, indent, "",
+			 !row->opens ? ' ' : row->open ? '-' : '+', picture_name(&p->picture, row->node));
+		terminal_put(p->area.line + 1 + i - r->top, 0, p->area.columns,
+			     i == r->selected ? STYLE_SELECTED : picture_matches(&p->picture, row->node) ? STYLE_MATCH : STYLE_PLAIN,
+			     0, text);
+	}
+}
+
+static void toggle_row(struct panes *p, bool open, bool always)
+{
+	const struct rows *r = &p->rows[TREE];
+	const struct tree_row *row = r->selected < r->nr ? &p->tree_rows[r->selected] : NULL;
+
+	if (row && row->opens && (always || row->open != open))
+		toggle(p, p->picture.ids[row->node]);
+}
+
+/* the row of the selected node's caller */
+static void select_caller(struct panes *p)
+{
+	struct rows *r = &p->rows[TREE];
+	uint32_t caller;
+
+	if (r->selected >= r->nr)
+		return;
+	caller = p->picture.tree.nodes[p->tree_rows[r->selected].node].parent;
+	for (size_t i = r->selected; i-- > 0;) {
+		if (p->tree_rows[i].node == caller) {
+			select_row(r, i);
+			return;
+		}
+	}
+}
+
+static void key_in_tree(struct panes *p, struct terminal_key key)
+{
+	struct rows *r = &p->rows[TREE];
+	bool open = r->selected < r->nr && p->tree_rows[r->selected].open;
+
+	if (r->selected < r->nr)
+		r->id = id_of_tree_row(p, r->selected);
+	if (key.key == '\r')
+		toggle_row(p, false, true);
+	else if (key.special && key.key == KEY_RIGHT)
+		toggle_row(p, true, false);
+	else if ((key.special && key.key == KEY_LEFT && open))
+		toggle_row(p, false, false);
+	else if (key.special && (key.key == KEY_LEFT || key.key == KEY_BACKSPACE))
+		select_caller(p);
+}
+
+/* ---- the flame graph ---- */
+
+static uint64_t id_of_cell(const struct panes *p, const struct cell *cell)
+{
+	return p->picture.ids[cell->node] + (cell->nr > 1);
+}
+
+/* the node that is as wide as the terminal; 0: the root */
+static uint32_t zoom_of(const struct panes *p)
+{
+	uint32_t node = 0;
+
+	for (size_t i = p->nr_zooms; i-- > 0 && !node;)
+		node = picture_find(&p->picture, p->zooms[i]);
+	return node;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct cell *l = left, *r = right;
+
+	return order_of(l->depth, r->depth) ?: order_of(l->from, r->from);
+}
+
+static void add_cell(struct panes *p, struct cell cell)
+{
+	if (cell.to > cell.from)
+		p->cells[p->nr_cells++] = cell;
+}
+
+/* The callers of what is zoomed into are as wide as it. */
+static void add_callers(struct panes *p, uint32_t node, uint32_t depth)
+{
+	while (node) {
+		node = p->picture.tree.nodes[node].parent;
+		add_cell(p, (struct cell){ node, 1, --depth, 0, p->area.columns });
+	}
+}
+
+static void lay_out(struct panes *p)
+{
+	uint32_t zoom = zoom_of(p);
+	double columns = p->area.columns, wide = share_of(p, zoom);
+	struct flame_box *boxes, *zoomed = NULL;
+	size_t nr;
+
+	p->nr_cells = 0;
+	boxes = flame_layout(&p->picture.tree, zoom ? wide / columns / 2 : 0.5 / columns, &nr);
+	for (size_t i = 0; boxes && i < nr && !zoomed; i++)
+		if (boxes[i].node == zoom && boxes[i].nr == 1)
+			zoomed = &boxes[i];
+	free(p->cells);
+	p->cells = zoomed ? calloc(nr + FLAME_MAX_DEPTH + 1, sizeof(*p->cells)) : NULL;
+	if (!p->cells) {
+		free(boxes);
+		return;
+	}
+	add_callers(p, zoom, zoomed->depth);
+	for (size_t i = 0; i < nr; i++) {
+		const struct flame_box *box = &boxes[i];
+		double from = (box->x - zoomed->x) / zoomed->width, to = from + box->width / zoomed->width;
+
+		if (box->depth >= zoomed->depth && from > -1e-9 && to < 1 + 1e-9)
+			add_cell(p, (struct cell){ box->node, box->nr, box->depth, lround(from * columns), lround(to * columns) });
+	}
+	qsort(p->cells, p->nr_cells, sizeof(*p->cells), by_place);
+	free(boxes);
+}
+
+/* the selected cell; NULL: there is none */
+static const struct cell *selected_cell(const struct panes *p)
+{
+	const struct cell *of_zoom = NULL;
+	uint32_t zoom = p->nr_cells ? zoom_of(p) : 0;
+
+	for (size_t i = 0; i < p->nr_cells; i++) {
+		if (p->in_flame && id_of_cell(p, &p->cells[i]) == p->in_flame)
+			return &p->cells[i];
+		if (p->cells[i].node == zoom && p->cells[i].nr == 1)
+			of_zoom = &p->cells[i];
+	}
+	return of_zoom;
+}
+
+static void draw_cell(struct panes *p, const struct cell *cell, int shade, bool selected)
+{
+	int line = p->area.line + cell->depth - p->flame_top, from = cell->from, columns = cell->to - cell->from;
+	enum terminal_style style = STYLE_FRAME + (cell->nr > 1 ? KIND_LEFT_OUT : picture_kind(&p->picture, cell->node));
+	char many[32];
+	const char *name = picture_name(&p->picture, cell->node);
+
+	if (cell->nr > 1) {
+		snprintf(many, sizeof(many), "%" PRIu32 " functions", cell->nr);
+		name = many;
+	} else if (picture_matches(&p->picture, cell->node)) {
+		style = STYLE_MATCH;
+	}
+	if (!terminal_has_shades() && from) {
+		terminal_put(line, from++, 1, STYLE_PLAIN, 0, "|");
+		columns--;
+	}
+	terminal_put(line, from, columns, selected ? STYLE_SELECTED : style, shade, columns > 2 ? name : "");
+}
+
+static void draw_flame(struct panes *p)
+{
+	const struct cell *selected;
+	uint32_t lines = p->area.lines;
+	int shade = 0;
+
+	lay_out(p);
+	selected = selected_cell(p);
+	if (selected && selected->depth < p->flame_top)
+		p->flame_top = selected->depth;
+	if (selected && selected->depth >= p->flame_top + lines)
+		p->flame_top = selected->depth - lines + 1;
+	for (size_t i = 0; i < p->nr_cells; i++) {
+		const struct cell *cell = &p->cells[i];
+
+		shade = i && p->cells[i - 1].depth == cell->depth ? !shade : (int)(cell->depth & 1);
+		if (cell->depth >= p->flame_top && cell->depth < p->flame_top + lines)
+			draw_cell(p, cell, shade, cell == selected);
+	}
+}
+
+static void select_cell(struct panes *p, const struct cell *cell)
+{
+	if (cell)
+		p->in_flame = id_of_cell(p, cell);
+}
+
+/* the cell of this depth that is next to a column: in it, before it or after it; NULL: there is none */
+static const struct cell *cell_at(const struct panes *p, uint32_t depth, int from, int to)
+{
+	for (size_t i = 0; i < p->nr_cells; i++)
+		if (p->cells[i].depth == depth && p->cells[i].from < to && p->cells[i].to > from)
+			return &p->cells[i];
+	return NULL;
+}
+
+static void zoom_in(struct panes *p, const struct cell *cell)
+{
+	size_t nr = 0;
+
+	if (!cell || cell->nr > 1)
+		return;
+	/* zooms into what is within this frame are left */
+	for (size_t i = 0; i < p->nr_zooms; i++) {
+		uint32_t zoom = picture_find(&p->picture, p->zooms[i]), at = cell->node;
+
+		while (at && at != zoom)
+			at = p->picture.tree.nodes[at].parent;
+		if (zoom && at == zoom && zoom != cell->node)
+			p->zooms[nr++] = p->zooms[i];
+	}
+	p->nr_zooms = nr;
+	if (cell->node && p->nr_zooms < MAX_ZOOMS)
+		p->zooms[p->nr_zooms++] = p->picture.ids[cell->node];
+	p->in_flame = p->picture.ids[cell->node];
+	if (!cell->node)
+		p->flame_top = 0;
+	else if (p->flame_top + 1 < cell->depth)
+		p->flame_top = cell->depth - 1;
+}
+
+static void zoom_out(struct panes *p)
+{
+	if (p->nr_zooms)
+		p->nr_zooms--;
+	p->flame_top = 0;
+}
+
+static void key_in_flame(struct panes *p, struct terminal_key key)
+{
+	const struct cell *at = selected_cell(p);
+
+	if (!at)
+		return;
+	if (!key.special) {
+		if (key.key == '\r')
+			zoom_in(p, at);
+		else if (key.key == 127 || key.key == 8)
+			zoom_out(p);
+		return;
+	}
+	switch (key.key) {
+	case KEY_UP:
+		if (at->depth)
+			select_cell(p, cell_at(p, at->depth - 1, at->from, at->to));
+		break;
+	case KEY_DOWN:
+		select_cell(p, cell_at(p, at->depth + 1, at->from, at->to));
+		break;
+	case KEY_LEFT:
+		if (at > p->cells && at[-1].depth == at->depth)
+			select_cell(p, at - 1);
+		break;
+	case KEY_RIGHT:
+		if (at + 1 < p->cells + p->nr_cells && at[1].depth == at->depth)
+			select_cell(p, at + 1);
+		break;
+	case KEY_HOME:
+		select_cell(p, p->cells);
+		break;
+	case KEY_END:
+		select_cell(p, p->cells + p->nr_cells - 1);
+		break;
+	case KEY_NPAGE:
+		for (int i = 0; i < p->area.lines && at; i++) {
+			select_cell(p, at);
+			at = cell_at(p, at->depth + 1, at->from, at->to);
+		}
+		break;
+	case KEY_PPAGE:
+		for (int i = 0; i < p->area.lines && at; i++) {
+			select_cell(p, at);
+			at = at->depth ? cell_at(p, at->depth - 1, at->from, at->to) : NULL;
+		}
+		break;
+	case KEY_BACKSPACE:
+		zoom_out(p);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- the list of stacks ---- */
+
+static uint64_t id_of_text(const struct panes *p, size_t row)
+{
+	return merged_texts_get(p->picture.texts, row)->hash | 1;
+}
+
+static const char *line_of(const struct panes *p, uint32_t line)
+{
+	return stack_functions_text(p->picture.functions.lines, line);
+}
+
+/* the thread, without what is before it in text */
+static const char *thread_of(const struct panes *p, const struct merged_text *text)
+{
+	const char *line = line_of(p, text->pieces[text->nr - 1]);
+
+	return strncmp(line, THREAD_LINE, strlen(THREAD_LINE)) ? line : line + strlen(THREAD_LINE);
+}
+
+static bool text_matches(const struct panes *p, const struct merged_text *text)
+{
+	for (uint32_t i = 0; p->picture.lines && i < text->nr; i++)
+		if (p->picture.lines[text->pieces[i]])
+			return true;
+	return false;
+}
+
+/* "LEAF < CALLER < ...", as far as it fits */
+static char *callers_in_line(const struct panes *p, const struct merged_text *text)
+{
+	char *line = NULL;
+	size_t bytes, room = p->area.columns * 4;
+	FILE *out = open_memstream(&line, &bytes);
+	uint32_t first = 0;
+
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; i + 1 < text->nr; i++)
+		if (text->pieces[i] == p->picture.functions.waker_end)
+			first = i + 1;
+	for (uint32_t i = first; i + 1 < text->nr && ftell(out) < (long)room; i++)
+		fprintf(out, "%s%s", i > first ? " < " : "", line_of(p, text->pieces[i]));
+	return fclose(out) ? NULL : line;
+}
+
+static void draw_stack_row(const struct panes *p, size_t row, int line)
+{
+	const struct merged_text *text = merged_texts_get(p->picture.texts, row);
+	const struct rows *r = &p->rows[STACKS];
+	enum terminal_style style = row == r->selected ? STYLE_SELECTED : text_matches(p, text) ? STYLE_MATCH : STYLE_PLAIN;
+	int columns = p->area.columns, thread = columns / 4 < 24 ? columns / 4 : 24;
+	char *callers = callers_in_line(p, text);
+	char head[48];
+
+	snprintf(head, sizeof(head), "%6.1f %12" PRIu64 "  ", percent_of(text->value, p->picture.sum),
+		 measure_in_text(p->shown->summary.measure, text->value));
+	terminal_put(line, 0, columns, style, 0, head);
+	terminal_put(line, 21, thread, style, 0, thread_of(p, text));
+	terminal_put(line, 21 + thread, 2, style, 0, "");
+	terminal_put(line, 23 + thread, columns - 23 - thread, style, 0, callers ? callers : "");
+	free(callers);
+}
+
+static const struct merged_text *opened_stack(const struct panes *p)
+{
+	for (size_t i = 0; p->open_stack && i < p->picture.nr_texts; i++)
+		if (id_of_text(p, i) == p->open_stack)
+			return merged_texts_get(p->picture.texts, i);
+	return NULL;
+}
+
+static void draw_opened_stack(struct panes *p)
+{
+	const struct merged_text *text = opened_stack(p);
+	char head[512];
+
+	if (!text) {
+		terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, "(this stack did not occur in this time)");
+		return;
+	}
+	snprintf(head, sizeof(head), "%s, %.1f %% of all", measure_say(p->shown->summary.measure, text->value).text,
+		 percent_of(text->value, p->picture.sum));
+	terminal_put(p->area.line, 0, p->area.columns, STYLE_HEAD, 0, head);
+	if (p->stack_top >= text->nr)
+		p->stack_top = text->nr - 1;
+	for (uint32_t i = p->stack_top; i < text->nr && i - p->stack_top + 1 < (uint32_t)p->area.lines; i++)
+		terminal_put(p->area.line + 1 + i - p->stack_top, 2, p->area.columns - 2,
+			     p->picture.lines && p->picture.lines[text->pieces[i]] ? STYLE_MATCH : STYLE_PLAIN, 0,
+			     line_of(p, text->pieces[i]));
+}
+
+static void draw_stacks(struct panes *p)
+{
+	const struct rows *r = &p->rows[STACKS];
+	char head[128];
+
+	if (p->open_stack) {
+		draw_opened_stack(p);
+		return;
+	}
+	snprintf(head, sizeof(head), "     %% %12.12s  thread, and the stack from the leaf on", measure_unit(p->shown->summary.measure));
+	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, head);
+	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
+		draw_stack_row(p, i, p->area.line + 1 + i - r->top);
+}
+
+static void key_in_stacks(struct panes *p, struct terminal_key key)
+{
+	const struct rows *r = &p->rows[STACKS];
+	bool enter = !key.special && key.key == '\r';
+	bool back = key.special ? key.key == KEY_BACKSPACE : key.key == 127 || key.key == 8;
+
+	if (!p->open_stack && enter && r->selected < r->nr) {
+		p->open_stack = id_of_text(p, r->selected);
+		p->stack_top = 0;
+		return;
+	}
+	if (!p->open_stack)
+		return;
+	if (enter || back)
+		p->open_stack = 0;
+	else if (key.special && key.key == KEY_DOWN)
+		p->stack_top++;
+	else if (key.special && key.key == KEY_UP)
+		p->stack_top -= p->stack_top > 0;
+	else if (key.special && key.key == KEY_NPAGE)
+		p->stack_top += p->area.lines;
+	else if (key.special && key.key == KEY_PPAGE)
+		p->stack_top -= p->stack_top < (size_t)p->area.lines ? p->stack_top : (size_t)p->area.lines;
+	else if (key.special && key.key == KEY_HOME)
+		p->stack_top = 0;
+}
+
+/* ---- the functions ---- */
+
+static const char *function_name(const struct panes *p, size_t row)
+{
+	return stack_functions_text(p->picture.functions.functions, p->picture.order[row]);
+}
+
+static uint64_t id_of_function(const struct panes *p, size_t row)
+{
+	uint64_t hash = 14695981039346656037ULL;
+
+	for (const char *text = labels_get(p->picture.functions.functions, p->picture.order[row])->text; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	return hash | 1;
+}
+
+static bool function_matches(const struct panes *p, size_t row)
+{
+	return p->has_pattern && !regexec(&p->pattern, function_name(p, row), 0, NULL, 0);
+}
+
+static void draw_function(const struct panes *p, size_t row, int line)
+{
+	const struct rows *r = &p->rows[FUNCTIONS];
+	enum terminal_style style = row == r->selected ? STYLE_SELECTED : function_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
+	int columns = p->area.columns, of_module = columns >= 70 ? 18 : 0, of_name = columns - 31 - of_module;
+	char *module = stack_functions_module(&p->picture.functions, p->picture.order[row]);
+	uint64_t self, total;
+	char head[64];
+
+	stack_functions_values(&p->picture.functions, p->picture.order[row], &self, &total);
+	snprintf(head, sizeof(head), "%6.1f  %7.1f %12" PRIu64 "  ", percent_of(self, p->picture.sum), percent_of(total, p->picture.sum),
+		 measure_in_text(p->shown->summary.measure, self));
+	terminal_put(line, 0, columns, style, 0, head);
+	terminal_put(line, 30, of_name, style, 0, function_name(p, row));
+	terminal_put(line, 30 + of_name, 1, style, 0, "");
+	terminal_put(line, 31 + of_name, of_module, style, 0, module ? module : "");
+	free(module);
+}
+
+static void draw_functions(struct panes *p)
+{
+	const struct rows *r = &p->rows[FUNCTIONS];
+	char head[128];
+
+	snprintf(head, sizeof(head), "self %%  total %% %12.12s  function", measure_unit(p->shown->summary.measure));
+	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, head);
+	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
+		draw_function(p, i, p->area.line + 1 + i - r->top);
+}
+
+/* ---- searching ---- */
+
+int panes_search(struct panes *p, const char *pattern, char *wrong, size_t bytes)
+{
+	regex_t compiled;
+	int error = *pattern ? regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) : 0;
+
+	if (error) {
+		regerror(error, &compiled, wrong, bytes);
+		return -EINVAL;
+	}
+	if (p->has_pattern)
+		regfree(&p->pattern);
+	p->has_pattern = *pattern;
+	if (*pattern)
+		p->pattern = compiled;
+	p->matched = false;
+	if (panes_prepare(p)) {
+		snprintf(wrong, bytes, "no memory");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* the node after this one, callers before their callees; 0, the root, after the last one */
+static uint32_t node_after(const struct picture *picture, uint32_t node)
+{
+	if (picture->first[node] < picture->first[node + 1])
+		return picture->sorted[picture->first[node]];
+	while (node) {
+		uint32_t caller = picture->tree.nodes[node].parent;
+
+		for (uint32_t i = picture->first[caller]; i + 1 < picture->first[caller + 1]; i++)
+			if (picture->sorted[i] == node)
+				return picture->sorted[i + 1];
+		node = caller;
+	}
+	return 0;
+}
+
+/* the next match, or the previous one, after this node; the node itself: there is no other one */
+static uint32_t next_matching_node(const struct panes *p, uint32_t from, int direction)
+{
+	uint32_t last = from;
+
+	for (uint32_t node = node_after(&p->picture, from); node != from; node = node_after(&p->picture, node)) {
+		if (!picture_matches(&p->picture, node))
+			continue;
+		if (direction > 0)
+			return node;
+		last = node;
+	}
+	return last;
+}
+
+static void open_callers(struct panes *p, uint32_t node)
+{
+	for (uint32_t at = p->picture.tree.nodes[node].parent; at; at = p->picture.tree.nodes[at].parent)
+		if (!is_open(p, at))
+			toggle(p, p->picture.ids[at]);
+}
+
+static void next_in_tree(struct panes *p, int direction)
+{
+	struct rows *r = &p->rows[TREE];
+	uint32_t node = next_matching_node(p, r->selected < r->nr ? p->tree_rows[r->selected].node : 0, direction);
+
+	if (!node)
+		return;
+	open_callers(p, node);
+	r->id = p->picture.ids[node];
+}
+
+static void next_in_flame(struct panes *p, int direction)
+{
+	const struct cell *at = selected_cell(p);
+	size_t from = at ? at - p->cells : 0;
+
+	for (size_t i = 1; i <= p->nr_cells; i++) {
+		const struct cell *cell = &p->cells[(direction > 0 ? from + i : from + p->nr_cells - i) % p->nr_cells];
+
+		if (cell->nr == 1 && picture_matches(&p->picture, cell->node)) {
+			select_cell(p, cell);
+			return;
+		}
+	}
+}
+
+static void next_in_rows(struct panes *p, int direction)
+{
+	struct rows *r = &p->rows[p->pane];
+
+	for (size_t i = 1; i <= r->nr; i++) {
+		size_t row = (direction > 0 ? r->selected + i : r->selected + r->nr - i) % r->nr;
+
+		if (p->pane == STACKS ? text_matches(p, merged_texts_get(p->picture.texts, row)) : function_matches(p, row)) {
+			select_row(r, row);
+			r->id = p->pane == STACKS ? id_of_text(p, row) : id_of_function(p, row);
+			return;
+		}
+	}
+}
+
+void panes_next_match(struct panes *p, int direction)
+{
+	if (!p->shown || !p->has_pattern)
+		return;
+	if (p->pane == FLAME)
+		next_in_flame(p, direction);
+	else if (p->pane == TREE)
+		next_in_tree(p, direction);
+	else
+		next_in_rows(p, direction);
+}
+
+/* ---- all of them ---- */
+
+int panes_prepare(struct panes *p)
+{
+	bool tree = p->pane == FLAME || p->pane == TREE;
+	int error;
+
+	if (!p->shown)
+		return 0;
+	if (!(tree ? p->picture.has_tree : p->picture.has_texts))
+		p->matched = false;
+	error = tree ? picture_need_tree(&p->picture, p->shown) : picture_need_texts(&p->picture, p->shown);
+	if (!error && !p->matched)
+		error = picture_match(&p->picture, p->has_pattern ? &p->pattern : NULL);
+	p->matched = true;
+	if (error)
+		return error;
+	if (p->pane == TREE)
+		error = list_tree(p);
+	else if (p->pane == STACKS)
+		settle(p, &p->rows[STACKS], p->picture.nr_texts, id_of_text);
+	else if (p->pane == FUNCTIONS)
+		settle(p, &p->rows[FUNCTIONS], p->picture.nr_functions, id_of_function);
+	return error;
+}
+
+void panes_draw(struct panes *p, const struct pane_area *area)
+{
+	static void (*const draw[NR_PANES])(struct panes *p) = {
+		[FLAME] = draw_flame, [TREE] = draw_tree, [STACKS] = draw_stacks, [FUNCTIONS] = draw_functions,
+	};
+
+	p->area = *area;
+	if (!p->shown || panes_prepare(p))
+		return;
+	if (!p->shown->nr) {
+		terminal_put(area->line, 0, area->columns, STYLE_DIM, 0, "(nothing in this time)");
+		return;
+	}
+	keep_in_sight(&p->rows[p->pane], area->lines - 1);
+	draw[p->pane](p);
+}
+
+void panes_say(const struct panes *p, char *text, size_t bytes)
+{
+	const struct cell *cell;
+	size_t at = 0;
+
+	*text = 0;
+	if (!p->shown || !p->shown->nr)
+		return;
+	if (p->has_pattern)
+		at = snprintf(text, bytes, "%.1f %% match. ", 100 * p->picture.matching);
+	cell = p->pane == FLAME ? selected_cell(p) : NULL;
+	if (!cell)
+		return;
+	snprintf(text + at, bytes - at, "%.1f %%, %s: ", 100 * share_of(p, cell->node),
+		 measure_say(p->shown->summary.measure, llround(p->picture.totals[cell->node][FLAME_NOW])).text);
+	at += strlen(text + at);
+	if (cell->nr > 1)
+		snprintf(text, bytes, "%" PRIu32 " functions, each too narrow", cell->nr);
+	else
+		snprintf(text + at, bytes - at, "%s", picture_name(&p->picture, cell->node));
+}
+
+static void select_pane(struct panes *p, enum pane pane)
+{
+	p->pane = pane;
+	p->open_stack = 0;
+}
+
+void panes_key(struct panes *p, struct terminal_key key)
+{
+	const char *pane = !key.special && key.key > ' ' && key.key < 127 ? strchr(pane_keys, key.key) : NULL;
+	bool in_stack = p->pane == STACKS && p->open_stack;
+
+	if (pane)
+		select_pane(p, pane - pane_keys);
+	else if (!key.special && key.key == '\t')
+		select_pane(p, (p->pane + 1) % NR_PANES);
+	else if (!key.special && (key.key == 'n' || key.key == 'N'))
+		panes_next_match(p, key.key == 'n' ? 1 : -1);
+	else if (!p->shown || !p->shown->nr)
+		return;
+	else if (p->pane == FLAME)
+		key_in_flame(p, key);
+	else if (!in_stack && move_in_rows(&p->rows[p->pane], key, p->area.lines > 1 ? p->area.lines - 1 : 1))
+		return;
+	else if (p->pane == TREE)
+		key_in_tree(p, key);
+	else if (p->pane == STACKS)
+		key_in_stacks(p, key);
+}
+
+static void click_in_flame(struct panes *p, int line, int column)
+{
+	const struct cell *cell = cell_at(p, line - p->area.line + p->flame_top, column, column + 1);
+
+	if (cell && p->in_flame == id_of_cell(p, cell))
+		zoom_in(p, cell);
+	else
+		select_cell(p, cell);
+}
+
+void panes_mouse(struct panes *p, int line, int column, int wheel)
+{
+	struct rows *r = &p->rows[p->pane];
+	size_t row = r->top + line - p->area.line - 1;
+
+	if (!p->shown || !p->shown->nr)
+		return;
+	if (wheel)
+		panes_key(p, (struct terminal_key){ true, wheel < 0 ? KEY_UP : KEY_DOWN });
+	else if (line < p->area.line || line >= p->area.line + p->area.lines)
+		return;
+	else if (p->pane == FLAME)
+		click_in_flame(p, line, column);
+	else if (line == p->area.line)
+		return;
+	else if (row == r->selected)
+		panes_key(p, (struct terminal_key){ false, '\r' });
+	else if (row < r->nr)
+		select_row(r, row);
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "live/terminal.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+#include <unistr.h>
+#include <uniwidth.h>
+
+/* macros of term.h */
+#undef columns
+#undef lines
+
+#define KEPT_BYTES (64 << 10)	/* of what others have written: at least so much of its end is kept */
+#define END_BYTES 256
+
+static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS };
+
+static struct {
+	int before[3];		/* the standard descriptors; -1: not taken */
+	int kept;		/* a memory file, in their place */
+	off_t seen;		/* of it, by terminal_last_line() */
+	FILE *in, *out;
+	SCREEN *screen;
+	struct termios mode;
+	pid_t owner;
+	char end[END_BYTES];	/* what ends drawing, for terminal_reset() */
+	size_t end_bytes;
+	volatile sig_atomic_t stop;
+	bool utf8, colours, shades;
+} t = { .before = { -1, -1, -1 } };
+
+const char *terminal_lacks(void)
+{
+	int error;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return "standard input and output must be a terminal";
+	if (setupterm(NULL, STDOUT_FILENO, &error) == ERR || !tigetstr("cup") || tigetstr("cup") == (char *)-1)
+		return "the terminal is not one that can be drawn on: see TERM";
+	return NULL;
+}
+
+/* ---- the standard descriptors ---- */
+
+/* Prints what others have written, as far as it is kept. May be called by a signal handler. */
+static void put_kept(void)
+{
+	char bytes[4096];
+	off_t end = lseek(t.kept, 0, SEEK_END), at = end > KEPT_BYTES ? end - KEPT_BYTES : 0;
+	ssize_t nr;
+
+	while (at < end && (nr = pread(t.kept, bytes, sizeof(bytes), at)) > 0) {
+		if (write(STDERR_FILENO, bytes, nr) < 0)
+			return;
+		at += nr;
+	}
+}
+
+static void give_back(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (t.before[fd] >= 0)
+			dup2(t.before[fd], fd);
+	put_kept();
+}
+
+int terminal_take(void)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	t.kept = memfd_create("ehperf output", MFD_CLOEXEC);
+	if (null < 0 || t.kept < 0 || fcntl(t.kept, F_SETFL, O_APPEND))
+		return -errno;
+	for (int fd = 0; fd < 3; fd++)
+		if ((t.before[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+			return -errno;
+	t.owner = getpid();
+	if (tcgetattr(t.before[0], &t.mode))
+		return -errno;
+	fflush(NULL);
+	if (dup2(null, 0) < 0 || dup2(t.kept, 1) < 0)
+		return -errno;
+	/* errors that go to a file do not disturb */
+	if (isatty(2) && dup2(t.kept, 2) < 0)
+		return -errno;
+	close(null);
+	return atexit(terminal_end) ? -ENOMEM : 0;
+}
+
+void terminal_last_line(char *line, size_t bytes)
+{
+	off_t end = lseek(t.kept, 0, SEEK_END), from = end > t.seen + 1024 ? end - 1024 : t.seen;
+	char text[1024 + 1], *last;
+	ssize_t nr = end > from ? pread(t.kept, text, sizeof(text) - 1, from) : 0;
+
+	*line = 0;
+	if (end > 2 * KEPT_BYTES)
+		fallocate(t.kept, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end - KEPT_BYTES);
+	t.seen = end;
+	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
+		nr--;
+	if (nr <= 0)
+		return;
+	text[nr] = 0;
+	last = strrchr(text, '\n');
+	snprintf(line, bytes, "%s", last ? last + 1 : text);
+}
+
+/* ---- beginning and end ---- */
+
+static void add_end(const char *name)
+{
+	const char *text = tigetstr(name);
+	size_t bytes = text && text != (char *)-1 ? strlen(text) : 0;
+
+	if (t.end_bytes + bytes > sizeof(t.end))
+		return;
+	memcpy(t.end + t.end_bytes, text, bytes);
+	t.end_bytes += bytes;
+}
+
+void terminal_reset(void)
+{
+	/* tcsetattr() is safe in a handler, and must not stop a process in the background */
+	sigset_t ttou, before;
+
+	if (!t.screen || t.owner != getpid())
+		return;
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &before);
+	tcsetattr(t.before[0], TCSANOW, &t.mode);
+	(void)!write(t.before[1], t.end, t.end_bytes);
+	give_back();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void reset_and_end(int number)
+{
+	terminal_reset();
+	raise(number);		/* the handler is gone, by SA_RESETHAND */
+}
+
+static void want_stop(int number)
+{
+	t.stop = number;
+}
+
+static void handle_signals(void)
+{
+	struct sigaction end = { .sa_handler = reset_and_end, .sa_flags = SA_RESETHAND };
+	struct sigaction stop = { .sa_handler = want_stop };
+
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+		sigaction(fatal[i], &end, NULL);
+	sigaction(SIGTSTP, &stop, NULL);	/* before ncurses, which would take it */
+}
+
+/* colours of frames by kind, as in page/flame.css: of the 256, in two shades, and of the 8 */
+static const struct {
+	short of_256[2], of_8;
+} colours_of[NR_FRAME_KINDS] = {
+	[KIND_THREAD] = { { 251, 248 }, COLOR_WHITE },	[KIND_USER] = { { 215, 179 }, COLOR_YELLOW },
+	[KIND_BY_FP] = { { 221, 185 }, COLOR_YELLOW },	[KIND_JIT] = { { 107, 71 }, COLOR_GREEN },
+	[KIND_RUNTIME] = { { 149, 113 }, COLOR_GREEN }, [KIND_INLINED] = { { 80, 44 }, COLOR_CYAN },
+	[KIND_KERNEL] = { { 176, 140 }, COLOR_MAGENTA }, [KIND_OFF_CPU] = { { 111, 75 }, COLOR_BLUE },
+	[KIND_LEFT_OUT] = { { 253, 250 }, COLOR_WHITE },
+};
+
+static void set_colours(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	t.colours = has_colors() && !(no_color && *no_color);
+	if (!t.colours)
+		return;
+	start_color();
+	use_default_colors();
+	t.shades = COLORS >= 256 && COLOR_PAIRS >= 64;
+	for (int kind = 0; kind < NR_FRAME_KINDS; kind++)
+		for (int shade = 0; shade < 2; shade++)
+			init_pair(1 + 2 * kind + shade, t.shades ? 16 : COLOR_BLACK,
+				  t.shades ? colours_of[kind].of_256[shade] : colours_of[kind].of_8);
+	init_pair(1 + 2 * NR_FRAME_KINDS, t.shades ? 231 : COLOR_WHITE, t.shades ? 162 : COLOR_RED);
+}
+
+int terminal_begin(void)
+{
+	t.in = fdopen(t.before[0], "r");
+	t.out = fdopen(t.before[1], "w");
+	if (!t.in || !t.out)
+		return -errno;
+	setlocale(LC_CTYPE, "");
+	t.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	handle_signals();
+	t.screen = newterm(NULL, t.out, t.in);
+	if (!t.screen)
+		return -ENOTTY;
+	add_end("sgr0");
+	add_end("rmkx");
+	add_end("cnorm");
+	add_end("rmcup");
+	set_colours();
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	curs_set(0);
+	mouseinterval(0);
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	return 0;
+}
+
+void terminal_end(void)
+{
+	if (t.before[0] < 0 || t.owner != getpid())
+		return;
+	if (t.screen) {
+		endwin();
+		signal(SIGTSTP, SIG_DFL);
+		for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+			signal(fatal[i], SIG_DFL);
+	}
+	t.screen = NULL;
+	fflush(NULL);
+	give_back();
+	t.before[0] = -1;
+}
+
+int terminal_fd(void)
+{
+	return t.before[0];
+}
+
+/* ---- keys ---- */
+
+/* As the shell expects: it stops by the signal that it has got. */
+static void stop(void)
+{
+	t.stop = 0;
+	endwin();
+	signal(SIGTSTP, SIG_DFL);
+	raise(SIGTSTP);
+	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = want_stop }, NULL);
+	clearok(stdscr, TRUE);
+	refresh();
+}
+
+struct terminal_key terminal_key(void)
+{
+	wint_t key;
+	int kind;
+
+	if (t.stop)
+		stop();
+	kind = get_wch(&key);
+	return kind == ERR ? (struct terminal_key){} : (struct terminal_key){ kind == KEY_CODE_YES, key };
+}
+
+bool terminal_mouse(int *line, int *column, int *wheel)
+{
+	MEVENT event;
+
+	if (getmouse(&event) == ERR || !(event.bstate & (BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED)))
+		return false;
+	*line = event.y;
+	*column = event.x;
+	*wheel = event.bstate & BUTTON4_PRESSED ? -1 : event.bstate & BUTTON5_PRESSED ? 1 : 0;
+	return true;
+}
+
+/* ---- drawing ---- */
+
+int terminal_lines(void)
+{
+	return LINES;
+}
+
+int terminal_columns(void)
+{
+	return COLS;
+}
+
+bool terminal_has_shades(void)
+{
+	return t.shades;
+}
+
+void terminal_clear(void)
+{
+	erase();
+}
+
+void terminal_show(void)
+{
+	refresh();
+}
+
+static int width_of(ucs4_t c)
+{
+	int width = t.utf8 ? uc_width(c, "UTF-8") : 1;
+
+	return width > 0 ? width : 0;
+}
+
+int terminal_width(const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	int width = 0;
+	ucs4_t c;
+
+	while ((at = u8_next(&c, at)))
+		width += width_of(c);
+	return width;
+}
+
+static attr_t look_of(enum terminal_style style, int shade)
+{
+	switch (style) {
+	case STYLE_PLAIN:
+		return A_NORMAL;
+	case STYLE_HEAD:
+		return A_BOLD;
+	case STYLE_SELECTED:
+		return A_REVERSE | A_BOLD;
+	case STYLE_MATCH:
+		return t.colours ? COLOR_PAIR(1 + 2 * NR_FRAME_KINDS) | A_BOLD : A_UNDERLINE | A_BOLD;
+	case STYLE_DIM:
+		return A_DIM;
+	default:
+		return t.colours ? COLOR_PAIR(1 + 2 * (style - STYLE_FRAME) + shade) : A_NORMAL;
+	}
+}
+
+void terminal_put(int line, int column, int columns, enum terminal_style style, int shade, const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text, *next;
+	int left = columns < COLS - column ? columns : COLS - column;
+	bool cut;
+	ucs4_t c;
+
+	if (line < 0 || line >= LINES || column < 0 || left <= 0)
+		return;
+	cut = terminal_width(text) > left;
+	attrset(look_of(style, shade));
+	move(line, column);
+	for (left -= cut; (next = u8_next(&c, at)) && width_of(c) <= left; at = next) {
+		left -= width_of(c);
+		if (t.utf8)
+			addnstr((const char *)at, next - at);
+		else
+			addch(c < 0x80 ? c : '?');
+	}
+	if (cut) {
+		for (; left > 0; left--)
+			addch(' ');
+		addstr(t.utf8 ? "…" : "~");
+	}
+	for (; left > 0; left--)
+		addch(' ');
+	attrset(A_NORMAL);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The terminal while a view is on it. Nothing else may write to it then: standard output and standard error go to a memory
+ * file, of which the end is kept, and standard input is empty. So they are for a command that is started meanwhile. When the
+ * view ends, they are as before, and what was kept is printed to standard error.
+ *
+ * The terminal's mode is restored at exit, and by signals that end the process, except SIGKILL.
+ */
+#ifndef EHPERF_LIVE_TERMINAL_H
+#define EHPERF_LIVE_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/labels.h"
+
+/* Are standard input and output a terminal on which can be drawn? NULL: yes; else why not */
+const char *terminal_lacks(void);
+
+/* Keeps the terminal's descriptors for the view, and redirects the standard ones. 0 or -errno */
+int terminal_take(void);
+/* Begins to draw, after terminal_take(). 0 or -errno */
+int terminal_begin(void);
+/* for poll(): readable when there is a key */
+int terminal_fd(void);
+/* Ends drawing, and gives everything back. Without terminal_take(), nothing happens. */
+void terminal_end(void);
+/* Restores the terminal's mode and its screen: for a signal handler whose process ends */
+void terminal_reset(void);
+
+/*
+ * The last line that was written to standard output or error, without its end; "" if there was none since the last call.
+ * Bounds what is kept.
+ */
+void terminal_last_line(char *line, size_t bytes);
+
+/* A key as of ncurses, or a character's number; 0: there is none. Ctrl-Z stops the process in this call. */
+struct terminal_key {
+	bool special;		/* ncurses' KEY_* */
+	uint32_t key;
+};
+struct terminal_key terminal_key(void);
+/* after KEY_MOUSE: where; wheel: -1 up, 1 down, 0: a click. False: nothing of these */
+bool terminal_mouse(int *line, int *column, int *wheel);
+
+/* ---- drawing ---- */
+
+enum terminal_style {
+	STYLE_PLAIN,
+	STYLE_HEAD,
+	STYLE_SELECTED,
+	STYLE_MATCH,
+	STYLE_DIM,
+	STYLE_FRAME,		/* + enum frame_kind */
+	NR_STYLES = STYLE_FRAME + NR_FRAME_KINDS
+};
+
+int terminal_lines(void);
+int terminal_columns(void);
+/* Do neighbours of one kind differ by their shades? */
+bool terminal_has_shades(void);
+void terminal_clear(void);
+void terminal_show(void);
+
+/* how many columns the text takes */
+int terminal_width(const char *text);
+/*
+ * Writes escaped text (report/escape.h) into exactly so many columns, as far as there are as many: cut if it has more, filled
+ * with blanks if it has fewer. shade: of two, so that neighbours differ
+ */
+void terminal_put(int line, int column, int columns, enum terminal_style style, int shade, const char *text);
+
+#endif

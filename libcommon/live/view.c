@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "live/view.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistr.h>
+
+#include "base/array.h"
+#include "live/panes.h"
+#include "live/save.h"
+#include "live/terminal.h"
+#include "process/clock.h"
+#include "report/escape.h"
+#include "report/stack_report.h"
+
+#define MESSAGE_BYTES 512
+#define INPUT_BYTES 1024
+#define ESCAPE 27
+
+enum asked { ASKED_NOTHING, ASKED_SEARCH, ASKED_WINDOW, ASKED_NAME, ASKED_REPLACE };
+
+static const struct {
+	const char *text;
+	bool line_end;		/* the answer is a line, else a key */
+} questions[] = {
+	[ASKED_SEARCH] = { "/", true },
+	[ASKED_WINDOW] = { "Show the last seconds (nothing: since the start): ", true },
+	[ASKED_NAME] = { "Save as (" STACK_FORMAT_ENDINGS "): ", true },
+	[ASKED_REPLACE] = { "The file exists. Replace it? (y/n) ", false },
+};
+
+static const uint64_t intervals_ns[] = { 250000000, 500000000, 1000000000, 2000000000, 5000000000, 10000000000, 30000000000 };
+#define NR_INTERVALS (sizeof(intervals_ns) / sizeof(intervals_ns[0]))
+
+struct live_view {
+	struct live_source source;
+	char *doing;			/* escaped */
+	const struct live_shown *shown;
+	struct panes *panes;
+	size_t interval;		/* of intervals_ns */
+	uint64_t window_ns;		/* 0: since the start */
+	bool paused, help;
+	double rate, own_cpu;		/* in the last interval */
+	char message[MESSAGE_BYTES];	/* shown until the next key */
+	enum asked asked;
+	char input[INPUT_BYTES], name[INPUT_BYTES];
+	char search[INPUT_BYTES];
+};
+
+/* an escaped copy; NULL: no memory */
+static char *escaped(const char *text)
+{
+	char *copy = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&copy, &bytes);
+
+	if (!out)
+		return NULL;
+	print_message(out, text);
+	return fclose(out) ? NULL : copy;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct live_view *v, const char *format, ...)
+{
+	va_list args;
+	char *text = NULL, *clean;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	clean = text ? escaped(text) : NULL;
+	snprintf(v->message, sizeof(v->message), "%s", clean ? clean : "");
+	free(clean);
+	free(text);
+}
+
+/* ---- the head ---- */
+
+static void print_time(FILE *out, const struct live_view *v)
+{
+	if (v->window_ns)
+		fprintf(out, "the last %.1f s", v->shown ? v->shown->summary.seconds : 0);
+	else
+		fputs("since the start", out);
+	fprintf(out, "%s, every %g s, own CPU %.1f %%", v->paused ? ", PAUSED" : "", intervals_ns[v->interval] / 1e9, 100 * v->own_cpu);
+}
+
+static void print_sums(FILE *out, const struct live_view *v)
+{
+	const struct stack_summary *s = &v->shown->summary;
+	uint64_t lost = losses_total(s->losses, s->nr_losses);
+	double complete = stack_summary_complete(s);
+
+	fprintf(out, "%s", counted(s->sum.count, s->measure->is_time ? "periods" : s->measure->counted).text);
+	if (s->measure->is_time)
+		fprintf(out, ", %.1f s", s->measure->value(&s->sum) / 1e9);
+	else if (s->measure->sum_unit)
+		fprintf(out, ", %s", measure_say(s->measure, s->measure->value(&s->sum)).text);
+	fprintf(out, " in %.1f s", s->seconds);
+	if (s->measure->is_time)
+		fprintf(out, ", %.2f s a second", v->rate / 1e9);
+	else
+		fprintf(out, ", %.0f a second", v->rate);
+	if (complete >= 0)
+		fprintf(out, ", %.2f %% complete", complete);
+	fprintf(out, ", %" PRIu64 " lost", lost);
+}
+
+static void draw_head_line(const struct live_view *v, int line, void (*print)(FILE *, const struct live_view *), const char *before)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return;
+	fputs(before, out);
+	print(out, v);
+	if (!fclose(out))
+		terminal_put(line, 0, terminal_columns(), line ? STYLE_PLAIN : STYLE_HEAD, 0, text);
+	free(text);
+}
+
+static void draw_head(const struct live_view *v)
+{
+	char before[256];
+
+	snprintf(before, sizeof(before), "%s: ", v->doing);
+	draw_head_line(v, 0, print_time, before);
+	if (v->shown)
+		draw_head_line(v, 1, print_sums, "");
+}
+
+static void draw_foot(const struct live_view *v)
+{
+	char text[2 * MESSAGE_BYTES + INPUT_BYTES], said[MESSAGE_BYTES];
+	int line = terminal_lines() - 1, columns = terminal_columns(), wide;
+	char *input;
+
+	if (v->asked) {
+		input = escaped(v->input);
+		snprintf(text, sizeof(text), "%s%s_", questions[v->asked].text, input ? input : "");
+		free(input);
+		wide = terminal_width(text);
+		/* the end of a long answer is seen */
+		for (const char *at = text; at; at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL)
+			if (wide > columns && terminal_width(at) < columns) {
+				memmove(text, at, strlen(at) + 1);
+				break;
+			}
+		terminal_put(line, 0, columns, STYLE_HEAD, 0, text);
+		return;
+	}
+	if (*v->message) {
+		terminal_put(line, 0, columns, STYLE_HEAD, 0, v->message);
+		return;
+	}
+	panes_say(v->panes, said, sizeof(said));
+	wide = terminal_width(said);
+	terminal_put(line, 0, columns, STYLE_HEAD, 0, said);
+	if (wide + 10 < columns)
+		terminal_put(line, columns - 8, 8, STYLE_DIM, 0, "? keys");
+}
+
+/* ---- help ---- */
+
+static const char *const help[] = {
+	"f t l u       flame graph, tree, list of stacks, functions; Tab: the next",
+	"arrows        select; Page Up, Page Down, Home, End: by pages, to the ends",
+	"Enter         zoom into the frame; open or close the branch, or the stack",
+	"Backspace     back",
+	"mouse         click: select, and again: Enter; the wheel scrolls",
+	"/  n  N       search a regular expression; next and previous match",
+	"w             show only the last seconds, or all since the start",
+	"r             reset: the start is now",
+	"p, space      pause: the view stays as it is, and measuring goes on",
+	"<  >          refresh more often, less often",
+	"s             save what is shown; the name's ending says the format",
+	"q             quit, and print the report of what is shown",
+	"?             these keys",
+};
+
+static void draw_help(void)
+{
+	int lines = terminal_lines(), columns = terminal_columns();
+
+	for (int i = 0; i < (int)(sizeof(help) / sizeof(help[0])) && 2 + i < lines - 1; i++)
+		terminal_put(2 + i, 0, columns, STYLE_PLAIN, 0, help[i]);
+}
+
+static void draw(struct live_view *v)
+{
+	struct pane_area area = { .line = 2, .lines = terminal_lines() - 3, .columns = terminal_columns() };
+
+	terminal_clear();
+	draw_head(v);
+	if (v->help)
+		draw_help();
+	else if (v->shown && area.lines > 0)
+		panes_draw(v->panes, &area);
+	draw_foot(v);
+	terminal_show();
+}
+
+/* ---- what is shown ---- */
+
+static int show(struct live_view *v)
+{
+	int error;
+
+	panes_show(v->panes, NULL);
+	error = v->source.show(v->source.arg, v->window_ns, &v->shown);
+	if (!error)
+		panes_show(v->panes, v->shown);
+	return error;
+}
+
+int live_view_refresh(struct live_view *v, double seconds, uint64_t taken, double own_cpu)
+{
+	char line[MESSAGE_BYTES];
+	int error = v->paused ? 0 : show(v);
+
+	v->rate = seconds > 0 ? taken / seconds : 0;
+	v->own_cpu = own_cpu;
+	terminal_last_line(line, sizeof(line));
+	if (*line && !v->asked)
+		say(v, "%s", line);
+	if (!error)
+		error = panes_prepare(v->panes);
+	if (!error)
+		draw(v);
+	return error;
+}
+
+int live_view_catch_up(struct live_view *v)
+{
+	return v->paused ? 0 : show(v);
+}
+
+/* ---- answers ---- */
+
+static void ask(struct live_view *v, enum asked question)
+{
+	v->asked = question;
+	*v->input = 0;
+}
+
+static void search(struct live_view *v)
+{
+	char wrong[128];
+
+	if (*v->input)
+		memcpy(v->search, v->input, sizeof(v->search));
+	if (panes_search(v->panes, v->search, wrong, sizeof(wrong)))
+		say(v, "%s", wrong);
+	else
+		panes_next_match(v->panes, 1);
+}
+
+static int set_window(struct live_view *v)
+{
+	char *end;
+	double seconds = strtod(v->input, &end);
+
+	if (*v->input && (*end || !(seconds > 0 && seconds < 1e6))) {
+		say(v, "not a number of seconds: '%s'", v->input);
+		return 0;
+	}
+	v->window_ns = *v->input ? seconds * 1e9 : 0;
+	return v->paused ? 0 : show(v);
+}
+
+static void save(struct live_view *v, bool replace)
+{
+	int error = v->shown ? live_save(v->shown, v->name, replace) : -EAGAIN;
+
+	if (error == -EEXIST)
+		ask(v, ASKED_REPLACE);
+	else if (error == -EINVAL)
+		say(v, "the name must end in " STACK_FORMAT_ENDINGS);
+	else if (error)
+		say(v, "cannot write '%s': %s", v->name, strerror(-error));
+	else
+		say(v, "saved in '%s'", v->name);
+}
+
+static int answer(struct live_view *v)
+{
+	enum asked question = v->asked;
+
+	v->asked = ASKED_NOTHING;
+	switch (question) {
+	case ASKED_SEARCH:
+		search(v);
+		return 0;
+	case ASKED_WINDOW:
+		return set_window(v);
+	case ASKED_NAME:
+		memcpy(v->name, v->input, sizeof(v->name));
+		if (*v->name)
+			save(v, false);
+		return 0;
+	case ASKED_REPLACE:
+		if (!strcmp(v->input, "y"))
+			save(v, true);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static void delete_last(char *input)
+{
+	size_t length = strlen(input);
+
+	while (length && ((unsigned char)input[--length] & 0xc0) == 0x80)
+		;
+	input[length] = 0;
+}
+
+static int type(struct live_view *v, struct terminal_key key)
+{
+	size_t length = strlen(v->input);
+	int bytes;
+
+	if (key.key == '\r' || key.key == '\n' || (key.special && key.key == KEY_ENTER))
+		return answer(v);
+	if (!key.special && (key.key == ESCAPE || key.key == 7)) {
+		v->asked = ASKED_NOTHING;
+	} else if (key.special ? key.key == KEY_BACKSPACE : key.key == 127 || key.key == 8) {
+		delete_last(v->input);
+	} else if (!key.special && key.key == 21) {	/* Ctrl-U */
+		*v->input = 0;
+	} else if (!key.special && key.key >= ' ' && length + 8 < sizeof(v->input)) {
+		bytes = u8_uctomb((uint8_t *)v->input + length, key.key, 6);
+		v->input[length + (bytes > 0 ? bytes : 0)] = 0;
+		if (!questions[v->asked].line_end)
+			return answer(v);
+	}
+	return 0;
+}
+
+/* ---- keys ---- */
+
+static void change_interval(struct live_view *v, int by)
+{
+	if (by < 0 ? v->interval == 0 : v->interval + 1 == NR_INTERVALS)
+		return;
+	v->interval += by;
+	v->source.set_interval(v->source.arg, intervals_ns[v->interval]);
+}
+
+static int pause_or_go_on(struct live_view *v)
+{
+	v->paused = !v->paused;
+	return v->paused ? 0 : show(v);
+}
+
+static int reset(struct live_view *v)
+{
+	v->source.reset(v->source.arg);
+	return v->paused ? 0 : show(v);
+}
+
+/* False: it is none of the view's own. */
+static bool take_own_key(struct live_view *v, struct terminal_key key, int *error)
+{
+	if (key.special)
+		return false;
+	switch (key.key) {
+	case 'q':
+		v->source.end(v->source.arg);
+		return true;
+	case '?':
+	case 'h':
+		v->help = !v->help;
+		return true;
+	case 'p':
+	case ' ':
+		*error = pause_or_go_on(v);
+		return true;
+	case 'r':
+		*error = reset(v);
+		return true;
+	case 'w':
+		ask(v, ASKED_WINDOW);
+		return true;
+	case 's':
+		ask(v, ASKED_NAME);
+		return true;
+	case '/':
+		ask(v, ASKED_SEARCH);
+		return true;
+	case '<':
+	case '>':
+		change_interval(v, key.key == '<' ? -1 : 1);
+		return true;
+	case 12:	/* Ctrl-L */
+		clearok(stdscr, TRUE);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void take_mouse(struct live_view *v)
+{
+	int line, column, wheel;
+
+	if (terminal_mouse(&line, &column, &wheel))
+		panes_mouse(v->panes, line, column, wheel);
+}
+
+static int take_key(struct live_view *v, struct terminal_key key)
+{
+	int error = 0;
+
+	if (key.special && key.key == KEY_RESIZE)
+		return 0;
+	if (v->asked)
+		return type(v, key);
+	*v->message = 0;
+	if (take_own_key(v, key, &error))
+		return error;
+	v->help = false;
+	if (key.special && key.key == KEY_MOUSE)
+		take_mouse(v);
+	else
+		panes_key(v->panes, key);
+	return 0;
+}
+
+int live_view_work(struct live_view *v)
+{
+	struct terminal_key key;
+	bool any = false;
+	int error = 0;
+
+	while (!error && ((key = terminal_key()).key || key.special)) {
+		any = true;
+		error = take_key(v, key);
+		if (!error)
+			error = panes_prepare(v->panes);
+	}
+	if (any && !error)
+		draw(v);
+	return error;
+}
+
+/* ---- its life ---- */
+
+int live_view_new(struct live_view **view, const struct live_source *source)
+{
+	struct live_view *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	v->source = *source;
+	v->doing = escaped(source->doing);
+	v->panes = panes_new();
+	while (intervals_ns[v->interval] < LIVE_INTERVAL_NS)
+		v->interval++;
+	if (!v->doing || !v->panes) {
+		live_view_free(v);
+		return -ENOMEM;
+	}
+	draw(v);
+	*view = v;
+	return 0;
+}
+
+void live_view_free(struct live_view *v)
+{
+	if (!v)
+		return;
+	panes_free(v->panes);
+	free(v->doing);
+	free(v);
+}

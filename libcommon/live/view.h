@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The view in the terminal (--live): draws what is measured while it is measured, and takes keys. It knows no tool: a source
+ * makes the reports that it shows. The terminal must have begun (live/terminal.h).
+ */
+#ifndef EHPERF_LIVE_VIEW_H
+#define EHPERF_LIVE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live/picture.h"
+
+struct live_view;
+
+/* who measures */
+struct live_source {
+	const char *doing;	/* what is measured, in words; escaped by the view */
+	/*
+	 * Makes a report of the last window_ns, or of all since the start (0); valid until the next call, whose report
+	 * replaces it. 0 or -errno
+	 */
+	int (*show)(void *arg, uint64_t window_ns, const struct live_shown **shown);
+	void (*reset)(void *arg);	/* the start is now */
+	void (*set_interval)(void *arg, uint64_t ns);
+	void (*end)(void *arg);		/* the user wants to leave */
+	void *arg;
+};
+
+#define LIVE_INTERVAL_NS 1000000000	/* at first */
+
+/* 0 or -ENOMEM */
+int live_view_new(struct live_view **view, const struct live_source *source);
+void live_view_free(struct live_view *view);
+
+/* At the end of each interval: shows what is new, unless the view is paused. taken: so many samples or so much time in it */
+int live_view_refresh(struct live_view *view, double seconds, uint64_t taken, double own_cpu);
+/* Takes the keys that were pressed. 0 or -errno */
+int live_view_work(struct live_view *view);
+/* Shows what has come up to now, unless the view is paused. 0 or -errno */
+int live_view_catch_up(struct live_view *view);
+
+#endif
