@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +25,23 @@
 
 #define KEPT_BYTES (64 << 10)	/* of what others have written: at least so much of its end is kept */
 #define END_BYTES 256
+#define PASS_ON_US 100000
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS };
 
 static struct {
 	int before[3];		/* the standard descriptors; -1: not taken */
 	int kept;		/* a memory file, in their place */
-	off_t seen;		/* of it, by terminal_last_line() */
+	off_t seen, put;	/* of it: by terminal_last_line(), by put_kept() */
+	pthread_t passing;	/* of terminal_pass_on(); 0: none */
+	atomic_bool passed;
 	FILE *in, *out;
 	SCREEN *screen;
 	struct termios mode;
 	pid_t owner;
 	char end[END_BYTES];	/* what ends drawing, for terminal_reset() */
 	size_t end_bytes;
-	volatile sig_atomic_t stop;
+	volatile sig_atomic_t stop, continued;
 	bool utf8, colours, shades;
 } t = { .before = { -1, -1, -1 } };
 
@@ -53,18 +58,26 @@ const char *terminal_lacks(void)
 
 /* ---- the standard descriptors ---- */
 
-/* Prints what others have written, as far as it is kept. May be called by a signal handler. */
+/* Prints what others have written since the last call, as far as it is kept. May be called by a signal handler. */
 static void put_kept(void)
 {
 	char bytes[4096];
-	off_t end = lseek(t.kept, 0, SEEK_END), at = end > KEPT_BYTES ? end - KEPT_BYTES : 0;
+	off_t end = lseek(t.kept, 0, SEEK_END);
 	ssize_t nr;
 
-	while (at < end && (nr = pread(t.kept, bytes, sizeof(bytes), at)) > 0) {
+	if (end - t.put > KEPT_BYTES)
+		t.put = end - KEPT_BYTES;
+	while (t.put < end && (nr = pread(t.kept, bytes, sizeof(bytes), t.put)) > 0) {
 		if (write(STDERR_FILENO, bytes, nr) < 0)
 			return;
-		at += nr;
+		t.put += nr;
 	}
+}
+
+/* what was printed, or will not be, takes no memory */
+static void free_kept(off_t up_to)
+{
+	fallocate(t.kept, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, up_to);
 }
 
 static void give_back(void)
@@ -72,6 +85,31 @@ static void give_back(void)
 	for (int fd = 0; fd < 3; fd++)
 		if (t.before[fd] >= 0)
 			dup2(t.before[fd], fd);
+	put_kept();
+}
+
+static void *pass_on(void *arg)
+{
+	(void)arg;
+	while (!t.passed) {
+		put_kept();
+		free_kept(t.put);
+		usleep(PASS_ON_US);
+	}
+	return NULL;
+}
+
+int terminal_pass_on(void)
+{
+	return -pthread_create(&t.passing, NULL, pass_on, NULL);
+}
+
+void terminal_passed(void)
+{
+	if (!t.passing)
+		return;
+	t.passed = true;
+	pthread_join(t.passing, NULL);
 	put_kept();
 }
 
@@ -106,7 +144,7 @@ void terminal_last_line(char *line, size_t bytes)
 
 	*line = 0;
 	if (end > 2 * KEPT_BYTES)
-		fallocate(t.kept, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end - KEPT_BYTES);
+		free_kept(end - KEPT_BYTES);
 	t.seen = end;
 	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
 		nr--;
@@ -119,9 +157,8 @@ void terminal_last_line(char *line, size_t bytes)
 
 /* ---- beginning and end ---- */
 
-static void add_end(const char *name)
+static void add_end(const char *text)
 {
-	const char *text = tigetstr(name);
 	size_t bytes = text && text != (char *)-1 ? strlen(text) : 0;
 
 	if (t.end_bytes + bytes > sizeof(t.end))
@@ -130,20 +167,37 @@ static void add_end(const char *name)
 	t.end_bytes += bytes;
 }
 
+static void know_end(void)
+{
+	const char *mouse = tigetstr("XM");
+
+	if (mouse && mouse != (char *)-1)
+		add_end(tiparm(mouse, 0));
+	else if (tigetstr("kmous") && tigetstr("kmous") != (char *)-1)
+		add_end("\033[?1000l");
+	add_end(tigetstr("sgr0"));
+	add_end(tigetstr("rmkx"));
+	add_end(tigetstr("cnorm"));
+	add_end(tigetstr("rmcup"));
+}
+
+/* Does the terminal belong to somebody else now? Then who touches it is stopped. */
+static bool in_background(void)
+{
+	pid_t group = tcgetpgrp(t.before[0]);
+
+	return group > 0 && group != getpgrp();
+}
+
 void terminal_reset(void)
 {
-	/* tcsetattr() is safe in a handler, and must not stop a process in the background */
-	sigset_t ttou, before;
-
 	if (!t.screen || t.owner != getpid())
 		return;
-	sigemptyset(&ttou);
-	sigaddset(&ttou, SIGTTOU);
-	sigprocmask(SIG_BLOCK, &ttou, &before);
-	tcsetattr(t.before[0], TCSANOW, &t.mode);
-	(void)!write(t.before[1], t.end, t.end_bytes);
+	if (!in_background()) {
+		tcsetattr(t.before[0], TCSANOW, &t.mode);
+		(void)!write(t.before[1], t.end, t.end_bytes);
+	}
 	give_back();
-	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 static void reset_and_end(int number)
@@ -157,6 +211,11 @@ static void want_stop(int number)
 	t.stop = number;
 }
 
+static void note_continued(int number)
+{
+	t.continued = number;
+}
+
 static void handle_signals(void)
 {
 	struct sigaction end = { .sa_handler = reset_and_end, .sa_flags = SA_RESETHAND };
@@ -165,6 +224,7 @@ static void handle_signals(void)
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
 		sigaction(fatal[i], &end, NULL);
 	sigaction(SIGTSTP, &stop, NULL);	/* before ncurses, which would take it */
+	sigaction(SIGCONT, &(struct sigaction){ .sa_handler = note_continued, .sa_flags = SA_RESTART }, NULL);
 }
 
 /* colours of frames by kind, as in page/flame.css: of the 256, in two shades, and of the 8 */
@@ -207,10 +267,7 @@ int terminal_begin(void)
 	t.screen = newterm(NULL, t.out, t.in);
 	if (!t.screen)
 		return -ENOTTY;
-	add_end("sgr0");
-	add_end("rmkx");
-	add_end("cnorm");
-	add_end("rmcup");
+	know_end();
 	set_colours();
 	cbreak();
 	noecho();
@@ -229,8 +286,10 @@ void terminal_end(void)
 	if (t.before[0] < 0 || t.owner != getpid())
 		return;
 	if (t.screen) {
-		endwin();
+		if (!in_background())
+			endwin();
 		signal(SIGTSTP, SIG_DFL);
+		signal(SIGCONT, SIG_DFL);
 		for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
 			signal(fatal[i], SIG_DFL);
 	}
@@ -251,10 +310,18 @@ int terminal_fd(void)
 static void stop(void)
 {
 	t.stop = 0;
-	endwin();
+	if (!in_background())
+		endwin();
 	signal(SIGTSTP, SIG_DFL);
 	raise(SIGTSTP);
 	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = want_stop }, NULL);
+}
+
+/* It was stopped, and others have written to the terminal meanwhile. */
+static void come_back(void)
+{
+	t.continued = 0;
+	reset_prog_mode();
 	clearok(stdscr, TRUE);
 	refresh();
 }
@@ -266,6 +333,10 @@ struct terminal_key terminal_key(void)
 
 	if (t.stop)
 		stop();
+	if (in_background())
+		return (struct terminal_key){};
+	if (t.continued)
+		come_back();
 	kind = get_wch(&key);
 	return kind == ERR ? (struct terminal_key){} : (struct terminal_key){ kind == KEY_CODE_YES, key };
 }
@@ -306,7 +377,8 @@ void terminal_clear(void)
 
 void terminal_show(void)
 {
-	refresh();
+	if (!in_background() && !t.continued)
+		refresh();
 }
 
 static int width_of(ucs4_t c)

@@ -26,6 +26,12 @@ int terminal_begin(void);
 int terminal_fd(void);
 /* Ends drawing, and gives everything back. Without terminal_take(), nothing happens. */
 void terminal_end(void);
+/*
+ * After terminal_end(): a command that was started meanwhile may still write. Passes that on to standard error, until
+ * terminal_passed(), which does nothing without this call. 0 or -errno
+ */
+int terminal_pass_on(void);
+void terminal_passed(void);
 /* Restores the terminal's mode and its screen: for a signal handler whose process ends */
 void terminal_reset(void);
 
@@ -35,7 +41,7 @@ void terminal_reset(void);
  */
 void terminal_last_line(char *line, size_t bytes);
 
-/* A key as of ncurses, or a character's number; 0: there is none. Ctrl-Z stops the process in this call. */
+/* A key as of ncurses, or a character's number; 0: there is none. Ctrl-Z stops the process in this call; in the background there is none. */
 struct terminal_key {
 	bool special;		/* ncurses' KEY_* */
 	uint32_t key;
@@ -61,6 +67,7 @@ int terminal_columns(void);
 /* Do neighbours of one kind differ by their shades? */
 bool terminal_has_shades(void);
 void terminal_clear(void);
+/* Shows what was drawn, unless the process is in the background. */
 void terminal_show(void);
 
 /* how many columns the text takes */

@@ -224,7 +224,8 @@ int live_view_refresh(struct live_view *v, double seconds, uint64_t taken, doubl
 	char line[MESSAGE_BYTES];
 	int error = v->paused ? 0 : show(v);
 
-	v->rate = seconds > 0 ? taken / seconds : 0;
+	if (!v->paused)
+		v->rate = seconds > 0 ? taken / seconds : 0;
 	v->own_cpu = own_cpu;
 	terminal_last_line(line, sizeof(line));
 	if (*line && !v->asked)

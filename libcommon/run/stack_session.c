@@ -735,6 +735,8 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 		run_add(&s->run, &reports);
 	run_measure(&s->run);
 	terminal_end();
+	if (o->run.live && o->run.command)
+		cli_check(terminal_pass_on(), "pass on the command's output");
 }
 
 void stack_session_report(struct stack_session *s, const struct stack_options *o,
@@ -785,6 +787,7 @@ int stack_session_close(struct stack_session *s)
 		cli_warn("kernel functions are shown without names: %s", kallsyms_explain(unnamed));
 	warn_crowded(s);
 	status = run_close(&s->run);
+	terminal_passed();
 	if (s->run.options->verbose)
 		show_counts(s);
 	free_view(s);

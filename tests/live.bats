@@ -1,0 +1,428 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --live: the view in the terminal. tmux is the terminal, types keys, and says what is on the screen.
+
+load lib.bash
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR/programs
+	mkdir -p "$PROGRAMS"
+	cp "$BATS_TEST_DIRNAME/../build/tests/nested" "$PROGRAMS/other"
+}
+
+# a shell with job control in a terminal of tmux
+terminal() {	# [COLUMNS LINES]
+	need_root
+	need tmux
+	SOCKET=$BATS_TEST_TMPDIR/socket
+	env -u TMUX -u NO_COLOR LC_ALL="${LOCALE-C.UTF-8}" tmux -S "$SOCKET" -f /dev/null new-session -d -x "${1:-80}" -y "${2:-24}" \
+		"cd '$WORK' && PS1='ready> ' PATH='$PATH' exec bash --norc --noprofile -i"
+	wait_until shows '^ready>'
+	type_line 'stty -a >before'
+}
+
+teardown() {
+	[ -z "${SOCKET:-}" ] || tmux -S "$SOCKET" kill-server 2>/dev/null || true
+	end_children
+	rm -rf "$WORK"
+}
+
+keys() { tmux -S "$SOCKET" send-keys "$@"; }
+type_line() {
+	keys -l "$1"
+	keys Enter
+}
+screen() { tmux -S "$SOCKET" capture-pane -p "$@"; }
+shows() { screen | grep -qE -e "$1"; }
+state() { tmux -S "$SOCKET" display-message -p "$1"; }
+
+# the view is there, and has as many samples or periods
+wait_for_samples() {	# [LEAST]
+	local LEAST=${1:-20}
+	enough() { [ "$(samples)" -ge "$LEAST" ]; }
+	wait_until enough
+}
+samples() { screen | sed -nE '2s/^([0-9]+) .*/\1/p' | grep . || echo 0; }
+
+is_paused() { screen | head -n 1 | grep -q PAUSED; }
+
+# the shell is back, and the terminal as it was before
+wait_until_left() {
+	wait_until shows '^ready>$'
+	type_line 'stty -a >after'
+	wait_until test -s "$WORK/after"
+	wait_until cmp "$WORK/before" "$WORK/after"
+	[ "$(state '#{alternate_on} #{cursor_flag} #{mouse_any_flag}')" = "0 1 0" ] ||
+		{ state 'screen, cursor, mouse: #{alternate_on} #{cursor_flag} #{mouse_any_flag}'; return 1; }
+	rm -f "$WORK/after"
+}
+
+two_programs() {
+	background nested burn 1000
+	nested=$pid
+	background "$PROGRAMS/other" burn 1000
+	other=$pid
+}
+
+@test "the figures on the screen are those of the report that q leaves, in each pane" {
+	local shown self total value name
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested,$other -o report.txt -o report.folded"
+	wait_for_samples 50
+	keys p
+	wait_until is_paused
+	shown=$(samples)
+	# the flame graph: all
+	shows "^100\.0 %, $shown samples: all"
+	# the functions: the first rows
+	keys u
+	wait_until shows '^self %  total % +samples  function'
+	screen >"$WORK/functions"
+	# the stacks: the first row
+	keys l
+	wait_until shows '^ +% +samples  thread'
+	screen >"$WORK/stacks"
+	# the tree: its threads
+	keys t
+	wait_until shows '^total %  self %'
+	screen >"$WORK/tree"
+	keys q
+	wait_until_left
+	wait_until test -s "$WORK/report.folded"
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$shown" ]
+	sed -n '4,6p' "$WORK/functions" | while read -r self total value name _; do
+		awk -v row="$self $total $value $name" '$1 " " $2 " " $3 " " $4 == row { found = 1 } END { exit !found }' "$WORK/report.txt" ||
+			{ echo "$self $total $value $name"; return 1; }
+	done
+	read -r self value name _ < <(sed -n 4p "$WORK/stacks")
+	grep -qx " *$value samples, $self % of all" "$WORK/report.txt"
+	for name in nested other; do
+		value=$(awk -v name="$name" '$0 ~ "^" name ";" { n += $NF } { all += $NF } END { printf "%.1f", 100 * n / all }' "$WORK/report.folded")
+		grep -qE "^ +$value +0\.0  - $name *$" "$WORK/tree"
+	done
+}
+
+@test "flame graph: what is zoomed into is as wide as the terminal; back shows all again" {
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested,$other"
+	wait_for_samples 50
+	keys p
+	wait_until is_paused
+	# side by side, the hotter one first
+	wait_until shows '^(nested|other) +(nested|other) *$'
+	keys Down
+	keys Right
+	wait_until shows '^[0-9.]+ %, [0-9]+ samples: (nested|other) '
+	screen | tail -n 1 >"$WORK/selected"
+	local name share
+	read -r share _ _ _ name _ <"$WORK/selected"
+	[ "$(printf '%.0f' "$share")" -lt 75 ]
+	keys Enter
+	wait_until shows "^$name *$"
+	! shows "\[$([ "$name" = other ] && echo nested || echo other)\+"
+	keys BSpace
+	wait_until shows '^(nested|other) +(nested|other) *$'
+	# it stays selected while the figures change
+	keys p
+	sleep 2
+	shows "samples: $name "
+}
+
+@test "search: the share of what matches is that of the report; n goes to the next match" {
+	local shown
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested,$other -o report.folded"
+	wait_for_samples 50
+	keys p
+	wait_until is_paused
+	keys /
+	keys -l '^other$|\[other\+'
+	keys Enter
+	wait_until shows '^[0-9.]+ % match\.'
+	shown=$(screen | sed -nE 's/^([0-9.]+) % match\..*/\1/p')
+	shows 'match\. [0-9.]+ %, [0-9]+ samples: other '
+	keys n
+	wait_until shows 'match\. .* samples: \[other\+'
+	keys N
+	wait_until shows 'match\. .* samples: other '
+	for pane in t u l; do
+		keys $pane
+		wait_until shows '^ *(self|total)? *%.*'
+		wait_until shows "^${shown//./\\.} % match\."
+	done
+	keys /
+	keys -l '('
+	keys Enter
+	wait_until shows 'Unmatched'
+	keys q
+	wait_until test -s "$WORK/report.folded"
+	[ "$(awk '/^other;/ { n += $NF } { all += $NF } END { printf "%.1f", 100 * n / all }' "$WORK/report.folded")" = "$shown" ]
+}
+
+@test "pause: what is shown stays, and measuring goes on; q leaves what was shown" {
+	local shown now
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested -F 499 -o report.folded"
+	wait_for_samples 50
+	keys p
+	wait_until is_paused
+	shown=$(samples)
+	screen | sed 1d >"$WORK/one"
+	ran_before=$(ran_ns "$nested")
+	wait_until_it_ran "$nested" 1000
+	screen | sed 1d | diff "$WORK/one" -
+	keys p
+	more() { [ "$(samples)" -ge $((shown + 300)) ]; }
+	wait_until more
+	keys p
+	wait_until is_paused
+	now=$(samples)
+	keys q
+	wait_until_left
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$now" ]
+}
+
+@test "reset, and only the last seconds" {
+	local before
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested"
+	wait_for_samples 200
+	keys p r p
+	fewer() { [ "$(samples)" -lt 150 ]; }
+	wait_until fewer
+	wait_for_samples 150
+	keys w
+	wait_until shows '^Show the last seconds'
+	type_line 1
+	wait_until shows 'the last [0-9.]+ s,'
+	sleep 2
+	# one interval, or two of which the first is just over
+	before=$(samples)
+	[ "$before" -gt 0 ] && [ "$before" -lt 150 ]
+	keys w
+	type_line nonsense
+	wait_until shows "not a number of seconds: 'nonsense'"
+	keys w
+	keys Enter
+	wait_until shows 'since the start'
+}
+
+@test "the refresh: < more often, > less often" {
+	terminal
+	type_line 'cpuprof --live'
+	wait_until shows 'every 1 s'
+	keys '<' '<' '<' '<'
+	wait_until shows 'every 0.25 s'
+	keys '>' '>' '>'
+	wait_until shows 'every 2 s'
+}
+
+@test "save: in the format of the ending; no file is replaced unasked" {
+	local shown
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested"
+	wait_for_samples
+	keys p
+	wait_until is_paused
+	shown=$(samples)
+	echo mine >"$WORK/there.folded"
+	for name in new.folded new.jsonl new.svg new.pb.gz; do
+		keys s
+		type_line "$name"
+		wait_until shows "^saved in '$name'"
+		[ "$(stat -c %a "$WORK/$name")" = 600 ]
+	done
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/new.folded")" -eq "$shown" ]
+	[ "$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/new.jsonl")" -eq "$shown" ]
+	[ "$(head -n 1 "$WORK/new.jsonl" | jq -r .type)" = start ]
+	grep -q '</svg>' "$WORK/new.svg"
+	gzip -t "$WORK/new.pb.gz"
+	keys s
+	type_line there.folded
+	wait_until shows '^The file exists. Replace it'
+	keys n
+	keys s
+	type_line nothing.png
+	wait_until shows '^the name must end in'
+	[ "$(cat "$WORK/there.folded")" = mine ]
+	keys s
+	type_line there.folded
+	wait_until shows '^The file exists. Replace it'
+	keys y
+	wait_until shows "^saved in 'there.folded'"
+	diff "$WORK/there.folded" "$WORK/new.folded"
+	keys s
+	type_line no/such/folder.folded
+	wait_until shows 'cannot write'
+	[ "$(ls "$WORK" | grep -c part)" -eq 0 ]
+}
+
+@test "60x12, 200x60 and smaller: the head is above, the last line below, the view in between" {
+	local columns lines
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested,$other"
+	wait_for_samples
+	for size in 60x12 200x60 20x5 10x2 80x24; do
+		columns=${size%x*} lines=${size#*x}
+		tmux -S "$SOCKET" resize-window -x "$columns" -y "$lines"
+		fits() {
+			[ "$(screen | wc -l)" -eq "$lines" ] && screen | head -n 1 | grep -q "^Sampling" &&
+				{ [ "$lines" -lt 12 ] || { screen | tail -n 1 | grep -q '^100.0 %' && screen | sed -n 3p | grep -qx 'all *'; }; }
+		}
+		wait_until fits
+	done
+	keys '?'
+	wait_until shows '^q +quit'
+	[ "$(screen | awk '{ print length }' | sort -n | tail -n 1)" -le 80 ]
+	! shows '…$' || screen | sed -n '3,15p' | { ! grep '…'; }
+	keys q
+	wait_until_left
+}
+
+@test "Ctrl-Z gives the terminal back, and fg the view" {
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested"
+	wait_for_samples
+	keys C-z
+	wait_until shows 'Stopped +cpuprof'
+	[ "$(state '#{alternate_on} #{cursor_flag}')" = "0 1" ]
+	type_line 'stty -a | diff - before && echo the "same"'
+	wait_until shows '^the same$'
+	type_line fg
+	wait_until shows '^100\.0 %'
+	[ "$(state '#{alternate_on}')" = 1 ]
+	wait_for_samples 100
+	keys q
+	wait_until_left
+}
+
+@test "colours: none with NO_COLOR; a locale without UTF-8 gets ASCII" {
+	local colour=$'\e\\[[0-9;]*([34]8;5|3[0-7]|4[0-7])'
+	two_programs
+	LOCALE=C terminal
+	type_line "cpuprof --live -p $nested,$other"
+	wait_for_samples
+	screen -e | grep -qE "$colour"
+	screen -e | sed -n '3,$p' | { ! grep -P '[^\x00-\x7f]'; }
+	keys q
+	wait_until_left
+	type_line "clear; NO_COLOR=1 cpuprof --live -p $nested,$other"
+	wait_for_samples
+	screen -e | { ! grep -E "$colour"; }
+	shows '^(nested|other) +\|(nested|other)'
+}
+
+@test "ended by a signal at any moment, it leaves the terminal as it was" {
+	local signal tool
+	two_programs
+	terminal
+	for signal in TERM INT HUP SEGV ABRT QUIT TERM SEGV TERM INT; do
+		tmux -S "$SOCKET" clear-history
+		type_line "clear; cpuprof --live -q -p $nested -o report.folded 2>err & echo \$! >tool; fg"
+		wait_until test -s "$WORK/tool"
+		tool=$(cat "$WORK/tool")
+		case $signal in
+		TERM | INT | HUP) sleep "0.$((RANDOM % 9 + 1))" ;;
+		*) wait_for_samples 1 ;;	# before the view, these are nobody's business
+		esac
+		kill -"$signal" "$tool"
+		wait_until_gone "$tool"
+		wait_until_left || { echo "after SIG$signal"; return 1; }
+		rm "$WORK/tool"
+	done
+}
+
+@test "in the background it measures on and draws nothing; kill ends it there, too" {
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested -o report.folded"
+	wait_for_samples
+	keys C-z
+	wait_until shows 'Stopped +cpuprof'
+	type_line 'clear; bg; stty -a | diff - before && echo the "same"'
+	wait_until shows '^the same$'
+	wait_until_it_ran "$nested" 2000
+	! shows '^Sampling'
+	type_line fg
+	wait_for_samples 150	# 50 of them since bg
+	keys C-z
+	wait_until shows 'Stopped +cpuprof'
+	type_line 'clear; kill %1; wait; echo its "end"'
+	wait_until shows '^its end'
+	wait_until_left
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -ge 150 ]
+}
+
+@test "a command writes nothing into the view and reads no key; its output is printed afterwards" {
+	terminal
+	type_line 'cpuprof --live -o report.folded -- sh -c "cat; while :; do echo to standard output; echo to standard error >&2; sleep 0.1; done"'
+	wait_until shows '^to standard (error|output) *$'
+	sleep 1
+	# the last line that it wrote is below; nothing else of it is on the screen
+	[ "$(screen | sed '$d' | grep -c 'to standard')" -eq 0 ]
+	keys u
+	wait_until shows '^self %'
+	keys C-c
+	wait_until_left
+	shows '^to standard output$' && shows '^to standard error$'
+	test -e "$WORK/report.folded"
+}
+
+@test "a thread's name is escaped" {
+	terminal
+	background bash -c 'printf "%b" "\\033[2J\\033]0;x\\007y" >/proc/$$/comm; while :; do :; done'
+	type_line "cpuprof --live -p $pid"
+	wait_for_samples
+	wait_until shows '^\\x1b\[2J\\x1b\]0\\x3bx\\x07y'
+	keys t
+	wait_until shows '- \\x1b\[2J'
+	shows '^Sampling'
+}
+
+@test "offcputime, offwaketime and stackcount have it" {
+	terminal
+	background nested sleep
+	type_line "offcputime --live -p $pid -o report.folded"
+	wait_for_samples
+	wait_until shows '^100\.0 %, [0-9]+ us: all'
+	keys p
+	wait_until is_paused
+	screen | tail -n 1 >"$WORK/shown"
+	keys q
+	wait_until_left
+	# each text is rounded to microseconds for itself
+	read -r shown lines < <(sed -nE 's/.* ([0-9]+) us: all.*/\1/p' "$WORK/shown" | tr '\n' ' '; wc -l <"$WORK/report.folded")
+	awk -v shown="$shown" -v lines="$lines" '{ n += $NF } END { exit !(n <= shown && n >= shown - lines) }' "$WORK/report.folded"
+	type_line "clear; offwaketime --live -p $pid"
+	wait_for_samples
+	shows ' us: all'
+	keys q
+	wait_until_left
+	type_line "clear; stackcount --live -p $pid t:sched:sched_switch"
+	wait_for_samples
+	wait_until shows '^100\.0 %, [0-9]+ events: all'
+	keys q
+	wait_until_left
+}
+
+@test "without a terminal, and with options that make no sense with it: one line, and exit status 2" {
+	need_root
+	run cpuprof --live </dev/null
+	[[ "$status $output" == "2 cpuprof: --live: standard input and output must be a terminal" ]]
+	need tmux
+	terminal
+	type_line 'clear; cpuprof --live --every 1 2>&1 | cat; TERM=dumb cpuprof --live; echo status $?; cpuprof --live -vv; echo status $?'
+	wait_until shows '^status 2'
+	shows 'cpuprof: --live and --every exclude each other'
+	shows 'cpuprof: --live: the terminal is not one that can be drawn on: see TERM'
+	run wallprof --help
+	[[ $output != *--live* ]]
+}

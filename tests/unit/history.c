@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A history of intervals: the sums of any last time are those of a plain list; with a limit, nothing is lost in sum. */
+#include "live/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+#define NR_STACKS 40
+#define NR_INTERVALS 50
+#define SECOND 1000000000ULL
+
+static uint64_t count(const struct stack_value *value)
+{
+	return value->count;
+}
+
+static const struct measure measure = { .value = count };
+
+static struct stack_frames *frames_of(uint64_t id, uint32_t nr)
+{
+	struct stack_frames *frames = calloc(1, sizeof(*frames) + nr * sizeof(frames->frames[0]));
+
+	frames->id = id;
+	frames->nr = nr;
+	for (uint32_t i = 0; i < nr; i++)
+		frames->frames[i] = id << FRAME_OFFSET_BITS | i;
+	return frames;
+}
+
+static struct stack_entry entry_of(uint64_t id, uint64_t value, const struct stack_entry *waker)
+{
+	return (struct stack_entry){
+		.key = { .user_stack = id, .pid = id % 7, .tid = id, .end = id % 3, .waker = waker ? waker->key.user_stack : 0 },
+		.value = { .count = value, .blocked_ns = 2 * value, .waiting_ns = 3 * value },
+		.user = frames_of(id, 1 + id % 5),
+		.waker = waker,
+	};
+}
+
+/* what the caller gave is gone after the call, as a store's is */
+static void free_entry(struct stack_entry *entry)
+{
+	memset((void *)entry->user, 0xff, sizeof(*entry->user));
+	free((void *)entry->user);
+}
+
+static uint64_t sum_of(const struct history_part *part)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < part->nr; i++)
+		sum += part->entries[i].value.count;
+	return sum;
+}
+
+/* plain[interval][stack] */
+static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STACKS + 1], size_t from, size_t nr)
+{
+	struct history_part part;
+	bool same = true, whole = true;
+	size_t seen = 0, expected = 0;
+
+	check(!history_take(h, last_ns, &part));
+	for (size_t i = 0; i < part.nr; i++) {
+		const struct stack_entry *entry = &part.entries[i];
+		uint64_t sum = 0, id = entry->key.user_stack;
+
+		for (size_t interval = from; interval < nr; interval++)
+			sum += plain[interval][id];
+		same &= sum == entry->value.count && entry->value.blocked_ns == 2 * sum && entry->value.waiting_ns == 3 * sum;
+		whole &= entry->user->nr == 1 + id % 5 && entry->user->frames[0] == id << FRAME_OFFSET_BITS &&
+			 (id % 4 ? !entry->waker : entry->waker && entry->waker->user->frames[0] >> FRAME_OFFSET_BITS == 1);
+		seen += sum;
+	}
+	for (size_t interval = from; interval < nr; interval++)
+		for (size_t id = 1; id <= NR_STACKS; id++)
+			expected += plain[interval][id];
+	check(same && whole && seen == expected, "from interval %zu: %zu of %zu", from, seen, expected);
+	check(part.from_ns == (1 + from) * SECOND && part.until_ns == (1 + nr) * SECOND);
+	history_part_free(&part);
+}
+
+static void sums(void)
+{
+	static uint64_t plain[NR_INTERVALS][NR_STACKS + 1];
+	struct history *h = history_new(&measure, SECOND, 64 << 20);
+	struct history_part kept;
+	uint64_t before;
+
+	for (size_t interval = 0; interval < NR_INTERVALS; interval++) {
+		struct stack_entry entries[NR_STACKS], waker = entry_of(1, 0, NULL);
+		size_t nr = 0;
+
+		for (uint64_t id = 1; id <= NR_STACKS; id++) {
+			if ((id * 31 + interval * 17) % 3)
+				continue;
+			plain[interval][id] = 1 + (id * interval) % 11;
+			entries[nr++] = entry_of(id, plain[interval][id], id % 4 ? NULL : &waker);
+		}
+		check(!history_add(h, entries, nr, (2 + interval) * SECOND));
+		for (size_t i = 0; i < nr; i++)
+			free_entry(&entries[i]);
+		free_entry(&waker);
+	}
+	compare(h, 0, plain, 0, NR_INTERVALS);
+	compare(h, SECOND, plain, NR_INTERVALS - 1, NR_INTERVALS);
+	compare(h, 10 * SECOND, plain, NR_INTERVALS - 10, NR_INTERVALS);
+	compare(h, 1000 * SECOND, plain, 0, NR_INTERVALS);
+
+	/* a part outlives what it was taken of */
+	check(!history_take(h, 0, &kept));
+	before = sum_of(&kept);
+	history_reset(h);
+	check(history_bytes(h) > 0);
+	check(before && sum_of(&kept) == before && kept.entries[0].user->nr);
+	history_part_free(&kept);
+	check(history_bytes(h) == 0, "%zu bytes are left", history_bytes(h));
+	check(!history_take(h, 0, &kept) && !kept.nr && kept.from_ns == kept.until_ns);
+	history_part_free(&kept);
+	history_free(h);
+}
+
+/* Each interval has other stacks, as of a machine that always starts other programs; one is always there, and the hottest. */
+static void limit(void)
+{
+	const size_t max = 256 << 10, each = 200;
+	struct history *h = history_new(&measure, SECOND, max);
+	struct history_part part;
+	uint64_t all = 0, of_hot = 0, next = 100, sums = 0;
+	size_t most = 0;
+
+	for (size_t interval = 0; interval < 300; interval++) {
+		struct stack_entry entries[201];
+
+		entries[0] = entry_of(1, 50, NULL);
+		for (size_t i = 1; i <= each; i++)
+			entries[i] = entry_of(next++, 1, NULL);
+		check(!history_add(h, entries, each + 1, (2 + interval) * SECOND));
+		all += 50 + each;
+		of_hot += 50;
+		for (size_t i = 0; i <= each; i++)
+			free_entry(&entries[i]);
+		most = history_bytes(h) > most ? history_bytes(h) : most;
+	}
+	check(most <= max, "%zu bytes of %zu", most, max);
+	check(!history_take(h, 0, &part));
+	check(sum_of(&part) == all, "%llu of %llu", (unsigned long long)sum_of(&part), (unsigned long long)all);
+	for (size_t i = 0; i < part.nr; i++) {
+		const struct stack_entry *entry = &part.entries[i];
+
+		if (entry->user->nr == 1 && FRAME_IS_SUMMED(entry->user->frames[0]))
+			sums++;
+		else if (entry->key.user_stack == 1)
+			check(entry->value.count == of_hot, "the hottest stack is not among those summed up");
+	}
+	check(sums == 3, "a sum for each end reason: %llu", (unsigned long long)sums);
+	history_part_free(&part);
+	/* the last interval is there as it was */
+	check(!history_take(h, SECOND, &part) && sum_of(&part) == 50 + each && part.nr == each + 1);
+	history_part_free(&part);
+	history_free(h);
+}
+
+int main(void)
+{
+	sums();
+	limit();
+	return check_done();
+}
