@@ -103,6 +103,11 @@ two_programs() {
 	done
 }
 
+click() {
+	keys -l $'\e[M #$'
+	keys -l $'\e[M##$'
+}
+
 @test "flame graph: what is zoomed into is as wide as the terminal; back shows all again" {
 	two_programs
 	terminal
@@ -124,7 +129,16 @@ two_programs() {
 	! shows "\[$([ "$name" = other ] && echo nested || echo other)\+"
 	keys BSpace
 	wait_until shows '^(nested|other) +(nested|other) *$'
+	# by the mouse: a click selects, a second one zooms. Column 3 of the fourth line, in the encoding of screen's terminfo
+	click
+	wait_until shows '^[0-9.]+ %, [0-9]+ samples: (nested|other) '
+	click
+	wait_until shows '^(nested|other) *$'
+	keys BSpace
+	wait_until shows '^(nested|other) +(nested|other) *$'
 	# it stays selected while the figures change
+	screen | tail -n 1 >"$WORK/selected"
+	read -r _ _ _ _ name _ <"$WORK/selected"
 	keys p
 	sleep 2
 	shows "samples: $name "

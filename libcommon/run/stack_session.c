@@ -579,6 +579,8 @@ static int interval(void *arg, bool last)
 
 /* ---- the view ---- */
 
+#define VIEW_SHARE 10	/* drawing takes at most one part in so many of the time */
+
 static void note_modules(void *arg, bool *used, size_t nr)
 {
 	const struct stack_session *s = arg;
@@ -628,7 +630,7 @@ static int refresh_view(void *arg, bool last)
 {
 	struct stack_session *s = arg;
 	double now = s->run.interval_ended_ns / 1e9, seconds = now - s->looked;
-	uint64_t cpu_ns = clock_cpu_ns(), value;
+	uint64_t cpu_ns = clock_cpu_ns(), value, took_ns;
 	int error = look(s, s->run.interval_ended_ns, &value);
 
 	(void)last;
@@ -638,7 +640,9 @@ static int refresh_view(void *arg, bool last)
 	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
 	s->looked = now;
 	s->looked_cpu_ns = cpu_ns;
-	run_set_interval(&s->run, s->run.interval_ns);	/* a stopped tool does not catch up */
+	/* what takes long is done less often; and a stopped tool does not catch up */
+	took_ns = clock_ns() - s->run.interval_ended_ns;
+	run_set_interval(&s->run, took_ns * VIEW_SHARE > s->refresh_ns ? took_ns * VIEW_SHARE : s->refresh_ns);
 	return error;
 }
 
@@ -660,6 +664,7 @@ static void set_interval(void *arg, uint64_t ns)
 {
 	struct stack_session *s = arg;
 
+	s->refresh_ns = ns;
 	run_set_interval(&s->run, ns);
 }
 
@@ -689,7 +694,7 @@ static void begin_view(struct stack_session *s)
 	s->keys = terminal_fd();
 	s->looked = s->reported_until;
 	s->looked_cpu_ns = clock_cpu_ns();
-	run_set_interval(&s->run, LIVE_INTERVAL_NS);
+	set_interval(s, LIVE_INTERVAL_NS);
 	run_add(&s->run, &part);
 }
 

@@ -80,6 +80,7 @@ struct stack_session {
 	struct history *history;	/* NULL: no view */
 	struct live_view *view;
 	int keys;			/* its descriptor */
+	uint64_t refresh_ns;		/* as chosen by keys */
 	struct history_part part;	/* what is shown, */
 	struct made_report made;	/* and the report of it, */
 	struct live_shown shown;	/* as the view knows it */
