@@ -186,7 +186,6 @@ click() {
 	wait_until is_paused
 	shown=$(samples)
 	screen | sed 1d >"$WORK/one"
-	ran_before=$(ran_ns "$nested")
 	wait_until_it_ran "$nested" 1000
 	screen | sed 1d | diff "$WORK/one" -
 	keys p
@@ -227,13 +226,44 @@ click() {
 }
 
 @test "the refresh: < more often, > less often" {
+	local shown
+	two_programs
 	terminal
-	type_line 'cpuprof --live'
+	type_line "cpuprof --live -p $nested -o report.folded"
 	wait_until shows 'every 1 s'
 	keys '<' '<' '<' '<'
 	wait_until shows 'every 0.25 s'
 	keys '>' '>' '>'
 	wait_until shows 'every 2 s'
+	# what has come since the last drawing is not in the report of who leaves
+	wait_for_samples
+	keys '>' '>' '>' '>'
+	wait_until shows 'every 30 s'
+	shown=$(samples)
+	wait_until_it_ran "$nested" 1000
+	keys q
+	wait_until_left
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$shown" ]
+}
+
+@test "paused or left before the first drawing; a command that is not there; a duration" {
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested -o report.folded"
+	wait_until shows '^Sampling'
+	keys p q
+	wait_until_left
+	[ -s "$WORK/report.folded" ]
+	type_line 'clear; cpuprof --live -- /no/such/program; echo status $?'
+	wait_until shows '^status 127'
+	shows "^cpuprof: cannot run '/no/such/program': No such file"
+	wait_until_left
+	# what has come since the last drawing is in the report of a measurement that ends by itself
+	type_line "clear; cpuprof --live -p $nested -F 100 -o report.jsonl 2.7"
+	wait_until shows '^Sampling'
+	wait_until test -s "$WORK/report.jsonl"
+	wait_until_left
+	jq -e 'select(.type == "summary") | .seconds >= 2.7' "$WORK/report.jsonl"
 }
 
 @test "save: in the format of the ending; no file is replaced unasked" {

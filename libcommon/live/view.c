@@ -222,9 +222,10 @@ static int show(struct live_view *v)
 int live_view_refresh(struct live_view *v, double seconds, uint64_t taken, double own_cpu)
 {
 	char line[MESSAGE_BYTES];
-	int error = v->paused ? 0 : show(v);
+	bool stays = v->paused && v->shown;
+	int error = stays ? 0 : show(v);
 
-	if (!v->paused)
+	if (!stays)
 		v->rate = seconds > 0 ? taken / seconds : 0;
 	v->own_cpu = own_cpu;
 	terminal_last_line(line, sizeof(line));
@@ -239,7 +240,7 @@ int live_view_refresh(struct live_view *v, double seconds, uint64_t taken, doubl
 
 int live_view_catch_up(struct live_view *v)
 {
-	return v->paused ? 0 : show(v);
+	return v->paused && v->shown ? 0 : show(v);
 }
 
 /* ---- answers ---- */

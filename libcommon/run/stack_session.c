@@ -631,9 +631,11 @@ static int refresh_view(void *arg, bool last)
 	struct stack_session *s = arg;
 	double now = s->run.interval_ended_ns / 1e9, seconds = now - s->looked;
 	uint64_t cpu_ns = clock_cpu_ns(), value, took_ns;
-	int error = look(s, s->run.interval_ended_ns, &value);
+	int error;
 
 	(void)last;
+	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
+	error = look(s, s->run.interval_ended_ns, &value);
 	if (error)
 		return error;
 	forget(s);
@@ -686,7 +688,7 @@ static void begin_view(struct stack_session *s)
 
 	if (!s->wanted->only_user)
 		kallsyms_begin(s->kallsyms);
-	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 8);
+	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 16);
 	cli_check(s->history ? terminal_begin() : -ENOMEM, "begin the view");
 	signals_before_exit(terminal_reset);
 	cli_check(live_view_new(&s->view, &source), "begin the view");
@@ -747,8 +749,8 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 void stack_session_report(struct stack_session *s, const struct stack_options *o,
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
 {
-	(void)o;
-	(void)measure;
+	s->options = o;
+	s->measure = measure;
 	stack_session_drain(s);
 	if (s->history)
 		report_shown(s, losses, nr_losses);
