@@ -85,11 +85,9 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
-/*
- * Marks the modules of all user stacks: used[ID], for IDs below nr. Those that others still use are marked by their function.
- */
+/* Marks the modules of all user stacks: used[ID], for IDs below nr. */
 void stack_store_note_modules(const struct stack_store *store, bool *used, size_t nr);
-
+/* Sets a function that stack_store_note_modules() calls, too: for who keeps copies of stacks that the store may forget. */
 void stack_store_also_note(struct stack_store *store, void (*note)(void *arg, bool *used, size_t nr), void *arg);
 
 /*

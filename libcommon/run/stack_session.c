@@ -579,7 +579,9 @@ static int interval(void *arg, bool last)
 
 /* ---- the view ---- */
 
-#define VIEW_SHARE 10	/* drawing takes at most one part in so many of the time */
+/* drawing takes at most one part in so many of the time; but who looks does not wait long, as after first names */
+#define VIEW_SHARE 10
+#define VIEW_REST_NS 5000000000
 
 static void note_modules(void *arg, bool *used, size_t nr)
 {
@@ -630,7 +632,7 @@ static int refresh_view(void *arg, bool last)
 {
 	struct stack_session *s = arg;
 	double now = s->run.interval_ended_ns / 1e9, seconds = now - s->looked;
-	uint64_t cpu_ns = clock_cpu_ns(), value, took_ns;
+	uint64_t cpu_ns = clock_cpu_ns(), value, rest_ns;
 	int error;
 
 	(void)last;
@@ -643,8 +645,8 @@ static int refresh_view(void *arg, bool last)
 	s->looked = now;
 	s->looked_cpu_ns = cpu_ns;
 	/* what takes long is done less often; and a stopped tool does not catch up */
-	took_ns = clock_ns() - s->run.interval_ended_ns;
-	run_set_interval(&s->run, took_ns * VIEW_SHARE > s->refresh_ns ? took_ns * VIEW_SHARE : s->refresh_ns);
+	rest_ns = clamped((clock_ns() - s->run.interval_ended_ns) * VIEW_SHARE, 0, VIEW_REST_NS);
+	run_set_interval(&s->run, rest_ns > s->refresh_ns ? rest_ns : s->refresh_ns);
 	return error;
 }
 
