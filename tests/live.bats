@@ -208,15 +208,17 @@ click() {
 	keys p r p
 	fewer() { [ "$(samples)" -lt 150 ]; }
 	wait_until fewer
-	wait_for_samples 150
+	wait_for_samples 400
+	before=$(samples)
 	keys w
 	wait_until shows '^Show the last seconds'
 	type_line 1
 	wait_until shows 'the last [0-9.]+ s,'
 	sleep 2
-	# one interval, or two of which the first is just over
-	before=$(samples)
-	[ "$before" -gt 0 ] && [ "$before" -lt 150 ]
+	# at the default 99 Hz
+	screen | sed -nE '1s/.*the last ([0-9.]+) s,.*/\1/p; 2s/^([0-9]+) samples in ([0-9.]+) s.*/\1 \2/p' | xargs >"$WORK/shown"
+	echo "of $before: $(cat "$WORK/shown")"
+	awk -v before="$before" '{ exit !($2 > 0 && $2 < before && $1 == $3 && $2 <= 99 * $1 + 10) }' "$WORK/shown"
 	keys w
 	type_line nonsense
 	wait_until shows "not a number of seconds: 'nonsense'"
@@ -264,6 +266,16 @@ click() {
 	wait_until test -s "$WORK/report.jsonl"
 	wait_until_left
 	jq -e 'select(.type == "summary") | .seconds >= 2.7' "$WORK/report.jsonl"
+	[ "$(head -n 1 "$WORK/report.jsonl" | jq -r .type)" = start ]
+	# nothing of a report is in the view
+	type_line "clear; cpuprof --live -j -p $nested 2>err"
+	wait_for_samples 1
+	! shows 'type'
+	keys q
+	wait_until grep -q ' samples in ' "$WORK/err"
+	screen -S - -J >"$WORK/scrolled"
+	[ "$(grep -c '^{"type":"start"' "$WORK/scrolled")" -eq 1 ]
+	! grep start "$WORK/err"
 }
 
 @test "save: in the format of the ending; no file is replaced unasked" {
@@ -387,7 +399,8 @@ click() {
 @test "in the background it measures on and draws nothing; kill ends it there, too" {
 	two_programs
 	terminal
-	type_line "cpuprof --live -p $nested -o report.folded"
+	# its messages may come when the shell is already there
+	type_line "cpuprof --live -p $nested -o report.folded 2>err"
 	wait_for_samples
 	keys C-z
 	wait_until shows 'Stopped +cpuprof'
@@ -399,8 +412,10 @@ click() {
 	wait_for_samples 150	# 50 of them since bg
 	keys C-z
 	wait_until shows 'Stopped +cpuprof'
-	type_line 'clear; kill %1; wait; echo its "end"'
-	wait_until shows '^its end'
+	type_line 'clear; kill %1'
+	wait_until test -e "$WORK/report.folded"
+	wait_until grep -q ' samples in ' "$WORK/err"
+	keys Enter
 	wait_until_left
 	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -ge 150 ]
 }

@@ -111,13 +111,8 @@ static void say_end(const struct run_options *o)
 	fputs("... Ctrl-C to end\n", stderr);
 }
 
-void run_start_say(struct run *run)
+void run_start_put(struct run *run)
 {
-	if (!run->options->quiet && !run->options->live) {
-		fputs(run->doing, stderr);
-		say_tasks(&run->options->tasks);
-		say_end(run->options);
-	}
 	for (size_t i = run_nr_outputs(run->options); i-- > 0;) {
 		run_use_output(run, i);
 		if (!run->options->outputs[i].json)
@@ -125,4 +120,16 @@ void run_start_say(struct run *run)
 		json_print(run->out, json_object_get(run->start));	/* reports in files of their own repeat it */
 		cli_flush(run->out);
 	}
+}
+
+void run_start_say(struct run *run)
+{
+	if (run->options->live)
+		return;
+	if (!run->options->quiet) {
+		fputs(run->doing, stderr);
+		say_tasks(&run->options->tasks);
+		say_end(run->options);
+	}
+	run_start_put(run);
 }

@@ -8,8 +8,12 @@
 /* Makes run->start and run->filters from the options that all tools share. */
 void run_start_init(struct run *run);
 
+/* Prints run->start to the outputs that are JSON. */
+void run_start_put(struct run *run);
+
 /*
- * Prints "DOING for 10 s... Ctrl-C to end" to stderr, unless the run is quiet. If the output is JSON, prints run->start to it.
+ * Prints "DOING for 10 s... Ctrl-C to end" to stderr, unless the run is quiet; and run_start_put(). With a view, nothing: it shows
+ * what is measured, and its outputs are written after it.
  */
 void run_start_say(struct run *run);
 

@@ -20,6 +20,7 @@
 #include "run/kernel.h"
 #include "run/signals.h"
 #include "run/run_report.h"
+#include "run/run_start.h"
 #include "stacks_abi.h"
 #include "unwind/host_unwind.h"
 #include "unwind/hotspot.h"
@@ -714,6 +715,7 @@ static void report_shown(struct stack_session *s, const struct loss *losses, siz
 	}
 	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses, made->losses);
 	made->summary.earlier = s->taken - made->summary.sum.count;
+	run_start_put(&s->run);
 	write_made(s, made, true);
 }
 
