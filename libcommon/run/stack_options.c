@@ -140,8 +140,6 @@ static void check_live(struct argp_state *state, const struct stack_options *o)
 
 	if (o->run.interval_ns)
 		argp_failure(state, EXIT_USAGE, 0, "--live and --every exclude each other: < and > change how often the view is drawn");
-	if (o->run.verbose > 1)
-		argp_failure(state, EXIT_USAGE, 0, "--live has no place for libbpf's messages: -v once only");
 	if (lacks)
 		argp_failure(state, EXIT_USAGE, 0, "--live: %s", lacks);
 }
