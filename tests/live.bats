@@ -455,6 +455,14 @@ click() {
 	keys p
 	wait_until is_paused
 	screen | tail -n 1 >"$WORK/shown"
+	# a stack begins with the function that has its time for itself, not with the scheduler
+	keys u
+	wait_until shows '^self %'
+	screen | awk 'NR == 4 { print $4 }' >"$WORK/function"
+	keys l
+	wait_until shows '^ +% +us  thread'
+	grep -q . "$WORK/function"
+	screen | sed -n 4p | grep -F "nested ($pid) " | grep -F " $(cat "$WORK/function") <"
 	keys q
 	wait_until_left
 	# each text is rounded to microseconds for itself

@@ -545,11 +545,11 @@ static bool text_matches(const struct panes *p, const struct merged_text *text)
 	return false;
 }
 
-/* "LEAF < CALLER < ...", as far as it fits */
+/* "LEAF < CALLER < ...", as far as it fits; of a wait without the scheduler's functions */
 static char *callers_in_line(const struct panes *p, const struct merged_text *text)
 {
 	char *line = NULL;
-	size_t bytes, room = p->area.columns * 4;
+	size_t bytes, leaf, room = p->area.columns * 4;
 	FILE *out = open_memstream(&line, &bytes);
 	uint32_t first = 0;
 
@@ -558,6 +558,9 @@ static char *callers_in_line(const struct panes *p, const struct merged_text *te
 	for (uint32_t i = 0; i + 1 < text->nr; i++)
 		if (text->pieces[i] == p->picture.functions.waker_end)
 			first = i + 1;
+	leaf = stack_functions_leaf(&p->picture.functions, text->pieces + first, text->nr - 1 - first);
+	if (leaf < text->nr - 1 - first)
+		first += leaf;
 	for (uint32_t i = first; i + 1 < text->nr && ftell(out) < (long)room; i++)
 		fprintf(out, "%s%s", i > first ? " < " : "", line_of(p, text->pieces[i]));
 	return fclose(out) ? NULL : line;

@@ -327,8 +327,7 @@ void stack_functions_free(struct stack_functions *f)
 	free(f->numbers);
 }
 
-/* the line that has the stack's value for itself. nr: it has none of these */
-static size_t leaf_of(const struct stack_functions *f, const uint32_t *lines, size_t nr)
+size_t stack_functions_leaf(const struct stack_functions *f, const uint32_t *lines, size_t nr)
 {
 	size_t leaf = nr;
 
@@ -343,7 +342,7 @@ static size_t leaf_of(const struct stack_functions *f, const uint32_t *lines, si
 
 static void add_value(struct stack_functions *f, const uint32_t *lines, size_t nr, uint64_t value)
 {
-	size_t leaf = leaf_of(f, lines, nr);
+	size_t leaf = stack_functions_leaf(f, lines, nr);
 
 	f->nr_stacks++;
 	if (leaf == nr) {

@@ -60,6 +60,9 @@ int stack_functions_add(struct stack_functions *functions, const struct stack_en
 int stack_functions_add_all(struct stack_functions *functions, struct merged_texts *texts, const struct measure *measure,
 			    const struct stack_entry *entries, size_t nr);
 
+/* which of a stack's lines, without its waker's, has the stack's value for itself. nr: none of these */
+size_t stack_functions_leaf(const struct stack_functions *functions, const uint32_t *lines, size_t nr);
+
 /* the numbers of the functions with a value, sorted by self, then by total: a malloc()ed array of *nr, or NULL without memory */
 uint32_t *stack_functions_sorted(const struct stack_functions *functions, size_t *nr);
 void stack_functions_values(const struct stack_functions *functions, uint32_t number, uint64_t *self, uint64_t *total);
