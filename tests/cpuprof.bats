@@ -40,6 +40,8 @@ load lib.bash
 		-I -u 1|which -p, -t, -u and a command leave out
 		--top 3 -o x.svg 1|--top is for text, folded and JSON
 		--top all -o x.pb.gz 1|--top is for text, folded and JSON
+		--sort x 1|not self or total: 'x'
+		--sort self -f 1|--sort is for text
 		--top 0 1|not a number of stacks, 1 or more, or all: '0'
 		0|not a duration
 		1x|not a duration
@@ -673,6 +675,22 @@ table_agrees() {	# FILE
 		wait $!
 		[ "$(jq -s '[.[] | select(.comm? == "nested") | .user[].symbol | select(. == "__libc_start_main")] | length' "$WORK/out")" -gt 0 ]
 	done
+}
+
+@test "--sort: the table of functions by self, or by total" {
+	need_root
+	local order
+	background /usr/bin/python3 -c 'import json
+while True: json.dumps(list(range(1000)))'
+	wait_until_it_ran "$pid" 100
+	for order in self total; do
+		cpuprof -q -F 999 --sort=$order --top 100 -p "$pid" -o "$WORK/$order.txt" 0.3 2>"$WORK/err"
+		sed '/^$/,$d; 1d; / more functions: /d' "$WORK/$order.txt" >"$WORK/$order"
+	done
+	awk '{ print $1 }' "$WORK/self" | sort -rnc
+	awk '{ print $2 }' "$WORK/total" | sort -rnc
+	refute sort -rnc <(awk '{ print $1 }' "$WORK/total")
+	refute sort -rnc <(awk '{ print $2 }' "$WORK/self")
 }
 
 # bats test_tags=check

@@ -60,7 +60,7 @@ files_below() {	# DIRECTORY
 	for tool in $(cd "$ROOT/tools" && ls -d */ | tr -d /); do
 		ldd "$ROOT/build/$tool" >"$WORK/libraries"
 		refute grep 'not found' "$WORK/libraries"
-		refute grep -vE 'linux-vdso|ld-linux|lib(c|m|bpf|elf|dw|z|bz2|zstd|lzma|Zydis|Zycore|json-c|unistring|protobuf-c|pfm|seccomp)\.so' "$WORK/libraries"
+		refute grep -vE 'linux-vdso|ld-linux|lib(c|m|bpf|elf|dw|z|bz2|zstd|lzma|Zydis|Zycore|json-c|unistring|protobuf-c|pfm|seccomp|ncursesw|tinfo)\.so' "$WORK/libraries"
 	done
 }
 

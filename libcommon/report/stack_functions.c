@@ -430,7 +430,7 @@ static int hottest_first(const void *left, const void *right, void *arg)
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 	const struct function_sum *of_left = &f->sums[l], *of_right = &f->sums[r];
 
-	return order_of(of_right->self, of_left->self) ?: order_of(nearness(of_right), nearness(of_left)) ?:
+	return (f->writer->by_total ? order_of(of_right->total, of_left->total) : 0) ?: order_of(of_right->self, of_left->self) ?: order_of(nearness(of_right), nearness(of_left)) ?:
 	       strcmp(labels_get(f->functions, l)->text, labels_get(f->functions, r)->text);
 }
 

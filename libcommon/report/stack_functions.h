@@ -63,7 +63,7 @@ int stack_functions_add_all(struct stack_functions *functions, struct merged_tex
 /* which of a stack's lines, without its waker's, has the stack's value for itself. nr: none of these */
 size_t stack_functions_leaf(const struct stack_functions *functions, const uint32_t *lines, size_t nr);
 
-/* the numbers of the functions with a value, sorted by self, then by total: a malloc()ed array of *nr, or NULL without memory */
+/* the numbers of the functions with a value, sorted by self, then by total, or as writer->by_total says: a malloc()ed array of *nr, or NULL without memory */
 uint32_t *stack_functions_sorted(const struct stack_functions *functions, size_t *nr);
 void stack_functions_values(const struct stack_functions *functions, uint32_t number, uint64_t *self, uint64_t *total);
 /* what of a function's module is shown; the caller frees it. NULL: no memory */

@@ -27,6 +27,7 @@ struct stack_writer {
 	 * print only this many stacks, those with the largest values. 0: the default, which is all, but TEXT_TOP in text
 	 */
 	size_t top;
+	bool by_total;		/* text's functions are sorted by their total share; else by their own */
 	bool (*ended)(void);	/* true: the report must end now, after what is complete. NULL: never */
 	/* a frame of the tool's own, outside of all others; NULL: none */
 	const char *(*root)(const struct stack_entry *entry);

@@ -20,6 +20,7 @@ enum {
 	OPTION_CGROUP,
 	OPTION_COMM,
 	OPTION_TOP,
+	OPTION_SORT,
 	OPTION_EVERY,
 	OPTION_LIVE,
 	OPTION_DEBUG_DIR,
@@ -70,6 +71,7 @@ static const struct argp_option list_options[] = {
 	{ "cpu", 'C', "CPU[,A-B]", 0, "only on these CPUs", OF_TASKS },
 	{ "comm", OPTION_COMM, "NAME", 0, "only threads with exactly this name", OF_TASKS },
 	{ "output", 'o', "FILE", 0, "write to FILE; format by ending: .svg, .pb.gz", OF_OUTPUT },
+	{ "sort", OPTION_SORT, "self|total", 0, "order of the table of functions in text", OF_OUTPUT },
 	{ "every", OPTION_EVERY, "TIME", 0,
 	  "a report each interval; %T in FILE: a file each", OF_OUTPUT },
 	{ "live", OPTION_LIVE, NULL, 0, "show it in the terminal while it is measured", OF_OUTPUT },
@@ -124,13 +126,18 @@ static void settle_format(struct argp_state *state, struct stack_options *o, str
 
 static void settle_formats(struct argp_state *state, struct stack_options *o)
 {
+	bool any_text = o->run.live;
+
 	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
 		settle_format(state, o, &o->outputs[i], o->run.outputs[i].name);
 		o->run.outputs[i].json = o->outputs[i].format == stack_format_json;
+		any_text |= o->outputs[i].format == stack_format_text;
 		if (o->top && o->outputs[i].format != stack_format_text && o->outputs[i].format != stack_format_folded &&
 		    o->outputs[i].format != stack_format_json)
 			argp_failure(state, EXIT_USAGE, 0, "--top is for text, folded and JSON: the other formats keep all stacks");
 	}
+	if (o->sorted && !any_text)
+		argp_failure(state, EXIT_USAGE, 0, "--sort is for text, which has a table of functions");
 }
 
 /* With a view, standard input is for keys. */
@@ -313,6 +320,12 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		if (strcmp(arg, "all") && !cli_parse_number(arg, 1, TOP_ALL - 1, &number))
 			argp_failure(state, EXIT_USAGE, 0, "not a number of stacks, 1 or more, or all: '%s'", arg);
 		o->top = number;
+		break;
+	case OPTION_SORT:
+		o->by_total = !strcmp(arg, "total");
+		o->sorted = true;
+		if (!o->by_total && strcmp(arg, "self"))
+			argp_failure(state, EXIT_USAGE, 0, "not self or total: '%s'", arg);
 		break;
 	default:
 		return false;

@@ -55,6 +55,8 @@ struct stack_options {
 	struct stack_output outputs[MAX_RUN_OUTPUTS];	/* as many as run_nr_outputs() */
 	const struct stack_format *asked;	/* by -f or -j; NULL: none */
 	size_t top;			/* as in struct stack_writer */
+	bool sorted;			/* --sort was given */
+	bool by_total;			/* as in struct stack_writer */
 	uint64_t max_report;		/* bytes */
 	bool idle;			/* waits of idle threads, too: report/idle.h */
 	bool delimiter, annotate;	/* as in struct stack_writer */

@@ -364,6 +364,7 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 	writer.delimiter = o->delimiter;
 	writer.annotate = o->annotate;
 	writer.top = o->top;
+	writer.by_total = o->by_total;
 	writer.names.inlined = o->wanted.naming.inlined;
 	writer.names.lines = o->wanted.naming.lines;
 	return writer;
