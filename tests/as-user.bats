@@ -191,7 +191,7 @@ a_shell=(bash --norc --noprofile --noediting -i)
 		expect ready
 		until raw
 		type \x03
-		expect  s\r\n
+		expect cpuprof:
 		end
 	EOF
 	grep -q 'status 5, cooked' "$WORK/shown"
