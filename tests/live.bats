@@ -253,6 +253,7 @@ click() {
 	terminal
 	type_line "cpuprof --live -p $nested -o report.folded"
 	wait_until shows '^Sampling'
+	wait_until_it_ran "$nested" 150
 	keys p q
 	wait_until_left
 	[ -s "$WORK/report.folded" ]
