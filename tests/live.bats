@@ -44,7 +44,14 @@ wait_for_samples() {	# [LEAST]
 }
 samples() { screen | sed -nE '2s/^([0-9]+) .*/\1/p' | grep . || echo 0; }
 
-is_paused() { screen | head -n 1 | grep -q PAUSED; }
+# and drawn to its last line
+is_paused() { screen | head -n 1 | grep -q PAUSED && is_still; }
+is_still() {
+	local before
+	before=$(screen)
+	sleep 0.2
+	[ "$(screen)" = "$before" ]
+}
 
 # the shell is back, and the terminal as it was before
 wait_until_left() {

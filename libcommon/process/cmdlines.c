@@ -101,6 +101,7 @@ int cmdlines_new(struct cmdlines **cmdlines)
 		free(c);
 		return error;
 	}
+	workers_start(c->workers);
 	*cmdlines = c;
 	return 0;
 }

@@ -193,6 +193,13 @@ static int start(struct workers *w, struct worker *worker)
 	return error ? start_with(w, worker, -1) : 0;
 }
 
+void workers_start(struct workers *w)
+{
+	for (unsigned i = 0; i < w->nr; i++)
+		if (!w->workers[i].pid)
+			start(w, &w->workers[i]);
+}
+
 /* ---- for whom ---- */
 
 /* of the CPU, since it was started */

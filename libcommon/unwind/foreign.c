@@ -71,7 +71,10 @@ static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint6
 	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area, .first = true };
 	int error = workers_new(workers, nr, area, &limits, foreign_work, NULL);
 
-	return error ? error : watch(f, *workers);
+	if (error)
+		return error;
+	workers_start(*workers);
+	return watch(f, *workers);
 }
 
 /*
