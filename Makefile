@@ -60,7 +60,7 @@ help:
 	@echo "make              builds the tools, as build/TOOL. V=1: shows commands. STATIC=1: without libraries"
 	@echo "make demo         shows the hottest whole stack of five of the distribution's programs; as root"
 	@echo "make check        tests in 2 minutes what needs the build's packages, bats, jq; as root, or what others may"
-	@echo "make test         tests each promise of each tool once, in 8 minutes; packages of 300 MB; as root"
+	@echo "make test         tests each promise of each tool once, in 10 minutes; packages of 300 MB; as root"
 	@echo "make test-full    tests everything, in more than an hour; packages of 2.8 GB; as root. ONLY=java: that"
 	@echo "make bench        measures ours beside the alternatives, in an hour; as root. One: make bench-load"
 	@echo "make pictures     draws README's pictures anew; as root"
