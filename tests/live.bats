@@ -234,6 +234,34 @@ click() {
 	wait_until shows 'since the start'
 }
 
+@test "an opened stack stays the same, while others come before it" {
+	local i
+	background /usr/bin/python3 -c 'import json, re
+while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, range(300))))'
+	local python=$pid
+	background nested burn 1000
+	terminal 80 60
+	type_line "cpuprof --live -F 99 -p $python,$pid"
+	wait_for_samples 20
+	keys l
+	wait_until shows 'thread, and the stack'
+	type_line '/nested'
+	wait_until shows 'match'
+	keys Enter
+	wait_until shows '^[0-9]+ samples, [0-9.]+ % of all'
+	shows 'nested \('
+	for i in 1 2 3; do
+		local seen
+		seen=$(samples)
+		more() { [ "$(samples)" -gt "$seen" ]; }
+		wait_until more
+		shows '^[0-9]+ samples, [0-9.]+ % of all'
+		shows 'nested \('
+	done
+	keys q
+	wait_until_left
+}
+
 @test "the refresh: < more often, > less often" {
 	local shown
 	two_programs

@@ -521,7 +521,7 @@ static void key_in_flame(struct panes *p, struct terminal_key key)
 
 static uint64_t id_of_text(const struct panes *p, size_t row)
 {
-	return merged_texts_get(p->picture.texts, row)->hash | 1;
+	return picture_text_id(&p->picture, merged_texts_get(p->picture.texts, row));
 }
 
 static const char *line_of(const struct panes *p, uint32_t line)
@@ -535,14 +535,6 @@ static const char *thread_of(const struct panes *p, const struct merged_text *te
 	const char *line = line_of(p, text->pieces[text->nr - 1]);
 
 	return strncmp(line, THREAD_LINE, strlen(THREAD_LINE)) ? line : line + strlen(THREAD_LINE);
-}
-
-static bool text_matches(const struct panes *p, const struct merged_text *text)
-{
-	for (uint32_t i = 0; p->picture.lines && i < text->nr; i++)
-		if (p->picture.lines[text->pieces[i]])
-			return true;
-	return false;
 }
 
 /* "LEAF < CALLER < ...", as far as it fits; of a wait without the scheduler's functions */
@@ -570,7 +562,7 @@ static void draw_stack_row(const struct panes *p, size_t row, int line)
 {
 	const struct merged_text *text = merged_texts_get(p->picture.texts, row);
 	const struct rows *r = &p->rows[STACKS];
-	enum terminal_style style = row == r->selected ? STYLE_SELECTED : text_matches(p, text) ? STYLE_MATCH : STYLE_PLAIN;
+	enum terminal_style style = row == r->selected ? STYLE_SELECTED : picture_text_matches(&p->picture, text) ? STYLE_MATCH : STYLE_PLAIN;
 	int columns = p->area.columns, thread = columns / 4 < 24 ? columns / 4 : 24;
 	char *callers = callers_in_line(p, text);
 	char head[48];
@@ -663,11 +655,7 @@ static const char *function_name(const struct panes *p, size_t row)
 
 static uint64_t id_of_function(const struct panes *p, size_t row)
 {
-	uint64_t hash = 14695981039346656037ULL;
-
-	for (const char *text = labels_get(p->picture.functions.functions, p->picture.order[row])->text; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-	return hash | 1;
+	return picture_function_id(&p->picture, p->picture.order[row]);
 }
 
 static bool function_matches(const struct panes *p, size_t row)
@@ -800,7 +788,7 @@ static void next_in_rows(struct panes *p, int direction)
 	for (size_t i = 1; i <= r->nr; i++) {
 		size_t row = (direction > 0 ? r->selected + i : r->selected + r->nr - i) % r->nr;
 
-		if (p->pane == STACKS ? text_matches(p, merged_texts_get(p->picture.texts, row)) : function_matches(p, row)) {
+		if (p->pane == STACKS ? picture_text_matches(&p->picture, merged_texts_get(p->picture.texts, row)) : function_matches(p, row)) {
 			select_row(r, row);
 			r->id = p->pane == STACKS ? id_of_text(p, row) : id_of_function(p, row);
 			return;

@@ -10,11 +10,11 @@
 
 /* ---- the tree ---- */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
+/* the ID of what has this label and follows what has the other ID */
+static uint64_t id_behind(uint64_t id, const struct labels *labels, uint32_t label)
 {
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-	return hash ^ hash >> 32;
+	id = (id ^ labels_hash(labels, label)) * 0x9e3779b97f4a7c15;
+	return id ^ id >> 32;
 }
 
 static int by_caller(const void *left, const void *right, void *arg)
@@ -50,7 +50,7 @@ static int name_nodes(struct picture *p)
 	if (!p->ids)
 		return -ENOMEM;
 	for (size_t i = 1; i < p->tree.nr; i++)
-		p->ids[i] = hash_text(p->ids[p->tree.nodes[i].parent] * 31 + 1 + picture_kind(p, i), picture_name(p, i));
+		p->ids[i] = id_behind(p->ids[p->tree.nodes[i].parent], p->tree.labels, p->tree.nodes[i].label);
 	return 0;
 }
 
@@ -122,7 +122,29 @@ int picture_need_texts(struct picture *p, const struct live_shown *shown)
 	return p->order ? 0 : -ENOMEM;
 }
 
+uint64_t picture_text_id(const struct picture *p, const struct merged_text *text)
+{
+	uint64_t id = 0;
+
+	for (uint32_t i = 0; i < text->nr; i++)
+		id = id_behind(id, p->functions.lines, text->pieces[i]);
+	return id | 1;
+}
+
+uint64_t picture_function_id(const struct picture *p, uint32_t function)
+{
+	return id_behind(0, p->functions.functions, function) | 1;
+}
+
 /* ---- searching ---- */
+
+bool picture_text_matches(const struct picture *p, const struct merged_text *text)
+{
+	for (uint32_t i = 0; p->lines && i < text->nr; i++)
+		if (p->lines[text->pieces[i]])
+			return true;
+	return false;
+}
 
 static bool *matching(const struct labels *labels, const regex_t *pattern, bool lines)
 {
@@ -158,11 +180,8 @@ static double share_in_texts(const struct picture *p)
 
 	for (size_t i = 0; i < p->nr_texts; i++) {
 		const struct merged_text *text = merged_texts_get(p->texts, i);
-		uint32_t piece = 0;
 
-		while (piece < text->nr && !p->lines[text->pieces[piece]])
-			piece++;
-		if (piece < text->nr)
+		if (picture_text_matches(p, text))
 			sum += text->value;
 	}
 	return p->sum ? (double)sum / p->sum : 0;

@@ -51,6 +51,10 @@ void picture_free(struct picture *picture);
 const char *picture_name(const struct picture *picture, uint32_t node);
 enum frame_kind picture_kind(const struct picture *picture, uint32_t node);
 bool picture_matches(const struct picture *picture, uint32_t node);
+bool picture_text_matches(const struct picture *picture, const struct merged_text *text);
+/* not 0, and the same in each picture */
+uint64_t picture_text_id(const struct picture *picture, const struct merged_text *text);
+uint64_t picture_function_id(const struct picture *picture, uint32_t function);
 /* the node with this ID; 0, the root, if there is none */
 uint32_t picture_find(const struct picture *picture, uint64_t id);
 

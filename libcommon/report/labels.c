@@ -131,6 +131,11 @@ const struct label *labels_get(const struct labels *labels, uint32_t number)
 	return &labels->all[number];
 }
 
+uint64_t labels_hash(const struct labels *labels, uint32_t number)
+{
+	return labels->hashes[number];
+}
+
 size_t labels_count(const struct labels *labels)
 {
 	return labels->nr;
