@@ -108,12 +108,9 @@ static int copy_all_frames(struct kept_stack *stack, const struct stack_entry *e
 	stack->entry.kernel = entry->kernel;
 	stack->waker.user = entry->waker ? entry->waker->user : NULL;
 	stack->waker.kernel = entry->waker ? entry->waker->kernel : NULL;
-	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
-		if (error)
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+		if (error || (error = copy_frames(frames[i], &stack->bytes)))
 			*frames[i] = NULL;
-		else if ((error = copy_frames(frames[i], &stack->bytes)))
-			*frames[i] = NULL;
-	}
 	return error;
 }
 

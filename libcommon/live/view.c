@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistr.h>
 
-#include "base/array.h"
 #include "live/panes.h"
 #include "live/save.h"
 #include "live/terminal.h"
-#include "process/clock.h"
 #include "report/escape.h"
 #include "report/stack_report.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/search.h"
 #include "process/clock.h"
 
 struct publisher {
@@ -385,10 +386,9 @@ struct hotspot *publisher_hotspot(const struct publisher *p, pid_t pid, uint32_t
 /* the mapping's number in what the process has mapped now; 0: it is not mapped any more */
 static uint64_t number_of(const struct publication *publication, const struct eh_mapping *mapping)
 {
-	for (size_t i = 0; i < publication->mapped.nr; i++)
-		if (publication->mapped.of[i].end == mapping->end)
-			return publication->mapped.of[i].number;
-	return 0;
+	size_t i = count_below(publication->mapped.of, publication->mapped.nr, end, mapping->end);
+
+	return i < publication->mapped.nr && publication->mapped.of[i].end == mapping->end ? publication->mapped.of[i].number : 0;
 }
 
 bool publisher_want_region(struct publisher *p, pid_t pid, loc_t loc, uint64_t pc)
@@ -397,12 +397,11 @@ bool publisher_want_region(struct publisher *p, pid_t pid, loc_t loc, uint64_t p
 	struct eh_process *list = slabs_at(tables_slabs(p->tables), loc), *current = list_of(p, pid);
 	uint64_t number = 0;
 	bool given_up, found;
-	uint32_t i = 0;
+	size_t i;
 
 	if (!current || publication->hotspot || list->changes != current->changes)
 		return false;
-	while (i < list->nr_mappings && list->mappings[i].end <= pc)
-		i++;
+	i = count_up_to(list->mappings, list->nr_mappings, end, pc);
 	if (i < list->nr_mappings)
 		number = number_of(publication, &list->mappings[i]);
 	if (!number)

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "process/clock.h"
 #include "table/region_table.h"
 #include "tables_abi.h"
@@ -106,11 +106,10 @@ void regions_attach(const struct regions *r, struct tables *tables, const struct
 
 static bool is_mapped(const struct region *region, const struct proc_maps *maps)
 {
-	for (size_t i = 0; i < maps->nr; i++)
-		if (maps->mappings[i].number == region->number && maps->mappings[i].start == region->start &&
-		    maps->mappings[i].end == region->end)
-			return true;
-	return false;
+	size_t i = count_below(maps->mappings, maps->nr, start, region->start);
+
+	return i < maps->nr && maps->mappings[i].number == region->number && maps->mappings[i].start == region->start &&
+	       maps->mappings[i].end == region->end;
 }
 
 void regions_forget(struct regions *r, struct tables *tables, const struct proc_maps *maps)
