@@ -504,10 +504,15 @@ int list_begun(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* delays_until() this moment, for a thread whose period is still open then */
+/*
+ * delays_until() this moment, for a thread whose period is still open then. One that sleeps does not wait to run, whatever
+ * last_queued() says: since 6.12 the scheduler may keep it in a queue for a while (delayed dequeue), and sets that when it
+ * moves the thread to another CPU meanwhile.
+ */
 static __always_inline __u64 delays_at(const struct off_cpu *off, struct task_struct *task, __u64 until_ns)
 {
-	if (off_cpu_returned_unseen(off, task))		/* end_unseen() has left it alone */
+	if (off_cpu_returned_unseen(off, task) ||	/* end_unseen() has left it alone */
+	    task->__state)
 		return off->delays_ns;
 	return delays_until(task, clock_lead ? until_ns - clock_lead : 0);
 }
