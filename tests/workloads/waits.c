@@ -5,8 +5,8 @@
  * (sigsuspend), fsync (of a file in the working directory) or fault (pages of such a file that are not in
  * memory). At the end it prints how long all of that took.
  *
- * waits threads N: N threads that sleep and burn by turns, differently long each. waits exit: a thread ends
- * while another is blocked for good. waits preempt: burns for good.
+ * waits threads N [MS]: N threads that sleep and burn by turns, differently long each, three times MS milliseconds (1) at
+ * most. waits exit: a thread ends while another is blocked for good. waits preempt: burns for good.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -195,7 +195,7 @@ static void *by_turns(void *arg)
 	long which = (long)arg;
 
 	for (;;) {
-		sleep_ms(which % 4);	/* the first ones hardly leave the CPU, or are preempted */
+		sleep_ms(which % 4 * ms);	/* the first ones hardly leave the CPU, or are preempted */
 		burn(100000 * (which + 1));
 	}
 	return arg;
@@ -237,8 +237,10 @@ int main(int argc, char **argv)
 	count = argc > 2 ? atol(argv[2]) : 0;
 	if (argc > 3)
 		ms = atol(argv[3]);
-	if (!strcmp(kind, "threads"))
+	if (!strcmp(kind, "threads")) {
+		ms = argc > 3 ? ms : 1;
 		start_threads(count);
+	}
 	if (!strcmp(kind, "exit")) {
 		exit_with_one_blocked();
 		return 0;
