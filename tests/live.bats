@@ -249,14 +249,14 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	type_line '/nested'
 	wait_until shows 'match'
 	keys Enter
-	wait_until shows '^[0-9]+ samples, [0-9.]+ % of all'
+	wait_until shows '^[0-9]+ samples?, [0-9.]+ % of all'
 	shows 'nested \('
 	for i in 1 2 3; do
 		local seen
 		seen=$(samples)
 		more() { [ "$(samples)" -gt "$seen" ]; }
 		wait_until more
-		shows '^[0-9]+ samples, [0-9.]+ % of all'
+		shows '^[0-9]+ samples?, [0-9.]+ % of all'
 		shows 'nested \('
 	done
 	keys q
