@@ -62,8 +62,7 @@ check() {
 	# the tables of its files are made no later than the program's own time has come; runtimes have threads
 	[ "$state" != core ] || tool=${tool/#cpuprof/on_one_cpu cpuprof}
 	measure "$tool" "$command"
-	# the first samples of a process may come before it is known: beside other tests, a tool that waits for the kernel to take a
-	# new table (RCU) had 60 ms of one unknown
+	# the first samples of a process may come before it is known: of one, beside other tests, 60 ms did
 	figures=$(jq -r 'select(.type == "summary") | (.samples - .ended.no_user - ([.ended.unknown_process, ([3, 0.03 * .samples] | max)] | min)) as $all | "\($all) \(if $all > 0 then .ended.complete / $all else 0 end) \(
 		.ended | with_entries(select(.value > 0 and .key != "no_user")) | tostring)"' "$recorded")
 	echo "# $state $name: $figures, expected $share" >&3
