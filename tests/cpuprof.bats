@@ -762,7 +762,7 @@ while True: json.dumps(list(range(1000)))'
 	cpuprof -F 999 -I -j 60 2>"$WORK/err" >"$WORK/out" 3>&- &
 	wait_until grep -q Ctrl-C "$WORK/err"
 	idle=$(cpu_seconds idle)
-	sleep 8
+	sleep "$([ "$SIZE" = full ] && echo 8 || echo 4)"
 	idle=$(awk "BEGIN { print $(cpu_seconds idle) - $idle }")
 	kill -INT $!
 	wait $!
@@ -779,7 +779,7 @@ while True: json.dumps(list(range(1000)))'
 deep_frames() {	# N DEPTH: the kinds of stacks that there are
 	background deep "$1"
 	wait_until grep -q ready "$WORK/background.out"
-	measure_while_it_runs 300 cpuprof -F 199 -p "$pid" --max-depth "$2" -j
+	measure_while_it_runs 100 cpuprof -F 199 -p "$pid" --max-depth "$2" -j
 	kill "$pid"
 	jq -r 'select(.type == "stack" and .comm == "deep") | "\(.ended_by) \(.user | map(select(.cut | not)) | length) \(
 		[.user | to_entries[] | select(.value.cut) | "\(.key):\(.value.cut)"] | join(" "))"' "$WORK/out" | sort -u

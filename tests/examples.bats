@@ -126,9 +126,11 @@ examples_of() {	# PAGE
 	done
 }
 
-@test "every page with examples is among those" {
-	for page in $(grep -l '^\.SH EXAMPLES' "$ROOT"/man/man*/*); do
-		grep -qF "[${page##*/}]" "$ROOT/tests/examples.table"
+@test "each example of README and of the man pages is in examples.table" {
+	need man python3
+	local page
+	for page in README.md $(grep -l '^\.SH EXAMPLES' "$ROOT"/man/man*/*); do
+		run-examples --list "${page##*/}"
 	done
 }
 

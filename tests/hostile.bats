@@ -438,7 +438,7 @@ fetched_in_time() {	# SECONDS
 	local start
 	rm -f "$WORK/out"
 	start=$(date +%s%N)
-	timeout 100 cpuprof -q -j -l -p "$measured" -o "$WORK/out" 2 2>"$WORK/err" 3>&- &
+	timeout 100 cpuprof -q -j -l -p "$measured" -o "$WORK/out" 1 2>"$WORK/err" 3>&- &
 	pids+=($!)
 	tool=$!
 	if [ "$1" -gt 1 ]; then
@@ -470,12 +470,12 @@ fetched_in_time() {	# SECONDS
 		background "$WORK/more$i"
 		measured+=,$pid
 	done
-	export DEBUGINFOD_TIMEOUT=3
+	export DEBUGINFOD_TIMEOUT=2
 	fetched_in_time 0
 	before=$took
 	DEBUGINFOD_URLS=http://127.0.0.1:1 DEBUGINFOD_CACHE_PATH="$WORK/cache" fetched_in_time 0
 	debuginfod_server hang
-	fetched_in_time 3
+	fetched_in_time 2
 	grep -q 'not all debug files were fetched: .* do not answer' "$WORK/err"
 	debuginfod_server endless
 	DEBUGINFOD_MAXSIZE=20000000 fetched_in_time 1
@@ -557,7 +557,7 @@ fetched_in_time() {	# SECONDS
 	tool=$!
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
-	sleep 3		# until it is full: that takes half a second
+	sleep 1.5	# until it is full: that takes half a second
 	background setpriv --reuid=65533 --regid=65533 --clear-groups perl -e 'for (;;) { select undef, undef, undef, 0.01; $n++ < 100 or close STDIN }' </dev/null
 	victim=$pid
 	wait_until test ! -e "/proc/$victim/fd/0"
