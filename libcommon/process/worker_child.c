@@ -47,9 +47,9 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-_Noreturn void worker_child_run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg,
-				void *area, size_t room)
+_Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
 {
+	const struct worker_limits *limits = &kind->limits;
 	pid_t parent = getppid();
 	uint64_t bytes;
 	ssize_t got;
@@ -68,7 +68,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_limits *limits, 
 	if (!limits->writes)
 		limit_system_calls(limits->parent);
 	while ((got = recv(0, &bytes, sizeof(bytes), 0)) == sizeof(bytes)) {
-		bytes = work(arg, area, bytes, room);
+		bytes = kind->work(kind->arg, area, bytes, kind->area_bytes);
 		if (send(0, &bytes, sizeof(bytes), MSG_NOSIGNAL) < 0)
 			break;
 	}

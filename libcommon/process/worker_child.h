@@ -21,11 +21,17 @@ struct worker_limits {
  */
 typedef size_t worker_fn(void *arg, void *area, size_t request_bytes, size_t room);
 
+struct worker_kind {
+	struct worker_limits limits;
+	worker_fn *work;
+	void *arg;
+	size_t area_bytes;
+};
+
 /*
  * In a new child process: keeps the socket as its only file, gives up all rights but to read, and does jobs
  * until the tool ends.
  */
-_Noreturn void worker_child_run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg,
-				void *area, size_t room);
+_Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area);
 
 #endif

@@ -28,17 +28,16 @@ union control {
 /* ---- the starter's side ---- */
 
 /* False: the tool has gone. */
-static bool receive(int fds[NR_FDS])
+static bool receive(struct worker_kind *kind, int fds[NR_FDS])
 {
 	union control control;
-	char byte;
-	struct iovec data = { &byte, 1 };
+	struct iovec data = { kind, sizeof(*kind) };
 	struct msghdr message = {
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *header;
 
-	if (recvmsg(0, &message, MSG_CMSG_CLOEXEC) != 1)
+	if (recvmsg(0, &message, MSG_CMSG_CLOEXEC) != sizeof(*kind))
 		return false;
 	header = CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_len != CMSG_LEN(NR_FDS * sizeof(int)))
@@ -47,21 +46,22 @@ static bool receive(int fds[NR_FDS])
 	return true;
 }
 
-_Noreturn static void serve(const struct worker_limits *limits, worker_fn *work, void *arg, size_t area_bytes)
+_Noreturn static void serve(void)
 {
+	struct worker_kind kind;
 	int fds[NR_FDS];
 
-	while (receive(fds)) {
-		void *area = mmap(NULL, area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[AREA], 0);
+	while (receive(&kind, fds)) {
+		void *area = mmap(NULL, kind.area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[AREA], 0);
 		/* the tool's child, not ours: the tool waits for it */
 		pid_t pid = area == MAP_FAILED ? -ENOMEM : syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 
 		if (!pid)
-			worker_child_run(fds[SOCKET], limits, work, arg, area, area_bytes);
+			worker_child_run(fds[SOCKET], &kind, area);
 		if (pid == -1)
 			pid = -errno;
 		if (area != MAP_FAILED)
-			munmap(area, area_bytes);
+			munmap(area, kind.area_bytes);
 		close(fds[SOCKET]);
 		close(fds[AREA]);
 		if (send(0, &pid, sizeof(pid), MSG_NOSIGNAL) < 0)
@@ -70,7 +70,7 @@ _Noreturn static void serve(const struct worker_limits *limits, worker_fn *work,
 	_exit(0);
 }
 
-_Noreturn static void run(int socket, const struct worker_limits *limits, worker_fn *work, void *arg, size_t area_bytes)
+_Noreturn static void run(int socket)
 {
 	pid_t parent = getppid();
 	sigset_t all;
@@ -81,13 +81,12 @@ _Noreturn static void run(int socket, const struct worker_limits *limits, worker
 	if (!child_keep_only(socket))
 		_exit(1);
 	child_end_with(parent);
-	serve(limits, work, arg, area_bytes);
+	serve();
 }
 
 /* ---- the tool's ---- */
 
-int worker_starter_begin(struct worker_starter *starter, const struct worker_limits *limits, worker_fn *work, void *arg,
-			 size_t area_bytes)
+int worker_starter_begin(struct worker_starter *starter)
 {
 	int ends[2];
 
@@ -95,7 +94,7 @@ int worker_starter_begin(struct worker_starter *starter, const struct worker_lim
 		return -errno;
 	*starter = (struct worker_starter){ .pid = fork(), .fd = ends[0] };
 	if (!starter->pid)
-		run(ends[1], limits, work, arg, area_bytes);
+		run(ends[1]);
 	close(ends[1]);
 	if (starter->pid > 0)
 		return 0;
@@ -104,11 +103,11 @@ int worker_starter_begin(struct worker_starter *starter, const struct worker_lim
 	return -EAGAIN;
 }
 
-pid_t worker_starter_fork(const struct worker_starter *starter, int socket, int area)
+pid_t worker_starter_fork(const struct worker_starter *starter, const struct worker_kind *kind, int socket, int area)
 {
 	union control control = { .header = {
 		.cmsg_len = CMSG_LEN(NR_FDS * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-	struct iovec data = { "", 1 };
+	struct iovec data = { (void *)kind, sizeof(*kind) };
 	const struct msghdr message = {
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
 	};
@@ -117,7 +116,7 @@ pid_t worker_starter_fork(const struct worker_starter *starter, int socket, int 
 	int answered;
 
 	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
-	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
 		return -ECHILD;
 	do
 		answered = poll(&answer, 1, PATIENCE_MS);

@@ -16,11 +16,10 @@ struct worker_starter {
 	int fd;
 };
 
-/* The workers run with what limits and arg point to as it is now. 0 or -errno */
-int worker_starter_begin(struct worker_starter *starter, const struct worker_limits *limits, worker_fn *work, void *arg,
-			 size_t area_bytes);
+/* Workers have a copy of what their kind's arg points to as it is now. 0 or -errno */
+int worker_starter_begin(struct worker_starter *starter);
 /* A new child of the caller, with its end of the socket, and a memfd as its area. Its PID, or -errno */
-pid_t worker_starter_fork(const struct worker_starter *starter, int socket, int area);
+pid_t worker_starter_fork(const struct worker_starter *starter, const struct worker_kind *kind, int socket, int area);
 /* Those whom it has started live on. */
 void worker_starter_end(struct worker_starter *starter);
 

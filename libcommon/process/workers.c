@@ -58,12 +58,10 @@ struct worker {
 };
 
 struct workers {
-	worker_fn *work;
-	void *arg;
-	size_t area_bytes, nr_asked;
-	struct worker_limits limits;
+	struct worker_kind kind;
+	size_t nr_asked;
 	int epoll_fd;
-	struct worker_starter starter;
+	struct worker_starter *starter, own_starter;
 	struct owner *owners;
 	uint64_t unstartable;		/* since when none can be started; 0: not known to be so */
 	int start_error;
@@ -75,6 +73,24 @@ struct workers {
 	struct worker workers[];
 };
 
+/* of all workers that need nothing of their caller's memory */
+static struct worker_starter common_starter;
+static unsigned nr_common;
+
+static void begin_starter(struct workers *w)
+{
+	w->starter = w->kind.arg ? &w->own_starter : &common_starter;
+	if (!w->starter->pid)
+		worker_starter_begin(w->starter);	/* or the tool starts them itself */
+	nr_common += w->starter == &common_starter;
+}
+
+static void end_starter(struct workers *w)
+{
+	if (w->starter == &w->own_starter || !--nr_common)
+		worker_starter_end(w->starter);
+}
+
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg)
 {
@@ -83,16 +99,16 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 	if (!w)
 		return -ENOMEM;
 	*w = (struct workers){
-		.work = work, .arg = arg, .area_bytes = area_bytes, .limits = *limits, .nr = nr,
+		.kind = { .limits = *limits, .work = work, .arg = arg, .area_bytes = area_bytes }, .nr = nr,
 	};
-	if (!w->limits.sleep_ms)
-		w->limits.sleep_ms = SLEEP_MS;
+	if (!w->kind.limits.sleep_ms)
+		w->kind.limits.sleep_ms = SLEEP_MS;
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll_fd < 0) {
 		free(w);
 		return -errno;
 	}
-	worker_starter_begin(&w->starter, &w->limits, work, arg, area_bytes);	/* or the tool starts them itself */
+	begin_starter(w);
 	*workers = w;
 	return 0;
 }
@@ -117,7 +133,7 @@ static void end(struct workers *w, struct worker *worker)
 		return;
 	kill(worker->pid, SIGKILL);
 	close(worker->fd);
-	munmap(worker->area, w->area_bytes);
+	munmap(worker->area, w->kind.area_bytes);
 	if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
 		w->ended[w->nr_ended++] = worker->pid;
 	/* the next one in its place is judged by what it took */
@@ -143,9 +159,9 @@ static int begin(struct workers *w, struct worker *worker, int ends[2], int area
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	worker->pid = area < 0 ? fork() : worker_starter_fork(&w->starter, ends[1], area);
+	worker->pid = area < 0 ? fork() : worker_starter_fork(w->starter, &w->kind, ends[1], area);
 	if (!worker->pid)
-		worker_child_run(ends[1], &w->limits, w->work, w->arg, worker->area, w->area_bytes);
+		worker_child_run(ends[1], &w->kind, worker->area);
 	if (worker->pid < 0) {
 		worker->pid = 0;
 		return -EAGAIN;
@@ -158,12 +174,12 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 {
 	int ends[2], error;
 
-	worker->area = mmap(NULL, w->area_bytes, PROT_READ | PROT_WRITE,
+	worker->area = mmap(NULL, w->kind.area_bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_NORESERVE | (area < 0 ? MAP_ANONYMOUS : 0), area, 0);
 	if (worker->area == MAP_FAILED)
 		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		munmap(worker->area, w->area_bytes);
+		munmap(worker->area, w->kind.area_bytes);
 		return -ENOMEM;
 	}
 	worker->fd = ends[0];
@@ -173,7 +189,7 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 		end(w, worker);
 	} else if (error) {
 		close(ends[0]);
-		munmap(worker->area, w->area_bytes);
+		munmap(worker->area, w->kind.area_bytes);
 	}
 	return error;
 }
@@ -181,14 +197,14 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 /* A worker whose starter answers too late finds its socket closed, and ends. */
 static int start(struct workers *w, struct worker *worker)
 {
-	int area = w->starter.pid ? new_area(w->area_bytes) : -1, error = -1;
+	int area = w->starter->pid ? new_area(w->kind.area_bytes) : -1, error = -1;
 
 	reap(w);
 	if (area >= 0) {
 		error = start_with(w, worker, area);
 		close(area);
 		if (error)
-			worker_starter_end(&w->starter);
+			worker_starter_end(w->starter);
 	}
 	return error ? start_with(w, worker, -1) : 0;
 }
@@ -314,7 +330,7 @@ void workers_free(struct workers *w)
 	if (!w)
 		return;
 	workers_stop(w);
-	worker_starter_end(&w->starter);
+	end_starter(w);
 	reap(w);
 	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
 		usleep(200);
@@ -338,7 +354,7 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 	memcpy(worker->area, job->request, job->bytes);
 	worker->ran_before = ran_ns(worker);
 	is_awake(worker, clock_ns(), worker->ran_before);
-	if (w->limits.first)
+	if (w->kind.limits.first)
 		priority_watch(&worker->priority, worker->pid, worker->ran_before);
 	if (send(worker->fd, &bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		end(w, worker);
@@ -429,7 +445,7 @@ int workers_ask(struct workers *w, uint64_t tag, uint64_t owner_id, const void *
 	struct owner *owner;
 	struct job *job;
 
-	if (bytes > w->area_bytes)
+	if (bytes > w->kind.area_bytes)
 		return -E2BIG;
 	owner = owner_of(w, owner_id);
 	job = owner ? malloc(sizeof(*job) + bytes) : NULL;
@@ -495,12 +511,12 @@ static int look_at(const struct workers *w, struct worker *worker)
 {
 	uint64_t now = clock_ns(), ran, busy;
 
-	if (now - worker->awake < w->limits.sleep_ms * MS / 2)
+	if (now - worker->awake < w->kind.limits.sleep_ms * MS / 2)
 		return 0;
 	ran = ran_ns(worker);
-	if (w->limits.first)
+	if (w->kind.limits.first)
 		priority_watch(&worker->priority, worker->pid, ran);
-	if (ran - worker->ran_before > w->limits.cpu_ms * MS)
+	if (ran - worker->ran_before > w->kind.limits.cpu_ms * MS)
 		return -ETIME;
 	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {
 		is_awake(worker, now, ran);
@@ -508,7 +524,7 @@ static int look_at(const struct workers *w, struct worker *worker)
 	}
 	/* on a busy machine, it may have got its CPU only now */
 	busy = ran - worker->ran_when_awake + queued_ns(worker) - worker->queued_when_awake;
-	return now - worker->awake < w->limits.sleep_ms * MS + busy ? 0 : -ETIMEDOUT;
+	return now - worker->awake < w->kind.limits.sleep_ms * MS + busy ? 0 : -ETIMEDOUT;
 }
 
 /* Whoever has taken over the worker could change the answer while it is looked at. 0 or -ENOMEM */
@@ -524,7 +540,7 @@ static int copy_answer(struct workers *w, const struct worker *worker, size_t by
 	}
 	memcpy(w->answer, worker->area, bytes);
 	if (bytes > KEPT_BYTES)
-		madvise(worker->area, w->area_bytes, MADV_REMOVE);
+		madvise(worker->area, w->kind.area_bytes, MADV_REMOVE);
 	return 0;
 }
 
@@ -537,7 +553,7 @@ static bool take_from(struct workers *w, struct worker *worker, struct worker_an
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		error = look_at(w, worker);
-	else if (got != sizeof(bytes) || bytes > w->area_bytes)
+	else if (got != sizeof(bytes) || bytes > w->kind.area_bytes)
 		error = -ECHILD;
 	if (got != sizeof(bytes) && !error)
 		return false;

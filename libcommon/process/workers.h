@@ -27,8 +27,8 @@ struct worker_answer {
 };
 
 /*
- * Workers start when they are needed. A process that is forked here starts them: they have a copy of what arg points to as it is
- * now, and inherit nothing of what the caller has later. 0 or -errno
+ * Workers start when they are needed. A process that was forked when the first were made starts them: they inherit nothing of what
+ * the caller has later. Those with an arg have one of their own: they have a copy of what arg points to as it is now. 0 or -errno
  */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg);
