@@ -493,11 +493,11 @@ nap()'
 while True: time.sleep(0)'
 	background jits map
 	sleep 0.5
-	cpuprof -j -F 499 -p "$(IFS=,; echo "${pids[*]}")" 2 >"$WORK/out" 2>"$WORK/err"
+	cpuprof -j -F 199 -p "$(IFS=,; echo "${pids[*]}")" 1 >"$WORK/out" 2>"$WORK/err"
 	expect "$(date +%s) - $(date +%s -d "$(jq -r 'select(.type == "start").time' "$WORK/out")") <= 30"
 	valid_json
 	[ "$(jq -r 'select(.type == "start") | "\(.schema) \(.tool) \(.host) \(.kernel) \(.frequency_hz + 0) \(.duration_ns) \(.filters.pids | length)"' "$WORK/out")" = \
-		"2 cpuprof $(uname -n) $(uname -r) 499 2000000000 4" ]
+		"2 cpuprof $(uname -n) $(uname -r) 199 1000000000 4" ]
 	{ head -n 1 "$WORK/out"; grep -m 5 '"user":\[{.*"vaddr"' "$WORK/out"; tail -n 1 "$WORK/out"; } >"$WORK/valid"
 	valid_json "$WORK/valid"
 	jq -s 'map(.user[]? | keys[]) | unique | join(" ")' "$WORK/out" | grep -q 'address.*function_vaddr.*symbol.*vaddr'

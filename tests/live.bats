@@ -211,7 +211,7 @@ click() {
 	local before
 	two_programs
 	terminal
-	type_line "cpuprof --live -p $nested"
+	type_line "cpuprof --live -p $nested -F 199"
 	wait_for_samples 200
 	keys p r p
 	fewer() { [ "$(samples)" -lt 150 ]; }
@@ -223,10 +223,9 @@ click() {
 	type_line 1
 	wait_until shows 'the last [0-9.]+ s,'
 	sleep 2
-	# at the default 99 Hz
 	screen | sed -nE '1s/.*the last ([0-9.]+) s,.*/\1/p; 2s/^([0-9]+) samples in ([0-9.]+) s.*/\1 \2/p' | xargs >"$WORK/shown"
 	echo "of $before: $(cat "$WORK/shown")"
-	awk -v before="$before" '{ exit !($2 > 0 && $2 < before && $1 == $3 && $2 <= 99 * $1 + 10) }' "$WORK/shown"
+	awk -v before="$before" '{ exit !($2 > 0 && $2 < before && $1 == $3 && $2 <= 199 * $1 + 20) }' "$WORK/shown"
 	keys w
 	type_line nonsense
 	wait_until shows "not a number of seconds: 'nonsense'"
@@ -443,7 +442,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_until shows 'Stopped +cpuprof'
 	type_line 'clear; bg; stty -a | diff - before && echo the "same"'
 	wait_until shows '^the same$'
-	wait_until_it_ran "$nested" 2000
+	wait_until_it_ran "$nested" 1000
 	! shows '^Sampling'
 	type_line fg
 	wait_for_samples 150	# 50 of them since bg
