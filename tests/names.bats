@@ -411,10 +411,19 @@ for_a_second() {	# PROGRAM OPTION...
 	cpuprof -q "${@:2}" -- bash -c 'ulimit -t 1; exec "$0"' "$1" 2>/dev/null || true
 }
 
-# programs with inlined functions, built in several ways; their names in $WORK/built
+# programs with inlined functions in $WORK, built in several ways; their paths are in $built. Compiled once for all tests
 build_inlining() {
 	need g++ gcc eu-addr2line
-	cat >"$WORK/inlining.cc" <<-'END'
+	local once=$BATS_FILE_TMPDIR/inlining
+	[ -e "$once" ] || compile_inlining "$once"
+	cp -p "$once"/* "$WORK"
+	built=("$WORK"/{pie,no-pie,lto,c,clang,clang4})
+	[ ! -e "$WORK/r" ] || built+=("$WORK/r")
+}
+
+compile_inlining() {	# DIRECTORY
+	mkdir "$1.part"
+	cat >"$1.part/inlining.cc" <<-'END'
 		#include <algorithm>
 		#include <cstdio>
 		#include <map>
@@ -427,18 +436,18 @@ build_inlining() {
 		std::map<std::string, int> m;
 		int main(int argc, char **argv) { for (int i = 0; i < argc; i++) m[argv[i]] += n::s::work(i * 100); for (auto &k : m) printf("%s %d\n", k.first.c_str(), k.second); }
 	END
-	g++ -g -O2 -o "$WORK/pie" "$WORK/inlining.cc"
-	g++ -gdwarf-4 -O2 -no-pie -o "$WORK/no-pie" "$WORK/inlining.cc"
-	g++ -g -O3 -flto -o "$WORK/lto" "$WORK/inlining.cc"
-	gcc -g -O2 -pthread -o "$WORK/c" "$BATS_TEST_DIRNAME/workloads/waits.c"
-	clang++ -g -O2 -o "$WORK/clang" "$WORK/inlining.cc"
-	clang++ -gdwarf-4 -O2 -o "$WORK/clang4" "$WORK/inlining.cc"
-	built=("$WORK"/{pie,no-pie,lto,c,clang,clang4})
-	cat >"$WORK/r.rs" <<-'END'
+	g++ -g -O2 -o "$1.part/pie" "$1.part/inlining.cc"
+	g++ -gdwarf-4 -O2 -no-pie -o "$1.part/no-pie" "$1.part/inlining.cc"
+	g++ -g -O3 -flto -o "$1.part/lto" "$1.part/inlining.cc"
+	gcc -g -O2 -pthread -o "$1.part/c" "$BATS_TEST_DIRNAME/workloads/waits.c"
+	clang++ -g -O2 -o "$1.part/clang" "$1.part/inlining.cc"
+	clang++ -gdwarf-4 -O2 -o "$1.part/clang4" "$1.part/inlining.cc"
+	cat >"$1.part/r.rs" <<-'END'
 		use std::collections::HashMap;
 		fn main() { let mut m = HashMap::new(); for (i, a) in std::env::args().enumerate() { *m.entry(a.to_uppercase()).or_insert(0) += i; } let mut v: Vec<_> = m.iter().collect(); v.sort(); for (k, x) in v { println!("{} {}", k, x); } }
 	END
-	! rustc -g -O -o "$WORK/r" "$WORK/r.rs" 2>/dev/null || built+=("$WORK/r")
+	! rustc -g -O -o "$1.part/r" "$1.part/r.rs" 2>/dev/null || true
+	mv "$1.part" "$1"
 }
 
 # at least 30 binaries in $binaries: of Debian, with debug packages and without, and built here: C, C++, Rust, Go, musl; PIE and not
