@@ -32,7 +32,7 @@ sampling_fails() {	# ERROR CALLS
 	need_root
 	need strace
 	background nested burn 3000
-	MIN_COUNT=0 every ENOMEM bpf offcputime -q -j 0.3
+	MIN_COUNT=0 every ENOMEM bpf offcputime -q -j -p "$pid" 0.3
 	MIN_COUNT=10 every ENOMEM bpf mapupdlat -q -j -- mapinmap hash 10 1 0 plain
 	MIN_COUNT=0 every EPERM bpf ehdump --check -j /bin/true
 }

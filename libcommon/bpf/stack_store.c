@@ -477,38 +477,39 @@ static int take_kept(struct stack_store *store, const struct stack_key *key, con
 	return 0;
 }
 
-/* Deletes the pending values that were taken: they are not taken again, when the map is read once more. */
-static void delete_pending(const struct stack_store *store, const struct stack_key *keys, size_t nr)
+struct values_batch {
+	struct stack_key keys[4096];
+	struct stack_value values[4096];
+};
+
+/* Deletes pending values: they are not taken again when the map is read once more. */
+static int take_batch(struct stack_store *store, const struct values_batch *batch, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++)
-		bpf_map_delete_elem(store->values_fd, &keys[i]);
+	int error = 0;
+
+	for (size_t i = 0; !error && i < nr; i++) {
+		error = take_kept(store, &batch->keys[i], &batch->values[i]);
+		if (!error && batch->keys[i].flags & STACK_PENDING)
+			bpf_map_delete_elem(store->values_fd, &batch->keys[i]);
+	}
+	return error;
 }
 
 int stack_store_read_values(struct stack_store *store)
 {
-	struct stack_key key, next, *last = NULL, *pending = NULL;
-	size_t nr_pending = 0, room = 0;
-	struct stack_value value;
-	int error = 0;
+	struct values_batch *batch = malloc(sizeof(*batch));
+	int error = batch ? 0 : -ENOMEM;
+	__u32 bucket, *last = NULL;
+	bool more = true;
 
-	while (!error) {
-		if (bpf_map_get_next_key(store->values_fd, last, &next)) {
-			error = errno == ENOENT ? 0 : -errno;	/* that was the last one */
-			break;
-		}
-		key = next;
-		last = &key;
-		if (bpf_map_lookup_elem(store->values_fd, &key, &value))
-			error = -errno;
-		else if (key.flags & STACK_PENDING)
-			error = array_reserve(&pending, &room, nr_pending + 1);
-		if (!error && key.flags & STACK_PENDING)
-			pending[nr_pending++] = key;
-		if (!error)
-			error = take_kept(store, &key, &value);
+	while (!error && more) {
+		__u32 nr = sizeof(batch->keys) / sizeof(batch->keys[0]);
+
+		more = !bpf_map_lookup_batch(store->values_fd, last, &bucket, batch->keys, batch->values, &nr, NULL);
+		error = more || errno == ENOENT ? take_batch(store, batch, nr) : -errno;
+		last = &bucket;
 	}
-	delete_pending(store, pending, nr_pending);
-	free(pending);
+	free(batch);
 	return error;
 }
 
