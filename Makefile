@@ -16,9 +16,10 @@ TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
 BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
 MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's layers: each may use those after it, and none before it.
-# Machine-dependent code is in a layer's folder $(ARCH).
-LAYERS := run bpf live report unwind process table dwarf base
+# Machine-dependent code is in a layer's folder $(ARCH), and each runtime's in a folder of runtimes/.
+LAYERS := run bpf live report runtimes unwind process table dwarf base
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+SOURCES := $(wildcard libcommon/*/*.c libcommon/*/$(ARCH)/*.c libcommon/runtimes/*/*.c)
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
 INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen -iquote $(B)/skel
@@ -163,7 +164,7 @@ define archive
 endef
 
 define layer
-$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(wildcard libcommon/$1/*.c libcommon/$1/$(ARCH)/*.c)) \
+$(B)/libcommon/$1.a: $(patsubst %.c,$(B)/%.o,$(filter libcommon/$1/%,$(SOURCES))) \
 	$(patsubst libcommon/%.proto,$(B)/gen/%.pb-c.o,$(wildcard libcommon/$1/*.proto))
 	$$(archive)
 endef
@@ -256,7 +257,7 @@ $(B)/obj/unit/%.o: tests/unit/%.c
 FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZED := $(filter-out libcommon/bpf/%,$(wildcard libcommon/*/*.c libcommon/*/$(ARCH)/*.c)) $(TOOL_SOURCES)
+FUZZED := $(filter-out libcommon/bpf/%,$(SOURCES)) $(TOOL_SOURCES)
 
 $(B)/san/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)

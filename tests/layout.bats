@@ -4,7 +4,7 @@
 # bats file_tags=check
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-LAYERS=(run bpf live report unwind process table dwarf base)
+LAYERS=(run bpf live report runtimes unwind process table dwarf base)
 
 setup() {
 	cd "$ROOT"

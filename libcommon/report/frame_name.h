@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "process/jit_processes.h"
+#include "runtimes/jit/jit_processes.h"
 #include "process/kallsyms.h"
 #include "python_abi.h"
 #include "report/escape.h"

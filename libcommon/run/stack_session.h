@@ -19,7 +19,7 @@
 #include "live/view.h"
 #include "process/cmdlines.h"
 #include "process/debuginfod.h"
-#include "process/jit_processes.h"
+#include "runtimes/jit/jit_processes.h"
 #include "process/kallsyms.h"
 #include "process/perf_events.h"
 #include "process/priority.h"

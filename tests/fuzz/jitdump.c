@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "process/jitdump.h"
+#include "runtimes/jit/jitdump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "process/perf_map.h"
+#include "runtimes/jit/perf_map.h"
 
 static int file_of(const uint8_t *bytes, size_t size)
 {

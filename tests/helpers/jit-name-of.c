@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/jit_processes.h"
+#include "runtimes/jit/jit_processes.h"
 
 int main(int argc, char **argv)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "process/jit_files.h"
+#include "runtimes/jit/jit_files.h"
 
 static void put(int fd, const void *bytes, size_t size)
 {

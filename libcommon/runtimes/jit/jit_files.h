@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A process's perf map and jitdump: finds the files, and reads JIT names from both. */
-#ifndef EHPERF_PROCESS_JIT_FILES_H
-#define EHPERF_PROCESS_JIT_FILES_H
+#ifndef EHPERF_RUNTIMES_JIT_FILES_H
+#define EHPERF_RUNTIMES_JIT_FILES_H
 
 #include <sys/types.h>
 
-#include "process/jit_names.h"
-#include "process/jitdump.h"
-#include "process/perf_map.h"
+#include "runtimes/jit/jit_names.h"
+#include "runtimes/jit/jitdump.h"
+#include "runtimes/jit/perf_map.h"
 #include "process/proc_maps.h"
 
 struct jit_files {

@@ -3,8 +3,8 @@
  * The names of a process's JIT code, by address and time, from the files that its runtime writes: a perf map
  * (perf_map.h) or a jitdump (jitdump.h). Code may replace older code at its address, and may move.
  */
-#ifndef EHPERF_PROCESS_JIT_NAMES_H
-#define EHPERF_PROCESS_JIT_NAMES_H
+#ifndef EHPERF_RUNTIMES_JIT_NAMES_H
+#define EHPERF_RUNTIMES_JIT_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/jit_names.h"
+#include "runtimes/jit/jit_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/jit_files.h"
+#include "runtimes/jit/jit_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

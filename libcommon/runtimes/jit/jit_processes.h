@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The JIT names of all processes in which anonymous memory was seen to be executed. */
-#ifndef EHPERF_PROCESS_JIT_PROCESSES_H
-#define EHPERF_PROCESS_JIT_PROCESSES_H
+#ifndef EHPERF_RUNTIMES_JIT_PROCESSES_H
+#define EHPERF_RUNTIMES_JIT_PROCESSES_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "process/jit_files.h"
+#include "runtimes/jit/jit_files.h"
 
 #define JIT_MAX_PROCESSES 256			/* whose files are kept open; later processes get no names */
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* for the names of all processes */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/jit_processes.h"
+#include "runtimes/jit/jit_processes.h"
 
 #include <errno.h>
 #include <stdio.h>

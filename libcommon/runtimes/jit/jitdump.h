@@ -3,10 +3,10 @@
  * jit-PID.dump (Linux, tools/perf/Documentation/jitdump-specification.txt, version 1): time-stamped records
  * of code that a runtime has loaded or moved.
  */
-#ifndef EHPERF_PROCESS_JITDUMP_H
-#define EHPERF_PROCESS_JITDUMP_H
+#ifndef EHPERF_RUNTIMES_JITDUMP_H
+#define EHPERF_RUNTIMES_JITDUMP_H
 
-#include "process/jit_names.h"
+#include "runtimes/jit/jit_names.h"
 
 /* examined of a file; most of it is code, which is not read */
 #define JITDUMP_MAX_BYTES (16ULL << 30)

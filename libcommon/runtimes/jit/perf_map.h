@@ -4,10 +4,10 @@
  * function that a runtime compiles, with hexadecimal START and SIZE, appended while it runs. A later line for
  * an address overrides earlier ones.
  */
-#ifndef EHPERF_PROCESS_PERF_MAP_H
-#define EHPERF_PROCESS_PERF_MAP_H
+#ifndef EHPERF_RUNTIMES_PERF_MAP_H
+#define EHPERF_RUNTIMES_PERF_MAP_H
 
-#include "process/jit_names.h"
+#include "runtimes/jit/jit_names.h"
 
 #define PERF_MAP_MAX_BYTES (256ULL << 20)	/* read of a file */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/jitdump.h"
+#include "runtimes/jit/jitdump.h"
 
 #include <errno.h>
 #include <stdlib.h>

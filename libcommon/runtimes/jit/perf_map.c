@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/perf_map.h"
+#include "runtimes/jit/perf_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
