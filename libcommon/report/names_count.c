@@ -2,7 +2,6 @@
 #include "report/names_count.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +10,8 @@
 #include "report/escape.h"
 #include "report/frame_names.h"
 #include "report/namer.h"
+#include "runtimes/jit/jit_cures.h"
 #include "unwind/modules.h"
-
-/* what makes a runtime write its map, by patterns of its threads' names and of its files' */
-static const struct {
-	const char *name, *cure;
-} cures[] = {
-	{ "node*", "start it with --perf-basic-prof" },
-	{ "MainThread", "if that is node, start it with --perf-basic-prof" },
-	{ "java*", "run 'jcmd PID Compiler.perfmap' meanwhile (JDK 17 or later)" },
-	{ "libjvm.so*", "run 'jcmd PID Compiler.perfmap' meanwhile (JDK 17 or later)" },
-	{ "dotnet*", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
-	{ "libcoreclr.so*", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
-	{ ".NET*", "start it with DOTNET_PerfMapEnabled=1 in its environment" },
-	{ "beam*", "start it with +JPperf true" },
-	{ "erl*", "start it with +JPperf true" },
-	{ "*_scheduler", "start it with +JPperf true" },
-	{ "ruby*", "start it with --yjit-perf" },
-};
 
 struct by_pid {
 	uint32_t pid;
@@ -37,18 +20,10 @@ struct by_pid {
 	UT_hash_handle hh;
 };
 
-static const char *cure_of(const char *name)
-{
-	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
-		if (!fnmatch(cures[i].name, name, 0))
-			return cures[i].cure;
-	return NULL;
-}
-
 /* A thread may have any name, and then the files of its stack tell what runs it. */
 static const char *find_cure(const struct frame_names *names, const struct stack_entry *entry)
 {
-	const char *cure = cure_of(entry->key.comm);
+	const char *cure = jit_cure(entry->key.comm);
 
 	for (uint32_t i = 0; !cure && i < entry->user->nr; i++) {
 		uint64_t frame = entry->user->frames[i];
@@ -56,7 +31,7 @@ static const char *find_cure(const struct frame_names *names, const struct stack
 					      modules_get(names->modules, FRAME_MODULE(frame));
 		const char *slash = module && module->path ? strrchr(module->path, '/') : NULL;
 
-		cure = slash ? cure_of(slash + 1) : NULL;
+		cure = slash ? jit_cure(slash + 1) : NULL;
 	}
 	return cure;
 }
