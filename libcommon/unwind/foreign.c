@@ -247,25 +247,32 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	return error;
 }
 
-int foreign_read_hotspot(struct foreign *f, const struct hotspot_question *question,
-			 const struct hotspot_answer **answer, size_t *bytes)
+static size_t set_job(struct foreign_job *job, foreign_fn *work, const void *question, size_t size)
 {
-	static struct foreign_question q;
+	job->kind = FOREIGN_CALL;
+	job->work = work;
+	memcpy(job->question, question, size);
+	return offsetof(struct foreign_job, question) + size;
+}
+
+int foreign_call(struct foreign *f, pid_t pid, foreign_fn *work, const void *question, size_t size,
+		 const void **answer, size_t *bytes)
+{
+	static struct foreign_job job;
 	static _Alignas(16) uint8_t here[1 << 20];
 	const struct foreign_answer *got;
 	int error;
 
 	if (!f) {
-		*answer = (const struct hotspot_answer *)here;
-		return hotspot_work(question, (struct hotspot_answer *)here, sizeof(here), bytes);
+		*answer = here;
+		return work(question, here, sizeof(here), bytes);
 	}
-	q = (struct foreign_question){ .kind = FOREIGN_HOTSPOT, .pid = question->pid, .question = *question };
-	error = call_about(f, q.pid, &q, sizeof(q), &got, bytes);
-	if (!error && *bytes < sizeof(*got) + sizeof(**answer))
-		error = -EBADMSG;
-	*answer = (const struct hotspot_answer *)(got + 1);
+	error = call_about(f, pid, &job, set_job(&job, work, question, size), &got, bytes);
+	if (error)
+		return error;
+	*answer = got + 1;
 	*bytes -= sizeof(*got);
-	return error;
+	return 0;
 }
 
 uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, void *to, uint32_t bytes)
@@ -383,44 +390,32 @@ size_t foreign_nr_maps(const struct foreign *f)
 	return workers_nr_asked(f->readers);
 }
 
-/* ---- Python functions ---- */
+/* ---- questions beside the caller ---- */
 
-int foreign_ask_python(struct foreign *f, pid_t pid, const struct python_objects *objects,
-		       const struct foreign_function *functions, size_t nr, uint64_t tag)
+int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *question, size_t size, uint64_t tag)
 {
-	struct foreign_functions r = { .kind = FOREIGN_PYTHON, .pid = pid, .objects = *objects, .nr = nr };
+	static struct foreign_job job;
 
 	if (is_slow(f, pid))
 		return -EAGAIN;
-	memcpy(r.functions, functions, nr * sizeof(*functions));
-	return workers_ask(f->namer, tag, pid, &r, sizeof(r));
+	return workers_ask(f->namer, tag, pid, &job, set_job(&job, work, question, size));
 }
 
-uint64_t foreign_take_python(struct foreign *f, struct python_code codes[FOREIGN_FUNCTIONS])
+uint64_t foreign_take(struct foreign *f, const void **answer, size_t *bytes)
 {
 	struct worker_answer got;
-	const uint8_t *at, *end;
+	const struct foreign_answer *head;
 
 	if (!workers_take(f->namer, &got))
 		return 0;
 	judge(f, (pid_t)got.tag, got.error);
-	at = (const uint8_t *)got.bytes + sizeof(struct foreign_answer);
-	end = (const uint8_t *)got.bytes + got.nr;
-	memset(codes, 0, FOREIGN_FUNCTIONS * sizeof(*codes));
-	for (size_t i = 0; !got.error && i < FOREIGN_FUNCTIONS && at + sizeof(uint32_t) <= end; i++) {
-		uint32_t bytes;
-
-		memcpy(&bytes, at, sizeof(bytes));
-		at += sizeof(bytes);
-		if (bytes > (size_t)(end - at))
-			break;
-		python_code_unpack(&codes[i], at, bytes);
-		at += bytes;
-	}
+	head = got.bytes;
+	*answer = head + 1;
+	*bytes = got.error || got.nr < sizeof(*head) || head->error ? 0 : got.nr - sizeof(*head);
 	return got.tag;
 }
 
-void foreign_wait_python(const struct foreign *f, int ms)
+void foreign_wait_answer(const struct foreign *f, int ms)
 {
 	workers_wait(f->namer, ms);
 }

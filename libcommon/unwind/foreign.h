@@ -17,9 +17,7 @@
 
 #include "process/mapped_file.h"
 #include "process/proc_maps.h"
-#include "process/python_code.h"
 #include "unwind/compiled.h"
-#include "unwind/hotspot_work.h"
 
 struct foreign;
 
@@ -75,29 +73,30 @@ struct foreign_stack {
 void foreign_read_stacks(struct foreign *foreign, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
 			 const char **bytes);
 
-#define FOREIGN_FUNCTIONS 32
-
-/* a Python function, as python_code_read() takes it */
-struct foreign_function {
-	uint64_t address, identity;
-};
+/*
+ * Answers a question about a process, in a worker: in `room` bytes, aligned to 8, of which it sets how many it has used. The
+ * question is aligned, too, and may be trusted. 0 or -errno
+ */
+typedef int foreign_fn(const void *question, void *answer, size_t room, size_t *bytes);
+#define FOREIGN_QUESTION_BYTES (16 << 10)	/* at most */
 
 /*
- * Asks for python_code_read() of some functions of a process, FOREIGN_FUNCTIONS at most: beside the caller; not with NULL. The
- * tag is the caller's, but its lower half is the PID. 0, -ENOMEM, or -EAGAIN: it is left alone
+ * Calls work() for the caller, who waits. *bytes of *answer may be anything, and are valid until the next call. 0, or what work()
+ * has returned; moreover -ETIMEDOUT, -EAGAIN
  */
-int foreign_ask_python(struct foreign *foreign, pid_t pid, const struct python_objects *objects,
-		       const struct foreign_function *functions, size_t nr, uint64_t tag);
+int foreign_call(struct foreign *foreign, pid_t pid, foreign_fn *work, const void *question, size_t size,
+		 const void **answer, size_t *bytes);
 /*
- * The tag of what is there; 0: nothing is. The caller owns codes[], as many as it asked for; what could not be read is {}.
- * Call again within 100 ms
+ * Calls work() beside the caller; not with NULL. The tag is the caller's, but its lower half is the PID. Only one caller may ask
+ * so. 0, -ENOMEM, or -EAGAIN: the process is left alone
  */
-uint64_t foreign_take_python(struct foreign *foreign, struct python_code codes[FOREIGN_FUNCTIONS]);
-void foreign_wait_python(const struct foreign *foreign, int ms);
-
-/* hotspot_work(); *bytes of *answer are valid until the next call. Moreover -ETIMEDOUT, -EAGAIN */
-int foreign_read_hotspot(struct foreign *foreign, const struct hotspot_question *question,
-			 const struct hotspot_answer **answer, size_t *bytes);
+int foreign_ask(struct foreign *foreign, pid_t pid, foreign_fn *work, const void *question, size_t size, uint64_t tag);
+/*
+ * The tag of what is there; 0: nothing is. *bytes of *answer may be anything, and are valid until the next call; with an error,
+ * there are none. Call again within 100 ms
+ */
+uint64_t foreign_take(struct foreign *foreign, const void **answer, size_t *bytes);
+void foreign_wait_answer(const struct foreign *foreign, int ms);
 
 /*
  * region_table_build() of the process's memory. *hash: of the bytes that were read last; 0: none were. It becomes the hash of

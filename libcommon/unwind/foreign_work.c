@@ -206,33 +206,6 @@ static size_t read_region(void *area, size_t bytes, size_t room)
 	return head + written;
 }
 
-/* ---- Python ---- */
-
-static size_t read_python(void *area, size_t bytes, size_t room)
-{
-	struct foreign_answer *answer = area;
-	struct foreign_functions r;
-	uint8_t *at = (uint8_t *)(answer + 1), *end = (uint8_t *)area + room;
-
-	if (bytes != sizeof(r))
-		return 0;
-	memcpy(&r, area, sizeof(r));
-	*answer = (struct foreign_answer){};
-	for (uint32_t i = 0; i < r.nr && i < FOREIGN_FUNCTIONS && at + sizeof(uint32_t) <= end; i++) {
-		const struct foreign_function *f = &r.functions[i];
-		struct python_code code;
-		uint32_t written = 0;
-
-		if (!python_code_read(r.pid, &r.objects, f->address, f->identity, &code)) {
-			written = python_code_write(&code, at + sizeof(written), end - at - sizeof(written));
-			python_code_free(&code);
-		}
-		memcpy(at, &written, sizeof(written));
-		at += sizeof(written) + written;
-	}
-	return at - (uint8_t *)area;
-}
-
 /* ---- all ---- */
 
 static size_t identify(const struct foreign_request *r, struct foreign_answer *answer)
@@ -258,17 +231,16 @@ static size_t compile(const struct foreign_request *r, struct foreign_answer *an
 	return sizeof(*answer) + bytes;
 }
 
-static size_t read_hotspot(void *area, size_t bytes, size_t room)
+static size_t call(void *area, size_t bytes, size_t room)
 {
-	static struct foreign_question q;
+	static struct foreign_job job;
 	struct foreign_answer *answer = area;
 
-	if (bytes != sizeof(q))
+	if (bytes < offsetof(struct foreign_job, question) || bytes > sizeof(job))
 		return 0;
-	memcpy(&q, area, sizeof(q));
+	memcpy(&job, area, bytes);
 	*answer = (struct foreign_answer){};
-	answer->error = hotspot_work(&q.question, (struct hotspot_answer *)(answer + 1),
-				     room - sizeof(*answer), &bytes);
+	answer->error = job.work(job.question, answer + 1, room - sizeof(*answer), &bytes);
 	return sizeof(*answer) + (answer->error ? 0 : bytes);
 }
 
@@ -279,12 +251,10 @@ size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
 
 	(void)arg;
 	switch (bytes >= sizeof(r.kind) ? *(const enum foreign_kind *)area : FOREIGN_MAPS) {
-	case FOREIGN_HOTSPOT:
-		return read_hotspot(area, bytes, room);
+	case FOREIGN_CALL:
+		return call(area, bytes, room);
 	case FOREIGN_STACK:
 		return read_stacks(area, bytes, room);
-	case FOREIGN_PYTHON:
-		return read_python(area, bytes, room);
 	case FOREIGN_REGION:
 		return read_region(area, bytes, room);
 	default:

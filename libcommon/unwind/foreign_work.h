@@ -6,8 +6,7 @@
 #include "unwind/foreign.h"
 
 enum foreign_kind {
-	FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_STACK, FOREIGN_PYTHON, FOREIGN_HOTSPOT, FOREIGN_REGION, FOREIGN_TABLE,
-	FOREIGN_CODE,
+	FOREIGN_MAPS, FOREIGN_FILE, FOREIGN_TEXT, FOREIGN_STACK, FOREIGN_CALL, FOREIGN_REGION, FOREIGN_TABLE, FOREIGN_CODE,
 };
 
 #define FOREIGN_MAX_PATH 4300
@@ -41,20 +40,14 @@ struct foreign_mapping {
 	uint32_t path;		/* offset in the paths */
 };
 
-/* FOREIGN_HOTSPOT: the question, and behind the answer's head a struct hotspot_answer */
-struct foreign_question {
+/*
+ * FOREIGN_CALL: the used part of the question is sent. Workers are forked: what they run is where it is here. Behind the answer's
+ * head, work()'s
+ */
+struct foreign_job {
 	enum foreign_kind kind;
-	pid_t pid;
-	struct hotspot_question question;
-};
-
-/* FOREIGN_PYTHON; behind the answer's head, for each a uint32_t, how many bytes of python_code_write() follow; 0: not read */
-struct foreign_functions {
-	enum foreign_kind kind;
-	pid_t pid;
-	struct python_objects objects;
-	uint32_t nr;
-	struct foreign_function functions[FOREIGN_FUNCTIONS];
+	foreign_fn *work;
+	_Alignas(16) uint8_t question[FOREIGN_QUESTION_BYTES];
 };
 
 /* FOREIGN_STACK; behind the answer's head, .stacks and then the bytes */

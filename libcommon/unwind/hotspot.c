@@ -177,7 +177,7 @@ static int ask(struct hotspot *h, struct foreign *foreign, const struct hotspot_
 {
 	h->question.pid = h->pid;
 	h->nr_questions++;
-	return foreign_read_hotspot(foreign, &h->question, answer, bytes);
+	return hotspot_ask(foreign, &h->question, answer, bytes);
 }
 
 #define LAYOUT_SINCE 11	/* the Symbol's */

@@ -17,6 +17,7 @@
 #include "process/hotspot_vm.h"
 #include "table/slabs.h"
 #include "unwind/foreign.h"
+#include "unwind/hotspot_names.h"
 
 struct hotspot;
 

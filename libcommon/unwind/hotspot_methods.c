@@ -90,7 +90,7 @@ static void ask(struct asker *a)
 	const struct hotspot_named *named;
 	size_t bytes, at = sizeof(*answer);
 
-	if (a->question->nr_methods && !foreign_read_hotspot(a->foreign, a->question, &answer, &bytes))
+	if (a->question->nr_methods && !hotspot_ask(a->foreign, a->question, &answer, &bytes))
 		while ((named = hotspot_named_next(answer, bytes, &at)))
 			take(a, named);
 	a->question->nr_methods = 0;

@@ -7,8 +7,8 @@
 #define EHPERF_UNWIND_HOTSPOT_METHODS_H
 
 #include "hotspot_abi.h"
-#include "unwind/foreign.h"
 #include "unwind/hotspot_names.h"
+#include "unwind/hotspot_work.h"
 
 struct hotspot_methods {
 	struct known_method *by_key;

@@ -401,12 +401,26 @@ int hotspot_answer(const struct hotspot_question *q, struct memory_reader *memor
 	return error == -EFBIG && answer->nr_codes ? 0 : error;
 }
 
-int hotspot_work(const struct hotspot_question *q, struct hotspot_answer *answer, size_t room, size_t *bytes)
+_Static_assert(sizeof(struct hotspot_question) <= FOREIGN_QUESTION_BYTES, "struct hotspot_question");
+
+static int work(const void *question, void *answer, size_t room, size_t *bytes)
 {
 	static struct memory_reader memory;	/* large; workers have one thread, and we ask from one */
+	const struct hotspot_question *q = question;
 
 	memory_reader_begin(&memory, q->pid, MAX_READ_BYTES);
 	return hotspot_answer(q, &memory, answer, room, bytes);
+}
+
+int hotspot_ask(struct foreign *foreign, const struct hotspot_question *q, const struct hotspot_answer **answer, size_t *bytes)
+{
+	const void *got;
+	int error = foreign_call(foreign, q->pid, work, q, sizeof(*q), &got, bytes);
+
+	if (error)
+		return error;
+	*answer = got;
+	return *bytes < sizeof(**answer) ? -EBADMSG : 0;
 }
 
 const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer, size_t bytes, size_t *at)

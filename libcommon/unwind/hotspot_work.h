@@ -13,6 +13,7 @@
 
 #include "process/hotspot_blob.h"
 #include "process/hotspot_vm.h"
+#include "unwind/foreign.h"
 #include "unwind/hotspot_names.h"
 #include "tables_abi.h"
 
@@ -95,9 +96,9 @@ static inline const struct hotspot_name *hotspot_code_name(const struct hotspot_
 /* The answer to `question`, whose .pid's memory is read, in `room` bytes. 0 with *bytes set, or -errno */
 int hotspot_answer(const struct hotspot_question *question, struct memory_reader *memory,
 		   struct hotspot_answer *answer, size_t room, size_t *bytes);
-/* hotspot_answer() with its own memory reader */
-int hotspot_work(const struct hotspot_question *question, struct hotspot_answer *answer, size_t room,
-		 size_t *bytes);
+/* hotspot_answer() by a worker (unwind/foreign.h): *bytes of *answer are valid until the next call. Moreover -ETIMEDOUT, -EAGAIN */
+int hotspot_ask(struct foreign *foreign, const struct hotspot_question *question, const struct hotspot_answer **answer,
+		size_t *bytes);
 
 /* The next method behind *at bytes of an answer, which may be anything; NULL: there is none. */
 const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answer, size_t bytes,

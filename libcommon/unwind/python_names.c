@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "process/clock.h"
 #include "python_abi.h"
+#include "unwind/python_work.h"
 
 /* A program that makes functions as it goes must not fill our memory; one process leaves room for others. */
 #define MAX_FUNCTIONS 100000
@@ -47,7 +48,7 @@ struct process_functions {
 struct question {
 	uint64_t tag;		/* the PID in its lower half */
 	size_t nr;
-	uint64_t numbers[FOREIGN_FUNCTIONS];
+	uint64_t numbers[MAX_PYTHON_FUNCTIONS];
 	UT_hash_handle hh;
 };
 
@@ -128,7 +129,7 @@ static void ask(struct python_names *names, struct foreign *foreign)
 {
 	pid_t pid = (pid_t)names->next.tag;
 	struct process_functions *process = process_of(names, pid);
-	struct foreign_function functions[FOREIGN_FUNCTIONS];
+	struct python_question wanted = { .pid = pid, .nr = names->next.nr };
 	struct question *question = NULL;
 
 	if (process && process->questions < MAX_QUESTIONS_OF_PROCESS && HASH_COUNT(names->questions) < MAX_QUESTIONS)
@@ -136,13 +137,15 @@ static void ask(struct python_names *names, struct foreign *foreign)
 	for (size_t i = 0; i < names->next.nr; i++) {
 		const struct function *function = names->by_number[names->next.numbers[i] - 1];
 
-		functions[i] = (struct foreign_function){ function->key.code, function->key.identity };
+		wanted.functions[i] = (struct python_function){ function->key.code, function->key.identity };
 	}
 	if (question) {
 		*question = names->next;
 		question->tag = (uint64_t)++names->last_question << 32 | (uint32_t)pid;
 	}
-	if (question && !foreign_ask_python(foreign, pid, &process->objects, functions, question->nr, question->tag)) {
+	if (process)
+		wanted.objects = process->objects;
+	if (question && !foreign_ask(foreign, pid, python_work, &wanted, sizeof(wanted), question->tag)) {
 		process->questions++;
 		HASH_ADD(hh, names->questions, tag, sizeof(question->tag), question);
 	} else {
@@ -160,7 +163,7 @@ static void ask_for(struct python_names *names, struct foreign *foreign, struct 
 	if (function->asked || function->code.name || function->tries == MAX_TRIES ||
 	    !process_of(names, function->key.pid)->has_objects)
 		return;
-	if (next->nr && (next->nr == FOREIGN_FUNCTIONS || (pid_t)next->tag != (pid_t)function->key.pid))
+	if (next->nr && (next->nr == MAX_PYTHON_FUNCTIONS || (pid_t)next->tag != (pid_t)function->key.pid))
 		ask(names, foreign);
 	next->tag = function->key.pid;
 	function->asked = true;
@@ -192,7 +195,7 @@ static void take(struct python_names *names, struct question *question, struct p
 		function->code = codes[i];
 		keep_within_bounds(names, &function->code);
 	}
-	for (size_t i = question->nr; i < FOREIGN_FUNCTIONS; i++)	/* of a worker that was taken over */
+	for (size_t i = question->nr; i < MAX_PYTHON_FUNCTIONS; i++)	/* of a worker that was taken over */
 		python_code_free(&codes[i]);
 	HASH_DEL(names->questions, question);
 	free(question);
@@ -209,13 +212,16 @@ static void ask_for_others(struct python_names *names, struct foreign *foreign)
 
 void python_names_follow(struct python_names *names, struct foreign *foreign)
 {
-	struct python_code codes[FOREIGN_FUNCTIONS];
+	struct python_code codes[MAX_PYTHON_FUNCTIONS];
 	struct question *question;
+	const void *answer;
 	uint64_t tag;
+	size_t bytes;
 
 	if (names->next.nr)
 		ask(names, foreign);
-	while ((tag = foreign_take_python(foreign, codes))) {
+	while ((tag = foreign_take(foreign, &answer, &bytes))) {
+		python_work_take(answer, bytes, codes);
 		HASH_FIND(hh, names->questions, &tag, sizeof(tag), question);
 		take(names, question, codes);
 	}
@@ -232,7 +238,7 @@ void python_names_settle(struct python_names *names, struct foreign *foreign, in
 	if (clock_ns() < names->slow_ns + SLOW_NS)
 		return;
 	while (names->questions && (now = clock_ns()) < end) {
-		foreign_wait_python(foreign, (end - now) / 1000000 + 1);
+		foreign_wait_answer(foreign, (end - now) / 1000000 + 1);
 		python_names_follow(names, foreign);
 	}
 	names->slow_ns = names->questions ? clock_ns() : 0;

@@ -100,6 +100,47 @@ static void test_text(void)
 	check(!foreign_read_text(foreign, &text, bytes, 16), "nothing is there");
 }
 
+/* who has answered, and what was asked; without a question, an error */
+static int answer_question(const void *question, void *answer, size_t room, size_t *bytes)
+{
+	pid_t *to = answer;
+
+	if (!*(const pid_t *)question)
+		return -EXDEV;
+	check(room >= 2 * sizeof(*to));
+	to[0] = getpid();
+	to[1] = *(const pid_t *)question;
+	*bytes = 2 * sizeof(*to);
+	return 0;
+}
+
+static void test_questions(void)
+{
+	pid_t question = 12345, nothing = 0;
+	const pid_t *said;
+	const void *answer;
+	size_t bytes;
+	uint64_t tag;
+
+	check(!foreign_call(foreign, getpid(), answer_question, &question, sizeof(question), &answer, &bytes));
+	said = answer;
+	check(bytes == 8 && said[0] != getpid() && said[1] == 12345, "a worker answers");
+	check(!foreign_call(NULL, getpid(), answer_question, &question, sizeof(question), &answer, &bytes));
+	said = answer;
+	check(bytes == 8 && said[0] == getpid() && said[1] == 12345, "without workers, we answer");
+	check(foreign_call(foreign, getpid(), answer_question, &nothing, sizeof(nothing), &answer, &bytes) == -EXDEV);
+
+	check(!foreign_ask(foreign, getpid(), answer_question, &question, sizeof(question), 1ULL << 32 | getpid()));
+	while (!(tag = foreign_take(foreign, &answer, &bytes)))
+		foreign_wait_answer(foreign, 100);
+	said = answer;
+	check(tag == (1ULL << 32 | getpid()) && bytes == 8 && said[0] != getpid() && said[1] == 12345);
+	check(!foreign_ask(foreign, getpid(), answer_question, &nothing, sizeof(nothing), 2ULL << 32 | getpid()));
+	while (!(tag = foreign_take(foreign, &answer, &bytes)))
+		foreign_wait_answer(foreign, 100);
+	check(tag == (2ULL << 32 | getpid()) && !bytes, "an error is no answer");
+}
+
 /* another file, and answers that are not what a worker writes */
 static void test_distrust(void)
 {
@@ -135,6 +176,7 @@ int main(void)
 	test_maps();
 	test_tables();
 	test_text();
+	test_questions();
 	test_distrust();
 	foreign_free(foreign);
 	return check_done();
