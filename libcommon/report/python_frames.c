@@ -7,6 +7,8 @@
 
 #include "base/array.h"
 #include "python_abi.h"
+#include "unwind/python.h"
+#include "unwind/python_image.h"
 
 /*
  * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one to one
@@ -29,8 +31,9 @@ static bool is_loop(const struct modules *modules, uint64_t frame)
 {
 	const struct module *module = frame & FRAME_ADDRESS ? NULL : modules_get(modules, FRAME_MODULE(frame));
 
-	return module && !module->python_error &&
-	       python_image_is_loop(&module->python, FRAME_OFFSET(frame) - !!(frame & FRAME_CALL));
+	const struct python_image *image = module ? runtime_image(&module->runtime, &python_runtime) : NULL;
+
+	return image && python_image_is_loop(image, FRAME_OFFSET(frame) - !!(frame & FRAME_CALL));
 }
 
 static bool is_greenlet(const struct modules *modules, uint64_t frame)

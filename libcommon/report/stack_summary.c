@@ -219,7 +219,7 @@ static void see_pythons(bool *seen, const struct modules *modules, const struct 
 		const struct module *module = modules_get(modules, id);
 
 		if (!(user->frames[i] & FRAME_ADDRESS) && module)
-			seen[id] |= module->python_error == -ENOTSUP;
+			seen[id] |= module->runtime.error == -ENOTSUP;
 	}
 }
 

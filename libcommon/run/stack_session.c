@@ -21,10 +21,12 @@
 #include "run/signals.h"
 #include "run/run_report.h"
 #include "run/run_start.h"
+#include "runtimes/runtimes.h"
 #include "stacks_abi.h"
 #include "unwind/host_unwind.h"
 #include "unwind/hotspot.h"
 #include "unwind/processes.h"
+#include "unwind/python_image.h"
 
 /* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
 #define REPORT_CPU_MS 500
@@ -182,6 +184,7 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 			const struct stacks_wanted *wanted)
 {
 	*s = (struct stack_session){ .object = object, .wanted = wanted };
+	runtimes = all_runtimes;
 	run_open(&s->run, run);
 	if (wanted->only_user || wanted->only_kernel)
 		json_object_object_add(s->run.filters, "stacks",

@@ -22,17 +22,16 @@ static int build(struct unwind_table *table, struct elf_file *file, bool of_code
 
 static void compile(struct compiled *c, struct elf_file *file, bool of_code)
 {
-	int hotspot_error;
+	int error = 0;
 
 	c->build_id_bytes = file->build_id_bytes;
 	memcpy(c->build_id, file->build_id, file->build_id_bytes);
 	c->error = build(&c->table, file, of_code);
-	c->python_error = of_code ? -ENOENT : python_image_read(&c->python, file);
-	hotspot_error = of_code ? -ENOENT : hotspot_image_read(&c->hotspot, file);
-	c->has_hotspot = !hotspot_error;
-	/* a table without the interpreter that the file holds is not all that is known of it */
-	if (!c->error && (c->python_error == -ENOMEM || hotspot_error == -ENOMEM)) {
-		c->error = -ENOMEM;
+	if (!of_code)
+		error = runtime_file_read(&c->runtime, file);
+	/* a table without the runtime that the file holds is not all that is known of it */
+	if (!c->error && error) {
+		c->error = error;
 		unwind_table_free(&c->table);
 	}
 	elf_file_close(file);
@@ -45,7 +44,7 @@ void compiled_from_file(struct compiled *compiled, const struct mapped_file *map
 	int fd = mapped_file_open(mapped, key, &own);
 	struct elf_file file;
 
-	*compiled = (struct compiled){ .elsewhere = !own, .error = fd, .python_error = -ENOENT };
+	*compiled = (struct compiled){ .elsewhere = !own, .error = fd };
 	if (fd >= 0)
 		compiled->error = in_worker ? elf_file_open_mapped(&file, fd) : elf_file_open(&file, fd);
 	if (!compiled->error)
@@ -58,7 +57,7 @@ void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, 
 {
 	struct elf_file file;
 
-	*compiled = (struct compiled){ .error = elf_file_open_memory(&file, image, bytes), .python_error = -ENOENT };
+	*compiled = (struct compiled){ .error = elf_file_open_memory(&file, image, bytes) };
 	if (!compiled->error)
 		compile(compiled, &file, of_code);
 }
@@ -146,7 +145,7 @@ int compiled_read(struct compiled *compiled, const void *from, size_t bytes)
 	memcpy(&c, at, sizeof(c));
 	at += sizeof(c);
 	if (t->nr_rows > bytes || bytes_of(t) != bytes || c.build_id_bytes > sizeof(c.build_id) ||
-	    c.error > 0 || c.python_error > 0)
+	    c.error > 0 || !runtime_file_is_sound(&c.runtime))
 		return -EBADMSG;
 	t->rules = copy(&at, t->nr_rules * sizeof(*t->rules));
 	t->pages = copy(&at, t->nr_pages * sizeof(*t->pages));

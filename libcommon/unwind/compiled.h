@@ -10,18 +10,14 @@
 #include "dwarf/elf_file.h"
 #include "process/mapped_file.h"
 #include "table/unwind_table.h"
-#include "unwind/hotspot_image.h"
-#include "unwind/python_image.h"
+#include "unwind/runtime.h"
 
 struct compiled {
 	int error;		/* 0 or -errno: why there is no table */
 	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
 	bool elsewhere;		/* its path does not lead to it in our own mount namespace: mapped_file_open() */
-	int python_error;	/* 0: it holds an interpreter; else as python_image_read() */
-	struct python_image python;
-	bool has_hotspot;	/* it holds a JVM */
-	struct hotspot_image hotspot;
+	struct runtime_file runtime;
 	uint64_t cpu_ns;	/* CPU time that compiling took */
 	struct unwind_table table;	/* to be freed; empty with error */
 };

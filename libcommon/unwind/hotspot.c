@@ -9,6 +9,7 @@
 #include "process/clock.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"
+#include "unwind/hotspot_image.h"
 #include "unwind/hotspot_parts.h"
 
 /* a JVM that cannot be read, as when it is just beginning, is tried again after this time */
@@ -395,3 +396,15 @@ uint32_t hotspot_see(struct hotspot *h, struct foreign *foreign, struct hotspot_
 	}
 	return kept;
 }
+
+/* ---- as a runtime ---- */
+
+static int read_image(void *image, struct elf_file *file)
+{
+	return hotspot_image_read(image, file);
+}
+_Static_assert(sizeof(struct hotspot_image) <= RUNTIME_IMAGE_BYTES, "struct hotspot_image");
+
+const struct runtime hotspot_runtime = {
+	.read_image = read_image,
+};

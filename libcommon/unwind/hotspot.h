@@ -18,8 +18,11 @@
 #include "table/slabs.h"
 #include "unwind/foreign.h"
 #include "unwind/hotspot_names.h"
+#include "unwind/runtime.h"
 
 struct hotspot;
+
+extern const struct runtime hotspot_runtime;
 
 /* 0, -ENOMEM or another -errno: there is no room in the slabs */
 int hotspot_new(struct hotspot **hotspot, struct slabs *slabs, pid_t pid);

@@ -169,10 +169,7 @@ void module_compiled(struct module *module, const struct compiled *compiled)
 {
 	module->error = compiled->error;
 	module->is_compiled = true;
-	module->has_hotspot = compiled->has_hotspot;
-	module->hotspot = compiled->hotspot;
-	module->python_error = compiled->python_error;
-	module->python = compiled->python;
+	module->runtime = compiled->runtime;
 	module->elsewhere = compiled->elsewhere;
 	module->build_id_bytes = compiled->build_id_bytes;
 	memcpy(module->build_id, compiled->build_id, compiled->build_id_bytes);
@@ -215,7 +212,6 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 	}
 	entry->module.key = *key;
 	entry->module.error = error;
-	entry->module.python_error = -ENOENT;
 	set_place(&entry->module, tid, mapping);
 	entry->module.path = plain_path(mapping->path);
 	error = entry->module.path ? add(modules, entry) : -ENOMEM;
@@ -424,7 +420,7 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 			free(path);
 			return -ENOMEM;
 		}
-		entry->module = (struct module){ .id = id, .key = *key, .python_error = -ENOENT, .adopted = true };
+		entry->module = (struct module){ .id = id, .key = *key, .adopted = true };
 	}
 	free(entry->module.path);
 	entry->module.path = path;

@@ -17,7 +17,7 @@
 #include "dwarf/symbols.h"
 #include "unwind/compiled.h"
 #include "unwind/foreign.h"
-#include "unwind/python_image.h"
+#include "unwind/runtime.h"
 
 #define MAX_MODULES (1 << 21)	/* FRAME_MODULE */
 
@@ -30,10 +30,8 @@ struct module {
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
 	int code_error;		/* as .error, for the table of its code that no FDE covers */
 	bool elsewhere;		/* known once it is compiled: its path leads to it only as long as its processes live */
-	int python_error;	/* known once it is compiled: 0: it holds an interpreter; else as python_image_read(). Before: -ENOENT */
-	struct python_image python;
-	bool is_compiled, has_hotspot;	/* has_hotspot: known once it is compiled: it holds a JVM */
-	struct hotspot_image hotspot;
+	bool is_compiled;
+	struct runtime_file runtime;	/* known once it is compiled */
 	/* the namer's: a stack with it was; a debuginfod was asked for its debug file, and has sent this one */
 	bool seen, fetch_tried;
 	char *fetched;

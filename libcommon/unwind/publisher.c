@@ -8,6 +8,7 @@
 
 #include "base/search.h"
 #include "process/clock.h"
+#include "unwind/python.h"
 
 struct publisher {
 	struct tables *tables;
@@ -152,13 +153,14 @@ static void find_python(const struct publisher *p, struct publication *publicati
 	for (size_t i = 0; i < mapped->nr && i < process->maps.nr && !publication->python; i++) {
 		const struct module *module = modules_get(tables_modules(p->tables), mapped->of[i].module_id);
 		const struct proc_mapping *m = &process->maps.mappings[i];
+		const struct python_image *image = module ? runtime_image(&module->runtime, &python_runtime) : NULL;
 
-		if (!module || module->python_error)
+		if (!image)
 			continue;
-		publication->python = &module->python;
-		list->python = module->python.layout;
+		publication->python = image;
+		list->python = image->layout;
 		__atomic_store_n(&list->python.interpreters,
-				 m->start - m->file_offset + module->python.interpreters_from_text, __ATOMIC_RELEASE);
+				 m->start - m->file_offset + image->interpreters_from_text, __ATOMIC_RELEASE);
 	}
 }
 
@@ -183,7 +185,7 @@ static void set_hotspot_image(const struct publisher *p, struct publication *pub
 
 		if (publication->mapped.of[i].module_id != module->id)
 			continue;
-		hotspot_set_image(publication->hotspot, module->has_hotspot ? &module->hotspot : NULL, m->start - m->file_offset);
+		hotspot_set_image(publication->hotspot, runtime_image(&module->runtime, &hotspot_runtime), m->start - m->file_offset);
 		return;
 	}
 }

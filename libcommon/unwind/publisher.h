@@ -18,6 +18,7 @@
 #include <uthash.h>
 
 #include "unwind/hotspot.h"
+#include "unwind/python_image.h"
 #include "unwind/mapping_list.h"
 #include "unwind/processes.h"
 #include "unwind/regions.h"

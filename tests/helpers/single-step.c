@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "unwind/end_reason.h"
+#include "runtimes/runtimes.h"
 #include "unwind/hotspot.h"
 #include "unwind/regions.h"
 #include "shadow-stack.h"
@@ -123,11 +124,13 @@ static void find_jvm(void)
 	for (size_t i = 0; i < maps.nr && !jvm; i++) {
 		const struct module *module = modules_get(tables_modules(tables), mapped.of[i].module_id);
 
-		if (!module || !module->has_hotspot)
+		const struct hotspot_image *image = module ? runtime_image(&module->runtime, &hotspot_runtime) : NULL;
+
+		if (!image)
 			continue;
 		if (hotspot_new(&jvm, tables_slabs(tables), child))
 			exit(2);
-		hotspot_set_image(jvm, &module->hotspot, maps.mappings[i].start - maps.mappings[i].file_offset);
+		hotspot_set_image(jvm, image, maps.mappings[i].start - maps.mappings[i].file_offset);
 	}
 	if (jvm)
 		mapping_list_set_anonymous(tables, &list, &maps, hotspot_module(jvm));
@@ -703,6 +706,7 @@ int main(int argc, char **argv)
 	int option;
 	cpu_set_t one;
 
+	runtimes = all_runtimes;
 	while ((option = getopt(argc, argv, "+a:bn:s:t:vw:")) != -1) {
 		if (option == 'a')
 			after_ms = strtoul(optarg, NULL, 10);
