@@ -443,18 +443,11 @@ void unwinder_free(struct unwinder *u)
 	free(u);
 }
 
-const struct python_image *unwinder_python(const struct unwinder *u, pid_t pid)
+const struct runtime_process *unwinder_runtimes(const struct unwinder *u, pid_t pid)
 {
 	const struct publication *publication = publisher_find(u->publisher, pid);
 
-	return publication ? publication->python : NULL;
-}
-
-struct hotspot *unwinder_hotspot(const struct unwinder *u, pid_t pid)
-{
-	uint32_t module;
-
-	return publisher_hotspot(u->publisher, pid, &module);
+	return publication ? publication->runtimes : NULL;
 }
 
 const struct processes *unwinder_processes(const struct unwinder *u)

@@ -27,8 +27,8 @@
 #include "unwind/modules.h"
 
 struct bpf_object;
-struct hotspot;
 struct processes;
+struct runtime_process;
 
 struct unwinder;
 
@@ -96,11 +96,8 @@ void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 
-/* the interpreter of a published process; NULL: it runs none */
-const struct python_image *unwinder_python(const struct unwinder *unwinder, pid_t pid);
-
-/* the JVM of a published process; NULL: it runs none */
-struct hotspot *unwinder_hotspot(const struct unwinder *unwinder, pid_t pid);
+/* the runtimes of a published process, in the order of the table (unwind/runtime.h); NULL: it is not published */
+const struct runtime_process *unwinder_runtimes(const struct unwinder *unwinder, pid_t pid);
 
 /* the processes that are followed, and those that are refused */
 const struct processes *unwinder_processes(const struct unwinder *unwinder);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/escape.h"
+#include "runtimes/runtimes.h"
 #include "stacks_abi.h"
 
 static struct frame_name name_jit(const struct frame_names *names, pid_t pid, uint64_t frame)
@@ -59,6 +60,13 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+void frame_name_print_language(FILE *out, const struct frame_name *name)
+{
+	const struct runtime *runtime = runtime_named(name->runtime);
+
+	fprintf(out, "[%s]", runtime ? runtime->language : "unknown");
+}
+
 void frame_name_print(FILE *out, const struct frame_name *name)
 {
 	if (name->symbol) {
@@ -75,7 +83,7 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 			fprintf(out, "+0x%" PRIx64, name->has_function ? name->function_vaddr : name->vaddr);
 		putc(']', out);
 	} else if (name->runtime) {
-		fputs(strcmp(name->runtime, "python") ? "[Java]" : "[Python]", out);
+		frame_name_print_language(out, name);
 	} else if (name->region) {
 		print_escaped(out, name->region);
 	} else {

@@ -9,12 +9,9 @@
 
 #include "runtimes/jit/jit_processes.h"
 #include "process/kallsyms.h"
-#include "python_abi.h"
 #include "report/escape.h"
 #include "stacks_abi.h"
-#include "unwind/hotspot_names.h"
 #include "unwind/modules.h"
-#include "unwind/python_names.h"
 
 struct frame_name {
 	const char *symbol;		/* for people; NULL: not known */
@@ -31,7 +28,8 @@ struct frame_name {
 	bool is_jit;			/* the name is from the process's runtime */
 	bool schedules;			/* of the kernel's scheduler: who waits is in its caller */
 	bool inlined;			/* a function that the compiler has put into the next name's */
-	const char *runtime;	/* "python", "hotspot": a function of this runtime, whose source and line are always looked up */
+	/* a function of this runtime (struct runtime's name), whose source and line are always looked up */
+	const char *runtime;
 	const char *source;	/* file; NULL: not known, or not asked for */
 	unsigned line;		/* 0: not known, or not asked for */
 	bool unsaid;		/* do not print the source: the name has a class, and lines were not asked for */
@@ -56,13 +54,13 @@ static inline bool frame_is_by_fp(uint64_t frame)
 
 struct namer;
 struct recorded_names;
+struct runtime_names;
 
 /* where names come from */
 struct frame_names {
 	struct modules *modules;
 	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
-	const struct python_names *python;	/* NULL: Python frames have no names */
-	const struct hotspot_names *hotspot;	/* NULL: Java frames have no names */
+	const struct runtime_names *runtimes;	/* NULL: frames of runtimes have no names */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
 	struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
 	const struct recorded_names *recorded;	/* names of a recording, which are used instead; NULL: not a recording */
@@ -84,5 +82,7 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
  * function " (file)". Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
+/* Prints "[Python]", or whatever the language of the name's runtime is; "[unknown]": of a later version's, in a recording */
+void frame_name_print_language(FILE *out, const struct frame_name *name);
 
 #endif

@@ -3,55 +3,32 @@
 
 #include <string.h>
 
-#include "python_abi.h"
 #include "report/namer.h"
 #include "report/recorded_names.h"
+#include "runtimes/runtimes.h"
 #include "stacks_abi.h"
 
-static struct frame_name name_python(const struct frame_names *names, uint64_t frame)
-{
-	const struct python_code *code = names->python ? python_names_get(names->python, PYTHON_LOW(frame)) : NULL;
-	struct frame_name name = { .runtime = "python", .brief = !names->lines };
-
-	if (code) {
-		name.symbol = code->name;
-		name.source = code->file;
-		name.line = python_code_line(code, PYTHON_INDEX(frame));
-	}
-	return name;
-}
-
-/* what of HotSpot's own is known by another name to people */
-static const char *name_of_code(const struct hotspot_name *code)
-{
-	return strcmp(code->name, "Interpreter") ? code->name : "[interpreter]";
-}
-
 /* all[] as frame_names_user() has it */
-static size_t name_hotspot(const struct frame_names *names, uint64_t frame, struct frame_name *all,
-			   size_t max)
+static size_t name_function(const struct frame_names *names, const struct runtime *runtime, uint64_t frame, struct frame_name *all,
+			    size_t max)
 {
-	const struct hotspot_name *code = names->hotspot ? hotspot_names_get(names->hotspot, HOTSPOT_NUMBER(frame)) : NULL;
-	struct hotspot_function functions[MAX_FRAME_NAMES];
-	size_t nr = code ? hotspot_names_of(code, frame, functions, max) : 0;
-	struct frame_name name = { .runtime = "hotspot", .unsaid = !names->lines };
+	struct runtime_function functions[MAX_FRAME_NAMES] = {};
+	size_t nr = names->runtimes ? runtime_names_find(names->runtimes, frame, functions, max) : 0;
 
-	for (size_t i = 0; i < nr; i++) {
-		all[i] = name;
-		all[i].symbol = functions[i].name;
-		all[i].source = functions[i].file;
-		all[i].line = functions[i].line;
-		all[i].inlined = i + 1 < nr;
-	}
-	if (!nr) {
-		all[0] = name;
-		all[0].symbol = code ? name_of_code(code) : NULL;
-	}
-	return nr ? nr : 1;
+	nr = nr ? nr : 1;
+	for (size_t i = 0; i < nr; i++)
+		all[i] = (struct frame_name){
+			.runtime = runtime->name, .symbol = functions[i].name, .source = functions[i].file, .line = functions[i].line,
+			.inlined = i + 1 < nr, .brief = !names->lines && runtime->shows_files,
+			.unsaid = !names->lines && !runtime->shows_files,
+		};
+	return nr;
 }
 
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame)
 {
+	const struct runtime *runtime = runtime_of_frame(frame);
+
 	if (FRAME_IS_SUMMED(frame))
 		return (struct frame_name){ .symbol = "[other stacks]", .cut = frame ^ FRAME_SUMMED(0) };
 	if (FRAME_IS_NO_ROOM(frame)) {
@@ -64,12 +41,10 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 		return (struct frame_name){ .symbol = "[...]", .cut = frame };
 	if (names->recorded)
 		return recorded_name(names->recorded, pid, frame);
-	if (FRAME_IS_PYTHON(frame))
-		return name_python(names, frame);
-	if (FRAME_IS_HOTSPOT(frame)) {
+	if (runtime) {
 		struct frame_name name;
 
-		name_hotspot(names, frame, &name, 1);
+		name_function(names, runtime, frame, &name, 1);
 		return name;
 	}
 	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);
@@ -78,6 +53,7 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES])
 {
+	const struct runtime *runtime = runtime_of_frame(frame);
 	struct frame_name name;
 	const struct source_place *places;
 	bool by_call = frame & FRAME_CALL;
@@ -85,8 +61,8 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 
 	if (names->recorded && !FRAME_IS_CUT(frame))
 		return recorded_names_user(names->recorded, pid, frame, all);
-	if (FRAME_IS_HOTSPOT(frame))
-		return name_hotspot(names, frame, all, MAX_FRAME_NAMES);
+	if (runtime)
+		return name_function(names, runtime, frame, all, MAX_FRAME_NAMES);
 	name = frame_name_user(names, pid, frame);
 	if (name.has_vaddr && (names->inlined || names->lines)) {
 		struct module *module = modules_get(names->modules, FRAME_MODULE(frame));

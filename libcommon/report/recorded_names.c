@@ -155,7 +155,7 @@ static uint64_t runtime_frame(struct recorded_names *names, const struct frame_n
 		free(frame);
 		return known->frame;
 	}
-	frame->frame = FRAME_PYTHON | (HASH_COUNT(names->runtime) + 1);
+	frame->frame = FRAME_RUNTIME | (HASH_COUNT(names->runtime) + 1);
 	HASH_ADD_KEYPTR(hh, names->runtime, frame->names, bytes, frame);
 	names->bytes += sizeof(*frame) + bytes;
 	return frame->frame;

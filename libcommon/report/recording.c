@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "process/thread_state.h"
 #include "report/json.h"
+#include "runtimes/runtimes.h"
 #include "unwind/end_reason.h"
 
 /* by path and build ID: what the recording knows of a file */
@@ -126,8 +127,10 @@ static struct frame_name take_name(struct recording *r, struct json_object *obje
 		name.runtime = NULL;
 	}
 	if (name.runtime) {
-		name.brief = !r->names.lines && !strcmp(name.runtime, "python");
-		name.unsaid = !r->names.lines && !strcmp(name.runtime, "hotspot");
+		const struct runtime *runtime = runtime_named(name.runtime);
+
+		name.brief = !r->names.lines && runtime && runtime->shows_files;
+		name.unsaid = !r->names.lines && runtime && !runtime->shows_files;
 		*bits = 0;
 		return name;
 	}

@@ -15,6 +15,7 @@
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
+#include "runtimes/runtimes.h"
 
 struct function_sum {
 	uint64_t self, total;
@@ -117,6 +118,7 @@ static char *module_of(const struct frame_name *name, bool kernel)
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
+	const struct runtime *runtime = name->runtime ? runtime_named(name->runtime) : NULL;
 
 	if (!out)
 		return NULL;
@@ -126,10 +128,10 @@ static char *module_of(const struct frame_name *name, bool kernel)
 		putc(']', out);
 	} else if (name->module) {
 		print_escaped(out, name->module);
-	} else if (name->runtime && !strcmp(name->runtime, "python")) {
-		print_escaped(out, name->source ? name->source : "[Python]");
+	} else if (runtime && runtime->shows_files && name->source) {
+		print_escaped(out, name->source);
 	} else if (name->runtime) {
-		fputs("[Java]", out);
+		frame_name_print_language(out, name);
 	} else if (name->is_jit) {
 		fputs("[JIT]", out);
 	}

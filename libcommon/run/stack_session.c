@@ -24,9 +24,8 @@
 #include "runtimes/runtimes.h"
 #include "stacks_abi.h"
 #include "unwind/host_unwind.h"
-#include "unwind/hotspot.h"
 #include "unwind/processes.h"
-#include "unwind/python_image.h"
+#include "unwind/python.h"
 
 /* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
 #define REPORT_CPU_MS 500
@@ -90,7 +89,7 @@ static int work(void *arg)
 	priority_watch(&s->priority, 0, clock_cpu_ns());
 	if (!error)
 		error = unwinder_follow(s->unwinder, false);
-	python_names_follow(s->python, s->foreign);
+	runtime_names_follow(s->runtime_names, s->foreign);
 	if (!error)
 		error = see_programs(s);
 	return error ? error : cmdlines_follow(s->cmdlines);
@@ -153,10 +152,8 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
-	const struct python_image *python = unwinder_python(s->unwinder, pid);
 
-	*nr = python_names_see(s->python, s->foreign, pid, python ? &python->objects : NULL, frames, *nr);
-	*nr = hotspot_see(unwinder_hotspot(s->unwinder, pid), s->foreign, s->hotspot, frames, *nr);
+	*nr = runtime_names_see(s->runtime_names, unwinder_runtimes(s->unwinder, pid), s->foreign, pid, frames, *nr);
 	return namer_see(s->namer, pid, frames, *nr);
 }
 
@@ -191,10 +188,9 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 				       json_object_new_string(wanted->only_user ? "user" : "kernel"));
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
-	s->python = python_names_new();
-	s->hotspot = hotspot_names_new();
+	s->runtime_names = runtime_names_new();
 	s->kallsyms = kallsyms_new();
-	cli_check(s->modules && s->jit && s->python && s->hotspot && s->kallsyms ? 0 : -ENOMEM, "set up");
+	cli_check(s->modules && s->jit && s->runtime_names && s->kallsyms ? 0 : -ENOMEM, "set up");
 	cli_check(cmdlines_new(&s->cmdlines), "set up");
 	cli_check(foreign_new(&s->foreign, wanted->memory.user / 8 * 5), "set up");
 	modules_set_foreign(s->modules, s->foreign);
@@ -237,7 +233,7 @@ void stack_session_drain(struct stack_session *s)
 static struct frame_names names_of(const struct stack_session *s)
 {
 	return (struct frame_names){
-		.modules = s->modules, .namer = s->namer, .python = s->python, .hotspot = s->hotspot,
+		.modules = s->modules, .namer = s->namer, .runtimes = s->runtime_names,
 		.jit = s->jit, .kallsyms = s->kallsyms,
 	};
 }
@@ -252,9 +248,9 @@ struct stack_writer stack_session_writer(struct stack_session *s)
 void stack_session_place(const struct stack_session *s, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr)
 {
-	struct python_source from = { s->modules, s->python, s->wanted->naming.native_frames };
+	struct python_source from = { s->modules, runtime_names_of(s->runtime_names, &python_runtime), s->wanted->naming.native_frames };
 
-	python_names_settle(s->python, s->foreign, SETTLE_MS);
+	runtime_names_settle(s->runtime_names, s->foreign, SETTLE_MS);
 	cli_check(python_frames_place(placed, &from, entries, nr), "name the frames");
 }
 
@@ -813,8 +809,7 @@ int stack_session_close(struct stack_session *s)
 	foreign_free(s->foreign);
 	cmdlines_free(s->cmdlines);
 	jit_processes_free(s->jit);
-	python_names_free(s->python);
-	hotspot_names_free(s->hotspot);
+	runtime_names_free(s->runtime_names);
 	debuginfod_free(s->debuginfod);
 	kallsyms_free(s->kallsyms);
 	free(s->pids);

@@ -34,8 +34,6 @@
 #include "run/run.h"
 #include "run/stack_options.h"
 #include "unwind/modules.h"
-#include "unwind/hotspot_names.h"
-#include "unwind/python_names.h"
 
 /* what a report is made of */
 struct made_report {
@@ -58,8 +56,7 @@ struct stack_session {
 	struct unwinder *unwinder;
 	struct stack_store *store;
 	struct jit_processes *jit;
-	struct python_names *python;
-	struct hotspot_names *hotspot;
+	struct runtime_names *runtime_names;
 	struct cmdlines *cmdlines;
 	uint64_t programs_seen;		/* struct processes' .nr_programs at the last look */
 	struct namer *namer;		/* names user frames, with: */

@@ -20,7 +20,7 @@
 
 /* ---- new, free ---- */
 
-int hotspot_new(struct hotspot **hotspot, struct slabs *slabs, pid_t pid)
+static int process_new(void **own, struct slabs *slabs, pid_t pid)
 {
 	struct eh_hotspot_module module = { .module.pending = PENDING_ROWS };
 	struct hotspot *h = calloc(1, sizeof(*h));
@@ -37,18 +37,16 @@ int hotspot_new(struct hotspot **hotspot, struct slabs *slabs, pid_t pid)
 		return error;
 	}
 	memcpy(slabs_at(slabs, h->module), &module, sizeof(module));
-	*hotspot = h;
+	*own = h;
 	return 0;
 }
 
 /* The module stays, empty: a walk may come to it by a list of mappings that is kept for a raw sample. */
-void hotspot_free(struct hotspot *h)
+static void process_free(void *own)
 {
-	struct eh_module *module;
+	struct hotspot *h = own;
+	struct eh_module *module = slabs_at(h->slabs, h->module);
 
-	if (!h)
-		return;
-	module = slabs_at(h->slabs, h->module);
 	__atomic_store_n(&module->tables[TABLE_CFI].nr_pages, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&module->pending, 0, __ATOMIC_RELEASE);
 	hotspot_release_pages(h);
@@ -65,15 +63,23 @@ void hotspot_free(struct hotspot *h)
 	free(h);
 }
 
-loc_t hotspot_module(const struct hotspot *h)
+static loc_t code_module(const void *own)
 {
+	const struct hotspot *h = own;
+
 	return h->module;
 }
 
-void hotspot_set_image(struct hotspot *h, const struct hotspot_image *image, uint64_t text)
+/* Without an image, this JVM cannot be read, and no walk asks for rows from now on. */
+static void publish(const struct runtime_process *process, struct eh_process *list, uint64_t text)
 {
+	struct hotspot *h = process->own;
+	const struct hotspot_image *image = process->image;
 	struct eh_module *module = slabs_at(h->slabs, h->module);
 
+	(void)list;
+	if (h->has_image)
+		return;
 	h->has_image = true;
 	h->is_hopeless = !image;
 	if (h->is_hopeless) {
@@ -82,11 +88,6 @@ void hotspot_set_image(struct hotspot *h, const struct hotspot_image *image, uin
 	}
 	h->image = *image;
 	h->text = text;
-}
-
-bool hotspot_has_image(const struct hotspot *h)
-{
-	return h->has_image;
 }
 
 /* ---- pieces ---- */
@@ -296,8 +297,9 @@ static bool take_answer(struct hotspot *h, struct foreign *foreign, bool *gone)
 	return true;
 }
 
-void hotspot_look(struct hotspot *h, struct foreign *foreign, uint64_t pc, const uint64_t *words, size_t nr)
+static void look(void *own, struct foreign *foreign, uint64_t pc, const uint64_t *words, size_t nr)
 {
+	struct hotspot *h = own;
 	bool gone = true;
 
 	hotspot_release_old(h, clock_ns());
@@ -315,8 +317,9 @@ void hotspot_look(struct hotspot *h, struct foreign *foreign, uint64_t pc, const
 	}
 }
 
-bool hotspot_want(struct hotspot *h, struct foreign *foreign, uint64_t pc)
+static bool want(void *own, struct foreign *foreign, uint64_t pc)
 {
+	struct hotspot *h = own;
 	bool gone;
 
 	if (!read_vm(h, foreign) || piece_at(h, pc))
@@ -375,11 +378,17 @@ static uint64_t see_method(struct hotspot *h, struct hotspot_names *names, const
 	return FRAME_HOTSPOT | HOTSPOT_BY_CALL | (uint64_t)METHOD_PLACE(words[1]) << HOTSPOT_OFFSET_SHIFT | number;
 }
 
-uint32_t hotspot_see(struct hotspot *h, struct foreign *foreign, struct hotspot_names *names,
-		     uint64_t *frames, uint32_t nr)
+/*
+ * Replaces by numbers of names (hotspot_names.h): the addresses of frames in the JVM's code, and the two words of each
+ * interpreted method (hotspot_abi.h). Of a process that is not known, no frame has a name.
+ */
+static uint32_t see(void *names, const struct runtime_process *process, struct foreign *foreign, pid_t pid, uint64_t *frames,
+		    uint32_t nr)
 {
+	struct hotspot *h = process->own;
 	uint32_t kept = 0;
 
+	(void)pid;
 	if (h && h->is_read)
 		hotspot_methods_read(&h->methods, &h->question, foreign, names, frames, nr);
 	for (uint32_t i = 0; i < nr; i++) {
@@ -405,6 +414,55 @@ static int read_image(void *image, struct elf_file *file)
 }
 _Static_assert(sizeof(struct hotspot_image) <= RUNTIME_IMAGE_BYTES, "struct hotspot_image");
 
+/* Is this libjvm.so? That has to be known before it is compiled, for its code runs from the first. */
+static bool is_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && !strncmp(slash + 1, "libjvm.so", strlen("libjvm.so"));
+}
+
+/* what of HotSpot's own is known by another name to people */
+static const char *name_of_code(const struct hotspot_name *code)
+{
+	return strcmp(code->name, "Interpreter") ? code->name : "[interpreter]";
+}
+
+static size_t find(const void *names, uint64_t frame, struct runtime_function *functions, size_t max)
+{
+	const struct hotspot_name *code = hotspot_names_get(names, HOTSPOT_NUMBER(frame));
+	size_t nr = code ? hotspot_names_of(code, frame, functions, max) : 0;
+
+	if (!code || nr)
+		return nr;
+	functions[0] = (struct runtime_function){ .name = name_of_code(code) };
+	return 1;
+}
+
+static void *names_new(void)
+{
+	return hotspot_names_new();
+}
+
+static void names_free(void *names)
+{
+	hotspot_names_free(names);
+}
+
 const struct runtime hotspot_runtime = {
+	.name = "hotspot",
+	.language = "Java",
+	.frames = FRAME_HOTSPOT,
 	.read_image = read_image,
+	.is_file = is_file,
+	.process_new = process_new,
+	.process_free = process_free,
+	.publish = publish,
+	.code_module = code_module,
+	.look = look,
+	.want = want,
+	.names_new = names_new,
+	.names_free = names_free,
+	.see = see,
+	.find = find,
 };

@@ -103,7 +103,7 @@ static uint32_t scope_of(const struct hotspot_name *name, uint32_t offset)
 	return low < name->nr_places ? places[low].scope : 0;
 }
 
-size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct hotspot_function *functions,
+size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct runtime_function *functions,
 			size_t max)
 {
 	uint32_t scope = scope_of(name, HOTSPOT_OFFSET(frame));
@@ -112,7 +112,7 @@ size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct 
 	while (scope < name->nr_scopes && nr < max) {
 		const struct hotspot_scope *s = &scopes_of(name)[scope];
 
-		functions[nr++] = (struct hotspot_function){
+		functions[nr++] = (struct runtime_function){
 			.name = text_of(name) + s->name, .file = text_of(name)[s->file] ? text_of(name) + s->file : NULL,
 			.line = s->line,
 		};

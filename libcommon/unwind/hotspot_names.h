@@ -15,6 +15,7 @@
 
 #include "hotspot_abi.h"
 #include "process/hotspot_scopes.h"
+#include "unwind/runtime.h"
 
 #define HOTSPOT_BY_CALL			(1ULL << 59)
 #define HOTSPOT_OFFSET_SHIFT		32
@@ -40,17 +41,11 @@ uint32_t hotspot_names_add(struct hotspot_names *names, struct hotspot_name *nam
 /* NULL: there is none */
 const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, uint32_t number);
 
-/* a method at a place in its source */
-struct hotspot_function {
-	const char *name, *file;	/* file NULL: not known */
-	unsigned line;			/* 0: not known */
-};
-
 /*
  * The methods that the code of a frame comes from, the innermost inlined one first. Returns their number, at most max; 0: the
  * code belongs to no method
  */
-size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct hotspot_function *functions,
+size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct runtime_function *functions,
 			size_t max);
 
 /* the bytes of a struct hotspot_name with everything that follows it */

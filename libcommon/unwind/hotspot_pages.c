@@ -8,6 +8,7 @@
 #include "process/clock.h"
 #include "stacks_abi.h"
 #include "unwind/hotspot_parts.h"
+#include "unwind/mapping_list.h"
 
 /* a walk may still be reading what was replaced: no walk takes a hundredth of that */
 #define KEPT_NS		1000000000ULL
@@ -190,7 +191,7 @@ int hotspot_make_pages(struct hotspot *h)
 	h->start = start;
 	h->nr_pages = nr;
 	module->tables[TABLE_CFI] = (struct eh_table){
-		.first_page = hotspot_offset(start) >> PAGE_ROWS_SHIFT, .pages = h->pages,
+		.first_page = anonymous_offset(start) >> PAGE_ROWS_SHIFT, .pages = h->pages,
 	};
 	__atomic_store_n(&module->tables[TABLE_CFI].nr_pages, nr, __ATOMIC_RELEASE);
 	return 0;

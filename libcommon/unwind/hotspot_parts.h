@@ -5,6 +5,9 @@
 
 #include "hotspot_abi.h"
 #include "tables_abi.h"
+#include "process/hotspot_vm.h"
+#include "table/slabs.h"
+#include "unwind/foreign.h"
 #include "unwind/hotspot.h"
 #include "unwind/hotspot_methods.h"
 #include "unwind/hotspot_work.h"
@@ -34,7 +37,7 @@ struct extent {
 	uint64_t until_ns;
 };
 
-struct hotspot {
+struct hotspot {	/* of a process */
 	struct slabs *slabs;
 	pid_t pid;
 	loc_t module;

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "unwind/hotspot.h"
-
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped)
 {
@@ -85,7 +83,7 @@ void mapping_list_set_anonymous(const struct tables *tables, const struct mappin
 		if (mapping->module_id || maps->mappings[i].inode || maps->mappings[i].path[0])
 			continue;
 		mapping->module = module;
-		mapping->file_offset = hotspot_offset(mapping->start);
+		mapping->file_offset = anonymous_offset(mapping->start);
 	}
 }
 

@@ -33,8 +33,14 @@ int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
 		       const struct mapped_modules *mapped, const struct eh_process *header,
 		       struct mapping_list *list);
 
+/* The offset that mappings of anonymous code use instead of an offset in a file: a function of the address. */
+static inline uint64_t anonymous_offset(uint64_t address)
+{
+	return address & ((1ULL << 44) - 1);	/* with a page's number in 32 bits */
+}
+
 /*
- * Gives the list's anonymous code this struct eh_module, with offsets by hotspot_offset(). To be called before the list's
+ * Gives the list's anonymous code this struct eh_module, with offsets by anonymous_offset(). To be called before the list's
  * handle is published
  */
 void mapping_list_set_anonymous(const struct tables *tables, const struct mapping_list *list,

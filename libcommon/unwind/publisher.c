@@ -8,7 +8,6 @@
 
 #include "base/search.h"
 #include "process/clock.h"
-#include "unwind/python.h"
 
 struct publisher {
 	struct tables *tables;
@@ -35,10 +34,18 @@ int publisher_new(struct publisher **publisher, struct tables *tables, struct pu
 	return 0;
 }
 
+static void drop_runtimes(struct publication *publication)
+{
+	for (size_t i = 0; runtimes[i]; i++)
+		if (publication->runtimes[i].own)
+			runtimes[i]->process_free(publication->runtimes[i].own);
+	memset(publication->runtimes, 0, sizeof(publication->runtimes));
+}
+
 static void drop(struct publisher *p, struct publication *publication)
 {
 	HASH_DEL(p->by_pid, publication);
-	hotspot_free(publication->hotspot);
+	drop_runtimes(publication);
 	regions_free(&publication->regions, p->tables);
 	mapped_modules_free(&publication->mapped);
 	free(publication);
@@ -100,9 +107,7 @@ static void invalidate(struct publisher *p, struct publication *publication)
 		p->target.remove_handle(p->target.arg, publication->image.tgid);
 	publication->live = false;
 	mapping_list_release(p->tables, &publication->list);
-	hotspot_free(publication->hotspot);
-	publication->hotspot = NULL;
-	publication->hotspot_module = 0;
+	drop_runtimes(publication);
 }
 
 void publisher_invalidate(struct publisher *p, pid_t pid)
@@ -140,72 +145,83 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
 }
 
-/*
- * Tells the kernel where CPython keeps this process's frames, if it maps an interpreter and that is known
- * by now. The address is written last: without it, the rest means nothing.
- */
-static void find_python(const struct publisher *p, struct publication *publication,
-			const struct process *process)
+/* ---- runtimes ---- */
+
+static const struct runtime_process *generator_of(const struct publication *publication)
 {
-	struct eh_process *list = slabs_at(tables_slabs(p->tables), publication->list.loc);
-	const struct mapped_modules *mapped = &publication->mapped;
+	for (size_t i = 0; i < MAX_RUNTIMES; i++) {
+		const struct runtime_process *of = &publication->runtimes[i];
 
-	for (size_t i = 0; i < mapped->nr && i < process->maps.nr && !publication->python; i++) {
-		const struct module *module = modules_get(tables_modules(p->tables), mapped->of[i].module_id);
-		const struct proc_mapping *m = &process->maps.mappings[i];
-		const struct python_image *image = module ? runtime_image(&module->runtime, &python_runtime) : NULL;
+		if (of->runtime && of->runtime->code_module)
+			return of;
+	}
+	return NULL;
+}
 
-		if (!image)
+/* Finds the file that holds the runtime among what the process maps. */
+static void find_runtime(const struct publisher *p, struct publication *publication, const struct process *process,
+			 const struct runtime *runtime, struct runtime_process *of)
+{
+	for (size_t i = 0; i < publication->mapped.nr && i < process->maps.nr; i++) {
+		const struct module *module = modules_get(tables_modules(p->tables), publication->mapped.of[i].module_id);
+
+		if (!module || !(runtime->is_file ? runtime->is_file(process->maps.mappings[i].path) :
+						    runtime_image(&module->runtime, runtime) != NULL))
 			continue;
-		publication->python = image;
-		list->python = image->layout;
-		__atomic_store_n(&list->python.interpreters,
-				 m->start - m->file_offset + image->interpreters_from_text, __ATOMIC_RELEASE);
+		if (runtime->process_new && runtime->process_new(&of->own, tables_slabs(p->tables), publication->pid))
+			return;
+		of->runtime = runtime;
+		of->module = module->id;
+		return;
 	}
 }
 
-/* Is this libjvm.so? That has to be known before it is compiled, for its code runs from the first. */
-static bool is_jvm(const struct proc_mapping *mapping)
+/* Tells the kernel of the runtime, if the file that holds it is compiled. */
+static void publish_runtime(const struct publisher *p, const struct publication *publication, const struct process *process,
+			    struct runtime_process *of)
 {
-	const char *slash = strrchr(mapping->path, '/');
+	const struct module *module = modules_get(tables_modules(p->tables), of->module);
 
-	return slash && !strncmp(slash + 1, "libjvm.so", strlen("libjvm.so"));
-}
-
-/* Once it is compiled, it is known where the JVM keeps what it says of itself; or that it is none. */
-static void set_hotspot_image(const struct publisher *p, struct publication *publication,
-			      const struct process *process)
-{
-	const struct module *module = modules_get(tables_modules(p->tables), publication->hotspot_module);
-
-	if (hotspot_has_image(publication->hotspot) || !module || !module->is_compiled)
-		return;
-	for (size_t i = 0; i < publication->mapped.nr && i < process->maps.nr; i++) {
+	for (size_t i = 0; module && module->is_compiled && i < publication->mapped.nr && i < process->maps.nr; i++) {
 		const struct proc_mapping *m = &process->maps.mappings[i];
 
 		if (publication->mapped.of[i].module_id != module->id)
 			continue;
-		hotspot_set_image(publication->hotspot, runtime_image(&module->runtime, &hotspot_runtime), m->start - m->file_offset);
+		of->image = runtime_image(&module->runtime, of->runtime);
+		of->is_read = true;
+		of->runtime->publish(of, slabs_at(tables_slabs(p->tables), publication->list.loc), m->start - m->file_offset);
 		return;
 	}
 }
 
-/* Makes the anonymous code of a process with a JVM that JVM's. */
-static void find_hotspot(const struct publisher *p, struct publication *publication,
-			 const struct process *process)
+/* The list is new. What is known of generated code outlives it. */
+static void find_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
 {
-	for (size_t i = 0; i < publication->mapped.nr && i < process->maps.nr && !publication->hotspot; i++) {
-		if (!publication->mapped.of[i].module_id || !is_jvm(&process->maps.mappings[i]))
-			continue;
-		if (hotspot_new(&publication->hotspot, tables_slabs(p->tables), publication->pid))
-			return;
-		publication->hotspot_module = publication->mapped.of[i].module_id;
+	for (size_t i = 0; runtimes[i]; i++) {
+		struct runtime_process *of = &publication->runtimes[i];
+
+		if (!of->own)
+			*of = (struct runtime_process){};
+		if (!of->runtime)
+			find_runtime(p, publication, process, runtimes[i], of);
+		if (of->runtime)
+			publish_runtime(p, publication, process, of);
+		if (of->runtime && of->runtime->code_module)
+			mapping_list_set_anonymous(p->tables, &publication->list, &process->maps, of->runtime->code_module(of->own));
 	}
-	if (!publication->hotspot)
-		return;
-	set_hotspot_image(p, publication, process);
-	mapping_list_set_anonymous(p->tables, &publication->list, &process->maps,
-				   hotspot_module(publication->hotspot));
+}
+
+/* Those that only an image tells of, and those whose images were not known. */
+static void find_compiled_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
+{
+	for (size_t i = 0; runtimes[i]; i++) {
+		struct runtime_process *of = &publication->runtimes[i];
+
+		if (!of->runtime && !runtimes[i]->is_file)
+			find_runtime(p, publication, process, runtimes[i], of);
+		if (of->runtime && !of->is_read)
+			publish_runtime(p, publication, process, of);
+	}
 }
 
 void publisher_set_runtimes(struct publisher *p)
@@ -224,10 +240,8 @@ void publisher_find_runtimes(struct publisher *p, const struct processes *proces
 			process = processes_find(processes, publication->pid);
 		if (!process || process->version != publication->version)
 			continue;
-		if (!publication->python)
-			find_python(p, publication, process);
-		if (publication->hotspot)
-			set_hotspot_image(p, publication, process);
+		if (p->runtimes)
+			find_compiled_runtimes(p, publication, process);
 	}
 }
 
@@ -250,11 +264,9 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 		return error;
 	publication->image = *image;
 	publication->version = process->version;
-	publication->python = NULL;
-	find_python(p, publication, process);
 	if (p->runtimes)
-		find_hotspot(p, publication, process);
-	if (!publication->hotspot)
+		find_runtimes(p, publication, process);
+	if (!generator_of(publication))
 		regions_attach(&publication->regions, p->tables, &publication->list, &process->maps);
 	error = p->target.settle(p->target.arg);
 	if (!error)
@@ -377,12 +389,11 @@ struct process_observer publisher_observer(struct publisher *p)
 	};
 }
 
-struct hotspot *publisher_hotspot(const struct publisher *p, pid_t pid, uint32_t *module)
+const struct runtime_process *publisher_generator(const struct publisher *p, pid_t pid)
 {
 	const struct publication *publication = publisher_find(p, pid);
 
-	*module = publication ? publication->hotspot_module : 0;
-	return publication ? publication->hotspot : NULL;
+	return publication ? generator_of(publication) : NULL;
 }
 
 /* the mapping's number in what the process has mapped now; 0: it is not mapped any more */
@@ -401,7 +412,7 @@ bool publisher_want_region(struct publisher *p, pid_t pid, loc_t loc, uint64_t p
 	bool given_up, found;
 	size_t i;
 
-	if (!current || publication->hotspot || list->changes != current->changes)
+	if (!current || generator_of(publication) || list->changes != current->changes)
 		return false;
 	i = count_up_to(list->mappings, list->nr_mappings, end, pc);
 	if (i < list->nr_mappings)

@@ -17,11 +17,10 @@
 #include <sys/types.h>
 #include <uthash.h>
 
-#include "unwind/hotspot.h"
-#include "unwind/python_image.h"
 #include "unwind/mapping_list.h"
 #include "unwind/processes.h"
 #include "unwind/regions.h"
+#include "unwind/runtime.h"
 #include "processes_abi.h"
 
 /* where the handles go: the kernel's maps */
@@ -48,10 +47,8 @@ struct publication {
 	bool in_exec;
 	/* the version in which /proc had no mapping for a pc outside the list; 0: none */
 	uint64_t confirmed;
-	const struct python_image *python;	/* of the interpreter that it runs; NULL: none */
-	struct hotspot *hotspot;	/* the JVM that it runs; NULL: none */
-	uint32_t hotspot_module;	/* its module */
-	struct regions regions;		/* without a JVM: its code that is in no file */
+	struct runtime_process runtimes[MAX_RUNTIMES];	/* in the order of the table */
+	struct regions regions;		/* its code that is in no file, unless a runtime generates it */
 	struct mapped_modules mapped;	/* kept when the list is invalidated */
 	UT_hash_handle hh;
 };
@@ -90,7 +87,7 @@ void publisher_publish(struct publisher *publisher, const struct process *proces
 		       const struct eh_image *image);
 /* Publishes those published processes again whose mappings have changed since. */
 void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
-/* Follows the code that JVMs make, from now on; before anything is published. */
+/* Looks for runtimes from now on; before anything is published. */
 void publisher_set_runtimes(struct publisher *publisher);
 /* Looks for runtimes of the published processes in files that were compiled since. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
@@ -115,10 +112,8 @@ void publisher_set_quiet(struct publisher *publisher, pid_t pid, uint64_t until_
 void publisher_set_in_exec(struct publisher *publisher, pid_t pid, bool in_exec);
 void publisher_set_confirmed(struct publisher *publisher, pid_t pid);
 
-/*
- * what is known of the code of the process's JVM, which its list refers to, and the module of that JVM; NULL: it has no JVM
- */
-struct hotspot *publisher_hotspot(const struct publisher *publisher, pid_t pid, uint32_t *module);
+/* the runtime that generates the code of the process, which its list refers to; NULL: none is known */
+const struct runtime_process *publisher_generator(const struct publisher *publisher, pid_t pid);
 
 /*
  * A walk by this list of the process, its current one or one of before, has ended in a region, at pc. Reads the region. False: the

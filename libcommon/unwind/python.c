@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/python.h"
 
+#include "python_abi.h"
 #include "unwind/python_image.h"
+#include "unwind/python_names.h"
 
 static int read_image(void *image, struct elf_file *file)
 {
@@ -9,6 +11,66 @@ static int read_image(void *image, struct elf_file *file)
 }
 _Static_assert(sizeof(struct python_image) <= RUNTIME_IMAGE_BYTES, "struct python_image");
 
+/* Where CPython keeps this process's frames. The address is written last: without it, the rest means nothing. */
+static void publish(const struct runtime_process *process, struct eh_process *list, uint64_t text)
+{
+	const struct python_image *image = process->image;
+
+	list->python = image->layout;
+	__atomic_store_n(&list->python.interpreters, text + image->interpreters_from_text, __ATOMIC_RELEASE);
+}
+
+static void *names_new(void)
+{
+	return python_names_new();
+}
+
+static void names_free(void *names)
+{
+	python_names_free(names);
+}
+
+static uint32_t see(void *names, const struct runtime_process *process, struct foreign *foreign, pid_t pid, uint64_t *frames,
+		    uint32_t nr)
+{
+	const struct python_image *image = process->image;
+
+	return python_names_see(names, foreign, pid, image ? &image->objects : NULL, frames, nr);
+}
+
+static void follow(void *names, struct foreign *foreign)
+{
+	python_names_follow(names, foreign);
+}
+
+static void settle(void *names, struct foreign *foreign, int ms)
+{
+	python_names_settle(names, foreign, ms);
+}
+
+static size_t find(const void *names, uint64_t frame, struct runtime_function *functions, size_t max)
+{
+	const struct python_code *code = python_names_get(names, PYTHON_LOW(frame));
+
+	if (!code || !max)
+		return 0;
+	functions[0] = (struct runtime_function){
+		.name = code->name, .file = code->file, .line = python_code_line(code, PYTHON_INDEX(frame)),
+	};
+	return 1;
+}
+
 const struct runtime python_runtime = {
+	.name = "python",
+	.language = "Python",
+	.frames = FRAME_PYTHON,
+	.shows_files = true,
 	.read_image = read_image,
+	.publish = publish,
+	.names_new = names_new,
+	.names_free = names_free,
+	.see = see,
+	.follow = follow,
+	.settle = settle,
+	.find = find,
 };

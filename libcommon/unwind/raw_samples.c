@@ -126,34 +126,37 @@ static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 
 #define MAX_WANTED 256	/* times that one walk may want rows or regions */
 
-/* Makes the rows in the code of the process's JVM, or reads the region, for want of which the walk has ended. */
-static bool make_wanted(const struct raw_samples *s, struct hotspot *hotspot, loc_t list, const struct raw_record *raw,
-			const struct host_stack *stack)
+/* Makes the rows in generated code, or reads the region, for want of which the walk has ended. */
+static bool make_wanted(const struct raw_samples *s, const struct runtime_process *generator, loc_t list,
+			const struct raw_record *raw, const struct host_stack *stack)
 {
-	if (hotspot)
-		return stack->wants_rows && hotspot_want(hotspot, modules_foreign(tables_modules(s->tables)), stack->wants_rows);
+	struct foreign *foreign = modules_foreign(tables_modules(s->tables));
+
+	if (generator)
+		return stack->wants_rows && generator->runtime->want(generator->own, foreign, stack->wants_rows);
 	return stack->wants_region && publisher_want_region(s->publisher, raw->key.pid, list, stack->wants_region);
 }
 
 /*
- * Walks, and makes what the walk wants in code of no file. While the JVM's file is not compiled, the walk wants its table.
+ * Walks, and makes what the walk wants in code of no file. While the file of the runtime that has generated it is
+ * not compiled, the walk wants its table.
  */
 static void walk_generated(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
 			   struct host_memory memory, struct host_stack *stack)
 {
 	struct host_registers registers = raw_stack_registers(raw);
 	struct foreign *foreign = modules_foreign(tables_modules(s->tables));
-	uint32_t module, nr = 0;
-	struct hotspot *hotspot = publisher_hotspot(s->publisher, raw->key.pid, &module);
+	const struct runtime_process *generator = publisher_generator(s->publisher, raw->key.pid);
+	uint32_t nr = 0;
 
-	memory.methods = hotspot;
-	if (hotspot)
-		hotspot_look(hotspot, foreign, raw->ip, (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
+	memory.methods = generator;
+	if (generator)
+		generator->runtime->look(generator->own, foreign, raw->ip, (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
 	do
 		mapping_list_unwind(s->tables, list, &registers, memory, s->max_depth, stack);
-	while (nr++ < MAX_WANTED && make_wanted(s, hotspot, list, raw, stack));
-	if (hotspot && stack->wants_rows && !hotspot_has_image(hotspot))
-		stack->wants_table = module;
+	while (nr++ < MAX_WANTED && make_wanted(s, generator, list, raw, stack));
+	if (generator && stack->wants_rows && !generator->is_read)
+		stack->wants_table = generator->module;
 }
 
 /* list 0: without any mappings, which leaves the leaf's address */

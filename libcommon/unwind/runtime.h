@@ -7,18 +7,96 @@
 #define EHPERF_UNWIND_RUNTIME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "dwarf/elf_file.h"
+#include "processes_abi.h"
+#include "table/slabs.h"
 
+#define MAX_RUNTIMES 4
 #define RUNTIME_IMAGE_BYTES 128
 
+struct foreign;
+struct runtime;
+
+/* a process that runs it */
+struct runtime_process {
+	const struct runtime *runtime;	/* NULL: the process does not run it */
+	uint32_t module;		/* that holds it */
+	bool is_read;			/* the module is compiled, and .publish() was called since */
+	const void *image;		/* what the module says; NULL: nothing */
+	void *own;			/* .process_new()'s; NULL: nothing */
+};
+
+/* a function at a place in its source */
+struct runtime_function {
+	const char *name, *file;	/* file NULL: not known */
+	unsigned line;			/* 0: not known */
+};
+
 struct runtime {
+	const char *name;		/* in JSON */
+	const char *language;		/* of its functions */
+	uint64_t frames;		/* the upper four bits of its frames (stacks_abi.h) */
+	bool shows_files;		/* functions' files are always printed: their names do not say a class */
+
 	/*
 	 * Reads what a file that holds the runtime says of it, into RUNTIME_IMAGE_BYTES; in a worker, mostly. 0; -ENOENT: the file
 	 * does not hold it; -ENOTSUP: a version or build that is not known; -ENOMEM; -EBADMSG
 	 */
 	int (*read_image)(void *image, struct elf_file *file);
+
+	/*
+	 * Is this the path of a file that holds the runtime? For one that generates code, which must be known of before the file is
+	 * compiled. NULL: the image says it
+	 */
+	bool (*is_file)(const char *path);
+	/* *own is what is known of a process. 0 or -errno. NULL: nothing */
+	int (*process_new)(void **own, struct slabs *slabs, pid_t pid);
+	/* Walks may still use .code_module(). */
+	void (*process_free)(void *own);
+	/*
+	 * The file is compiled, and mapped so that offset 0 of its executable segment would lie at `text`. Tells the kernel in the
+	 * process's list what it has to know. Called for each new list, and once its file is compiled; walks may already use the list
+	 */
+	void (*publish)(const struct runtime_process *process, struct eh_process *list, uint64_t text);
+
+	/* ---- of a runtime that generates code; NULL: it does not ---- */
+
+	/*
+	 * the struct eh_module of the process's anonymous memory: .pending asks for rows of code that has none.
+	 * Offsets are by anonymous_offset() (mapping_list.h)
+	 */
+	loc_t (*code_module)(const void *own);
+	/*
+	 * A raw sample has arrived, with this pc and stack. Checks whether the code that these may point into is still the same,
+	 * and makes rows for new code.
+	 */
+	void (*look)(void *own, struct foreign *foreign, uint64_t pc, const uint64_t *words, size_t nr);
+	/* A walk needs rows for this address: makes them. false: nothing new was made */
+	bool (*want)(void *own, struct foreign *foreign, uint64_t pc);
+
+	/* ---- the names of functions, of all processes ---- */
+
+	void *(*names_new)(void);	/* NULL: no memory */
+	void (*names_free)(void *names);
+	/*
+	 * A stack has arrived. Replaces what the kernel and raw samples have recorded by frames that have the functions' numbers.
+	 * Reads, or asks for, functions that are not known: the process may end, or free them, before the report. Returns the
+	 * number of frames now
+	 */
+	uint32_t (*see)(void *names, const struct runtime_process *process, struct foreign *foreign, pid_t pid, uint64_t *frames,
+			uint32_t nr);
+	/* Takes answers that have arrived, and asks for what else is wanted; or waits for all, so long at most. NULL: none come later */
+	void (*follow)(void *names, struct foreign *foreign);
+	void (*settle)(void *names, struct foreign *foreign, int ms);
+	/*
+	 * The functions of a frame that .see() has made, those that are inlined first, the innermost one before all. Returns how many,
+	 * at most max; 0: not known. Valid until the next .see()
+	 */
+	size_t (*find)(const void *names, uint64_t frame, struct runtime_function *functions, size_t max);
 };
 
 /* The runtimes that are looked for, up to NULL; none at first. To be set before workers start, which have a copy of it */

@@ -50,7 +50,7 @@ static const struct hotspot_vm vm_17 = {
 
 static void check_name(const struct hotspot_name *name)
 {
-	struct hotspot_function functions[64];
+	struct runtime_function functions[64];
 
 	for (uint32_t at = 0; at < 4096; at += 16) {
 		size_t nr = hotspot_names_of(name, (uint64_t)at << HOTSPOT_OFFSET_SHIFT, functions, 64);

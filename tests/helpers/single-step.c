@@ -29,7 +29,6 @@
 
 #include "unwind/end_reason.h"
 #include "runtimes/runtimes.h"
-#include "unwind/hotspot.h"
 #include "unwind/regions.h"
 #include "shadow-stack.h"
 #include "processes_abi.h"
@@ -116,24 +115,32 @@ static struct proc_maps maps;
 static struct mapped_modules mapped;
 static struct mapping_list list;
 
-static struct hotspot *jvm;	/* NULL: it maps none */
+static struct runtime_process generator;	/* .runtime NULL: none generates code */
 static struct regions regions;
 
-static void find_jvm(void)
+static void find_generator(const struct runtime *runtime)
 {
-	for (size_t i = 0; i < maps.nr && !jvm; i++) {
+	for (size_t i = 0; i < maps.nr && !generator.runtime; i++) {
 		const struct module *module = modules_get(tables_modules(tables), mapped.of[i].module_id);
 
-		const struct hotspot_image *image = module ? runtime_image(&module->runtime, &hotspot_runtime) : NULL;
-
-		if (!image)
+		generator.image = module ? runtime_image(&module->runtime, runtime) : NULL;
+		if (!generator.image)
 			continue;
-		if (hotspot_new(&jvm, tables_slabs(tables), child))
+		generator.runtime = runtime;
+		if (runtime->process_new(&generator.own, tables_slabs(tables), child))
 			exit(2);
-		hotspot_set_image(jvm, image, maps.mappings[i].start - maps.mappings[i].file_offset);
+		runtime->publish(&generator, slabs_at(tables_slabs(tables), list.loc),
+				 maps.mappings[i].start - maps.mappings[i].file_offset);
 	}
-	if (jvm)
-		mapping_list_set_anonymous(tables, &list, &maps, hotspot_module(jvm));
+}
+
+static void find_runtimes(void)
+{
+	for (size_t i = 0; runtimes[i]; i++)
+		if (runtimes[i]->code_module)
+			find_generator(runtimes[i]);
+	if (generator.runtime)
+		mapping_list_set_anonymous(tables, &list, &maps, generator.runtime->code_module(generator.own));
 }
 
 static void read_maps(void)
@@ -145,8 +152,8 @@ static void read_maps(void)
 	if (proc_maps_read(&maps, child) || mapping_list_make_tables(tables, &maps, &mapped) ||
 	    mapping_list_write(tables, &maps, &mapped, &header, &list))
 		exit(2);
-	find_jvm();
-	if (!jvm)
+	find_runtimes();
+	if (!generator.runtime)
 		regions_attach(&regions, tables, &list, &maps);
 }
 
@@ -175,12 +182,12 @@ static void walk(const struct host_registers *registers, uint32_t max_depth, str
 {
 	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &child };
 
-	if (jvm && is_nobodys(registers->ip))
-		hotspot_look(jvm, NULL, registers->ip, NULL, 0);
+	if (generator.runtime && is_nobodys(registers->ip))
+		generator.runtime->look(generator.own, NULL, registers->ip, NULL, 0);
 	do
 		mapping_list_unwind(tables, list.loc, registers, memory, max_depth, stack);
-	while (jvm ? stack->wants_rows && hotspot_want(jvm, NULL, stack->wants_rows) :
-		     stack->wants_region && want_region(stack->wants_region));
+	while (generator.runtime ? stack->wants_rows && generator.runtime->want(generator.own, NULL, stack->wants_rows) :
+				   stack->wants_region && want_region(stack->wants_region));
 }
 
 static const struct proc_mapping *known_mapping_of(uint64_t pc)
@@ -263,7 +270,7 @@ static void look_again(struct call *call)
 {
 	uint64_t at = call->signal ? call->at + SIGNAL_FRAME_RIP : shadow_at(&shadow, call), now;
 
-	if (jvm && (is_nobodys(call->caller) || !known_mapping_of(call->caller)) &&
+	if (generator.runtime && (is_nobodys(call->caller) || !known_mapping_of(call->caller)) &&
 	    read_memory(child, &now, 8, at) == 8 && is_nobodys(now))
 		call->caller = now;
 }
@@ -333,7 +340,7 @@ static void compare(const struct user_regs_struct *r, bool whole)
 	 * last argument of a method handle: the CFA stays
 	 */
 	if (stack.cfa != shadow_cfa(&shadow, top) &&
-	    !(jvm && is_nobodys(r->rip) && (stack.cfa > shadow_cfa(&shadow, top) || stack.cfa + 8 == shadow_cfa(&shadow, top)))) {
+	    !(generator.runtime && is_nobodys(r->rip) && (stack.cfa > shadow_cfa(&shadow, top) || stack.cfa + 8 == shadow_cfa(&shadow, top)))) {
 		nr_wrong++;
 		complain("CFA", r, shadow_cfa(&shadow, top), stack.cfa);
 		return;
@@ -489,7 +496,7 @@ static void watch_nobodys_code(const struct user_regs_struct *before, const stru
 static void watch(const struct user_regs_struct *before, const struct user_regs_struct *r,
 		  enum transfer transfer)
 {
-	bool nobodys = jvm && is_nobodys(before->rip);
+	bool nobodys = generator.runtime && is_nobodys(before->rip);
 	const struct call *top;
 
 	shadow_moved(&shadow, r);
@@ -504,7 +511,7 @@ static void watch(const struct user_regs_struct *before, const struct user_regs_
 	if (!shadow.switching && !shadow.popped)
 		shadow_prune(&shadow, transfer == TRANSFER_CALL ? before->rsp : r->rsp);
 	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !is_in_retpoline(before->rip) &&
-	    !(nobodys && is_within_frame(before->rip, r->rip)) && !(!jvm && is_nobodys(before->rip) && pops(r->rip)))
+	    !(nobodys && is_within_frame(before->rip, r->rip)) && !(!generator.runtime && is_nobodys(before->rip) && pops(r->rip)))
 		shadow_called(&shadow, r->rsp);
 	if (shadow.switching && transfer != TRANSFER_NONE)
 		shadow_arrived(&shadow, transfer, r->rsp);
