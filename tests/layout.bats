@@ -52,6 +52,7 @@ uses() {
 			run/cli run/output_file
 			run/output_file run/signals
 			run/run run/run_start
+			runtimes/python/python runtimes/python/python_frames
 			table/eh_rule table/machine
 			table/row_writer table/unwind_table
 			unwind/foreign unwind/foreign_work

@@ -11,6 +11,7 @@
 #include "report/frame_names.h"
 #include "report/namer.h"
 #include "runtimes/jit/jit_cures.h"
+#include "runtimes/runtimes.h"
 #include "unwind/modules.h"
 
 struct by_pid {
@@ -109,8 +110,9 @@ void names_count_say(FILE *out, const struct names_count *count)
 {
 	if (count->frames)
 		fprintf(out, ", %.1f %% of frames named", 100.0 * count->named / count->frames);
-	if (count->python_calls)
-		fprintf(out, ", %.2f %% of CPython's eval frames", 100.0 * count->python_named / count->python_calls);
+	for (size_t i = 0; all_runtimes[i]; i++)
+		if (count->calls[i].all)
+			fprintf(out, ", %.2f %% of %s", 100.0 * count->calls[i].named / count->calls[i].all, all_runtimes[i]->calls);
 }
 
 void names_count_print_cure(FILE *out, const char *tool, const struct names_count *count)

@@ -9,6 +9,7 @@
 
 #include "report/frame_name.h"
 #include "report/stack_entry.h"
+#include "unwind/runtime.h"
 
 struct names_count {
 	uint64_t frames, named;		/* user frames, weighted by the counts of their stacks */
@@ -16,8 +17,7 @@ struct names_count {
 	uint32_t jit_pid;
 	char jit_comm[16];
 	const char *jit_cure;		/* what gives them names; NULL: nothing that is known of */
-	/* struct placed_stacks' calls and named; the caller's to fill in */
-	uint64_t python_calls, python_named;
+	struct runtime_calls calls[MAX_RUNTIMES];	/* struct placed_stacks'; the caller's to fill in */
 };
 
 /* 0 or -ENOMEM */
@@ -25,7 +25,7 @@ int names_count(struct names_count *count, const struct frame_names *names, cons
 		size_t nr);
 
 /*
- * Print ", 96.4 % of frames named", for Python also ", 99.97 % of CPython's eval frames", and a line on what
+ * Print ", 96.4 % of frames named", of runtimes also ", 99.97 % of CPython's eval frames", and a line on what
  * to do about JIT code without names. Nothing without frames
  */
 void names_count_say(FILE *out, const struct names_count *count);

@@ -11,6 +11,7 @@
 #include "report/escape.h"
 #include "report/idle.h"
 #include "report/json.h"
+#include "runtimes/runtimes.h"
 #include "unwind/end_reason.h"
 #include "unwind/processes.h"
 
@@ -51,6 +52,18 @@ static void put_said(struct json_object *object, const struct stack_summary *s)
 	free(text);
 }
 
+static void put_calls(struct json_object *object, const char *runtime, const struct runtime_calls *calls)
+{
+	char name[64];
+
+	if (!calls->all)
+		return;
+	snprintf(name, sizeof(name), "%s_calls", runtime);
+	json_object_object_add(object, name, json_object_new_uint64(calls->all));
+	snprintf(name, sizeof(name), "%s_named", runtime);
+	json_object_object_add(object, name, json_object_new_uint64(calls->named));
+}
+
 void stack_summary_json(FILE *out, const struct stack_summary *s)
 {
 	struct json_object *object = json_object_new_object();
@@ -62,10 +75,8 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 	json_object_object_add(object, "samples", json_object_new_uint64(s->sum.count));
 	json_object_object_add(object, "frames", json_object_new_uint64(s->names.frames));
 	json_object_object_add(object, "named", json_object_new_uint64(s->names.named));
-	if (s->names.python_calls) {
-		json_object_object_add(object, "python_calls", json_object_new_uint64(s->names.python_calls));
-		json_object_object_add(object, "python_named", json_object_new_uint64(s->names.python_named));
-	}
+	for (size_t i = 0; all_runtimes[i]; i++)
+		put_calls(object, all_runtimes[i]->name, &s->names.calls[i]);
 	idle_json(object, s->idle_threads, s->idle_ns);
 	if (s->summed_up)
 		json_object_object_add(object, "summed_up", json_object_new_uint64(s->summed_up));
@@ -210,8 +221,8 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 	free(ended);
 }
 
-/* notes the modules of unknown interpreters in this stack */
-static void see_pythons(bool *seen, const struct modules *modules, const struct stack_frames *user)
+/* notes the modules of unknown runtimes in this stack */
+static void see_unknown(bool *seen, const struct modules *modules, const struct stack_frames *user)
 {
 	for (uint32_t i = 0; user && i < user->nr; i++) {
 		uint32_t id = FRAME_MODULE(user->frames[i]);
@@ -223,21 +234,24 @@ static void see_pythons(bool *seen, const struct modules *modules, const struct 
 	}
 }
 
-void stack_summary_unknown_python(FILE *out, const char *tool, const struct modules *modules,
-				  const struct stack_entry *entries, size_t nr)
+void stack_summary_unknown_runtimes(FILE *out, const char *tool, const struct modules *modules,
+				    const struct stack_entry *entries, size_t nr)
 {
 	bool *seen = calloc(modules_count(modules) + 1, sizeof(*seen));
 
 	for (size_t i = 0; seen && i < nr; i++) {
-		see_pythons(seen, modules, entries[i].user);
-		see_pythons(seen, modules, entries[i].waker ? entries[i].waker->user : NULL);
+		see_unknown(seen, modules, entries[i].user);
+		see_unknown(seen, modules, entries[i].waker ? entries[i].waker->user : NULL);
 	}
 	for (size_t id = 1; seen && id <= modules_count(modules); id++) {
-		if (!seen[id])
+		const struct module *module = seen[id] ? modules_get(modules, id) : NULL;
+		const struct runtime *runtime = module ? runtime_of_file(&module->runtime) : NULL;
+
+		if (!runtime)
 			continue;
-		fprintf(out, "%s: no Python functions in '", tool);
-		print_escaped(out, modules_get(modules, id)->path);
-		fputs("': this version or build of CPython is not known, and its stacks are native\n", out);
+		fprintf(out, "%s: no %s functions in '", tool, runtime->language);
+		print_escaped(out, module->path);
+		fprintf(out, "': this version or build of %s is not known, and its stacks are native\n", runtime->implementation);
 	}
 	free(seen);
 }

@@ -59,12 +59,9 @@ struct json_object *stack_summary_json_ends(const uint64_t values[NR_END_REASONS
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
 			     const struct stack_entry *entries, size_t nr);
 
-/*
- * Prints a line for each interpreter in whose functions there are frames, but whose version or build is not
- * known.
- */
-void stack_summary_unknown_python(FILE *out, const char *tool, const struct modules *modules,
-				  const struct stack_entry *entries, size_t nr);
+/* Prints a line for each file with frames that holds a runtime whose version or build is not known. */
+void stack_summary_unknown_runtimes(FILE *out, const char *tool, const struct modules *modules,
+				    const struct stack_entry *entries, size_t nr);
 
 /* Prints a line for each of the first refused processes, and one for the others. */
 void stack_summary_refused(FILE *out, const char *tool, const struct processes *processes,

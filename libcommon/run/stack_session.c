@@ -25,7 +25,6 @@
 #include "stacks_abi.h"
 #include "unwind/host_unwind.h"
 #include "unwind/processes.h"
-#include "unwind/python.h"
 
 /* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
 #define REPORT_CPU_MS 500
@@ -248,10 +247,10 @@ struct stack_writer stack_session_writer(struct stack_session *s)
 void stack_session_place(const struct stack_session *s, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr)
 {
-	struct python_source from = { s->modules, runtime_names_of(s->runtime_names, &python_runtime), s->wanted->naming.native_frames };
+	struct placing how = { s->modules, s->runtime_names, s->wanted->naming.native_frames };
 
 	runtime_names_settle(s->runtime_names, s->foreign, SETTLE_MS);
-	cli_check(python_frames_place(placed, &from, entries, nr), "name the frames");
+	cli_check(placed_stacks_add(placed, &how, entries, nr), "name the frames");
 }
 
 void stack_session_note(const struct stack_session *s, struct process_notes *notes, const uint32_t *pids, size_t nr)
@@ -386,10 +385,8 @@ static void count_names(const struct stack_session *s, struct names_count *count
 			const struct stack_entry *entries, size_t nr)
 {
 	cli_check(names_count(count, names, entries, nr), "name the frames");
-	if (!s->wanted->runtimes)
-		return;
-	count->python_calls = placed->calls;
-	count->python_named = placed->named;
+	if (s->wanted->runtimes)
+		memcpy(count->calls, placed->calls, sizeof(count->calls));
 }
 
 /* How many frames a report has room for, in the longest of its formats. Text of few stacks and functions is small. */
@@ -524,7 +521,7 @@ static void write_made(struct stack_session *s, struct made_report *made, bool l
 		stack_summary_refused(stderr, summary->tool, unwinder_processes(s->unwinder), made->entries, made->nr);
 		stack_summary_tableless(stderr, summary->tool, s->modules, made->entries, made->nr);
 		if (s->wanted->runtimes)
-			stack_summary_unknown_python(stderr, summary->tool, s->modules, made->entries, made->nr);
+			stack_summary_unknown_runtimes(stderr, summary->tool, s->modules, made->entries, made->nr);
 		stack_summary_nameless(stderr, summary->tool, s->namer);
 		stack_summary_unread(stderr, summary->tool, s->modules);
 	}

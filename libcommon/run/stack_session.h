@@ -28,8 +28,8 @@
 #include "report/measure.h"
 #include "report/namer.h"
 #include "report/other_stacks.h"
+#include "report/placed_stacks.h"
 #include "report/process_notes.h"
-#include "report/python_frames.h"
 #include "report/stack_summary.h"
 #include "run/run.h"
 #include "run/stack_options.h"
@@ -117,7 +117,7 @@ void stack_session_drain(struct stack_session *session);
 /* A writer to the run's output, valid until close. */
 struct stack_writer stack_session_writer(struct stack_session *session);
 
-/* python_frames_place(), with the session's names and options. The caller frees *placed. */
+/* placed_stacks_add(), with the session's names and options. The caller frees *placed. */
 void stack_session_place(const struct stack_session *session, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtimes/python/python.h"
 #include "unwind/hotspot.h"
-#include "unwind/python.h"
 
 const struct runtime *const all_runtimes[] = {
 	&python_runtime,
@@ -92,9 +92,9 @@ void runtime_names_settle(struct runtime_names *names, struct foreign *foreign, 
 			all_runtimes[i]->settle(names->of[i], foreign, ms);
 }
 
-void *runtime_names_of(const struct runtime_names *names, const struct runtime *runtime)
+const void *runtime_names_of(const struct runtime_names *names, size_t i)
 {
-	return names->of[number_of(runtime->frames)];
+	return names->of[i];
 }
 
 size_t runtime_names_find(const struct runtime_names *names, uint64_t frame, struct runtime_function *functions, size_t max)

@@ -24,8 +24,8 @@ uint32_t runtime_names_see(struct runtime_names *names, const struct runtime_pro
 /* Call .follow(), or .settle(), of each. */
 void runtime_names_follow(struct runtime_names *names, struct foreign *foreign);
 void runtime_names_settle(struct runtime_names *names, struct foreign *foreign, int ms);
-/* what .names_new() of this runtime has made */
-void *runtime_names_of(const struct runtime_names *names, const struct runtime *runtime);
+/* what .names_new() of the i-th of all_runtimes has made */
+const void *runtime_names_of(const struct runtime_names *names, size_t i);
 /* .find() of the frame's runtime */
 size_t runtime_names_find(const struct runtime_names *names, uint64_t frame, struct runtime_function *functions, size_t max);
 

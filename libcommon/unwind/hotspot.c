@@ -452,6 +452,7 @@ static void names_free(void *names)
 const struct runtime hotspot_runtime = {
 	.name = "hotspot",
 	.language = "Java",
+	.implementation = "HotSpot",
 	.frames = FRAME_HOTSPOT,
 	.read_image = read_image,
 	.is_file = is_file,

@@ -33,7 +33,12 @@ bool runtime_file_is_sound(const struct runtime_file *held)
 	return held->number <= nr && held->error <= 0;
 }
 
+const struct runtime *runtime_of_file(const struct runtime_file *held)
+{
+	return held->number ? runtimes[held->number - 1] : NULL;
+}
+
 const void *runtime_image(const struct runtime_file *held, const struct runtime *runtime)
 {
-	return held->number && !held->error && runtimes[held->number - 1] == runtime ? held->image : NULL;
+	return !held->error && runtime_of_file(held) == runtime ? held->image : NULL;
 }

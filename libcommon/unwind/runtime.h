@@ -19,6 +19,7 @@
 #define RUNTIME_IMAGE_BYTES 128
 
 struct foreign;
+struct modules;
 struct runtime;
 
 /* a process that runs it */
@@ -36,9 +37,15 @@ struct runtime_function {
 	unsigned line;			/* 0: not known */
 };
 
+/* calls of a runtime's interpreter, and those that were replaced by functions with names */
+struct runtime_calls {
+	uint64_t all, named;
+};
+
 struct runtime {
 	const char *name;		/* in JSON */
 	const char *language;		/* of its functions */
+	const char *implementation;	/* of the language */
 	uint64_t frames;		/* the upper four bits of its frames (stacks_abi.h) */
 	bool shows_files;		/* functions' files are always printed: their names do not say a class */
 
@@ -97,6 +104,15 @@ struct runtime {
 	 * at most max; 0: not known. Valid until the next .see()
 	 */
 	size_t (*find)(const void *names, uint64_t frame, struct runtime_function *functions, size_t max);
+
+	/*
+	 * Puts the frames that the kernel has recorded behind the native ones into their places, and counts the interpreter's calls.
+	 * is_whole: the native ones go to the root. keep_native: also shows those calls. Returns how many frames are in `to`, which has
+	 * room for nr. `to` NULL: there are no such frames, and only calls are counted. .place NULL: its frames are in their places
+	 */
+	uint32_t (*place)(const void *names, const struct modules *modules, const uint64_t *frames, uint32_t nr, bool is_whole,
+			  bool keep_native, uint64_t *to, struct runtime_calls *calls);
+	const char *calls;		/* what these are called; NULL: not counted */
 };
 
 /* The runtimes that are looked for, up to NULL; none at first. To be set before workers start, which have a copy of it */
@@ -113,6 +129,8 @@ struct runtime_file {
 int runtime_file_read(struct runtime_file *held, struct elf_file *file);
 /* What a worker has read may be anything; the rooms check images. Is the rest sound? */
 bool runtime_file_is_sound(const struct runtime_file *held);
+/* the runtime that the file holds, of whatever version; NULL: none */
+const struct runtime *runtime_of_file(const struct runtime_file *held);
 /* what the file says of the runtime. NULL: it does not hold it, or cannot be read */
 const void *runtime_image(const struct runtime_file *held, const struct runtime *runtime);
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "report/python_frames.h"
+#include "runtimes/python/python_frames.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "python_abi.h"
-#include "unwind/python.h"
+#include "stacks_abi.h"
+#include "runtimes/python/python.h"
 #include "unwind/python_image.h"
 
 /*
@@ -60,15 +58,14 @@ static void count_calls(struct parts *p, const struct modules *modules)
 	p->from_leaf &= !started;
 }
 
-static struct parts parts_of(const struct modules *modules, const struct stack_entry *entry)
+static struct parts parts_of(const struct modules *modules, const uint64_t *frames, uint32_t nr, bool is_whole)
 {
-	const struct stack_frames *user = entry->user;
-	struct parts p = { .native = user->frames, .from_leaf = entry->key.end != END_COMPLETE };
+	struct parts p = { .native = frames, .from_leaf = !is_whole };
 
-	while (p.nr_native < user->nr && !FRAME_IS_PYTHON(user->frames[p.nr_native]))
+	while (p.nr_native < nr && !FRAME_IS_PYTHON(frames[p.nr_native]))
 		p.nr_native++;
-	p.python = user->frames + p.nr_native;
-	p.nr_python = user->nr - p.nr_native;
+	p.python = frames + p.nr_native;
+	p.nr_python = nr - p.nr_native;
 	for (uint32_t i = 0; i < p.nr_python; i++)
 		p.groups += !!(p.python[i] & PYTHON_LEAF);
 	count_calls(&p, modules);
@@ -76,7 +73,8 @@ static struct parts parts_of(const struct modules *modules, const struct stack_e
 }
 
 struct writer {
-	struct stack_frames *to;
+	uint64_t *to;
+	uint32_t nr;
 	const struct parts *parts;
 	const struct python_names *names;
 	uint32_t next;		/* of the Python frames */
@@ -85,7 +83,7 @@ struct writer {
 
 static void put(struct writer *w, uint64_t frame)
 {
-	w->to->frames[w->to->nr++] = frame;
+	w->to[w->nr++] = frame;
 }
 
 /* the next group, up to the next one's leaf, but for what Python itself does not show. Are all of its functions known? */
@@ -136,70 +134,15 @@ static void place(struct writer *w, const struct modules *modules)
 		put_group(w);
 }
 
-static bool has_python(const struct stack_entry *entry)
+uint32_t python_frames_place(const struct python_names *names, const struct modules *modules, const uint64_t *frames, uint32_t nr,
+			     bool is_whole, bool keep_native, uint64_t *to, struct runtime_calls *calls)
 {
-	return entry->user && entry->user->nr && FRAME_IS_PYTHON(entry->user->frames[entry->user->nr - 1]);
-}
+	struct parts parts = parts_of(modules, frames, nr, is_whole);
+	struct writer w = { .to = to, .parts = &parts, .names = names };
 
-/* memory that placed_stacks_free() frees, or NULL */
-static void *keep(struct placed_stacks *placed, size_t bytes)
-{
-	void *memory = array_reserve(&placed->all, &placed->room, placed->nr + 1) ? NULL : malloc(bytes);
-
-	if (memory)
-		placed->all[placed->nr++] = memory;
-	return memory;
-}
-
-static int place_one(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entry)
-{
-	struct parts parts = parts_of(from->modules, entry);
-	struct writer w = { .parts = &parts, .names = from->names };
-
-	placed->calls += (parts.calls + parts.other_calls) * entry->value.count;	/* a waker has no value */
-	if (!parts.nr_python)
-		return 0;
-	parts.keep_native = from->keep_native;
-	w.to = keep(placed, sizeof(*w.to) + entry->user->nr * sizeof(w.to->frames[0]));
-	if (!w.to)
-		return -ENOMEM;
-	*w.to = (struct stack_frames){ .id = entry->user->id };
-	place(&w, from->modules);
-	placed->named += w.named * entry->value.count;
-	entry->user = w.to;
-	return 0;
-}
-
-/* entries share their wakers, which are not ours to change */
-static int place_waker(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entry)
-{
-	struct stack_entry *waker = keep(placed, sizeof(*waker));
-
-	if (!waker)
-		return -ENOMEM;
-	*waker = *entry->waker;
-	entry->waker = waker;
-	return place_one(placed, from, waker);
-}
-
-int python_frames_place(struct placed_stacks *placed, const struct python_source *from, struct stack_entry *entries,
-			size_t nr)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < nr && !error; i++) {
-		if (entries[i].user)
-			error = place_one(placed, from, &entries[i]);
-		if (!error && entries[i].waker && has_python(entries[i].waker))
-			error = place_waker(placed, from, &entries[i]);
-	}
-	return error;
-}
-
-void placed_stacks_free(struct placed_stacks *placed)
-{
-	for (size_t i = 0; i < placed->nr; i++)
-		free(placed->all[i]);
-	free(placed->all);
-	*placed = (struct placed_stacks){};
+	parts.keep_native = keep_native;
+	if (to)
+		place(&w, modules);
+	*calls = (struct runtime_calls){ .all = parts.calls + parts.other_calls, .named = w.named };
+	return w.nr;
 }

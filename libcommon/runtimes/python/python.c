@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/python.h"
+#include "runtimes/python/python.h"
 
 #include "python_abi.h"
+#include "runtimes/python/python_frames.h"
 #include "unwind/python_image.h"
 #include "unwind/python_names.h"
 
@@ -60,9 +61,16 @@ static size_t find(const void *names, uint64_t frame, struct runtime_function *f
 	return 1;
 }
 
+static uint32_t place(const void *names, const struct modules *modules, const uint64_t *frames, uint32_t nr, bool is_whole,
+		      bool keep_native, uint64_t *to, struct runtime_calls *calls)
+{
+	return python_frames_place(names, modules, frames, nr, is_whole, keep_native, to, calls);
+}
+
 const struct runtime python_runtime = {
 	.name = "python",
 	.language = "Python",
+	.implementation = "CPython",
 	.frames = FRAME_PYTHON,
 	.shows_files = true,
 	.read_image = read_image,
@@ -73,4 +81,6 @@ const struct runtime python_runtime = {
 	.follow = follow,
 	.settle = settle,
 	.find = find,
+	.place = place,
+	.calls = "CPython's eval frames",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef EHPERF_UNWIND_PYTHON_H
-#define EHPERF_UNWIND_PYTHON_H
+#ifndef EHPERF_RUNTIMES_PYTHON_H
+#define EHPERF_RUNTIMES_PYTHON_H
 
 #include "unwind/runtime.h"
 
