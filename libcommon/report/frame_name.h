@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runtimes/jit/jit_processes.h"
 #include "process/kallsyms.h"
 #include "report/escape.h"
+#include "runtimes/jit/jit_processes.h"
 #include "stacks_abi.h"
 #include "unwind/modules.h"
 

@@ -19,7 +19,6 @@
 #include "live/view.h"
 #include "process/cmdlines.h"
 #include "process/debuginfod.h"
-#include "runtimes/jit/jit_processes.h"
 #include "process/kallsyms.h"
 #include "process/perf_events.h"
 #include "process/priority.h"
@@ -33,6 +32,7 @@
 #include "report/stack_summary.h"
 #include "run/run.h"
 #include "run/stack_options.h"
+#include "runtimes/jit/jit_processes.h"
 #include "unwind/modules.h"
 
 /* what a report is made of */

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "process/python_code.h"
 #include "python_abi.h"
+#include "runtimes/python/python_code.h"
 
 #define IMAGE 0x10000000
 #define IMAGE_BYTES 65536
 
-/* CPython 3.11's, as unwind/python_image.c has them */
+/* CPython 3.11's, as runtimes/python/python_image.c has them */
 static const struct python_objects objects = {
 	.code_first_line = 72, .code_strings = 112, .code_line_table = 136,
 	.string_length = 16, .string_state = 32, .string_ascii_bytes = 48, .string_other_bytes = 72,

@@ -27,8 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unwind/end_reason.h"
 #include "runtimes/runtimes.h"
+#include "unwind/end_reason.h"
 #include "unwind/regions.h"
 #include "shadow-stack.h"
 #include "processes_abi.h"

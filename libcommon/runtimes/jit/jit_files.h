@@ -5,10 +5,10 @@
 
 #include <sys/types.h>
 
+#include "process/proc_maps.h"
 #include "runtimes/jit/jit_names.h"
 #include "runtimes/jit/jitdump.h"
 #include "runtimes/jit/perf_map.h"
-#include "process/proc_maps.h"
 
 struct jit_files {
 	struct jit_names names;

@@ -3,8 +3,8 @@
 
 #include "python_abi.h"
 #include "runtimes/python/python_frames.h"
-#include "unwind/python_image.h"
-#include "unwind/python_names.h"
+#include "runtimes/python/python_image.h"
+#include "runtimes/python/python_names.h"
 
 static int read_image(void *image, struct elf_file *file)
 {

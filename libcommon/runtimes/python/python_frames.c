@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "python_abi.h"
-#include "stacks_abi.h"
 #include "runtimes/python/python.h"
-#include "unwind/python_image.h"
+#include "runtimes/python/python_image.h"
+#include "stacks_abi.h"
 
 /*
  * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one to one

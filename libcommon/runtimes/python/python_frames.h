@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtimes/python/python_names.h"
 #include "unwind/modules.h"
-#include "unwind/python_names.h"
 
 /*
  * struct runtime's .place(): Python frames replace the interpreter's calls, or with keep_native come before them. Counts the

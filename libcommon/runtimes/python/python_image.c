@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/python_image.h"
+#include "runtimes/python/python_image.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A worker's part of python_names.h: reads some functions of a process. */
-#ifndef EHPERF_UNWIND_PYTHON_WORK_H
-#define EHPERF_UNWIND_PYTHON_WORK_H
+#ifndef EHPERF_RUNTIMES_PYTHON_WORK_H
+#define EHPERF_RUNTIMES_PYTHON_WORK_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "process/python_code.h"
+#include "runtimes/python/python_code.h"
 
 #define MAX_PYTHON_FUNCTIONS 32
 

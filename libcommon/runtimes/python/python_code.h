@@ -4,8 +4,8 @@
  * belong to it. All of it is the process's memory and may be anything: lengths are bounded, and nothing is
  * followed further.
  */
-#ifndef EHPERF_PROCESS_PYTHON_CODE_H
-#define EHPERF_PROCESS_PYTHON_CODE_H
+#ifndef EHPERF_RUNTIMES_PYTHON_CODE_H
+#define EHPERF_RUNTIMES_PYTHON_CODE_H
 
 #include <stddef.h>
 #include <stdint.h>

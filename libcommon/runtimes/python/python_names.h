@@ -3,14 +3,14 @@
  * The Python functions of processes, numbered. They are asked for when a stack with them arrives, because a process may end,
  * or free a function, before the report needs the names. The answers come later.
  */
-#ifndef EHPERF_UNWIND_PYTHON_NAMES_H
-#define EHPERF_UNWIND_PYTHON_NAMES_H
+#ifndef EHPERF_RUNTIMES_PYTHON_NAMES_H
+#define EHPERF_RUNTIMES_PYTHON_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "process/python_code.h"
+#include "runtimes/python/python_code.h"
 #include "unwind/foreign.h"
 
 struct python_names;

@@ -5,15 +5,15 @@
  * Include/internal/pycore_runtime.h); for versions before that, which never change them within a minor
  * version, there is a table.
  */
-#ifndef EHPERF_UNWIND_PYTHON_IMAGE_H
-#define EHPERF_UNWIND_PYTHON_IMAGE_H
+#ifndef EHPERF_RUNTIMES_PYTHON_IMAGE_H
+#define EHPERF_RUNTIMES_PYTHON_IMAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "dwarf/elf_file.h"
-#include "process/python_code.h"
 #include "python_abi.h"
+#include "runtimes/python/python_code.h"
 
 struct python_image {
 	struct eh_python layout;	/* but for `interpreters` */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/python_work.h"
+#include "runtimes/python/python_work.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/python_code.h"
+#include "runtimes/python/python_code.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/python_names.h"
+#include "runtimes/python/python_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "process/clock.h"
 #include "python_abi.h"
-#include "unwind/python_work.h"
+#include "runtimes/python/python_work.h"
 
 /* A program that makes functions as it goes must not fill our memory; one process leaves room for others. */
 #define MAX_FUNCTIONS 100000
