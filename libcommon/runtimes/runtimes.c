@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtimes/hotspot/hotspot.h"
 #include "runtimes/python/python.h"
-#include "unwind/hotspot.h"
 
 const struct runtime *const all_runtimes[] = {
 	&python_runtime,

@@ -4,8 +4,8 @@
  * that wild pointers and circles are all there is. The fields lie where JDK 17 has them.
  */
 #include "fuzz.h"
-#include "process/hotspot_method.h"
-#include "unwind/hotspot_work.h"
+#include "runtimes/hotspot/hotspot_method.h"
+#include "runtimes/hotspot/hotspot_work.h"
 
 #define IMAGE_BYTES 65536
 #define NR_PCS 8

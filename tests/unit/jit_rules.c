@@ -4,7 +4,7 @@
  * deoptimised returns, as HotSpot has them, one for method handles' calls behind the other. It is never run.
  */
 #include "check.h"
-#include "table/jit_rules.h"
+#include "runtimes/hotspot/jit_rules.h"
 #include "tables_abi.h"
 
 #define FRAME_BYTES 48

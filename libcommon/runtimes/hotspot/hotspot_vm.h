@@ -4,8 +4,8 @@
  * (gHotSpotVMStructs and its siblings, in OpenJDK's hotspot/share/runtime/vmStructs.hpp) for debuggers.
  * They are read out of the process's memory.
  */
-#ifndef EHPERF_PROCESS_HOTSPOT_VM_H
-#define EHPERF_PROCESS_HOTSPOT_VM_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_VM_H
+#define EHPERF_RUNTIMES_HOTSPOT_VM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,12 +3,12 @@
  * The interpreted methods of one JVM. They are read when a stack with them arrives, because a class may be unloaded before
  * the report needs the names.
  */
-#ifndef EHPERF_UNWIND_HOTSPOT_METHODS_H
-#define EHPERF_UNWIND_HOTSPOT_METHODS_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_METHODS_H
+#define EHPERF_RUNTIMES_HOTSPOT_METHODS_H
 
 #include "hotspot_abi.h"
-#include "unwind/hotspot_names.h"
-#include "unwind/hotspot_work.h"
+#include "runtimes/hotspot/hotspot_names.h"
+#include "runtimes/hotspot/hotspot_work.h"
 
 struct hotspot_methods {
 	struct known_method *by_key;

@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "process/clock.h"
+#include "runtimes/hotspot/hotspot_parts.h"
 #include "stacks_abi.h"
-#include "unwind/hotspot_parts.h"
 #include "unwind/mapping_list.h"
 
 /* a walk may still be reading what was replaced: no walk takes a hundredth of that */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is known of a JVM, shared by hotspot.c, which asks for pieces of code, and hotspot_pages.c, which writes their rows. */
-#ifndef EHPERF_UNWIND_HOTSPOT_PARTS_H
-#define EHPERF_UNWIND_HOTSPOT_PARTS_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_PARTS_H
+#define EHPERF_RUNTIMES_HOTSPOT_PARTS_H
 
 #include "hotspot_abi.h"
+#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/hotspot_methods.h"
+#include "runtimes/hotspot/hotspot_vm.h"
+#include "runtimes/hotspot/hotspot_work.h"
 #include "tables_abi.h"
-#include "process/hotspot_vm.h"
 #include "table/slabs.h"
 #include "unwind/foreign.h"
-#include "unwind/hotspot.h"
-#include "unwind/hotspot_methods.h"
-#include "unwind/hotspot_work.h"
 
 #define PAGE_BYTES	(1u << PAGE_ROWS_SHIFT)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/hotspot_method.h"
+#include "runtimes/hotspot/hotspot_method.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/hotspot.h"
+#include "runtimes/hotspot/hotspot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "base/array.h"
 #include "process/clock.h"
+#include "runtimes/hotspot/hotspot_image.h"
+#include "runtimes/hotspot/hotspot_parts.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"
-#include "unwind/hotspot_image.h"
-#include "unwind/hotspot_parts.h"
 
 /* a JVM that cannot be read, as when it is just beginning, is tried again after this time */
 #define RETRY_NS	20000000ULL

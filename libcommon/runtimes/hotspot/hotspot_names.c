@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/hotspot_names.h"
+#include "runtimes/hotspot/hotspot_names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,8 @@
  *
  * While a method is entered or left there is no such frame. This code is followed from the known state at its beginning.
  */
-#ifndef EHPERF_TABLE_INTERPRETER_RULES_H
-#define EHPERF_TABLE_INTERPRETER_RULES_H
+#ifndef EHPERF_RUNTIMES_INTERPRETER_RULES_H
+#define EHPERF_RUNTIMES_INTERPRETER_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/hotspot_image.h"
+#include "runtimes/hotspot/hotspot_image.h"
 
 #include <errno.h>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/hotspot_work.h"
+#include "runtimes/hotspot/hotspot_work.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/hotspot_method.h"
+#include "runtimes/hotspot/hotspot_method.h"
+#include "runtimes/hotspot/interpreter_rules.h"
+#include "runtimes/hotspot/jit_rules.h"
 #include "table/code_rules.h"
-#include "table/interpreter_rules.h"
-#include "table/jit_rules.h"
 
 /* the limit of what one question may make us read */
 #define MAX_READ_BYTES (16 << 20)

@@ -3,11 +3,11 @@
  * What a HotSpot JVM knows of a method: its class and name, its source file, and the lines of its
  * bytecodes.
  */
-#ifndef EHPERF_PROCESS_HOTSPOT_METHOD_H
-#define EHPERF_PROCESS_HOTSPOT_METHOD_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_METHOD_H
+#define EHPERF_RUNTIMES_HOTSPOT_METHOD_H
 
 #include "hotspot_abi.h"
-#include "process/hotspot_vm.h"
+#include "runtimes/hotspot/hotspot_vm.h"
 
 #define MAX_METHOD_NAME 512
 #define MAX_METHOD_FILE 128

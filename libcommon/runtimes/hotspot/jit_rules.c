@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "table/jit_rules.h"
+#include "runtimes/hotspot/jit_rules.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,18 +3,18 @@
  * A worker's part of hotspot.h: looks up pieces of code in a HotSpot process, and makes rows for them. The process is not
  * trusted: hotspot_code_next() checks all results.
  */
-#ifndef EHPERF_UNWIND_HOTSPOT_WORK_H
-#define EHPERF_UNWIND_HOTSPOT_WORK_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_WORK_H
+#define EHPERF_RUNTIMES_HOTSPOT_WORK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "process/hotspot_blob.h"
-#include "process/hotspot_vm.h"
+#include "runtimes/hotspot/hotspot_blob.h"
+#include "runtimes/hotspot/hotspot_names.h"
+#include "runtimes/hotspot/hotspot_vm.h"
 #include "unwind/foreign.h"
-#include "unwind/hotspot_names.h"
 #include "tables_abi.h"
 
 #define MAX_HOTSPOT_PCS 256

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/hotspot_blob.h"
+#include "runtimes/hotspot/hotspot_blob.h"
 
 #include <errno.h>
 #include <stdbool.h>

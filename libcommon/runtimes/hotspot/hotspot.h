@@ -6,8 +6,8 @@
  *
  * All anonymous code of the process is one struct eh_module, without an ID.
  */
-#ifndef EHPERF_UNWIND_HOTSPOT_H
-#define EHPERF_UNWIND_HOTSPOT_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_H
+#define EHPERF_RUNTIMES_HOTSPOT_H
 
 #include "unwind/runtime.h"
 

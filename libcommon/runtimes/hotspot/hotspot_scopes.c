@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/hotspot_scopes.h"
+#include "runtimes/hotspot/hotspot_scopes.h"
 
 #include <string.h>
 
-#include "process/hotspot_method.h"
+#include "runtimes/hotspot/hotspot_method.h"
 
 #define MAX_DEPTH_OF_SCOPES	256
 #define MAX_METHODS		1024	/* of one compiled method */

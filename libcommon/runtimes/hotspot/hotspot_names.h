@@ -6,15 +6,15 @@
  * In user space, a frame in such code has the name's number instead of an address, and a place: an offset in compiled code, or
  * the index of a bytecode in an interpreted method.
  */
-#ifndef EHPERF_UNWIND_HOTSPOT_NAMES_H
-#define EHPERF_UNWIND_HOTSPOT_NAMES_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_NAMES_H
+#define EHPERF_RUNTIMES_HOTSPOT_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "hotspot_abi.h"
-#include "process/hotspot_scopes.h"
+#include "runtimes/hotspot/hotspot_scopes.h"
 #include "unwind/runtime.h"
 
 #define HOTSPOT_BY_CALL			(1ULL << 59)

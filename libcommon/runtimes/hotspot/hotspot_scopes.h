@@ -3,12 +3,12 @@
  * The methods that a compiled method's code comes from: itself, and those that the compiler has inlined (PcDesc and ScopeDesc in
  * OpenJDK's hotspot/share/code).
  */
-#ifndef EHPERF_PROCESS_HOTSPOT_SCOPES_H
-#define EHPERF_PROCESS_HOTSPOT_SCOPES_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_SCOPES_H
+#define EHPERF_RUNTIMES_HOTSPOT_SCOPES_H
 
 #include <stddef.h>
 
-#include "process/hotspot_blob.h"
+#include "runtimes/hotspot/hotspot_blob.h"
 
 /* a method at a place in its source; in the bytes that lie behind all of them: */
 struct hotspot_scope {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "process/hotspot_vm.h"
+#include "runtimes/hotspot/hotspot_vm.h"
 
 #include <errno.h>
 #include <string.h>

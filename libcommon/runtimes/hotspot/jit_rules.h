@@ -4,8 +4,8 @@
  * instructions are followed from the entries on. Code that is not reached from there, such as exception handlers, has the
  * complete frame.
  */
-#ifndef EHPERF_TABLE_JIT_RULES_H
-#define EHPERF_TABLE_JIT_RULES_H
+#ifndef EHPERF_RUNTIMES_JIT_RULES_H
+#define EHPERF_RUNTIMES_JIT_RULES_H
 
 #include <stddef.h>
 #include <stdint.h>

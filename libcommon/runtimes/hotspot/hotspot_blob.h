@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A HotSpot JVM's code cache: its heaps, and the piece of code (CodeBlob) that an address lies in. */
-#ifndef EHPERF_PROCESS_HOTSPOT_BLOB_H
-#define EHPERF_PROCESS_HOTSPOT_BLOB_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_BLOB_H
+#define EHPERF_RUNTIMES_HOTSPOT_BLOB_H
 
 #include <stdint.h>
 
-#include "process/hotspot_vm.h"
+#include "runtimes/hotspot/hotspot_vm.h"
 
 #define MAX_CODE_HEAPS 8
 #define MAX_BLOB_BYTES (2 << 20)
