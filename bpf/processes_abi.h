@@ -10,7 +10,7 @@
 #ifndef EHPERF_PROCESSES_ABI_H
 #define EHPERF_PROCESSES_ABI_H
 
-#include "python_abi.h"
+#include "runtimes_abi.h"
 #include "slabs_abi.h"
 
 /* one executable mapping */
@@ -55,7 +55,7 @@ struct eh_process {
 	 * confirmed, nor any of a refused process
 	 */
 	__u64 quiet_until_ns;
-	struct eh_python python;
+	struct eh_runtimes runtimes;
 	struct eh_mapping mappings[];
 };
 _Static_assert(sizeof(struct eh_process) == 72, "struct eh_process");

@@ -21,7 +21,7 @@
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
 #define FRAME_CALL		(1ULL << 61)
-/* not both of the first without the third: that is a runtime's own frame (python_abi.h) */
+/* not both of the first without the third: that is a runtime's own frame (runtimes/python_abi.h) */
 #define FRAME_RUNTIME		(6ULL << 61)
 #define FRAME_IS_RUNTIME(frame)	((frame) >> 61 == 6)
 #define FRAME_OFFSET_BITS	40

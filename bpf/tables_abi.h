@@ -93,7 +93,7 @@ enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOC
 #define RULE_NOTED	8
 /*
  * of a noted RULE_DEREF, which is not checked anyway: it is a frame of HotSpot's interpreter, which has its
- * method (hotspot_abi.h)
+ * method (runtimes/hotspot_abi.h)
  */
 #define RULE_INTERPRETED RULE_CROSSES
 

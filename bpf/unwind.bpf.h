@@ -8,9 +8,7 @@
 #define EHPERF_UNWIND_BPF_H
 
 #include "kernel.bpf.h"
-#include "hotspot.bpf.h"
 #include "processes_abi.h"
-#include "python.bpf.h"
 #include "stacks_abi.h"
 #include "task.bpf.h"
 #include "unwind_walk.bpf.h"
@@ -280,7 +278,7 @@ VERIFIED_ONCE int walk_stack(struct eh_unwind *u)
 	}
 	walk_close(u);
 	if (with_runtimes && u->stack.nr_frames)
-		add_python_frames(u);
+		add_runtime_frames(u);
 	return 0;
 }
 

@@ -132,11 +132,10 @@ static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
  * MAX_DEPTH places for frames: those behind the first DEFAULT_DEPTH are used. NULL: u->max_depth needs none
  */
 static __always_inline __u64 *deep_frames(struct eh_unwind *u);
-/*
- * of a Method and where its bytecode may be, in r13 or in its frame: the second word of an interpreted frame
- * (hotspot_abi.h), or 0
- */
-static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame);
+#ifndef __bpf__
+/* Is there somebody who names the functions of interpreted frames? */
+static __always_inline bool records_functions(struct eh_unwind *u);
+#endif
 /* what u->hijacked points to */
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
 

@@ -9,10 +9,10 @@
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
 
+#include "runtimes.bpf.h"
 #include "stack_hash.bpf.h"
 #include "unwind_go.bpf.h"
 #include "unwind_guess.bpf.h"
-#include "unwind_hotspot.bpf.h"
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
@@ -209,7 +209,7 @@ VERIFIED_ONCE int apply_jit_rule(struct eh_unwind *u)
 	keep_frame(u, u->stack.nr_frames - 1, u->recorded | (__u64)u->note.tag << FRAME_TAG_SHIFT);
 	u->hash = hash_word(u->hash, (__u64)u->tgid << 32 | u->note.tag);
 	if (u->rule.flags & RULE_INTERPRETED && u->rule.kind == RULE_DEREF)
-		CALL(record_method, u);
+		record_function(u);
 	return 0;
 }
 

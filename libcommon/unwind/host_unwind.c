@@ -51,12 +51,9 @@ static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
 	return read_text(u, &now, sizeof(now), addr) != sizeof(now) || now == word;
 }
 
-static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame)
+static __always_inline bool records_functions(struct eh_unwind *u)
 {
-	__u64 bytecode = u->stack.nr_frames == 1 ? in_register : in_frame;
-
-	(void)method;
-	return walk_of(u)->memory.methods ? FRAME_HOTSPOT | HOTSPOT_SECOND | METHOD_UNSEEN | METHOD_BYTECODE(bytecode) : 0;
+	return walk_of(u)->memory.functions;
 }
 
 static __always_inline __u64 *deep_frames(struct eh_unwind *u)

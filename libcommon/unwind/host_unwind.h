@@ -22,7 +22,7 @@ struct host_memory {
 	uint32_t (*read)(void *arg, void *to, uint32_t bytes, uint64_t addr);
 	uint32_t (*read_text)(void *arg, void *to, uint32_t bytes, uint64_t addr);
 	void *arg;
-	bool methods;	/* record the methods that HotSpot interprets (hotspot_abi.h) */
+	bool functions;	/* record the functions of interpreted frames: a runtime's .see() follows */
 };
 
 struct host_stack {

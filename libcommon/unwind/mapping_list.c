@@ -54,7 +54,7 @@ int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 	written->image = header->image;
 	written->changes = header->changes;
-	written->python = (struct eh_python){};
+	written->runtimes = (struct eh_runtimes){};
 	written->nr_mappings = nr;
 	written->refused = header->refused;
 	written->quiet_until_ns = header->quiet_until_ns;

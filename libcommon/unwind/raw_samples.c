@@ -149,7 +149,7 @@ static void walk_generated(const struct raw_samples *s, loc_t list, const struct
 	const struct runtime_process *generator = publisher_generator(s->publisher, raw->key.pid);
 	uint32_t nr = 0;
 
-	memory.methods = generator;
+	memory.functions = generator;
 	if (generator)
 		generator->runtime->look(generator->own, foreign, raw->ip, (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
 	do

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "python_abi.h"
 #include "runtimes/python/python_code.h"
+#include "runtimes/python_abi.h"
 
 #define IMAGE 0x10000000
 #define IMAGE_BYTES 65536

@@ -58,10 +58,10 @@ static __always_inline __u64 *deep_frames(struct eh_unwind *u)
 	return NULL;
 }
 
-static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame)
+static __always_inline bool records_functions(struct eh_unwind *u)
 {
-	(void)u, (void)method, (void)in_register, (void)in_frame;
-	return 0;
+	(void)u;
+	return false;
 }
 
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)

@@ -6,8 +6,8 @@
 #ifndef EHPERF_RUNTIMES_HOTSPOT_METHOD_H
 #define EHPERF_RUNTIMES_HOTSPOT_METHOD_H
 
-#include "hotspot_abi.h"
 #include "runtimes/hotspot/hotspot_vm.h"
+#include "runtimes/hotspot_abi.h"
 
 #define MAX_METHOD_NAME 512
 #define MAX_METHOD_FILE 128

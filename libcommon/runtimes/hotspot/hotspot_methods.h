@@ -6,9 +6,9 @@
 #ifndef EHPERF_RUNTIMES_HOTSPOT_METHODS_H
 #define EHPERF_RUNTIMES_HOTSPOT_METHODS_H
 
-#include "hotspot_abi.h"
 #include "runtimes/hotspot/hotspot_names.h"
 #include "runtimes/hotspot/hotspot_work.h"
+#include "runtimes/hotspot_abi.h"
 
 struct hotspot_methods {
 	struct known_method *by_key;

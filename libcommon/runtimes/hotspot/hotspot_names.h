@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hotspot_abi.h"
 #include "runtimes/hotspot/hotspot_scopes.h"
+#include "runtimes/hotspot_abi.h"
 #include "unwind/runtime.h"
 
 #define HOTSPOT_BY_CALL			(1ULL << 59)

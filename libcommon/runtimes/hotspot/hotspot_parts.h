@@ -3,11 +3,11 @@
 #ifndef EHPERF_RUNTIMES_HOTSPOT_PARTS_H
 #define EHPERF_RUNTIMES_HOTSPOT_PARTS_H
 
-#include "hotspot_abi.h"
 #include "runtimes/hotspot/hotspot.h"
 #include "runtimes/hotspot/hotspot_methods.h"
 #include "runtimes/hotspot/hotspot_vm.h"
 #include "runtimes/hotspot/hotspot_work.h"
+#include "runtimes/hotspot_abi.h"
 #include "tables_abi.h"
 #include "table/slabs.h"
 #include "unwind/foreign.h"

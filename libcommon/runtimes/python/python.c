@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtimes/python/python.h"
 
-#include "python_abi.h"
 #include "runtimes/python/python_frames.h"
 #include "runtimes/python/python_image.h"
 #include "runtimes/python/python_names.h"
+#include "runtimes/python_abi.h"
 
 static int read_image(void *image, struct elf_file *file)
 {
@@ -17,8 +17,8 @@ static void publish(const struct runtime_process *process, struct eh_process *li
 {
 	const struct python_image *image = process->image;
 
-	list->python = image->layout;
-	__atomic_store_n(&list->python.interpreters, text + image->interpreters_from_text, __ATOMIC_RELEASE);
+	list->runtimes.python = image->layout;
+	__atomic_store_n(&list->runtimes.python.interpreters, text + image->interpreters_from_text, __ATOMIC_RELEASE);
 }
 
 static void *names_new(void)

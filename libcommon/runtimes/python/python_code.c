@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "process/process_memory.h"
-#include "python_abi.h"
+#include "runtimes/python_abi.h"
 
 #define MAX_NAME_CHARACTERS	1024
 #define MAX_LINE_BYTES		(256 << 10)

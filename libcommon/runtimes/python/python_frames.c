@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "python_abi.h"
 #include "runtimes/python/python.h"
 #include "runtimes/python/python_image.h"
+#include "runtimes/python_abi.h"
 #include "stacks_abi.h"
 
 /*

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "dwarf/elf_file.h"
-#include "python_abi.h"
 #include "runtimes/python/python_code.h"
+#include "runtimes/python_abi.h"
 
 struct python_image {
 	struct eh_python layout;	/* but for `interpreters` */

@@ -8,8 +8,8 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "process/clock.h"
-#include "python_abi.h"
 #include "runtimes/python/python_work.h"
+#include "runtimes/python_abi.h"
 
 /* A program that makes functions as it goes must not fill our memory; one process leaves room for others. */
 #define MAX_FUNCTIONS 100000

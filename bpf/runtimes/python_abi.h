@@ -6,8 +6,8 @@
  * Python function, of which one call of _PyEval_EvalFrameDefault() runs several. The kernel's walk adds
  * them behind the native frames, leaf first, unless there is no room for all of them; the host's does not.
  */
-#ifndef EHPERF_PYTHON_ABI_H
-#define EHPERF_PYTHON_ABI_H
+#ifndef EHPERF_RUNTIMES_PYTHON_ABI_H
+#define EHPERF_RUNTIMES_PYTHON_ABI_H
 
 #include <linux/types.h>
 

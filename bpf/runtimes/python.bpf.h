@@ -3,11 +3,11 @@
  * Adds the running thread's Python frames to its stack (python_abi.h). What is read is the process's own
  * memory and may be anything: each read may fail, and every loop ends.
  */
-#ifndef EHPERF_PYTHON_BPF_H
-#define EHPERF_PYTHON_BPF_H
+#ifndef EHPERF_RUNTIMES_PYTHON_BPF_H
+#define EHPERF_RUNTIMES_PYTHON_BPF_H
 
 #include "kernel.bpf.h"
-#include "python_abi.h"
+#include "runtimes/python_abi.h"
 #include "stack_hash.bpf.h"
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
@@ -228,9 +228,9 @@ __noinline int add_python_frames(struct eh_unwind *u)
 	nr = u->stack.nr_frames;
 	w = bpf_map_lookup_elem(&python_walks, &zero);
 	process = slab_at(u, u->process);
-	if (!w || !process || !process->python.interpreters)
+	if (!w || !process || !process->runtimes.python.interpreters)
 		return 0;
-	w->layout = process->python;
+	w->layout = process->runtimes.python;
 	if (!has_python_states(w, task))
 		return 0;
 	w->inner = w->stack_pointer = ((struct pt_regs *)bpf_task_pt_regs(task))->sp;

@@ -6,8 +6,8 @@
  * and go. The host has only the bytes of a stack, and records the address of the bytecode instead. User space replaces the two
  * words by one, with its own number for the method (hotspot_names.h).
  */
-#ifndef EHPERF_HOTSPOT_ABI_H
-#define EHPERF_HOTSPOT_ABI_H
+#ifndef EHPERF_RUNTIMES_HOTSPOT_ABI_H
+#define EHPERF_RUNTIMES_HOTSPOT_ABI_H
 
 #include <linux/types.h>
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel has to know of the runtimes that a process runs; 0: it does not run them. */
+#ifndef EHPERF_RUNTIMES_ABI_H
+#define EHPERF_RUNTIMES_ABI_H
+
+#include "runtimes/python_abi.h"
+
+struct eh_runtimes {
+	struct eh_python python;
+};
+
+#endif
