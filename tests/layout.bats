@@ -85,6 +85,15 @@ needed_by() {	# LAYER...
 	grep -rnE '#include "(libcommon|run|report|unwind|process|table|dwarf|base)/' bpf tools --include='*.bpf.[ch]' --include='*_abi.h' | none
 }
 
+@test "runtimes: only their folders and the tables of them name them, and what is printed" {
+	local file
+	for file in $(grep -rliE 'python|hotspot|jvm|java\b' --include='*.[ch]' bpf libcommon tools | grep -vE '^libcommon/runtimes/[a-z]+/|^bpf/runtimes/'); do
+		${CC:-cc} -fpreprocessed -dD -E -P "$file" | grep -iE 'python|hotspot|jvm|java\b' | sed "s,^\s*,$file: ,"
+	done >"$BATS_TEST_TMPDIR/named"
+	grep -vE '^(bpf/runtimes(\.bpf|_abi)\.h|libcommon/runtimes/runtimes\.c|libcommon/run/stack_options\.c|libcommon/report/flame_svg\.c): ' "$BATS_TEST_TMPDIR/named" | none
+	[ "$(grep -c '^libcommon/runtimes/runtimes.c: ' "$BATS_TEST_TMPDIR/named")" -ge 4 ]	# the pattern does find uses
+}
+
 @test "the BPF objects in the tools have BTF, and no debug information" {
 	local object
 	for object in $(ls tools/*/*.bpf.c | sed -E 's,.*/(.*)\.c,build/skel/\1.o,'); do
