@@ -58,7 +58,7 @@ struct eh_process {
 	struct eh_runtimes runtimes;
 	struct eh_mapping mappings[];
 };
-_Static_assert(sizeof(struct eh_process) == 72, "struct eh_process");
+_Static_assert(sizeof(struct eh_process) == 40 + sizeof(struct eh_runtimes), "struct eh_process");
 
 #define HANDLE(loc, generation)	((__u64)(generation) << 32 | (loc))
 #define HANDLE_LOC(handle)	((loc_t)(handle))

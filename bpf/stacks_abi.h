@@ -21,9 +21,15 @@
 #define FRAME_ADDRESS		(1ULL << 63)
 #define FRAME_BY_FP		(1ULL << 62)
 #define FRAME_CALL		(1ULL << 61)
-/* not both of the first without the third: that is a runtime's own frame (runtimes/python_abi.h) */
+/*
+ * Both of the first without the third: a runtime's own frame. The upper bits of CPython's are 1100, of HotSpot's 1101, in user
+ * space 110100, and those of others FRAME_OF_RUNTIME()
+ */
 #define FRAME_RUNTIME		(6ULL << 61)
 #define FRAME_IS_RUNTIME(frame)	((frame) >> 61 == 6)
+#define RUNTIME_FRAME_BITS	55
+/* of the n-th other runtime, up to 7 */
+#define FRAME_OF_RUNTIME(n)	((0x1a8ULL | (n)) << RUNTIME_FRAME_BITS)
 #define FRAME_OFFSET_BITS	40
 #define FRAME_OFFSET(frame)	((frame) & ((1ULL << FRAME_OFFSET_BITS) - 1))
 #define FRAME_MODULE(frame)	((__u32)((frame) >> FRAME_OFFSET_BITS) & 0x1fffff)

@@ -133,13 +133,6 @@ static __always_inline __u64 word_of_frame(struct python_walk *w, __u8 offset)
 	return *(__u64 *)(w->bytes + MASKED(offset, 127));
 }
 
-static __always_inline void record_user_word(struct eh_unwind *u, __u64 word)
-{
-	u->frames[MASKED(u->stack.nr_frames, DEFAULT_DEPTH - 1)] = word;
-	u->stack.nr_frames++;
-	u->hash = hash_word(u->hash, word);
-}
-
 static __always_inline void record_python_frame(struct eh_unwind *u, struct python_walk *w)
 {
 	__u64 code = word_of_frame(w, w->layout.frame_code);
@@ -247,8 +240,7 @@ __noinline int add_python_frames(struct eh_unwind *u)
 		u->stack.nr_frames = nr;
 		return 0;
 	}
-	u->stack.id = u->hash ? u->hash : 1;
-	u->has_functions = true;
+	name_functions(u);
 	return 0;
 }
 

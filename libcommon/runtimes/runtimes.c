@@ -21,7 +21,7 @@ static size_t number_of(uint64_t frame)
 {
 	size_t i = 0;
 
-	while (i < NR_RUNTIMES && frame >> 60 != all_runtimes[i]->frames >> 60)
+	while (i < NR_RUNTIMES && (frame & all_runtimes[i]->frames_mask) != all_runtimes[i]->frames)
 		i++;
 	return i;
 }

@@ -46,7 +46,7 @@ struct runtime {
 	const char *name;		/* in JSON */
 	const char *language;		/* of its functions */
 	const char *implementation;	/* of the language */
-	uint64_t frames;		/* the upper four bits of its frames (stacks_abi.h) */
+	uint64_t frames, frames_mask;	/* what is in these upper bits of its frames (stacks_abi.h) */
 	bool shows_files;		/* functions' files are always printed: their names do not say a class */
 
 	/*

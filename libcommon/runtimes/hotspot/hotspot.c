@@ -356,6 +356,8 @@ static uint32_t number_of(struct hotspot_names *names, struct piece *piece)
 	return piece ? piece->name_number : 0;
 }
 
+_Static_assert(MAX_BLOB_BYTES <= 1ULL << (57 - HOTSPOT_OFFSET_SHIFT), "an offset in code fits into a frame");
+
 static uint64_t see_frame(struct hotspot *h, struct hotspot_names *names, uint64_t frame)
 {
 	uint64_t address = frame & ((1ULL << FRAME_TAG_SHIFT) - 1);
@@ -454,6 +456,7 @@ const struct runtime hotspot_runtime = {
 	.language = "Java",
 	.implementation = "HotSpot",
 	.frames = FRAME_HOTSPOT,
+	.frames_mask = 63ULL << 58,
 	.read_image = read_image,
 	.is_file = is_file,
 	.process_new = process_new,

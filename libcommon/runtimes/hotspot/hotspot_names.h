@@ -17,9 +17,9 @@
 #include "runtimes/hotspot_abi.h"
 #include "unwind/runtime.h"
 
-#define HOTSPOT_BY_CALL			(1ULL << 59)
+#define HOTSPOT_BY_CALL			(1ULL << 57)
 #define HOTSPOT_OFFSET_SHIFT		32
-#define HOTSPOT_OFFSET(frame)		((uint32_t)((frame) >> HOTSPOT_OFFSET_SHIFT) & 0x7ffffff)
+#define HOTSPOT_OFFSET(frame)		((uint32_t)((frame) >> HOTSPOT_OFFSET_SHIFT) & 0x1ffffff)
 #define HOTSPOT_NUMBER(frame)		((uint32_t)(frame))
 
 /*

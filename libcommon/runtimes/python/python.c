@@ -72,6 +72,7 @@ const struct runtime python_runtime = {
 	.language = "Python",
 	.implementation = "CPython",
 	.frames = FRAME_PYTHON,
+	.frames_mask = 15ULL << 60,
 	.shows_files = true,
 	.read_image = read_image,
 	.publish = publish,
