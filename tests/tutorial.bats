@@ -1,23 +1,25 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tutorial's tools, taken from its page, built in a copy of the tree and run; and the man pages, installed.
+# The tutorial's tools, and the runtime of ehperf-runtime(7), taken from their pages, built in a copy of the tree and run; and the
+# man pages, installed.
 
 load lib.bash
 
 PAGE=$ROOT/man/man7/ehperf-tutorial.7
+RUNTIME_PAGE=$ROOT/man/man7/ehperf-runtime.7
 
 # names of the files below a folder
 files_of() {
 	(cd "$1" && find . -type f | sed 's|^\./||' | sort)
 }
 
-# a copy of the tree and of what is built of it, with the tutorial's files in it
-make_copy() {
+# a copy of the tree and of what is built of it, with a page's files in it
+make_copy() {	# PAGE
 	mkdir -p "$WORK/tree/build"
 	tar -C "$ROOT" --exclude=./build --exclude=./.git -cf - . | tar -C "$WORK/tree" -xf -
 	(cd "$ROOT/build" && tar -cf - gen skel libcommon tools tools.a) | tar -C "$WORK/tree/build" -xf -
 	cp -p $(printf "$ROOT/build/%s " $(ls "$ROOT/tools")) "$WORK/tree/build"
-	extract_files "$PAGE" "$WORK/tree"
+	extract_files "$1" "$WORK/tree"
 }
 
 # a .bats file of the copy, as one runs it who has just written it
@@ -54,22 +56,25 @@ run_bats() {	# NAME
 
 @test "what the reader sees is what the test takes" {
 	need man gawk
-	extract_files "$PAGE" "$WORK/files"
-	MANWIDTH=200 MAN_KEEP_FORMATTING= man -l "$PAGE" | col -bx | tr -s ' ' | sed 's/^ //; s/ $//' | grep . >"$WORK/seen"
-	local file
-	while read -r file; do
-		tr '\t' ' ' <"$WORK/files/$file" | tr -s ' ' | sed 's/^ //; s/ $//' | grep . >"$WORK/taken"
-		# the file's lines, one after the other
-		gawk 'NR == FNR { taken[++n] = $0; next }
-			{ at = $0 == taken[at + 1] ? at + 1 : $0 == taken[1]; if (at == n) found = 1 }
-			END { exit !found }' "$WORK/taken" "$WORK/seen" || { echo "not seen as it is: $file"; return 1; }
-	done < <(files_of "$WORK/files")
+	local page file
+	for page in "$PAGE" "$RUNTIME_PAGE"; do
+		rm -rf "$WORK/files"
+		extract_files "$page" "$WORK/files"
+		MANWIDTH=200 MAN_KEEP_FORMATTING= man -l "$page" | col -bx | tr -s ' ' | sed 's/^ //; s/ $//' | grep . >"$WORK/seen"
+		while read -r file; do
+			tr '\t' ' ' <"$WORK/files/$file" | tr -s ' ' | sed 's/^ //; s/ $//' | grep . >"$WORK/taken"
+			# the file's lines, one after the other
+			gawk 'NR == FNR { taken[++n] = $0; next }
+				{ at = $0 == taken[at + 1] ? at + 1 : $0 == taken[1]; if (at == n) found = 1 }
+				END { exit !found }' "$WORK/taken" "$WORK/seen" || { echo "not seen as it is: $file"; return 1; }
+		done < <(files_of "$WORK/files")
+	done
 }
 
 @test "both tools are built by make alone, without a warning, and pass their tests and the house's" {
 	need_root
 	need gawk perl
-	make_copy
+	make_copy "$PAGE"
 	make -C "$WORK/tree" >"$WORK/make.log" 2>&1 || { tail "$WORK/make.log"; return 1; }
 	refute grep -E 'warning:|error:' "$WORK/make.log"
 	# nothing else was built again
@@ -85,10 +90,39 @@ run_bats() {	# NAME
 	done
 }
 
+@test "a runtime, from its page: six rows elsewhere, and its functions are named" {
+	need_root
+	need gawk git
+	extract_files "$RUNTIME_PAGE" "$WORK/files"
+	files_of "$WORK/files" | diff - <(cat <<-'EOF'
+		bpf/runtimes/toy.bpf.h
+		bpf/runtimes/toy_abi.h
+		libcommon/runtimes/toy/toy.c
+		libcommon/runtimes/toy/toy.h
+		rows.diff
+		tests/toy.bats
+		tests/workloads/toy.c
+	EOF
+	)
+	[ "$(grep -c '^+[^+]' "$WORK/files/rows.diff")" -le 6 ]
+	refute grep -q '^-[^-]' "$WORK/files/rows.diff"
+	make_copy "$RUNTIME_PAGE"
+	(cd "$WORK/tree" && git apply rows.diff)
+	make -C "$WORK/tree" build/cpuprof >"$WORK/make.log" 2>&1 || { tail "$WORK/make.log"; return 1; }
+	refute grep -E 'warning:|error:' "$WORK/make.log"
+	local name
+	for name in layout toy; do
+		run run_bats $name
+		echo "$output"
+		[ "$status" -eq 0 ]
+		refute grep -q '# skip' <<<"$output"
+	done
+}
+
 @test "the tools say what is wrong with their arguments, and are complete without a cause to complain" {
 	need_root
 	need gawk perl
-	make_copy
+	make_copy "$PAGE"
 	make -C "$WORK/tree" >"$WORK/make.log" 2>&1
 	PATH=$WORK/tree/build:$PATH
 	local arguments
