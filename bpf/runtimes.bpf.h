@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What walks ask of runtimes. Headers of runtimes/ are included here, and by user space's libcommon/runtimes, only. */
+/* What walks ask of runtimes. The headers in runtimes/ are included here, and in libcommon/runtimes/. */
 #ifndef EHPERF_RUNTIMES_BPF_H
 #define EHPERF_RUNTIMES_BPF_H
 

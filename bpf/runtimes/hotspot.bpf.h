@@ -11,9 +11,7 @@
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
-/*
- * of a Method and where its bytecode may be, in r13 or in its frame: the second word of an interpreted frame, or 0
- */
+/* of a Method and where its bytecode may be, in r13 or in its frame: the second word of an interpreted frame, or 0 */
 #ifdef __bpf__
 static __always_inline __u32 place_in_method(const struct eh_unwind *u, __u64 bytecode, __u16 bytes,
 					     __u64 in_register, __u64 in_frame)

@@ -369,8 +369,6 @@ static int make_publisher(struct unwinder *u, struct bpf_object *object)
 		error = tables_new(&u->tables, u->slabs, u->modules);
 	if (!error)
 		error = publisher_new(&u->publisher, u->tables, target);
-	if (!error && u->options.runtimes)
-		publisher_set_runtimes(u->publisher);
 	return error;
 }
 

@@ -39,7 +39,6 @@ struct unwinder_options {
 	size_t nr_pids;
 	bool children;		/* follow what the followed processes fork, too */
 	uint32_t max_depth;
-	bool runtimes;		/* unwind code that runtimes generate by the data that they keep of it */
 	/*
 	 * limits of the kernel's memory for all maps of the object, and of the tool's memory. Above them, processes are
 	 * refused. 0: 512 MB

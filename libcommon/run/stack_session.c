@@ -166,7 +166,6 @@ static void start_unwinder(struct stack_session *s)
 		.nr_pids = s->nr_pids,
 		.children = run->command || run->tasks.children,
 		.max_depth = s->wanted->max_depth,
-		.runtimes = s->wanted->runtimes,
 		.kernel_bytes = s->wanted->memory.kernel,
 		.user_bytes = s->wanted->memory.user / 8 * 3,
 	};
@@ -180,7 +179,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 			const struct stacks_wanted *wanted)
 {
 	*s = (struct stack_session){ .object = object, .wanted = wanted };
-	runtimes = all_runtimes;
+	if (wanted->runtimes)
+		runtimes = all_runtimes;
 	run_open(&s->run, run);
 	if (wanted->only_user || wanted->only_kernel)
 		json_object_object_add(s->run.filters, "stacks",

@@ -13,7 +13,6 @@ struct publisher {
 	struct tables *tables;
 	struct publisher_target target;
 	struct publication *by_pid;
-	bool runtimes;
 	uint32_t generation;		/* of the list written last */
 	uint64_t resume_ns;		/* when a region may be read again; 0: none waits for that */
 	struct publisher_counts counts;
@@ -224,11 +223,6 @@ static void find_compiled_runtimes(const struct publisher *p, struct publication
 	}
 }
 
-void publisher_set_runtimes(struct publisher *p)
-{
-	p->runtimes = true;
-}
-
 void publisher_find_runtimes(struct publisher *p, const struct processes *processes)
 {
 	struct publication *publication, *next;
@@ -240,8 +234,7 @@ void publisher_find_runtimes(struct publisher *p, const struct processes *proces
 			process = processes_find(processes, publication->pid);
 		if (!process || process->version != publication->version)
 			continue;
-		if (p->runtimes)
-			find_compiled_runtimes(p, publication, process);
+		find_compiled_runtimes(p, publication, process);
 	}
 }
 
@@ -264,8 +257,7 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 		return error;
 	publication->image = *image;
 	publication->version = process->version;
-	if (p->runtimes)
-		find_runtimes(p, publication, process);
+	find_runtimes(p, publication, process);
 	if (!generator_of(publication))
 		regions_attach(&publication->regions, p->tables, &publication->list, &process->maps);
 	error = p->target.settle(p->target.arg);

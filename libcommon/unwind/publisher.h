@@ -87,8 +87,6 @@ void publisher_publish(struct publisher *publisher, const struct process *proces
 		       const struct eh_image *image);
 /* Publishes those published processes again whose mappings have changed since. */
 void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
-/* Looks for runtimes from now on; before anything is published. */
-void publisher_set_runtimes(struct publisher *publisher);
 /* Looks for runtimes of the published processes in files that were compiled since. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */

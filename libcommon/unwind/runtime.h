@@ -115,7 +115,7 @@ struct runtime {
 	const char *calls;		/* what these are called; NULL: not counted */
 };
 
-/* The runtimes that are looked for, up to NULL; none at first. To be set before workers start, which have a copy of it */
+/* The runtimes that are looked for, up to NULL; none at first. Set it before workers start: they have a copy */
 extern const struct runtime *const *runtimes;
 
 /* the runtime that a file holds */
@@ -127,7 +127,7 @@ struct runtime_file {
 
 /* 0 or -ENOMEM */
 int runtime_file_read(struct runtime_file *held, struct elf_file *file);
-/* What a worker has read may be anything; the rooms check images. Is the rest sound? */
+/* Does it name a runtime of the table? What a worker has read may be anything, and so may the image. */
 bool runtime_file_is_sound(const struct runtime_file *held);
 /* the runtime that the file holds, of whatever version; NULL: none */
 const struct runtime *runtime_of_file(const struct runtime_file *held);

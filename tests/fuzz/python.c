@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "runtimes/python/python_code.h"
+#include "runtimes/python/python_work.h"
 #include "runtimes/python_abi.h"
 
 #define IMAGE 0x10000000
@@ -37,6 +38,7 @@ static void check_code(struct python_code *code)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static uint8_t *image;
+	static struct python_code codes[MAX_PYTHON_FUNCTIONS];
 	struct python_strings strings;
 	struct python_code code;
 
@@ -55,6 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!python_code_unpack(&code, bytes, size)) {
 		check_code(&code);
 		python_code_free(&code);
+	}
+	python_work_take(bytes, size, codes);
+	for (int i = 0; i < MAX_PYTHON_FUNCTIONS; i++) {
+		if (codes[i].name)
+			check_code(&codes[i]);
+		python_code_free(&codes[i]);
 	}
 	return 0;
 }

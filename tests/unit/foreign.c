@@ -153,6 +153,8 @@ static void test_distrust(void)
 	} lie = { .answer.nr = 1, .mapping = { .mapping = { .end = 4096 } }, .path = "abc" };
 	struct compiled compiled = { .table.nr_pages = 1 };
 	struct file_key key = { .dev = 1 };
+	static uint8_t written[2 * sizeof(struct compiled)];
+	size_t bytes;
 
 	compiled_from_file(&compiled, &file, &key, false, false);
 	check(compiled.error == -ESTALE, "not the file that was identified: %d", compiled.error);
@@ -166,6 +168,13 @@ static void test_distrust(void)
 	lie.answer.nr = UINT32_MAX;
 	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG, "more mappings than there are");
 	proc_maps_free(&maps);
+	compiled = (struct compiled){};
+	bytes = compiled_write(&compiled, written, sizeof(written));
+	check(bytes && !compiled_read(&compiled, written, bytes), "no table");
+	unwind_table_free(&compiled.table);
+	compiled = (struct compiled){ .runtime.number = 1 };
+	bytes = compiled_write(&compiled, written, sizeof(written));
+	check(bytes && compiled_read(&compiled, written, bytes) == -EBADMSG, "a runtime that is not in the table");
 	compiled = (struct compiled){ .table.nr_pages = 1000 };
 	check(compiled_read(&compiled, &compiled, sizeof(compiled)) == -EBADMSG, "a table without its pages");
 }
