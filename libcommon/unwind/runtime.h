@@ -115,7 +115,7 @@ struct runtime {
 	const char *calls;		/* what these are called; NULL: not counted */
 };
 
-/* The runtimes that are looked for, up to NULL; none at first. Set it before workers start: they have a copy */
+/* The runtimes that are looked for, up to NULL; none at first. Set it before the first workers_new(): workers have a copy */
 extern const struct runtime *const *runtimes;
 
 /* the runtime that a file holds */
