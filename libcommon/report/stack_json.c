@@ -36,7 +36,7 @@ static void put_place(struct json_object *frame, const struct frame_name *name)
 		json_object_object_add(frame, "address", json_address(name->address));
 }
 
-static struct json_object *json_frame(const struct frame_name *name, uint64_t bits)
+struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bits)
 {
 	struct json_object *frame = json_object_new_object();
 
@@ -87,19 +87,19 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 		size_t nr = frame_names_user(&w->names, entry->key.pid, entry->user->frames[i], names);
 
 		for (size_t j = 0; j < nr; j++)
-			json_object_array_add(user, json_frame(&names[j], entry->user->frames[i]));
+			json_object_array_add(user, stack_json_frame(&names[j], entry->user->frames[i]));
 	}
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
 	     entry->kernel && i < entry->kernel->nr; i++) {
 		struct frame_name name = frame_name_kernel(&w->names, entry->kernel->frames[i]);
 
-		json_object_array_add(kernel, json_frame(&name, 0));
+		json_object_array_add(kernel, stack_json_frame(&name, 0));
 	}
 	json_object_object_add(stack, "user", user);
 	json_object_object_add(stack, "kernel", kernel);
 }
 
-static struct json_object *json_waker(const struct stack_writer *w, const struct stack_entry *waker)
+struct json_object *stack_json_waker(const struct stack_entry *waker)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -108,12 +108,10 @@ static struct json_object *json_waker(const struct stack_writer *w, const struct
 	json_object_object_add(object, "comm", json_name(waker->key.comm));
 	json_object_object_add(object, "interrupt", json_object_new_boolean(waker->key.flags & STACK_INTERRUPT));
 	json_object_object_add(object, "ended_by", json_object_new_string(end_reason_name(waker->key.end)));
-	stack_json_frames(w, waker, object);
 	return object;
 }
 
-static struct json_object *json_stack(const struct stack_writer *w, const struct measure *measure,
-				      const struct stack_entry *entry)
+struct json_object *stack_json_begin(const struct measure *measure, const struct stack_entry *entry)
 {
 	struct json_object *stack = json_object_new_object();
 
@@ -130,29 +128,48 @@ static struct json_object *json_stack(const struct stack_writer *w, const struct
 	if (measure->stack_json)
 		measure->stack_json(stack, entry);
 	json_object_object_add(stack, "ended_by", json_object_new_string(end_reason_name(entry->key.end)));
+	return stack;
+}
+
+static struct json_object *json_stack(const struct stack_writer *w, const struct measure *measure, const struct stack_entry *entry)
+{
+	struct json_object *stack = stack_json_begin(measure, entry), *waker;
+
 	stack_json_frames(w, entry, stack);
-	if (entry->waker)
-		json_object_object_add(stack, "waker", json_waker(w, entry->waker));
+	if (!entry->waker)
+		return stack;
+	waker = stack_json_waker(entry->waker);
+	stack_json_frames(w, entry->waker, waker);
+	json_object_object_add(stack, "waker", waker);
 	return stack;
 }
 
 /* ---- all of them ---- */
 
-void stack_json_process(const struct stack_writer *w, uint32_t pid)
+struct json_object *stack_json_note(const struct process_note *note)
 {
-	struct process_note *note = process_notes_find(w->processes, pid);
 	struct json_object *process;
 
-	if (!note || note->printed || (!note->cmdline && !note->cgroup))
-		return;
-	note->printed = true;
+	if (!note->cmdline && !note->cgroup)
+		return NULL;
 	process = json_object_new_object();
 	json_object_object_add(process, "type", json_object_new_string("process"));
-	json_object_object_add(process, "pid", json_object_new_int64(pid));
+	json_object_object_add(process, "pid", json_object_new_int64(note->pid));
 	if (note->cmdline)
 		json_object_object_add(process, "cmdline", json_name(note->cmdline));
 	if (note->cgroup)
 		json_object_object_add(process, "cgroup", json_name(note->cgroup));
+	return process;
+}
+
+void stack_json_process(const struct stack_writer *w, uint32_t pid)
+{
+	struct process_note *note = process_notes_find(w->processes, pid);
+	struct json_object *process = note && !note->printed ? stack_json_note(note) : NULL;
+
+	if (!process)
+		return;
+	note->printed = true;
 	json_print(w->out, process);
 }
 

@@ -34,6 +34,15 @@ static int append(struct stack_labels *l, uint32_t number)
 	return 0;
 }
 
+enum frame_kind stack_labels_kind(const struct frame_name *name, uint64_t frame)
+{
+	return name->inlined	     ? KIND_INLINED :
+	       name->runtime	     ? KIND_RUNTIME :
+	       frame & FRAME_ADDRESS ? KIND_JIT :
+	       frame & FRAME_BY_FP   ? KIND_BY_FP :
+				       KIND_USER;
+}
+
 static int add_label(struct stack_labels *l, const struct frame_key *key, const struct frame_name *name,
 		     uint32_t *number)
 {
@@ -48,11 +57,7 @@ static int add_label(struct stack_labels *l, const struct frame_key *key, const 
 	if (fclose(out))
 		return -ENOMEM;
 	if (!key->kind)
-		label.kind = name->inlined		 ? KIND_INLINED :
-			     name->runtime		 ? KIND_RUNTIME :
-			     key->frame & FRAME_ADDRESS  ? KIND_JIT :
-			     key->frame & FRAME_BY_FP    ? KIND_BY_FP :
-							   KIND_USER;
+		label.kind = stack_labels_kind(name, key->frame);
 	error = labels_add(l->labels, &label, number);
 	free(label.text);
 	return error;

@@ -26,6 +26,8 @@ struct stack_labels {
 	struct known_frame *known;	/* a frame is named once */
 };
 
+/* the kind of a user frame */
+enum frame_kind stack_labels_kind(const struct frame_name *name, uint64_t frame);
 /* Labels the stack: labels->numbers[] and .nr. 0 or -ENOMEM */
 int stack_labels_of(struct stack_labels *labels, const struct stack_entry *entry);
 /* Frees what the functions above have made, but not labels->labels. */

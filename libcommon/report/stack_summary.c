@@ -64,7 +64,7 @@ static void put_calls(struct json_object *object, const char *runtime, const str
 	json_object_object_add(object, name, json_object_new_uint64(calls->named));
 }
 
-void stack_summary_json(FILE *out, const struct stack_summary *s)
+struct json_object *stack_summary_object(const struct stack_summary *s)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -88,6 +88,13 @@ void stack_summary_json(FILE *out, const struct stack_summary *s)
 		json_object_object_add(object, "sum", json_object_new_uint64(s->measure->value(&s->sum)));
 	if (s->measure->is_time)
 		json_object_object_add(object, "ended_ns", stack_summary_json_ends(s->ended_value));
+	return object;
+}
+
+void stack_summary_json(FILE *out, const struct stack_summary *s)
+{
+	struct json_object *object = stack_summary_object(s);
+
 	put_said(object, s);
 	json_print(out, object);
 }

@@ -50,7 +50,8 @@ double stack_summary_complete(const struct stack_summary *summary);
 /* parts of it: ", user stacks complete for ...", and the lines of end reasons */
 void stack_summary_say_complete(FILE *out, const struct stack_summary *summary);
 void stack_summary_print_ends(FILE *out, const struct stack_summary *summary);
-/* {"type":"summary",…} */
+/* {"type":"summary",…} without its text, .said; and with it, printed */
+struct json_object *stack_summary_object(const struct stack_summary *summary);
 void stack_summary_json(FILE *out, const struct stack_summary *summary);
 /* an array by end reason as an object */
 struct json_object *stack_summary_json_ends(const uint64_t values[NR_END_REASONS]);

@@ -12,6 +12,8 @@
 #include "report/process_notes.h"
 #include "report/stack_entry.h"
 
+struct measure;
+
 struct stack_writer {
 	FILE *out;
 	struct frame_names names;
@@ -52,11 +54,17 @@ void stack_print_folded(const struct stack_writer *writer, const struct stack_en
 /* one line per frame: kernel frames before user frames, each leaf first */
 void stack_print_frames(const struct stack_writer *writer, const struct stack_entry *entry, int indent);
 
+/* {"type":"stack",…} and a waker's object, without their frames; and one frame of bpf/stacks_abi.h */
+struct json_object *stack_json_begin(const struct measure *measure, const struct stack_entry *entry);
+struct json_object *stack_json_waker(const struct stack_entry *waker);
+struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bits);
 /* Adds "user" and "kernel" to an object. */
 void stack_json_frames(const struct stack_writer *writer, const struct stack_entry *entry,
 		       struct json_object *stack);
 
-/* {"type":"process",…}, once for each process of which something is known */
+/* {"type":"process",…}; NULL: nothing is known of it */
+struct json_object *stack_json_note(const struct process_note *note);
+/* Prints that, once for each process of which something is known */
 void stack_json_process(const struct stack_writer *writer, uint32_t pid);
 
 #endif
