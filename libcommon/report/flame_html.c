@@ -25,6 +25,8 @@ int flame_page_html(FILE *out, const struct flame_page *page)
 		"<noscript>This page needs JavaScript; an .svg file does not.</noscript>\n"
 		"<script id=\"data\" type=\"application/json\">", page_flame_css, page_controls_css, page_flame_html_css);
 	flame_data_put(out, page);
-	fprintf(out, "</script>\n<script>\n%s%s</script>\n</body>\n</html>\n", page_flame_js, page_flame_html_js);
+	fprintf(out, "</script>\n<script>\n%s%s(data => flamePage(data, FlameTree.of(data)))"
+		"(JSON.parse(document.getElementById('data').textContent));\n</script>\n</body>\n</html>\n",
+		page_flame_js, page_flame_html_js);
 	return 0;
 }

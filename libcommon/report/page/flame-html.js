@@ -117,9 +117,8 @@ function stacksOf(tree, most) {
 	return {nr: stacks.length, first: stacks.slice(0, most)};
 }
 
-(() => {
-	const data = JSON.parse(document.getElementById('data').textContent);
-	const whole = FlameTree.of(data);
+// Builds the page in the document's body. data: as report/flame_data.c writes it, without what its tree was made of
+function flamePage(data, whole) {
 	const picture = element(SVG, 'svg', {});
 	const resized = flame => height => flame().host.setAttribute('height', height);
 	const flame = new Flame(picture, {rootBelow: false, ondraw: resized(() => flame)});
@@ -130,41 +129,54 @@ function stacksOf(tree, most) {
 		thread: ['by thread', label => label],
 		none: ['all together', () => null],
 	};
-	const threads = whole.labels.filter(label => label.kind === 't' && label.tid);
-	// A process has the name of its main thread, if that is among them: the one it had for longest.
-	const processes = new Map(), roots = (whole.callees[0] ?? []).map(node => whole.labels[whole.label[node]]);
-	for (const main of [true, false])
-		for (const label of roots)
-			if (label.tid && (label.pid === label.tid) === main && !processes.has(label.pid))
-				processes.set(label.pid, label.text);
-
+	let threads, processes;
 	const processName = pid => `${processes.get(pid)} (${pid})${data.commands[pid] ? ': ' + data.commands[pid] : ''}`;
-
-	const head = html('header', {}, html('h1', {}, data.title), html('p', {}, data.when),
-		...data.notes.map(note => html('p', {}, note)));
-	const legend = html('div', {class: 'legend'});
-	for (const kind in FRAME_KINDS)
-		if (!data.compared && data.kinds.includes(kind))
-			legend.append(html('span', {}, element(SVG, 'svg', {}, element(SVG, 'rect', {class: kind, width: 12, height: 12})), FRAME_KINDS[kind]));
-	if (data.compared)
-		legend.append('red: more than before, blue: less');
+	const head = html('header', {}), legend = html('div', {class: 'legend'});
 
 	// ---- which stacks ----
-	const select = (label, choices) => {
-		const made = html('select', {'aria-label': label, title: label});
-		for (const [value, text] of choices)
-			made.append(html('option', {value}, text));
-		return made;
+	const select = label => html('select', {'aria-label': label, title: label});
+	const fill = (made, choices) => {
+		const chosen = made.value;
+		made.replaceChildren(...choices.map(([value, text]) => html('option', {value}, text)));
+		made.value = choices.some(([value]) => value === chosen) ? chosen : choices[0][0];
 	};
-	const group = select('group', Object.entries(groups).map(([key, [text]]) => [key, text]));
-	const filter = select('only', [['', 'all threads'],
-		...[...processes].sort((a, b) => a[0] - b[0]).map(([pid]) => ['p' + pid, 'process ' + processName(pid)]),
-		...threads.sort((a, b) => a.tid - b.tid).map(label => ['t' + label.tid, `thread ${label.text} (${label.pid}/${label.tid})`])]);
+	const group = select('group'), filter = select('only');
+	fill(group, Object.entries(groups).map(([key, [text]]) => [key, text]));
+
+	// What the page shows of this data and its tree.
+	const take = (newData, newTree) => {
+		data = newData;
+		whole = newTree;
+		threads = whole.labels.filter(label => label.kind === 't' && label.tid);
+		// A process has the name of its main thread, if that is among them: the one it had for longest.
+		processes = new Map();
+		const roots = (whole.callees[0] ?? []).map(node => whole.labels[whole.label[node]]);
+		for (const main of [true, false])
+			for (const label of roots)
+				if (label.tid && (label.pid === label.tid) === main && !processes.has(label.pid))
+					processes.set(label.pid, label.text);
+		head.replaceChildren(html('h1', {}, data.title), html('p', {}, data.when), ...data.notes.map(note => html('p', {}, note)));
+		legend.replaceChildren();
+		for (const kind in FRAME_KINDS)
+			if (!whole.compared && data.kinds.includes(kind))
+				legend.append(html('span', {}, element(SVG, 'svg', {}, element(SVG, 'rect', {class: kind, width: 12, height: 12})), FRAME_KINDS[kind]));
+		if (whole.compared)
+			legend.append('red: more than before, blue: less');
+		fill(filter, [['', 'all threads'],
+			...[...processes].sort((a, b) => a[0] - b[0]).map(([pid]) => ['p' + pid, 'process ' + processName(pid)]),
+			...threads.sort((a, b) => a.tid - b.tid).map(label => ['t' + label.tid, `thread ${label.text} (${label.pid}/${label.tid})`])]);
+		group.hidden = filter.hidden = !threads.length;
+	};
+
 	let tree = whole, reversed = null;	// reversed: the tree from the leaf on, once it was asked for
-	const showGraph = () => {
+	const showGraph = again => {
 		turn.setAttribute('aria-pressed', fromLeaf);
-		flame.show(fromLeaf ? reversed ??= tree.bottomUp() : tree);
-		flame.onselect(0);
+		const shown = fromLeaf ? reversed ??= tree.bottomUp() : tree;
+		if (again)
+			flame.update(shown);
+		else
+			flame.show(shown);
+		flame.onselect(again ? flame.selected : 0);
 	};
 
 	// ---- the views ----
@@ -173,31 +185,42 @@ function stacksOf(tree, most) {
 	const table = (names, rows) => html('table', {}, html('thead', {}, html('tr', {}, ...names.map(name => html('th', {}, name)))),
 		html('tbody', {}, ...rows));
 	const fit = () => { flame.width = Math.max(300, document.body.clientWidth); };
+	const unit = () => tree.unit === 'ns' ? 'time' : tree.unit;
+	const opened = new Set();	// stacks, as text
+	const functionsBy = [row => row.self, row => row.self, row => row.total, row => row.total];
+	let functionsKey = functionsBy[2], chosen = null;	// chosen: a function's name
 	const views = {
-		graph: ['Flame graph', () => {
+		graph: ['Flame graph', again => {
+			if (again)
+				return null;
 			fit();
 			return [controls, picture];
-		}, () => { fit(); showGraph(); }],
+		}, again => { fit(); showGraph(again); }],
 		stacks: ['Stacks', () => {
 			const {nr, first} = stacksOf(tree, 500);
-			const rows = first.map(node => html('tr', {}, ...cells(flameValue(tree.self[node], tree.unit), share(tree.self[node]),
-				html('details', {}, html('summary', {}, tree.name(node)),
-					...tree.path(node).reverse().map(frame => html('div', {}, tree.name(frame)))))));
+			const rows = first.map(node => {
+				const key = tree.path(node).map(frame => tree.name(frame)).join('\n');
+				const details = html('details', {}, html('summary', {}, tree.name(node)),
+					...tree.path(node).reverse().map(frame => html('div', {}, tree.name(frame))));
+				details.open = opened.has(key);
+				details.addEventListener('toggle', () => opened[details.open ? 'add' : 'delete'](key));
+				return html('tr', {}, ...cells(flameValue(tree.self[node], tree.unit), share(tree.self[node]), details));
+			});
 			return [html('p', {}, `${first.length} of ${nr} stacks, the largest first; the leaf, and on a click its callers`),
-				table([tree.unit === 'ns' ? 'time' : tree.unit, 'share', 'stack'], rows)];
+				table([unit(), 'share', 'stack'], rows)];
 		}],
-		functions: ['Functions', () => {
+		functions: ['Functions', again => {
 			const rows = functionsOf(tree), list = html('div', {class: 'scroll'}), shown = html('div', {});
 			const names = ['self', 'share', 'total', 'share', 'function'];
-			const by = [row => row.self, row => row.self, row => row.total, row => row.total];
-			let key = by[2];
+			const above = again ? place.querySelector('.scroll').scrollTop : 0;
 			const choose = label => {
+				chosen = tree.labels[label].text;
 				for (const row of list.querySelectorAll('tr'))
 					row.classList.toggle('chosen', row.dataset.label === String(label));
 				shown.replaceChildren(...butterfly(label));
 			};
 			const fill = () => {
-				rows.sort((a, b) => key(b) - key(a) || a.label - b.label);
+				rows.sort((a, b) => functionsKey(b) - functionsKey(a) || a.label - b.label);
 				const made = table(names, rows.slice(0, 1000).map(row => {
 					const line = html('tr', {'data-label': row.label}, ...cells(flameValue(row.self, tree.unit), share(row.self),
 						flameValue(row.total, tree.unit), share(row.total), tree.labels[row.label].text));
@@ -205,16 +228,39 @@ function stacksOf(tree, most) {
 					return line;
 				}));
 				made.querySelectorAll('th').forEach((cell, i) => cell.addEventListener('click', () => {
-					key = by[i] ?? key;
+					functionsKey = functionsBy[i] ?? functionsKey;
 					fill();
 				}));
 				list.replaceChildren(made);
 			};
 			fill();
 			if (rows.length)
-				setTimeout(() => choose(rows[0].label));
+				setTimeout(() => {
+					choose((rows.find(row => again && tree.labels[row.label].text === chosen) ?? rows[0]).label);
+					list.scrollTop = above;
+				});
 			return [html('p', {}, `${Math.min(rows.length, 1000)} of ${rows.length} functions; a click shows callers and callees`),
 				html('div', {class: 'split'}, list, shown)];
+		}],
+		threads: ['Threads', () => {
+			const values = new Map();
+			for (const node of whole.callees[0] ?? []) {
+				const label = whole.labels[whole.label[node]];
+				if (label.kind === 't')
+					values.set(label, whole.total[node]);
+			}
+			const rows = [...values].sort((a, b) => b[1] - a[1]).slice(0, 1000).map(([label, value]) => {
+				const line = html('tr', {'data-tid': label.tid}, ...cells(flameValue(value, whole.unit), flameShare(value, whole.total[0]),
+					label.tid ? `${label.pid}/${label.tid}` : '', label.text, data.commands[label.pid] ?? ''));
+				line.addEventListener('click', () => {
+					filter.value = label.tid ? 't' + label.tid : '';
+					shownView = 'graph';
+					choose();
+				});
+				return line;
+			});
+			return [html('p', {}, `${rows.length} of ${values.size} threads; a click shows only that thread`),
+				table([unit(), 'share', 'process/thread', 'name', 'command'], rows)];
 		}],
 	};
 	// Above the line who calls it, below what it calls.
@@ -235,29 +281,31 @@ function stacksOf(tree, most) {
 
 	const place = html('main', {}), tabs = html('nav', {});
 	let shownView = 'graph';
-	const show = name => {
+	// again: the same view of other values
+	const show = (name, again = false) => {
 		shownView = name;
 		for (const button of tabs.querySelectorAll('button'))
 			button.setAttribute('aria-pressed', button.dataset.view === name);
-		place.replaceChildren(...views[name][1]());
-		views[name][2]?.();
+		const made = views[name][1](again);
+		if (made)
+			place.replaceChildren(...made);
+		views[name][2]?.(again);
 	};
-	const choose = () => {
+	const choose = (again = false) => {
 		const only = filter.value;
 		tree = regrouped(whole, groups[group.value][1], label =>
 			!only || (only[0] === 'p' ? label.pid === +only.slice(1) : label.tid === +only.slice(1)));
 		reversed = null;
-		show(shownView);
+		show(shownView, again);
 	};
 	for (const [name, [title]] of Object.entries(views)) {
 		const button = html('button', {type: 'button', 'data-view': name}, title);
 		button.addEventListener('click', () => show(name));
 		tabs.append(button);
 	}
-	if (threads.length)
-		tabs.append(group, filter);
-	group.addEventListener('change', choose);
-	filter.addEventListener('change', choose);
+	tabs.append(group, filter);
+	group.addEventListener('change', () => choose());
+	filter.addEventListener('change', () => choose());
 	let fromLeaf = false;
 	const controls = flameControls(flame, [['Bottom-up', 'u', () => {
 		if (shownView !== 'graph')
@@ -266,9 +314,14 @@ function stacksOf(tree, most) {
 		showGraph();
 	}]]);
 	const turn = [...controls.querySelectorAll('button')].find(button => button.textContent === 'Bottom-up');
+	take(data, whole);
 	document.body.append(head, legend, tabs, place);
 	choose();
 	window.addEventListener('resize', () => { if (shownView === 'graph') { fit(); flame.draw(); } });
 	window.flame = flame;
 	window.page = {choose, show, group, filter, tree: () => tree, functionsOf};
-})();
+	return {head, update: (data, whole) => {
+		take(data, whole);
+		choose(true);
+	}};
+}

@@ -208,6 +208,30 @@ class Flame {
 		this.onshow();
 	}
 
+	// Shows other values: what is zoomed into and selected stays so, as far as it is there.
+	update(tree) {
+		const names = node => this.tree.path(node).map(step => this.tree.name(step));
+		const [zoomed, selected] = [this.zoomed, this.selected].map(names);
+		const find = path => {
+			let node = 0;
+			for (const name of path) {
+				const next = tree.callees[node]?.find(callee => tree.name(callee) === name);
+				if (next === undefined)
+					return node;
+				node = next;
+			}
+			return node;
+		};
+		this.tree = tree;
+		this.host.classList.toggle('compared', tree.compared);
+		this.zoomed = find(zoomed);
+		this.selected = find(selected);
+		this.allRows = 0;
+		this.found = tree.search(this.text);
+		this.draw();
+		this.onshow();
+	}
+
 	// Puts the root above if the picture is higher than this, so that its beginning is seen.
 	fitInto(height) {
 		this.rootBelow = this.allRows * Flame.ROW <= height;
@@ -436,12 +460,13 @@ function flameControls(flame, more = []) {
 			keys[event.key]();
 	});
 	field.addEventListener('input', search);
-	flame.onshow = search;
+	flame.onshow = () => {
+		before.hidden = !flame.tree.compared;
+		search();
+	};
 	flame.onselect = node => { about.textContent = flame.describe(node); };
 	const row = element(XHTML, 'div', {class: 'controls'}, button('Reset', 'r', reset), button('Flip', 'i', flip),
 		...more.map(([name, key, act]) => button(name, key, act)));
-	if (flame.tree.compared)
-		row.append(before);
-	row.append(field, share);
+	row.append(before, field, share);
 	return element(XHTML, 'div', {class: 'flame-controls'}, row, about);
 }
