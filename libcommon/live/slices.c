@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "live/slices.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "report/escape.h"
+#include "report/frame_names.h"
+#include "report/page_text.h"
+#include "report/stack_labels.h"
+#include "unwind/end_reason.h"
+
+#define ANEW_NS 20000000000	/* after which numbers begin anew, */
+#define ANEW_BYTES (8 << 20)	/* or after so many bytes of what is known */
+
+/* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
+struct frame_key {
+	uint64_t frame;
+	uint32_t pid;		/* 0: of any */
+	uint32_t kernel;
+};
+
+struct known_frame {
+	struct frame_key key;
+	UT_hash_handle hh;
+	uint32_t first, nr;	/* numbers of its names, root first: functions inlined in it have their own */
+};
+
+struct node_key {
+	uint32_t caller, frame;
+};
+
+struct known_node {
+	struct node_key key;
+	UT_hash_handle hh;
+	uint32_t number;
+};
+
+struct known_stack {
+	struct stack_key key;
+	UT_hash_handle hh;
+	uint32_t number;
+};
+
+struct known_process {
+	uint32_t pid;
+	UT_hash_handle hh;
+};
+
+/* an array of the document */
+struct part {
+	FILE *out;
+	char *text;
+	size_t bytes;
+	bool any;
+};
+
+enum { PROCESSES, FRAMES, NODES, STACKS, VALUES, IDLE, NR_PARTS };
+static const char *const part_names[NR_PARTS] = { "processes", "frames", "nodes", "stacks", "values", "idle" };
+
+struct slices {
+	struct known_frame *frames;
+	struct known_node *nodes;
+	struct known_stack *stacks;
+	struct known_process *processes;
+	uint32_t nr_frames, nr_nodes, nr_stacks;
+	uint64_t began_ns;
+	size_t bytes;		/* printed since */
+	/* of the document: */
+	const struct live_shown *shown;
+	struct part parts[NR_PARTS];
+	size_t defined;		/* bytes of frames and stacks, about */
+};
+
+struct slices *slices_new(void)
+{
+	return calloc(1, sizeof(struct slices));
+}
+
+static void forget(struct slices *s)
+{
+	hash_free_all(s->frames);
+	hash_free_all(s->nodes);
+	hash_free_all(s->stacks);
+	hash_free_all(s->processes);
+	*s = (struct slices){};
+}
+
+void slices_free(struct slices *s)
+{
+	if (!s)
+		return;
+	forget(s);
+	free(s);
+}
+
+/* ---- JSON ---- */
+
+static const char *json_text(struct json_object *object)
+{
+	return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+/* Prints the object, and frees it. How many bytes it has */
+static size_t put_json(FILE *out, struct json_object *object)
+{
+	const char *text = json_text(object);
+	size_t bytes = strlen(text);
+
+	fwrite(text, 1, bytes, out);
+	json_object_put(object);
+	return bytes;
+}
+
+/* the part's stream, with a comma if something is there already */
+static FILE *more(struct slices *s, int part)
+{
+	if (s->parts[part].any)
+		putc(',', s->parts[part].out);
+	s->parts[part].any = true;
+	return s->parts[part].out;
+}
+
+void slices_print_start(FILE *out, struct json_object *start, const struct measure *measure)
+{
+	fprintf(out, "{\"unit\":\"%s\",\"value_ns\":%" PRIu64 ",\"start\":%s}", measure->is_time ? "ns" : measure_unit(measure),
+		measure->value_ns, json_text(start));
+}
+
+/* ---- frames ---- */
+
+/* a name as it is shown; NULL: no memory */
+static char *text_of(const struct frame_name *name, const char *plain)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	if (plain)
+		print_escaped(out, plain);
+	else
+		frame_name_print(out, name);
+	if (!plain && name->inlined)
+		fputs("_[i]", out);
+	return fclose(out) ? NULL : text;
+}
+
+static int put_frame(struct slices *s, const struct frame_name *name, const struct frame_key *key)
+{
+	enum frame_kind kind = key->kernel ? KIND_KERNEL : stack_labels_kind(name, key->frame);
+	char *text = text_of(name, NULL);
+	FILE *out = more(s, FRAMES);
+
+	if (!text)
+		return -ENOMEM;
+	fprintf(out, "[\"%c\",", frame_kind_letters[kind]);
+	if (name->symbol && !strcmp(name->symbol, text))
+		putc('0', out);
+	else
+		s->defined += put_json(out, page_json(text));
+	putc(',', out);
+	s->defined += put_json(out, stack_json_frame(name, key->kernel ? 0 : key->frame));
+	putc(']', out);
+	s->nr_frames++;
+	free(text);
+	return 0;
+}
+
+/* NULL: no memory */
+static const struct known_frame *frame_of(struct slices *s, uint64_t frame, uint32_t pid, bool kernel)
+{
+	const struct frame_names *names = &s->shown->writer.names;
+	struct frame_key key = { .frame = frame, .pid = !kernel && frame & FRAME_ADDRESS ? pid : 0, .kernel = kernel };
+	struct frame_name all[MAX_FRAME_NAMES];
+	struct known_frame *known;
+	size_t nr = 1;
+
+	HASH_FIND(hh, s->frames, &key, sizeof(key), known);
+	if (known)
+		return known;
+	if (kernel)
+		all[0] = frame_name_kernel(names, frame);
+	else
+		nr = frame_names_user(names, pid, frame, all);
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return NULL;
+	*known = (struct known_frame){ .key = key, .first = s->nr_frames, .nr = nr };
+	HASH_ADD(hh, s->frames, key, sizeof(known->key), known);
+	while (nr-- > 0)
+		if (put_frame(s, &all[nr], &key))
+			return NULL;
+	return known;
+}
+
+/* The node of this frame below the caller's: 0 or -ENOMEM */
+static int add_node(struct slices *s, uint32_t *node, uint32_t frame)
+{
+	struct node_key key = { *node, frame };
+	struct known_node *known;
+
+	HASH_FIND(hh, s->nodes, &key, sizeof(key), known);
+	if (!known) {
+		known = calloc(1, sizeof(*known));
+		if (!known)
+			return -ENOMEM;
+		*known = (struct known_node){ .key = key, .number = ++s->nr_nodes };
+		HASH_ADD(hh, s->nodes, key, sizeof(known->key), known);
+		s->defined += fprintf(more(s, NODES), "%" PRIu32 ",%" PRIu32, key.caller, key.frame);
+	}
+	*node = known->number;
+	return 0;
+}
+
+/* *leaf: its node, 0: no frames */
+static int add_frames(struct slices *s, const struct stack_frames *frames, uint32_t pid, bool kernel, uint32_t *leaf)
+{
+	uint32_t first = frames && kernel ? stack_first_kernel_frame(&s->shown->writer, frames) : 0;
+
+	*leaf = 0;
+	for (uint32_t i = frames ? frames->nr : 0; i-- > first;) {
+		const struct known_frame *frame = frame_of(s, frames->frames[i], pid, kernel);
+
+		for (uint32_t name = 0; frame && name < frame->nr; name++)
+			if (add_node(s, leaf, frame->first + name))
+				return -ENOMEM;
+		if (!frame)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+static int put_text(FILE *out, const char *text)
+{
+	char *escaped = text_of(NULL, text);
+
+	if (!escaped)
+		return -ENOMEM;
+	put_json(out, page_json(escaped));
+	free(escaped);
+	return 0;
+}
+
+/* "THREAD,[ROOT,]USER,KERNEL,{…}" */
+static int put_side(struct slices *s, FILE *out, const struct stack_entry *entry, const char *thread, const char *root, struct json_object *object)
+{
+	uint32_t user, kernel;
+	int error = add_frames(s, entry->user, entry->key.pid, false, &user) ?: add_frames(s, entry->kernel, entry->key.pid, true, &kernel) ?:
+		    put_text(out, thread);
+
+	if (error) {
+		json_object_put(object);
+		return error;
+	}
+	putc(',', out);
+	if (root && *root)
+		error = put_text(out, root);
+	else if (root)
+		putc('0', out);
+	fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",", root ? "," : "", user, kernel);
+	s->defined += put_json(out, object);
+	return error;
+}
+
+static int put_stack(struct slices *s, const struct stack_entry *entry)
+{
+	struct stack_entry plain = *entry;
+	const struct stack_entry *waker = entry->waker;
+	const char *root = s->shown->writer.root ? s->shown->writer.root(entry) : "";
+	FILE *out = more(s, STACKS);
+	int error;
+
+	plain.idle = false;	/* it may be in another document */
+	putc('[', out);
+	error = put_side(s, out, entry, stack_entry_thread(entry), root, stack_json_begin(s->shown->summary.measure, &plain));
+	if (!error && waker) {
+		putc(',', out);
+		error = put_side(s, out, waker, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : stack_entry_thread(waker), NULL,
+				 stack_json_waker(waker));
+	}
+	putc(']', out);
+	return error;
+}
+
+/* stack 0 is the sum of those for which a document had no room */
+static int put_others(struct slices *s)
+{
+	struct { struct stack_frames frames; uint64_t frame; } mark = { .frames.nr = 1 };
+	struct stack_entry others = { .key = { .end = END_LOST, .comm = "[others]" }, .user = &mark.frames };
+
+	mark.frames.frames[0] = FRAME_SUMMED(1);
+	s->nr_stacks = 1;
+	return put_stack(s, &others);
+}
+
+static int number_of(struct slices *s, const struct stack_entry *entry, size_t max_bytes, uint32_t *number)
+{
+	struct known_stack *known;
+
+	HASH_FIND(hh, s->stacks, &entry->key, sizeof(entry->key), known);
+	*number = known ? known->number : 0;
+	if (known || s->defined > max_bytes)
+		return 0;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	known->key = entry->key;
+	*number = known->number = s->nr_stacks++;
+	HASH_ADD(hh, s->stacks, key, sizeof(known->key), known);
+	return put_stack(s, entry);
+}
+
+static int put_process(struct slices *s, uint32_t pid)
+{
+	const struct process_note *note = process_notes_find(s->shown->writer.processes, pid);
+	struct json_object *object;
+	struct known_process *known;
+
+	HASH_FIND(hh, s->processes, &pid, sizeof(pid), known);
+	if (known || !note)
+		return 0;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	known->pid = pid;
+	HASH_ADD(hh, s->processes, pid, sizeof(known->pid), known);
+	object = stack_json_note(note);
+	if (object)
+		s->defined += put_json(more(s, PROCESSES), object);
+	return 0;
+}
+
+/* ---- a document ---- */
+
+static int put_entry(struct slices *s, const struct stack_entry *entry, size_t max_bytes)
+{
+	const struct stack_value *value = &entry->value;
+	uint32_t number;
+	int error = number_of(s, entry, max_bytes, &number);
+
+	if (!error && number)
+		error = put_process(s, entry->key.pid);
+	if (!error && number && entry->waker)
+		error = put_process(s, entry->waker->key.pid);
+	fprintf(more(s, VALUES), "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, number, (uint64_t)value->count,
+		s->shown->summary.measure->value(value), (uint64_t)value->blocked_ns, (uint64_t)value->waiting_ns);
+	return error;
+}
+
+static void put_idle(struct slices *s, const struct stack_entry *entry)
+{
+	struct known_stack *known = NULL;
+
+	if (entry->idle)
+		HASH_FIND(hh, s->stacks, &entry->key, sizeof(entry->key), known);
+	if (known)
+		fprintf(more(s, IDLE), "%" PRIu32, known->number);
+}
+
+static int begin_parts(struct slices *s)
+{
+	int error = 0;
+
+	for (int i = 0; i < NR_PARTS; i++) {
+		s->parts[i] = (struct part){};
+		s->parts[i].out = open_memstream(&s->parts[i].text, &s->parts[i].bytes);
+		if (!s->parts[i].out)
+			error = -ENOMEM;
+	}
+	return error;
+}
+
+static int end_parts(struct slices *s, FILE *out, int error)
+{
+	for (int i = 0; i < NR_PARTS; i++) {
+		struct part *part = &s->parts[i];
+
+		if (part->out && fclose(part->out))
+			error = -ENOMEM;
+		if (!error)
+			s->bytes += fprintf(out, ",\"%s\":[%s]", part_names[i], part->text);
+		free(part->text);
+	}
+	return error;
+}
+
+int slices_print(struct slices *s, FILE *out, const struct live_shown *shown, const struct history_part *last, uint64_t now_ns,
+		 size_t max_bytes, bool *begins)
+{
+	int error;
+
+	if (now_ns - s->began_ns > ANEW_NS || s->bytes > ANEW_BYTES)
+		forget(s);
+	s->shown = shown;
+	s->defined = 0;
+	*begins = !s->nr_stacks;
+	if (*begins)
+		s->began_ns = now_ns;
+	fprintf(out, "{\"begins\":%s,\"summary\":", *begins ? "true" : "false");
+	put_json(out, stack_summary_object(&shown->summary));
+	error = begin_parts(s);
+	if (!error && *begins)
+		error = put_others(s);
+	for (size_t i = 0; i < shown->nr_all && !error; i++)
+		error = put_entry(s, &shown->entries[i], max_bytes);
+	for (size_t i = 0; i < last->nr && !error; i++)
+		put_idle(s, &last->entries[i]);
+	error = end_parts(s, out, error);
+	fputs("}", out);
+	if (error)
+		forget(s);
+	return error;
+}
