@@ -39,7 +39,7 @@ begin() {
 @test "its files are what their programs take" {
 	begin
 	(cd "$WORK/page" && find . -type f | sort) | diff - <(printf '%s\n' ./daemonset.yaml ./etc/systemd/system/ehperf-send.service \
-		./etc/systemd/system/ehperf-send.timer ./etc/systemd/system/ehperf.service ./functions.sql ./merge.sh ./programs.sql \
+		./etc/systemd/system/ehperf-send.timer ./etc/systemd/system/ehperf.service ./functions.sql ./look.sh ./merge.sh ./programs.sql \
 		./usr/local/sbin/ehperf-send ./usr/local/sbin/parca-send)
 	local file
 	for file in "$WORK"/page/usr/local/sbin/* "$WORK"/page/*.sh; do
@@ -178,4 +178,21 @@ two_hosts() {
 	clickhouse-local --queries-file "$WORK/page/programs.sql" >"$WORK/rows"
 	diff "$WORK/rows" <(cat */*.jsonl | jq -r 'select(.type == "stack") | "\(.comm)\t\(.count)"' |
 		awk -F '\t' '{ n[$1] += $2 } END { for (c in n) print c "\t" n[c] }' | sort -t "$(printf '\t')" -k 2,2nr -k 1,1 | head -n 10)
+}
+
+@test "a look at one host: its tool serves there, on the port that ssh passes on" {
+	need_root
+	begin
+	mkdir "$WORK/bin"
+	printf '#!/bin/sh\necho "$*" >>"%s/ssh"\nshift 4\nexec "$@"\n' "$WORK" >"$WORK/bin/ssh"
+	printf '#!/bin/sh\nexec "$@"\n' >"$WORK/bin/sudo"
+	chmod +x "$WORK"/bin/*
+	sed -i 's/8000/18765/g' "$WORK/page/look.sh"
+	PATH=$WORK/bin:$PATH sh "$WORK/page/look.sh" host offcputime -p "$nested" 1 >/dev/null 2>"$WORK/err"
+	PATH=$WORK/bin:$PATH background sh "$WORK/page/look.sh" host
+	wait_until grep -q Ctrl-C "$WORK/background.out"
+	kill -INT "$pid"
+	grep -q '^offcputime: .* http://127.0.0.1:18765/' "$WORK/err"
+	grep -q '^cpuprof: .* http://127.0.0.1:18765/' "$WORK/background.out"
+	[ "$(grep -c '^-t -L 18765:127.0.0.1:18765 host sudo' "$WORK/ssh")" -eq 2 ]
 }

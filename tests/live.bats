@@ -529,3 +529,25 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	run wallprof --help
 	[[ $output != *--live* ]]
 }
+
+@test "--serve beside it: the last line has the URL; a browser gets what the report has" {
+	need curl jq python3
+	local url
+	two_programs
+	terminal
+	type_line "cpuprof --live --serve -p $nested,$other -o report.jsonl"
+	wait_for_samples
+	shows '^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/ *$'
+	url=$(screen | grep -oE 'http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/')
+	curl -sN "${url}events" >"$WORK/events" 3>&- &
+	local reader=$!
+	pids+=("$reader")
+	wait_for_samples 200
+	keys q
+	wait_until_left
+	wait "$reader"
+	stream-stacks "$WORK/events" >"$WORK/streamed"
+	diff <(jq -s 'map(select(.type == "stack") | .count) | add' "$WORK/report.jsonl") <(jq -s 'map(select(.type == "stack") | .count) | add' "$WORK/streamed")
+	# it stays in the terminal
+	shows "to be seen at $url"
+}

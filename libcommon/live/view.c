@@ -468,6 +468,8 @@ int live_view_new(struct live_view **view, const struct live_source *source)
 		live_view_free(v);
 		return -ENOMEM;
 	}
+	if (source->note)
+		say(v, "%s", source->note);
 	draw(v);
 	*view = v;
 	return 0;

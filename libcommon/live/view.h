@@ -16,6 +16,7 @@ struct live_view;
 /* who measures */
 struct live_source {
 	const char *doing;	/* what is measured, in words; escaped by the view */
+	const char *note;	/* shown until the first key; NULL: none */
 	/*
 	 * Makes a report of the last window_ns, or of all since the start (0); valid until the next call, whose report
 	 * replaces it. 0 or -errno

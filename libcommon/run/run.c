@@ -466,7 +466,7 @@ static bool command_ends_within(const struct run *run, int ms)
 void run_measure(struct run *run)
 {
 	/* what is printed at each interval shows the progress */
-	bool progress = !run->options->quiet && !run->interval_ns;
+	bool progress = !run->options->quiet && !run->options->interval_ns && !run->options->live;
 	struct poll_list list = fds_of(run);
 	struct targets targets;
 

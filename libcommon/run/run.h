@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "live/server.h"
 #include "report/losses.h"
 #include "run/command.h"
 #include "run/task_filter.h"
@@ -53,6 +54,8 @@ struct run_options {
 	bool kill;			/* if the run ends before the command, end the command and its descendants */
 	char *command_line;		/* the tool's, for reports */
 	bool live;			/* a view in the terminal: the standard descriptors are not for others */
+	bool serve;			/* a view in a browser: */
+	struct server_address serve_at;
 	bool quiet;
 	int verbose;			/* 1: our own detail, 2: libbpf's messages too */
 };

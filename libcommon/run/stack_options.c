@@ -23,6 +23,7 @@ enum {
 	OPTION_SORT,
 	OPTION_EVERY,
 	OPTION_LIVE,
+	OPTION_SERVE,
 	OPTION_DEBUG_DIR,
 	OPTION_DEBUGINFOD,
 	OPTION_NO_DEMANGLE,
@@ -75,6 +76,7 @@ static const struct argp_option list_options[] = {
 	{ "every", OPTION_EVERY, "TIME", 0,
 	  "a report each interval; %T in FILE: a file each", OF_OUTPUT },
 	{ "live", OPTION_LIVE, NULL, 0, "show it in the terminal while it is measured", OF_OUTPUT },
+	{ "serve", OPTION_SERVE, "[ADDRESS:]PORT", OPTION_ARG_OPTIONAL, "show it in a browser while it is measured", OF_OUTPUT },
 	{},
 };
 
@@ -309,6 +311,11 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		break;
 	case OPTION_LIVE:
 		o->run.live = true;
+		break;
+	case OPTION_SERVE:
+		o->run.serve = true;
+		if (arg && !server_parse_address(arg, &o->run.serve_at))
+			argp_failure(state, EXIT_USAGE, 0, "not a port, or an address and a port: '%s'", arg);
 		break;
 	case OPTION_MAX_REPORT:
 		if (!cli_parse_number(arg, 1, 1 << 20, &number))

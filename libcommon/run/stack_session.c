@@ -175,6 +175,23 @@ static void start_unwinder(struct stack_session *s)
 	cli_check(unwinder_start(s->unwinder), "read the processes' mappings");
 }
 
+/* The tool has read nothing of others yet, of which the serving process could have a copy. */
+static void open_web_view(struct stack_session *s)
+{
+	const struct server_address *at = &s->run.options->serve_at;
+	int error = web_view_new(&s->web_view, at, s->wanted->memory.user / 16);
+	unsigned port;
+
+	if (error == -ENOSYS)
+		cli_die(EXIT_FAILURE, "--serve needs the library libmicrohttpd.so.12, which is not there, or cannot be used");
+	cli_check(error, "listen");
+	fprintf(stderr, "%s: to be seen at %s\n", program_invocation_short_name, web_view_url(s->web_view));
+	port = web_view_port(s->web_view);
+	if (!server_is_local(at))
+		cli_warn("nothing is encrypted: who can read the network sees it, too. With --serve=%u and 'ssh -L %u:127.0.0.1:%u HOST' nobody does",
+			 port, port, port);
+}
+
 void stack_session_open(struct stack_session *s, struct bpf_object *object, const struct run_options *run,
 			const struct stacks_wanted *wanted)
 {
@@ -182,6 +199,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	if (wanted->runtimes)
 		runtimes = all_runtimes;
 	run_open(&s->run, run);
+	if (run->serve)
+		open_web_view(s);
 	if (wanted->only_user || wanted->only_kernel)
 		json_object_object_add(s->run.filters, "stacks",
 				       json_object_new_string(wanted->only_user ? "user" : "kernel"));
@@ -459,9 +478,12 @@ static void warn_crowded(const struct stack_session *s)
 	fputs(": their values are summed up by thread, see --max-memory\n", stderr);
 }
 
-/* Makes a report of these entries, which were measured in this time (CLOCK_MONOTONIC). free_made() comes after it. */
+/*
+ * Makes a report of these entries, which were measured in this time (CLOCK_MONOTONIC). room: for so many frames. free_made() comes
+ * after it.
+ */
 static void make_report(struct stack_session *s, struct made_report *made, double from, double until, const struct loss *losses,
-			size_t nr_losses, struct stack_entry *entries, size_t nr)
+			size_t nr_losses, uint64_t room, struct stack_entry *entries, size_t nr)
 {
 	const struct stack_options *o = s->options;
 	const struct measure *measure = s->measure;
@@ -479,7 +501,7 @@ static void make_report(struct stack_session *s, struct made_report *made, doubl
 	};
 	summary->nr_losses = stack_session_losses(s, measure->unfollowed, losses, nr_losses, made->losses);
 	stack_summary_count(summary, entries, nr);
-	cli_check(other_stacks_sum_up(&made->others, measure, room_of(o), entries, &made->nr),
+	cli_check(other_stacks_sum_up(&made->others, measure, room, entries, &made->nr),
 		  "read the results");
 	summary->summed_up = made->others.nr;
 
@@ -537,80 +559,6 @@ static double measured_until(const struct stack_session *s, bool last)
 	return last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
 }
 
-/* Reports what has come since the last report. last: the run is over */
-static void report(struct stack_session *s, const struct loss *losses, size_t nr_losses, bool last)
-{
-	double until = measured_until(s, last);
-	struct made_report made;
-	struct stack_entry *entries;
-	size_t nr;
-
-	cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read the results");
-	make_report(s, &made, s->reported_until, until, losses, nr_losses, entries, nr);
-	made.summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
-	write_made(s, &made, last);
-	s->reported_until = until;
-	s->reported = stack_session_stats(s);
-	s->reported_count += made.summary.sum.count;
-	free_made(&made);
-}
-
-/* Forgets what no later report needs. */
-static void forget(struct stack_session *s)
-{
-	stack_store_forget(s->store, !s->wanted->later);
-	cmdlines_forget(s->cmdlines);
-	s->programs_seen = 0;	/* who lives is read again, before it ends */
-}
-
-static int interval(void *arg, bool last)
-{
-	struct stack_session *s = arg;
-
-	(void)last;
-	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
-	report(s, NULL, 0, false);
-	namer_forget(s->namer);
-	forget(s);
-	return 0;
-}
-
-/* ---- the view ---- */
-
-/* drawing takes at most one part in so many of the time; but who looks does not wait long, as after first names */
-#define VIEW_SHARE 10
-#define VIEW_REST_NS 5000000000
-
-static void note_modules(void *arg, bool *used, size_t nr)
-{
-	const struct stack_session *s = arg;
-
-	history_note_modules(s->history, &s->part, used, nr);
-}
-
-/* Makes the report that the view shows, with the losses that are known by now. */
-static int show(void *arg, uint64_t window_ns, const struct live_shown **shown)
-{
-	struct stack_session *s = arg;
-	struct made_report *made = &s->made;
-	int error;
-
-	free_made(made);
-	history_part_free(&s->part);
-	namer_forget(s->namer);
-	error = history_take(s->history, window_ns, &s->part);
-	if (error)
-		return error;
-	make_report(s, made, s->part.from_ns / 1e9, s->part.until_ns / 1e9, NULL, 0, s->part.entries, s->part.nr);
-	made->summary.earlier = s->taken - made->summary.sum.count;
-	s->shown = (struct live_shown){
-		.writer = made->writer, .summary = made->summary, .entries = made->entries, .nr = made->nr_busy,
-		.nr_all = made->nr, .start = s->run.start,
-	};
-	*shown = &s->shown;
-	return 0;
-}
-
 /* Adds what has come to the history. *value: its sum */
 static int look(struct stack_session *s, uint64_t until_ns, uint64_t *value)
 {
@@ -626,11 +574,249 @@ static int look(struct stack_session *s, uint64_t until_ns, uint64_t *value)
 	return error ? error : history_add(s->history, entries, nr, until_ns);
 }
 
+/* Forgets what no later report needs. */
+static void forget(struct stack_session *s)
+{
+	stack_store_forget(s->store, !s->wanted->later);
+	cmdlines_forget(s->cmdlines);
+	s->programs_seen = 0;	/* who lives is read again, before it ends */
+}
+
+/* ---- the history, for views ---- */
+
+/* drawing takes at most one part in so many of the time; but who looks does not wait long, as after first names */
+#define VIEW_SHARE 10
+#define VIEW_REST_NS 5000000000
+
+static void note_modules(void *arg, bool *used, size_t nr)
+{
+	const struct stack_session *s = arg;
+
+	history_note_modules(s->history, &s->part, used, nr);
+}
+
+static void begin_history(struct stack_session *s)
+{
+	if (!s->wanted->only_user)
+		kallsyms_begin(s->kallsyms);
+	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 16);
+	cli_check(s->history ? 0 : -ENOMEM, "begin the view");
+	stack_store_also_note(s->store, note_modules, s);
+}
+
+/* How long it is to be until the next look: what takes long is done less often; and a stopped tool does not catch up. */
+static uint64_t rest_ns(const struct stack_session *s, uint64_t least_ns)
+{
+	uint64_t rest = clamped((clock_ns() - s->run.interval_ended_ns) * VIEW_SHARE, 0, VIEW_REST_NS);
+
+	return rest > least_ns ? rest : least_ns;
+}
+
+/* ---- the view in a browser ---- */
+
+#define SLICE_NS 1000000000
+#define SLICE_FRAMES 200000
+#define IDLE_NS 20000000000	/* in a slice alone, it is not seen who is idle */
+
+static void warn_web_view(int error)
+{
+	if (error)
+		cli_warn("the view in the browser has ended: %s", strerror(-error));
+}
+
+/* What was measured in the last time, in which the idle waits are marked; to be freed */
+static struct history_part idle_lately(struct stack_session *s, const struct frame_names *names)
+{
+	struct idle_asked asked = stack_session_asked(s);
+	struct history_part last = {};
+	size_t threads;
+
+	if (!s->measure->of_waits || s->options->idle)
+		return last;
+	cli_check(history_take(s->history, IDLE_NS, &last), "read the results");
+	cli_check(idle_mark(last.entries, last.nr, last.until_ns - last.from_ns, &asked, names, &threads), "find the idle threads");
+	return last;
+}
+
+/* Sends what the history has got since the last slice, unless that one is still on its way. */
+static void serve(struct stack_session *s, uint64_t until_ns)
+{
+	struct stack_stats reported = s->reported;
+	struct live_shown shown = { .start = s->run.start };
+	struct history_part part, last;
+	struct made_report made;
+
+	if (!s->web_view || !web_view_is_ready(s->web_view))
+		return;
+	cli_check(history_take(s->history, until_ns - s->served_until_ns, &part), "read the results");
+	s->reported = s->served;	/* losses since then */
+	s->served = stack_session_stats(s);
+	make_report(s, &made, s->served_until_ns / 1e9, until_ns / 1e9, NULL, 0, SLICE_FRAMES, part.entries, part.nr);
+	s->reported = reported;
+	shown.writer = made.writer;
+	shown.summary = made.summary;
+	shown.entries = made.entries;
+	shown.nr = made.nr_busy;
+	shown.nr_all = made.nr;
+	last = idle_lately(s, &made.writer.names);
+	warn_web_view(web_view_refresh(s->web_view, &shown, &last, until_ns));
+	s->served_until_ns = until_ns;
+	history_part_free(&last);
+	free_made(&made);
+	history_part_free(&part);
+	namer_forget(s->namer);
+}
+
+/* Adds what came until the end, and sends it. */
+static void look_last(struct stack_session *s)
+{
+	uint64_t until_ns = measured_until(s, true) * 1e9, value;
+
+	if (until_ns <= s->served_until_ns)	/* rounded */
+		until_ns = s->served_until_ns + 1;
+	cli_check(look(s, until_ns, &value), "read the results");
+	serve(s, until_ns);
+}
+
+static void end_web_view(struct stack_session *s, const struct stack_summary *summary)
+{
+	if (s->web_view)
+		web_view_end(s->web_view, summary);
+	s->web_view = NULL;
+}
+
+static int work_web_view(void *arg)
+{
+	struct stack_session *s = arg;
+
+	warn_web_view(web_view_work(s->web_view));
+	return 0;
+}
+
+/* ---- reports ---- */
+
+/* Reports what has come since the last report. last: the run is over */
+static void report(struct stack_session *s, const struct loss *losses, size_t nr_losses, bool last)
+{
+	double until = measured_until(s, last);
+	struct history_part part = {};
+	struct made_report made;
+	struct stack_entry *entries;
+	size_t nr;
+
+	if (s->history) {
+		if (last)
+			look_last(s);
+		cli_check(history_take(s->history, 0, &part), "read the results");
+		entries = part.entries;
+		nr = part.nr;
+	} else {
+		cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read the results");
+	}
+	make_report(s, &made, s->reported_until, until, losses, nr_losses, room_of(s->options), entries, nr);
+	made.summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
+	write_made(s, &made, last);
+	s->reported_until = until;
+	s->reported = stack_session_stats(s);
+	s->reported_count += made.summary.sum.count;
+	if (last)
+		end_web_view(s, &made.summary);
+	free_made(&made);
+	history_part_free(&part);
+	if (s->history)
+		history_reset(s->history);
+}
+
+static int interval(void *arg, bool last)
+{
+	struct stack_session *s = arg;
+
+	(void)last;
+	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
+	report(s, NULL, 0, false);
+	namer_forget(s->namer);
+	forget(s);
+	return 0;
+}
+
+/* ---- the same with a view in a browser alone ---- */
+
+/* the next slice, or the next report if that is earlier */
+static void plan(struct stack_session *s)
+{
+	uint64_t wait_ns = rest_ns(s, SLICE_NS);
+	double left = s->next_report ? s->next_report - clock_seconds() : wait_ns / 1e9;
+
+	run_set_interval(&s->run, clamped(left * 1e9, 1, wait_ns));
+}
+
+static int interval_served(void *arg, bool last)
+{
+	struct stack_session *s = arg;
+	uint64_t until_ns = s->run.interval_ended_ns, value;
+	int error;
+
+	(void)last;
+	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
+	error = look(s, until_ns, &value);
+	if (error)
+		return error;
+	forget(s);
+	serve(s, until_ns);
+	if (s->next_report && until_ns / 1e9 >= s->next_report) {
+		report(s, NULL, 0, false);
+		namer_forget(s->namer);
+		s->next_report += s->options->run.interval_ns / 1e9;
+	}
+	plan(s);
+	return 0;
+}
+
+static void begin_web_view(struct stack_session *s)
+{
+	uint64_t every_ns = s->options->run.interval_ns;
+	struct run_part part = { .doing = "serve the view", .work = work_web_view, .arg = s };
+
+	warn_web_view(web_view_begin(s->web_view, s->run.start, s->measure));
+	s->served_until_ns = s->reported_until * 1e9;
+	if (!s->view) {
+		part.interval = interval_served;
+		s->next_report = every_ns ? s->reported_until + every_ns / 1e9 : 0;
+		run_set_interval(&s->run, every_ns && every_ns < SLICE_NS ? every_ns : SLICE_NS);
+	}
+	run_add(&s->run, &part);
+}
+
+/* ---- the view in the terminal ---- */
+
+/* Makes the report that the view shows, with the losses that are known by now. */
+static int show(void *arg, uint64_t window_ns, const struct live_shown **shown)
+{
+	struct stack_session *s = arg;
+	struct made_report *made = &s->made;
+	int error;
+
+	free_made(made);
+	history_part_free(&s->part);
+	namer_forget(s->namer);
+	error = history_take(s->history, window_ns, &s->part);
+	if (error)
+		return error;
+	make_report(s, made, s->part.from_ns / 1e9, s->part.until_ns / 1e9, NULL, 0, room_of(s->options), s->part.entries, s->part.nr);
+	made->summary.earlier = s->taken - made->summary.sum.count;
+	s->shown = (struct live_shown){
+		.writer = made->writer, .summary = made->summary, .entries = made->entries, .nr = made->nr_busy,
+		.nr_all = made->nr, .start = s->run.start,
+	};
+	*shown = &s->shown;
+	return 0;
+}
+
 static int refresh_view(void *arg, bool last)
 {
 	struct stack_session *s = arg;
 	double now = s->run.interval_ended_ns / 1e9, seconds = now - s->looked;
-	uint64_t cpu_ns = clock_cpu_ns(), value, rest_ns;
+	uint64_t cpu_ns = clock_cpu_ns(), value;
 	int error;
 
 	(void)last;
@@ -639,12 +825,11 @@ static int refresh_view(void *arg, bool last)
 	if (error)
 		return error;
 	forget(s);
+	serve(s, s->run.interval_ended_ns);
 	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
 	s->looked = now;
 	s->looked_cpu_ns = cpu_ns;
-	/* what takes long is done less often; and a stopped tool does not catch up */
-	rest_ns = clamped((clock_ns() - s->run.interval_ended_ns) * VIEW_SHARE, 0, VIEW_REST_NS);
-	run_set_interval(&s->run, rest_ns > s->refresh_ns ? rest_ns : s->refresh_ns);
+	run_set_interval(&s->run, rest_ns(s, s->refresh_ns));
 	return error;
 }
 
@@ -680,19 +865,15 @@ static void end_run(void *arg)
 static void begin_view(struct stack_session *s)
 {
 	const struct live_source source = {
-		.doing = s->run.doing, .show = show, .reset = reset_history, .set_interval = set_interval, .end = end_run, .arg = s,
+		.doing = s->run.doing, .note = s->web_view ? web_view_url(s->web_view) : NULL, .show = show, .reset = reset_history, .set_interval = set_interval, .end = end_run, .arg = s,
 	};
 	const struct run_part part = {
 		.doing = "draw the view", .work = work_in_view, .interval = refresh_view, .arg = s, .fds = &s->keys, .nr_fds = 1,
 	};
 
-	if (!s->wanted->only_user)
-		kallsyms_begin(s->kallsyms);
-	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 16);
-	cli_check(s->history ? terminal_begin() : -ENOMEM, "begin the view");
+	cli_check(terminal_begin(), "begin the view");
 	signals_before_exit(terminal_reset);
 	cli_check(live_view_new(&s->view, &source), "begin the view");
-	stack_store_also_note(s->store, note_modules, s);
 	s->keys = terminal_fd();
 	s->looked = s->reported_until;
 	s->looked_cpu_ns = clock_cpu_ns();
@@ -704,16 +885,16 @@ static void begin_view(struct stack_session *s)
 static void report_shown(struct stack_session *s, const struct loss *losses, size_t nr_losses)
 {
 	struct made_report *made = &s->made;
-	uint64_t value;
 
 	if (!s->run.over || !s->part.history) {
-		cli_check(look(s, measured_until(s, true) * 1e9, &value), "read the results");
+		look_last(s);
 		cli_check(live_view_catch_up(s->view), "draw the view");
 	}
 	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses, made->losses);
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	run_start_put(&s->run);
 	write_made(s, made, true);
+	end_web_view(s, &made->summary);
 }
 
 static void free_view(struct stack_session *s)
@@ -737,8 +918,12 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 	stack_session_describe(s, o, "stacks");
 	describe_measure(s, measure);
 	stack_session_show_progress(s, measure->is_time ? "periods" : measure->counted);
+	if (o->run.live || o->run.serve)
+		begin_history(s);
 	if (o->run.live)
 		begin_view(s);
+	if (o->run.serve)
+		begin_web_view(s);
 	else if (o->run.interval_ns)
 		run_add(&s->run, &reports);
 	run_measure(&s->run);
@@ -753,7 +938,7 @@ void stack_session_report(struct stack_session *s, const struct stack_options *o
 	s->options = o;
 	s->measure = measure;
 	stack_session_drain(s);
-	if (s->history)
+	if (s->view)
 		report_shown(s, losses, nr_losses);
 	else
 		report(s, losses, nr_losses, true);

@@ -17,6 +17,7 @@
 #include "bpf/unwinder.h"
 #include "live/history.h"
 #include "live/view.h"
+#include "live/web_view.h"
 #include "process/cmdlines.h"
 #include "process/debuginfod.h"
 #include "process/kallsyms.h"
@@ -73,16 +74,23 @@ struct stack_session {
 	double reported_until;		/* CLOCK_MONOTONIC */
 	struct stack_stats reported;
 	uint64_t reported_count;	/* samples */
+	/* --live and --serve: */
+	struct history *history;	/* NULL: neither */
+	double looked;			/* CLOCK_MONOTONIC, at the last interval's end */
+	uint64_t taken;			/* samples in the whole run */
 	/* --live: */
-	struct history *history;	/* NULL: no view */
-	struct live_view *view;
+	struct live_view *view;		/* NULL: none */
 	int keys;			/* its descriptor */
 	uint64_t refresh_ns;		/* as chosen by keys */
 	struct history_part part;	/* what is shown, */
 	struct made_report made;	/* and the report of it, */
 	struct live_shown shown;	/* as the view knows it */
-	double looked;			/* CLOCK_MONOTONIC, at the last interval's end */
-	uint64_t looked_cpu_ns, taken;	/* the tool's CPU time by then; samples in the whole run */
+	uint64_t looked_cpu_ns;		/* the tool's CPU time when it looked last */
+	/* --serve: */
+	struct web_view *web_view;	/* NULL: none */
+	uint64_t served_until_ns;	/* CLOCK_MONOTONIC: what came before was sent, */
+	struct stack_stats served;	/* as were these losses */
+	double next_report;		/* with --every; 0: without */
 };
 
 /* Writes the options into an opened object that includes bpf/stacks.bpf.h and bpf/processes.bpf.h. */

@@ -1,0 +1,420 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --serve: the view in a browser. curl is the client, and in the full size Chromium.
+
+load lib.bash
+
+# the tool in the background, with --serve, as $tool; $url has the token
+serve() {	# TOOL ARG...
+	need_root
+	need curl
+	rm -f "$WORK/err"
+	"$1" --serve="${PORT-0}" "${@:2}" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	url=$(grep -oE 'http://[^ ]+/[0-9a-f]{32}/$' "$WORK/err")
+	host=${url#http://} host=${host%%/*}
+	base=http://$host
+}
+
+# ends it by a signal, as Ctrl-C does
+end() {
+	kill -INT "$tool"
+	wait "$tool"
+}
+
+status() {	# CURL-ARG...
+	curl -s -o "$WORK/body" -w '%{http_code}\n' --max-time 60 "$@"
+}
+
+server_of() {	# TOOL'S-PID
+	local p
+	for p in $(cat "/proc/$1/task"/*/children); do
+		[ "$(cat "/proc/$p/comm")" != ehperf-server ] || echo "$p"
+	done
+}
+
+# the events, into a file, until the stream's end; $reader
+read_events() {	# FILE [CURL-ARG...]
+	curl -sN --max-time 240 "${@:2}" "${url}events" >"$1" 3>&- &
+	reader=$!
+	pids+=("$reader")
+}
+
+slices() {	# FILE
+	grep -c '^event: slice' "$1"
+}
+has_slices() {	# FILE LEAST
+	[ "$(slices "$1")" -ge "$2" ]
+}
+
+# the stacks of the stream are those of the run's JSON, each with the same values
+same_stacks() {	# EVENTS JSONL
+	stream-stacks "$1" >"$WORK/streamed"
+	local f='select(.type == "stack") | del(.idle) | [del(.count, .sum, .value_ns, .blocked_ns, .waiting_ns, .value), .count, (.blocked_ns // 0), (.waiting_ns // 0)]'
+	jq -cS "$f" "$2" | sort >"$WORK/of-run"
+	jq -cS "$f" "$WORK/streamed" | sort >"$WORK/of-stream"
+	[ "$(wc -l <"$WORK/of-run")" -ge "${3:-1}" ]
+	cmp "$WORK/of-run" "$WORK/of-stream" || { diff "$WORK/of-run" "$WORK/of-stream" | cut -c 1-500 | head -n 20; return 1; }
+	[ "$(jq 'select(.type == "summary").samples' "$2")" -eq "$(jq 'select(.type == "summary").samples' "$WORK/streamed")" ]
+}
+
+@test "who may look: the token, an address as the host, no page of others, nothing but reading" {
+	background nested burn 1000
+	serve cpuprof -p "$pid"
+	local token=${url#"$base"/} path method name
+	token=${token%/}
+	# with the token: the page, and what it needs
+	[ "$(status "$url")" = 200 ]
+	grep -oE '(src|href)="[^":]*"' "$WORK/body" | cut -d '"' -f 2 >"$WORK/parts"
+	[ "$(wc -l <"$WORK/parts")" -ge 5 ]
+	while read -r name; do
+		[ "$(status "$url$name")" = 200 ]
+		[ -s "$WORK/body" ]
+	done <"$WORK/parts"
+	# without it, or with another one, and by tricks: nothing
+	for path in '' / "/${token:0:31}/" "/${token}0/" "/${token^^}x/" "/$(tr 0-9a-f 1-9a-f0 <<<"$token")/" /events /flame.js "//$token/" "/x/../$token/x/../../" \
+		"/%2e%2e/$token" "/$token" "/?token=$token" /favicon.ico; do
+		[[ $(status --path-as-is "$base$path") == 40[034] ]] || { echo "$path"; return 1; }
+		refute grep -qE '<script|event:' "$WORK/body"
+	done
+	for path in ../ ./events ..%2f..%2fetc/passwd /etc/passwd events/ x; do
+		[ "$(status --path-as-is "$url$path")" = 404 ] || { echo "$path"; return 1; }
+	done
+	for method in POST PUT DELETE OPTIONS PATCH TRACE; do
+		[ "$(status -X "$method" "$url")" = 405 ] || { echo "$method"; return 1; }
+	done
+	[ "$(status -d x=1 "${url}events")" = 405 ]
+	[ "$(status -I "$url")" = 200 ]
+	# names that lead here by now are no addresses
+	for name in evil.example "evil.example:${host##*:}" 127.0.0.1.evil.example localhost.evil.example '127.0.0.1:x' '[::1' '' 'localhost@evil.example'; do
+		[[ $(status -H "Host: $name" "$url") == 40[03] ]] || { echo "$name"; return 1; }
+	done
+	[[ $(status -H 'Host:' "$url") == 40[03] ]]
+	for name in localhost localhost:1234 127.0.0.1 '[::1]' "[::1]:${host##*:}"; do	# as through ssh -L
+		[ "$(status -H "Host: $name" "$url")" = 200 ] || { echo "$name"; return 1; }
+	done
+	for name in http://evil.example null "https://$host" "http://$host.evil.example"; do
+		[ "$(status -H "Origin: $name" "$url")" = 403 ] || { echo "$name"; return 1; }
+	done
+	[ "$(status -H "Origin: $base" "$url")" = 200 ]
+	# a request has a size
+	[ "$(status -H "X: $(head -c 20000 /dev/zero | tr '\0' x)" "$url")" = 431 ]
+	[[ $(status "$url$(head -c 20000 /dev/zero | tr '\0' x)") == 41[34] ]]
+	# what browsers are told, in each answer
+	for path in "$url" "${url}live.js" "$base/"; do
+		curl -sD "$WORK/headers" -o /dev/null "$path"
+		for name in "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; .*frame-ancestors 'none'" \
+			'x-content-type-options: nosniff' 'referrer-policy: no-referrer' 'cache-control: no-store' 'cross-origin-resource-policy: same-origin'; do
+			grep -qi "^$name" "$WORK/headers"
+		done
+		refute grep -qiE '^(access-control-|set-cookie)' "$WORK/headers"
+	done
+	end
+}
+
+# the addresses on which a port is listened on, in hexadecimal
+listens_on() {	# PORT
+	awk -v port="$(printf ':%04X' "$1")" '$4 == "0A" && substr($2, length($2) - 4) == port { print substr($2, 1, length($2) - 5) }' \
+		/proc/net/tcp /proc/net/tcp6 | sort | xargs
+}
+
+@test "this machine alone is listened to, unless an address is given; then it is said that nothing is encrypted" {
+	background nested burn 1000
+	local nested=$pid port
+	serve cpuprof -p "$nested"
+	port=${host##*:}
+	echo "$port: $(listens_on "$port")"
+	[[ "$(listens_on "$port")" =~ ^(00000000000000000000000001000000 )?0100007F$ ]]
+	refute grep -q encrypted "$WORK/err"
+	# another tool cannot have that port, and says so
+	run cpuprof --serve="$port" -p "$nested" 1
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"cannot listen"*"Address already in use"* ]]
+	end
+	[ -z "$(listens_on "$port")" ]
+	PORT="$port" serve cpuprof -p "$nested"
+	[ "${host##*:}" = "$port" ]
+	end
+	PORT=0.0.0.0:0 serve cpuprof -p "$nested"
+	[ "$(listens_on "${host##*:}")" = 00000000 ]
+	grep -q "nothing is encrypted.*ssh -L ${host##*:}:127.0.0.1:${host##*:} " "$WORK/err"
+	[ "$(status "$url")" = 200 ]
+	end
+	local wrong
+	for wrong in x -1 65536 1.2.3.4 1.2.3:80 localhost:80 ::1:80 '[::1]' '[1.2.3.4]:80' '' 127.0.0.1: 1:2:3; do
+		run cpuprof --serve="$wrong" 1
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"not a port, or an address and a port: '$wrong'"* ]]
+	done
+}
+
+@test "who serves has no rights, no files, few system calls, and ends with the tool" {
+	background nested burn 1000
+	serve cpuprof -p "$pid"
+	local server
+	server=$(server_of "$tool")
+	[ -n "$server" ]
+	grep -E '^(Uid|Groups|Cap|NoNewPrivs|Seccomp):?' "/proc/$server/status"
+	[ "$(awk '/^Cap(Eff|Prm|Inh|Amb):/ { n += $2 != "0000000000000000" } /^Seccomp:/ { s = $2 } END { print n + 0, s }' "/proc/$server/status")" = "0 2" ]
+	[ "$(awk '/^Uid:/ { print ($2 >= 0x70000000 && $2 == $3 && $3 == $4) }' "/proc/$server/status")" = 1 ]
+	[ -z "$(awk '/^Groups:/ { print $2 }' "/proc/$server/status")" ]
+	readlink "/proc/$server/fd"/* | sed 's/:\[.*//' | sort -u | diff - <(printf '%s\n' anon_inode:[eventfd] anon_inode:[eventpoll] socket | sed 's/:\[.*//' | sort -u)
+	[ "$(ls "/proc/$server/fd" | wc -l)" -le 8 ]
+	# it is not measured, and nobody waits for it
+	kill -KILL "$tool"
+	wait_until_gone "$server"
+}
+
+@test "who serves is killed: the run goes on to its end, and says so" {
+	background nested burn 1000
+	serve cpuprof -p "$pid" -o "$WORK/x.jsonl"
+	kill -KILL "$(server_of "$tool")"
+	wait_until grep -q 'the view in the browser has ended' "$WORK/err"
+	end
+	expect "$(jq 'select(.type == "summary").samples' "$WORK/x.jsonl") > 0"
+}
+
+@test "each tool's stream has the stacks of its JSON, with the same values" {
+	need jq python3
+	local name
+	background sh -c 'while :; do sleep 0.02; done'
+	local sleeps=$pid
+	background nested burn 1000
+	local busy=$pid
+	for name in "cpuprof -F 499 -p $busy" "offcputime -p $sleeps" "offwaketime -p $sleeps" "stackcount -p $sleeps t:sched:sched_process_fork"; do
+		echo "$name"
+		serve $name -o "$WORK/x.jsonl"
+		read_events "$WORK/events"
+		wait_until has_slices "$WORK/events" 3
+		end
+		wait "$reader"
+		same_stacks "$WORK/events" "$WORK/x.jsonl"
+		grep -A 1 '^event: end' "$WORK/events" | sed -n 's/^data: //p' | jq -r .said | head -n 1 | grep -qxFf "$WORK/err"
+	done
+}
+
+# bats test_tags=full
+@test "numbers that begin anew, a viewer that comes late, one that comes again: the stacks of the run's JSON" {
+	need jq python3
+	background nested burn 1000
+	serve cpuprof -F 199 -p "$pid" -o "$WORK/x.jsonl"
+	read_events "$WORK/first"
+	local first=$reader last
+	begun_anew() { [ "$(grep -c '"begins":true' "$WORK/first")" -ge 3 ]; }
+	wait_until begun_anew
+	read_events "$WORK/late"
+	# who was here before gets what came since
+	last=$(sed -n 's/^id: //p' "$WORK/first" | tail -n 1)
+	wait_until has_slices "$WORK/first" $((last + 3))
+	(url=$url; read_events "$WORK/again" -H "Last-Event-ID: $last"; wait_until has_slices "$WORK/again" 2)
+	[ "$(sed -n 's/^id: //p' "$WORK/again" | head -n 1)" -eq $((last + 1)) ]
+	end
+	wait "$first" "$reader"
+	same_stacks "$WORK/first" "$WORK/x.jsonl"
+	same_stacks "$WORK/late" "$WORK/x.jsonl"
+}
+
+@test "with --every, -o, and a command: each report is whole, the sums are the stream's, the status is the command's" {
+	need jq python3
+	need_root
+	local before
+	serve cpuprof --every 0.5 -F 499 -o "$WORK/x.folded" -o "$WORK/x.jsonl" -- sh -c 'nested burn 4; exit 5'
+	read_events "$WORK/events"
+	status=0
+	wait "$tool" || status=$?
+	[ "$status" -eq 5 ]
+	wait "$reader"
+	stream-stacks "$WORK/events" >"$WORK/streamed"
+	[ "$(jq -s 'map(select(.type == "summary")) | length' "$WORK/x.jsonl")" -ge 4 ]
+	[ "$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/x.jsonl")" -eq "$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/streamed")" ]
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/x.folded")" -eq "$(jq -s 'map(select(.type == "stack").count) | add' "$WORK/x.jsonl")" ]
+	valid_json "$WORK/x.jsonl"
+}
+
+@test "300 connections that ask nothing, and viewers that read nothing: who has the token sees all, and the run ends" {
+	need jq python3
+	background nested burn 1000
+	serve cpuprof -F 499 -p "$pid" -o "$WORK/x.jsonl"
+	cat >"$WORK/hold" <<-'END'
+		import socket, sys, time
+		host, port, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+		held = []
+		def hold(what):
+		    s = socket.socket()
+		    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+		    s.connect((host, port))
+		    s.sendall(what)
+		    held.append(s)
+		for i in range(20):	# they read nothing
+		    hold(f"GET {path}events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+		for i in range(300):	# slow, and without the token
+		    hold(b"GET / HTTP/1.1\r\nHost: ")
+		print("held", flush=True)
+		time.sleep(1000)
+	END
+	background python3 "$WORK/hold" 127.0.0.1 "${host##*:}" "/${url#"$base"/}"
+	wait_until grep -q held "$WORK/background.out"
+	[ "$(status "$url")" = 200 ]
+	read_events "$WORK/events"
+	wait_until has_slices "$WORK/events" 3
+	# it waits for events, not in a loop
+	local server from
+	server=$(server_of "$tool")
+	from=$(ran_ns "$server")
+	local slices
+	slices=$(slices "$WORK/events")
+	wait_until has_slices "$WORK/events" $((slices + 3))
+	expect "$(ran_ns "$server") - $from < 500000000"
+	end
+	wait "$reader"
+	same_stacks "$WORK/events" "$WORK/x.jsonl"
+	[ "$(jq 'select(.type == "summary").lost_no_room' "$WORK/x.jsonl")" -eq 0 ]
+}
+
+# bats test_tags=full
+@test "a viewer that is slow misses whole groups, and goes on with one that needs none before it" {
+	need jq python3
+	# each wait is a stack of its own, because its thread has another name
+	background python3 -c 'import time
+n = 0
+while True:
+    n += 1
+    open("/proc/self/comm", "w").write(f"name {n}")
+    time.sleep(0.0005)'
+	serve offcputime -p "$pid" -o "$WORK/x.jsonl"
+	cat >"$WORK/slow" <<-'END'
+		import socket, sys, time
+		s = socket.socket()
+		s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+		s.connect((sys.argv[1], int(sys.argv[2])))
+		s.sendall(f"GET {sys.argv[3]}events HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+		out = open(sys.argv[4], "wb", 0)
+		for rest in range(45):
+		    time.sleep(1)
+		    out.write(s.recv(2000))
+		while (more := s.recv(1 << 20)):
+		    out.write(more)
+	END
+	background python3 "$WORK/slow" 127.0.0.1 "${host##*:}" "/${url#"$base"/}" "$WORK/events"
+	has_missed() { sed -n 's/^id: //p' "$WORK/events" | awk 'NR > 1 && $1 != last + 1 { found = 1 } { last = $1 } END { exit !found }'; }
+	wait_until has_missed
+	end
+	wait "$pid"
+	sed -n 's/^id: //p' "$WORK/events" | xargs
+	# after a gap, numbers begin anew: what it has can be read
+	grep -A 2 '^id: ' "$WORK/events" | awk '/^id:/ { gap = NR > 1 && $2 != last + 1; last = $2 } /^data:/ && gap && !/^data: {"begins":true/ { exit 1 }'
+	sed '1,/^\r$/d' "$WORK/events" | stream-stacks | tail -n 1 | jq -e '.samples > 0'
+	# the others' figures are the run's
+	expect "$(jq 'select(.type == "summary").samples' "$WORK/x.jsonl") > 1000"
+}
+
+@test "hostile names of threads, programs and command lines are data in one line each" {
+	need jq python3
+	local name
+	name=$(printf '<scr>\r\ndata:&"\x1b[\xff')
+	cp "$ROOT/build/tests/nested" "$WORK/$name"
+	serve cpuprof -F 499 -o "$WORK/x.jsonl" -- "$WORK/$name" burn 2 $'\e]0;x\a\u202e\nevent: end\n\n' || true
+	read_events "$WORK/events"
+	wait "$tool" || true
+	wait "$reader"
+	iconv -f utf-8 -t utf-8 "$WORK/events" >/dev/null
+	refute grep -q "$(printf '[\x01-\x08\x0b-\x1f]')" "$WORK/events"
+	[ "$(grep -cE '^(event|data|id): |^$' "$WORK/events")" -eq "$(wc -l <"$WORK/events")" ]
+	[ "$(grep -c '^event: end' "$WORK/events")" -eq 1 ]
+	stream-stacks "$WORK/events" | jq -e -s 'map(select(.type == "stack" and (.comm | startswith("<scr>"))).count) | add > 10'
+}
+
+# bats test_tags=full
+@test "a browser: the picture grows, a range of the strip shows just that, pause, search, the difference of two ranges" {
+	need chromium python3
+	background nested burn 1000
+	cp "$ROOT/build/tests/nested" "$WORK/other"
+	local nested=$pid
+	background "$WORK/other" burn 1000
+	serve cpuprof -F 199 -p "$nested,$pid"
+	local view='document.querySelector("[data-view=%s]")' sum='live.data.slices.reduce((sum, slice) => sum + slice.summary.samples, 0)'
+	browse "$url" \
+		wait 'window.flame && live.data.slices.length >= 3' \
+		eval 'document.querySelector(".state").textContent' \
+		wait "window.flame.tree.total[0] > 600" \
+		eval 'document.querySelectorAll(".strip rect.on").length >= 3' \
+		eval '[...new Set(flame.tree.callees[0].map(node => flame.tree.name(node)))].sort()' \
+		click 'document.querySelector(".live button")' \
+		eval 'document.querySelector(".state").textContent' \
+		eval 'window.was = flame.tree.total[0], window.slices = live.data.slices.length, 0' \
+		wait 'live.data.slices.length >= slices + 3' \
+		eval 'flame.tree.total[0] === was' \
+		eval "(([a, b]) => { live.setRange(a.from, b.until); return flame.tree.total[0] === a.summary.samples + b.summary.samples; })(live.data.slices.slice(1, 3))" \
+		click 'document.querySelectorAll(".strip rect.on")[1]' \
+		eval 'flame.tree.total[0] === live.data.slices[1].summary.samples' \
+		eval 'document.querySelectorAll(".strip rect.range").length' \
+		key / type '^other$' \
+		eval 'document.querySelector(".share").textContent.startsWith("matched ")' \
+		eval 'document.querySelectorAll(".match").length > 0' \
+		key Enter \
+		click '[...document.querySelectorAll(".live button")].find(button => button.textContent.startsWith("Compare"))' \
+		eval 'flame.tree.compared' \
+		eval '(slice => { live.setRange(slice.from, slice.until); return flame.tree.total[0] === slice.summary.samples; })(live.data.slices[2])' \
+		eval '(([, a, b]) => Math.abs(flame.tree.totalBefore[0] - a.summary.samples * (b.until - b.from) / (a.until - a.from)) < 1e-3)(live.data.slices)' \
+		click "$(printf "$view" functions)" \
+		wait 'document.querySelector(".split tr.chosen")' \
+		click "$(printf "$view" threads)" \
+		eval 'document.querySelectorAll("main tr[data-tid]").length' \
+		click 'document.querySelector("main tr[data-tid]")' \
+		eval 'page.filter.value.startsWith("t")' \
+		click "$(printf "$view" stacks)" \
+		eval 'document.querySelectorAll("main details").length > 0' >"$WORK/values"
+	cat "$WORK/values"
+	diff "$WORK/values" - <<-'END'
+		"Live."
+		true
+		["nested", "other"]
+		"Paused."
+		0
+		true
+		true
+		true
+		1
+		true
+		true
+		true
+		true
+		true
+		2
+		true
+		true
+	END
+	end
+}
+
+# bats test_tags=full
+@test "a browser: what it writes of all time is what the tool writes, in each format" {
+	need chromium python3 jq
+	local name ended format
+	background sh -c 'while :; do sleep 0.02; done'
+	local sleeps=$pid
+	background nested burn 1000
+	for name in "cpuprof -F 199 -p $pid" "offcputime -p $sleeps" "offwaketime -p $sleeps"; do
+		echo "$name"
+		rm -f "$WORK"/x.*
+		serve $name -o "$WORK/x.folded" -o "$WORK/x.jsonl"
+		(sleep 15; kill -INT "$tool") 3>&- &
+		for format in folded jsonl; do
+			echo eval
+			echo "(made => live.liveFormats.$format({...made, data: live.data, title: \"x\"}).join(\"\"))(live.made())"
+		done >"$WORK/steps"
+		mapfile -t steps <"$WORK/steps"
+		browse "$url" wait 'document.querySelector(".state")?.textContent === "The run has ended."' "${steps[@]}" >"$WORK/values"
+		wait "$tool" || true
+		jq -rj 'select(startswith("{") | not)' "$WORK/values" >"$WORK/made.folded"
+		jq -rj 'select(startswith("{"))' "$WORK/values" >"$WORK/made.jsonl"
+		diff "$WORK/x.folded" "$WORK/made.folded"
+		valid_json "$WORK/made.jsonl"
+		for ending in folded svg pb.gz txt; do
+			flame "$WORK/made.jsonl" -o "$WORK/y.$ending"
+		done
+		diff "$WORK/x.folded" "$WORK/y.folded"
+	done
+}
