@@ -391,30 +391,42 @@ while True:
 
 # bats test_tags=full
 @test "a browser: what it writes of all time is what the tool writes, in each format" {
-	need chromium python3 jq
-	local name ended format
+	need chromium python3 jq xmllint
+	local name ending
 	background sh -c 'while :; do sleep 0.02; done'
 	local sleeps=$pid
 	background nested burn 1000
 	for name in "cpuprof -F 199 -p $pid" "offcputime -p $sleeps" "offwaketime -p $sleeps"; do
 		echo "$name"
-		rm -f "$WORK"/x.*
-		serve $name -o "$WORK/x.folded" -o "$WORK/x.jsonl"
+		rm -f "$WORK"/x.* "$WORK"/made.*
+		serve $name -o "$WORK/x.folded" -o "$WORK/x.jsonl" -o "$WORK/x.pb.gz" -o "$WORK/x.svg" -o "$WORK/x.html"
 		(sleep 15; kill -INT "$tool") 3>&- &
-		for format in folded jsonl; do
-			echo eval
-			echo "(made => live.liveFormats.$format({...made, data: live.data, title: \"x\"}).join(\"\"))(live.made())"
-		done >"$WORK/steps"
-		mapfile -t steps <"$WORK/steps"
+		local steps=()
+		for ending in folded jsonl json html svg pb.gz; do
+			steps+=(eval "(async () => { const bytes = new Uint8Array(await new Blob(await live.file('$ending')).arrayBuffer()); let text = ''; for (const byte of bytes) text += String.fromCharCode(byte); return '$ending ' + btoa(text); })()")
+		done
 		browse "$url" wait 'document.querySelector(".state")?.textContent === "The run has ended."' "${steps[@]}" >"$WORK/values"
 		wait "$tool" || true
-		jq -rj 'select(startswith("{") | not)' "$WORK/values" >"$WORK/made.folded"
-		jq -rj 'select(startswith("{"))' "$WORK/values" >"$WORK/made.jsonl"
+		while read -r ending bytes; do
+			base64 -d <<<"$bytes" >"$WORK/made.$ending"
+		done < <(jq -r 'strings' "$WORK/values")
 		diff "$WORK/x.folded" "$WORK/made.folded"
 		valid_json "$WORK/made.jsonl"
 		for ending in folded svg pb.gz txt; do
-			flame "$WORK/made.jsonl" -o "$WORK/y.$ending"
+			flame "$WORK/made.jsonl" -o "$WORK/of-recording.$ending"
 		done
-		diff "$WORK/x.folded" "$WORK/y.folded"
+		diff "$WORK/x.folded" "$WORK/of-recording.folded"
+		for ending in x made; do
+			pprof-json "$WORK/$ending.pb.gz" | jq -S '.samples |= sort' >"$WORK/$ending.pprof"
+		done
+		diff "$WORK/x.pprof" "$WORK/made.pprof" >"$WORK/differ" || { head -n 40 "$WORK/differ"; return 1; }
+		[ "$(jq '.samples | length' "$WORK/x.pprof")" -gt 0 ]
+		xmllint --noout "$WORK/made.svg"
+		jq -e '.profiles[0].endValue > 0 and (.profiles[0].weights | add) == .profiles[0].endValue' "$WORK/made.json"
+		for ending in svg html; do
+			browse "$WORK/x.$ending" eval 'flame.tree.total[0]' eval 'flame.tree.parent.length' eval 'document.querySelectorAll("g[data-node]").length' >"$WORK/of-x"
+			browse "$WORK/made.$ending" eval 'flame.tree.total[0]' eval 'flame.tree.parent.length' eval 'document.querySelectorAll("g[data-node]").length' >"$WORK/of-made"
+			diff "$WORK/of-x" "$WORK/of-made"
+		done
 	done
 }

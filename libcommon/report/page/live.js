@@ -234,70 +234,6 @@ function summed(summaries) {
 	return summaries.reduce(add, {});
 }
 
-// ---- formats ----
-
-// JSON with no characters but those of ASCII, as names may have others that change how a line is shown.
-function lineOf(object) {
-	return JSON.stringify(object).replace(/[\u007f-\uffff]/g, c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')) + '\n';
-}
-
-const liveFormats = {
-	folded: ({tree}) => {
-		const lines = new Map(), time = tree.unit === 'ns';
-		tree.self.forEach((self, node) => {
-			const text = tree.path(node).map(step => tree.labels[tree.label[step]].text).join(';');
-			if (self)
-				lines.set(text, (lines.get(text) ?? 0) + self);
-		});
-		return [...lines].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-			.map(([text, value]) => `${text} ${time ? Math.floor((value + 500) / 1000) : value}\n`);
-	},
-	// as the tool's own -o x.jsonl of this time
-	jsonl: ({data, slices}) => {
-		const {tables} = data, frames = node => [...tables.way(node)].map(frame => tables.frames[frame].json);
-		const lines = [lineOf(data.start.start)], named = new Set();
-		const name = pid => {
-			if (data.processes.has(pid) && !named.has(pid))
-				lines.push(lineOf(data.processes.get(pid)));
-			named.add(pid);
-		};
-		for (const [number, [count, value, blocked, waiting, idle]] of [...data.sums(slices, true)].sort((a, b) => b[1][1] - a[1][1])) {
-			const {user, kernel, head, waker} = tables.stacks[number];
-			const of = {count, sum: value, value_ns: value * data.start.value_ns, blocked_ns: blocked, waiting_ns: waiting};
-			const stack = {...head};
-			for (const field of VALUE_FIELDS)
-				if (field in head)
-					stack[field] = of[field];
-			if (idle)
-				stack.idle = true;
-			Object.assign(stack, {user: frames(user), kernel: frames(kernel)});
-			if (waker)
-				stack.waker = {...waker.head, user: frames(waker.user), kernel: frames(waker.kernel)};
-			name(head.pid);
-			if (waker)
-				name(waker.head.pid);
-			lines.push(lineOf(stack));
-		}
-		return [...lines, lineOf(summed(slices.map(slice => slice.summary)))];
-	},
-	// of speedscope
-	json: ({tree, title}) => {
-		const samples = [], weights = [];
-		tree.self.forEach((self, node) => {
-			if (self) {
-				samples.push(tree.path(node).map(step => tree.label[step]));
-				weights.push(self);
-			}
-		});
-		return [lineOf({
-			$schema: 'https://www.speedscope.app/file-format-schema.json', exporter: 'ehperf', name: title,
-			profiles: [{type: 'sampled', name: title, unit: {ns: 'nanoseconds', bytes: 'bytes'}[tree.unit] ?? 'none',
-				startValue: 0, endValue: tree.total[0], samples, weights}],
-			shared: {frames: tree.labels.map(label => ({name: label.text}))},
-		})];
-	},
-};
-
 // ---- the page ----
 
 function livePage() {
@@ -482,10 +418,12 @@ function livePage() {
 		before = before ? null : chosen() ?? {from: data.slices[0].from, until: data.slices.at(-1).until};
 		draw();
 	});
-	const download = button('Download', 'of the range, all threads', () => {
+	const file = name => {
 		const {slices, tree, data: about} = made();
-		const lines = liveFormats[format.value]({data, slices, tree, title: about.title});
-		const link = html('a', {href: URL.createObjectURL(new Blob(lines)), download: `${data.start.start.tool}.${format.value}`});
+		return liveFormats[name]({live: data, slices, tree, about, idle: idle.checked});
+	};
+	const download = button('Download', 'of the range, all threads', async () => {
+		const link = html('a', {href: URL.createObjectURL(new Blob(await file(format.value))), download: `${data.start.start.tool}.${format.value}`});
 		link.click();
 		setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 	});
@@ -527,7 +465,7 @@ function livePage() {
 		events.close();
 		draw();
 	});
-	window.live = {data, made, draw, liveFormats, setRange: (from, until) => {
+	window.live = {data, made, draw, file, setRange: (from, until) => {
 		range = {from, until};
 		last.value = 'range';
 		draw();
