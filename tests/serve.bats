@@ -233,7 +233,7 @@ listens_on() {	# PORT
 	valid_json "$WORK/x.jsonl"
 }
 
-@test "300 connections that ask nothing, and viewers that read nothing: who has the token sees all, and the run ends" {
+@test "600 connections that ask nothing, and viewers that read nothing: who has the token sees all, and the run ends" {
 	need jq python3
 	background nested burn 1000
 	serve cpuprof -F 499 -p "$pid" -o "$WORK/x.jsonl"
@@ -249,7 +249,7 @@ listens_on() {	# PORT
 		    held.append(s)
 		for i in range(20):	# they read nothing
 		    hold(f"GET {path}events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-		for i in range(300):	# slow, and without the token
+		for i in range(600):	# slow, and without the token
 		    hold(b"GET / HTTP/1.1\r\nHost: ")
 		print("held", flush=True)
 		time.sleep(1000)
