@@ -549,5 +549,5 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	stream-stacks "$WORK/events" >"$WORK/streamed"
 	diff <(jq -s 'map(select(.type == "stack") | .count) | add' "$WORK/report.jsonl") <(jq -s 'map(select(.type == "stack") | .count) | add' "$WORK/streamed")
 	# it stays in the terminal
-	shows "to be seen at $url"
+	shows "open $url in"
 }

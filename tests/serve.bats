@@ -13,7 +13,7 @@ serve() {	# TOOL ARG...
 	tool=$!
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
-	url=$(grep -oE 'http://[^ ]+/[0-9a-f]{32}/$' "$WORK/err")
+	url=$(sed -nE 's,.*: open (http://[^ ]+/[0-9a-f]{32}/) in a browser$,\1,p' "$WORK/err")
 	host=${url#http://} host=${host%%/*}
 	base=http://$host
 }

@@ -185,7 +185,7 @@ static void open_web_view(struct stack_session *s)
 	if (error == -ENOSYS)
 		cli_die(EXIT_FAILURE, "--serve needs the library libmicrohttpd.so.12, which is not there, or cannot be used");
 	cli_check(error, "listen");
-	fprintf(stderr, "%s: to be seen at %s\n", program_invocation_short_name, web_view_url(s->web_view));
+	cli_warn("open %s in a browser", web_view_url(s->web_view));
 	port = web_view_port(s->web_view);
 	if (!server_is_local(at))
 		cli_warn("nothing is encrypted: who can read the network sees it, too. With --serve=%u and 'ssh -L %u:127.0.0.1:%u HOST' nobody does",
@@ -865,7 +865,8 @@ static void end_run(void *arg)
 static void begin_view(struct stack_session *s)
 {
 	const struct live_source source = {
-		.doing = s->run.doing, .note = s->web_view ? web_view_url(s->web_view) : NULL, .show = show, .reset = reset_history, .set_interval = set_interval, .end = end_run, .arg = s,
+		.doing = s->run.doing, .note = s->web_view ? web_view_url(s->web_view) : NULL, .show = show,
+		.reset = reset_history, .set_interval = set_interval, .end = end_run, .arg = s,
 	};
 	const struct run_part part = {
 		.doing = "draw the view", .work = work_in_view, .interval = refresh_view, .arg = s, .fds = &s->keys, .nr_fds = 1,
