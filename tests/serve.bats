@@ -399,10 +399,10 @@ while True:
 	for name in "cpuprof -F 199 -p $pid" "offcputime -p $sleeps" "offwaketime -p $sleeps"; do
 		echo "$name"
 		rm -f "$WORK"/x.* "$WORK"/made.*
-		serve $name -o "$WORK/x.folded" -o "$WORK/x.jsonl" -o "$WORK/x.pb.gz" -o "$WORK/x.svg" -o "$WORK/x.html"
+		serve $name -o "$WORK/x.folded" -o "$WORK/x.jsonl" -o "$WORK/x.perf" -o "$WORK/x.pb.gz" -o "$WORK/x.svg" -o "$WORK/x.html"
 		(sleep 15; kill -INT "$tool") 3>&- &
 		local steps=()
-		for ending in folded jsonl json html svg pb.gz; do
+		for ending in folded jsonl json html svg perf pb.gz; do
 			steps+=(eval "(async () => { const bytes = new Uint8Array(await new Blob(await live.file('$ending')).arrayBuffer()); let text = ''; for (const byte of bytes) text += String.fromCharCode(byte); return '$ending ' + btoa(text); })()")
 		done
 		browse "$url" wait 'document.querySelector(".state")?.textContent === "The run has ended."' "${steps[@]}" >"$WORK/values"
@@ -421,6 +421,12 @@ while True:
 		done
 		diff "$WORK/x.pprof" "$WORK/made.pprof" >"$WORK/differ" || { head -n 40 "$WORK/differ"; return 1; }
 		[ "$(jq '.samples | length' "$WORK/x.pprof")" -gt 0 ]
+		# the times of samples are not known: stacks follow each other, and equally hot ones in any order
+		for ending in x made; do
+			sed -E 's/^([^\t].* )[0-9]+\.[0-9]{6}: /\1/' "$WORK/$ending.perf" | awk -v RS= '{ gsub("\n", "|"); print }' | sort >"$WORK/$ending.samples"
+		done
+		cmp "$WORK/x.samples" "$WORK/made.samples"
+		expect "$(wc -l <"$WORK/x.samples") > 5"
 		xmllint --noout "$WORK/made.svg"
 		jq -e '.profiles[0].endValue > 0 and (.profiles[0].weights | add) == .profiles[0].endValue' "$WORK/made.json"
 		for ending in svg html; do

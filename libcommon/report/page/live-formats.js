@@ -9,14 +9,14 @@ function lineOf(object) {
 
 const liveFormats = {
 	folded: ({tree}) => {
-		const lines = new Map(), time = tree.unit === 'ns';
+		const lines = new Map();
 		tree.self.forEach((self, node) => {
 			const text = tree.path(node).map(step => tree.labels[tree.label[step]].text).join(';');
 			if (self)
 				lines.set(text, (lines.get(text) ?? 0) + self);
 		});
 		return [...lines].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-			.map(([text, value]) => `${text} ${time ? Math.floor((value + 500) / 1000) : value}\n`);
+			.map(([text, value]) => `${text} ${inText(tree.unit, value)}\n`);
 	},
 	// as the tool's own -o x.jsonl of this time
 	jsonl: ({live, slices}) => {
@@ -87,11 +87,38 @@ const liveFormats = {
 			new XMLSerializer().serializeToString(frames), '\n<script id="data" type="application/json">', pageData(merged, about), '</script>\n<script><![CDATA[\n',
 			...scripts, ']]></script>\n</svg>\n'];
 	},
+	// perf script's text, as report/stack_perf.c writes it
+	perf: ({live, slices, idle}) => {
+		const {tables, start} = live, weighed = start.unit === 'ns' || start.start.summed, parts = [];
+		const escaped = (text, unwanted) => cleaned(text).replace(unwanted, c => '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0'));
+		const frame = ({text, json}, kernel) => {
+			const place = json.vaddr ?? json.address ?? '0x' + (json.file_offset ?? 0).toString(16);
+			const module = json.module ?? (kernel ? '[kernel.kallsyms]' : json.region ?? '[unknown]');
+			const at = json.symbol ? `+0x${(json.offset ?? 0).toString(16)}` : '', inModule = kernel && json.module;
+			return `\t${place.slice(2).padStart(16)} ${text}${at} (${inModule ? '[' : ''}${escaped(module, /[ ()]/g)}${inModule ? ']' : ''})\n`;
+		};
+		let now = 1000 * Math.round(slices[0]?.from ?? 0);	// us
+		for (const [number, [count, value]] of [...live.sums(slices, idle)].sort((a, b) => b[1][1] - a[1][1])) {
+			const {user, kernel, head} = tables.stacks[number], name = escaped(head.comm || '[unknown]', /^[ #]/);
+			const frames = [[kernel, true], [user, false]].flatMap(([node, inKernel]) => [...tables.way(node)].map(number => tables.frames[number])
+				.filter(({json}) => !json.inlined).map(of => frame(of, inKernel))).join('');
+			const what = weighed ? `${inText(start.unit, value)} ${start.start.summed ?? 'off-cpu'}` : start.value_ns ? 'cpu-clock' : start.start.counted;
+			for (let samples = weighed ? 1 : count; samples; samples--, now += Math.max(1, Math.round(start.value_ns / 1000)))
+				parts.push(`${name}${name.length === 1 ? '  ' : ' '}${head.pid}/${head.tid} ${Math.floor(now / 1e6)}.${String(now % 1e6).padStart(6, '0')}: ${what}:\n`,
+					frames, '\n');
+		}
+		return parts;
+	},
 	'pb.gz': async ({live, slices, idle, about}) => {
 		const packed = new Blob([pprofOf(live, slices, idle, about)]).stream().pipeThrough(new CompressionStream('gzip'));
 		return [await new Response(packed).blob()];
 	},
 };
+
+// A value as in text: times in microseconds
+function inText(unit, value) {
+	return unit === 'ns' ? Math.floor((value + 500) / 1000) : value;
+}
 
 // The page's own files, which are parts of others: read now, because later the tool may have ended.
 const pageFiles = Object.fromEntries(['flame.css', 'controls.css', 'flame-html.css', 'flame.js', 'flame-html.js', 'flame-svg.js']
