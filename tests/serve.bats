@@ -396,7 +396,8 @@ while True:
 	background sh -c 'while :; do sleep 0.02; done'
 	local sleeps=$pid
 	background nested burn 1000
-	for name in "cpuprof -F 199 -p $pid" "offcputime -p $sleeps" "offwaketime -p $sleeps"; do
+	for name in "cpuprof -i -F 199 -p $pid" "offcputime -p $sleeps" "offwaketime -p $sleeps" \
+		"stackcount -p $sleeps t:sched:sched_process_*"; do
 		echo "$name"
 		rm -f "$WORK"/x.* "$WORK"/made.*
 		serve $name -o "$WORK/x.folded" -o "$WORK/x.jsonl" -o "$WORK/x.perf" -o "$WORK/x.pb.gz" -o "$WORK/x.svg" -o "$WORK/x.html"

@@ -149,27 +149,26 @@ function pageData(tree, about) {
 
 // ---- pprof: by the numbers of report/pprof.proto ----
 
+function varint(value) {
+	const bytes = [];
+	let left = BigInt(value);
+	for (; left > 127n; left >>= 7n)
+		bytes.push(Number(left & 127n) | 128);
+	bytes.push(Number(left));
+	return bytes;
+}
+
 // A message: [number, value]... A value is a number, a BigInt, a message, a string, or an array of numbers.
 function message(...fields) {
 	const bytes = [];
-	const put = value => {
-		let left = BigInt(value);
-		for (; left > 127n; left >>= 7n)
-			bytes.push(Number(left & 127n) | 128);
-		bytes.push(Number(left));
-	};
 	for (const [number, value] of fields) {
 		if (typeof value === 'number' || typeof value === 'bigint') {
-			put(8 * number);
-			put(value);
+			bytes.push(...varint(8 * number), ...varint(value));
 			continue;
 		}
-		const inner = typeof value === 'string' ? new TextEncoder().encode(value) : Array.isArray(value) ? message(...value.map(each => [0, each])) : value;
-		// an array is packed: without the keys, each of which is one byte
-		const packed = Array.isArray(value) ? value.flatMap(each => [...message([0, each]).subarray(1)]) : inner;
-		put(8 * number + 2);
-		put(packed.length);
-		for (const byte of packed)
+		const inner = typeof value === 'string' ? new TextEncoder().encode(value) : Array.isArray(value) ? value.flatMap(varint) : value;
+		bytes.push(...varint(8 * number + 2), ...varint(inner.length));
+		for (const byte of inner)
 			bytes.push(byte);
 	}
 	return Uint8Array.from(bytes);
@@ -177,12 +176,12 @@ function message(...fields) {
 
 function pprofOf(live, slices, idle, about) {
 	const {tables, start} = live, parts = [], strings = new Map(), functions = new Map(), locations = new Map(), mappings = new Map();
+	// a key's number, and whether it is new
 	const numbered = (map, key, first = 1) => {
-		const known = map.get(key);
-		if (known !== undefined)
-			return [known, false];
-		map.set(key, map.size + first);
-		return [map.size - 1 + first, true];
+		const isNew = !map.has(key);
+		if (isNew)
+			map.set(key, map.size + first);
+		return [map.get(key), isNew];
 	};
 	const string = text => numbered(strings, text, 0)[0];
 	const add = (number, ...fields) => parts.push(message([number, message(...fields)]));
@@ -198,25 +197,27 @@ function pprofOf(live, slices, idle, about) {
 			add(5, [1, number], [2, string(name)], [3, string(json.raw_symbol ?? name)], [4, string(cleaned(json.source ?? ''))]);
 		return number;
 	};
+	// one for each file, and one for the kernel
 	const mappingOf = (json, kernel) => {
 		const key = kernel ? '' : json.module;
-		const [number] = numbered(mappings, key);
-		const known = mappings[key] ??= {number, kernel, limit: 0, build_id: json.build_id ?? '', module: json.module};
-		known.limit = Math.max(known.limit, json.file_offset ?? 0);
-		return number;
+		if (!mappings.has(key))
+			mappings.set(key, {number: mappings.size + 1, kernel, limit: 0, build_id: json.build_id ?? '', module: json.module});
+		const mapping = mappings.get(key);
+		mapping.limit = Math.max(mapping.limit, json.file_offset ?? 0);
+		return mapping.number;
 	};
 	const locationOf = (frames, kernel, pid) => {
 		const {json} = frames.at(-1), before = json.call ? 1 : 0;
 		let address = 0n, mapping = 0;
-		if (json.runtime && !json.address)
-			address = 0n;
-		else if (kernel)
-			[address, mapping] = [BigInt(json.address ?? 0), mappingOf(json, true)];
-		else if ('file_offset' in json) {
+		if (kernel) {
+			mapping = mappingOf(json, true);
+			address = BigInt(json.address ?? 0);
+		} else if ('file_offset' in json) {
 			mapping = mappingOf(json, false);
 			address = (BigInt(mapping) << 40n) + BigInt(json.file_offset - before);
-		} else
-			address = BigInt(json.address ?? 0) - BigInt(json.address ? before : 0);
+		} else if (json.address) {
+			address = BigInt(json.address) - BigInt(before);
+		}
 		const lines = frames.map(frame => [functionOf(frame), frame.json.line ?? 0]);
 		const [number, isNew] = numbered(locations, `${mapping} ${address} ${mapping ? 0 : pid} ${lines}`);
 		if (isNew)
@@ -253,7 +254,7 @@ function pprofOf(live, slices, idle, about) {
 			...process?.cmdline ? [label('cmdline', process.cmdline)] : [], ...process?.cgroup ? [label('cgroup', process.cgroup)] : [],
 			...root ? [label('event', root)] : [], ...waker ? [label('waker', waker.head.interrupt ? '[interrupt]' : waker.head.comm)] : []);
 	}
-	for (const {number, kernel, limit, module, build_id} of Object.values(mappings))
+	for (const {number, kernel, limit, module, build_id} of mappings.values())
 		add(3, [1, number], [2, kernel ? 0xffff800000000000n : BigInt(number) << 40n],
 			[3, kernel ? 0xffffffffffffffffn : (BigInt(number) << 40n) + BigInt(limit) + 4096n],
 			[5, string(kernel ? '[kernel.kallsyms]' : cleaned(module))], [6, string(build_id)], [7, 1]);
