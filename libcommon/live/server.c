@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "process/clock.h"
 
 #define START_MS 10000		/* for the child to load the library, on a slow machine */
 #define END_MS 500
@@ -231,13 +232,25 @@ static void end_child(struct server *s)
 	s->pid = -1;
 }
 
+/* ms until then, at least 0 */
+static int left_ms(uint64_t until_ns)
+{
+	uint64_t now = clock_ns();
+
+	return now < until_ns ? (until_ns - now) / 1000000 : 0;
+}
+
 void server_free(struct server *s)
 {
+	uint64_t until_ns = clock_ns() + END_MS * 1000000ULL;
+
 	if (!s)
 		return;
+	while (s->fd >= 0 && s->sent < s->queued && poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, left_ms(until_ns)) > 0)
+		server_work(s);
 	/* it closes its end once all viewers have all */
 	if (server_is_ready(s) && !shutdown(s->fd, SHUT_WR))
-		poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1, END_MS);
+		poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1, left_ms(until_ns));
 	end_child(s);
 	free(s->queue);
 	free(s);
