@@ -18,7 +18,8 @@ _ehperf_read_help() {
 		IFS=' ' read -ra words <<<"${line%%=*}"
 		for word in "${words[@]}"; do
 			[[ $word == -* ]] || break
-			_ehperf_takes[${word%,}]=$takes
+			word=${word%,}
+			_ehperf_takes[${word%[}]=$takes	# --option[=ARG]
 		done
 	done < <("${_ehperf_tool[@]}" --help 2>/dev/null)
 }
