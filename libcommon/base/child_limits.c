@@ -133,3 +133,16 @@ void child_limit_system_calls(const int *allowed, const int *more)
 		_exit(1);
 	seccomp_release(filter);
 }
+
+void child_set_signals(void)
+{
+	static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+	sigset_t all;
+
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+		signal(fatal[i], SIG_DFL);
+		sigdelset(&all, fatal[i]);
+	}
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}

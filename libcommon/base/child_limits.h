@@ -28,6 +28,8 @@ void child_drop_rights(void);
 
 /* The file becomes descriptor 0, and its only one: the tool's events and links must not outlive the tool in a child. False: it cannot */
 bool child_keep_only(int fd);
+/* Signals of the terminal are the tool's; one that says that something went wrong ends the child. */
+void child_set_signals(void);
 
 /* It ends with its parent. To be called last: what changes rights takes it back. */
 void child_end_with(pid_t parent);

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -518,20 +517,6 @@ static void limit_system_calls(void)
 	child_limit_system_calls(allowed, NULL);
 }
 
-/* Signals of the terminal are the tool's; one that says that something went wrong ends the child. */
-static void set_signals(void)
-{
-	static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
-	sigset_t all;
-
-	sigfillset(&all);
-	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
-		signal(fatal[i], SIG_DFL);
-		sigdelset(&all, fatal[i]);
-	}
-	sigprocmask(SIG_SETMASK, &all, NULL);
-}
-
 /* Keeps the sockets as its only files. False: it cannot */
 static bool keep_sockets(const struct server_child *child)
 {
@@ -572,7 +557,7 @@ _Noreturn void server_child_run(const struct server_child *child)
 
 	prctl(PR_SET_NAME, "ehperf-server");
 	priority_leave();
-	set_signals();
+	child_set_signals();
 	if (!keep_sockets(child) || !load() || !start_daemon(&s))
 		_exit(1);
 	child_limit_memory(child->max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);

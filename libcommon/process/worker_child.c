@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/worker_child.h"
 
-#include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -33,20 +32,6 @@ static void limit_system_calls(bool parent)
 	child_limit_system_calls(of_all, parent ? of_parent : NULL);
 }
 
-/* Signals of the terminal are the tool's; one that says that something went wrong ends the worker. */
-static void set_signals(void)
-{
-	static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
-	sigset_t all;
-
-	sigfillset(&all);
-	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
-		signal(fatal[i], SIG_DFL);
-		sigdelset(&all, fatal[i]);
-	}
-	sigprocmask(SIG_SETMASK, &all, NULL);
-}
-
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
 {
 	const struct worker_limits *limits = &kind->limits;
@@ -56,7 +41,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 
 	prctl(PR_SET_NAME, "ehperf-worker");
 	priority_leave();	/* who started it says when it goes first */
-	set_signals();
+	child_set_signals();
 	if (!child_keep_only(socket))
 		_exit(1);
 	child_limit_memory(limits->bytes);
