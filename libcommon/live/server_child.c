@@ -562,8 +562,8 @@ _Noreturn void server_child_run(const struct server_child *child)
 		_exit(1);
 	child_limit_memory(child->max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);
 	child_limit_rights();
-	child_end_with(parent);
 	child_drop_rights();
+	child_end_with(parent);
 	limit_system_calls();
 	if (send(STDIN_FILENO, "", 1, MSG_NOSIGNAL) != 1)
 		_exit(1);
