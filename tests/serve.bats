@@ -393,7 +393,7 @@ while True:
 @test "a browser: what it writes of all time is what the tool writes, in each format" {
 	need chromium python3 jq xmllint
 	local name ending
-	background sh -c 'while :; do sleep 0.02; done'
+	background sh -c 'while :; do sleep 0.02; x=$(sleep 0.01); sleep 0.01 | cat; sleep 0.01 & wait; (sleep 0.01; :); done'	# different stacks
 	local sleeps=$pid
 	background nested burn 1000
 	for name in "cpuprof -i -F 199 -p $pid" "offcputime -p $sleeps" "offwaketime -p $sleeps" \
