@@ -307,7 +307,7 @@ attack() {	# PROGRAM ARG...
 }
 
 # a duration is kept within a second, and a SIGINT ends a tool within half of one; ten times that is allowed
-# bats test_tags=full,timing
+# bats test_tags=full,alone,timing
 @test "under attack, each tool ends when its duration does, and when a SIGINT comes" {
 	need_root
 	need setpriv python3

@@ -6,12 +6,7 @@ PATH=$ROOT/build:$ROOT/build/tests:$ROOT/tests/helpers:$PATH
 
 export SIZE=${SIZE-full}	# of tests/run
 
-# A test with the tag "timing" is tried once more where it fails, because other work on the machine may have spoilt it, and
-# says so. No other test is.
 setup() {
-	BATS_TEST_RETRIES=0
-	! grep -B 1 -F "@test \"$BATS_TEST_DESCRIPTION\" {" "$BATS_TEST_FILENAME" | grep -q '^# bats test_tags=.*\btiming\b' || BATS_TEST_RETRIES=1
-	[ "${BATS_TEST_TRY_NUMBER:-1}" = 1 ] || echo "# tried again: $BATS_TEST_DESCRIPTION" >&3
 	WORK=$(mktemp -d)
 	pids=()
 }
