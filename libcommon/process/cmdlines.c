@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/hash.h"
 #include "process/clock.h"
@@ -33,6 +34,7 @@ struct cmdline {
 	uint32_t nr_empty;	/* answers */
 	uint64_t not_before_ns;	/* it is asked for */
 	char text[READ_BYTES + sizeof("…")];
+	struct cmdline *prev, *next;	/* of those that are MET */
 	UT_hash_handle hh;
 };
 
@@ -54,7 +56,7 @@ struct cmdlines {
 	struct workers *workers;
 	struct cmdline *all;
 	struct request asked;	/* .nr 0: none */
-	size_t nr_waiting;	/* MET */
+	struct cmdline *met;
 	uint64_t not_before_ns;	/* before this, none of them is asked for */
 };
 
@@ -109,7 +111,7 @@ int cmdlines_new(struct cmdlines **cmdlines)
 void cmdlines_forget(struct cmdlines *c)
 {
 	hash_free_all(c->all);
-	c->nr_waiting = 0;
+	c->met = NULL;
 }
 
 void cmdlines_free(struct cmdlines *c)
@@ -129,6 +131,12 @@ static struct cmdline *find(const struct cmdlines *c, pid_t pid)
 	return cmdline;
 }
 
+static void meet(struct cmdlines *c, struct cmdline *cmdline)
+{
+	cmdline->state = MET;
+	DL_APPEND(c->met, cmdline);
+}
+
 int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 {
 	struct cmdline *cmdline = find(c, pid);
@@ -145,9 +153,9 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 		HASH_ADD_INT(c->all, pid, cmdline);
 		cmdline->state = KNOWN;
 	}
-	c->nr_waiting += cmdline->state == KNOWN || cmdline->state == ASKED;
+	if (cmdline->state != MET)
+		meet(c, cmdline);
 	cmdline->program = program;
-	cmdline->state = MET;
 	cmdline->batch = BATCH;
 	cmdline->nr_empty = 0;
 	cmdline->not_before_ns = c->not_before_ns = 0;
@@ -182,8 +190,9 @@ static void take_one(struct cmdlines *c, struct cmdline *cmdline, const struct a
 	} else {
 		again = cmdline->batch /= FEWER;
 	}
-	cmdline->state = again ? MET : KNOWN;
-	c->nr_waiting += again;
+	cmdline->state = KNOWN;
+	if (again)
+		meet(c, cmdline);
 }
 
 static void take(struct cmdlines *c, const struct worker_answer *got)
@@ -204,7 +213,7 @@ static void add_to_request(struct cmdlines *c, struct cmdline *cmdline)
 	c->asked.of[c->asked.nr].pid = cmdline->pid;
 	c->asked.of[c->asked.nr++].program = cmdline->program;
 	cmdline->state = ASKED;
-	c->nr_waiting--;
+	DL_DELETE(c->met, cmdline);
 }
 
 /* The largest requests first: who delays an answer delays few others. */
@@ -216,10 +225,10 @@ static int ask(struct cmdlines *c)
 	if (now < c->not_before_ns)
 		return 0;
 	for (uint32_t batch = BATCH; batch && !c->asked.nr; batch /= FEWER)
-		HASH_ITER(hh, c->all, cmdline, next) {
+		DL_FOREACH_SAFE(c->met, cmdline, next) {
 			if (c->asked.nr == batch)
 				break;
-			if (cmdline->state == MET && cmdline->batch == batch && cmdline->not_before_ns <= now)
+			if (cmdline->batch == batch && cmdline->not_before_ns <= now)
 				add_to_request(c, cmdline);
 		}
 	if (!c->asked.nr)
@@ -233,7 +242,7 @@ int cmdlines_follow(struct cmdlines *c)
 
 	if (c->asked.nr && workers_take(c->workers, &got))
 		take(c, &got);
-	return !c->asked.nr && c->nr_waiting ? ask(c) : 0;
+	return !c->asked.nr && c->met ? ask(c) : 0;
 }
 
 int cmdlines_settle(struct cmdlines *c, unsigned ms)
