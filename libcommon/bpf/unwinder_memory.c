@@ -7,6 +7,7 @@
 #include "process/clock.h"
 
 #define GIVE_BACK_NS 2000000000
+#define PAUSES 100	/* times as long as giving back takes: it looks at all stacks */
 
 /* Forgets the files that no process maps any more, of which there is neither a table nor a stack. */
 static void forget_modules(struct unwinder *u)
@@ -37,9 +38,12 @@ static void trim_memory(void)
 
 void unwinder_give_back(struct unwinder *u)
 {
-	if (clock_ns() - u->gave_back_ns < GIVE_BACK_NS)
+	uint64_t began = clock_ns(), pause;
+
+	if (began < u->give_back_ns)
 		return;
-	u->gave_back_ns = clock_ns();
 	forget_modules(u);
 	trim_memory();
+	pause = PAUSES * (clock_ns() - began);
+	u->give_back_ns = began + (pause > GIVE_BACK_NS ? pause : GIVE_BACK_NS);
 }

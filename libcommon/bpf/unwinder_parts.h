@@ -42,7 +42,7 @@ struct unwinder {
 	bool resumable, behind;
 	uint64_t drained_ns;		/* what was in it before this is taken */
 	bool drains_all;
-	uint64_t gave_back_ns;	/* when unwinder_give_back() last freed memory */
+	uint64_t give_back_ns;	/* when unwinder_give_back() frees memory next */
 	struct unwinder_counts counts;
 };
 

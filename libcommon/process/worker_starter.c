@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
+#include "process/clock.h"
 
-#define PATIENCE_MS 200	/* then the tool starts its workers itself */
+#define LATE_NS 1000000000	/* then it is given up */
 
 /* a worker's ends: of its socket, and its area */
 enum { SOCKET, AREA, NR_FDS };
@@ -103,7 +104,7 @@ int worker_starter_begin(struct worker_starter *starter)
 	return -EAGAIN;
 }
 
-pid_t worker_starter_fork(const struct worker_starter *starter, const struct worker_kind *kind, int socket, int area)
+int worker_starter_ask(struct worker_starter *starter, const struct worker_kind *kind, int socket, int area, pid_t *pid)
 {
 	union control control = { .header = {
 		.cmsg_len = CMSG_LEN(NR_FDS * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
@@ -111,25 +112,60 @@ pid_t worker_starter_fork(const struct worker_starter *starter, const struct wor
 	const struct msghdr message = {
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
 	};
+
+	if (starter->owed)
+		return -EAGAIN;
+	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
+	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
+		return -ECHILD;
+	starter->owed = pid;
+	starter->asked_ns = clock_ns();
+	return 0;
+}
+
+static void pay(struct worker_starter *starter, pid_t pid)
+{
+	if (starter->owed == &starter->nobodys && pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	*starter->owed = pid;
+	starter->owed = NULL;
+}
+
+int worker_starter_take(struct worker_starter *starter, int ms)
+{
 	struct pollfd answer = { .fd = starter->fd, .events = POLLIN };
 	pid_t pid;
 	int answered;
 
-	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
-	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
-		return -ECHILD;
+	if (!starter->owed)
+		return 0;
 	do
-		answered = poll(&answer, 1, PATIENCE_MS);
+		answered = poll(&answer, 1, ms);
 	while (answered < 0 && errno == EINTR);
-	return answered == 1 && recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) == sizeof(pid) ? pid : -ECHILD;
+	if (!answered)
+		return clock_ns() - starter->asked_ns < LATE_NS ? -EAGAIN : -ECHILD;
+	if (recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) != sizeof(pid))
+		return -ECHILD;
+	pay(starter, pid);
+	return 0;
+}
+
+void worker_starter_cancel(struct worker_starter *starter, const pid_t *pid)
+{
+	if (starter->owed == pid)
+		starter->owed = &starter->nobodys;
 }
 
 void worker_starter_end(struct worker_starter *starter)
 {
 	if (!starter->pid)
 		return;
-	close(starter->fd);
 	kill(starter->pid, SIGKILL);
 	waitpid(starter->pid, NULL, 0);
+	if (worker_starter_take(starter, 0))
+		pay(starter, -ECHILD);
+	close(starter->fd);
 	*starter = (struct worker_starter){};
 }

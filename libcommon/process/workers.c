@@ -30,6 +30,7 @@
 #define MUCH_NS 200000000	/* others than owner 0 who have had so much of late leave it one worker */
 #define OWNERS 256	/* those of whom nothing is remembered are forgotten when there are so many */
 #define START_MS 100	/* for which starting one is tried again */
+#define PATIENCE_MS 50	/* with the starter; then its answer is looked for now and then */
 
 struct job {
 	struct job *next;
@@ -47,9 +48,9 @@ struct owner {
 };
 
 struct worker {
-	pid_t pid;		/* 0: not started */
+	pid_t pid;		/* 0: not started, or not known yet; or -errno */
 	int fd;
-	uint8_t *area;
+	uint8_t *area;		/* NULL: not even asked for */
 	bool busy;
 	uint64_t tag, owner;
 	/* of the job, in ns: when the worker was last seen to be awake; how long it had run and waited for a CPU then; and run before the job */
@@ -127,17 +128,25 @@ static void reap(struct workers *w)
 }
 
 /* Its area is not used again: who knows when the last write to it comes. */
-static void end(struct workers *w, struct worker *worker)
+static void drop_ends(struct workers *w, struct worker *worker)
 {
-	if (!worker->pid)
-		return;
-	kill(worker->pid, SIGKILL);
 	close(worker->fd);
 	munmap(worker->area, w->kind.area_bytes);
-	if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
-		w->ended[w->nr_ended++] = worker->pid;
 	/* the next one in its place is judged by what it took */
 	*worker = (struct worker){ .priority = worker->priority };
+}
+
+static void end(struct workers *w, struct worker *worker)
+{
+	if (!worker->area)
+		return;
+	worker_starter_cancel(w->starter, &worker->pid);
+	if (worker->pid > 0) {
+		kill(worker->pid, SIGKILL);
+		if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
+			w->ended[w->nr_ended++] = worker->pid;
+	}
+	drop_ends(w, worker);
 }
 
 /* A file of memory that a worker cannot make shorter. -1: there is none */
@@ -159,60 +168,84 @@ static int begin(struct workers *w, struct worker *worker, int ends[2], int area
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	worker->pid = area < 0 ? fork() : worker_starter_fork(w->starter, &w->kind, ends[1], area);
+	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ends[0], &event))
+		return -errno;
+	if (area >= 0)
+		return worker_starter_ask(w->starter, &w->kind, ends[1], area, &worker->pid);
+	worker->pid = fork();
 	if (!worker->pid)
 		worker_child_run(ends[1], &w->kind, worker->area);
-	if (worker->pid < 0) {
-		worker->pid = 0;
-		return -EAGAIN;
-	}
-	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ends[0], &event) ? -errno : 0;
+	return worker->pid < 0 ? -EAGAIN : 0;
 }
 
-/* area: by the starter; -1: by the tool itself */
+/* area: by the starter, which tells the PID later; -1: by the tool itself */
 static int start_with(struct workers *w, struct worker *worker, int area)
 {
 	int ends[2], error;
 
 	worker->area = mmap(NULL, w->kind.area_bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_NORESERVE | (area < 0 ? MAP_ANONYMOUS : 0), area, 0);
-	if (worker->area == MAP_FAILED)
+	if (worker->area == MAP_FAILED) {
+		worker->area = NULL;
 		return -ENOMEM;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
 		munmap(worker->area, w->kind.area_bytes);
+		worker->area = NULL;
 		return -ENOMEM;
 	}
 	worker->fd = ends[0];
 	error = begin(w, worker, ends, area);
 	close(ends[1]);
-	if (error && worker->pid) {
-		end(w, worker);
-	} else if (error) {
-		close(ends[0]);
-		munmap(worker->area, w->kind.area_bytes);
+	if (error)
+		drop_ends(w, worker);
+	return error;
+}
+
+/* 0; -EAGAIN: it was asked for, or another one, and is not there yet; or -errno */
+static int start_by_starter(struct workers *w, struct worker *worker)
+{
+	int area, patience = 0, error = worker_starter_take(w->starter, 0);
+
+	if (error)
+		return error;
+	if (!worker->area) {
+		patience = PATIENCE_MS;
+		area = new_area(w->kind.area_bytes);
+		if (area < 0)
+			return -ENOMEM;
+		error = start_with(w, worker, area);
+		close(area);
+	}
+	if (!error)
+		error = worker_starter_take(w->starter, patience);
+	if (!error && worker->pid < 0) {
+		error = worker->pid;
+		drop_ends(w, worker);
 	}
 	return error;
 }
 
-/* A worker whose starter answers too late finds its socket closed, and ends. */
 static int start(struct workers *w, struct worker *worker)
 {
-	int area = w->starter->pid ? new_area(w->kind.area_bytes) : -1, error = -1;
+	int error = -ECHILD;
 
 	reap(w);
-	if (area >= 0) {
-		error = start_with(w, worker, area);
-		close(area);
-		if (error)
-			worker_starter_end(w->starter);
-	}
-	return error ? start_with(w, worker, -1) : 0;
+	if (w->starter->pid)
+		error = start_by_starter(w, worker);
+	if (error != -ECHILD && error != -ENOMEM)
+		return error;
+	if (error == -ECHILD)
+		worker_starter_end(w->starter);
+	if (worker->area)
+		drop_ends(w, worker);
+	return start_with(w, worker, -1);
 }
 
 void workers_start(struct workers *w)
 {
 	for (unsigned i = 0; i < w->nr; i++)
-		if (!w->workers[i].pid)
+		if (w->workers[i].pid <= 0)
 			start(w, &w->workers[i]);
 }
 
@@ -347,7 +380,7 @@ void workers_free(struct workers *w)
 static int hand_over(struct workers *w, struct worker *worker, const struct job *job)
 {
 	uint64_t bytes = job->bytes;
-	int error = worker->pid ? 0 : start(w, worker);
+	int error = worker->pid > 0 ? 0 : start(w, worker);
 
 	if (error)
 		return error;
@@ -432,7 +465,7 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy)
 			return false;
-	if (!owner || clock_ns() - w->unstartable < START_MS * MS)
+	if (!owner || w->starter->owed || clock_ns() - w->unstartable < START_MS * MS)
 		return false;
 	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error };
 	drop_first(owner);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,15 @@ static void test_limits(void)
 	workers_free(w);
 }
 
+/* Those that were killed may take a while, and are this process' children still. */
+static bool all_end(void)
+{
+	for (uint64_t began = clock_ns(); clock_ns() - began < 10000000000; usleep(1000))
+		if (waitpid(-1, NULL, WNOHANG) == -1)
+			return errno == ECHILD;
+	return false;
+}
+
 /* Workers that are started later inherit nothing of what the tool has by then, and are its children nevertheless. */
 static void test_started_later(void)
 {
@@ -186,7 +196,57 @@ static void test_started_later(void)
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
 	free(memory);
 	workers_free(w);
-	check(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "all of them have ended, and are waited for");
+	check(all_end(), "all of them have ended");
+}
+
+/* 0: there is none */
+static pid_t starter(void)
+{
+	char name[64], children[256] = "", *at = children, *next;
+	pid_t found = 0;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
+	if (!find_line(name, "", children, sizeof(children)))
+		return 0;
+	for (long pid; !found && (pid = strtol(at, &next, 10)) > 0; at = next) {
+		snprintf(name, sizeof(name), "/proc/%ld/status", pid);
+		if (find_line(name, "Name:\tehperf-starter", name, sizeof(name)))
+			found = pid;
+	}
+	return found;
+}
+
+/* The tool goes on while it waits for a worker that the starter has not started yet, and starts none itself. */
+static void test_late_starter(void)
+{
+	const size_t bytes = 64 << 20;
+	struct worker_answer answer;
+	uint64_t began = clock_ns();
+	struct workers *w;
+	char *memory;
+
+	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	memory = malloc(bytes);
+	check(memory != NULL);
+	memset(memory, 'm', bytes);
+	check(starter() > 0 && !kill(starter(), SIGSTOP));
+	check(!workers_ask(w, 1, 0, "i", 2));
+	check(!workers_take(w, &answer) && workers_nr_asked(w) == 1, "no answer yet");
+	check(!kill(starter(), SIGCONT));
+	while (!workers_take(w, &answer))
+		workers_wait(w, 1000);
+	check(clock_ns() - began > 1000000000 || (!answer.error && *(const char *)answer.bytes == 'i'), "then there is a small one");
+	check(!workers_ask(w, 1, 0, "d", 2));
+	while (!workers_take(w, &answer))
+		workers_wait(w, 1000);
+	check(!kill(starter(), SIGSTOP));
+	check(!workers_ask(w, 1, 0, "r", 2));
+	while (!workers_take(w, &answer))
+		workers_wait(w, 1000);
+	check(!answer.error && !starter(), "one that never answers is given up, and the tool starts workers itself");
+	free(memory);
+	workers_free(w);
+	check(all_end(), "all of them have ended");
 }
 
 static void test_many(void)
@@ -265,6 +325,7 @@ static void test_cancelled(void)
 	uint64_t sum = 0;
 
 	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	check(!workers_call(w, "r", 2).error);	/* the worker is there */
 	for (uint64_t tag = 1; tag <= 6; tag++)
 		check(!workers_ask(w, tag, 0, "r", 2));
 	check(!workers_cancel(w, 1) && !workers_cancel(w, 7), "what a worker has is not taken back, nor what was not asked for");
@@ -306,6 +367,7 @@ int main(void)
 	test_unstartable();
 	test_limits();
 	test_started_later();
+	test_late_starter();
 	test_many();
 	test_owners();
 	test_cancelled();
