@@ -506,14 +506,16 @@ while True: time.sleep(0)'
 	pids=()
 	valid_json
 	jq -c 'select(.type == "start").filters' "$WORK/out" | grep -qF '"cpus":[0],"threads":"user","comm":"nested","stacks":"user"}'
-	local change
+	local change n=0
 	for change in 'select(.type != "start")' 'select(.type != "summary")' 'del(.ended_by)' 'if .ended_by then .ended_by = "end" else . end' \
 			'if .user then .user[0].vaddr = 4096 else . end' 'if .user then .user[0].vaddr = "0x0A" else . end' '.end = 1' \
 			'if .lost then .lost = -1 else . end' 'if .schema then .schema = 1 else . end' 'if .count then .count = 9007199254740993 else . end' \
 			'.type = "other"'; do
-		jq -c "$change" "$WORK/valid" >"$WORK/changed"
-		refute valid_json "$WORK/changed"
+		n=$((n + 1))
+		jq -c "$change" "$WORK/valid" >"$WORK/changed$n"
 	done
+	run -3 valid-json "$WORK"/changed*
+	echo "$output"
 }
 
 @test "--top: the hottest, with their shares of all; in text the last, in folded and JSON the first" {
@@ -662,7 +664,7 @@ table_agrees() {	# FILE
 	# processes that keep the tool at work, and code whose names are asked for again and again: it has none in its first second
 	background bash -c 'while :; do /bin/true; done'
 	background nested burn 300
-	for i in 1 2 3; do
+	for i in $([ "$SIZE" = full ] && echo 1 2 3 || echo 1); do
 		background bash -c 'while :; do timeout 1 jits map; done'
 		rm -f "$WORK/err"
 		# it gathers events for so long each time before it works

@@ -114,16 +114,16 @@ check_rows() {	# STATE...
 @test "frames of compilers and interpreters: every caller has a call to its callee: a million, or 100,000" {
 	need_root
 	need g++
-	local sources=$ROOT/tests/workloads headers=200 hertz=499 least=100000 frames
-	[ "$SIZE" != full ] || headers=3000 hertz=1999 least=1000000
+	local sources=$ROOT/tests/workloads headers=100 hertz=499 least=100000 pieces=30 keys=150000 frames
+	[ "$SIZE" != full ] || headers=3000 hertz=1999 least=1000000 pieces=60 keys=300000
 	awk -f "$sources/templates.awk" >"$WORK/deep.cc"
 	cat >"$WORK/work.sh" <<-EOF
 		g++ -O1 -S -o /dev/null $WORK/deep.cc
 		g++ -O2 -c -o /dev/null $sources/throws.cc
 		gcc -O2 -c -o /dev/null $sources/hard.c
 		/usr/bin/python3 -c 'import json, re
-		for i in range(60): re.sub(r"\d+", lambda m: json.dumps(m[0]), str(list(range(3000))))'
-		perl -e 'my %h; \$h{\$_ % 977} .= sprintf("%x", \$_) for 1 .. 300000; print length join ",", sort { \$h{\$a} cmp \$h{\$b} } keys %h'
+		for i in range($pieces): re.sub(r"\d+", lambda m: json.dumps(m[0]), str(list(range(3000))))'
+		perl -e 'my %h; \$h{\$_ % 977} .= sprintf("%x", \$_) for 1 .. $keys; print length join ",", sort { \$h{\$a} cmp \$h{\$b} } keys %h'
 		find /usr/include -name '*.h' -type f | head -n $headers | xargs cat | xz -6 -c
 	EOF
 	cpuprof -j -q -F $hertz -o "$WORK/million.jsonl" -- sh "$WORK/work.sh" >/dev/null 2>"$WORK/err"

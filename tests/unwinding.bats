@@ -19,12 +19,14 @@ steps() {	# INSTRUCTIONS COMMAND...
 @test "single-stepped from the first instruction on: no wrong caller, no wrong CFA" {
 	need_root
 	need python3 perl sqlite3 xz openssl
-	steps 80000 /usr/bin/python3 -S -c 'import math; print(math.sin(1))'
-	steps 80000 perl -e 'print sprintf("%x", 255), sort qw(b a c)'
-	steps 80000 sqlite3 :memory: 'select hex(1 + 1)'
-	steps 80000 xz --version
-	steps 80000 openssl version
-	steps 80000 throws 0.001
+	local nr=80000
+	[ "$SIZE" = full ] || nr=40000
+	steps $nr /usr/bin/python3 -S -c 'import math; print(math.sin(1))'
+	steps $nr perl -e 'print sprintf("%x", 255), sort qw(b a c)'
+	steps $nr sqlite3 :memory: 'select hex(1 + 1)'
+	steps $nr xz --version
+	steps $nr openssl version
+	steps $nr throws 0.001
 	steps 200000 signals
 }
 

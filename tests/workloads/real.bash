@@ -17,7 +17,7 @@ start_python3() {
 }
 
 start_xz() {
-	head -c 60000000 /dev/urandom | tr '\0-\377' 'a-zA-Z0-9 \n' >"$1/text" 2>/dev/null
+	head -c 30000000 /dev/urandom | tr '\0-\377' 'a-zA-Z0-9 \n' >"$1/text" 2>/dev/null
 	xz -9 -T1 -k -c "$1/text" >/dev/null &
 	pid=$! started=$!
 }
