@@ -294,6 +294,7 @@ void process_charge(struct processes *processes, struct process *process, uint64
 }
 
 #define LOOK_NS 100000000
+#define LOOKS 50	/* looking takes one part in so many of the time */
 #define MANY_MAPPINGS 64	/* others' mappings are not worth the loss */
 
 static uint64_t allocated(void)
@@ -316,14 +317,16 @@ static struct process *largest(const struct processes *processes)
 
 void processes_limit_memory(struct processes *processes, uint64_t bytes)
 {
-	uint64_t now = clock_ns();
+	uint64_t began = clock_ns(), began_cpu, pause;
 	struct process *process;
 
-	if (now - processes->memory_ns < LOOK_NS)
+	if (began < processes->look_ns)
 		return;
-	processes->memory_ns = now;
+	began_cpu = clock_cpu_ns();
 	while (allocated() > bytes && (process = largest(processes)))
 		process_refuse(processes, process, -ENOSPC);
+	pause = LOOKS * (clock_cpu_ns() - began_cpu);
+	processes->look_ns = began + (pause > LOOK_NS ? pause : LOOK_NS);
 }
 
 bool process_is_refused(struct process *process)

@@ -87,7 +87,7 @@ struct processes {
 	uint32_t nr_asked;	/* readings, ever */
 	uint64_t nr_programs;	/* ever */
 	struct budget budget;	/* of all of them together */
-	uint64_t memory_ns;	/* when processes_limit_memory() last looked */
+	uint64_t look_ns;	/* when processes_limit_memory() looks next */
 	bool all, children;	/* follow every process; follow what the known ones fork */
 	struct process_observer observer;
 };
