@@ -548,8 +548,9 @@ with_dwarf() {	# FILE...
 	build_inlining
 	chmod 755 "$WORK"	# root's own DWARF is read with nobody's rights
 	cd "$WORK"
-	local compiler
-	for compiler in "g++ -g" "g++ -gdwarf-4" "clang++ -g"; do
+	local compiler compilers=("g++ -g")
+	[ "$SIZE" != full ] || compilers+=("g++ -gdwarf-4" "clang++ -g")
+	for compiler in "${compilers[@]}"; do
 		$compiler -O2 -o whole inlining.cc
 		$compiler -O2 -gsplit-dwarf -o split inlining.cc
 		nm whole | awk 'NF == 3 && $2 ~ /[tTW]/ { print $1 }' | while read -r at; do printf '%x\n' $((0x$at)) $((0x$at + 9)) $((0x$at + 40)); done >addresses

@@ -90,6 +90,7 @@ run_bats() {	# NAME
 	done
 }
 
+# bats test_tags=full
 @test "a runtime, from its page: six rows elsewhere, and its functions are named" {
 	need_root
 	need gawk git
