@@ -195,6 +195,53 @@ listens_on() {	# PORT
 	done
 }
 
+# of a stream: "COMM STATE SECONDS" of all time, then of each slice the seconds that sleep was blocked, per second
+times() {	# FILE
+	python3 - "$1" <<-'END'
+		import collections, json, sys
+		stacks, sums, shares = [], collections.Counter(), []
+		for line in open(sys.argv[1]):
+		    if not line.startswith('data: {"begins"'):
+		        continue
+		    slice = json.loads(line[6:])
+		    if slice["begins"]:
+		        stacks = []
+		    stacks += [(thread, root.strip("[]").split()[0] if root else "") for thread, root, *_ in slice["stacks"]]
+		    here = collections.Counter()
+		    for number, count, ns, blocked, waiting in zip(*[iter(slice["values"])] * 5):
+		        here[stacks[number]] += ns / 1e9
+		    sums += here
+		    shares.append(here["sleep", "blocked"] / slice["summary"]["seconds"])
+		for (thread, state), seconds in sorted(sums.items()):
+		    print(thread, state, round(seconds, 6))
+		print("shares", *(round(share, 3) for share in shares))
+	END
+}
+
+@test "wallprof: times by state are its own report's; a wait that goes on is in each slice, as long as the slice" {
+	need python3
+	background sleep 1000
+	local sleeps=$pid
+	background nested burn 1000
+	local busy=$pid
+	background sh -c 'while :; do sleep 0.02; done'
+	serve wallprof --idle -p "$sleeps,$busy,$pid" -o "$WORK/x.folded"
+	read_events "$WORK/events"
+	wait_until has_slices "$WORK/events" 4
+	end
+	wait "$reader"
+	times "$WORK/events" >"$WORK/times"
+	awk '{ n = $NF; sub(/ [0-9]+$/, ""); last = split($0, frames, ";"); split(frames[last], state, /[][ ]/); sum[frames[1] " " state[2]] += n / 1e6 }
+		END { for (of in sum) print of, sum[of] }' "$WORK/x.folded" >"$WORK/of-report"
+	sort "$WORK/of-report" "$WORK/times"
+	# the report's runs are by the scheduler's account, the view's by samples
+	awk 'FILENAME == ARGV[1] { of[$1 " " $2] = $3; next }
+		$1 != "shares" { seen++; off = $3 - of[$1 " " $2]; if (off < 0) off = -off; if (off > 0.3 + 0.1 * $3) exit 1 }
+		END { if (seen < 4) exit 1 }' "$WORK/of-report" "$WORK/times"
+	[ "$(awk '$1 == "shares" { for (i = 2; i <= NF; i++) n += $i > 0.95 && $i < 1.05; print n, NF - 1 >= 4, n == NF - 1 }' "$WORK/times" | cut -d ' ' -f 2-)" = "1 1" ]
+	grep -A 1 '^event: end' "$WORK/events" | sed -n 's/^data: //p' | jq -r .said | head -n 1 | grep -qxFf "$WORK/err"
+}
+
 # bats test_tags=full
 @test "numbers that begin anew, a viewer that comes late, one that comes again: the stacks of the run's JSON" {
 	need jq python3

@@ -126,8 +126,8 @@ static FILE *more(struct slices *s, int part)
 
 void slices_print_start(FILE *out, struct json_object *start, const struct measure *measure)
 {
-	fprintf(out, "{\"unit\":\"%s\",\"value_ns\":%" PRIu64 ",\"start\":%s}", measure->is_time ? "ns" : measure_unit(measure),
-		measure->value_ns, json_text(start));
+	fprintf(out, "{\"unit\":\"%s\",\"counted\":\"%s\",\"value_ns\":%" PRIu64 ",\"start\":%s}",
+		measure->is_time ? "ns" : measure_unit(measure), measure->counted, measure->value_ns, json_text(start));
 }
 
 /* ---- frames ---- */

@@ -31,7 +31,7 @@ struct slices;
 struct slices *slices_new(void);
 void slices_free(struct slices *slices);
 
-/* what the viewers get first: {"start":{…},"unit":…,"value_ns":…} */
+/* what the viewers get first: {"start":{…},"unit":…,"counted":…,"value_ns":…} */
 void slices_print_start(FILE *out, struct json_object *start, const struct measure *measure);
 /*
  * Prints a document, of about max_bytes at most: values of stacks for which there is no room are summed up. last: what was

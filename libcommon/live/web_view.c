@@ -99,19 +99,17 @@ int web_view_work(struct web_view *v)
 	return server_work(v->server);
 }
 
-void web_view_end(struct web_view *v, const struct stack_summary *summary)
+void web_view_end(struct web_view *v, const char *said)
 {
 	struct json_object *end = json_object_new_object();
-	char *said = stack_summary_text(summary);
 	struct made made;
 	int error = make(&made);
 
-	json_object_object_add(end, "said", json_name(said ? said : ""));
+	json_object_object_add(end, "said", json_name(said));
 	if (!error)
 		fputs(json_object_to_json_string_ext(end, JSON_C_TO_STRING_PLAIN), made.out);
 	send_made(v, &made, DOCUMENT_END, error);
 	json_object_put(end);
-	free(said);
 	server_free(v->server);
 	slices_free(v->slices);
 	free(v);

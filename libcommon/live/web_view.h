@@ -32,7 +32,7 @@ int web_view_refresh(struct web_view *view, const struct live_shown *shown, cons
 /* to be called several times a second */
 int web_view_work(struct web_view *view);
 
-/* Sends the end; the viewers get what they have not got yet within half a second. Frees the view. */
-void web_view_end(struct web_view *view, const struct stack_summary *summary);
+/* Sends the end, with the report's summary; the viewers get what they have not got yet within half a second. Frees the view. */
+void web_view_end(struct web_view *view, const char *said);
 
 #endif

@@ -564,7 +564,7 @@ static int look(struct stack_session *s, uint64_t until_ns, uint64_t *value)
 {
 	struct stack_entry *entries;
 	size_t nr;
-	int error = stack_store_hand_out(s->store, 0, 0, &entries, &nr);
+	int error = s->source ? s->source->take(s->source->arg, &entries, &nr) : stack_store_hand_out(s->store, 0, 0, &entries, &nr);
 
 	*value = 0;
 	for (size_t i = 0; i < nr && !error; i++) {
@@ -577,6 +577,8 @@ static int look(struct stack_session *s, uint64_t until_ns, uint64_t *value)
 /* Forgets what no later report needs. */
 static void forget(struct stack_session *s)
 {
+	if (s->source)
+		return;
 	stack_store_forget(s->store, !s->wanted->later);
 	cmdlines_forget(s->cmdlines);
 	s->programs_seen = 0;	/* who lives is read again, before it ends */
@@ -678,11 +680,26 @@ static void look_last(struct stack_session *s)
 	serve(s, until_ns);
 }
 
-static void end_web_view(struct stack_session *s, const struct stack_summary *summary)
+static void end_web_view(struct stack_session *s, const char *said)
 {
 	if (s->web_view)
-		web_view_end(s->web_view, summary);
+		web_view_end(s->web_view, said);
 	s->web_view = NULL;
+}
+
+static void end_web_view_of(struct stack_session *s, const struct stack_summary *summary)
+{
+	char *said = stack_summary_text(summary);
+
+	end_web_view(s, said ? said : "");
+	free(said);
+}
+
+void stack_session_end_view(struct stack_session *s, const char *said)
+{
+	if (s->web_view)
+		look_last(s);
+	end_web_view(s, said);
 }
 
 static int work_web_view(void *arg)
@@ -720,7 +737,7 @@ static void report(struct stack_session *s, const struct loss *losses, size_t nr
 	s->reported = stack_session_stats(s);
 	s->reported_count += made.summary.sum.count;
 	if (last)
-		end_web_view(s, &made.summary);
+		end_web_view_of(s, &made.summary);
 	free_made(&made);
 	history_part_free(&part);
 	if (s->history)
@@ -895,7 +912,7 @@ static void report_shown(struct stack_session *s, const struct loss *losses, siz
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	run_start_put(&s->run);
 	write_made(s, made, true);
-	end_web_view(s, &made->summary);
+	end_web_view_of(s, &made->summary);
 }
 
 static void free_view(struct stack_session *s)
@@ -916,9 +933,10 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 	s->options = o;
 	s->measure = measure;
 	s->reported_until = s->run.counted_from ? s->run.counted_from : clock_seconds();
-	stack_session_describe(s, o, "stacks");
-	describe_measure(s, measure);
-	stack_session_show_progress(s, measure->is_time ? "periods" : measure->counted);
+	stack_session_describe(s, o, s->source ? "timeline" : "stacks");
+	if (!s->source)
+		describe_measure(s, measure);
+	stack_session_show_progress(s, measure->is_time && !s->source ? "periods" : measure->counted);
 	if (o->run.live || o->run.serve)
 		begin_history(s);
 	if (o->run.live)

@@ -48,6 +48,16 @@ struct made_report {
 	size_t nr, nr_busy;
 };
 
+/* where the views of a tool get their stacks whose report is not a list of stacks */
+struct stack_source {
+	/*
+	 * Takes the entries of what came since the last call: an array of *nr, in no order, valid until the next call. Their stacks
+	 * are the store's, and are kept. 0 or -errno
+	 */
+	int (*take)(void *arg, struct stack_entry **entries, size_t *nr);
+	void *arg;
+};
+
 struct stack_session {
 	struct run run;
 	struct bpf_object *object;
@@ -75,6 +85,7 @@ struct stack_session {
 	struct stack_stats reported;
 	uint64_t reported_count;	/* samples */
 	/* --live and --serve: */
+	const struct stack_source *source;	/* NULL: the store's values */
 	struct history *history;	/* NULL: neither */
 	double looked;			/* CLOCK_MONOTONIC, at the last interval's end */
 	uint64_t taken;			/* samples in the whole run */
@@ -108,7 +119,8 @@ void stack_session_open(struct stack_session *session, struct bpf_object *object
 void stack_session_show_progress(struct stack_session *session, const char *counted);
 
 /*
- * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are intervals.
+ * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are intervals. A tool whose report
+ * is its own sets session->source before.
  */
 void stack_session_measure(struct stack_session *session, const struct stack_options *options,
 			   const struct measure *measure);
@@ -161,6 +173,12 @@ size_t stack_session_losses(const struct stack_session *session, const char *unf
  */
 void stack_session_report(struct stack_session *session, const struct stack_options *options,
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses);
+
+/*
+ * For a tool whose report is its own, after draining: the view in a browser, if there is one, gets the rest, and ends. said: the
+ * report's summary, as text
+ */
+void stack_session_end_view(struct stack_session *session, const char *said);
 
 /* Waits for the command, and frees the session. Returns the exit status: the command's, or 0 */
 int stack_session_close(struct stack_session *session);

@@ -19,6 +19,7 @@ struct alive {
 	size_t life;		/* its index */
 	uint64_t exits_ns;	/* when it was seen on its way out, 0: it was not; */
 	uint32_t exits_number;	/* so many periods had ended by then */
+	uint64_t summed_ns;	/* what it did off the CPU before is in the times of keys */
 	UT_hash_handle hh;
 };
 
@@ -30,6 +31,8 @@ struct timeline {
 	/* our own number of each of the records' keys, 0: it was not named yet; and theirs by ours, less 1 */
 	uint32_t *numbers, *keys;
 	size_t nr_numbers, number_room, nr_keys, key_room;
+	struct key_times *times;	/* of each of our numbers, less 1 */
+	size_t times_room;
 };
 
 int timeline_new(struct timeline **timeline)
@@ -62,11 +65,17 @@ void timeline_free(struct timeline *t)
 	free(t->lives);
 	free(t->numbers);
 	free(t->keys);
+	free(t->times);
 	spool_free(t->spool);
 	free(t);
 }
 
 /* ---- taking ---- */
+
+static uint64_t max_of(uint64_t left, uint64_t right)
+{
+	return left > right ? left : right;
+}
 
 /* 1 + the key's index, 0: none. -ENOMEM */
 static int number_of(struct timeline *t, uint32_t key, uint32_t *number)
@@ -75,11 +84,13 @@ static int number_of(struct timeline *t, uint32_t key, uint32_t *number)
 	if (!key)
 		return 0;
 	if (array_reserve(&t->numbers, &t->number_room, (size_t)key + 1) ||
-	    array_reserve(&t->keys, &t->key_room, t->nr_keys + 1))
+	    array_reserve(&t->keys, &t->key_room, t->nr_keys + 1) ||
+	    array_reserve(&t->times, &t->times_room, t->nr_keys + 1))
 		return -ENOMEM;
 	while (t->nr_numbers <= key)
 		t->numbers[t->nr_numbers++] = 0;
 	if (!t->numbers[key]) {
+		t->times[t->nr_keys] = (struct key_times){};
 		t->keys[t->nr_keys++] = key;
 		t->numbers[key] = t->nr_keys;
 	}
@@ -167,6 +178,31 @@ static int take_name(struct timeline *t, const struct life_name *name)
 	return 0;
 }
 
+/* Adds to the times of the key what is not in them yet. */
+static void sum_up(struct timeline *t, struct alive *alive, const struct life_period *p, uint32_t number)
+{
+	struct key_times *times = number ? &t->times[number - 1] : NULL;
+	uint64_t blocked_from_ns = max_of(p->left_ns, alive->summed_ns), waiting_from_ns = max_of(p->woken_ns, alive->summed_ns);
+
+	if (times && p->woken_ns > blocked_from_ns)
+		times->blocked_ns += p->woken_ns - blocked_from_ns;
+	if (times && p->ran_ns > waiting_from_ns)
+		times->waiting_ns += p->ran_ns - waiting_from_ns;
+	alive->summed_ns = max_of(p->ran_ns, alive->summed_ns);
+}
+
+int timeline_take_open(struct timeline *t, const struct life_period *p)
+{
+	struct alive *alive = find_alive(t, p->of.tid);
+	uint32_t number;
+
+	if (number_of(t, p->key, &number))
+		return -ENOMEM;
+	if (alive)
+		sum_up(t, alive, p, number);
+	return 0;
+}
+
 static int take_period(struct timeline *t, const struct life_period *p)
 {
 	struct life *life = life_of(t, p->of.tid, p->left_ns);
@@ -181,6 +217,9 @@ static int take_period(struct timeline *t, const struct life_period *p)
 		life->from_ns = p->left_ns;	/* it had left before the iterator came to it */
 		life_log_begin(life->log, p->left_ns);
 	}
+	sum_up(t, find_alive(t, life->tid), p, logged.key);
+	if (logged.key)
+		t->times[logged.key - 1].periods++;
 	life->nr_lost += life_log_period(life->log, &logged);
 	life->nr_periods += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
@@ -211,6 +250,8 @@ static int take_sample(struct timeline *t, const struct life_sample *s)
 
 	if (!life || number_of(t, s->key, &key))
 		return -ENOMEM;
+	if (key)
+		t->times[key - 1].samples++;
 	life_log_sample(life->log, s->time_ns, key);
 	life->nr_samples += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
@@ -293,4 +334,9 @@ const uint32_t *timeline_keys(const struct timeline *t, size_t *nr)
 {
 	*nr = t->nr_keys;
 	return t->keys;
+}
+
+struct key_times *timeline_times(struct timeline *t)
+{
+	return t->times;
 }

@@ -43,6 +43,11 @@ struct life {
 	uint64_t place_line;
 };
 
+/* what a key's threads did since key_times were taken last */
+struct key_times {
+	uint64_t periods, blocked_ns, waiting_ns, samples;
+};
+
 struct timeline;
 
 /* 0 or -errno */
@@ -51,6 +56,9 @@ void timeline_free(struct timeline *timeline);
 
 /* Takes a record, of a struct timeline: 0, -EBADMSG or -ENOMEM. */
 int timeline_take(void *timeline, const void *record, size_t bytes);
+/* Adds a period that goes on to the times of its key, up to ran_ns. */
+struct life_period;
+int timeline_take_open(struct timeline *timeline, const struct life_period *period);
 
 /*
  * Ends the lives of which no end was received. 0, or the -errno by which writing failed: then the rest is
@@ -62,6 +70,8 @@ int timeline_finish(struct timeline *timeline);
 const struct life *timeline_lives(const struct timeline *timeline, size_t *nr);
 /* the numbers of the key_records that were named */
 const uint32_t *timeline_keys(const struct timeline *timeline, size_t *nr);
+/* and their times, which who takes them sets to 0 */
+struct key_times *timeline_times(struct timeline *timeline);
 
 /*
  * The functions may be NULL; an error of theirs ends the visit. Intervals come in order of time, and

@@ -212,6 +212,42 @@ int list_lives(struct bpf_iter__task *ctx)
 }
 
 /*
+ * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to now, while the measurement goes on. One that
+ * has come back unseen tells of it when it leaves.
+ */
+SEC("iter/task")
+int list_open(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
+	struct stack_stats *stats = own_stats();
+	__u64 from_ns, now_ns = bpf_ktime_get_ns();
+	struct life_period open = {};
+	struct stack_value value;
+	struct period *period;
+	struct stack_key key;
+	struct off_cpu off;
+
+	if (!thread || !stats || ended_ns || !task_fits(task))
+		return 0;
+	period = current_period(thread);
+	from_ns = period->off.from_ns;
+	if (!from_ns || from_ns >= now_ns || off_cpu_returned_unseen(&period->off, task))
+		return 0;
+	barrier();
+	off = period->off;
+	key = period->key;
+	barrier();
+	if (!take_part(&off, from_ns, now_ns, delays_at(&off, task, now_ns), &value) || period->off.from_ns != from_ns)
+		return 0;	/* it has come back meanwhile, and that has told it */
+	open.of = header_of(key.tid, 0, LIFE_OPEN);
+	fill_period(&open, thread, &key, from_ns, &value);
+	open.key = number_key(&key, stats);
+	bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+	return 0;
+}
+
+/*
  * Ends the measurement: outputs a life_period (LIFE_OPEN) or a life_end (LIFE_RUNS) for each measured
  * thread.
  */

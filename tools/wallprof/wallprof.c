@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "bpf/object.h"
 #include "bpf/off_cpu.h"
 #include "bpf/tasks.h"
@@ -40,6 +41,7 @@ static const char doc[] =
 	"  wallprof -p 812 10                # the time of process 812's threads\n"
 	"  wallprof -o wall.html -- make     # of a command, as a page\n";
 
+#define SERVED_DRAIN_MS 100	/* at most so long at a time */
 #define ENDINGS ".txt, .folded, .jsonl, .html, .svg, .json or .pftrace"
 
 static const struct argp_option option_list[] = {
@@ -150,6 +152,104 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, s
 	free(records);
 }
 
+/* ---- the view in a browser ---- */
+
+/* what its slices are made of */
+struct served {
+	struct wallprof_bpf *bpf;
+	struct stack_store *store;
+	struct timeline *timeline;
+	uint64_t period_ns;
+	struct stack_entry *entries;
+	size_t room;
+};
+
+#define KEY_ON_CPU (1 << 12)	/* beside the thread's state in a key's flags, for this view: the time is that of samples */
+
+/* The state of the thread in this time, as in folded output */
+static const char *state_of(const struct stack_entry *entry)
+{
+	static char blocked[] = "[blocked ?]";
+
+	if (entry->key.flags & KEY_ON_CPU)
+		return "[running]";
+	if (STACK_STATE(entry->key.flags) == THREAD_RUNNABLE)
+		return "[waiting]";
+	blocked[sizeof(blocked) - 3] = wall_why(entry);
+	return blocked;
+}
+
+static void put_state(struct json_object *stack, const struct stack_entry *entry)
+{
+	if (entry->key.flags & KEY_ON_CPU)
+		json_object_object_add(stack, "running", json_object_new_boolean(true));
+	else
+		off_cpu_measures[OFF_CPU_ALL].stack_json(stack, entry);
+}
+
+/* Takes the parts of open periods until now, and what was sent before. */
+static int take_open(const struct served *s)
+{
+	void *records;
+	size_t size;
+	int error = stack_store_drain(s->store, SERVED_DRAIN_MS);
+
+	if (!error)
+		error = bpf_tasks_read(s->bpf->progs.list_open, 0, &records, &size);
+	if (error)
+		return error;
+	for (size_t at = 0; at + sizeof(struct life_period) <= size && !error; at += sizeof(struct life_period))
+		error = timeline_take_open(s->timeline, (const struct life_period *)((const char *)records + at));
+	free(records);
+	return error ? error : stack_store_drain(s->store, SERVED_DRAIN_MS);	/* keys of open periods */
+}
+
+static void put_entry(struct served *s, size_t *nr, const struct stack_entry *key, uint32_t state, struct stack_value value)
+{
+	struct stack_entry *entry = &s->entries[*nr];
+
+	if (!value.blocked_ns && !value.waiting_ns)
+		return;
+	*entry = *key;
+	entry->value = value;
+	entry->key.flags = (key->key.flags & ~(15U << STACK_STATE_SHIFT)) | state;
+	++*nr;
+}
+
+/* The times of keys as entries, by state. A key that has not arrived keeps its times for later. */
+static int take_served(void *arg, struct stack_entry **entries, size_t *nr)
+{
+	struct served *s = arg;
+	struct key_times *times;
+	const uint32_t *keys;
+	size_t nr_keys;
+	int error = take_open(s);
+
+	*nr = 0;
+	if (error)
+		return error;
+	keys = timeline_keys(s->timeline, &nr_keys);
+	times = timeline_times(s->timeline);
+	for (size_t i = 0; i < nr_keys; i++) {
+		const struct stack_entry *key = stack_store_numbered(s->store, keys[i]);
+		uint32_t state = key ? key->key.flags & 15U << STACK_STATE_SHIFT : 0;
+
+		if (!key || key->key.flags & STACK_PENDING)
+			continue;
+		if (array_reserve(&s->entries, &s->room, *nr + 3))
+			return -ENOMEM;
+		put_entry(s, nr, key, state, (struct stack_value){ .count = times[i].periods, .blocked_ns = times[i].blocked_ns });
+		put_entry(s, nr, key, THREAD_RUNNABLE, (struct stack_value){ .count = times[i].periods, .waiting_ns = times[i].waiting_ns });
+		put_entry(s, nr, key, KEY_ON_CPU,
+			  (struct stack_value){ .count = times[i].samples, .waiting_ns = times[i].samples * s->period_ns });
+		times[i] = (struct key_times){};
+	}
+	*entries = s->entries;
+	return 0;
+}
+
+/* ---- the report ---- */
+
 /* what wall.keys point to */
 struct key_entries {
 	struct stack_entry *all;
@@ -236,6 +336,18 @@ static void note_processes(struct wall *wall, struct process_notes *notes, const
 	wall->writer.processes = notes;
 }
 
+static void end_view(const struct wall *wall, struct stack_session *session)
+{
+	char *said = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&said, &bytes);
+
+	if (out)
+		wall_summary(out, wall);
+	stack_session_end_view(session, out && !fclose(out) ? said : "");
+	free(said);
+}
+
 static void report(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
 		   const struct options *o, const struct loss losses[2])
 {
@@ -273,6 +385,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 		run_finish_output(&session->run);
 	}
 	wall_summary(stderr, &wall);
+	end_view(&wall, session);
 	process_notes_free(&processes);
 	free(wall.keys);
 	free(wall.idle);
@@ -283,6 +396,10 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 
 int main(int argc, char **argv)
 {
+	const struct measure measure = {
+		.value = off_cpu_measures[OFF_CPU_ALL].value, .of_waits = true, .is_time = true, .value_ns = 1,
+		.counted = "periods and samples", .root = state_of, .stack_json = put_state,
+	};
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
 	const char *endings[NR_WALL_FORMATS + 1] = {};
 	struct options o = {
@@ -294,6 +411,8 @@ int main(int argc, char **argv)
 	struct links links = {};
 	struct perf_events clock;
 	struct loss losses[2];
+	struct served served;
+	const struct stack_source source = { take_served, &served };
 
 	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
 		endings[i] = wall_formats[i].ending;
@@ -320,12 +439,12 @@ int main(int argc, char **argv)
 		      bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
+	served = (struct served){ .bpf = bpf, .store = session.store, .timeline = timeline, .period_ns = o.period_ns };
+	session.source = &source;
 	run_doing(&session.run, "Measuring the time of threads");
-	stack_session_describe(&session, &o.stacks, "timeline");
 	json_object_object_add(session.run.start, "sample_ns", json_object_new_uint64(o.period_ns));
-	stack_session_show_progress(&session, "periods and samples");
 	sampling_begin(&clock);
-	run_measure(&session.run);
+	stack_session_measure(&session, &o.stacks, &measure);
 	sampling_end(&clock);
 	losses[1] = (struct loss){
 		"lost_unseen_samples", stack_session_lost(&session, &clock),
@@ -337,6 +456,7 @@ int main(int argc, char **argv)
 	links_detach(&links);
 
 	report(bpf, &session, timeline, &o, losses);
+	free(served.entries);
 	timeline_free(timeline);
 	return stack_session_close(&session);
 }

@@ -115,6 +115,9 @@ const liveFormats = {
 	},
 };
 
+// Those that need no more than the tree
+const sumFormats = ['folded', 'json', 'html', 'svg'];
+
 // A value as in text: times in microseconds
 function inText(unit, value) {
 	return unit === 'ns' ? Math.floor((value + 500) / 1000) : value;

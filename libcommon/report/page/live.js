@@ -183,9 +183,9 @@ class LiveData {
 			}
 			return at;
 		};
-		const kernel = tree.unit === 'ns' ? 'o' : 'k';
 		for (const [number, sum] of sums) {
 			const {thread, root, user, kernel: inKernel, head, waker} = tables.stacks[number];
+			const kernel = tree.unit === 'ns' && !head.running ? 'o' : 'k';
 			let node = tree.callee(0, label(thread, 't', head.pid, head.tid));
 			if (root)
 				node = tree.callee(node, label(root, 't'));
@@ -239,6 +239,7 @@ function summed(summaries) {
 function livePage() {
 	const data = new LiveData();
 	let page = null, range = null, before = null, paused = false, ended = null, connected = false, due = null;
+	let ofStates = false;	// the stacks are of threads that run, too
 	const button = (name, title, act) => {
 		const made = html('button', {type: 'button', title}, name);
 		made.addEventListener('click', act);
@@ -277,7 +278,7 @@ function livePage() {
 		if (slices.length) {
 			const withUser = summary.ended_ns ?? summary.ended;
 			const all = Object.entries(withUser).reduce((sum, [end, value]) => sum + (['no_user', 'not_taken'].includes(end) ? 0 : value), 0);
-			notes.push(`${summary.samples} ${data.start.unit === 'ns' ? 'periods' : start.counted} in ${secondsOf(slices).toFixed(1)} s, ` +
+			notes.push(`${summary.samples} ${ofStates || data.start.unit !== 'ns' ? data.start.counted : 'periods'} in ${secondsOf(slices).toFixed(1)} s, ` +
 				`${text(slices[0].from)} to ${text(slices.at(-1).until)}` +
 				(all ? `, ${(100 * withUser.complete / all).toFixed(2)} % complete` : '') + `, ${summary.lost} lost`);
 		}
@@ -333,12 +334,18 @@ function livePage() {
 	const height = 62;
 	const parts = slice => {
 		const ns = 1e6 * (slice.until - slice.from) || 1, sum = [0, 0, 0];
-		for (let i = 0; i < slice.values.length; i += VALUES)
-			if (idle.checked || !slice.idle.has(slice.values[i]))
+		let running = 0;
+		for (let i = 0; i < slice.values.length; i += VALUES) {
+			if (!idle.checked && slice.idle.has(slice.values[i]))
+				continue;
+			if (data.tables.stacks[slice.values[i]].head.running)
+				running += slice.values[i + 2];
+			else
 				for (let part = 0; part < 3; part++)
 					sum[part] += slice.values[i + 2 + part];
+		}
 		if (data.start.unit === 'ns')
-			return [['blocked', sum[1] / ns], ['waiting', sum[2] / ns]];
+			return [...ofStates ? [['on', running / ns]] : [], ['waiting', sum[2] / ns], ['blocked', sum[1] / ns]];
 		return [[data.start.value_ns ? 'on' : 'counted', sum[0] * (data.start.value_ns || 1e9) / ns]];
 	};
 	const drawStrip = () => {
@@ -374,7 +381,7 @@ function livePage() {
 		for (let time = Math.ceil(from / step) * step; time < until; time += step)
 			shapes.push(element(SVG, 'text', {class: 'words', x: x(time) + 2, y: 76}, text(time)),
 				element(SVG, 'rect', {class: 'tick', x: x(time), y: height, width: 1, height: 16}));
-		const unit = data.start.unit === 'ns' ? `${most.toFixed(2)} threads off the CPU` :
+		const unit = data.start.unit === 'ns' ? `${most.toFixed(2)} threads${ofStates ? '' : ' off the CPU'}` :
 			data.start.value_ns ? `${most.toFixed(2)} CPUs` : `${most.toFixed(0)} a second`;
 		shapes.push(element(SVG, 'text', {class: 'words', x: 4, y: 12}, unit));
 		strip.replaceChildren(...shapes);
@@ -449,6 +456,9 @@ function livePage() {
 	events.addEventListener('error', () => { connected = false; say(); });
 	on('start', start => {
 		data.start = start;
+		ofStates = start.start.report === 'timeline';
+		if (ofStates)
+			format.replaceChildren(...format.querySelectorAll(sumFormats.map(name => `[value=${name}]`).join()));
 		idleLabel.hidden = start.unit !== 'ns';
 		say();
 	});
