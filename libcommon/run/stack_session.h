@@ -36,6 +36,9 @@
 #include "runtimes/jit/jit_processes.h"
 #include "unwind/modules.h"
 
+/* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
+#define REPORT_CPU_MS 500
+
 /* what a report is made of */
 struct made_report {
 	struct stack_summary summary;
@@ -162,10 +165,11 @@ struct idle_asked stack_session_asked(const struct stack_session *session);
 
 /*
  * Writes the tool's own losses and the session's into all[]: their number. unfollowed: what to say of threads that could not be
- * measured; NULL: a default
+ * measured; NULL: a default. since: the losses are those since stack_session_stats() was this; it becomes what it is now
  */
 size_t stack_session_losses(const struct stack_session *session, const char *unfollowed,
-			    const struct loss *own, size_t nr_own, struct loss all[MAX_LOSSES]);
+			    const struct loss *own, size_t nr_own, struct stack_stats *since,
+			    struct loss all[MAX_LOSSES]);
 
 /*
  * After detaching: drains, prints stacks and summary as the options say, and closes the output. losses: the
@@ -179,6 +183,9 @@ void stack_session_report(struct stack_session *session, const struct stack_opti
  * report's summary, as text
  */
 void stack_session_end_view(struct stack_session *session, const char *said);
+
+/* Frees what stack_session_measure() has begun, for stack_session_close(). */
+void stack_session_free_views(struct stack_session *session);
 
 /* Waits for the command, and frees the session. Returns the exit status: the command's, or 0 */
 int stack_session_close(struct stack_session *session);

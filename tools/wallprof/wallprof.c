@@ -369,7 +369,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
 	wall.nr_losses = stack_session_losses(session, "threads not measured: too many at a time, or no memory", own,
-					      sizeof(own) / sizeof(own[0]), all);
+					      sizeof(own) / sizeof(own[0]), &(struct stack_stats){}, all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
 	sum_up_keys(&wall, &entries);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/stack_reports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/clock.h"
+#include "report/idle.h"
+#include "report/namer.h"
+#include "report/stack_report.h"
+#include "report/time_of_day.h"
+#include "run/cli.h"
+#include "run/run_report.h"
+
+/* ---- making ---- */
+
+uint64_t report_room(const struct stack_options *o)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
+		const struct stack_format *format = o->outputs[i].format;
+		uint64_t room = o->max_report / format->frame_bytes;
+
+		if ((format != stack_format_text || o->top == TOP_ALL) && room < least)
+			least = room;
+	}
+	return least;
+}
+
+/* those of the stacks, and of their wakers */
+static void note_processes(const struct stack_session *s, struct process_notes *notes, const struct stack_entry *entries,
+			   size_t nr)
+{
+	uint32_t *pids = calloc(2 * nr + 1, sizeof(*pids));
+	size_t nr_pids = 0;
+
+	cli_check(pids ? 0 : -ENOMEM, "record the processes");
+	for (size_t i = 0; i < nr; i++) {
+		pids[nr_pids++] = entries[i].key.pid;
+		if (entries[i].waker)
+			pids[nr_pids++] = entries[i].waker->key.pid;
+	}
+	stack_session_note(s, notes, pids, nr_pids);
+	free(pids);
+}
+
+static void count_names(const struct stack_session *s, struct names_count *count,
+			const struct frame_names *names, const struct placed_stacks *placed,
+			const struct stack_entry *entries, size_t nr)
+{
+	cli_check(names_count(count, names, entries, nr), "name the frames");
+	if (s->wanted->runtimes)
+		memcpy(count->calls, placed->calls, sizeof(count->calls));
+}
+
+/* Marks the waits of idle threads, and puts them last. How many entries are others */
+static size_t mark_idle(const struct stack_session *s, const struct stack_options *o, struct stack_summary *summary,
+			const struct frame_names *names, struct stack_entry *entries, size_t nr)
+{
+	struct idle_asked asked = stack_session_asked(s);
+	size_t others;
+
+	if (!summary->measure->of_waits || o->idle)
+		return nr;
+	cli_check(idle_mark(entries, nr, summary->seconds * 1e9, &asked, names, &summary->idle_threads), "find the idle threads");
+	others = idle_to_end(entries, nr);
+	for (size_t i = others; i < nr; i++)
+		summary->idle_ns += summary->measure->value(&entries[i].value);
+	return others;
+}
+
+void report_make(struct stack_session *s, struct made_report *made, const struct report_of *of)
+{
+	const struct stack_options *o = s->options;
+	const struct measure *measure = s->measure;
+	struct stack_summary *summary = &made->summary;
+
+	*made = (struct made_report){ .entries = of->entries, .nr = of->nr };
+	*summary = (struct stack_summary){
+		.tool = program_invocation_short_name,
+		.command_line = s->run.options->command_line,
+		.measure = measure,
+		.started_ns = clock_realtime_ns(of->from * 1e9),
+		.seconds = of->until - of->from,
+		.losses = made->losses,
+		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
+	};
+	summary->nr_losses = stack_session_losses(s, measure->unfollowed, of->losses, of->nr_losses, of->since, made->losses);
+	stack_summary_count(summary, made->entries, made->nr);
+	cli_check(other_stacks_sum_up(&made->others, measure, of->room, made->entries, &made->nr), "read the results");
+	summary->summed_up = made->others.nr;
+
+	made->writer = stack_session_named_writer(s, o);
+	made->writer.root = measure->root;
+	stack_entries_sort(made->entries, made->nr, measure);
+	cli_check(namer_learn(s->namer, made->entries, made->nr), "name the frames");
+	note_processes(s, &made->processes, made->entries, made->nr);
+	made->writer.processes = &made->processes;
+	stack_session_place(s, &made->placed, made->entries, made->nr);
+	count_names(s, &summary->names, &made->writer.names, &made->placed, made->entries, made->nr);
+	made->nr_busy = mark_idle(s, o, summary, &made->writer.names, made->entries, made->nr);
+}
+
+void report_free(struct made_report *made)
+{
+	process_notes_free(&made->processes);
+	placed_stacks_free(&made->placed);
+	other_stacks_free(&made->others);
+	*made = (struct made_report){};
+}
+
+/* ---- writing ---- */
+
+static bool others_follow(const struct stack_session *s)
+{
+	return s->run.options->interval_ns && !run_reports_apart(&s->run);
+}
+
+/* a line with the time of day above a report on which others follow, as interval outputs have it */
+static void put_time(const struct stack_session *s, const struct stack_format *format)
+{
+	if (others_follow(s) && format == stack_format_text)
+		fprintf(s->run.out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(s->reported_until * 1e9).text);
+}
+
+/* Writes the report to the output in use. */
+static void write_as(struct stack_session *s, struct stack_writer *writer, const struct stack_format *format,
+			 const struct stack_summary *summary, const struct stack_entry *entries, size_t nr, bool last)
+{
+	int error;
+
+	run_report_begin(&s->run, summary->started_ns / 1000000000);
+	put_time(s, format);
+	writer->out = s->run.out;
+	error = format->write(writer, summary, entries, nr);
+	if (others_follow(s) && format == stack_format_folded && !last)
+		putc('\n', s->run.out);	/* readers of folded stacks skip empty lines */
+	cli_flush(s->run.out);
+	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
+}
+
+void report_write(struct stack_session *s, struct made_report *made, bool last)
+{
+	const struct stack_options *o = s->options;
+	const struct stack_summary *summary = &made->summary;
+
+	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
+		const struct stack_format *format = o->outputs[i].format;
+		bool all = format == stack_format_json && (!o->top || o->top == TOP_ALL);
+
+		run_use_output(&s->run, i);
+		write_as(s, &made->writer, format, summary, made->entries, all ? made->nr : made->nr_busy, last);
+	}
+	if (last || !o->run.quiet)
+		stack_summary_print(stderr, summary);
+	if (last) {
+		stack_summary_refused(stderr, summary->tool, unwinder_processes(s->unwinder), made->entries, made->nr);
+		stack_summary_tableless(stderr, summary->tool, s->modules, made->entries, made->nr);
+		if (s->wanted->runtimes)
+			stack_summary_unknown_runtimes(stderr, summary->tool, s->modules, made->entries, made->nr);
+		stack_summary_nameless(stderr, summary->tool, s->namer);
+		stack_summary_unread(stderr, summary->tool, s->modules);
+	}
+	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {
+		run_use_output(&s->run, i);
+		run_report_end(&s->run, last);
+	}
+}

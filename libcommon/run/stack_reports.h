@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reports of a session's stacks: of all that it has gathered, or of a part. Errors end the program with a message. */
+#ifndef EHPERF_RUN_STACK_REPORTS_H
+#define EHPERF_RUN_STACK_REPORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/stack_session.h"
+
+/* what a report is of */
+struct report_of {
+	struct stack_entry *entries;	/* the report sorts them */
+	size_t nr;
+	double from, until;		/* when they were measured: CLOCK_MONOTONIC */
+	struct stack_stats *since;	/* as of stack_session_losses() */
+	const struct loss *losses;	/* the tool's own */
+	size_t nr_losses;
+	uint64_t room;			/* for so many frames; the coldest stacks are summed up */
+};
+
+/* The session has its options and its measure by now. The entries and losses must outlive the report. */
+void report_make(struct stack_session *session, struct made_report *made, const struct report_of *of);
+/* {} is allowed */
+void report_free(struct made_report *made);
+
+/* How many frames a report has room for, in the longest of its formats. Text of few stacks and functions is small. */
+uint64_t report_room(const struct stack_options *options);
+
+/* Writes it to all outputs. last: the run is over */
+void report_write(struct stack_session *session, struct made_report *made, bool last);
+
+#endif
