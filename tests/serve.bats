@@ -263,6 +263,21 @@ times() {	# FILE
 	same_stacks "$WORK/late" "$WORK/x.jsonl"
 }
 
+@test "while nobody looks, a slice is long; who comes gets it at once, and then one a second" {
+	need jq python3
+	background nested burn 1000
+	serve cpuprof -F 199 -p "$pid" -o "$WORK/x.jsonl"
+	sleep 4
+	read_events "$WORK/events"
+	wait_until has_slices "$WORK/events" 3
+	end
+	wait "$reader"
+	sed -n 's/^data: {"begins"/{"begins"/p' "$WORK/events" | jq -c '[.begins, .summary.seconds]'
+	[ "$(sed -n 's/^id: //p' "$WORK/events" | head -n 1)" -eq 0 ]
+	sed -n 's/^data: {"begins"/{"begins"/p' "$WORK/events" | jq -se '.[0].summary.seconds > 3 and .[1].summary.seconds < .[0].summary.seconds'
+	same_stacks "$WORK/events" "$WORK/x.jsonl"
+}
+
 @test "with --every, -o, and a command: each report is whole, the sums are the stream's, the status is the command's" {
 	need jq python3
 	need_root

@@ -31,6 +31,7 @@ struct server {
 	char *queue;		/* what the socket has no room for: queue[sent] up to queue[queued] */
 	size_t queued, sent, room;
 	uint64_t next;		/* the number of the next slice */
+	char watched;			/* what the child has said last */
 };
 
 /* ---- addresses ---- */
@@ -164,17 +165,27 @@ static void close_all(const int *fds, size_t nr)
 			close(fds[i]);
 }
 
+/* Reads what the child says: is anybody watching? False: it has said nothing more */
+static bool hear(struct server *s)
+{
+	char watched;
+
+	if (recv(s->fd, &watched, 1, MSG_DONTWAIT) != 1)
+		return false;
+	s->watched = watched;
+	return true;
+}
+
 /* Waits until the child serves. 0 or -ENOSYS */
-static int await(const struct server *s)
+static int await(struct server *s)
 {
 	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
-	char byte;
 	int nr;
 
 	do
 		nr = poll(&fd, 1, START_MS);
 	while (nr < 0 && errno == EINTR);
-	return nr == 1 && recv(s->fd, &byte, 1, MSG_DONTWAIT) == 1 ? 0 : -ENOSYS;
+	return nr == 1 && hear(s) ? 0 : -ENOSYS;
 }
 
 static int start_child(struct server *s, struct server_child *child)
@@ -250,7 +261,8 @@ void server_free(struct server *s)
 		server_work(s);
 	/* it closes its end once all viewers have all */
 	if (server_is_ready(s) && !shutdown(s->fd, SHUT_WR))
-		poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1, left_ms(until_ns));
+		while (poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1, left_ms(until_ns)) > 0 && hear(s))
+			;
 	end_child(s);
 	free(s->queue);
 	free(s);
@@ -263,8 +275,15 @@ bool server_is_ready(const struct server *s)
 	return s->fd >= 0 && s->sent == s->queued;
 }
 
+bool server_is_watched(const struct server *s)
+{
+	return s->watched;
+}
+
 int server_work(struct server *s)
 {
+	while (s->fd >= 0 && hear(s))
+		;
 	while (s->fd >= 0 && s->sent < s->queued) {
 		ssize_t nr = send(s->fd, s->queue + s->sent, s->queued - s->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The view in a browser (--serve): the tool's side. A child process has the network's sockets (live/server_child.h). It gets ready
- * documents from the tool, keeps the last of them, and passes them on to whoever looks; it cannot ask the tool for anything. So the
- * tool's work is the same for any number of viewers, and it waits for none.
+ * documents from the tool, keeps the last of them, and passes them on to whoever looks. It tells the tool whether anybody looks, and
+ * cannot ask for anything. So the tool's work is the same for any number of viewers, and it waits for none.
  */
 #ifndef EHPERF_LIVE_SERVER_H
 #define EHPERF_LIVE_SERVER_H
@@ -40,6 +40,8 @@ int server_new(struct server **server, const struct server_address *address, siz
 const char *server_url(const struct server *server);
 uint16_t server_port(const struct server *server);
 
+/* Did anybody look at server_work()'s last call? */
+bool server_is_watched(const struct server *server);
 /* Has the child taken all that was sent? False if it is gone */
 bool server_is_ready(const struct server *server);
 /*

@@ -111,6 +111,7 @@ struct server {
 	struct documents documents;
 	struct document start;
 	bool ended;			/* the tool sends no more */
+	char told;			/* to the tool: whether there are viewers */
 	/* what is being read from the tool */
 	struct document_head head;
 	char *text;
@@ -466,6 +467,15 @@ static void read_tool(struct server *s)
 	}
 }
 
+/* Tells the tool whether anybody looks; if there is no room, later. */
+static void tell_tool(struct server *s)
+{
+	char watched = s->nr_viewers > 0;
+
+	if (watched != s->told && send(STDIN_FILENO, &watched, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
+		s->told = watched;
+}
+
 /* ---- its life ---- */
 
 /* descriptors: the tool, and the listeners */
@@ -502,6 +512,7 @@ static void serve(struct server *s)
 		}
 		end_clients(s, false);
 		mhd.run(s->daemon);
+		tell_tool(s);
 	}
 }
 

@@ -38,7 +38,7 @@ struct server_child {
 	size_t max_bytes;		/* of kept documents */
 };
 
-/* Writes a byte to the tool once it serves. It ends with the tool. */
+/* Writes a byte to the tool once it serves, and whenever that changes: does anybody look (1) or not (0)? It ends with the tool. */
 _Noreturn void server_child_run(const struct server_child *child);
 
 #endif

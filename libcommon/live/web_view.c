@@ -83,6 +83,11 @@ bool web_view_is_ready(const struct web_view *v)
 	return server_is_ready(v->server);
 }
 
+bool web_view_is_watched(const struct web_view *v)
+{
+	return server_is_watched(v->server);
+}
+
 int web_view_refresh(struct web_view *v, const struct live_shown *shown, const struct history_part *last, uint64_t now_ns)
 {
 	bool begins = false;

@@ -28,6 +28,8 @@ int web_view_begin(struct web_view *view, struct json_object *start, const struc
  * web_view_is_ready(); else what has come is for a later call
  */
 bool web_view_is_ready(const struct web_view *view);
+/* Did anybody look at web_view_work()'s last call? */
+bool web_view_is_watched(const struct web_view *view);
 int web_view_refresh(struct web_view *view, const struct live_shown *shown, const struct history_part *last, uint64_t now_ns);
 /* to be called several times a second */
 int web_view_work(struct web_view *view);

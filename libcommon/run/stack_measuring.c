@@ -78,6 +78,7 @@ static uint64_t rest_ns(const struct stack_session *s, uint64_t least_ns)
 /* ---- the view in a browser ---- */
 
 #define SLICE_NS 1000000000
+#define UNWATCHED_NS 10000000000	/* while nobody looks, slices are long: each costs names and text */
 #define SLICE_FRAMES 200000
 #define IDLE_NS 20000000000	/* in a slice alone, it is not seen who is idle */
 
@@ -108,7 +109,7 @@ static void serve(struct stack_session *s, uint64_t until_ns)
 	struct history_part part, last;
 	struct made_report made;
 
-	if (!s->web_view || !web_view_is_ready(s->web_view))
+	if (!s->web_view || until_ns <= s->served_until_ns || !web_view_is_ready(s->web_view))
 		return;
 	cli_check(history_take(s->history, until_ns - s->served_until_ns, &part), "read the results");
 	report_make(s, &made, &(struct report_of){
@@ -129,7 +130,7 @@ static void serve(struct stack_session *s, uint64_t until_ns)
 	namer_forget(s->namer);
 }
 
-/* Adds what came until the end, and sends it. */
+/* Adds what came until the end, and sends it if anybody looks. */
 static void look_last(struct stack_session *s)
 {
 	uint64_t until_ns = measured_until(s, true) * 1e9, value;
@@ -137,7 +138,8 @@ static void look_last(struct stack_session *s)
 	if (until_ns <= s->served_until_ns)	/* rounded */
 		until_ns = s->served_until_ns + 1;
 	cli_check(look(s, until_ns, &value), "read the results");
-	serve(s, until_ns);
+	if (s->web_view && web_view_is_watched(s->web_view))
+		serve(s, until_ns);
 }
 
 static void end_web_view(struct stack_session *s, const char *said)
@@ -162,11 +164,20 @@ void stack_session_end_view(struct stack_session *s, const char *said)
 	end_web_view(s, said);
 }
 
+static uint64_t slice_ns(const struct stack_session *s)
+{
+	return web_view_is_watched(s->web_view) ? SLICE_NS : UNWATCHED_NS;
+}
+
+/* When somebody begins to look, the long slice ends. */
 static int work_web_view(void *arg)
 {
 	struct stack_session *s = arg;
+	uint64_t before_ns = slice_ns(s), since_ns = clock_ns() - s->served_until_ns;
 
 	warn_web_view(web_view_work(s->web_view));
+	if (!s->view && slice_ns(s) < before_ns)
+		run_set_interval(&s->run, since_ns < SLICE_NS ? SLICE_NS - since_ns : 1);
 	return 0;
 }
 
@@ -223,7 +234,7 @@ static int interval(void *arg, bool last)
 /* the next slice, or the next report if that is earlier */
 static void plan(struct stack_session *s)
 {
-	uint64_t wait_ns = rest_ns(s, SLICE_NS);
+	uint64_t wait_ns = rest_ns(s, slice_ns(s));
 	double left = s->next_report ? s->next_report - clock_seconds() : wait_ns / 1e9;
 
 	run_set_interval(&s->run, clamped(left * 1e9, 1, wait_ns));
@@ -261,7 +272,7 @@ static void begin_web_view(struct stack_session *s)
 	if (!s->view) {
 		part.interval = interval_served;
 		s->next_report = every_ns ? s->reported_until + every_ns / 1e9 : 0;
-		run_set_interval(&s->run, every_ns && every_ns < SLICE_NS ? every_ns : SLICE_NS);
+		plan(s);
 	}
 	run_add(&s->run, &part);
 }
@@ -308,7 +319,9 @@ static int refresh_view(void *arg, bool last)
 	if (error)
 		return error;
 	forget(s);
-	serve(s, s->run.interval_ended_ns);
+	/* about: a view that is drawn each second has a slice each second */
+	if (s->web_view && s->run.interval_ended_ns - s->served_until_ns + SLICE_NS / 4 > slice_ns(s))
+		serve(s, s->run.interval_ended_ns);
 	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
 	s->looked = now;
 	s->looked_cpu_ns = cpu_ns;
@@ -327,6 +340,7 @@ static void reset_history(void *arg)
 {
 	struct stack_session *s = arg;
 
+	serve(s, s->looked * 1e9);
 	history_reset(s->history);
 }
 
