@@ -412,24 +412,48 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	shows '^(nested|other) +\|(nested|other)'
 }
 
-@test "ended by a signal at any moment, it leaves the terminal as it was" {
-	local signal tool
+# SECONDS at most, but not 0
+some_time() { sleep "$((RANDOM % $1)).$((RANDOM % 9 + 1))"; }
+
+# a random child of the process
+child_of() { cat "/proc/$1/task"/*/children | tr ' ' '\n' | grep . | shuf -n 1; }
+
+# The view ends by each of the signals; before WORKER, at another moment, one of its children does. The terminal is as before.
+end_by() {	# SECONDS SIGNAL|WORKER...
+	local signal tool child
 	two_programs
 	terminal
-	for signal in TERM INT HUP SEGV ABRT QUIT TERM SEGV TERM INT; do
+	for signal in "${@:2}"; do
 		tmux -S "$SOCKET" clear-history
 		type_line "clear; cpuprof --live -q -p $nested -o report.folded 2>err & echo \$! >tool; fg"
 		wait_until test -s "$WORK/tool"
 		tool=$(cat "$WORK/tool")
 		case $signal in
-		TERM | INT | HUP) sleep "0.$((RANDOM % 9 + 1))" ;;
+		TERM | INT | HUP) some_time "$1" ;;
 		*) wait_for_samples 1 ;;	# before the view, these are nobody's business
 		esac
+		if [ "$signal" = WORKER ]; then
+			some_time 1
+			child=$(child_of "$tool")
+			kill -KILL "$child"
+			wait_until_gone "$child"
+			wait_for_samples "$(($(samples) + 100))"
+			signal=TERM
+		fi
 		kill -"$signal" "$tool"
 		wait_until_gone "$tool"
 		wait_until_left || { echo "after SIG$signal"; return 1; }
 		rm "$WORK/tool"
 	done
+}
+
+@test "ended by a signal at any moment, it leaves the terminal as it was" {
+	end_by 1 TERM INT HUP SEGV ABRT QUIT WORKER
+}
+
+# bats test_tags=full
+@test "ended by a signal at 50 random moments, also when a worker has died: the terminal is as before" {
+	end_by 3 $(shuf -r -n 50 -e TERM INT HUP WORKER)
 }
 
 @test "in the background it measures on and draws nothing; kill ends it there, too" {

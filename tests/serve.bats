@@ -295,10 +295,33 @@ times() {	# FILE
 	valid_json "$WORK/x.jsonl"
 }
 
-@test "600 connections that ask nothing, and viewers that read nothing: who has the token sees all, and the run ends" {
+# While an attack lasts: the samples of the process are counted, and end_attacked() compares them with the CPU time that it had.
+serve_attacked() {
 	need jq python3
 	background nested burn 1000
-	serve cpuprof -F 499 -p "$pid" -o "$WORK/x.jsonl"
+	nested=$pid
+	serve cpuprof -F 499 -p "$nested" -o "$WORK/x.jsonl"
+	server=$(server_of "$tool")
+	from=$(ran_ns "$nested")
+}
+
+# Each viewer has had all, no sample is missing, and who serves has stayed small.
+end_attacked() {
+	local ran kib
+	ran=$(($(ran_ns "$nested") - from))
+	kib=$(awk '/^VmHWM:/ { print $2 }' "/proc/$server/status")
+	end
+	wait "$reader"
+	same_stacks "$WORK/events" "$WORK/x.jsonl"
+	jq -c 'select(.type == "summary") | del(.ended, .said)' "$WORK/x.jsonl"
+	echo "ran for $ran ns, the server has taken $kib KiB"
+	[ "$(jq 'select(.type == "summary").lost_no_room' "$WORK/x.jsonl")" -eq 0 ]
+	expect "$(jq 'select(.type == "summary") | .samples + .lost' "$WORK/x.jsonl") > 0.95 * $ran * 499 / 1000000000 - 10"
+	expect "$kib < 32768"
+}
+
+@test "1,000 connections that ask nothing, and viewers that read nothing: who has the token sees all, and the run ends" {
+	serve_attacked
 	cat >"$WORK/hold" <<-'END'
 		import socket, sys, time
 		host, port, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -311,7 +334,7 @@ times() {	# FILE
 		    held.append(s)
 		for i in range(20):	# they read nothing
 		    hold(f"GET {path}events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-		for i in range(600):	# slow, and without the token
+		for i in range(980):	# slow, and without the token
 		    hold(b"GET / HTTP/1.1\r\nHost: ")
 		print("held", flush=True)
 		time.sleep(1000)
@@ -322,17 +345,82 @@ times() {	# FILE
 	read_events "$WORK/events"
 	wait_until has_slices "$WORK/events" 3
 	# it waits for events, not in a loop
-	local server from
-	server=$(server_of "$tool")
-	from=$(ran_ns "$server")
-	local slices
+	local before slices
+	before=$(ran_ns "$server")
 	slices=$(slices "$WORK/events")
 	wait_until has_slices "$WORK/events" $((slices + 3))
-	expect "$(ran_ns "$server") - $from < 500000000"
-	end
-	wait "$reader"
-	same_stacks "$WORK/events" "$WORK/x.jsonl"
-	[ "$(jq 'select(.type == "summary").lost_no_room' "$WORK/x.jsonl")" -eq 0 ]
+	expect "$(ran_ns "$server") - $before < 500000000"
+	end_attacked
+}
+
+@test "100 MB of a header, of headers, of a URL, and of a body are not read: who has the token sees all" {
+	serve_attacked
+	read_events "$WORK/events"
+	cat >"$WORK/send" <<-'END'
+		import socket, sys
+		host, port, token = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+		get = f"GET {token} HTTP/1.1\r\nHost: {host}\r\n"
+		for name, begin, more in (
+		    ("header", get + "X: ", "x" * 65536), ("headers", get, "X: y\r\n" * 10000), ("url", f"GET {token}", "x" * 65536),
+		    ("line", "", "x" * 65536), ("body", f"POST {token} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 104857600\r\n\r\n", "x" * 65536),
+		    ("chunks", f"POST {token} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n", "10000\r\n" + "x" * 65536 + "\r\n"),
+		):
+		    s, sent = socket.create_connection((host, port)), 0
+		    s.settimeout(40)
+		    try:
+		        s.sendall(begin.encode())
+		        while sent < 100 << 20:
+		            s.sendall(more.encode())
+		            sent += len(more)
+		    except OSError as e:
+		        print(name, sent, type(e).__name__)
+		    else:
+		        print(name, sent, "all")
+	END
+	timeout 250 python3 "$WORK/send" 127.0.0.1 "${host##*:}" "/${url#"$base"/}" >"$WORK/sent"
+	cat "$WORK/sent"
+	# sockets have room for some megabytes
+	[ "$(awk '$2 < 20 * 1048576 { n++ } END { print n + 0 }' "$WORK/sent")" -eq 6 ]
+	[ "$(status "$url")" = 200 ]
+	local slices
+	slices=$(slices "$WORK/events")
+	wait_until has_slices "$WORK/events" $((slices + 2))
+	end_attacked
+}
+
+# bats test_tags=full
+@test "slowloris: 250 connections that send a byte a second, for ever: each is ended, and who has the token sees all" {
+	serve_attacked
+	cat >"$WORK/drip" <<-'END'
+		import selectors, socket, sys, time
+		host, port, ended = sys.argv[1], int(sys.argv[2]), 0
+		def connect():
+		    s = socket.create_connection((host, port))
+		    s.setblocking(False)
+		    s.send(b"GET / HTTP/1.1\r\nX: ")
+		    return s
+		held = [connect() for i in range(250)]
+		while True:
+		    time.sleep(1)
+		    for i, s in enumerate(held):
+		        try:
+		            s.send(b"x")
+		            if s.recv(1) == b"":
+		                raise OSError
+		        except BlockingIOError:
+		            pass
+		        except OSError:
+		            ended += 1
+		            held[i] = connect()
+		    print(ended, flush=True)
+	END
+	background python3 "$WORK/drip" 127.0.0.1 "${host##*:}"
+	wait_until grep -q . "$WORK/background.out"
+	read_events "$WORK/events"
+	all_ended() { [ "$(tail -n 1 "$WORK/background.out")" -ge 250 ]; }
+	wait_until all_ended
+	[ "$(status "$url")" = 200 ]
+	end_attacked
 }
 
 # bats test_tags=full
