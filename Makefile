@@ -19,15 +19,18 @@ MAN_PAGES := $(wildcard man/man*/*)
 # Machine-dependent code is in a layer's folder $(ARCH), and each runtime's in a folder of runtimes/.
 LAYERS := run bpf live report runtimes unwind process table dwarf base
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+ifeq ($(wildcard bpf/$(ARCH)),)
+$(error no tables are made for this machine yet: there is no folder bpf/$(ARCH))
+endif
 SOURCES := $(wildcard libcommon/*/*.c libcommon/*/$(ARCH)/*.c libcommon/runtimes/*/*.c)
 
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
-INCLUDES := -iquote libcommon -iquote bpf -iquote tools -iquote $(B)/gen -iquote $(B)/skel
+INCLUDES := -iquote libcommon -iquote libcommon/table/$(ARCH) -iquote bpf -iquote bpf/$(ARCH) -iquote tools -iquote $(B)/gen -iquote $(B)/skel
 # the same bytes, wherever it is built
 ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
 COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) $(ANYWHERE) -MMD -MP
 # what bpf/kernel_types.h has of the kernel's types is all: a build reads no kernel's BTF
-BPF_FLAGS := --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf \
+BPF_FLAGS := --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote bpf/$(ARCH) \
 	-idirafter /usr/include/$(shell $(CC) -print-multiarch) $(ANYWHERE) -MMD -MP
 # of the tools with a view
 CURSES_LIBS := -Wl,--push-state,--as-needed $(shell pkg-config --libs ncursesw) -Wl,--pop-state

@@ -16,9 +16,6 @@
 /* Follow all processes, not only the measured ones: others' stacks are taken, too. Set before loading */
 const volatile bool follow_all;
 
-#define NR_MMAP		9
-#define NR_MUNMAP	11
-#define NR_MREMAP	25
 #define VM_EXEC		4
 #define MAP_FIXED	0x10
 #define MREMAP_FIXED	2
@@ -133,18 +130,23 @@ static __always_inline int changes_mappings(void)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__s32 call = syscall_of(regs);
+	__u64 start, bytes;
 	__u32 pid;
 
-	if (call != NR_MUNMAP && call != NR_MREMAP && !(call == NR_MMAP && regs->r10 & MAP_FIXED))
+	if (call != NR_MUNMAP && call != NR_MREMAP && !(call == NR_MMAP && PT_REGS_PARM4_SYSCALL(regs) & MAP_FIXED))
 		return 0;
 	pid = task_user_pid(task);
 	if (!process_wanted(task, pid))
 		return 0;
 	/* MREMAP_FIXED is rare: the destination counts as code without being examined */
-	if (call == NR_MREMAP && regs->r10 & MREMAP_FIXED)
-		count_change(task, pid, regs->r8, regs->r8 + regs->dx);
-	if (regs->si && holds_code(task, regs->di, regs->di + regs->si))
-		count_change(task, pid, regs->di, regs->di + regs->si);
+	if (call == NR_MREMAP && PT_REGS_PARM4_SYSCALL(regs) & MREMAP_FIXED) {
+		start = PT_REGS_PARM5_SYSCALL(regs);
+		count_change(task, pid, start, start + PT_REGS_PARM3_SYSCALL(regs));
+	}
+	start = PT_REGS_PARM1_SYSCALL(regs);
+	bytes = PT_REGS_PARM2_SYSCALL(regs);
+	if (bytes && holds_code(task, start, start + bytes))
+		count_change(task, pid, start, start + bytes);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #ifndef EHPERF_RECORDS_ABI_H
 #define EHPERF_RECORDS_ABI_H
 
+#include "machine_abi.h"
 #include "processes_abi.h"
 #include "stacks_abi.h"
 
@@ -80,7 +81,7 @@ _Static_assert(sizeof(struct process_record) == 40, "struct process_record");
 struct raw_record {
 	__u32 kind;
 	__u32 stack_bytes;	/* from stack_addr on; */
-	__u64 stack_addr;	/* rsp less the red zone */
+	__u64 stack_addr;	/* sp less the red zone */
 	/* those behind the first far_at bytes, unless it is 0, are from far_addr on, a page's */
 	__u64 far_addr;
 	__u64 time_ns;		/* CLOCK_MONOTONIC */
@@ -89,7 +90,7 @@ struct raw_record {
 	struct stack_value value;
 	__u64 token;			/* with this token in key.user_stack */
 	struct eh_image image;
-	__u64 ip, reg[16];	/* by DWARF numbers */
+	__u64 ip, reg[EH_NR_REGS];	/* by DWARF numbers */
 	__s32 syscall;		/* the number of the system call that it was taken in, or -1 */
 	__u32 far_at;
 	/*
@@ -100,7 +101,7 @@ struct raw_record {
 	__u32 is_32bit;		/* the program is */
 	__u32 pad;
 };
-_Static_assert(sizeof(struct raw_record) == 304, "struct raw_record");
+_Static_assert(sizeof(struct raw_record) == 176 + 8 * EH_NR_REGS, "struct raw_record");
 _Static_assert(RAW_NEAR_PAGES + RAW_FAR_PAGES <= 64, "bits of missing");
 
 #endif

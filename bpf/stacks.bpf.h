@@ -365,8 +365,6 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 		bpf_ktime_get_ns() > u->quiet_until_ns);
 }
 
-#define RED_ZONE_BYTES	128	/* in use below rsp (psABI, 3.2.2) */
-
 /* Fills in all but the stack's bytes: of a task that has_user_stack(). */
 static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
 				    const struct stack_key *key, const struct stack_value *value, __u64 token)
@@ -385,7 +383,7 @@ static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind
 	__builtin_memcpy(record->reg, u->frame.reg, sizeof(record->reg));
 	record->syscall = syscall_of(regs);
 	record->is_32bit = u->is_32bit;
-	record->stack_addr = u->frame.reg[EH_RSP] - RED_ZONE_BYTES;
+	record->stack_addr = u->frame.reg[REG_SP] - RED_ZONE_BYTES;
 }
 
 /*

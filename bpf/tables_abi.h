@@ -13,6 +13,7 @@
 #ifndef EHPERF_TABLES_ABI_H
 #define EHPERF_TABLES_ABI_H
 
+#include "machine_abi.h"
 #include "slabs_abi.h"
 
 #define PAGE_ROWS_SHIFT	12	/* bits of file offset that a row's pc holds */
@@ -34,17 +35,11 @@ struct eh_page {
 #define RULE_BASE_UNIT	64
 _Static_assert(sizeof(struct eh_page) == 8, "struct eh_page");
 
-/* x86-64 registers by their DWARF numbers (psABI, figure 3.36) */
-enum { EH_RBX = 3, EH_RBP = 6, EH_RSP = 7, EH_R12 = 12, EH_RA = 16, EH_NR_REGS = 16 };
-
-/* the registers a rule restores, in the order of rule.saved; the return address comes last */
-enum { SAVED_RBX, SAVED_RBP, SAVED_R12, SAVED_R13, SAVED_R14, SAVED_R15, SAVED_RA, NR_SAVED };
-
 enum rule_kind {
 	RULE_NONE,	/* no FDE covers this pc */
 	RULE_REG,	/* CFA = cfa_reg + cfa_offset */
 	RULE_DEREF,	/* CFA = *(cfa_reg + deref_offset) + cfa_offset */
-	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((rip & 15) >= deref_offset) << 3) */
+	RULE_PLT,	/* CFA = cfa_reg + cfa_offset + (((pc & 15) >= deref_offset) << 3) */
 	RULE_INDEXED,	/* CFA = *(cfa_reg + deref_offset + 8 * INDEXED_REG) + INDEXED_PLUS: libcrypto's multiplications */
 	RULE_SUM,	/* CFA = cfa_reg + *(cfa_reg + deref_offset) + cfa_offset: libsodium's assembly */
 	RULE_UNSUPPORTED,	/* an FDE covers this pc, but its rule does not fit into a struct eh_rule */
@@ -87,7 +82,7 @@ enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOC
  * the code keeps no frame pointer
  */
 #define RULE_FROM_CODE	2
-/* the function may have changed stacks since it was called: the CFA can lie anywhere, and lower than rsp */
+/* the function may have changed stacks since it was called: the CFA can lie anywhere, and lower than sp */
 #define RULE_CROSSES	4
 /* a struct eh_note lies behind the rule, in the place of another one */
 #define RULE_NOTED	8
@@ -101,16 +96,16 @@ enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOC
 struct eh_rule {
 	__s32 cfa_offset;
 	__s16 deref_offset;
-	__u8 kind : 4, cfa_reg : 4;
-	__u8 flags : 4, base_reg : 4;
+	__u8 kind : 4, flags : 4;
+	__u8 cfa_reg : RULE_REG_BITS, base_reg : RULE_REG_BITS;
 	__s8 saved[NR_SAVED];
 	/*
 	 * bit i: saved[i] counts from base_reg's value in this frame, not from the CFA; SAVED_SAME: it is that
 	 * value, as in vfork(), which keeps its return address in rdi
 	 */
-	__u8 from_base;
+	saved_bits_t from_base;
 };
-_Static_assert(sizeof(struct eh_rule) == 16, "struct eh_rule");
+_Static_assert(sizeof(struct eh_rule) % 8 == 0, "struct eh_rule");
 
 /*
  * A runtime may free code that it has generated, and put other code in its place. A rule of such code holds as long as this
@@ -122,7 +117,7 @@ struct eh_note {
 	__u32 word;
 	__u32 tag;
 };
-_Static_assert(sizeof(struct eh_note) == sizeof(struct eh_rule), "a note takes the place of a rule");
+_Static_assert(sizeof(struct eh_note) <= sizeof(struct eh_rule), "a note takes the place of a rule");
 
 /* nr_pages 0: an empty table */
 #define RULES_BEHIND(rows, nr_rows) (((rows) + (nr_rows) * ROW_BYTES + 15) & ~15U)

@@ -12,6 +12,7 @@
 #include "stacks_abi.h"
 #include "task.bpf.h"
 #include "unwind_walk.bpf.h"
+#include "user_registers.bpf.h"
 
 const volatile __u32 max_depth = DEFAULT_DEPTH;
 const volatile bool with_runtimes;	/* frames of interpreters, too */
@@ -117,8 +118,6 @@ static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_r
 }
 
 #define XOL_BYTES 4096
-#define XOL_SLOT_BYTES 128
-#define MAX_INSN_BYTES 15
 
 /*
  * A thread executes copies of probed instructions in slots of the page "[uprobes]", and functions return to a trampoline in
@@ -153,25 +152,14 @@ VERIFIED_ONCE int leave_uprobes(struct eh_unwind *u)
 	} else if (u->hijacked && read_hijacked(u, &r)) {
 		u->frame.ip = r.ip;
 		u->frame.by_call = true;
-		u->frame.reg[EH_RSP] = r.slot + 8;
+		u->frame.reg[REG_SP] = r.slot + CFA_AT_ENTRY;
 		u->in_syscall = false;
 		u->hijacked = r.next;
 	}
 	return 0;
 }
 
-/*
- * the number of the system call that it is in, -1: none, but an interrupt or a fault
- * (arch/x86/include/asm/syscall.h)
- */
-static __always_inline __s32 syscall_of(const struct pt_regs *regs)
-{
-	return regs->orig_ax;
-}
-
 #define PF_EXITING 0x00000004
-/* x86-64's numbers of execve and execveat (arch/x86/entry/syscalls/syscall_64.tbl) */
-#define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)
 
 /*
  * Is the task about to leave its address space? A child of vfork() lets its parent continue when it has begun a new image, or is
@@ -191,8 +179,8 @@ static __always_inline bool has_user_stack(struct task_struct *task)
 	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct mm_struct *mm = untrusted(task)->mm;
 
-	if (!mm || (regs->cs & 3) != 3 || !(regs->ip | regs->sp))
-		return false;	/* kernel threads, io_uring workers */
+	if (!mm || !are_of_user(regs))
+		return false;
 	/* in exec: the registers are the old image's, the memory the new one's */
 	return mm->start_stack && !is_leaving_memory(task, mm, syscall_of(regs));
 }
@@ -204,24 +192,8 @@ static __always_inline bool has_user_stack(struct task_struct *task)
 static __always_inline void take_registers(struct eh_unwind *u, struct task_struct *task,
 					   const struct pt_regs *regs)
 {
-	u->is_32bit = (__u16)regs->cs == 0x23;
-	u->frame.reg[0] = regs->ax;
-	u->frame.reg[1] = regs->dx;
-	u->frame.reg[2] = regs->cx;
-	u->frame.reg[3] = regs->bx;
-	u->frame.reg[4] = regs->si;
-	u->frame.reg[5] = regs->di;
-	u->frame.reg[6] = regs->bp;
-	u->frame.reg[7] = regs->sp;
-	u->frame.reg[8] = regs->r8;
-	u->frame.reg[9] = regs->r9;
-	u->frame.reg[10] = regs->r10;
-	u->frame.reg[11] = regs->r11;
-	u->frame.reg[12] = regs->r12;
-	u->frame.reg[13] = regs->r13;
-	u->frame.reg[14] = regs->r14;
-	u->frame.reg[15] = regs->r15;
-	u->frame.ip = regs->ip;
+	u->is_32bit = are_of_32bit(regs);
+	copy_registers(&u->frame, regs);
 	u->in_syscall = syscall_of(regs) >= 0;
 	if (bpf_core_field_exists(task->utask) && untrusted(task)->utask) {
 		u->hijacked = (__u64)untrusted(task)->utask;

@@ -57,7 +57,9 @@ struct frame_memo {
 	__u32 pad;
 };
 #define MEMO_BY_CALL	(1ULL << 63)	/* no user address has this bit */
-#define MEMOS_SHIFT	9
+/* so many that struct eh_unwind fits into a per-CPU map value, which may have 32 KiB */
+#define MEMOS_SHIFT	(sizeof(struct eh_rule) > 16 ? 8 : 9)
+#define MAX_PERCPU_BYTES 32768
 
 /*
  * A global function: the verifier checks it once, by itself. It must check u for NULL. Call it by CALL(): newer verifiers
@@ -114,9 +116,18 @@ struct eh_unwind {
 	struct frames_header stack;
 	__u64 frames[DEFAULT_DEPTH];
 };
+_Static_assert(sizeof(struct eh_unwind) <= MAX_PERCPU_BYTES, "struct eh_unwind");
 _Static_assert(__builtin_offsetof(struct eh_unwind, frames) ==
 		       __builtin_offsetof(struct eh_unwind, stack) + sizeof(struct frames_record),
 	       "struct frames_record in struct eh_unwind");
+
+/* The caller's frame goes on at this return address. */
+static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 sp)
+{
+	u->frame.ip = ret;
+	u->frame.reg[REG_SP] = sp;
+	return true;
+}
 
 /* the slab that loc lies in, or NULL */
 static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);

@@ -62,26 +62,16 @@ struct frame_state {
 
 enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
 
-#define KNOWN_ALL 0xffff
-/* what a call preserves by the ABI, rsp apart */
-#define KNOWN_CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 0xfu << EH_R12)
+#define KNOWN_ALL ((__u32)((1ULL << EH_NR_REGS) - 1))
 
 /* results besides enum end_reason, which says that the stack ends at this frame */
 enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
 
 /*
  * The callee-saved registers except the stack and frame pointers. A function that counts its CFA from one of them has saved
- * rsp there, to realign the stack or to change to another one, which may be anywhere. OCaml 5 does so to call C.
+ * sp there, to realign the stack or to change to another one, which may be anywhere. OCaml 5 does so to call C.
  */
-#define MAY_KEEP_RSP (KNOWN_CALLEE_SAVED & ~(1u << EH_RBP))
-
-/* the register that saved[i] restores, i < SAVED_RA */
-static __always_inline __u32 saved_reg(__u32 i)
-{
-	if (i == SAVED_RBX)
-		return EH_RBX;
-	return i == SAVED_RBP ? EH_RBP : EH_R12 + (i - SAVED_R12);
-}
+#define MAY_KEEP_SP (KNOWN_CALLEE_SAVED & ~(1u << REG_FP))
 
 /* is saved[i] base_reg's value or, if an offset, counted from it? */
 static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
@@ -136,7 +126,7 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 				      const struct window *window, __u32 i, __u64 *need)
 {
 	__u64 *reg = i < SAVED_RA ? &frame->reg[saved_reg(i)] : &frame->ip, base = frame->cfa;
-	__u32 bit = 1u << (i < SAVED_RA ? saved_reg(i) : EH_RSP);
+	__u32 bit = 1u << (i < SAVED_RA ? saved_reg(i) : REG_SP);
 	__s8 where = AGAIN(rule->saved[i]);
 
 	if ((where == SAVED_SAME && !in_base(rule, i)) || AGAIN(frame->stage) > i + 1)
@@ -167,17 +157,17 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 
 /*
  * The value of base_reg in this frame. GCC's CFI of realigned frames says to the end that registers are
- * saved where rbp points to, itself included. Behind `pop %rbp`, it points elsewhere, not into this frame,
- * and all of them are the caller's.
+ * saved where the frame pointer points to, itself included. Behind `pop %rbp`, it points elsewhere, not into this
+ * frame, and all of them are the caller's.
  */
 static __always_inline void step_base(const struct eh_rule *rule, struct frame_state *frame)
 {
-	__u64 rsp = frame->reg[EH_RSP];
+	__u64 sp = frame->reg[REG_SP];
 
 	frame->base = frame->reg[rule->base_reg];
 	frame->base_known = frame->known >> rule->base_reg & 1 ? BASE_KNOWN : BASE_UNKNOWN;
-	if (in_base(rule, SAVED_RBP) && rule->base_reg == EH_RBP && AGAIN(rule->saved[SAVED_RBP]) == 0 &&
-	    AGAIN(frame->base) - rsp >= AGAIN(frame->cfa) - rsp)
+	if (in_base(rule, SAVED_FP) && rule->base_reg == REG_FP && AGAIN(rule->saved[SAVED_FP]) == 0 &&
+	    AGAIN(frame->base) - sp >= AGAIN(frame->cfa) - sp)
 		frame->base_known = BASE_POPPED;
 }
 
@@ -203,12 +193,12 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		if (result != STEP_OK)
 			return result;
 		/*
-		 * What has made a call has its return address above rsp. A leaf may have popped it: OCaml's
-		 * caml_c_call has its CFA at rsp for a few instructions, and the return address below.
+		 * What has made a call has its return address above sp. A leaf may have popped it: OCaml's
+		 * caml_c_call has its CFA at sp for a few instructions, and the return address below.
 		 */
-		if (frame->cfa < frame->reg[EH_RSP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
+		if (frame->cfa < frame->reg[REG_SP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
 		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED && !(rule->flags & RULE_CROSSES) &&
-		    !(MAY_KEEP_RSP >> rule->cfa_reg & 1))
+		    !(MAY_KEEP_SP >> rule->cfa_reg & 1))
 			return END_NO_PROGRESS;
 		step_base(rule, frame);
 		/*
@@ -216,8 +206,7 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		 * (aesni_gcm_encrypt's CFA is rax + 8 where it calls). So each is what it was, as gdb and
 		 * libgcc have it, but for a signal frame's.
 		 */
-		if (rule->flags & RULE_SIGNAL)
-			frame->known &= KNOWN_CALLEE_SAVED;
+		frame->known &= rule->flags & RULE_SIGNAL ? KNOWN_CALLEE_SAVED : ~CALL_OVERWRITES;
 		frame->stage = 1;
 	}
 
@@ -227,8 +216,8 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		if (result != STEP_OK)
 			return result;
 	}
-	frame->reg[EH_RSP] = frame->cfa;
-	frame->known |= 1u << EH_RSP;
+	frame->reg[REG_SP] = frame->cfa;
+	frame->known |= 1u << REG_SP;
 	frame->stage = 0;
 	return STEP_OK;
 }

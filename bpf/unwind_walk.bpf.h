@@ -22,7 +22,7 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 	__u64 base = addr - (NR_SAVED - 1) * 8;	/* the other registers are saved about there */
 	__u32 len;
 
-	if (base < u->frame.reg[EH_RSP] || base > addr)
+	if (base < u->frame.reg[REG_SP] || base > addr)
 		base = addr;
 	u->window.base = base;
 	u->window.len = read_stack(u, u->window.bytes, WINDOW_BYTES, base);
@@ -46,7 +46,7 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
  */
 VERIFIED_ONCE int restore_return_address(struct eh_unwind *u)
 {
-	__u64 slot = u ? u->frame.reg[EH_RSP] - 8 : 0;
+	__u64 slot = u ? u->frame.reg[REG_SP] - CFA_AT_ENTRY : 0;
 	struct hijacked_return r = {};
 
 	if (!u || (read_hijacked(u, &r) && r.slot > slot))
@@ -276,7 +276,7 @@ VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 	/* After leave, GCC's CFI is wrong for saved registers: this register is lost, the frame is not. */
 	if (!u->frame.stage || u->frame.stage > SAVED_RA)
 		return false;
-	i = MASKED(u->frame.stage - 1, 7);
+	i = MASKED(u->frame.stage - 1, 15);
 	u->rule.saved[i] = SAVED_LOST;
 	u->rule.from_base &= ~(1 << i);
 	return true;
@@ -319,6 +319,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	int result;
 
 	if (u->todo == TODO_ENTER) {
+		u->frame.ip = RETURN_ADDRESS(u->frame.ip);
 		if (u->hijacked && u->frame.by_call && !CALL(restore_return_address, u))
 			return 0;
 		if (!recall_frame(u) && !enter_frame(u))

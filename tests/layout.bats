@@ -36,10 +36,10 @@ none() {
 	grep -rnE '#include ".*skel' libcommon | none
 }
 
-# which file of libcommon uses which other one, "USER USED": x.c, x.h and x_parts.h are one, and so are machine.h and x86/
+# which file of libcommon uses which other one, "USER USED": x.c, x.h and x_parts.h are one, and so are machine.h and its folders
 uses() {
 	grep -rE --include='*.[ch]' -o '^#include "(\S+/)?[a-z0-9_]+\.h"' libcommon |
-		sed -E 's,^libcommon/,,; s,:#include ", ,; s,"$,,; s,table/x86/[a-z_]+\.,table/machine.,g; s,(_parts)?\.[ch]( |$),\2,g' |
+		sed -E 's,^libcommon/,,; s,:#include ", ,; s,"$,,; s,table/(x86|arm64)/[a-z_]+\.,table/machine.,g; s, machine_table$, table/machine,; s,(_parts)?\.[ch]( |$),\2,g' |
 		awk '$1 != $2' | sort -u
 }
 
@@ -65,6 +65,7 @@ uses() {
 	grep -nE '#include <bpf/' libcommon/bpf/*.h | none
 	grep -rqE '#include <bpf/' libcommon/bpf	# the pattern does find uses
 }
+
 
 # what the objects of these layers need of others, as "OBJECT: SYMBOL"
 needed_by() {	# LAYER...

@@ -11,7 +11,7 @@
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
-/* of a Method and where its bytecode may be, in r13 or in its frame: the second word of an interpreted frame, or 0 */
+/* of a Method and where its bytecode may be, in a register or in its frame: the second word of an interpreted frame, or 0 */
 #ifdef __bpf__
 static __always_inline __u32 place_in_method(const struct eh_unwind *u, __u64 bytecode, __u16 bytes,
 					     __u64 in_register, __u64 in_frame)
@@ -48,13 +48,11 @@ static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u6
 }
 #endif
 
-#define EH_R13 (EH_R12 + 1)
-
 static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 frame);
 
 /*
- * The frame has just been recorded. Its words are there once rsp lies below them. The bytecode that runs is
- * in r13 while the interpreter runs itself, or C code that it has called and that has kept r13; else it was
+ * The frame has just been recorded. Its words are there once sp lies below them. The bytecode that runs is
+ * in REG_BYTECODE while the interpreter runs itself, or C code that it has called and that has kept it; else it was
  * put into the frame. The root's end of a deep stack stays as it is: these words would push out frames
  * (frame_place.h).
  */
@@ -62,15 +60,15 @@ VERIFIED_ONCE int record_method(struct eh_unwind *u)
 {
 	__u64 words[FRAME_WORDS], fp, method, second, in_register, in_frame;
 
-	if (!u || !(u->frame.known >> EH_RBP & 1) || u->stack.nr_frames >= u->max_depth / 2)
+	if (!u || !(u->frame.known >> REG_FP & 1) || u->stack.nr_frames >= u->max_depth / 2)
 		return 0;
-	fp = u->frame.reg[EH_RBP];
-	if (fp + FRAME_THE_METHOD * 8 < u->frame.reg[EH_RSP] ||
+	fp = u->frame.reg[REG_FP];
+	if (fp + FRAME_THE_METHOD * 8 < u->frame.reg[REG_SP] ||
 	    read_stack(u, words, sizeof(words), fp + FRAME_BYTECODE * 8) != sizeof(words))
 		return 0;
 	method = words[FRAME_THE_METHOD - FRAME_BYTECODE];
-	in_register = u->frame.known >> EH_R13 & 1 ? u->frame.reg[EH_R13] : 0;
-	in_frame = fp + FRAME_BYTECODE * 8 < u->frame.reg[EH_RSP] ? 0 : words[0];
+	in_register = u->frame.known >> REG_BYTECODE & 1 ? u->frame.reg[REG_BYTECODE] : 0;
+	in_frame = fp + FRAME_BYTECODE * 8 < u->frame.reg[REG_SP] ? 0 : words[0];
 	second = method & 7 || method >> 47 ? 0 : method_word(u, method, in_register, in_frame);
 	if (!second)
 		return 0;

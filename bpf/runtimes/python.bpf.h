@@ -226,7 +226,7 @@ __noinline int add_python_frames(struct eh_unwind *u)
 	w->layout = process->runtimes.python;
 	if (!has_python_states(w, task))
 		return 0;
-	w->inner = w->stack_pointer = ((struct pt_regs *)bpf_task_pt_regs(task))->sp;
+	w->inner = w->stack_pointer = PT_REGS_SP((struct pt_regs *)bpf_task_pt_regs(task));
 	w->disordered = false;
 	ctx.walk = w;
 	ctx.unwind = u;

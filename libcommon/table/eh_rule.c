@@ -6,15 +6,6 @@
 #include "dwarf/registers.h"
 #include "table/machine.h"
 
-struct eh_rule eh_rule_start(bool signal_frame)
-{
-	struct eh_rule rule = { .kind = RULE_UNSUPPORTED, .flags = signal_frame ? RULE_SIGNAL : 0 };
-
-	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
-	rule.saved[SAVED_RA] = SAVED_ODD;
-	return rule;
-}
-
 void eh_rule_set_cfa_unsupported(struct eh_rule *rule)
 {
 	rule->kind = RULE_UNSUPPORTED;
@@ -120,12 +111,26 @@ static void set_from_base(struct eh_rule *rule, int i, uint64_t base, int8_t whe
 	rule->from_base |= 1 << i;
 }
 
+struct eh_rule eh_rule_start(bool signal_frame)
+{
+	struct eh_rule rule = { .kind = RULE_UNSUPPORTED, .flags = signal_frame ? RULE_SIGNAL : 0 };
+
+	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
+	eh_rule_set_saved(&rule, EH_RA, CFI_SAME, 0);
+	return rule;
+}
+
 void eh_rule_set_saved(struct eh_rule *rule, uint64_t reg, enum cfi_where where, int64_t offset)
 {
 	int i = saved_index(reg);
 
 	if (i < 0)
 		return;
+	/* An unchanged return address is where the call has put it: in a register, if there is one for it. */
+	if (i == SAVED_RA && where == CFI_SAME) {
+		where = CFI_REGISTER;
+		offset = EH_RA;
+	}
 	set(rule, i, where == CFI_OFFSET ? saved_at(offset) :
 		     where == CFI_SAME ? SAVED_SAME :
 		     where == CFI_UNDEFINED ? SAVED_LOST : SAVED_ODD);
@@ -218,12 +223,10 @@ void eh_rule_print_saved(FILE *out, const struct eh_rule *rule, int i)
 
 void eh_rule_print(FILE *out, const struct eh_rule *rule)
 {
-	static const char *const names[NR_SAVED] = { "rbx", "rbp", "r12", "r13", "r14", "r15", "ra" };
-
 	fputs("cfa=", out);
 	eh_rule_print_cfa(out, rule);
 	for (int i = 0; i < NR_SAVED; i++) {
-		fprintf(out, " %s=", names[i]);
+		fprintf(out, " %s=", i == SAVED_RA ? "ra" : register_name(MACHINE, saved_reg(i)).text);
 		eh_rule_print_saved(out, rule, i);
 	}
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "table/code_rules.h"
+#include "table/known_code.h"
 #include "table/machine.h"
 
 #define MAX_ENTRY_BYTES 4096

@@ -7,6 +7,7 @@
 
 #include "table/code_insns.h"
 #include "table/code_rules.h"
+#include "table/known_code.h"
 #include "table/machine.h"
 
 struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp)
@@ -15,7 +16,7 @@ struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp)
 
 	memset(rule.saved, SAVED_LOST, sizeof(rule.saved));
 	rule.saved[SAVED_RA] = RA_AT_ENTRY;
-	rule.saved[SAVED_R14] = SAVED_SAME;	/* the running g, in Go's internal ABI */
+	rule.saved[SAVED_GO_G] = SAVED_SAME;
 	if (fp == GO_FP_SAME)
 		rule.saved[SAVED_FP] = SAVED_SAME;
 	else if (fp == GO_FP_SAVED)

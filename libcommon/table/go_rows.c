@@ -40,7 +40,7 @@ static bool is_in_table(const struct gopclntab *table, uint64_t vaddr)
 
 int go_rows_open(struct go_rows *go, struct elf_file *file)
 {
-	int error = gopclntab_open(&go->table, file);
+	int error = KNOWS_GO ? gopclntab_open(&go->table, file) : -ENOENT;
 
 	go->present = !error;
 	if (error)

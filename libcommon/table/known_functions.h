@@ -7,7 +7,7 @@
 
 #include "dwarf/elf_file.h"
 #include "table/fde_index.h"
-#include "table/machine.h"
+#include "table/known_code.h"
 
 #define MAX_KNOWN_FUNCTIONS 4
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What making a table needs to know of the machine. It is the machine that ehperf is built for, because its unwinder uses the
- * table. This code is in one folder, which the Makefile selects by `uname -m`:
+ * table. This code is in one folder, which the Makefile selects by ARCH, as it selects the one of bpf/:
  *
- *   abi.h             registers, calls, alignment
+ *   machine_table.h   registers and alignment
  *   cfa_expression.c  shapes of CFA expressions that only this machine's tools write
  *   entry.c           where the code at the ELF entry point ends, which addresses code takes and jumps to
  *   padding.c         padding between functions
@@ -11,7 +11,7 @@
  *   decode.c          instructions, as in code_insns.h; vector.c: vector instructions, faster
  *   go.c              what Go's compiler and runtime write
  *   argument.c        where functions and probes have their arguments
- *   known_code.c      certain code of certain programs
+ *   known_code.c      certain code of certain programs, as in known_code.h
  */
 #ifndef EHPERF_TABLE_MACHINE_H
 #define EHPERF_TABLE_MACHINE_H
@@ -22,12 +22,7 @@
 #include "dwarf/cursor.h"
 #include "events_abi.h"
 #include "tables_abi.h"
-#ifdef __x86_64__
-#include "table/x86/abi.h"
-#include "table/x86/known_code.h"
-#else
-#error "no tables are made for this machine yet"
-#endif
+#include "machine_table.h"
 
 struct code;
 
@@ -57,8 +52,8 @@ struct machine_step {
 
 /* what a walk through instructions remembers, {} at first: bits of registers by their numbers */
 struct machine_memory {
-	uint16_t sums;		/* hold a sum of registers: addresses by a table of distances */
-	uint16_t words;		/* hold a word of an indexed table */
+	uint32_t sums;		/* hold a sum of registers: addresses by a table of distances */
+	uint32_t words;		/* hold a word of an indexed table */
 };
 
 /*

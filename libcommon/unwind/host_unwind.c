@@ -76,7 +76,7 @@ static void walk_all(struct eh_unwind *u, struct host_stack *stack)
 {
 	for (uint32_t i = 0; i < u->max_steps && !unwind_frame(u); i++)
 		if (u->stack.nr_frames == 1 && u->todo == TODO_ENTER)
-			stack->cfa = u->frame.reg[EH_RSP];
+			stack->cfa = u->frame.reg[REG_SP];
 }
 
 void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers,

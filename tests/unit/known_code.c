@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "table/known_code.h"
 #include "table/machine.h"
 
 /* musl 1.2.3, libc.a:clone.lo, from the system call on */

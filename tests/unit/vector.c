@@ -4,7 +4,7 @@
  * register.
  */
 #include "check.h"
-#include "table/x86/vector.h"
+#include "vector.h"
 
 struct instruction {
 	const uint8_t *code;

@@ -7,7 +7,7 @@ SEC("perf_event")
 int sample_cpu(struct bpf_perf_event_data *ctx)
 {
 	if (count_run())
-		count_sample(ctx, (__s64)ctx->regs.ip < 0);
+		count_sample(ctx, is_in_kernel(ctx));
 	return 0;
 }
 

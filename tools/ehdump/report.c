@@ -12,6 +12,7 @@
 #include "report/json.h"
 #include "dwarf/registers.h"
 #include "dwarf/symbols.h"
+#include "table/machine.h"
 #include "tables_abi.h"
 
 static const char *const kind_names[NR_RULE_KINDS] = {
@@ -307,7 +308,10 @@ static void print_rule(FILE *out, const struct eh_rule *rule)
 
 void eh_print_table(FILE *out, const struct elf_file *file, const struct unwind_table *table)
 {
-	fputs("pc\tcfa\trbx\trbp\tr12\tr13\tr14\tr15\tra\trule\n", out);
+	fputs("pc\tcfa", out);
+	for (int i = 0; i < SAVED_RA; i++)
+		fprintf(out, "\t%s", register_name(MACHINE, saved_reg(i)).text);
+	fputs("\tra\trule\n", out);
 	for (uint32_t p = 0; p < table->nr_pages; p++) {
 		const struct eh_page *page = &table->pages[p];
 

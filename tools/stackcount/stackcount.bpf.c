@@ -79,7 +79,7 @@ SEC("?perf_event")
 int count_perf_event(struct bpf_perf_event_data *ctx)
 {
 	if (count_run() && measuring)
-		count_event(ctx, (__s64)ctx->regs.ip < 0, bpf_get_attach_cookie(ctx) << STACK_EVENT_SHIFT, 0);
+		count_event(ctx, is_in_kernel(ctx), bpf_get_attach_cookie(ctx) << STACK_EVENT_SHIFT, 0);
 	return 0;
 }
 

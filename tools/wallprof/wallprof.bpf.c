@@ -180,7 +180,7 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 		return 0;
 	end_unseen(thread, task, bpf_ktime_get_ns());
 	name_thread(key, task, THREAD_RUNNABLE);
-	if (with_kernel_stacks && (__s64)ctx->regs.ip < 0)
+	if (with_kernel_stacks && is_in_kernel(ctx))
 		key->kernel_stack = send_kernel_stack(ctx, stats);
 	take_user_stack(u, task, key, stats);
 	sample.of = header_of(key->tid, 0, LIFE_SAMPLE);

@@ -4,11 +4,15 @@
 #include <errno.h>
 
 #include "dwarf/exports.h"
+#include "machine_abi.h"
 
 int hotspot_image_read(struct hotspot_image *image, struct elf_file *file)
 {
 	uint64_t structs, stride, types, size, bias;
-	int error = exports_find(file, "gHotSpotVMStructs", &structs, &size);
+	int error = REG_SENDER_SP == EH_NR_REGS ? -ENOTSUP : 0;	/* nothing is known of this machine's frames */
+
+	if (!error)
+		error = exports_find(file, "gHotSpotVMStructs", &structs, &size);
 
 	if (!error)
 		error = exports_find(file, "gHotSpotVMStructEntryArrayStride", &stride, &size);

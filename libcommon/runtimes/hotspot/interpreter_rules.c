@@ -10,7 +10,6 @@
 #include "table/machine.h"
 
 #define SENDER_SP_BELOW_FP 8
-#define REG_SENDER_SP (EH_R12 + 1)
 
 /*
  * What is known of the place before an instruction. With .framed, that is all; else the return address is

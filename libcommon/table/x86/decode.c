@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "table/code_insns.h"
 #include "table/machine.h"
-#include "table/x86/vector.h"
+#include "vector.h"
 
 struct decoder {
 	ZydisDecoder zydis;

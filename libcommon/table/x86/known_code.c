@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "table/x86/known_code.h"
+#include "table/known_code.h"
 
 #include <string.h>
 
 #include "table/machine.h"
-
-#define ANY (-1)	/* a byte that may be anything */
-#define MAX_PIECE 112
 
 static struct eh_rule of_context(void);
 static struct eh_rule of_saved_context(void);
@@ -14,28 +11,11 @@ static struct eh_rule of_left_context(void);
 static struct eh_rule of_lisp_caller(void);
 static struct eh_rule at_entry(void);
 
-struct piece {
-	const char *name;
-	struct {
-		uint8_t at;
-		struct eh_rule (*rule)(void);
-	} rows[MAX_KNOWN_ROWS];
-	/*
-	 * A return address leads to its first byte, though no call comes before: it was put on a stack. So
-	 * the row begins a byte earlier, where return addresses are looked up.
-	 */
-	bool returned_to;
-	uint8_t nr;
-	int16_t bytes[MAX_PIECE];
-};
-
-#define BYTES(...) .nr = sizeof((int16_t[]){ __VA_ARGS__ }) / sizeof(int16_t), .bytes = { __VA_ARGS__ }
-
-static const struct piece pieces[] = {
+const struct known_piece known_pieces[] = {
 	{
 		/* musl, src/thread/x86_64/clone.s: a thread's first frame, which ends the thread */
 		"musl's __clone", { { 0, known_outermost } }, false,
-		BYTES(0x31, 0xed,			/* xor %ebp, %ebp */
+		KNOWN_BYTES(0x31, 0xed,			/* xor %ebp, %ebp */
 		      0x5f,				/* pop %rdi */
 		      0x41, 0xff, 0xd1,			/* call *%r9 */
 		      0x89, 0xc7,			/* mov %eax, %edi */
@@ -44,7 +24,7 @@ static const struct piece pieces[] = {
 	}, {
 		/* musl, src/signal/x86_64/restore.s, and others' restorers: where a signal handler returns to */
 		"musl's __restore_rt", { { 0, known_signal_frame } }, true,
-		BYTES(0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0,	/* mov $15, %rax (rt_sigreturn) */
+		KNOWN_BYTES(0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0,	/* mov $15, %rax (rt_sigreturn) */
 		      0x0f, 0x05)			/* syscall */
 	}, {
 		/*
@@ -52,9 +32,9 @@ static const struct piece pieces[] = {
 		 * The trampoline pushes the address of `finish`, where the context's function returns to.
 		 */
 		"make_fcontext's trampoline", { { 0, known_outermost } }, false,
-		BYTES(0x55, 0xff, 0xe3,			/* trampoline: push %rbp; jmp *%rbx */
+		KNOWN_BYTES(0x55, 0xff, 0xe3,			/* trampoline: push %rbp; jmp *%rbx */
 		      0x48, 0x31, 0xff,			/* finish: xor %rdi, %rdi */
-		      0xe8, ANY, ANY, ANY, ANY,		/* call _exit */
+		      0xe8, ANY_BYTE, ANY_BYTE, ANY_BYTE, ANY_BYTE,		/* call _exit */
 		      0xf4)				/* hlt */
 	}, {
 		/*
@@ -62,12 +42,12 @@ static const struct piece pieces[] = {
 		 * stacks. Its CFI says that it has a caller.
 		 */
 		"glibc's __start_context", { { 0, known_outermost } }, false,
-		BYTES(0x48, 0x89, 0xdc,			/* mov %rbx, %rsp */
+		KNOWN_BYTES(0x48, 0x89, 0xdc,			/* mov %rbx, %rsp */
 		      0x48, 0x8b, 0x3c, 0x24,		/* mov (%rsp), %rdi */
 		      0x48, 0x85, 0xff, 0x74, 0x08,	/* test %rdi, %rdi; je */
-		      0xe8, ANY, ANY, ANY, ANY,		/* call setcontext */
+		      0xe8, ANY_BYTE, ANY_BYTE, ANY_BYTE, ANY_BYTE,		/* call setcontext */
 		      0x48, 0x89, 0xc7,			/* mov %rax, %rdi */
-		      0xe8, ANY, ANY, ANY, ANY,		/* call exit */
+		      0xe8, ANY_BYTE, ANY_BYTE, ANY_BYTE, ANY_BYTE,		/* call exit */
 		      0xf4)				/* hlt */
 	},
 	{
@@ -77,7 +57,7 @@ static const struct piece pieces[] = {
 		 * other. The caller is who had left that one.
 		 */
 		"jump_fcontext", { { 5, of_context }, { 43, of_saved_context }, { 97, of_left_context } }, false,
-		BYTES(0x48, 0x8d, 0x64, 0x24, 0xc8,		/* lea -0x38(%rsp), %rsp */
+		KNOWN_BYTES(0x48, 0x8d, 0x64, 0x24, 0xc8,		/* lea -0x38(%rsp), %rsp */
 		      0x0f, 0xae, 0x1c, 0x24,			/* stmxcsr (%rsp) */
 		      0xd9, 0x7c, 0x24, 0x04,			/* fnstcw 4(%rsp) */
 		      0x4c, 0x89, 0x64, 0x24, 0x08,		/* mov %r12, 8(%rsp) */
@@ -105,31 +85,21 @@ static const struct piece pieces[] = {
 		 * their caller's frame, and not as it was at the call, as the CFI has it.
 		 */
 		"call_into_lisp", { { 1, of_lisp_caller }, { 21, at_entry } }, false,
-		BYTES(0xff, 0x50, 0xfd,			/* call *-3(%rax) */
+		KNOWN_BYTES(0xff, 0x50, 0xfd,			/* call *-3(%rax) */
 		      0x73, 0x03, 0x48, 0x89, 0xdc,	/* jae 1f; mov %rbx, %rsp; 1: */
 		      0x41, 0x5f, 0x41, 0x5e,		/* pop %r15; pop %r14 */
 		      0x41, 0x5d, 0x41, 0x5c, 0x5b,	/* pop %r13; pop %r12; pop %rbx */
 		      0x48, 0x89, 0xd0,			/* mov %rdx, %rax */
-		      ANY, 0xc3)			/* leave, or pop %rbp; ret */
+		      ANY_BYTE, 0xc3)			/* leave, or pop %rbp; ret */
+	}, {
 	},
 };
-
-#define NR_PIECES (sizeof(pieces) / sizeof(pieces[0]))
 
 const struct known_export known_exports[] = {
 	{ "makecontext", "glibc's __start_context", true },
 	{ "call_into_lisp_", "call_into_lisp", false },
 	{},
 };
-
-struct eh_rule known_outermost(void)
-{
-	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY };
-
-	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
-	rule.saved[SAVED_RA] = SAVED_LOST;
-	return rule;
-}
 
 /*
  * arch/x86/include/uapi/asm/sigcontext.h: 5 words of struct ucontext, then r8 … r15, rdi, rsi, rbp, rbx,
@@ -220,82 +190,4 @@ bool known_is_return_thunk(const uint8_t *code)
 	};
 
 	return !memcmp(code, thunk, sizeof(thunk));
-}
-
-static bool matches(const struct piece *p, const uint8_t *code, size_t size)
-{
-	if (size < p->nr)
-		return false;
-	for (int i = 0; i < p->nr; i++)
-		if (p->bytes[i] != ANY && p->bytes[i] != code[i])
-			return false;
-	return true;
-}
-
-/* where the piece is, from code[from] on; SIZE_MAX: nowhere */
-static size_t find(const struct piece *p, const uint8_t *code, size_t size, size_t from)
-{
-	uint8_t head[4];
-	const uint8_t *at;
-
-	for (size_t i = 0; i < sizeof(head); i++)
-		head[i] = p->bytes[i];
-	for (; from < size; from = at + 1 - code) {
-		at = memmem(code + from, size - from, head, sizeof(head));
-		if (!at)
-			return SIZE_MAX;
-		if (matches(p, at, code + size - at))
-			return at - code;
-	}
-	return SIZE_MAX;
-}
-
-static struct known_code known(const struct piece *p, size_t at)
-{
-	struct known_code known = { .name = p->name, .end = at + p->nr };
-
-	for (; known.nr_rows < MAX_KNOWN_ROWS && p->rows[known.nr_rows].rule; known.nr_rows++)
-		known.rows[known.nr_rows] = (struct known_row){
-			.at = at + p->rows[known.nr_rows].at, .rule = p->rows[known.nr_rows].rule(),
-		};
-	known.rows[0].at -= p->returned_to && at;
-	return known;
-}
-
-bool known_code_next(const uint8_t *code, size_t size, size_t from, struct known_code *piece)
-{
-	size_t first = SIZE_MAX;
-
-	for (size_t i = 0; i < NR_PIECES; i++) {
-		size_t at = find(&pieces[i], code, size, from);
-
-		if (at >= first)
-			continue;
-		first = at;
-		*piece = known(&pieces[i], at);
-	}
-	return first != SIZE_MAX;
-}
-
-bool known_code_in(const char *name, const uint8_t *code, size_t size, struct known_code *piece)
-{
-	for (size_t i = 0; i < NR_PIECES; i++) {
-		size_t at = strcmp(pieces[i].name, name) ? SIZE_MAX : find(&pieces[i], code, size, 0);
-
-		if (at == SIZE_MAX)
-			continue;
-		*piece = known(&pieces[i], at);
-		return true;
-	}
-	return false;
-}
-
-bool known_code_at(const char *name, const uint8_t *code, size_t size, struct known_code *piece)
-{
-	struct known_code found;
-
-	if (!known_code_in(name, code, size, &found) || found.rows[0].at)
-		return false;
-	*piece = found;
-	return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encodings: Intel SDM vol. 2A, 2.1 to 2.3 and 2.7; opcodes: vol. 2D, tables. */
-#include "table/x86/vector.h"
+#include "vector.h"
 
 #include <stdbool.h>
 

@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The x86-64 psABI's registers and calls (3.2.1, figure 3.4; DWARF numbers: figure 3.36). */
-#ifndef EHPERF_TABLE_X86_ABI_H
-#define EHPERF_TABLE_X86_ABI_H
+/* What tables need of the x86-64 psABI, besides bpf/x86/machine_abi.h. */
+#ifndef EHPERF_MACHINE_TABLE_H
+#define EHPERF_MACHINE_TABLE_H
 
 #include <elf.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "tables_abi.h"
 
 #define MACHINE EM_X86_64
 
-#define REG_SP EH_RSP
-#define REG_FP EH_RBP
-#define SAVED_FP SAVED_RBP
 /* bits by DWARF number */
 #define CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 1u << EH_RSP | 0xfu << EH_R12)
 #define CALLER_SAVED (0xffff & ~CALLEE_SAVED)
 
-/*
- * A call pushes the return address: at a function's first instruction, and at its `ret`, CFA = sp +
- * CFA_AT_ENTRY.
- */
-#define CFA_AT_ENTRY 8
+#define SAVED_GO_G SAVED_R14	/* the running g, in Go's internal ABI */
 #define RA_AT_ENTRY (-1)	/* in words from the CFA */
+
+#define KNOWS_GO true	/* are rows made of Go's own tables? */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16

@@ -3,8 +3,8 @@
  * Code of certain programs, recognized by its bytes, that has no CFI, or whose CFI does not say that the stack ends there. Each
  * piece has a name, and beside its bytes its source file and its assembly.
  */
-#ifndef EHPERF_TABLE_X86_KNOWN_CODE_H
-#define EHPERF_TABLE_X86_KNOWN_CODE_H
+#ifndef EHPERF_TABLE_KNOWN_CODE_H
+#define EHPERF_TABLE_KNOWN_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +26,27 @@ struct known_code {
 	size_t end, nr_rows;
 	struct known_row rows[MAX_KNOWN_ROWS];
 };
+
+/* a piece as it is looked for */
+#define ANY_BYTE (-1)
+#define MAX_KNOWN_BYTES 112
+struct known_piece {
+	const char *name;
+	struct {
+		uint8_t at;
+		struct eh_rule (*rule)(void);
+	} rows[MAX_KNOWN_ROWS];
+	/*
+	 * A return address leads to its first byte, though no call comes before: it was put on a stack. So
+	 * the row begins a byte earlier, where return addresses are looked up.
+	 */
+	bool returned_to;
+	uint8_t nr;
+	int16_t bytes[MAX_KNOWN_BYTES];
+};
+#define KNOWN_BYTES(...) .nr = sizeof((int16_t[]){ __VA_ARGS__ }) / sizeof(int16_t), .bytes = { __VA_ARGS__ }
+
+extern const struct known_piece known_pieces[];	/* the machine's, up to one without a name */
 
 /* the first piece of code[0 .. size) that begins at or behind code[from]; false: there is none */
 bool known_code_next(const uint8_t *code, size_t size, size_t from, struct known_code *piece);
