@@ -116,8 +116,8 @@ static int allow_all(scmp_filter_ctx filter, const int *calls)
 {
 	int error = 0;
 
-	for (; calls && *calls >= 0 && !error; calls++)
-		error = allow(filter, *calls);
+	for (; calls && *calls != -1 && !error; calls++)
+		error = *calls < 0 ? 0 : allow(filter, *calls);
 	return error;
 }
 

@@ -2,6 +2,7 @@
 #include "dwarf/bounded_child.h"
 
 #include <errno.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void limit_system_calls(bool prepares)
 		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat, -1
 	};
 	static const int of_preparing[] = {
-		CHILD_READS, __NR_readlink, __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, CHILD_LIMITS_ITSELF, -1
+		CHILD_READS, SCMP_SYS(readlink), __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, CHILD_LIMITS_ITSELF, -1
 	};
 
 	child_limit_system_calls(of_all, prepares ? of_preparing : NULL);

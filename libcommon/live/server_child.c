@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>
+#include <seccomp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -519,9 +520,9 @@ static void serve(struct server *s)
 static void limit_system_calls(void)
 {
 	static const int allowed[] = {
-		__NR_poll, __NR_epoll_wait, __NR_epoll_pwait, __NR_epoll_ctl, __NR_accept4, __NR_recvfrom, __NR_sendto, __NR_sendmsg,
+		SCMP_SYS(poll), __NR_ppoll, SCMP_SYS(epoll_wait), __NR_epoll_pwait, __NR_epoll_ctl, __NR_accept4, __NR_recvfrom, __NR_sendto, __NR_sendmsg,
 		__NR_read, __NR_write, __NR_writev, __NR_setsockopt, __NR_shutdown, __NR_close, __NR_fcntl, __NR_brk, __NR_munmap,
-		__NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom, __NR_clock_gettime, __NR_gettimeofday, __NR_time,
+		__NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom, __NR_clock_gettime, __NR_gettimeofday, SCMP_SYS(time),
 		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group, -1
 	};
 
