@@ -129,7 +129,11 @@ static __always_inline void find_rule(struct eh_unwind *u, __u32 table_nr, __u64
 {
 	const struct eh_rule *rule = rule_at(u, table_nr, file_offset);
 
-	u->rule = rule ? *rule : (struct eh_rule){};
+	if (!rule) {
+		u->rule = (struct eh_rule){};
+		return;
+	}
+	u->rule = *rule;
 	if (u->rule.flags & RULE_NOTED)
 		__builtin_memcpy(&u->note, rule + 1, sizeof(u->note));
 }
