@@ -48,8 +48,8 @@ static void forget(struct stack_session *s)
 /* ---- the history, for views ---- */
 
 /* drawing takes at most one part in so many of the time; but who looks does not wait long, as after first names */
-#define VIEW_SHARE 10
-#define VIEW_REST_NS 5000000000
+#define VIEW_SHARE 25
+#define VIEW_REST_NS 10000000000
 
 static void note_modules(void *arg, bool *used, size_t nr)
 {
