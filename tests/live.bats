@@ -207,6 +207,39 @@ click() {
 	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$now" ]
 }
 
+@test "steps back show each drawing's time once, to the first; forth leads to where it was" {
+	local all steps=0 sum=0 head
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested -F 199 -o report.folded"
+	wait_for_samples 300
+	keys p
+	wait_until is_paused
+	all=$(samples)
+	while :; do
+		head=$(screen | head -n 1)
+		keys '['
+		has_stepped() { shows '^nothing older is kept' || [ "$(screen | head -n 1)" != "$head" ]; }
+		wait_until has_stepped
+		wait_until is_still
+		! shows '^nothing older is kept' || break
+		shows 's until [0-9:]{8}, PAUSED'
+		steps=$((steps + 1)) sum=$((sum + $(samples)))
+	done
+	echo "$steps steps, $sum of $all samples"
+	[ "$steps" -ge 2 ]
+	[ "$sum" -eq "$all" ]
+	for ((; steps > 1; steps--)); do
+		keys ']'
+	done
+	wait_until is_still
+	shows 's until [0-9:]{8}, PAUSED'
+	sum=$(samples)
+	keys q
+	wait_until_left
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$sum" ]
+}
+
 @test "reset, and only the last seconds" {
 	local before
 	two_programs

@@ -320,9 +320,9 @@ static int put_last(struct history *h, struct history_part *part, size_t *room, 
 	int error = 0;
 
 	h->round++;
-	part->from_ns = h->until_ns;
+	part->from_ns = part->until_ns;
 	for (const struct interval *i = h->first; i && !error; i = i->next) {
-		if (h->until_ns - i->until_ns >= last_ns)
+		if (i->until_ns > part->until_ns || part->until_ns - i->until_ns >= last_ns)
 			continue;
 		if (i->from_ns < part->from_ns)
 			part->from_ns = i->from_ns;
@@ -331,12 +331,12 @@ static int put_last(struct history *h, struct history_part *part, size_t *room, 
 	return error;
 }
 
-int history_take(struct history *h, uint64_t last_ns, struct history_part *part)
+int history_take(struct history *h, uint64_t last_ns, uint64_t until_ns, struct history_part *part)
 {
 	size_t room = 0;
 	int error;
 
-	*part = (struct history_part){ .history = h, .until_ns = h->until_ns };
+	*part = (struct history_part){ .history = h, .until_ns = until_ns ? until_ns : h->until_ns };
 	error = last_ns ? put_last(h, part, &room, last_ns) : put_all(h, part, &room);
 	part->entries = calloc(part->nr_stacks + 1, sizeof(*part->entries));
 	if (!part->entries)

@@ -38,8 +38,11 @@ struct history_part {
 	size_t nr_stacks;
 };
 
-/* Takes the intervals that ended less than so long before the last one's end; 0: all. 0 or -ENOMEM */
-int history_take(struct history *history, uint64_t last_ns, struct history_part *part);
+/*
+ * Takes the intervals that ended until until_ns (0: the last one's end), and less than last_ns before; last_ns 0: all, until now. If
+ * none is kept, the part's from_ns is its until_ns. 0 or -ENOMEM
+ */
+int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns, struct history_part *part);
 /* {} is allowed */
 void history_part_free(struct history_part *part);
 

@@ -8,11 +8,13 @@
 #include <string.h>
 #include <unistr.h>
 
+#include "base/array.h"
 #include "live/panes.h"
 #include "live/save.h"
 #include "live/terminal.h"
 #include "report/escape.h"
 #include "report/stack_report.h"
+#include "report/time_of_day.h"
 
 #define MESSAGE_BYTES 512
 #define INPUT_BYTES 1024
@@ -41,6 +43,9 @@ struct live_view {
 	size_t interval;		/* of intervals_ns */
 	uint64_t window_ns;		/* 0: since the start */
 	bool paused, help;
+	/* while it is paused, steps back: the end of what each of them shows, the last one's is shown */
+	uint64_t *steps;
+	size_t nr_steps, step_room;
 	double rate, own_cpu;		/* in the last interval */
 	char message[MESSAGE_BYTES];	/* shown until the next key */
 	enum asked asked;
@@ -80,7 +85,9 @@ __attribute__((format(printf, 2, 3))) static void say(struct live_view *v, const
 
 static void print_time(FILE *out, const struct live_view *v)
 {
-	if (v->window_ns)
+	if (v->nr_steps)
+		fprintf(out, "the %.1f s until %.*s", v->shown->summary.seconds, TIME_OF_DAY_SECONDS, time_of_day(v->shown->until_ns).text);
+	else if (v->window_ns)
 		fprintf(out, "the last %.1f s", v->shown ? v->shown->summary.seconds : 0);
 	else
 		fputs("since the start", out);
@@ -176,6 +183,7 @@ static const char *const help[] = {
 	"w             show only the last seconds, or all since the start",
 	"r             reset: the start is now",
 	"p, space      pause: the view stays as it is, and measuring goes on",
+	"[  ]          pause, and step back through the last minutes; forth again",
 	"<  >          refresh more often, less often",
 	"s             save what is shown; the name's ending says the format",
 	"q             quit, and print the report of what is shown",
@@ -206,15 +214,57 @@ static void draw(struct live_view *v)
 
 /* ---- what is shown ---- */
 
+/* how long the time is that a step shows */
+static uint64_t step_ns(const struct live_view *v)
+{
+	return v->window_ns ? v->window_ns : intervals_ns[v->interval];
+}
+
 static int show(struct live_view *v)
 {
+	const struct stack_summary *summary;
 	int error;
 
 	panes_show(v->panes, NULL);
-	error = v->source.show(v->source.arg, v->window_ns, &v->shown);
-	if (!error)
-		panes_show(v->panes, v->shown);
-	return error;
+	if (v->nr_steps)
+		error = v->source.show(v->source.arg, step_ns(v), v->steps[v->nr_steps - 1], &v->shown);
+	else
+		error = v->source.show(v->source.arg, v->window_ns, 0, &v->shown);
+	if (error)
+		return error;
+	panes_show(v->panes, v->shown);
+	summary = &v->shown->summary;
+	if (v->nr_steps && summary->seconds > 0)
+		v->rate = summary->measure->value(&summary->sum) / summary->seconds;
+	return 0;
+}
+
+/* Shows what was shown before the last step. */
+static int step_forth(struct live_view *v)
+{
+	if (!v->nr_steps)
+		return 0;
+	v->nr_steps--;
+	return show(v);
+}
+
+/* Shows the time before that which is shown; of all since the start, the last interval comes first. */
+static int step_back(struct live_view *v)
+{
+	int error;
+
+	if (!v->shown)
+		return 0;
+	if (array_reserve(&v->steps, &v->step_room, v->nr_steps + 1))
+		return -ENOMEM;
+	v->steps[v->nr_steps] = v->nr_steps || v->window_ns ? v->shown->from_ns : v->shown->until_ns;
+	v->nr_steps++;
+	v->paused = true;
+	error = show(v);
+	if (error || v->shown->from_ns < v->shown->until_ns)
+		return error;
+	say(v, "nothing older is kept");
+	return step_forth(v);
 }
 
 int live_view_refresh(struct live_view *v, double seconds, uint64_t taken, double own_cpu)
@@ -357,12 +407,14 @@ static void change_interval(struct live_view *v, int by)
 static int pause_or_go_on(struct live_view *v)
 {
 	v->paused = !v->paused;
+	v->nr_steps = 0;
 	return v->paused ? 0 : show(v);
 }
 
 static int reset(struct live_view *v)
 {
 	v->source.reset(v->source.arg);
+	v->nr_steps = 0;
 	return v->paused ? 0 : show(v);
 }
 
@@ -394,6 +446,12 @@ static bool take_own_key(struct live_view *v, struct terminal_key key, int *erro
 		return true;
 	case '/':
 		ask(v, ASKED_SEARCH);
+		return true;
+	case '[':
+		*error = step_back(v);
+		return true;
+	case ']':
+		*error = step_forth(v);
 		return true;
 	case '<':
 	case '>':
@@ -480,6 +538,7 @@ void live_view_free(struct live_view *v)
 	if (!v)
 		return;
 	panes_free(v->panes);
+	free(v->steps);
 	free(v->doing);
 	free(v);
 }

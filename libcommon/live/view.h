@@ -18,10 +18,10 @@ struct live_source {
 	const char *doing;	/* what is measured, in words; escaped by the view */
 	const char *note;	/* shown until the first key; NULL: none */
 	/*
-	 * Makes a report of the last window_ns, or of all since the start (0); valid until the next call, whose report
-	 * replaces it. 0 or -errno
+	 * Makes a report of the window_ns before until_ns (0: now), or of all since the start (0, now); valid until the next call,
+	 * whose report replaces it. 0 or -errno
 	 */
-	int (*show)(void *arg, uint64_t window_ns, const struct live_shown **shown);
+	int (*show)(void *arg, uint64_t window_ns, uint64_t until_ns, const struct live_shown **shown);
 	void (*reset)(void *arg);	/* the start is now */
 	void (*set_interval)(void *arg, uint64_t ns);
 	void (*end)(void *arg);		/* the user wants to leave */

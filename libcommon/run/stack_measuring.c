@@ -97,7 +97,7 @@ static struct history_part idle_lately(struct stack_session *s, const struct fra
 
 	if (!s->measure->of_waits || s->options->idle)
 		return last;
-	cli_check(history_take(s->history, IDLE_NS, &last), "read the results");
+	cli_check(history_take(s->history, IDLE_NS, 0, &last), "read the results");
 	cli_check(idle_mark(last.entries, last.nr, last.until_ns - last.from_ns, &asked, names, &threads), "find the idle threads");
 	return last;
 }
@@ -111,7 +111,7 @@ static void serve(struct stack_session *s, uint64_t until_ns)
 
 	if (!s->web_view || until_ns <= s->served_until_ns || !web_view_is_ready(s->web_view))
 		return;
-	cli_check(history_take(s->history, until_ns - s->served_until_ns, &part), "read the results");
+	cli_check(history_take(s->history, until_ns - s->served_until_ns, 0, &part), "read the results");
 	report_make(s, &made, &(struct report_of){
 		.entries = part.entries, .nr = part.nr, .from = s->served_until_ns / 1e9, .until = until_ns / 1e9,
 		.since = &s->served, .room = SLICE_FRAMES,
@@ -195,7 +195,7 @@ static void report(struct stack_session *s, const struct loss *losses, size_t nr
 	if (s->history) {
 		if (last)
 			look_last(s);
-		cli_check(history_take(s->history, 0, &part), "read the results");
+		cli_check(history_take(s->history, 0, 0, &part), "read the results");
 		entries = part.entries;
 		nr = part.nr;
 	} else {
@@ -280,7 +280,7 @@ static void begin_web_view(struct stack_session *s)
 /* ---- the view in the terminal ---- */
 
 /* Makes the report that the view shows, with the losses that are known by now. */
-static int show(void *arg, uint64_t window_ns, const struct live_shown **shown)
+static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct live_shown **shown)
 {
 	struct stack_session *s = arg;
 	struct made_report *made = &s->made;
@@ -290,7 +290,7 @@ static int show(void *arg, uint64_t window_ns, const struct live_shown **shown)
 	report_free(made);
 	history_part_free(&s->part);
 	namer_forget(s->namer);
-	error = history_take(s->history, window_ns, &s->part);
+	error = history_take(s->history, window_ns, until_ns, &s->part);
 	if (error)
 		return error;
 	report_make(s, made, &(struct report_of){
@@ -300,7 +300,7 @@ static int show(void *arg, uint64_t window_ns, const struct live_shown **shown)
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	s->shown = (struct live_shown){
 		.writer = made->writer, .summary = made->summary, .entries = made->entries, .nr = made->nr_busy,
-		.nr_all = made->nr, .start = s->run.start,
+		.nr_all = made->nr, .start = s->run.start, .from_ns = s->part.from_ns, .until_ns = s->part.until_ns,
 	};
 	*shown = &s->shown;
 	return 0;

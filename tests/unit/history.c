@@ -62,7 +62,7 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 	bool same = true, whole = true;
 	size_t seen = 0, expected = 0;
 
-	check(!history_take(h, last_ns, &part));
+	check(!history_take(h, last_ns, nr < NR_INTERVALS ? (1 + nr) * SECOND : 0, &part));
 	for (size_t i = 0; i < part.nr; i++) {
 		const struct stack_entry *entry = &part.entries[i];
 		uint64_t sum = 0, id = entry->key.user_stack;
@@ -108,16 +108,20 @@ static void sums(void)
 	compare(h, SECOND, plain, NR_INTERVALS - 1, NR_INTERVALS);
 	compare(h, 10 * SECOND, plain, NR_INTERVALS - 10, NR_INTERVALS);
 	compare(h, 1000 * SECOND, plain, 0, NR_INTERVALS);
+	compare(h, 3 * SECOND, plain, 4, 7);
+	compare(h, 1000 * SECOND, plain, 0, 5);
+	check(!history_take(h, SECOND, SECOND, &kept) && !kept.nr && kept.from_ns == kept.until_ns);
+	history_part_free(&kept);
 
 	/* a part outlives what it was taken of */
-	check(!history_take(h, 0, &kept));
+	check(!history_take(h, 0, 0, &kept));
 	before = sum_of(&kept);
 	history_reset(h);
 	check(history_bytes(h) > 0);
 	check(before && sum_of(&kept) == before && kept.entries[0].user->nr);
 	history_part_free(&kept);
 	check(history_bytes(h) == 0, "%zu bytes are left", history_bytes(h));
-	check(!history_take(h, 0, &kept) && !kept.nr && kept.from_ns == kept.until_ns);
+	check(!history_take(h, 0, 0, &kept) && !kept.nr && kept.from_ns == kept.until_ns);
 	history_part_free(&kept);
 	history_free(h);
 }
@@ -145,7 +149,7 @@ static void limit(void)
 		most = history_bytes(h) > most ? history_bytes(h) : most;
 	}
 	check(most <= max, "%zu bytes of %zu", most, max);
-	check(!history_take(h, 0, &part));
+	check(!history_take(h, 0, 0, &part));
 	check(sum_of(&part) == all, "%llu of %llu", (unsigned long long)sum_of(&part), (unsigned long long)all);
 	for (size_t i = 0; i < part.nr; i++) {
 		const struct stack_entry *entry = &part.entries[i];
@@ -158,7 +162,7 @@ static void limit(void)
 	check(sums == 3, "a sum for each end reason: %llu", (unsigned long long)sums);
 	history_part_free(&part);
 	/* the last interval is there as it was */
-	check(!history_take(h, SECOND, &part) && sum_of(&part) == 50 + each && part.nr == each + 1);
+	check(!history_take(h, SECOND, 0, &part) && sum_of(&part) == 50 + each && part.nr == each + 1);
 	history_part_free(&part);
 	history_free(h);
 }
