@@ -21,7 +21,7 @@
 
 /* ---- registers, and the contexts that programs are called with ---- */
 
-#include "pt_regs.h"
+#include "machine_types.h"
 
 /* of iterators */
 struct bpf_iter__task {
@@ -58,10 +58,6 @@ struct signal_struct {
 struct thread_info {
 	__u32 cpu;
 	__u32 status;	/* TS_... */
-};
-
-struct thread_struct {
-	unsigned long fsbase, sp;
 };
 
 /* the scheduler's account of a task */

@@ -415,7 +415,7 @@ static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct
 
 	if (bytes < 8)
 		return 0;
-	b->walk.from = task->thread.sp;
+	b->walk.from = KERNEL_SP(task);
 	b->walk.top = (__u64)bpf_task_pt_regs(task);
 	barrier();	/* as in send_walked() */
 	nr = CALL(walk_scheduler, &b->walk, b->kernel.frames[0]) & (MAX_SCHEDULER_FRAMES - 1);

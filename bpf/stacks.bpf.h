@@ -305,7 +305,7 @@ static long copy_far_page(__u32 i, struct raw_sample **ctx)
  */
 static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 {
-	__u64 thread = untrusted(task)->thread.fsbase, main = untrusted(task)->mm->start_stack;
+	__u64 thread = THREAD_POINTER(untrusted(task)), main = untrusted(task)->mm->start_stack;
 
 	if (sp < thread && (thread < main || sp >= main))
 		return thread;

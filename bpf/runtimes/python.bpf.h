@@ -11,6 +11,7 @@
 #include "stack_hash.bpf.h"
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
+#include "user_registers.bpf.h"
 
 #define PYTHON_FRAME_BYTES	72	/* what of a frame is looked at */
 #define MAX_PYTHON_THREADS	512	/* looked through for a thread's state */
@@ -92,7 +93,7 @@ static __always_inline bool has_python_states(struct python_walk *w, struct task
 	__u32 tid = task->pid;
 	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &tid), now = {};
 
-	w->self = task->thread.fsbase;	/* pthread_self() */
+	w->self = THREAD_POINTER(task);	/* pthread_self() */
 	w->interpreter = now.interpreter = user_word(w->layout.interpreters);
 	if (!now.interpreter)
 		return false;	/* its main thread makes the first one soon */

@@ -9,10 +9,10 @@
 int hotspot_image_read(struct hotspot_image *image, struct elf_file *file)
 {
 	uint64_t structs, stride, types, size, bias;
-	int error = REG_SENDER_SP == EH_NR_REGS ? -ENOTSUP : 0;	/* nothing is known of this machine's frames */
+	int error = exports_find(file, "gHotSpotVMStructs", &structs, &size);
 
-	if (!error)
-		error = exports_find(file, "gHotSpotVMStructs", &structs, &size);
+	if (!error && REG_SENDER_SP == EH_NR_REGS)
+		return -ENOTSUP;	/* nothing is known of frames on this machine */
 
 	if (!error)
 		error = exports_find(file, "gHotSpotVMStructEntryArrayStride", &stride, &size);

@@ -11,3 +11,7 @@ struct pt_regs {
 struct bpf_perf_event_data {
 	struct pt_regs regs;
 };
+
+struct thread_struct {
+	unsigned long fsbase, sp;
+};

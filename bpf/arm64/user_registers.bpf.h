@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What arm64's kernel knows of a task in user mode: its registers, its system call, and where probed instructions run. */
+#ifndef EHPERF_USER_REGISTERS_BPF_H
+#define EHPERF_USER_REGISTERS_BPF_H
+
+#include "kernel.bpf.h"
+#include "unwind_step.bpf.h"
+
+/* system calls (include/uapi/asm-generic/unistd.h) */
+#define NR_MMAP		222
+#define NR_MUNMAP	215
+#define NR_MREMAP	216
+#define IS_EXEC(nr)	((nr) == 221 || (nr) == 281)	/* execve, execveat */
+
+/* uprobes' page (kernel/events/uprobes.c): bytes of a slot, and of an instruction */
+#define XOL_SLOT_BYTES	4
+#define MAX_INSN_BYTES	4
+
+/* pstate (arch/arm64/include/uapi/asm/ptrace.h): the exception level, and whether the program has 32 bits */
+#define PSTATE_MODE	0x0f
+#define PSTATE_32BIT	0x10
+
+/* the number of the system call that it is in, -1: none, but an interrupt or a fault */
+static __always_inline __s32 syscall_of(const struct pt_regs *regs)
+{
+	return regs->syscallno;
+}
+
+/* the address that the C library finds the thread's own data by; the kernel's sp of a task that is off the CPU */
+#define THREAD_POINTER(task)	((task)->thread.uw.tp_value)
+#define KERNEL_SP(task)		((task)->thread.cpu_context.sp)
+
+/* Has the event interrupted the kernel? */
+static __always_inline bool is_in_kernel(const struct bpf_perf_event_data *event)
+{
+	return (__s64)event->regs.pc < 0;
+}
+
+/* Are these registers of user mode? Kernel threads and io_uring workers have none. */
+static __always_inline bool are_of_user(const struct pt_regs *regs)
+{
+	return !(regs->pstate & PSTATE_MODE) && (regs->pc | regs->sp);
+}
+
+static __always_inline bool are_of_32bit(const struct pt_regs *regs)
+{
+	return regs->pstate & PSTATE_32BIT;
+}
+
+static __always_inline void copy_registers(struct frame_state *frame, const struct pt_regs *regs)
+{
+	__u32 i;
+
+	UNROLL
+	for (i = 0; i < EH_SP; i++)
+		frame->reg[i] = regs->regs[i];
+	frame->reg[EH_SP] = regs->sp;
+	frame->ip = regs->pc;
+}
+
+#endif
