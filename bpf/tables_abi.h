@@ -71,9 +71,16 @@ enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOC
  * rule.saved[]: where a register's value in the caller lies, in units of 8 bytes from the CFA or from
  * base_reg, or:
  */
-#define SAVED_SAME	127	/* unchanged */
+#define SAVED_SAME	127	/* unchanged; the return address: where the call has put it, EH_RA, if that is a register */
 #define SAVED_LOST	(-128)	/* undefined; for the return address: this is the outermost frame */
 #define SAVED_ODD	(-127)	/* saved where a struct eh_rule cannot say: unknown to the unwinder */
+
+/*
+ * rule.base_reg of a RULE_REG, where a register's number has bits for it: the base is CFA + 8 * deref_offset. So registers that
+ * are saved at the lower end of a large frame are within reach.
+ */
+#define BASE_BELOW_CFA EH_NR_REGS
+#define IS_BELOW_CFA(base_reg) ((base_reg) / BASE_BELOW_CFA)
 
 /* rule.flags */
 #define RULE_SIGNAL	1	/* the CIE's augmentation has 'S', a signal frame */

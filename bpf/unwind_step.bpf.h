@@ -79,6 +79,13 @@ static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 	return AGAIN(rule->from_base) >> i & 1;
 }
 
+/* Is the return address still where the call has put it? */
+#define RA_IN_REGISTER (EH_RA < EH_NR_REGS)
+static __always_inline int returns_by_register(const struct eh_rule *rule)
+{
+	return RA_IN_REGISTER && AGAIN(rule->saved[SAVED_RA]) == SAVED_SAME && !in_base(rule, SAVED_RA);
+}
+
 /* 1 with *value set, or 0: the window does not have these 8 bytes */
 static __always_inline int window_read(const struct window *window, __u64 addr, __u64 *value)
 {
@@ -129,6 +136,7 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 	__u32 bit = 1u << (i < SAVED_RA ? saved_reg(i) : REG_SP);
 	__s8 where = AGAIN(rule->saved[i]);
 
+	/* the return address, too: it is in frame->ip by now */
 	if ((where == SAVED_SAME && !in_base(rule, i)) || AGAIN(frame->stage) > i + 1)
 		return STEP_OK;
 	if (where <= SAVED_ODD) {
@@ -164,6 +172,11 @@ static __always_inline void step_base(const struct eh_rule *rule, struct frame_s
 {
 	__u64 sp = frame->reg[REG_SP];
 
+	if (IS_BELOW_CFA(rule->base_reg)) {
+		frame->base = frame->cfa + rule->deref_offset * 8LL;
+		frame->base_known = BASE_KNOWN;
+		return;
+	}
 	frame->base = frame->reg[rule->base_reg];
 	frame->base_known = frame->known >> rule->base_reg & 1 ? BASE_KNOWN : BASE_UNKNOWN;
 	if (in_base(rule, SAVED_FP) && rule->base_reg == REG_FP && AGAIN(rule->saved[SAVED_FP]) == 0 &&
@@ -187,8 +200,11 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		if (rule->saved[SAVED_RA] == SAVED_LOST)
 			return END_COMPLETE;
 		if (rule->kind >= RULE_UNSUPPORTED || rule->saved[SAVED_RA] == SAVED_ODD ||
-		    (rule->saved[SAVED_RA] >= SAVED_SAME && !in_base(rule, SAVED_RA)))
+		    (!RA_IN_REGISTER && rule->saved[SAVED_RA] >= SAVED_SAME && !in_base(rule, SAVED_RA)))
 			return END_UNSUPPORTED;
+		/* what has made a call does not have the way back in that register */
+		if (returns_by_register(rule) && !(frame->known >> (EH_RA % EH_NR_REGS) & 1))
+			return END_NO_PROGRESS;
 		result = step_cfa(rule, frame, window, need);
 		if (result != STEP_OK)
 			return result;
@@ -206,6 +222,8 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		 * (aesni_gcm_encrypt's CFA is rax + 8 where it calls). So each is what it was, as gdb and
 		 * libgcc have it, but for a signal frame's.
 		 */
+		if (returns_by_register(rule))
+			frame->ip = frame->reg[EH_RA % EH_NR_REGS];
 		frame->known &= rule->flags & RULE_SIGNAL ? KNOWN_CALLEE_SAVED : ~CALL_OVERWRITES;
 		frame->stage = 1;
 	}

@@ -17,8 +17,8 @@ enum { EH_X19 = 19, EH_X29 = 29, EH_X30 = 30, EH_SP = 31, EH_NR_REGS = 32, EH_RA
 enum { SAVED_X19, SAVED_X28 = SAVED_X19 + 9, SAVED_X29, SAVED_X30, SAVED_RA, NR_SAVED };
 #define SAVED_FP SAVED_X29
 
-/* of struct eh_rule: the bits of a register's number, and a bit for each saved register */
-#define RULE_REG_BITS 5
+/* of struct eh_rule: the bits of a register's number, and of BASE_BELOW_CFA; a bit for each saved register */
+#define RULE_REG_BITS 6
 typedef __u16 saved_bits_t;
 
 /* the register of rule.saved[i], i < SAVED_RA */

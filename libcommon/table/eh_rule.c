@@ -11,7 +11,8 @@ void eh_rule_set_cfa_unsupported(struct eh_rule *rule)
 	rule->kind = RULE_UNSUPPORTED;
 	rule->cfa_reg = 0;
 	rule->cfa_offset = 0;
-	rule->deref_offset = 0;
+	if (!IS_BELOW_CFA(rule->base_reg))
+		rule->deref_offset = 0;
 }
 
 void eh_rule_set_cfa(struct eh_rule *rule, uint64_t reg, int64_t offset)
@@ -71,7 +72,7 @@ void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size
 	uint8_t reg;
 
 	eh_rule_set_cfa_unsupported(rule);
-	if (!eh_rule_read_breg(&c, &reg, &offset))
+	if (!eh_rule_read_breg(&c, &reg, &offset) || IS_BELOW_CFA(rule->base_reg))
 		return;
 	if (!cursor_left(&c)) {
 		eh_rule_set_cfa(rule, reg, offset);
@@ -91,8 +92,11 @@ static void set(struct eh_rule *rule, int i, int8_t where)
 {
 	rule->saved[i] = where;
 	rule->from_base &= ~(1 << i);
-	if (!rule->from_base)
-		rule->base_reg = 0;
+	if (rule->from_base)
+		return;
+	if (IS_BELOW_CFA(rule->base_reg))
+		rule->deref_offset = 0;
+	rule->base_reg = 0;
 }
 
 /* an offset in bytes as rule.saved[] holds it */
@@ -111,12 +115,32 @@ static void set_from_base(struct eh_rule *rule, int i, uint64_t base, int8_t whe
 	rule->from_base |= 1 << i;
 }
 
+/*
+ * Too far below the CFA: counted from another base, which the first such register sets. arm64's compilers save registers at the
+ * lower end of a frame, however large.
+ */
+static void set_far(struct eh_rule *rule, int i, int64_t offset)
+{
+	int64_t words = offset / 8;
+
+	if (BASE_BELOW_CFA >> RULE_REG_BITS || offset % 8 || words != (int16_t)words ||
+	    rule->kind == RULE_DEREF || rule->kind >= RULE_UNSUPPORTED)
+		return;
+	if (!rule->from_base) {
+		rule->base_reg = BASE_BELOW_CFA & ((1 << RULE_REG_BITS) - 1);
+		rule->deref_offset = words;
+	}
+	if (!IS_BELOW_CFA(rule->base_reg) || saved_at((words - rule->deref_offset) * 8) == SAVED_ODD)
+		return;
+	rule->saved[i] = saved_at((words - rule->deref_offset) * 8);
+	rule->from_base |= 1 << i;
+}
+
 struct eh_rule eh_rule_start(bool signal_frame)
 {
 	struct eh_rule rule = { .kind = RULE_UNSUPPORTED, .flags = signal_frame ? RULE_SIGNAL : 0 };
 
 	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
-	eh_rule_set_saved(&rule, EH_RA, CFI_SAME, 0);
 	return rule;
 }
 
@@ -126,16 +150,13 @@ void eh_rule_set_saved(struct eh_rule *rule, uint64_t reg, enum cfi_where where,
 
 	if (i < 0)
 		return;
-	/* An unchanged return address is where the call has put it: in a register, if there is one for it. */
-	if (i == SAVED_RA && where == CFI_SAME) {
-		where = CFI_REGISTER;
-		offset = EH_RA;
-	}
 	set(rule, i, where == CFI_OFFSET ? saved_at(offset) :
 		     where == CFI_SAME ? SAVED_SAME :
 		     where == CFI_UNDEFINED ? SAVED_LOST : SAVED_ODD);
 	if (where == CFI_REGISTER)
 		set_from_base(rule, i, offset, SAVED_SAME);
+	else if (where == CFI_OFFSET && rule->saved[i] == SAVED_ODD)
+		set_far(rule, i, offset);
 }
 
 void eh_rule_set_expression(struct eh_rule *rule, uint64_t reg, bool is_value, const uint8_t *bytes,
@@ -217,6 +238,8 @@ void eh_rule_print_saved(FILE *out, const struct eh_rule *rule, int i)
 		putc('u', out);
 	else if (rule->saved[i] == SAVED_ODD)
 		fputs("odd", out);
+	else if (from_base && IS_BELOW_CFA(rule->base_reg))
+		fprintf(out, "c%+d", (rule->deref_offset + rule->saved[i]) * 8);
 	else
 		fprintf(out, "%s%+d", from_base ? base.text : "c", rule->saved[i] * 8);
 }
