@@ -63,8 +63,8 @@ static void add_table(struct eh_summary *s, const struct unwind_table *table)
 /* Go's table of functions, where the rows come from it */
 static bool find_go_section(struct elf_file *file, struct elf_section *section)
 {
-	return file->header.e_machine == EM_X86_64 && (!elf_file_section(file, ".gopclntab", section) ||
-						       !elf_file_section(file, ".data.rel.ro.gopclntab", section));
+	return KNOWS_GO && file->header.e_machine == MACHINE &&
+	       (!elf_file_section(file, ".gopclntab", section) || !elf_file_section(file, ".data.rel.ro.gopclntab", section));
 }
 
 int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file,
@@ -91,24 +91,18 @@ int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *
 	}
 	for (size_t i = 0; i < file->build_id_bytes; i++)
 		sprintf(s.build_id + 2 * i, "%02x", file->build_id[i]);
-	switch (file->header.e_machine) {
-	case EM_X86_64:
-		s.machine = "x86-64";
-		s.has_table = true;
+	s.machine = file->header.e_machine == EM_X86_64 ? "x86-64" : file->header.e_machine == EM_AARCH64 ? "aarch64" : NULL;
+	if (!s.machine)
+		return -ENOTSUP;
+	s.has_table = file->header.e_machine == MACHINE;
+	if (s.has_table) {
 		error = unwind_table_build(table, file);
 		if (error)
 			return error;
 		add_table(&s, table);
-		if (table->nr_placed_fdes != table->nr_fdes)
-			count_rows(&s, frame);	/* FDEs that apply to no byte have rows, too */
-		break;
-	case EM_AARCH64:
-		s.machine = "aarch64";
-		count_rows(&s, frame);
-		break;
-	default:
-		return -ENOTSUP;
 	}
+	if (!s.has_table || table->nr_placed_fdes != table->nr_fdes)
+		count_rows(&s, frame);	/* FDEs that apply to no byte have rows, too */
 	*summary = s;
 	return 0;
 }
@@ -262,7 +256,7 @@ static void choose_columns(struct columns *c, struct elf_file *file, struct eh_f
 	struct fde fde;
 
 	c->machine = file->header.e_machine;
-	c->ra_reg = is_x86_64 ? EH_RA : 30;
+	c->ra_reg = is_x86_64 ? 16 : 30;
 	if (all) {
 		while (eh_frame_next(&frame, &fde))
 			cfi_rows(&fde, pc_bias, note_registers, occurs);
@@ -451,7 +445,7 @@ int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table
 
 	print_symbol(out, file, vaddr);
 	found = print_fdes(&w, file);
-	if (file->header.e_machine != EM_X86_64 || !elf_file_offset_of(file, vaddr, &file_offset))
+	if (file->header.e_machine != MACHINE || !elf_file_offset_of(file, vaddr, &file_offset))
 		return found ? 0 : -ENOENT;
 	rule = unwind_table_lookup(table, file_offset);
 	if (table->nr_pages) {

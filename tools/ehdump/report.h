@@ -18,7 +18,7 @@ struct eh_summary {
 	char build_id[129];
 	uint64_t files, cies, fdes, rows;
 	uint64_t eh_frame_bytes;
-	bool has_table;			/* aarch64 has none */
+	bool has_table;			/* files of other machines than this one have none */
 	uint64_t table_rows, table_pages, table_rules, table_bytes;
 	uint64_t rules_of_kind[NR_RULE_KINDS];
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
@@ -26,7 +26,7 @@ struct eh_summary {
 	uint64_t lookups, differences;
 };
 
-/* Reads the CFI of the file and compiles its table (to be freed; empty but for x86-64). 0 or -errno */
+/* Reads the CFI of the file and compiles its table (to be freed; empty if the file is of another machine). 0 or -errno */
 int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file,
 		 struct unwind_table *table);
 void eh_summary_add(struct eh_summary *total, const struct eh_summary *file);
