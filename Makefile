@@ -10,7 +10,6 @@ CFLAGS ?= -O2 -g
 
 # STATIC=1: programs for any distribution's machines, in build/static, which need no libraries there
 STATIC ?=
-B := build$(if $(STATIC),/static)
 TOOLS := $(patsubst tools/%/,%,$(wildcard tools/*/))
 # those that measure; others only read what these write
 BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
@@ -18,20 +17,35 @@ MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's layers: each may use those after it, and none before it.
 # Machine-dependent code is in a layer's folder $(ARCH), and each runtime's in a folder of runtimes/.
 LAYERS := run bpf live report runtimes unwind process table dwarf base
-ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+HOST_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+ARCH := $(HOST_ARCH)
+B := build$(if $(filter-out $(HOST_ARCH),$(ARCH)),/$(ARCH))$(if $(STATIC),/static)
 ifeq ($(wildcard bpf/$(ARCH)),)
 $(error no tables are made for this machine yet: there is no folder bpf/$(ARCH))
 endif
 SOURCES := $(wildcard libcommon/*/*.c libcommon/*/$(ARCH)/*.c libcommon/runtimes/*/*.c)
 
+# for another machine, in build/MACHINE: its libraries are Debian's, unpacked there by `make build-deps`
+ifneq ($(ARCH),$(HOST_ARCH))
+CROSS_arm64 := aarch64-linux-gnu-
+SYSROOT := $(B)/sysroot
+CC := $(CROSS_$(ARCH))gcc --sysroot=$(SYSROOT)
+AR := $(CROSS_$(ARCH))ar
+export PKG_CONFIG_SYSROOT_DIR := $(abspath $(SYSROOT))
+export PKG_CONFIG_LIBDIR := $(abspath $(SYSROOT)/usr/lib/$(CROSS_$(ARCH):%-=%)/pkgconfig)
+endif
+MULTIARCH := $(shell $(CC) -print-multiarch)
+
 WARNINGS := -Wall -Wextra -Wno-missing-field-initializers -Wstrict-prototypes -Wmissing-prototypes
-INCLUDES := -iquote libcommon -iquote libcommon/table/$(ARCH) -iquote bpf -iquote bpf/$(ARCH) -iquote tools -iquote $(B)/gen -iquote $(B)/skel
+INCLUDES := -iquote libcommon -iquote libcommon/table/$(ARCH) -iquote bpf -iquote bpf/$(ARCH) -iquote tools \
+	-iquote $(B)/gen -iquote $(B)/skel
 # the same bytes, wherever it is built
 ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
-COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' $(WARNINGS) $(INCLUDES) $(ANYWHERE) -MMD -MP
+COMMON_FLAGS := -std=gnu11 -D_GNU_SOURCE -DEHPERF_VERSION='"$(VERSION)"' -DMULTIARCH='"$(MULTIARCH)"' \
+	$(WARNINGS) $(INCLUDES) $(ANYWHERE) -MMD -MP
 # what bpf/kernel_types.h has of the kernel's types is all: a build reads no kernel's BTF
 BPF_FLAGS := --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote bpf -iquote bpf/$(ARCH) \
-	-idirafter /usr/include/$(shell $(CC) -print-multiarch) $(ANYWHERE) -MMD -MP
+	-idirafter $(SYSROOT)/usr/include/$(MULTIARCH) $(ANYWHERE) -MMD -MP
 # of the tools with a view
 CURSES_LIBS := -Wl,--push-state,--as-needed $(shell pkg-config --libs ncursesw) -Wl,--pop-state
 PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm $(CURSES_LIBS)
@@ -84,7 +98,7 @@ packages = $(shell sed -n 's/^$1: //p' tests/packages)
 GROUPS_check := check
 GROUPS_demo := demo
 GROUPS_test := check demo core guests
-GROUPS_test-full := $(GROUPS_test) servers runtimes browser packaging peers
+GROUPS_test-full := $(GROUPS_test) servers runtimes browser packaging peers arm64
 GROUPS_test-kernels := $(GROUPS_test)
 GROUPS_test-all-kernels := $(GROUPS_test)
 GROUPS_test-cfi := $(GROUPS_test)
@@ -99,6 +113,10 @@ GROUPS = build $(if $(STATIC),static) $(foreach goal,$(patsubst bench-%,bench,$(
 # the only goal that calls apt
 deps:
 	tests/deps $(sort $(GROUPS))
+
+# the libraries that a build for another machine is linked with
+build-deps:
+	tests/fetch-$(ARCH) $(SYSROOT) $(filter %-dev,$(call packages,build))
 
 # `make deps GOAL`: first the one, then the other
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
@@ -116,7 +134,7 @@ BUILD = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # a build must not need root or apt where everything is there
 compilers:
-	@for c in $(CC) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || \
+	@for c in $(firstword $(CC)) $(CLANG) $(BPFTOOL); do command -v $$c >/dev/null || \
 		{ echo "$$c is missing: 'make deps' as root installs what the build needs" >&2; exit 1; }; done
 
 define compile_bpf
@@ -222,6 +240,9 @@ CXX_WORKLOADS := $(if $(shell command -v $(CXX)),$(patsubst tests/workloads/%.cc
 BPF_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/bpf-*.c))
 HELPERS := $(filter-out $(BPF_HELPERS),$(patsubst tests/helpers/%.c,$(B)/tests/%,$(wildcard tests/helpers/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
+# of arm64's tables, which any machine can make
+ARM64_TESTS := $(patsubst tests/unit/arm64/%.c,$(B)/tests/unit/arm64-%,$(wildcard tests/unit/arm64/*.c))
+ARM64_TABLE := $(patsubst libcommon/%.c,$(B)/arm64-table/%.o,$(wildcard libcommon/table/*.c libcommon/table/arm64/*.c))
 
 # as distributions build: optimised, without frame pointers, stripped
 $(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
@@ -241,6 +262,21 @@ $(STORM_LIBRARIES): $(B)/tests/storm%.so: tests/workloads/lib/storm.c
 	$(call show,CC)$(CC) -O2 -fomit-frame-pointer -fPIC -shared -DVARIANT=$* -Wall -o $@ $<
 
 $(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/tools.a $(PURE_ARCHIVES)
+	@mkdir -p $(@D)
+	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
+
+define compile_arm64_table
+	@mkdir -p $(@D)
+	$(call show,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(subst /$(ARCH) ,/arm64 ,$(COMMON_FLAGS)) -c $< -o $@
+endef
+
+$(B)/arm64-table/%.o: libcommon/%.c
+	$(compile_arm64_table)
+
+$(B)/arm64-table/unit/%.o: tests/unit/arm64/%.c
+	$(compile_arm64_table)
+
+$(ARM64_TESTS): $(B)/tests/unit/arm64-%: $(B)/arm64-table/unit/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
 	@mkdir -p $(@D)
 	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
@@ -293,7 +329,7 @@ fuzz:
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
 test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) \
-	$(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+	$(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(ARM64_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # Three sizes: see tests/README.md. ONLY=PATTERN: the files whose names match.
 # A make of its own, because packages that deps has just installed change what can be built.
@@ -489,7 +525,7 @@ deb: dist
 
 .PRECIOUS: $(B)/%.o $(B)/obj/%.o
 .SECONDARY: $(GENERATED)
-.PHONY: all help deps compilers completions check test test-full test-programs test-kernels test-all-kernels \
+.PHONY: all help deps build-deps compilers completions check test test-full test-programs test-kernels test-all-kernels \
 	kernels-table test-debian test-cfi fuzz \
 	bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names \
 	demo pictures install uninstall dist deb clean
@@ -498,5 +534,5 @@ clean:
 	rm -rf $(B)
 
 # what is unpacked there has directories that end in .d
--include $(filter-out $(foreach d,arm64 deb debian,$(B)/$d/%),\
+-include $(filter-out $(foreach d,arm64 sysroot guest deb debian,$(B)/$d/%),\
 	$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))

@@ -66,6 +66,14 @@ uses() {
 	grep -rqE '#include <bpf/' libcommon/bpf	# the pattern does find uses
 }
 
+@test "machines: only the folders of machines say what differs, and each has the same files in bpf/" {
+	local machine
+	grep -rnE '__(x86_64|aarch64|i386|arm)__' bpf libcommon tools --include='*.[ch]' | none
+	for machine in x86 arm64; do
+		grep -rq machine_abi.h "bpf/$machine" && diff <(ls bpf/x86) <(ls "bpf/$machine")
+		! grep -rnE "#include \"([a-z]+/)*$machine/" bpf libcommon tools tests
+	done
+}
 
 # what the objects of these layers need of others, as "OBJECT: SYMBOL"
 needed_by() {	# LAYER...

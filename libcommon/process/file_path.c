@@ -15,10 +15,8 @@
 #include "process/mapped_file.h"
 #include "process/proc_maps.h"
 
-#define MACHINE "x86_64-linux-gnu"
-
 static const char *const library_directories[] = {
-	"/lib/" MACHINE, "/usr/lib/" MACHINE, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
+	"/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
 };
 #define NR_LIBRARY_DIRECTORIES (sizeof(library_directories) / sizeof(library_directories[0]))
 
