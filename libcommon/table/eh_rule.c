@@ -124,7 +124,7 @@ static void set_far(struct eh_rule *rule, int i, int64_t offset)
 	int64_t words = offset / 8;
 
 	if (BASE_BELOW_CFA >> RULE_REG_BITS || offset % 8 || words != (int16_t)words ||
-	    rule->kind == RULE_DEREF || rule->kind >= RULE_UNSUPPORTED)
+	    (rule->kind != RULE_REG && rule->kind != RULE_UNSUPPORTED))
 		return;
 	if (!rule->from_base) {
 		rule->base_reg = BASE_BELOW_CFA & ((1 << RULE_REG_BITS) - 1);
@@ -188,9 +188,23 @@ void eh_rule_restore(struct eh_rule *rule, const struct eh_rule *initial, uint64
 	}
 }
 
+/* with the base of b, which was set by another register perhaps */
+static struct eh_rule from_base_of(const struct eh_rule *b, struct eh_rule rule)
+{
+	int by = rule.deref_offset - b->deref_offset;
+
+	for (int i = 0; i < NR_SAVED; i++)
+		if (rule.from_base >> i & 1)
+			rule.saved[i] = saved_at((rule.saved[i] + by) * 8);
+	rule.deref_offset = b->deref_offset;
+	return rule;
+}
+
 bool eh_rule_same(const struct eh_rule *a, const struct eh_rule *b)
 {
-	return (a->kind == RULE_UNSUPPORTED && b->kind == RULE_UNSUPPORTED) || !memcmp(a, b, sizeof(*a));
+	struct eh_rule moved = IS_BELOW_CFA(a->base_reg) && IS_BELOW_CFA(b->base_reg) ? from_base_of(b, *a) : *a;
+
+	return (a->kind == RULE_UNSUPPORTED && b->kind == RULE_UNSUPPORTED) || !memcmp(&moved, b, sizeof(moved));
 }
 
 void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule)
