@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# arm64: built on this machine, and run in Debian's kernel for arm64 under emulation (arm64.guest). How fast anything is, an
+# emulated machine does not say.
+# bats file_tags=full
+
+load lib.bash
+
+setup_file() {
+	export CONSOLE=$BATS_FILE_TMPDIR/console ROOT
+	ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+	command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-system-aarch64 >/dev/null || return 0
+	[ "$(uname -m)" = x86_64 ] || return 0
+	cd "$ROOT"
+	make ARCH=arm64 build-deps || return 0
+	make ARCH=arm64 -j"$(nproc)" build/arm64/{cpuprof,offcputime,ehdump} build/arm64/tests/{nested,deep,signals} >&2
+	tests/kernels/boot-arm64 tests/arm64.guest >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
+}
+
+setup() {
+	[ -e "$CONSOLE" ] || skip "needs aarch64-linux-gnu-gcc, qemu-system-aarch64 and Debian's arm64 packages"
+	grep -q '=== end' "$CONSOLE"
+	! grep '^failed' "$CONSOLE"
+}
+
+# the JSON of a tool
+said() {	# TOOL
+	sed -n "s/^$1 {/{/p" "$CONSOLE"
+}
+
+pid_of() {	# PROGRAM
+	sed -n "s/^pids .*\b$1 \([0-9]*\).*/\1/p" "$CONSOLE"
+}
+
+@test "arm64: nothing in the kernel's log" {
+	! grep '^dmesg' "$CONSOLE"
+}
+
+# Of code without CFI, as the vDSO's clock_gettime() is, nothing is known yet: nested and signals, which call it, have no share here.
+@test "arm64: cpuprof's stacks are whole: deep recursion, xz, python3" {
+	local program
+	for program in deep xz python; do
+		said cpuprof | jq -r --argjson pid "$(pid_of $program)" 'select(.type == "stack" and .pid == $pid) |
+			"\(.count) \(.ended_by) \(.user | length)"' |
+			awk -v program="$program" -v least="$([ $program = deep ] && echo 301 || echo 3)" '
+				{ all += $1; whole += $1 * ($2 == "complete" && $3 >= least) }
+				END { print program ":", whole + 0, "of", all + 0, "whole"; exit !(all > 20 && whole >= 0.995 * all) }'
+	done
+	# below a handler on another stack, that of the handler which it has interrupted, and main()
+	said cpuprof | jq -se --argjson pid "$(pid_of signals)" '[.[] | select(.type == "stack" and .pid == $pid and
+		.ended_by == "complete") | .user | map(select(.module == "[vdso]")) | length] | max == 2'
+}
+
+@test "arm64: offcputime's stack of a thread that waits is gdb's, address by address" {
+	# Files are mapped by pages: the lower 12 bits of an address are those in the file. The leaf's own differs: gdb shows the
+	# system call as it begins again.
+	sed -n 's/^gdb-python \([0-9a-f]*\) .*/\1/p' "$CONSOLE" | sed '1d; s/.*\(...\)$/\1/' >"$BATS_TEST_TMPDIR/theirs"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/theirs")" -gt 8 ]
+	said offcputime | jq -rs '[.[] | select(.type == "stack" and .comm == "python3")] | max_by(.count) | .user[].vaddr' |
+		sed '1d; s/.*\(...\)$/\1/' >"$BATS_TEST_TMPDIR/ours"
+	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
+	# frames of 5,000 and 40,000 bytes have their registers at the lower end
+	[ "$(said offcputime | jq -r 'select(.type == "stack" and .comm == "nested") | .ended_by' | sort -u)" = complete ]
+}
+
+@test "arm64: ehdump --check: the kernel's answers for each row of four files are the table's" {
+	[ "$(grep -c '^check .*, 0 differences$' "$CONSOLE")" -eq 5 ]	# and all of them
+}
