@@ -113,6 +113,7 @@ static int print(struct wall *wall, const struct stack_output *output, uint64_t 
 static void configure(struct wallprof_bpf *bpf, const struct options *o)
 {
 	bpf->rodata->keys_apart = true;
+	bpf_program__set_autoload(bpf->progs.list_open, o->stacks.run.serve);
 	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
 	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
 	kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
@@ -231,11 +232,13 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr)
 	keys = timeline_keys(s->timeline, &nr_keys);
 	times = timeline_times(s->timeline);
 	for (size_t i = 0; i < nr_keys; i++) {
-		const struct stack_entry *key = stack_store_numbered(s->store, keys[i]);
-		uint32_t state = key ? key->key.flags & 15U << STACK_STATE_SHIFT : 0;
+		bool any = times[i].blocked_ns || times[i].waiting_ns || times[i].samples;
+		const struct stack_entry *key = any ? stack_store_numbered(s->store, keys[i]) : NULL;
+		uint32_t state;
 
 		if (!key || key->key.flags & STACK_PENDING)
 			continue;
+		state = key->key.flags & 15U << STACK_STATE_SHIFT;
 		if (array_reserve(&s->entries, &s->room, *nr + 3))
 			return -ENOMEM;
 		put_entry(s, nr, key, state, (struct stack_value){ .count = times[i].periods, .blocked_ns = times[i].blocked_ns });
