@@ -11,7 +11,10 @@
 
 /* flags: of sendmsg(). False: it was not sent */
 bool message_send(int socket, const void *data, size_t bytes, const int *fds, size_t nr_fds, int flags);
-/* Its bytes; 0 or less: there is none. The descriptors are the caller's, and end with execve(): *nr_fds at most before, as many as came after. */
+/*
+ * Its bytes; 0 or less: there is none. The descriptors are the caller's, and end with execve(): *nr_fds at most before, as many
+ * as came after.
+ */
 ssize_t message_receive(int socket, void *data, size_t room, int *fds, size_t *nr_fds);
 
 #endif
