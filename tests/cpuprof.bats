@@ -668,7 +668,7 @@ table_agrees() {	# FILE
 		background bash -c 'while :; do timeout 1 jits map; done'
 		rm -f "$WORK/err"
 		# it gathers events for so long each time before it works
-		strace -f -qq -o "$WORK/trace" -e trace=clock_nanosleep -e inject=clock_nanosleep:delay_exit=300ms \
+		strace -f --seccomp-bpf -qq -o "$WORK/trace" -e trace=clock_nanosleep -e inject=clock_nanosleep:delay_exit=300ms \
 			cpuprof -F 49 -j >"$WORK/out" 2>"$WORK/err" 3>&- &
 		pids+=($!)
 		wait_until grep -q Ctrl-C "$WORK/err"
