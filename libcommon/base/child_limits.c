@@ -85,17 +85,11 @@ bool child_keep_only(const int *fds, int nr)
 {
 	int above[CHILD_MAX_KEPT];
 
-	for (int i = 0; i < nr; i++) {	/* none is overwritten before it has moved */
-		above[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD, nr);
-		if (fds[i] >= 0 && above[i] < 0)
+	for (int i = 0; i < nr; i++)	/* the places that they are to have may be taken by each other */
+		above[i] = fcntl(fds[i], F_DUPFD, nr);
+	for (int i = 0; i < nr; i++)
+		if (dup2(above[i], i) != i)
 			return false;
-	}
-	for (int i = 0; i < nr; i++) {
-		if (above[i] < 0)
-			close(i);
-		else if (dup2(above[i], i) != i)
-			return false;
-	}
 	return !syscall(__NR_close_range, nr, ~0U, 0);
 }
 

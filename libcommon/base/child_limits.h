@@ -28,10 +28,10 @@ bool child_limit_rights(void);
 void child_drop_rights(void);
 
 /*
- * These files, CHILD_MAX_KEPT at most, become descriptors 0 and up, and its only ones: the tool's events and links must not
- * outlive the tool in a child. -1: the descriptor is closed. False: they cannot
+ * These files, CHILD_MAX_KEPT at most, become descriptors 0 and up, and its only ones: the tool's events and links must not outlive
+ * the tool in a child. False: they cannot
  */
-#define CHILD_MAX_KEPT 3
+#define CHILD_MAX_KEPT 2
 bool child_keep_only(const int *fds, int nr);
 /* Signals of the terminal are the tool's; one that says that something went wrong ends the child. */
 void child_set_signals(void);

@@ -529,6 +529,24 @@ static void limit_system_calls(void)
 	child_limit_system_calls(allowed, NULL);
 }
 
+/* Keeps the sockets as its only files. False: it cannot */
+static bool keep_sockets(const struct server_child *child)
+{
+	int fds[NR_KEPT] = { child->tool, child->listeners[0], child->listeners[1] };
+
+	/* none is overwritten before it has moved */
+	for (int i = 0; i < NR_KEPT; i++)
+		if (fds[i] >= 0 && (fds[i] = fcntl(fds[i], F_DUPFD, NR_KEPT)) < 0)
+			return false;
+	for (int i = 0; i < NR_KEPT; i++) {
+		if (fds[i] < 0)
+			close(i);
+		else if (dup2(fds[i], i) != i)
+			return false;
+	}
+	return !syscall(__NR_close_range, NR_KEPT, ~0U, 0);
+}
+
 static bool start_daemon(struct server *s)
 {
 	s->daemon = mhd.start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK,
@@ -547,13 +565,12 @@ static bool start_daemon(struct server *s)
 _Noreturn void server_child_run(const struct server_child *child)
 {
 	struct server s = { .child = child, .documents = { .max_bytes = child->max_bytes, .keep_ns = KEEP_NS } };
-	const int kept[NR_KEPT] = { child->tool, child->listeners[0], child->listeners[1] };
 	pid_t parent = getppid();
 
 	prctl(PR_SET_NAME, "ehperf-server");
 	priority_leave();
 	child_set_signals();
-	if (!child_keep_only(kept, NR_KEPT) || !load() || !start_daemon(&s))
+	if (!keep_sockets(child) || !load() || !start_daemon(&s))
 		_exit(1);
 	child_limit_memory(child_memory(0), child->max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);
 	child_limit_rights();

@@ -16,7 +16,7 @@
 #include "process/process_memory.h"
 
 /* a worker's files */
-enum { TO_TOOL, TO_OPENER, NR_FDS };
+enum { TO_TOOL, TO_OPENER };
 
 /*
  * What is open can be read, and memory used: a file that takes over a parser has won what the opener passes, and
@@ -40,7 +40,7 @@ static void limit_system_calls(bool parent)
 	child_limit_system_calls(of_all, parent ? of_parent : NULL);
 }
 
-_Noreturn static void run(const int fds[NR_FDS], const struct worker_kind *kind, void *area)
+_Noreturn static void run(const int *fds, int nr_fds, const struct worker_kind *kind, void *area)
 {
 	const struct worker_limits *limits = &kind->limits;
 	pid_t parent = getppid();
@@ -50,7 +50,7 @@ _Noreturn static void run(const int fds[NR_FDS], const struct worker_kind *kind,
 	prctl(PR_SET_NAME, "ehperf-worker");
 	priority_leave();	/* who started it says when it goes first */
 	child_set_signals();
-	if (!child_keep_only(fds, NR_FDS))
+	if (!child_keep_only(fds, nr_fds))
 		_exit(1);
 	child_limit_memory(child_memory(0), limits->bytes);
 	if (!limits->writes)
@@ -73,7 +73,7 @@ _Noreturn static void run(const int fds[NR_FDS], const struct worker_kind *kind,
 struct worker_pids worker_child_start(int socket, const struct worker_kind *kind, void *area, pid_t (*fork)(void))
 {
 	struct worker_pids pids = {};
-	int ends[2] = { -1, -1 }, fds[NR_FDS] = { [TO_TOOL] = socket, [TO_OPENER] = -1 };
+	int ends[2] = { -1, -1 }, fds[] = { [TO_TOOL] = socket, [TO_OPENER] = -1 };
 
 	if (kind->limits.opens) {
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
@@ -85,7 +85,7 @@ struct worker_pids worker_child_start(int socket, const struct worker_kind *kind
 	}
 	pids.of[PARSER] = pids.of[OPENER] < 0 ? -1 : fork();
 	if (!pids.of[PARSER])
-		run(fds, kind, area);
+		run(fds, kind->limits.opens ? 2 : 1, kind, area);
 	if (pids.of[PARSER] < 0)
 		pids.of[PARSER] = -EAGAIN;	/* an opener without a parser ends */
 	if (kind->limits.opens) {
