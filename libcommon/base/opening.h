@@ -23,7 +23,7 @@ enum opening_kind {
 	OPEN_MAPPED_NOW,	/* mapped_file_open_now() */
 	OPEN_MAPPED_ROOT,	/* mapped_file_root() */
 	IDENTIFY_MAPPED,	/* mapped_file_identify() */
-	IDENTIFY_RANGES,	/* regular_file_find_mapped() of each; the first answer's .ours says what COMPARE_ROOT does */
+	IDENTIFY_RANGES,	/* regular_file_find_mapped() of each, closed at once; the first answer's .ours is COMPARE_ROOT's */
 	COMPARE_ROOT,		/* process_has_our_root() */
 };
 
@@ -79,7 +79,7 @@ bool opening_ask_ranges(const struct opening *opening, size_t nr, struct opened 
 /* Copies the path. 0 or -ENAMETOOLONG */
 int opening_set_path(struct opening *opening, const char *path);
 
-/* A file of the process, as /proc/PID/maps. directory: /proc/PID, opened before; -1: by PID. An fd or -errno */
+/* A file of the process: /proc/PID/maps and the like; directory: /proc/PID itself, opened before; -1: by PID. An fd or -errno */
 int proc_open(int directory, pid_t pid, enum proc_file file);
 
 #endif

@@ -13,7 +13,7 @@ ssize_t process_memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
 #define MAX_MEMORY_WORDS 256
 size_t process_memory_read_words(pid_t pid, const uint64_t *at, uint32_t *words, size_t nr);
 
-/* A worker keeps the last process's memory open. This closes it: the process may execute another program. */
+/* A worker keeps the memory of the last process open: this closes it, because the process may execute another program. */
 void process_memory_close(void);
 
 #endif

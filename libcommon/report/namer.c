@@ -78,8 +78,7 @@ struct namer {
 #define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
 /* for code in no file */
-#define OF_JIT (OPENS(OPEN_PERF_MAP) | OPENS(OPEN_MAPPED_NOW) | OPENS_PROC(PROC_DIRECTORY) | OPENS_PROC(PROC_ROOT) | \
-		OPENS_PROC(PROC_STATUS))
+#define OF_JIT (OPENS(OPEN_PERF_MAP) | OPENS(OPEN_MAPPED_NOW) | OPENS_PROC(PROC_DIRECTORY) | OPENS_PROC(PROC_ROOT) | OPENS_PROC(PROC_STATUS))
 
 static int start_workers(struct namer *n, bool trusted)
 {

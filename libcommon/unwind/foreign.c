@@ -59,8 +59,7 @@ struct foreign {
 };
 
 /* what workers may have opened: to read mappings, which names files and opens none; memory; and files that are mapped */
-#define OF_MAPS (OPENS_PROC(PROC_MAPS) | OPENS_PROC(PROC_TASKS) | OPENS(IDENTIFY_MAPPED) | OPENS(IDENTIFY_RANGES) | \
-		 OPENS(COMPARE_ROOT))
+#define OF_MAPS (OPENS_PROC(PROC_MAPS) | OPENS_PROC(PROC_TASKS) | OPENS(IDENTIFY_MAPPED) | OPENS(IDENTIFY_RANGES) | OPENS(COMPARE_ROOT))
 #define OF_MEMORY OPENS_PROC(PROC_MEM)
 #define OF_FILES OPENS(OPEN_MAPPED)
 

@@ -77,7 +77,7 @@ static pid_t child(const char *name)
 	return found;
 }
 
-/* It leaves no core, makes few system calls, and has these capabilities at most, by their numbers in linux/capability.h. */
+/* It leaves no core, makes no more than few system calls, and has these capabilities at most, by their numbers in linux/capability.h. */
 static bool is_limited(pid_t pid, unsigned long long most)
 {
 	char core[256], filter[256], effective[256], permitted[256];
