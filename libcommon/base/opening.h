@@ -35,10 +35,6 @@ enum proc_file {
 	NR_PROC_FILES
 };
 
-/* sets of what a worker may ask for */
-#define OPENS(kind) (1U << (kind))
-#define OPENS_PROC(file) (1U << (16 + (file)))
-
 #define OPENING_MAX_PATH 4300
 #define OPENING_MAX_RANGES 64
 

@@ -92,7 +92,7 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 
 int cmdlines_new(struct cmdlines **cmdlines)
 {
-	struct worker_limits limits = { .cpu_ms = WORKER_CPU_MS, .bytes = WORKER_BYTES, .opens = OPENS_PROC(PROC_CMDLINE) };
+	struct worker_limits limits = { .cpu_ms = WORKER_CPU_MS, .bytes = WORKER_BYTES };
 	struct cmdlines *c = calloc(1, sizeof(*c));
 	int error = c ? workers_new(&c->workers, 1, sizeof(struct answer) + sizeof(struct request), &limits, work, NULL) : -ENOMEM;
 

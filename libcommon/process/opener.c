@@ -28,12 +28,10 @@ static void limit_system_calls(void)
 	child_limit_system_calls(calls, NULL);
 }
 
-/* What the worker sends may be anything, also more than it may ask for. */
-static bool may_ask(const struct opening *o, unsigned opens)
+/* What the worker sends may be anything. bytes: of its path */
+static bool is_sound(const struct opening *o, ssize_t bytes)
 {
-	if ((unsigned)o->kind > IDENTIFY_RANGES || (unsigned)o->file >= NR_PROC_FILES || o->pid < 0)
-		return false;
-	return opens & (o->kind == OPEN_PROC ? OPENS_PROC(o->file) : OPENS(o->kind));
+	return bytes > 0 && !o->path[bytes - 1] && (unsigned)o->file < NR_PROC_FILES && o->pid >= 0;
 }
 
 /* As the function that is asked for returns: a descriptor, which is not 0; 0: there is none to be passed; or -errno */
@@ -68,28 +66,28 @@ static int open_for(const struct opening *o, int directory, struct opened *opene
 	}
 }
 
-/* How many answers there are: one at least */
-static size_t identify_ranges(const struct opening *o, size_t nr, struct opened *opened)
+/* How many answers there are */
+static size_t identify_ranges(const struct opening *o, ssize_t bytes, struct opened *opened)
 {
-	if (nr > OPENING_MAX_RANGES)
-		nr = OPENING_MAX_RANGES;
+	size_t nr = bytes > 0 ? bytes / sizeof(o->ranges[0]) : 0;
+
 	opened->ours = process_has_our_root(o->pid);
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr && i < OPENING_MAX_RANGES; i++) {
 		int found = regular_file_find_mapped(o->pid, o->ranges[i].start, o->ranges[i].end, &opened[i].key);
 
 		opened[i].result = found < 0 ? found : 0;
 		if (found >= 0)
 			close(found);
 	}
-	return nr ? nr : 1;
+	return nr < OPENING_MAX_RANGES ? nr : OPENING_MAX_RANGES;
 }
 
 /* False: the worker has gone. */
-static bool serve(unsigned opens)
+static bool serve(void)
 {
 	static struct opening opening;
 	struct opened opened[OPENING_MAX_RANGES] = {};
-	int directory = -1, fd = -EPERM;
+	int directory = -1, fd = -EINVAL;
 	size_t nr_fds = 1, nr = 1;
 	ssize_t bytes = message_receive(STDIN_FILENO, &opening, sizeof(opening), &directory, &nr_fds), rest;
 	bool sent;
@@ -97,13 +95,11 @@ static bool serve(unsigned opens)
 	if (bytes <= 0)
 		return false;
 	rest = bytes - offsetof(struct opening, path);
-	if (rest <= 0 || !may_ask(&opening, opens))
-		opened->result = -EPERM;
-	else if (opening.kind == IDENTIFY_RANGES)
-		nr = identify_ranges(&opening, rest / sizeof(opening.ranges[0]), opened);
-	else if (opening.path[rest - 1])
-		opened->result = -EINVAL;
-	else if ((fd = open_for(&opening, directory, opened)) < 0)
+	if (opening.kind == IDENTIFY_RANGES)
+		nr = identify_ranges(&opening, rest, opened);
+	else if (is_sound(&opening, rest))
+		fd = open_for(&opening, directory, opened);
+	if (opening.kind != IDENTIFY_RANGES && fd < 0)
 		opened->result = fd;
 	sent = message_send(STDIN_FILENO, opened, nr * sizeof(*opened), &fd, fd > 0, 0);
 	if (fd > 0)
@@ -113,7 +109,7 @@ static bool serve(unsigned opens)
 	return sent;
 }
 
-_Noreturn void opener_run(int socket, unsigned opens)
+_Noreturn void opener_run(int socket)
 {
 	pid_t parent = getppid();
 
@@ -127,7 +123,7 @@ _Noreturn void opener_run(int socket, unsigned opens)
 		regular_file_confine();
 	child_end_with(parent);
 	limit_system_calls();
-	while (serve(opens))
+	while (serve())
 		;
 	_exit(0);
 }

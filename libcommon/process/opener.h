@@ -6,7 +6,7 @@
 #ifndef EHPERF_PROCESS_OPENER_H
 #define EHPERF_PROCESS_OPENER_H
 
-/* In a new child process: opens what is in the set for the worker at the other end of the socket, until that or the tool ends. */
-_Noreturn void opener_run(int socket, unsigned opens);
+/* In a new child process: serves the worker at the other end of the socket until that or the tool ends. */
+_Noreturn void opener_run(int socket);
 
 #endif

@@ -53,10 +53,10 @@ _Noreturn static void run(const int *fds, int nr_fds, const struct worker_kind *
 	if (!child_keep_only(fds, nr_fds))
 		_exit(1);
 	child_limit_memory(child_memory(0), limits->bytes);
-	if (!limits->writes)
+	if (!limits->writes) {
 		child_limit_rights();
-	if (limits->opens)
 		opening_by(TO_OPENER);
+	}
 	child_drop_rights();
 	child_end_with(parent);
 	if (!limits->writes)
@@ -75,20 +75,20 @@ struct worker_pids worker_child_start(int socket, const struct worker_kind *kind
 	struct worker_pids pids = {};
 	int ends[2] = { -1, -1 }, fds[] = { [TO_TOOL] = socket, [TO_OPENER] = -1 };
 
-	if (kind->limits.opens) {
+	if (!kind->limits.writes) {
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 			return (struct worker_pids){ .of[PARSER] = -errno };
 		fds[TO_OPENER] = ends[0];
 		pids.of[OPENER] = fork();
 		if (!pids.of[OPENER])
-			opener_run(ends[1], kind->limits.opens);
+			opener_run(ends[1]);
 	}
 	pids.of[PARSER] = pids.of[OPENER] < 0 ? -1 : fork();
 	if (!pids.of[PARSER])
-		run(fds, kind->limits.opens ? 2 : 1, kind, area);
+		run(fds, kind->limits.writes ? 1 : 2, kind, area);
 	if (pids.of[PARSER] < 0)
 		pids.of[PARSER] = -EAGAIN;	/* an opener without a parser ends */
-	if (kind->limits.opens) {
+	if (!kind->limits.writes) {
 		close(ends[0]);
 		close(ends[1]);
 	}

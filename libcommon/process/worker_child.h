@@ -12,8 +12,7 @@ struct worker_limits {
 	unsigned cpu_ms;	/* a job that takes more CPU time is given up */
 	size_t bytes;		/* of memory, beside the area */
 	bool parent;		/* the worker may start children */
-	unsigned opens;		/* what its opener opens for it: OPENS(), OPENS_PROC() (base/opening.h); 0: it has none */
-	bool writes;		/* it reads nothing of others, but may write its user's files, and use the network */
+	bool writes;		/* it reads nothing of others, and has no opener, but may write its user's files, and use the network */
 	bool first;		/* it goes before others (process/priority.h), if the tool does */
 };
 
@@ -30,7 +29,7 @@ struct worker_kind {
 	size_t area_bytes;
 };
 
-/* the processes of a worker: the one that does the jobs, and the one that opens files for it (process/opener.h) */
+/* the processes of a worker: the one that does the jobs, and the one that opens files for it */
 enum { PARSER, OPENER, NR_WORKER_PROCESSES };
 struct worker_pids {
 	pid_t of[NR_WORKER_PROCESSES];	/* 0: none, or not known yet; of[PARSER] < 0: -errno */

@@ -11,7 +11,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/opening.h"
 #include "base/order.h"
 #include "process/clock.h"
 #include "process/workers.h"
@@ -77,16 +76,11 @@ struct namer {
 #define ASK (1ULL << 35)
 #define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
-/* for code in no file */
-#define OF_JIT (OPENS(OPEN_PERF_MAP) | OPENS(OPEN_MAPPED_NOW) | OPENS_PROC(PROC_DIRECTORY) | OPENS_PROC(PROC_ROOT) | OPENS_PROC(PROC_STATUS))
-
 static int start_workers(struct namer *n, bool trusted)
 {
 	/* it starts the demangler, and sleeps for it */
 	const struct worker_limits limits = {
 		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true,
-		.opens = OPENS(OPEN_REGULAR) | OPENS(OPEN_MAPPED) | OPENS(OPEN_MAPPED_ROOT) | OPENS_PROC(PROC_MAPS) |
-			 OPENS_PROC(PROC_TASKS) | OPENS_PROC(PROC_STATM) | (trusted ? 0 : OF_JIT),
 	};
 
 	return workers_new(&n->workers[trusted], 1, AREA_BYTES, &limits, namer_work, (void *)n->names);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "base/opening.h"
 #include "base/order.h"
 #include "process/clock.h"
 #include "process/trust.h"
@@ -58,11 +57,6 @@ struct foreign {
 	uint64_t given_up;
 };
 
-/* what workers may have opened: to read mappings, which names files and opens none; memory; and files that are mapped */
-#define OF_MAPS (OPENS_PROC(PROC_MAPS) | OPENS_PROC(PROC_TASKS) | OPENS(IDENTIFY_MAPPED) | OPENS(IDENTIFY_RANGES) | OPENS(COMPARE_ROOT))
-#define OF_MEMORY OPENS_PROC(PROC_MEM)
-#define OF_FILES OPENS(OPEN_MAPPED)
-
 static int watch(const struct foreign *f, const struct workers *workers)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -72,9 +66,9 @@ static int watch(const struct foreign *f, const struct workers *workers)
 
 /* Each worker has `area` bytes for its answer, and the rest is its own. */
 static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t bytes, uint64_t area,
-		 unsigned cpu_ms, unsigned opens)
+		 unsigned cpu_ms)
 {
-	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area, .first = true, .opens = opens };
+	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area, .first = true };
 	int error = workers_new(workers, nr, area, &limits, foreign_work, NULL);
 
 	if (error)
@@ -93,14 +87,14 @@ static int start(struct foreign *f, uint64_t bytes)
 	int error = f->epoll_fd < 0 ? -errno : 0;
 
 	if (!error)
-		error = begin(f, &f->caller, 1, most, most / 3, CALL_CPU_MS, OF_MAPS | OF_MEMORY | OF_FILES);
+		error = begin(f, &f->caller, 1, most, most / 3, CALL_CPU_MS);
 	if (!error)
-		error = begin(f, &f->readers, NR_READERS, most, most / 3, CALL_CPU_MS, OF_MAPS);
+		error = begin(f, &f->readers, NR_READERS, most, most / 3, CALL_CPU_MS);
 	if (!error)
-		error = begin(f, &f->namer, 1, most, most / 3, CALL_CPU_MS, OF_MEMORY);
+		error = begin(f, &f->namer, 1, most, most / 3, CALL_CPU_MS);
 	if (!error)
-		error = begin(f, &f->compilers, clamped(cpus, 2, MAX_COMPILERS), most, most / 3, COMPILE_CPU_MS, OF_FILES);
-	return error ? error : begin(f, &f->big_compiler, 1, bytes / 2, bytes / 16, COMPILE_CPU_MS, OF_FILES);
+		error = begin(f, &f->compilers, clamped(cpus, 2, MAX_COMPILERS), most, most / 3, COMPILE_CPU_MS);
+	return error ? error : begin(f, &f->big_compiler, 1, bytes / 2, bytes / 16, COMPILE_CPU_MS);
 }
 
 int foreign_new(struct foreign **foreign, uint64_t bytes)

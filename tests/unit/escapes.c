@@ -134,7 +134,6 @@ static bool attempt_by_worker(unsigned which, unsigned *nr)
 	TRY(asks("/proc/self/fd/0", -1, true));
 	TRY(asks("/etc", -1, true));
 	TRY(asks_for_mapped());
-	TRY(proc_open(-1, tool, PROC_CMDLINE) > 0);	/* it is not one for command lines */
 	TRY(proc_open(proc_open(-1, tool, PROC_ROOT), 0, PROC_STATUS) > 0);
 	TRY(asks_for_nonsense(COMPARE_ROOT + 1, 0));
 	TRY(asks_for_nonsense(-1, 0));
@@ -258,7 +257,7 @@ static size_t answer(void *arg, const char *request, size_t bytes, char *reply, 
 /* All attempts, each in a worker that may have died of the last one. */
 static void test_worker(bool parent)
 {
-	struct worker_limits limits = { .cpu_ms = 500, .bytes = 64 << 20, .parent = parent, .opens = ~OPENS_PROC(PROC_CMDLINE) };
+	struct worker_limits limits = { .cpu_ms = 500, .bytes = 64 << 20, .parent = parent };
 	unsigned nr = 1;
 	struct workers *w;
 
