@@ -13,24 +13,25 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/opening.h"
-
 uint64_t child_memory(pid_t pid)
 {
-	int fd = proc_open(-1, pid ? pid : getpid(), PROC_STATM);
-	unsigned long pages;
-	char text[160] = "";	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
+	unsigned long pages = 0;
+	char name[32] = "/proc/self/statm";	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
+	FILE *statm;
 
-	if (fd < 0)
-		return 0;
-	if (read(fd, text, sizeof(text) - 1) < 0 || sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+	if (pid)
+		snprintf(name, sizeof(name), "/proc/%d/statm", pid);
+	statm = fopen(name, "re");
+	if (statm && fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
 		pages = 0;
-	close(fd);
+	if (statm)
+		fclose(statm);
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-void child_limit_memory(uint64_t now, size_t bytes)
+void child_limit_memory(size_t bytes)
 {
+	uint64_t now = child_memory(0);
 	struct rlimit limit = {};
 
 	if (!now || getrlimit(RLIMIT_DATA, &limit))
@@ -44,7 +45,7 @@ void child_limit_memory(uint64_t now, size_t bytes)
 	setrlimit(RLIMIT_CORE, &limit);
 }
 
-bool child_limit_rights(void)
+void child_limit_rights(void)
 {
 	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
 	const unsigned nobody_else = 0x70000000 + (getppid() & 0xffffff);	/* of this tool's alone */
@@ -53,7 +54,7 @@ bool child_limit_rights(void)
 	struct __user_cap_data_struct has[2], wanted[2] = {};
 
 	if (syscall(__NR_capget, &header, has))
-		return false;
+		return;
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		wanted[kept[i] / 32].permitted |= 1U << kept[i] % 32 & has[kept[i] / 32].permitted;
 	for (int i = 0; i < 2; i++)
@@ -70,7 +71,7 @@ bool child_limit_rights(void)
 		setfsgid(65534);
 		setfsuid(65534);
 	}
-	return !syscall(__NR_capset, &header, wanted) && wanted[0].effective & 1U << CAP_DAC_READ_SEARCH;
+	syscall(__NR_capset, &header, wanted);
 }
 
 void child_drop_rights(void)
@@ -81,16 +82,9 @@ void child_drop_rights(void)
 	syscall(__NR_capset, &header, none);
 }
 
-bool child_keep_only(const int *fds, int nr)
+bool child_keep_only(int fd)
 {
-	int above[CHILD_MAX_KEPT];
-
-	for (int i = 0; i < nr; i++)	/* the places that they are to have may be taken by each other */
-		above[i] = fcntl(fds[i], F_DUPFD, nr);
-	for (int i = 0; i < nr; i++)
-		if (dup2(above[i], i) != i)
-			return false;
-	return !syscall(__NR_close_range, nr, ~0U, 0);
+	return dup2(fd, STDIN_FILENO) == STDIN_FILENO && !syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0);
 }
 
 void child_end_with(pid_t parent)

@@ -15,35 +15,29 @@
 /* What a process has of its own, without files, as limits count it; of the caller's if pid is 0. 0: it is gone */
 uint64_t child_memory(pid_t pid);
 
-/* So much more memory than it has now, by child_memory(), no more than it might have before, and no core dump. */
-void child_limit_memory(uint64_t now, size_t bytes);
+/* So much more memory than it has now, no more than it might have before, and no core dump. */
+void child_limit_memory(size_t bytes);
 
 /*
  * The rights to read what may be read, and none else: an ID that only the tool's children have, which owns no file, and the
  * capabilities to read all files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
- * May it read all files?
  */
-bool child_limit_rights(void);
+void child_limit_rights(void);
 /* No rights at all: what is open by now is all there is. */
 void child_drop_rights(void);
 
-/*
- * These files, CHILD_MAX_KEPT at most, become descriptors 0 and up, and its only ones: the tool's events and links must not outlive
- * the tool in a child. False: they cannot
- */
-#define CHILD_MAX_KEPT 2
-bool child_keep_only(const int *fds, int nr);
+/* The file becomes descriptor 0, and its only one: the tool's events and links must not outlive the tool in a child. False: it cannot */
+bool child_keep_only(int fd);
 /* Signals of the terminal are the tool's; one that says that something went wrong ends the child. */
 void child_set_signals(void);
 
 /* It ends with its parent. To be called last: what changes rights takes it back. */
 void child_end_with(pid_t parent);
 
-/* system calls that reading files takes, also of those that come in a message; */
-#define CHILD_READS __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, __NR_fstat, __NR_fstatfs, __NR_newfstatat, \
-	__NR_getdents64, __NR_fcntl, __NR_sendmsg, __NR_recvmsg
-/* and opening them; */
-#define CHILD_OPENS __NR_openat, __NR_openat2, __NR_statx, __NR_readlinkat
+/* system calls that opening and reading files takes */
+#define CHILD_READS __NR_openat, __NR_openat2, __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, __NR_fstat, \
+	__NR_fstatfs, __NR_newfstatat, __NR_statx, __NR_getdents64, __NR_readlinkat, __NR_fcntl
+
 /* and a child that will limit its system calls further */
 #define CHILD_LIMITS_ITSELF __NR_prctl, __NR_seccomp
 

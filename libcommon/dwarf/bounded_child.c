@@ -29,8 +29,7 @@ static void limit_system_calls(bool prepares)
 		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat, -1
 	};
 	static const int of_preparing[] = {
-		CHILD_READS, CHILD_OPENS, __NR_getpid, SCMP_SYS(readlink), __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset,
-		CHILD_LIMITS_ITSELF, -1
+		CHILD_READS, SCMP_SYS(readlink), __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, CHILD_LIMITS_ITSELF, -1
 	};
 
 	child_limit_system_calls(of_all, prepares ? of_preparing : NULL);
@@ -53,16 +52,16 @@ static void block_signals(void)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-__attribute__((noreturn)) static void run_child(int fd, uint64_t memory, const struct bounded_work *work)
+__attribute__((noreturn)) static void run_child(int fd, const struct bounded_work *work)
 {
 	static char request[BOUNDED_MAX_REQUEST + 1], reply[BOUNDED_MAX_REPLY];
 	pid_t parent = getppid();
 	ssize_t size;
 
-	child_limit_memory(memory, work->max_bytes);
+	child_limit_memory(work->max_bytes);
 	if (getpriority(PRIO_PROCESS, 0) < 0)	/* its parent's, who goes first (process/priority.h) */
 		setpriority(PRIO_PROCESS, 0, 0);
-	if (!child_keep_only(&fd, 1))
+	if (!child_keep_only(fd))
 		_exit(1);
 	block_signals();
 	child_limit_rights();
@@ -71,7 +70,7 @@ __attribute__((noreturn)) static void run_child(int fd, uint64_t memory, const s
 		limit_system_calls(true);	/* before it sees a byte of the file */
 		arm_timer(work->prepare_ms);
 		work->prepare(work->arg);
-		child_limit_memory(child_memory(0), work->answers_bytes);
+		child_limit_memory(work->answers_bytes);
 	}
 	child_drop_rights();
 	limit_system_calls(false);
@@ -110,19 +109,17 @@ void bounded_child_wait(const struct bounded_child *child, unsigned ms)
 
 bool bounded_child_start(struct bounded_child *child, const struct bounded_work *work)
 {
-	uint64_t memory;
 	int ends[2];
 
 	if (child->pid)
 		return true;
-	memory = child_memory(0);	/* a worker's child can open nothing */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return false;
 	child->fd = ends[0];
 	bounded_child_wait(child, work->reply_ms);
 	child->pid = fork();
 	if (!child->pid)
-		run_child(ends[1], memory, work);
+		run_child(ends[1], work);
 	close(ends[1]);
 	if (child->pid > 0)
 		return true;

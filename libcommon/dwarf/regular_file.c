@@ -3,22 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/opening.h"
-
-static bool confined;
-
 /* 0 or -ENOENT */
-static int identify(int found, struct file_key *key, mode_t *mode)
+static int identify(int found, struct file_key *key)
 {
 	struct statx st;
 
@@ -33,11 +27,10 @@ static int identify(int found, struct file_key *key, mode_t *mode)
 		.bytes = st.stx_size,
 		.mount = st.stx_mnt_id,
 	};
-	*mode = st.stx_mode;
 	return 0;
 }
 
-static int find(int root, const char *path, bool follow, struct file_key *key, mode_t *mode)
+int regular_file_find(int root, const char *path, bool follow, struct file_key *key)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
@@ -47,43 +40,11 @@ static int find(int root, const char *path, bool follow, struct file_key *key, m
 
 	if (found < 0)
 		return -errno;
-	error = identify(found, key, mode);
+	error = identify(found, key);
 	if (!error)
 		return found;
 	close(found);
 	return error;
-}
-
-/* of compilers and debuginfod */
-static bool is_name_of_debug_file(const char *path)
-{
-	static const char *const ends[] = { ".debug", ".dwo", ".dwp", "/debuginfo" };
-	size_t length = strlen(path);
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (length > strlen(ends[i]) && !strcmp(path + length - strlen(ends[i]), ends[i]))
-			return true;
-	return false;
-}
-
-int regular_file_find(int root, const char *path, bool follow, struct file_key *key)
-{
-	mode_t mode;
-	int found = find(root, path, follow, key, &mode);
-
-	if (found < 0 || !confined || (key->bytes && mode & (S_IROTH | S_IXUSR | S_IXGRP | S_IXOTH)))
-		return found;
-	close(found);
-	return key->bytes && is_name_of_debug_file(path) ? find(root, path, false, key, &mode) : -EACCES;
-}
-
-int regular_file_find_mapped(pid_t tid, uint64_t start, uint64_t end, struct file_key *key)
-{
-	char link[64];
-	mode_t mode;
-
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid, start, end);
-	return find(-1, link, true, key, &mode);
 }
 
 int regular_file_open_found(int found)
@@ -101,36 +62,10 @@ int regular_file_open_found(int found)
 
 int regular_file_open(int root, const char *path, bool follow)
 {
-	struct opening opening = { .kind = OPEN_REGULAR, .follow = follow };
-	struct opened opened;
 	struct file_key key;
-	int found;
+	int found = regular_file_find(root, path, follow, &key);
 
-	if (opening_is_asked())
-		return opening_set_path(&opening, path) ?: opening_ask(&opening, root, &opened);
-	found = regular_file_find(root, path, follow, &key);
 	return found < 0 ? found : regular_file_open_found(found);
-}
-
-int regular_file_open_perf_map(int root, pid_t pid)
-{
-	const struct opening opening = { .kind = OPEN_PERF_MAP, .pid = pid };
-	struct opened opened;
-	struct file_key key;
-	char path[32];
-	mode_t mode;
-	int found;
-
-	if (opening_is_asked())
-		return opening_ask(&opening, root, &opened);
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	found = find(root, path, false, &key, &mode);
-	return found < 0 ? found : regular_file_open_found(found);
-}
-
-void regular_file_confine(void)
-{
-	confined = true;
 }
 
 bool regular_file_is_believed(int fd, uid_t owner)

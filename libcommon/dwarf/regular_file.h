@@ -7,9 +7,20 @@
 #define EHPERF_DWARF_REGULAR_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/file_key.h"
+/* identifies a file by stat(); a file that was written to is another file */
+struct file_key {
+	uint64_t dev, inode;
+	int64_t mtime_s, mtime_ns;
+	/* these say nothing of which file it is */
+	uint64_t owner, bytes;
+	uint64_t mount;		/* ID of the mount it was found in, as in /proc/PID/mountinfo */
+	uint64_t in_our_root;	/* its path comes from a process with our root directory, and can be trusted (process/mapped_file.h) */
+};
+#define FILE_KEY_BYTES offsetof(struct file_key, owner)		/* of it, for comparing */
 
 /*
  * Finds the file at a path without opening it: an fd of O_PATH, or -errno, -ENOENT if it is not a regular file. root: a directory
@@ -17,21 +28,11 @@
  * asking a server
  */
 int regular_file_find(int root, const char *path, bool follow, struct file_key *key);
-/* the same of what a process has mapped there, by the kernel's own link to it */
-int regular_file_find_mapped(pid_t tid, uint64_t start, uint64_t end, struct file_key *key);
 /* Opens what was found, and closes `found`. An fd or -errno */
 int regular_file_open_found(int found);
 
-/* both: an fd or -errno. Workers may call these two, and not those above (base/opening.h). */
+/* both: an fd or -errno */
 int regular_file_open(int root, const char *path, bool follow);
-/* of /tmp/perf-PID.map, which is no link */
-int regular_file_open_perf_map(int root, pid_t pid);
-
-/*
- * From now on, a path leads only to what everybody may read, somebody may execute, or has a debug file's name and is no link; not
- * to empty files, as those of /proc are. Who chooses paths, but may not read the files, learns no secret.
- */
-void regular_file_confine(void);
 
 /*
  * Is this open file trusted to describe code that `owner` owns? It must belong to root, to this owner or to the tool's user, and

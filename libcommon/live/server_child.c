@@ -572,7 +572,7 @@ _Noreturn void server_child_run(const struct server_child *child)
 	child_set_signals();
 	if (!keep_sockets(child) || !load() || !start_daemon(&s))
 		_exit(1);
-	child_limit_memory(child_memory(0), child->max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);
+	child_limit_memory(child->max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);
 	child_limit_rights();
 	child_drop_rights();
 	child_end_with(parent);

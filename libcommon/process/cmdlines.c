@@ -2,6 +2,7 @@
 #include "process/cmdlines.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include <utlist.h>
 
 #include "base/hash.h"
-#include "base/opening.h"
 #include "process/clock.h"
 #include "process/workers.h"
 
@@ -64,9 +64,12 @@ struct cmdlines {
 
 static uint32_t read_one(pid_t pid, char text[READ_BYTES])
 {
-	int fd = proc_open(-1, pid, PROC_CMDLINE);
 	ssize_t bytes = -1;
+	char name[40];
+	int fd;
 
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		bytes = read(fd, text, READ_BYTES);
 		close(fd);

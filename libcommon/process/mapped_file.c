@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-#include "base/opening.h"
 
 /* where the file is looked for, in this order */
 enum place {
@@ -29,18 +28,20 @@ struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
 	};
 }
 
-/* of a function that has these arguments */
-static struct opening opening_of(enum opening_kind kind, const struct mapped_file *file)
+static int open_root(pid_t tid)
 {
-	return (struct opening){ .kind = kind, .pid = file->tid, .start = file->start, .end = file->end, .ours = file->ours };
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%d/root", tid);
+	return open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int find_of_process(const struct mapped_file *file, struct file_key *key)
 {
-	int root = proc_open(-1, file->tid, PROC_ROOT), found;
+	int root = open_root(file->tid), found;
 
 	if (root < 0)
-		return root;
+		return -errno;
 	found = regular_file_find(root, file->path, true, key);
 	close(root);
 	return found;
@@ -49,9 +50,13 @@ static int find_of_process(const struct mapped_file *file, struct file_key *key)
 /* an fd of O_PATH or -errno */
 static int find(const struct mapped_file *file, enum place place, struct file_key *key)
 {
+	char link[64];
+
 	switch (place) {
 	case MAPPED:
-		return regular_file_find_mapped(file->tid, file->start, file->end, key);
+		snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->tid, file->start,
+			 file->end);
+		return regular_file_find(-1, link, true, key);
 	case OF_PROCESS:
 		return file->path[0] == '/' ? find_of_process(file, key) : -ENOENT;
 	default:
@@ -120,28 +125,11 @@ static bool is_made_at_run_time(const struct proc_mapping *mapping, int found)
 	return memcmp(magic, "\177ELF", sizeof(magic));
 }
 
-static int ask_about(enum opening_kind kind, pid_t tid, const struct proc_mapping *mapping, struct file_key *key)
-{
-	const struct mapped_file file = mapped_file_of(tid, mapping);
-	struct opening opening = opening_of(kind, &file);
-	struct opened opened = {};
-	int fd;
-
-	opening.dev = mapping->dev;
-	opening.inode = mapping->inode;
-	fd = opening_set_path(&opening, mapping->path) ?: opening_ask(&opening, -1, &opened);
-	*key = opened.key;
-	return fd;
-}
-
 int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct file_key *key)
 {
-	int found;
+	int found = find_mapped(tid, mapping, key);
 	bool made;
 
-	if (opening_is_asked())
-		return ask_about(IDENTIFY_MAPPED, tid, mapping, key);
-	found = find_mapped(tid, mapping, key);
 	if (found < 0)
 		return found;
 	made = is_made_at_run_time(mapping, found);
@@ -181,107 +169,25 @@ static bool is_same(const char *left, const char *right)
 
 bool process_has_our_root(pid_t pid)
 {
-	const struct opening opening = { .kind = COMPARE_ROOT, .pid = pid };
 	char root[32], mounts[32];
-	struct opened opened;
 
-	if (opening_is_asked())
-		return !opening_ask(&opening, -1, &opened);
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
 	snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", pid);
 	return is_same("/", root) && is_same("/proc/self/ns/mnt", mounts);
 }
 
-/* A worker asks about the kernel's own links first, of all of them at once. Has the process our root? */
-static bool identify_some(pid_t tid, struct proc_mapping *const *mappings, size_t nr)
-{
-	struct opening opening = { .kind = IDENTIFY_RANGES, .pid = tid };
-	struct opened opened[OPENING_MAX_RANGES] = {};
-	bool asked;
-
-	for (size_t i = 0; i < nr; i++) {
-		opening.ranges[i].start = mappings[i]->start;
-		opening.ranges[i].end = mappings[i]->end;
-	}
-	asked = opening_is_asked() && opening_ask_ranges(&opening, nr, opened);
-	for (size_t i = 0; i < nr; i++) {
-		struct proc_mapping *m = mappings[i];
-
-		m->file = opened[i].key;
-		m->file_error = 0;
-		if (!asked || opened[i].result || !is_mapped_there(m, MAPPED, &m->file) || is_shared_memory(m->path))
-			m->file_error = mapped_file_identify(tid, m, &m->file);
-	}
-	return asked ? opened->ours : process_has_our_root(tid);
-}
-
-/* the first of the few mappings up to this one that are of the same file, whose mappings lie together mostly */
-static const struct proc_mapping *first_like(const struct proc_maps *maps, size_t i)
-{
-	const struct proc_mapping *m = &maps->mappings[i], *first = m;
-
-	for (size_t back = 1; back <= 8 && back <= i; back++)
-		if (m[-back].inode == m->inode && m[-back].dev == m->dev)
-			first = &m[-back];
-	return first;
-}
-
-void mapped_file_identify_all(struct proc_maps *maps)
-{
-	struct proc_mapping *some[OPENING_MAX_RANGES];
-	bool in_our_root = false;
-	size_t nr = 0;
-
-	for (size_t i = 0; i < maps->nr; i++) {
-		if (maps->mappings[i].inode && first_like(maps, i) == &maps->mappings[i])
-			some[nr++] = &maps->mappings[i];
-		if (nr && (nr == OPENING_MAX_RANGES || i + 1 == maps->nr)) {
-			in_our_root = identify_some(maps->tid, some, nr);
-			nr = 0;
-		}
-	}
-	for (size_t i = 0; i < maps->nr; i++) {
-		struct proc_mapping *m = &maps->mappings[i];
-
-		if (!m->inode)
-			continue;
-		m->file = first_like(maps, i)->file;
-		m->file_error = first_like(maps, i)->file_error;
-		m->file.in_our_root = in_our_root;
-		m->looked = true;
-	}
-}
-
-/* Asks the opener about a file that was identified before. */
-static int ask_for(enum opening_kind kind, const struct mapped_file *file, const struct file_key *key, bool *own)
-{
-	struct opening opening = opening_of(kind, file);
-	struct opened opened = {};
-	int fd;
-
-	opening.key = *key;
-	fd = opening_set_path(&opening, file->path) ?: opening_ask(&opening, -1, &opened);
-	if (own)
-		*own = opened.ours;
-	return fd;
-}
-
 int mapped_file_root(const struct mapped_file *file, const struct file_key *key)
 {
-	int found;
+	int found = find_known(file, OWN, key);
 
-	if (opening_is_asked())
-		return ask_for(OPEN_MAPPED_ROOT, file, key, NULL);
-	found = find_known(file, OWN, key);
-	if (found >= 0) {	/* it is ours */
-		close(found);
-		return -1;
-	}
-	found = find_known(file, OF_PROCESS, key);
+	if (found < 0)
+		found = find_known(file, OF_PROCESS, key);
+	else
+		key = NULL;	/* it is ours */
 	if (found < 0)
 		return -1;
 	close(found);
-	return proc_open(-1, file->tid, PROC_ROOT);
+	return key ? open_root(file->tid) : -1;
 }
 
 /* Is it the root directory of one of the last few processes that were looked at? */
@@ -322,11 +228,8 @@ static int find_in_any_root(const struct mapped_file *file, const struct file_ke
 
 int mapped_file_open(const struct mapped_file *file, const struct file_key *key, bool *own)
 {
-	int found;
+	int found = find_known(file, OWN, key);
 
-	if (opening_is_asked())
-		return ask_for(OPEN_MAPPED, file, key, own);
-	found = find_known(file, OWN, key);
 	if (own)
 		*own = found >= 0;
 	for (enum place place = MAPPED; found < 0 && place < OWN; place++)
@@ -339,10 +242,7 @@ int mapped_file_open(const struct mapped_file *file, const struct file_key *key,
 int mapped_file_open_now(pid_t tid, const struct proc_mapping *mapping)
 {
 	struct file_key key;
-	int found;
+	int found = find_mapped(tid, mapping, &key);
 
-	if (opening_is_asked())
-		return ask_about(OPEN_MAPPED_NOW, tid, mapping, &key);
-	found = find_mapped(tid, mapping, &key);
 	return found < 0 ? found : regular_file_open_found(found);
 }

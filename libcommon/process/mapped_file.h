@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file behind a mapping. The process, and every user that can rename or mount, decides where its path leads. So only the
- * regular file that is mapped, or that was identified before, is opened. Workers may call all of these (base/opening.h).
+ * regular file that is mapped, or that was identified before, is opened.
  */
 #ifndef EHPERF_PROCESS_MAPPED_FILE_H
 #define EHPERF_PROCESS_MAPPED_FILE_H
@@ -29,9 +29,6 @@ struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
  */
 int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct file_key *key);
 
-/* The same of each mapping of a file: its .file and .file_error are set */
-void mapped_file_identify_all(struct proc_maps *maps);
-
 /*
  * Does a process have the same root directory and mounts as the caller? Then the paths of its mappings are also ours. In another
  * mount namespace or root, which any user can make, a process decides where each path leads.
@@ -40,7 +37,7 @@ bool process_has_our_root(pid_t pid);
 
 /*
  * The root directory, besides our own, in which debug files of the identified file are searched for: an fd of O_PATH. It is that
- * of the thread that has the file mapped, if the file's path leads to the file there, and not here. Negative: there is none.
+ * of the thread that has the file mapped, if the file's path leads to the file there, and not here. -1: there is none.
  */
 int mapped_file_root(const struct mapped_file *file, const struct file_key *key);
 

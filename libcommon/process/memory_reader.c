@@ -2,7 +2,9 @@
 #include "process/memory_reader.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
+#include "process/process_memory.h"
 
 static size_t read_process(void *arg, uint64_t address, void *to, size_t bytes)
 {
@@ -66,6 +68,18 @@ void memory_read(struct memory_reader *r, uint64_t address, void *to, size_t byt
 	r->bad = true;
 }
 
+/* as many of them as one call reads, in their order */
+static size_t read_words_of_process(const struct memory_reader *r, const uint64_t *at, uint32_t *words, size_t nr)
+{
+	struct iovec local = { words, nr * sizeof(*words) }, remote[MAX_WORDS];
+	ssize_t got;
+
+	for (size_t i = 0; i < nr; i++)
+		remote[i] = (struct iovec){ (void *)(uintptr_t)at[i], sizeof(*words) };
+	got = process_vm_readv((pid_t)(intptr_t)r->arg, &local, 1, remote, nr, 0);
+	return got < 0 ? 0 : got / sizeof(*words);
+}
+
 size_t memory_read_words(struct memory_reader *r, const uint64_t *at, uint32_t *words, size_t nr)
 {
 	size_t done = 0;
@@ -73,7 +87,7 @@ size_t memory_read_words(struct memory_reader *r, const uint64_t *at, uint32_t *
 	if (nr > MAX_WORDS)
 		nr = MAX_WORDS;
 	if (r->read == read_process)
-		return process_memory_read_words((pid_t)(intptr_t)r->arg, at, words, nr);
+		return read_words_of_process(r, at, words, nr);
 	while (done < nr && r->read(r->arg, at[done], &words[done], sizeof(*words)) == sizeof(*words))
 		done++;
 	return done;

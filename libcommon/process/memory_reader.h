@@ -12,12 +12,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "process/process_memory.h"
-
 #define READER_PAGE_BYTES 4096
 #define READER_PAGES	  256
 #define MAX_READS	  4000000
-#define MAX_WORDS	  MAX_MEMORY_WORDS
+#define MAX_WORDS	  256
 
 struct memory_reader {
 	/* how many bytes from `address` on were read */
@@ -47,7 +45,7 @@ uint32_t memory_u32(struct memory_reader *reader, uint64_t address);
 uint16_t memory_u16(struct memory_reader *reader, uint64_t address);
 uint8_t memory_u8(struct memory_reader *reader, uint64_t address);
 /*
- * Reads the words at these addresses, MAX_WORDS at most, as they are now. How many, before
+ * Reads the words at these addresses, MAX_WORDS at most, as they are now, with one call to the system. How many, before
  * the first that is not there
  */
 size_t memory_read_words(struct memory_reader *reader, const uint64_t *at, uint32_t *words, size_t nr);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/opening.h"
 #include "process/paths.h"
 
 /* processes may be read by several threads */
@@ -113,10 +112,9 @@ int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping)
  * A window of three lines moves over the file: the middle one is appended when both of its neighbours are
  * known.
  */
-static int read_file(struct proc_maps *maps, pid_t tid)
+static int read_file(struct proc_maps *maps, const char *name)
 {
-	int fd = proc_open(-1, tid, PROC_MAPS);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *file = fopen(name, "re");
 	char *lines[3] = {};
 	size_t sizes[3] = {};
 	struct proc_mapping around[3] = { { .path = "" }, { .path = "" }, { .path = "" } };
@@ -124,12 +122,8 @@ static int read_file(struct proc_maps *maps, pid_t tid)
 	size_t path_bytes = 0;
 	int error = 0;
 
-	if (fd < 0)
-		return fd == -ENOENT ? -ESRCH : fd;
-	if (!file) {
-		close(fd);
-		return -ENOMEM;
-	}
+	if (!file)
+		return errno == ENOENT ? -ESRCH : -errno;
 	errno = 0;
 	for (int next = 0; more && !error; next = (next + 1) % 3) {
 		int middle = (next + 2) % 3, before = (next + 1) % 3;
@@ -155,34 +149,32 @@ static int read_file(struct proc_maps *maps, pid_t tid)
 	return error;
 }
 
-/* The mappings of the first thread that has any */
-static void read_tasks(struct proc_maps *maps, pid_t pid)
-{
-	int fd = proc_open(-1, pid, PROC_TASKS);
-	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	while (tasks && !maps->nr && (entry = readdir(tasks))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid > 0 && tid != pid && !read_file(maps, tid))
-			maps->tid = tid;
-	}
-	if (tasks)
-		closedir(tasks);
-	else if (fd >= 0)
-		close(fd);
-}
-
 int proc_maps_read(struct proc_maps *maps, pid_t pid)
 {
-	struct proc_maps read = { .tid = pid };
-	int error = read_file(&read, pid);
+	struct proc_maps read = {};
+	char name[64];
+	struct dirent *entry;
+	DIR *tasks;
+	int error;
 
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	error = read_file(&read, name);
 	if (error)
 		return error;
-	if (!read.nr)	/* the leader has exited */
-		read_tasks(&read, pid);
+	read.tid = pid;
+	if (!read.nr) {		/* the leader has exited: read another thread's */
+		snprintf(name, sizeof(name), "/proc/%d/task", pid);
+		tasks = opendir(name);
+		while (tasks && !read.nr && (entry = readdir(tasks))) {
+			if (entry->d_name[0] == '.' || atoi(entry->d_name) == pid)
+				continue;
+			snprintf(name, sizeof(name), "/proc/%d/task/%.10s/maps", pid, entry->d_name);
+			if (!read_file(&read, name))
+				read.tid = atoi(entry->d_name);
+		}
+		if (tasks)
+			closedir(tasks);
+	}
 	*maps = read;
 	return 0;
 }

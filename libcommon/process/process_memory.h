@@ -2,18 +2,19 @@
 #ifndef EHPERF_PROCESS_PROCESS_MEMORY_H
 #define EHPERF_PROCESS_PROCESS_MEMORY_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* Reads another process's memory from `address` on. Returns the number of bytes, fewer if the rest is not mapped, or -errno */
-ssize_t process_memory_read(pid_t pid, uint64_t address, void *to, size_t bytes);
+static inline ssize_t process_memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)address, bytes };
+	ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
-/* Reads these words in their order, MAX_MEMORY_WORDS at most: how many, before the first that is not there */
-#define MAX_MEMORY_WORDS 256
-size_t process_memory_read_words(pid_t pid, const uint64_t *at, uint32_t *words, size_t nr);
-
-/* A worker keeps the memory of the last process open: this closes it, because the process may execute another program. */
-void process_memory_close(void);
+	return got < 0 ? -errno : got;
+}
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/worker_child.h"
 
-#include <errno.h>
 #include <seccomp.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -10,22 +9,16 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
-#include "base/opening.h"
-#include "process/opener.h"
 #include "process/priority.h"
-#include "process/process_memory.h"
-
-/* a worker's files */
-enum { TO_TOOL, TO_OPENER };
 
 /*
- * What is open can be read, and memory used: a file that takes over a parser has won what the opener passes, and
+ * Files can be read, and memory used: a file that takes over a parser has won what the tool may read, and
  * no way to do anything with it. `parent`: children may be started, too, which limit themselves, and ended.
  */
 static void limit_system_calls(bool parent)
 {
 	static const int of_all[] = {
-		CHILD_READS, __NR_recvfrom, __NR_sendto, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom,
+		CHILD_READS, __NR_process_vm_readv, __NR_recvfrom, __NR_sendto, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom,
 		__NR_clock_gettime, __NR_getpid, __NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo,
 		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group, -1
 	};
@@ -40,7 +33,7 @@ static void limit_system_calls(bool parent)
 	child_limit_system_calls(of_all, parent ? of_parent : NULL);
 }
 
-_Noreturn static void run(const int *fds, int nr_fds, const struct worker_kind *kind, void *area)
+_Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
 {
 	const struct worker_limits *limits = &kind->limits;
 	pid_t parent = getppid();
@@ -50,47 +43,20 @@ _Noreturn static void run(const int *fds, int nr_fds, const struct worker_kind *
 	prctl(PR_SET_NAME, "ehperf-worker");
 	priority_leave();	/* who started it says when it goes first */
 	child_set_signals();
-	if (!child_keep_only(fds, nr_fds))
+	if (!child_keep_only(socket))
 		_exit(1);
-	child_limit_memory(child_memory(0), limits->bytes);
-	if (!limits->writes) {
+	child_limit_memory(limits->bytes);
+	if (limits->writes)
+		child_drop_rights();
+	else
 		child_limit_rights();
-		opening_by(TO_OPENER);
-	}
-	child_drop_rights();
 	child_end_with(parent);
 	if (!limits->writes)
 		limit_system_calls(limits->parent);
-	while ((got = recv(TO_TOOL, &bytes, sizeof(bytes), 0)) == sizeof(bytes)) {
+	while ((got = recv(0, &bytes, sizeof(bytes), 0)) == sizeof(bytes)) {
 		bytes = kind->work(kind->arg, area, bytes, kind->area_bytes);
-		process_memory_close();
-		if (send(TO_TOOL, &bytes, sizeof(bytes), MSG_NOSIGNAL) < 0)
+		if (send(0, &bytes, sizeof(bytes), MSG_NOSIGNAL) < 0)
 			break;
 	}
 	_exit(0);
-}
-
-struct worker_pids worker_child_start(int socket, const struct worker_kind *kind, void *area, pid_t (*fork)(void))
-{
-	struct worker_pids pids = {};
-	int ends[2] = { -1, -1 }, fds[] = { [TO_TOOL] = socket, [TO_OPENER] = -1 };
-
-	if (!kind->limits.writes) {
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-			return (struct worker_pids){ .of[PARSER] = -errno };
-		fds[TO_OPENER] = ends[0];
-		pids.of[OPENER] = fork();
-		if (!pids.of[OPENER])
-			opener_run(ends[1]);
-	}
-	pids.of[PARSER] = pids.of[OPENER] < 0 ? -1 : fork();
-	if (!pids.of[PARSER])
-		run(fds, kind->limits.writes ? 1 : 2, kind, area);
-	if (pids.of[PARSER] < 0)
-		pids.of[PARSER] = -EAGAIN;	/* an opener without a parser ends */
-	if (!kind->limits.writes) {
-		close(ends[0]);
-		close(ends[1]);
-	}
-	return pids;
 }

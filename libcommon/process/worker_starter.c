@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
-#include "base/message.h"
 #include "process/clock.h"
 
 #define LATE_NS 1000000000	/* then it is given up */
@@ -21,31 +21,51 @@
 /* a worker's ends: of its socket, and its area */
 enum { SOCKET, AREA, NR_FDS };
 
+union control {
+	char bytes[CMSG_SPACE(NR_FDS * sizeof(int))];
+	struct cmsghdr header;
+};
+
 /* ---- the starter's side ---- */
 
-/* the tool's child, not ours: the tool waits for it */
-static pid_t fork_for_tool(void)
+/* False: the tool has gone. */
+static bool receive(struct worker_kind *kind, int fds[NR_FDS])
 {
-	return syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+	union control control;
+	struct iovec data = { kind, sizeof(*kind) };
+	struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header;
+
+	if (recvmsg(0, &message, MSG_CMSG_CLOEXEC) != sizeof(*kind))
+		return false;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_len != CMSG_LEN(NR_FDS * sizeof(int)))
+		return false;
+	memcpy(fds, CMSG_DATA(header), NR_FDS * sizeof(int));
+	return true;
 }
 
 _Noreturn static void serve(void)
 {
 	struct worker_kind kind;
 	int fds[NR_FDS];
-	size_t nr = NR_FDS;
 
-	for (; message_receive(STDIN_FILENO, &kind, sizeof(kind), fds, &nr) == sizeof(kind) && nr == NR_FDS; nr = NR_FDS) {
+	while (receive(&kind, fds)) {
 		void *area = mmap(NULL, kind.area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[AREA], 0);
-		struct worker_pids pids = { .of[PARSER] = -ENOMEM };
+		/* the tool's child, not ours: the tool waits for it */
+		pid_t pid = area == MAP_FAILED ? -ENOMEM : syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 
-		if (area != MAP_FAILED) {
-			pids = worker_child_start(fds[SOCKET], &kind, area, fork_for_tool);
+		if (!pid)
+			worker_child_run(fds[SOCKET], &kind, area);
+		if (pid == -1)
+			pid = -errno;
+		if (area != MAP_FAILED)
 			munmap(area, kind.area_bytes);
-		}
 		close(fds[SOCKET]);
 		close(fds[AREA]);
-		if (send(STDIN_FILENO, &pids, sizeof(pids), MSG_NOSIGNAL) < 0)
+		if (send(0, &pid, sizeof(pid), MSG_NOSIGNAL) < 0)
 			break;
 	}
 	_exit(0);
@@ -59,7 +79,7 @@ _Noreturn static void run(int socket)
 	prctl(PR_SET_NAME, "ehperf-starter");
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);	/* the terminal's are the tool's */
-	if (!child_keep_only(&socket, 1))
+	if (!child_keep_only(socket))
 		_exit(1);
 	child_end_with(parent);
 	serve();
@@ -84,35 +104,39 @@ int worker_starter_begin(struct worker_starter *starter)
 	return -EAGAIN;
 }
 
-int worker_starter_ask(struct worker_starter *starter, const struct worker_kind *kind, int socket, int area,
-		       struct worker_pids *pids)
+int worker_starter_ask(struct worker_starter *starter, const struct worker_kind *kind, int socket, int area, pid_t *pid)
 {
-	const int fds[NR_FDS] = { [SOCKET] = socket, [AREA] = area };
+	union control control = { .header = {
+		.cmsg_len = CMSG_LEN(NR_FDS * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct iovec data = { (void *)kind, sizeof(*kind) };
+	const struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
 
 	if (starter->owed)
 		return -EAGAIN;
-	if (!message_send(starter->fd, kind, sizeof(*kind), fds, NR_FDS, MSG_DONTWAIT))
+	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
+	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
 		return -ECHILD;
-	starter->owed = pids;
+	starter->owed = pid;
 	starter->asked_ns = clock_ns();
 	return 0;
 }
 
-static void pay(struct worker_starter *starter, const struct worker_pids *pids)
+static void pay(struct worker_starter *starter, pid_t pid)
 {
-	for (int i = 0; starter->owed == &starter->nobodys && i < NR_WORKER_PROCESSES; i++)
-		if (pids->of[i] > 0) {
-			kill(pids->of[i], SIGKILL);
-			waitpid(pids->of[i], NULL, 0);
-		}
-	*starter->owed = *pids;
+	if (starter->owed == &starter->nobodys && pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	*starter->owed = pid;
 	starter->owed = NULL;
 }
 
 int worker_starter_take(struct worker_starter *starter, int ms)
 {
 	struct pollfd answer = { .fd = starter->fd, .events = POLLIN };
-	struct worker_pids pids;
+	pid_t pid;
 	int answered;
 
 	if (!starter->owed)
@@ -122,15 +146,15 @@ int worker_starter_take(struct worker_starter *starter, int ms)
 	while (answered < 0 && errno == EINTR);
 	if (!answered)
 		return clock_ns() - starter->asked_ns < LATE_NS ? -EAGAIN : -ECHILD;
-	if (recv(starter->fd, &pids, sizeof(pids), MSG_DONTWAIT) != sizeof(pids))
+	if (recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) != sizeof(pid))
 		return -ECHILD;
-	pay(starter, &pids);
+	pay(starter, pid);
 	return 0;
 }
 
-void worker_starter_cancel(struct worker_starter *starter, const struct worker_pids *pids)
+void worker_starter_cancel(struct worker_starter *starter, const pid_t *pid)
 {
-	if (starter->owed == pids)
+	if (starter->owed == pid)
 		starter->owed = &starter->nobodys;
 }
 
@@ -141,7 +165,7 @@ void worker_starter_end(struct worker_starter *starter)
 	kill(starter->pid, SIGKILL);
 	waitpid(starter->pid, NULL, 0);
 	if (worker_starter_take(starter, 0))
-		pay(starter, &(struct worker_pids){ .of[PARSER] = -ECHILD });
+		pay(starter, -ECHILD);
 	close(starter->fd);
 	*starter = (struct worker_starter){};
 }

@@ -48,17 +48,14 @@ struct owner {
 };
 
 struct worker {
-	struct worker_pids pids;
+	pid_t pid;		/* 0: not started, or not known yet; or -errno */
 	int fd;
 	uint8_t *area;		/* NULL: not even asked for */
 	bool busy;
 	uint64_t tag, owner;
-	/*
-	 * of the job, in ns: when one of the processes was last seen to be awake; how long they had run and waited for a CPU
-	 * then; and run before the job
-	 */
+	/* of the job, in ns: when the worker was last seen to be awake; how long it had run and waited for a CPU then; and run before the job */
 	uint64_t awake, ran_when_awake, queued_when_awake, ran_before;
-	struct priority_watch priorities[NR_WORKER_PROCESSES];
+	struct priority_watch priority;
 };
 
 struct workers {
@@ -130,22 +127,26 @@ static void reap(struct workers *w)
 	w->nr_ended = kept;
 }
 
+/* Its area is not used again: who knows when the last write to it comes. */
+static void drop_ends(struct workers *w, struct worker *worker)
+{
+	close(worker->fd);
+	munmap(worker->area, w->kind.area_bytes);
+	/* the next one in its place is judged by what it took */
+	*worker = (struct worker){ .priority = worker->priority };
+}
+
 static void end(struct workers *w, struct worker *worker)
 {
 	if (!worker->area)
 		return;
-	worker_starter_cancel(w->starter, &worker->pids);
-	for (int i = 0; i < NR_WORKER_PROCESSES; i++)
-		if (worker->pids.of[i] > 0) {
-			kill(worker->pids.of[i], SIGKILL);
-			if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
-				w->ended[w->nr_ended++] = worker->pids.of[i];
-		}
-	close(worker->fd);
-	munmap(worker->area, w->kind.area_bytes);	/* not used again: who knows when the last write to it comes */
-	worker->pids = (struct worker_pids){};
-	worker->area = NULL;
-	worker->busy = false;	/* the next one's priorities are judged by what this one took */
+	worker_starter_cancel(w->starter, &worker->pid);
+	if (worker->pid > 0) {
+		kill(worker->pid, SIGKILL);
+		if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
+			w->ended[w->nr_ended++] = worker->pid;
+	}
+	drop_ends(w, worker);
 }
 
 /* A file of memory that a worker cannot make shorter. -1: there is none */
@@ -170,9 +171,11 @@ static int begin(struct workers *w, struct worker *worker, int ends[2], int area
 	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ends[0], &event))
 		return -errno;
 	if (area >= 0)
-		return worker_starter_ask(w->starter, &w->kind, ends[1], area, &worker->pids);
-	worker->pids = worker_child_start(ends[1], &w->kind, worker->area, fork);
-	return worker->pids.of[PARSER] < 0 ? worker->pids.of[PARSER] : 0;
+		return worker_starter_ask(w->starter, &w->kind, ends[1], area, &worker->pid);
+	worker->pid = fork();
+	if (!worker->pid)
+		worker_child_run(ends[1], &w->kind, worker->area);
+	return worker->pid < 0 ? -EAGAIN : 0;
 }
 
 /* area: by the starter, which tells the PID later; -1: by the tool itself */
@@ -195,7 +198,7 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 	error = begin(w, worker, ends, area);
 	close(ends[1]);
 	if (error)
-		end(w, worker);
+		drop_ends(w, worker);
 	return error;
 }
 
@@ -216,9 +219,9 @@ static int start_by_starter(struct workers *w, struct worker *worker)
 	}
 	if (!error)
 		error = worker_starter_take(w->starter, patience);
-	if (!error && worker->pids.of[PARSER] < 0) {
-		error = worker->pids.of[PARSER];
-		end(w, worker);
+	if (!error && worker->pid < 0) {
+		error = worker->pid;
+		drop_ends(w, worker);
 	}
 	return error;
 }
@@ -234,62 +237,45 @@ static int start(struct workers *w, struct worker *worker)
 		return error;
 	if (error == -ECHILD)
 		worker_starter_end(w->starter);
-	end(w, worker);
+	if (worker->area)
+		drop_ends(w, worker);
 	return start_with(w, worker, -1);
 }
 
 void workers_start(struct workers *w)
 {
 	for (unsigned i = 0; i < w->nr; i++)
-		if (w->workers[i].pids.of[PARSER] <= 0)
+		if (w->workers[i].pid <= 0)
 			start(w, &w->workers[i]);
 }
 
 /* ---- for whom ---- */
 
 /* of the CPU, since it was started */
-static uint64_t process_ran_ns(pid_t pid)
+static uint64_t ran_ns(const struct worker *worker)
 {
 	struct timespec t;
 	clockid_t clock;
 
-	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+	if (clock_getcpuclockid(worker->pid, &clock) || clock_gettime(clock, &t))
 		return 0;
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
 /* for a CPU, since it was started; 0: the kernel does not say */
-static uint64_t process_queued_ns(pid_t pid)
+static uint64_t queued_ns(const struct worker *worker)
 {
 	unsigned long long queued = 0;
 	char name[40];
 	FILE *file;
 
-	snprintf(name, sizeof(name), "/proc/%d/schedstat", pid);
-	file = pid > 0 ? fopen(name, "re") : NULL;
+	snprintf(name, sizeof(name), "/proc/%d/schedstat", worker->pid);
+	file = fopen(name, "re");
 	if (file && fscanf(file, "%*u %llu", &queued) != 1)
 		queued = 0;
 	if (file)
 		fclose(file);
 	return queued;
-}
-
-/* The parser waits while its opener works, so their times make up the job's. */
-static uint64_t ran_ns(const struct worker *worker)
-{
-	return process_ran_ns(worker->pids.of[PARSER]) + process_ran_ns(worker->pids.of[OPENER]);
-}
-
-static uint64_t queued_ns(const struct worker *worker)
-{
-	return process_queued_ns(worker->pids.of[PARSER]) + process_queued_ns(worker->pids.of[OPENER]);
-}
-
-static void watch_priorities(const struct workers *w, struct worker *worker)
-{
-	for (int i = 0; w->kind.limits.first && i < NR_WORKER_PROCESSES; i++)
-		if (worker->pids.of[i] > 0)
-			priority_watch(&worker->priorities[i], worker->pids.of[i], process_ran_ns(worker->pids.of[i]));
 }
 
 static void is_awake(struct worker *worker, uint64_t now, uint64_t ran)
@@ -394,14 +380,15 @@ void workers_free(struct workers *w)
 static int hand_over(struct workers *w, struct worker *worker, const struct job *job)
 {
 	uint64_t bytes = job->bytes;
-	int error = worker->pids.of[PARSER] > 0 ? 0 : start(w, worker);
+	int error = worker->pid > 0 ? 0 : start(w, worker);
 
 	if (error)
 		return error;
 	memcpy(worker->area, job->request, job->bytes);
 	worker->ran_before = ran_ns(worker);
 	is_awake(worker, clock_ns(), worker->ran_before);
-	watch_priorities(w, worker);
+	if (w->kind.limits.first)
+		priority_watch(&worker->priority, worker->pid, worker->ran_before);
 	if (send(worker->fd, &bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		end(w, worker);
 		return -ECHILD;
@@ -542,7 +529,7 @@ static bool is_runnable(pid_t pid)
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	file = pid > 0 ? fopen(name, "re") : NULL;
+	file = fopen(name, "re");
 	if (!file)
 		return false;
 	if (!fgets(text, sizeof(text), file))
@@ -560,11 +547,11 @@ static int look_at(const struct workers *w, struct worker *worker)
 	if (now - worker->awake < w->kind.limits.sleep_ms * MS / 2)
 		return 0;
 	ran = ran_ns(worker);
-	watch_priorities(w, worker);
+	if (w->kind.limits.first)
+		priority_watch(&worker->priority, worker->pid, ran);
 	if (ran - worker->ran_before > w->kind.limits.cpu_ms * MS)
 		return -ETIME;
-	if (is_runnable(worker->pids.of[PARSER]) || is_runnable(worker->pids.of[OPENER]) ||
-	    ran - worker->ran_when_awake > MS) {
+	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {
 		is_awake(worker, now, ran);
 		return 0;
 	}

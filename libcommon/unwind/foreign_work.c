@@ -13,6 +13,35 @@
 
 /* ---- mappings ---- */
 
+static bool is_same_file(const struct proc_mapping *a, const struct proc_mapping *b)
+{
+	return a->inode == b->inode && a->dev == b->dev;
+}
+
+/* A file is looked at once for all of its mappings, which lie together mostly. */
+static void identify_all(struct proc_maps *maps)
+{
+	bool in_our_root = process_has_our_root(maps->tid);
+
+	for (size_t i = 0; i < maps->nr; i++) {
+		struct proc_mapping *m = &maps->mappings[i];
+		size_t before = i;
+
+		while (before && i - before < 8 && !is_same_file(&maps->mappings[before - 1], m))
+			before--;
+		if (!m->inode)
+			continue;
+		if (before && is_same_file(&maps->mappings[before - 1], m)) {
+			m->file = maps->mappings[before - 1].file;
+			m->file_error = maps->mappings[before - 1].file_error;
+		} else {
+			m->file_error = mapped_file_identify(maps->tid, m, &m->file);
+			m->file.in_our_root = in_our_root;
+		}
+		m->looked = true;
+	}
+}
+
 /* The answer's size; 0: no room */
 static size_t pack_maps(const struct proc_maps *maps, struct foreign_answer *answer, size_t room)
 {
@@ -49,7 +78,7 @@ static size_t read_maps(const struct foreign_request *r, struct foreign_answer *
 	answer->error = proc_maps_read(&maps, r->pid);
 	if (answer->error)
 		return bytes;
-	mapped_file_identify_all(&maps);
+	identify_all(&maps);
 	bytes = pack_maps(&maps, answer, room);
 	if (!bytes)
 		*answer = (struct foreign_answer){ .error = -EFBIG };

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +13,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/opening.h"
 #include "process/clock.h"
 #include "process/workers.h"
 #include "check.h"
@@ -30,9 +27,10 @@ static const struct worker_limits limits = { .cpu_ms = 200, .bytes = MAX_BYTES }
 
 static volatile bool never;
 
-/* the rest of the line in it that begins so; closes the file, which may be NULL */
-static bool find_line(FILE *lines, const char *beginning, char *rest, size_t size)
+/* the rest of the line in /proc/self/FILE that begins so */
+static bool find_line(const char *file, const char *beginning, char *rest, size_t size)
 {
+	FILE *lines = fopen(file, "re");
 	char line[256];
 	bool found = false;
 
@@ -45,55 +43,17 @@ static bool find_line(FILE *lines, const char *beginning, char *rest, size_t siz
 	return found;
 }
 
-/* of a worker, which its opener opens */
-static FILE *own_status(void)
+/* It leaves no core, and has no rights but to read: capabilities(7) by their numbers in linux/capability.h. */
+static bool is_limited(void)
 {
-	int fd = proc_open(-1, getpid(), PROC_STATUS);
-
-	return fd < 0 ? NULL : fdopen(fd, "r");
-}
-
-static FILE *file_of(pid_t pid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return fopen(path, "re");
-}
-
-/* the last child of this name, as those before it may be ending; 0: there is none */
-static pid_t child(const char *name)
-{
-	char of[64], line[64], children[256] = "", *at = children, *next;
-	pid_t found = 0;
-
-	snprintf(of, sizeof(of), "task/%d/children", getpid());
-	snprintf(line, sizeof(line), "Name:\t%s\n", name);
-	if (!find_line(file_of(getpid(), of), "", children, sizeof(children)))
-		return 0;
-	for (long pid; (pid = strtol(at, &next, 10)) > 0; at = next)
-		if (find_line(file_of(pid, "status"), line, of, sizeof(of)))
-			found = pid;
-	return found;
-}
-
-/* It leaves no core, makes no more than few system calls, and has these capabilities at most, by their numbers in linux/capability.h. */
-static bool is_limited(pid_t pid, unsigned long long most)
-{
-	char core[256], filter[256], effective[256], permitted[256];
+	const unsigned long long reading = 1ULL << 2 | 1ULL << 19 | 1ULL << 40;
+	char core[256], effective[256], permitted[256];
 	int soft = -1, hard = -1;
 
-	return find_line(file_of(pid, "limits"), "Max core file size", core, sizeof(core)) &&
-	       sscanf(core, "%d %d", &soft, &hard) == 2 && !soft && !hard &&
-	       find_line(file_of(pid, "status"), "Seccomp:", filter, sizeof(filter)) && atoi(filter) == 2 &&
-	       find_line(file_of(pid, "status"), "CapEff:", effective, sizeof(effective)) &&
-	       find_line(file_of(pid, "status"), "CapPrm:", permitted, sizeof(permitted)) &&
-	       !((strtoull(effective, NULL, 16) | strtoull(permitted, NULL, 16)) & ~most);
-}
-
-static bool are_limited(void)
-{
-	return is_limited(child("ehperf-worker"), 0) && is_limited(child("ehperf-opener"), 1ULL << 2 | 1ULL << 19 | 1ULL << 40);
+	return find_line("/proc/self/limits", "Max core file size", core, sizeof(core)) &&
+	       sscanf(core, "%d %d", &soft, &hard) == 2 && !soft && !hard && find_line("/proc/self/status", "CapEff:", effective, sizeof(effective)) &&
+	       find_line("/proc/self/status", "CapPrm:", permitted, sizeof(permitted)) &&
+	       !((strtoull(effective, NULL, 16) | strtoull(permitted, NULL, 16)) & ~reading);
 }
 
 static pid_t tool;
@@ -102,7 +62,7 @@ static bool is_child_of_tool(void)
 {
 	char pid[256];
 
-	return find_line(own_status(), "PPid:", pid, sizeof(pid)) && atoi(pid) == tool;
+	return find_line("/proc/self/status", "PPid:", pid, sizeof(pid)) && atoi(pid) == tool;
 }
 
 /* It has inherited none of the memory that the tool has had since workers_start(). */
@@ -110,7 +70,7 @@ static bool is_small(void)
 {
 	char kib[256];
 
-	return find_line(own_status(), "RssAnon:", kib, sizeof(kib)) && strtoul(kib, NULL, 10) < 16 << 10;
+	return find_line("/proc/self/status", "RssAnon:", kib, sizeof(kib)) && strtoul(kib, NULL, 10) < 16 << 10;
 }
 
 static size_t work(void *arg, void *area, size_t bytes, size_t room)
@@ -120,11 +80,11 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 
 	(void)arg;
 	switch (kind) {
-	case 'r':	/* what its opener opens, it reads */
-		kind = is_child_of_tool() ? 'r' : 'x';
+	case 'r':	/* reads and opens, which may not wait for a writer here */
+		kind = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) < 0 ? 'x' : 'r';
 		break;
-	case 'f':	/* waits for what does not come */
-		syscall(SYS_futex, &never, FUTEX_WAIT, 0, NULL, NULL, 0);
+	case 'f':	/* a FIFO, which is opened by whoever comes */
+		open(text + 1, O_RDONLY);
 		break;
 	case 's':
 		while (!never)
@@ -146,11 +106,17 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 			       'x' :
 			       'w';
 		break;
+	case 'l':	/* what the kernel says of it */
+		kind = is_limited() ? 'l' : 'x';
+		break;
 	case 'b':
 		memset(area, 'b', room);
 		return room;
 	case 'i':	/* what it has of the memory of the one that starts it */
 		kind = is_small() ? 'i' : 'x';
+		break;
+	case 'p':
+		kind = is_child_of_tool() ? 'p' : 'x';
 		break;
 	}
 	*text = kind;
@@ -167,7 +133,7 @@ static char call(struct workers *w, const char *request, int *error)
 
 static void test_limits(void)
 {
-	char directory[] = "/tmp/ehperf-workers-XXXXXX", file[64], request[80];
+	char fifo[] = "/tmp/ehperf-workers-XXXXXX", file[64], request[80];
 	struct workers *w;
 	uint64_t began;
 	int error;
@@ -175,21 +141,19 @@ static void test_limits(void)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
 	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
 	check(call(w, "r", &error) == 'r' && !error, "a job is done");
-	check(are_limited(), "a worker has no rights, and its opener those to read");
+	check(call(w, "l", &error) == 'l', "a worker leaves no core, and may only read");
 	setrlimit(RLIMIT_CORE, &(struct rlimit){});	/* one is to die */
-	check(mkdtemp(directory) != NULL);
-	snprintf(file, sizeof(file), "%s/f", directory);
+	check(mkdtemp(fifo) != NULL);
+	snprintf(file, sizeof(file), "%s/f", fifo);
 	snprintf(request, sizeof(request), "w%s", file);
 	check(call(w, request, &error) == 'w' && access(file, F_OK), "a worker writes nothing, and starts nothing");
-	rmdir(directory);
+	check(!mkfifo(file, 0600));
+	snprintf(request, sizeof(request), "f%s", file);
 	began = clock_ns();
-	check(!call(w, "f", &error) && error == -ETIMEDOUT, "one that waits for another is given up: %d", error);
+	check(!call(w, request, &error) && error == -ETIMEDOUT, "one that waits for another is given up: %d", error);
 	check(clock_ns() - began < 1000000000, "and soon");
-	check(call(w, "r", &error) == 'r' && !kill(child("ehperf-opener"), SIGSTOP));
-	check(!call(w, "r", &error) && error == -ETIMEDOUT, "so is one that waits for its opener: %d", error);
-	check(call(w, "r", &error) == 'r' && !kill(child("ehperf-opener"), SIGKILL));
-	check(call(w, "r", &error) == 'x' && !error, "one that has lost it opens nothing");
-	check(!call(w, "d", &error) && error == -ECHILD && call(w, "r", &error) == 'r', "the next one has another: %d", error);
+	unlink(file);
+	rmdir(fifo);
 	began = clock_ns();
 	check(!call(w, "s", &error) && error == -ETIME, "so is one that takes too long: %d", error);
 	check(!call(w, "d", &error) && error == -ECHILD, "one that dies: %d", error);
@@ -215,14 +179,15 @@ static void test_started_later(void)
 	char *memory;
 	int error = 0;
 
+	tool = getpid();
 	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
 	memory = malloc(bytes);
 	check(memory != NULL);
 	memset(memory, 'm', bytes);
 	check(!call(w, "d", &error) && error == -ECHILD, "the first one dies: %d", error);
 	check(call(w, "i", &error) == 'i' && !error, "the next one is small");
-	check(call(w, "r", &error) == 'r' && !error, "and a child of the tool");
-	check(are_limited(), "and limited");
+	check(call(w, "p", &error) == 'p' && !error, "and a child of the tool");
+	check(call(w, "l", &error) == 'l' && !error, "and limited");
 	check(!call(w, "d", &error) && error == -ECHILD && call(w, "b", &error) == 'b' && !error, "as often as one is wanted: %d", error);
 	/* where there may be no file as large as the area */
 	check(!call(w, "d", &error) && error == -ECHILD);
@@ -232,6 +197,23 @@ static void test_started_later(void)
 	free(memory);
 	workers_free(w);
 	check(all_end(), "all of them have ended");
+}
+
+/* 0: there is none */
+static pid_t starter(void)
+{
+	char name[64], children[256] = "", *at = children, *next;
+	pid_t found = 0;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
+	if (!find_line(name, "", children, sizeof(children)))
+		return 0;
+	for (long pid; !found && (pid = strtol(at, &next, 10)) > 0; at = next) {
+		snprintf(name, sizeof(name), "/proc/%ld/status", pid);
+		if (find_line(name, "Name:\tehperf-starter", name, sizeof(name)))
+			found = pid;
+	}
+	return found;
 }
 
 /* The tool goes on while it waits for a worker that the starter has not started yet, and starts none itself. */
@@ -247,21 +229,21 @@ static void test_late_starter(void)
 	memory = malloc(bytes);
 	check(memory != NULL);
 	memset(memory, 'm', bytes);
-	check(child("ehperf-starter") > 0 && !kill(child("ehperf-starter"), SIGSTOP));
+	check(starter() > 0 && !kill(starter(), SIGSTOP));
 	check(!workers_ask(w, 1, 0, "i", 2));
 	check(!workers_take(w, &answer) && workers_nr_asked(w) == 1, "no answer yet");
-	check(!kill(child("ehperf-starter"), SIGCONT));
+	check(!kill(starter(), SIGCONT));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
 	check(clock_ns() - began > 1000000000 || (!answer.error && *(const char *)answer.bytes == 'i'), "then there is a small one");
 	check(!workers_ask(w, 1, 0, "d", 2));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
-	check(!kill(child("ehperf-starter"), SIGSTOP));
+	check(!kill(starter(), SIGSTOP));
 	check(!workers_ask(w, 1, 0, "r", 2));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
-	check(!answer.error && !child("ehperf-starter"), "one that never answers is given up, and the tool starts workers itself");
+	check(!answer.error && !starter(), "one that never answers is given up, and the tool starts workers itself");
 	free(memory);
 	workers_free(w);
 	check(all_end(), "all of them have ended");
@@ -382,7 +364,6 @@ static void test_unstartable(void)
 
 int main(void)
 {
-	tool = getpid();
 	test_unstartable();
 	test_limits();
 	test_started_later();

@@ -2,20 +2,20 @@
 #include "runtimes/jit/jit_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/opening.h"
 #include "dwarf/regular_file.h"
 #include "process/mapped_file.h"
 
 /* proc_pid_status(5): "Uid:\tREAL\tEFFECTIVE\t…", "NSpid:\tOURS\t…\tINNERMOST" */
 static int read_status(struct jit_files *f)
 {
-	int fd = proc_open(f->proc, 0, PROC_STATUS), found = 0;
+	int fd = openat(f->proc, "status", O_RDONLY | O_CLOEXEC), found = 0;
 	FILE *status = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[512];
 
@@ -47,19 +47,21 @@ static int check_owner(const struct jit_files *f, int fd)
 	return -1;
 }
 
-/* opens its root directory; -errno: the process is gone, or a zombie */
+/* opens its root directory; -1: the process is gone, or a zombie */
 static int open_root(const struct jit_files *f)
 {
-	return f->proc < 0 ? -ESRCH : proc_open(f->proc, 0, PROC_ROOT);
+	return f->proc < 0 ? -1 : openat(f->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int open_map(const struct jit_files *f)
 {
 	int root = open_root(f), fd;
+	char path[64];
 
 	if (root < 0)
 		return -1;
-	fd = regular_file_open_perf_map(root, f->ns_pid);
+	snprintf(path, sizeof(path), "tmp/perf-%d.map", f->ns_pid);
+	fd = regular_file_open(root, path, false);
 	close(root);
 	return check_owner(f, fd);
 }
@@ -86,17 +88,19 @@ static int open_dump(const struct jit_files *f, const struct proc_maps *maps)
 int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *maps)
 {
 	struct jit_files f = { .pid = pid, .map_fd = -1, .dump_fd = -1 };
+	char name[32];
 	int error, root;
 
-	f.proc = proc_open(-1, pid, PROC_DIRECTORY);
+	snprintf(name, sizeof(name), "/proc/%d", pid);
+	f.proc = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (f.proc < 0)
-		return f.proc == -ENOENT ? -ESRCH : f.proc;
+		return errno == ENOENT ? -ESRCH : -errno;
 	error = read_status(&f);
 	root = error ? -1 : open_root(&f);
 	if (root >= 0)
 		close(root);
 	else if (!error)
-		error = root == -ENOENT ? -ESRCH : root;
+		error = errno == ENOENT ? -ESRCH : -errno;
 	if (error) {
 		close(f.proc);
 		return error;
@@ -110,10 +114,13 @@ int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *m
 int jit_files_open_dead(struct jit_files *files, pid_t pid)
 {
 	struct jit_files f = { .proc = -1, .ns_pid = pid, .dump_fd = -1 };
+	char path[64];
 
 	/* the tool's, whatever ID a worker has taken since */
 	f.uids[0] = f.uids[1] = getauxval(AT_EUID);
-	f.map_fd = check_owner(&f, regular_file_open_perf_map(-1, pid));
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	f.map_fd = check_owner(&f, regular_file_open(-1, path, false));
 	if (f.map_fd < 0)
 		return -ESRCH;
 	*files = f;
