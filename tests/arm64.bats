@@ -20,7 +20,7 @@ setup_file() {
 setup() {
 	[ -e "$CONSOLE" ] || skip "needs aarch64-linux-gnu-gcc, qemu-system-aarch64 and Debian's arm64 packages"
 	grep -q '=== end' "$CONSOLE"
-	! grep '^failed' "$CONSOLE"
+	refute grep '^failed' "$CONSOLE"
 }
 
 # the JSON of a tool
@@ -33,7 +33,7 @@ pid_of() {	# PROGRAM
 }
 
 @test "arm64: nothing in the kernel's log" {
-	! grep '^dmesg' "$CONSOLE"
+	refute grep '^dmesg' "$CONSOLE"
 }
 
 # Of code without CFI, as the vDSO's clock_gettime() is, nothing is known yet: nested and signals, which call it, have no share here.
