@@ -181,19 +181,17 @@ static int begin(struct workers *w, struct worker *worker, int ends[2], int area
 /* area: by the starter, which tells the PID later; -1: by the tool itself */
 static int start_with(struct workers *w, struct worker *worker, int area)
 {
+	void *memory = mmap(NULL, w->kind.area_bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_NORESERVE | (area < 0 ? MAP_ANONYMOUS : 0), area, 0);
 	int ends[2], error;
 
-	worker->area = mmap(NULL, w->kind.area_bytes, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_NORESERVE | (area < 0 ? MAP_ANONYMOUS : 0), area, 0);
-	if (worker->area == MAP_FAILED) {
-		worker->area = NULL;
+	if (memory == MAP_FAILED)
 		return -ENOMEM;
-	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		munmap(worker->area, w->kind.area_bytes);
-		worker->area = NULL;
+		munmap(memory, w->kind.area_bytes);
 		return -ENOMEM;
 	}
+	worker->area = memory;
 	worker->fd = ends[0];
 	error = begin(w, worker, ends, area);
 	close(ends[1]);
