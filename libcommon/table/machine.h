@@ -72,10 +72,10 @@ uint64_t machine_entry_end(const uint8_t *code, uint64_t size, uint64_t vaddr, u
 struct event_argument machine_parameter(unsigned number);
 
 /*
- * The argument of a USDT probe that the text begins with: its size and the assembler's operand, to the next blank. 0;
- * -ENOTSUP: it is of another form
+ * Where the assembler's operand is that the text begins with: sets .place, .at and .offset, and returns its length; 0: it is of
+ * another form. For operand_parse() (table/operand.h)
  */
-int machine_operand(const char *text, struct event_argument *argument);
+int machine_place(const char *text, struct event_argument *argument);
 
 /* Is code[0 .. size) only padding, as assemblers and linkers put it between functions? */
 bool machine_is_padding(const uint8_t *code, uint64_t size);

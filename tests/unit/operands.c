@@ -5,7 +5,7 @@
 #include <sys/reg.h>
 
 #include "check.h"
-#include "table/machine.h"
+#include "table/operand.h"
 
 static const struct {
 	const char *text;
@@ -30,10 +30,10 @@ int main(void)
 	for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++) {
 		struct event_argument argument = {};
 
-		check(!machine_operand(operands[i].text, &argument) && !memcmp(&argument, &operands[i].argument, sizeof(argument)),
+		check(!operand_parse(operands[i].text, &argument) && !memcmp(&argument, &operands[i].argument, sizeof(argument)),
 		      "operand '%s'", operands[i].text);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		check(machine_operand(others[i], &(struct event_argument){}) == -ENOTSUP, "no operand: '%s'", others[i]);
+		check(operand_parse(others[i], &(struct event_argument){}) == -ENOTSUP, "no operand: '%s'", others[i]);
 	return check_done();
 }

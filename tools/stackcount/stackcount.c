@@ -12,6 +12,7 @@
 #include "run/stack_session.h"
 #include "stackcount.skel.h"
 #include "table/machine.h"
+#include "table/operand.h"
 
 enum { OPTION_SUM = 0x1000 };
 
@@ -119,7 +120,7 @@ static struct event_argument operand(const struct event *probe, const char *name
 	}
 	if (!at || !*at)
 		cli_die(EXIT_USAGE, "'%s' has no %s: its arguments are '%s'", probe->name, name, probe->arguments);
-	if (machine_operand(at, &argument))
+	if (operand_parse(at, &argument))
 		cli_die(EXIT_FAILURE, "%s of '%s' is not a number that a register holds or points to: '%s'", name, probe->name, probe->arguments);
 	return argument;
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Arguments of functions and of USDT probes: AAPCS64, 6.8.2; the operands of the assembler. */
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "table/machine.h"
@@ -33,36 +30,23 @@ static bool find_register(const char *name, uint16_t *at)
 	return true;
 }
 
-/* "-4@w0", "8@[sp, -16]", "8@[x1]", "4@7" */
-int machine_operand(const char *text, struct event_argument *argument)
+/* "w0", "[sp, -16]", "[x1]", "7" */
+int machine_place(const char *text, struct event_argument *argument)
 {
-	struct event_argument a = {};
-	int bytes, offset = 0, end = 0;
+	int offset = 0, end = 0;
 	char name[8];
 
-	if (sscanf(text, "%d@%n", &bytes, &end) != 1 || !end)
-		return -ENOTSUP;
-	text += end;
-	a.is_signed = bytes < 0;
-	bytes = bytes == INT_MIN ? 0 : abs(bytes);
-	if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-		return -ENOTSUP;
-	a.bytes = bytes;
-	end = 0;
 	if (sscanf(text, "[%7[a-z0-9], %d]%n", name, &offset, &end) == 2 && end) {
-		a.place = ARGUMENT_IN_MEMORY;
+		argument->place = ARGUMENT_IN_MEMORY;
 	} else if (sscanf(text, "[%7[a-z0-9]]%n", name, &end) == 1 && end) {
-		a.place = ARGUMENT_IN_MEMORY;
+		argument->place = ARGUMENT_IN_MEMORY;
 	} else if (sscanf(text, "%d%n", &offset, &end) == 1) {
-		a.place = ARGUMENT_CONSTANT;
+		argument->place = ARGUMENT_CONSTANT;
 	} else if (sscanf(text, "%7[a-z0-9]%n", name, &end) == 1) {
-		a.place = ARGUMENT_IN_CONTEXT;
+		argument->place = ARGUMENT_IN_CONTEXT;
 	} else {
-		return -ENOTSUP;
+		return 0;
 	}
-	a.offset = a.place == ARGUMENT_IN_CONTEXT ? 0 : offset;
-	if ((text[end] && text[end] != ' ') || (a.place != ARGUMENT_CONSTANT && !find_register(name, &a.at)))
-		return -ENOTSUP;
-	*argument = a;
-	return 0;
+	argument->offset = offset;
+	return argument->place == ARGUMENT_CONSTANT || find_register(name, &argument->at) ? end : 0;
 }
