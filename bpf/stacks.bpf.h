@@ -8,6 +8,7 @@
 #define EHPERF_STACKS_BPF_H
 
 #include "kernel.bpf.h"
+#include "kernel_symbol.bpf.h"
 #include "preemption.bpf.h"
 #include "records_abi.h"
 #include "stats.bpf.h"

@@ -2,7 +2,7 @@
 #include "process/kallsyms.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,10 @@
 #include "base/search.h"
 
 struct kallsyms {
-	enum { NOT_READ, BEING_READ, READ } state;
-	pthread_t reader;
 	int error;
-	struct kernel_symbol *symbols;
+	struct kallsym *symbols;
 	size_t nr, room;
 	char *text;	/* the file; names point into it */
-	uint64_t scheduler_start, scheduler_end;	/* 0: not known */
 };
 
 static int read_text(const char *name, char **text)
@@ -43,12 +40,12 @@ static int read_text(const char *name, char **text)
 
 static int by_start(const void *left, const void *right)
 {
-	const struct kernel_symbol *l = left, *r = right;
+	const struct kallsym *l = left, *r = right;
 
 	return order_of(l->start, r->start);
 }
 
-static int add(struct kallsyms *k, struct kernel_symbol symbol)
+static int add(struct kallsyms *k, struct kallsym symbol)
 {
 	if (array_reserve(&k->symbols, &k->room, k->nr + 1))
 		return -ENOMEM;
@@ -56,22 +53,13 @@ static int add(struct kallsyms *k, struct kernel_symbol symbol)
 	return 0;
 }
 
-/* where the linker has put the functions that wait for others: schedule(), mutex_lock() and the like */
-static void note_scheduler(struct kallsyms *k, const struct kernel_symbol *symbol)
-{
-	if (!strcmp(symbol->name, "__sched_text_start"))
-		k->scheduler_start = symbol->start;
-	else if (!strcmp(symbol->name, "__sched_text_end"))
-		k->scheduler_end = symbol->start;
-}
-
 /* Takes the next symbol off the text, "ffffffff81000000 T name[\t[module]]". *type: its letter. false: there is none */
-static bool next_symbol(char **text, char *type, struct kernel_symbol *symbol)
+static bool next_symbol(char **text, char *type, struct kallsym *symbol)
 {
 	char *line, *end, *tab;
 
 	while ((line = strsep(text, "\n"))) {
-		*symbol = (struct kernel_symbol){ .start = strtoull(line, &end, 16) };
+		*symbol = (struct kallsym){ .start = strtoull(line, &end, 16) };
 		if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
 			continue;
 		*type = end[1];
@@ -91,15 +79,13 @@ static bool next_symbol(char **text, char *type, struct kernel_symbol *symbol)
 
 static int parse(struct kallsyms *k)
 {
-	struct kernel_symbol symbol;
+	struct kallsym symbol;
 	char *rest = k->text, type;
 	int error = 0;
 
 	while (!error && next_symbol(&rest, &type, &symbol)) {
 		if (!symbol.start || !strchr("tTwW", type))
 			continue;
-		if (!symbol.module)
-			note_scheduler(k, &symbol);
 		error = add(k, symbol);
 	}
 	return error;
@@ -120,39 +106,18 @@ static int read_symbols(struct kallsyms *k)
 	return error;
 }
 
-/* ---- when they are read ---- */
-
-struct kallsyms *kallsyms_new(void)
+struct kallsyms *kallsyms_read(void)
 {
-	return calloc(1, sizeof(struct kallsyms));
-}
+	struct kallsyms *k = calloc(1, sizeof(*k));
 
-static void *read_in_thread(void *arg)
-{
-	struct kallsyms *k = arg;
-
-	k->error = read_symbols(k);
-	return NULL;
-}
-
-void kallsyms_begin(struct kallsyms *k)
-{
-	if (k->state == NOT_READ && !pthread_create(&k->reader, NULL, read_in_thread, k))
-		k->state = BEING_READ;
-}
-
-void kallsyms_read(struct kallsyms *k)
-{
-	if (k->state == NOT_READ)
+	if (k)
 		k->error = read_symbols(k);
-	if (k->state == BEING_READ)
-		pthread_join(k->reader, NULL);
-	k->state = READ;
+	return k;
 }
 
 int kallsyms_error(const struct kallsyms *k)
 {
-	return k->state == READ ? k->error : 0;
+	return k->error;
 }
 
 const char *kallsyms_explain(int error)
@@ -172,33 +137,21 @@ void kallsyms_free(struct kallsyms *k)
 {
 	if (!k)
 		return;
-	if (k->state == BEING_READ) {	/* nobody has asked: the tool ends before that does */
-		pthread_detach(k->reader);
-		return;
-	}
 	free(k->symbols);
 	free(k->text);
 	free(k);
 }
 
-const struct kernel_symbol *kallsyms_find(struct kallsyms *k, uint64_t addr)
+const struct kallsym *kallsyms_find(const struct kallsyms *k, uint64_t address)
 {
-	size_t nr;
+	size_t nr = count_up_to(k->symbols, k->nr, start, address);
 
-	if (k && k->state != READ)
-		kallsyms_read(k);
-	nr = k ? count_up_to(k->symbols, k->nr, start, addr) : 0;
 	return nr ? &k->symbols[nr - 1] : NULL;
-}
-
-bool kallsyms_is_scheduler(struct kallsyms *k, uint64_t addr)
-{
-	return kallsyms_find(k, addr) && addr >= k->scheduler_start && addr < k->scheduler_end;
 }
 
 int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr)
 {
-	struct kernel_symbol symbol;
+	struct kallsym symbol;
 	char *text, *rest, type;
 	int error = read_text("/proc/kallsyms", &text);
 

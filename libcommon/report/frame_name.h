@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "process/kallsyms.h"
+#include "process/kernel_symbols.h"
 #include "report/escape.h"
 #include "runtimes/jit/jit_processes.h"
 #include "stacks_abi.h"
@@ -62,7 +62,7 @@ struct frame_names {
 	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
 	const struct runtime_names *runtimes;	/* NULL: frames of runtimes have no names */
 	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
-	struct kallsyms *kallsyms;	/* NULL: kernel frames have no names */
+	struct kernel_symbols *kernel;		/* NULL: kernel frames have no names */
 	const struct recorded_names *recorded;	/* names of a recording, which are used instead; NULL: not a recording */
 	bool inlined, lines;			/* name inlined functions, too; and lines of source */
 };

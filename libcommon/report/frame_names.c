@@ -98,12 +98,12 @@ struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t ad
 
 	if (names->recorded)
 		return recorded_name_kernel(names->recorded, address);
-	symbol = kallsyms_find(names->kallsyms, address);
+	symbol = names->kernel ? kernel_symbols_find(names->kernel, address) : NULL;
 	if (symbol) {
 		name.symbol = symbol->name;
 		name.module = symbol->module;
-		name.offset = address - symbol->start;
-		name.schedules = kallsyms_is_scheduler(names->kallsyms, address);
+		name.offset = symbol->offset;
+		name.schedules = symbol->schedules;
 	}
 	return name;
 }

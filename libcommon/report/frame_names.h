@@ -18,7 +18,7 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
  */
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES]);
-/* names a kernel frame, an address; names->kallsyms or names->recorded owns the strings */
+/* names a kernel frame, an address; names->kernel or names->recorded owns the strings */
 struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t address);
 
 #endif

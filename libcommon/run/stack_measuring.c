@@ -60,8 +60,6 @@ static void note_modules(void *arg, bool *used, size_t nr)
 
 static void begin_history(struct stack_session *s)
 {
-	if (!s->wanted->only_user)
-		kallsyms_begin(s->kallsyms);
 	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 16);
 	cli_check(s->history ? 0 : -ENOMEM, "begin the view");
 	stack_store_also_note(s->store, note_modules, s);

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "bpf/kernel_names.h"
 #include "bpf/object.h"
 #include "live/terminal.h"
 #include "process/cgroup.h"
 #include "process/clock.h"
+#include "process/kallsyms.h"
 #include "process/priority.h"
 #include "report/counted.h"
 #include "report/json.h"
@@ -198,8 +200,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 	s->modules = modules_new();
 	s->jit = jit_processes_new();
 	s->runtime_names = runtime_names_new();
-	s->kallsyms = kallsyms_new();
-	cli_check(s->modules && s->jit && s->runtime_names && s->kallsyms ? 0 : -ENOMEM, "set up");
+	s->kernel = kernel_symbols_new(kernel_names_ask, object);
+	cli_check(s->modules && s->jit && s->runtime_names && s->kernel ? 0 : -ENOMEM, "set up");
 	cli_check(cmdlines_new(&s->cmdlines), "set up");
 	cli_check(foreign_new(&s->foreign, wanted->memory.user / 8 * 5), "set up");
 	modules_set_foreign(s->modules, s->foreign);
@@ -226,14 +228,11 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 void stack_session_see_trampolines(struct stack_session *s)
 {
 	if (!s->wanted->only_user)
-		kallsyms_read(s->kallsyms);
+		kernel_symbols_read(s->kernel);
 }
 
 void stack_session_drain(struct stack_session *s)
 {
-	/* not before: programs and modules of the kernel come and go */
-	if (!s->wanted->only_user)
-		kallsyms_begin(s->kallsyms);
 	cli_check(unwinder_follow(s->unwinder, true), "read the results");
 	cli_check(stack_store_finish(s->store), "read the results");
 	priority_leave_after(REPORT_CPU_MS);
@@ -243,7 +242,7 @@ static struct frame_names names_of(const struct stack_session *s)
 {
 	return (struct frame_names){
 		.modules = s->modules, .namer = s->namer, .runtimes = s->runtime_names,
-		.jit = s->jit, .kallsyms = s->kallsyms,
+		.jit = s->jit, .kernel = s->kernel,
 	};
 }
 
@@ -399,7 +398,7 @@ static void show_counts(const struct stack_session *s)
 
 int stack_session_close(struct stack_session *s)
 {
-	int status, unnamed = kallsyms_error(s->kallsyms);
+	int status, unnamed = kernel_symbols_error(s->kernel);
 
 	if (unnamed)
 		cli_warn("kernel functions are shown without names: %s", kallsyms_explain(unnamed));
@@ -418,7 +417,7 @@ int stack_session_close(struct stack_session *s)
 	jit_processes_free(s->jit);
 	runtime_names_free(s->runtime_names);
 	debuginfod_free(s->debuginfod);
-	kallsyms_free(s->kallsyms);
+	kernel_symbols_free(s->kernel);
 	free(s->pids);
 	return status;
 }

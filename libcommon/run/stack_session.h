@@ -20,7 +20,7 @@
 #include "live/web_view.h"
 #include "process/cmdlines.h"
 #include "process/debuginfod.h"
-#include "process/kallsyms.h"
+#include "process/kernel_symbols.h"
 #include "process/perf_events.h"
 #include "process/priority.h"
 #include "report/idle.h"
@@ -76,7 +76,7 @@ struct stack_session {
 	struct namer *namer;		/* names user frames, with: */
 	struct frame_names names;
 	struct debuginfod *debuginfod;	/* NULL: not used */
-	struct kallsyms *kallsyms;	/* names kernel frames */
+	struct kernel_symbols *kernel;	/* names kernel frames */
 	pid_t *pids;			/* the processes to follow; none: all, or the command's */
 	size_t nr_pids;
 	int urgent[UNWINDER_FDS];	/* unwinder_fds() */

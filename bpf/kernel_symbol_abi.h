@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef EHPERF_KERNEL_SYMBOL_ABI_H
+#define EHPERF_KERNEL_SYMBOL_ABI_H
+
+#include <linux/types.h>
+
+/* a kernel address, set by user space, and what the kernel says of it */
+struct kernel_symbol_asked {
+	__u64 address;
+	__u64 schedules;	/* 1: it is in a function that waits for others, as schedule() */
+	char text[640];		/* as %pS of printk-formats.rst: "symbol+0x1/0x2 [module]", or "0x123": it is in no symbol */
+};
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/kernel_symbols.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "process/kallsyms.h"
+
+struct named_address {
+	uint64_t address;
+	struct kernel_symbol symbol;	/* .name NULL: it has none */
+	UT_hash_handle hh;
+	char text[];
+};
+
+struct kernel_symbols {
+	kernel_symbol_fn *ask;
+	void *arg;
+	struct named_address *addresses;
+	struct kallsyms *kallsyms;	/* NULL: not read yet */
+};
+
+struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg)
+{
+	struct kernel_symbols *s = calloc(1, sizeof(*s));
+
+	if (s)
+		*s = (struct kernel_symbols){ .ask = ask, .arg = arg };
+	return s;
+}
+
+void kernel_symbols_read(struct kernel_symbols *s)
+{
+	if (!s->kallsyms)
+		s->kallsyms = kallsyms_read();
+}
+
+int kernel_symbols_error(const struct kernel_symbols *s)
+{
+	return s->kallsyms ? kallsyms_error(s->kallsyms) : 0;
+}
+
+void kernel_symbols_free(struct kernel_symbols *s)
+{
+	if (!s)
+		return;
+	hash_free_all(s->addresses);
+	kallsyms_free(s->kallsyms);
+	free(s);
+}
+
+/* The kernel says "[bpf]" in /proc/kallsyms only. Its own functions have no such numbers. */
+static bool is_of_bpf(const char *name)
+{
+	static const char program[] = "bpf_prog_", trampoline[] = "bpf_trampoline_";
+
+	if (!strncmp(name, program, sizeof(program) - 1))
+		return strspn(name + sizeof(program) - 1, "0123456789abcdef") >= 16;	/* its tag */
+	return !strncmp(name, trampoline, sizeof(trampoline) - 1) && isdigit((unsigned char)name[sizeof(trampoline) - 1]);
+}
+
+/* Takes "symbol+0x1/0x2 [module]" apart. */
+static void parse(char *text, struct kernel_symbol *symbol)
+{
+	char *module = strstr(text, " ["), *offset;
+
+	if (module) {
+		*module = 0;
+		symbol->module = module + 2;
+		module[2 + strcspn(module + 2, " ]")] = 0;
+	}
+	offset = strrchr(text, '+');
+	if (!offset)
+		return;
+	*offset = 0;
+	symbol->offset = strtoull(offset + 1, NULL, 16);
+	symbol->name = text;
+	if (!module && is_of_bpf(text))
+		symbol->module = "bpf";
+}
+
+static struct named_address *add(struct kernel_symbols *s, uint64_t address, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	struct named_address *named = malloc(sizeof(*named) + bytes);
+
+	if (!named)
+		return NULL;
+	*named = (struct named_address){ .address = address };
+	memcpy(named->text, text, bytes);
+	HASH_ADD(hh, s->addresses, address, sizeof(named->address), named);
+	return named;
+}
+
+/* what the kernel has not named */
+static void look_up(struct kernel_symbols *s, uint64_t address, struct kernel_symbol *symbol)
+{
+	const struct kallsym *found;
+
+	kernel_symbols_read(s);
+	found = s->kallsyms ? kallsyms_find(s->kallsyms, address) : NULL;
+	if (found)
+		*symbol = (struct kernel_symbol){
+			.offset = address - found->start, .name = found->name, .module = found->module,
+		};
+}
+
+static struct named_address *learn(struct kernel_symbols *s, uint64_t address)
+{
+	const char *text;
+	bool schedules;
+	bool answered = !s->ask(s->arg, address, &text, &schedules);
+	struct named_address *named = add(s, address, answered ? text : "");
+
+	if (!named)
+		return NULL;
+	parse(named->text, &named->symbol);
+	if (named->symbol.name)
+		named->symbol.schedules = schedules;
+	else
+		look_up(s, address, &named->symbol);
+	return named;
+}
+
+const struct kernel_symbol *kernel_symbols_find(struct kernel_symbols *s, uint64_t address)
+{
+	struct named_address *named;
+
+	HASH_FIND(hh, s->addresses, &address, sizeof(address), named);
+	if (!named)
+		named = learn(s, address);
+	return named && named->symbol.name ? &named->symbol : NULL;
+}
