@@ -242,9 +242,8 @@ static int start(struct workers *w, struct worker *worker)
 
 void workers_start(struct workers *w)
 {
-	for (unsigned i = 0; i < w->nr; i++)
-		if (w->workers[i].pid <= 0)
-			start(w, &w->workers[i]);
+	if (w->workers[0].pid <= 0)
+		start(w, &w->workers[0]);
 }
 
 /* ---- for whom ---- */

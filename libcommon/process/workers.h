@@ -32,7 +32,7 @@ struct worker_answer {
  */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg);
-/* Starts all workers now: on a slow machine, the first answer comes sooner. One that cannot start now starts when it is needed. */
+/* Starts the first worker now: on a slow machine, the first answer comes sooner. Any other one starts when it is needed. */
 void workers_start(struct workers *workers);
 /* Ends all workers, and drops the jobs; what is asked afterwards starts new ones. Does not wait for those that cannot be ended. */
 void workers_stop(struct workers *workers);

@@ -71,10 +71,7 @@ static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint6
 	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area, .first = true };
 	int error = workers_new(workers, nr, area, &limits, foreign_work, NULL);
 
-	if (error)
-		return error;
-	workers_start(*workers);
-	return watch(f, *workers);
+	return error ? error : watch(f, *workers);
 }
 
 /*
@@ -94,7 +91,15 @@ static int start(struct foreign *f, uint64_t bytes)
 		error = begin(f, &f->namer, 1, most, most / 3, CALL_CPU_MS);
 	if (!error)
 		error = begin(f, &f->compilers, clamped(cpus, 2, MAX_COMPILERS), most, most / 3, COMPILE_CPU_MS);
-	return error ? error : begin(f, &f->big_compiler, 1, bytes / 2, bytes / 16, COMPILE_CPU_MS);
+	if (!error)
+		error = begin(f, &f->big_compiler, 1, bytes / 2, bytes / 16, COMPILE_CPU_MS);
+	if (error)
+		return error;
+	/* what nearly every run needs */
+	workers_start(f->caller);
+	workers_start(f->readers);
+	workers_start(f->compilers);
+	return 0;
 }
 
 int foreign_new(struct foreign **foreign, uint64_t bytes)
