@@ -56,8 +56,9 @@ struct signal_struct {
 };
 
 struct thread_info {
+	unsigned long flags;	/* TIF_... */
 	__u32 cpu;
-	__u32 status;	/* TS_... */
+	__u32 status;	/* TS_..., of x86 alone */
 };
 
 /* the scheduler's account of a task */

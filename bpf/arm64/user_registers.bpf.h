@@ -12,6 +12,20 @@
 #define NR_MREMAP	216
 #define IS_EXEC(nr)	((nr) == 221 || (nr) == 281)	/* execve, execveat */
 
+#define NR_BPF		280
+/* the function of a system call, of 64-bit programs; it gets their registers */
+#define CALL_FUNCTION(name)	"__arm64_sys_" name
+#define CALL_ARGUMENT_1(regs)	((regs)->orig_x0)
+#define CALL_ARGUMENT_2(regs)	((regs)->regs[1])
+#define CALL_ARGUMENT_3(regs)	((regs)->regs[2])
+#define CALL_RESULT(regs)	((regs)->regs[0])	/* when it returns */
+
+/* Is the system call one by 32-bit numbers (arch/arm64/include/asm/thread_info.h: TIF_32BIT)? */
+static __always_inline bool is_call_of_32bit(const struct task_struct *task)
+{
+	return task->thread_info.flags >> 22 & 1;
+}
+
 /* uprobes' page (kernel/events/uprobes.c): bytes of a slot, and of an instruction */
 #define XOL_SLOT_BYTES	4
 #define MAX_INSN_BYTES	4

@@ -12,6 +12,20 @@
 #define NR_MREMAP	25
 #define IS_EXEC(nr)	((nr) == 59 || (nr) == 322)	/* execve, execveat */
 
+#define NR_BPF		321
+/* the function of a system call, of 64-bit programs; it gets their registers */
+#define CALL_FUNCTION(name)	"__x64_sys_" name
+#define CALL_ARGUMENT_1(regs)	((regs)->di)
+#define CALL_ARGUMENT_2(regs)	((regs)->si)
+#define CALL_ARGUMENT_3(regs)	((regs)->dx)
+#define CALL_RESULT(regs)	((regs)->ax)	/* when it returns */
+
+/* Is the system call one by 32-bit numbers (arch/x86/include/asm/thread_info.h: TS_COMPAT)? */
+static __always_inline bool is_call_of_32bit(const struct task_struct *task)
+{
+	return task->thread_info.status & 2;
+}
+
 /* uprobes' page (kernel/events/uprobes.c): bytes of a slot, and of the longest instruction */
 #define XOL_SLOT_BYTES	128
 #define MAX_INSN_BYTES	15

@@ -12,9 +12,7 @@
 
 #define SERIES_KEY struct map_call_key
 #include "timed_calls.bpf.h"
-
-#define NR_BPF		321
-#define TS_COMPAT	2
+#include "user_registers.bpf.h"
 
 /* one is skipped inside map operations, the other is skipped while it is preempted itself */
 enum { SKIPPED_IN_MAPS = CALL_WAY_1, SKIPPED_PREEMPTED = CALL_WAY_2 };
@@ -66,7 +64,7 @@ int note_self(void *ctx)
  */
 static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
 {
-	return nr == NR_BPF && !(task->thread_info.status & TS_COMPAT) && task->tgid != own_tgid;
+	return nr == NR_BPF && !is_call_of_32bit(task) && task->tgid != own_tgid;
 }
 
 /* ---- what the call is on ---- */
@@ -75,12 +73,12 @@ static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
 static __always_inline bool read_fd(const struct pt_regs *regs, __u32 cmd, __u32 *fd)
 {
 	__u32 at = fd_in_batch >> cmd & 1 ? bpf_core_field_offset(union bpf_attr, batch.map_fd) : 0;
-	__u32 given = regs->dx;
+	__u32 given = CALL_ARGUMENT_3(regs);
 
 	*fd = 0;
 	if (given >= at + sizeof(*fd))
-		return !bpf_probe_read_user(fd, sizeof(*fd), (void *)regs->si + at);
-	return given <= at || !bpf_probe_read_user(fd, (given - at) & 3, (void *)regs->si + at);
+		return !bpf_probe_read_user(fd, sizeof(*fd), (void *)CALL_ARGUMENT_2(regs) + at);
+	return given <= at || !bpf_probe_read_user(fd, (given - at) & 3, (void *)CALL_ARGUMENT_2(regs) + at);
 }
 
 static __always_inline void no_map(struct map_call_key *key, enum map_call_kind kind)
@@ -132,7 +130,7 @@ static __always_inline bool same_name(const char *name)
 static __always_inline void look_at_call(struct task_struct *task, const struct pt_regs *regs, long result,
 					 struct map_call_key *key)
 {
-	__u32 cmd = regs->di, fd = result;
+	__u32 cmd = CALL_ARGUMENT_1(regs), fd = result;
 
 	key->command = cmd + 1;
 	if (fd_is_result >> cmd & 1 ? result < 0 : !read_fd(regs, cmd, &fd))
@@ -168,7 +166,7 @@ static __always_inline bool wants_cmd(struct task_struct *task, __u32 cmd)
 
 static __always_inline void begins(struct task_struct *task, const struct pt_regs *regs, enum call_way way)
 {
-	__u32 cmd = regs->di, pid;
+	__u32 cmd = CALL_ARGUMENT_1(regs), pid;
 	struct timed_call *call;
 
 	if (!wants_cmd(task, cmd))
@@ -193,7 +191,7 @@ static __always_inline void begin_call(enum call_way way)
 	begins(task, (struct pt_regs *)bpf_task_pt_regs(task), way);
 }
 
-SEC("?fentry/__x64_sys_bpf")
+SEC("?fentry/" CALL_FUNCTION("bpf"))
 int BPF_PROG(function_begins, const struct pt_regs *regs)
 {
 	preemption_off();
@@ -255,7 +253,7 @@ static __always_inline void call_series(const struct map_call_key *call, struct 
 static __always_inline void count_unseen(struct task_struct *task, const struct pt_regs *regs, long result,
 					 enum call_way way)
 {
-	__u32 cmd = regs->di, pid = task_user_pid(task);
+	__u32 cmd = CALL_ARGUMENT_1(regs), pid = task_user_pid(task);
 	struct map_call_key key = {};
 
 	if (!wants_cmd(task, cmd) || !task_wanted(task, pid, 0))
@@ -290,7 +288,7 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 	call_finish(call, task, result);
 }
 
-SEC("?fexit/__x64_sys_bpf")
+SEC("?fexit/" CALL_FUNCTION("bpf"))
 int BPF_PROG(function_returns, const struct pt_regs *regs, long result)
 {
 	preemption_off();
@@ -316,7 +314,7 @@ int call_returns(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	returns(task, regs, regs->ax, SKIPPED_IN_MAPS);
+	returns(task, regs, CALL_RESULT(regs), SKIPPED_IN_MAPS);
 	call_report();
 	return 0;
 }
@@ -326,7 +324,7 @@ int BPF_PROG(call_returns_raw, struct pt_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!is_bpf_call(task, regs->orig_ax))
+	if (!is_bpf_call(task, syscall_of(regs)))
 		return 0;
 	preemption_off();
 	returns(task, regs, result, SKIPPED_PREEMPTED);
