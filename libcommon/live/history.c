@@ -13,7 +13,9 @@ struct kept_stack {
 	struct stack_entry entry;	/* its value: since the start */
 	struct stack_entry waker;
 	UT_hash_handle hh;
-	size_t bytes, refs;		/* the hash, cells, parts */
+	size_t bytes;
+	size_t refs;			/* the history's: the hash and cells */
+	size_t parts;			/* that have it, too; then it may outlive the history's refs */
 	struct stack_value sum;		/* for history_take() */
 	uint64_t round;			/* of which call the sum is */
 };
@@ -81,16 +83,23 @@ static int copy_frames(const struct stack_frames **frames, size_t *bytes)
 	return 0;
 }
 
-static void drop(struct history *h, struct kept_stack *stack)
+static void free_unused(struct kept_stack *stack)
 {
-	if (--stack->refs)
+	if (stack->refs || stack->parts)
 		return;
-	h->bytes -= stack->bytes;
 	free((void *)stack->entry.user);
 	free((void *)stack->entry.kernel);
 	free((void *)stack->waker.user);
 	free((void *)stack->waker.kernel);
 	free(stack);
+}
+
+static void drop(struct history *h, struct kept_stack *stack)
+{
+	if (--stack->refs)
+		return;
+	h->bytes -= stack->bytes;
+	free_unused(stack);
 }
 
 static void unlist(struct history *h, struct kept_stack *stack)
@@ -211,7 +220,7 @@ static int sum_up(struct history *h, struct kept_stack *stack)
 	return 0;
 }
 
-/* only those that no interval and no part has: else no memory would be free */
+/* only those that no interval has: else no memory would be free. What parts have is free when they are */
 static int sum_up_coldest(struct history *h)
 {
 	size_t nr = 0, all = HASH_COUNT(h->stacks);
@@ -280,7 +289,7 @@ static int put(struct history_part *part, size_t *room, struct kept_stack *stack
 	if (array_reserve(&part->stacks, room, part->nr_stacks + 1))
 		return -ENOMEM;
 	part->stacks[part->nr_stacks++] = stack;
-	stack->refs++;
+	stack->parts++;
 	return 0;
 }
 
@@ -354,8 +363,10 @@ int history_take(struct history *h, uint64_t last_ns, uint64_t until_ns, struct 
 
 void history_part_free(struct history_part *part)
 {
-	for (size_t i = 0; i < part->nr_stacks; i++)
-		drop(part->history, part->stacks[i]);
+	for (size_t i = 0; i < part->nr_stacks; i++) {
+		part->stacks[i]->parts--;
+		free_unused(part->stacks[i]);
+	}
 	free(part->stacks);
 	free(part->entries);
 	*part = (struct history_part){};
