@@ -660,10 +660,11 @@ table_agrees() {	# FILE
 @test "a signal that comes while the tool is at work ends the measurement, and not the naming" {
 	need_root
 	need strace
-	local i
+	local i nested
 	# processes that keep the tool at work, and code whose names are asked for again and again: it has none in its first second
 	background bash -c 'while :; do /bin/true; done'
 	background nested burn 300
+	nested=$pid
 	for i in $([ "$SIZE" = full ] && echo 1 2 3 || echo 1); do
 		background bash -c 'while :; do timeout 1 jits map; done'
 		rm -f "$WORK/err"
@@ -672,7 +673,7 @@ table_agrees() {	# FILE
 			cpuprof -F 49 -j >"$WORK/out" 2>"$WORK/err" 3>&- &
 		pids+=($!)
 		wait_until grep -q Ctrl-C "$WORK/err"
-		sleep "1.$i"
+		wait_until_it_ran $nested 1000
 		kill -INT "$(pgrep -P $! -x cpuprof | head -n 1)"
 		wait $!
 		[ "$(jq -s '[.[] | select(.comm? == "nested") | .user[].symbol | select(. == "__libc_start_main")] | length' "$WORK/out")" -gt 0 ]
