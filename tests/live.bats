@@ -573,6 +573,37 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	wait_until_left
 }
 
+@test "wallprof has it: a thread's states, as its own account has them; q leaves the report" {
+	terminal
+	background perl -e 'while (1) { my $until = times + 0.2; 1 while times < $until; select undef, undef, undef, 0.3 }'
+	local ran waited began now shown
+	type_line "clear; wallprof --live -p $pid"
+	wait_for_samples 500
+	# over the same time as a window of the view that begins now: proc_pid_schedstat, in ns
+	read -r ran waited _ <"/proc/$pid/schedstat"
+	began=$(date +%s%N)
+	keys r
+	wait_until shows '^[0-9]+ records, [4-9]\.'
+	keys p
+	wait_until is_paused
+	read -r ran waited now < <(awk -v ran="$ran" -v waited="$waited" -v ns="$(($(date +%s%N) - began))" \
+		'{ print 100 * ($1 - ran) / ns, 100 * ($2 - waited) / ns, ns / 1e9 }' "/proc/$pid/schedstat")
+	keys /
+	keys -l '^\[running\]$'
+	keys Enter
+	wait_until shows '^[0-9.]+ % match\.'
+	shown=$(screen | sed -nE 's/^([0-9.]+) % match\..*/\1/p')
+	echo "of $now s: running $ran %, waiting $waited %; shown: running $shown %"
+	expect "$shown - $ran < 8 && $ran - $shown < 8"
+	keys s
+	keys -l timeline.jsonl
+	keys Enter
+	wait_until shows "JSON is written at the end"
+	keys q
+	wait_until_left
+	screen -S -100 | grep -q 'BLOCKED   WAKE-UPS'
+}
+
 @test "without a terminal, and with options that make no sense with it: one line, and exit status 2" {
 	need_root
 	run cpuprof --live </dev/null
@@ -583,7 +614,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	wait_until shows '^status 2'
 	shows 'cpuprof: --live and --every exclude each other'
 	shows 'cpuprof: --live: the terminal is not one that can be drawn on: see TERM'
-	run wallprof --help
+	run funclat --help
 	[[ $output != *--live* ]]
 }
 

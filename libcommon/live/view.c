@@ -100,7 +100,7 @@ static void print_sums(FILE *out, const struct live_view *v)
 	uint64_t lost = losses_total(s->losses, s->nr_losses);
 	double complete = stack_summary_complete(s);
 
-	fprintf(out, "%s", counted(s->sum.count, s->measure->is_time ? "periods" : s->measure->counted).text);
+	fprintf(out, "%s", counted(s->sum.count, v->source.counted).text);
 	if (s->measure->is_time)
 		fprintf(out, ", %.1f s", s->measure->value(&s->sum) / 1e9);
 	else if (s->measure->sum_unit)
@@ -332,6 +332,8 @@ static void save(struct live_view *v, bool replace)
 		ask(v, ASKED_REPLACE);
 	else if (error == -EINVAL)
 		say(v, "the name must end in " STACK_FORMAT_ENDINGS);
+	else if (error == -EOPNOTSUPP)
+		say(v, "this tool's JSON is written at the end: see -o");
 	else if (error)
 		say(v, "cannot write '%s': %s", v->name, strerror(-error));
 	else

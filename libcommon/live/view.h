@@ -16,6 +16,7 @@ struct live_view;
 /* who measures */
 struct live_source {
 	const char *doing;	/* what is measured, in words; escaped by the view */
+	const char *counted;	/* what it counts, as "samples" */
 	const char *note;	/* shown until the first key; NULL: none */
 	/*
 	 * Makes a report of the window_ns before until_ns (0: now), or of all since the start (0, now); valid until the next call,

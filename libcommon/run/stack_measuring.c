@@ -357,10 +357,15 @@ static void end_run(void *arg)
 	run_end(&s->run);
 }
 
+static const char *what_counts(const struct stack_session *s)
+{
+	return s->measure->is_time && !s->source ? "periods" : s->measure->counted;
+}
+
 static void begin_view(struct stack_session *s)
 {
 	const struct live_source source = {
-		.doing = s->run.doing, .note = s->web_view ? web_view_url(s->web_view) : NULL, .show = show,
+		.doing = s->run.doing, .counted = what_counts(s), .note = s->web_view ? web_view_url(s->web_view) : NULL, .show = show,
 		.reset = reset_history, .set_interval = set_interval, .end = end_run, .arg = s,
 	};
 	const struct run_part part = {
@@ -429,7 +434,7 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 	stack_session_describe(s, o, s->source ? "timeline" : "stacks");
 	if (!s->source)
 		describe_measure(s, measure);
-	stack_session_show_progress(s, measure->is_time && !s->source ? "periods" : measure->counted);
+	stack_session_show_progress(s, what_counts(s));
 	if (o->run.live || o->run.serve)
 		begin_history(s);
 	if (o->run.live)

@@ -56,6 +56,7 @@ static const struct argp_option options[] = {
 	{ "annotations", 'a', NULL, 0, "add _[k] to kernel frames, _[j] to JIT frames", OF_OUTPUT },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", OF_OUTPUT },
 	{ "top", OPTION_TOP, "N|all", 0, "only the N hottest; text prints few by default", OF_OUTPUT },
+	{ "live", OPTION_LIVE, NULL, 0, "show it in the terminal while it is measured", OF_OUTPUT },
 	{ "serve", OPTION_SERVE, "[ADDRESS:]PORT", OPTION_ARG_OPTIONAL, "show it in a browser while it is measured", OF_OUTPUT },
 	{ "inline", 'i', NULL, 0, "show inlined functions as frames marked _[i]", OF_NAMES },
 	{ "lines", 'l', NULL, 0, "show source file and line of each user frame", OF_NAMES },
@@ -76,7 +77,6 @@ static const struct argp_option list_options[] = {
 	{ "sort", OPTION_SORT, "self|total", 0, "order of the table of functions in text", OF_OUTPUT },
 	{ "every", OPTION_EVERY, "TIME", 0,
 	  "a report each interval; %T in FILE: a file each", OF_OUTPUT },
-	{ "live", OPTION_LIVE, NULL, 0, "show it in the terminal while it is measured", OF_OUTPUT },
 	{},
 };
 

@@ -113,7 +113,7 @@ static int print(struct wall *wall, const struct stack_output *output, uint64_t 
 static void configure(struct wallprof_bpf *bpf, const struct options *o)
 {
 	bpf->rodata->keys_apart = true;
-	bpf_program__set_autoload(bpf->progs.list_open, o->stacks.run.serve);
+	bpf_program__set_autoload(bpf->progs.list_open, o->stacks.run.live || o->stacks.run.serve);
 	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
 	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
 	kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
@@ -153,9 +153,9 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, s
 	free(records);
 }
 
-/* ---- the view in a browser ---- */
+/* ---- the views ---- */
 
-/* what its slices are made of */
+/* what they show is made of it */
 struct served {
 	struct wallprof_bpf *bpf;
 	struct stack_store *store;
@@ -401,7 +401,7 @@ int main(int argc, char **argv)
 {
 	const struct measure measure = {
 		.value = off_cpu_measures[OFF_CPU_ALL].value, .of_waits = true, .is_time = true, .value_ns = 1,
-		.counted = "periods and samples", .root = state_of, .stack_json = put_state,
+		.counted = "records", .root = state_of, .stack_json = put_state,
 	};
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
 	const char *endings[NR_WALL_FORMATS + 1] = {};
