@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names a kernel address, when user space asks: to write /proc/kallsyms takes the kernel nearly 0.1 seconds. */
+/*
+ * Names a kernel address when user space asks. Reading /proc/kallsyms instead would take the kernel nearly 0.1 seconds.
+ */
 #ifndef EHPERF_KERNEL_SYMBOL_BPF_H
 #define EHPERF_KERNEL_SYMBOL_BPF_H
 

@@ -4,10 +4,10 @@
 
 #include <linux/types.h>
 
-/* a kernel address, set by user space, and what the kernel says of it */
+/* a kernel address, set by user space, and the program's answer */
 struct kernel_symbol_asked {
 	__u64 address;
-	__u64 schedules;	/* 1: it is in a function that waits for others, as schedule() */
+	__u64 schedules;	/* 1: it is in a function of the scheduler, such as schedule() */
 	char text[640];		/* as %pS of printk-formats.rst: "symbol+0x1/0x2 [module]", or "0x123": it is in no symbol */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sends stacks and values to user space. The frames of each distinct stack go through the ring buffer once.
- * Values are summed up by struct stack_key in the map `values`; those that find no room there go through the
- * ring buffer, too, as do raw samples, which the kernel cannot unwind yet.
+ * Sends stacks and values to user space. The frames of each distinct stack go through the ring buffer once. Values are
+ * summed up by struct stack_key in the map `values`. Values without room in the map go through the ring buffer, too. So
+ * do raw samples, which the kernel cannot unwind yet.
  */
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
@@ -40,7 +40,7 @@ struct {
 	__type(value, struct stack_value);
 } values SEC(".maps");
 
-/* goes out as a struct frames_record */
+/* sent as a struct frames_record */
 struct kernel_stack {
 	struct frames_header stack;
 	__u64 frames[MAX_KERNEL_DEPTH + 1];
@@ -51,9 +51,9 @@ _Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct 
 ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
 /*
- * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample
- * tries again. frames_bytes must not exceed room; that is checked here once more, because 6.1's verifier
- * forgets the bound of a number that was put on the stack.
+ * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample with this stack
+ * tries again. frames_bytes must not exceed room. This is checked again here, because 6.1's verifier forgets the bound
+ * of a number that was put on the stack.
  */
 static __always_inline void send_stack(__u64 id, const void *record, __u64 frames_bytes, __u64 room,
 				       __u64 wakeup, struct stack_stats *stats)
@@ -72,7 +72,10 @@ static __always_inline void send_stack(__u64 id, const void *record, __u64 frame
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
 }
 
-/* the frames behind the first DEFAULT_DEPTH are in this memory already: puts the first ones before them */
+/*
+ * Sends a stack with more than DEFAULT_DEPTH frames. The later ones are in own_deep_stack() already; copies the first
+ * ones there.
+ */
 static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes, struct stack_stats *stats)
 {
 	struct deep_stack *deep = own_deep_stack();
@@ -86,7 +89,7 @@ static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes, st
 	send_stack(u->stack.id, deep, bytes, MAX_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
 }
 
-/* the stack's ID */
+/* Sends the stack of the last walk. Returns its ID; 0: none */
 VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *stats)
 {
 	__u64 bytes;
@@ -98,7 +101,7 @@ VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *sta
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
 	u->stack.uid = task_uid(bpf_get_current_task_btf());
 	barrier_var(bytes);	/* for 6.1's verifier */
-	/* a runtime may free its functions soon: their names are read at once */
+	/* a runtime may free its functions soon: wake up user space, which reads their names */
 	if (bytes <= DEFAULT_DEPTH * 8)
 		send_stack(u->stack.id, &u->stack, bytes, DEFAULT_DEPTH * 8,
 			   u->has_functions ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
@@ -107,7 +110,7 @@ VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *sta
 	return u->stack.id;
 }
 
-static long name_frame(__u32 i, struct kernel_stack **ctx)
+static long hash_frame(__u32 i, struct kernel_stack **ctx)
 {
 	struct kernel_stack *k = *ctx;
 
@@ -118,8 +121,8 @@ static long name_frame(__u32 i, struct kernel_stack **ctx)
 }
 
 /*
- * Sends the frames in k, where bpf_get_stack() or the like has put them; result: what that returned. The caller has set
- * k->stack.uid. The stack's ID
+ * Sends the kernel stack in k->frames. result: its size in bytes, or an error, as from bpf_get_stack(). The caller has
+ * set k->stack.uid. Returns the stack's ID; 0: none
  */
 VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
 {
@@ -133,7 +136,7 @@ VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result, stru
 	k->stack.kind = RECORD_KERNEL_STACK;
 	k->stack.nr_frames = bytes / 8;
 	k->stack.id = 0;
-	bpf_loop(MAX_KERNEL_DEPTH, name_frame, &k, 0);
+	bpf_loop(MAX_KERNEL_DEPTH, hash_frame, &k, 0);
 	if (!k->stack.id)
 		k->stack.id = 1;
 	send_stack(k->stack.id, k, bytes, MAX_KERNEL_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
@@ -166,14 +169,14 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 }
 
 /*
- * Sends a key whose stacks have been sent, unless it was sent before: its number, from 1 on, and its ID. 0:
- * there are too many. If the ring buffer is full, the next time tries again.
+ * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from 1 on, or 0 if there
+ * are too many keys; *id: its ID. If the ring buffer is full, the next call with this key tries again.
  */
 VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, struct stack_stats *stats)
 {
 	struct key_record record = { .kind = RECORD_KEY };
 	__u32 *known, number;
-	__u64 nr, name;		/* 6.1 takes no key of a map from a global function's argument */
+	__u64 nr, name;		/* name: *id; 6.1 accepts no map key in memory of an argument */
 
 	if (!key || !id || !stats)
 		return 0;
@@ -248,7 +251,7 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 }
 
 struct raw_sample {
-	__u64 end;	/* address up to which the stack is copied */
+	__u64 end;	/* the stack is copied up to this address */
 	struct raw_record record;
 	__u8 stack[RAW_NEAR_BYTES + RAW_FAR_BYTES + 4096];
 };
@@ -264,7 +267,7 @@ struct {
 	__type(value, struct raw_sample);
 } raw_samples SEC(".maps");
 
-/* Copies what is needed of the i-th page, for bpf_loop(). 1 ends the loop */
+/* For bpf_loop(): copies the part of the i-th page that belongs to the copy. 1 ends the loop */
 static long copy_near_page(__u32 i, struct raw_sample **ctx)
 {
 	struct raw_sample *raw = *ctx;
@@ -277,7 +280,7 @@ static long copy_near_page(__u32 i, struct raw_sample **ctx)
 		bytes = RAW_NEAR_BYTES - done;
 	if (bytes > raw->end - addr)
 		bytes = raw->end - addr;
-	/* else the compiler drops the check that it knows to be true, but 6.1's verifier does not */
+	/* keeps the check below in the code: the compiler knows its result, but 6.1's verifier does not */
 	barrier_var(bytes);
 	if (bytes > 4096)
 		return 1;
@@ -301,8 +304,9 @@ static long copy_far_page(__u32 i, struct raw_sample **ctx)
 }
 
 /*
- * Where the stack that holds sp ends: a main thread's where the kernel has put its arguments; another one's
- * before its thread-local storage, as C libraries have it. 0: above neither, a stack of its own
+ * The end of the stack that sp points to. The stack of a main thread ends where the kernel has put the arguments. The
+ * stack of another thread ends at its thread-local storage, because C libraries put that there. 0: not known, sp is
+ * above both
  */
 static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 {
@@ -314,8 +318,8 @@ static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 }
 
 /*
- * Copies the stack from addr on, page by page, because single pages may be absent: never touched, or not
- * yet, as the page that the stack is just growing into.
+ * Copies the stack from addr on, page by page, because single pages may be absent: some are never touched, and the page
+ * into which the stack is just growing is not touched yet.
  */
 VERIFIED_ONCE int copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 {
@@ -338,7 +342,7 @@ struct raw_restore {
 	struct eh_unwind *u;
 };
 
-/* Restores a hijacked return address in the copy, because user space does not know of hijacked ones. */
+/* Restores a hijacked return address in the copy, because user space does not know which ones were hijacked. */
 static long restore_raw_return(__u32 i, struct raw_restore *m)
 {
 	struct hijacked_return r;
@@ -366,7 +370,7 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 		bpf_ktime_get_ns() > u->quiet_until_ns);
 }
 
-/* Fills in all but the stack's bytes: of a task that has_user_stack(). */
+/* Fills in the record of a task that has_user_stack(), without the stack's bytes. */
 static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
 				    const struct stack_key *key, const struct stack_value *value, __u64 token)
 {
@@ -413,8 +417,8 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 }
 
 /*
- * Adds one sample of the running task: completes the key by its user stack, if wanted, and adds 1 and `sum`
- * to its value.
+ * Adds one sample of the running task: puts its user stack into the key, if user stacks are wanted, and adds 1 and
+ * `sum` to the key's value.
  */
 static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
 				       __u64 sum, struct stack_stats *stats)
@@ -435,9 +439,9 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 }
 
 /*
- * Counts the stacks that the running task has now, if no filter is against it: for a program that cannot be
- * preempted. with_kernel: ctx, the program's context, is one in the kernel; flags: of the key, the tool's own; sum: is added
- * to the value
+ * Counts the current stacks of the running task, unless a filter excludes the task. The calling program must not be
+ * preempted. with_kernel: also take the kernel stack, which ctx, the program's context, must have; flags: the tool's
+ * own flags of the key; sum: is added to the value
  */
 static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags, __u64 sum)
 {
@@ -492,11 +496,11 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
 	return (__u64)bpf_get_smp_processor_id() << 40 | ++stats->tokens;
 }
 
-#define SWITCH_STEPS	4096	/* what takes a stack for later is a switch, with interrupts off */
+#define SWITCH_STEPS	4096	/* such stacks are taken at a switch, with interrupts off */
 
 /*
- * Puts the task's user stack, if wanted, into a key whose value comes later: a raw sample makes it
- * STACK_PENDING.
+ * Puts the task's user stack, if wanted, into a key whose value comes later. If the stack goes out as a raw sample, the
+ * key becomes STACK_PENDING.
  */
 static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task,
 					    struct stack_key *key, struct stack_stats *stats)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk from frame to frame. Each frame is entered (its mapping is found, and it is recorded), its rule is looked up, the
- * step is made by the rule, and the walk goes on to the caller's frame. The kernel and the host run this code.
+ * The walk from frame to frame. It enters a frame (finds its mapping, and records it), looks up its rule, computes the
+ * caller's registers by the rule (the step), and goes on to the caller's frame. The kernel and the host run this code.
  *
- * Only this header and the code that makes a file's table (unwind_table.h) decide which source of a rule is used. A pc has the
- * first of these rules: known code, Go's own tables, CFI, code rules. Without a rule there are guesses (unwind_guess.bpf.h).
+ * Only this header and the code that makes a file's table (unwind_table.h) decide which source of a rule is used. A pc
+ * has the first of these rules: known code, Go's own tables, CFI, code rules. If it has none, its caller is guessed
+ * (unwind_guess.bpf.h).
  */
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
@@ -19,7 +20,7 @@
 /* Puts the stack bytes from addr on into the window: as many as can be read, at least 8. */
 static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 {
-	__u64 base = addr - (NR_SAVED - 1) * 8;	/* the other registers are saved about there */
+	__u64 base = addr - (NR_SAVED - 1) * 8;	/* the other registers are mostly saved below this one */
 	__u32 len;
 
 	if (base < u->frame.reg[REG_SP] || base > addr)
@@ -29,7 +30,7 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 	if (u->window.len >= addr - base + 8)
 		return true;
 
-	/* a page is missing: stay in addr's own */
+	/* a page is missing: read only addr's page */
 	len = 4096 - (addr & 4095);
 	if (len > WINDOW_BYTES)
 		len = WINDOW_BYTES;
@@ -41,8 +42,9 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 /* ---- enter ---- */
 
 /*
- * Restores the return address if it was hijacked. False: call again. The first entry of u->hijacked was skipped: it lies below
- * this frame, could not be read, or longjmp() has left it and another call has replaced it.
+ * Restores the return address if it was hijacked. False: call again, because the first entry of u->hijacked was
+ * skipped. That entry lies below this frame, could not be read, or belongs to a call that longjmp() has left, and whose
+ * place another call has taken.
  */
 VERIFIED_ONCE int restore_return_address(struct eh_unwind *u)
 {
@@ -92,7 +94,7 @@ static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 fram
 		CALL(keep_deep_frame, u, nr, frame);
 }
 
-/* frame: without FRAME_BY_FP */
+/* Records a frame, which has no FRAME_BY_FP yet. */
 static __always_inline void record_frame(struct eh_unwind *u, __u64 frame)
 {
 	frame |= u->by_fp * FRAME_BY_FP;
@@ -103,7 +105,7 @@ static __always_inline void record_frame(struct eh_unwind *u, __u64 frame)
 	u->by_fp = u->guessed = false;
 }
 
-/* as stacks_abi.h has it, without FRAME_BY_FP */
+/* the frame, encoded as in stacks_abi.h, without FRAME_BY_FP */
 static __always_inline __u64 frame_of(const struct eh_unwind *u, bool mapped)
 {
 	__u64 frame = offset_in_file(u, u->frame.ip);
@@ -116,8 +118,8 @@ static __always_inline __u64 frame_of(const struct eh_unwind *u, bool mapped)
 }
 
 /*
- * The stack ends at a return address outside of all code. A return address of 0 is the end of the stack, but only if CFI gave
- * it.
+ * The end reason of a stack whose last return address is outside of all code. A return address of 0 is the outermost
+ * end, unless it was guessed.
  */
 static __always_inline int end_of_stack(const struct eh_unwind *u)
 {
@@ -140,7 +142,7 @@ static __always_inline struct frame_memo *memo_of(struct eh_unwind *u)
 	return &u->memos[MASKED(spread >> (64 - MEMOS_SHIFT), (1 << MEMOS_SHIFT) - 1)];
 }
 
-/* Enters a frame and takes its rule, if both were found before. */
+/* Enters the frame and takes its rule from the memo. False: the memo does not have them */
 static __always_inline bool recall_frame(struct eh_unwind *u)
 {
 	const struct frame_memo *memo = memo_of(u);
@@ -154,8 +156,8 @@ static __always_inline bool recall_frame(struct eh_unwind *u)
 }
 
 /*
- * Keeps what was found for this frame in its file's CFI. Other rules do not depend on the pc alone, or may be replaced; where
- * there is none, the mapping is needed, too.
+ * Keeps the frame and its rule in the memo, if the rule is from its file's CFI. Other rules depend on more than the pc,
+ * or may be replaced. Without a rule, the walk also needs the mapping, which the memo does not keep.
  */
 static __always_inline void remember_frame(struct eh_unwind *u)
 {
@@ -193,8 +195,8 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 /* ---- rule ---- */
 
 /*
- * Checks that JIT code is still the code for which its rule was made. If it is, tags the frame, which distinguishes it from
- * frames of other code at its address, also in other processes.
+ * Checks that JIT code is still the code for which its rule was made. If so, the frame gets the rule's tag. The tag
+ * distinguishes it from frames of other code at the same address, also in other processes.
  */
 VERIFIED_ONCE int apply_jit_rule(struct eh_unwind *u)
 {
@@ -213,7 +215,7 @@ VERIFIED_ONCE int apply_jit_rule(struct eh_unwind *u)
 	return 0;
 }
 
-/* Looks up the rule where u->todo says. false: the stack ends, u->end says why */
+/* Looks up the rule in the table that u->todo names. false: the stack ends, u->end says why */
 static __always_inline bool look_up_rule(struct eh_unwind *u)
 {
 	__u32 todo;
@@ -232,9 +234,10 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 }
 
 /*
- * There is no rule for this pc. Chooses the next place to search: the byte beside it, then the next table. Beside it, for two
- * reasons: makecontext() uses a function's first byte as a return address; and the pc lies behind a function that ends with the
- * system call that the leaf is in (rt_sigreturn in __restore_rt). False: there is no other place.
+ * There is no rule for this pc. Chooses the next place to search: the byte beside the pc, then the next table. The byte
+ * beside it is right in two cases. makecontext() uses a function's first byte as a return address. And if the leaf is
+ * in a system call with which its function ends (rt_sigreturn in __restore_rt), the pc lies behind this function.
+ * False: there is no other place.
  */
 static __always_inline bool try_fallback_tables(struct eh_unwind *u)
 {
@@ -253,7 +256,7 @@ static __always_inline bool try_fallback_tables(struct eh_unwind *u)
 	return true;
 }
 
-/* Is it the code at the ELF entry point, that no FDE covers? */
+/* Is the pc in the code at the ELF entry point, which no FDE covers? */
 static __always_inline bool is_entry(const struct eh_unwind *u)
 {
 	__u64 offset = offset_in_file(u, u->frame.ip - u->frame.by_call);
@@ -273,7 +276,7 @@ VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 	u->todo = TODO_STEP;
 	if (load_window(u, addr))
 		return true;
-	/* After leave, GCC's CFI is wrong for saved registers: this register is lost, the frame is not. */
+	/* After the instruction `leave`, GCC's CFI is wrong for saved registers. Only this register becomes unknown. */
 	if (!u->frame.stage || u->frame.stage > SAVED_RA)
 		return false;
 	i = MASKED(u->frame.stage - 1, 15);
@@ -289,7 +292,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 {
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
-	/* A rule from code assumes that the function returns to a call. Where no call precedes the return address, the stack ends. */
+	/* A rule from code assumes that a call precedes the return address. If none does, the stack ends. */
 	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, u->frame.ip))
 		return 0;
 	u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
@@ -343,7 +346,10 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 	return 1;
 }
 
-/* after the first unwind_frame() of a 32-bit program, for which there are no rules: of its stack, the leaf */
+/*
+ * After the first unwind_frame() of a 32-bit program: ends the stack at its leaf, because there are no rules for such
+ * programs.
+ */
 static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
 {
 	u->wants_table = false;
@@ -351,12 +357,12 @@ static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
 		u->end = END_32BIT;
 }
 
-/* steps for one frame: a window for each register. No stack has many that need so many */
+/* steps for one frame, if registers need a window each. Only few frames of a stack need so many */
 #define MAX_FRAME_STEPS	4
-/* steps for a stack; more than the frames that are kept, so that the root of a deeper stack is reached */
+/* Steps for a stack: more than the frames that are kept, so that the root of a deeper stack is reached. */
 #define WALK_STEPS(max_depth) ((max_depth) < MAX_DEPTH / 2 ? MAX_DEPTH : 2 * (max_depth))
 
-/* before the registers are put into u->frame */
+/* Resets the state for a new walk. Call this before the registers are put into u->frame. */
 static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u32 max_steps)
 {
 	u->frame.known = KNOWN_ALL;
@@ -379,7 +385,10 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u
 	u->window.base = 0;
 }
 
-/* Opens the mapping list of this handle: END_COMPLETE if it belongs to this image, with the same count of changes. */
+/*
+ * Opens the mapping list of this handle. END_COMPLETE if it belongs to this image and has the same count of changes;
+ * else why it cannot be used
+ */
 static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const struct eh_image *image,
 				     __u32 changes)
 {
@@ -404,13 +413,18 @@ static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const st
 	return END_COMPLETE;
 }
 
-/* after the last unwind_frame(): has the walk ended, at u->last_ip, in code of no file that user space may read for it? */
+/*
+ * After the last unwind_frame(): has the walk ended in code of no file, at u->last_ip, and may user space read this
+ * code to make rules?
+ */
 static __always_inline bool walk_wants_region(const struct eh_unwind *u)
 {
 	return u->module.pending & PENDING_REGION && (u->end == END_NO_TABLE || u->end == END_NO_ROW);
 }
 
-/* after the last unwind_frame() */
+/*
+ * After the last unwind_frame(): sets the final end reason, and the stack's ID if the list was not replaced meanwhile.
+ */
 static __always_inline void walk_close(struct eh_unwind *u)
 {
 	struct eh_process *process = slab_at(u, u->process);
@@ -427,7 +441,7 @@ static __always_inline void walk_close(struct eh_unwind *u)
 	u->stack.id = u->hash ? u->hash : 1;
 }
 
-/* without a mapping list: records only the leaf, as an address */
+/* Records only the leaf, as an address: for a walk without a mapping list. */
 static __always_inline void walk_leaf_only(struct eh_unwind *u)
 {
 	__u64 frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
