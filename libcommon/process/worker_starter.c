@@ -16,9 +16,9 @@
 #include "base/child_limits.h"
 #include "process/clock.h"
 
-#define LATE_NS 1000000000	/* then it is given up */
+#define LATE_NS 1000000000	/* a starter that does not answer for so long is given up */
 
-/* a worker's ends: of its socket, and its area */
+/* what a worker gets: its end of the socket, and its area */
 enum { SOCKET, AREA, NR_FDS };
 
 union control {
@@ -54,7 +54,7 @@ _Noreturn static void serve(void)
 
 	while (receive(&kind, fds)) {
 		void *area = mmap(NULL, kind.area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[AREA], 0);
-		/* the tool's child, not ours: the tool waits for it */
+		/* CLONE_PARENT: a child of the tool, which waits for it */
 		pid_t pid = area == MAP_FAILED ? -ENOMEM : syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 
 		if (!pid)
@@ -78,14 +78,14 @@ _Noreturn static void run(int socket)
 
 	prctl(PR_SET_NAME, "ehperf-starter");
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);	/* the terminal's are the tool's */
+	sigprocmask(SIG_SETMASK, &all, NULL);	/* signals of the terminal are for the tool */
 	if (!child_keep_only(socket))
 		_exit(1);
 	child_end_with(parent);
 	serve();
 }
 
-/* ---- the tool's ---- */
+/* ---- the tool's side ---- */
 
 int worker_starter_begin(struct worker_starter *starter)
 {
@@ -113,24 +113,24 @@ int worker_starter_ask(struct worker_starter *starter, const struct worker_kind 
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
 	};
 
-	if (starter->owed)
+	if (starter->awaited)
 		return -EAGAIN;
 	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
 	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
 		return -ECHILD;
-	starter->owed = pid;
+	starter->awaited = pid;
 	starter->asked_ns = clock_ns();
 	return 0;
 }
 
-static void pay(struct worker_starter *starter, pid_t pid)
+static void set_awaited(struct worker_starter *starter, pid_t pid)
 {
-	if (starter->owed == &starter->nobodys && pid > 0) {
+	if (starter->awaited == &starter->unwanted && pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	*starter->owed = pid;
-	starter->owed = NULL;
+	*starter->awaited = pid;
+	starter->awaited = NULL;
 }
 
 int worker_starter_take(struct worker_starter *starter, int ms)
@@ -139,7 +139,7 @@ int worker_starter_take(struct worker_starter *starter, int ms)
 	pid_t pid;
 	int answered;
 
-	if (!starter->owed)
+	if (!starter->awaited)
 		return 0;
 	do
 		answered = poll(&answer, 1, ms);
@@ -148,14 +148,14 @@ int worker_starter_take(struct worker_starter *starter, int ms)
 		return clock_ns() - starter->asked_ns < LATE_NS ? -EAGAIN : -ECHILD;
 	if (recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) != sizeof(pid))
 		return -ECHILD;
-	pay(starter, pid);
+	set_awaited(starter, pid);
 	return 0;
 }
 
 void worker_starter_cancel(struct worker_starter *starter, const pid_t *pid)
 {
-	if (starter->owed == pid)
-		starter->owed = &starter->nobodys;
+	if (starter->awaited == pid)
+		starter->awaited = &starter->unwanted;
 }
 
 void worker_starter_end(struct worker_starter *starter)
@@ -165,7 +165,7 @@ void worker_starter_end(struct worker_starter *starter)
 	kill(starter->pid, SIGKILL);
 	waitpid(starter->pid, NULL, 0);
 	if (worker_starter_take(starter, 0))
-		pay(starter, -ECHILD);
+		set_awaited(starter, -ECHILD);
 	close(starter->fd);
 	*starter = (struct worker_starter){};
 }

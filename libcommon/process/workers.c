@@ -25,12 +25,12 @@
 #define MS 1000000ULL
 #define SLEEP_MS 100
 #define KEPT_BYTES (1 << 20)	/* of the area, from one job to the next */
-#define END_MS 20	/* for those that were killed to be gone */
+#define END_MS 20	/* time for killed workers to end */
 #define WAIT_MS 20	/* from one look at the workers to the next */
-#define MUCH_NS 200000000	/* others than owner 0 who have had so much of late leave it one worker */
-#define OWNERS 256	/* those of whom nothing is remembered are forgotten when there are so many */
-#define START_MS 100	/* for which starting one is tried again */
-#define PATIENCE_MS 50	/* with the starter; then its answer is looked for now and then */
+#define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for owner 0 */
+#define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
+#define START_MS 100	/* starting a worker is tried again for so long */
+#define PATIENCE_MS 50	/* so long, the tool waits for the starter; later, it only looks for an answer now and then */
 
 struct job {
 	struct job *next;
@@ -42,18 +42,21 @@ struct job {
 /* for whom jobs are done */
 struct owner {
 	uint64_t id;
-	struct job *first, **last;	/* that no worker has yet */
-	uint64_t used_ns, since_ns;	/* of the workers' CPU time; it counts half each second later */
+	struct job *first, **last;	/* jobs that no worker has begun */
+	uint64_t used_ns, since_ns;	/* the workers' CPU time that its jobs took; halved each second */
 	UT_hash_handle hh;
 };
 
 struct worker {
-	pid_t pid;		/* 0: not started, or not known yet; or -errno */
+	pid_t pid;		/* 0: not started, or the starter has not told yet; or -errno */
 	int fd;
-	uint8_t *area;		/* NULL: not even asked for */
+	uint8_t *area;		/* NULL: not started, and the starter is not asked to */
 	bool busy;
-	uint64_t tag, owner;
-	/* of the job, in ns: when the worker was last seen to be awake; how long it had run and waited for a CPU then; and run before the job */
+	uint64_t tag, owner;	/* of the job */
+	/*
+	 * in ns: when the worker was last seen awake; how long it had run by then, and waited for a CPU; how long it
+	 * had run before the job
+	 */
 	uint64_t awake, ran_when_awake, queued_when_awake, ran_before;
 	struct priority_watch priority;
 };
@@ -64,17 +67,17 @@ struct workers {
 	int epoll_fd;
 	struct worker_starter *starter, own_starter;
 	struct owner *owners;
-	uint64_t unstartable;		/* since when none can be started; 0: not known to be so */
+	uint64_t unstartable;		/* since when no worker can be started; 0: the last start did not fail */
 	int start_error;
-	uint8_t *answer;		/* the copy of the one that was taken last */
+	uint8_t *answer;		/* a copy of the answer that was taken last */
 	size_t answer_room;
-	pid_t *ended;			/* killed, and to be waited for */
+	pid_t *ended;			/* killed workers that must be waited for */
 	size_t nr_ended, ended_room;
 	unsigned nr;
 	struct worker workers[];
 };
 
-/* of all workers that need nothing of their caller's memory */
+/* starts all workers that need nothing of their caller's memory */
 static struct worker_starter common_starter;
 static unsigned nr_common;
 
@@ -82,7 +85,7 @@ static void begin_starter(struct workers *w)
 {
 	w->starter = w->kind.arg ? &w->own_starter : &common_starter;
 	if (!w->starter->pid)
-		worker_starter_begin(w->starter);	/* or the tool starts them itself */
+		worker_starter_begin(w->starter);	/* if it fails, the tool starts the workers itself */
 	nr_common += w->starter == &common_starter;
 }
 
@@ -127,12 +130,12 @@ static void reap(struct workers *w)
 	w->nr_ended = kept;
 }
 
-/* Its area is not used again: who knows when the last write to it comes. */
+/* The area is not used again, because a worker that cannot be ended may still write to it. */
 static void drop_ends(struct workers *w, struct worker *worker)
 {
 	close(worker->fd);
 	munmap(worker->area, w->kind.area_bytes);
-	/* the next one in its place is judged by what it took */
+	/* the priority of the next worker in its place depends on what this one took */
 	*worker = (struct worker){ .priority = worker->priority };
 }
 
@@ -149,13 +152,13 @@ static void end(struct workers *w, struct worker *worker)
 	drop_ends(w, worker);
 }
 
-/* A file of memory that a worker cannot make shorter. -1: there is none */
+/* A memory file that a worker cannot shorten. -1: there cannot be one */
 static int new_area(size_t bytes)
 {
 	struct rlimit most;
 	int fd;
 
-	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur < bytes)	/* it would raise SIGXFSZ */
+	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur < bytes)	/* ftruncate() would raise SIGXFSZ */
 		return -1;
 	fd = memfd_create("ehperf-worker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || (!ftruncate(fd, bytes) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)))
@@ -178,7 +181,7 @@ static int begin(struct workers *w, struct worker *worker, int ends[2], int area
 	return worker->pid < 0 ? -EAGAIN : 0;
 }
 
-/* area: by the starter, which tells the PID later; -1: by the tool itself */
+/* area: the starter forks the worker, and tells its PID later; -1: the tool itself forks it */
 static int start_with(struct workers *w, struct worker *worker, int area)
 {
 	void *memory = mmap(NULL, w->kind.area_bytes, PROT_READ | PROT_WRITE,
@@ -200,7 +203,7 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 	return error;
 }
 
-/* 0; -EAGAIN: it was asked for, or another one, and is not there yet; or -errno */
+/* 0; -EAGAIN: the starter was asked for this worker or another one, and has not answered yet; or -errno */
 static int start_by_starter(struct workers *w, struct worker *worker)
 {
 	int area, patience = 0, error = worker_starter_take(w->starter, 0);
@@ -246,9 +249,9 @@ void workers_start(struct workers *w)
 		start(w, &w->workers[0]);
 }
 
-/* ---- for whom ---- */
+/* ---- accounts of owners ---- */
 
-/* of the CPU, since it was started */
+/* CPU time since the worker was started */
 static uint64_t ran_ns(const struct worker *worker)
 {
 	struct timespec t;
@@ -259,7 +262,7 @@ static uint64_t ran_ns(const struct worker *worker)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* for a CPU, since it was started; 0: the kernel does not say */
+/* time that the worker has waited for a CPU since it was started; 0: the kernel does not say */
 static uint64_t queued_ns(const struct worker *worker)
 {
 	unsigned long long queued = 0;
@@ -275,15 +278,15 @@ static uint64_t queued_ns(const struct worker *worker)
 	return queued;
 }
 
-static void is_awake(struct worker *worker, uint64_t now, uint64_t ran)
+static void note_awake(struct worker *worker, uint64_t now, uint64_t ran)
 {
 	worker->awake = now;
 	worker->ran_when_awake = ran;
 	worker->queued_when_awake = queued_ns(worker);
 }
 
-/* Halves it for each whole second: else who is charged more often would never get better. */
-static uint64_t used_of_late(struct owner *owner, uint64_t now)
+/* Halves used_ns for each whole second that has passed. */
+static uint64_t recently_used(struct owner *owner, uint64_t now)
 {
 	uint64_t seconds = (now - owner->since_ns) / 1000000000;
 
@@ -300,7 +303,7 @@ static void charge(struct workers *w, const struct worker *worker)
 	HASH_FIND(hh, w->owners, &worker->owner, sizeof(worker->owner), owner);
 	if (!owner || ran < worker->ran_before)
 		return;
-	owner->used_ns = used_of_late(owner, clock_ns()) + ran - worker->ran_before;
+	owner->used_ns = recently_used(owner, clock_ns()) + ran - worker->ran_before;
 }
 
 static void forget_owners(struct workers *w)
@@ -309,7 +312,7 @@ static void forget_owners(struct workers *w)
 	struct owner *owner, *next;
 
 	HASH_ITER(hh, w->owners, owner, next) {
-		if (owner->first || used_of_late(owner, now))
+		if (owner->first || recently_used(owner, now))
 			continue;
 		HASH_DEL(w->owners, owner);
 		free(owner);
@@ -334,7 +337,7 @@ static struct owner *owner_of(struct workers *w, uint64_t id)
 	return owner;
 }
 
-/* Takes the first job out, and frees it. */
+/* Takes the first job from the queue, and frees it. */
 static void drop_first(struct owner *owner)
 {
 	struct job *job = owner->first;
@@ -383,7 +386,7 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 		return error;
 	memcpy(worker->area, job->request, job->bytes);
 	worker->ran_before = ran_ns(worker);
-	is_awake(worker, clock_ns(), worker->ran_before);
+	note_awake(worker, clock_ns(), worker->ran_before);
 	if (w->kind.limits.first)
 		priority_watch(&worker->priority, worker->pid, worker->ran_before);
 	if (send(worker->fd, &bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
@@ -395,8 +398,8 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 	return 0;
 }
 
-/* Must the last worker that is free be kept for owner 0? One user may have many owners, so they are one here. */
-static bool is_last_kept(const struct workers *w, uint64_t now)
+/* Must the last free worker be kept for owner 0? The other owners count as one, because one user may have many. */
+static bool must_keep_last(const struct workers *w, uint64_t now)
 {
 	uint64_t used = 0;
 	unsigned busy = 0;
@@ -406,19 +409,19 @@ static bool is_last_kept(const struct workers *w, uint64_t now)
 	for (unsigned i = 0; i < w->nr; i++)
 		busy += w->workers[i].busy && w->workers[i].owner;
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
-		used += owner->id ? used_of_late(owner, now) : 0;
+		used += owner->id ? recently_used(owner, now) : 0;
 	return busy + 1 >= w->nr && used > MUCH_NS;
 }
 
-/* Whose job is next: the one's for whom least was done of late. NULL: there is none */
+/* The owner whose job is next: the one that has used least recently. NULL: no job can begin */
 static struct owner *next_owner(const struct workers *w)
 {
 	uint64_t now = clock_ns(), least = UINT64_MAX;
-	bool only_first = is_last_kept(w, now);
+	bool only_first = must_keep_last(w, now);
 	struct owner *next = NULL;
 
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
-		uint64_t used = used_of_late(owner, now);
+		uint64_t used = recently_used(owner, now);
 
 		if (!owner->first || (owner->id && only_first) || used >= least)
 			continue;
@@ -428,7 +431,7 @@ static struct owner *next_owner(const struct workers *w)
 	return next;
 }
 
-/* Gives jobs to workers that have none. One that cannot be started now is tried again. */
+/* Gives jobs to workers that have none. If a worker cannot be started now, a later call tries again. */
 static void hand_out(struct workers *w)
 {
 	for (unsigned i = 0; i < w->nr; i++) {
@@ -454,7 +457,7 @@ static void hand_out(struct workers *w)
 	}
 }
 
-/* No worker is there for the first job, and none can be started, for want of memory or of processes. */
+/* Gives up the first job if there is no worker for it, and none could be started for START_MS. */
 static bool give_up(struct workers *w, struct worker_answer *answer)
 {
 	struct owner *owner = w->unstartable ? next_owner(w) : NULL;
@@ -462,7 +465,7 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy)
 			return false;
-	if (!owner || w->starter->owed || clock_ns() - w->unstartable < START_MS * MS)
+	if (!owner || w->starter->awaited || clock_ns() - w->unstartable < START_MS * MS)
 		return false;
 	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error };
 	drop_first(owner);
@@ -519,7 +522,7 @@ bool workers_cancel(struct workers *w, uint64_t tag)
 
 /* ---- answers ---- */
 
-/* proc_pid_stat(5): is it running, or able to? */
+/* proc_pid_stat(5): is the process running, or ready to run? */
 static bool is_runnable(pid_t pid)
 {
 	char name[32], text[512] = "", *state;
@@ -549,15 +552,15 @@ static int look_at(const struct workers *w, struct worker *worker)
 	if (ran - worker->ran_before > w->kind.limits.cpu_ms * MS)
 		return -ETIME;
 	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {
-		is_awake(worker, now, ran);
+		note_awake(worker, now, ran);
 		return 0;
 	}
-	/* on a busy machine, it may have got its CPU only now */
+	/* on a busy machine, the worker may have waited for a CPU until now */
 	busy = ran - worker->ran_when_awake + queued_ns(worker) - worker->queued_when_awake;
 	return now - worker->awake < w->kind.limits.sleep_ms * MS + busy ? 0 : -ETIMEDOUT;
 }
 
-/* Whoever has taken over the worker could change the answer while it is looked at. 0 or -ENOMEM */
+/* An attacker who has taken over the worker could change the answer while the tool reads it. 0 or -ENOMEM */
 static int copy_answer(struct workers *w, const struct worker *worker, size_t bytes)
 {
 	if (w->answer_room > KEPT_BYTES || w->answer_room < bytes) {
@@ -574,7 +577,7 @@ static int copy_answer(struct workers *w, const struct worker *worker, size_t by
 	return 0;
 }
 
-/* True: its job is over. */
+/* True: the worker's job has ended. */
 static bool take_from(struct workers *w, struct worker *worker, struct worker_answer *answer)
 {
 	uint64_t bytes = 0, tag = worker->tag;
@@ -605,7 +608,7 @@ bool workers_take(struct workers *w, struct worker_answer *answer)
 	hand_out(w);
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy && take_from(w, &w->workers[i], answer)) {
-			hand_out(w);	/* to the others */
+			hand_out(w);	/* this worker is free now */
 			return true;
 		}
 	return give_up(w, answer);

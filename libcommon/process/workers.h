@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Child processes that do slow or dangerous work: they read foreign files and memory, and parse them. Such a call may hang in a
- * FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is abandoned and replaced.
+ * Workers: child processes that do slow or dangerous work. They read files and memory of any user, and parse them. Such
+ * a call may hang in a FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is
+ * abandoned and replaced.
  *
- * A worker owns nothing but its job. The request lies in memory that it shares with the tool; the worker overwrites it with the
- * answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers. Do not trust an answer: a hostile file
- * may have taken over the worker.
+ * A worker owns nothing but its job. The request lies in memory that it shares with the tool. The worker overwrites it
+ * with the answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers later. Do not trust
+ * an answer: a hostile file may have taken over the worker.
  */
 #ifndef EHPERF_PROCESS_WORKERS_H
 #define EHPERF_PROCESS_WORKERS_H
@@ -19,37 +20,44 @@
 struct workers;
 
 struct worker_answer {
-	uint64_t tag;		/* the job's */
-	/* 0, -ETIMEDOUT (it slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM, -EAGAIN (none can be started) */
+	uint64_t tag;		/* of the job */
+	/*
+	 * 0, -ETIMEDOUT (the worker slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM, -EAGAIN (no worker can
+	 * be started)
+	 */
 	int error;
 	const void *bytes;	/* a copy, which no worker can change any more; valid until the next take or free */
 	size_t nr;
 };
 
 /*
- * Workers start when they are needed. A process that was forked when the first were made starts them: they inherit nothing of what
- * the caller has later. Those with an arg have one of their own: they have a copy of what arg points to as it is now. 0 or -errno
+ * Makes a set of up to nr workers; each starts when it is needed. They are forked by a starter (worker_starter.h), a
+ * process that is forked at the first call of this function: so workers inherit nothing that the caller gets later.
+ * With an arg, the set has a starter of its own, forked now: its workers have a copy of what arg points to as it is
+ * now. 0 or -errno
  */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg);
-/* Starts the first worker now: on a slow machine, the first answer comes sooner. Any other one starts when it is needed. */
+/* Starts the first worker now, so that the first answer comes sooner. Any other worker starts when it is needed. */
 void workers_start(struct workers *workers);
-/* Ends all workers, and drops the jobs; what is asked afterwards starts new ones. Does not wait for those that cannot be ended. */
+/*
+ * Ends all workers, and drops the jobs. Later jobs start new workers. Does not wait for workers that cannot be ended.
+ */
 void workers_stop(struct workers *workers);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 
 /*
- * Adds a job, which begins when a worker is free. The request is copied. The owner whose jobs have
- * used the workers least of late comes first. Where other owners want much, one worker is kept free for owner 0. 0, -E2BIG or
- * -ENOMEM
+ * Adds a job, which begins when a worker is free. The request is copied. Jobs of the owner whose jobs have taken the
+ * least of the workers' CPU time recently come first. While jobs of other owners take much of it, one worker is kept
+ * free for owner 0. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
-/* Takes back the job with this tag, unless a worker has it. Was there one? */
+/* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */
 bool workers_cancel(struct workers *workers, uint64_t tag);
-/* Takes an answer, or a failure. False: there is none yet; call again within 100 ms */
+/* Takes an answer, or a failure. False: no job has ended yet; call again within 100 ms */
 bool workers_take(struct workers *workers, struct worker_answer *answer);
-/* how many jobs were not taken yet */
+/* how many jobs were asked for whose answers were not taken yet */
 size_t workers_nr_asked(const struct workers *workers);
 
 /* for poll(): readable when an answer has come */
