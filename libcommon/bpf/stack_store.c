@@ -37,8 +37,8 @@ static size_t left(const struct stack_store *store)
 }
 
 /*
- * Is there room for something of this size? Once there was none for this owner, there is none for anything: a value
- * whose stack was refused is summed up, too.
+ * Is there room for something of this size? If an owner has had no room once, it has no room for anything: a value
+ * whose stack was refused must be refused, too, and is summed up.
  */
 static bool has_room(const struct stack_store *store, struct owner *owner, size_t bytes)
 {
@@ -59,8 +59,8 @@ static void charge(struct stack_store *store, struct owner *owner, size_t bytes)
 }
 
 /*
- * *added: the new one; NULL: it was there, or there is no room. One that was refused is to be sent again: others may have
- * it, too.
+ * *added: the new stack; NULL: the store had it, or there is no room. A refused stack must be sent again when it occurs
+ * again, because other users may have the same stack.
  */
 static int add_stack(struct stack_store *store, struct stored_stack **stacks, uint64_t id, uint32_t uid,
 		     const __u64 *frames, uint32_t nr, struct stored_stack **added)
@@ -106,7 +106,10 @@ static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, uin
 	return store->on_stack(store->on_stack_arg, pid, added->frames.frames, &added->frames.nr);
 }
 
-/* A user stack's frames are in their places, and there are fewer than the walk had if that was too deep. */
+/*
+ * The frames of a user stack are in their places (frame_place.h). If the walk had too many frames, the record has
+ * fewer.
+ */
 static int take_user_stack(struct stack_store *store, const struct frames_record *record, size_t size)
 {
 	const struct frames_header *stack = &record->stack;
@@ -183,7 +186,7 @@ static int add_value(struct stack_store *store, const struct stack_key *key, con
 	return 0;
 }
 
-/* the value's key, completed by the stack and the end that unwinding has yielded */
+/* the value's key, with the stack and the end reason that unwinding has found */
 static struct stack_key joined(const struct stack_key *stack, const struct stack_key *value)
 {
 	struct stack_key key = *value;
@@ -194,7 +197,10 @@ static struct stack_key joined(const struct stack_key *stack, const struct stack
 	return key;
 }
 
-/* The same half again: of values, which are parts of one period, the sum is kept, under the last one's key */
+/*
+ * Takes a half of a pending sample that came before. A second stack is ignored. Values are parts of one period: their
+ * sum is kept, under the key of the last one.
+ */
 static void take_again(struct pending *pending, const struct stack_key *key, const struct stack_value *value)
 {
 	if (!value)
@@ -204,7 +210,7 @@ static void take_again(struct pending *pending, const struct stack_key *key, con
 }
 
 /*
- * Takes one half of a pending sample: the stack if value is NULL, else the value. With both halves, adds the
+ * Takes one half of a pending sample: the stack if value is NULL, else the value. When both halves are there, adds the
  * value.
  */
 static int join(struct stack_store *store, uint64_t token, const struct stack_key *key,
@@ -250,7 +256,7 @@ static int take_value(struct stack_store *store, const struct stack_key *key, co
 					    add_value(store, key, value);
 }
 
-/* Adds the pending values whose stacks never came, without a user stack. */
+/* Adds the pending values whose user stacks have not come, without these. */
 static int give_up_pending(struct stack_store *store)
 {
 	struct pending *pending, *next;
@@ -462,7 +468,8 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 }
 
 /*
- * A value read from the kernel's map. A pending key's token makes it unique, so that its value does not grow.
+ * Takes a value that was read from the kernel's map. The token of a pending key makes the key unique, so its value does
+ * not grow.
  */
 static int take_kept(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
 {
@@ -482,7 +489,7 @@ struct values_batch {
 	struct stack_value values[4096];
 };
 
-/* Deletes pending values: they are not taken again when the map is read once more. */
+/* Takes a batch of values. Deletes pending values from the map, so that the next reading does not take them again. */
 static int take_batch(struct stack_store *store, const struct values_batch *batch, size_t nr)
 {
 	int error = 0;

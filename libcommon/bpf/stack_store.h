@@ -19,9 +19,9 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object);
 void stack_store_free(struct stack_store *store);
 
 /*
- * Limits the bytes that stacks, keys and values may take, approximately; without this call there is no limit. Each user has a
- * share. The values of stacks for which there is no room are summed up by thread, with a FRAME_NO_ROOM() as stack. If there is no
- * room for the sums, values are lost, and counted as .no_room in the counters below.
+ * Limits the bytes that stacks, keys and values may take, approximately. Without this call there is no limit. Each user
+ * has a share. If there is no room for a stack, its values are summed up by thread, with a FRAME_NO_ROOM() as the
+ * stack. If there is no room for the sums either, values are lost, and counted as .no_room in the counters below.
  */
 void stack_store_limit(struct stack_store *store, size_t bytes);
 /* Returns the number of users for which there was no room. *uid: one of them */
@@ -56,8 +56,8 @@ int stack_store_add_ring(struct stack_store *store, struct bpf_object *object, c
 int stack_store_take(struct stack_store *store, const void *record, size_t bytes);
 
 /*
- * Adds a user stack that was unwound in user space, for a raw_record with this key, value and token. With
- * STACK_PENDING in the key, the value comes separately, under the token. 0 or -ENOMEM
+ * Adds a user stack that was unwound in user space, for a raw_record with this key, value and token. With STACK_PENDING
+ * in the key, the value comes in another record, which has the token. 0 or -ENOMEM
  */
 int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value,
 		    uint64_t token, const uint64_t *frames, uint32_t nr_frames);
@@ -74,7 +74,8 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
 const struct stack_entry *stack_store_numbered(const struct stack_store *store, uint32_t number);
 
 /*
- * Drains, and returns what was added to the values since the last call, for keys with (key.flags & mask) == flags: *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
+ * Drains, and returns what was added to the values since the last call, for keys with (key.flags & mask) == flags.
+ * *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
  */
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);
@@ -87,7 +88,10 @@ void stack_store_forget(struct stack_store *store, bool stacks);
 
 /* Marks the modules of all user stacks: used[ID], for IDs below nr. */
 void stack_store_note_modules(const struct stack_store *store, bool *used, size_t nr);
-/* Sets a function that stack_store_note_modules() calls, too: for who keeps copies of stacks that the store may forget. */
+/*
+ * Sets a function that stack_store_note_modules() calls, too: for a caller with copies of stacks that the store may
+ * forget.
+ */
 void stack_store_also_note(struct stack_store *store, void (*note)(void *arg, bool *used, size_t nr), void *arg);
 
 /*

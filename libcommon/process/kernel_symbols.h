@@ -22,18 +22,21 @@ struct kernel_symbol {
 typedef int kernel_symbol_fn(void *arg, uint64_t address, const char **text, bool *schedules);
 
 /*
- * The kernel is asked for each address once. What it does not name, such as trampolines, is looked for in /proc/kallsyms, which
- * is read once. NULL: no memory
+ * The kernel is asked for each address once. Addresses that it does not name, such as those in trampolines, are looked
+ * up in /proc/kallsyms, which is read once. NULL: no memory
  */
 struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg);
-/* Reads /proc/kallsyms now, unless it is read already: for what is not there for long */
+/* Reads /proc/kallsyms now, unless that was done already: for symbols that will be gone soon */
 void kernel_symbols_read(struct kernel_symbols *symbols);
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
 /* NULL: it has none, or there is no memory; valid until kernel_symbols_free() */
 const struct kernel_symbol *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address);
 
-/* why addresses have no names: -EACCES (they are hidden: kernel.kptr_restrict), -errno; 0: they have, or none was asked for */
+/*
+ * why addresses have no names: -EACCES (they are hidden: kernel.kptr_restrict), -errno; 0: /proc/kallsyms was read, or
+ * not needed
+ */
 int kernel_symbols_error(const struct kernel_symbols *symbols);
 
 #endif

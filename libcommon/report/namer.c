@@ -19,33 +19,33 @@
 
 #define AREA_BYTES (16 << 20)
 #define MAX_KNOWN_BYTES (128 << 20)
-#define MAX_IDLE_BYTES (16 << 20)	/* of what is known: then it goes, if nobody asks for it */
+#define MAX_IDLE_BYTES (16 << 20)	/* if known names take more, those that nobody asks for are forgotten */
 #define WAIT_MS 20
 /*
- * What files of other users than root may take of one report's time, all together, and the code of processes in no file:
- * many that take just less than one may would hold the report up. Their owners have equal shares; what one leaves, the
- * others get at the end. Of root's own files, what those may take that are given up. After that, nothing new of the kind
- * is named.
+ * A report waits so long for the names of all untrusted sources together: files of other users, and processes' code in
+ * no file. A limit for each source would not be enough, because there may be many sources. The owners of sources have
+ * equal shares of this time; at the end, others get what an owner leaves. For trusted files, this limits the time that
+ * was spent on files that were then given up. When the time is over, no new names of that kind are asked for.
  */
 #define MAX_WAITED_NS 800000000
-/* from one question for a process's new JIT frames to the next, while it is measured */
+/* while a process is measured: from one question for its new JIT frames to the next */
 #define FOLLOW_NS 200000000
 
-/* Of one owner of files, or user of processes with code in no file. */
+/* The share of one owner of files, or of one user whose processes have code in no file. */
 struct share {
 	uint64_t owner;
 	uint64_t waited_ns;
-	size_t nr_sources;	/* with names to be asked for in this report */
+	size_t nr_sources;	/* sources whose names are still to be asked for in this report */
 	UT_hash_handle hh;
 };
 
-/* of one file, or of one process's code in no file: they are read together, and given up together */
+/* One file, or one process's code in no file. All frames of a source are asked for together, and given up together. */
 struct source {
 	uint64_t key;		/* module ID, or JIT_SOURCE | PID */
 	int error;		/* 0, or why it was given up */
-	bool trusted;		/* a file of root's, or of who runs the tool */
+	bool trusted;		/* module_is_trusted() */
 	struct share *share;
-	bool slow;		/* a trusted one that did not answer in time, once: the disk may be slow at first */
+	bool slow;		/* it is trusted, and did not answer in time once: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
 	bool lacks_names;	/* a debuginfod may have a debug file for it */
 	uint64_t *wanted;	/* frames to ask for */
@@ -62,15 +62,15 @@ struct namer {
 	struct known_names known;
 	bool interrupted;
 	struct share *shares;
-	uint64_t share_ns;	/* what the owner may take now */
-	uint64_t waited_ns[2];	/* spent waiting for workers without an answer; [true]: for those of trusted files */
+	uint64_t share_ns;	/* how long a report may wait for the sources of the owner that is asked now */
+	uint64_t waited_ns[2];	/* [false]: for untrusted sources; [true]: for trusted ones, in vain */
 	uint64_t followed_ns;
-	uint64_t given_up_key;	/* of the last one */
+	uint64_t given_up_key;	/* of the source that was given up last */
 	struct namer_losses losses;
 	struct namer_request request;
 };
 
-/* in a job's tag, with the source's key: nobody waits for the first two */
+/* What a job is for, in its tag, beside the source's key. Only for ASK, somebody waits. */
 #define PREPARE (1ULL << 33)
 #define FOLLOW (1ULL << 34)
 #define ASK (1ULL << 35)
@@ -78,7 +78,7 @@ struct namer {
 
 static int start_workers(struct namer *n, bool trusted)
 {
-	/* it starts the demangler, and sleeps for it */
+	/* the worker starts the demangler, and may wait for it */
 	const struct worker_limits limits = {
 		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true,
 	};
@@ -164,7 +164,7 @@ static struct share *share_of(struct namer *n, uint64_t owner)
 	return share;
 }
 
-/* whose share of the workers it takes: a file's owner's, or the process's own */
+/* the owner in whose name the workers are asked: the file's, or the process itself */
 static uint64_t owner_of(const struct namer *n, uint64_t source)
 {
 	const struct module *module = module_of(n, source);
@@ -193,7 +193,7 @@ static struct source *source_of(struct namer *n, uint64_t key)
 	return source;
 }
 
-/* Is it of a file that nobody maps any more, and of no stack? */
+/* Is the source a file that no process maps any more, and that is in no stack? */
 static bool is_forgotten(void *namer, uint64_t source)
 {
 	const struct namer *n = namer;
@@ -239,8 +239,8 @@ static void note_waited(struct namer *n, struct source *source, uint64_t began_n
 }
 
 /*
- * Takes what the answer names: how many of the frames that were asked for. -errno: it is none, or there is
- * no memory. Code that a runtime has not named yet is asked for again.
+ * Takes the names in an answer. Returns how many frames have an answer now; -EBADMSG: it is no valid answer; -ENOMEM.
+ * With FOLLOW, frames without a name are left out, and are asked for again: the runtime may name them later.
  */
 static ssize_t take(struct namer *n, struct source *source, const struct worker_answer *answer)
 {
@@ -270,7 +270,7 @@ static ssize_t take(struct namer *n, struct source *source, const struct worker_
 	return nr;
 }
 
-/* What nobody waits for: the error, or names of JIT code, as it was there then. */
+/* Takes an answer that nobody waits for: an error, or names of JIT code. */
 static void take_aside(struct namer *n, const struct worker_answer *answer)
 {
 	struct source *source = source_of(n, SOURCE_OF_TAG(answer->tag));
@@ -283,7 +283,7 @@ static void take_aside(struct namer *n, const struct worker_answer *answer)
 		give_up(n, source, -EBADMSG);
 }
 
-/* False: there is none yet. Only that of ASK is for the caller */
+/* Takes an answer. False: there is none yet. Only answers to ASK are for the caller */
 static bool take_answer(struct namer *n, bool trusted, struct worker_answer *answer)
 {
 	if (!workers_take(n->workers[trusted], answer))
@@ -318,7 +318,7 @@ static int by_value(const void *left, const void *right)
 	return order_of(*l, *r);
 }
 
-/* each once */
+/* Sorts the wanted frames, and keeps each of them once. */
 static void sort_wanted(struct source *source)
 {
 	size_t kept = 0;
@@ -348,7 +348,7 @@ void namer_forget(struct namer *n)
 
 /* ---- asking without waiting ---- */
 
-/* How many bytes of the request are to be sent, with so many frames. */
+/* Fills in the request for a source and so many frames. Returns how many bytes of it must be sent. */
 static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 {
 	struct namer_request *r = &n->request;
@@ -366,7 +366,7 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 	return offsetof(struct namer_request, frames[nr_frames]);
 }
 
-/* about so many frames of the request. 0 or -ENOMEM */
+/* Asks for the first nr_frames of the request. 0 or -ENOMEM */
 static int give_job(struct namer *n, bool trusted, uint64_t tag, size_t nr_frames)
 {
 	uint64_t source = SOURCE_OF_TAG(tag);
@@ -386,7 +386,10 @@ static int see_module(struct namer *n, uint32_t id)
 	return give_job(n, is_trusted_source(n, id), PREPARE | id, 0);
 }
 
-/* What the worker has read of such a file may have to make room for others: names are asked for soon. */
+/*
+ * Wants the names of a file that lies elsewhere soon: the worker may have to forget what it has read of the file, to
+ * make room for others.
+ */
 static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
 {
 	const struct module *module = modules_get(n->names->modules, FRAME_MODULE(frame));
@@ -408,8 +411,7 @@ int namer_see(struct namer *n, pid_t pid, const uint64_t *frames, size_t nr)
 }
 
 /*
- * A runtime may move its code, or put other code in its place: what is there now is asked for now. 0 or
- * -errno
+ * Asks for the wanted frames now, because a runtime may move its code, or put other code in its place. 0 or -errno
  */
 static int follow_code(struct namer *n, struct source *source)
 {
@@ -452,7 +454,7 @@ int namer_follow(struct namer *n)
 
 /* ---- asking and waiting ---- */
 
-/* The time is over, whatever the worker is at. What it was to prepare is prepared when it is seen again. */
+/* Ends the worker, because the time is over. Files that it was to prepare are prepared when they are seen again. */
 static void stop_workers(struct namer *n, bool trusted)
 {
 	workers_stop(n->workers[trusted]);
@@ -464,7 +466,7 @@ static void stop_workers(struct namer *n, bool trusted)
 	}
 }
 
-/* when an answer comes too late */
+/* the time from which on an answer is too late */
 static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 {
 	uint64_t all = MAX_WAITED_NS - n->waited_ns[false], own = n->share_ns - source->share->waited_ns;
@@ -472,7 +474,7 @@ static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 	return source->trusted ? UINT64_MAX : clock_ns() + (own < all ? own : all);
 }
 
-/* False: it was interrupted, and the worker ended */
+/* Waits for the answer to ASK. False: it was interrupted, or no answer will come */
 static bool await(struct namer *n, const struct source *source, struct worker_answer *answer)
 {
 	struct workers *workers = n->workers[source->trusted];
@@ -499,7 +501,7 @@ static bool await(struct namer *n, const struct source *source, struct worker_an
 	return true;
 }
 
-/* Asks for frames of one source. 0 or -ENOMEM; what is not named is not known afterwards */
+/* Asks for frames of one source, and waits. Frames without an answer stay unknown. 0 or -ENOMEM */
 static int ask(struct namer *n, struct source *source, const uint64_t *frames, size_t nr)
 {
 	ssize_t done;
@@ -522,7 +524,7 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 		}
 		done = answer.error ? answer.error : take(n, source, &answer);
 		if (answer.error == -ETIME && !source->trusted && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
-			pass_over(n, source);	/* others have taken most of the time */
+			pass_over(n, source);	/* other sources have taken most of the time */
 		else if (done <= 0 || (size_t)done > some)
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
 		note_waited(n, source, began);
@@ -532,7 +534,7 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 	return 0;
 }
 
-/* One user may have many processes with code in no file: they have one share. 0 or -ENOMEM */
+/* Gives all processes of one user with code in no file the same share. 0 or -ENOMEM */
 static int note_user(struct namer *n, const struct stack_entry *entry)
 {
 	uint64_t key = JIT_SOURCE | entry->key.pid;
@@ -549,7 +551,7 @@ static int want_all(struct namer *n, const struct stack_entry *entry)
 	int error = 0;
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr && !error; i++)
-		/* these have their names */
+		/* frames of runtimes are named elsewhere, and marks have no names */
 		if (!FRAME_IS_RUNTIME(entry->user->frames[i]) && !FRAME_IS_CUT(entry->user->frames[i]))
 			error = want(n, entry->key.pid, entry->user->frames[i]);
 	return error ? error : note_user(n, entry);
@@ -572,7 +574,7 @@ bool namer_fetch(struct namer *n, struct module *module)
 	return !error && !module_set_fetched(module, path);
 }
 
-/* Its names are asked for again then. */
+/* Fetches a debug file for the source. True: it has come, and the names are to be asked for again */
 static bool fetch_names(struct namer *n, const struct source *source)
 {
 	struct module *module = source->lacks_names ? modules_get(n->names->modules, source->key) : NULL;
@@ -583,7 +585,7 @@ static bool fetch_names(struct namer *n, const struct source *source)
 	return true;
 }
 
-/* Asks for each of its wanted frames once, and again if a debug file has come. */
+/* Asks for the source's wanted frames, and once more if a debug file has come. */
 static int ask_for_wanted(struct namer *n, struct source *source)
 {
 	int error;
@@ -600,7 +602,7 @@ static int ask_for_wanted(struct namer *n, struct source *source)
 	return error;
 }
 
-/* Who waits now comes first: what is not followed yet is asked for, too. */
+/* Cancels the jobs of namer_follow() that have not begun: the report, which waits, asks for these frames itself. */
 static void stop_following(struct namer *n)
 {
 	struct source *source, *next;
@@ -628,7 +630,9 @@ static uint64_t bytes_of(const struct namer *n, const struct source *source)
 	return module ? module->key.bytes : 0;
 }
 
-/* The smallest of those whose owners have not had their share; then of all. NULL: there is none left */
+/*
+ * The smallest source whose owner has not used up the share; if all have, the smallest of all. NULL: no source is left
+ */
 static struct source *next_of_others(const struct namer *n, uint64_t share_ns)
 {
 	struct source *best = NULL;
@@ -645,7 +649,7 @@ static struct source *next_of_others(const struct namer *n, uint64_t share_ns)
 	return best;
 }
 
-/* How many owners have sources that are to be asked for? */
+/* Returns how many owners have untrusted sources with wanted frames, and sets the owners' nr_sources. */
 static size_t count_owners(struct namer *n)
 {
 	size_t nr = 0;
@@ -666,13 +670,13 @@ static int ask_for_others(struct namer *n)
 	int error = 0;
 
 	while (!error && !n->interrupted && n->waited_ns[false] < MAX_WAITED_NS && (source = next_of_others(n, share_ns))) {
-		/* who has had the share gets what the others have left */
+		/* an owner that has used up the share gets time that the others have left */
 		n->share_ns = left > 1 && source->share->waited_ns < share_ns ? share_ns : MAX_WAITED_NS;
 		error = ask_for_wanted(n, source);
 		left -= !--source->share->nr_sources;
 	}
 	n->share_ns = MAX_WAITED_NS;
-	for (source = n->sources; source && !error; source = source->hh.next)	/* there is no time for these: they are passed over */
+	for (source = n->sources; source && !error; source = source->hh.next)	/* no time is left: passes these over */
 		if (!source->trusted)
 			error = ask_for_wanted(n, source);
 	return error;
@@ -683,9 +687,9 @@ int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 	struct source *source, *next;
 	int error = 0;
 
-	n->interrupted = false;		/* by the signal that has ended the measurement */
+	n->interrupted = false;		/* the signal that has ended the measurement may have set it */
 	stop_following(n);
-	HASH_ITER(hh, n->sources, source, next)		/* what was named while it was measured */
+	HASH_ITER(hh, n->sources, source, next)		/* debug files for what was named during the measurement */
 		fetch_names(n, source);
 	for (size_t i = 0; i < nr && !error; i++)
 		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)

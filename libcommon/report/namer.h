@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds names of user frames by a worker (process/workers.h), because files of other users must be opened and read: symbol
- * tables, debug files, and files that runtimes have written. Each frame is asked for once, many at a time; the names are kept
- * here. A file that blocks the worker, or takes too much of its time, gets no names, and is counted.
+ * Finds names of user frames. Files of other users must be opened and read for that: symbol tables, debug files, and
+ * files that runtimes have written. So workers do it (process/workers.h). A worker is asked for many frames at a time,
+ * and for each frame once; the names are kept here. A file that blocks the worker, or takes too much of its time, gets
+ * no names, and is counted.
  */
 #ifndef EHPERF_REPORT_NAMER_H
 #define EHPERF_REPORT_NAMER_H
@@ -23,7 +24,7 @@ struct namer_options {
 	struct debuginfod *debuginfod;	/* fetches debug files for those that lack them; NULL: none */
 };
 
-/* names: where the worker finds names; it must outlive the namer. 0 or -errno */
+/* names: how the workers find names; it must outlive the namer. 0 or -errno */
 int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options);
 void namer_free(struct namer *namer);
 
@@ -38,29 +39,29 @@ int namer_follow(struct namer *namer);
 /* Finds the names of all user frames of these stacks. 0 or -ENOMEM */
 int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t nr);
 
-/* frame_name_user(), from the known names; asks the worker now if the frame is not known. The namer owns the strings */
+/* frame_name_user() from the known names. Asks a worker now if the frame is not known. The namer owns the strings */
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
 /* Fetches the debug file of a module that lacks one, once. True: it is there now */
 bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
- * Forgets names of modules that are forgotten. If names take much memory, also forgets those that were not used since the
- * second last call. To be called after each report, when no name is in use.
+ * Forgets names of modules that are forgotten. If names take much memory, also forgets the names that were not used
+ * since the call before the last one. To be called after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);
 
-/* files, and code of processes in no file, that got no names */
+/* what got no names: files, and processes' code in no file */
 struct namer_losses {
 	size_t given_up;
-	const char *path;	/* of the last one; NULL: it was code in no file, of this process */
+	const char *path;	/* the file that was given up last; NULL: it was code in no file, of this process */
 	pid_t pid;
 	int error;		/* and why */
-	size_t passed_over;	/* how many were never asked, for want of time */
+	size_t passed_over;	/* how many were not asked, because there was no time */
 	int not_fetched;	/* why debug files were not fetched: an error of debuginfod_fetch() except -ENOENT; 0: none */
 };
 struct namer_losses namer_losses(const struct namer *namer);
-/* Is code of this process that is in no file among them? */
+/* Is this process's code in no file among what got no names? */
 bool namer_lost_code(const struct namer *namer, pid_t pid);
 
 #endif

@@ -58,7 +58,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 
 /* ---- as a part of the run ---- */
 
-/* Those that have come, or become another program, since the last time. */
+/* Reads the command lines of processes that have begun, or become another program, since the last call. */
 static int see_programs(struct stack_session *s)
 {
 	const struct processes *processes = unwinder_processes(s->unwinder);
@@ -138,8 +138,8 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 }
 
 /*
- * Files and functions that will not be there any more when all is printed are read while their processes
- * live.
+ * Called for each new user stack. Reads names that may be gone at the end while the processes live: those of runtimes'
+ * functions, and those in files that may disappear.
  */
 static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
 {
@@ -168,7 +168,9 @@ static void start_unwinder(struct stack_session *s)
 	cli_check(unwinder_start(s->unwinder), "read the processes' mappings");
 }
 
-/* The tool has read nothing of others yet, of which the serving process could have a copy. */
+/*
+ * Called before the tool has read anything of other users, because the serving process has a copy of the tool's memory.
+ */
 static void open_web_view(struct stack_session *s)
 {
 	const struct server_address *at = &s->run.options->serve_at;
@@ -251,7 +253,7 @@ struct stack_writer stack_session_writer(struct stack_session *s)
 	return (struct stack_writer){ .out = s->run.out, .names = names_of(s), .ended = signals_cut_report };
 }
 
-#define SETTLE_MS 300	/* for names that were asked for and have not come */
+#define SETTLE_MS 300	/* a report waits so long for names that were asked for and have not come */
 
 void stack_session_place(const struct stack_session *s, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr)
@@ -270,7 +272,7 @@ void stack_session_note(const struct stack_session *s, struct process_notes *not
 		cli_check(cmdlines_see(s->cmdlines, pids[i], 0), "record the processes");
 	cli_check(cmdlines_settle(s->cmdlines, SETTLE_MS), "record the processes");
 	for (size_t i = 0; i < nr; i++) {
-		/* where the process is now: what has ended has no cgroup any more */
+		/* the current cgroup; a process that has ended has none any more */
 		bool in_cgroup = !process_notes_find(notes, pids[i]) && !cgroup_path(pids[i], path, sizeof(path));
 
 		cli_check(process_notes_add(notes, pids[i], cmdlines_get(s->cmdlines, pids[i]), in_cgroup ? path : NULL),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run that gathers stacks. It owns an unwinder, which follows processes, the modules that they have mapped, and the store of
- * stacks. Errors end the program with a message.
+ * A run that gathers stacks. It owns the unwinder, which follows processes; the modules that these have mapped; and the
+ * store of stacks. Errors end the program with a message. The calls of a tool, and its own steps in brackets:
  *
  *   stack_session_configure   (load)   stack_session_open   (attach)   stack_session_measure   (detach)
  *   stack_session_report      return stack_session_close
@@ -36,7 +36,7 @@
 #include "runtimes/jit/jit_processes.h"
 #include "unwind/modules.h"
 
-/* a report that takes more of a CPU is long, and nothing is lost while it waits for one */
+/* a report gives up the tool's priority after so much CPU time: nothing is lost if it then waits for a CPU */
 #define REPORT_CPU_MS 500
 
 /* what a report is made of */
@@ -51,11 +51,11 @@ struct made_report {
 	size_t nr, nr_busy;
 };
 
-/* where the views of a tool get their stacks whose report is not a list of stacks */
+/* for a tool whose report is not a list of stacks: where the views get their stacks */
 struct stack_source {
 	/*
-	 * Takes the entries of what came since the last call: an array of *nr, in no order, valid until the next call. Their stacks
-	 * are the store's, and are kept. 0 or -errno
+	 * Takes the entries that came since the last call: an array of *nr, in no order, valid until the next call.
+	 * Their stacks belong to the store, which keeps them. 0 or -errno
 	 */
 	int (*take)(void *arg, struct stack_entry **entries, size_t *nr);
 	void *arg;
@@ -112,8 +112,8 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 			     const struct stacks_wanted *wanted);
 
 /*
- * After loading: opens the run, lists the wanted tasks in the kernel, publishes the existing processes, and
- * starts the command, which waits. The session becomes a part of its run.
+ * After loading: opens the run, lists the wanted tasks in the kernel, publishes the existing processes, and starts the
+ * command, which does not run yet. From now on, the run calls the session several times a second.
  */
 void stack_session_open(struct stack_session *session, struct bpf_object *object,
 			const struct run_options *run, const struct stacks_wanted *wanted);
@@ -122,8 +122,8 @@ void stack_session_open(struct stack_session *session, struct bpf_object *object
 void stack_session_show_progress(struct stack_session *session, const char *counted);
 
 /*
- * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are intervals. A tool whose report
- * is its own sets session->source before.
+ * Measures until the run is over (run_measure()), and reports at the end of each interval, if there are intervals. A
+ * tool that writes its own report sets session->source before.
  */
 void stack_session_measure(struct stack_session *session, const struct stack_options *options,
 			   const struct measure *measure);
@@ -147,13 +147,13 @@ void stack_session_place(const struct stack_session *session, struct placed_stac
 /* Adds what is known of these processes to *notes, which must be {} at first. The caller frees it. */
 void stack_session_note(const struct stack_session *session, struct process_notes *notes, const uint32_t *pids, size_t nr);
 
-/* Adds to JSON's first line what report/recording.h reads of it. report: "stacks" or "timeline" */
+/* Adds the members that report/recording.h needs to the first line of JSON. report: "stacks" or "timeline" */
 void stack_session_describe(struct stack_session *session, const struct stack_options *options, const char *report);
 
 /* the counters of what was seen and lost; final after stack_session_drain() */
 struct stack_stats stack_session_stats(const struct stack_session *session);
 
-/* how many overflows of these disabled events the sampling program did not see */
+/* how many overflows of these events, which are disabled by now, the sampling program did not see */
 uint64_t stack_session_lost(const struct stack_session *session, const struct perf_events *events);
 
 /* stack_session_writer() with the kernel's names, and with these options */
@@ -164,8 +164,9 @@ struct stack_writer stack_session_named_writer(struct stack_session *session,
 struct idle_asked stack_session_asked(const struct stack_session *session);
 
 /*
- * Writes the tool's own losses and the session's into all[]: their number. unfollowed: what to say of threads that could not be
- * measured; NULL: a default. since: the losses are those since stack_session_stats() was this; it becomes what it is now
+ * Writes the tool's own losses and the session's into all[]. Returns their number. unfollowed: text for threads that
+ * could not be measured; NULL: a default. since: what stack_session_stats() returned when the losses begin to count; it
+ * becomes the current stats
  */
 size_t stack_session_losses(const struct stack_session *session, const char *unfollowed,
 			    const struct loss *own, size_t nr_own, struct stack_stats *since,
@@ -179,8 +180,8 @@ void stack_session_report(struct stack_session *session, const struct stack_opti
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses);
 
 /*
- * For a tool whose report is its own, after draining: the view in a browser, if there is one, gets the rest, and ends. said: the
- * report's summary, as text
+ * For a tool that writes its own report, after draining: sends the rest to the view in a browser, if there is one, and
+ * ends it. said: the report's summary, as text
  */
 void stack_session_end_view(struct stack_session *session, const char *said);
 
