@@ -16,7 +16,10 @@
 #include "table/code_entries.h"
 #include "table/machine.h"
 
-/* the vDSOs' keys: no device has this number. A 32-bit program has another vDSO, which is not ours to read */
+/*
+ * the keys of the two vDSOs: no device has this number. The vDSO of 32-bit programs is another one, and cannot be read
+ * here
+ */
 #define VDSO_KEY(mapping) ((struct file_key){ .dev = UINT64_MAX, .inode = is_32bit(mapping) })
 
 struct entry {
@@ -30,7 +33,7 @@ struct modules {
 	size_t nr;
 	struct foreign *foreign;
 	struct symbol_options symbol_options;
-	size_t symbol_bytes;	/* of all that were read */
+	size_t symbol_bytes;	/* memory of all symbols that were read */
 };
 
 static bool is_32bit(const struct proc_mapping *vdso)
@@ -120,7 +123,7 @@ static int open_file(const struct module *module)
 	return mapped_file_open(&file, &module->key, NULL);
 }
 
-/* *fd is to be closed after the file; -1: there is none */
+/* The caller closes *fd after the file, unless it is -1. */
 static int open_elf(const struct module *module, struct elf_file *file, int *fd)
 {
 	int error;
@@ -223,8 +226,8 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 }
 
 /*
- * Whoever mapped it first, in a root or mount namespace of its own, decides no more how it is called, and where its debug
- * files are looked for.
+ * Takes the path of a process with the tool's own root. The path until now was chosen by a process in another root or
+ * mount namespace; it must not decide any longer how the file is called, and where its debug files are looked for.
  */
 static void take_path(struct module *module, pid_t tid, const struct proc_mapping *mapping)
 {
@@ -251,7 +254,7 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	error = mapping->inode ? foreign_identify(modules->foreign, tid, mapping, &key) : 0;
 	if (error == -ENOEXEC)
 		return 0;
-	/* the process or file is gone, or resources are short: not the module's fault, so do not add it */
+	/* the process or file is gone, or resources are short: a later call may succeed, so do not add the module */
 	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE ||
 	    error == -EAGAIN)
 		return error;
@@ -319,7 +322,7 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
 	modules->symbol_options = *options;
 }
 
-/* options for this module: its path, and its container's root, which is to be closed */
+/* Options for this module, with its path, and its container's root, which the caller closes. */
 static struct symbol_options options_for(const struct modules *modules, const struct module *module)
 {
 	struct symbol_options options = modules->symbol_options;
@@ -353,7 +356,8 @@ static void read_symbols(struct modules *modules, struct module *module)
 }
 
 /*
- * where functions begin that have neither a symbol nor an FDE: some ms of decoding, so only when one was met
+ * Finds where functions begin that have neither a symbol nor an FDE. It decodes instructions for some ms, so it is
+ * called only when an address in such a function is asked for.
  */
 static void read_entries(struct module *module)
 {
@@ -372,7 +376,7 @@ static void read_entries(struct module *module)
 	close_elf(&file, fd);
 }
 
-/* what it takes that can be forgotten */
+/* memory of the module that can be freed */
 static size_t name_bytes(const struct entry *entry)
 {
 	const struct module *module = &entry->module;
@@ -412,7 +416,7 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 	if (!path)
 		return -ENOMEM;
 	if (entry)
-		forget_names(modules, entry);	/* which may be by debug files that are not found by this path */
+		forget_names(modules, entry);	/* they may be from debug files that this path does not lead to */
 	if (!modules_get(modules, id)) {
 		entry = calloc(1, sizeof(*entry));
 		if (!entry || set_entry(modules, id - 1, entry)) {
@@ -470,7 +474,7 @@ bool module_lacks_places(const struct module *module)
 	return module->places && source_places_lacking(module->places);
 }
 
-/* What is left takes symbol_bytes then. */
+/* Forgets what was not asked for since idle_ns, and sums up the rest in symbol_bytes. */
 static void forget_idle(struct modules *modules, uint64_t idle_ns)
 {
 	uint64_t now = clock_ns();
@@ -530,7 +534,7 @@ struct place_source {
 	const struct module *module;
 };
 
-/* an fd of the file that has the module's DWARF, or Go's table, or -1; in the child that reads it */
+/* In the child that reads it: a descriptor of the file that has the module's DWARF or Go's table, or -1 */
 static int open_places(void *arg)
 {
 	const struct place_source *from = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Modules: the files that contain mapped code, identified by device, inode and time of the last change,
- * numbered so that frames can name them. No file is kept open. It is opened for each reading, and cannot be read if it is not
- * the identified file any more.
+ * Modules: the files that contain mapped code. A module is identified by device, inode and time of the last change, and
+ * has a number, which frames contain. No file is kept open. A file is opened for each reading, and cannot be read if it
+ * is not the identified file any more.
  */
 #ifndef EHPERF_UNWIND_MODULES_H
 #define EHPERF_UNWIND_MODULES_H
@@ -23,29 +23,36 @@
 
 struct module {
 	uint32_t id;		/* from 1 */
-	/* as seen by the first process that has our own root, or if none has it mapped, the first one of all */
+	/*
+	 * as the first process that maps the file and has the tool's own root sees it; without one, as the first
+	 * process sees it
+	 */
 	char *path;
 	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
 	int error;		/* -errno: why it has no table; 0: it has one, or is not compiled yet */
 	int code_error;		/* as .error, for the table of its code that no FDE covers */
-	bool elsewhere;		/* known once it is compiled: its path leads to it only as long as its processes live */
+	bool elsewhere;		/* known once compiled: its path leads to the file only while its processes live */
 	bool is_compiled;
 	struct runtime_file runtime;	/* known once it is compiled */
-	/* the namer's: a stack with it was; a debuginfod was asked for its debug file, and has sent this one */
+	/*
+	 * set by the namer: a stack with the module was seen; a debuginfod was asked for its debug file, and has sent
+	 * this one
+	 */
 	bool seen, fetch_tried;
 	char *fetched;
 	/* private */
 	struct file_key key;
-	pid_t tid;		/* the thread in whose mappings it was found by that path, */
-	uint64_t start, end;	/* and where */
+	pid_t tid;		/* the thread in whose mappings the path was found, */
+	uint64_t start, end;	/* and the mapping */
 	void *image;		/* for the vDSO: its bytes, instead of a file */
 	size_t image_bytes;
 	struct symbols *symbols;
 	struct source_places *places;
 	bool symbols_tried, entries_tried;
-	bool adopted, unused;	/* unused: when modules_forget() looked */
-	bool moved;		/* nobody maps it: it is to be found where it is mapped next */
+	bool adopted;		/* by modules_adopt() */
+	bool unused;		/* it was not in use at the last modules_forget() */
+	bool moved;		/* no process maps it; tid, start and end will be those of its next mapping */
 	uint64_t named_ns;	/* when its names were last asked for */
 };
 
@@ -54,8 +61,7 @@ struct modules;
 /* NULL: no memory */
 struct modules *modules_new(void);
 /*
- * Files are identified by these workers from now on, and compiled; they are the caller's and must outlive
- * the modules.
+ * Lets these workers identify and compile files from now on. They are the caller's and must outlive the modules.
  */
 void modules_set_foreign(struct modules *modules, struct foreign *foreign);
 struct foreign *modules_foreign(const struct modules *modules);	/* NULL: none */
@@ -80,11 +86,12 @@ const char *module_explain(int error);
 struct mapped_file module_file(const struct module *module);
 
 /*
- * Forgets the modules that are neither in use now (used[ID]) nor were at the last call. Their IDs are not reused.
+ * Forgets the modules that are not in use now (used[ID]), and were not in use at the last call. Their IDs are not
+ * reused.
  */
 void modules_forget(struct modules *modules, const bool *used);
 
-/* by id, NULL if there is none, or it is forgotten */
+/* the module with this ID, or NULL if there is none, or it is forgotten */
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
 /*
@@ -98,9 +105,9 @@ int modules_adopt_vdso(struct modules *modules, uint32_t id);
 
 /* A debuginfod has sent this debug file for the module: names and places are searched for there, too. 0 or -ENOMEM */
 int module_set_fetched(struct module *module, const char *path);
-/* May reading it take time (process/trust.h)? */
+/* Is it trusted (process/trust.h), so that reading it may take long? */
 bool module_is_trusted(const struct module *module);
-/* Might a debug file have more names, of those that were asked for, or places? */
+/* Were names asked for, or places, that the module lacks, and that a debug file may have? */
 bool module_lacks_names(const struct module *module);
 bool module_lacks_places(const struct module *module);
 

@@ -26,7 +26,10 @@ int publisher_new(struct publisher **publisher, struct tables *tables, struct pu
 		return -ENOMEM;
 	p->tables = tables;
 	p->target = target;
-	/* what else comes to lie where a list lay holds small numbers: no generation is like them */
+	/*
+	 * A slab's memory may hold a list first, and other data later. These data are mostly small numbers, which a
+	 * walk must not take for a generation: so generations begin at a random number.
+	 */
 	if (getrandom(&p->generation, sizeof(p->generation), 0) < 0)
 		p->generation = clock_ns();
 	*publisher = p;
@@ -133,7 +136,9 @@ static uint32_t next_generation(struct publisher *p)
 	return p->generation;
 }
 
-/* Stores the handle in the kernel's map. No room there is no error: the process's samples keep coming raw. */
+/*
+ * Stores the handle in the kernel's map. It is no error if the map has no room: the process's samples keep coming raw.
+ */
 static int make_live(struct publisher *p, struct publication *publication, uint32_t generation)
 {
 	int error = p->target.set_handle(p->target.arg, publication->image.tgid,
@@ -157,7 +162,7 @@ static const struct runtime_process *generator_of(const struct publication *publ
 	return NULL;
 }
 
-/* Finds the file that holds the runtime among what the process maps. */
+/* Finds the file that holds the runtime among the files that the process maps. */
 static void find_runtime(const struct publisher *p, struct publication *publication, const struct process *process,
 			 const struct runtime *runtime, struct runtime_process *of)
 {
@@ -175,7 +180,7 @@ static void find_runtime(const struct publisher *p, struct publication *publicat
 	}
 }
 
-/* Tells the kernel of the runtime, if the file that holds it is compiled. */
+/* Lets the runtime write into the process's list, if the file that holds the runtime is compiled. */
 static void publish_runtime(const struct publisher *p, const struct publication *publication, const struct process *process,
 			    struct runtime_process *of)
 {
@@ -193,7 +198,7 @@ static void publish_runtime(const struct publisher *p, const struct publication 
 	}
 }
 
-/* The list is new. What is known of generated code outlives it. */
+/* Finds the runtimes for a new list. What is known of generated code was found for an earlier list, and stays. */
 static void find_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
@@ -210,7 +215,7 @@ static void find_runtimes(const struct publisher *p, struct publication *publica
 	}
 }
 
-/* Those that only an image tells of, and those whose images were not known. */
+/* Finds runtimes whose files were compiled after the list was written. */
 static void find_compiled_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
@@ -238,7 +243,7 @@ void publisher_find_runtimes(struct publisher *p, const struct processes *proces
 	}
 }
 
-/* Writes a new list, and replaces the current one by it. */
+/* Writes a new list, and replaces the current list by it. */
 static int replace_list(struct publisher *p, struct publication *publication, const struct process *process,
 			const struct eh_image *image)
 {
@@ -263,7 +268,7 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 	error = p->target.settle(p->target.arg);
 	if (!error)
 		error = make_live(p, publication, header.generation);
-	/* a walk that is still reading it notices by the generation */
+	/* a walk that is still reading the old list notices this by the generation */
 	mapping_list_release(p->tables, &old);
 	regions_forget(&publication->regions, p->tables, &process->maps);
 	return error;
@@ -388,7 +393,7 @@ const struct runtime_process *publisher_generator(const struct publisher *p, pid
 	return publication ? generator_of(publication) : NULL;
 }
 
-/* the mapping's number in what the process has mapped now; 0: it is not mapped any more */
+/* the number of this mapping among those that the process has now; 0: it is not mapped any more */
 static uint64_t number_of(const struct publication *publication, const struct eh_mapping *mapping)
 {
 	size_t i = count_below(publication->mapped.of, publication->mapped.nr, end, mapping->end);

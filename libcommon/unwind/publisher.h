@@ -30,7 +30,7 @@ struct publisher_target {
 	/* 0 or -errno; -ENOMEM, -E2BIG and -EBUSY mean that the map has no room at the moment */
 	int (*set_handle)(void *arg, uint32_t tgid, uint64_t handle);
 	void (*remove_handle)(void *arg, uint32_t tgid);
-	/* what publishing the process has taken of the CPU; may be NULL */
+	/* tells how much CPU time publishing the process has taken; may be NULL */
 	void (*spent)(void *arg, pid_t pid, uint64_t ns);
 	void *arg;
 };
@@ -39,16 +39,19 @@ struct publisher_target {
 struct publication {
 	pid_t pid;
 	struct mapping_list list;	/* {}: the process is not published */
-	struct eh_image image;		/* that the list belongs to */
+	struct eh_image image;		/* the list belongs to it */
 	uint64_t version;		/* struct process.version of the mappings in the list */
-	/* the kernel has the handle; else all samples of the process come raw */
+	/* the kernel has the handle; without it, all samples of the process come raw */
 	bool live;
-	/* the image is from a sample inside execve(), which may have changed it since */
+	/* the image is from a sample that was taken inside execve(); that call may have changed the image since */
 	bool in_exec;
-	/* the version in which /proc had no mapping for a pc outside the list; 0: none */
+	/*
+	 * the version that was confirmed: a pc lay outside the list, /proc was read again, and the mappings were the
+	 * same; 0: none
+	 */
 	uint64_t confirmed;
 	struct runtime_process runtimes[MAX_RUNTIMES];	/* in the order of the table */
-	struct regions regions;		/* its code that is in no file, unless a runtime generates it */
+	struct regions regions;		/* its code in no file, unless a runtime has generated it */
 	struct mapped_modules mapped;	/* kept when the list is invalidated */
 	UT_hash_handle hh;
 };
@@ -79,29 +82,29 @@ struct process_observer publisher_observer(struct publisher *publisher);
 int publisher_find_modules(struct publisher *publisher, const struct process *process);
 
 /*
- * Publishes the process's current mappings as those of this image. On failure, which is counted, the process
- * is not published. If the kernel's map has no room for the handle, the list is written but not live. The list of a refused
- * process has no mappings, and says that it is refused.
+ * Publishes the process's current mappings as those of this image. If this fails, the failure is counted, and the
+ * process is not published. If the kernel's map has no room for the handle, the list is written but not live. The list
+ * of a refused process has no mappings, and says that the process is refused.
  */
 void publisher_publish(struct publisher *publisher, const struct process *process,
 		       const struct eh_image *image);
 /* Publishes those published processes again whose mappings have changed since. */
 void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
-/* Looks for runtimes of the published processes in files that were compiled since. */
+/* Looks for runtimes of the published processes in files that were compiled after these were published. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */
 void publisher_invalidate(struct publisher *publisher, pid_t pid);
 
 /* the process's publication if it has a list, or NULL; valid until the publisher is called again */
 const struct publication *publisher_find(const struct publisher *publisher, pid_t pid);
-/* Shares its list (mapping_list_share()): the caller keeps it. 0, -ESRCH or -ENOMEM */
+/* mapping_list_share() of the process's list. 0, -ESRCH or -ENOMEM */
 int publisher_share_list(struct publisher *publisher, pid_t pid, struct mapping_list *share);
 /* Is the current version of the process's mappings published for this image, and live? */
 bool publisher_is_current(const struct publisher *publisher, const struct process *process,
 			  const struct eh_image *image);
 
 /*
- * Later facts about a published process; ignored if it is not published.
+ * These four note what is learnt later about a published process. They do nothing if it is not published.
  * changes: the list is valid up to this count of changes, because the last change removed nothing that is in it.
  */
 void publisher_set_changes(struct publisher *publisher, pid_t pid, uint32_t changes);
@@ -110,15 +113,15 @@ void publisher_set_quiet(struct publisher *publisher, pid_t pid, uint64_t until_
 void publisher_set_in_exec(struct publisher *publisher, pid_t pid, bool in_exec);
 void publisher_set_confirmed(struct publisher *publisher, pid_t pid);
 
-/* the runtime that generates the code of the process, which its list refers to; NULL: none is known */
+/* the runtime that generates code in the process; NULL: none is known */
 const struct runtime_process *publisher_generator(const struct publisher *publisher, pid_t pid);
 
 /*
- * A walk by this list of the process, its current one or one of before, has ended in a region, at pc. Reads the region. False: the
- * list says nothing new
+ * A walk by this list of the process, its current or an earlier one, has ended in a region, at pc. Reads the region,
+ * and gives the mapping the new table. True: walk again
  */
 bool publisher_want_region(struct publisher *publisher, pid_t pid, loc_t list, uint64_t pc);
-/* Stacks that end in regions whose pauses are over ask for them from now on. */
+/* Lets regions whose pauses are over be asked for again. */
 void publisher_resume_regions(struct publisher *publisher);
 
 /* Notes the modules that processes have mapped: used[ID] */
