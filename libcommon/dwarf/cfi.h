@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call frame instructions (DWARF 5, 6.4.2; GNU's in LSB core, 10.6; AArch64's in AADWARF64). One decoder
- * for all users: each has a constant table of callbacks and keeps just the state it needs, and the decoder
- * is inlined with the callbacks into it.
+ * Call frame instructions (DWARF 5, 6.4.2; GNU's in LSB core, 10.6; AArch64's in AADWARF64). All users have the same
+ * decoder. Each user has a constant table of callbacks, and keeps only the state that it needs. The decoder and the
+ * callbacks are inlined into the user.
  */
 #ifndef EHPERF_DWARF_CFI_H
 #define EHPERF_DWARF_CFI_H
@@ -21,7 +21,7 @@ enum cfi_where {
 };
 
 struct cfi_ops {
-	void (*advance)(void *state, uint64_t vaddr);	/* the current row ends at vaddr, which never falls */
+	void (*advance)(void *state, uint64_t vaddr);	/* the current row ends at vaddr; no later vaddr is lower */
 	void (*cfa)(void *state, uint64_t reg, int64_t offset);
 	void (*cfa_register)(void *state, uint64_t reg);
 	void (*cfa_offset)(void *state, int64_t offset);
@@ -41,16 +41,16 @@ struct cfi_ops {
 
 /* an instruction with its operands */
 struct cfi_insn {
-	uint8_t op;		/* enum DW_CFA_*: the upper two bits alone, if they say the operation */
-	uint64_t first;		/* the register, if there is one; what is added to the address, or the address */
+	uint8_t op;		/* enum DW_CFA_*; only the upper two bits, if these alone select the operation */
+	uint64_t first;		/* the register, if there is one; or what is added to the address, or the new address */
 	uint64_t second;	/* the operand after the register */
 	const uint8_t *bytes;	/* an expression */
 	size_t size;
 };
 
 /*
- * Reads the next instruction; the cursor has bytes left. encoding and pc_bias: of DW_CFA_set_loc's address. false: it is unknown,
- * or leads past the end
+ * Reads the next instruction; the cursor must have bytes left. encoding and pc_bias apply to the address of
+ * DW_CFA_set_loc. false: the instruction is unknown, or goes past the end
  */
 static inline bool cfi_decode(struct cursor *c, uint8_t encoding, uint64_t pc_bias, struct cfi_insn *insn)
 {
@@ -122,8 +122,8 @@ static inline bool cfi_decode(struct cursor *c, uint8_t encoding, uint64_t pc_bi
 }
 
 /*
- * Runs a program that starts at vaddr. 0, or -EBADMSG where it does not decode; ops has been called for the
- * instructions before that. pc_bias as for eh_frame_pointer().
+ * Runs a program whose first row is at vaddr. 0, or -EBADMSG if an instruction does not decode; ops was called for the
+ * instructions before it. pc_bias as for eh_frame_pointer().
  */
 static inline __attribute__((always_inline))
 int cfi_run(const struct cie *cie, const uint8_t *program, size_t size, uint64_t vaddr, uint64_t pc_bias,

@@ -14,20 +14,19 @@
 #include "table/row_writer.h"
 
 /*
- * The way from CFI to a table: each FDE of the section is put into an index (fde_index.h) and its
- * CIE run once (cfi_states.h); then, by rising address, the programs of the FDEs are run
- * (fde_rows.h) and what lies between them is looked at (gaps.h); each row is written as it is found
- * (row_writer.h). A table of the code that no FDE covers is made likewise, with the FDEs' own bytes
- * left empty.
+ * How CFI becomes a table: each FDE of the section is put into an index (fde_index.h), and each CIE is run once
+ * (cfi_states.h). Then the programs of the FDEs are run (fde_rows.h) by rising address, and the code between FDEs is
+ * looked at (gaps.h). Each row is written when it is found (row_writer.h). A table of the code that no FDE covers is
+ * made in the same order, and the bytes that FDEs cover have no rules in it.
  *
- * What rules a byte is a matter of this one index: known code (known_functions.h) comes first, then
- * Go's functions, whose rows are from Go's own table (go_rows.h), then FDEs.
+ * The index alone decides which source covers a byte: known code (known_functions.h) comes first, then Go's functions,
+ * whose rows are from Go's own table (go_rows.h), then FDEs.
  */
 struct compilation {
 	struct unwind_table table;
 	const struct elf_file *file;
 	struct elf_file *known;		/* where to look for known functions: the file, or NULL */
-	bool of_code;
+	bool of_code;			/* the table of the code that no FDE covers */
 	uint64_t pc_bias;
 	struct fde_index fdes;
 	struct cfi_states states;
@@ -73,7 +72,7 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 		if (has_both && frame->is_debug_frame) {
 			has_both = false;
 			c->fdes.nr_first = c->fdes.nr_spans;
-			c->states.last_cie = UINT64_MAX;	/* another section's offset */
+			c->states.last_cie = UINT64_MAX;	/* it was an offset in the other section */
 		}
 		error = add_fde(c, &fde);
 	}
@@ -84,7 +83,7 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 	return error ? error : fde_index_sort(&c->fdes);
 }
 
-/* the offset of the first byte that may be code: with and without an FDE */
+/* the offset of the first byte that may be code, whether or not an FDE covers it */
 static uint64_t first_code(const struct compilation *c)
 {
 	uint64_t first = fde_index_start(&c->fdes, 0);
@@ -95,7 +94,7 @@ static uint64_t first_code(const struct compilation *c)
 	return first;
 }
 
-/* up to `end` */
+/* Writes the rows of this span, up to `end`. */
 static void write_fde(struct compilation *c, const struct fde_span *span, uint64_t end)
 {
 	if (c->of_code) {
@@ -163,8 +162,8 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 }
 
 /*
- * known: where to look for known functions, or NULL. go: its table, and *frame has then no FDE of Go's; or
- * NULL
+ * known: where to look for known functions, or NULL. go: Go's table, or NULL; if it is present, *frame has no FDEs of
+ * Go's functions
  */
 static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
 		   const struct go_rows *go, struct eh_frame *frame, bool of_code)
@@ -202,7 +201,7 @@ int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_
 	return compile(table, file, NULL, NULL, &none, false);
 }
 
-/* Where the file's rules come from: Go's table and the CFI. no_cfi: it may have neither */
+/* Opens the sources of the file's rules: Go's table and the CFI. no_cfi: it is no error if the file has neither */
 static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go, struct eh_frame *frame)
 {
 	struct elf_section section;
@@ -214,7 +213,7 @@ static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go, 
 	error = go_rows_open(go, file);
 	if (error)
 		return error;
-	/* Go's linker makes .debug_frame of that same table, and knows less */
+	/* Go's linker makes .debug_frame from the same table, and with less in it */
 	error = go->present ? elf_file_eh_frame(file, &section, frame) : elf_file_cfi(file, &section, frame);
 	return error == -ENOENT && (go->present || no_cfi) ? 0 : error;
 }
@@ -276,7 +275,7 @@ void unwind_table_free(struct unwind_table *table)
 	*table = (struct unwind_table){};
 }
 
-/* a quarter of a slab, so that what is left at a slab's end is at most that */
+/* a quarter of a slab, so that at most a quarter stays unused at a slab's end */
 #define MAX_EXTENT_ROWS (SLAB_BYTES / 4 / ROW_BYTES)
 
 static uint64_t row_after(const struct unwind_table *table, uint32_t page)

@@ -18,16 +18,16 @@ struct unwind_table {
 	uint8_t *rows;			/* ROW_BYTES each */
 	uint32_t nr_rules, nr_pages, first_page;
 	uint64_t nr_rows;
-	/* the entry code without an FDE, offsets in the file; empty if an FDE covers it */
+	/* the code at the ELF entry point, as offsets in the file; empty if an FDE covers it */
 	uint32_t entry_start, entry_end;
 	/* there is more code that no FDE covers: unwind_table_build_code() may have rules for it */
 	bool has_other_code;
 	uint64_t other_code_bytes;	/* how many bytes of such code there are to decode */
-	/* what it was made of */
+	/* what the table was made of */
 	uint64_t nr_cies, nr_fdes;
-	uint64_t nr_placed_fdes;	/* those that apply to some byte */
-	uint64_t nr_cfi_rows;		/* of these FDEs, as DWARF counts rows */
-	uint64_t nr_go_functions;	/* with rows from Go's table */
+	uint64_t nr_placed_fdes;	/* FDEs that apply to some byte */
+	uint64_t nr_cfi_rows;		/* rows of these FDEs, as DWARF counts them */
+	uint64_t nr_go_functions;	/* functions with rows from Go's table */
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
 };
 
@@ -39,7 +39,7 @@ struct unwind_table {
  * in skipped[], and the others are in the table. Where FDEs overlap: fde_index.h.
  */
 int unwind_table_build(struct unwind_table *table, struct elf_file *file);
-/* of a file without CFI: no pages, just the entry point and has_other_code */
+/* Builds the table of a file without CFI: it has no pages, only the entry point and has_other_code. */
 int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_file *file);
 /*
  * Builds a table of the code that no FDE covers, with or without CFI in the file, by rules derived from its instructions
@@ -47,8 +47,8 @@ int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_
  */
 int unwind_table_build_code(struct unwind_table *table, struct elf_file *file);
 /*
- * As unwind_table_build(), with the CFI in *frame; of the file, it uses only the segments and the entry point. 0, -EOVERFLOW or
- * -ENOMEM
+ * unwind_table_build() with the CFI in *frame. It uses only the segments and the entry point of the file. 0, -EOVERFLOW
+ * or -ENOMEM
  */
 int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame);
 
@@ -69,8 +69,8 @@ void unwind_table_free(struct unwind_table *table);
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset);
 
 /*
- * In the slabs, a page's rows must not cross slabs: rows lie in extents of many pages. Returns the end of the pages, from `first`
- * on, that share one extent: the number of the first page that does not.
+ * The rows of one page must not cross slabs, so rows are written in extents, each for many pages. The pages from
+ * `first` on share an extent up to the returned page, which is not in it.
  */
 uint32_t unwind_table_extent_end(const struct unwind_table *table, uint32_t first);
 /*
