@@ -32,6 +32,61 @@ load lib
 		| (map(.count) | add) > 30 and (map(select(.user | length >= 4).count) | add) >= 0.9 * (map(.count) | add)' "$WORK/out"
 }
 
+# threads of which each has 20 waits of 0.3 ms in stacks that no other has, so many in all
+make_short_threads() {
+	cat >"$WORK/short-threads.c" <<-'C'
+		#include <pthread.h>
+		#include <stdint.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static int left(uint64_t way, int depth);
+		static int wait(uint64_t way, int depth);
+		__attribute__((noipa)) static int right(uint64_t way, int depth) { return 1 + wait(way, depth); }
+		__attribute__((noipa)) static int left(uint64_t way, int depth) { return 2 + wait(way, depth); }
+		__attribute__((noipa)) static int wait(uint64_t way, int depth)
+		{
+			return depth ? 3 + (way & 1 ? left : right)(way >> 1, depth - 1) : usleep(300);
+		}
+		static void *run(void *arg)
+		{
+			static uint64_t way = 88172645463325252;
+			for (int i = 0; i < 20; i++) {
+				way ^= way << 13, way ^= way >> 7, way ^= way << 17;
+				wait(way, 60);
+			}
+			return arg;
+		}
+		int main(int argc, char **argv)
+		{
+			for (int n = 0; n < atoi(argv[1]); n += 20) {
+				pthread_t thread;
+				if (pthread_create(&thread, NULL, run, NULL) || pthread_join(thread, NULL))
+					return 1;
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/short-threads" "$WORK/short-threads.c"
+}
+
+# bats test_tags=full
+@test "reports at intervals, of waits: stacks and wakers that nothing names any more make room for others" {
+	need_root
+	need jq gcc
+	make_short_threads
+	local tool
+	for tool in offcputime offwaketime; do
+		background $tool -q --every 0.5 -j --max-memory 512,64 -o "$WORK/$tool" -- "$WORK/short-threads" 36000
+	done 2>"$WORK/err"
+	for tool in "${pids[@]}"; do wait "$tool"; done
+	for tool in offcputime offwaketime; do
+		jq -sc '[.[] | select(.type == "stack")] | [(map(.count) | add), (map(select(.ended_by == "complete").count) | add)]' "$WORK/$tool"
+		# on a busy machine an interval is long, and its stacks may be more than there is room for; if all stayed, a quarter had room
+		jq -se '[.[] | select(.type == "stack")] | (map(.count) | add) >= 36000 and
+			(map(select(.ended_by == "complete").count) | add) > 0.5 * (map(.count) | add)' "$WORK/$tool"
+	done
+}
+
 # a program whose function step() is called in 6,000 stacks of up to 1,024 frames, when its input ends
 make_depths() {
 	cat >"$WORK/depths.c" <<-'C'

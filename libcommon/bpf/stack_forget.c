@@ -64,10 +64,17 @@ static void use_stack(struct stored_stack *stacks, uint64_t id)
 		stack->used = true;
 }
 
+/* of the key, and of the waker that it names */
 static void use_stacks_of(struct stack_store *store, const struct stack_key *key)
 {
+	struct stored_key *waker = NULL;
+
 	use_stack(store->user, key->user_stack);
 	use_stack(store->kernel, key->kernel_stack);
+	if (key->waker)
+		HASH_FIND(hh, store->keys, &key->waker, sizeof(key->waker), waker);
+	if (waker)
+		waker->used = true;
 }
 
 static void use_stacks(struct stack_store *store)
@@ -110,6 +117,41 @@ static void forget_stacks(struct stack_store *store, struct stored_stack **stack
 	}
 }
 
+static void forget_late(struct stack_store *store, uint64_t token)
+{
+	struct late_stack *late;
+
+	HASH_FIND(hh, store->late, &token, sizeof(token), late);
+	if (!late)
+		return;
+	HASH_DEL(store->late, late);
+	free(late);
+}
+
+/* as stacks: wakers that no value names */
+static void forget_keys(struct stack_store *store)
+{
+	struct stored_key *key, *next;
+
+	HASH_ITER(hh, store->keys, key, next) {
+		if (!key->used && key->sent_again) {
+			HASH_DEL(store->keys, key);
+			if (key->number)
+				store->numbered[key->number - 1] = NULL;
+			if (key->key.flags & STACK_PENDING)
+				forget_late(store, key->key.user_stack);
+			store->bytes -= sizeof(*key);
+			key->owner->bytes -= sizeof(*key);
+			free(key);
+			continue;
+		}
+		key->sent_again = !key->used;
+		if (!key->used)
+			bpf_map_delete_elem(store->sent_fd, &key->id);
+		key->used = false;
+	}
+}
+
 void stack_store_forget(struct stack_store *store, bool stacks)
 {
 	forget_values(store);
@@ -118,6 +160,7 @@ void stack_store_forget(struct stack_store *store, bool stacks)
 	if (!stacks)
 		return;
 	use_stacks(store);
+	forget_keys(store);
 	forget_stacks(store, &store->user);
 	forget_stacks(store, &store->kernel);
 }

@@ -282,6 +282,7 @@ static int number_key(struct stack_store *store, uint32_t number, struct stored_
 	while (store->nr_numbered < number)
 		store->numbered[store->nr_numbered++] = NULL;
 	store->numbered[number - 1] = stored;
+	stored->number = number;
 	return 0;
 }
 
@@ -302,11 +303,11 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 		stored = calloc(1, sizeof(*stored));
 		if (!stored)
 			return -ENOMEM;
-		stored->id = record->id;
-		stored->key = record->key;
+		*stored = (struct stored_key){ .id = record->id, .owner = owner, .key = record->key };
 		HASH_ADD(hh, store->keys, id, sizeof(stored->id), stored);
 		charge(store, owner, sizeof(*stored));
 	}
+	stored->used = true;
 	return number_key(store, record->number, stored);
 }
 

@@ -81,8 +81,8 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 			 struct stack_entry **entries, size_t *nr);
 /*
  * For reports at intervals, when the entries that were handed out are not used any more: forgets the values of threads that have
- * ended. If the program adds a stack's value as soon as it has sent the stack, also forgets the stacks to which no value or key
- * refers: they are sent again when they occur again.
+ * ended. With `stacks`, also forgets the stacks and the wakers that no value has named since the last call but one: they are sent
+ * again when they occur again. So a value must come before the second report after its stack.
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 

@@ -44,6 +44,9 @@ struct stored_value {
 /* a key to which other keys refer by its ID, as in struct stack_entry */
 struct stored_key {
 	uint64_t id;
+	uint32_t number;		/* 0: none */
+	struct owner *owner;
+	bool used, sent_again;		/* of stack_store_forget() */
 	struct stack_key key;		/* as it came */
 	struct stack_entry entry;
 	UT_hash_handle hh;
