@@ -198,7 +198,8 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		  "run on the host, and see 'cat /sys/kernel/security/lockdown'" },
 	};
 
-	if ((error == -EPERM || error == -EACCES) && !has_capabilities()) {
+	/* without CAP_PERFMON, a program lacks helpers */
+	if ((error == -EPERM || error == -EACCES || refused[0]) && !has_capabilities()) {
 		snprintf(cause, size, "CAP_BPF and CAP_PERFMON are missing");
 		*cure = "run as root";
 		return;
