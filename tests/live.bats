@@ -577,7 +577,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	terminal
 	background perl -e 'while (1) { my $until = times + 0.2; 1 while times < $until; select undef, undef, undef, 0.3 }'
 	local ran waited began now shown
-	type_line "clear; wallprof --live -p $pid"
+	type_line "clear; wallprof --live -o - -o page.html -p $pid"
 	wait_for_samples 500
 	# over the same time as a window of the view that begins now: proc_pid_schedstat, in ns
 	read -r ran waited _ <"/proc/$pid/schedstat"
