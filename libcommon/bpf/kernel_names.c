@@ -4,25 +4,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 
+#include "bpf/object.h"
 #include "kernel_symbol_abi.h"
-
-static struct kernel_symbol_asked *asked_of(const struct bpf_object *object)
-{
-	struct bpf_map *map;
-	size_t size;
-
-	bpf_object__for_each_map(map, object)
-		if (strstr(bpf_map__name(map), ".data.symbol"))
-			return (struct kernel_symbol_asked *)bpf_map__initial_value(map, &size);
-	return NULL;
-}
 
 int kernel_names_ask(void *object, uint64_t address, const char **text, bool *schedules)
 {
 	const struct bpf_program *program = bpf_object__find_program_by_name(object, "name_kernel_address");
-	struct kernel_symbol_asked *asked = asked_of(object);
+	struct kernel_symbol_asked *asked = object_section(object, ".data.symbol");
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 
 	if (!program || !asked)

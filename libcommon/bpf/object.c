@@ -152,6 +152,17 @@ bool object_has_program(const struct bpf_object *object, const char *program)
 	return bpf_object__find_program_by_name(object, program);
 }
 
+void *object_section(const struct bpf_object *object, const char *section)
+{
+	struct bpf_map *map;
+	size_t size;
+
+	bpf_object__for_each_map(map, object)
+		if (strstr(bpf_map__name(map), section))
+			return (void *)bpf_map__initial_value(map, &size);
+	return NULL;
+}
+
 bool object_is_loaded(const struct bpf_object *object, const char *name)
 {
 	const struct bpf_program *program = bpf_object__find_program_by_name(object, name);

@@ -28,6 +28,9 @@ int object_autoload(struct bpf_object *object, const char *program);
 
 /* ---- loaded ---- */
 
+/* The variables of a section of its own, such as ".data.name", which the programs see, too. NULL: there is none */
+void *object_section(const struct bpf_object *object, const char *section);
+
 bool object_is_loaded(const struct bpf_object *object, const char *program);
 
 /*

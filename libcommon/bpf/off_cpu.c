@@ -140,13 +140,7 @@ int off_cpu_configure(struct bpf_object *object)
 
 const struct kernel_start *off_cpu_starts(struct bpf_object *object)
 {
-	struct bpf_map *map;
-	size_t size;
-
-	bpf_object__for_each_map(map, object)
-		if (strstr(bpf_map__name(map), ".data.starts"))
-			return bpf_map__initial_value(map, &size);
-	return NULL;
+	return object_section(object, ".data.starts");
 }
 
 int off_cpu_begin(struct bpf_object *object, bool command, struct off_cpu_begun *begun)

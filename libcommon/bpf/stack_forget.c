@@ -22,6 +22,12 @@ static bool is_handed_out(const struct stored_value *stored)
 	return is_nothing(&rest);
 }
 
+static void uncharge(struct stack_store *store, struct owner *owner, size_t bytes)
+{
+	owner->bytes -= bytes;
+	store->bytes -= bytes;
+}
+
 /*
  * Forgets a value whose thread had ended before the kernel's map was read last, so that nobody adds to it.
  * A new thread of this ID would show by the value in the map.
@@ -36,8 +42,7 @@ static void forget_value(struct stack_store *store, struct stored_value *stored)
 		bpf_map_delete_elem(store->values_fd, &stored->key);
 	}
 	HASH_DEL(store->values, stored);
-	store->bytes -= sizeof(*stored);
-	stored->owner->bytes -= sizeof(*stored);
+	uncharge(store, stored->owner, sizeof(*stored));
 	free(stored);
 }
 
@@ -95,25 +100,30 @@ static void use_stacks(struct stack_store *store)
 }
 
 /*
- * A stack that nothing names is to be sent again when it is seen again. A program that is at work now may
- * still believe it to be sent: it goes in the next round, if nothing names it then.
+ * Is what was sent under this ID to be forgotten? What nothing names is to be sent again when it is seen again. A program that
+ * is at work now may still believe it to be sent: it goes in the next round, if nothing names it then.
  */
+static bool is_over(const struct stack_store *store, uint64_t id, bool *used, bool *sent_again)
+{
+	bool over = !*used && *sent_again;
+
+	if (!over && !*used)
+		bpf_map_delete_elem(store->sent_fd, &id);
+	*sent_again = !*used;
+	*used = false;
+	return over;
+}
+
 static void forget_stacks(struct stack_store *store, struct stored_stack **stacks)
 {
 	struct stored_stack *stack, *next;
 
 	HASH_ITER(hh, *stacks, stack, next) {
-		if (!stack->used && stack->sent_again) {
-			HASH_DEL(*stacks, stack);
-			store->bytes -= stack->bytes;
-			stack->owner->bytes -= stack->bytes;
-			free(stack);
+		if (!is_over(store, stack->id, &stack->used, &stack->sent_again))
 			continue;
-		}
-		stack->sent_again = !stack->used;
-		if (!stack->used)
-			bpf_map_delete_elem(store->sent_fd, &stack->id);
-		stack->used = false;
+		HASH_DEL(*stacks, stack);
+		uncharge(store, stack->owner, stack->bytes);
+		free(stack);
 	}
 }
 
@@ -128,27 +138,21 @@ static void forget_late(struct stack_store *store, uint64_t token)
 	free(late);
 }
 
-/* as stacks: wakers that no value names */
+/* wakers that no value names */
 static void forget_keys(struct stack_store *store)
 {
 	struct stored_key *key, *next;
 
 	HASH_ITER(hh, store->keys, key, next) {
-		if (!key->used && key->sent_again) {
-			HASH_DEL(store->keys, key);
-			if (key->number)
-				store->numbered[key->number - 1] = NULL;
-			if (key->key.flags & STACK_PENDING)
-				forget_late(store, key->key.user_stack);
-			store->bytes -= sizeof(*key);
-			key->owner->bytes -= sizeof(*key);
-			free(key);
+		if (!is_over(store, key->id, &key->used, &key->sent_again))
 			continue;
-		}
-		key->sent_again = !key->used;
-		if (!key->used)
-			bpf_map_delete_elem(store->sent_fd, &key->id);
-		key->used = false;
+		HASH_DEL(store->keys, key);
+		if (key->number)
+			store->numbered[key->number - 1] = NULL;
+		if (key->key.flags & STACK_PENDING)
+			forget_late(store, key->key.user_stack);
+		uncharge(store, key->owner, sizeof(*key));
+		free(key);
 	}
 }
 
