@@ -595,13 +595,59 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	shown=$(screen | sed -nE 's/^([0-9.]+) % match\..*/\1/p')
 	echo "of $now s: running $ran %, waiting $waited %; shown: running $shown %"
 	expect "$shown - $ran < 8 && $ran - $shown < 8"
-	keys s
-	keys -l timeline.jsonl
-	keys Enter
-	wait_until shows "JSON is written at the end"
 	keys q
 	wait_until_left
 	screen -S -100 | grep -q 'BLOCKED   WAKE-UPS'
+}
+
+# a thread that computes 0.2 s of CPU time, sleeps 0.3 s, and so on
+computes_and_sleeps() {
+	background /usr/bin/python3 -c 'import time
+while True:
+	end = time.thread_time() + 0.2
+	while time.thread_time() < end: pass
+	time.sleep(0.3)'
+}
+
+# the share of a state in the file of stacks, in percent, as the view prints it
+share_of() {	# EVENT
+	jq -n --arg event "$1" '[inputs | select(.type == "stack")] | 100 * (map(select(.event | startswith($event)).value_ns) | add) / (map(.value_ns) | add)' \
+		"$WORK/shown.jsonl" | xargs printf '%.1f\n'
+}
+
+@test "wallprof: the time by state, as saved, as the program spends it, and in the timeline that q leaves" {
+	local shown state
+	terminal 80 200
+	computes_and_sleeps
+	type_line "wallprof --live -p $pid -o report.jsonl"
+	wait_for_samples 1000
+	keys p
+	wait_until is_paused
+	shown=$(samples)
+	shows "^$shown records, [0-9.]+ s in [0-9.]+ s, [0-9.]+ s a second, [0-9.]+ % complete, 0 lost"
+	keys s
+	type_line shown.jsonl
+	wait_until shows "^saved in 'shown.jsonl'"
+	keys t
+	wait_until shows '^total %  self %'
+	screen >"$WORK/tree"
+	keys q
+	wait_until_left
+	[ "$(jq -n '[inputs | select(.type == "stack").count] | add' "$WORK/shown.jsonl")" -eq "$shown" ]
+	grep -qE "^ +$(share_of '[blocked S]') +0\.0  +[-+] \[blocked S\] *$" "$WORK/tree"
+	# a sample may be missing at each end of a run
+	expect "($(share_of '[running]') / $(share_of '[blocked') - 2 / 3) ^ 2 < 0.02"
+	valid_json "$WORK/shown.jsonl"
+	valid_json "$WORK/report.jsonl"
+	jq -ne '[inputs | select(.type == "period") | {state, ns: (.to_ns - .from_ns)}] | group_by(.state) |
+		map({key: .[0].state, value: (map(.ns) | add)}) | from_entries | (.running / .blocked - 2 / 3 | fabs) < 0.1' "$WORK/report.jsonl"
+	# what was saved can be read again
+	flame "$WORK/shown.jsonl" -o "$WORK/again.folded"
+	for state in running waiting 'blocked S'; do
+		awk -v state="[$state]" '{ all += $NF } index($0, ";" state ";") { n += $NF } END { printf "%.1f\n", 100 * n / all }' "$WORK/again.folded"
+		share_of "[$state]"
+	done >"$WORK/shares"
+	[ "$(sed -n 'p;n' "$WORK/shares")" = "$(sed -n 'n;p' "$WORK/shares")" ]
 }
 
 @test "without a terminal, and with options that make no sense with it: one line, and exit status 2" {

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,14 +36,6 @@ static int write_to(int fd, const struct live_shown *shown, const struct stack_f
 	return error;
 }
 
-/* A timeline's JSON is another, which is written at the end. */
-static bool is_list(struct json_object *start)
-{
-	struct json_object *report;
-
-	return json_object_object_get_ex(start, "report", &report) && !strcmp(json_object_get_string(report), "stacks");
-}
-
 int live_save(const struct live_shown *shown, const char *name, bool replace)
 {
 	const struct stack_format *format = stack_format_of(name);
@@ -53,8 +44,6 @@ int live_save(const struct live_shown *shown, const char *name, bool replace)
 
 	if (!format)
 		return -EINVAL;
-	if (format == stack_format_json && !is_list(shown->start))
-		return -EOPNOTSUPP;
 	if (!replace && !faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
 	if (snprintf(part, sizeof(part), "%s.XXXXXX.part", name) >= (int)sizeof(part))

@@ -8,7 +8,7 @@
 
 /*
  * Writes the report to a file, in the format of its name's ending. 0; -EEXIST if there is one and it must not be replaced;
- * -EINVAL if the ending is none; -EOPNOTSUPP if it is JSON's and the tool's JSON is no list of stacks; -errno
+ * -EINVAL if the ending is none; -errno
  */
 int live_save(const struct live_shown *shown, const char *name, bool replace);
 

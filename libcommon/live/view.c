@@ -332,8 +332,6 @@ static void save(struct live_view *v, bool replace)
 		ask(v, ASKED_REPLACE);
 	else if (error == -EINVAL)
 		say(v, "the name must end in " STACK_FORMAT_ENDINGS);
-	else if (error == -EOPNOTSUPP)
-		say(v, "this tool's JSON is written at the end: see -o");
 	else if (error)
 		say(v, "cannot write '%s': %s", v->name, strerror(-error));
 	else

@@ -349,6 +349,8 @@ static void take_value(struct recording *r, struct json_object *line, struct sta
 
 	value->count = json_lines_number(&r->lines, line, "count", JSON_MAX_NUMBER);
 	json_lines_get_number(&r->lines, line, r->measure.sum_unit ? "sum" : "blocked_ns", JSON_MAX_NUMBER, &blocked_ns);
+	if (r->measure.is_time)		/* of one that is neither blocked nor waiting */
+		json_lines_get_number(&r->lines, line, "value_ns", JSON_MAX_NUMBER, &waiting_ns);
 	json_lines_get_number(&r->lines, line, "waiting_ns", JSON_MAX_NUMBER, &waiting_ns);
 	value->blocked_ns = blocked_ns;
 	value->waiting_ns = waiting_ns;
@@ -369,8 +371,8 @@ static void take_stack(struct recording *r, struct json_object *line)
 	json_lines_string(&r->lines, line, "comm");
 	recording_take_stacks(r, line, &entry);
 	take_value(r, line, &entry.value);
-	if (r->measure.root)
-		entry.key.flags |= take_event(r, line) << STACK_EVENT_SHIFT;
+	if (r->measure.root)	/* where others have their state, of which the event tells, too */
+		entry.key.flags = (entry.key.flags & ~(~0U << STACK_EVENT_SHIFT)) | take_event(r, line) << STACK_EVENT_SHIFT;
 	take_waker(r, line, &entry);
 	recording_take_bytes(r, sizeof(entry));
 	r->entries[r->nr++] = entry;
@@ -444,6 +446,8 @@ static void take_measure(struct recording *r)
 	};
 	if (r->measure.sum_unit)
 		r->measure.value = measure_sum;
+	if (json_lines_get_bool(&r->lines, r->start, "is_time"))
+		r->measure = off_cpu_measures[OFF_CPU_ALL];
 	for (int i = 0; part && i < NR_OFF_CPU_PARTS; i++)
 		if (!strcmp(part, parts[i]))
 			r->measure = off_cpu_measures[i];

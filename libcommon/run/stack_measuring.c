@@ -58,6 +58,20 @@ static void note_modules(void *arg, bool *used, size_t nr)
 	history_note_modules(s->history, &s->part, used, nr);
 }
 
+/* what a stack's value is, of which frames it has one more */
+static void describe_measure(struct json_object *start, const struct measure *measure)
+{
+	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
+	if (measure->sum_unit)
+		json_object_object_add(start, "summed", json_name(measure->sum_unit));
+	if (measure->is_time && measure->root)	/* others have the part of the time in their filters */
+		json_object_object_add(start, "is_time", json_object_new_boolean(true));
+	if (!measure->is_time && measure->value_ns)
+		json_object_object_add(start, "sample_ns", json_object_new_uint64(measure->value_ns));
+	if (measure->root)
+		json_object_object_add(start, "by_event", json_object_new_boolean(true));
+}
+
 static void begin_history(struct stack_session *s)
 {
 	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 16);
@@ -298,7 +312,7 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct l
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	s->shown = (struct live_shown){
 		.writer = made->writer, .summary = made->summary, .entries = made->entries, .nr = made->nr_busy,
-		.nr_all = made->nr, .start = s->run.start, .from_ns = s->part.from_ns, .until_ns = s->part.until_ns,
+		.nr_all = made->nr, .start = s->shown_start, .from_ns = s->part.from_ns, .until_ns = s->part.until_ns,
 	};
 	*shown = &s->shown;
 	return 0;
@@ -357,6 +371,18 @@ static void end_run(void *arg)
 	run_end(&s->run);
 }
 
+/* The view shows lists of stacks, and says so in what it saves, also of a timeline. */
+static void describe_view(struct stack_session *s)
+{
+	if (!s->source) {
+		s->shown_start = json_object_get(s->run.start);
+		return;
+	}
+	cli_check(json_object_deep_copy(s->run.start, &s->shown_start, NULL) ? -ENOMEM : 0, "begin the view");
+	json_object_object_add(s->shown_start, "report", json_object_new_string("stacks"));
+	describe_measure(s->shown_start, s->measure);
+}
+
 static const char *what_counts(const struct stack_session *s)
 {
 	return s->measure->is_time && !s->source ? "periods" : s->measure->counted;
@@ -372,6 +398,7 @@ static void begin_view(struct stack_session *s)
 		.doing = "draw the view", .work = work_in_view, .interval = refresh_view, .arg = s, .fds = &s->keys, .nr_fds = 1,
 	};
 
+	describe_view(s);
 	cli_check(terminal_begin(), "begin the view");
 	signals_before_exit(terminal_reset);
 	cli_check(live_view_new(&s->view, &source), "begin the view");
@@ -394,7 +421,6 @@ static void report_shown(struct stack_session *s, const struct loss *losses, siz
 	}
 	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses, &since, made->losses);
 	made->summary.earlier = s->taken - made->summary.sum.count;
-	run_start_put(&s->run);
 	report_write(s, made, true);
 	end_web_view_of(s, &made->summary);
 }
@@ -405,23 +431,10 @@ void stack_session_free_views(struct stack_session *s)
 	report_free(&s->made);
 	history_part_free(&s->part);
 	history_free(s->history);
+	json_object_put(s->shown_start);
 }
 
 /* ---- measuring ---- */
-
-/* what a stack's value is, of which frames it has one more */
-static void describe_measure(struct stack_session *s, const struct measure *measure)
-{
-	struct json_object *start = s->run.start;
-
-	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
-	if (measure->sum_unit)
-		json_object_object_add(start, "summed", json_name(measure->sum_unit));
-	if (!measure->is_time && measure->value_ns)
-		json_object_object_add(start, "sample_ns", json_object_new_uint64(measure->value_ns));
-	if (measure->root)
-		json_object_object_add(start, "by_event", json_object_new_boolean(true));
-}
 
 void stack_session_measure(struct stack_session *s, const struct stack_options *o,
 			   const struct measure *measure)
@@ -433,7 +446,7 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 	s->reported_until = s->run.counted_from ? s->run.counted_from : clock_seconds();
 	stack_session_describe(s, o, s->source ? "timeline" : "stacks");
 	if (!s->source)
-		describe_measure(s, measure);
+		describe_measure(s->run.start, measure);
 	stack_session_show_progress(s, what_counts(s));
 	if (o->run.live || o->run.serve)
 		begin_history(s);
@@ -445,6 +458,8 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 		run_add(&s->run, &reports);
 	run_measure(&s->run);
 	terminal_end();
+	if (o->run.live)
+		run_start_put(&s->run);
 	if (o->run.live && o->run.command)
 		cli_check(terminal_pass_on(), "pass on the command's output");
 }

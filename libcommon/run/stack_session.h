@@ -98,7 +98,8 @@ struct stack_session {
 	uint64_t refresh_ns;		/* as chosen by keys */
 	struct history_part part;	/* what is shown, */
 	struct made_report made;	/* and the report of it, */
-	struct live_shown shown;	/* as the view knows it */
+	struct live_shown shown;	/* as the view knows it, */
+	struct json_object *shown_start;	/* with this first line of JSON */
 	uint64_t looked_cpu_ns;		/* the tool's CPU time when it looked last */
 	/* --serve: */
 	struct web_view *web_view;	/* NULL: none */

@@ -182,6 +182,7 @@ static const char *state_of(const struct stack_entry *entry)
 
 static void put_state(struct json_object *stack, const struct stack_entry *entry)
 {
+	json_object_object_add(stack, "event", json_object_new_string(state_of(entry)));
 	if (entry->key.flags & KEY_ON_CPU)
 		json_object_object_add(stack, "running", json_object_new_boolean(true));
 	else
