@@ -638,7 +638,6 @@ share_of() {	# EVENT
 	# a sample may be missing at each end of a run
 	expect "($(share_of '[running]') / $(share_of '[blocked') - 2 / 3) ^ 2 < 0.02"
 	valid_json "$WORK/shown.jsonl"
-	valid_json "$WORK/report.jsonl"
 	jq -ne '[inputs | select(.type == "period") | {state, ns: (.to_ns - .from_ns)}] | group_by(.state) |
 		map({key: .[0].state, value: (map(.ns) | add)}) | from_entries | (.running / .blocked - 2 / 3 | fabs) < 0.1' "$WORK/report.jsonl"
 	# what was saved can be read again
@@ -648,6 +647,87 @@ share_of() {	# EVENT
 		share_of "[$state]"
 	done >"$WORK/shares"
 	[ "$(sed -n 'p;n' "$WORK/shares")" = "$(sed -n 'n;p' "$WORK/shares")" ]
+}
+
+row_of() { screen | sed -nE "s#^$1 +([RWBL]+) *\$#\1#p"; }
+scale() { screen | sed -n 3p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
+last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
+
+@test "wallprof's timeline: a letter for each state as long as it took, and the shares those of the JSON" {
+	local row shares first seconds
+	# wide enough for all of it
+	terminal 200 24
+	computes_and_sleeps
+	type_line "wallprof --live -p $pid -o report.jsonl"
+	wait_for_samples 1000
+	keys i
+	wait_until last_line_has "^python3 \\($pid/$pid\\): [0-9.]+ % Running, [0-9.]+ % Waiting, [0-9.]+ % Blocked"
+	keys p
+	wait_until is_paused
+	row=$(row_of "python3 \\($pid/$pid\\)")
+	read -r first seconds _ < <(scale)
+	[ "$first $seconds" = "0 1" ]
+	screen | tail -n 1 | grep -oE '[0-9.]+ % [RWB]' | sed 's/ % / /' >"$WORK/shares"
+	# finer: each sleep of 0.3 s is five cells of 0.05 s at least, unless it is at an end
+	keys +
+	finer() { [[ " $(scale) " == *.5\ * ]]; }
+	wait_until finer
+	row_of "python3 \\($pid/$pid\\)" | grep -oE '[RW]B+[RW]' | { ! grep -vE 'BBBBB'; }
+	keys q
+	wait_until_left
+	# the same from the JSON, of as many tenths of a second
+	jq -n --argjson cells "${#row}" '[inputs | select(.type == "period")] | (.[0].from_ns + $cells * 1e8) as $until |
+		map({key: .state, ns: (([.to_ns, $until] | min) - .from_ns)} | select(.ns > 0)) | (map(.ns) | add) as $all |
+		group_by(.key) | map({key: .[0].key, value: (100 * (map(.ns) | add) / $all)}) | from_entries |
+		"\(.running) R", "\(.waiting) W", "\(.blocked) B"' -r "$WORK/report.jsonl" >"$WORK/reported"
+	paste "$WORK/shares" "$WORK/reported"
+	paste "$WORK/shares" "$WORK/reported" | awk '{ exit $2 != $4 || $1 - $3 > 1 || $3 - $1 > 1 }'
+	expect "($(awk '{ share[$2] = $1 } END { print share["R"] / share["B"] }' "$WORK/shares") - 2 / 3) ^ 2 < 0.02"
+	# as long as there are cells, and no more than rounding apart
+	awk -v row="$row" '{ share = 100 * gsub($2, "", row) / '${#row}'; exit share - $1 > 25 || $1 - share > 25 }' "$WORK/shares"
+}
+
+@test "wallprof's timeline: it scrolls with the measurement, and steps back; most active first; ASCII, no colours" {
+	local before colour=$'\e\\[[0-9;]*([34]8;5|3[0-7]|4[0-7])'
+	computes_and_sleeps
+	local computes=$pid
+	background sleep 1000
+	local sleeps=$pid
+	LOCALE=C terminal 80 12
+	type_line "wallprof --live -p $sleeps,$computes"
+	wait_for_samples 1000
+	keys i
+	wait_until shows "^python3"
+	[ "$(screen | sed -nE '4,5s/ .*//p' | xargs)" = "python3 sleep" ]
+	screen -e | sed -n 5p | grep -qE "$colour"
+	keys /
+	type_line '^sleep'
+	wait_until last_line_has "^sleep \\($sleeps/$sleeps\\): 0.0 % Running, 0.0 % Waiting, 100.0 % Blocked"
+	scrolled() { [ "$(scale | cut -d ' ' -f 1)" != 0 ]; }
+	wait_until scrolled
+	keys p
+	wait_until is_paused
+	before=$(scale)
+	keys '['
+	wait_until shows ' s until '
+	wait_until is_still
+	expect "$(scale | cut -d ' ' -f 1) <= ${before%% *}"
+	keys q
+	wait_until_left
+	type_line "clear; NO_COLOR=1 wallprof --live -p $sleeps,$computes"
+	wait_for_samples 500
+	keys i
+	wait_until shows '^sleep \([0-9/]+\) +B+ *$'
+	screen -e | { ! grep -E "$colour"; }
+	# who has no timeline has no key for it
+	keys q
+	wait_until_left
+	type_line "clear; cpuprof --live -p $computes"
+	wait_for_samples
+	keys u i
+	wait_until shows '^self %'
+	keys Tab
+	wait_until shows '^100\.0 %, [0-9]+ samples: all'
 }
 
 @test "without a terminal, and with options that make no sense with it: one line, and exit status 2" {

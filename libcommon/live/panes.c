@@ -10,12 +10,19 @@
 
 #include "base/array.h"
 #include "base/order.h"
+#include "live/lanes.h"
+#include "report/escape.h"
 #include "report/flame_layout.h"
 
-enum pane { FLAME, TREE, STACKS, FUNCTIONS, NR_PANES };
-static const char pane_keys[NR_PANES + 1] = "ftlu";
+enum pane { FLAME, TREE, STACKS, FUNCTIONS, TIMELINE, NR_PANES };
+static const char pane_keys[NR_PANES + 1] = "ftlui";
 
 #define MAX_ZOOMS 64
+/* how much time a cell of the timeline stands for */
+static const uint64_t cells_ns[] = { 25000000, 50000000, 100000000, 250000000, 500000000, 1000000000, 2500000000, 5000000000, 10000000000 };
+#define NR_CELLS (sizeof(cells_ns) / sizeof(cells_ns[0]))
+#define FIRST_CELL 2
+#define SCALE_CELLS 10		/* from one label to the next */
 #define OPEN_SHARE 0.05		/* of all: a branch with more is open at first */
 
 /* a list of rows: which one is selected, and which one is shown first */
@@ -34,6 +41,11 @@ struct tree_row {
 	uint32_t node;
 	unsigned level;
 	bool opens, open;
+};
+
+struct lane_row {
+	struct lane_thread thread;
+	struct lane_time time;	/* in what is shown */
 };
 
 struct panes {
@@ -58,11 +70,19 @@ struct panes {
 	struct rows rows[NR_PANES];	/* not of FLAME */
 	uint64_t open_stack;	/* 0: the list of stacks is shown */
 	size_t stack_top;
+	/* the timeline */
+	struct lane_row *lane_rows;
+	size_t lane_room;
+	unsigned cell;		/* of cells_ns */
 };
 
 struct panes *panes_new(void)
 {
-	return calloc(1, sizeof(struct panes));
+	struct panes *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->cell = FIRST_CELL;
+	return p;
 }
 
 void panes_free(struct panes *p)
@@ -75,6 +95,7 @@ void panes_free(struct panes *p)
 	free(p->cells);
 	free(p->tree_rows);
 	free(p->toggled);
+	free(p->lane_rows);
 	free(p);
 }
 
@@ -524,6 +545,11 @@ static uint64_t id_of_text(const struct panes *p, size_t row)
 	return picture_text_id(&p->picture, merged_texts_get(p->picture.texts, row));
 }
 
+static bool stack_matches(const struct panes *p, size_t row)
+{
+	return picture_text_matches(&p->picture, merged_texts_get(p->picture.texts, row));
+}
+
 static const char *line_of(const struct panes *p, uint32_t line)
 {
 	return stack_functions_text(p->picture.functions.lines, line);
@@ -562,7 +588,7 @@ static void draw_stack_row(const struct panes *p, size_t row, int line)
 {
 	const struct merged_text *text = merged_texts_get(p->picture.texts, row);
 	const struct rows *r = &p->rows[STACKS];
-	enum terminal_style style = row == r->selected ? STYLE_SELECTED : picture_text_matches(&p->picture, text) ? STYLE_MATCH : STYLE_PLAIN;
+	enum terminal_style style = row == r->selected ? STYLE_SELECTED : stack_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
 	int columns = p->area.columns, thread = columns / 4 < 24 ? columns / 4 : 24;
 	char *callers = callers_in_line(p, text);
 	char head[48];
@@ -693,6 +719,174 @@ static void draw_functions(struct panes *p)
 		draw_function(p, i, p->area.line + 1 + i - r->top);
 }
 
+/* ---- the timeline ---- */
+
+/* what is drawn of it: so many cells, each of which begins at a multiple of its time */
+struct span {
+	uint64_t from_ns, cell_ns;
+	size_t nr;
+};
+
+static int columns_of_name(const struct panes *p)
+{
+	return p->area.columns / 3 < 28 ? p->area.columns / 3 : 28;
+}
+
+/* As far as it has been measured, the last cells that are whole; what is newer scrolls in. */
+static struct span span_of(const struct panes *p)
+{
+	uint64_t began_ns = lanes_from(p->shown->lanes), cell_ns = cells_ns[p->cell];
+	uint64_t all = p->shown->until_ns > began_ns ? (p->shown->until_ns - began_ns) / cell_ns : 0;
+	uint64_t room = p->area.columns - columns_of_name(p), nr = all < room ? all : room;
+
+	return (struct span){ began_ns + (all - nr) * cell_ns, cell_ns, nr };
+}
+
+static int most_active_first(const void *left, const void *right)
+{
+	const struct lane_row *l = left, *r = right;
+
+	return order_of(r->time.ns[LANE_RUNNING], l->time.ns[LANE_RUNNING]) ?: order_of(r->time.ns[LANE_WAITING], l->time.ns[LANE_WAITING]) ?:
+	       order_of(l->thread.id, r->thread.id);
+}
+
+static int add_lane(void *arg, const struct lane_thread *thread, const struct lane_time *time)
+{
+	struct panes *p = arg;
+	struct rows *r = &p->rows[TIMELINE];
+
+	if (array_reserve(&p->lane_rows, &p->lane_room, r->nr + 1))
+		return -ENOMEM;
+	p->lane_rows[r->nr++] = (struct lane_row){ *thread, *time };
+	return 0;
+}
+
+static uint64_t id_of_lane(const struct panes *p, size_t row)
+{
+	return p->lane_rows[row].thread.id;
+}
+
+static int list_lanes(struct panes *p)
+{
+	struct span span = span_of(p);
+	struct rows *r = &p->rows[TIMELINE];
+	int error;
+
+	r->nr = 0;
+	error = lanes_visit(p->shown->lanes, span.from_ns, span.from_ns + span.nr * span.cell_ns, add_lane, p);
+	if (r->nr)
+		qsort(p->lane_rows, r->nr, sizeof(p->lane_rows[0]), most_active_first);
+	settle(p, r, r->nr, id_of_lane);
+	return error;
+}
+
+/* "comm (pid/tid)", escaped; NULL: no memory */
+static char *name_of_lane(const struct panes *p, size_t row)
+{
+	const struct lane_thread *thread = &p->lane_rows[row].thread;
+	char *name = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&name, &bytes);
+
+	if (!out)
+		return NULL;
+	print_escaped(out, thread->comm);
+	fprintf(out, " (%" PRIu32 "/%" PRIu32 ")", thread->pid, thread->tid);
+	return fclose(out) ? NULL : name;
+}
+
+static bool lane_matches(const struct panes *p, size_t row)
+{
+	char *name = p->has_pattern ? name_of_lane(p, row) : NULL;
+	bool matches = name && !regexec(&p->pattern, name, 0, NULL, 0);
+
+	free(name);
+	return matches;
+}
+
+/* What takes most of a cell is its state; but what was lost is always seen. NR_LANE_STATES: nothing is known */
+static enum lane_state state_of_cell(const struct lane_time *cell)
+{
+	enum lane_state most = LANE_LOST;
+
+	for (enum lane_state state = 0; state < LANE_LOST && !cell->ns[LANE_LOST]; state++)
+		if (cell->ns[state] > cell->ns[most])
+			most = state;
+	return cell->ns[most] ? most : NR_LANE_STATES;
+}
+
+static void draw_lane(const struct panes *p, size_t row, int line, const struct span *span, struct lane_time *cells)
+{
+	enum terminal_style style = row == p->rows[TIMELINE].selected ? STYLE_SELECTED : lane_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
+	int of_name = columns_of_name(p);
+	char *name = name_of_lane(p, row);
+
+	terminal_put(line, 0, of_name - 1, style, 0, name ? name : "");
+	free(name);
+	lanes_cells(p->shown->lanes, p->lane_rows[row].thread.id, span->from_ns, span->cell_ns, span->nr, cells);
+	for (size_t i = 0; i < span->nr; i++) {
+		enum lane_state state = state_of_cell(&cells[i]);
+
+		if (state < NR_LANE_STATES)
+			terminal_put(line, of_name + i, 1, STYLE_LANE + state, 0, (char[]){ lane_names[state][0], 0 });
+	}
+}
+
+/* seconds since the measurement began */
+static void draw_scale(const struct panes *p, const struct span *span)
+{
+	uint64_t first = (span->from_ns - lanes_from(p->shown->lanes)) / span->cell_ns;
+	char label[32];
+
+	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, "thread");
+	for (size_t i = (SCALE_CELLS - first % SCALE_CELLS) % SCALE_CELLS; i < span->nr; i += SCALE_CELLS) {
+		snprintf(label, sizeof(label), "|%.10g s", (first + i) * span->cell_ns / 1e9);
+		if (i + strlen(label) <= span->nr)
+			terminal_put(p->area.line, columns_of_name(p) + i, SCALE_CELLS, STYLE_DIM, 0, label);
+	}
+}
+
+static void draw_timeline(struct panes *p)
+{
+	const struct rows *r = &p->rows[TIMELINE];
+	const struct span span = span_of(p);
+	struct lane_time *cells = calloc(span.nr + 1, sizeof(*cells));
+
+	draw_scale(p, &span);
+	for (size_t i = r->top; cells && i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
+		draw_lane(p, i, p->area.line + 1 + i - r->top, &span, cells);
+	free(cells);
+}
+
+/* the selected thread, and the share of each state, whose letter is in cells */
+static void say_lane(const struct panes *p, char *text, size_t bytes)
+{
+	const struct rows *r = &p->rows[TIMELINE];
+	const struct lane_time *time = &p->lane_rows[r->selected].time;
+	uint64_t all = 0;
+	char *name = name_of_lane(p, r->selected);
+	FILE *out = fmemopen(text, bytes, "w");
+
+	for (enum lane_state state = 0; state < NR_LANE_STATES; state++)
+		all += time->ns[state];
+	if (out)
+		fprintf(out, "%s:", name ? name : "");
+	for (enum lane_state state = 0; out && state < NR_LANE_STATES; state++)
+		if (state < LANE_LOST || time->ns[state])
+			fprintf(out, "%s %.1f %% %s", state ? "," : "", percent_of(time->ns[state], all), lane_names[state]);
+	if (out)
+		fclose(out);
+	free(name);
+}
+
+static void key_in_timeline(struct panes *p, struct terminal_key key)
+{
+	if (!key.special && (key.key == '+' || key.key == '='))
+		p->cell -= p->cell > 0;
+	else if (!key.special && key.key == '-')
+		p->cell += p->cell + 1 < NR_CELLS;
+}
+
 /* ---- searching ---- */
 
 int panes_search(struct panes *p, const char *pattern, char *wrong, size_t bytes)
@@ -781,6 +975,13 @@ static void next_in_flame(struct panes *p, int direction)
 	}
 }
 
+static const struct {
+	bool (*matches)(const struct panes *p, size_t row);
+	uint64_t (*id)(const struct panes *p, size_t row);
+} rows_of[NR_PANES] = {
+	[STACKS] = { stack_matches, id_of_text }, [FUNCTIONS] = { function_matches, id_of_function }, [TIMELINE] = { lane_matches, id_of_lane },
+};
+
 static void next_in_rows(struct panes *p, int direction)
 {
 	struct rows *r = &p->rows[p->pane];
@@ -788,9 +989,9 @@ static void next_in_rows(struct panes *p, int direction)
 	for (size_t i = 1; i <= r->nr; i++) {
 		size_t row = (direction > 0 ? r->selected + i : r->selected + r->nr - i) % r->nr;
 
-		if (p->pane == STACKS ? picture_text_matches(&p->picture, merged_texts_get(p->picture.texts, row)) : function_matches(p, row)) {
+		if (rows_of[p->pane].matches(p, row)) {
 			select_row(r, row);
-			r->id = p->pane == STACKS ? id_of_text(p, row) : id_of_function(p, row);
+			r->id = rows_of[p->pane].id(p, row);
 			return;
 		}
 	}
@@ -817,6 +1018,8 @@ int panes_prepare(struct panes *p)
 
 	if (!p->shown)
 		return 0;
+	if (p->pane == TIMELINE)
+		return list_lanes(p);
 	if (!(tree ? p->picture.has_tree : p->picture.has_texts))
 		p->matched = false;
 	error = tree ? picture_need_tree(&p->picture, p->shown) : picture_need_texts(&p->picture, p->shown);
@@ -834,16 +1037,22 @@ int panes_prepare(struct panes *p)
 	return error;
 }
 
+static bool is_empty(const struct panes *p)
+{
+	return !p->shown || (p->pane == TIMELINE ? !p->rows[TIMELINE].nr : !p->shown->nr);
+}
+
 void panes_draw(struct panes *p, const struct pane_area *area)
 {
 	static void (*const draw[NR_PANES])(struct panes *p) = {
 		[FLAME] = draw_flame, [TREE] = draw_tree, [STACKS] = draw_stacks, [FUNCTIONS] = draw_functions,
+		[TIMELINE] = draw_timeline,
 	};
 
 	p->area = *area;
 	if (!p->shown || panes_prepare(p))
 		return;
-	if (!p->shown->nr) {
+	if (is_empty(p)) {
 		terminal_put(area->line, 0, area->columns, STYLE_DIM, 0, "(nothing in this time)");
 		return;
 	}
@@ -857,8 +1066,12 @@ void panes_say(const struct panes *p, char *text, size_t bytes)
 	size_t at = 0;
 
 	*text = 0;
-	if (!p->shown || !p->shown->nr)
+	if (is_empty(p))
 		return;
+	if (p->pane == TIMELINE) {
+		say_lane(p, text, bytes);
+		return;
+	}
 	if (p->has_pattern)
 		at = snprintf(text, bytes, "%.1f %% match. ", 100 * p->picture.matching);
 	cell = p->pane == FLAME ? selected_cell(p) : NULL;
@@ -873,8 +1086,15 @@ void panes_say(const struct panes *p, char *text, size_t bytes)
 		snprintf(text + at, bytes - at, "%s", picture_name(&p->picture, cell->node));
 }
 
+static enum pane last_pane(const struct panes *p)
+{
+	return p->shown && p->shown->lanes ? TIMELINE : FUNCTIONS;
+}
+
 static void select_pane(struct panes *p, enum pane pane)
 {
+	if (pane > last_pane(p))
+		return;
 	p->pane = pane;
 	p->open_stack = 0;
 }
@@ -887,10 +1107,10 @@ void panes_key(struct panes *p, struct terminal_key key)
 	if (pane)
 		select_pane(p, pane - pane_keys);
 	else if (!key.special && key.key == '\t')
-		select_pane(p, (p->pane + 1) % NR_PANES);
+		select_pane(p, p->pane == last_pane(p) ? FLAME : p->pane + 1);
 	else if (!key.special && (key.key == 'n' || key.key == 'N'))
 		panes_next_match(p, key.key == 'n' ? 1 : -1);
-	else if (!p->shown || !p->shown->nr)
+	else if (is_empty(p))
 		return;
 	else if (p->pane == FLAME)
 		key_in_flame(p, key);
@@ -900,6 +1120,8 @@ void panes_key(struct panes *p, struct terminal_key key)
 		key_in_tree(p, key);
 	else if (p->pane == STACKS)
 		key_in_stacks(p, key);
+	else if (p->pane == TIMELINE)
+		key_in_timeline(p, key);
 }
 
 static void click_in_flame(struct panes *p, int line, int column)
@@ -917,7 +1139,7 @@ void panes_mouse(struct panes *p, int line, int column, int wheel)
 	struct rows *r = &p->rows[p->pane];
 	size_t row = r->top + line - p->area.line - 1;
 
-	if (!p->shown || !p->shown->nr)
+	if (is_empty(p))
 		return;
 	if (wheel)
 		panes_key(p, (struct terminal_key){ true, wheel < 0 ? KEY_UP : KEY_DOWN });

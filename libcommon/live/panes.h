@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The panes of a view: a flame graph, a tree, a list of stacks, and a table of functions. */
+/* The panes of a view: a flame graph, a tree, a list of stacks, a table of functions, and a timeline. */
 #ifndef EHPERF_LIVE_PANES_H
 #define EHPERF_LIVE_PANES_H
 

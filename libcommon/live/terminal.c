@@ -227,15 +227,23 @@ static void handle_signals(void)
 	sigaction(SIGCONT, &(struct sigaction){ .sa_handler = note_continued, .sa_flags = SA_RESTART }, NULL);
 }
 
-/* colours of frames by kind, as in page/flame.css: of the 256, in two shades, and of the 8 */
+#define NR_COLOURS (NR_STYLES - STYLE_FRAME)
+
+/*
+ * Colours of frames by kind, as in page/flame.css, and of the timeline's states: of the 256, in two shades, and of the 8
+ */
 static const struct {
 	short of_256[2], of_8;
-} colours_of[NR_FRAME_KINDS] = {
+} colours_of[NR_COLOURS] = {
 	[KIND_THREAD] = { { 251, 248 }, COLOR_WHITE },	[KIND_USER] = { { 215, 179 }, COLOR_YELLOW },
 	[KIND_BY_FP] = { { 221, 185 }, COLOR_YELLOW },	[KIND_JIT] = { { 107, 71 }, COLOR_GREEN },
 	[KIND_RUNTIME] = { { 149, 113 }, COLOR_GREEN }, [KIND_INLINED] = { { 80, 44 }, COLOR_CYAN },
 	[KIND_KERNEL] = { { 176, 140 }, COLOR_MAGENTA }, [KIND_OFF_CPU] = { { 111, 75 }, COLOR_BLUE },
 	[KIND_LEFT_OUT] = { { 253, 250 }, COLOR_WHITE },
+	[NR_FRAME_KINDS + LANE_RUNNING] = { { 71, 71 }, COLOR_GREEN },
+	[NR_FRAME_KINDS + LANE_WAITING] = { { 214, 214 }, COLOR_YELLOW },
+	[NR_FRAME_KINDS + LANE_BLOCKED] = { { 111, 111 }, COLOR_BLUE },
+	[NR_FRAME_KINDS + LANE_LOST] = { { 176, 176 }, COLOR_MAGENTA },
 };
 
 static void set_colours(void)
@@ -248,11 +256,11 @@ static void set_colours(void)
 	start_color();
 	use_default_colors();
 	t.shades = COLORS >= 256 && COLOR_PAIRS >= 64;
-	for (int kind = 0; kind < NR_FRAME_KINDS; kind++)
+	for (int kind = 0; kind < NR_COLOURS; kind++)
 		for (int shade = 0; shade < 2; shade++)
 			init_pair(1 + 2 * kind + shade, t.shades ? 16 : COLOR_BLACK,
 				  t.shades ? colours_of[kind].of_256[shade] : colours_of[kind].of_8);
-	init_pair(1 + 2 * NR_FRAME_KINDS, t.shades ? 231 : COLOR_WHITE, t.shades ? 162 : COLOR_RED);
+	init_pair(1 + 2 * NR_COLOURS, t.shades ? 231 : COLOR_WHITE, t.shades ? 162 : COLOR_RED);
 }
 
 int terminal_begin(void)
@@ -409,7 +417,7 @@ static attr_t look_of(enum terminal_style style, int shade)
 	case STYLE_SELECTED:
 		return A_REVERSE | A_BOLD;
 	case STYLE_MATCH:
-		return t.colours ? COLOR_PAIR(1 + 2 * NR_FRAME_KINDS) | A_BOLD : A_UNDERLINE | A_BOLD;
+		return t.colours ? COLOR_PAIR(1 + 2 * NR_COLOURS) | A_BOLD : A_UNDERLINE | A_BOLD;
 	case STYLE_DIM:
 		return A_DIM;
 	default:

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "live/lanes.h"
 #include "report/labels.h"
 
 /* Are standard input and output a terminal on which can be drawn? NULL: yes; else why not */
@@ -59,7 +60,8 @@ enum terminal_style {
 	STYLE_MATCH,
 	STYLE_DIM,
 	STYLE_FRAME,		/* + enum frame_kind */
-	NR_STYLES = STYLE_FRAME + NR_FRAME_KINDS
+	STYLE_LANE = STYLE_FRAME + NR_FRAME_KINDS,	/* + enum lane_state */
+	NR_STYLES = STYLE_LANE + NR_LANE_STATES
 };
 
 int terminal_lines(void);

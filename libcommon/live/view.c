@@ -175,6 +175,7 @@ static void draw_foot(const struct live_view *v)
 
 static const char *const help[] = {
 	"f t l u       flame graph, tree, list of stacks, functions; Tab: the next",
+	"i  +  -       timeline of the threads, where there is one; zoom of its time",
 	"arrows        select; Page Up, Page Down, Home, End: by pages, to the ends",
 	"Enter         zoom into the frame; open or close the branch, or the stack",
 	"Backspace     back",

@@ -313,6 +313,7 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct l
 	s->shown = (struct live_shown){
 		.writer = made->writer, .summary = made->summary, .entries = made->entries, .nr = made->nr_busy,
 		.nr_all = made->nr, .start = s->shown_start, .from_ns = s->part.from_ns, .until_ns = s->part.until_ns,
+		.lanes = s->source ? s->source->lanes : NULL,
 	};
 	*shown = &s->shown;
 	return 0;

@@ -59,6 +59,7 @@ struct stack_source {
 	 */
 	int (*take)(void *arg, struct stack_entry **entries, size_t *nr);
 	void *arg;
+	struct lanes *lanes;	/* for the timeline of --live; NULL: none */
 };
 
 struct stack_session {

@@ -225,6 +225,11 @@ uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, in
 	return nr_lost;
 }
 
+uint32_t life_log_number(const struct life_log *log)
+{
+	return log->last_number;
+}
+
 uint64_t life_log_end(const struct life_log *log)
 {
 	return log->end_ns;

@@ -38,6 +38,8 @@ uint32_t life_log_period(struct life_log *log, const struct logged_period *perio
 void life_log_sample(struct life_log *log, uint64_t time_ns, uint32_t key);
 /* last: the number of the last period that there was */
 uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, int64_t taken_ns);
+/* the number of the last period that it knows of */
+uint32_t life_log_number(const struct life_log *log);
 /* up to when it reaches */
 uint64_t life_log_end(const struct life_log *log);
 

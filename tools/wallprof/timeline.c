@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/order.h"
+#include "live/lanes.h"
 #include "wallprof/life_log.h"
 #include "wallprof/wallprof_abi.h"
 
@@ -20,6 +21,8 @@ struct alive {
 	uint64_t exits_ns;	/* when it was seen on its way out, 0: it was not; */
 	uint32_t exits_number;	/* so many periods had ended by then */
 	uint64_t summed_ns;	/* what it did off the CPU before is in the times of keys */
+	uint64_t told_ns;	/* what it did before is told to the lanes */
+	uint64_t ran_ns, sampled_ns;	/* its last run began then; it was sampled then */
 	UT_hash_handle hh;
 };
 
@@ -33,6 +36,7 @@ struct timeline {
 	size_t nr_numbers, number_room, nr_keys, key_room;
 	struct key_times *times;	/* of each of our numbers, less 1 */
 	size_t times_room;
+	struct lanes *lanes;	/* NULL: none */
 };
 
 int timeline_new(struct timeline **timeline)
@@ -68,6 +72,57 @@ void timeline_free(struct timeline *t)
 	free(t->times);
 	spool_free(t->spool);
 	free(t);
+}
+
+/* ---- for a timeline that is drawn ---- */
+
+void timeline_tell(struct timeline *t, struct lanes *lanes)
+{
+	t->lanes = lanes;
+}
+
+/* Tells what the thread did from what was told on. */
+static int tell(struct timeline *t, struct alive *alive, enum lane_state state, uint64_t to_ns)
+{
+	const struct life *life = &t->lives[alive->life];
+	struct lane_thread thread = { .id = alive->life + 1, .pid = life->pid, .tid = life->tid };
+	uint64_t from_ns = alive->told_ns;
+
+	if (!t->lanes || to_ns <= from_ns)
+		return 0;
+	memcpy(thread.comm, life->comm, sizeof(thread.comm));
+	alive->told_ns = to_ns;
+	return lanes_add(t->lanes, &thread, state, from_ns, to_ns);
+}
+
+/* The run ended by to_ns. What the hypervisor and interrupts took of it is told first, as waiting: see timeline_visit.c. */
+static int tell_run(struct timeline *t, struct alive *alive, uint64_t to_ns, int64_t taken_ns, uint32_t nr_lost)
+{
+	uint64_t run_ns = alive->ran_ns + (taken_ns > 0 ? taken_ns : 0);
+	int error;
+
+	if (nr_lost)
+		return tell(t, alive, LANE_LOST, to_ns);
+	error = tell(t, alive, LANE_WAITING, run_ns < to_ns ? run_ns : to_ns);
+	return error ? error : tell(t, alive, LANE_RUNNING, to_ns);
+}
+
+static int tell_period(struct timeline *t, struct alive *alive, const struct life_period *p)
+{
+	int error = tell(t, alive, LANE_BLOCKED, p->woken_ns);
+
+	alive->ran_ns = p->ran_ns;
+	return error ? error : tell(t, alive, LANE_WAITING, p->ran_ns);
+}
+
+/* A run that takes long tells nothing before its end but its samples. */
+int timeline_tell_runs(struct timeline *t)
+{
+	int error = 0;
+
+	for (struct alive *alive = t->alive; alive && !error; alive = alive->hh.next)
+		error = tell(t, alive, LANE_RUNNING, alive->sampled_ns);
+	return error;
 }
 
 /* ---- taking ---- */
@@ -135,6 +190,7 @@ static struct life *begin_life(struct timeline *t, uint32_t tid, uint64_t from_n
 		return NULL;
 	}
 	alive->tid = tid;
+	alive->told_ns = alive->ran_ns = from_ns;
 	alive->life = t->nr_lives++;
 	HASH_ADD(hh, t->alive, tid, sizeof(alive->tid), alive);
 	life = &t->lives[alive->life];
@@ -198,14 +254,19 @@ int timeline_take_open(struct timeline *t, const struct life_period *p)
 
 	if (number_of(t, p->key, &number))
 		return -ENOMEM;
-	if (alive)
-		sum_up(t, alive, p, number);
-	return 0;
+	if (!alive)
+		return 0;
+	sum_up(t, alive, p, number);
+	if (p->of.number != life_log_number(t->lives[alive->life].log))
+		return 0;	/* periods before it have not arrived, or are lost: the next one to arrive tells */
+	return tell_run(t, alive, p->left_ns, p->taken_ns, 0) ?: tell_period(t, alive, p);
 }
 
 static int take_period(struct timeline *t, const struct life_period *p)
 {
 	struct life *life = life_of(t, p->of.tid, p->left_ns);
+	struct alive *alive = find_alive(t, p->of.tid);
+	uint32_t nr_lost;
 	struct logged_period logged = {
 		.number = p->of.number, .open = p->of.kind == LIFE_OPEN, .cpu = p->of.cpu,
 		.left_ns = p->left_ns, .woken_ns = p->woken_ns, .ran_ns = p->ran_ns, .taken_ns = p->taken_ns,
@@ -217,14 +278,17 @@ static int take_period(struct timeline *t, const struct life_period *p)
 		life->from_ns = p->left_ns;	/* it had left before the iterator came to it */
 		life_log_begin(life->log, p->left_ns);
 	}
-	sum_up(t, find_alive(t, life->tid), p, logged.key);
+	sum_up(t, alive, p, logged.key);
 	if (logged.key)
 		t->times[logged.key - 1].periods++;
-	life->nr_lost += life_log_period(life->log, &logged);
+	nr_lost = life_log_period(life->log, &logged);
+	life->nr_lost += nr_lost;
 	life->nr_periods += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
+	if (tell_run(t, alive, p->left_ns, p->taken_ns, nr_lost) || tell_period(t, alive, p))
+		return -ENOMEM;
 	if (logged.open)
-		end_alive(t, find_alive(t, life->tid), true);
+		end_alive(t, alive, true);
 	return 0;
 }
 
@@ -253,6 +317,7 @@ static int take_sample(struct timeline *t, const struct life_sample *s)
 	if (key)
 		t->times[key - 1].samples++;
 	life_log_sample(life->log, s->time_ns, key);
+	find_alive(t, s->of.tid)->sampled_ns = s->time_ns;
 	life->nr_samples += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
 	return 0;
@@ -262,6 +327,8 @@ static int take_end(struct timeline *t, const struct life_end *end)
 {
 	struct alive *alive = find_alive(t, end->of.tid);
 	struct life *life;
+	uint32_t nr_lost;
+	int error;
 
 	if (!alive)
 		return 0;
@@ -271,10 +338,12 @@ static int take_end(struct timeline *t, const struct life_end *end)
 		return 0;
 	}
 	life = &t->lives[alive->life];
-	life->nr_lost += life_log_last(life->log, end->of.number, end->time_ns, end->taken_ns);
+	nr_lost = life_log_last(life->log, end->of.number, end->time_ns, end->taken_ns);
+	life->nr_lost += nr_lost;
 	life->to_ns = life_log_end(life->log);
+	error = tell_run(t, alive, end->time_ns, end->taken_ns, nr_lost);
 	end_alive(t, alive, true);
-	return 0;
+	return error;
 }
 
 int timeline_take(void *arg, const void *record, size_t bytes)

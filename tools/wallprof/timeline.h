@@ -66,6 +66,15 @@ int timeline_take_open(struct timeline *timeline, const struct life_period *peri
  */
 int timeline_finish(struct timeline *timeline);
 
+/*
+ * From now on, tells the lanes what the threads do, too: up to their last periods and, after timeline_tell_runs(), up to their last
+ * samples. They must outlive the timeline.
+ */
+struct lanes;
+void timeline_tell(struct timeline *timeline, struct lanes *lanes);
+/* 0 or -ENOMEM */
+int timeline_tell_runs(struct timeline *timeline);
+
 /* the lives, in order of their processes and threads; once finished */
 const struct life *timeline_lives(const struct timeline *timeline, size_t *nr);
 /* the numbers of the key_records that were named */

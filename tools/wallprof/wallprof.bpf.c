@@ -240,7 +240,7 @@ int list_open(struct bpf_iter__task *ctx)
 	barrier();
 	if (!take_part(&off, from_ns, now_ns, delays_at(&off, task, now_ns), &value) || period->off.from_ns != from_ns)
 		return 0;	/* it has come back meanwhile, and that has told it */
-	open.of = header_of(key.tid, 0, LIFE_OPEN);
+	open.of = header_of(key.tid, thread->nr_ended, LIFE_OPEN);
 	fill_period(&open, thread, &key, from_ns, &value);
 	open.key = number_key(&key, stats);
 	bpf_seq_write(ctx->meta->seq, &open, sizeof(open));

@@ -11,6 +11,7 @@
 #include "bpf/object.h"
 #include "bpf/off_cpu.h"
 #include "bpf/tasks.h"
+#include "live/lanes.h"
 #include "off_cpu_abi.h"
 #include "process/clock.h"
 #include "report/counted.h"
@@ -200,10 +201,11 @@ static int take_open(const struct served *s)
 		error = bpf_tasks_read(s->bpf->progs.list_open, 0, &records, &size);
 	if (error)
 		return error;
+	error = stack_store_drain(s->store, SERVED_DRAIN_MS);	/* keys of open periods, and what came before them */
 	for (size_t at = 0; at + sizeof(struct life_period) <= size && !error; at += sizeof(struct life_period))
 		error = timeline_take_open(s->timeline, (const struct life_period *)((const char *)records + at));
 	free(records);
-	return error ? error : stack_store_drain(s->store, SERVED_DRAIN_MS);	/* keys of open periods */
+	return error ? error : timeline_tell_runs(s->timeline);
 }
 
 static void put_entry(struct served *s, size_t *nr, const struct stack_entry *key, uint32_t state, struct stack_value value)
@@ -416,7 +418,7 @@ int main(int argc, char **argv)
 	struct perf_events clock;
 	struct loss losses[2];
 	struct served served;
-	const struct stack_source source = { take_served, &served };
+	struct stack_source source = { take_served, &served };
 
 	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
 		endings[i] = wall_formats[i].ending;
@@ -434,6 +436,11 @@ int main(int argc, char **argv)
 	kernel_loaded(bpf->skeleton, wallprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	cli_check(timeline_new(&timeline), "store the timeline in a file");
+	if (o.stacks.run.live) {
+		source.lanes = lanes_new(clock_ns(), o.stacks.wanted.memory.user / 64);
+		cli_check(source.lanes ? 0 : -ENOMEM, "begin the view");
+		timeline_tell(timeline, source.lanes);
+	}
 	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline), "set up");
 	clock = sampling_attach(bpf->progs.sample_thread, &o.stacks.run.tasks.cpus, o.period_ns);
 	sampling_follow(&session.run, &clock, bpf->progs.sample_thread, &o.stacks.run.tasks.cpus);
@@ -462,5 +469,6 @@ int main(int argc, char **argv)
 	report(bpf, &session, timeline, &o, losses);
 	free(served.entries);
 	timeline_free(timeline);
+	lanes_free(source.lanes);
 	return stack_session_close(&session);
 }
