@@ -620,7 +620,8 @@ share_of() {	# EVENT
 	terminal 80 200
 	computes_and_sleeps
 	type_line "wallprof --live -p $pid -o report.jsonl"
-	wait_for_samples 1000
+	wait_for_samples 100
+	wait_until_it_ran "$pid" 2000
 	keys p
 	wait_until is_paused
 	shown=$(samples)
@@ -631,6 +632,7 @@ share_of() {	# EVENT
 	keys t
 	wait_until shows '^total %  self %'
 	screen >"$WORK/tree"
+	wait_until_it_ran "$pid" 500
 	keys q
 	wait_until_left
 	[ "$(jq -n '[inputs | select(.type == "stack").count] | add' "$WORK/shown.jsonl")" -eq "$shown" ]
@@ -640,6 +642,13 @@ share_of() {	# EVENT
 	valid_json "$WORK/shown.jsonl"
 	jq -ne '[inputs | select(.type == "period") | {state, ns: (.to_ns - .from_ns)}] | group_by(.state) |
 		map({key: .[0].state, value: (map(.ns) | add)}) | from_entries | (.running / .blocked - 2 / 3 | fabs) < 0.1' "$WORK/report.jsonl"
+	# of the time that was shown, not of the pause
+	expect "($(sed -nE '2s/.* in ([0-9.]+) s,.*/\1/p' "$WORK/tree") - $(jq 'select(.type == "summary").seconds' "$WORK/report.jsonl")) ^ 2 < 0.01"
+	expect "($(jq -n '[inputs | select(.type == "stack" and .event == "[blocked S]").value_ns] | add' "$WORK/shown.jsonl") / \
+		$(jq -n '[inputs | select(.state == "blocked" and .why == "S") | .to_ns - .from_ns] | add' "$WORK/report.jsonl") - 1) ^ 2 < 0.0001"
+	jq -ne '[inputs] | (map(select(.type == "thread"))[0]) as $thread | map(select(.type == "period")) |
+		.[0].from_ns == $thread.from_ns and .[-1].to_ns == $thread.to_ns and length >= $thread.periods' "$WORK/report.jsonl"
+	flame "$WORK/report.jsonl" -o "$WORK/timeline.html"
 	# what was saved can be read again
 	flame "$WORK/shown.jsonl" -o "$WORK/again.folded"
 	for state in running waiting 'blocked S'; do
@@ -656,10 +665,11 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 @test "wallprof's timeline: a letter for each state as long as it took, and the shares those of the JSON" {
 	local row shares first seconds
 	# wide enough for all of it
-	terminal 200 24
+	terminal 500 24
 	computes_and_sleeps
 	type_line "wallprof --live -p $pid -o report.jsonl"
-	wait_for_samples 1000
+	wait_for_samples 100
+	wait_until_it_ran "$pid" 2000
 	keys i
 	wait_until last_line_has "^python3 \\($pid/$pid\\): [0-9.]+ % Running, [0-9.]+ % Waiting, [0-9.]+ % Blocked"
 	keys p

@@ -410,16 +410,31 @@ static void begin_view(struct stack_session *s)
 	run_add(&s->run, &part);
 }
 
-/* Reports what was shown; unless the user has left, with what has come since. */
+/* Shows what has come since, unless the user has left. */
+static void show_last(struct stack_session *s)
+{
+	if (s->run.over && s->part.history)
+		return;
+	look_last(s);
+	cli_check(live_view_catch_up(s->view), "draw the view");
+}
+
+bool stack_session_shown(struct stack_session *s, uint64_t *from_ns, uint64_t *until_ns)
+{
+	if (!s->view)
+		return false;
+	show_last(s);
+	*from_ns = s->part.from_ns;
+	*until_ns = s->part.until_ns;
+	return true;
+}
+
 static void report_shown(struct stack_session *s, const struct loss *losses, size_t nr_losses)
 {
 	struct made_report *made = &s->made;
 	struct stack_stats since = {};
 
-	if (!s->run.over || !s->part.history) {
-		look_last(s);
-		cli_check(live_view_catch_up(s->view), "draw the view");
-	}
+	show_last(s);
 	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses, &since, made->losses);
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	report_write(s, made, true);

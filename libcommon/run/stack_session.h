@@ -182,6 +182,12 @@ void stack_session_report(struct stack_session *session, const struct stack_opti
 			  const struct measure *measure, const struct loss *losses, size_t nr_losses);
 
 /*
+ * For a tool that writes its own report, after draining: the time that this report is of. That is what was shown last; unless
+ * the user has left, or paused, with all that came since. CLOCK_MONOTONIC. False: all, since there is no view in the terminal
+ */
+bool stack_session_shown(struct stack_session *session, uint64_t *from_ns, uint64_t *until_ns);
+
+/*
  * For a tool that writes its own report, after draining: sends the rest to the view in a browser, if there is one, and
  * ends it. said: the report's summary, as text
  */

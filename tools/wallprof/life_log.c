@@ -230,6 +230,11 @@ uint32_t life_log_number(const struct life_log *log)
 	return log->last_number;
 }
 
+uint64_t life_log_from(const struct life_log *log)
+{
+	return log->from_ns;
+}
+
 uint64_t life_log_end(const struct life_log *log)
 {
 	return log->end_ns;

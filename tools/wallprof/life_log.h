@@ -40,7 +40,8 @@ void life_log_sample(struct life_log *log, uint64_t time_ns, uint32_t key);
 uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, int64_t taken_ns);
 /* the number of the last period that it knows of */
 uint32_t life_log_number(const struct life_log *log);
-/* up to when it reaches */
+/* from when, and up to when it reaches */
+uint64_t life_log_from(const struct life_log *log);
 uint64_t life_log_end(const struct life_log *log);
 
 enum log_kind { LOG_PERIOD, LOG_SAMPLE, LOG_END };

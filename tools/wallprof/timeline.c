@@ -393,6 +393,71 @@ int timeline_finish(struct timeline *t)
 	return spool_error(t->spool);
 }
 
+/* what a life has in the time that is kept */
+struct kept {
+	uint64_t nr_periods, nr_samples, nr_lost;
+	enum wall_state last;
+};
+
+/* A period is blocked, waiting, or first the one and then the other. */
+static int count_interval(void *arg, const struct life *life, const struct interval *interval)
+{
+	struct kept *kept = arg;
+
+	(void)life;
+	kept->nr_periods += interval->state == WALL_BLOCKED || (interval->state == WALL_WAITING && kept->last != WALL_BLOCKED);
+	kept->nr_lost += interval->nr_lost;
+	kept->last = interval->state;
+	return 0;
+}
+
+static int count_sample(void *arg, const struct life *life, uint64_t time_ns, uint32_t key)
+{
+	struct kept *kept = arg;
+
+	(void)life;
+	(void)time_ns;
+	(void)key;
+	kept->nr_samples++;
+	return 0;
+}
+
+static int cut_life(struct life *life, uint64_t from_ns, uint64_t to_ns)
+{
+	struct kept kept = { .last = WALL_RUNNING };
+	const struct timeline_visitor visitor = { .interval = count_interval, .sample = count_sample, .arg = &kept };
+	int error;
+
+	life->from_ns = max_of(life->from_ns, from_ns);
+	life->to_ns = life->to_ns < to_ns ? life->to_ns : to_ns;
+	life->cut = true;
+	error = timeline_visit(life, &visitor);
+	life->nr_periods = kept.nr_periods;
+	life->nr_samples = kept.nr_samples;
+	life->nr_lost = kept.nr_lost;
+	return error;
+}
+
+int timeline_cut(struct timeline *t, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t nr = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < t->nr_lives; i++) {
+		struct life life = t->lives[i];
+
+		if (life.to_ns <= from_ns || life.from_ns >= to_ns) {
+			life_log_free(life.log);
+			continue;
+		}
+		if (!error)
+			error = cut_life(&life, from_ns, to_ns);
+		t->lives[nr++] = life;
+	}
+	t->nr_lives = nr;
+	return error;
+}
+
 const struct life *timeline_lives(const struct timeline *t, size_t *nr)
 {
 	*nr = t->nr_lives;

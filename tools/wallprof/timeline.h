@@ -36,7 +36,8 @@ struct life {
 	char comm[16];		/* its last name */
 	uint64_t from_ns, to_ns;
 	uint64_t nr_periods, nr_samples, nr_lost;	/* kept; periods lost */
-	struct life_log *log;	/* private */
+	struct life_log *log;	/* private, */
+	bool cut;		/* and whether it has more than from_ns up to to_ns */
 	/* instead of it, of a recording: where its lines stand in the file (wallprof/wall_recording.h) */
 	struct wall_recording *recording;
 	int64_t place;
@@ -74,6 +75,9 @@ struct lanes;
 void timeline_tell(struct timeline *timeline, struct lanes *lanes);
 /* 0 or -ENOMEM */
 int timeline_tell_runs(struct timeline *timeline);
+
+/* Afterwards: forgets what was before and after this time. 0 or -errno */
+int timeline_cut(struct timeline *timeline, uint64_t from_ns, uint64_t to_ns);
 
 /* the lives, in order of their processes and threads; once finished */
 const struct life *timeline_lives(const struct timeline *timeline, size_t *nr);

@@ -7,6 +7,7 @@
 struct visit {
 	const struct timeline_visitor *visitor;
 	const struct life *life;
+	uint64_t from_ns, to_ns;	/* of the life */
 	uint64_t at_ns;			/* the intervals reach up to here */
 	/* the last period: the run that follows it says when that began */
 	struct logged_period period;
@@ -19,10 +20,14 @@ static int put(struct visit *v, struct interval interval, enum wall_state state,
 	int error = 0;
 
 	interval.state = state;
-	interval.from_ns = v->at_ns;
-	interval.to_ns = to_ns;
+	interval.from_ns = v->at_ns > v->from_ns ? v->at_ns : v->from_ns;
+	interval.to_ns = to_ns < v->to_ns ? to_ns : v->to_ns;
+	if (interval.to_ns < to_ns && (state == WALL_BLOCKED || state == WALL_WAITING)) {
+		interval.open = true;
+		interval.waker = interval.cpu = 0;
+	}
 	v->at_ns = to_ns;
-	if (interval.from_ns < to_ns && v->visitor->interval)
+	if (interval.from_ns < interval.to_ns && v->visitor->interval)
 		error = v->visitor->interval(v->visitor->arg, v->life, &interval);
 	return error;
 }
@@ -71,7 +76,7 @@ static int visit_entry(void *arg, const struct log_entry *entry)
 	int error;
 
 	if (entry->kind == LOG_SAMPLE)
-		return v->visitor->sample ?
+		return v->visitor->sample && entry->time_ns >= v->from_ns && entry->time_ns <= v->to_ns ?
 			       v->visitor->sample(v->visitor->arg, v->life, entry->time_ns, entry->key) : 0;
 	if (entry->kind == LOG_END)
 		return put_run(v, entry->time_ns, entry->period.taken_ns, entry->nr_lost);
@@ -84,11 +89,16 @@ static int visit_entry(void *arg, const struct log_entry *entry)
 
 int timeline_visit(const struct life *life, const struct timeline_visitor *visitor)
 {
-	struct visit visit = { .visitor = visitor, .life = life, .at_ns = life->from_ns, .cpu = NO_CPU };
+	struct visit visit = { .visitor = visitor, .life = life, .to_ns = UINT64_MAX, .cpu = NO_CPU };
 	int error;
 
 	if (life->recording)
 		return wall_recording_visit(life->recording, life, visitor);
+	visit.at_ns = life_log_from(life->log);
+	if (life->cut) {
+		visit.from_ns = life->from_ns;
+		visit.to_ns = life->to_ns;
+	}
 	error = life_log_read(life->log, visit_entry, &visit);
 	return error || !visit.has_period ? error : put_period(&visit, visit.period.ran_ns);
 }

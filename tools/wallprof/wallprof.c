@@ -371,7 +371,10 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	struct process_notes processes = {};
 	struct key_entries entries = {};
 	int full = timeline_finish(timeline), error;
+	uint64_t from_ns, until_ns;
 
+	if (stack_session_shown(session, &from_ns, &until_ns))
+		cli_check(timeline_cut(timeline, from_ns, until_ns), "print the timeline");
 	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
 	wall.nr_losses = stack_session_losses(session, "threads not measured: too many at a time, or no memory", own,
