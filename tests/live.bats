@@ -667,7 +667,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	# wide enough for all of it
 	terminal 500 24
 	computes_and_sleeps
-	type_line "wallprof --live -p $pid -o report.jsonl"
+	type_line "wallprof --live -p $pid -o report.jsonl -o report.html -o report.pftrace"
 	wait_for_samples 100
 	wait_until_it_ran "$pid" 2000
 	keys i
@@ -685,6 +685,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	row_of "python3 \\($pid/$pid\\)" | grep -oE '[RW]B+[RW]' | { ! grep -vE 'BBBBB'; }
 	keys q
 	wait_until_left
+	grep -q '</html>' "$WORK/report.html" && [ -s "$WORK/report.pftrace" ]
 	# the same from the JSON, of as many tenths of a second
 	jq -n --argjson cells "${#row}" '[inputs | select(.type == "period")] | (.[0].from_ns + $cells * 1e8) as $until |
 		map({key: .state, ns: (([.to_ns, $until] | min) - .from_ns)} | select(.ns > 0)) | (map(.ns) | add) as $all |

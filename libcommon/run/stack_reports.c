@@ -21,10 +21,11 @@ uint64_t report_room(const struct stack_options *o)
 
 	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
 		const struct stack_format *format = o->outputs[i].format;
-		uint64_t room = format ? o->max_report / format->frame_bytes : UINT64_MAX;	/* NULL: the tool's own */
 
-		if ((format != stack_format_text || o->top == TOP_ALL) && room < least)
-			least = room;
+		if (!format || (format == stack_format_text && o->top != TOP_ALL))	/* a format of the tool's own is no list of stacks */
+			continue;
+		if (o->max_report / format->frame_bytes < least)
+			least = o->max_report / format->frame_bytes;
 	}
 	return least;
 }
