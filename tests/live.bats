@@ -698,6 +698,24 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	awk -v row="$row" '{ share = 100 * gsub($2, "", row) / '${#row}'; exit share - $1 > 25 || $1 - share > 25 }' "$WORK/shares"
 }
 
+@test "wallprof's timeline marks what was lost, and the head counts it" {
+	local tid share
+	terminal 300 24
+	background ring pipe 4 100000000
+	type_line "wallprof --live --buffer 4 -p $pid -o report.jsonl"
+	wait_for_samples 200
+	keys i
+	wait_until shows '^ring [^L]+L'
+	keys p
+	wait_until is_paused
+	screen | sed -n 2p | grep -qE ', [1-9][0-9]* lost'
+	read -r tid share < <(screen | tail -n 1 | sed -nE 's#^ring \([0-9]+/([0-9]+)\): .* ([0-9.]+) % Lost.*#\1 \2#p')
+	keys q
+	wait_until_left
+	expect "($(jq -n --argjson tid "$tid" '[inputs | select(.type == "period" and .tid == $tid)] | map(.to_ns - .from_ns) as $all |
+		100 * (map(select(.state == "lost") | .to_ns - .from_ns) | add) / ($all | add)' "$WORK/report.jsonl") - $share) ^ 2 < 25"
+}
+
 @test "wallprof's timeline: it scrolls with the measurement, and steps back; most active first; ASCII, no colours" {
 	local before colour=$'\e\\[[0-9;]*([34]8;5|3[0-7]|4[0-7])'
 	computes_and_sleeps

@@ -308,6 +308,7 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct l
 	report_make(s, made, &(struct report_of){
 		.entries = s->part.entries, .nr = s->part.nr, .from = s->part.from_ns / 1e9, .until = s->part.until_ns / 1e9,
 		.since = &since, .room = report_room(s->options),
+		.losses = s->source ? s->source->losses : NULL, .nr_losses = s->source ? s->source->nr_losses : 0,
 	});
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	s->shown = (struct live_shown){

@@ -60,6 +60,8 @@ struct stack_source {
 	int (*take)(void *arg, struct stack_entry **entries, size_t *nr);
 	void *arg;
 	struct lanes *lanes;	/* for the timeline of --live; NULL: none */
+	const struct loss *losses;	/* for --live: the tool's own, as take() knew them last */
+	size_t nr_losses;
 };
 
 struct stack_session {

@@ -154,6 +154,19 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, s
 	free(records);
 }
 
+/* what found no room in the buffer */
+#define NR_NO_ROOM 3
+static void know_losses(const struct wallprof_bpf *bpf, struct loss losses[NR_NO_ROOM])
+{
+	losses[0] = (struct loss){
+		"lost_periods", bpf->bss->periods_lost, "periods lost: the buffer was full, see --buffer", .lost = true,
+	};
+	losses[1] = (struct loss){ "lost_samples", bpf->bss->samples_lost, "samples lost: the buffer was full", .lost = true };
+	losses[2] = (struct loss){
+		"lost_names", bpf->bss->names_lost, "records of a thread's beginning or end lost: the buffer was full", .lost = true,
+	};
+}
+
 /* ---- the views ---- */
 
 /* what they show is made of it */
@@ -162,6 +175,7 @@ struct served {
 	struct stack_store *store;
 	struct timeline *timeline;
 	uint64_t period_ns;
+	struct loss losses[NR_NO_ROOM];
 	struct stack_entry *entries;
 	size_t room;
 };
@@ -232,6 +246,7 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr)
 	*nr = 0;
 	if (error)
 		return error;
+	know_losses(s->bpf, s->losses);
 	keys = timeline_keys(s->timeline, &nr_keys);
 	times = timeline_times(s->timeline);
 	for (size_t i = 0; i < nr_keys; i++) {
@@ -357,15 +372,7 @@ static void end_view(const struct wall *wall, struct stack_session *session)
 static void report(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
 		   const struct options *o, const struct loss losses[2])
 {
-	const struct loss own[] = {
-		losses[0],
-		losses[1],
-		{ "lost_periods", bpf->bss->periods_lost, "periods lost: the buffer was full, see --buffer",
-		  .lost = true },
-		{ "lost_samples", bpf->bss->samples_lost, "samples lost: the buffer was full", .lost = true },
-		{ "lost_names", bpf->bss->names_lost, "records of a thread's beginning or end lost: the buffer was full",
-		  .lost = true },
-	};
+	struct loss own[2 + NR_NO_ROOM] = { losses[0], losses[1] };
 	struct loss all[MAX_LOSSES];
 	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
 	struct process_notes processes = {};
@@ -375,6 +382,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 
 	if (stack_session_shown(session, &from_ns, &until_ns))
 		cli_check(timeline_cut(timeline, from_ns, until_ns), "print the timeline");
+	know_losses(bpf, own + 2);
 	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
 	wall.nr_losses = stack_session_losses(session, "threads not measured: too many at a time, or no memory", own,
@@ -421,7 +429,7 @@ int main(int argc, char **argv)
 	struct perf_events clock;
 	struct loss losses[2];
 	struct served served;
-	struct stack_source source = { take_served, &served };
+	struct stack_source source = { .take = take_served, .arg = &served, .losses = served.losses, .nr_losses = NR_NO_ROOM };
 
 	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
 		endings[i] = wall_formats[i].ending;
