@@ -2,16 +2,8 @@
 /* Frees what no later report needs, in the store and in the kernel's maps. */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
 
 #include "bpf/stack_store_parts.h"
-
-/* Has the thread ended? One that we cannot see, as the idle tasks and those outside our namespace, has not. */
-static bool has_ended(pid_t tid)
-{
-	return tid > 0 && kill(tid, 0) && errno == ESRCH;
-}
 
 static bool is_handed_out(const struct stored_value *stored)
 {
@@ -29,18 +21,19 @@ static void uncharge(struct stack_store *store, struct owner *owner, size_t byte
 }
 
 /*
- * Forgets a value whose thread had ended before the kernel's map was read last, so that nobody adds to it.
- * A new thread of this ID would show by the value in the map.
+ * What the kernel's map has got since it was read last is kept, for the next report. An addition that is under way on another
+ * CPU in the nanoseconds between its look-up and its sum is lost, of a value that has rested since the last report.
  */
 static void forget_value(struct stack_store *store, struct stored_value *stored)
 {
 	struct stack_value now = {};
 
-	if (!bpf_map_lookup_elem(store->values_fd, &stored->key, &now)) {
-		if (memcmp(&now, &stored->in_map, sizeof(now)))
-			return;
-		bpf_map_delete_elem(store->values_fd, &stored->key);
-	}
+	if (bpf_map_lookup_and_delete_elem(store->values_fd, &stored->key, &now) && errno != ENOENT)
+		return;
+	stack_value_add(&stored->value, &now);
+	stored->in_map = (struct stack_value){};
+	if (!is_handed_out(stored))
+		return;
 	HASH_DEL(store->values, stored);
 	uncharge(store, stored->owner, sizeof(*stored));
 	free(stored);
@@ -51,10 +44,10 @@ static void forget_values(struct stack_store *store)
 	struct stored_value *stored, *next;
 
 	HASH_ITER(hh, store->values, stored, next) {
-		bool had_ended = stored->ended;
+		bool rests = !stored->grew;
 
-		stored->ended = has_ended(stored->key.tid);
-		if (had_ended && stored->ended && is_handed_out(stored))
+		stored->grew = false;
+		if (rests && is_handed_out(stored))
 			forget_value(store, stored);
 	}
 }

@@ -183,6 +183,7 @@ static int add_value(struct stack_store *store, const struct stack_key *key, con
 	if (!stored)
 		return -ENOMEM;
 	stack_value_add(&stored->value, value);
+	stored->grew = true;
 	return 0;
 }
 
@@ -481,6 +482,7 @@ static int take_kept(struct stack_store *store, const struct stack_key *key, con
 	stored = value_of(store, key);
 	if (!stored)
 		return -ENOMEM;
+	stored->grew |= memcmp(&stored->in_map, value, sizeof(*value)) != 0;
 	stored->in_map = *value;
 	return 0;
 }

@@ -37,7 +37,7 @@ struct stored_value {
 	/* from value records; in the kernel's map when it was last read */
 	struct stack_value value, in_map;
 	struct stack_value handed_out;	/* the part of value + in_map that was handed out already */
-	bool ended;			/* its thread had ended at the last stack_store_forget() */
+	bool grew;			/* since the last stack_store_forget() */
 	UT_hash_handle hh;
 };
 

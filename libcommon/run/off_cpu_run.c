@@ -30,8 +30,8 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->min_ns > o->max_ns)
 			argp_failure(state, EXIT_USAGE, 0, "-m is more than -M");
-		/* without a filter, each report has the values of all open periods */
-		o->stacks.wanted.later = o->min_ns || o->max_ns != UINT64_MAX || o->part != OFF_CPU_ALL;
+		/* else each report has the values of all open periods that count */
+		o->stacks.wanted.later = o->min_ns || o->max_ns != UINT64_MAX || o->part == OFF_CPU_WAITING;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
