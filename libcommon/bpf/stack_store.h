@@ -80,9 +80,10 @@ const struct stack_entry *stack_store_numbered(const struct stack_store *store, 
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);
 /*
- * For reports at intervals, when the entries that were handed out are not used any more: forgets the values that have not grown
- * since the last call; they begin again from 0. With `stacks`, also forgets the stacks and the wakers that no value has named since the last call but one: they are sent
- * again when they occur again. So a value must come before the second report after its stack.
+ * For reports at intervals, when the entries that were handed out are not used any more: forgets the values that have
+ * not grown since the last call; they begin again from 0. With `stacks`, also forgets the stacks and the wakers that no
+ * value has named since the last call but one: they are sent again when they occur again. So a value must come before
+ * the second report after its stack.
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
