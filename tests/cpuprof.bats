@@ -773,7 +773,11 @@ while True: json.dumps(list(range(1000)))'
 	local swapper
 	swapper=$(jq -n '[inputs | select(.type == "stack" and (.comm | startswith("swapper"))) | .count] | add // 0' "$WORK/out")
 	echo "idle $idle s, stolen $stolen s; $swapper samples of the idle task, $(summary '"\(.samples) of \(.seconds) s, \(.lost) lost"')"
-	expect "$swapper + $(summary .lost) >= 0.95 * 999 * ($idle - 0.02 * $(nproc))"
+	# the kernel counts idle time in ticks; where it is short pieces between other tests' work, samples hit it by chance: four
+	# standard deviations
+	local due
+	due=$(awk "BEGIN { due = 999 * ($idle - 0.02 * $(nproc)); print (due > 0 ? due : 0) }")
+	expect "$swapper + $(summary .lost) >= 0.95 * $due - 4 * sqrt($due)"
 	# the events begin and end some time behind and before what is said to be measured: half a second on a busy machine
 	expect "$(summary '.samples + .lost') >= 0.98 * 999 * (($(summary .seconds) - 1) * $(nproc) - $stolen)"
 }

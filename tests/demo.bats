@@ -83,7 +83,7 @@ shown_of() {	# PID
 	TMPDIR=$WORK/tmp background "$ROOT/tests/demo" xz git
 	wait_until grep -q cpuprof "$WORK/background.out"
 	kill -TERM "$pid"
-	wait_until refute kill -0 "$pid"
+	wait_until refute kill -0 "$pid" || { ps -eo pid,ppid,stat,wchan:32,etimes,args | grep -E 'demo|cpuprof|xz|ehperf' >&2; false; }
 	pids=()
 	[ -z "$(ls "$WORK/tmp")" ]
 	refute grep -lsF "$WORK/tmp" /proc/[0-9]*/cmdline

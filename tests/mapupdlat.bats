@@ -145,7 +145,12 @@ wait_for_calls() {	# NR
 	says_when_it_begins "Measuring bpf\\(2\\) on maps, until 'true' ends" mapupdlat -- true
 	says_when_it_begins "Measuring bpf\\(2\\) on maps, once, after 0.1 s" mapupdlat 0.1 1
 	says_when_it_begins "Measuring bpf\\(2\\) on maps, for 0.3 s, every 0.1 s" mapupdlat --duration 0.3 0.1
-	timeout --preserve-status -s INT 1 mapupdlat 0.1 2>"$WORK/err" >/dev/null
+	rm -f "$WORK/err"
+	mapupdlat 0.1 2>"$WORK/err" >/dev/null 3>&- &
+	pids+=($!)
+	wait_until grep -q Ctrl-C "$WORK/err"
+	kill -INT $!
+	wait $!
 	grep -qx "Measuring bpf(2) on maps, every 0.1 s without an end (--duration sets one)... Ctrl-C to end" "$WORK/err"
 	is_terse mapupdlat -p $$ 0.1 1
 	mapupdlat -T -U -j --slow 20us 0.1 -- sh -c "{ mapinmap array_of_maps 20 2 0 nested; mapinmap hash 1000 1 0 plain; mapfails 2; } >'$WORK/timing'" >"$WORK/out"

@@ -132,8 +132,10 @@ is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
 	printf '#include <time.h>\nint main(void) { struct timespec t; for (long i = 0; i < 40000000; i++) clock_gettime(1, &t); }' |
 		gcc -O1 -x c -o "$WORK/clock" -
 	cpuprof -q -j -F 499 -- "$WORK/clock" >"$WORK/out" 2>"$WORK/err"
+	# the vDSO names what it exports, and not what that calls, which depends on the machine's clock: such a leaf has a caller
 	jq -se '[.[] | select(.type == "stack" and .user[0].module == "[vdso]")] |
-		(map(.count) | add) > 20 and all(.user[0].symbol | test("clock_gettime"))' "$WORK/out"
+		(map(select(.user[0].symbol)) | (map(.count) | add) > 20 and all(.user[0].symbol | test("clock_gettime"))) and
+		(map(select(.user[0].symbol | not)) | all(.user[1].symbol | test("clock_gettime")))' "$WORK/out"
 }
 
 @test "names: MiniDebugInfo, as Fedora makes it; a bomb in it is not unpacked" {

@@ -125,6 +125,9 @@ same_as_eu_stack() {	# TID, of $pid
 	for p in "${held[@]}"; do
 		wait_until is_sleeping "$p"
 	done
+	# python3 may be a script that starts it, and that sleeps, too
+	wait_until grep -q nanosleep "/proc/${held[1]}/wchan"
+	wait_until grep -q nanosleep "/proc/${held[2]}/wchan"
 	sleep 0.5
 	begin -p "$(IFS=,; echo "${held[*]}")"
 	sleep 1

@@ -238,7 +238,7 @@ times() {	# FILE
 	awk 'FILENAME == ARGV[1] { of[$1 " " $2] = $3; next }
 		$1 != "shares" { seen++; off = $3 - of[$1 " " $2]; if (off < 0) off = -off; if (off > 0.3 + 0.1 * $3) exit 1 }
 		END { if (seen < 4) exit 1 }' "$WORK/of-report" "$WORK/times"
-	[ "$(awk '$1 == "shares" { for (i = 2; i <= NF; i++) n += $i > 0.95 && $i < 1.05; print n, NF - 1 >= 4, n == NF - 1 }' "$WORK/times" | cut -d ' ' -f 2-)" = "1 1" ]
+	[ "$(awk '$1 == "shares" { for (i = 2; i <= NF; i++) n += $i > 0.9 && $i < 1.1; print n, NF - 1 >= 4, n == NF - 1 }' "$WORK/times" | cut -d ' ' -f 2-)" = "1 1" ]
 	grep -A 1 '^event: end' "$WORK/events" | sed -n 's/^data: //p' | jq -r .said | head -n 1 | grep -qxFf "$WORK/err"
 }
 
