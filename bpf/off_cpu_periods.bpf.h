@@ -39,11 +39,6 @@
 
 /* filters, of user and of kernel threads: 1 << enum thread_state; set before loading */
 const volatile __u32 wanted_states = ~0U, wanted_kernel_states = ~0U;
-/*
- * periods go out with their keys' numbers only, and what the scheduler says of the runs between; set before
- * loading
- */
-const volatile bool keys_apart;
 
 /* ---- periods ---- */
 
@@ -205,6 +200,15 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	off_cpu_leave(&thread->period.off, task, now_ns, clock_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
 }
 
+/* The period is filtered out: user space need not keep its stack. */
+static __always_inline void forget_stack(const struct stack_key *key)
+{
+	struct stack_value none = {};
+
+	if (key->flags & STACK_PENDING && !keys_apart)
+		CALL(send_value, key, &none);
+}
+
 /* delays_ns: delays_until(), here and below */
 VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns, __u64 delays_ns)
 {
@@ -212,6 +216,7 @@ VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns, __u64 delays_ns
 	struct stack_value value;
 	struct period *period;
 	__u64 left_ns;
+	bool is_open;
 
 	if (!thread)
 		return 0;
@@ -222,8 +227,11 @@ VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns, __u64 delays_ns
 	if (!period->off.runnable_ns)
 		period->key.waker = thread->waker;	/* who woke it was reported before the wake-up itself */
 	thread->waker = 0;
+	is_open = period->off.from_ns;
 	if (counts && end_period(&period->off, now_ns, delays_ns, &value))
 		period_ended(thread, &period->key, left_ns, &value, counts);
+	else if (is_open)
+		forget_stack(&period->key);
 	return 0;
 }
 
@@ -237,6 +245,8 @@ static __always_inline void lose_period(struct thread *thread, struct period *pe
 {
 	struct stack_stats *stats = own_stats();
 
+	if (period->off.from_ns)
+		forget_stack(&period->key);
 	period->off.from_ns = 0;
 	thread->seen = SEEN;
 	thread->nr_ended++;

@@ -18,6 +18,8 @@
 #define RECORDS_BYTES (16 << 20)
 
 const volatile bool with_user_stacks = true, with_kernel_stacks = true;
+/* keys have numbers, by which values name them: off-CPU periods of a timeline; set before loading */
+const volatile bool keys_apart;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -169,8 +171,9 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 }
 
 /*
- * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from 1 on, or 0 if there
- * are too many keys; *id: its ID. If the ring buffer is full, the next call with this key tries again.
+ * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from 1 on, or 0 without
+ * keys_apart, or if there are too many keys; *id: its ID. If the ring buffer is full, the next call with this key tries
+ * again.
  */
 VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, struct stack_stats *stats)
 {
@@ -184,7 +187,7 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, st
 	known = bpf_map_lookup_elem(&sent, &name);
 	if (known)
 		return *known;
-	nr = __sync_fetch_and_add(&keys_sent, 1) + 1;
+	nr = keys_apart ? __sync_fetch_and_add(&keys_sent, 1) + 1 : 0;
 	record.number = number = nr <= 0xffffffff ? nr : 0;
 	record.key = *key;
 	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))

@@ -169,6 +169,8 @@ static int add_value(struct stack_store *store, const struct stack_key *key, con
 	struct stored_value *stored;
 	struct stack_key sum;
 
+	if (is_nothing(value))	/* the period does not count */
+		return 0;
 	if (!owner)
 		return -ENOMEM;
 	if (!has_room(store, owner, sizeof(*stored)) && !find_value(store, key)) {

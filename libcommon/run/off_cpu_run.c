@@ -49,6 +49,10 @@ static void set_states(struct bpf_object *object, const struct off_cpu_options *
 
 	if (o->states)
 		user = kernel = o->states;
+	if (o->part == OFF_CPU_BLOCKED) {	/* who waits for a CPU is not blocked: no stack is needed */
+		user &= ~(1U << THREAD_RUNNABLE);
+		kernel &= ~(1U << THREAD_RUNNABLE);
+	}
 	kernel_set(object, "wanted_states", &user, sizeof(user));
 	kernel_set(object, "wanted_kernel_states", &kernel, sizeof(kernel));
 }
