@@ -421,6 +421,41 @@ debuginfod_server() {	# send|hang|endless [FILE]
 	export DEBUGINFOD_URLS="http://127.0.0.1:$(head -n 1 "$WORK/port")" DEBUGINFOD_CACHE_PATH="$WORK/cache.$1"
 }
 
+# what a thread's status says of its rights: "SECCOMP UID CAPABILITIES"
+rights_of() {	# PID
+	awk '/^Uid:/ { u = $2 } /^Seccomp:/ { s = $2 } /^CapPrm:/ { c = $2 } END { print s, u, c }' "/proc/$1/status"
+}
+
+# bats test_tags=check
+@test "the workers that parse tables and structures have no capabilities, and nothing open but their socket" {
+	need_root
+	need pgrep
+	local tool worker seccomp uid caps opener_uid parsers=0
+	background nested burn 60
+	"$ROOT/build/cpuprof" -q -j -p "$pid" -o "$WORK/out" 60 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until pgrep -P "$tool" ehperf-opener
+	wait_until test "$(pgrep -c -P "$tool" ehperf-worker)" -ge 4
+	sleep 1		# the program's tables are made
+	read -r seccomp opener_uid caps <<<"$(rights_of "$(pgrep -o -P "$tool" ehperf-opener)")"
+	# capabilities(7): to read files, processes' memory, and map_files
+	[ "$seccomp" = 2 ] && [ $((0x$caps & ~(1 << 2 | 1 << 19 | 1 << 40))) = 0 ] && [ "$opener_uid" -gt 65535 ]
+	for worker in $(pgrep -P "$tool" ehperf-worker); do
+		read -r seccomp uid caps <<<"$(rights_of "$worker")"
+		[ "$seccomp" = 2 ]
+		[ "$caps" = 0000000000000000 ] || continue
+		parsers=$((parsers + 1))
+		[ "$uid" -gt 65535 ] && [ "$uid" != "$opener_uid" ]
+		[ "$(echo "/proc/$worker/fd/"*)" = "/proc/$worker/fd/0" ]
+		[[ $(readlink "/proc/$worker/fd/0") = socket:* ]]
+	done
+	echo "$parsers workers that parse"
+	[ "$parsers" -ge 2 ]	# one for tables, one for structures
+	kill -INT "$tool"
+	wait "$tool"
+}
+
 # the tool's workers: those without a filter for their system calls have no capabilities, and the others few
 are_confined() {	# PID
 	local worker seccomp caps all=0
@@ -548,7 +583,7 @@ fetched_in_time() {	# SECONDS
 	need_root
 	need jq
 	local tool flood victim
-	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/many-stacks" "$BATS_TEST_DIRNAME/workloads/many-stacks.c"
+	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	chmod 755 "$WORK"
 	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
 	flood=$pid
@@ -602,7 +637,7 @@ fetched_in_time() {	# SECONDS
 	need_root
 	need jq
 	local flood tool
-	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/many-stacks" "$BATS_TEST_DIRNAME/workloads/many-stacks.c"
+	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	chmod 755 "$WORK"
 	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
 	flood=$pid
@@ -629,7 +664,7 @@ fetched_in_time() {	# SECONDS
 @test "more stacks than a report has room for: it keeps its size, another user's stacks, and the sums" {
 	need_root
 	need jq
-	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/many-stacks" "$BATS_TEST_DIRNAME/workloads/many-stacks.c"
+	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	chmod 755 "$WORK"
 	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
 	# one process with few stacks: a shell that is preempted beside others has more than its user's share of a report

@@ -45,17 +45,17 @@ void child_limit_memory(size_t bytes)
 	setrlimit(RLIMIT_CORE, &limit);
 }
 
-void child_limit_rights(void)
+void child_limit_rights(bool reads)
 {
 	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
-	const unsigned nobody_else = 0x70000000 + (getppid() & 0xffffff);	/* of this tool's alone */
+	const unsigned nobody_else = (reads ? 0x70000000 : 0x71000000) + (getppid() & 0xffffff);	/* of this tool's alone */
 	struct rlimit few = { 64, 64 };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct has[2], wanted[2] = {};
 
 	if (syscall(__NR_capget, &header, has))
 		return;
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+	for (size_t i = 0; reads && i < sizeof(kept) / sizeof(kept[0]); i++)
 		wanted[kept[i] / 32].permitted |= 1U << kept[i] % 32 & has[kept[i] / 32].permitted;
 	for (int i = 0; i < 2; i++)
 		wanted[i].effective = wanted[i].permitted;

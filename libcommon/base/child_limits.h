@@ -19,10 +19,10 @@ uint64_t child_memory(pid_t pid);
 void child_limit_memory(size_t bytes);
 
 /*
- * The rights to read what may be read, and none else: an ID that only the tool's children have, which owns no file, and the
- * capabilities to read all files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
+ * An ID that only the tool's children have, which owns no file, and no capabilities; reads: another such ID, and the capabilities
+ * to read all files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
  */
-void child_limit_rights(void);
+void child_limit_rights(bool reads);
 /* No rights at all: what is open by now is all there is. */
 void child_drop_rights(void);
 

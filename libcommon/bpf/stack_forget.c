@@ -162,23 +162,16 @@ void stack_store_forget(struct stack_store *store, bool stacks)
 	forget_stacks(store, &store->kernel);
 }
 
-void stack_store_note_modules(const struct stack_store *store, bool *used, size_t nr)
+void stack_store_each_stack(const struct stack_store *store, see_frames_fn *see, void *see_arg)
 {
-	struct stored_stack *stack, *next;
-
-	HASH_ITER(hh, store->user, stack, next)
-		for (uint32_t i = 0; i < stack->frames.nr; i++) {
-			uint64_t frame = stack->frames.frames[i];
-
-			if (!(frame & FRAME_ADDRESS) && FRAME_MODULE(frame) < nr)
-				used[FRAME_MODULE(frame)] = true;
-		}
-	if (store->note)
-		store->note(store->note_arg, used, nr);
+	for (const struct stored_stack *stack = store->user; stack; stack = stack->hh.next)
+		see(see_arg, stack->frames.frames, stack->frames.nr);
+	if (store->each_copy)
+		store->each_copy(store->copies_arg, see, see_arg);
 }
 
-void stack_store_also_note(struct stack_store *store, void (*note)(void *arg, bool *used, size_t nr), void *arg)
+void stack_store_add_copies(struct stack_store *store, void (*each)(void *arg, see_frames_fn *see, void *see_arg), void *arg)
 {
-	store->note = note;
-	store->note_arg = arg;
+	store->each_copy = each;
+	store->copies_arg = arg;
 }

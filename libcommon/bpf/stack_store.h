@@ -87,13 +87,13 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
-/* Marks the modules of all user stacks: used[ID], for IDs below nr. */
-void stack_store_note_modules(const struct stack_store *store, bool *used, size_t nr);
+/* Calls see() for each user stack: what their frames name must be kept. */
+void stack_store_each_stack(const struct stack_store *store, see_frames_fn *see, void *see_arg);
 /*
- * Sets a function that stack_store_note_modules() calls, too: for a caller with copies of stacks that the store may
+ * Sets a function that stack_store_each_stack() calls, too: it calls see() for copies of stacks that the store may
  * forget.
  */
-void stack_store_also_note(struct stack_store *store, void (*note)(void *arg, bool *used, size_t nr), void *arg);
+void stack_store_add_copies(struct stack_store *store, void (*each)(void *arg, see_frames_fn *see, void *see_arg), void *arg);
 
 /*
  * Drains when no program is attached any more: values whose stacks have not arrived are handed out without them. 0 or -errno

@@ -89,8 +89,8 @@ struct stack_store {
 	void *arg;
 	int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr);
 	void *on_stack_arg;
-	void (*note)(void *arg, bool *used, size_t nr);
-	void *note_arg;
+	void (*each_copy)(void *arg, see_frames_fn *see, void *see_arg);
+	void *copies_arg;
 	/* of the other ring */
 	int (*take_other)(void *arg, const void *record, size_t bytes);
 	void *other_arg;

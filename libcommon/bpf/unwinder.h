@@ -44,6 +44,13 @@ struct unwinder_options {
 	 * refused. 0: 512 MB
 	 */
 	uint64_t kernel_bytes, user_bytes;
+	/*
+	 * What kept stacks name, beside files: now and then, use() is called for the frames of each stack, and then forget(),
+	 * which forgets the rest. NULL: nothing
+	 */
+	see_frames_fn *use;
+	void (*forget)(void *arg);
+	void *names;		/* arg of both */
 };
 
 struct unwinder_counts {

@@ -9,20 +9,41 @@
 #define GIVE_BACK_NS 2000000000
 #define PAUSES 100	/* times as long as giving back takes: it looks at all stacks */
 
-/* Forgets the files that no process maps any more, of which there is neither a table nor a stack. */
-static void forget_modules(struct unwinder *u)
-{
-	size_t nr = modules_count(u->modules) + 1;
-	bool *used = calloc(nr, sizeof(*used));
+struct used {
+	const struct unwinder_options *options;
+	bool *modules;		/* by ID */
+	size_t nr_modules;
+};
 
-	if (!used)
+static void use(void *arg, const uint64_t *frames, uint32_t nr)
+{
+	struct used *used = arg;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (!(frames[i] & FRAME_ADDRESS) && FRAME_MODULE(frames[i]) < used->nr_modules)
+			used->modules[FRAME_MODULE(frames[i])] = true;
+	if (used->options->use)
+		used->options->use(used->options->names, frames, nr);
+}
+
+/*
+ * Forgets the files that no process maps any more, of which there is neither a table nor a stack, and what else no stack names.
+ */
+static void forget_unused(struct unwinder *u)
+{
+	struct used used = { .options = &u->options, .nr_modules = modules_count(u->modules) + 1 };
+
+	used.modules = calloc(used.nr_modules, sizeof(*used.modules));
+	if (!used.modules)
 		return;
-	publisher_note_modules(u->publisher, used);
-	tables_note_modules(u->tables, used);
-	stack_store_note_modules(u->store, used, nr);
-	modules_forget(u->modules, used);
+	publisher_note_modules(u->publisher, used.modules);
+	tables_note_modules(u->tables, used.modules);
+	stack_store_each_stack(u->store, use, &used);
+	modules_forget(u->modules, used.modules);
 	tables_forget(u->tables);
-	free(used);
+	if (u->options.forget)
+		u->options.forget(u->options.names);
+	free(used.modules);
 }
 
 #define MUCH_FREE (1 << 20)
@@ -42,7 +63,7 @@ void unwinder_give_back(struct unwinder *u)
 
 	if (began < u->give_back_ns)
 		return;
-	forget_modules(u);
+	forget_unused(u);
 	trim_memory();
 	pause = PAUSES * (clock_ns() - began);
 	u->give_back_ns = began + (pause > GIVE_BACK_NS ? pause : GIVE_BACK_NS);

@@ -64,7 +64,7 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	if (!child_keep_only(fd))
 		_exit(1);
 	block_signals();
-	child_limit_rights();
+	child_limit_rights(work->prepare);
 	child_end_with(parent);
 	if (work->prepare) {
 		limit_system_calls(true);	/* before it sees a byte of the file */

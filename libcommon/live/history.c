@@ -372,23 +372,22 @@ void history_part_free(struct history_part *part)
 	*part = (struct history_part){};
 }
 
-/* ---- modules ---- */
+/* ---- what is kept ---- */
 
-static void note(const struct stack_frames *user, bool *used, size_t nr)
+static void show(const struct stack_frames *user, see_frames_fn *see, void *see_arg)
 {
-	for (uint32_t i = 0; user && i < user->nr; i++)
-		if (!(user->frames[i] & FRAME_ADDRESS) && FRAME_MODULE(user->frames[i]) < nr)
-			used[FRAME_MODULE(user->frames[i])] = true;
+	if (user)
+		see(see_arg, user->frames, user->nr);
 }
 
-void history_note_modules(const struct history *h, const struct history_part *part, bool *used, size_t nr)
+void history_each_stack(const struct history *h, const struct history_part *part, see_frames_fn *see, void *see_arg)
 {
 	for (const struct kept_stack *stack = h->stacks; stack; stack = stack->hh.next) {
-		note(stack->entry.user, used, nr);
-		note(stack->waker.user, used, nr);
+		show(stack->entry.user, see, see_arg);
+		show(stack->waker.user, see, see_arg);
 	}
 	for (size_t i = 0; i < part->nr_stacks; i++) {
-		note(part->stacks[i]->entry.user, used, nr);
-		note(part->stacks[i]->waker.user, used, nr);
+		show(part->stacks[i]->entry.user, see, see_arg);
+		show(part->stacks[i]->waker.user, see, see_arg);
 	}
 }

@@ -46,8 +46,8 @@ int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns, s
 /* {} is allowed */
 void history_part_free(struct history_part *part);
 
-/* Marks the modules of all user stacks in the history, and in the part: used[ID], for IDs below nr. */
-void history_note_modules(const struct history *history, const struct history_part *part, bool *used, size_t nr);
+/* Calls see() for each user stack in the history, and in the part. */
+void history_each_stack(const struct history *history, const struct history_part *part, see_frames_fn *see, void *see_arg);
 
 size_t history_bytes(const struct history *history);
 

@@ -77,12 +77,12 @@ static uint32_t read_one(pid_t pid, char text[READ_BYTES])
 	return bytes > 0 ? bytes : 0;
 }
 
-static size_t work(void *arg, void *area, size_t bytes, size_t room)
+static size_t work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	struct request request = {};
 	struct answer *answer = area;
 
-	(void)arg;
+	(void)arg, (void)file;
 	if (bytes > sizeof(request) || room < sizeof(*answer))
 		return 0;
 	memcpy(&request, area, bytes);

@@ -123,12 +123,11 @@ static int find(struct answer *answer)
 	return answer->path[0] ? 0 : -ENAMETOOLONG;
 }
 
-static size_t fetch(void *arg, void *area, size_t bytes, size_t room)
+static size_t fetch(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	struct answer *answer = area;
 
-	(void)arg;
-	(void)room;
+	(void)arg, (void)room, (void)file;
 	if (bytes != sizeof(now.request))
 		return 0;
 	memset(&now, 0, sizeof(now));

@@ -2,13 +2,10 @@
 #include "process/memory_reader.h"
 
 #include <string.h>
-#include <sys/uio.h>
-
-#include "process/process_memory.h"
 
 static size_t read_process(void *arg, uint64_t address, void *to, size_t bytes)
 {
-	ssize_t got = process_memory_read((pid_t)(intptr_t)arg, address, to, bytes);
+	ssize_t got = process_memory_read(arg, address, to, bytes);
 
 	return got < 0 ? 0 : got;
 }
@@ -19,10 +16,10 @@ void memory_reader_forget(struct memory_reader *r)
 		r->pages[i].number = 0;
 }
 
-void memory_reader_begin(struct memory_reader *r, pid_t pid, uint64_t max_bytes)
+void memory_reader_begin(struct memory_reader *r, const struct process_memory *memory, uint64_t max_bytes)
 {
 	r->read = read_process;
-	r->arg = (void *)(intptr_t)pid;
+	r->arg = (void *)memory;
 	r->max_bytes = max_bytes;
 	r->bad = false;
 	r->reads = 0;
@@ -68,26 +65,12 @@ void memory_read(struct memory_reader *r, uint64_t address, void *to, size_t byt
 	r->bad = true;
 }
 
-/* as many of them as one call reads, in their order */
-static size_t read_words_of_process(const struct memory_reader *r, const uint64_t *at, uint32_t *words, size_t nr)
-{
-	struct iovec local = { words, nr * sizeof(*words) }, remote[MAX_WORDS];
-	ssize_t got;
-
-	for (size_t i = 0; i < nr; i++)
-		remote[i] = (struct iovec){ (void *)(uintptr_t)at[i], sizeof(*words) };
-	got = process_vm_readv((pid_t)(intptr_t)r->arg, &local, 1, remote, nr, 0);
-	return got < 0 ? 0 : got / sizeof(*words);
-}
-
 size_t memory_read_words(struct memory_reader *r, const uint64_t *at, uint32_t *words, size_t nr)
 {
 	size_t done = 0;
 
-	if (nr > MAX_WORDS)
-		nr = MAX_WORDS;
 	if (r->read == read_process)
-		return read_words_of_process(r, at, words, nr);
+		return process_memory_read_words(r->arg, at, words, nr);
 	while (done < nr && r->read(r->arg, at[done], &words[done], sizeof(*words)) == sizeof(*words))
 		done++;
 	return done;

@@ -12,10 +12,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "process/process_memory.h"
+
 #define READER_PAGE_BYTES 4096
 #define READER_PAGES	  256
 #define MAX_READS	  4000000
-#define MAX_WORDS	  256
 
 struct memory_reader {
 	/* how many bytes from `address` on were read */
@@ -32,8 +33,8 @@ struct memory_reader {
 	} pages[READER_PAGES];
 };
 
-/* of a process; the reader is large, and its pages are forgotten. With another .read, it is anything's */
-void memory_reader_begin(struct memory_reader *reader, pid_t pid, uint64_t max_bytes);
+/* The reader is large, and its pages are forgotten. The memory is kept by reference; with another .read, it is anything's. */
+void memory_reader_begin(struct memory_reader *reader, const struct process_memory *memory, uint64_t max_bytes);
 
 /* What was read may have changed: it is read again from now on. */
 void memory_reader_forget(struct memory_reader *reader);
@@ -44,10 +45,7 @@ uint64_t memory_u64(struct memory_reader *reader, uint64_t address);
 uint32_t memory_u32(struct memory_reader *reader, uint64_t address);
 uint16_t memory_u16(struct memory_reader *reader, uint64_t address);
 uint8_t memory_u8(struct memory_reader *reader, uint64_t address);
-/*
- * Reads the words at these addresses, MAX_WORDS at most, as they are now, with one call to the system. How many, before
- * the first that is not there
- */
+/* process_memory_read_words() */
 size_t memory_read_words(struct memory_reader *reader, const uint64_t *at, uint32_t *words, size_t nr);
 /* The string there, cut to room - 1 characters. */
 void memory_string(struct memory_reader *reader, uint64_t address, char *to, size_t room);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/worker_child.h"
 
+#include <errno.h>
 #include <seccomp.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -11,36 +12,62 @@
 #include "base/child_limits.h"
 #include "process/priority.h"
 
-/*
- * Files can be read, and memory used: a file that takes over a parser has won what the tool may read, and
- * no way to do anything with it. `parent`: children may be started, too, which limit themselves, and ended.
- */
-static void limit_system_calls(bool parent)
+/* memory, the socket, and the file that is passed on: who takes over a parser has won no more than what it parses */
+#define OF_ALL __NR_recvmsg, __NR_sendto, __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, __NR_fstat, \
+	__NR_newfstatat, __NR_fcntl, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom, \
+	__NR_clock_gettime, __NR_getpid, __NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo, \
+	__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group
+
+static void limit_system_calls(const struct worker_limits *limits)
 {
-	static const int of_all[] = {
-		CHILD_READS, __NR_process_vm_readv, __NR_recvfrom, __NR_sendto, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom,
-		__NR_clock_gettime, __NR_getpid, __NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo,
-		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group, -1
-	};
-	/* and of a child before it limits itself */
-	static const int of_parent[] = {
-		__NR_clone, __NR_wait4, __NR_kill, __NR_socketpair, __NR_setsockopt, __NR_set_robust_list, __NR_getppid,
+	static const int of_all[] = { OF_ALL, -1 };
+	/* files can be opened, and processes' memory read: who takes over such a worker has no way to do anything with it */
+	static const int of_readers[] = { OF_ALL, CHILD_READS, __NR_process_vm_readv, -1 };
+	static const int of_openers[] = { __NR_sendmsg, -1 };
+	/* children may be started, too, which limit themselves, and ended; and what a child calls before it limits itself */
+	static const int of_parents[] = {
+		__NR_clone, __NR_wait4, __NR_kill, __NR_socketpair, __NR_setsockopt, __NR_set_robust_list, __NR_getppid, __NR_recvfrom,
 		SCMP_SYS(dup2), __NR_dup3, __NR_close_range, CHILD_LIMITS_ITSELF, __NR_prlimit64, __NR_capget, __NR_capset, __NR_setresuid, __NR_setresgid,
 		__NR_setgroups, __NR_setfsuid, __NR_setfsgid, __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_setitimer,
 		__NR_getpriority, __NR_setpriority, -1
 	};
 
-	child_limit_system_calls(of_all, parent ? of_parent : NULL);
+	child_limit_system_calls(limits->open ? of_all : of_readers,
+				 limits->parent ? of_parents : limits->opens ? of_openers : NULL);
+}
+
+static void close_file(struct worker_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+/* what the job is about */
+static void take_file(struct worker_file *kept, struct worker_file *file)
+{
+	if (file->fd == WORKER_KEPT)
+		*file = *kept;
+	else
+		close_file(kept);
+}
+
+static void leave_file(struct worker_file *kept, struct worker_file file)
+{
+	if (file.keep)
+		*kept = file;
+	else
+		close_file(&file);
 }
 
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
 {
 	const struct worker_limits *limits = &kind->limits;
+	struct worker_file kept = { .fd = -1 };
+	struct worker_message message;
 	pid_t parent = getppid();
-	uint64_t bytes;
-	ssize_t got;
 
-	prctl(PR_SET_NAME, "ehperf-worker");
+	prctl(PR_SET_NAME, limits->opens ? "ehperf-opener" : "ehperf-worker");
 	priority_leave();	/* who started it says when it goes first */
 	child_set_signals();
 	if (!child_keep_only(socket))
@@ -49,14 +76,22 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	if (limits->writes)
 		child_drop_rights();
 	else
-		child_limit_rights();
+		child_limit_rights(!limits->open);
 	child_end_with(parent);
 	if (!limits->writes)
-		limit_system_calls(limits->parent);
-	while ((got = recv(0, &bytes, sizeof(bytes), 0)) == sizeof(bytes)) {
-		bytes = kind->work(kind->arg, area, bytes, kind->area_bytes);
-		if (send(0, &bytes, sizeof(bytes), MSG_NOSIGNAL) < 0)
+		limit_system_calls(limits);
+	while (!worker_message_receive(0, &message, limits->open, 0)) {
+		if (limits->open)
+			take_file(&kept, &message.file);
+		message.bytes = kind->work(kind->arg, area, message.bytes, kind->area_bytes, &message.file);
+		if (limits->open)
+			leave_file(&kept, message.file);
+		if (!limits->opens)
+			message.file.fd = -EBADF;
+		if (!worker_message_send(0, &message, 0))
 			break;
+		if (message.file.fd >= 0)
+			close(message.file.fd);
 	}
 	_exit(0);
 }

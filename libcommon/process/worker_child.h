@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "process/worker_message.h"
+
+/* In the opener: opens what the request names, which comes from the tool and may be trusted. */
+typedef struct worker_file worker_open_fn(const void *request, size_t bytes);
+
 struct worker_limits {
 	unsigned sleep_ms;	/* a job that sleeps longer at a stretch is given up; 0: 100 ms */
 	unsigned cpu_ms;	/* a job that takes more CPU time is given up */
@@ -13,13 +18,16 @@ struct worker_limits {
 	bool parent;		/* the worker may start children */
 	bool writes;		/* it reads nothing of others, but may write its user's files, and use the network */
 	bool first;		/* it goes before others (process/priority.h), if the tool does */
+	bool apart;		/* it is ended before a job of another owner: it knows nothing that is worth keeping */
+	bool opens;		/* it opens files for others, and passes them on with its answers */
+	worker_open_fn *open;	/* each job needs what this opens; NULL: it opens files itself, and has the rights for that */
 };
 
 /*
  * In the worker: does the job whose request is in the area, and writes the answer there, `room` bytes at
- * most. Its size
+ * most. Its size. *file is the job's if there is an opener, and is closed afterwards; a worker that opens for others sets it
  */
-typedef size_t worker_fn(void *arg, void *area, size_t request_bytes, size_t room);
+typedef size_t worker_fn(void *arg, void *area, size_t request_bytes, size_t room, struct worker_file *file);
 
 struct worker_kind {
 	struct worker_limits limits;
@@ -29,7 +37,7 @@ struct worker_kind {
 };
 
 /*
- * In a new child process: keeps the socket as its only file, gives up all rights but to read, and does jobs
+ * In a new child process: keeps the socket as its only file, gives up all rights but those that it needs, and does jobs
  * until the tool ends.
  */
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,7 +17,9 @@
 #include "base/child_limits.h"
 #include "process/clock.h"
 
-#define LATE_NS 1000000000	/* a starter that does not answer for so long is given up */
+/* a starter that does not answer for so long is given up, unless it waits for a CPU; so is one that was stopped for so long */
+#define LATE_NS 1000000000
+#define STOPPED_NS 100000000
 
 /* what a worker gets: its end of the socket, and its area */
 enum { SOCKET, AREA, NR_FDS };
@@ -133,6 +136,30 @@ static void set_awaited(struct worker_starter *starter, pid_t pid)
 	starter->awaited = NULL;
 }
 
+char worker_state(pid_t pid)
+{
+	char name[32], text[512] = "", *state;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return 0;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' ? state[2] : 0;
+}
+
+static bool is_late(const struct worker_starter *starter)
+{
+	uint64_t waited = clock_ns() - starter->asked_ns;
+	char state = waited < STOPPED_NS ? 'R' : worker_state(starter->pid);
+
+	return state == 'T' || (waited >= LATE_NS && state != 'R');
+}
+
 int worker_starter_take(struct worker_starter *starter, int ms)
 {
 	struct pollfd answer = { .fd = starter->fd, .events = POLLIN };
@@ -145,7 +172,7 @@ int worker_starter_take(struct worker_starter *starter, int ms)
 		answered = poll(&answer, 1, ms);
 	while (answered < 0 && errno == EINTR);
 	if (!answered)
-		return clock_ns() - starter->asked_ns < LATE_NS ? -EAGAIN : -ECHILD;
+		return is_late(starter) ? -ECHILD : -EAGAIN;
 	if (recv(starter->fd, &pid, sizeof(pid), MSG_DONTWAIT) != sizeof(pid))
 		return -ECHILD;
 	set_awaited(starter, pid);

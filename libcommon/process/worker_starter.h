@@ -33,6 +33,8 @@ int worker_starter_ask(struct worker_starter *starter, const struct worker_kind 
 int worker_starter_take(struct worker_starter *starter, int ms);
 /* The caller does not want the worker any more that was to be told in *pid: it is ended when its PID comes. */
 void worker_starter_cancel(struct worker_starter *starter, const pid_t *pid);
+/* A starter's, or a worker's: proc_pid_stat(5)'s letter; 0: it is gone. 'R': it is the machine that is slow */
+char worker_state(pid_t pid);
 /* Ends the starter; the workers that it has started go on. */
 void worker_starter_end(struct worker_starter *starter);
 

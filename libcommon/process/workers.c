@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +32,21 @@
 #define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
 #define START_MS 100	/* starting a worker is tried again for so long */
 #define PATIENCE_MS 50	/* so long, the tool waits for the starter; later, it only looks for an answer now and then */
+#define NR_OPENERS 2
+#define OPENER_AREA (64 << 10)
+#define OPENER_BYTES (4 << 20)
+#define OPENER_CPU_MS 300
 
 struct job {
 	struct job *next;
 	uint64_t tag;
 	size_t bytes;
+	uint64_t keep;	/* workers_call() */
+	/* while its file is being opened: whose job it is, or NULL: nobody's any more */
+	struct workers *set;
+	struct worker *worker;
+	/* the opener's request */
+	worker_open_fn *open;
 	uint8_t request[];
 };
 
@@ -43,7 +54,7 @@ struct job {
 struct owner {
 	uint64_t id;
 	struct job *first, **last;	/* jobs that no worker has begun */
-	uint64_t used_ns, since_ns;	/* the workers' CPU time that its jobs took; halved each second */
+	uint64_t used_ns, since_ns;	/* the workers' CPU time that its jobs took, and what opening took; halved each second */
 	UT_hash_handle hh;
 };
 
@@ -51,13 +62,16 @@ struct worker {
 	pid_t pid;		/* 0: not started, or the starter has not told yet; or -errno */
 	int fd;
 	uint8_t *area;		/* NULL: not started, and the starter is not asked to */
-	bool busy;
-	uint64_t tag, owner;	/* of the job */
+	bool busy, used;	/* used: it has had a job, of this owner: */
+	uint64_t tag, owner;	/* of the job, or of the last one */
+	struct job *opening;	/* the job, while its file is being opened */
+	uint64_t kept;		/* the last job's .keep: it has its file open still; 0: it has none */
+	int error;		/* why it cannot be done */
 	/*
 	 * in ns: when the worker was last seen awake; how long it had run by then, and waited for a CPU; how long it
-	 * had run before the job
+	 * had run before the job, and when it got it
 	 */
-	uint64_t awake, ran_when_awake, queued_when_awake, ran_before;
+	uint64_t awake, ran_when_awake, queued_when_awake, ran_before, began;
 	struct priority_watch priority;
 };
 
@@ -81,6 +95,10 @@ struct workers {
 static struct worker_starter common_starter;
 static unsigned nr_common;
 
+/* opens the files of all workers that have not the rights for it */
+static struct workers *openers;
+static unsigned nr_opened_for;
+
 static void begin_starter(struct workers *w)
 {
 	w->starter = w->kind.arg ? &w->own_starter : &common_starter;
@@ -95,10 +113,51 @@ static void end_starter(struct workers *w)
 		worker_starter_end(w->starter);
 }
 
+static size_t open_file(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+{
+	worker_open_fn *open;
+
+	(void)arg, (void)room;
+	memcpy(&open, area, sizeof(open));
+	*file = open((uint8_t *)area + sizeof(open), bytes - sizeof(open));
+	return 0;
+}
+
+/* 0 or -errno */
+static int begin_openers(struct workers *w)
+{
+	static const struct worker_limits limits = {
+		.cpu_ms = OPENER_CPU_MS, .bytes = OPENER_BYTES, .first = true, .opens = true,
+	};
+	struct epoll_event event = { .events = EPOLLIN };
+	int error;
+
+	if (!w->kind.limits.open)
+		return 0;
+	nr_opened_for++;
+	error = openers ? 0 : workers_new(&openers, NR_OPENERS, OPENER_AREA, &limits, open_file, NULL);
+	if (error)
+		return error;
+	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, openers->epoll_fd, &event) ? -errno : 0;
+}
+
+static void end_openers(const struct workers *w)
+{
+	if (!w->kind.limits.open || --nr_opened_for)
+		return;
+	/* what they are at was for nobody any more */
+	for (unsigned i = 0; openers && i < openers->nr; i++)
+		if (openers->workers[i].busy)
+			free((void *)(uintptr_t)openers->workers[i].tag);
+	workers_free(openers);
+	openers = NULL;
+}
+
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
 		worker_fn *work, void *arg)
 {
 	struct workers *w = calloc(1, sizeof(*w) + nr * sizeof(w->workers[0]));
+	int error;
 
 	if (!w)
 		return -ENOMEM;
@@ -113,6 +172,11 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 		return -errno;
 	}
 	begin_starter(w);
+	error = begin_openers(w);
+	if (error) {
+		workers_free(w);
+		return error;
+	}
 	*workers = w;
 	return 0;
 }
@@ -139,10 +203,26 @@ static void drop_ends(struct workers *w, struct worker *worker)
 	*worker = (struct worker){ .priority = worker->priority };
 }
 
+/* Its file is not wanted any more; the job is freed when the opener has answered. */
+static void drop_opening(struct worker *worker)
+{
+	struct job *job = worker->opening;
+
+	worker->opening = NULL;
+	job->worker = NULL;
+	if (workers_cancel(openers, (uintptr_t)job))
+		free(job);
+}
+
 static void end(struct workers *w, struct worker *worker)
 {
-	if (!worker->area)
+	if (worker->opening)
+		drop_opening(worker);
+	if (!worker->area) {
+		worker->busy = false;
+		worker->error = 0;
 		return;
+	}
 	worker_starter_cancel(w->starter, &worker->pid);
 	if (worker->pid > 0) {
 		kill(worker->pid, SIGKILL);
@@ -247,6 +327,8 @@ void workers_start(struct workers *w)
 {
 	if (w->workers[0].pid <= 0)
 		start(w, &w->workers[0]);
+	if (w->kind.limits.open)
+		workers_start(openers);
 }
 
 /* ---- accounts of owners ---- */
@@ -295,15 +377,22 @@ static uint64_t recently_used(struct owner *owner, uint64_t now)
 	return owner->used_ns;
 }
 
-static void charge(struct workers *w, const struct worker *worker)
+static void charge(struct workers *w, uint64_t owner_id, uint64_t since, uint64_t until)
 {
-	uint64_t ran = ran_ns(worker);
 	struct owner *owner;
 
-	HASH_FIND(hh, w->owners, &worker->owner, sizeof(worker->owner), owner);
-	if (!owner || ran < worker->ran_before)
-		return;
-	owner->used_ns = recently_used(owner, clock_ns()) + ran - worker->ran_before;
+	HASH_FIND(hh, w->owners, &owner_id, sizeof(owner_id), owner);
+	if (owner && until > since)
+		owner->used_ns = recently_used(owner, clock_ns()) + until - since;
+}
+
+/* for its job; opening takes a file system's time, not the CPU's */
+static void charge_worker(struct workers *w, const struct worker *worker)
+{
+	if (w->kind.limits.opens)
+		charge(w, worker->owner, worker->began, clock_ns());
+	else
+		charge(w, worker->owner, worker->ran_before, ran_ns(worker));
 }
 
 static void forget_owners(struct workers *w)
@@ -337,15 +426,15 @@ static struct owner *owner_of(struct workers *w, uint64_t id)
 	return owner;
 }
 
-/* Takes the first job from the queue, and frees it. */
-static void drop_first(struct owner *owner)
+/* Takes the first job from the queue. */
+static struct job *take_first(struct owner *owner)
 {
 	struct job *job = owner->first;
 
 	owner->first = job->next;
 	if (!owner->first)
 		owner->last = &owner->first;
-	free(job);
+	return job;
 }
 
 void workers_stop(struct workers *w)
@@ -354,7 +443,7 @@ void workers_stop(struct workers *w)
 		end(w, &w->workers[i]);
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
 		while (owner->first)
-			drop_first(owner);
+			free(take_first(owner));
 	w->nr_asked = 0;
 }
 
@@ -363,6 +452,7 @@ void workers_free(struct workers *w)
 	if (!w)
 		return;
 	workers_stop(w);
+	end_openers(w);
 	end_starter(w);
 	reap(w);
 	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
@@ -376,26 +466,72 @@ void workers_free(struct workers *w)
 
 /* ---- asking ---- */
 
-/* 0 or -errno */
-static int hand_over(struct workers *w, struct worker *worker, const struct job *job)
+/* 0 or -ECHILD */
+static int hand_over(struct workers *w, struct worker *worker, const struct job *job, struct worker_file file)
 {
-	uint64_t bytes = job->bytes;
-	int error = worker->pid > 0 ? 0 : start(w, worker);
+	struct worker_message message = { .bytes = job->bytes, .file = file };
 
-	if (error)
-		return error;
+	message.file.keep = job->keep;
 	memcpy(worker->area, job->request, job->bytes);
 	worker->ran_before = ran_ns(worker);
-	note_awake(worker, clock_ns(), worker->ran_before);
+	worker->began = clock_ns();
+	note_awake(worker, worker->began, worker->ran_before);
 	if (w->kind.limits.first)
 		priority_watch(&worker->priority, worker->pid, worker->ran_before);
-	if (send(worker->fd, &bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		end(w, worker);
-		return -ECHILD;
+	if (worker_message_send(worker->fd, &message, MSG_DONTWAIT)) {
+		worker->kept = file.fd >= 0 || file.fd == WORKER_KEPT ? job->keep : 0;
+		return 0;
 	}
-	worker->tag = job->tag;
-	worker->busy = true;
+	end(w, worker);
+	return -ECHILD;
+}
+
+/* Has the job's file opened; the job is the worker's from now on. 0 or -errno */
+static int ask_to_open(struct workers *w, struct worker *worker, struct job *job, uint64_t owner)
+{
+	int error;
+
+	job->open = w->kind.limits.open;
+	error = workers_ask(openers, (uintptr_t)job, owner, &job->open, offsetof(struct job, request) - offsetof(struct job, open) + job->bytes);
+	if (error)
+		return error;
+	job->set = w;
+	job->worker = worker;
+	worker->opening = job;
+	worker->began = clock_ns();
 	return 0;
+}
+
+/* Its file is open, or cannot be opened. */
+static void take_opened(const struct worker_answer *opened)
+{
+	struct job *job = (struct job *)(uintptr_t)opened->tag;
+	struct worker *worker = job->worker;
+	uint64_t owner = worker ? worker->owner : 0;
+	int error;
+
+	if (worker) {
+		worker->opening = NULL;
+		charge(job->set, owner, worker->began, clock_ns());
+		error = opened->error ?: hand_over(job->set, worker, job, opened->file);
+		if (error) {	/* whether the worker is there or not, the job has an answer */
+			worker->busy = true;
+			worker->tag = job->tag;
+			worker->owner = owner;
+			worker->error = error;
+		}
+	}
+	if (opened->file.fd >= 0)
+		close(opened->file.fd);
+	free(job);
+}
+
+static void take_all_opened(const struct workers *w)
+{
+	struct worker_answer opened;
+
+	while (w->kind.limits.open && workers_take(openers, &opened))
+		take_opened(&opened);
 }
 
 /* Must the last free worker be kept for owner 0? The other owners count as one, because one user may have many. */
@@ -431,8 +567,38 @@ static struct owner *next_owner(const struct workers *w)
 	return next;
 }
 
-/* Gives jobs to workers that have none. If a worker cannot be started now, a later call tries again. */
-static void hand_out(struct workers *w)
+/* The owner's first job begins. 0 or -errno */
+static int begin_job(struct workers *w, struct worker *worker, struct owner *owner)
+{
+	static const struct worker_file kept = { .fd = WORKER_KEPT };
+	int error = worker->pid > 0 ? 0 : start(w, worker);
+	struct job *job = owner->first;
+	bool opens = w->kind.limits.open && (!job->keep || job->keep != worker->kept);
+
+	if (!error)
+		error = opens ? ask_to_open(w, worker, job, owner->id) : hand_over(w, worker, job, kept);
+	if (error)
+		return error;
+	worker->tag = job->tag;
+	worker->owner = owner->id;
+	worker->busy = worker->used = true;
+	take_first(owner);
+	if (!opens)
+		free(job);
+	return 0;
+}
+
+/* May an attacker who has taken it over not do harm to this owner? */
+static bool is_for(const struct workers *w, const struct worker *worker, const struct owner *owner)
+{
+	return !w->kind.limits.apart || !worker->used || worker->owner == owner->id;
+}
+
+/*
+ * Gives jobs to workers that have none; `anew`: also to those that have had another owner's, which are replaced. If a worker
+ * cannot be started now, a later call tries again.
+ */
+static void hand_out_to(struct workers *w, bool anew)
 {
 	for (unsigned i = 0; i < w->nr; i++) {
 		struct worker *worker = &w->workers[i];
@@ -444,7 +610,12 @@ static void hand_out(struct workers *w)
 		owner = next_owner(w);
 		if (!owner)
 			return;
-		error = hand_over(w, worker, owner->first);
+		if (!is_for(w, worker, owner)) {
+			if (!anew)
+				continue;
+			end(w, worker);
+		}
+		error = begin_job(w, worker, owner);
 		if (error) {
 			w->start_error = error;
 			if (!w->unstartable)
@@ -452,9 +623,17 @@ static void hand_out(struct workers *w)
 			continue;
 		}
 		w->unstartable = 0;
-		worker->owner = owner->id;
-		drop_first(owner);
 	}
+}
+
+static void hand_out(struct workers *w)
+{
+	take_all_opened(w);
+	hand_out_to(w, false);
+	if (w->kind.limits.apart)
+		hand_out_to(w, true);
+	if (w->nr_ended)
+		reap(w);
 }
 
 /* Gives up the first job if there is no worker for it, and none could be started for START_MS. */
@@ -467,13 +646,13 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 			return false;
 	if (!owner || w->starter->awaited || clock_ns() - w->unstartable < START_MS * MS)
 		return false;
-	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error };
-	drop_first(owner);
+	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error, .file.fd = -EBADF };
+	free(take_first(owner));
 	w->nr_asked--;
 	return true;
 }
 
-int workers_ask(struct workers *w, uint64_t tag, uint64_t owner_id, const void *request, size_t bytes)
+static int add_job(struct workers *w, uint64_t tag, uint64_t owner_id, const void *request, size_t bytes, uint64_t keep)
 {
 	struct owner *owner;
 	struct job *job;
@@ -484,13 +663,18 @@ int workers_ask(struct workers *w, uint64_t tag, uint64_t owner_id, const void *
 	job = owner ? malloc(sizeof(*job) + bytes) : NULL;
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){ .tag = tag, .bytes = bytes };
+	*job = (struct job){ .tag = tag, .bytes = bytes, .keep = keep };
 	memcpy(job->request, request, bytes);
 	*owner->last = job;
 	owner->last = &job->next;
 	w->nr_asked++;
 	hand_out(w);
 	return 0;
+}
+
+int workers_ask(struct workers *w, uint64_t tag, uint64_t owner, const void *request, size_t bytes)
+{
+	return add_job(w, tag, owner, request, bytes, 0);
 }
 
 static bool cancel(struct owner *owner, uint64_t tag)
@@ -522,23 +706,6 @@ bool workers_cancel(struct workers *w, uint64_t tag)
 
 /* ---- answers ---- */
 
-/* proc_pid_stat(5): is the process running, or ready to run? */
-static bool is_runnable(pid_t pid)
-{
-	char name[32], text[512] = "", *state;
-	FILE *file;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	file = fopen(name, "re");
-	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = 0;
-	fclose(file);
-	state = strrchr(text, ')');
-	return state && state[1] == ' ' && state[2] == 'R';
-}
-
 /* 0, or why its job is given up */
 static int look_at(const struct workers *w, struct worker *worker)
 {
@@ -551,7 +718,7 @@ static int look_at(const struct workers *w, struct worker *worker)
 		priority_watch(&worker->priority, worker->pid, ran);
 	if (ran - worker->ran_before > w->kind.limits.cpu_ms * MS)
 		return -ETIME;
-	if (is_runnable(worker->pid) || ran - worker->ran_when_awake > MS) {
+	if (worker_state(worker->pid) == 'R' || ran - worker->ran_when_awake > MS) {
 		note_awake(worker, now, ran);
 		return 0;
 	}
@@ -580,24 +747,30 @@ static int copy_answer(struct workers *w, const struct worker *worker, size_t by
 /* True: the worker's job has ended. */
 static bool take_from(struct workers *w, struct worker *worker, struct worker_answer *answer)
 {
-	uint64_t bytes = 0, tag = worker->tag;
-	ssize_t got = recv(worker->fd, &bytes, sizeof(bytes), MSG_DONTWAIT);
-	int error = 0;
+	struct worker_message message = { .file.fd = -EBADF };
+	uint64_t tag = worker->tag;
+	int error = worker->error;
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		error = look_at(w, worker);
-	else if (got != sizeof(bytes) || bytes > w->kind.area_bytes)
-		error = -ECHILD;
-	if (got != sizeof(bytes) && !error)
+	if (worker->opening)
 		return false;
+	if (!error)
+		error = worker_message_receive(worker->fd, &message, w->kind.limits.opens, MSG_DONTWAIT);
+	if (error == -EAGAIN && !(error = look_at(w, worker)))
+		return false;
+	if (!error && message.bytes > w->kind.area_bytes)
+		error = -ECHILD;
 	worker->busy = false;
-	charge(w, worker);
-	if (error)
-		end(w, worker);
-	else
-		error = copy_answer(w, worker, bytes);
+	if (worker->error) {
+		worker->error = 0;
+	} else {
+		charge_worker(w, worker);
+		if (error)
+			end(w, worker);
+		else
+			error = copy_answer(w, worker, message.bytes);
+	}
 	*answer = (struct worker_answer){
-		.tag = tag, .error = error, .bytes = error ? NULL : w->answer, .nr = error ? 0 : bytes,
+		.tag = tag, .error = error, .bytes = error ? NULL : w->answer, .nr = error ? 0 : message.bytes, .file = message.file,
 	};
 	w->nr_asked--;
 	return true;
@@ -631,13 +804,13 @@ void workers_wait(const struct workers *w, int ms)
 	poll(&fd, 1, ms < WAIT_MS ? ms : WAIT_MS);
 }
 
-struct worker_answer workers_call(struct workers *w, const void *request, size_t bytes)
+struct worker_answer workers_call(struct workers *w, const void *request, size_t bytes, uint64_t keep)
 {
 	struct worker_answer answer;
-	int error = workers_ask(w, 0, 0, request, bytes);
+	int error = add_job(w, 0, 0, request, bytes, keep);
 
 	if (error)
-		return (struct worker_answer){ .error = error };
+		return (struct worker_answer){ .error = error, .file.fd = -EBADF };
 	while (!workers_take(w, &answer))
 		workers_wait(w, WAIT_MS);
 	return answer;

@@ -28,6 +28,7 @@ struct worker_answer {
 	int error;
 	const void *bytes;	/* a copy, which no worker can change any more; valid until the next take or free */
 	size_t nr;
+	struct worker_file file;	/* of workers that open: the caller's to close, if .fd is not negative */
 };
 
 /*
@@ -65,7 +66,10 @@ int workers_fd(const struct workers *workers);
 /* Waits for an answer, at most so long. */
 void workers_wait(const struct workers *workers, int ms);
 
-/* Does a single job, and waits for its answer. No other job may be pending. */
-struct worker_answer workers_call(struct workers *workers, const void *request, size_t bytes);
+/*
+ * Does a single job, and waits for its answer. No other job may be pending. keep: a number for what is opened for the job; it is
+ * not opened again if that of the worker's last job was the same. 0: it is not kept
+ */
+struct worker_answer workers_call(struct workers *workers, const void *request, size_t bytes, uint64_t keep);
 
 #endif

@@ -10,7 +10,6 @@
 #include <uthash.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "base/order.h"
 #include "process/clock.h"
 #include "process/workers.h"
@@ -35,6 +34,7 @@
 struct share {
 	uint64_t owner;
 	uint64_t waited_ns;
+	size_t nr_all;		/* its sources; without any, it is forgotten */
 	size_t nr_sources;	/* sources whose names are still to be asked for in this report */
 	UT_hash_handle hh;
 };
@@ -108,9 +108,15 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 
 static void drop_source(struct namer *n, struct source *source)
 {
+	struct share *share = source->share;
+
 	HASH_DEL(n->sources, source);
 	free(source->wanted);
 	free(source);
+	if (--share->nr_all)
+		return;
+	HASH_DEL(n->shares, share);
+	free(share);
 }
 
 void namer_free(struct namer *n)
@@ -121,7 +127,6 @@ void namer_free(struct namer *n)
 		return;
 	HASH_ITER(hh, n->sources, source, next)
 		drop_source(n, source);
-	hash_free_all(n->shares);
 	known_names_free(&n->known);
 	workers_free(n->workers[true]);
 	workers_free(n->workers[false]);
@@ -189,6 +194,7 @@ static struct source *source_of(struct namer *n, uint64_t key)
 		free(source);
 		return NULL;
 	}
+	source->share->nr_all++;
 	HASH_ADD(hh, n->sources, key, sizeof(source->key), source);
 	return source;
 }

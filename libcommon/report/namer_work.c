@@ -43,13 +43,14 @@ static size_t write_name(const struct frame_name *name, uint64_t frame, char *to
 	return bytes;
 }
 
-size_t namer_work(void *arg, void *area, size_t bytes, size_t room)
+size_t namer_work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	const struct frame_names *names = arg;
 	static struct namer_request request;
 	struct module *known;
 	size_t used = 0;
 
+	(void)file;
 	memcpy(&request, area, bytes);
 	known = modules_get(names->modules, request.module_id);
 	if (request.file.path && (!known || strcmp(known->path, request.path))) {

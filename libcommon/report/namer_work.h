@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "process/mapped_file.h"
+#include "process/worker_child.h"
 #include "stacks_abi.h"
 
 #define MAX_NAMED 1024
@@ -42,6 +43,6 @@ struct named_frame {
 #define MAX_NAME_BYTES 16384	/* longer ones end there */
 
 /* for struct workers; arg: struct frame_names */
-size_t namer_work(void *arg, void *area, size_t bytes, size_t room);
+worker_fn namer_work;
 
 #endif

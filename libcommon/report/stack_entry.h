@@ -15,6 +15,9 @@ struct stack_frames {
 	uint64_t frames[];	/* leaf first */
 };
 
+/* what looks at the frames of stacks that are kept */
+typedef void see_frames_fn(void *arg, const uint64_t *frames, uint32_t nr);
+
 struct stack_entry {
 	struct stack_key key;
 	struct stack_value value;

@@ -51,11 +51,11 @@ static void forget(struct stack_session *s)
 #define VIEW_SHARE 25
 #define VIEW_REST_NS 10000000000
 
-static void note_modules(void *arg, bool *used, size_t nr)
+static void each_copy(void *arg, see_frames_fn *see, void *see_arg)
 {
 	const struct stack_session *s = arg;
 
-	history_note_modules(s->history, &s->part, used, nr);
+	history_each_stack(s->history, &s->part, see, see_arg);
 }
 
 /* what a stack's value is, of which frames it has one more */
@@ -76,7 +76,7 @@ static void begin_history(struct stack_session *s)
 {
 	s->history = history_new(s->measure, s->reported_until * 1e9, s->wanted->memory.user / 16);
 	cli_check(s->history ? 0 : -ENOMEM, "begin the view");
-	stack_store_also_note(s->store, note_modules, s);
+	stack_store_add_copies(s->store, each_copy, s);
 }
 
 /* How long it is to be until the next look: what takes long is done less often; and a stopped tool does not catch up. */

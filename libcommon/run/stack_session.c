@@ -161,6 +161,7 @@ static void start_unwinder(struct stack_session *s)
 		.max_depth = s->wanted->max_depth,
 		.kernel_bytes = s->wanted->memory.kernel,
 		.user_bytes = s->wanted->memory.user / 8 * 3,
+		.use = runtime_names_use, .forget = runtime_names_forget, .names = s->runtime_names,
 	};
 
 	kernel_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options),

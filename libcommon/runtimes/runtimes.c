@@ -78,6 +78,27 @@ uint32_t runtime_names_see(struct runtime_names *names, const struct runtime_pro
 	return nr;
 }
 
+void runtime_names_use(void *arg, const uint64_t *frames, uint32_t nr)
+{
+	struct runtime_names *names = arg;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		size_t number = number_of(frames[i]);
+
+		if (number < NR_RUNTIMES && all_runtimes[number]->use)
+			all_runtimes[number]->use(names->of[number], frames[i]);
+	}
+}
+
+void runtime_names_forget(void *arg)
+{
+	struct runtime_names *names = arg;
+
+	for (size_t i = 0; i < NR_RUNTIMES; i++)
+		if (all_runtimes[i]->forget)
+			all_runtimes[i]->forget(names->of[i]);
+}
+
 void runtime_names_follow(struct runtime_names *names, struct foreign *foreign)
 {
 	for (size_t i = 0; i < NR_RUNTIMES; i++)

@@ -21,6 +21,9 @@ void runtime_names_free(struct runtime_names *names);
 /* Calls .see() of each. processes: in the order of the table; NULL: the process is not known */
 uint32_t runtime_names_see(struct runtime_names *names, const struct runtime_process *processes, struct foreign *foreign,
 			   pid_t pid, uint64_t *frames, uint32_t nr);
+/* Call .use() for frames that .see() has made; and then .forget() of each. */
+void runtime_names_use(void *names, const uint64_t *frames, uint32_t nr);
+void runtime_names_forget(void *names);
 /* Call .follow(), or .settle(), of each. */
 void runtime_names_follow(struct runtime_names *names, struct foreign *foreign);
 void runtime_names_settle(struct runtime_names *names, struct foreign *foreign, int ms);

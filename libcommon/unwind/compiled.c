@@ -37,20 +37,31 @@ static void compile(struct compiled *c, struct elf_file *file, bool of_code)
 	elf_file_close(file);
 }
 
-void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped,
-			const struct file_key *key, bool of_code, bool in_worker)
+static void compile_opened(struct compiled *compiled, int fd, bool elsewhere, bool of_code,
+			   int (*open_elf)(struct elf_file *file, int fd))
+{
+	struct elf_file file;
+
+	*compiled = (struct compiled){ .elsewhere = elsewhere, .error = fd };
+	if (fd >= 0)
+		compiled->error = open_elf(&file, fd);
+	if (!compiled->error)
+		compile(compiled, &file, of_code);
+}
+
+void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped, const struct file_key *key, bool of_code)
 {
 	bool own;
 	int fd = mapped_file_open(mapped, key, &own);
-	struct elf_file file;
 
-	*compiled = (struct compiled){ .elsewhere = !own, .error = fd };
-	if (fd >= 0)
-		compiled->error = in_worker ? elf_file_open_mapped(&file, fd) : elf_file_open(&file, fd);
-	if (!compiled->error)
-		compile(compiled, &file, of_code);
+	compile_opened(compiled, fd, !own, of_code, elf_file_open);
 	if (fd >= 0)
 		close(fd);
+}
+
+void compiled_from_open_file(struct compiled *compiled, int fd, bool elsewhere, bool of_code)
+{
+	compile_opened(compiled, fd, elsewhere, of_code, elf_file_open_mapped);
 }
 
 void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, bool of_code)

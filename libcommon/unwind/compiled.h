@@ -22,12 +22,10 @@ struct compiled {
 	struct unwind_table table;	/* to be freed; empty with error */
 };
 
-/*
- * Compiles the file's CFI; of_code: instead, a table of the code that no FDE covers, and nothing else.
- * in_worker: the file is mapped, as in elf_file_open_mapped().
- */
-void compiled_from_file(struct compiled *compiled, const struct mapped_file *file, const struct file_key *key,
-			bool of_code, bool in_worker);
+/* Compiles the file's CFI; of_code: instead, a table of the code that no FDE covers, and nothing else. */
+void compiled_from_file(struct compiled *compiled, const struct mapped_file *file, const struct file_key *key, bool of_code);
+/* compiled_from_file() for an open file, which is mapped: elf_file_open_mapped(). fd: or -errno, which becomes .error */
+void compiled_from_open_file(struct compiled *compiled, int fd, bool elsewhere, bool of_code);
 /* compiled_from_file() for an image in memory: elf_file_open_memory() */
 void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, bool of_code);
 

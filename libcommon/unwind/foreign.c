@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,11 +18,11 @@
 
 /*
  * Memory: a worker's own, and the area that it shares with us. What a file takes to compile is some four
- * times its .eh_frame: a sixteenth of all is enough for most, and one compiler has half of all for what is
+ * times its .eh_frame: an eighteenth of all is enough for most, and one compiler has half of all for what is
  * larger.
  */
 #define MAX_COMPILERS 4
-#define SHARE_OF_MOST 16
+#define SHARE_OF_MOST 18
 #define CALL_CPU_MS 300
 #define COMPILE_CPU_MS 2000	/* a file of 100 MB of .eh_frame takes a second */
 
@@ -38,6 +39,7 @@
 
 #define NR_READERS 2
 #define WAIT_MS 20	/* from one look at the workers to the next */
+#define ACCOUNTS 1024	/* each time that there are so many more, those of processes that are gone are forgotten */
 
 #define IS_CODE (1ULL << 32)	/* in a job's tag: of FOREIGN_CODE */
 
@@ -49,7 +51,9 @@ struct account {
 };
 
 struct foreign {
-	struct workers *caller;		/* for what the caller waits for */
+	/* for what the caller waits for */
+	struct workers *reader, *parser;
+	/* beside it */
 	struct workers *compilers, *big_compiler, *readers, *namer;
 	int epoll_fd;			/* of all */
 	struct account *accounts;	/* of processes */
@@ -64,39 +68,48 @@ static int watch(const struct foreign *f, const struct workers *workers)
 	return epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, workers_fd(workers), &event) ? -errno : 0;
 }
 
-/* Each worker has `area` bytes for its answer, and the rest is its own. */
-static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t bytes, uint64_t area,
-		 unsigned cpu_ms)
+static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t area, const struct worker_limits *limits)
 {
-	struct worker_limits limits = { .cpu_ms = cpu_ms, .bytes = bytes - area, .first = true };
-	int error = workers_new(workers, nr, area, &limits, foreign_work, NULL);
+	int error = workers_new(workers, nr, area, limits, limits->open ? foreign_parse : foreign_read, NULL);
 
 	return error ? error : watch(f, *workers);
 }
 
 /*
- * four compilers, two readers, who reads functions, and who reads for the caller: half of all; the big compiler has the other
+ * Four compilers, two readers, who reads functions, and who reads and parses for the caller: half of all; the big compiler has
+ * the other. Each has a third of its share for its answer, and the rest is its own.
  */
 static int start(struct foreign *f, uint64_t bytes)
 {
-	uint64_t most = bytes / SHARE_OF_MOST;
+	uint64_t most = bytes / SHARE_OF_MOST, area = most / 3;
+	const struct worker_limits reads = { .cpu_ms = CALL_CPU_MS, .bytes = most - area, .first = true };
+	const struct worker_limits parses = { .cpu_ms = CALL_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open };
+	const struct worker_limits compiles = {
+		.cpu_ms = COMPILE_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open, .apart = true,
+	};
+	const struct worker_limits much = {
+		.cpu_ms = COMPILE_CPU_MS, .bytes = bytes / 2 - bytes / 16, .first = true, .open = foreign_open, .apart = true,
+	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int error = f->epoll_fd < 0 ? -errno : 0;
 
 	if (!error)
-		error = begin(f, &f->caller, 1, most, most / 3, CALL_CPU_MS);
+		error = begin(f, &f->reader, 1, area, &reads);
 	if (!error)
-		error = begin(f, &f->readers, NR_READERS, most, most / 3, CALL_CPU_MS);
+		error = begin(f, &f->parser, 1, area, &parses);
 	if (!error)
-		error = begin(f, &f->namer, 1, most, most / 3, CALL_CPU_MS);
+		error = begin(f, &f->readers, NR_READERS, area, &reads);
 	if (!error)
-		error = begin(f, &f->compilers, clamped(cpus, 2, MAX_COMPILERS), most, most / 3, COMPILE_CPU_MS);
+		error = begin(f, &f->namer, 1, area, &parses);
 	if (!error)
-		error = begin(f, &f->big_compiler, 1, bytes / 2, bytes / 16, COMPILE_CPU_MS);
+		error = begin(f, &f->compilers, clamped(cpus, 2, MAX_COMPILERS), area, &compiles);
+	if (!error)
+		error = begin(f, &f->big_compiler, 1, bytes / 16, &much);
 	if (error)
 		return error;
 	/* what nearly every run needs */
-	workers_start(f->caller);
+	workers_start(f->reader);
+	workers_start(f->parser);
 	workers_start(f->readers);
 	workers_start(f->compilers);
 	return 0;
@@ -124,7 +137,8 @@ void foreign_free(struct foreign *f)
 	if (!f)
 		return;
 	hash_free_all(f->accounts);
-	workers_free(f->caller);
+	workers_free(f->reader);
+	workers_free(f->parser);
 	workers_free(f->readers);
 	workers_free(f->namer);
 	workers_free(f->compilers);
@@ -141,6 +155,18 @@ uint64_t foreign_given_up(const struct foreign *f)
 
 /* ---- processes that keep us waiting ---- */
 
+static void forget_accounts(struct foreign *f)
+{
+	struct account *account, *next;
+
+	HASH_ITER(hh, f->accounts, account, next) {
+		if (!kill(account->pid, 0) || errno != ESRCH)
+			continue;
+		HASH_DEL(f->accounts, account);
+		free(account);
+	}
+}
+
 /* NULL: no memory, and with `may_add` false, there is none */
 static struct account *account_of(struct foreign *f, pid_t pid, bool may_add)
 {
@@ -149,6 +175,8 @@ static struct account *account_of(struct foreign *f, pid_t pid, bool may_add)
 	HASH_FIND_INT(f->accounts, &pid, account);
 	if (account || !may_add)
 		return account;
+	if (HASH_COUNT(f->accounts) % ACCOUNTS == ACCOUNTS - 1)
+		forget_accounts(f);
 	account = calloc(1, sizeof(*account));
 	if (!account)
 		return NULL;
@@ -200,17 +228,27 @@ static size_t set_path(struct foreign_request *r, const char *path)
 	return offsetof(struct foreign_request, path) + bytes + 1;
 }
 
-/* Asks about a process. 0 or -errno; *bytes of *answer, behind its head, are valid until the next call */
-static int call_about(struct foreign *f, pid_t pid, const void *request, size_t size,
-		      const struct foreign_answer **answer, size_t *bytes)
+static bool has_gone(const struct worker_answer *got)
 {
+	const struct foreign_answer *answer = got->bytes;
+
+	return !got->error && got->nr >= sizeof(*answer) && answer->error == FOREIGN_GONE;
+}
+
+/* Asks about a process. 0 or -errno; *bytes of *answer, behind its head, are valid until the next call */
+static int call(struct foreign *f, struct workers *workers, const void *request, size_t size,
+		const struct foreign_answer **answer, size_t *bytes)
+{
+	pid_t pid = ((const struct foreign_about *)request)->pid;
 	struct account *account = account_of(f, pid, true);
 	uint64_t began = clock_ns(), waited;
 	struct worker_answer got;
 
 	if (!account || !is_affordable(f, account))
 		return -EAGAIN;
-	got = workers_call(f->caller, request, size);
+	got = workers_call(workers, request, size, pid);
+	if (has_gone(&got))	/* what it executed before: what was kept is its memory no more */
+		got = workers_call(workers, request, size, 0);
 	waited = clock_ns() - began;
 	account->waited_ns += waited;
 	f->waited_ns += waited;
@@ -222,12 +260,6 @@ static int call_about(struct foreign *f, pid_t pid, const void *request, size_t 
 	if (got.error)
 		return got.error;
 	return (*answer)->error > 0 ? -EBADMSG : (*answer)->error;
-}
-
-static int call(struct foreign *f, const struct foreign_request *r, size_t size,
-		const struct foreign_answer **answer, size_t *bytes)
-{
-	return call_about(f, r->pid, r, size, answer, bytes);
 }
 
 int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *mapping, struct file_key *key)
@@ -243,8 +275,8 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	}
 	if (!f)
 		return mapped_file_identify(tid, mapping, key);
-	r = (struct foreign_request){ .kind = FOREIGN_FILE, .pid = tid, .mapping = *mapping };
-	error = call(f, &r, set_path(&r, mapping->path), &answer, &bytes);
+	r = (struct foreign_request){ .about = { FOREIGN_FILE, tid }, .mapping = *mapping };
+	error = call(f, f->reader, &r, set_path(&r, mapping->path), &answer, &bytes);
 	if (!error && bytes < sizeof(*answer) + sizeof(*key))
 		error = -EBADMSG;
 	if (!error)
@@ -252,9 +284,9 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	return error;
 }
 
-static size_t set_job(struct foreign_job *job, foreign_fn *work, const void *question, size_t size)
+static size_t set_job(struct foreign_job *job, pid_t pid, foreign_fn *work, const void *question, size_t size)
 {
-	job->kind = FOREIGN_CALL;
+	job->about = (struct foreign_about){ FOREIGN_CALL, pid };
 	job->work = work;
 	memcpy(job->question, question, size);
 	return offsetof(struct foreign_job, question) + size;
@@ -270,9 +302,9 @@ int foreign_call(struct foreign *f, pid_t pid, foreign_fn *work, const void *que
 
 	if (!f) {
 		*answer = here;
-		return work(question, here, sizeof(here), bytes);
+		return work(question, &(struct process_memory){ pid, -1 }, here, sizeof(here), bytes);
 	}
-	error = call_about(f, pid, &job, set_job(&job, work, question, size), &got, bytes);
+	error = call(f, f->parser, &job, set_job(&job, pid, work, question, size), &got, bytes);
 	if (error)
 		return error;
 	*answer = got + 1;
@@ -291,10 +323,10 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 	if (bytes > FOREIGN_TEXT_BYTES)
 		return 0;
 	r = (struct foreign_request){
-		.kind = FOREIGN_TEXT, .pid = text->pid, .address = text->address, .bytes = bytes, .file = text->file,
+		.about = { FOREIGN_TEXT, text->pid }, .address = text->address, .bytes = bytes, .file = text->file,
 		.key = text->key, .file_offset = text->file_offset,
 	};
-	if (call(f, &r, set_path(&r, text->file.path), &answer, &got) || answer->nr > bytes ||
+	if (call(f, f->reader, &r, set_path(&r, text->file.path), &answer, &got) || answer->nr > bytes ||
 	    got != sizeof(*answer) + answer->nr)
 		return 0;
 	memcpy(to, answer + 1, answer->nr);
@@ -304,15 +336,15 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t bytes, uint64_t *hash,
 			struct unwind_table *table)
 {
-	struct foreign_region r = { .kind = FOREIGN_REGION, .pid = pid, .address = address, .bytes = bytes, .hash = *hash };
+	struct foreign_region r = { .about = { FOREIGN_REGION, pid }, .address = address, .bytes = bytes, .hash = *hash };
 	const struct foreign_answer *answer = NULL;
 	struct compiled compiled;
 	size_t got = 0;
 	int error;
 
 	if (!f)
-		return foreign_region_here(&r, hash, table);
-	error = call_about(f, pid, &r, sizeof(r), &answer, &got);
+		return foreign_region_here(&r, &(struct process_memory){ pid, -1 }, hash, table);
+	error = call(f, f->parser, &r, sizeof(r), &answer, &got);
 	if (answer && got >= sizeof(*answer) + sizeof(*hash))
 		memcpy(hash, answer + 1, sizeof(*hash));
 	else if (!error)
@@ -328,7 +360,7 @@ int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t
 void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
 			 const char **bytes)
 {
-	struct foreign_stacks r = { .kind = FOREIGN_STACK, .pid = pid, .nr = nr, .most = most };
+	struct foreign_stacks r = { .about = { FOREIGN_STACK, pid }, .nr = nr, .most = most };
 	const struct foreign_answer *answer;
 	size_t got, sum = 0;
 
@@ -336,7 +368,7 @@ void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *sta
 	memcpy(r.stacks, stacks, nr * sizeof(*stacks));
 	for (size_t i = 0; i < nr; i++)
 		stacks[i].bytes = 0;
-	if (call_about(f, pid, &r, sizeof(r), &answer, &got) || got < sizeof(*answer) + sizeof(r.stacks))
+	if (call(f, f->reader, &r, sizeof(r), &answer, &got) || got < sizeof(*answer) + sizeof(r.stacks))
 		return;
 	memcpy(r.stacks, answer + 1, sizeof(r.stacks));
 	for (size_t i = 0; i < nr; i++)
@@ -356,7 +388,7 @@ int foreign_ask_maps(struct foreign *f, pid_t pid, uint64_t tag)
 
 	if (is_slow(f, pid))
 		return -EAGAIN;
-	r = (struct foreign_request){ .kind = FOREIGN_MAPS, .pid = pid };
+	r = (struct foreign_request){ .about = { FOREIGN_MAPS, pid } };
 	return workers_ask(f->readers, tag, 0, &r, set_path(&r, NULL));
 }
 
@@ -403,7 +435,7 @@ int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *ques
 
 	if (is_slow(f, pid))
 		return -EAGAIN;
-	return workers_ask(f->namer, tag, pid, &job, set_job(&job, work, question, size));
+	return workers_ask(f->namer, tag, pid, &job, set_job(&job, pid, work, question, size));
 }
 
 uint64_t foreign_take(struct foreign *f, const void **answer, size_t *bytes)
@@ -446,7 +478,7 @@ int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *
 	static struct foreign_request r;
 
 	r = (struct foreign_request){
-		.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
+		.about.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
 	};
 	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), owner_of(key), &r,
 			   set_path(&r, file->path));

@@ -17,6 +17,7 @@
 
 #include "process/mapped_file.h"
 #include "process/proc_maps.h"
+#include "process/process_memory.h"
 #include "unwind/compiled.h"
 
 struct foreign;
@@ -74,10 +75,10 @@ void foreign_read_stacks(struct foreign *foreign, pid_t pid, struct foreign_stac
 			 const char **bytes);
 
 /*
- * Answers a question about a process, in a worker: in `room` bytes, aligned to 8, of which it sets how many it has used. The
- * question is aligned, too, and may be trusted. 0 or -errno
+ * Answers a question about a process, in a worker that has nothing but the process's memory: in `room` bytes, aligned to 8, of
+ * which it sets how many it has used. The question is aligned, too, and may be trusted. 0 or -errno
  */
-typedef int foreign_fn(const void *question, void *answer, size_t room, size_t *bytes);
+typedef int foreign_fn(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes);
 #define FOREIGN_QUESTION_BYTES (16 << 10)	/* at most */
 
 /*

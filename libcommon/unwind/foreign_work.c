@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "process/clock.h"
-#include "process/process_memory.h"
 #include "table/region_table.h"
 
 /* ---- mappings ---- */
@@ -75,7 +74,7 @@ static size_t read_maps(const struct foreign_request *r, struct foreign_answer *
 	struct proc_maps maps;
 	size_t bytes = sizeof(*answer);
 
-	answer->error = proc_maps_read(&maps, r->pid);
+	answer->error = proc_maps_read(&maps, r->about.pid);
 	if (answer->error)
 		return bytes;
 	identify_all(&maps);
@@ -109,7 +108,7 @@ int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes
 
 uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t bytes)
 {
-	ssize_t done = process_memory_read(text->pid, text->address, to, bytes);
+	ssize_t done = process_memory_read(&(struct process_memory){ text->pid, -1 }, text->address, to, bytes);
 	int fd = done <= 0 && text->file.path ? mapped_file_open(&text->file, &text->key, NULL) : -1;
 
 	if (fd >= 0) {
@@ -122,7 +121,7 @@ uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t b
 static size_t read_text(const struct foreign_request *r, struct foreign_answer *answer)
 {
 	struct foreign_text text = {
-		.pid = r->pid, .address = r->address, .file = r->file, .key = r->key, .file_offset = r->file_offset,
+		.pid = r->about.pid, .address = r->address, .file = r->file, .key = r->key, .file_offset = r->file_offset,
 	};
 
 	answer->nr = foreign_text_here(&text, answer + 1, r->bytes);
@@ -145,7 +144,7 @@ static size_t read_stacks(void *area, size_t bytes, size_t room)
 	left = left < r.most ? left : r.most;
 	for (size_t i = 0; i < r.nr && i < FOREIGN_STACKS; i++) {
 		struct foreign_stack *stack = &r.stacks[i];
-		ssize_t done = left ? process_memory_read(stack->tid, stack->address, to,
+		ssize_t done = left ? process_memory_read(&(struct process_memory){ stack->tid, -1 }, stack->address, to,
 							  left < FOREIGN_STACK_BYTES ? left : FOREIGN_STACK_BYTES) : 0;
 
 		stack->bytes = done < 0 ? 0 : done;
@@ -171,10 +170,11 @@ static uint64_t hash_of(const uint8_t *bytes, size_t nr)
 	return hash | 1;
 }
 
-int foreign_region_here(const struct foreign_region *r, uint64_t *hash, struct unwind_table *table)
+int foreign_region_here(const struct foreign_region *r, const struct process_memory *memory, uint64_t *hash,
+			struct unwind_table *table)
 {
 	uint8_t *bytes = r->bytes <= MAX_REGION_BYTES ? malloc(r->bytes) : NULL;
-	ssize_t done = bytes ? process_memory_read(r->pid, r->address, bytes, r->bytes) : -ENOMEM;
+	ssize_t done = bytes ? process_memory_read(memory, r->address, bytes, r->bytes) : -ENOMEM;
 	int error = done < 0 ? done : 0;
 
 	if (!error) {
@@ -185,7 +185,7 @@ int foreign_region_here(const struct foreign_region *r, uint64_t *hash, struct u
 	return error;
 }
 
-static size_t read_region(void *area, size_t bytes, size_t room)
+static size_t read_region(void *area, size_t bytes, size_t room, const struct process_memory *memory)
 {
 	struct foreign_answer *answer = area;
 	struct compiled compiled = {};
@@ -196,7 +196,9 @@ static size_t read_region(void *area, size_t bytes, size_t room)
 	if (bytes != sizeof(r))
 		return 0;
 	memcpy(&r, area, sizeof(r));
-	*answer = (struct foreign_answer){ .error = foreign_region_here(&r, &hash, &compiled.table) };
+	*answer = (struct foreign_answer){
+		.error = memory->fd < 0 ? memory->fd : foreign_region_here(&r, memory, &hash, &compiled.table),
+	};
 	memcpy(answer + 1, &hash, sizeof(hash));
 	if (!answer->error) {
 		written = compiled_write(&compiled, (uint8_t *)area + head, room - head);
@@ -206,24 +208,81 @@ static size_t read_region(void *area, size_t bytes, size_t room)
 	return head + written;
 }
 
-/* ---- all ---- */
+/* ---- those who read: they parse nothing but /proc's own text ---- */
 
 static size_t identify(const struct foreign_request *r, struct foreign_answer *answer)
 {
 	struct file_key *key = (struct file_key *)(answer + 1);
 
-	answer->error = mapped_file_identify(r->pid, &r->mapping, key);
-	key->in_our_root = process_has_our_root(r->pid);
+	answer->error = mapped_file_identify(r->about.pid, &r->mapping, key);
+	key->in_our_root = process_has_our_root(r->about.pid);
 	return sizeof(*answer) + sizeof(*key);
 }
 
-static size_t compile(const struct foreign_request *r, struct foreign_answer *answer, size_t room)
+/* The request, with its path. NULL: it is too short */
+static const struct foreign_request *request_of(const void *area, size_t bytes)
+{
+	static struct foreign_request r;
+
+	if (bytes <= offsetof(struct foreign_request, path) || bytes > sizeof(r))
+		return NULL;
+	memcpy(&r, area, bytes);
+	r.file.path = r.file.path ? r.path : NULL;
+	r.mapping.path = r.path;
+	return &r;
+}
+
+size_t foreign_read(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+{
+	const struct foreign_about *about = area;
+	struct foreign_answer *answer = area;
+	const struct foreign_request *r;
+
+	(void)arg, (void)file;
+	if (bytes >= sizeof(*about) && about->kind == FOREIGN_STACK)
+		return read_stacks(area, bytes, room);
+	r = request_of(area, bytes);
+	if (!r)
+		return 0;
+	*answer = (struct foreign_answer){};
+	switch (r->about.kind) {
+	case FOREIGN_MAPS:
+		return read_maps(r, answer, room);
+	case FOREIGN_FILE:
+		return identify(r, answer);
+	case FOREIGN_TEXT:
+		return read_text(r, answer);
+	default:
+		return 0;
+	}
+}
+
+/* ---- those who parse ---- */
+
+struct worker_file foreign_open(const void *request, size_t bytes)
+{
+	struct worker_file file = { .fd = -EBADMSG };
+	struct foreign_about about;
+	const struct foreign_request *r;
+
+	memcpy(&about, request, sizeof(about));
+	if (about.kind == FOREIGN_CALL || about.kind == FOREIGN_REGION) {
+		file.fd = process_memory_open(about.pid);
+		return file;
+	}
+	r = request_of(request, bytes);
+	if (r)
+		file.fd = mapped_file_open(&r->file, &r->key, &file.own);
+	return file;
+}
+
+static size_t compile(enum foreign_kind kind, const struct worker_file *file, struct foreign_answer *answer, size_t room)
 {
 	struct compiled compiled;
 	uint64_t began = clock_cpu_ns();
 	size_t bytes;
 
-	compiled_from_file(&compiled, &r->file, &r->key, r->kind == FOREIGN_CODE, true);
+	compiled_from_open_file(&compiled, file->fd, !file->own, kind == FOREIGN_CODE);
 	compiled.cpu_ns = clock_cpu_ns() - began;
 	bytes = compiled_write(&compiled, answer + 1, room);
 	answer->error = bytes ? 0 : -EFBIG;
@@ -231,7 +290,7 @@ static size_t compile(const struct foreign_request *r, struct foreign_answer *an
 	return sizeof(*answer) + bytes;
 }
 
-static size_t call(void *area, size_t bytes, size_t room)
+static size_t call(void *area, size_t bytes, size_t room, const struct process_memory *memory)
 {
 	static struct foreign_job job;
 	struct foreign_answer *answer = area;
@@ -239,40 +298,30 @@ static size_t call(void *area, size_t bytes, size_t room)
 	if (bytes < offsetof(struct foreign_job, question) || bytes > sizeof(job))
 		return 0;
 	memcpy(&job, area, bytes);
-	*answer = (struct foreign_answer){};
-	answer->error = job.work(job.question, answer + 1, room - sizeof(*answer), &bytes);
+	*answer = (struct foreign_answer){ .error = memory->fd < 0 ? memory->fd : 0 };
+	if (!answer->error)
+		answer->error = job.work(job.question, memory, answer + 1, room - sizeof(*answer), &bytes);
 	return sizeof(*answer) + (answer->error ? 0 : bytes);
 }
 
-size_t foreign_work(void *arg, void *area, size_t bytes, size_t room)
+size_t foreign_parse(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
 {
+	const struct foreign_about about = *(const struct foreign_about *)area;
+	const struct process_memory memory = { .pid = about.pid, .fd = file->fd };
 	struct foreign_answer *answer = area;
-	static struct foreign_request r;
 
 	(void)arg;
-	switch (bytes >= sizeof(r.kind) ? *(const enum foreign_kind *)area : FOREIGN_MAPS) {
-	case FOREIGN_CALL:
-		return call(area, bytes, room);
-	case FOREIGN_STACK:
-		return read_stacks(area, bytes, room);
-	case FOREIGN_REGION:
-		return read_region(area, bytes, room);
-	default:
-		break;
+	if (file->fd >= 0 && file->keep && !process_memory_is_used(&memory)) {
+		*answer = (struct foreign_answer){ .error = FOREIGN_GONE };
+		return sizeof(*answer);
 	}
-	memset(&r, 0, offsetof(struct foreign_request, path));
-	memcpy(&r, area, bytes);
-	r.file.path = r.file.path ? r.path : NULL;
-	r.mapping.path = r.path;
-	*answer = (struct foreign_answer){};
-	switch (r.kind) {
-	case FOREIGN_MAPS:
-		return read_maps(&r, answer, room);
-	case FOREIGN_FILE:
-		return identify(&r, answer);
-	case FOREIGN_TEXT:
-		return read_text(&r, answer);
+	switch (about.kind) {
+	case FOREIGN_CALL:
+		return call(area, bytes, room, &memory);
+	case FOREIGN_REGION:
+		return read_region(area, bytes, room, &memory);
 	default:
-		return compile(&r, answer, room - sizeof(*answer));
+		*answer = (struct foreign_answer){};
+		return compile(about.kind, file, answer, room - sizeof(*answer));
 	}
 }

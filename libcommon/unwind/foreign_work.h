@@ -3,6 +3,9 @@
 #ifndef EHPERF_UNWIND_FOREIGN_WORK_H
 #define EHPERF_UNWIND_FOREIGN_WORK_H
 
+#include <errno.h>
+
+#include "process/worker_child.h"
 #include "unwind/foreign.h"
 
 enum foreign_kind {
@@ -11,10 +14,15 @@ enum foreign_kind {
 
 #define FOREIGN_MAX_PATH 4300
 
+/* Each request begins with this. */
+struct foreign_about {
+	enum foreign_kind kind;
+	pid_t pid;		/* not with FOREIGN_TABLE, FOREIGN_CODE */
+};
+
 /* only the members that the kind needs are set; it is sent with the used part of the path only */
 struct foreign_request {
-	enum foreign_kind kind;
-	pid_t pid;
+	struct foreign_about about;
 	uint64_t address;	/* FOREIGN_TEXT */
 	uint32_t bytes;
 	uint64_t file_offset;
@@ -25,6 +33,7 @@ struct foreign_request {
 };
 
 /* Each answer begins with this. Then follow, for files: struct file_key; text: the bytes; tables: compiled_write()'s bytes */
+#define FOREIGN_GONE -ESTALE	/* of memory that was opened before: nobody uses it any more */
 struct foreign_answer {
 	int error;
 	uint32_t nr;
@@ -45,35 +54,35 @@ struct foreign_mapping {
  * head, work()'s
  */
 struct foreign_job {
-	enum foreign_kind kind;
+	struct foreign_about about;
 	foreign_fn *work;
 	_Alignas(16) uint8_t question[FOREIGN_QUESTION_BYTES];
 };
 
 /* FOREIGN_STACK; behind the answer's head, .stacks and then the bytes */
 struct foreign_stacks {
-	enum foreign_kind kind;
-	pid_t pid;
+	struct foreign_about about;
 	uint64_t nr, most;
 	struct foreign_stack stacks[FOREIGN_STACKS];
 };
 
 /* FOREIGN_REGION; behind the answer's head, the hash of the bytes, and without an error compiled_write()'s */
 struct foreign_region {
-	enum foreign_kind kind;
-	pid_t pid;
+	struct foreign_about about;
 	uint64_t address, hash;
 	uint32_t bytes;
 };
 
-/* for struct workers */
-size_t foreign_work(void *arg, void *area, size_t bytes, size_t room);
+/* for struct workers: of those that read, and those that parse what foreign_open() has opened for them */
+worker_fn foreign_read, foreign_parse;
+worker_open_fn foreign_open;
 
 /* foreign_read_text() in the calling process: from memory, or if that cannot be read, from the file */
 uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t bytes);
 
 /* foreign_read_region() in the calling process */
-int foreign_region_here(const struct foreign_region *region, uint64_t *hash, struct unwind_table *table);
+int foreign_region_here(const struct foreign_region *region, const struct process_memory *memory, uint64_t *hash,
+			struct unwind_table *table);
 
 /* The mappings in an answer, which may be anything. 0, -EBADMSG or -ENOMEM */
 int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes);

@@ -165,7 +165,7 @@ void module_compile(const struct module *module, bool of_code, struct compiled *
 	if (module->image)
 		compiled_from_memory(compiled, module->image, module->image_bytes, of_code);
 	else
-		compiled_from_file(compiled, &file, &module->key, of_code, false);
+		compiled_from_file(compiled, &file, &module->key, of_code);
 }
 
 void module_compiled(struct module *module, const struct compiled *compiled)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/child_limits.h"
 #include "process/clock.h"
 #include "process/paths.h"
 
@@ -297,11 +298,16 @@ void process_charge(struct processes *processes, struct process *process, uint64
 #define LOOKS 50	/* looking takes one part in so many of the time */
 #define MANY_MAPPINGS 64	/* others' mappings are not worth the loss */
 
-static uint64_t allocated(void)
+/* Has malloc() given out more? It has no more than the process, and takes long to say. */
+static bool is_allocated(uint64_t bytes)
 {
-	struct mallinfo2 m = mallinfo2();
+	uint64_t most = child_memory(0);
+	struct mallinfo2 m;
 
-	return m.uordblks + m.hblkhd;
+	if (most && most <= bytes)
+		return false;
+	m = mallinfo2();
+	return m.uordblks + m.hblkhd > bytes;
 }
 
 /* NULL: none has many */
@@ -323,7 +329,7 @@ void processes_limit_memory(struct processes *processes, uint64_t bytes)
 	if (began < processes->look_ns)
 		return;
 	began_cpu = clock_cpu_ns();
-	while (allocated() > bytes && (process = largest(processes)))
+	while (is_allocated(bytes) && (process = largest(processes)))
 		process_refuse(processes, process, -ENOSPC);
 	pause = LOOKS * (clock_cpu_ns() - began_cpu);
 	processes->look_ns = began + (pause > LOOK_NS ? pause : LOOK_NS);

@@ -99,9 +99,16 @@ struct runtime {
 	/* Takes answers that have arrived, and asks for what else is wanted; or waits for all, so long at most. NULL: none come later */
 	void (*follow)(void *names, struct foreign *foreign);
 	void (*settle)(void *names, struct foreign *foreign, int ms);
+	/* A stack that is kept has this frame, which .see() has made. */
+	void (*use)(void *names, uint64_t frame);
+	/*
+	 * Forgets the functions that were not seen, nor used, since the last call. Their numbers are not used again. NULL: functions
+	 * are never forgotten
+	 */
+	void (*forget)(void *names);
 	/*
 	 * The functions of a frame that .see() has made, those that are inlined first, the innermost one before all. Returns how many,
-	 * at most max; 0: not known. Valid until the next .see()
+	 * at most max; 0: not known. Valid until the next .see() or .forget()
 	 */
 	size_t (*find)(const void *names, uint64_t frame, struct runtime_function *functions, size_t max);
 

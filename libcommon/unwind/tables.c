@@ -519,6 +519,8 @@ void tables_give_up(struct tables *tables)
 
 		if (!header || !tables_awaited(tables, id))
 			continue;
+		if (table_of(tables, id)->nr_timeouts)
+			modules_get(tables->modules, id)->error = -ETIMEDOUT;
 		if (header->pending & PENDING_CFI)
 			header->id = 0;
 		set_pending(header, NO_CODE_TABLE);

@@ -71,7 +71,7 @@ static void check_code(const struct hotspot_code *code)
 
 static void begin(struct memory_reader *memory, struct image *image)
 {
-	memory_reader_begin(memory, 0, 1 << 20);
+	memory_reader_begin(memory, NULL, 1 << 20);
 	memory->read = read_image;
 	memory->arg = image;
 }

@@ -39,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static uint8_t *image;
 	static struct python_code codes[MAX_PYTHON_FUNCTIONS];
+	const struct process_memory memory = { .pid = getpid(), .fd = -1 };
 	struct python_strings strings;
 	struct python_code code;
 
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memset(image, 0, IMAGE_BYTES);
 	memcpy(image, bytes, size < IMAGE_BYTES ? size : IMAGE_BYTES);
 	memcpy(&strings, image + objects.code_strings, sizeof(strings));
-	if (!python_code_read(getpid(), &objects, IMAGE, python_identity(&strings), &code)) {
+	if (!python_code_read(&memory, &objects, IMAGE, python_identity(&strings), &code)) {
 		must(strlen(code.name) <= 4 * 1024 && strlen(code.file) <= 4 * 1024, "names are bounded");
 		check_code(&code);
 		python_code_free(&code);

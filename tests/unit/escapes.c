@@ -28,6 +28,7 @@
 
 static char file[] = "/tmp/escapes.XXXXXX";	/* root's, 0600 */
 static pid_t tool;
+static char link_room[64];
 
 static bool maps(int flags, int prot)
 {
@@ -64,8 +65,27 @@ static bool writes_to_tool(void)
 
 #define CALL(...) (syscall(__VA_ARGS__) != -1)
 
-/* one of the attempts; false: it failed, as it should. nr: how many there are */
-static bool attempt(unsigned which, unsigned *nr)
+static bool passes_descriptor(void)
+{
+	char control[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec data = { file, 1 };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	*header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	return sendmsg(0, &message, 0) > 0;
+}
+
+static bool reads_from_tool(void)
+{
+	char byte;
+	struct iovec here = { &byte, 1 }, there = { file, 1 };
+
+	return process_vm_readv(tool, &here, 1, &there, 1, 0) > 0;
+}
+
+/* one of the attempts; false: it failed, as it should. nr: how many there are. reads: it may read files and processes */
+static bool attempt(unsigned which, bool reads, unsigned *nr)
 {
 	unsigned n = 0;
 
@@ -132,23 +152,32 @@ static bool attempt(unsigned which, unsigned *nr)
 	TRY(CALL(__NR_splice, 0, NULL, 1, NULL, 1, 0));
 	TRY(CALL(__NR_getpid | 0x40000000));		/* x32's */
 	TRY(calls_as_i386());
+	TRY(passes_descriptor());
+	TRY(!reads && open(file, O_RDONLY) >= 0);
+	TRY(!reads && open("/etc/passwd", O_RDONLY) >= 0);
+	TRY(!reads && open("/proc/self/maps", O_RDONLY) >= 0);
+	TRY(!reads && open("/", O_PATH) >= 0);
+	TRY(!reads && CALL(__NR_openat2, AT_FDCWD, "/", &(struct { uint64_t flags, mode, resolve; }){ O_PATH }, 24));
+	TRY(!reads && CALL(__NR_open_by_handle_at, AT_FDCWD, NULL, 0));
+	TRY(!reads && CALL(__NR_readlink, "/proc/self/exe", link_room, sizeof(link_room)));
+	TRY(!reads && reads_from_tool());
 	*nr = n;
 	return false;
 }
 
 struct attempted {
 	unsigned which, nr;
-	bool escaped;
+	bool reads, escaped;
 };
 
 static void run(struct attempted *a)
 {
-	a->escaped = attempt(a->which, &a->nr);
+	a->escaped = attempt(a->which, a->reads, &a->nr);
 }
 
-static size_t work(void *arg, void *area, size_t bytes, size_t room)
+static size_t work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
 {
-	(void)arg, (void)bytes, (void)room;
+	(void)arg, (void)bytes, (void)room, (void)file;
 	run(area);
 	return sizeof(struct attempted);
 }
@@ -164,22 +193,28 @@ static size_t answer(void *arg, const char *request, size_t bytes, char *reply, 
 	return sizeof(a);
 }
 
-/* All attempts, each in a worker that may have died of the last one. */
-static void test_worker(bool parent)
+static struct worker_file open_own(const void *request, size_t bytes)
 {
-	struct worker_limits limits = { .cpu_ms = 500, .bytes = 64 << 20, .parent = parent };
+	(void)request, (void)bytes;
+	return (struct worker_file){ .fd = open(file, O_RDONLY | O_CLOEXEC) };
+}
+
+/* All attempts, each in a worker that may have died of the last one. */
+static void test_worker(struct worker_limits limits, const char *name)
+{
 	unsigned nr = 1;
 	struct workers *w;
 
+	limits.cpu_ms = 500;
+	limits.bytes = 64 << 20;
 	check(!workers_new(&w, 1, 1 << 20, &limits, work, NULL));
 	for (unsigned i = 0; i < nr; i++) {
-		struct attempted a = { .which = i };
-		struct worker_answer got = workers_call(w, &a, sizeof(a));
+		struct attempted a = { .which = i, .reads = !limits.open };
+		struct worker_answer got = workers_call(w, &a, sizeof(a), 0);
 
 		if (!got.error)
 			memcpy(&a, got.bytes, sizeof(a));
-		check(got.error == -ECHILD || (!got.error && !a.escaped), "attempt %u of a worker%s: %d", i,
-		      parent ? " with children" : "", got.error);
+		check(got.error == -ECHILD || (!got.error && !a.escaped), "attempt %u of %s: %d", i, name, got.error);
 		if (!got.error && a.nr > nr)
 			nr = a.nr;
 	}
@@ -213,7 +248,7 @@ static void test_bounded_child(bool preparing)
 		struct attempted got = {};
 		struct bounded_child child = {};
 
-		a = (struct attempted){ .which = i };
+		a = (struct attempted){ .which = i, .reads = preparing };
 		check(bounded_child_start(&child, &bounded));
 		if (bounded_child_ask(&child, &a, sizeof(a), &got, sizeof(got)) == sizeof(got) && got.nr > nr)
 			nr = got.nr;
@@ -234,8 +269,9 @@ int main(void)
 	}
 	tool = getpid();
 	check(fd >= 0 && write(fd, "root's", 6) == 6 && !fstat(fd, &before));
-	test_worker(false);
-	test_worker(true);
+	test_worker((struct worker_limits){}, "a worker that reads");
+	test_worker((struct worker_limits){ .parent = true }, "a worker with children");
+	test_worker((struct worker_limits){ .open = open_own }, "a worker that parses");
 	test_bounded_child(false);
 	test_bounded_child(true);
 	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 && after.st_mode == before.st_mode && !after.st_uid);

@@ -79,7 +79,7 @@ static void test_tables(void)
 		}
 		taken++;
 		file = mapped_file_of(maps.tid, &maps.mappings[id - 1]);
-		compiled_from_file(&expected, &file, &maps.mappings[id - 1].file, of_code, false);
+		compiled_from_file(&expected, &file, &maps.mappings[id - 1].file, of_code);
 		check(compiled.error == expected.error && compiled.build_id_bytes == expected.build_id_bytes &&
 		      same(&compiled.table, &expected.table), "%s%s", file.path, of_code ? ", code" : "");
 		unwind_table_free(&compiled.table);
@@ -101,10 +101,11 @@ static void test_text(void)
 }
 
 /* who has answered, and what was asked; without a question, an error */
-static int answer_question(const void *question, void *answer, size_t room, size_t *bytes)
+static int answer_question(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes)
 {
 	pid_t *to = answer;
 
+	(void)memory;
 	if (!*(const pid_t *)question)
 		return -EXDEV;
 	check(room >= 2 * sizeof(*to));
@@ -156,7 +157,7 @@ static void test_distrust(void)
 	static uint8_t written[2 * sizeof(struct compiled)];
 	size_t bytes;
 
-	compiled_from_file(&compiled, &file, &key, false, false);
+	compiled_from_file(&compiled, &file, &key, false);
 	check(compiled.error == -ESTALE, "not the file that was identified: %d", compiled.error);
 	check(!foreign_unpack_maps(&maps, &lie, sizeof(lie)) && maps.nr == 1 &&
 	      !strcmp(maps.mappings[0].path, "abc"));

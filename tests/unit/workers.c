@@ -3,6 +3,7 @@
  * Jobs in workers: those that answer, and those that sleep, spin, die, want too much or may not do what
  * they try.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -73,12 +74,12 @@ static bool is_small(void)
 	return find_line("/proc/self/status", "RssAnon:", kib, sizeof(kib)) && strtoul(kib, NULL, 10) < 16 << 10;
 }
 
-static size_t work(void *arg, void *area, size_t bytes, size_t room)
+static size_t work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	char *text = area, kind = bytes ? *text : 0;
 	int fds[2];
 
-	(void)arg;
+	(void)arg, (void)file;
 	switch (kind) {
 	case 'r':	/* reads and opens, which may not wait for a writer here */
 		kind = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) < 0 ? 'x' : 'r';
@@ -125,7 +126,7 @@ static size_t work(void *arg, void *area, size_t bytes, size_t room)
 
 static char call(struct workers *w, const char *request, int *error)
 {
-	struct worker_answer answer = workers_call(w, request, strlen(request) + 1);
+	struct worker_answer answer = workers_call(w, request, strlen(request) + 1, 0);
 
 	*error = answer.error;
 	return answer.error ? 0 : *(const char *)answer.bytes;
@@ -216,6 +217,13 @@ static pid_t starter(void)
 	return found;
 }
 
+static bool stop_starter(void)
+{
+	pid_t pid = starter();	/* kill(0) would stop this program, and who runs it */
+
+	return pid > 0 && !kill(pid, SIGSTOP);
+}
+
 /* The tool goes on while it waits for a worker that the starter has not started yet, and starts none itself. */
 static void test_late_starter(void)
 {
@@ -229,17 +237,25 @@ static void test_late_starter(void)
 	memory = malloc(bytes);
 	check(memory != NULL);
 	memset(memory, 'm', bytes);
-	check(starter() > 0 && !kill(starter(), SIGSTOP));
+	check(stop_starter());
 	check(!workers_ask(w, 1, 0, "i", 2));
 	check(!workers_take(w, &answer) && workers_nr_asked(w) == 1, "no answer yet");
-	check(!kill(starter(), SIGCONT));
+	check(starter() > 0 && !kill(starter(), SIGCONT));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
 	check(clock_ns() - began > 1000000000 || (!answer.error && *(const char *)answer.bytes == 'i'), "then there is a small one");
+	/* where the whole machine has stood still for longer than that, the starter is given its time */
+	check(workers_call(w, "d", 2, 0).error == -ECHILD && stop_starter());
+	check(!workers_ask(w, 1, 0, "i", 2) && !workers_take(w, &answer));
+	usleep(1200000);
+	check(starter() > 0 && !kill(starter(), SIGCONT));
+	while (!workers_take(w, &answer))
+		workers_wait(w, 1000);
+	check(!answer.error && *(const char *)answer.bytes == 'i', "a small one, and not the tool's");
 	check(!workers_ask(w, 1, 0, "d", 2));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
-	check(!kill(starter(), SIGSTOP));
+	check(stop_starter());
 	check(!workers_ask(w, 1, 0, "r", 2));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
@@ -325,7 +341,7 @@ static void test_cancelled(void)
 	uint64_t sum = 0;
 
 	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
-	check(!workers_call(w, "r", 2).error);	/* the worker is there */
+	check(!workers_call(w, "r", 2, 0).error);	/* the worker is there */
 	for (uint64_t tag = 1; tag <= 6; tag++)
 		check(!workers_ask(w, tag, 0, "r", 2));
 	check(!workers_cancel(w, 1) && !workers_cancel(w, 7), "what a worker has is not taken back, nor what was not asked for");
@@ -352,13 +368,193 @@ static void test_unstartable(void)
 	getrlimit(RLIMIT_AS, &before);
 	none.rlim_max = before.rlim_max;
 	setrlimit(RLIMIT_AS, &none);
-	answer = workers_call(w, "r", 2);
+	answer = workers_call(w, "r", 2, 0);
 	check(answer.error == -ENOMEM && !workers_nr_asked(w), "%d", answer.error);
-	answer = workers_call(w, "r", 2);
+	answer = workers_call(w, "r", 2, 0);
 	check(answer.error == -ENOMEM, "%d", answer.error);
 	setrlimit(RLIMIT_AS, &before);
-	answer = workers_call(w, "r", 2);
+	answer = workers_call(w, "r", 2, 0);
 	check(!answer.error, "%d", answer.error);
+	workers_free(w);
+}
+
+/* ---- workers without rights, for which files are opened ---- */
+
+/* the file that the request names; '!': the opener dies */
+static struct worker_file open_named(const void *request, size_t bytes)
+{
+	const char *text = request;
+	int fd;
+
+	(void)bytes;
+	if (text[1] == '!')
+		__builtin_trap();
+	fd = open(text + 1, O_RDONLY | O_CLOEXEC);
+	return (struct worker_file){ .fd = fd < 0 ? -errno : fd, .own = text[0] == 'o' };
+}
+
+static size_t use_file(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+{
+	char *text = area, kind = *text;
+
+	(void)arg, (void)bytes, (void)room;
+	switch (kind) {
+	case 'n':	/* 0 is the socket, and nothing else is open */
+		for (int fd = 1; fd < 100; fd++)
+			kind = fd != file->fd && fcntl(fd, F_GETFD) >= 0 ? 'x' : kind;
+		break;
+	case 'a':	/* for reading, or by its name */
+		kind = open(text + 1, O_RDONLY) >= 0 || open("/proc/self/maps", O_RDONLY) >= 0 ? 'x' : 'a';
+		break;
+	case 'd':
+		__builtin_trap();
+	case 's':
+		while (!never)
+			;
+	}
+	*text = kind;
+	memset(text + 1, 0, 80);
+	text[1] = file->own ? '1' : '0';
+	if (file->fd < 0)
+		sprintf(text + 2, "%d", file->fd);
+	else if (pread(file->fd, text + 2, 78, 0) < 0)
+		text[2] = '?';
+	return 81;
+}
+
+/* Is the answer this kind, and the file this text? */
+static bool answers(struct workers *w, const char *request, const char *expected)
+{
+	struct worker_answer answer = workers_call(w, request, strlen(request) + 1, 0);
+
+	return !answer.error && answer.nr == 81 && answer.file.fd < 0 && !strncmp(answer.bytes, expected, strlen(expected));
+}
+
+static unsigned nr_open(void)
+{
+	DIR *all = opendir("/proc/self/fd");
+	unsigned nr = 0;
+
+	while (all && readdir(all))
+		nr++;
+	if (all)
+		closedir(all);
+	return nr;
+}
+
+static void test_opened(void)
+{
+	const struct worker_limits without_rights = { .cpu_ms = 200, .bytes = MAX_BYTES, .open = open_named };
+	char directory[] = "/tmp/ehperf-workers-XXXXXX", file[64], fifo[64], request[80], hang[80];
+	struct worker_answer answer;
+	unsigned before, nr;
+	struct workers *w;
+	int fd;
+
+	check(mkdtemp(directory) != NULL);
+	snprintf(file, sizeof(file), "%s/f", directory);
+	snprintf(fifo, sizeof(fifo), "%s/p", directory);
+	snprintf(hang, sizeof(hang), "f%s", fifo);
+	fd = open(file, O_WRONLY | O_CREAT, 0600);
+	check(fd >= 0 && write(fd, "its text", 8) == 8 && !close(fd) && !mkfifo(fifo, 0600));
+
+	check(!workers_new(&w, 2, AREA, &without_rights, use_file, NULL));
+	snprintf(request, sizeof(request), "o%s", file);
+	check(answers(w, request, "o1its text"), "the file is read, and it is said where it is from");
+	before = nr_open();
+	request[0] = 'r';
+	check(answers(w, request, "r0its text"));
+	request[0] = 'n';
+	check(answers(w, request, "n0its text"), "nothing else is open");
+	request[0] = 'a';
+	check(answers(w, request, "a0its text"), "and nothing else can be opened");
+	snprintf(request, sizeof(request), "r%s-", file);
+	check(answers(w, request, "r0-2"), "there is no such file");
+
+	answer = workers_call(w, hang, strlen(hang) + 1, 0);
+	check(answer.error == -ETIMEDOUT, "a file that hangs is given up: %d", answer.error);
+	snprintf(request, sizeof(request), "r%s", file);
+	check(answers(w, request, "r0its text"), "the next one does not");
+	check(workers_call(w, "r!", 3, 0).error == -ECHILD && answers(w, request, "r0its text"), "an opener that dies is replaced");
+	request[0] = 'd';
+	check(workers_call(w, request, strlen(request) + 1, 0).error == -ECHILD, "so is who parses");
+	request[0] = 's';
+	check(workers_call(w, request, strlen(request) + 1, 0).error == -ETIME);
+	request[0] = 'r';
+	check(answers(w, request, "r0its text"));
+
+	/* an owner of many that hang does not keep another one waiting for all of them */
+	for (uint64_t tag = 1; tag <= 20; tag++)
+		check(!workers_ask(w, tag, 7, hang, strlen(hang) + 1));
+	check(!workers_ask(w, 100, 8, request, strlen(request) + 1) && taken_before(w, 100) <= 6);
+	/* what is being opened is not taken back, and what waits is */
+	check(!workers_cancel(w, 100) && workers_cancel(w, 20) && !workers_cancel(w, 20));
+	workers_stop(w);
+	check(!workers_nr_asked(w) && answers(w, request, "r0its text"), "a stop drops all of them");
+
+	for (uint64_t tag = nr = 0; tag < 500; tag++)
+		check(!workers_ask(w, tag, tag % 3, request, strlen(request) + 1));
+	while (workers_nr_asked(w))
+		if (!workers_take(w, &answer))
+			workers_wait(w, 100);
+		else
+			nr += !answer.error && !strcmp(answer.bytes, "r0its text");
+	check(nr == 500, "%u of 500", nr);
+	check(nr_open() <= before + 8, "no descriptor is left: %u, %u before", nr_open(), before);	/* one worker more, and its opener */
+	for (uint64_t tag = 1; tag <= 3; tag++)
+		check(!workers_ask(w, tag, 0, tag == 2 ? hang : request, strlen(request) + 1));
+	workers_free(w);	/* without waiting for them */
+	check(!workers_new(&w, 1, AREA, &without_rights, use_file, NULL) && answers(w, request, "r0its text"));
+	workers_free(w);
+	check(nr_open() < before, "%u", nr_open());
+	unlink(file);
+	unlink(fifo);
+	rmdir(directory);
+}
+
+/* the PID of the worker that has done the job */
+static size_t say_pid(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+{
+	(void)arg, (void)bytes, (void)room, (void)file;
+	memcpy(area, &(pid_t){ getpid() }, sizeof(pid_t));
+	return sizeof(pid_t);
+}
+
+/* No worker has jobs of two owners, and an owner's jobs do not each start a new one. */
+static void test_apart(void)
+{
+	const struct worker_limits apart = { .cpu_ms = 200, .bytes = MAX_BYTES, .apart = true };
+	enum { JOBS = 60, OWNERS = 4 };
+	struct { pid_t pid; uint64_t owner; } seen[JOBS];
+	struct worker_answer answer;
+	unsigned nr = 0, nr_pids = 0, mixed = 0;
+	struct workers *w;
+
+	check(!workers_new(&w, 3, AREA, &apart, say_pid, NULL));
+	for (uint64_t tag = 0; tag < JOBS; tag++)
+		check(!workers_ask(w, tag, tag % OWNERS, "x", 1));
+	while (workers_nr_asked(w)) {
+		if (!workers_take(w, &answer)) {
+			workers_wait(w, 100);
+			continue;
+		}
+		check(!answer.error && answer.nr == sizeof(pid_t), "%d", answer.error);
+		memcpy(&seen[nr].pid, answer.bytes, sizeof(pid_t));
+		seen[nr++].owner = answer.tag % OWNERS;
+	}
+	for (unsigned i = 0; i < nr; i++) {
+		bool is_new = true;
+
+		for (unsigned j = 0; j < i; j++) {
+			is_new &= seen[i].pid != seen[j].pid;
+			mixed += seen[i].pid == seen[j].pid && seen[i].owner != seen[j].owner;
+		}
+		nr_pids += is_new;
+	}
+	check(nr == JOBS && !mixed && nr_pids >= OWNERS, "%u jobs, %u workers, %u mixed", nr, nr_pids, mixed);
+	for (nr = 0; nr < 10; nr++)
+		check((answer = workers_call(w, "x", 1, 0)).error == 0 && (nr == 0 || !memcmp(answer.bytes, &seen[0].pid, sizeof(pid_t))) &&
+		      memcpy(&seen[0].pid, answer.bytes, sizeof(pid_t)), "one for all of an owner's jobs");
 	workers_free(w);
 }
 
@@ -371,5 +567,7 @@ int main(void)
 	test_many();
 	test_owners();
 	test_cancelled();
+	test_opened();
+	test_apart();
 	return check_done();
 }

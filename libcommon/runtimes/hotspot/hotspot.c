@@ -349,10 +349,8 @@ static struct piece *piece_of(const struct hotspot *h, uint64_t address, uint32_
 /* The number of the piece's name; 0: it has none */
 static uint32_t number_of(struct hotspot_names *names, struct piece *piece)
 {
-	if (piece && piece->name) {
+	if (piece && !hotspot_names_use(names, piece->name_number))
 		piece->name_number = hotspot_names_add(names, piece->name);
-		piece->name = NULL;
-	}
 	return piece ? piece->name_number : 0;
 }
 
@@ -441,6 +439,16 @@ static size_t find(const void *names, uint64_t frame, struct runtime_function *f
 	return 1;
 }
 
+static void use(void *names, uint64_t frame)
+{
+	hotspot_names_use(names, HOTSPOT_NUMBER(frame));
+}
+
+static void forget(void *names)
+{
+	hotspot_names_forget(names);
+}
+
 static void *names_new(void)
 {
 	return hotspot_names_new();
@@ -468,5 +476,7 @@ const struct runtime hotspot_runtime = {
 	.names_new = names_new,
 	.names_free = names_free,
 	.see = see,
+	.use = use,
+	.forget = forget,
 	.find = find,
 };

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+
+#include "base/hash.h"
 
 #define MAX_METHODS 200000	/* a program that makes them as it goes must not fill our memory */
 
@@ -15,13 +16,7 @@ struct known_method {
 
 void hotspot_methods_free(struct hotspot_methods *m)
 {
-	struct known_method *known, *next;
-
-	HASH_ITER(hh, m->by_key, known, next) {
-		HASH_DEL(m->by_key, known);
-		free(known);
-	}
-	m->nr = 0;
+	hash_free_all(m->by_key);
 }
 
 static struct known_method *find(const struct hotspot_methods *m, const struct hotspot_method_key *key)
@@ -30,6 +25,18 @@ static struct known_method *find(const struct hotspot_methods *m, const struct h
 
 	HASH_FIND(hh, m->by_key, key, sizeof(*key), known);
 	return known;
+}
+
+/* False: it is not known, or its name was forgotten: then it is to be read again */
+static bool is_known(struct hotspot_methods *m, struct hotspot_names *names, const struct hotspot_method_key *key)
+{
+	struct known_method *known = find(m, key);
+
+	if (!known || hotspot_names_use(names, known->number))
+		return known;
+	HASH_DEL(m->by_key, known);
+	free(known);
+	return false;
 }
 
 /* of the two words of a frame */
@@ -49,17 +56,12 @@ uint32_t hotspot_methods_find(const struct hotspot_methods *m, const uint64_t *w
 static void add(struct hotspot_methods *m, struct hotspot_names *names, const struct hotspot_named *named)
 {
 	struct known_method *known = find(m, &named->key) ? NULL : calloc(1, sizeof(*known));
-	struct hotspot_name *name = known ? malloc(named->name_bytes) : NULL;
 
-	if (!name) {
-		free(known);
+	if (!known)
 		return;
-	}
-	memcpy(name, named + 1, named->name_bytes);
 	known->key = named->key;
-	known->number = hotspot_names_add(names, name);
+	known->number = hotspot_names_add(names, (const struct hotspot_name *)(named + 1));
 	HASH_ADD(hh, m->by_key, key, sizeof(known->key), known);
-	m->nr++;
 }
 
 /* where the methods that a question asks for are among the frames */
@@ -121,10 +123,10 @@ void hotspot_methods_read(struct hotspot_methods *m, struct hotspot_question *qu
 								   .bytecode = METHOD_BYTECODE(frames[i + 1]) },
 				i + 1);
 	ask(&a);
-	for (uint32_t i = 0; i + 1 < nr && m->nr < MAX_METHODS; i++) {
+	for (uint32_t i = 0; i + 1 < nr && HASH_COUNT(m->by_key) < MAX_METHODS; i++) {
 		struct hotspot_method_question method = { .key = key_of(&frames[i]) };
 
-		if (hotspot_is_method(frames, nr, i) && !(frames[i + 1] & METHOD_UNSEEN) && !find(m, &method.key))
+		if (hotspot_is_method(frames, nr, i) && !(frames[i + 1] & METHOD_UNSEEN) && !is_known(m, names, &method.key))
 			ask_for(&a, &method, 0);
 	}
 	ask(&a);

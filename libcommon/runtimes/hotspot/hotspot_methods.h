@@ -12,7 +12,6 @@
 
 struct hotspot_methods {
 	struct known_method *by_key;
-	size_t nr;
 };	/* {} at first */
 
 void hotspot_methods_free(struct hotspot_methods *methods);

@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/hash.h"
+
+struct numbered {
+	uint32_t number;
+	bool used;			/* since the last hotspot_names_forget() */
+	UT_hash_handle hh;
+	struct hotspot_name name;	/* the last member: its parts follow */
+};
 
 struct hotspot_names {
-	struct hotspot_name **all;
-	size_t nr, room;
+	struct numbered *all;
+	uint32_t last_number;
 };
 
 struct hotspot_names *hotspot_names_new(void)
@@ -20,25 +27,61 @@ void hotspot_names_free(struct hotspot_names *names)
 {
 	if (!names)
 		return;
-	for (size_t i = 0; i < names->nr; i++)
-		free(names->all[i]);
-	free(names->all);
+	hash_free_all(names->all);
 	free(names);
 }
 
-uint32_t hotspot_names_add(struct hotspot_names *names, struct hotspot_name *name)
+uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name)
 {
-	if (names->nr == UINT32_MAX - 1 || array_reserve(&names->all, &names->room, names->nr + 1)) {
-		free(name);
+	size_t bytes = hotspot_name_bytes(name->nr_places, name->nr_scopes, name->text_bytes);
+	struct numbered *added = names->last_number < UINT32_MAX ? malloc(offsetof(struct numbered, name) + bytes) : NULL;
+
+	if (!added)
 		return 0;
-	}
-	names->all[names->nr++] = name;
-	return names->nr;
+	added->number = ++names->last_number;
+	added->used = true;
+	memcpy(&added->name, name, bytes);
+	HASH_ADD(hh, names->all, number, sizeof(added->number), added);
+	return added->number;
+}
+
+static struct numbered *find(const struct hotspot_names *names, uint32_t number)
+{
+	struct numbered *found;
+
+	HASH_FIND(hh, names->all, &number, sizeof(number), found);
+	return found;
 }
 
 const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, uint32_t number)
 {
-	return number && number <= names->nr ? names->all[number - 1] : NULL;
+	const struct numbered *found = find(names, number);
+
+	return found ? &found->name : NULL;
+}
+
+bool hotspot_names_use(struct hotspot_names *names, uint32_t number)
+{
+	struct numbered *found = find(names, number);
+
+	if (found)
+		found->used = true;
+	return found;
+}
+
+void hotspot_names_forget(struct hotspot_names *names)
+{
+	struct numbered *name, *next;
+
+	HASH_ITER(hh, names->all, name, next) {
+		bool used = name->used;
+
+		name->used = false;
+		if (used)
+			continue;
+		HASH_DEL(names->all, name);
+		free(name);
+	}
 }
 
 /* ---- parts ---- */

@@ -36,10 +36,14 @@ struct hotspot_names;
 /* NULL: no memory */
 struct hotspot_names *hotspot_names_new(void);
 void hotspot_names_free(struct hotspot_names *names);
-/* Adds a malloc()ed name, and takes it over. Returns its number, from 1; 0: no memory */
-uint32_t hotspot_names_add(struct hotspot_names *names, struct hotspot_name *name);
-/* NULL: there is none */
+/* Adds a copy of the name. Returns its number, from 1, which no other name ever gets; 0: no memory */
+uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name);
+/* NULL: there is none. Valid until hotspot_names_forget() */
 const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, uint32_t number);
+/* Keeps the name with this number. False: there is none */
+bool hotspot_names_use(struct hotspot_names *names, uint32_t number);
+/* Forgets the names that were neither added nor used since the last call. */
+void hotspot_names_forget(struct hotspot_names *names);
 
 /*
  * The methods that the code of a frame comes from, the innermost inlined one first. Returns their number, at most max; 0: the

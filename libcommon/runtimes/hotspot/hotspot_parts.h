@@ -20,8 +20,8 @@ struct piece {
 	uint32_t asked;		/* the last question that contained it */
 	uint32_t nr_rows;
 	struct hotspot_row *rows;	/* NULL when the code is gone */
-	struct hotspot_name *name;	/* until a stack needs it; then it has this number: */
-	uint32_t name_number;
+	struct hotspot_name *name;
+	uint32_t name_number;	/* of the copy that stacks name; 0: none does */
 };
 
 /* of the slabs */

@@ -13,7 +13,7 @@
 /* the limit of what one question may make us read */
 #define MAX_READ_BYTES (16 << 20)
 
-_Static_assert(MAX_HOTSPOT_PCS <= MAX_WORDS, "all that are known can be looked for at once");
+_Static_assert(MAX_HOTSPOT_PCS <= MAX_MEMORY_WORDS, "all that are known can be looked for at once");
 
 /* ---- rows ---- */
 
@@ -403,12 +403,12 @@ int hotspot_answer(const struct hotspot_question *q, struct memory_reader *memor
 
 _Static_assert(sizeof(struct hotspot_question) <= FOREIGN_QUESTION_BYTES, "struct hotspot_question");
 
-static int work(const void *question, void *answer, size_t room, size_t *bytes)
+static int work(const void *question, const struct process_memory *of, void *answer, size_t room, size_t *bytes)
 {
 	static struct memory_reader memory;	/* large; workers have one thread, and we ask from one */
 	const struct hotspot_question *q = question;
 
-	memory_reader_begin(&memory, q->pid, MAX_READ_BYTES);
+	memory_reader_begin(&memory, of, MAX_READ_BYTES);
 	return hotspot_answer(q, &memory, answer, room, bytes);
 }
 

@@ -36,7 +36,18 @@ static uint32_t see(void *names, const struct runtime_process *process, struct f
 {
 	const struct python_image *image = process->image;
 
-	return python_names_see(names, foreign, pid, image ? &image->objects : NULL, frames, nr);
+	(void)foreign;
+	return python_names_see(names, pid, image ? &image->objects : NULL, frames, nr);
+}
+
+static void use(void *names, uint64_t frame)
+{
+	python_names_use(names, PYTHON_LOW(frame));
+}
+
+static void forget(void *names)
+{
+	python_names_forget(names);
 }
 
 static void follow(void *names, struct foreign *foreign)
@@ -79,6 +90,8 @@ const struct runtime python_runtime = {
 	.names_new = names_new,
 	.names_free = names_free,
 	.see = see,
+	.use = use,
+	.forget = forget,
 	.follow = follow,
 	.settle = settle,
 	.find = find,

@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/process_memory.h"
 #include "runtimes/python_abi.h"
 
 #define MAX_NAME_CHARACTERS	1024
 #define MAX_LINE_BYTES		(256 << 10)
 #define MAX_CODE_BYTES		256	/* what of a code object is read */
 
-static int read_memory(pid_t pid, uint64_t address, void *to, size_t bytes)
+static int read_memory(const struct process_memory *memory, uint64_t address, void *to, size_t bytes)
 {
-	ssize_t got = process_memory_read(pid, address, to, bytes);
+	ssize_t got = process_memory_read(memory, address, to, bytes);
 
 	if (got < 0)
 		return got;
@@ -86,7 +85,7 @@ static char *to_utf8(const uint8_t *bytes, size_t nr, unsigned kind)
 	return text;
 }
 
-static int read_string(pid_t pid, const struct python_objects *o, uint64_t address, char **text)
+static int read_string(const struct process_memory *memory, const struct python_objects *o, uint64_t address, char **text)
 {
 	uint8_t head[64], *bytes;
 	struct string_state state;
@@ -96,7 +95,7 @@ static int read_string(pid_t pid, const struct python_objects *o, uint64_t addre
 
 	if (o->string_length > sizeof(head) - 8 || o->string_state > sizeof(head) - 4)
 		return -EBADMSG;
-	error = read_memory(pid, address, head, sizeof(head));
+	error = read_memory(memory, address, head, sizeof(head));
 	if (error)
 		return error;
 	length = word(head + o->string_length);
@@ -109,7 +108,7 @@ static int read_string(pid_t pid, const struct python_objects *o, uint64_t addre
 	bytes = malloc(length * state.kind + 1);
 	if (!bytes)
 		return -ENOMEM;
-	error = read_memory(pid, address + (state.ascii ? o->string_ascii_bytes : o->string_other_bytes), bytes,
+	error = read_memory(memory, address + (state.ascii ? o->string_ascii_bytes : o->string_other_bytes), bytes,
 			    length * state.kind);
 	if (!error) {
 		*text = to_utf8(bytes, length, state.kind);
@@ -121,26 +120,26 @@ static int read_string(pid_t pid, const struct python_objects *o, uint64_t addre
 
 /* ---- code objects ---- */
 
-static void read_lines(pid_t pid, const struct python_objects *o, uint64_t address, struct python_code *code)
+static void read_lines(const struct process_memory *memory, const struct python_objects *o, uint64_t address, struct python_code *code)
 {
 	uint64_t size;
 
-	if (read_memory(pid, address + o->bytes_length, &size, sizeof(size)) || !size || size > MAX_LINE_BYTES)
+	if (read_memory(memory, address + o->bytes_length, &size, sizeof(size)) || !size || size > MAX_LINE_BYTES)
 		return;
 	code->lines = malloc(size);
-	if (code->lines && read_memory(pid, address + o->bytes_data, code->lines, size)) {
+	if (code->lines && read_memory(memory, address + o->bytes_data, code->lines, size)) {
 		free(code->lines);
 		code->lines = NULL;
 	}
 	code->line_bytes = code->lines ? size : 0;
 }
 
-static int read_strings(pid_t pid, const struct python_objects *o, const struct python_strings *strings,
+static int read_strings(const struct process_memory *memory, const struct python_objects *o, const struct python_strings *strings,
 			struct python_code *code)
 {
-	int error = read_string(pid, o, strings->qualname, &code->name);
+	int error = read_string(memory, o, strings->qualname, &code->name);
 
-	return error ? error : read_string(pid, o, strings->file, &code->file);
+	return error ? error : read_string(memory, o, strings->file, &code->file);
 }
 
 #define MAX_REFERENCES	0x400000	/* a lower number than any address: freed memory has pointers where this is counted */
@@ -168,12 +167,12 @@ static bool is_alive(const uint8_t *object, const struct python_objects *o,
 }
 
 /* the object's strings and table. -ESTALE: it may have been freed meanwhile */
-static int read_code(pid_t pid, const struct python_objects *o, uint64_t address, uint64_t identity,
+static int read_code(const struct process_memory *memory, const struct python_objects *o, uint64_t address, uint64_t identity,
 		     struct python_code *code)
 {
 	uint8_t object[MAX_CODE_BYTES], again[MAX_CODE_BYTES];
 	struct python_strings strings;
-	int error = read_memory(pid, address, object, sizeof(object));
+	int error = read_memory(memory, address, object, sizeof(object));
 
 	if (error)
 		return error;
@@ -181,16 +180,16 @@ static int read_code(pid_t pid, const struct python_objects *o, uint64_t address
 	if (python_identity(&strings) != identity || !is_alive(object, o, &strings))
 		return -ESTALE;
 	memcpy(&code->first_line, object + o->code_first_line, sizeof(code->first_line));
-	read_lines(pid, o, word(object + o->code_line_table), code);
-	error = read_strings(pid, o, &strings, code);
+	read_lines(memory, o, word(object + o->code_line_table), code);
+	error = read_strings(memory, o, &strings, code);
 	if (!error)
-		error = read_memory(pid, address, again, sizeof(again));
+		error = read_memory(memory, address, again, sizeof(again));
 	if (!error && !is_alive(again, o, &strings))
 		error = -ESTALE;
 	return error;
 }
 
-int python_code_read(pid_t pid, const struct python_objects *o, uint64_t address, uint64_t identity,
+int python_code_read(const struct process_memory *memory, const struct python_objects *o, uint64_t address, uint64_t identity,
 		     struct python_code *code)
 {
 	struct python_code read = {};
@@ -200,7 +199,7 @@ int python_code_read(pid_t pid, const struct python_objects *o, uint64_t address
 	    o->code_strings > MAX_CODE_BYTES - sizeof(struct python_strings) ||
 	    o->code_line_table > MAX_CODE_BYTES - 8)
 		return -EBADMSG;
-	error = read_code(pid, o, address, identity, &read);
+	error = read_code(memory, o, address, identity, &read);
 	if (error)
 		python_code_free(&read);
 	else

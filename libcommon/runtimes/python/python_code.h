@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "process/process_memory.h"
+
 /* offsets of fields in CPython's objects, in bytes */
 struct python_objects {
 	uint16_t code_first_line, code_strings, code_line_table;
@@ -30,7 +32,7 @@ struct python_code {
  * Reads the code object at this address, if it still is the one of this identity (python_identity()). The
  * caller frees *code. 0, or -errno; -ESTALE: it is another one, or none
  */
-int python_code_read(pid_t pid, const struct python_objects *objects, uint64_t address, uint64_t identity,
+int python_code_read(const struct process_memory *memory, const struct python_objects *objects, uint64_t address, uint64_t identity,
 		     struct python_code *code);
 void python_code_free(struct python_code *code);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include <utlist.h>
 
-#include "base/array.h"
 #include "base/hash.h"
 #include "process/clock.h"
 #include "runtimes/python/python_work.h"
@@ -20,7 +20,6 @@
 #define MAX_QUESTIONS 64
 #define MAX_QUESTIONS_OF_PROCESS 4
 #define MAX_TRIES 3
-#define LOOKED_AT 2000		/* functions, each time that questions are asked for */
 
 struct function_key {
 	uint64_t code, identity;
@@ -29,11 +28,13 @@ struct function_key {
 
 struct function {
 	struct function_key key;
-	uint64_t number;	/* from 1 */
-	bool asked;		/* in a question that is open, or in the next one */
+	uint64_t number;	/* from 1; no other function ever has it */
+	bool asked;		/* in a question that is open */
+	bool used;		/* since the last python_names_forget() */
 	uint8_t tries;
 	struct python_code code;	/* {}: there is no answer */
-	UT_hash_handle hh;
+	struct function *prev, *next;	/* of those that its process waits to ask for */
+	UT_hash_handle hh, by_number;
 };
 
 struct process_functions {
@@ -41,6 +42,7 @@ struct process_functions {
 	uint32_t nr, questions;
 	bool has_objects;
 	struct python_objects objects;
+	struct function *waiting;	/* to be asked for */
 	UT_hash_handle hh;
 };
 
@@ -48,19 +50,17 @@ struct process_functions {
 struct question {
 	uint64_t tag;		/* the PID in its lower half */
 	size_t nr;
-	uint64_t numbers[MAX_PYTHON_FUNCTIONS];
+	struct function *functions[MAX_PYTHON_FUNCTIONS];
 	UT_hash_handle hh;
 };
 
 struct python_names {
-	struct function *by_key;
-	struct function **by_number;	/* [number - 1] */
-	size_t nr, room;
+	struct function *functions;	/* by key */
+	struct function *numbered;	/* the same ones */
 	struct process_functions *processes;
 	struct question *questions;	/* that are open */
-	struct question next;		/* gathers functions of one process */
+	uint64_t last_number;
 	uint32_t last_question;
-	size_t looked_at;		/* by number: whether it is to be asked for */
 	size_t bytes;
 	uint64_t slow_ns;		/* when settling took too long; 0: it did not */
 };
@@ -70,16 +70,28 @@ struct python_names *python_names_new(void)
 	return calloc(1, sizeof(struct python_names));
 }
 
+static size_t bytes_of(const struct python_code *code)
+{
+	return code->name ? code->line_bytes + strlen(code->name) + strlen(code->file) : 0;
+}
+
+static void drop(struct python_names *names, struct function *function)
+{
+	names->bytes -= bytes_of(&function->code);
+	python_code_free(&function->code);
+	HASH_DEL(names->functions, function);
+	HASH_DELETE(by_number, names->numbered, function);
+	free(function);
+}
+
 void python_names_free(struct python_names *names)
 {
+	struct function *function, *next;
+
 	if (!names)
 		return;
-	HASH_CLEAR(hh, names->by_key);
-	for (size_t i = 0; i < names->nr; i++) {
-		python_code_free(&names->by_number[i]->code);
-		free(names->by_number[i]);
-	}
-	free(names->by_number);
+	HASH_ITER(hh, names->functions, function, next)
+		drop(names, function);
 	hash_free_all(names->processes);
 	hash_free_all(names->questions);
 	free(names);
@@ -103,71 +115,117 @@ static struct process_functions *process_of(struct python_names *names, pid_t pi
 }
 
 /* NULL: there is no room, or no memory */
-static struct function *add(struct python_names *names, const struct function_key *key)
+static struct function *add(struct python_names *names, struct process_functions *process, const struct function_key *key)
 {
-	struct process_functions *process = names->nr < MAX_FUNCTIONS ? process_of(names, key->pid) : NULL;
-	struct function *function;
+	struct function *function = NULL;
 
-	if (!process || process->nr >= MAX_OF_PROCESS ||
-	    array_reserve(&names->by_number, &names->room, names->nr + 1))
-		return NULL;
-	function = calloc(1, sizeof(*function));
+	if (HASH_COUNT(names->functions) < MAX_FUNCTIONS && process->nr < MAX_OF_PROCESS)
+		function = calloc(1, sizeof(*function));
 	if (!function)
 		return NULL;
 	function->key = *key;
-	names->by_number[names->nr++] = function;
-	function->number = names->nr;
+	function->number = ++names->last_number;
 	process->nr++;
-	HASH_ADD(hh, names->by_key, key, sizeof(function->key), function);
+	HASH_ADD(hh, names->functions, key, sizeof(function->key), function);
+	HASH_ADD(by_number, names->numbered, number, sizeof(function->number), function);
+	DL_APPEND(process->waiting, function);
 	return function;
+}
+
+/* NULL: it is forgotten, or there was none */
+static struct function *numbered(const struct python_names *names, uint64_t number)
+{
+	struct function *function;
+
+	HASH_FIND(by_number, names->numbered, &number, sizeof(number), function);
+	return function;
+}
+
+void python_names_use(struct python_names *names, uint64_t number)
+{
+	struct function *function = numbered(names, number);
+
+	if (function)
+		function->used = true;
+}
+
+static bool is_waiting(const struct function *function)
+{
+	return function->prev;
+}
+
+void python_names_forget(struct python_names *names)
+{
+	struct process_functions *process, *next_process;
+	struct function *function, *next;
+
+	HASH_ITER(hh, names->functions, function, next) {
+		bool kept = function->used || function->asked;
+
+		function->used = false;
+		if (kept)
+			continue;
+		process = process_of(names, function->key.pid);
+		process->nr--;
+		if (is_waiting(function))
+			DL_DELETE(process->waiting, function);
+		drop(names, function);
+	}
+	HASH_ITER(hh, names->processes, process, next_process) {
+		if (process->nr || process->questions)
+			continue;
+		HASH_DEL(names->processes, process);
+		free(process);
+	}
 }
 
 /* ---- questions and answers ---- */
 
-/* A question that cannot be asked now leaves its functions to be asked for later. */
-static void ask(struct python_names *names, struct foreign *foreign)
+/* Asks for some functions of the process. False: it cannot be asked now, and they go on waiting */
+static bool ask(struct python_names *names, struct foreign *foreign, struct process_functions *process)
 {
-	pid_t pid = (pid_t)names->next.tag;
-	struct process_functions *process = process_of(names, pid);
-	struct python_question wanted = { .pid = pid, .nr = names->next.nr };
+	struct python_question wanted = { .pid = process->pid, .objects = process->objects };
 	struct question *question = NULL;
+	struct function *function;
 
-	if (process && process->questions < MAX_QUESTIONS_OF_PROCESS && HASH_COUNT(names->questions) < MAX_QUESTIONS)
-		question = malloc(sizeof(*question));
-	for (size_t i = 0; i < names->next.nr; i++) {
-		const struct function *function = names->by_number[names->next.numbers[i] - 1];
-
-		wanted.functions[i] = (struct python_function){ function->key.code, function->key.identity };
+	if (process->questions < MAX_QUESTIONS_OF_PROCESS && HASH_COUNT(names->questions) < MAX_QUESTIONS)
+		question = calloc(1, sizeof(*question));
+	if (!question)
+		return false;
+	for (function = process->waiting; function && question->nr < MAX_PYTHON_FUNCTIONS; function = function->next) {
+		wanted.functions[wanted.nr++] = (struct python_function){ function->key.code, function->key.identity };
+		question->functions[question->nr++] = function;
 	}
-	if (question) {
-		*question = names->next;
-		question->tag = (uint64_t)++names->last_question << 32 | (uint32_t)pid;
-	}
-	if (process)
-		wanted.objects = process->objects;
-	if (question && !foreign_ask(foreign, pid, python_work, &wanted, sizeof(wanted), question->tag)) {
-		process->questions++;
-		HASH_ADD(hh, names->questions, tag, sizeof(question->tag), question);
-	} else {
-		for (size_t i = 0; i < names->next.nr; i++)
-			names->by_number[names->next.numbers[i] - 1]->asked = false;
+	question->tag = (uint64_t)++names->last_question << 32 | (uint32_t)process->pid;
+	if (foreign_ask(foreign, process->pid, python_work, &wanted, sizeof(wanted), question->tag)) {
 		free(question);
+		return false;
 	}
-	names->next.nr = 0;
+	for (size_t i = 0; i < question->nr; i++) {
+		DL_DELETE(process->waiting, question->functions[i]);
+		question->functions[i]->prev = NULL;
+		question->functions[i]->asked = true;
+	}
+	process->questions++;
+	HASH_ADD(hh, names->questions, tag, sizeof(question->tag), question);
+	return true;
 }
 
-static void ask_for(struct python_names *names, struct foreign *foreign, struct function *function)
+/* A process that was asked goes behind the others: none keeps them waiting. */
+static void ask_all(struct python_names *names, struct foreign *foreign)
 {
-	struct question *next = &names->next;
+	struct process_functions *process, *next;
 
-	if (function->asked || function->code.name || function->tries == MAX_TRIES ||
-	    !process_of(names, function->key.pid)->has_objects)
-		return;
-	if (next->nr && (next->nr == MAX_PYTHON_FUNCTIONS || (pid_t)next->tag != (pid_t)function->key.pid))
-		ask(names, foreign);
-	next->tag = function->key.pid;
-	function->asked = true;
-	next->numbers[next->nr++] = function->number;
+	HASH_ITER(hh, names->processes, process, next) {
+		bool asked = false;
+
+		while (process->has_objects && process->waiting && ask(names, foreign, process))
+			asked = true;
+		if (!asked)
+			continue;
+		HASH_DEL(names->processes, process);
+		HASH_ADD_INT(names->processes, pid, process);
+	}
 }
 
 static void keep_within_bounds(struct python_names *names, struct python_code *code)
@@ -181,33 +239,27 @@ static void keep_within_bounds(struct python_names *names, struct python_code *c
 		code->lines = NULL;
 		code->line_bytes = 0;
 	}
-	names->bytes += code->line_bytes + strlen(code->name) + strlen(code->file);
+	names->bytes += bytes_of(code);
 }
 
 static void take(struct python_names *names, struct question *question, struct python_code *codes)
 {
-	process_of(names, (pid_t)question->tag)->questions--;
+	struct process_functions *process = process_of(names, (pid_t)question->tag);
+
+	process->questions--;
 	for (size_t i = 0; i < question->nr; i++) {
-		struct function *function = names->by_number[question->numbers[i] - 1];
+		struct function *function = question->functions[i];
 
 		function->asked = false;
-		function->tries++;
 		function->code = codes[i];
 		keep_within_bounds(names, &function->code);
+		if (!function->code.name && ++function->tries < MAX_TRIES)
+			DL_APPEND(process->waiting, function);
 	}
 	for (size_t i = question->nr; i < MAX_PYTHON_FUNCTIONS; i++)	/* of a worker that was taken over */
 		python_code_free(&codes[i]);
 	HASH_DEL(names->questions, question);
 	free(question);
-}
-
-/* those that could not be asked for when they were seen: some of them, from where it was left off */
-static void ask_for_others(struct python_names *names, struct foreign *foreign)
-{
-	for (size_t i = 0; i < LOOKED_AT && i < names->nr && HASH_COUNT(names->questions) < MAX_QUESTIONS / 2; i++)
-		ask_for(names, foreign, names->by_number[names->looked_at++ % names->nr]);
-	if (names->next.nr)
-		ask(names, foreign);
 }
 
 void python_names_follow(struct python_names *names, struct foreign *foreign)
@@ -218,14 +270,12 @@ void python_names_follow(struct python_names *names, struct foreign *foreign)
 	uint64_t tag;
 	size_t bytes;
 
-	if (names->next.nr)
-		ask(names, foreign);
 	while ((tag = foreign_take(foreign, &answer, &bytes))) {
 		python_work_take(answer, bytes, codes);
 		HASH_FIND(hh, names->questions, &tag, sizeof(tag), question);
 		take(names, question, codes);
 	}
-	ask_for_others(names, foreign);
+	ask_all(names, foreign);
 }
 
 #define SLOW_NS 1000000000	/* after answers that kept us waiting, none are waited for, so long */
@@ -246,29 +296,37 @@ void python_names_settle(struct python_names *names, struct foreign *foreign, in
 
 /* ---- frames ---- */
 
-uint32_t python_names_see(struct python_names *names, struct foreign *foreign, pid_t pid,
-			  const struct python_objects *objects, uint64_t *frames, uint32_t nr)
+/* NULL: there is no room for it, or no memory */
+static struct function *function_of(struct python_names *names, struct process_functions *process, const uint64_t *words)
+{
+	struct function_key key = { .code = PYTHON_CODE(words[0]), .identity = words[1], .pid = process->pid };
+	struct function *function;
+
+	HASH_FIND(hh, names->functions, &key, sizeof(key), function);
+	if (!function)
+		function = add(names, process, &key);
+	if (function)
+		function->used = true;
+	return function;
+}
+
+uint32_t python_names_see(struct python_names *names, pid_t pid, const struct python_objects *objects, uint64_t *frames,
+			  uint32_t nr)
 {
 	struct process_functions *process = NULL;
 	uint32_t kept = 0;
 
 	while (kept < nr && !FRAME_IS_PYTHON(frames[kept]))
 		kept++;
+	if (kept + 1 < nr)
+		process = process_of(names, pid);
+	if (process && objects) {
+		process->has_objects = true;
+		process->objects = *objects;
+	}
 	for (uint32_t i = kept; i + 1 < nr; i += 2) {
-		struct function_key key = { .code = PYTHON_CODE(frames[i]), .identity = frames[i + 1], .pid = pid };
-		struct function *function;
+		const struct function *function = process ? function_of(names, process, &frames[i]) : NULL;
 
-		HASH_FIND(hh, names->by_key, &key, sizeof(key), function);
-		if (!function)
-			function = add(names, &key);
-		if (function && !process) {
-			process = process_of(names, pid);
-			process->has_objects |= objects != NULL;
-			if (objects)
-				process->objects = *objects;
-		}
-		if (function)
-			ask_for(names, foreign, function);
 		frames[kept++] = (frames[i] & ~PYTHON_LOW(~0ULL)) | (function ? function->number : 0);
 	}
 	return kept;
@@ -276,7 +334,7 @@ uint32_t python_names_see(struct python_names *names, struct foreign *foreign, p
 
 const struct python_code *python_names_get(const struct python_names *names, uint64_t number)
 {
-	const struct function *function = number && number <= names->nr ? names->by_number[number - 1] : NULL;
+	const struct function *function = numbered(names, number);
 
 	return function && function->code.name ? &function->code : NULL;
 }

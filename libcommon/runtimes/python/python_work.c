@@ -7,7 +7,7 @@
 
 _Static_assert(sizeof(struct python_question) <= FOREIGN_QUESTION_BYTES, "struct python_question");
 
-int python_work(const void *question, void *answer, size_t room, size_t *bytes)
+int python_work(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes)
 {
 	const struct python_question *q = question;
 	uint8_t *at = answer, *end = at + room;
@@ -17,7 +17,7 @@ int python_work(const void *question, void *answer, size_t room, size_t *bytes)
 		struct python_code code;
 		uint32_t written = 0;
 
-		if (!python_code_read(q->pid, &q->objects, f->address, f->identity, &code)) {
+		if (!python_code_read(memory, &q->objects, f->address, f->identity, &code)) {
 			written = python_code_write(&code, at + sizeof(written), end - at - sizeof(written));
 			python_code_free(&code);
 		}

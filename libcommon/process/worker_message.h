@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tool and its workers tell each other through their sockets. */
+#ifndef EHPERF_PROCESS_WORKER_MESSAGE_H
+#define EHPERF_PROCESS_WORKER_MESSAGE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The file or memory that a job is about. An opener, a worker with the rights to read all files and all processes, opens it and
+ * parses nothing. Who parses it has no rights, and nothing else open.
+ */
+struct worker_file {
+	int fd;		/* or -errno; while it is sent, it is a descriptor of its own. WORKER_KEPT: the one that is kept */
+	bool own;	/* mapped_file_open() */
+	bool keep;	/* the worker is to keep it for its next job */
+};
+#define WORKER_KEPT -EALREADY
+
+struct worker_message {
+	uint64_t bytes;		/* of the request, or of the answer; they are in the area */
+	struct worker_file file;
+};
+
+/* flags: MSG_DONTWAIT, or 0. False: the other side has gone, or does not take it now */
+bool worker_message_send(int socket, const struct worker_message *message, int flags);
+/*
+ * takes_file: a descriptor that comes is the caller's; else none comes, and .file.fd is negative. 0; -EAGAIN: with MSG_DONTWAIT,
+ * nothing is there; -ECHILD: the other side has gone, or has sent something else
+ */
+int worker_message_receive(int socket, struct worker_message *message, bool takes_file, int flags);
+
+#endif
