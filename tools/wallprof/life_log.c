@@ -27,6 +27,7 @@ struct part {
 struct life_log {
 	struct spool *spool;
 	uint64_t from_ns, end_ns;
+	uint64_t sampled_ns;	/* the last sample's time */
 	uint32_t last_number, last_cpu;
 	uint8_t *bytes;		/* not written yet */
 	size_t used, room;
@@ -165,6 +166,12 @@ static uint64_t not_before(uint64_t time, uint64_t earliest)
 	return time < earliest ? earliest : time;
 }
 
+/* the time of what comes next: samples that were taken while the measurement ended are later than its end */
+static uint64_t next_time(const struct life_log *log, uint64_t time)
+{
+	return not_before(time, not_before(log->sampled_ns, log->end_ns));
+}
+
 /*
  * How many periods came since the one that was logged last, up to this one. The list of open periods may be
  * older than what was sent while it was made.
@@ -183,7 +190,7 @@ uint32_t life_log_period(struct life_log *log, const struct logged_period *p)
 {
 	/* an open one has the number of the last that has ended */
 	uint32_t count = count_up_to(log, p->number), nr_lost = p->open || !count ? count : count - 1;
-	uint64_t left_ns = not_before(p->left_ns, log->end_ns), woken_ns = not_before(p->woken_ns, left_ns),
+	uint64_t left_ns = next_time(log, p->left_ns), woken_ns = not_before(p->woken_ns, left_ns),
 		 ran_ns = not_before(p->ran_ns, woken_ns);
 
 	if (!make_room(log))
@@ -206,8 +213,9 @@ void life_log_sample(struct life_log *log, uint64_t time_ns, uint32_t key)
 {
 	if (!make_room(log))
 		return;
+	log->sampled_ns = next_time(log, time_ns);
 	put_kind(log, LOG_SAMPLE, 0);
-	put(log, not_before(time_ns, log->end_ns) - log->end_ns);
+	put(log, log->sampled_ns - log->end_ns);
 	put(log, key);
 }
 
@@ -215,7 +223,7 @@ uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, in
 {
 	uint32_t nr_lost = count_up_to(log, last);
 
-	time_ns = not_before(time_ns, log->end_ns);
+	time_ns = next_time(log, time_ns);
 	if (!make_room(log))
 		return nr_lost;
 	put_kind(log, LOG_END, nr_lost);

@@ -32,7 +32,8 @@ void life_log_free(struct life_log *log);
 /* Sets the beginning, while nothing is logged. */
 void life_log_begin(struct life_log *log, uint64_t from_ns);
 /*
- * Each logs what comes next: how many periods were lost before it. Times do not go back: they are corrected
+ * Each logs what comes next: how many periods were lost before it. Times do not go back, samples' neither: they are
+ * corrected.
  */
 uint32_t life_log_period(struct life_log *log, const struct logged_period *period);
 void life_log_sample(struct life_log *log, uint64_t time_ns, uint32_t key);

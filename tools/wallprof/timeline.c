@@ -157,9 +157,11 @@ static int number_of(struct timeline *t, uint32_t key, uint32_t *number)
 static void end_alive(struct timeline *t, struct alive *alive, bool ended)
 {
 	struct life *life = &t->lives[alive->life];
+	uint32_t number = alive->exits_ns ? alive->exits_number : life_log_number(life->log);
+	uint64_t seen_ns = max_of(alive->exits_ns, alive->sampled_ns);
 
-	if (!ended && alive->exits_ns > life_log_end(life->log)) {
-		life->nr_lost += life_log_last(life->log, alive->exits_number, alive->exits_ns, 0);
+	if (!ended && seen_ns > life_log_end(life->log)) {
+		life->nr_lost += life_log_last(life->log, number, seen_ns, 0);
 		life->to_ns = life_log_end(life->log);
 	}
 	HASH_DEL(t->alive, alive);
@@ -310,6 +312,7 @@ static int take_short_period(struct timeline *t, const struct life_short_period 
 static int take_sample(struct timeline *t, const struct life_sample *s)
 {
 	struct life *life = life_of(t, s->of.tid, s->time_ns);
+	struct alive *alive = find_alive(t, s->of.tid);
 	uint32_t key;
 
 	if (!life || number_of(t, s->key, &key))
@@ -317,7 +320,7 @@ static int take_sample(struct timeline *t, const struct life_sample *s)
 	if (key)
 		t->times[key - 1].samples++;
 	life_log_sample(life->log, s->time_ns, key);
-	find_alive(t, s->of.tid)->sampled_ns = s->time_ns;
+	alive->sampled_ns = max_of(alive->sampled_ns, s->time_ns);
 	life->nr_samples += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
 	return 0;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whatever arrives, and however late: intervals tile each life, and its samples lie in it, in order of time. */
+#include "check.h"
+#include "wallprof/timeline.h"
+#include "wallprof/wallprof_abi.h"
+
+#include <stdlib.h>
+
+#define TID 7
+
+struct seen {
+	uint64_t at_ns, sampled_ns;
+	unsigned intervals, samples;
+	bool wrong;
+};
+
+static int see_interval(void *arg, const struct life *life, const struct interval *interval)
+{
+	struct seen *seen = arg;
+
+	seen->wrong |= interval->from_ns != seen->at_ns || interval->to_ns <= interval->from_ns || interval->to_ns > life->to_ns;
+	seen->at_ns = interval->to_ns;
+	seen->intervals++;
+	return 0;
+}
+
+static int see_sample(void *arg, const struct life *life, uint64_t time_ns, uint32_t key)
+{
+	struct seen *seen = arg;
+
+	(void)key;
+	seen->wrong |= time_ns < seen->sampled_ns || time_ns > life->to_ns;
+	seen->sampled_ns = time_ns;
+	seen->samples++;
+	return 0;
+}
+
+/* whether all lives are as they must be; their samples are counted */
+static bool is_whole(struct timeline *t, unsigned *samples)
+{
+	const struct life *lives;
+	bool whole = true;
+	size_t nr;
+
+	*samples = 0;
+	lives = timeline_lives(t, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		struct seen seen = { .at_ns = lives[i].from_ns, .sampled_ns = lives[i].from_ns };
+		const struct timeline_visitor visitor = { see_interval, see_sample, &seen };
+
+		whole &= !timeline_visit(&lives[i], &visitor) && !seen.wrong && seen.at_ns == lives[i].to_ns;
+		*samples += seen.samples;
+	}
+	return whole;
+}
+
+static struct timeline *begin(void)
+{
+	struct timeline *t = NULL;
+
+	check(!timeline_new(&t), "a timeline is made");
+	return t;
+}
+
+static int take_name(struct timeline *t, enum life_kind kind, uint64_t time_ns)
+{
+	const struct life_name name = { .of = { .tid = TID, .kind = kind }, .time_ns = time_ns, .pid = TID, .comm = "thread" };
+
+	return timeline_take(t, &name, sizeof(name));
+}
+
+static int take_sample(struct timeline *t, uint64_t time_ns)
+{
+	const struct life_sample sample = { .of = { .tid = TID, .kind = LIFE_SAMPLE }, .time_ns = time_ns };
+
+	return timeline_take(t, &sample, sizeof(sample));
+}
+
+static int take_period(struct timeline *t, enum life_kind kind, uint32_t number, uint64_t left_ns, uint64_t ran_ns)
+{
+	const struct life_period period = {
+		.of = { .tid = TID, .number = number, .kind = kind }, .left_ns = left_ns, .woken_ns = left_ns, .ran_ns = ran_ns,
+	};
+
+	return timeline_take(t, &period, sizeof(period));
+}
+
+static int take_end(struct timeline *t, enum life_kind kind, uint32_t number, uint64_t time_ns)
+{
+	const struct life_end end = { .of = { .tid = TID, .number = number, .kind = kind }, .time_ns = time_ns };
+
+	return timeline_take(t, &end, sizeof(end));
+}
+
+/* A sampler that was at work when the measurement ended has a later time than that. */
+static void test_sample_after(enum life_kind last)
+{
+	struct timeline *t = begin();
+	unsigned samples;
+	int error;
+
+	if (!t)
+		return;
+	error = take_name(t, LIFE_OBSERVED, 1000) ?: take_period(t, LIFE_PERIOD, 1, 2000, 3000) ?: take_sample(t, 4000) ?:
+		take_sample(t, 5005);
+	if (last == LIFE_OPEN)
+		error = error ?: take_period(t, last, 1, 5000, 5004);
+	else if (last != LIFE_SAMPLE)
+		error = error ?: take_end(t, last, 1, 5000);
+	check(!error, "all is taken, with %d last", last);
+	check(!timeline_finish(t) && is_whole(t, &samples) && samples == 2, "a sample is later than what came last: %d", last);
+	timeline_free(t);
+}
+
+/* Records of one thread that come late, twice, out of order, or never. */
+static void test_any_order(unsigned seed)
+{
+	struct timeline *t = begin();
+	uint64_t now = 1000;
+	uint32_t number = 0;
+	unsigned samples;
+	int error = 0;
+
+	if (!t)
+		return;
+	srand(seed);
+	for (int i = 0; i < 200 && !error; i++) {
+		uint64_t time_ns = now + rand() % 200 - 100;
+
+		now += rand() % 100;
+		switch (rand() % 12) {
+		case 0:
+			error = take_name(t, rand() % 2 ? LIFE_BEGINS : LIFE_RENAMED, time_ns);
+			break;
+		case 1:
+			error = take_end(t, LIFE_EXITS + rand() % 2, number, time_ns);
+			break;
+		case 2:
+			error = take_period(t, LIFE_OPEN, number, time_ns, time_ns + rand() % 100);
+			break;
+		case 3 ... 6:
+			number += 1 + !(rand() % 4);
+			error = take_period(t, LIFE_PERIOD, number, time_ns, time_ns + rand() % 100);
+			break;
+		default:
+			error = take_sample(t, time_ns);
+		}
+	}
+	check(!error && !timeline_finish(t) && is_whole(t, &samples), "records in any order, seed %u", seed);
+	timeline_free(t);
+}
+
+int main(void)
+{
+	static const enum life_kind lasts[] = { LIFE_RUNS, LIFE_ENDS, LIFE_EXITS, LIFE_OPEN, LIFE_SAMPLE };
+
+	for (size_t i = 0; i < sizeof(lasts) / sizeof(lasts[0]); i++)
+		test_sample_after(lasts[i]);
+	for (unsigned seed = 1; seed <= 200; seed++)
+		test_any_order(seed);
+	return check_done();
+}
