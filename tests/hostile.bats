@@ -717,7 +717,9 @@ fetched_in_time() {	# SECONDS
 	# the stacks have room of their own
 	wallprof --max-report 2 -o "$WORK/small.jsonl" 1 2>"$WORK/err"
 	expect "$(stat -c %s "$WORK/small.jsonl") < 4e6"
-	jq -se '(.[-1].stacks_left_out > 100) and ([.[] | select(.type == "stacks" and .lost)] | length) >= .[-1].stacks_left_out' "$WORK/small.jsonl"
+	jq -se '(map(select(.type == "stacks")) | map({ key: "\(.id)", value: true }) | from_entries) as $ids |
+		(map(select(.type == "period" and .why and (.stack | not))) | length > 100) and .[-1].stacks_left_out > 100 and
+		all(.[] | .stack, .woken_by.stack; . == null or . == 0 or $ids["\(.)"])' "$WORK/small.jsonl"
 	flame "$WORK/small.jsonl" -o "$WORK/small.folded"
 	# with room for all, nothing is left out
 	wallprof -j -p "$other" -o "$WORK/out.jsonl" 0.5 2>"$WORK/err"

@@ -126,9 +126,9 @@ load lib.bash
 		measure $idle -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; (sleep 0.1; :) | cat'
 		valid_json
 		# NAME NUMBER NANOSECONDS of what is off the CPU; samples share the time that their thread ran, 1 ns each at most left out
-		jq -n -r 'reduce inputs as $l ({}; if $l.type == "stacks" then .reason[$l.id | tostring] = ($l.ended_by // "lost")
-				elif $l.type == "sample" then (.nr[.reason[$l.stack | tostring]] += 1 | .sampled[$l.tid | tostring] = 1)
-				elif $l.type == "period" and $l.stack then .nr[.reason[$l.stack | tostring]] += 1 |
+		jq -n -r 'reduce inputs as $l ({}; if $l.type == "stacks" then .reason[$l.id | tostring] = $l.ended_by
+				elif $l.type == "sample" then (.nr[.reason[$l.stack | tostring] // "lost"] += 1 | .sampled[$l.tid | tostring] = 1)
+				elif $l.type == "period" and $l.why then .nr[.reason[$l.stack | tostring] // "lost"] += 1 |
 					.off_ns += $l.to_ns - $l.from_ns
 				elif $l.type == "period" and $l.state == "running" then .ran[$l.tid | tostring] += $l.to_ns - $l.from_ns
 				else . end) |

@@ -24,7 +24,7 @@ struct wall {
 	uint64_t idle_ns;
 	bool *idle;
 	struct wall_limits *limits;	/* of a report; NULL: none */
-	bool *without_stack;		/* by the keys' numbers, less 1: there is no room for its frames; NULL: for none */
+	uint32_t *ids;			/* of a report: by the keys' numbers, less 1; 0: no room for its frames. NULL: the numbers */
 	uint64_t stacks_left_out;
 	struct stack_summary ends;	/* its .ended and .ended_value only, idle waits included; a recording has none */
 	uint64_t from_ns, to_ns;	/* of all lives */
@@ -43,6 +43,12 @@ static inline const struct stack_entry *wall_key(const struct wall *wall, uint32
 	return number ? wall->keys[number - 1] : NULL;
 }
 
+/* the key's ID in a report; 0: none */
+static inline uint32_t wall_id(const struct wall *wall, uint32_t number)
+{
+	return number && wall->ids ? wall->ids[number - 1] : number;
+}
+
 /* Sets .from_ns and .to_ns by the lives. */
 void wall_find_range(struct wall *wall);
 
@@ -52,8 +58,8 @@ struct wall_limits {
 };
 
 /*
- * Shares a report's room for records among the lives, or for the frames of keys among the keys: until wall_unlimit().
- * 0 or -ENOMEM
+ * Shares a report's room for records among the lives, or for the frames of keys among the keys, which get IDs: until
+ * wall_unlimit(). 0 or -ENOMEM
  */
 int wall_limit(struct wall *wall, uint64_t max_records);
 int wall_limit_stacks(struct wall *wall, uint64_t max_lines);

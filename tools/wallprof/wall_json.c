@@ -48,7 +48,7 @@ static struct json_object *json_waker(const struct wall *w, uint32_t number)
 		json_object_object_add(waker, "interrupt",
 				       json_object_new_boolean(key->key.flags & STACK_INTERRUPT));
 	}
-	put_number(waker, "stack", number);
+	put_number(waker, "stack", wall_id(w, number));
 	return waker;
 }
 
@@ -66,10 +66,10 @@ static int put_interval(void *arg, const struct life *life, const struct interva
 	put_number(period, "to_ns", i->to_ns);
 	if (i->state == WALL_LOST)
 		put_number(period, "lost", i->nr_lost);
-	if (i->key) {
+	if (i->key)
 		put_name(period, "why", why);
-		put_number(period, "stack", i->key);
-	}
+	if (wall_id(w, i->key))
+		put_number(period, "stack", wall_id(w, i->key));
 	if (i->state != WALL_LOST && !i->open && i->cpu != NO_CPU)
 		put_number(period, "cpu", i->cpu);
 	if (i->open)
@@ -91,39 +91,31 @@ static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 	put_number(sample, "pid", life->pid);
 	put_number(sample, "tid", life->tid);
 	put_number(sample, "time_ns", time_ns);
-	put_number(sample, "stack", key);
+	put_number(sample, "stack", wall_id(w, key));
 	json_print(w->writer.out, sample);
 	return stack_writer_ended(&w->writer) ? -EINTR : 0;
 }
 
 static void put_stacks(const struct wall *w, uint32_t number)
 {
-	bool has_room = !w->without_stack || !w->without_stack[number - 1];
-	const struct stack_entry *key = has_room ? wall_key(w, number) : NULL;
+	const struct stack_entry *key = wall_key(w, number);
 	struct json_object *stacks = json_object_new_object();
+	char state[] = { wall_why(key), 0 };
 
 	put_name(stacks, "type", "stacks");
-	put_number(stacks, "id", number);
-	if (key) {
-		char state[] = { wall_why(key), 0 };
-
-		put_number(stacks, "pid", key->key.pid);
-		put_number(stacks, "tid", key->key.tid);
-		put_name(stacks, "comm", key->key.comm);
-		put_name(stacks, "state", state);
-		json_object_object_add(stacks, "user_stack", json_address(key->key.user_stack));
-		json_object_object_add(stacks, "kernel_stack", json_address(key->key.kernel_stack));
-		if (key->key.flags & STACK_INTERRUPT)
-			json_object_object_add(stacks, "interrupt", json_object_new_boolean(true));
-		put_name(stacks, "ended_by", end_reason_name(key->key.end));
-		if (key->idle)
-			json_object_object_add(stacks, "idle", json_object_new_boolean(true));
-		stack_json_frames(&w->writer, key, stacks);
-	} else {
-		json_object_object_add(stacks, "lost", json_object_new_boolean(true));
-		json_object_object_add(stacks, "user", json_object_new_array());
-		json_object_object_add(stacks, "kernel", json_object_new_array());
-	}
+	put_number(stacks, "id", wall_id(w, number));
+	put_number(stacks, "pid", key->key.pid);
+	put_number(stacks, "tid", key->key.tid);
+	put_name(stacks, "comm", key->key.comm);
+	put_name(stacks, "state", state);
+	json_object_object_add(stacks, "user_stack", json_address(key->key.user_stack));
+	json_object_object_add(stacks, "kernel_stack", json_address(key->key.kernel_stack));
+	if (key->key.flags & STACK_INTERRUPT)
+		json_object_object_add(stacks, "interrupt", json_object_new_boolean(true));
+	put_name(stacks, "ended_by", end_reason_name(key->key.end));
+	if (key->idle)
+		json_object_object_add(stacks, "idle", json_object_new_boolean(true));
+	stack_json_frames(&w->writer, key, stacks);
 	json_print(w->writer.out, stacks);
 }
 
@@ -173,7 +165,8 @@ int wall_json(const struct wall *w)
 
 	process_notes_begin(w->writer.processes);
 	for (uint32_t number = 1; number <= w->nr_keys && !stack_writer_ended(&w->writer); number++)
-		put_stacks(w, number);
+		if (wall_id(w, number) && wall_key(w, number))
+			put_stacks(w, number);
 	for (size_t i = 0; i < w->nr_lives && !error && !stack_writer_ended(&w->writer); i++) {
 		stack_json_process(&w->writer, w->lives[i].pid);
 		put_thread(w, &w->lives[i]);

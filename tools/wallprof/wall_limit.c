@@ -91,10 +91,11 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 	struct claim *claims = calloc(w->nr_keys + 1, sizeof(*claims)), *claim = claims;
 	size_t nr = 0, nr_claims = 0;
 	uint64_t used = 0;
+	uint32_t id = 0;
 	int error;
 
-	w->without_stack = calloc(w->nr_keys + 1, sizeof(*w->without_stack));
-	error = keys && claims && w->without_stack ? 0 : -ENOMEM;
+	w->ids = calloc(w->nr_keys + 1, sizeof(*w->ids));
+	error = keys && claims && w->ids ? 0 : -ENOMEM;
 	for (size_t i = 0; i < w->nr_keys && !error; i++)
 		if (w->keys[i])
 			keys[nr++] = (struct numbered){ w->keys[i], i };
@@ -113,9 +114,12 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 			used = 0;
 		}
 		used += stack_lines(keys[i].key);
-		w->without_stack[keys[i].index] = used > claim->share;
+		w->ids[keys[i].index] = used <= claim->share;
 		w->stacks_left_out += used > claim->share;
 	}
+	for (size_t i = 0; i < w->nr_keys && !error; i++)
+		if (w->ids[i])
+			w->ids[i] = ++id;
 	free(keys);
 	free(claims);
 	return error;
@@ -124,9 +128,9 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 void wall_unlimit(struct wall *w)
 {
 	free(w->limits);
-	free(w->without_stack);
+	free(w->ids);
 	w->limits = NULL;
-	w->without_stack = NULL;
+	w->ids = NULL;
 	w->stacks_left_out = 0;
 }
 
