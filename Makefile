@@ -387,7 +387,7 @@ RECORD = @mkdir -p $(B)/bench/results
 PRINT_AND_RECORD = | tee $(B)/bench/results/$(@:bench-%=%); exit $${PIPESTATUS[-2]}
 
 # all of them, and what they show into bench/README.md
-bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names
+bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names bench-view
 	tests/bench/table $(B)/bench/results tests/bench/README.md
 
 bench-cfi:
@@ -448,6 +448,12 @@ bench-names:
 	$(MAKE) $(B)/tests/symbol-of $(B)/tests/place-of
 	$(RECORD)
 	tests/bench/names $(B) $(PRINT_AND_RECORD)
+
+# what the view in a terminal costs. BESIDE: as above
+bench-view:
+	$(MAKE) all
+	$(RECORD)
+	tests/bench/view $(B) 60 $(BESIDE) $(PRINT_AND_RECORD)
 
 bench-mapupdlat:
 	$(MAKE) $(B)/bench/mapupdlat $(B)/mapupdlat
@@ -527,7 +533,7 @@ deb: dist
 .SECONDARY: $(GENERATED)
 .PHONY: all help deps build-deps compilers completions check test test-full test-programs test-kernels test-all-kernels \
 	kernels-table test-debian test-cfi fuzz \
-	bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names \
+	bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names bench-view \
 	demo pictures install uninstall dist deb clean
 
 clean:

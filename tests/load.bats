@@ -113,6 +113,17 @@ failing() {	# ERROR CALLS N COMMAND...
 	refuses "too many open files" "ulimit -n" failing EMFILE perf_event_open 1 offcputime -q 1
 }
 
+@test "a limit of few open files is said to be the cause, wherever it is met" {
+	need_root
+	local n
+	for n in 20 24 28 32 36 40 48; do
+		run prlimit --nofile=$n stackcount -q page-faults -- true
+		echo "$n: $output"
+		[ "$status" -eq 1 ]
+		[[ ${lines[0]} == *[Tt]oo\ many\ open\ files ]] && [ "${#lines[@]}" -le 2 ]
+	done
+}
+
 # bats test_tags=full
 @test "system calls of the start that fail, by turns: refused in one line or two, or the right result" {
 	need_root

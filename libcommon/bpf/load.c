@@ -182,6 +182,14 @@ static void explain_refusal(char *cause, size_t size, const char **cure, int err
 	}
 }
 
+/* Too few for a load. libbpf's probes fail without one, and then the programs are refused for other reasons. */
+static bool has_few_files(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < 128;
+}
+
 static void explain(int error, char *cause, size_t size, const char **cure)
 {
 	static const struct {
@@ -206,6 +214,10 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 	}
 	if (explain_kernel(cause, size, cure))
 		return;
+	if (has_few_files()) {
+		error = -EMFILE;
+		reason[0] = 0;
+	}
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]) && !reason[0]; i++) {
 		if (causes[i].error == error) {
 			snprintf(cause, size, "%s", causes[i].cause);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "report/json.h"
+#include "report/names_count.h"
 #include "report/stack_report.h"
 
 /* as of -o: it holds kernel addresses and others' command lines */
@@ -17,6 +18,7 @@
 static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format)
 {
 	struct stack_writer writer = shown->writer;
+	struct stack_summary summary = shown->summary;
 	bool json = format == stack_format_json;
 	int error;
 
@@ -28,7 +30,9 @@ static int write_to(int fd, const struct live_shown *shown, const struct stack_f
 	}
 	if (json)
 		json_print(writer.out, json_object_get(shown->start));
-	error = format->write(&writer, &shown->summary, shown->entries, json ? shown->nr_all : shown->nr);
+	error = names_count(&summary.names, &writer.names, shown->entries, shown->nr_all);
+	if (!error)
+		error = format->write(&writer, &summary, shown->entries, json ? shown->nr_all : shown->nr);
 	if (!error && fflush(writer.out))
 		error = -errno;
 	if (fclose(writer.out) && !error)

@@ -90,7 +90,6 @@ int names_count(struct names_count *count, const struct frame_names *names, cons
 	struct by_pid *all = NULL, *p, *next;
 	int error = 0;
 
-	*count = (struct names_count){};
 	for (size_t i = 0; i < nr && !error; i++)
 		error = count_entry(count, &all, names, &entries[i]);
 	HASH_ITER(hh, all, p, next) {

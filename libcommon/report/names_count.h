@@ -20,7 +20,7 @@ struct names_count {
 	struct runtime_calls calls[MAX_RUNTIMES];	/* struct placed_stacks'; the caller's to fill in */
 };
 
-/* 0 or -ENOMEM */
+/* Adds them to the count. 0 or -ENOMEM */
 int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries,
 		size_t nr);
 

@@ -47,8 +47,12 @@ static void forget(struct stack_session *s)
 
 /* ---- the history, for views ---- */
 
-/* drawing takes at most one part in so many of the time; but who looks does not wait long, as after first names */
+/*
+ * A look takes at most one part in so many of the time and, once a second in the terminal, of a CPU. But who looks does not wait long,
+ * as after first names.
+ */
 #define VIEW_SHARE 25
+#define VIEW_CPU_SHARE 100
 #define VIEW_REST_NS 10000000000
 
 static void each_copy(void *arg, see_frames_fn *see, void *see_arg)
@@ -307,7 +311,7 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct l
 		return error;
 	report_make(s, made, &(struct report_of){
 		.entries = s->part.entries, .nr = s->part.nr, .from = s->part.from_ns / 1e9, .until = s->part.until_ns / 1e9,
-		.since = &since, .room = report_room(s->options),
+		.since = &since, .room = report_room(s->options), .for_view = true,
 		.losses = s->source ? s->source->losses : NULL, .nr_losses = s->source ? s->source->nr_losses : 0,
 	});
 	made->summary.earlier = s->taken - made->summary.sum.count;
@@ -318,6 +322,17 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct l
 	};
 	*shown = &s->shown;
 	return 0;
+}
+
+/* How long it is to be until the next drawing, after one that took so much CPU time: one that alone took long delays nothing. */
+static uint64_t rest_from_drawing_ns(struct stack_session *s, uint64_t cpu_ns)
+{
+	uint64_t least = cpu_ns < s->drawing_cpu_ns ? cpu_ns : s->drawing_cpu_ns;
+	double shares = (double)s->refresh_ns / LIVE_INTERVAL_NS;	/* who wants it more often pays for it */
+	uint64_t rest = clamped(least * VIEW_CPU_SHARE * shares, 0, VIEW_REST_NS);
+
+	s->drawing_cpu_ns = cpu_ns;
+	return rest_ns(s, rest > s->refresh_ns ? rest : s->refresh_ns);
 }
 
 static int refresh_view(void *arg, bool last)
@@ -339,7 +354,7 @@ static int refresh_view(void *arg, bool last)
 	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
 	s->looked = now;
 	s->looked_cpu_ns = cpu_ns;
-	run_set_interval(&s->run, rest_ns(s, s->refresh_ns));
+	run_set_interval(&s->run, rest_from_drawing_ns(s, clock_cpu_ns() - cpu_ns));
 	return error;
 }
 
@@ -438,6 +453,7 @@ static void report_shown(struct stack_session *s, const struct loss *losses, siz
 	show_last(s);
 	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses, &since, made->losses);
 	made->summary.earlier = s->taken - made->summary.sum.count;
+	report_count_names(made);
 	report_write(s, made, true);
 	end_web_view_of(s, &made->summary);
 }

@@ -47,15 +47,6 @@ static void note_processes(const struct stack_session *s, struct process_notes *
 	free(pids);
 }
 
-static void count_names(const struct stack_session *s, struct names_count *count,
-			const struct frame_names *names, const struct placed_stacks *placed,
-			const struct stack_entry *entries, size_t nr)
-{
-	cli_check(names_count(count, names, entries, nr), "name the frames");
-	if (s->wanted->runtimes)
-		memcpy(count->calls, placed->calls, sizeof(count->calls));
-}
-
 /* Marks the waits of idle threads, and puts them last. How many entries are others */
 static size_t mark_idle(const struct stack_session *s, const struct stack_options *o, struct stack_summary *summary,
 			const struct frame_names *names, struct stack_entry *entries, size_t nr)
@@ -70,6 +61,11 @@ static size_t mark_idle(const struct stack_session *s, const struct stack_option
 	for (size_t i = others; i < nr; i++)
 		summary->idle_ns += summary->measure->value(&entries[i].value);
 	return others;
+}
+
+void report_count_names(struct made_report *made)
+{
+	cli_check(names_count(&made->summary.names, &made->writer.names, made->entries, made->nr), "name the frames");
 }
 
 void report_make(struct stack_session *s, struct made_report *made, const struct report_of *of)
@@ -100,7 +96,10 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 	note_processes(s, &made->processes, made->entries, made->nr);
 	made->writer.processes = &made->processes;
 	stack_session_place(s, &made->placed, made->entries, made->nr);
-	count_names(s, &summary->names, &made->writer.names, &made->placed, made->entries, made->nr);
+	if (s->wanted->runtimes)
+		memcpy(summary->names.calls, made->placed.calls, sizeof(summary->names.calls));
+	if (!of->for_view)
+		report_count_names(made);
 	made->nr_busy = mark_idle(s, o, summary, &made->writer.names, made->entries, made->nr);
 }
 

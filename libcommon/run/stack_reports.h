@@ -18,10 +18,13 @@ struct report_of {
 	const struct loss *losses;	/* the tool's own */
 	size_t nr_losses;
 	uint64_t room;			/* for so many frames; the coldest stacks are summed up */
+	bool for_view;			/* .summary.names is left to who prints it: only .calls are counted */
 };
 
 /* The session has its options and its measure by now. The entries and losses must outlive the report. */
 void report_make(struct stack_session *session, struct made_report *made, const struct report_of *of);
+/* for a report that was made for a view */
+void report_count_names(struct made_report *made);
 /* {} is allowed */
 void report_free(struct made_report *made);
 

@@ -103,7 +103,8 @@ struct stack_session {
 	struct made_report made;	/* and the report of it, */
 	struct live_shown shown;	/* as the view knows it, */
 	struct json_object *shown_start;	/* with this first line of JSON */
-	uint64_t looked_cpu_ns;		/* the tool's CPU time when it looked last */
+	uint64_t looked_cpu_ns;		/* the tool's CPU time when it looked last, */
+	uint64_t drawing_cpu_ns;	/* and what it took for that */
 	/* --serve: */
 	struct web_view *web_view;	/* NULL: none */
 	uint64_t served_until_ns;	/* CLOCK_MONOTONIC: what came before was sent, */
