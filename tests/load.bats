@@ -113,6 +113,17 @@ failing() {	# ERROR CALLS N COMMAND...
 	refuses "too many open files" "ulimit -n" failing EMFILE perf_event_open 1 offcputime -q 1
 }
 
+@test "where no process can be started: it is measured without stacks, and the cause is said" {
+	need_root
+	need strace
+	background nested burn 60
+	run failing EAGAIN clone,clone3,fork,vfork 1+ cpuprof -q -p "$pid" 1
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output =~ [1-9][0-9]*\ ended\ unknown_process ]]
+	[[ $output == *"in PID $pid, nested: no process to read its mappings could be started: see RLIMIT_NPROC and pids.max"* ]]
+}
+
 @test "a limit of few open files is said to be the cause, wherever it is met" {
 	need_root
 	local n

@@ -35,8 +35,8 @@ uint64_t foreign_given_up(const struct foreign *foreign);
  */
 int foreign_ask_maps(struct foreign *foreign, pid_t pid, uint64_t tag);
 /*
- * The tag of what is there; 0: nothing is. *error is 0 or proc_maps_read()'s, moreover -ETIMEDOUT, -ETIME;
- * *maps is the caller's, empty with an error. Call again within 100 ms
+ * The tag of what is there; 0: nothing is. *error is 0 or proc_maps_read()'s, moreover -ETIMEDOUT, -ETIME, -EUSERS (no worker can be
+ * started); *maps is the caller's, empty with an error. Call again within 100 ms
  */
 uint64_t foreign_take_maps(struct foreign *foreign, int *error, struct proc_maps *maps);
 /* mapped_file_identify(). Moreover -ETIMEDOUT, -EAGAIN */

@@ -26,7 +26,7 @@ static uint64_t refused_for(int error, bool named)
 {
 	if (named && error == -ETIME)
 		return REFUSED_BRIEFLY_NS;
-	return error == -ENOMEM || error == -EAGAIN || error == -ETIMEDOUT ? REFUSED_BRIEFLY_NS : REFUSED_NS;
+	return error == -ENOMEM || error == -EAGAIN || error == -EUSERS || error == -ETIMEDOUT ? REFUSED_BRIEFLY_NS : REFUSED_NS;
 }
 
 bool process_is_gone(pid_t pid)
@@ -248,6 +248,8 @@ const char *process_explain(int error)
 		return "it maps more code than is followed: too many pieces, or too long paths";
 	case -EAGAIN:
 		return "it changes its mappings too often";
+	case -EUSERS:
+		return "no process to read its mappings could be started: see RLIMIT_NPROC and pids.max";
 	case -ENOSPC:
 	case -ENOMEM:
 		return "no room for its mappings, see --max-memory";
