@@ -301,22 +301,6 @@ static bool take_answer(struct namer *n, bool trusted, struct worker_answer *ans
 
 /* ---- wanted frames ---- */
 
-/* 0 or -ENOMEM */
-static int want(struct namer *n, pid_t pid, uint64_t frame)
-{
-	uint64_t key = source_key(pid, frame);
-	struct source *source;
-
-	if (known_names_find(&n->known, key, frame))
-		return 0;
-	source = source_of(n, key);
-	if (!source || array_reserve(&source->wanted, &source->room, source->nr + 1))
-		return -ENOMEM;
-	if (!source->nr || source->wanted[source->nr - 1] != frame)
-		source->wanted[source->nr++] = frame;
-	return 0;
-}
-
 static int by_value(const void *left, const void *right)
 {
 	const uint64_t *l = left, *r = right;
@@ -334,6 +318,33 @@ static void sort_wanted(struct source *source)
 		if (!i || source->wanted[i] != source->wanted[i - 1])
 			source->wanted[kept++] = source->wanted[i];
 	source->nr = kept;
+}
+
+#define LEAST_WANTED 256
+
+/* Stacks have the same frames again and again: before there is more room, each is kept once. 0 or -ENOMEM */
+static int make_room(struct source *source)
+{
+	if (source->nr < source->room)
+		return 0;
+	sort_wanted(source);
+	return array_reserve(&source->wanted, &source->room, 2 * source->nr + LEAST_WANTED);
+}
+
+/* 0 or -ENOMEM */
+static int want(struct namer *n, pid_t pid, uint64_t frame)
+{
+	uint64_t key = source_key(pid, frame);
+	struct source *source;
+
+	if (known_names_find(&n->known, key, frame))
+		return 0;
+	source = source_of(n, key);
+	if (!source || make_room(source))
+		return -ENOMEM;
+	if (!source->nr || source->wanted[source->nr - 1] != frame)
+		source->wanted[source->nr++] = frame;
+	return 0;
 }
 
 /* ---- forgetting ---- */
