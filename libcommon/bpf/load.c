@@ -206,6 +206,8 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		  "run on the host, and see 'cat /sys/kernel/security/lockdown'" },
 	};
 
+	const bool few = has_few_files();
+
 	/* without CAP_PERFMON, a program lacks helpers */
 	if ((error == -EPERM || error == -EACCES || refused[0]) && !has_capabilities()) {
 		snprintf(cause, size, "CAP_BPF and CAP_PERFMON are missing");
@@ -214,11 +216,9 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 	}
 	if (explain_kernel(cause, size, cure))
 		return;
-	if (has_few_files()) {
+	if (few)
 		error = -EMFILE;
-		reason[0] = 0;
-	}
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]) && !reason[0]; i++) {
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]) && (few || !reason[0]); i++) {
 		if (causes[i].error == error) {
 			snprintf(cause, size, "%s", causes[i].cause);
 			*cure = causes[i].cure;

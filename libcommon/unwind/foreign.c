@@ -416,10 +416,7 @@ uint64_t foreign_take_maps(struct foreign *f, int *error, struct proc_maps *maps
 		return 0;
 	*maps = (struct proc_maps){};
 	judge(f, (pid_t)got.tag, got.error);
-	if (got.error == -EAGAIN)
-		*error = -EUSERS;
-	else
-		*error = got.error ? got.error : unpack_maps(maps, &got);
+	*error = got.error == -EAGAIN ? -EUSERS : got.error ?: unpack_maps(maps, &got);
 	if (*error)
 		proc_maps_free(maps);
 	return got.tag;

@@ -248,6 +248,11 @@ uint64_t life_log_end(const struct life_log *log)
 	return log->end_ns;
 }
 
+uint64_t life_log_sampled(const struct life_log *log)
+{
+	return log->sampled_ns;
+}
+
 /* ---- reading ---- */
 
 struct reader {

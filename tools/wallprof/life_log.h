@@ -44,6 +44,8 @@ uint32_t life_log_number(const struct life_log *log);
 /* from when, and up to when it reaches */
 uint64_t life_log_from(const struct life_log *log);
 uint64_t life_log_end(const struct life_log *log);
+/* the last sample's time; 0: there is none */
+uint64_t life_log_sampled(const struct life_log *log);
 
 enum log_kind { LOG_PERIOD, LOG_SAMPLE, LOG_END };
 struct log_entry {

@@ -22,7 +22,7 @@ struct alive {
 	uint32_t exits_number;	/* so many periods had ended by then */
 	uint64_t summed_ns;	/* what it did off the CPU before is in the times of keys */
 	uint64_t told_ns;	/* what it did before is told to the lanes */
-	uint64_t ran_ns, sampled_ns;	/* its last run began then; it was sampled then */
+	uint64_t ran_ns;	/* its last run began then */
 	UT_hash_handle hh;
 };
 
@@ -121,7 +121,7 @@ int timeline_tell_runs(struct timeline *t)
 	int error = 0;
 
 	for (struct alive *alive = t->alive; alive && !error; alive = alive->hh.next)
-		error = tell(t, alive, LANE_RUNNING, alive->sampled_ns);
+		error = tell(t, alive, LANE_RUNNING, life_log_sampled(t->lives[alive->life].log));
 	return error;
 }
 
@@ -158,7 +158,7 @@ static void end_alive(struct timeline *t, struct alive *alive, bool ended)
 {
 	struct life *life = &t->lives[alive->life];
 	uint32_t number = alive->exits_ns ? alive->exits_number : life_log_number(life->log);
-	uint64_t seen_ns = max_of(alive->exits_ns, alive->sampled_ns);
+	uint64_t seen_ns = max_of(alive->exits_ns, life_log_sampled(life->log));
 
 	if (!ended && seen_ns > life_log_end(life->log)) {
 		life->nr_lost += life_log_last(life->log, number, seen_ns, 0);
@@ -312,7 +312,6 @@ static int take_short_period(struct timeline *t, const struct life_short_period 
 static int take_sample(struct timeline *t, const struct life_sample *s)
 {
 	struct life *life = life_of(t, s->of.tid, s->time_ns);
-	struct alive *alive = find_alive(t, s->of.tid);
 	uint32_t key;
 
 	if (!life || number_of(t, s->key, &key))
@@ -320,7 +319,6 @@ static int take_sample(struct timeline *t, const struct life_sample *s)
 	if (key)
 		t->times[key - 1].samples++;
 	life_log_sample(life->log, s->time_ns, key);
-	alive->sampled_ns = max_of(alive->sampled_ns, s->time_ns);
 	life->nr_samples += !spool_error(t->spool);
 	life->to_ns = life_log_end(life->log);
 	return 0;

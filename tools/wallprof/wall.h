@@ -24,7 +24,7 @@ struct wall {
 	uint64_t idle_ns;
 	bool *idle;
 	struct wall_limits *limits;	/* of a report; NULL: none */
-	uint32_t *ids;			/* of a report: by the keys' numbers, less 1; 0: no room for its frames. NULL: the numbers */
+	uint32_t *ids;			/* wall_limit_stacks(): by the keys' numbers, less 1; 0: no room for its frames. NULL: the numbers */
 	uint64_t stacks_left_out;
 	struct stack_summary ends;	/* its .ended and .ended_value only, idle waits included; a recording has none */
 	uint64_t from_ns, to_ns;	/* of all lives */
@@ -41,12 +41,6 @@ struct wall {
 static inline const struct stack_entry *wall_key(const struct wall *wall, uint32_t number)
 {
 	return number ? wall->keys[number - 1] : NULL;
-}
-
-/* the key's ID in a report; 0: none */
-static inline uint32_t wall_id(const struct wall *wall, uint32_t number)
-{
-	return number && wall->ids ? wall->ids[number - 1] : number;
 }
 
 /* Sets .from_ns and .to_ns by the lives. */

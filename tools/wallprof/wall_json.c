@@ -36,6 +36,12 @@ static void put_thread(const struct wall *w, const struct life *life)
 	json_print(w->writer.out, thread);
 }
 
+/* the key's ID in the report; 0: none */
+static uint32_t id_of(const struct wall *w, uint32_t key)
+{
+	return key && w->ids ? w->ids[key - 1] : key;
+}
+
 static struct json_object *json_waker(const struct wall *w, uint32_t number)
 {
 	struct json_object *waker = json_object_new_object();
@@ -48,7 +54,7 @@ static struct json_object *json_waker(const struct wall *w, uint32_t number)
 		json_object_object_add(waker, "interrupt",
 				       json_object_new_boolean(key->key.flags & STACK_INTERRUPT));
 	}
-	put_number(waker, "stack", wall_id(w, number));
+	put_number(waker, "stack", id_of(w, number));
 	return waker;
 }
 
@@ -56,6 +62,7 @@ static int put_interval(void *arg, const struct life *life, const struct interva
 {
 	struct json_object *period = json_object_new_object();
 	const struct wall *w = arg;
+	uint32_t id = id_of(w, i->key);
 	char why[] = { wall_why(wall_key(w, i->key)), 0 };
 
 	put_name(period, "type", "period");
@@ -68,8 +75,8 @@ static int put_interval(void *arg, const struct life *life, const struct interva
 		put_number(period, "lost", i->nr_lost);
 	if (i->key)
 		put_name(period, "why", why);
-	if (wall_id(w, i->key))
-		put_number(period, "stack", wall_id(w, i->key));
+	if (id)
+		put_number(period, "stack", id);
 	if (i->state != WALL_LOST && !i->open && i->cpu != NO_CPU)
 		put_number(period, "cpu", i->cpu);
 	if (i->open)
@@ -91,7 +98,7 @@ static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 	put_number(sample, "pid", life->pid);
 	put_number(sample, "tid", life->tid);
 	put_number(sample, "time_ns", time_ns);
-	put_number(sample, "stack", wall_id(w, key));
+	put_number(sample, "stack", id_of(w, key));
 	json_print(w->writer.out, sample);
 	return stack_writer_ended(&w->writer) ? -EINTR : 0;
 }
@@ -103,7 +110,7 @@ static void put_stacks(const struct wall *w, uint32_t number)
 	char state[] = { wall_why(key), 0 };
 
 	put_name(stacks, "type", "stacks");
-	put_number(stacks, "id", wall_id(w, number));
+	put_number(stacks, "id", id_of(w, number));
 	put_number(stacks, "pid", key->key.pid);
 	put_number(stacks, "tid", key->key.tid);
 	put_name(stacks, "comm", key->key.comm);
@@ -165,7 +172,7 @@ int wall_json(const struct wall *w)
 
 	process_notes_begin(w->writer.processes);
 	for (uint32_t number = 1; number <= w->nr_keys && !stack_writer_ended(&w->writer); number++)
-		if (wall_id(w, number) && wall_key(w, number))
+		if (id_of(w, number) && wall_key(w, number))
 			put_stacks(w, number);
 	for (size_t i = 0; i < w->nr_lives && !error && !stack_writer_ended(&w->writer); i++) {
 		stack_json_process(&w->writer, w->lives[i].pid);
