@@ -44,6 +44,12 @@ void priority_leave_after(unsigned cpu_ms)
 		setitimer(ITIMER_PROF, &timer, NULL);
 }
 
+void priority_take_for(unsigned cpu_ms)
+{
+	if (begun && !setpriority(PRIO_PROCESS, 0, FIRST))
+		priority_leave_after(cpu_ms);
+}
+
 void priority_begin(void)
 {
 	begun = !getpriority(PRIO_PROCESS, 0) && !setpriority(PRIO_PROCESS, 0, FIRST);

@@ -18,6 +18,8 @@ void priority_begin(void);
 void priority_leave(void);
 /* The main thread does so after this much more CPU time of the process, when reports are usually done. */
 void priority_leave_after(unsigned cpu_ms);
+/* Raises it again before that, whatever the thread has taken: the last report is waited for. */
+void priority_take_for(unsigned cpu_ms);
 
 struct priority_watch {
 	uint64_t since_ns, ran_ns;

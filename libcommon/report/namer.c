@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/order.h"
+#include "base/recent.h"
 #include "process/clock.h"
 #include "process/workers.h"
 #include "report/known_names.h"
@@ -563,15 +564,35 @@ static int note_user(struct namer *n, const struct stack_entry *entry)
 	return source && !source->share ? -ENOMEM : 0;
 }
 
-static int want_all(struct namer *n, const struct stack_entry *entry)
+/* recent: frames that are wanted already, or known */
+static int want_all(struct namer *n, const struct stack_entry *entry, struct recent_pair *recent)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; entry->user && i < entry->user->nr && !error; i++)
+	for (uint32_t i = 0; entry->user && i < entry->user->nr && !error; i++) {
+		uint64_t frame = entry->user->frames[i];
+		bool known;
+
 		/* frames of runtimes are named elsewhere, and marks have no names */
-		if (!FRAME_IS_RUNTIME(entry->user->frames[i]) && !FRAME_IS_CUT(entry->user->frames[i]))
-			error = want(n, entry->key.pid, entry->user->frames[i]);
+		if (FRAME_IS_RUNTIME(frame) || FRAME_IS_CUT(frame))
+			continue;
+		recent_place(recent, source_key(entry->key.pid, frame), frame, &known);
+		if (!known)
+			error = want(n, entry->key.pid, frame);
+	}
 	return error ? error : note_user(n, entry);
+}
+
+static int want_all_of(struct namer *n, const struct stack_entry *entries, size_t nr)
+{
+	struct recent_pair *recent = calloc(RECENT_PAIRS, sizeof(*recent));
+	int error = recent ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < nr && !error; i++)
+		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)
+			error = want_all(n, entry, recent);
+	free(recent);
+	return error;
 }
 
 bool namer_fetch(struct namer *n, struct module *module)
@@ -702,15 +723,13 @@ static int ask_for_others(struct namer *n)
 int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 {
 	struct source *source, *next;
-	int error = 0;
+	int error;
 
 	n->interrupted = false;		/* the signal that has ended the measurement may have set it */
 	stop_following(n);
 	HASH_ITER(hh, n->sources, source, next)		/* debug files for what was named during the measurement */
 		fetch_names(n, source);
-	for (size_t i = 0; i < nr && !error; i++)
-		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)
-			error = want_all(n, entry);
+	error = want_all_of(n, entries, nr);
 	if (!error)
 		error = ask_for_trusted(n);
 	return error ? error : ask_for_others(n);

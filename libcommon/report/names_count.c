@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/recent.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
 #include "report/namer.h"
@@ -65,7 +66,18 @@ static bool is_jit(const struct stack_entry *entry, uint32_t i)
 	return frame_in_no_file(entry->user->frames[i]);
 }
 
-static int count_entry(struct names_count *count, struct by_pid **all, const struct frame_names *names,
+/* Stacks have the same frames again and again: recent has whether those of the last ones have names. */
+static bool has_name(const struct frame_names *names, struct recent_pair *recent, uint32_t pid, uint64_t frame)
+{
+	bool known;
+	struct recent_pair *pair = recent_place(recent, frame & FRAME_ADDRESS ? pid : 0, frame, &known);
+
+	if (!known)
+		pair->value = frame_name_user(names, pid, frame).symbol != NULL;
+	return pair->value;
+}
+
+static int count_entry(struct names_count *count, struct by_pid **all, const struct frame_names *names, struct recent_pair *recent,
 		       const struct stack_entry *entry)
 {
 	uint64_t unnamed = 0;
@@ -76,7 +88,7 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		if (FRAME_IS_CUT(frame))
 			continue;
 		count->frames += entry->value.count;
-		if (frame_name_user(names, entry->key.pid, frame).symbol)
+		if (has_name(names, recent, entry->key.pid, frame))
 			count->named += entry->value.count;
 		else if (is_jit(entry, i) && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
 			unnamed += entry->value.count;
@@ -87,11 +99,12 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries,
 		size_t nr)
 {
+	struct recent_pair *recent = calloc(RECENT_PAIRS, sizeof(*recent));
 	struct by_pid *all = NULL, *p, *next;
-	int error = 0;
+	int error = recent ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < nr && !error; i++)
-		error = count_entry(count, &all, names, &entries[i]);
+		error = count_entry(count, &all, names, recent, &entries[i]);
 	HASH_ITER(hh, all, p, next) {
 		if (p->unnamed > count->jit_unnamed) {
 			count->jit_unnamed = p->unnamed;
@@ -102,6 +115,7 @@ int names_count(struct names_count *count, const struct frame_names *names, cons
 		HASH_DEL(all, p);
 		free(p);
 	}
+	free(recent);
 	return error;
 }
 

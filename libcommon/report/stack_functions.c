@@ -309,6 +309,7 @@ static int append_waker(struct stack_functions *f, const struct stack_entry *wak
 int stack_functions_init(struct stack_functions *f)
 {
 	f->waker_end = UINT32_MAX;
+	f->thread_pid = UINT32_MAX;
 	if (getrandom(&f->seed, sizeof(f->seed), GRND_NONBLOCK) < 0)
 		f->seed = clock_ns();
 	f->functions = labels_new();
@@ -367,9 +368,26 @@ static void add_value(struct stack_functions *f, const uint32_t *lines, size_t n
 	}
 }
 
-int stack_functions_add(struct stack_functions *f, const struct stack_entry *entry, uint64_t value)
+/* Appends the thread's line, which is often that of the last stack. */
+static int append_thread(struct stack_functions *f, const struct stack_key *key, const char *name)
 {
 	char pid[16];
+	int error;
+
+	if (f->thread_pid == key->pid && !memcmp(f->thread_comm, key->comm, sizeof(key->comm)))
+		return append(f, f->thread_line, (struct line_kind){ .function = NO_FUNCTION });
+	snprintf(pid, sizeof(pid), " (%" PRIu32 ")", key->pid);
+	error = append_text(f, THREAD_LINE, name, pid);
+	if (error)
+		return error;
+	f->thread_pid = key->pid;
+	memcpy(f->thread_comm, key->comm, sizeof(key->comm));
+	f->thread_line = f->numbers[f->nr - 1];
+	return 0;
+}
+
+int stack_functions_add(struct stack_functions *f, const struct stack_entry *entry, uint64_t value)
+{
 	size_t first;
 	int error;
 
@@ -383,8 +401,7 @@ int stack_functions_add(struct stack_functions *f, const struct stack_entry *ent
 	add_value(f, f->numbers + first, f->nr - first, value);
 	if (f->writer->root)
 		error = append_text(f, "", f->writer->root(entry), "");
-	snprintf(pid, sizeof(pid), " (%" PRIu32 ")", entry->key.pid);
-	return error ? error : append_text(f, THREAD_LINE, stack_entry_thread(entry), pid);
+	return error ? error : append_thread(f, &entry->key, stack_entry_thread(entry));
 }
 
 static int by_thread(const void *left, const void *right)

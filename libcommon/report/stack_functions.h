@@ -44,6 +44,9 @@ struct stack_functions {
 	size_t nr_known, known_size;
 	uint32_t *of_known;
 	size_t nr_of_known, of_known_room;
+	/* the thread of the last stack, and its line */
+	uint32_t thread_pid, thread_line;
+	char thread_comm[16];
 };
 
 /* `functions` has its writer, lines and off_cpu. 0 or -ENOMEM; stack_functions_free() is needed after both */

@@ -238,7 +238,7 @@ void stack_session_drain(struct stack_session *s)
 {
 	cli_check(unwinder_follow(s->unwinder, true), "read the results");
 	cli_check(stack_store_finish(s->store), "read the results");
-	priority_leave_after(REPORT_CPU_MS);
+	priority_take_for(REPORT_CPU_MS);
 }
 
 static struct frame_names names_of(const struct stack_session *s)
