@@ -277,7 +277,7 @@ make_victim() {
 # "COUNT NAMED PATH" of the frames of the victim's samples: how many are in its file, are called own or main, and under its path
 victims_frames() {
 	jq -r -n --arg path "$WORK/victim" '[inputs | select(.type == "stack" and .comm == "victim") | .count as $n | .user[] |
-		select(.module | test("/libc|ld-linux") | not) | { $n, named: (.symbol | IN("own", "main", "_start")), path: (.module == $path) }] |
+		select(.module // "" | test("/libc|ld-linux") | not) | { $n, named: (.symbol | IN("own", "main", "_start")), path: (.module == $path) }] |
 		[(map(.n) | add // 0), (map(select(.named).n) | add // 0), (map(select(.path).n) | add // 0)] | @tsv' "$WORK/out"
 }
 
@@ -436,7 +436,8 @@ rights_of() {	# PID
 	tool=$!
 	pids+=("$tool")
 	wait_until pgrep -P "$tool" ehperf-opener
-	wait_until test "$(pgrep -c -P "$tool" ehperf-worker)" -ge 4
+	four_workers() { [ "$(pgrep -c -P "$tool" ehperf-worker)" -ge 4 ]; }
+	wait_until four_workers
 	sleep 1		# the program's tables are made
 	read -r seccomp opener_uid caps <<<"$(rights_of "$(pgrep -o -P "$tool" ehperf-opener)")"
 	# capabilities(7): to read files, processes' memory, and map_files
@@ -593,7 +594,9 @@ fetched_in_time() {	# SECONDS
 	tool=$!
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
-	sleep 1.5	# until it is full: that takes half a second
+	# until it is full: far fewer stacks have room
+	naps() { [ "$(awk '/^voluntary/ { n += $2 } END { print n }' "/proc/$flood/task/"*/status)" -ge "$1" ]; }
+	wait_until naps $(($(awk '/^voluntary/ { n += $2 } END { print n }' "/proc/$flood/task/"*/status) + 100000))
 	background setpriv --reuid=65533 --regid=65533 --clear-groups perl -e 'for (;;) { select undef, undef, undef, 0.01; $n++ < 100 or close STDIN }' </dev/null
 	victim=$pid
 	wait_until test ! -e "/proc/$victim/fd/0"

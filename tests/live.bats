@@ -53,6 +53,11 @@ is_still() {
 	[ "$(screen)" = "$before" ]
 }
 
+wait_until_drawn() {	# PATTERN of one of its lines
+	wait_until shows "$1"
+	wait_until is_still
+}
+
 # the shell is back, and the terminal as it was before
 wait_until_left() {
 	wait_until shows '^ready>$'
@@ -74,7 +79,7 @@ two_programs() {
 @test "the figures on the screen are those of the report that q leaves, in each pane" {
 	local shown self total value name
 	two_programs
-	terminal
+	terminal 80 100		# the tree has both programs
 	type_line "cpuprof --live -p $nested,$other -o report.txt -o report.folded"
 	wait_for_samples 50
 	keys p
@@ -84,15 +89,15 @@ two_programs() {
 	shows "^100\.0 %, $shown samples: all"
 	# the functions: the first rows
 	keys u
-	wait_until shows '^self %  total % +samples  function'
+	wait_until_drawn '^self %  total % +samples  function'
 	screen >"$WORK/functions"
 	# the stacks: the first row
 	keys l
-	wait_until shows '^ +% +samples  thread'
+	wait_until_drawn '^ +% +samples  thread'
 	screen >"$WORK/stacks"
 	# the tree: its threads
 	keys t
-	wait_until shows '^total %  self %'
+	wait_until_drawn '^total %  self %'
 	screen >"$WORK/tree"
 	keys q
 	wait_until_left
@@ -127,7 +132,7 @@ click() {
 	wait_until shows '^(nested|other) +(nested|other) *$'
 	keys Down
 	keys Right
-	wait_until shows '^[0-9.]+ %, [0-9]+ samples: (nested|other) '
+	wait_until_drawn '^[0-9.]+ %, [0-9]+ samples: (nested|other) '
 	screen | tail -n 1 >"$WORK/selected"
 	local name share
 	read -r share _ _ _ name _ <"$WORK/selected"
@@ -212,7 +217,7 @@ click() {
 	two_programs
 	terminal
 	type_line "cpuprof --live -p $nested -F 199 -o report.folded"
-	wait_for_samples 300
+	wait_for_samples 600
 	keys p
 	wait_until is_paused
 	all=$(samples)
@@ -246,9 +251,10 @@ click() {
 	terminal
 	type_line "cpuprof --live -p $nested -F 199"
 	wait_for_samples 200
-	keys p r p
+	keys r p
 	fewer() { [ "$(samples)" -lt 150 ]; }
 	wait_until fewer
+	keys p
 	wait_for_samples 400
 	before=$(samples)
 	keys w
@@ -404,7 +410,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 		wait_until fits
 	done
 	keys '?'
-	wait_until shows '^q +quit'
+	wait_until_drawn '^q +quit'
 	[ "$(screen | awk '{ print length }' | sort -n | tail -n 1)" -le 80 ]
 	! shows '…$' || screen | sed -n '3,15p' | { ! grep '…'; }
 	keys q
@@ -435,12 +441,14 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	LOCALE=C terminal
 	type_line "cpuprof --live -p $nested,$other"
 	wait_for_samples
+	wait_until is_still
 	screen -e | grep -qE "$colour"
 	screen -e | sed -n '3,$p' | { ! grep -P '[^\x00-\x7f]'; }
 	keys q
 	wait_until_left
 	type_line "clear; NO_COLOR=1 cpuprof --live -p $nested,$other"
 	wait_for_samples
+	wait_until is_still
 	screen -e | { ! grep -E "$colour"; }
 	shows '^(nested|other) +\|(nested|other)'
 }
@@ -550,10 +558,10 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	screen | tail -n 1 >"$WORK/shown"
 	# a stack begins with the function that has its time for itself, not with the scheduler
 	keys u
-	wait_until shows '^self %'
+	wait_until_drawn '^self %'
 	screen | awk 'NR == 4 { print $4 }' >"$WORK/function"
 	keys l
-	wait_until shows '^ +% +us  thread'
+	wait_until_drawn '^ +% +us  thread'
 	grep -q . "$WORK/function"
 	screen | sed -n 4p | grep -F "nested ($pid) " | grep -F " $(cat "$WORK/function") <"
 	keys q
@@ -563,7 +571,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	awk -v shown="$shown" -v lines="$lines" '{ n += $NF } END { exit !(n <= shown && n >= shown - lines) }' "$WORK/report.folded"
 	type_line "clear; offwaketime --live -p $pid"
 	wait_for_samples
-	shows ' us: all'
+	wait_until shows ' us: all'
 	keys q
 	wait_until_left
 	type_line "clear; stackcount --live -p $pid t:sched:sched_switch"
@@ -630,7 +638,7 @@ share_of() {	# EVENT
 	type_line shown.jsonl
 	wait_until shows "^saved in 'shown.jsonl'"
 	keys t
-	wait_until shows '^total %  self %'
+	wait_until_drawn '^total %  self %'
 	screen >"$WORK/tree"
 	wait_until_it_ran "$pid" 500
 	keys q
@@ -726,7 +734,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	type_line "wallprof --live -p $sleeps,$computes"
 	wait_for_samples 1000
 	keys i
-	wait_until shows "^python3"
+	wait_until_drawn "^python3"
 	[ "$(screen | sed -nE '4,5s/ .*//p' | xargs)" = "python3 sleep" ]
 	screen -e | sed -n 5p | grep -qE "$colour"
 	keys /
@@ -746,7 +754,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	type_line "clear; NO_COLOR=1 wallprof --live -p $sleeps,$computes"
 	wait_for_samples 500
 	keys i
-	wait_until shows '^sleep \([0-9/]+\) +B+ *$'
+	wait_until_drawn '^sleep \([0-9/]+\) +B+ *$'
 	screen -e | { ! grep -E "$colour"; }
 	# who has no timeline has no key for it
 	keys q
@@ -780,7 +788,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	terminal
 	type_line "cpuprof --live --serve -p $nested,$other -o report.jsonl"
 	wait_for_samples
-	shows '^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/ *$'
+	wait_until shows '^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/ *$'
 	url=$(screen | grep -oE 'http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/')
 	curl -sN "${url}events" >"$WORK/events" 3>&- &
 	local reader=$!

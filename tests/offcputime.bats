@@ -445,8 +445,8 @@ conserved() {	# ARG...
 	nothing_lost
 	# those that came before the tables are few
 	expect "$(summary .stacks_lost) == 0 && $(summary .ended.complete) >= 0.999 * $(summary .samples)"
-	# few stacks: a read() and a write() of either pipe, possibly preempted
-	expect "$(stacks length) < 60"
+	# few stacks: a read() of either pipe; where a thread is preempted, is chance
+	expect "$(stacks 'map(select(.state == "S")) | length') < 60"
 }
 
 # bats test_tags=alone

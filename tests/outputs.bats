@@ -493,7 +493,13 @@ collapse() {
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"no process reads it" ]]
 	# a signal ends the waiting
-	timeout -k 60 -s TERM 2 cpuprof -q -o "$WORK/x.folded" 2>"$WORK/err" || true
+	"$ROOT/build/cpuprof" -q -o "$WORK/x.folded" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	heeds_sigterm() { (($(awk '/^SigCgt/ { print "0x" $2 }' "/proc/$tool/status") & 1 << 14)); }
+	wait_until heeds_sigterm
+	kill "$tool"
+	wait "$tool" || true
 	grep -q 'no process reads it' "$WORK/err"
 	cpuprof -q -j -o /dev/null 0.1 2>/dev/null
 	[ -c /dev/null ]

@@ -94,7 +94,7 @@ pythons() {
 	local python
 	for python in $(pythons); do
 		rm -f "$WORK/log"
-		on_one_cpu offcputime -q -j -o "$WORK/out" --state S -- "$python" "$ROOT/tests/workloads/interpreters.py" "$WORK/log"
+		on_one_cpu stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$python" "$ROOT/tests/workloads/interpreters.py" "$WORK/log"
 		jq -r 'select(.type == "stack") | select(any(.user[].symbol; . != null and test("nanosleep"))) |
 			[.count, ([.user[] | select(.runtime == "python" and .symbol != "<module>" and .symbol != null) | .symbol] | reverse | join(";"))] | @tsv' \
 			"$WORK/out" | gawk -F '\t' '{ n[$2] += $1 } END { for (k in n) print n[k], k }' | grep 'Worker.end$' | sort >"$WORK/got"

@@ -68,7 +68,7 @@ load lib.bash
 	need_root
 	local kind tid before came right others
 	for kind in futex pipe cond; do
-		measure -- ring $kind 5 400
+		measure -- ring $kind 5 4000
 		tiled 6
 		[ "$(summary .lost_periods)" -eq 0 ]
 		while read -r tid before came _; do

@@ -18,7 +18,7 @@ tiled() {	# at least this many lives [FILE]
 
 # "TID … NS" on standard input: each ran as long as that in tiled lives, within 1 % and a start's or an end's worth. While the
 # hypervisor ran others, the scheduler's figure stood still: all threads together may have that much more, and
-# a tick of 10 ms, in which the kernel counts it. Where it has counted none, that tick is a quarter of the threads' at most.
+# a tick of 10 ms, in which the kernel counts it. Where it has counted none, that tick is half of the threads' at most.
 ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
 	awk -v late="$1" -v stolen="$stolen_ns" 'NR == FNR { mine[$1] += $3; next } NF {
 			n++
@@ -26,7 +26,7 @@ ran_as_scheduled() {	# NS that may come after the scheduler's figure was read
 			above = mine[$1] - 1.01 * $NF - 400000 - late
 			if (above > 0) { more++; sum += above }
 			if (mine[$1] < 0.99 * $NF - 50000) bad++
-		} END { exit bad || sum > stolen + 10000000 || !stolen && more > n / 4 || !n }' "$WORK/tiles" - >&3
+		} END { exit bad || sum > stolen + 10000000 || !stolen && more > n / 2 || !n }' "$WORK/tiles" - >&3
 }
 
 # opens the page, waits until it is drawn and summed up, and does the steps
