@@ -23,6 +23,7 @@ struct bpf_slab {
 	int fd;
 	uint8_t *bytes;
 	pthread_t inserter;
+	bool has_inserter;
 	bool inserted;		/* under all->lock, as is error */
 	int error;
 };
@@ -68,12 +69,9 @@ static int create(struct bpf_slabs *all)
 		return error;
 	}
 	madvise(slab->bytes, SLAB_VALUE_SIZE, MADV_DONTFORK);	/* a child must not keep the map */
-	error = -pthread_create(&slab->inserter, NULL, insert, slab);
-	if (error) {
-		munmap(slab->bytes, SLAB_VALUE_SIZE);
-		close(slab->fd);
-		return error;
-	}
+	slab->has_inserter = !pthread_create(&slab->inserter, NULL, insert, slab);
+	if (!slab->has_inserter)	/* there may be no more threads; this one waits, then */
+		insert(slab);
 	all->nr++;
 	return 0;
 }
@@ -142,7 +140,8 @@ void bpf_slabs_free(struct bpf_slabs *all)
 	if (!all)
 		return;
 	for (uint32_t i = 0; i < all->nr; i++) {
-		pthread_join(all->slabs[i].inserter, NULL);
+		if (all->slabs[i].has_inserter)
+			pthread_join(all->slabs[i].inserter, NULL);
 		munmap(all->slabs[i].bytes, SLAB_VALUE_SIZE);
 		close(all->slabs[i].fd);
 	}

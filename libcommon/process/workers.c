@@ -30,7 +30,9 @@
 #define WAIT_MS 20	/* from one look at the workers to the next */
 #define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for owner 0 */
 #define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
-#define START_MS 100	/* starting a worker is tried again for so long */
+#define START_MS 100	/* starting a worker is tried again for so long, before jobs are given up */
+#define START_PAUSE 8	/* a failed start is tried again after one part in so many of the time since the first one, */
+#define START_PAUSE_MS 1000	/* or after so long */
 #define PATIENCE_MS 50	/* so long, the tool waits for the starter; later, it only looks for an answer now and then */
 #define NR_OPENERS 2
 #define OPENER_AREA (64 << 10)
@@ -82,6 +84,7 @@ struct workers {
 	struct worker_starter *starter, own_starter;
 	struct owner *owners;
 	uint64_t unstartable;		/* since when no worker can be started; 0: the last start did not fail */
+	uint64_t next_start;		/* when it is tried again */
 	int start_error;
 	uint8_t *answer;		/* a copy of the answer that was taken last */
 	size_t answer_room;
@@ -311,6 +314,8 @@ static int start(struct workers *w, struct worker *worker)
 {
 	int error = -ECHILD;
 
+	if (w->unstartable && clock_ns() < w->next_start)
+		return w->start_error;
 	reap(w);
 	if (w->starter->pid)
 		error = start_by_starter(w, worker);
@@ -594,6 +599,19 @@ static bool is_for(const struct workers *w, const struct worker *worker, const s
 	return !w->kind.limits.apart || !worker->used || worker->owner == owner->id;
 }
 
+/* A failed fork() takes as long as one that succeeds, and there may be thousands of jobs. */
+static void note_unstartable(struct workers *w, int error)
+{
+	uint64_t now = clock_ns(), pause;
+
+	w->start_error = error;
+	if (!w->unstartable)
+		w->unstartable = now;
+	pause = (now - w->unstartable) / START_PAUSE;
+	if (!w->starter->awaited && now >= w->next_start)
+		w->next_start = now + (pause < START_PAUSE_MS * MS ? pause : START_PAUSE_MS * MS);
+}
+
 /*
  * Gives jobs to workers that have none; `anew`: also to those that have had another owner's, which are replaced. If a worker
  * cannot be started now, a later call tries again.
@@ -617,9 +635,7 @@ static void hand_out_to(struct workers *w, bool anew)
 		}
 		error = begin_job(w, worker, owner);
 		if (error) {
-			w->start_error = error;
-			if (!w->unstartable)
-				w->unstartable = clock_ns();
+			note_unstartable(w, error);
 			continue;
 		}
 		w->unstartable = 0;

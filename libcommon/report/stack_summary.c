@@ -304,9 +304,19 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 			   const struct stack_entry *entries, size_t nr)
 {
 	struct refused *all = calloc(MAX_REFUSALS, sizeof(*all));
-	size_t found = all ? sum_refused(all, processes, entries, nr) : 0;
-	uint64_t others = 0;
+	size_t found = all ? sum_refused(all, processes, entries, nr) : 0, nr_unstarted = 0;
+	uint64_t others = 0, unstarted = 0;
 
+	/* a cause that is no process's own is said once */
+	for (size_t i = 0; i < found; i++)
+		if (all[i].error == -EUSERS) {
+			unstarted += all[i].samples;
+			nr_unstarted++;
+			all[i--] = all[--found];
+		}
+	if (nr_unstarted)
+		fprintf(out, "%s: %" PRIu64 " of these in %s: %s\n", tool, unstarted, counted(nr_unstarted, "processes").text,
+			process_explain(-EUSERS));
 	if (found)
 		qsort(all, found, sizeof(*all), by_samples);
 	for (size_t i = 0; i < found; i++) {
@@ -357,7 +367,8 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 		if (lost.given_up > 1)
 			fprintf(out, " and %zu more", lost.given_up - 1);
 		fprintf(out, " went without names: %s\n", lost.error == -ETIME ? "reading them takes too much time" :
-			lost.error == -ETIMEDOUT ? "a file system did not answer" : module_explain(lost.error));
+			lost.error == -ETIMEDOUT ? "a file system did not answer" :
+			lost.error == -EAGAIN ? "no process to read names could be started: see RLIMIT_NPROC and pids.max" : module_explain(lost.error));
 	}
 	if (lost.passed_over)
 		fprintf(out, "%s: the time for names was used up: %zu files or processes were not asked for names\n", tool,

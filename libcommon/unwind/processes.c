@@ -249,7 +249,7 @@ const char *process_explain(int error)
 	case -EAGAIN:
 		return "it changes its mappings too often";
 	case -EUSERS:
-		return "no process to read its mappings could be started: see RLIMIT_NPROC and pids.max";
+		return "no process to read mappings could be started: see RLIMIT_NPROC and pids.max";
 	case -ENOSPC:
 	case -ENOMEM:
 		return "no room for its mappings, see --max-memory";
