@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uthash.h>
 
 #include "base/array.h"
+#include "base/recent.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
 
@@ -92,18 +94,25 @@ static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bo
 {
 	struct frame_key key = { .frame = frame };
 	struct known_frame *known;
+	struct recent_pair *recent;
+	bool is_recent;
 
 	if (kernel)
 		key.kind = l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL;
 	else if (frame & FRAME_ADDRESS)
 		key.pid = pid;
-	HASH_FIND(hh, l->known, &key, sizeof(key), known);
+	recent = recent_place(l->recent, (uint64_t)key.kind << 32 | key.pid, frame, &is_recent);
+	if (is_recent)
+		known = (struct known_frame *)(uintptr_t)recent->value;
+	else
+		HASH_FIND(hh, l->known, &key, sizeof(key), known);
 	if (!known) {
 		known = name_frame(l, &key, pid);
 		if (!known)
 			return -ENOMEM;
 		HASH_ADD(hh, l->known, key, sizeof(known->key), known);
 	}
+	recent->value = (uintptr_t)known;
 	for (uint32_t i = 0; i < known->nr; i++)
 		if (append(l, known->numbers[upside_down ? known->nr - 1 - i : i]))
 			return -ENOMEM;
@@ -180,6 +189,7 @@ static void forget_frames(struct stack_labels *l)
 		HASH_DEL(l->known, known);
 		free(known);
 	}
+	memset(l->recent, 0, sizeof(l->recent));
 }
 
 void stack_labels_free(struct stack_labels *l)

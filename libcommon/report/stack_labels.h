@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/recent.h"
 #include "report/flame_tree.h"
 #include "report/stack_entry.h"
 #include "report/stack_summary.h"
@@ -24,6 +25,7 @@ struct stack_labels {
 	/* private */
 	size_t room;
 	struct known_frame *known;	/* a frame is named once */
+	struct recent_pair recent[RECENT_PAIRS];	/* pointers to them, by kind and PID, and frame */
 };
 
 /* the kind of a user frame */

@@ -297,7 +297,7 @@ void process_charge(struct processes *processes, struct process *process, uint64
 }
 
 #define LOOK_NS 100000000
-#define LOOKS 50	/* looking takes one part in so many of the time */
+#define LOOKS 200	/* looking takes one part in so many of the time */
 #define MANY_MAPPINGS 64	/* others' mappings are not worth the loss */
 
 /* Has malloc() given out more? It has no more than the process, and takes long to say. */
