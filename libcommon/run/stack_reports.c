@@ -155,14 +155,8 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 	}
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, summary);
-	if (last) {
-		stack_summary_refused(stderr, summary->tool, unwinder_processes(s->unwinder), made->entries, made->nr);
-		stack_summary_tableless(stderr, summary->tool, s->modules, made->entries, made->nr);
-		if (s->wanted->runtimes)
-			stack_summary_unknown_runtimes(stderr, summary->tool, s->modules, made->entries, made->nr);
-		stack_summary_nameless(stderr, summary->tool, s->namer);
-		stack_summary_unread(stderr, summary->tool, s->modules);
-	}
+	if (last)
+		stack_session_explain(s, made->entries, made->nr);
 	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {
 		run_use_output(&s->run, i);
 		run_report_end(&s->run, last);

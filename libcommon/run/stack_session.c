@@ -348,6 +348,18 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 	return writer;
 }
 
+void stack_session_explain(const struct stack_session *s, const struct stack_entry *entries, size_t nr)
+{
+	const char *tool = program_invocation_short_name;
+
+	stack_summary_refused(stderr, tool, unwinder_processes(s->unwinder), entries, nr);
+	stack_summary_tableless(stderr, tool, s->modules, entries, nr);
+	if (s->wanted->runtimes)
+		stack_summary_unknown_runtimes(stderr, tool, s->modules, entries, nr);
+	stack_summary_nameless(stderr, tool, s->namer);
+	stack_summary_unread(stderr, tool, s->modules);
+}
+
 struct idle_asked stack_session_asked(const struct stack_session *s)
 {
 	const struct task_filter *tasks = &s->run.options->tasks;

@@ -165,6 +165,9 @@ uint64_t stack_session_lost(const struct stack_session *session, const struct pe
 struct stack_writer stack_session_named_writer(struct stack_session *session,
 					       const struct stack_options *options);
 
+/* Says on standard error why stacks in the last report are not whole, or have no names: lines that belong to its summary. */
+void stack_session_explain(const struct stack_session *session, const struct stack_entry *entries, size_t nr);
+
 /* the threads that the user has selected by options */
 struct idle_asked stack_session_asked(const struct stack_session *session);
 

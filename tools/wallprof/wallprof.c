@@ -299,14 +299,12 @@ static void find_keys(struct wall *wall, struct key_entries *entries, const stru
 }
 
 /* The times of the keys, by which their stacks' ends are counted and idle threads found. */
-static void sum_up_keys(struct wall *wall, struct key_entries *entries)
+static void sum_up_keys(struct wall *wall, struct key_entries *entries, struct wall_sums *sums)
 {
-	struct wall_sums sums;
-
-	cli_check(wall_sums_make(&sums, wall), "sum up the timeline");
-	wall_count_ends(wall, &sums);
+	cli_check(wall_sums_make(sums, wall), "sum up the timeline");
+	wall_count_ends(wall, sums);
 	for (size_t i = 0; i < wall->nr_keys; i++) {
-		const struct key_sums *of = &sums.keys[i + 1];
+		const struct key_sums *of = &sums->keys[i + 1];
 
 		if (wall->keys[i])
 			entries->all[wall->keys[i] - entries->all].value = (struct stack_value){
@@ -315,7 +313,15 @@ static void sum_up_keys(struct wall *wall, struct key_entries *entries)
 				.waiting_ns = of->ns[WALL_WAITING] + of->ns[WALL_RUNNING],
 			};
 	}
-	wall_sums_free(&sums);
+}
+
+/* Says why stacks are not whole, of samples and periods alike, as wall_summary() counts them. */
+static void explain(const struct wall *wall, struct key_entries *entries, const struct wall_sums *sums, const struct stack_session *session)
+{
+	for (size_t i = 0; i < wall->nr_keys; i++)
+		if (wall->keys[i])
+			entries->all[wall->keys[i] - entries->all].value.count = sums->keys[i + 1].nr;
+	stack_session_explain(session, entries->all, wall->nr_keys);
 }
 
 /* Marks the keys of idle threads' waits. Their time is what later sums lack. */
@@ -377,6 +383,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
 	struct process_notes processes = {};
 	struct key_entries entries = {};
+	struct wall_sums sums;
 	int full = timeline_finish(timeline), error;
 	uint64_t from_ns, until_ns;
 
@@ -389,7 +396,7 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 					      sizeof(own) / sizeof(own[0]), &(struct stack_stats){}, all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
-	sum_up_keys(&wall, &entries);
+	sum_up_keys(&wall, &entries, &sums);
 	if (!o->stacks.idle)
 		find_idle(&wall, &entries, session);
 	cli_check(wall_find_idle_lives(&wall), "find the idle threads");
@@ -402,6 +409,8 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 		run_finish_output(&session->run);
 	}
 	wall_summary(stderr, &wall);
+	explain(&wall, &entries, &sums, session);
+	wall_sums_free(&sums);
 	end_view(&wall, session);
 	process_notes_free(&processes);
 	free(wall.keys);
