@@ -97,11 +97,13 @@ our_frames() {
 }
 
 same_as_eu_stack() {	# ARG...: cpuprof's; compares the stacks of $pid taken in its system call
-	# as it is in its system call, and not just before or behind it
-	in_its_call() { eu_addresses "$pid" >"$WORK/once" && eu_addresses "$pid" | cmp -s - "$WORK/once"; }
+	# its stack within its system call, not just before or after it: two equal ones in a row
+	in_its_call() {
+		eu_addresses "$pid" >"$WORK/once"
+		[ "$(wc -l <"$WORK/once")" -ge 3 ] && eu_addresses "$pid" | cmp -s - "$WORK/once"
+	}
 	wait_until in_its_call
 	normalise "$pid" <"$WORK/once" >"$WORK/theirs"
-	[ "$(wc -l <"$WORK/theirs")" -ge 3 ]
 	measure_while_it_runs 50 cpuprof --no-runtimes -j -U -F 4999 "$@"
 	our_frames "$(head -n 1 "$WORK/theirs")" "$(wc -l <"$WORK/theirs")" >"$WORK/ours"
 	diff "$WORK/theirs" "$WORK/ours"

@@ -446,7 +446,8 @@ conserved() {	# ARG...
 	# those that came before the tables are few
 	expect "$(summary .stacks_lost) == 0 && $(summary .ended.complete) >= 0.999 * $(summary .samples)"
 	# few stacks: a read() of either pipe; where a thread is preempted, is chance
-	expect "$(stacks 'map(select(.state == "S")) | length') < 60"
+	some=$(stacks 'map(select(.state == "S")) | length')
+	expect "$some > 0 && $some < 60"
 }
 
 # bats test_tags=alone

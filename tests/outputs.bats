@@ -496,7 +496,8 @@ collapse() {
 	"$ROOT/build/cpuprof" -q -o "$WORK/x.folded" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")
-	heeds_sigterm() { (($(awk '/^SigCgt/ { print "0x" $2 }' "/proc/$tool/status") & 1 << 14)); }
+	# bash, which becomes cpuprof, may heed it, too
+	heeds_sigterm() { [ "$(cat "/proc/$tool/comm")" = cpuprof ] && (($(awk '/^SigCgt/ { print "0x" $2 }' "/proc/$tool/status") & 1 << 14)); }
 	wait_until heeds_sigterm
 	kill "$tool"
 	wait "$tool" || true

@@ -70,7 +70,7 @@ static int create(struct bpf_slabs *all)
 	}
 	madvise(slab->bytes, SLAB_VALUE_SIZE, MADV_DONTFORK);	/* a child must not keep the map */
 	slab->has_inserter = !pthread_create(&slab->inserter, NULL, insert, slab);
-	if (!slab->has_inserter)	/* there may be no more threads; this one waits, then */
+	if (!slab->has_inserter)	/* no thread can be created: this one inserts the slab, and waits */
 		insert(slab);
 	all->nr++;
 	return 0;

@@ -18,7 +18,7 @@ void priority_begin(void);
 void priority_leave(void);
 /* The main thread does so after this much more CPU time of the process, when reports are usually done. */
 void priority_leave_after(unsigned cpu_ms);
-/* Raises it again before that, whatever the thread has taken: the last report is waited for. */
+/* The same, but raises the priority again before, even if the thread has taken much CPU time: somebody waits for the last report. */
 void priority_take_for(unsigned cpu_ms);
 
 struct priority_watch {

@@ -31,8 +31,8 @@
 #define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for owner 0 */
 #define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
 #define START_MS 100	/* starting a worker is tried again for so long, before jobs are given up */
-#define START_PAUSE 8	/* a failed start is tried again after one part in so many of the time since the first one, */
-#define START_PAUSE_MS 1000	/* or after so long */
+#define START_PAUSE 8	/* a failed start is tried again after this part (1/8) of the time since the first failure, */
+#define START_PAUSE_MS 200	/* and after so long at the latest */
 #define PATIENCE_MS 50	/* so long, the tool waits for the starter; later, it only looks for an answer now and then */
 #define NR_OPENERS 2
 #define OPENER_AREA (64 << 10)
@@ -314,7 +314,7 @@ static int start(struct workers *w, struct worker *worker)
 {
 	int error = -ECHILD;
 
-	if (w->unstartable && clock_ns() < w->next_start)
+	if (w->unstartable && !w->starter->awaited && clock_ns() < w->next_start)
 		return w->start_error;
 	reap(w);
 	if (w->starter->pid)
@@ -638,7 +638,7 @@ static void hand_out_to(struct workers *w, bool anew)
 			note_unstartable(w, error);
 			continue;
 		}
-		w->unstartable = 0;
+		w->unstartable = w->next_start = 0;
 	}
 }
 

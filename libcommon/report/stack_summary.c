@@ -287,7 +287,8 @@ static size_t sum_refused(struct refused *all, const struct processes *processes
 
 	for (size_t i = 0; i < nr; i++) {
 		const struct stack_key *key = &entries[i].key;
-		int error = key->end == END_UNKNOWN_PROCESS ? processes_why_refused(processes, key->pid) : 0;
+		bool unknown = key->end == END_UNKNOWN_PROCESS && entries[i].value.count;
+		int error = unknown ? processes_why_refused(processes, key->pid) : 0;
 		size_t at = 0;
 
 		while (error && at < found && all[at].pid != (pid_t)key->pid)

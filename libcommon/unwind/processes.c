@@ -327,13 +327,15 @@ void processes_limit_memory(struct processes *processes, uint64_t bytes)
 {
 	uint64_t began = clock_ns(), began_cpu, pause;
 	struct process *process;
+	bool full;
 
 	if (began < processes->look_ns)
 		return;
 	began_cpu = clock_cpu_ns();
-	while (is_allocated(bytes) && (process = largest(processes)))
-		process_refuse(processes, process, -ENOSPC);
+	full = is_allocated(bytes);
 	pause = LOOKS * (clock_cpu_ns() - began_cpu);
+	for (; full && (process = largest(processes)); full = is_allocated(bytes))
+		process_refuse(processes, process, -ENOSPC);
 	processes->look_ns = began + (pause > LOOK_NS ? pause : LOOK_NS);
 }
 

@@ -315,7 +315,7 @@ static void sum_up_keys(struct wall *wall, struct key_entries *entries, struct w
 	}
 }
 
-/* Says why stacks are not whole, of samples and periods alike, as wall_summary() counts them. */
+/* Says why stacks are not whole. Counts samples and periods, as wall_summary() does. */
 static void explain(const struct wall *wall, struct key_entries *entries, const struct wall_sums *sums, const struct stack_session *session)
 {
 	for (size_t i = 0; i < wall->nr_keys; i++)
