@@ -571,7 +571,7 @@ fetched_in_time() {	# SECONDS
 			attached=$((attached + 1))
 		else
 			cat "$WORK/err"
-			grep -qE 'was changed|has no function|not a program or a library' "$WORK/err"
+			grep -qE 'was changed|has no function|no regular file' "$WORK/err"
 			refused=$((refused + 1))
 		fi
 		kill -0 $victim

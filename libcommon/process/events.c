@@ -297,7 +297,8 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 	int error = file_path_find(f->name->file, f->search->pid, f->path), fd;
 
 	if (error)
-		return fail(f, error, "'%s' is not a program or a library", f->name->file);
+		return fail(f, error, strchr(f->name->file, '/') ? "there is no regular file '%s'" : "no program or library is called '%s'",
+			    f->name->file);
 	fd = regular_file_open(-1, f->path, true);
 	error = fd < 0 ? fd : note_file(f->events, fd);
 	if (!error)
