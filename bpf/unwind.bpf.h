@@ -192,9 +192,12 @@ static __always_inline bool has_user_stack(struct task_struct *task)
 static __always_inline void take_registers(struct eh_unwind *u, struct task_struct *task,
 					   const struct pt_regs *regs)
 {
+	__s32 syscall = syscall_of(regs);
+
 	u->is_32bit = are_of_32bit(regs);
 	copy_registers(&u->frame, regs);
-	u->in_syscall = syscall_of(regs) >= 0;
+	/* a program that has just been executed is at its entry point, and not behind a system call */
+	u->in_syscall = syscall >= 0 && !IS_EXEC(syscall);
 	if (bpf_core_field_exists(task->utask) && untrusted(task)->utask) {
 		u->hijacked = (__u64)untrusted(task)->utask;
 		u->trampoline = (__u64)untrusted(task)->mm;

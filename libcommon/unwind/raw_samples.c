@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/order.h"
@@ -29,12 +28,6 @@
  *  - its image, checked after the reading, still is the sample's: then the mappings are that image's, too;
  *  - once the buffers have been drained (raw_samples_resume()), no event of the process between sample and reading is queued, or was applied.
  */
-
-/* taken inside execve(), where the registers may still be the old image's */
-static bool is_in_exec(const struct raw_record *raw)
-{
-	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
-}
 
 /*
  * Does what is known of the process now hold for the time of the sample, too? All events up to now are
@@ -245,7 +238,7 @@ static void unwind_by(struct raw_samples *s, struct process *process, const stru
 {
 	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
 		publisher_publish(s->publisher, process, &raw->image);
-		publisher_set_in_exec(s->publisher, process->pid, is_in_exec(raw));
+		publisher_set_in_exec(s->publisher, process->pid, raw_stack_in_exec(raw));
 	}
 	walk(s, process, raw, stack);
 }
@@ -253,7 +246,7 @@ static void unwind_by(struct raw_samples *s, struct process *process, const stru
 /* the old image's registers, the new one's memory */
 static void discard_in_exec(const struct raw_record *raw, struct host_stack *stack)
 {
-	if (!is_in_exec(raw) || stack->end == END_COMPLETE)
+	if (!raw_stack_in_exec(raw) || stack->end == END_COMPLETE)
 		return;
 	stack->end = END_NO_USER;
 	stack->id = 0;
@@ -291,7 +284,7 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 	if (error)
 		return error;
 	unwind_by(s, process, raw, stack);
-	if (stack->end == END_NO_MAPPING && process && !is_in_exec(raw))
+	if (stack->end == END_NO_MAPPING && process && !raw_stack_in_exec(raw))
 		error = reread_for_sample(s, process, raw);
 	discard_in_exec(raw, stack);
 	return error;
@@ -312,7 +305,7 @@ static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uin
 	}
 	if (process && process->complete && holds(s, process, raw)) {
 		unwind_by(s, process, raw, stack);
-		if (stack->end == END_NO_MAPPING && !is_in_exec(raw))
+		if (stack->end == END_NO_MAPPING && !raw_stack_in_exec(raw))
 			note_reread(s, process, version);
 	} else {
 		walk(s, version ? process : NULL, raw, stack);

@@ -2,6 +2,7 @@
 #include "unwind/raw_stack.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #define PAGE_BYTES 4096
 /* bits in raw_record.missing */
@@ -59,10 +60,15 @@ static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)
 	return bytes;
 }
 
+bool raw_stack_in_exec(const struct raw_record *raw)
+{
+	return raw->syscall == SYS_execve || raw->syscall == SYS_execveat;
+}
+
 struct host_registers raw_stack_registers(const struct raw_record *raw)
 {
 	struct host_registers registers = { .ip = raw->ip,
-					    .in_syscall = raw->syscall >= 0,
+					    .in_syscall = raw->syscall >= 0 && !raw_stack_in_exec(raw),
 					    .is_32bit = raw->is_32bit };
 
 	memcpy(registers.reg, raw->reg, sizeof(registers.reg));

@@ -6,6 +6,8 @@
 #include "unwind/host_unwind.h"
 #include "records_abi.h"
 
+/* Was it taken inside execve()? The registers may still be the old image's. */
+bool raw_stack_in_exec(const struct raw_record *raw);
 struct host_registers raw_stack_registers(const struct raw_record *raw);
 
 /*
