@@ -29,6 +29,18 @@ static bool ends_function(const struct insn *insn)
 	return insn->padding || insn->effect == INSN_CALL || !insn_reaches_next(insn);
 }
 
+/* A function that only jumps through a register, as musl's wrapper_cmp() does: no path leads into it, and padding follows. */
+static bool is_lone_jump(const struct code *c, size_t i)
+{
+	const struct insn *insn = &c->insns[i];
+	size_t before = i;
+
+	while (before && c->insns[before - 1].padding)
+		before--;
+	return insn->effect == INSN_INDIRECT && !insn->jumped_to && i + 1 < c->nr && insn[1].padding &&
+	       before && ends_function(&c->insns[before - 1]);
+}
+
 /*
  * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or with a
  * prologue. What this code jumps to may be a loop; where endbr64 stands it is a function, by a tail call
@@ -39,7 +51,7 @@ static bool begins_function(const struct code *c, size_t i)
 
 	if (!code_is_aligned(c, i) || (i && !ends_function(insn - 1)))
 		return false;
-	return insn->called || (code_is_prologue(c, i) && (!insn->jumped_to || insn->landing || code_is_stack_check(c, i)));
+	return insn->called || is_lone_jump(c, i) || (code_is_prologue(c, i) && (!insn->jumped_to || insn->landing || code_is_stack_check(c, i)));
 }
 
 /* false: it is too large to be followed */

@@ -214,6 +214,18 @@ __asm__(
 	"	sub $8, %rsp\n"
 	"t50:	add $8, %rsp\n"
 	"	jmp *-8(%rsp)\n"
+	/* musl's wrapper_cmp(); but not what the code before leads to */
+	"	.p2align 4\n"
+	"alone:	jmp *%rdx\n"
+	"	.p2align 4\n"
+	"	call end\n"
+	"	.p2align 4\n"
+	"alone2:	jmp *%rdx\n"
+	"	.p2align 4\n"
+	"	test %edi, %edi\n"
+	"	.p2align 4\n"
+	"led:	jmp *%rdx\n"
+	"	.p2align 4\n"
 	/* musl's _Exit(): the kernel is left there where the process ends */
 	"	.p2align 4\n"
 	"quit:	movslq %edi, %rdi\n"
@@ -320,7 +332,7 @@ extern const uint8_t begin[], plain[], p1[], p2[], p3[], p4[], p5[], p6[], p7[],
 	r3[], r4[], r5[], framed[], f1[], f2[], f3[], f4[], f5[], f6[], f7[], f8[], tail[], t1[], t2[], odd[],
 	o1[], o2[], o3[], o4[], o5[], next[], o6[], o7[], o8[], o9[], o10[], o11[], z1[], t3[], t4[], t5[], n1[], n2[],
 	w1[], w2[], w3[], end[], frameless[], c1[], c2[], c3[], far[], g1[], g2[], t10[], t20[], t30[], t40[],
-	t50[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[], v0[], v1[], v2[], v3[], v4[], v5[], v6[], x1[], x2[],
+	t50[], alone[], alone2[], led[], quit[], q1[], m1[], m2[], m3[], m4[], m5[], m6[], m7[], u1[], u2[], v0[], v1[], v2[], v3[], v4[], v5[], v6[], x1[], x2[],
 	x3[], x4[], x5[], qh[], qh1[], qh2[], qh3[], qh4[], qh5[], qh6[], qh7[], qh8[];
 
 static struct eh_rule rules[1 << 16];
@@ -490,6 +502,7 @@ int main(void)
 	check(at(g1).saved[SAVED_RBX] == -0x68 / 8);
 	check(is(t10, RULE_REG, EH_RSP, 32) && at(t10).saved[SAVED_R12] == -2 && is(t20, RULE_REG, EH_RSP, 16));
 	check(at(t30).kind == RULE_NONE && at(t40).kind == RULE_NONE && at(t50).kind == RULE_NONE);
+	check(is(alone, RULE_REG, EH_RSP, 8) && is(alone2, RULE_REG, EH_RSP, 8) && at(led).kind == RULE_NONE);
 	check(is(quit, RULE_REG, EH_RSP, 8) && is(q1, RULE_REG, EH_RSP, 8));
 	check(is(m1, RULE_REG, EH_RSP, 8) && is(m2, RULE_REG, EH_RSP, 8) && is(m3, RULE_REG, EH_RSP, 24));
 	check(is(m4, RULE_REG, EH_RSP, 8) && is(m5, RULE_REG, EH_RSP, 16) && at(m5).saved[SAVED_RBP] == -2);
