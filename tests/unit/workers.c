@@ -373,6 +373,7 @@ static void test_unstartable(void)
 	answer = workers_call(w, "r", 2, 0);
 	check(answer.error == -ENOMEM, "%d", answer.error);
 	setrlimit(RLIMIT_AS, &before);
+	usleep(300000);		/* a start is tried again after 0.2 s at the latest */
 	answer = workers_call(w, "r", 2, 0);
 	check(!answer.error, "%d", answer.error);
 	workers_free(w);
