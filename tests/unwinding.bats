@@ -159,6 +159,22 @@ whole() {	# SHARE COMMAND...
 	done
 }
 
+@test "at the entry point, still inside execve(): the outermost frame, and not what stands before it" {
+	need_root
+	need musl-gcc jq
+	local libc entry at whole
+	# musl's dynamic linker begins right behind a function that has a rule
+	musl-gcc -O2 -s -o "$WORK/short" "$ROOT/tests/workloads/nested.c"
+	libc=$(readlink -f /lib/ld-musl-x86_64.so.1)
+	entry=$(entry_offset "$libc")
+	cpuprof -q -j -F 9999 -o "$WORK/out" -- sh -c 'for i in $(seq 150); do "$0" brief 0.001; done' "$WORK/short"
+	read -r at whole < <(jq -r -n --arg libc "$libc" --argjson entry "$entry" '
+		[inputs | select(.type == "stack" and (.user | length) == 1 and .user[0].module == $libc and .user[0].file_offset == $entry)] |
+		"\(map(.count) | add // 0) \(map(select(.ended_by == "complete").count) | add // 0)"' "$WORK/out")
+	echo "# $whole of $at samples at the entry point whole" >&3
+	expect "$at > 5 && $whole == $at"
+}
+
 @test "single-stepped: retpolines of GCC, whose CFI is wrong at the return, and of clang, which have none" {
 	need_root
 	need clang
