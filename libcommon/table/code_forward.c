@@ -35,10 +35,11 @@ static bool is_lone_jump(const struct code *c, size_t i)
 	const struct insn *insn = &c->insns[i];
 	size_t before = i;
 
+	if (insn->effect != INSN_INDIRECT || insn->jumped_to || i + 1 == c->nr || !insn[1].padding)
+		return false;
 	while (before && c->insns[before - 1].padding)
 		before--;
-	return insn->effect == INSN_INDIRECT && !insn->jumped_to && i + 1 < c->nr && insn[1].padding &&
-	       before && ends_function(&c->insns[before - 1]);
+	return before && ends_function(&c->insns[before - 1]);
 }
 
 /*
