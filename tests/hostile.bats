@@ -584,7 +584,7 @@ fetched_in_time() {	# SECONDS
 @test "a user whose stacks fill the memory: who comes later has room, and the user's own sums hold" {
 	need_root
 	need jq
-	local tool flood victim
+	local tool flood victim enough
 	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	chmod 755 "$WORK"
 	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
@@ -595,8 +595,10 @@ fetched_in_time() {	# SECONDS
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
 	# until it is full: far fewer stacks have room
-	naps() { [ "$(awk '/^voluntary/ { n += $2 } END { print n }' "/proc/$flood/task/"*/status)" -ge "$1" ]; }
-	wait_until naps $(($(awk '/^voluntary/ { n += $2 } END { print n }' "/proc/$flood/task/"*/status) + 100000))
+	naps() { awk '/^voluntary/ { n += $2 } END { print n }' "/proc/$flood/task/"*/status; }
+	enough=$(($(naps) + 100000))
+	is_full() { [ "$(naps)" -ge "$enough" ]; }
+	wait_until is_full
 	background setpriv --reuid=65533 --regid=65533 --clear-groups perl -e 'for (;;) { select undef, undef, undef, 0.01; $n++ < 100 or close STDIN }' </dev/null
 	victim=$pid
 	wait_until test ! -e "/proc/$victim/fd/0"

@@ -84,7 +84,7 @@ struct workers {
 	struct worker_starter *starter, own_starter;
 	struct owner *owners;
 	uint64_t unstartable;		/* since when no worker can be started; 0: the last start did not fail */
-	uint64_t next_start;		/* when it is tried again */
+	uint64_t next_start;		/* when it is tried again, since then */
 	int start_error;
 	uint8_t *answer;		/* a copy of the answer that was taken last */
 	size_t answer_room;
@@ -314,7 +314,7 @@ static int start(struct workers *w, struct worker *worker)
 {
 	int error = -ECHILD;
 
-	if (w->unstartable && !w->starter->awaited && clock_ns() < w->next_start)
+	if (!w->starter->awaited && clock_ns() < w->next_start)
 		return w->start_error;
 	reap(w);
 	if (w->starter->pid)

@@ -369,15 +369,16 @@ static void add_value(struct stack_functions *f, const uint32_t *lines, size_t n
 }
 
 /* Appends the thread's line, which is often that of the last stack. */
-static int append_thread(struct stack_functions *f, const struct stack_key *key, const char *name)
+static int append_thread(struct stack_functions *f, const struct stack_entry *entry)
 {
+	const struct stack_key *key = &entry->key;
 	char pid[16];
 	int error;
 
 	if (f->thread_pid == key->pid && !memcmp(f->thread_comm, key->comm, sizeof(key->comm)))
 		return append(f, f->thread_line, (struct line_kind){ .function = NO_FUNCTION });
 	snprintf(pid, sizeof(pid), " (%" PRIu32 ")", key->pid);
-	error = append_text(f, THREAD_LINE, name, pid);
+	error = append_text(f, THREAD_LINE, stack_entry_thread(entry), pid);
 	if (error)
 		return error;
 	f->thread_pid = key->pid;
@@ -401,7 +402,7 @@ int stack_functions_add(struct stack_functions *f, const struct stack_entry *ent
 	add_value(f, f->numbers + first, f->nr - first, value);
 	if (f->writer->root)
 		error = append_text(f, "", f->writer->root(entry), "");
-	return error ? error : append_thread(f, &entry->key, stack_entry_thread(entry));
+	return error ? error : append_thread(f, entry);
 }
 
 static int by_thread(const void *left, const void *right)

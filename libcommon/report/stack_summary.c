@@ -305,16 +305,17 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 			   const struct stack_entry *entries, size_t nr)
 {
 	struct refused *all = calloc(MAX_REFUSALS, sizeof(*all));
-	size_t found = all ? sum_refused(all, processes, entries, nr) : 0, nr_unstarted = 0;
+	size_t found = all ? sum_refused(all, processes, entries, nr) : 0, nr_own = 0, nr_unstarted;
 	uint64_t others = 0, unstarted = 0;
 
 	/* a cause that is no process's own is said once */
 	for (size_t i = 0; i < found; i++)
-		if (all[i].error == -EUSERS) {
+		if (all[i].error == -EUSERS)
 			unstarted += all[i].samples;
-			nr_unstarted++;
-			all[i--] = all[--found];
-		}
+		else
+			all[nr_own++] = all[i];
+	nr_unstarted = found - nr_own;
+	found = nr_own;
 	if (nr_unstarted)
 		fprintf(out, "%s: %" PRIu64 " of these in %s: %s\n", tool, unstarted, counted(nr_unstarted, "processes").text,
 			process_explain(-EUSERS));
@@ -352,6 +353,20 @@ static const char *explain_fetching(int error)
 	}
 }
 
+static const char *explain_naming(int error)
+{
+	switch (error) {
+	case -ETIME:
+		return "reading them takes too much time";
+	case -ETIMEDOUT:
+		return "a file system did not answer";
+	case -EAGAIN:
+		return "no process to read names could be started: see RLIMIT_NPROC and pids.max";
+	default:
+		return module_explain(error);
+	}
+}
+
 void stack_summary_nameless(FILE *out, const char *tool, const struct namer *namer)
 {
 	struct namer_losses lost = namer_losses(namer);
@@ -367,9 +382,7 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 		}
 		if (lost.given_up > 1)
 			fprintf(out, " and %zu more", lost.given_up - 1);
-		fprintf(out, " went without names: %s\n", lost.error == -ETIME ? "reading them takes too much time" :
-			lost.error == -ETIMEDOUT ? "a file system did not answer" :
-			lost.error == -EAGAIN ? "no process to read names could be started: see RLIMIT_NPROC and pids.max" : module_explain(lost.error));
+		fprintf(out, " went without names: %s\n", explain_naming(lost.error));
 	}
 	if (lost.passed_over)
 		fprintf(out, "%s: the time for names was used up: %zu files or processes were not asked for names\n", tool,
