@@ -12,9 +12,12 @@ struct ring {
 	struct ring_buffer *buffer;
 	int (*take)(void *arg, void *record, size_t bytes);
 	void *arg;
-	size_t size, taken;	/* bytes: of the buffer; since ring_drain() began */
-	uint64_t end_ns;	/* when it ends at the latest; 0: it does not matter */
-	bool enough, late;
+	size_t size;		/* bytes */
+	/* what was there at a time has been taken once the buffer was empty, or this many bytes were taken after it */
+	uint64_t since_ns, drained_ns;
+	size_t taken;		/* bytes since since_ns */
+	uint64_t end_ns;	/* when ring_drain() ends at the latest; 0: it does not matter */
+	bool enough;
 };
 
 static int take_one(void *arg, void *record, size_t bytes)
@@ -23,8 +26,7 @@ static int take_one(void *arg, void *record, size_t bytes)
 	int error = ring->take(ring->arg, record, bytes);
 
 	ring->taken += bytes;
-	ring->late = ring->end_ns && clock_ns() > ring->end_ns;
-	ring->enough = !error && (ring->late || ring->taken >= ring->size);
+	ring->enough = !error && (ring->taken >= ring->size || (ring->end_ns && clock_ns() > ring->end_ns));
 	return ring->enough ? -EAGAIN : error;
 }
 
@@ -37,7 +39,7 @@ int ring_open(struct ring **ring, const struct bpf_object *object, const char *n
 
 	if (!r)
 		return map ? -ENOMEM : -ENOENT;
-	*r = (struct ring){ .take = take, .arg = arg, .size = bpf_map__max_entries(map) };
+	*r = (struct ring){ .take = take, .arg = arg, .size = bpf_map__max_entries(map), .drained_ns = clock_ns() };
 	r->buffer = ring_buffer__new(bpf_map__fd(map), take_one, r, NULL);
 	if (!r->buffer) {
 		error = -errno;
@@ -58,13 +60,26 @@ void ring_close(struct ring *ring)
 
 int ring_drain(struct ring *ring, unsigned ms)
 {
+	uint64_t now = clock_ns();
 	int taken;
 
-	ring->taken = 0;
-	ring->end_ns = ms ? clock_ns() + ms * 1000000ULL : 0;
-	ring->enough = ring->late = false;
+	if (!ms || ring->drained_ns >= ring->since_ns) {
+		ring->since_ns = now;
+		ring->taken = 0;
+	}
+	ring->end_ns = ms ? now + ms * 1000000ULL : 0;
+	ring->enough = false;
 	taken = ring_buffer__consume(ring->buffer);
-	return taken < 0 && !ring->enough ? taken : ring->late;
+	if (!ring->enough)
+		ring->drained_ns = now;
+	else if (ring->taken >= ring->size)
+		ring->drained_ns = ring->since_ns;
+	return taken < 0 && !ring->enough ? taken : 0;
+}
+
+uint64_t ring_drained_ns(const struct ring *ring)
+{
+	return ring->drained_ns;
 }
 
 int ring_fd(const struct ring *ring)

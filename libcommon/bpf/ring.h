@@ -4,6 +4,7 @@
 #define EHPERF_BPF_RING_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct bpf_object;
 struct ring;
@@ -15,9 +16,11 @@ void ring_close(struct ring *ring);
 
 /*
  * Hands out what was in the buffer at the call, and no more than fits into it, however fast new records arrive. ms: stops after
- * this time; 0: no limit. Returns 0; 1: the time was over; or -errno, also that of take()
+ * this time; 0: no limit. 0 or -errno, also that of take()
  */
 int ring_drain(struct ring *ring, unsigned ms);
+/* CLOCK_MONOTONIC: what was in the buffer then has been handed out. */
+uint64_t ring_drained_ns(const struct ring *ring);
 
 /* for poll() */
 int ring_fd(const struct ring *ring);

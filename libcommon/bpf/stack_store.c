@@ -429,13 +429,16 @@ int stack_store_add_ring(struct stack_store *store, struct bpf_object *object, c
 
 int stack_store_drain(struct stack_store *store, unsigned ms)
 {
-	int late = ring_drain(store->ring, ms), more = 0;
+	int error = ring_drain(store->ring, ms);
 
-	if (late >= 0 && store->other)
-		more = ring_drain(store->other, ms);
-	if (late < 0 || more < 0)
-		return late < 0 ? late : more;
-	return store->error ? store->error : late | more;
+	if (!error && store->other)
+		error = ring_drain(store->other, ms);
+	return error ? error : store->error;
+}
+
+uint64_t stack_store_drained_ns(const struct stack_store *store)
+{
+	return ring_drained_ns(store->ring);
 }
 
 int stack_store_fd(const struct stack_store *store)

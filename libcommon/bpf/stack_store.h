@@ -40,8 +40,10 @@ void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const
 void stack_store_on_stack(struct stack_store *store,
 			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg);
 
-/* Drains all ring buffers, for ms at most. Call it several times a second while programs are attached. 0 or -errno */
+/* Drains each ring buffer, for ms at most (0: no limit). Call it several times a second while programs are attached. 0 or -errno */
 int stack_store_drain(struct stack_store *store, unsigned ms);
+/* CLOCK_MONOTONIC: what the object's own ring buffer had then has been taken. */
+uint64_t stack_store_drained_ns(const struct stack_store *store);
 /* for poll(): readable when a record is urgent */
 int stack_store_fd(const struct stack_store *store);
 

@@ -14,8 +14,6 @@
 #include "process/clock.h"
 
 #define DRAIN_MS 50	/* at a time: what comes faster must not keep the run from its end */
-/* once in so long nevertheless, all that is there: events wait for those before them, and samples for events */
-#define MAX_BEHIND_NS 1000000000
 #define LAST_MS	700	/* what a run waits for processes and tables when it is over */
 
 #define DEFAULT_BYTES (512 << 20)
@@ -134,18 +132,13 @@ static int take_event(void *arg, const struct process_event *event)
  * Drains the ring buffer before perf's buffers: the record of a mapping that a raw sample depends on was
  * written to perf's buffers before the sample was sent, so that it is read now.
  */
-static int drain(void *arg)
+static int drain(struct unwinder *u, bool last)
 {
-	struct unwinder *u = arg;
 	uint64_t began = clock_ns();
-	int late = stack_store_drain(u->store, u->drains_all ? 0 : DRAIN_MS);
+	int error = stack_store_drain(u->store, last ? 0 : DRAIN_MS);
 
-	u->behind = late > 0;
-	if (!u->behind)
-		u->drained_ns = began;
-	if (late >= 0 && u->records)
-		return perf_records_read(u->records, take_event, u);
-	return late < 0 ? late : 0;
+	u->behind = stack_store_drained_ns(u->store) < began;
+	return !error && u->records ? perf_records_read(u->records, take_event, u) : error;
 }
 
 /* ---- following ---- */
@@ -234,18 +227,23 @@ static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
 	return error;
 }
 
+/* What happened before has arrived. */
+static uint64_t horizon_ns(const struct unwinder *u)
+{
+	return (u->behind ? stack_store_drained_ns(u->store) : clock_ns()) - DISORDER_NS;
+}
+
 /* Drains the buffers and applies what is in them. last: all of it */
 static int handle_events(struct unwinder *u, bool last)
 {
 	int error;
 
-	u->drains_all = last || clock_ns() - u->drained_ns > MAX_BEHIND_NS;
 	do {
-		error = drain(u);
+		error = drain(u, last);
 		if (!error)
 			error = note_losses(u);
 		if (!error)
-			error = handle_batch(u, last ? UINT64_MAX : (u->behind ? u->drained_ns : clock_ns()) - DISORDER_NS);
+			error = handle_batch(u, last ? UINT64_MAX : horizon_ns(u));
 		if (!error && u->published_changed) {
 			u->published_changed = false;
 			publisher_publish_changed(u->publisher, &u->processes);

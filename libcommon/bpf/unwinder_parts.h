@@ -40,8 +40,6 @@ struct unwinder {
 	 * tables or readings for waiting samples have arrived since these were resumed; the ring buffer could not be drained in time
 	 */
 	bool resumable, behind;
-	uint64_t drained_ns;		/* what was in it before this is taken */
-	bool drains_all;
 	uint64_t give_back_ns;	/* when unwinder_give_back() frees memory next */
 	struct unwinder_counts counts;
 };

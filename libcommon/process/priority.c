@@ -16,7 +16,7 @@
 #define LITTLE 4
 
 /* a start that takes more than this of a CPU looks through large files, which is not urgent */
-#define BEGINNING_CPU_MS 500
+#define BEGINNING_CPU_MS 1000
 
 static bool begun;
 

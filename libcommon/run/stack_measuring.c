@@ -20,19 +20,20 @@ static double measured_until(const struct stack_session *s, bool last)
 	return last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
 }
 
-/* Adds what has come to the history. *value: its sum */
-static int look(struct stack_session *s, uint64_t until_ns, uint64_t *value)
+/* Adds what has come to the history. *until_ns: up to when; the source may choose a later time. *value: its sum */
+static int look(struct stack_session *s, uint64_t *until_ns, uint64_t *value)
 {
 	struct stack_entry *entries;
 	size_t nr;
-	int error = s->source ? s->source->take(s->source->arg, &entries, &nr) : stack_store_hand_out(s->store, 0, 0, &entries, &nr);
+	int error = s->source ? s->source->take(s->source->arg, &entries, &nr, until_ns) :
+				stack_store_hand_out(s->store, 0, 0, &entries, &nr);
 
 	*value = 0;
 	for (size_t i = 0; i < nr && !error; i++) {
 		*value += s->measure->value(&entries[i].value);
 		s->taken += entries[i].value.count;
 	}
-	return error ? error : history_add(s->history, entries, nr, until_ns);
+	return error ? error : history_add(s->history, entries, nr, *until_ns);
 }
 
 /* Forgets what no later report needs. */
@@ -153,7 +154,7 @@ static void look_last(struct stack_session *s)
 
 	if (until_ns <= s->served_until_ns)	/* rounded */
 		until_ns = s->served_until_ns + 1;
-	cli_check(look(s, until_ns, &value), "read the results");
+	cli_check(look(s, &until_ns, &value), "read the results");
 	if (s->web_view && web_view_is_watched(s->web_view))
 		serve(s, until_ns);
 }
@@ -264,7 +265,7 @@ static int interval_served(void *arg, bool last)
 
 	(void)last;
 	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
-	error = look(s, until_ns, &value);
+	error = look(s, &until_ns, &value);
 	if (error)
 		return error;
 	forget(s);
@@ -338,21 +339,22 @@ static uint64_t rest_from_drawing_ns(struct stack_session *s, uint64_t cpu_ns)
 static int refresh_view(void *arg, bool last)
 {
 	struct stack_session *s = arg;
-	double now = s->run.interval_ended_ns / 1e9, seconds = now - s->looked;
-	uint64_t cpu_ns = clock_cpu_ns(), value;
+	uint64_t until_ns = s->run.interval_ended_ns, cpu_ns = clock_cpu_ns(), value;
+	double seconds;
 	int error;
 
 	(void)last;
 	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
-	error = look(s, s->run.interval_ended_ns, &value);
+	error = look(s, &until_ns, &value);
 	if (error)
 		return error;
+	seconds = until_ns / 1e9 - s->looked;
 	forget(s);
 	/* about: a view that is drawn each second has a slice each second */
-	if (s->web_view && s->run.interval_ended_ns - s->served_until_ns + SLICE_NS / 4 > slice_ns(s))
-		serve(s, s->run.interval_ended_ns);
+	if (s->web_view && until_ns - s->served_until_ns + SLICE_NS / 4 > slice_ns(s))
+		serve(s, until_ns);
 	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
-	s->looked = now;
+	s->looked = until_ns / 1e9;
 	s->looked_cpu_ns = cpu_ns;
 	run_set_interval(&s->run, rest_from_drawing_ns(s, clock_cpu_ns() - cpu_ns));
 	return error;

@@ -236,9 +236,9 @@ void stack_session_see_trampolines(struct stack_session *s)
 
 void stack_session_drain(struct stack_session *s)
 {
+	priority_take_for(2 * REPORT_CPU_MS);	/* with what the ring buffer still has */
 	cli_check(unwinder_follow(s->unwinder, true), "read the results");
 	cli_check(stack_store_finish(s->store), "read the results");
-	priority_take_for(REPORT_CPU_MS);
 }
 
 static struct frame_names names_of(const struct stack_session *s)

@@ -55,9 +55,9 @@ struct made_report {
 struct stack_source {
 	/*
 	 * Takes the entries that came since the last call: an array of *nr, in no order, valid until the next call.
-	 * Their stacks belong to the store, which keeps them. 0 or -errno
+	 * Their stacks belong to the store, which keeps them. *until_ns: up to when; a later time may be chosen. 0 or -errno
 	 */
-	int (*take)(void *arg, struct stack_entry **entries, size_t *nr);
+	int (*take)(void *arg, struct stack_entry **entries, size_t *nr, uint64_t *until_ns);
 	void *arg;
 	struct lanes *lanes;	/* for the timeline of --live; NULL: none */
 	const struct loss *losses;	/* for --live: the tool's own, as take() knew them last */

@@ -211,9 +211,11 @@ int list_lives(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+__u64 listed_ns;
+
 /*
- * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to now, while the measurement goes on. One that
- * has come back unseen tells of it when it leaves.
+ * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to listed_ns, while the measurement goes on. One
+ * that has come back unseen tells of it when it leaves.
  */
 SEC("iter/task")
 int list_open(struct bpf_iter__task *ctx)
@@ -221,10 +223,10 @@ int list_open(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct thread *thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
 	struct stack_stats *stats = own_stats();
-	__u64 from_ns, now_ns = bpf_ktime_get_ns();
 	struct life_period open = {};
 	struct stack_value value;
 	struct period *period;
+	__u64 from_ns;
 	struct stack_key key;
 	struct off_cpu off;
 
@@ -232,13 +234,13 @@ int list_open(struct bpf_iter__task *ctx)
 		return 0;
 	period = current_period(thread);
 	from_ns = period->off.from_ns;
-	if (!from_ns || from_ns >= now_ns || off_cpu_returned_unseen(&period->off, task))
+	if (!from_ns || from_ns >= listed_ns || off_cpu_returned_unseen(&period->off, task))
 		return 0;
 	barrier();
 	off = period->off;
 	key = period->key;
 	barrier();
-	if (!take_part(&off, from_ns, now_ns, delays_at(&off, task, now_ns), &value) || period->off.from_ns != from_ns)
+	if (!take_part(&off, from_ns, listed_ns, delays_at(&off, task, listed_ns), &value) || period->off.from_ns != from_ns)
 		return 0;	/* it has come back meanwhile, and that has told it */
 	open.of = header_of(key.tid, thread->nr_ended, LIFE_OPEN);
 	fill_period(&open, thread, &key, from_ns, &value);

@@ -204,15 +204,18 @@ static void put_state(struct json_object *stack, const struct stack_entry *entry
 		off_cpu_measures[OFF_CPU_ALL].stack_json(stack, entry);
 }
 
-/* Takes the parts of open periods until now, and what was sent before. */
-static int take_open(const struct served *s)
+/* Takes the parts of open periods, and what was sent before. *until_ns: now; after the measurement's end, as it was */
+static int take_open(const struct served *s, uint64_t *until_ns)
 {
 	void *records;
 	size_t size;
 	int error = stack_store_drain(s->store, SERVED_DRAIN_MS);
 
-	if (!error)
-		error = bpf_tasks_read(s->bpf->progs.list_open, 0, &records, &size);
+	if (error)
+		return error;
+	if (!s->bpf->bss->ended_ns)
+		*until_ns = s->bpf->bss->listed_ns = clock_ns();
+	error = bpf_tasks_read(s->bpf->progs.list_open, 0, &records, &size);
 	if (error)
 		return error;
 	error = stack_store_drain(s->store, SERVED_DRAIN_MS);	/* keys of open periods, and what came before them */
@@ -235,13 +238,13 @@ static void put_entry(struct served *s, size_t *nr, const struct stack_entry *ke
 }
 
 /* The times of keys as entries, by state. A key that has not arrived keeps its times for later. */
-static int take_served(void *arg, struct stack_entry **entries, size_t *nr)
+static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint64_t *until_ns)
 {
 	struct served *s = arg;
 	struct key_times *times;
 	const uint32_t *keys;
 	size_t nr_keys;
-	int error = take_open(s);
+	int error = take_open(s, until_ns);
 
 	*nr = 0;
 	if (error)
