@@ -711,7 +711,9 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	terminal 300 24
 	background ring pipe 4 100000000
 	type_line "wallprof --live --buffer 4 -p $pid -o report.jsonl"
-	wait_for_samples 200
+	# so long that the end, of which the timeline tells nothing yet, has little weight
+	long_enough() { [ "$(screen | sed -nE '2s/.* in ([0-9]+)\.[0-9]+ s,.*/\1/p')" -ge 3 ]; }
+	wait_until long_enough
 	keys i
 	wait_until shows '^ring [^L]+L'
 	keys p
