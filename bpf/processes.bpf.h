@@ -150,15 +150,29 @@ static __always_inline int changes_mappings(void)
 	return 0;
 }
 
+/* The tracepoint's arguments: the mm; before 6.14, the path of a cgroup; whether it is locked for writing */
+struct trace_event_raw_mmap_lock___since_6_14 {
+	__u64 memcg_id;
+} __attribute__((preserve_access_index));
+
 /*
  * Programs on the tracepoints of single system calls would slow down every system call of every process. So these programs run
- * where mappings are locked, which costs other processes little. One of the two is loaded (unwinder_configure()). holds_code()
- * locks mappings, too, but a program does not interrupt itself.
+ * where mappings are locked, which costs other processes little. One of the two is loaded (unwinder_configure()). Locks for reading
+ * must be left alone: holds_code() takes one, which the programs of all other tools that run would see, and then take one, and so
+ * on.
  */
 SEC("?tp_btf/mmap_lock_start_locking")
-int mappings_locked(void *ctx)
+int mappings_locked(const __u64 *args)
 {
-	return changes_mappings();
+	__u64 writes;
+
+	if (bpf_core_field_exists(struct trace_event_raw_mmap_lock___since_6_14, memcg_id)) {
+		writes = args[1];
+		barrier();	/* the verifier follows no pointer that is chosen here */
+	} else {
+		writes = args[2];
+	}
+	return (__u8)writes ? changes_mappings() : 0;
 }
 
 /* Before 6.14, that tracepoint would make page faults slower: it makes up the path of a cgroup each time. */
