@@ -13,20 +13,32 @@ struct ring {
 	int (*take)(void *arg, void *record, size_t bytes);
 	void *arg;
 	size_t size;		/* bytes */
-	/* what was there at a time has been taken once the buffer was empty, or this many bytes were taken after it */
+	/* what was there at a time has been taken once the buffer was empty, or this many bytes were taken since then */
 	uint64_t since_ns, drained_ns;
 	size_t taken;		/* bytes since since_ns */
 	uint64_t end_ns;	/* when ring_drain() ends at the latest; 0: it does not matter */
 	bool enough;
 };
 
+static void count_from_now(struct ring *ring)
+{
+	ring->since_ns = clock_ns();
+	ring->taken = 0;
+}
+
 static int take_one(void *arg, void *record, size_t bytes)
 {
 	struct ring *ring = arg;
 	int error = ring->take(ring->arg, record, bytes);
+	bool all;
 
 	ring->taken += bytes;
-	ring->enough = !error && (ring->taken >= ring->size || (ring->end_ns && clock_ns() > ring->end_ns));
+	all = ring->taken >= ring->size;
+	if (all) {
+		ring->drained_ns = ring->since_ns;
+		count_from_now(ring);
+	}
+	ring->enough = !error && (ring->end_ns ? clock_ns() > ring->end_ns : all);
 	return ring->enough ? -EAGAIN : error;
 }
 
@@ -63,17 +75,13 @@ int ring_drain(struct ring *ring, unsigned ms)
 	uint64_t now = clock_ns();
 	int taken;
 
-	if (!ms || ring->drained_ns >= ring->since_ns) {
-		ring->since_ns = now;
-		ring->taken = 0;
-	}
+	if (!ms || ring->drained_ns >= ring->since_ns)
+		count_from_now(ring);
 	ring->end_ns = ms ? now + ms * 1000000ULL : 0;
 	ring->enough = false;
 	taken = ring_buffer__consume(ring->buffer);
-	if (!ring->enough)
+	if (!ring->enough && taken >= 0)
 		ring->drained_ns = now;
-	else if (ring->taken >= ring->size)
-		ring->drained_ns = ring->since_ns;
 	return taken < 0 && !ring->enough ? taken : 0;
 }
 

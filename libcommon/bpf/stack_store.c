@@ -438,7 +438,9 @@ int stack_store_drain(struct stack_store *store, unsigned ms)
 
 uint64_t stack_store_drained_ns(const struct stack_store *store)
 {
-	return ring_drained_ns(store->ring);
+	uint64_t drained_ns = ring_drained_ns(store->ring), other_ns = store->other ? ring_drained_ns(store->other) : UINT64_MAX;
+
+	return drained_ns < other_ns ? drained_ns : other_ns;
 }
 
 int stack_store_fd(const struct stack_store *store)

@@ -42,7 +42,7 @@ void stack_store_on_stack(struct stack_store *store,
 
 /* Drains each ring buffer, for ms at most (0: no limit). Call it several times a second while programs are attached. 0 or -errno */
 int stack_store_drain(struct stack_store *store, unsigned ms);
-/* CLOCK_MONOTONIC: what the object's own ring buffer had then has been taken. */
+/* CLOCK_MONOTONIC: what was in the ring buffers then has been taken. */
 uint64_t stack_store_drained_ns(const struct stack_store *store);
 /* for poll(): readable when a record is urgent */
 int stack_store_fd(const struct stack_store *store);

@@ -169,7 +169,8 @@ static int note_losses(struct unwinder *u)
 	if (error || lost == u->changes_lost)
 		return error;
 	u->changes_lost = lost;
-	return processes_apply(&u->processes, &event);
+	/* now, and again after the events that are queued: one of them may have been before the loss */
+	return processes_apply(&u->processes, &event) ?: event_queue_add(&u->queue, &event);
 }
 
 static int apply_event(struct unwinder *u, const struct process_event *event)
@@ -227,12 +228,6 @@ static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
 	return error;
 }
 
-/* What happened before has arrived. */
-static uint64_t horizon_ns(const struct unwinder *u)
-{
-	return (u->behind ? stack_store_drained_ns(u->store) : clock_ns()) - DISORDER_NS;
-}
-
 /* Drains the buffers and applies what is in them. last: all of it */
 static int handle_events(struct unwinder *u, bool last)
 {
@@ -243,7 +238,7 @@ static int handle_events(struct unwinder *u, bool last)
 		if (!error)
 			error = note_losses(u);
 		if (!error)
-			error = handle_batch(u, last ? UINT64_MAX : horizon_ns(u));
+			error = handle_batch(u, last ? UINT64_MAX : stack_store_drained_ns(u->store) - DISORDER_NS);
 		if (!error && u->published_changed) {
 			u->published_changed = false;
 			publisher_publish_changed(u->publisher, &u->processes);
@@ -268,10 +263,10 @@ static int follow(struct unwinder *u, bool last)
 		publisher_find_runtimes(u->publisher, &u->processes);
 	publisher_resume_regions(u->publisher);
 	u->resumable |= taken || tables;
-	if (error || !u->resumable || u->behind)
+	if (error || !u->resumable)
 		return error;
-	u->resumable = false;
-	return raw_samples_resume(&u->raw_samples, &u->stack, false, store_raw, u);
+	u->resumable = u->behind;
+	return raw_samples_resume(&u->raw_samples, &u->stack, stack_store_drained_ns(u->store), store_raw, u);
 }
 
 int unwinder_follow(struct unwinder *u, bool last)
@@ -286,7 +281,12 @@ int unwinder_follow(struct unwinder *u, bool last)
 	if (error || !last)
 		return error;
 	tables_give_up(u->tables);
-	return raw_samples_resume(&u->raw_samples, &u->stack, true, store_raw, u);
+	return raw_samples_resume(&u->raw_samples, &u->stack, UINT64_MAX, store_raw, u);
+}
+
+bool unwinder_is_behind(const struct unwinder *u)
+{
+	return u->behind;
 }
 
 void unwinder_fds(const struct unwinder *u, int fds[UNWINDER_FDS])

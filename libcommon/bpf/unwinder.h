@@ -101,6 +101,8 @@ void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
  * -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
+/* unwinder_follow() had not time enough for all records. */
+bool unwinder_is_behind(const struct unwinder *unwinder);
 
 /* the runtimes of a published process, in the order of the table (unwind/runtime.h); NULL: it is not published */
 const struct runtime_process *unwinder_runtimes(const struct unwinder *unwinder, pid_t pid);

@@ -408,10 +408,11 @@ static bool do_some(struct run *run, struct poll_list *list, struct targets *tar
 	const struct run_options *o = run->options;
 	int duration = o->duration_ns ? wait_ms(run->started + o->duration_ns / 1e9) : WORK_MS;
 	int interval = run->interval_ns ? wait_ms(run->next_interval) : WORK_MS;
+	int wait = duration < interval ? duration : interval;
 
-	if (!duration ||
-	    (poll(list->fds, list->nr, duration < interval ? duration : interval) < 0 && errno != EINTR))
+	if (!duration || (poll(list->fds, list->nr, run->hurries ? 0 : wait) < 0 && errno != EINTR))
 		return false;
+	run->hurries = false;
 	if (list->fds[FD_SIGNAL].revents) {
 		signals_taken();
 		run->signalled = true;
@@ -446,6 +447,11 @@ void run_set_interval(struct run *run, uint64_t ns)
 void run_end(struct run *run)
 {
 	run->over = true;
+}
+
+void run_hurry(struct run *run)
+{
+	run->hurries = true;
 }
 
 void run_counts_from_now(struct run *run)

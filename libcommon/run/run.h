@@ -97,6 +97,7 @@ struct run {
 	char doing[96];
 	bool on_terminal;
 	bool over;			/* by run_end() */
+	bool hurries;			/* by run_hurry() */
 	uint64_t interval_ns;		/* 0: none */
 	double next_interval, next_progress;
 	struct run_part parts[MAX_RUN_PARTS];
@@ -120,6 +121,8 @@ void run_doing(struct run *run, const char *format, ...) __attribute__((format(p
 void run_set_interval(struct run *run, uint64_t ns);
 /* While it lasts: the run is over. */
 void run_end(struct run *run);
+/* For parts: there is more to do now, so that the next round waits for nothing. */
+void run_hurry(struct run *run);
 
 /*
  * Returns when the duration or the last interval is over, a signal has come, the command has ended, or the output has no reader

@@ -81,6 +81,8 @@ static int work(void *arg)
 	priority_watch(&s->priority, 0, clock_cpu_ns());
 	if (!error)
 		error = unwinder_follow(s->unwinder, false);
+	if (unwinder_is_behind(s->unwinder))
+		run_hurry(&s->run);
 	runtime_names_follow(s->runtime_names, s->foreign);
 	if (!error)
 		error = see_programs(s);

@@ -18,14 +18,16 @@
 /* A process that has more events while it is read goes without for a moment. */
 #define MAX_SINCE 4096
 #define REFUSED_BRIEFLY_NS 1000000000
+/* One that was asked for, and whose lock was held for long: by a thread that was off the CPU, perhaps. */
+#define REFUSED_LOCKED_NS 100000000
 /* One that cannot be followed at all: what it costs to look at it again is to be next to nothing. */
 #define REFUSED_NS 60000000000
 
 /* `named`: its user has asked for this process, and pays for it */
 static uint64_t refused_for(int error, bool named)
 {
-	if (named && error == -ETIME)
-		return REFUSED_BRIEFLY_NS;
+	if (named && (error == -ETIME || error == -ETIMEDOUT))
+		return error == -ETIME ? REFUSED_BRIEFLY_NS : REFUSED_LOCKED_NS;
 	return error == -ENOMEM || error == -EAGAIN || error == -EUSERS || error == -ETIMEDOUT ? REFUSED_BRIEFLY_NS : REFUSED_NS;
 }
 

@@ -358,15 +358,15 @@ static void drop(struct raw_samples *s, struct waiting_sample *sample)
 	free(sample->raw);
 }
 
-/* Is what the sample waits for under way still? */
-static bool waits_still(const struct raw_samples *s, const struct waiting_sample *sample)
+/* Is what the sample waits for under way still? A reading holds once the events up to it are known. */
+static bool waits_still(const struct raw_samples *s, const struct waiting_sample *sample, uint64_t events_ns)
 {
 	const struct process *process;
 
 	if (sample->for_module)
 		return tables_awaited(s->tables, sample->for_module);
 	process = processes_find(s->processes, sample->raw->key.pid);
-	return process && process->asked;
+	return process && (process->asked || process->looked_ns + process->look_took_ns > events_ns);
 }
 
 /* true: it waits on, for another table, if it may */
@@ -384,8 +384,7 @@ static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, b
 	return add_waiting(s, sample);
 }
 
-int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, bool last, raw_sample_fn *done,
-		       void *arg)
+int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, uint64_t events_ns, raw_sample_fn *done, void *arg)
 {
 	struct waiting_sample *resumed = s->waiting;
 	size_t nr = s->nr_waiting;
@@ -395,9 +394,9 @@ int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, bool las
 	s->nr_waiting = s->room = 0;
 	s->waiting_bytes = 0;
 	for (size_t i = 0; i < nr; i++) {
-		bool may_wait = !has_waited_enough(&resumed[i]);
+		bool may_wait = events_ns != UINT64_MAX && !has_waited_enough(&resumed[i]);
 
-		if (!error && !last && may_wait && waits_still(s, &resumed[i]) && add_waiting(s, &resumed[i]))
+		if (!error && may_wait && waits_still(s, &resumed[i], events_ns) && add_waiting(s, &resumed[i]))
 			continue;
 		if (!error && unwind_again(s, &resumed[i], may_wait, stack))
 			continue;

@@ -68,10 +68,10 @@ bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw, uint3
 typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);
 /*
  * Unwinds the kept samples again, into *stack. A sample that waits for another table is kept again; done() is called for the
- * others. All events up to now must be queued or applied. last: no sample waits any longer. 0, or what done() returned.
+ * others. All events up to events_ns must be queued or applied: a sample whose process was read later waits on. UINT64_MAX: no
+ * sample waits any longer. 0, or what done() returned.
  */
-int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, bool last, raw_sample_fn *done,
-		       void *arg);
+int raw_samples_resume(struct raw_samples *samples, struct host_stack *stack, uint64_t events_ns, raw_sample_fn *done, void *arg);
 void raw_samples_free(struct raw_samples *samples);
 
 #endif

@@ -129,7 +129,7 @@ static bool unwinds(const struct raw_record *raw)
 	}
 	check(raw_samples_keep(&samples, copy, 0));
 	arrives();
-	return !raw_samples_resume(&samples, &stack, false, take_stack, &resumed) && resumed == &stack;
+	return !raw_samples_resume(&samples, &stack, clock_ns(), take_stack, &resumed) && resumed == &stack;
 }
 
 /* the caller's return address is what the compiler says it is, and the stack ends where processes begin */
@@ -212,8 +212,8 @@ static void test_waiting(void)
 	check(raw_samples_keep(&samples, first, 1) && raw_samples_keep(&samples, second, 1));
 	publisher_invalidate(publisher, getpid());
 	check(!publisher_find(publisher, getpid()));
-	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && nr == 2, "%u resumed", nr);
-	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && nr == 2, "each once");
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 2, "%u resumed", nr);
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 2, "each once");
 	first = sample_self();
 	check(!raw_samples_keep(&samples, first, 1), "nothing is published to wait with");
 	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE, "end %d", stack.end);
@@ -225,7 +225,7 @@ static void test_waiting(void)
 		memset((char *)(first + 1) + first->stack_bytes, 0, (1 << 20) - first->stack_bytes);
 		first->stack_bytes = 1 << 20;
 		check(raw_samples_keep(&samples, first, 1), "the %dth", i);
-		check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr));
+		check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr));
 	}
 	first = sample_self();
 	check(raw_samples_keep(&samples, first, 1));
@@ -246,9 +246,9 @@ static void test_read_later(void)
 	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1);
 	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1, "it is asked for once");
 	check(raw_samples_keep(&samples, raw, 0));
-	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && !nr, "nothing is there yet");
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && !nr, "nothing is there yet");
 	arrives();
-	check(!raw_samples_resume(&samples, &stack, false, take_resumed, &nr) && nr == 1);
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 1);
 }
 
 static void test_in_exec(void)

@@ -249,17 +249,20 @@ static void sum_up(struct timeline *t, struct alive *alive, const struct life_pe
 	alive->summed_ns = max_of(p->ran_ns, alive->summed_ns);
 }
 
-int timeline_take_open(struct timeline *t, const struct life_period *p)
+int timeline_take_open(struct timeline *t, const struct life_period *p, bool drained)
 {
 	struct alive *alive = find_alive(t, p->of.tid);
+	bool is_next;
 	uint32_t number;
 
 	if (number_of(t, p->key, &number))
 		return -ENOMEM;
 	if (!alive)
 		return 0;
-	sum_up(t, alive, p, number);
-	if (p->of.number != life_log_number(t->lives[alive->life].log))
+	is_next = p->of.number == life_log_number(t->lives[alive->life].log);
+	if (is_next || drained)
+		sum_up(t, alive, p, number);
+	if (!is_next)
 		return 0;	/* periods before it have not arrived, or are lost: the next one to arrive tells */
 	return tell_run(t, alive, p->left_ns, p->taken_ns, 0) ?: tell_period(t, alive, p);
 }

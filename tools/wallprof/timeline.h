@@ -57,9 +57,12 @@ void timeline_free(struct timeline *timeline);
 
 /* Takes a record, of a struct timeline: 0, -EBADMSG or -ENOMEM. */
 int timeline_take(void *timeline, const void *record, size_t bytes);
-/* Adds a period that goes on to the times of its key, up to ran_ns. */
+/*
+ * Adds a period that goes on to the times of its key, up to ran_ns. drained: all records of what was before it have been taken;
+ * else it is left out if periods before it are missing, which may still come
+ */
 struct life_period;
-int timeline_take_open(struct timeline *timeline, const struct life_period *period);
+int timeline_take_open(struct timeline *timeline, const struct life_period *period, bool drained);
 
 /*
  * Ends the lives of which no end was received. 0, or the -errno by which writing failed: then the rest is

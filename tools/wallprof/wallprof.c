@@ -42,7 +42,7 @@ static const char doc[] =
 	"  wallprof -p 812 10                # the time of process 812's threads\n"
 	"  wallprof -o wall.html -- make     # of a command, as a page\n";
 
-#define SERVED_DRAIN_MS 100	/* at most so long at a time */
+#define SERVED_DRAIN_MS 50	/* at most so long at a time */
 #define ENDINGS ".txt, .folded, .jsonl, .html, .svg, .json or .pftrace"
 
 static const struct argp_option option_list[] = {
@@ -209,6 +209,7 @@ static int take_open(const struct served *s, uint64_t *until_ns)
 {
 	void *records;
 	size_t size;
+	bool drained;
 	int error = stack_store_drain(s->store, SERVED_DRAIN_MS);
 
 	if (error)
@@ -219,8 +220,9 @@ static int take_open(const struct served *s, uint64_t *until_ns)
 	if (error)
 		return error;
 	error = stack_store_drain(s->store, SERVED_DRAIN_MS);	/* keys of open periods, and what came before them */
+	drained = stack_store_drained_ns(s->store) >= s->bpf->bss->listed_ns;
 	for (size_t at = 0; at + sizeof(struct life_period) <= size && !error; at += sizeof(struct life_period))
-		error = timeline_take_open(s->timeline, (const struct life_period *)((const char *)records + at));
+		error = timeline_take_open(s->timeline, (const struct life_period *)((const char *)records + at), drained);
 	free(records);
 	return error ? error : timeline_tell_runs(s->timeline);
 }
