@@ -230,6 +230,34 @@ each_tool() {	# core|full
 	each_tool core
 }
 
+# microseconds of an mmap() and its munmap(), the median of batches
+mapping_us() {
+	/usr/bin/python3 -c '
+import mmap, time
+def batch():
+    began = time.perf_counter()
+    for _ in range(50): mmap.mmap(-1, 65536).close()
+    return (time.perf_counter() - began) / 50 * 1e6
+print(sorted(batch() for _ in range(100))[50])'
+}
+
+@test "six tools at once: a change of mappings costs what each of them takes, not what they make each other do" {
+	need_root
+	local bare i tool_pids=()
+	bare=$(mapping_us)
+	for i in 1 2 3 4 5 6; do
+		cpuprof -o "$WORK/$i.folded" 2>"$WORK/$i.err" 3>&- &
+		tool_pids+=($!)
+		pids+=($!)
+	done
+	for i in 1 2 3 4 5 6; do
+		wait_until grep -q Ctrl-C "$WORK/$i.err"
+	done
+	expect "$(mapping_us) < 15 * $bare"
+	kill -INT "${tool_pids[@]}"
+	wait "${tool_pids[@]}"
+}
+
 # bats test_tags=full
 @test "25 programs end as ever while each of their functions, or those of 25 patterns, are timed and counted" {
 	need_root
