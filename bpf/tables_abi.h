@@ -53,7 +53,7 @@ enum rule_kind {
  * caller's stack is left with its sp kept in `sched`, a struct g's, and CFA = sched.sp + deref_offset, of
  *
  *   GO_SYSTEMSTACK    m.curg
- *   GO_MORESTACK      m.curg; its return address is sched.pc, and is no more below sched.sp if the stack was copied
+ *   GO_MORESTACK      the stack ends there: the goroutine may run elsewhere by now
  *   GO_CGOCALLBACK    m.g0; where C has called Go that called C again, that of the innermost one
  *   GO_ASMCGOCALL     the g at rsp + slot, where it has called C. But its sched may have been used since: CFA =
  *                     g.stack.hi - *(rsp + slot - 8) + deref_offset

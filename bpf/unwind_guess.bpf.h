@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guesses the caller of a frame whose pc has no rule, from the live stack and the bytes of the code. A guess is made only if
+ * Guesses the caller of a frame whose pc has no rule, from the stack's contents and the bytes of the code. A guess is made only if
  * no table has a rule, and the caller must be in code. Known code at a fixed place in a file needs no guess: it has rows in
  * the file's table (libcommon/table/known_code.h).
  */

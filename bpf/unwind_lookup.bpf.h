@@ -15,10 +15,9 @@ static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
 
 /*
  * Both searches below halve a range [*at, *at + *nr) whose first element is known not to lie after the
- * target, until *nr is 1. Either way out of a comparison leaves the same *nr and an *at the verifier knows
- * nothing of, so that it follows one path and not two to the power of the steps. And the steps are written
- * out: within a loop, the verifier looks out only now and then for a state that it has seen before, and
- * follows three times as much.
+ * target, until *nr is 1. Both results of a comparison leave the same *nr, and the verifier knows nothing of
+ * *at. So it follows one path, and not two to the power of the steps. And the steps are written out: in a loop, the verifier looks
+ * for a state that it has seen before only now and then, and follows three times as much.
  */
 #define FOUR_AND(step)	((step) && (step) && (step) && (step))
 

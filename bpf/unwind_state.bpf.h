@@ -81,7 +81,7 @@ struct eh_unwind {
 	struct frame_state frame;
 	struct eh_rule rule;	/* of this frame */
 	__u32 todo;		/* enum todo */
-	bool in_syscall;	/* the leaf is: it would go on behind the instruction, where the function may have ended */
+	bool in_syscall;	/* the leaf is in a system call: its pc is after the instruction, perhaps after its function's end */
 	bool is_32bit;		/* the program is, and there are no rules for it: of its stack, there is the leaf */
 	bool wants_table;	/* the walk ended for want of one of module's tables, which is not made yet */
 	bool by_fp;		/* the frame was found by its callee's frame pointer */
@@ -89,12 +89,12 @@ struct eh_unwind {
 	bool guessed;		/* the frame was found without a rule: it must prove to be code */
 	__u32 tgid;
 	__s32 end;
-	__s32 end_if_wrong;	/* guessed and no code: why there was no rule */
+	__s32 end_if_wrong;	/* the end reason if the guessed caller is not code */
 	__u32 generation;
 	__u32 nr_mappings;
-	__u32 max_depth;	/* so many frames are kept, */
-	__u32 near_depth;	/* the first of them in frames[], and */
-	__u32 max_steps;	/* the walk ends after so many unwind_frame() */
+		__u32 max_depth;	/* most frames that are kept */
+	__u32 near_depth;	/* how many of these are in frames[] */
+	__u32 max_steps;	/* most calls of unwind_frame() */
 	loc_t process;
 	struct eh_image image;	/* in the kernel: the running task's */
 	__u64 quiet_until_ns;

@@ -23,8 +23,8 @@
  * Reads a field in map memory again each time. The verifier remembers what it knows of a value in a register (results of
  * comparisons, bits that are set), and may then follow every combination of the branches below separately: up to 3 to the
  * power of 7 paths through one step. How many of them it prunes differs between versions. Of a value that was just read from
- * memory, the verifier knows only the width, so that paths are equal again after each branch, with only pointers in registers,
- * and are merged.
+ * memory, the verifier knows only the width. So after each branch, with only pointers in registers, the paths are equal again,
+ * and it merges them.
  */
 #define AGAIN(field) (*(const volatile __typeof__(field) *)&(field))
 
@@ -44,10 +44,9 @@ struct window {
 	__u8 bytes[WINDOW_BYTES + 8];
 };
 
-/*
- * A frame on its way to its caller. reg[] and ip are the frame's own until the step is done, but for those
- * that are the caller's already by stage; known has bit i set while reg[i] holds a value. A step that lacks
- * stack bytes is taken up where it stopped.
+/ * The state of one step. reg[] and ip are the frame's at first; the step replaces them by the caller's, in the order of
+ * rule.saved[], and .stage says how many are done. Bit i of .known: reg[i] has a value. If stack bytes are missing, the next call
+ * goes on where this one stopped.
  */
 struct frame_state {
 	__u64 reg[EH_NR_REGS];	/* DWARF numbers */
@@ -73,7 +72,7 @@ enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
  */
 #define MAY_KEEP_SP (KNOWN_CALLEE_SAVED & ~(1u << REG_FP))
 
-/* is saved[i] base_reg's value or, if an offset, counted from it? */
+/* Does saved[i] refer to base_reg? SAVED_SAME is its value then, and an offset is relative to that value. */
 static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 {
 	return AGAIN(rule->from_base) >> i & 1;
@@ -163,10 +162,9 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 	return STEP_OK;
 }
 
-/*
- * The value of base_reg in this frame. GCC's CFI of realigned frames says to the end that registers are
- * saved where the frame pointer points to, itself included. Behind `pop %rbp`, it points elsewhere, not into this
- * frame, and all of them are the caller's.
+/ * The value of base_reg in this frame. In a realigned frame, GCC's CFI gives the places of the saved registers, rbp among them,
+ * relative to rbp, up to the function's end. After `pop %rbp`, rbp is the caller's, and points outside this frame. Then all these
+ * registers have been restored.
  */
 static __always_inline void step_base(const struct eh_rule *rule, struct frame_state *frame)
 {
@@ -202,14 +200,13 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		if (rule->kind >= RULE_UNSUPPORTED || rule->saved[SAVED_RA] == SAVED_ODD ||
 		    (!RA_IN_REGISTER && rule->saved[SAVED_RA] >= SAVED_SAME && !in_base(rule, SAVED_RA)))
 			return END_UNSUPPORTED;
-		/* what has made a call does not have the way back in that register */
+		/* a frame that has made a call has no return address in that register any more */
 		if (returns_by_register(rule) && !(frame->known >> (EH_RA % EH_NR_REGS) & 1))
 			return END_NO_PROGRESS;
 		result = step_cfa(rule, frame, window, need);
 		if (result != STEP_OK)
 			return result;
-		/*
-		 * What has made a call has its return address above sp. A leaf may have popped it: OCaml's
+		/		 * A frame that has made a call has its return address above sp. A leaf may have popped it: OCaml's
 		 * caml_c_call has its CFA at sp for a few instructions, and the return address below.
 		 */
 		if (frame->cfa < frame->reg[REG_SP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
@@ -217,10 +214,9 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		    !(MAY_KEEP_SP >> rule->cfa_reg & 1))
 			return END_NO_PROGRESS;
 		step_base(rule, frame);
-		/*
-		 * Assembly may count on a callee of its own to leave other registers alone, and say so in its CFI
-		 * (aesni_gcm_encrypt's CFA is rax + 8 where it calls). So each is what it was, as gdb and
-		 * libgcc have it, but for a signal frame's.
+		/		 * Assembly may know that its own callee preserves more registers, and its CFI may use them
+		 * (aesni_gcm_encrypt: at a call, the CFA is rax + 8). So a register without a rule keeps its
+		 * value, as in gdb and libgcc. Of a signal frame, only callee-saved registers keep theirs.
 		 */
 		if (returns_by_register(rule))
 			frame->ip = frame->reg[EH_RA % EH_NR_REGS];

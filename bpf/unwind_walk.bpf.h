@@ -17,7 +17,10 @@
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
-/* Puts the stack bytes from addr on into the window: as many as can be read, at least 8. */
+/*
+ * Loads the window so that it has the 8 bytes at addr. It begins a little below addr, but not below sp, and has as many bytes as
+ * can be read. If that fails, it begins at addr.
+ */
 static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 {
 	__u64 base = addr - (NR_SAVED - 1) * 8;	/* the other registers are mostly saved below this one */
@@ -315,7 +318,10 @@ static __always_inline int leave_without_rule(struct eh_unwind *u)
 
 /* ---- the walk ---- */
 
-/* Does one step: a frame, a look-up, or a window of the stack. 1: the stack ends, and u->end says why. */
+/*
+ * Mostly goes from a frame to its caller. It returns before that to search another table, or when it has loaded a window: the next
+ * call goes on there. 1: the stack ends, and u->end says why.
+ */
 static __always_inline int unwind_frame(struct eh_unwind *u)
 {
 	__u64 need = 0;

@@ -44,7 +44,7 @@ void stack_store_on_stack(struct stack_store *store,
 int stack_store_drain(struct stack_store *store, unsigned ms);
 /* CLOCK_MONOTONIC: what was in the ring buffers then has been taken. */
 uint64_t stack_store_drained_ns(const struct stack_store *store);
-/* for poll(): readable when a record is urgent */
+/* for poll(): readable when a record is urgent: a raw sample, or a stack with a runtime's frames */
 int stack_store_fd(const struct stack_store *store);
 
 /*
@@ -64,11 +64,10 @@ int stack_store_take(struct stack_store *store, const void *record, size_t bytes
 int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value,
 		    uint64_t token, const uint64_t *frames, uint32_t nr_frames);
 
-/* the stack with this ID, or NULL if its frames were not received; valid until stack_store_free() */
+/* the stack with this ID, or NULL if its frames were not received; valid until stack_store_forget() or stack_store_free() */
 const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user);
 
-/*
- * The key_record with this ID, without a value, or NULL if it was not received; valid until
+/ * The key_record with this ID, without a value, or NULL if it was not received; valid until stack_store_forget() or
  * stack_store_free(). If it is STACK_PENDING, its user stack has not arrived yet: ask for the entry again later.
  */
 const struct stack_entry *stack_store_key(const struct stack_store *store, uint64_t id);
@@ -84,12 +83,11 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 /*
  * For reports at intervals, when the entries that were handed out are not used any more: forgets the values that have
  * not grown since the last call; they begin again from 0. With `stacks`, also forgets the stacks and the wakers that no
- * value has named since the last call but one: they are sent again when they occur again. So a value must come before
- * the second report after its stack.
+ * value has named since the last call but one. They are sent again when they occur again.
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
-/* Calls see() for each user stack: what their frames name must be kept. */
+/* Calls see() with the frames of each user stack. What they name must be kept. */
 void stack_store_each_stack(const struct stack_store *store, see_frames_fn *see, void *see_arg);
 /*
  * Sets a function that stack_store_each_stack() calls, too: it calls see() for copies of stacks that the store may

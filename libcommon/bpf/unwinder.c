@@ -461,7 +461,6 @@ struct unwinder_counts unwinder_counts(const struct unwinder *u)
 	counts.publications = published.publications;
 	counts.unpublished = published.unpublished;
 	counts.regions_given_up = published.regions_given_up;
-	counts.given_up = foreign_given_up(modules_foreign(u->modules));
 	counts.refused = processes_nr_refused(&u->processes);
 	counts.evicted = tables.evicted;
 	counts.files = modules_count(u->modules);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The user-space side of the unwinder in the kernel (bpf/unwind.bpf.h). Publishes to it the mappings of each process and the
- * tables of the mapped files, and unwinds the raw samples of processes that are not published.
+ * tables of the mapped files, and unwinds the raw samples: those that the kernel could not unwind (records_abi.h).
  *
  *   process/perf_records, bpf/processes.bpf.h   events of processes: mmap, exec, fork; munmap, exit
  *   unwind/event_queue                          sorts events and raw samples by time
@@ -39,9 +39,8 @@ struct unwinder_options {
 	size_t nr_pids;
 	bool children;		/* follow what the followed processes fork, too */
 	uint32_t max_depth;
-	/*
-	 * limits of the kernel's memory for all maps of the object, and of the tool's memory. Above them, processes are
-	 * refused. 0: 512 MB
+	/	 * limits of the kernel's memory for all maps of the object, and of the tool's memory. Without room in the first, files get
+	 * no table, and processes are not published; above the second, processes are refused. 0: 512 MB
 	 */
 	uint64_t kernel_bytes, user_bytes;
 	/*
@@ -61,8 +60,7 @@ struct unwinder_counts {
 	int untraced_munmap;	/* 0, or why munmap(), mremap() and mmap() cannot be traced: an errno */
 	uint64_t unpublished;	/* publications that failed */
 	uint64_t regions_given_up;	/* code in no file that has changed too often */
-	uint64_t given_up;	/* readings of others' processes and files that took too long */
-	uint64_t refused;	/* how often processes were left without unwinding */
+		uint64_t refused;	/* processes that were not unwound at some time; at most MAX_REFUSALS */
 	uint64_t evicted;	/* tables that nobody used */
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
@@ -79,9 +77,8 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 		 struct stack_store *store, const struct unwinder_options *options);
 void unwinder_free(struct unwinder *unwinder);
 
-/*
- * Reads and publishes the existing processes, those that ran last first. Waits 0.8 seconds at most for their
- * tables, which child processes make (unwind/foreign.h). 0 or -errno
+/ * Reads and publishes the existing processes, those that ran last first. Child processes read them, and make their tables
+ * (unwind/foreign.h): waits 0.4 seconds at most for the ones, and 0.4 for the others. 0 or -errno
  */
 int unwinder_start(struct unwinder *unwinder);
 
@@ -97,11 +94,11 @@ void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*
  * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes new and changed processes. last: no
- * program is attached any more; handles everything that is left, and waits at most 0.7 s for tables that samples need. 0 or
+ * program is attached any more; handles everything that is left, and waits at most 0.7 s for the tables and processes that samples need. 0 or
  * -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
-/* unwinder_follow() had not time enough for all records. */
+/* The last unwinder_follow() had not time enough for all records. */
 bool unwinder_is_behind(const struct unwinder *unwinder);
 
 /* the runtimes of a published process, in the order of the table (unwind/runtime.h); NULL: it is not published */

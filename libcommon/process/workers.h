@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Workers: child processes that do slow or dangerous work. They read files and memory of any user, and parse them. Such
- * a call may hang in a FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is
- * abandoned and replaced.
+ * Workers: child processes that do slow or dangerous work. They read files and memory of any user, and parse them. A
+ * read may hang in a FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is abandoned and
+ * replaced.
  *
- * A worker owns nothing but its job. The request lies in memory that it shares with the tool. The worker overwrites it
+ * A worker knows of the tool only its job and `arg`. The request lies in memory that it shares with the tool. The worker overwrites it
  * with the answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers later. Do not trust
  * an answer: a hostile file may have taken over the worker.
  */
@@ -49,8 +49,8 @@ void workers_stop(struct workers *workers);
 void workers_free(struct workers *workers);
 
 /*
- * Adds a job, which begins when a worker is free. The request is copied. Jobs of the owner whose jobs have taken the
- * least of the workers' CPU time recently come first. While jobs of other owners take much of it, one worker is kept
+ * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the
+ * owner who has used the least of the workers' CPU time recently. While the owners other than 0 use much, one worker is kept
  * free for owner 0. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
@@ -67,8 +67,8 @@ int workers_fd(const struct workers *workers);
 void workers_wait(const struct workers *workers, int ms);
 
 /*
- * Does a single job, and waits for its answer. No other job may be pending. keep: a number for what is opened for the job; it is
- * not opened again if that of the worker's last job was the same. 0: it is not kept
+ * Does a single job, and waits for its answer. No other job may be pending. keep: a number for what is opened for the job. If
+ * the worker's last job had the same number, it is still open, and the opener is not asked. 0: it is not kept
  */
 struct worker_answer workers_call(struct workers *workers, const void *request, size_t bytes, uint64_t keep);
 

@@ -33,7 +33,7 @@ void namer_free(struct namer *namer);
  * their processes live, as in containers, or that are deleted; and names of code in no file, which may move. 0 or -ENOMEM
  */
 int namer_see(struct namer *namer, pid_t pid, const uint64_t *frames, size_t nr);
-/* to be called several times a second while stacks are seen. 0 or -ENOMEM */
+/* Takes answers, and asks for names of code in no file. Call it several times a second while stacks are seen. 0 or -ENOMEM */
 int namer_follow(struct namer *namer);
 
 /* Finds the names of all user frames of these stacks. 0 or -ENOMEM */
@@ -45,9 +45,9 @@ struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 /* Fetches the debug file of a module that lacks one, once. True: it is there now */
 bool namer_fetch(struct namer *namer, struct module *module);
 
-/*
- * Forgets names of modules that are forgotten. If names take much memory, also forgets the names that were not used
- * since the call before the last one. To be called after each report, when no name is in use.
+/ * Forgets names of modules that are forgotten. If names take much memory, also forgets the names that were not used
+ * since the call before the last one. The next report has all of its time for names again. Call it after each report, when no
+ * name is in use.
  */
 void namer_forget(struct namer *namer);
 

@@ -26,7 +26,7 @@ struct unwind_table {
 	/* what the table was made of */
 	uint64_t nr_cies, nr_fdes;
 	uint64_t nr_placed_fdes;	/* FDEs that apply to some byte */
-	uint64_t nr_cfi_rows;		/* rows of these FDEs, as DWARF counts them */
+	uint64_t nr_cfi_rows;		/* rows of these FDEs, as DWARF counts them, and of Go's functions */
 	uint64_t nr_go_functions;	/* functions with rows from Go's table */
 	uint64_t skipped[NR_EH_FRAME_SKIPS];
 };
@@ -69,8 +69,7 @@ void unwind_table_free(struct unwind_table *table);
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset);
 
 /*
- * The rows of one page must not cross slabs, so rows are written in extents, each for many pages. The pages from
- * `first` on share an extent up to the returned page, which is not in it.
+ * The rows of one page must not cross slabs, so rows are written in extents, each for many pages. The pages from `first` up to the returned page, which is not among them, share one extent.
  */
 uint32_t unwind_table_extent_end(const struct unwind_table *table, uint32_t first);
 /*

@@ -58,7 +58,6 @@ struct foreign {
 	int epoll_fd;			/* of all */
 	struct account *accounts;	/* of processes */
 	uint64_t began_ns, waited_ns;
-	uint64_t given_up;
 };
 
 static int watch(const struct foreign *f, const struct workers *workers)
@@ -148,11 +147,6 @@ void foreign_free(struct foreign *f)
 	free(f);
 }
 
-uint64_t foreign_given_up(const struct foreign *f)
-{
-	return f ? f->given_up : 0;
-}
-
 /* ---- processes that keep us waiting ---- */
 
 static void forget_accounts(struct foreign *f)
@@ -206,7 +200,6 @@ static void judge(struct foreign *f, pid_t pid, int error)
 {
 	struct account *account = account_of(f, pid, error != 0);
 
-	f->given_up += error != 0;
 	if (account && !error)
 		account->alone_ns = 0;
 	if (!account || !error || error == -EAGAIN || error == -ENOMEM)
@@ -500,7 +493,6 @@ uint32_t foreign_take_table(struct foreign *f, bool *of_code, struct compiled *c
 		return 0;
 	*of_code = got.tag & IS_CODE;
 	error = got.error;
-	f->given_up += error != 0;
 	if (!error && got.nr < sizeof(struct foreign_answer))
 		error = -EBADMSG;
 	if (!error)

@@ -26,9 +26,6 @@ struct foreign;
 int foreign_new(struct foreign **foreign, uint64_t bytes);
 void foreign_free(struct foreign *foreign);
 
-/* how often something was given up, because it did not answer or took too much */
-uint64_t foreign_given_up(const struct foreign *foreign);
-
 /*
  * Asks for proc_maps_read() of the process, and for which files are mapped: beside the caller; not with
  * NULL. The tag is the caller's, but its lower half is the PID. 0, -ENOMEM, or -EAGAIN: it is left alone

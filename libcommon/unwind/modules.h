@@ -23,10 +23,7 @@
 
 struct module {
 	uint32_t id;		/* from 1 */
-	/*
-	 * as the first process that maps the file and has the tool's own root sees it; without one, as the first
-	 * process sees it
-	 */
+		/* as a process with the tool's own root sees it; until such a process maps the file, as the first process sees it */
 	char *path;
 	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
@@ -35,12 +32,10 @@ struct module {
 	bool elsewhere;		/* known once compiled: its path leads to the file only while its processes live */
 	bool is_compiled;
 	struct runtime_file runtime;	/* known once it is compiled */
-	/*
-	 * set by the namer: a stack with the module was seen; a debuginfod was asked for its debug file, and has sent
-	 * this one
-	 */
-	bool seen, fetch_tried;
-	char *fetched;
+		/* set by the namer: */
+	bool seen;		/* a stack with the module was seen */
+	bool fetch_tried;	/* a debuginfod was asked for its debug file, */
+	char *fetched;		/* and has sent this one */
 	/* private */
 	struct file_key key;
 	pid_t tid;		/* the thread in whose mappings the path was found, */
@@ -95,7 +90,7 @@ void modules_forget(struct modules *modules, const bool *used);
 struct module *modules_get(const struct modules *modules, uint32_t id);
 
 /*
- * Adds a module under the ID that it has in another process's struct modules; only its names can be found. If its path has
+ * In a worker: adds a module under the ID that it has in the tool's struct modules; only its names can be found. If its path has
  * changed, what was known of it is forgotten. 0 or -ENOMEM
  */
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
@@ -107,7 +102,7 @@ int modules_adopt_vdso(struct modules *modules, uint32_t id);
 int module_set_fetched(struct module *module, const char *path);
 /* Is it trusted (process/trust.h), so that reading it may take long? */
 bool module_is_trusted(const struct module *module);
-/* Were names asked for, or places, that the module lacks, and that a debug file may have? */
+/* Was a name (a place) asked for that the module lacks? A debug file may have it. */
 bool module_lacks_names(const struct module *module);
 bool module_lacks_places(const struct module *module);
 

@@ -33,13 +33,13 @@ struct process {
 	pid_t pid;
 	struct proc_maps maps;
 	bool complete;		/* maps holds all mappings: they were followed from exec on, or read */
-	uint64_t read_ns;	/* when maps was read, or the process added: maps has events before this */
+	uint64_t read_ns;	/* when the last reading was asked for, or the process added: maps has the events before this */
 	uint64_t looked_ns, look_took_ns;	/* when /proc was last read, and how long that took */
 	uint64_t version;	/* of maps, from 1 on: changes whenever maps does */
 	uint64_t program;	/* a unique number of the program that it runs: changes at each exec */
 	uint32_t changes;	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
 	uint64_t event_ns;	/* the time of the last event that was applied */
-	struct eh_image image;	/* when maps was read; {}: followed from its exec on */
+	struct eh_image image;	/* when maps was read; {}: not known */
 	/*
 	 * why the process is not unwound, -errno, and until when; 0: it is unwound. Its mappings are not kept
 	 * meanwhile
@@ -60,10 +60,7 @@ struct process {
 
 /* each may be NULL */
 struct process_observer {
-	/*
-	 * called before all mappings of the process are replaced or dropped, and when lost events make them
-	 * unreliable
-	 */
+		/* called before all mappings of the process are replaced or dropped. Lost events do not call it: the process is read again */
 	void (*invalidated)(void *arg, pid_t pid);
 	/* the child has a copy of the parent's mappings now */
 	void (*forked)(void *arg, pid_t parent, pid_t child);
@@ -95,7 +92,7 @@ struct processes {
 /* Has it ended, whether its exit was reported or not? */
 bool process_is_gone(pid_t pid);
 
-/* NULL: not known. Valid until processes_apply() or processes_free() */
+/* NULL: not known. Valid until processes_apply(), processes_read() or processes_free() */
 struct process *processes_find(const struct processes *processes, pid_t pid);
 /* Finds or adds the process. NULL: no memory */
 struct process *processes_get(struct processes *processes, pid_t pid);
@@ -119,9 +116,8 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
  * too much), -EAGAIN (its mappings change too often), -ENOSPC (no memory for it), or the error of reading it
  */
 void process_refuse(struct processes *processes, struct process *process, int error);
-/*
- * The process has cost this much CPU time, besides its events. If that is too much, it is refused: it maps and unmaps too
- * often. If all processes together take half of the time, the most expensive ones are refused.
+/ * The process has cost this much CPU time, besides its events. If all processes are followed, and it costs too much, it is
+ * refused: it maps and unmaps too often. If all together take half of the time, each may take a quarter of that.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*

@@ -69,9 +69,8 @@ int publisher_new(struct publisher **publisher, struct tables *tables, struct pu
 /* Leaves the handles in the kernel's map. */
 void publisher_free(struct publisher *publisher);
 
-/*
- * the observer for struct processes: invalidates what is published of a process before its mappings are
- * replaced
+/ * the observer for struct processes: invalidates what is published of a process before its mappings are replaced, forgets
+ * processes that have exited, and copies what is known of a parent to its child
  */
 struct process_observer publisher_observer(struct publisher *publisher);
 
@@ -90,7 +89,7 @@ void publisher_publish(struct publisher *publisher, const struct process *proces
 		       const struct eh_image *image);
 /* Publishes those published processes again whose mappings have changed since. */
 void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
-/* Looks for runtimes of the published processes in files that were compiled after these were published. */
+/* Looks for runtimes of the published processes in files that were compiled after those processes were published. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */
 void publisher_invalidate(struct publisher *publisher, pid_t pid);
@@ -121,7 +120,7 @@ const struct runtime_process *publisher_generator(const struct publisher *publis
  * and gives the mapping the new table. True: walk again
  */
 bool publisher_want_region(struct publisher *publisher, pid_t pid, loc_t list, uint64_t pc);
-/* Lets regions whose pauses are over be asked for again. */
+/* From now on, walks may ask again for regions whose pauses are over. */
 void publisher_resume_regions(struct publisher *publisher);
 
 /* Notes the modules that processes have mapped: used[ID] */

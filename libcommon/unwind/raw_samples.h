@@ -64,7 +64,7 @@ void raw_samples_leaf(struct raw_samples *samples, const struct raw_record *raw,
  */
 bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw, uint32_t for_module);
 
-/* 0 or -errno; raw is not the callee's */
+/* 0 or -errno; must not free raw */
 typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);
 /*
  * Unwinds the kept samples again, into *stack. A sample that waits for another table is kept again; done() is called for the
