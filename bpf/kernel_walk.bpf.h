@@ -76,7 +76,8 @@ struct recent_rule {
 #define CALIBRATION_WORDS	80
 #define COMPARE_EVERY		1024
 
-/ * Where a walk starts, found by calibrate(). .ip: the address to which the tracepoint returns in the function. .word: the place of
+/*
+ * Where a walk starts, found by calibrate(). .ip: the address to which the tracepoint returns in the function. .word: the place of
  * that address on the stack, in words; word 0 is BELOW_CONTEXT bytes below the program's context. .bp_word: the place of the
  * function's rbp, which one of the functions between it and the program has saved; 0: not found. .frames_above: how many functions
  * are between, the program and bpf_trace_run4(); one more if another tracer uses the tracepoint, too. .walks: how many results

@@ -44,7 +44,8 @@ struct window {
 	__u8 bytes[WINDOW_BYTES + 8];
 };
 
-/ * The state of one step. reg[] and ip are the frame's at first; the step replaces them by the caller's, in the order of
+/*
+ * The state of one step. reg[] and ip are the frame's at first; the step replaces them by the caller's, in the order of
  * rule.saved[], and .stage says how many are done. Bit i of .known: reg[i] has a value. If stack bytes are missing, the next call
  * goes on where this one stopped.
  */
@@ -162,7 +163,8 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 	return STEP_OK;
 }
 
-/ * The value of base_reg in this frame. In a realigned frame, GCC's CFI gives the places of the saved registers, rbp among them,
+/*
+ * The value of base_reg in this frame. In a realigned frame, GCC's CFI gives the places of the saved registers, rbp among them,
  * relative to rbp, up to the function's end. After `pop %rbp`, rbp is the caller's, and points outside this frame. Then all these
  * registers have been restored.
  */
@@ -206,7 +208,8 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		result = step_cfa(rule, frame, window, need);
 		if (result != STEP_OK)
 			return result;
-		/		 * A frame that has made a call has its return address above sp. A leaf may have popped it: OCaml's
+		/*
+		 * A frame that has made a call has its return address above sp. A leaf may have popped it: OCaml's
 		 * caml_c_call has its CFA at sp for a few instructions, and the return address below.
 		 */
 		if (frame->cfa < frame->reg[REG_SP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
@@ -214,7 +217,8 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		    !(MAY_KEEP_SP >> rule->cfa_reg & 1))
 			return END_NO_PROGRESS;
 		step_base(rule, frame);
-		/		 * Assembly may know that its own callee preserves more registers, and its CFI may use them
+		/*
+		 * Assembly may know that its own callee preserves more registers, and its CFI may use them
 		 * (aesni_gcm_encrypt: at a call, the CFA is rax + 8). So a register without a rule keeps its
 		 * value, as in gdb and libgcc. Of a signal frame, only callee-saved registers keep theirs.
 		 */

@@ -67,7 +67,8 @@ int stack_store_add(struct stack_store *store, const struct stack_key *key, cons
 /* the stack with this ID, or NULL if its frames were not received; valid until stack_store_forget() or stack_store_free() */
 const struct stack_frames *stack_store_find(const struct stack_store *store, uint64_t id, bool user);
 
-/ * The key_record with this ID, without a value, or NULL if it was not received; valid until stack_store_forget() or
+/*
+ * The key_record with this ID, without a value, or NULL if it was not received; valid until stack_store_forget() or
  * stack_store_free(). If it is STACK_PENDING, its user stack has not arrived yet: ask for the entry again later.
  */
 const struct stack_entry *stack_store_key(const struct stack_store *store, uint64_t id);

@@ -39,7 +39,8 @@ struct unwinder_options {
 	size_t nr_pids;
 	bool children;		/* follow what the followed processes fork, too */
 	uint32_t max_depth;
-	/	 * limits of the kernel's memory for all maps of the object, and of the tool's memory. Without room in the first, files get
+	/*
+	 * limits of the kernel's memory for all maps of the object, and of the tool's memory. Without room in the first, files get
 	 * no table, and processes are not published; above the second, processes are refused. 0: 512 MB
 	 */
 	uint64_t kernel_bytes, user_bytes;
@@ -77,7 +78,8 @@ int unwinder_new(struct unwinder **unwinder, struct bpf_object *object, struct m
 		 struct stack_store *store, const struct unwinder_options *options);
 void unwinder_free(struct unwinder *unwinder);
 
-/ * Reads and publishes the existing processes, those that ran last first. Child processes read them, and make their tables
+/*
+ * Reads and publishes the existing processes, those that ran last first. Child processes read them, and make their tables
  * (unwind/foreign.h): waits 0.4 seconds at most for the ones, and 0.4 for the others. 0 or -errno
  */
 int unwinder_start(struct unwinder *unwinder);

@@ -74,6 +74,7 @@ struct worker {
 	 * had run before the job, and when it got it
 	 */
 	uint64_t awake, ran_when_awake, queued_when_awake, ran_before, began;
+	uint64_t looked;	/* when it was last looked at */
 	struct priority_watch priority;
 };
 
@@ -367,7 +368,7 @@ static uint64_t queued_ns(const struct worker *worker)
 
 static void note_awake(struct worker *worker, uint64_t now, uint64_t ran)
 {
-	worker->awake = now;
+	worker->awake = worker->looked = now;
 	worker->ran_when_awake = ran;
 	worker->queued_when_awake = queued_ns(worker);
 }
@@ -725,9 +726,13 @@ bool workers_cancel(struct workers *w, uint64_t tag)
 /* 0, or why its job is given up */
 static int look_at(const struct workers *w, struct worker *worker)
 {
-	uint64_t now = clock_ns(), ran, busy;
+	uint64_t half = w->kind.limits.sleep_ms * MS / 2, now = clock_ns(), unseen = now - worker->looked, ran, busy;
 
-	if (now - worker->awake < w->kind.limits.sleep_ms * MS / 2)
+	/* what kept the tool from looking, such as the hypervisor, may have kept the worker from running */
+	if (unseen > half)
+		worker->awake += unseen - half;
+	worker->looked = now;
+	if (now - worker->awake < half)
 		return 0;
 	ran = ran_ns(worker);
 	if (w->kind.limits.first)
@@ -740,7 +745,7 @@ static int look_at(const struct workers *w, struct worker *worker)
 	}
 	/* on a busy machine, the worker may have waited for a CPU until now */
 	busy = ran - worker->ran_when_awake + queued_ns(worker) - worker->queued_when_awake;
-	return now - worker->awake < w->kind.limits.sleep_ms * MS + busy ? 0 : -ETIMEDOUT;
+	return now - worker->awake < 2 * half + busy ? 0 : -ETIMEDOUT;
 }
 
 /* An attacker who has taken over the worker could change the answer while the tool reads it. 0 or -ENOMEM */
@@ -773,6 +778,8 @@ static bool take_from(struct workers *w, struct worker *worker, struct worker_an
 		error = worker_message_receive(worker->fd, &message, w->kind.limits.opens, MSG_DONTWAIT);
 	if (error == -EAGAIN && !(error = look_at(w, worker)))
 		return false;
+	if (error == -ETIMEDOUT && !worker_message_receive(worker->fd, &message, w->kind.limits.opens, MSG_DONTWAIT))
+		error = 0;	/* it has answered meanwhile */
 	if (!error && message.bytes > w->kind.area_bytes)
 		error = -ECHILD;
 	worker->busy = false;

@@ -45,7 +45,8 @@ struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 /* Fetches the debug file of a module that lacks one, once. True: it is there now */
 bool namer_fetch(struct namer *namer, struct module *module);
 
-/ * Forgets names of modules that are forgotten. If names take much memory, also forgets the names that were not used
+/*
+ * Forgets names of modules that are forgotten. If names take much memory, also forgets the names that were not used
  * since the call before the last one. The next report has all of its time for names again. Call it after each report, when no
  * name is in use.
  */

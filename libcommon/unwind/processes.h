@@ -116,7 +116,8 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
  * too much), -EAGAIN (its mappings change too often), -ENOSPC (no memory for it), or the error of reading it
  */
 void process_refuse(struct processes *processes, struct process *process, int error);
-/ * The process has cost this much CPU time, besides its events. If all processes are followed, and it costs too much, it is
+/*
+ * The process has cost this much CPU time, besides its events. If all processes are followed, and it costs too much, it is
  * refused: it maps and unmaps too often. If all together take half of the time, each may take a quarter of that.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);

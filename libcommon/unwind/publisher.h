@@ -69,7 +69,8 @@ int publisher_new(struct publisher **publisher, struct tables *tables, struct pu
 /* Leaves the handles in the kernel's map. */
 void publisher_free(struct publisher *publisher);
 
-/ * the observer for struct processes: invalidates what is published of a process before its mappings are replaced, forgets
+/*
+ * the observer for struct processes: invalidates what is published of a process before its mappings are replaced, forgets
  * processes that have exited, and copies what is known of a parent to its child
  */
 struct process_observer publisher_observer(struct publisher *publisher);
