@@ -4,7 +4,10 @@
 #include <errno.h>
 
 #include "bpf/ring.h"
-#include "report/call_report.h"
+#include "report/histogram.h"
+#include "report/json.h"
+#include "report/series_report.h"
+#include "report/time_of_day.h"
 #include "run/cli.h"
 #include "run/histogram_session.h"
 #include "run/stack_session.h"
@@ -33,29 +36,54 @@ static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *
 	return 1;
 }
 
+static void print_text(const struct stack_writer *writer, const struct slow_call *call, const struct stack_entry *entries,
+		       size_t nr, const char *title)
+{
+	fprintf(writer->out, "%s %s: %s, blocked %s, waiting to run %s%s%s\n",
+		time_of_day(call->ended_ns).text, title, histogram_time(call->latency_ns).text,
+		histogram_time(call->blocked_ns).text, histogram_time(call->waiting_ns).text,
+		call->result < 0 ? ", " : "", call->result < 0 ? errno_name(-call->result).text : "");
+	for (size_t i = 0; i < nr; i++)
+		series_report_stack(writer, &entries[i], &histogram_usecs, call->latency_ns);
+}
+
+/* key: the tool's description of the call, which is added to the printed object and freed with it */
+static void print_json(const struct stack_writer *writer, const struct slow_call *call, const struct stack_entry *entries,
+		       size_t nr, struct json_object *key)
+{
+	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
+
+	json_object_object_add(object, "type", json_object_new_string("call"));
+	json_object_object_add(object, "time", json_object_new_string(time_of_day(call->ended_ns).text));
+	json_object_object_add(object, "key", key);
+	json_object_object_add(object, "tid", json_object_new_int64(call->tid));
+	json_object_object_add(object, "result", json_object_new_int64(call->result));
+	json_object_object_add(object, "latency_ns", json_object_new_uint64(call->latency_ns));
+	json_object_object_add(object, "blocked_ns", json_object_new_uint64(call->blocked_ns));
+	json_object_object_add(object, "waiting_ns", json_object_new_uint64(call->waiting_ns));
+	for (size_t i = 0; i < nr; i++)
+		json_object_array_add(list, series_report_json_stack(writer, &entries[i], &histogram_usecs));
+	json_object_object_add(object, "stacks", list);
+	json_print(writer->out, object);
+}
+
 static int take(void *arg, void *bytes, size_t size)
 {
 	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
 	const struct slow_call *call = bytes;
 	const void *key = call + 1;
 	struct slow_calls *calls = arg;
-	struct call_report report = { .entries = entries };
 	struct placed_stacks placed = {};
+	size_t nr;
 
 	if (size < sizeof(*call) + calls->key_bytes || call->nr_blocked > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
-	report.tid = call->tid;
-	report.result = call->result;
-	report.ended_ns = call->ended_ns;
-	report.latency_ns = call->latency_ns;
-	report.blocked_ns = call->blocked_ns;
-	report.waiting_ns = call->waiting_ns;
-	report.nr_entries = stacks_of(calls, call, entries);
-	stack_session_place(calls->session, &placed, entries, report.nr_entries);
+	nr = stacks_of(calls, call, entries);
+	stack_session_place(calls->session, &placed, entries, nr);
 	if (calls->json)
-		call_report_json(&calls->writer, &report, calls->tool->json(key));
+		print_json(&calls->writer, call, entries, nr, calls->tool->json(key));
 	else
-		call_report_text(&calls->writer, &report, calls->tool->title(key).text);
+		print_text(&calls->writer, call, entries, nr, calls->tool->title(key).text);
 	run_flush_output(&calls->session->run);
 	placed_stacks_free(&placed);
 	return 0;
