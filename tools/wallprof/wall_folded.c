@@ -4,41 +4,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <uthash.h>
 
-#include "base/order.h"
+#include "report/merged_texts.h"
 #include "wallprof/wall.h"
 #include "wallprof/wall_sums.h"
 
-struct line {
-	char *text;
-	uint64_t ns;
-	UT_hash_handle hh;
-};
-
-/* the text is given away. 0 or -ENOMEM */
-static int add(struct line **lines, char *text, uint64_t ns)
+/* memory has written the line to *text; both go. 0 or -ENOMEM */
+static int add(struct merged_texts *lines, FILE *memory, char **text, uint64_t ns)
 {
-	struct line *line;
+	int error = fclose(memory) || !*text ? -ENOMEM : merged_texts_add(lines, *text, ns);
 
-	HASH_FIND_STR(*lines, text, line);
-	if (line) {
-		free(text);
-	} else {
-		line = calloc(1, sizeof(*line));
-		if (!line) {
-			free(text);
-			return -ENOMEM;
-		}
-		line->text = text;
-		HASH_ADD_KEYPTR(hh, *lines, text, strlen(text), line);
-	}
-	line->ns += ns;
-	return 0;
+	free(*text);
+	return error;
 }
 
-static int add_key(struct line **lines, const struct wall *w, const struct stack_entry *key,
+static int add_key(struct merged_texts *lines, const struct wall *w, const struct stack_entry *key,
 		   enum wall_state state, uint64_t ns)
 {
 	struct stack_writer writer = w->writer;
@@ -53,11 +33,11 @@ static int add_key(struct line **lines, const struct wall *w, const struct stack
 	if (state == WALL_BLOCKED)
 		fprintf(writer.out, " %c", wall_why(key));
 	putc(']', writer.out);
-	return fclose(writer.out) || !text ? -ENOMEM : add(lines, text, ns);
+	return add(lines, writer.out, &text, ns);
 }
 
 /* what a life has beside the time of keys */
-static int add_rest(struct line **lines, const struct life *life, const char *what, uint64_t ns)
+static int add_rest(struct merged_texts *lines, const struct life *life, const char *what, uint64_t ns)
 {
 	char *text = NULL;
 	size_t size;
@@ -67,40 +47,39 @@ static int add_rest(struct line **lines, const struct life *life, const char *wh
 		return ns ? -ENOMEM : 0;
 	print_escaped(out, life->comm);
 	fprintf(out, ";[%s]", what);
-	return fclose(out) || !text ? -ENOMEM : add(lines, text, ns);
-}
-
-static int most_first(struct line *left, struct line *right)
-{
-	return order_of(right->ns, left->ns) ?: strcmp(left->text, right->text);
+	return add(lines, out, &text, ns);
 }
 
 int wall_folded(const struct wall *w)
 {
-	struct line *lines = NULL, *line, *next;
+	struct merged_texts *lines;
 	struct wall_sums sums;
 	int error = wall_sums_make(&sums, w);
 
 	if (error)
 		return error;
+	lines = merged_texts_new();
+	error = lines ? 0 : -ENOMEM;
 	for (uint32_t number = 1; number <= w->nr_keys && !error; number++)
 		for (int state = 0; state < NR_WALL_STATES && !error; state++)
 			if (wall_key(w, number) && sums.keys[number].ns[state])
-				error = add_key(&lines, w, wall_key(w, number), state,
+				error = add_key(lines, w, wall_key(w, number), state,
 						sums.keys[number].ns[state]);
 	for (size_t i = 0; i < w->nr_lives && !error; i++) {
-		error = add_rest(&lines, &w->lives[i], "running", sums.lives[i].unsampled_ns);
+		error = add_rest(lines, &w->lives[i], "running", sums.lives[i].unsampled_ns);
 		if (!error)
-			error = add_rest(&lines, &w->lives[i], "lost", sums.lives[i].ns[WALL_LOST]);
+			error = add_rest(lines, &w->lives[i], "lost", sums.lives[i].ns[WALL_LOST]);
 	}
-	HASH_SORT(lines, most_first);
-	HASH_ITER(hh, lines, line, next) {
-		if (!error)
-			fprintf(w->writer.out, "%s %" PRIu64 "\n", line->text, (line->ns + 500) / 1000);
-		HASH_DEL(lines, line);
-		free(line->text);
-		free(line);
+	if (!error) {
+		size_t nr = merged_texts_sort(lines);
+
+		for (size_t i = 0; i < nr; i++) {
+			uint64_t ns = merged_texts_print(lines, w->writer.out, i);
+
+			fprintf(w->writer.out, " %" PRIu64 "\n", (ns + 500) / 1000);
+		}
 	}
+	merged_texts_free(lines);
 	wall_sums_free(&sums);
 	return error;
 }
