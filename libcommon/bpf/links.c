@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 #include "bpf/object.h"
-#include "bpf/tracepoint.h"
+#include "process/tracefs.h"
 
 static void detach(const struct link_of *link)
 {
@@ -39,12 +40,47 @@ static int keep(struct links *links, struct bpf_program *program, struct bpf_lin
 	return link ? keep_any(links, (struct link_of){ .link = link, .program = program }) : -errno;
 }
 
+/* ---- tracepoints that have no BTF arguments, such as those of a single system call ---- */
+
+/* the tracepoint that the program's section names: "tp/GROUP/NAME" */
+static const char *tracepoint_of(const struct bpf_program *program)
+{
+	const char *name = strchr(bpf_program__section_name(program), '/');
+
+	return name ? name + 1 : "";
+}
+
+bool bpf_tracepoint_exists(const struct bpf_program *program)
+{
+	return tracefs_tracepoint_id(tracepoint_of(program)) >= 0;
+}
+
+/* id: tracefs_tracepoint_id(). NULL: errno says why */
+static struct bpf_link *attach_tracepoint(struct bpf_program *program, int id, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = cookie);
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .config = id };
+	struct bpf_link *link;
+	int fd = id < 0 ? id : perf_event_open_cpu(&attr, 0);	/* the program runs on every CPU nonetheless */
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	link = bpf_program__attach_perf_event_opts(program, fd, &options);
+	if (!link)
+		close(fd);
+	return link;
+}
+
+/* ---- all but user functions ---- */
+
 int links_attach(struct links *links, struct bpf_program *program)
 {
 	if (!bpf_program__autoload(program))
 		return 0;
 	if (!strncmp(bpf_program__section_name(program), "tp/", 3))
-		return keep(links, program, bpf_tracepoint_attach(program));
+		return keep(links, program, attach_tracepoint(program, tracefs_tracepoint_id(tracepoint_of(program)), 0));
 	return keep(links, program, bpf_program__attach(program));
 }
 
@@ -90,7 +126,7 @@ int links_attach_event(struct links *links, struct bpf_program *program, const s
 {
 	switch (event->kind) {
 	case EVENT_TRACEPOINT:
-		return keep(links, program, bpf_tracepoint_attach_id(program, event->tracepoint, cookie));
+		return keep(links, program, attach_tracepoint(program, event->tracepoint, cookie));
 	case EVENT_KERNEL_FUNCTION:
 		return keep(links, program, attach_kernel(program, event, returns, cookie));
 	default:

@@ -34,12 +34,15 @@ struct user_probe {
 
 /*
  * Attaches a program where its section's name says; does nothing if it was not loaded. "tp/GROUP/NAME" works
- * without a mounted tracefs. 0 or -errno
+ * without a mounted tracefs, by a private, detached mount for the moment. 0 or -errno
  */
 int links_attach(struct links *links, struct bpf_program *program);
 
 /* links_attach() for the program of this name; -ENOENT: there is none */
 int links_attach_named(struct links *links, const struct bpf_object *object, const char *program);
+
+/* whether this kernel has the tracepoint "tp/GROUP/NAME" that the section names; false also if tracefs cannot be read */
+bool bpf_tracepoint_exists(const struct bpf_program *program);
 
 /* Attaches the kprobe of this name to the entry of a system call, "munmap". 0 or -errno */
 int links_attach_to_call(struct links *links, const struct bpf_object *object, const char *program,

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/links.h"
 #include "bpf/load.h"
 #include "bpf/object.h"
 #include "bpf/preemption.h"
-#include "bpf/tracepoint.h"
 
 /* in the order in which they are attached */
 enum { AT_FUNCTION, BY_KPROBE, AT_SYSCALL, AT_ALL_SYSCALLS, NR_WAYS };
