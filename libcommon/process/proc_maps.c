@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "process/paths.h"
 
 /* processes may be read by several threads */
@@ -242,17 +243,7 @@ static int make_room(struct proc_maps *maps, size_t at)
 /* the first mapping that ends after the address */
 static size_t first_after(const struct proc_maps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->nr;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (maps->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_up_to(maps->mappings, maps->nr, end, address);
 }
 
 /* [start, end) lies within m: a hole that splits it */

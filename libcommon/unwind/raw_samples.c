@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/order.h"
+#include "base/search.h"
 #include "process/clock.h"
 #include "unwind/raw_stack.h"
 
@@ -63,17 +64,9 @@ struct sample_memory {
 /* NULL: none */
 static const struct eh_mapping *mapping_at(const struct eh_process *list, uint64_t address)
 {
-	uint32_t low = 0, high = list ? list->nr_mappings : 0;
+	size_t nr = list ? count_up_to(list->mappings, list->nr_mappings, start, address) : 0;
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (list->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < list->mappings[low - 1].end ? &list->mappings[low - 1] : NULL;
+	return nr && address < list->mappings[nr - 1].end ? &list->mappings[nr - 1] : NULL;
 }
 
 static uint32_t read_data(void *arg, void *to, uint32_t bytes, uint64_t addr)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 
 struct numbered {
 	uint32_t number;
@@ -133,17 +134,9 @@ bool hotspot_name_is_sound(const struct hotspot_name *name, size_t bytes)
 static uint32_t scope_of(const struct hotspot_name *name, uint32_t offset)
 {
 	const struct hotspot_place *places = places_of(name);
-	uint32_t low = 0, high = name->nr_places;
+	uint32_t first = count_below(places, name->nr_places, at, offset);
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (places[middle].at < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < name->nr_places ? places[low].scope : 0;
+	return first < name->nr_places ? places[first].scope : 0;
 }
 
 size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct runtime_function *functions,
