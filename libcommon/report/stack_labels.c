@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/recent.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
@@ -183,12 +183,7 @@ int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
 /* labels have got other numbers */
 static void forget_frames(struct stack_labels *l)
 {
-	struct known_frame *known, *next;
-
-	HASH_ITER(hh, l->known, known, next) {
-		HASH_DEL(l->known, known);
-		free(known);
-	}
+	hash_free_all(l->known);
 	memset(l->recent, 0, sizeof(l->recent));
 }
 

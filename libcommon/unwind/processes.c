@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/child_limits.h"
+#include "base/hash.h"
 #include "process/clock.h"
 #include "process/paths.h"
 
@@ -95,15 +96,11 @@ static void forget(struct processes *processes, struct process *process)
 
 void processes_free(struct processes *processes)
 {
-	struct refusal *refusal, *other;
 	struct process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 		drop(processes, process);
-	HASH_ITER(hh, processes->refusals, refusal, other) {
-		HASH_DEL(processes->refusals, refusal);
-		free(refusal);
-	}
+	hash_free_all(processes->refusals);
 }
 
 static bool same(const struct proc_maps *left, const struct proc_maps *right)

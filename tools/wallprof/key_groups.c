@@ -20,16 +20,6 @@ struct key_group *key_group_of(struct key_group **groups, uint64_t id)
 	return group;
 }
 
-void key_groups_free(struct key_group *groups)
-{
-	struct key_group *group, *next;
-
-	HASH_ITER(hh, groups, group, next) {
-		HASH_DEL(groups, group);
-		free(group);
-	}
-}
-
 static int most_time_first(struct key_group *left, struct key_group *right)
 {
 	return order_of(right->all_ns, left->all_ns) ?: order_of(left->key, right->key);

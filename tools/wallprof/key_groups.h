@@ -19,10 +19,9 @@ struct key_group {
 	UT_hash_handle hh;
 };
 
-/* the group with this ID, new or not: NULL without memory. *groups is NULL at first */
+/* the group with this ID, new or not: NULL without memory. *groups is NULL at first; hash_free_all() frees them */
 struct key_group *key_group_of(struct key_group **groups, uint64_t id);
 /* into the order of their all_ns, the most first */
 void key_groups_sort(struct key_group **groups);
-void key_groups_free(struct key_group *groups);
 
 #endif

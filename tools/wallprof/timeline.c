@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "live/lanes.h"
 #include "wallprof/life_log.h"
@@ -56,14 +56,9 @@ int timeline_new(struct timeline **timeline)
 
 void timeline_free(struct timeline *t)
 {
-	struct alive *alive, *next;
-
 	if (!t)
 		return;
-	HASH_ITER(hh, t->alive, alive, next) {
-		HASH_DEL(t->alive, alive);
-		free(alive);
-	}
+	hash_free_all(t->alive);
 	for (size_t i = 0; i < t->nr_lives; i++)
 		life_log_free(t->lives[i].log);
 	free(t->lives);

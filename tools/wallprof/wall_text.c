@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/order.h"
 #include "stacks_abi.h"
 #include "wallprof/key_groups.h"
@@ -115,7 +116,7 @@ static int put_top_stacks(const struct wall *w, const struct wall_sums *sums)
 		put_threads(w, group);
 		put_user_frames(w, key);
 	}
-	key_groups_free(groups);
+	hash_free_all(groups);
 	return error;
 }
 

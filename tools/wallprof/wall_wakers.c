@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "stacks_abi.h"
 #include "wallprof/key_groups.h"
 #include "wallprof/wall_text.h"
@@ -145,7 +146,7 @@ int wall_text_wakers(const struct wall *w, const struct wall_sums *sums)
 		putc('\n', w->writer.out);
 		stack_print_frames(&w->writer, key, 4);
 	}
-	key_groups_free(groups);
+	hash_free_all(groups);
 	free(longest);
 	return error;
 }
