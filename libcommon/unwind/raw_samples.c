@@ -50,6 +50,42 @@ static int ask_for_sample(struct raw_samples *s, const struct raw_record *raw)
 	return process->asked || !s->ask(s->arg, process, raw->image.tgid) ? -EINPROGRESS : 0;
 }
 
+/* ---- code of processes that are gone ---- */
+
+#define CACHED_NS 1000000000	/* what is not there now may be there then */
+
+static struct cached_text *place_of(const struct text_cache *cache, uint32_t module_id, uint64_t offset)
+{
+	uint64_t hash = (offset ^ (uint64_t)module_id << 40) * 0x9e3779b97f4a7c15;
+
+	return (struct cached_text *)&cache->of[(hash >> 32) % NR_CACHED_TEXTS];
+}
+
+/* Gets what was last read from this place: *nr bytes, 0 if it could not be read. False: it is not in the cache */
+static bool find_text(const struct text_cache *cache, uint32_t module_id, uint64_t offset, void *to, uint32_t bytes, uint32_t *nr)
+{
+	const struct cached_text *text = place_of(cache, module_id, offset);
+
+	if (!module_id || text->module_id != module_id || text->offset != offset || text->asked != bytes ||
+	    clock_ns() > text->until_ns)
+		return false;
+	memcpy(to, text->bytes, text->nr);
+	*nr = text->nr;
+	return true;
+}
+
+static void keep_text(struct text_cache *cache, uint32_t module_id, uint64_t offset, const void *from, uint32_t bytes, uint32_t nr)
+{
+	struct cached_text *text = place_of(cache, module_id, offset);
+
+	if (!module_id || nr > FOREIGN_TEXT_BYTES)
+		return;
+	*text = (struct cached_text){
+		.module_id = module_id, .asked = bytes, .nr = nr, .offset = offset, .until_ns = clock_ns() + CACHED_NS,
+	};
+	memcpy(text->bytes, from, nr);
+}
+
 /* ---- the walk ---- */
 
 /* the memory of a sample's process */
@@ -84,10 +120,10 @@ static uint32_t read_text_of_file(const struct sample_memory *m, const struct mo
 
 	if (!text->file.path)
 		return 0;
-	if (text_cache_find(m->texts, module->id, text->file_offset, to, bytes, &nr))
+	if (find_text(m->texts, module->id, text->file_offset, to, bytes, &nr))
 		return nr;
 	nr = foreign_read_text(modules_foreign(m->modules), text, to, bytes);
-	text_cache_add(m->texts, module->id, text->file_offset, to, bytes, nr);
+	keep_text(m->texts, module->id, text->file_offset, to, bytes, nr);
 	return nr;
 }
 

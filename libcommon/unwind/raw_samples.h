@@ -15,11 +15,11 @@
 #include <sys/types.h>
 
 #include "unwind/event_queue.h"
+#include "unwind/foreign.h"
 #include "unwind/host_unwind.h"
 #include "unwind/processes.h"
 #include "unwind/publisher.h"
 #include "unwind/tables.h"
-#include "unwind/text_cache.h"
 
 struct waiting_sample {
 	struct raw_record *raw;
@@ -28,6 +28,21 @@ struct waiting_sample {
 	struct mapping_list list;
 	/* for_module 0: it waits for its process to be read. The mappings' version when it was taken; 0: not known */
 	uint64_t version;
+};
+
+#define NR_CACHED_TEXTS 1024
+
+/*
+ * A cache of code that was read from files of processes that are gone: many of their stacks lead through the same code, and
+ * reading it takes a worker's answer.
+ */
+struct text_cache {
+	struct cached_text {
+		uint32_t module_id;	/* 0: none */
+		uint32_t asked, nr;	/* bytes */
+		uint64_t offset, until_ns;
+		uint8_t bytes[FOREIGN_TEXT_BYTES];
+	} of[NR_CACHED_TEXTS];
 };
 
 /* The caller owns what the pointers point to. */
