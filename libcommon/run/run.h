@@ -135,7 +135,7 @@ size_t run_nr_outputs(const struct run_options *options);
 /* From now on, run->out is the output with this number. */
 void run_use_output(struct run *run, size_t number);
 
-/* Does each report of the output in use go to its own file (run_report.h)? Would it, with this name? */
+/* Does each report of the output in use go to its own file (stack_reports.c)? Would it, with this name? */
 bool run_reports_apart(const struct run *run);
 bool run_names_apart(const struct run_options *options, const char *name);
 /* Until a report begins in a file of its own, run->out goes nowhere. */

@@ -2,16 +2,19 @@
 #include "run/stack_reports.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "process/clock.h"
 #include "report/idle.h"
+#include "report/json.h"
 #include "report/namer.h"
 #include "report/stack_report.h"
 #include "report/time_of_day.h"
 #include "run/cli.h"
-#include "run/run_report.h"
+#include "run/output_file.h"
 
 /* ---- making ---- */
 
@@ -111,6 +114,73 @@ void report_free(struct made_report *made)
 	*made = (struct made_report){};
 }
 
+/* ---- where reports go ---- */
+
+/* where a number can stand: before the ending by which the format is known */
+static size_t before_ending(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
+
+	if (dot && !strcmp(dot, ".gz"))	/* .pb.gz */
+		dot = memrchr(base, '.', dot - base);
+	return dot ? (size_t)(dot - name) : strlen(name);
+}
+
+/* Intervals that began at the same time, as far as the name tells it, have numbers from 2 on. */
+static void tell_apart(struct run *run, char name[PATH_MAX])
+{
+	static struct {
+		char name[PATH_MAX];
+		unsigned nr;
+	} before[MAX_RUN_OUTPUTS], *last;
+	size_t at = before_ending(name);
+	char numbered[PATH_MAX];
+
+	last = &before[run->output];
+	last->nr = strcmp(name, last->name) ? 1 : last->nr + 1;
+	memcpy(last->name, name, strlen(name) + 1);
+	if (last->nr == 1)
+		return;
+	if (snprintf(numbered, sizeof(numbered), "%.*s-%u%s", (int)at, name, last->nr, name + at) >= (int)sizeof(numbered))
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->outputs[run->output].name);
+	memcpy(name, numbered, sizeof(numbered));
+}
+
+/*
+ * All reports go to run->out, the output in use; or, with --every and strftime(3) conversions in the output's name, each to its
+ * own file, which gets its final name when it is complete. Makes run->out the file of the report of what was measured from then
+ * on; JSON gets its first line.
+ */
+static void begin_report(struct run *run, time_t began)
+{
+	const struct run_output *output = &run->options->outputs[run->output];
+	char name[PATH_MAX];
+	struct tm local;
+
+	if (!run_reports_apart(run))
+		return;
+	if (!strftime(name, sizeof(name), output->name, localtime_r(&began, &local)))
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", output->name);
+	tell_apart(run, name);
+	fclose(run->out);
+	run->out = output_file_new(name, RUN_FILE_MODE);
+	if (output->json)
+		json_print(run->out, json_object_get(run->start));
+}
+
+/* All of the report is written. last: no report follows, and the output is closed */
+static void end_report(struct run *run, bool last)
+{
+	bool apart = run_reports_apart(run);
+
+	if (apart || last)
+		run_finish_output(run);
+	else
+		run_flush_output(run);
+	if (apart)
+		run_report_to_none(run);
+}
+
 /* ---- writing ---- */
 
 static bool others_follow(const struct stack_session *s)
@@ -131,14 +201,14 @@ static void write_as(struct stack_session *s, struct stack_writer *writer, const
 {
 	int error;
 
-	run_report_begin(&s->run, summary->started_ns / 1000000000);
+	begin_report(&s->run, summary->started_ns / 1000000000);
 	put_time(s, format);
 	writer->out = s->run.out;
 	error = format->write(writer, summary, entries, nr);
 	if (others_follow(s) && format == stack_format_folded && !last)
 		putc('\n', s->run.out);	/* readers of folded stacks skip empty lines */
 	cli_flush(s->run.out);
-	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* run_report_end() says why writing failed */
+	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* end_report() says why writing failed */
 }
 
 void report_write(struct stack_session *s, struct made_report *made, bool last)
@@ -159,6 +229,6 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 		stack_session_explain(s, made->entries, made->nr);
 	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {
 		run_use_output(&s->run, i);
-		run_report_end(&s->run, last);
+		end_report(&s->run, last);
 	}
 }
