@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "dwarf/exports.h"
+#include "machine_abi.h"
 #include "process/clock.h"
-#include "runtimes/hotspot/hotspot_image.h"
 #include "runtimes/hotspot/hotspot_parts.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"
@@ -408,9 +409,28 @@ static uint32_t see(void *names, const struct runtime_process *process, struct f
 
 /* ---- as a runtime ---- */
 
+/* The file is libjvm.so, or a program that it was linked into. 0; -ENOENT: it does not export a JVM's tables; -EBADMSG */
 static int read_image(void *image, struct elf_file *file)
 {
-	return hotspot_image_read(image, file);
+	uint64_t structs, stride, types, size, bias;
+	int error = exports_find(file, "gHotSpotVMStructs", &structs, &size);
+
+	if (!error && REG_SENDER_SP == EH_NR_REGS)
+		return -ENOTSUP;	/* nothing is known of frames on this machine */
+
+	if (!error)
+		error = exports_find(file, "gHotSpotVMStructEntryArrayStride", &stride, &size);
+	if (!error)
+		error = exports_find(file, "gHotSpotVMTypes", &types, &size);
+	if (error)
+		return error == -ENODATA ? -ENOENT : error;
+	error = elf_file_text_bias(file, &bias);
+	if (error)
+		return error;
+	*(struct hotspot_image *)image = (struct hotspot_image){
+		.structs_from_text = structs - bias, .stride_from_text = stride - bias, .types_from_text = types - bias,
+	};
+	return 0;
 }
 _Static_assert(sizeof(struct hotspot_image) <= RUNTIME_IMAGE_BYTES, "struct hotspot_image");
 
