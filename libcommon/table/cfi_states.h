@@ -9,7 +9,7 @@
  * through a small automaton: states and CIEs are interned (each distinct one gets a number), each
  * transition is run once by cfi_run() and remembered, and nearly all of a file is compiled by
  * look-ups. Advancing is what ends a row, and DW_CFA_remember_state and DW_CFA_restore_state work
- * on a stack of states: fde_rows.c, which runs the FDEs, does these, on
+ * on a stack of states: fde_rows_write() (unwind_table.c), which runs the FDEs, does these, on
  * numbers.
  *
  * There are few states: libcrypto has 618, Chromium some thousand.
