@@ -12,7 +12,7 @@
 #include "base/order.h"
 #include "base/search.h"
 #include "dwarf/eh_frame.h"
-#include "dwarf/go_symbols.h"
+#include "dwarf/gopclntab.h"
 #include "dwarf/plt.h"
 #include "dwarf/symbol_name.h"
 #include "dwarf/symbol_table.h"
@@ -101,9 +101,70 @@ static int read_debug_data(struct symbols *s, struct elf_file *file, const struc
 	return error;
 }
 
+static int copy_go_names(struct symbol_table *table, const struct gopclntab *go, size_t max_bytes)
+{
+	size_t bytes = go->names_end - go->names;
+
+	if (bytes >= SYMBOL_TABLE_MAX_STRINGS || bytes >= max_bytes)
+		return -EFBIG;
+	table->strings = malloc(bytes + 1);
+	if (!table->strings)
+		return -ENOMEM;
+	memcpy(table->strings, go->bytes + go->names, bytes);
+	table->strings[bytes] = 0;
+	table->string_bytes = bytes;
+	return 0;
+}
+
+static int add_go_functions(struct symbol_table *table, const struct gopclntab *go, size_t max_bytes)
+{
+	size_t max_entries = (max_bytes - table->string_bytes) / sizeof(struct symbol_entry);
+	struct go_function f;
+	int error = 0;
+
+	if (max_entries > SYMBOL_TABLE_MAX_SYMBOLS)
+		max_entries = SYMBOL_TABLE_MAX_SYMBOLS;
+	for (uint64_t i = 0; i < go->nr && !error; i++) {
+		size_t name;
+
+		if (!gopclntab_function(go, i, &f) || !*f.name)
+			continue;
+		name = f.name - (const char *)(go->bytes + go->names);
+		if (name >= table->string_bytes || f.size > UINT32_MAX || f.start > UINT64_MAX - f.size)
+			continue;
+		error = table->nr >= max_entries ? -EFBIG : symbol_table_add(table, &(struct symbol_entry){
+			.start = f.start, .size = f.size, .name = name, .rank = SYMBOL_TABLE_BEST_RANK,
+		});
+	}
+	return error;
+}
+
+/*
+ * Go's own table of functions (gopclntab.h) as a symbol table, with at most max_bytes of memory: strip and the linker's -s do not
+ * remove it. A name is as in .symtab, but for the suffix that says which calling convention it has (.abi0). 0 (also where there
+ * is no such table: nr is 0), -EFBIG or -ENOMEM; on failure *table is empty.
+ */
+static int read_go_functions(struct symbol_table *table, struct elf_file *file, size_t max_bytes)
+{
+	struct gopclntab go;
+	int error = gopclntab_open(&go, file);
+
+	*table = (struct symbol_table){};
+	if (error)
+		return error == -ENOENT ? 0 : error;
+	error = copy_go_names(table, &go, max_bytes);
+	if (!error)
+		error = add_go_functions(table, &go, max_bytes);
+	if (!error)
+		symbol_table_finish(table);
+	if (error || !table->nr)
+		symbol_table_free(table);
+	return error;
+}
+
 static int read_go_table(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
 {
-	int error = go_symbols_read(&s->tables[SOURCE_GO_TABLE], file, bytes_left(s, options));
+	int error = read_go_functions(&s->tables[SOURCE_GO_TABLE], file, bytes_left(s, options));
 
 	s->is_go |= s->tables[SOURCE_GO_TABLE].nr != 0;
 	return error == -ENOMEM ? error : 0;
