@@ -3,16 +3,21 @@
 
 #include <curses.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <unistr.h>
 
 #include "base/array.h"
 #include "live/panes.h"
-#include "live/save.h"
 #include "live/terminal.h"
 #include "report/escape.h"
+#include "report/json.h"
+#include "report/names_count.h"
 #include "report/stack_report.h"
 #include "report/time_of_day.h"
 
@@ -292,6 +297,65 @@ int live_view_catch_up(struct live_view *v)
 	return v->paused && v->shown ? 0 : show(v);
 }
 
+/* ---- saving ---- */
+
+/* as of -o: it holds kernel addresses and others' command lines */
+#define SAVED_MODE 0600
+
+static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format)
+{
+	struct stack_writer writer = shown->writer;
+	struct stack_summary summary = shown->summary;
+	bool json = format == stack_format_json;
+	int error;
+
+	writer.out = fdopen(fd, "w");
+	writer.top = 0;
+	if (!writer.out) {
+		close(fd);
+		return -ENOMEM;
+	}
+	if (json)
+		json_print(writer.out, json_object_get(shown->start));
+	error = names_count(&summary.names, &writer.names, shown->entries, shown->nr_all);
+	if (!error)
+		error = format->write(&writer, &summary, shown->entries, json ? shown->nr_all : shown->nr);
+	if (!error && fflush(writer.out))
+		error = -errno;
+	if (fclose(writer.out) && !error)
+		error = -errno;
+	return error;
+}
+
+/*
+ * Writes the report to a file, in the format of its name's ending. 0; -EEXIST if there is one and it must not be replaced;
+ * -EINVAL if the ending is none; -errno
+ */
+static int save_as(const struct live_shown *shown, const char *name, bool replace)
+{
+	const struct stack_format *format = stack_format_of(name);
+	char part[PATH_MAX];
+	int fd, error;
+
+	if (!format)
+		return -EINVAL;
+	if (!replace && !faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	if (snprintf(part, sizeof(part), "%s.XXXXXX.part", name) >= (int)sizeof(part))
+		return -ENAMETOOLONG;
+	fd = mkostemps(part, sizeof(".part") - 1, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	fchmod(fd, SAVED_MODE);
+	error = write_to(fd, shown, format);
+	/* a file that has come meanwhile is not replaced either */
+	if (!error && (replace ? rename(part, name) : link(part, name)))
+		error = -errno;
+	if (error || !replace)
+		unlink(part);
+	return error;
+}
+
 /* ---- answers ---- */
 
 static void ask(struct live_view *v, enum asked question)
@@ -327,7 +391,7 @@ static int set_window(struct live_view *v)
 
 static void save(struct live_view *v, bool replace)
 {
-	int error = v->shown ? live_save(v->shown, v->name, replace) : -EAGAIN;
+	int error = v->shown ? save_as(v->shown, v->name, replace) : -EAGAIN;
 
 	if (error == -EEXIST)
 		ask(v, ASKED_REPLACE);
