@@ -143,32 +143,16 @@ static int drain(struct unwinder *u, bool last)
 
 /* ---- following ---- */
 
-/* Sums up how many process records found no room in the ring buffer. 0 or -errno */
-static int count_changes_lost(struct unwinder *u, uint64_t *lost)
-{
-	struct stack_stats *stats;
-	size_t nr;
-	int error = stack_store_stats(u->store, &stats, &nr);
-
-	if (error)
-		return error;
-	*lost = 0;
-	for (size_t cpu = 0; cpu < nr; cpu++)
-		*lost += stats[cpu].changes_lost;
-	free(stats);
-	return 0;
-}
-
 /* Once a record was lost, what is known of any process may be wrong. */
 static int note_losses(struct unwinder *u)
 {
 	struct process_event event = { .kind = PROCESS_EVENTS_LOST, .time_ns = clock_ns() };
-	uint64_t lost;
-	int error = count_changes_lost(u, &lost);
+	struct stack_stats stats;
+	int error = stack_store_sum_stats(u->store, &stats);
 
-	if (error || lost == u->changes_lost)
+	if (error || stats.changes_lost == u->changes_lost)
 		return error;
-	u->changes_lost = lost;
+	u->changes_lost = stats.changes_lost;
 	/* now, and again after the events that are queued: one of them may have been before the loss */
 	return processes_apply(&u->processes, &event) ?: event_queue_add(&u->queue, &event);
 }
