@@ -9,13 +9,9 @@
 #include "base/order.h"
 #include "report/escape.h"
 #include "report/json.h"
+#include "report/measure.h"
 #include "unwind/end_reason.h"
 #include "stacks_abi.h"
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * part / whole : 0;
-}
 
 /* ---- stacks ---- */
 
@@ -62,7 +58,7 @@ void series_report_stack(const struct stack_writer *w, const struct stack_entry 
 {
 	const struct stack_entry *stacks = entry->waker ? entry->waker : entry;
 
-	fprintf(w->out, "  %5.1f %%  %s ", percent(stack_entry_ns(entry), total_ns),
+	fprintf(w->out, "  %5.1f %%  %s ", percent_of(stack_entry_ns(entry), total_ns),
 		histogram_value(unit, stack_entry_ns(entry)).text);
 	put_whose(w, entry);
 	putc('\n', w->out);
@@ -135,8 +131,8 @@ void series_report_text(const struct series_report *r, const struct series *s, c
 			s->no_bucket);
 	if (r->off_cpu)
 		fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
-			percent(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns),
-			percent(s->blocked_ns, h->total_ns), percent(s->waiting_ns, h->total_ns));
+			percent_of(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns),
+			percent_of(s->blocked_ns, h->total_ns), percent_of(s->waiting_ns, h->total_ns));
 	for (size_t i = 0; i < nr; i++)
 		series_report_stack(&r->writer, stacks[i], h->unit, h->total_ns);
 	putc('\n', out);

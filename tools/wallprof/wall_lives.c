@@ -11,6 +11,7 @@
 #include "base/order.h"
 #include "process/thread_state.h"
 #include "report/counted.h"
+#include "report/measure.h"
 #include "stacks_abi.h"
 #include "wallprof/wall_text.h"
 
@@ -107,11 +108,6 @@ static void put_cells(const struct wall *w, const struct lane *lane, bool colour
 		fputs("\033[0m", w->writer.out);
 }
 
-static double percent(uint64_t part, uint64_t of)
-{
-	return of ? 100.0 * part / of : 0;
-}
-
 /* "S 98.1 D 0.4", the largest first two */
 static void put_blocked(FILE *out, const struct life_sums *sums, uint64_t life_ns)
 {
@@ -130,10 +126,10 @@ static void put_blocked(FILE *out, const struct life_sums *sums, uint64_t life_n
 	}
 	if (first >= 0)
 		snprintf(text, sizeof(text), "%c %.1f", thread_state_letter(first),
-			 percent(sums->blocked_ns[first], life_ns));
+			 percent_of(sums->blocked_ns[first], life_ns));
 	if (second >= 0)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %c %.1f",
-			 thread_state_letter(second), percent(sums->blocked_ns[second], life_ns));
+			 thread_state_letter(second), percent_of(sums->blocked_ns[second], life_ns));
 	fprintf(out, " %-13s", text);
 }
 
@@ -168,11 +164,11 @@ static int put_life(const struct wall *w, const struct life *life, const struct 
 		fprintf(w->writer.out, "%7" PRIu32 " ", life->pid);
 	fprintf(w->writer.out, "%7" PRIu32 " ", life->tid);
 	put_comm(w->writer.out, life->comm, layout->narrow ? 15 : 20);
-	fprintf(w->writer.out, " %5.1f %5.1f", percent(sums->ns[WALL_RUNNING], ns),
-		percent(sums->ns[WALL_WAITING], ns));
+	fprintf(w->writer.out, " %5.1f %5.1f", percent_of(sums->ns[WALL_RUNNING], ns),
+		percent_of(sums->ns[WALL_WAITING], ns));
 	put_blocked(w->writer.out, sums, ns);
 	if (sums->ns[WALL_LOST])
-		fprintf(w->writer.out, "lost %.1f%% ", percent(sums->ns[WALL_LOST], ns));
+		fprintf(w->writer.out, "lost %.1f%% ", percent_of(sums->ns[WALL_LOST], ns));
 	put_cells(w, lane, colours);
 	putc('\n', w->writer.out);
 	free(lane);
