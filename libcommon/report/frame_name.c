@@ -53,7 +53,7 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
 	return name;
 }
 
-static const char *base_name(const char *path)
+const char *frame_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -78,7 +78,7 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 		}
 	} else if (name->module) {	/* stripped: the start identifies the function */
 		putc('[', out);
-		print_escaped(out, base_name(name->module));
+		print_escaped(out, frame_base_name(name->module));
 		if (name->has_vaddr)
 			fprintf(out, "+0x%" PRIx64, name->has_function ? name->function_vaddr : name->vaddr);
 		putc(']', out);
@@ -91,7 +91,7 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 	}
 	if (name->source && !name->unsaid) {
 		fputs(" (", out);
-		print_escaped(out, name->brief ? base_name(name->source) : name->source);
+		print_escaped(out, name->brief ? frame_base_name(name->source) : name->source);
 		if (name->line && !name->brief)
 			fprintf(out, ":%u", name->line);
 		putc(')', out);

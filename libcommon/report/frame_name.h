@@ -82,6 +82,8 @@ struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, ui
  * function " (file)". Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
+/* the last part of a file's path; all of a path that ends in '/' */
+const char *frame_base_name(const char *path);
 /* Prints "[Python]", or whatever the language of the name's runtime is; "[unknown]": of a later version's, in a recording */
 void frame_name_print_language(FILE *out, const struct frame_name *name);
 

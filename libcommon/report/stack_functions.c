@@ -50,13 +50,6 @@ enum { OTHERS, NONE };
 
 /* ---- lines ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 const char *stack_functions_text(const struct labels *labels, uint32_t number)
 {
 	const char *text = labels_get(labels, number)->text, *end = strchr(text, '\n');
@@ -497,7 +490,7 @@ struct columns {
 char *stack_functions_module(const struct stack_functions *f, uint32_t number)
 {
 	const char *text = labels_get(f->functions, number)->text, *name = stack_functions_text(f->functions, number);
-	char *path = strndup(text, name == text ? 0 : name - text - 1), *shown = path ? strdup(base_name(path)) : NULL;
+	char *path = strndup(text, name == text ? 0 : name - text - 1), *shown = path ? strdup(frame_base_name(path)) : NULL;
 
 	free(path);
 	return shown;
