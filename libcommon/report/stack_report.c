@@ -37,15 +37,17 @@ void stack_entries_sort(struct stack_entry *entries, size_t nr, const struct mea
 	qsort_r(entries, nr, sizeof(*entries), most_first, (void *)measure);
 }
 
+bool file_name_ends_in(const char *file_name, const char *ending)
+{
+	size_t length = strlen(file_name), end = strlen(ending);
+
+	return length > end && !strcmp(file_name + length - end, ending);
+}
+
 const struct stack_format *stack_format_of(const char *file_name)
 {
-	size_t length = strlen(file_name);
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		size_t ending = strlen(formats[i].ending);
-
-		if (length > ending && !strcmp(file_name + length - ending, formats[i].ending))
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (file_name_ends_in(file_name, formats[i].ending))
 			return &formats[i];
-	}
 	return NULL;
 }

@@ -28,6 +28,7 @@ struct stack_format {
 	bool joins;		/* several reports can follow each other in a file */
 };
 
+bool file_name_ends_in(const char *file_name, const char *ending);
 /* Finds the format by the ending of a file's name. NULL: no format has this ending */
 const struct stack_format *stack_format_of(const char *file_name);
 /* for messages */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/stack_report.h"
+
 enum { OPTION_HEATMAP = 0x180 };
 
 static const struct argp_option options[] = {
@@ -33,13 +35,6 @@ static void parse_argument(struct argp_state *state, struct run_options *run, co
 	}
 }
 
-static bool ends_in(const char *name, const char *ending)
-{
-	size_t length = strlen(name), end = strlen(ending);
-
-	return length > end && !strcmp(name + length - end, ending);
-}
-
 /* -j prints JSON lines into any file; else the ending of its name says what is written there. */
 static void settle_format(struct argp_state *state, struct histogram_options *o)
 {
@@ -48,13 +43,13 @@ static void settle_format(struct argp_state *state, struct histogram_options *o)
 	if (o->run.nr_outputs > 1)
 		argp_failure(state, EXIT_USAGE, 0, "-o may be given only once");
 	o->run.outputs[0].json = o->json;
-	if (!name || (o->json && !ends_in(name, ".svg")))
+	if (!name || (o->json && !file_name_ends_in(name, ".svg")))
 		return;
-	if (ends_in(name, ".svg"))
+	if (file_name_ends_in(name, ".svg"))
 		o->heatmap = o->svg = true;
-	else if (ends_in(name, ".jsonl"))
+	else if (file_name_ends_in(name, ".jsonl"))
 		o->run.outputs[0].json = true;
-	else if (!ends_in(name, ".txt") && strncmp(name, "/dev/", 5))
+	else if (!file_name_ends_in(name, ".txt") && strncmp(name, "/dev/", 5))
 		argp_failure(state, EXIT_USAGE, 0,
 			     "the output file's name must end in .svg, .txt or .jsonl: '%s'", name);
 }

@@ -90,10 +90,8 @@ static void set_format(struct argp_state *state, struct stack_options *o, const 
 /* the tool's own ending that the name has, or NULL */
 static const char *own_ending(const struct stack_options *o, const char *name)
 {
-	size_t length = strlen(name);
-
 	for (const char *const *ending = o->endings; ending && *ending; ending++)
-		if (length > strlen(*ending) && !strcmp(name + length - strlen(*ending), *ending))
+		if (file_name_ends_in(name, *ending))
 			return *ending;
 	return NULL;
 }

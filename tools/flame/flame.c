@@ -44,27 +44,20 @@ static const struct argp_option option_list[] = {
 	{},
 };
 
-static bool ends_in(const char *name, const char *ending)
-{
-	size_t length = strlen(name);
-
-	return length > strlen(ending) && !strcmp(name + length - strlen(ending), ending);
-}
-
 /* a format of wallprof's own */
 static const struct wall_format *wall_format_of(const char *name)
 {
 	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
-		if (ends_in(name, wall_formats[i].ending))
+		if (file_name_ends_in(name, wall_formats[i].ending))
 			return &wall_formats[i];
 	return NULL;
 }
 
 static void set_output(struct argp_state *state, struct options *o, const char *name)
 {
-	o->html = ends_in(name, ".html");
+	o->html = file_name_ends_in(name, ".html");
 	o->output = cli_output_name(name);
-	o->picture = !o->output || o->html || ends_in(name, ".svg");
+	o->picture = !o->output || o->html || file_name_ends_in(name, ".svg");
 	if (!o->picture && (!stack_format_of(name) || stack_format_of(name) == stack_format_json) && !wall_format_of(name))
 		argp_failure(state, EXIT_USAGE, 0,
 			     "the output file's name must end in .svg or .html, for a recording also in .txt, .folded, .pb.gz, .json, "
