@@ -2,10 +2,9 @@
 #include "report/known_names.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/shared_text.h"
 
 struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame)
 {
@@ -17,11 +16,37 @@ struct known_name *known_names_find(struct known_names *names, uint64_t source, 
 	return known;
 }
 
+/* A symbol that many names share: a function has one name at many addresses. */
+struct shared_text {
+	size_t nr_users;
+	char text[];
+};
+
+static struct shared_text *shared_text_of(const char *text)
+{
+	return (struct shared_text *)(text - offsetof(struct shared_text, text));
+}
+
+/* A copy with one user. NULL: no memory */
+static char *shared_text_new(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	struct shared_text *shared = malloc(sizeof(*shared) + bytes);
+
+	if (!shared)
+		return NULL;
+	shared->nr_users = 1;
+	memcpy(shared->text, text, bytes);
+	return shared->text;
+}
+
+/* one user less; NULL may be released */
 static void release_symbol(struct known_names *names, char *symbol)
 {
-	if (symbol && shared_text_of(symbol)->nr_users == 1)
-		names->bytes -= strlen(symbol);
-	shared_text_release(symbol);
+	if (!symbol || --shared_text_of(symbol)->nr_users)
+		return;
+	names->bytes -= strlen(symbol);
+	free(shared_text_of(symbol));
 }
 
 /* a user of the last symbol if it is the same. NULL: none, or no memory */
@@ -34,7 +59,9 @@ static char *symbol_like_last(struct known_names *names, const char *symbol)
 		names->last_symbol = shared_text_new(symbol);
 		names->bytes += names->last_symbol ? strlen(symbol) : 0;
 	}
-	return names->last_symbol ? shared_text_share(names->last_symbol) : NULL;
+	if (names->last_symbol)
+		shared_text_of(names->last_symbol)->nr_users++;
+	return names->last_symbol;
 }
 
 static size_t bytes_of(const struct known_name *known)
@@ -56,7 +83,7 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
 	known->key.frame = found->frame;
 	known->found = *found;
 	known->symbol = symbol_like_last(names, symbol);
-	known->raw = raw ? shared_text_new(raw) : NULL;
+	known->raw = raw ? strdup(raw) : NULL;
 	known->asked = names->round;
 	names->bytes += bytes_of(known);
 	HASH_ADD(hh, names->all, key, sizeof(known->key), known);
@@ -68,7 +95,7 @@ static void drop(struct known_names *names, struct known_name *known)
 	HASH_DEL(names->all, known);
 	names->bytes -= bytes_of(known);
 	release_symbol(names, known->symbol);
-	shared_text_release(known->raw);
+	free(known->raw);
 	free(known);
 }
 

@@ -15,7 +15,7 @@ struct known_name {
 		uint64_t source, frame;
 	} key;
 	struct named_frame found;
-	char *symbol, *raw;	/* shared_text, as in struct named_frame; NULL: none */
+	char *symbol, *raw;	/* as in struct named_frame, the symbol shared with other names; NULL: none */
 	uint32_t asked;		/* the round in which it was asked for last */
 	UT_hash_handle hh;
 };
