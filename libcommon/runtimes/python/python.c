@@ -6,10 +6,6 @@
 #include "runtimes/python/python_names.h"
 #include "runtimes/python_abi.h"
 
-static int read_image(void *image, struct elf_file *file)
-{
-	return python_image_read(image, file);
-}
 _Static_assert(sizeof(struct python_image) <= RUNTIME_IMAGE_BYTES, "struct python_image");
 
 /* Where CPython keeps this process's frames. The address is written last: without it, the rest means nothing. */
@@ -72,12 +68,6 @@ static size_t find(const void *names, uint64_t frame, struct runtime_function *f
 	return 1;
 }
 
-static uint32_t place(const void *names, const struct modules *modules, const uint64_t *frames, uint32_t nr, bool is_whole,
-		      bool keep_native, uint64_t *to, struct runtime_calls *calls)
-{
-	return python_frames_place(names, modules, frames, nr, is_whole, keep_native, to, calls);
-}
-
 const struct runtime python_runtime = {
 	.name = "python",
 	.language = "Python",
@@ -85,7 +75,7 @@ const struct runtime python_runtime = {
 	.frames = FRAME_PYTHON,
 	.frames_mask = 15ULL << 60,
 	.shows_files = true,
-	.read_image = read_image,
+	.read_image = python_image_read,
 	.publish = publish,
 	.names_new = names_new,
 	.names_free = names_free,
@@ -95,6 +85,6 @@ const struct runtime python_runtime = {
 	.follow = follow,
 	.settle = settle,
 	.find = find,
-	.place = place,
+	.place = python_frames_place,
 	.calls = "CPython's eval frames",
 };

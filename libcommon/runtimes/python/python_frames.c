@@ -134,7 +134,7 @@ static void place(struct writer *w, const struct modules *modules)
 		put_group(w);
 }
 
-uint32_t python_frames_place(const struct python_names *names, const struct modules *modules, const uint64_t *frames, uint32_t nr,
+uint32_t python_frames_place(const void *names, const struct modules *modules, const uint64_t *frames, uint32_t nr,
 			     bool is_whole, bool keep_native, uint64_t *to, struct runtime_calls *calls)
 {
 	struct parts parts = parts_of(modules, frames, nr, is_whole);

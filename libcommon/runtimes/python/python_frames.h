@@ -14,9 +14,9 @@
 
 /*
  * struct runtime's .place(): Python frames replace the interpreter's calls, or with keep_native come before them. Counts the
- * calls of the interpreter's loop
+ * calls of the interpreter's loop. names: struct python_names
  */
-uint32_t python_frames_place(const struct python_names *names, const struct modules *modules, const uint64_t *frames, uint32_t nr,
+uint32_t python_frames_place(const void *names, const struct modules *modules, const uint64_t *frames, uint32_t nr,
 			     bool is_whole, bool keep_native, uint64_t *to, struct runtime_calls *calls);
 
 #endif

@@ -239,7 +239,7 @@ static int find_loop(struct python_image *image, struct elf_file *file)
 	return error == -ENOENT ? 0 : error;
 }
 
-int python_image_read(struct python_image *image, struct elf_file *file)
+int python_image_read(void *image, struct elf_file *file)
 {
 	uint64_t runtime, version_at, size, interpreters, bias;
 	struct python_image found;
@@ -261,6 +261,6 @@ int python_image_read(struct python_image *image, struct elf_file *file)
 	if (error)
 		return error;
 	found.interpreters_from_text = runtime + interpreters - bias;
-	*image = found;
+	*(struct python_image *)image = found;
 	return 0;
 }

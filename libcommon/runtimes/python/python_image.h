@@ -29,8 +29,11 @@ struct python_image {
 	} loop[2];
 };
 
-/* 0; -ENOENT: the file exports no CPython; -ENOTSUP: a version or build of CPython that is not known; -EBADMSG */
-int python_image_read(struct python_image *image, struct elf_file *file);
+/*
+ * struct runtime's .read_image(), of a struct python_image. 0; -ENOENT: the file exports no CPython; -ENOTSUP: a version or build
+ * of CPython that is not known; -EBADMSG
+ */
+int python_image_read(void *image, struct elf_file *file);
 
 /* Is this a place of the interpreter's loop? */
 static inline bool python_image_is_loop(const struct python_image *image, uint64_t file_offset)
