@@ -208,14 +208,6 @@ static bool find_match(const struct symbols *s, uint64_t vaddr, struct symbol_ma
 	return any;
 }
 
-static int add_range(struct symbols *s, const struct fde *fde)
-{
-	if (array_reserve(&s->fdes, &s->fde_room, s->nr_fdes + 1))
-		return -ENOMEM;
-	s->fdes[s->nr_fdes++] = (struct range){ fde->start, fde->start + fde->length };
-	return 0;
-}
-
 static int by_range_start(const void *left, const void *right)
 {
 	const struct range *l = left, *r = right;
@@ -239,7 +231,9 @@ static int read_fdes(struct symbols *s, struct elf_file *file, const struct symb
 			continue;
 		if (!bytes_left(s, options))
 			break;
-		error = add_range(s, &fde);
+		error = array_reserve(&s->fdes, &s->fde_room, s->nr_fdes + 1);
+		if (!error)
+			s->fdes[s->nr_fdes++] = (struct range){ fde.start, fde.start + fde.length };
 	}
 	if (s->nr_fdes)
 		qsort(s->fdes, s->nr_fdes, sizeof(*s->fdes), by_range_start);

@@ -64,14 +64,10 @@ bool perf_encoding_is_software(const struct perf_encoding *e)
 
 /* ---- listing ---- */
 
-static bool is_generic(pfm_pmu_t pmu)
-{
-	return pmu == PFM_PMU_PERF_EVENT;
-}
-
 static int list_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *info, const char *pattern,
 		    int (*found)(void *arg, const char *name), void *arg)
 {
+	bool generic = pmu == PFM_PMU_PERF_EVENT;
 	int error = 0;
 
 	for (int i = info->first_event; i != -1 && !error; i = pfm_get_event_next(i)) {
@@ -81,10 +77,10 @@ static int list_pmu(pfm_pmu_t pmu, const pfm_pmu_info_t *info, const char *patte
 
 		/* the generic ones have a long name, too, which is the C constant's */
 		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) ||
-		    (is_generic(pmu) && !strncmp(event.name, "PERF_COUNT_", 11)))
+		    (generic && !strncmp(event.name, "PERF_COUNT_", 11)))
 			continue;
 		snprintf(name, sizeof(name), "%s", event.name);
-		for (char *c = name; is_generic(pmu) && *c; c++)
+		for (char *c = name; generic && *c; c++)
 			*c = tolower((unsigned char)*c);
 		if (!fnmatch(pattern, name, FNM_CASEFOLD) && !perf_name_encode(name, &encoding))
 			error = found(arg, name);

@@ -269,29 +269,24 @@ void run_open(struct run *run, const struct run_options *options)
 	run_start_init(run);
 }
 
-static int start_command(struct run *run)
+void run_get_ready(struct run *run)
 {
 	const struct run_options *o = run->options;
 
-	return command_start(&run->command, o->command, o->as_user ? &o->user : NULL);
-}
-
-void run_get_ready(struct run *run)
-{
-	if (run->options->command)
-		cli_check(start_command(run), "start the command");
+	if (o->command)
+		cli_check(command_start(&run->command, o->command, o->as_user ? &o->user : NULL), "start the command");
 	/* after the fork, so that the command takes signals as the tool's caller does */
-	cli_check(signals_begin(run->command.pid, run->options->as_user ? run->command.child : 0,
+	cli_check(signals_begin(run->command.pid, o->as_user ? run->command.child : 0,
 				run->command.pid > 0 ? run->command.pidfd : -1), "take signals");
 	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
 	signal(SIGPIPE, SIG_IGN);
 	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */
-	for (size_t i = run_nr_outputs(run->options); i-- > 0;) {
+	for (size_t i = run_nr_outputs(o); i-- > 0;) {
 		run_use_output(run, i);
 		if (run_reports_apart(run))
 			run_report_to_none(run);
-		else if (run->options->outputs[i].name)
-			run->out = output_file_open(run->options->outputs[i].name, RUN_FILE_MODE, run->options->duration_ns);
+		else if (o->outputs[i].name)
+			run->out = output_file_open(o->outputs[i].name, RUN_FILE_MODE, o->duration_ns);
 	}
 }
 

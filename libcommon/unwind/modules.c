@@ -116,22 +116,16 @@ struct mapped_file module_file(const struct module *module)
 	};
 }
 
-static int open_file(const struct module *module)
-{
-	struct mapped_file file = module_file(module);
-
-	return mapped_file_open(&file, &module->key, NULL);
-}
-
 /* The caller closes *fd after the file, unless it is -1. */
 static int open_elf(const struct module *module, struct elf_file *file, int *fd)
 {
+	struct mapped_file mapped = module_file(module);
 	int error;
 
 	*fd = -1;
 	if (module->image)
 		return elf_file_open_memory(file, module->image, module->image_bytes);
-	*fd = open_file(module);
+	*fd = mapped_file_open(&mapped, &module->key, NULL);
 	if (*fd < 0)
 		return *fd;
 	error = elf_file_open_for_names(file, *fd);
