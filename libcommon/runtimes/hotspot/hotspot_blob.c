@@ -133,7 +133,6 @@ static void read_method(struct hotspot_blob *b, const struct hotspot_vm *vm, str
 		entry = hotspot_read(vm, memory, b->start, VM_NMETHOD_ENTRY);
 	b->entry = in_code(b, entry);
 	b->osr_entry = in_code(b, hotspot_read(vm, memory, b->start, VM_NMETHOD_OSR_ENTRY));
-	b->stub = in_code(b, b->start + hotspot_read(vm, memory, b->start, VM_NMETHOD_STUB));
 	b->word_at = hotspot_address(vm, b->start, VM_NMETHOD_ID);
 }
 

@@ -42,11 +42,7 @@ struct hotspot_blob {
 	uint64_t code_start, code_end;
 	uint32_t frame_bytes;		/* from rsp to the CFA once the frame is complete; 0: none */
 	uint32_t complete;		/* offset from code_start from which on it is complete; UINT32_MAX: not said */
-	/*
-	 * offsets from code_start; 0: none. Where it is entered, from the interpreter too; and where code
-	 * apart begins
-	 */
-	uint32_t entry, osr_entry, stub;
+	uint32_t entry, osr_entry;	/* offsets from code_start; 0: none. Where it is entered, from the interpreter too */
 	/* While this word is unchanged, and frames of the blob are on a stack, it is the same blob */
 	uint64_t word_at;
 	uint32_t word;
