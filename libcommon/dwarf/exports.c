@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dwarf/cursor.h"
-
 static uint32_t hash_of(const char *name)
 {
 	uint32_t hash = 5381;

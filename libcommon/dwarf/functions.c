@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/order.h"
-#include "dwarf/demangle.h"
 #include "dwarf/gopclntab.h"
 #include "dwarf/symbol_name.h"
 

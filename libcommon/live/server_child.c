@@ -2,7 +2,6 @@
 #include "live/server_child.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +9,6 @@
 #include <poll.h>
 #include <seccomp.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>

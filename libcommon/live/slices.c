@@ -11,7 +11,6 @@
 #include "report/frame_names.h"
 #include "report/page_text.h"
 #include "report/stack_labels.h"
-#include "unwind/end_reason.h"
 
 #define ANEW_NS 20000000000	/* after which numbers begin anew, */
 #define ANEW_BYTES (8 << 20)	/* or after so many bytes of what is known */

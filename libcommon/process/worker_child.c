@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <seccomp.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -2,7 +2,6 @@
 #include "report/series_report.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

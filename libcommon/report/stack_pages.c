@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks as pages for a browser. */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <time.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/frame_names.h"

@@ -10,9 +10,7 @@
 #include "nested_calls_abi.h"
 #include "report/counted.h"
 #include "report/escape.h"
-#include "report/frame_name.h"
 #include "run/cli.h"
-#include "run/kernel.h"
 
 static bool has_pmu(const char *name)
 {

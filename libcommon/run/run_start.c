@@ -2,7 +2,6 @@
 #include "run/run_start.h"
 
 #include "report/escape.h"
-#include "report/frame_name.h"
 #include "report/json.h"
 
 /* ---- JSON ---- */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/stack_options.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "table/known_functions.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "dwarf/exports.h"
 #include "table/machine.h"

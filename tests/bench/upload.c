@@ -8,7 +8,6 @@
  * A grace period is what one insert into an idle ARRAY_OF_MAPS takes, the median of nine.
  */
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * the stacks', and no byte that a name has gets out as something else than text.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <regex.h>
 #include <sys/mman.h>
 #include <unistr.h>

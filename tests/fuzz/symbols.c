@@ -4,7 +4,6 @@
  * divide the input. Every look-up gives a start that is not behind the byte, and is the same again.
  */
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuzz.h"

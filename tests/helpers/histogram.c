@@ -3,7 +3,6 @@
  * histogram nsecs|usecs|msecs: prints the histogram of the numbers, in nanoseconds, on standard input.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/histogram.h"

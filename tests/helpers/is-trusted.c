@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* is-trusted FILE: status 0 if the file may take time (process/trust.h), 1 if not. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "process/trust.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "records_abi.h"
 #include "wallprof/wall.h"
 #include "wallprof/wallprof_abi.h"
 

@@ -4,7 +4,6 @@
  * name, with the same numbers. Both names are equally long. Exit 1: there is none.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static char btf[64 << 20];

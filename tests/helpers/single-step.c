@@ -12,7 +12,6 @@
  * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what our
  * rules left open the end reasons. Exit status 1: something was wrong.
  */
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>

@@ -4,7 +4,6 @@
  * ever run.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"

@@ -3,8 +3,6 @@
 #include "check.h"
 #include "live/lanes.h"
 
-#include <string.h>
-
 #define SLICE ((uint64_t)LANE_SLICE_NS)
 #define BEGAN 1000000007
 

@@ -2,7 +2,6 @@
 /* The compact table of this very program, at labels between CFI directives whose meaning is known. */
 #include <fcntl.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "check.h"

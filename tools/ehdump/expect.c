@@ -7,7 +7,6 @@
 #include "base/order.h"
 #include "cfi_rows.h"
 #include "base/array.h"
-#include "table/eh_rule.h"
 
 /* an FDE with a copy of its CIE */
 struct kept_fde {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* funclat: how long calls of a function take, and what they wait for. */
-#include <string.h>
-
 #include "funclat.skel.h"
 #include "bpf/object.h"
 #include "funclat_abi.h"
 #include "nested_calls_abi.h"
 #include "report/counted.h"
-#include "report/frame_name.h"
+#include "report/escape.h"
 #include "report/json.h"
 #include "run/events.h"
 #include "run/histogram_session.h"

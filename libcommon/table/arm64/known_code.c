@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/known_code.h"
 
-#include "table/machine.h"
-
 /* An instruction's bytes, the lowest first */
 #define INSN(insn) (insn) & 255, (insn) >> 8 & 255, (insn) >> 16 & 255, (insn) >> 24 & 255
 

@@ -2,7 +2,6 @@
 /* x86-64 instructions, by Zydis. */
 #include <Zydis/Zydis.h>
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/machine.h"
-#include "table/known_code.h"
 
 /*
  * Two forms: sub $frame,%rsp; mov %rbp,frame-8(%rsp); lea ... - and from Go 1.21 on, where the frame is

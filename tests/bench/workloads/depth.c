@@ -5,7 +5,6 @@
  * give.
  */
 #include <stdlib.h>
-#include <time.h>
 
 #define NOINLINE __attribute__((noinline, noclone, noipa))
 
