@@ -245,19 +245,20 @@ static void sum_up(struct timeline *t, struct alive *alive, const struct life_pe
 int timeline_take_open(struct timeline *t, const struct life_period *p, bool drained)
 {
 	struct alive *alive = find_alive(t, p->of.tid);
-	bool is_next;
+	int32_t nr_missing;
 	uint32_t number;
 
 	if (number_of(t, p->key, &number))
 		return -ENOMEM;
 	if (!alive)
 		return 0;
-	is_next = p->of.number == life_log_number(t->lives[alive->life].log);
-	if (is_next || drained)
-		sum_up(t, alive, p, number);
-	if (!is_next)
-		return 0;	/* periods before it have not arrived, or are lost: the next one to arrive tells */
-	return tell_run(t, alive, p->left_ns, p->taken_ns, 0) ?: tell_period(t, alive, p);
+	nr_missing = p->of.number - life_log_number(t->lives[alive->life].log);
+	if (nr_missing && !drained)
+		return 0;
+	sum_up(t, alive, p, number);
+	if (nr_missing < 0)
+		return 0;	/* it has ended meanwhile, which was told */
+	return tell_run(t, alive, p->left_ns, p->taken_ns, nr_missing) ?: tell_period(t, alive, p);
 }
 
 static int take_period(struct timeline *t, const struct life_period *p)
