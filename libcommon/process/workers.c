@@ -25,7 +25,7 @@
 
 #define MS 1000000ULL
 #define SLEEP_MS 100
-#define KEPT_BYTES (1 << 20)	/* of the area, from one job to the next */
+#define KEPT_BYTES (2 << 20)	/* of the area, from one job to the next */
 #define END_MS 20	/* time for killed workers to end */
 #define WAIT_MS 20	/* from one look at the workers to the next */
 #define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for owner 0 */
