@@ -765,21 +765,26 @@ static int copy_answer(struct workers *w, const struct worker *worker, size_t by
 	return 0;
 }
 
+/* 0; -EAGAIN: the worker's job goes on; or why it is given up. Looks first: what comes meanwhile is taken */
+static int receive(const struct workers *w, struct worker *worker, struct worker_message *message)
+{
+	int given_up = look_at(w, worker), error = worker_message_receive(worker->fd, message, w->kind.limits.opens, MSG_DONTWAIT);
+
+	return error == -EAGAIN && given_up ? given_up : error;
+}
+
 /* True: the worker's job has ended. */
 static bool take_from(struct workers *w, struct worker *worker, struct worker_answer *answer)
 {
 	struct worker_message message = { .file.fd = -EBADF };
 	uint64_t tag = worker->tag;
-	int error = worker->error;
+	int error;
 
 	if (worker->opening)
 		return false;
-	if (!error)
-		error = worker_message_receive(worker->fd, &message, w->kind.limits.opens, MSG_DONTWAIT);
-	if (error == -EAGAIN && !(error = look_at(w, worker)))
+	error = worker->error ? worker->error : receive(w, worker, &message);
+	if (error == -EAGAIN && !worker->error)
 		return false;
-	if (error == -ETIMEDOUT && !worker_message_receive(worker->fd, &message, w->kind.limits.opens, MSG_DONTWAIT))
-		error = 0;	/* it has answered meanwhile */
 	if (!error && message.bytes > w->kind.area_bytes)
 		error = -ECHILD;
 	worker->busy = false;
