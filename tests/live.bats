@@ -723,7 +723,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	keys q
 	wait_until_left
 	expect "($(jq -n --argjson tid "$tid" '[inputs | select(.type == "period" and .tid == $tid)] | map(.to_ns - .from_ns) as $all |
-		100 * (map(select(.state == "lost") | .to_ns - .from_ns) | add) / ($all | add)' "$WORK/report.jsonl") - $share) ^ 2 < 200"
+		100 * (map(select(.state == "lost") | .to_ns - .from_ns) | add) / ($all | add)' "$WORK/report.jsonl") - $share) ^ 2 < 25"
 }
 
 @test "wallprof's timeline: it scrolls with the measurement, and steps back; most active first; ASCII, no colours" {
