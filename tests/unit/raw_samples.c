@@ -248,6 +248,7 @@ static void test_read_later(void)
 	check(raw_samples_keep(&samples, raw, 0));
 	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && !nr, "nothing is there yet");
 	arrives();
+	check(!raw_samples_resume(&samples, &stack, 1, take_resumed, &nr) && !nr, "what happened before the reading is not known yet");
 	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 1);
 }
 
