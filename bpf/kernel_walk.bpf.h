@@ -79,9 +79,9 @@ struct recent_rule {
 /*
  * Where a walk starts, found by calibrate(). .ip: the address to which the tracepoint returns in the function. .word: the place of
  * that address on the stack, in words; word 0 is BELOW_CONTEXT bytes below the program's context. .bp_word: the place of the
- * function's rbp, which one of the functions between it and the program has saved; 0: not found. .frames_above: how many functions
- * are between, the program and bpf_trace_run4(); one more if another tracer uses the tracepoint, too. .walks: how many results
- * equalled bpf_get_stack()'s so far, or NEVER_TRUSTED
+ * function's rbp, which one of the functions between it and the program has saved; 0: not found. .frames_above: how many frames
+ * there are from the program's to the function's, the program and bpf_trace_run4(); one more if another tracer uses the tracepoint,
+ * too. .walks: how many results equalled bpf_get_stack()'s so far, or NEVER_TRUSTED
  */
 SEC(".data.starts")
 struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };

@@ -92,7 +92,7 @@ struct eh_unwind {
 	__s32 end_if_wrong;	/* the end reason if the guessed caller is not code */
 	__u32 generation;
 	__u32 nr_mappings;
-		__u32 max_depth;	/* most frames that are kept */
+	__u32 max_depth;	/* most frames that are kept */
 	__u32 near_depth;	/* how many of these are in frames[] */
 	__u32 max_steps;	/* most calls of unwind_frame() */
 	loc_t process;

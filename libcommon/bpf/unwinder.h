@@ -61,7 +61,7 @@ struct unwinder_counts {
 	int untraced_munmap;	/* 0, or why munmap(), mremap() and mmap() cannot be traced: an errno */
 	uint64_t unpublished;	/* publications that failed */
 	uint64_t regions_given_up;	/* code in no file that has changed too often */
-		uint64_t refused;	/* processes that were not unwound at some time; at most MAX_REFUSALS */
+	uint64_t refused;	/* processes that were not unwound at some time; at most MAX_REFUSALS */
 	uint64_t evicted;	/* tables that nobody used */
 	uint64_t slab_waits;	/* publications that had to wait for a slab */
 };
@@ -96,8 +96,8 @@ void unwinder_fds(const struct unwinder *unwinder, int fds[UNWINDER_FDS]);
 
 /*
  * Drains the buffers, applies the events of processes, unwinds raw samples, and publishes new and changed processes. last: no
- * program is attached any more; handles everything that is left, and waits at most 0.7 s for the tables and processes that samples need. 0 or
- * -errno
+ * program is attached any more; handles everything that is left, and waits at most 0.7 s for the tables and processes that samples
+ * need. 0 or -errno
  */
 int unwinder_follow(struct unwinder *unwinder, bool last);
 /* The last unwinder_follow() had not time enough for all records. */

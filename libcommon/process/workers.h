@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Workers: child processes that do slow or dangerous work. They read files and memory of any user, and parse them. A
- * read may hang in a FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is abandoned and
- * replaced.
+ * Workers: child processes that do slow or dangerous work. They read files and memory of any user, and parse them. A read may
+ * hang in a FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is abandoned and replaced.
  *
- * A worker knows of the tool only its job and `arg`. The request lies in memory that it shares with the tool. The worker overwrites it
- * with the answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers later. Do not trust
- * an answer: a hostile file may have taken over the worker.
+ * A worker knows of the tool only its job and `arg`. The request lies in memory that it shares with the tool. The worker
+ * overwrites it with the answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers later. Do not
+ * trust an answer: a hostile file may have taken over the worker.
  */
 #ifndef EHPERF_PROCESS_WORKERS_H
 #define EHPERF_PROCESS_WORKERS_H
@@ -49,9 +48,9 @@ void workers_stop(struct workers *workers);
 void workers_free(struct workers *workers);
 
 /*
- * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the
- * owner who has used the least of the workers' CPU time recently. While the owners other than 0 use much, one worker is kept
- * free for owner 0. 0, -E2BIG or -ENOMEM
+ * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the owner who has used the least
+ * of the workers' CPU time recently. While the owners other than 0 use much, one worker is kept free for owner 0. 0, -E2BIG or
+ * -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
 /* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */

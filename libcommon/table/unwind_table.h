@@ -69,7 +69,8 @@ void unwind_table_free(struct unwind_table *table);
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset);
 
 /*
- * The rows of one page must not cross slabs, so rows are written in extents, each for many pages. The pages from `first` up to the returned page, which is not among them, share one extent.
+ * The rows of one page must not cross slabs, so rows are written in extents, each for many pages. The pages from `first` up to the
+ * returned page, which is not among them, share one extent.
  */
 uint32_t unwind_table_extent_end(const struct unwind_table *table, uint32_t first);
 /*

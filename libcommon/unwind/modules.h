@@ -23,7 +23,7 @@
 
 struct module {
 	uint32_t id;		/* from 1 */
-		/* as a process with the tool's own root sees it; until such a process maps the file, as the first process sees it */
+	/* as a process with the tool's own root sees it; until such a process maps the file, as the first process sees it */
 	char *path;
 	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
@@ -32,7 +32,7 @@ struct module {
 	bool elsewhere;		/* known once compiled: its path leads to the file only while its processes live */
 	bool is_compiled;
 	struct runtime_file runtime;	/* known once it is compiled */
-		/* set by the namer: */
+	/* set by the namer: */
 	bool seen;		/* a stack with the module was seen */
 	bool fetch_tried;	/* a debuginfod was asked for its debug file, */
 	char *fetched;		/* and has sent this one */

@@ -27,9 +27,18 @@
 /* `named`: its user has asked for this process, and pays for it */
 static uint64_t refused_for(int error, bool named)
 {
-	if (named && (error == -ETIME || error == -ETIMEDOUT))
-		return error == -ETIME ? REFUSED_BRIEFLY_NS : REFUSED_LOCKED_NS;
-	return error == -ENOMEM || error == -EAGAIN || error == -EUSERS || error == -ETIMEDOUT ? REFUSED_BRIEFLY_NS : REFUSED_NS;
+	switch (error) {
+	case -ETIMEDOUT:
+		return named ? REFUSED_LOCKED_NS : REFUSED_BRIEFLY_NS;
+	case -ETIME:
+		return named ? REFUSED_BRIEFLY_NS : REFUSED_NS;
+	case -ENOMEM:
+	case -EAGAIN:
+	case -EUSERS:
+		return REFUSED_BRIEFLY_NS;
+	default:
+		return REFUSED_NS;
+	}
 }
 
 bool process_is_gone(pid_t pid)

@@ -60,7 +60,7 @@ struct process {
 
 /* each may be NULL */
 struct process_observer {
-		/* called before all mappings of the process are replaced or dropped. Lost events do not call it: the process is read again */
+	/* called before all mappings of the process are replaced or dropped. Lost events do not call it: the process is read again */
 	void (*invalidated)(void *arg, pid_t pid);
 	/* the child has a copy of the parent's mappings now */
 	void (*forked)(void *arg, pid_t parent, pid_t child);
@@ -118,7 +118,7 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
 void process_refuse(struct processes *processes, struct process *process, int error);
 /*
  * The process has cost this much CPU time, besides its events. If all processes are followed, and it costs too much, it is
- * refused: it maps and unmaps too often. If all together take half of the time, each may take a quarter of that.
+ * refused: it maps and unmaps too often. If all together take half of the time, each may take a quarter as much.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*

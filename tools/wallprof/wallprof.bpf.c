@@ -211,11 +211,11 @@ int list_lives(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-__u64 listed_ns;
+__u64 listed_ns;	/* set by user space */
 
 /*
- * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to listed_ns, while the measurement goes on. One
- * that has come back unseen tells of it when it leaves.
+ * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to listed_ns, while the measurement goes on.
+ * One that has come back unseen tells of it when it leaves.
  */
 SEC("iter/task")
 int list_open(struct bpf_iter__task *ctx)
@@ -226,9 +226,9 @@ int list_open(struct bpf_iter__task *ctx)
 	struct life_period open = {};
 	struct stack_value value;
 	struct period *period;
-	__u64 from_ns;
 	struct stack_key key;
 	struct off_cpu off;
+	__u64 from_ns;
 
 	if (!thread || !stats || ended_ns || !task_fits(task))
 		return 0;
