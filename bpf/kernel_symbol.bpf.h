@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names a kernel address when user space asks. Reading /proc/kallsyms instead would take the kernel nearly 0.1 seconds.
+ * Names a kernel address, or finds a symbol, when user space asks. Reading /proc/kallsyms instead would take the kernel nearly
+ * 0.1 seconds.
  */
 #ifndef EHPERF_KERNEL_SYMBOL_BPF_H
 #define EHPERF_KERNEL_SYMBOL_BPF_H
@@ -35,6 +36,19 @@ int name_kernel_address(void *ctx)
 		find_symbol(end, sizeof(end), &scheduler_end);
 	}
 	asked->schedules = address >= scheduler_start && address < scheduler_end;
+	return bpf_snprintf(asked->text, sizeof(asked->text), format, &address, sizeof(address)) < 0;
+}
+
+SEC("syscall")
+int find_kernel_symbol(void *ctx)
+{
+	static const char format[] = "%pS";
+	struct kernel_symbol_asked *asked = (void *)symbol_asked;
+	__u64 address = 0;
+
+	if (bpf_kallsyms_lookup_name(asked->text, sizeof(asked->text), 0, &address))
+		return 1;
+	asked->address = address;
 	return bpf_snprintf(asked->text, sizeof(asked->text), format, &address, sizeof(address)) < 0;
 }
 

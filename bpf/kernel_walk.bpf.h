@@ -18,18 +18,16 @@
 #include "stacks.bpf.h"
 #include "records_abi.h"
 
-/* addresses from /proc/kallsyms, set before loading; nr_orc 0: not known */
-const volatile __u64 orc_ips, orc_entries, kernel_text, kernel_text_end, rethook, graph_hook;
-const volatile __u64 function_begin;	/* of any function in these tables */
-const volatile struct kernel_function start_functions[NR_KERNEL_STARTS];
-const volatile struct kernel_function interrupt_entries;	/* the code by which interrupts enter the kernel */
-const volatile __u32 nr_orc;
+SEC(".data.layout") struct kernel_layout layout = {};
 
 /* The layout of ORC entries differs between kernels: relocated by the kernel's BTF. */
 struct orc_entry___any {
 	__s16 sp_offset, bp_offset;
 	unsigned int sp_reg : 4, bp_reg : 4, type : 3, end : 1;
 } __attribute__((packed, preserve_access_index));
+
+/* For a kernel without ORC types, all that uses them is dead code to the verifier. */
+#define HAS_ORC		(bpf_core_type_exists(struct orc_entry___any) && layout.nr_orc)
 
 #define ORC_BYTES	6
 #define ORC_REG_UNDEFINED 0
@@ -54,6 +52,7 @@ struct kernel_rule {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 16384);
 	__type(key, __u64);	/* return address */
 	__type(value, struct kernel_rule);
@@ -110,7 +109,7 @@ static long search_orc(__u32 i, struct kernel_walk **ctx)
 {
 	struct kernel_walk *w = *ctx;
 	__u32 half = w->nr_orcs / 2;
-	__u64 entry = orc_ips + (w->orc_at + half) * 4ULL;
+	__u64 entry = layout.orc_ips + (w->orc_at + half) * 4ULL;
 	__s32 ip;
 
 	if (!half || bpf_probe_read_kernel(&ip, sizeof(ip), (void *)entry))
@@ -125,11 +124,11 @@ static long search_orc(__u32 i, struct kernel_walk **ctx)
 static __always_inline bool find_orc(struct kernel_walk *w)
 {
 	w->orc_at = 0;
-	w->nr_orcs = nr_orc;
+	w->nr_orcs = layout.nr_orc;
 	bpf_loop(32, search_orc, &w, 0);
 	return w->nr_orcs == 1 &&
 	       !bpf_probe_read_kernel(w->orc, ORC_BYTES,
-				      (void *)(orc_entries + w->orc_at * (__u64)ORC_BYTES));
+				      (void *)(layout.orc_entries + w->orc_at * (__u64)ORC_BYTES));
 }
 
 /* rsp's number, from the entry of a function's first instruction, where the CFA is rsp + 8 */
@@ -137,8 +136,8 @@ static __always_inline bool learn_orc_sp(struct kernel_walk *w)
 {
 	struct orc_entry___any *orc = (void *)w->orc;
 
-	w->ip = function_begin + 1;
-	if (!function_begin || !find_orc(w) || orc->sp_offset != 8)
+	w->ip = layout.any_function + 1;
+	if (!layout.any_function || !find_orc(w) || orc->sp_offset != 8)
 		return false;
 	orc_sp = BPF_CORE_READ_BITFIELD(orc, sp_reg);
 	return true;
@@ -146,7 +145,7 @@ static __always_inline bool learn_orc_sp(struct kernel_walk *w)
 
 static __always_inline bool enters_interrupt(__u64 ip)
 {
-	return ip > interrupt_entries.begin && ip <= interrupt_entries.end;
+	return ip > layout.interrupt_entries.begin && ip <= layout.interrupt_entries.end;
 }
 
 static __always_inline __u8 kind_of_orc(const struct orc_entry___any *orc, bool keeps_bp)
@@ -170,8 +169,8 @@ static __always_inline void make_rule(struct kernel_walk *w, struct kernel_rule 
 	struct orc_entry___any *orc = (void *)w->orc;
 
 	*rule = (struct kernel_rule){ .kind = KERNEL_ODD };
-	if (w->ip < kernel_text || w->ip >= kernel_text_end || w->ip == rethook || w->ip == graph_hook ||
-	    !find_orc(w))
+	if (w->ip < layout.text.begin || w->ip >= layout.text.end || w->ip == layout.rethook ||
+	    w->ip == layout.graph_hook || !find_orc(w))
 		return;
 	rule->interrupt = enters_interrupt(w->ip);
 	barrier();
@@ -191,7 +190,7 @@ __noinline int find_rule_of(struct kernel_walk *w)
 	struct recent_rule *recent;
 	__u64 ip;
 
-	if (!w || !nr_orc)
+	if (!w || !HAS_ORC)
 		return 0;
 	ip = w->ip;
 	recent = &w->recent[RECENT_PLACE(ip)];
@@ -218,7 +217,7 @@ __noinline int walk_kernel_frame(struct kernel_walk *w)
 	__u64 ip, cfa, bp;
 	__u32 i;
 
-	if (!w || !nr_orc)
+	if (!w || !HAS_ORC)
 		return 1;
 	ip = w->ip;
 	i = w->stack.stack.nr_frames;
@@ -275,8 +274,7 @@ __noinline int walk_kernel(struct kernel_walk *w)
 	__u64 bytes;
 	__u32 at;
 
-	/* nr_orc 0: the kernel may lack ORC types; the rest is dead code to the verifier */
-	if (!w || !nr_orc)
+	if (!w || !HAS_ORC)
 		return false;
 	start = &starts[MASKED(w->start, NR_KERNEL_STARTS - 1)];
 	at = start->word;
@@ -313,7 +311,7 @@ VERIFIED_ONCE __u32 walk_scheduler(struct kernel_walk *w, __u64 until)
 	__u64 bytes;
 	__u32 i;
 
-	if (!w || !nr_orc || (!orc_sp && !learn_orc_sp(w)))
+	if (!w || !HAS_ORC || (!orc_sp && !learn_orc_sp(w)))
 		return 0;
 	bytes = w->top - w->from;
 	if (bytes > KERNEL_WORDS * 8)
@@ -359,7 +357,7 @@ __noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expec
 {
 	struct kernel_start *start;
 
-	if (!w || !expected || !nr_orc ||
+	if (!w || !expected || !HAS_ORC ||
 	    bpf_probe_read_kernel(w->words, CALIBRATION_WORDS * 8, (void *)w->from))
 		return 0;
 	w->expected_ip[0] = expected->frames[0];
@@ -380,7 +378,7 @@ VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expect
 {
 	struct kernel_start *start;
 
-	if (!w || !expected || !nr_orc)
+	if (!w || !expected || !HAS_ORC)
 		return 0;
 	start = &starts[MASKED(w->start, NR_KERNEL_STARTS - 1)];
 	if (!w->done) {
@@ -398,8 +396,7 @@ VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expect
 
 static __always_inline bool is_in(enum kernel_start_of of, __u64 ip)
 {
-	return !start_functions[of].end ||
-	       (ip > start_functions[of].begin && ip <= start_functions[of].end);
+	return !layout.starts[of].end || (ip > layout.starts[of].begin && ip <= layout.starts[of].end);
 }
 
 /* which of the first frames is the function's; 8: none of them */
@@ -451,7 +448,7 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 		return 0;
 	w->done = false;
 	w->start = of;
-	if (!nr_orc || start->walks == NEVER_TRUSTED)
+	if (!HAS_ORC || start->walks == NEVER_TRUSTED)
 		return 0;
 	w->from = (__u64)ctx - BELOW_CONTEXT;
 	w->top = (__u64)bpf_task_pt_regs(task);
@@ -479,7 +476,7 @@ static __always_inline __u64 send_unwound(enum kernel_start_of of, struct kernel
 
 	k->stack.uid = task_uid(bpf_get_current_task_btf());
 	id = CALL(send_kernel_frames, k, bytes, stats);
-	if (w && id && nr_orc && (start->walks < KERNEL_WALK_TRUSTED || w->done))
+	if (w && id && HAS_ORC && (start->walks < KERNEL_WALK_TRUSTED || w->done))
 		CALL(learn, w, k);
 	return id;
 }

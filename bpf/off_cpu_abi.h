@@ -15,6 +15,15 @@ struct kernel_function {
 	__u64 begin, end;	/* addresses; 0: not known */
 };
 
+/* where the kernel has what bpf/kernel_walk.bpf.h walks by; set before attaching */
+struct kernel_layout {
+	__u64 orc_ips, orc_entries;
+	__u64 nr_orc;		/* 0: not known */
+	struct kernel_function text, starts[NR_KERNEL_STARTS], interrupt_entries;
+	__u64 any_function;	/* the first instruction of one in these tables */
+	__u64 rethook, graph_hook;
+};
+
 /* what the walks have learned, see bpf/kernel_walk.bpf.h */
 struct kernel_start {
 	__u64 ip;

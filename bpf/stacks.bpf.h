@@ -28,6 +28,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, __u64);	/* id of a stack or a key_record */
 	__type(value, __u32);	/* a key_record's number */
@@ -37,6 +38,7 @@ __u64 keys_sent;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, struct stack_key);
 	__type(value, struct stack_value);

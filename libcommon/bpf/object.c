@@ -235,6 +235,18 @@ static uint64_t map_bytes(int fd)
 	return bytes;
 }
 
+/* what the elements of a map may take that the kernel allocates when they are added, rounded up as its allocator does */
+static uint64_t element_bytes(const struct bpf_map *map)
+{
+	enum { OWN = 48, UNIT = 64 };	/* OWN: of a struct htab_elem */
+	uint64_t key = (bpf_map__key_size(map) + 7) / 8 * 8, value = (bpf_map__value_size(map) + 7) / 8 * 8;
+	uint64_t bytes = (OWN + key + value + UNIT - 1) / UNIT * UNIT;
+
+	if (bpf_map__type(map) != BPF_MAP_TYPE_HASH || !(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
+		return 0;
+	return bytes * bpf_map__max_entries(map);
+}
+
 uint64_t object_map_bytes(const struct bpf_object *object)
 {
 	const struct bpf_map *map;
@@ -242,6 +254,6 @@ uint64_t object_map_bytes(const struct bpf_object *object)
 
 	bpf_object__for_each_map(map, object)
 		if (bpf_map__fd(map) >= 0)
-			bytes += map_bytes(bpf_map__fd(map));
+			bytes += map_bytes(bpf_map__fd(map)) + element_bytes(map);
 	return bytes;
 }

@@ -48,7 +48,7 @@ int object_listed_ids(const struct bpf_object *object, const char *map, uint32_t
 /* Sums the one element of a per-CPU array, a struct of u64 counters, over all CPUs. 0 or -errno */
 int object_sum_counts(struct bpf_object *object, const char *map, void *sum, size_t size);
 
-/* the kernel's memory that its maps take, according to their fdinfo */
+/* the kernel's memory that its maps may take: what their fdinfo says, and elements that are not there yet */
 uint64_t object_map_bytes(const struct bpf_object *object);
 
 /*

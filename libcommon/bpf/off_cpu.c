@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "bpf/kernel_names.h"
 #include "bpf/object.h"
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
 #include "process/clock.h"
-#include "process/kallsyms.h"
 #include "records_abi.h"
 
 /* of all threads of a process, which may have chosen where their stacks seem to be; and what is taken at a time */
@@ -95,47 +95,36 @@ static int take_batch(struct batch *batch, struct bpf_object *object, struct sta
 	return error;
 }
 
-int off_cpu_configure(struct bpf_object *object)
+int off_cpu_find_kernel(struct bpf_object *object)
 {
-	static const char *const names[] = {
-		"__start_orc_unwind_ip", "__stop_orc_unwind_ip", "__start_orc_unwind", "_stext", "_etext",
-		"arch_rethook_trampoline", "return_to_handler", "__schedule", "try_to_wake_up", "schedule",
-		"asm_common_interrupt", "__irqentry_text_end",
-	};
-	enum { IPS, IPS_END, ENTRIES, TEXT, TEXT_END, RETHOOK, GRAPH, SCHEDULE, WAKE, FUNCTION, INTERRUPTS, INTERRUPTS_END,
-	       NR };
-	struct kernel_range at[NR];
+	struct kernel_layout *layout = object_section(object, ".data.layout"), l = {};
+	__u64 end = 0, ignored;
 	const struct {
-		const char *name;
-		const uint64_t *value;
-	} constants[] = {
-		{ "orc_ips", &at[IPS].start },
-		{ "orc_entries", &at[ENTRIES].start },
-		{ "kernel_text", &at[TEXT].start },
-		{ "kernel_text_end", &at[TEXT_END].start },
-		{ "rethook", &at[RETHOOK].start },
-		{ "graph_hook", &at[GRAPH].start },
-		{ "function_begin", &at[FUNCTION].start },
+		const char *symbol;
+		__u64 *begin, *end;
+	} symbols[] = {
+		{ "__start_orc_unwind", &l.orc_entries, &ignored },
+		{ "__start_orc_unwind_ip", &l.orc_ips, &ignored },
+		{ "__stop_orc_unwind_ip", &end, &ignored },
+		{ "_stext", &l.text.begin, &ignored },
+		{ "_etext", &l.text.end, &ignored },
+		{ "__schedule", &l.starts[START_AT_SWITCH].begin, &l.starts[START_AT_SWITCH].end },
+		{ "try_to_wake_up", &l.starts[START_AT_WAKING].begin, &l.starts[START_AT_WAKING].end },
+		{ "asm_common_interrupt", &l.interrupt_entries.begin, &ignored },
+		{ "__irqentry_text_end", &l.interrupt_entries.end, &ignored },
+		{ "schedule", &l.any_function, &ignored },
+		{ "arch_rethook_trampoline", &l.rethook, &ignored },
+		{ "return_to_handler", &l.graph_hook, &ignored },
 	};
-	struct kernel_function functions[NR_KERNEL_STARTS], interrupts;
-	uint32_t nr_orc = 0;
-	int error;
 
-	if (kallsyms_ranges(names, at, NR))
-		return 0;
-	if (at[IPS].start && at[IPS_END].start > at[IPS].start && at[ENTRIES].start && at[TEXT].start &&
-	    at[TEXT_END].start)
-		nr_orc = (at[IPS_END].start - at[IPS].start) / sizeof(int32_t);
-	functions[START_AT_SWITCH] = (struct kernel_function){ at[SCHEDULE].start, at[SCHEDULE].end };
-	functions[START_AT_WAKING] = (struct kernel_function){ at[WAKE].start, at[WAKE].end };
-	error = object_set(object, "start_functions", functions, sizeof(functions));
-	interrupts = (struct kernel_function){ at[INTERRUPTS].start, at[INTERRUPTS_END].start };
-	if (!error)
-		error = object_set(object, "interrupt_entries", &interrupts, sizeof(interrupts));
-	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]) && !error; i++)
-		error = object_set(object, constants[i].name, constants[i].value,
-				   sizeof(*constants[i].value));
-	return error ? error : object_set(object, "nr_orc", &nr_orc, sizeof(nr_orc));
+	if (!layout)
+		return -ENOENT;
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+		kernel_names_find(object, symbols[i].symbol, symbols[i].begin, symbols[i].end);
+	if (l.orc_entries && l.orc_ips && end > l.orc_ips && l.text.begin && l.text.end)
+		l.nr_orc = (end - l.orc_ips) / sizeof(int32_t);
+	*layout = l;
+	return 0;
 }
 
 const struct kernel_start *off_cpu_starts(struct bpf_object *object)

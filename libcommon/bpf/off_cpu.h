@@ -15,11 +15,8 @@
 
 struct bpf_object;
 
-/*
- * Before loading: tells bpf/kernel_walk.bpf.h where the kernel's ORC tables are. Does nothing if /proc/kallsyms hides their
- * addresses. 0 or -errno
- */
-int off_cpu_configure(struct bpf_object *object);
+/* Before attaching: tells bpf/kernel_walk.bpf.h where the kernel's ORC tables are, unless the kernel hides that. 0 or -errno */
+int off_cpu_find_kernel(struct bpf_object *object);
 
 /* of a loaded object: what its walks have learned, one for each enum kernel_start_of; or NULL */
 const struct kernel_start *off_cpu_starts(struct bpf_object *object);

@@ -27,6 +27,7 @@ static int read_text(const char *name, char **text)
 	if (!file)
 		return -errno;
 	*text = NULL;
+	setvbuf(file, NULL, _IOFBF, 1 << 16);	/* it is megabytes, and procfs suggests 1 KB */
 	errno = 0;
 	if (getdelim(text, &size, 0, file) < 0)
 		error = errno ? -errno : -ENODATA;
@@ -147,25 +148,4 @@ const struct kallsym *kallsyms_find(const struct kallsyms *k, uint64_t address)
 	size_t nr = count_up_to(k->symbols, k->nr, start, address);
 
 	return nr ? &k->symbols[nr - 1] : NULL;
-}
-
-int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr)
-{
-	struct kallsym symbol;
-	char *text, *rest, type;
-	int error = read_text("/proc/kallsyms", &text);
-
-	if (error)
-		return error;
-	memset(ranges, 0, nr * sizeof(*ranges));
-	/* the kernel's own symbols come first, sorted by address */
-	for (rest = text; next_symbol(&rest, &type, &symbol);)
-		for (size_t i = 0; i < nr; i++) {
-			if (ranges[i].start && !ranges[i].end && symbol.start > ranges[i].start)
-				ranges[i].end = symbol.start;
-			if (!symbol.module && !strcmp(symbol.name, names[i]))
-				ranges[i] = (struct kernel_range){ .start = symbol.start };
-		}
-	free(text);
-	return 0;
 }

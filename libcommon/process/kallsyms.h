@@ -26,11 +26,4 @@ int kallsyms_error(const struct kallsyms *kallsyms);
 /* explains this error, and what to do about it: valid until the next call of strerror() */
 const char *kallsyms_explain(int error);
 
-struct kernel_range {
-	uint64_t start, end;	/* of the symbol, up to the next symbol; 0 if there is none */
-};
-
-/* Finds symbols of the kernel itself, not of modules, by name: functions and data. 0 or -errno */
-int kallsyms_ranges(const char *const names[], struct kernel_range ranges[], size_t nr);
-
 #endif

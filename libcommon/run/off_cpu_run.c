@@ -69,9 +69,6 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 	kernel_set(object, "count_blocked", &blocked, sizeof(blocked));
 	kernel_set(object, "count_waiting", &waiting, sizeof(waiting));
 	stack_session_configure(object, &o->stacks.run, &o->stacks.wanted);
-	/* whether an interrupt wakes is read from the kernel's stack, shown or not */
-	if (!o->stacks.wanted.only_user || object_has_program(object, "thread_waking"))
-		kernel_check(off_cpu_configure(object), "load the BPF programs");
 }
 
 /* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
@@ -150,6 +147,7 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	struct loss missed;
 
 	stack_session_open(&session, object, &o->stacks.run, &o->stacks.wanted);
+	kernel_check(off_cpu_find_kernel(object), "find the kernel's tables");
 	attach(&links, object);
 	run_counts_from_now(&session.run);
 	cli_check(off_cpu_begin(object, o->stacks.run.command, &begun), "list the threads that are off the CPU");

@@ -117,7 +117,6 @@ static void configure(struct wallprof_bpf *bpf, const struct options *o)
 	bpf_program__set_autoload(bpf->progs.list_open, o->stacks.run.live || o->stacks.run.serve);
 	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
 	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
-	kernel_check(off_cpu_configure(bpf->obj), "load the BPF programs");
 }
 
 /* Takes what an iterator outputs, records of one size. */
@@ -469,6 +468,7 @@ int main(int argc, char **argv)
 	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline), "set up");
 	clock = sampling_attach(bpf->progs.sample_thread, &o.stacks.run.tasks.cpus, o.period_ns);
 	sampling_follow(&session.run, &clock, bpf->progs.sample_thread, &o.stacks.run.tasks.cpus);
+	kernel_check(off_cpu_find_kernel(bpf->obj), "find the kernel's tables");
 	/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
 	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins, bpf->progs.command_begins, bpf->progs.thread_starts,
 		      bpf->progs.thread_renamed, bpf->progs.thread_exits, bpf->progs.thread_waking, bpf->progs.thread_wakes,
