@@ -360,7 +360,7 @@ nap()'
 
 @test "a command that forks by thousands: the last child is sampled too" {
 	need_root
-	cpuprof -j -F 999 -- bash -c "for ((i = 0; i < 3000; i++)); do ( : ); done; '$ROOT/build/tests/nested' burn 1; true" >"$WORK/out" 2>"$WORK/err"
+	cpuprof -j -F 999 -- bash -c "for ((i = 0; i < $([ "$SIZE" = full ] && echo 3000 || echo 1000); i++)); do ( : ); done; '$ROOT/build/tests/nested' burn 1; true" >"$WORK/out" 2>"$WORK/err"
 	local sampled
 	sampled=$(jq 'select(.type == "stack" and .comm == "nested").count' "$WORK/out" | awk '{ n += $1 } END { print n + 0 }')
 	expect "$sampled > 100 && $sampled + $(summary .lost) > 950"

@@ -210,6 +210,7 @@ sample() {
 	[[ "$output" == *"skipped: 1 entries longer than the section"* ]]
 }
 
+# bats test_tags=full
 @test "a section that decompresses to hundreds of megabytes is refused" {
 	need gcc objcopy
 	echo 'int main(void) { return 0; }' >"$WORK/a.c"
@@ -240,6 +241,7 @@ sample() {
 	expect "$(jq 'select(.type == "total").differences' "$WORK/out") == 0"
 }
 
+# bats test_tags=full
 @test "more rules than 12 bits number, and more rows than a slab holds" {
 	need_root
 	need gcc

@@ -222,7 +222,7 @@ each_tool() {	# core|full
 @test "programs of ten kinds end as ever while each of their functions is timed and counted" {
 	need_root
 	need jq
-	each_program core probed 4
+	each_program core probed 2
 }
 
 @test "programs of ten kinds end as ever while each tool measures the whole machine" {

@@ -332,7 +332,7 @@ no_child_left() {
 	! pgrep -f "cpuprof .*$WORK"
 }
 
-# bats test_tags=timing
+# bats test_tags=timing,full
 @test "-l: DWARF that inflates to gigabytes, names a FIFO or takes long to read takes neither time nor memory of others" {
 	need_root
 	need gcc objcopy python3 setpriv pgrep
@@ -488,7 +488,7 @@ fetched_in_time() {	# SECONDS
 	[ -z "$before" ] || expect "$took < 1.3 * $before + 1 + $1"
 }
 
-# bats test_tags=timing
+# bats test_tags=timing,full
 @test "debuginfods that are not there, hang, send without end or another file: bounded, refused, and no worker has more rights" {
 	need_root
 	need python3 pgrep
@@ -581,6 +581,7 @@ fetched_in_time() {	# SECONDS
 	wait $victim || [ $? -eq 143 ]
 }
 
+# bats test_tags=full
 @test "a user whose stacks fill the memory: who comes later has room, and the user's own sums hold" {
 	need_root
 	need jq
@@ -696,6 +697,7 @@ fetched_in_time() {	# SECONDS
 	grep -q '\[other stacks\]' "$WORK/x.folded"
 }
 
+# bats test_tags=full
 @test "more periods and stacks than wallprof's report has room for: it keeps its size, another user's timeline, and the tiling" {
 	need_root
 	need jq
@@ -733,6 +735,7 @@ fetched_in_time() {	# SECONDS
 	jq -se '.[-1] | has("left_out") or has("stacks_left_out") | not' "$WORK/out.jsonl"
 }
 
+# bats test_tags=full
 @test "files whose tables take long to make: another user's new program does not wait for them" {
 	need_root
 	need jq

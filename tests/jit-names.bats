@@ -197,6 +197,7 @@ same_names() {	# PID MAP
 	named early late <"$WORK/leaves"
 }
 
+# bats test_tags=full
 @test "jit names: code in shared memory, which maps shows as a file: .NET's and BEAM's memfd, PHP's MAP_ANONYMOUS, shm_open(), shmget()" {
 	need_root
 	local kind

@@ -217,7 +217,7 @@ click() {
 	two_programs
 	terminal
 	type_line "cpuprof --live -p $nested -F 199 -o report.folded"
-	wait_for_samples 600
+	wait_for_samples 200
 	keys p
 	wait_until is_paused
 	all=$(samples)
@@ -245,6 +245,7 @@ click() {
 	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$sum" ]
 }
 
+# bats test_tags=full
 @test "reset, and only the last seconds" {
 	local before
 	two_programs
@@ -301,6 +302,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_until_left
 }
 
+# bats test_tags=full
 @test "the refresh: < more often, > less often" {
 	local shown
 	two_programs
@@ -488,6 +490,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	done
 }
 
+# bats test_tags=full
 @test "ended by a signal at any moment, it leaves the terminal as it was" {
 	end_by 1 TERM INT HUP SEGV ABRT QUIT WORKER
 }
@@ -547,6 +550,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	shows '^Sampling'
 }
 
+# bats test_tags=full
 @test "offcputime, offwaketime and stackcount have it" {
 	terminal
 	background nested sleep
@@ -706,6 +710,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	awk -v row="$row" '{ share = 100 * gsub($2, "", row) / '${#row}'; exit share - $1 > 25 || $1 - share > 25 }' "$WORK/shares"
 }
 
+# bats test_tags=full
 @test "wallprof's timeline marks what was lost, and the head counts it" {
 	local tid share
 	terminal 300 24
@@ -726,6 +731,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 		100 * (map(select(.state == "lost") | .to_ns - .from_ns) | add) / ($all | add)' "$WORK/report.jsonl") - $share) ^ 2 < 25"
 }
 
+# bats test_tags=full
 @test "wallprof's timeline: it scrolls with the measurement, and steps back; most active first; ASCII, no colours" {
 	local before colour=$'\e\\[[0-9;]*([34]8;5|3[0-7]|4[0-7])'
 	computes_and_sleeps

@@ -233,7 +233,7 @@ failing() {	# ERROR CALLS N COMMAND...
 		pid=$!
 		pids+=($pid)
 		wait_until grep -q 'Ctrl-C' "$WORK/err"
-		for i in {1..200}; do /bin/true; done	# there is something to be seen
+		for i in {1..50}; do /bin/true; done	# there is something to be seen
 		own=$pid,$(pgrep -d, -P $pid)
 		kill -INT $pid
 		wait $pid

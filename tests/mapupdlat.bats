@@ -290,6 +290,7 @@ wait_for_calls() {	# NR
 	[ "$(jq 'select(.type == "histogram" and .key.rest) | .count' "$WORK/out")" -eq $((8300 - 8192)) ]
 }
 
+# bats test_tags=full
 @test "-P: a thousand processes with one failing call each crowd nobody out" {
 	need_root
 	mapupdlat -q -j -P -- bash -c 'for ((i = 0; i < 1100; i++)); do mapinmap hash 1 1 0 each; done >/dev/null; mapinmap hash 500 1 0 busy >/dev/null' \

@@ -472,10 +472,10 @@ find_binaries() {
 		[ ! -e "$file" ] || binaries+=("$file")
 	done
 	[ "${#binaries[@]}" -ge 30 ] || [ "$SIZE" != full ] || skip "finds ${#binaries[@]} binaries only"
-	addresses=$([ "$SIZE" = full ] && echo 10000 || echo 2000)
+	addresses=$([ "$SIZE" = full ] && echo 10000 || echo 500)
 }
 
-@test "names: at 10,000 addresses of 30 binaries, or 2,000 of some, the symbol and the start are those of eu-addr2line for 99.9 %" {
+@test "names: at 10,000 addresses of 30 binaries, or 500 of some, the symbol and the start are those of eu-addr2line for 99.9 %" {
 	find_binaries
 	names-against-addr2line -n $addresses "${binaries[@]}" >"$WORK/report" || { cat "$WORK/report"; false; }
 	echo "# ${#binaries[@]} binaries: $(tail -n 1 "$WORK/report")" >&3
@@ -545,6 +545,7 @@ with_dwarf() {	# FILE...
 	[ "$(place-of "$WORK/pie.debug" <"$WORK/main" 2>/dev/null)" = "$(place-of "$WORK/pie" <"$WORK/main" 2>/dev/null)" ]
 }
 
+# bats test_tags=full
 @test "places: split DWARF is read from its .dwo files, as if it were not split; what is no file is not opened" {
 	need g++ clang++ nm
 	build_inlining
@@ -601,6 +602,7 @@ with_dwarf() {	# FILE...
 	done
 }
 
+# bats test_tags=full
 @test "places: damaged DWARF costs no more than is stated, and does not end the tool" {
 	need python3
 	build_inlining

@@ -111,6 +111,7 @@ files_below() {	# DIRECTORY
 	[ "$(sed -n 's/^pkgver=//p' "$ROOT/man/package/PKGBUILD")" = "$version" ]
 }
 
+# bats test_tags=full
 @test "the Debian package builds with the packages that the Makefile names" {
 	grep -q '^Build-Depends: .*@BUILD_PACKAGES@$' "$ROOT/man/package/debian/control"
 	# names that the package changes are tools'

@@ -176,6 +176,7 @@ profile() {
 
 # ---- storms ----
 
+# bats test_tags=full
 @test "a thousand libraries loaded one after another: 98 % complete" {
 	need_root
 	local i
@@ -190,6 +191,7 @@ profile() {
 	expect "$(jq -r 'select(.type == "stack") | .user[].module // empty | select(test("lib[0-9]+.so"))' "$WORK/out" | sort -u | wc -l) > 800"
 }
 
+# bats test_tags=full
 @test "libraries of one size that take turns at one address, and two programs in one process: no stack mixes them" {
 	need_root
 	need nm

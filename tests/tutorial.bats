@@ -71,6 +71,7 @@ run_bats() {	# NAME
 	done
 }
 
+# bats test_tags=full
 @test "both tools are built by make alone, without a warning, and pass their tests and the house's" {
 	need_root
 	need gawk perl
@@ -120,6 +121,7 @@ run_bats() {	# NAME
 	done
 }
 
+# bats test_tags=full
 @test "the tools say what is wrong with their arguments, and are complete without a cause to complain" {
 	need_root
 	need gawk perl

@@ -175,6 +175,7 @@ whole() {	# SHARE COMMAND...
 	expect "$at > 5 && $whole == $at"
 }
 
+# bats test_tags=full
 @test "single-stepped: retpolines of GCC, whose CFI is wrong at the return, and of clang, which have none" {
 	need_root
 	need clang
