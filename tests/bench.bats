@@ -4,6 +4,7 @@
 
 load lib.bash
 
+# bats test_tags=full
 @test "make bench's table has the figures of a benchmark that was run, and no row for others" {
 	need_root
 	make -s -C "$ROOT" build/bench/load

@@ -92,22 +92,22 @@ in_pid_namespace=(unshare --pid --fork --propagation unchanged --mount-proc)
 in_mount_namespace=(unshare --mount --propagation unchanged bash -ec
 	'mount --make-rprivate /proc; mount --make-rprivate /sys; exec "$@"' bash)
 
-# waits until the command succeeds, 60 s at most: ten times what a tool takes to start on a busy machine
+# Waits until the command succeeds, 90 s at most: more than ten times what a tool takes to start on a busy machine. Looks seldom
+# after a while: where processes are dear, what many tests look with would take a CPU.
 wait_until() {
-	local i
-	for ((i = 0; i < 1200; i++)); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
+	local pause=0.05 looks=0 end=$((SECONDS + 90))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || { echo "did not become true: $*" >&2; return 1; }
+		sleep $pause
+		[ $((++looks)) -lt 4 ] || pause=0.2
 	done
-	echo "did not become true: $*" >&2
-	return 1
 }
 
 # waits until the process has ended, 60 s at most
 wait_until_gone() {	# PID
-	local i
+	local i stat
 	for ((i = 0; i < 600; i++)); do
-		[[ -e /proc/$1/stat && $(awk '{ print $3 }' "/proc/$1/stat" 2>/dev/null) != [ZX] ]] || return 0
+		read -r stat 2>/dev/null <"/proc/$1/stat" && [[ ${stat##*) } != [ZX]* ]] || return 0
 		sleep 0.1
 	done
 	echo "process $1 has not ended" >&2
@@ -125,7 +125,7 @@ wait_until_it_ran() {	# PID MILLISECONDS
 	from=$(ran_ns "$1") ran=0
 	while [ "$ran" -lt $(($2 * 1000000)) ]; do
 		[ -e "/proc/$1" ] && [ $SECONDS -lt $end ] || { echo "process $1 has not run for $2 ms" >&2; return 1; }
-		sleep 0.05
+		sleep 0.1
 		ran=$(($(ran_ns "$1") - from))
 	done
 }

@@ -674,6 +674,7 @@ row_of() { screen | sed -nE "s#^$1 +([RWBL]+) *\$#\1#p"; }
 scale() { screen | sed -n 3p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
 last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 
+# bats test_tags=full
 @test "wallprof's timeline: a letter for each state as long as it took, and the shares those of the JSON" {
 	local row shares first seconds
 	# wide enough for all of it

@@ -472,6 +472,7 @@ find_binaries() {
 		[ ! -e "$file" ] || binaries+=("$file")
 	done
 	[ "${#binaries[@]}" -ge 30 ] || [ "$SIZE" != full ] || skip "finds ${#binaries[@]} binaries only"
+	mapfile -t binaries < <(printf '%s\n' "${binaries[@]}" | sample_of_size)
 	addresses=$([ "$SIZE" = full ] && echo 10000 || echo 500)
 }
 

@@ -254,6 +254,7 @@ nothing_lost() {
 	[ $here -ge 1 ]
 }
 
+# bats test_tags=full
 @test "make -j2 of a C project, from its start to its end: complete for 99 % of the time" {
 	need_root
 	need make gcc

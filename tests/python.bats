@@ -211,6 +211,7 @@ lies() {	# MODE
 		gawk '{ n = $1; sub(/^[0-9]+ /, ""); sum[$0] += n } END { for (k in sum) print sum[k], k }' | cut -c 1-200
 }
 
+# bats test_tags=full
 @test "python: a process that lies in its structures ends nothing, costs no time to speak of, and has no name but its own" {
 	need_root
 	need jq gawk

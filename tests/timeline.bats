@@ -214,6 +214,7 @@ on_small_disk() {
 	unshare -m sh -c 'mount -t tmpfs -o size=256k none "$1" || exit 99; shift; "$@"' sh "$WORK/small" "$@"
 }
 
+# bats test_tags=full
 @test "a full disk: an error, and what was written is readable" {
 	need_root
 	# the file in which the timeline is kept: the report is of what was kept

@@ -20,7 +20,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 	need_root
 	need python3 perl sqlite3 xz openssl
 	local nr=80000
-	[ "$SIZE" = full ] || nr=40000
+	[ "$SIZE" = full ] || nr=25000
 	steps $nr /usr/bin/python3 -S -c 'import math; print(math.sin(1))'
 	steps $nr perl -e 'print sprintf("%x", 255), sort qw(b a c)'
 	steps $nr sqlite3 :memory: 'select hex(1 + 1)'
