@@ -189,6 +189,53 @@ click() {
 	[ "$(awk '/^other;/ { n += $NF } { all += $NF } END { printf "%.1f", 100 * n / all }' "$WORK/report.folded")" = "$shown" ]
 }
 
+@test "only what matches is shown: by process, thread or function; so does what is saved, and the report" {
+	local shown
+	only() {	# PATTERN
+		keys '&'
+		wait_until shows '^Show only stacks that match'
+		keys -l "$1"
+		keys Enter
+	}
+	two_programs
+	terminal
+	type_line "cpuprof --live -p $nested,$other -o report.folded -o report.jsonl"
+	wait_for_samples 50
+	keys l
+	wait_until_drawn '^ +% +samples  thread'
+	wait_until shows 'nested'
+	wait_until shows 'other'
+	only '('
+	wait_until shows 'Unmatched'
+	only "^$nested\$"
+	only_nested() { shows "only /.$nested" && shows 'nested' && ! shows '[0-9]  other'; }
+	wait_until only_nested
+	only ''
+	all_again() { ! shows 'only /' && shows '[0-9]  other'; }
+	wait_until all_again
+	only '^other$'
+	only_other() { shows 'only /\^other\$/' && shows '[0-9]  other' && ! shows '[0-9]  nested'; }
+	wait_until only_other
+	keys p
+	wait_until is_paused
+	shown=$(samples)
+	keys s
+	keys -l saved.jsonl
+	keys Enter
+	wait_until shows "^saved in 'saved.jsonl'"
+	keys q
+	wait_until_left
+	wait_until test -s "$WORK/report.folded"
+	shows 'these are only the stacks that match "\^other\$"'
+	refute grep -v '^other;' "$WORK/report.folded"
+	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$shown" ]
+	for name in report saved; do
+		valid_json "$WORK/$name.jsonl"
+		[ "$(jq -r 'select(.type == "summary") | "\(.samples) \(.only)"' "$WORK/$name.jsonl")" = "$shown ^other\$" ]
+		[ "$(jq -r 'select(.type == "stack").comm' "$WORK/$name.jsonl" | sort -u)" = other ]
+	done
+}
+
 @test "pause: what is shown stays, and measuring goes on; q leaves what was shown" {
 	local shown now
 	two_programs
@@ -531,6 +578,9 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	sleep 1
 	# the last line that it wrote is below; nothing else of it is on the screen
 	[ "$(screen | sed '$d' | grep -c 'to standard')" -eq 0 ]
+	keys o
+	all_of_it() { [ "$(screen | sed '1,2d; $d' | grep -cE '^to standard (error|output)$')" -gt 10 ]; }
+	wait_until all_of_it
 	keys u
 	wait_until shows '^self %'
 	keys C-c
@@ -550,7 +600,6 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	shows '^Sampling'
 }
 
-# bats test_tags=full
 @test "offcputime, offwaketime and stackcount have it" {
 	terminal
 	background nested sleep

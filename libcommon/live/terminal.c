@@ -155,6 +155,20 @@ void terminal_last_line(char *line, size_t bytes)
 	snprintf(line, bytes, "%s", last ? last + 1 : text);
 }
 
+void terminal_last_output(char *text, size_t bytes)
+{
+	off_t end = lseek(t.kept, 0, SEEK_END), from = end > (off_t)bytes - 1 ? end - (bytes - 1) : 0;
+	ssize_t nr = end > 0 ? pread(t.kept, text, bytes - 1, from) : 0;
+	char *first;
+
+	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
+		nr--;
+	text[nr > 0 ? nr : 0] = 0;
+	first = from ? strchr(text, '\n') : NULL;
+	if (first)
+		memmove(text, first + 1, strlen(first + 1) + 1);
+}
+
 /* ---- beginning and end ---- */
 
 static void add_end(const char *text)

@@ -23,15 +23,17 @@
 
 #define MESSAGE_BYTES 512
 #define INPUT_BYTES 1024
+#define OUTPUT_BYTES 16384
 #define ESCAPE 27
 
-enum asked { ASKED_NOTHING, ASKED_SEARCH, ASKED_WINDOW, ASKED_NAME, ASKED_REPLACE };
+enum asked { ASKED_NOTHING, ASKED_SEARCH, ASKED_ONLY, ASKED_WINDOW, ASKED_NAME, ASKED_REPLACE };
 
 static const struct {
 	const char *text;
 	bool line_end;		/* the answer is a line, else a key */
 } questions[] = {
 	[ASKED_SEARCH] = { "/", true },
+	[ASKED_ONLY] = { "Show only stacks that match (nothing: all): ", true },
 	[ASKED_WINDOW] = { "Show the last seconds (nothing: since the start): ", true },
 	[ASKED_NAME] = { "Save as (" STACK_FORMAT_ENDINGS "): ", true },
 	[ASKED_REPLACE] = { "The file exists. Replace it? (y/n) ", false },
@@ -47,7 +49,8 @@ struct live_view {
 	struct panes *panes;
 	size_t interval;		/* of intervals_ns */
 	uint64_t window_ns;		/* 0: since the start */
-	bool paused, help;
+	bool paused, help, output;	/* the last two: shown in place of the panes */
+	struct stack_pattern only;	/* its text is only_text; "": all stacks are shown */
 	/* while it is paused, steps back: the end of what each of them shows, the last one's is shown */
 	uint64_t *steps;
 	size_t nr_steps, step_room;
@@ -55,7 +58,7 @@ struct live_view {
 	char message[MESSAGE_BYTES];	/* shown until the next key */
 	enum asked asked;
 	char input[INPUT_BYTES], name[INPUT_BYTES];
-	char search[INPUT_BYTES];
+	char search[INPUT_BYTES], only_text[INPUT_BYTES];
 };
 
 /* an escaped copy; NULL: no memory */
@@ -96,6 +99,11 @@ static void print_time(FILE *out, const struct live_view *v)
 		fprintf(out, "the last %.1f s", v->shown ? v->shown->summary.seconds : 0);
 	else
 		fputs("since the start", out);
+	if (*v->only_text) {
+		fputs(", only /", out);
+		print_message(out, v->only_text);
+		putc('/', out);
+	}
 	fprintf(out, "%s, every %g s, own CPU %.1f %%", v->paused ? ", PAUSED" : "", intervals_ns[v->interval] / 1e9, 100 * v->own_cpu);
 }
 
@@ -186,12 +194,14 @@ static const char *const help[] = {
 	"Backspace     back",
 	"mouse         click: select, and again: Enter; the wheel scrolls",
 	"/  n  N       search a regular expression; next and previous match",
+	"&             show only stacks that match: by thread, process or function",
 	"w             show only the last seconds, or all since the start",
 	"r             reset: the start is now",
 	"p, space      pause: the view stays as it is, and measuring goes on",
 	"[  ]          pause, and step back through the last minutes; forth again",
 	"<  >          refresh more often, less often",
 	"s             save what is shown; the name's ending says the format",
+	"o             the output of the command",
 	"q             quit, and print the report of what is shown",
 	"?             these keys",
 };
@@ -204,6 +214,23 @@ static void draw_help(void)
 		terminal_put(2 + i, 0, columns, STYLE_PLAIN, 0, help[i]);
 }
 
+/* The last lines that were written, the last one at the bottom. */
+static void draw_output(void)
+{
+	char text[OUTPUT_BYTES], *line, *clean;
+
+	terminal_last_output(text, sizeof(text));
+	for (int at = terminal_lines() - 2; at >= 2; at--) {
+		line = strrchr(text, '\n');
+		clean = escaped(line ? line + 1 : text);
+		terminal_put(at, 0, terminal_columns(), STYLE_PLAIN, 0, clean ? clean : "");
+		free(clean);
+		if (!line)
+			break;
+		*line = 0;
+	}
+}
+
 static void draw(struct live_view *v)
 {
 	struct pane_area area = { .line = 2, .lines = terminal_lines() - 3, .columns = terminal_columns() };
@@ -212,6 +239,8 @@ static void draw(struct live_view *v)
 	draw_head(v);
 	if (v->help)
 		draw_help();
+	else if (v->output)
+		draw_output();
 	else if (v->shown && area.lines > 0)
 		panes_draw(v->panes, &area);
 	draw_foot(v);
@@ -228,14 +257,15 @@ static uint64_t step_ns(const struct live_view *v)
 
 static int show(struct live_view *v)
 {
+	const struct stack_pattern *only = *v->only_text ? &v->only : NULL;
 	const struct stack_summary *summary;
 	int error;
 
 	panes_show(v->panes, NULL);
 	if (v->nr_steps)
-		error = v->source.show(v->source.arg, step_ns(v), v->steps[v->nr_steps - 1], &v->shown);
+		error = v->source.show(v->source.arg, step_ns(v), v->steps[v->nr_steps - 1], only, &v->shown);
 	else
-		error = v->source.show(v->source.arg, v->window_ns, 0, &v->shown);
+		error = v->source.show(v->source.arg, v->window_ns, 0, only, &v->shown);
 	if (error)
 		return error;
 	panes_show(v->panes, v->shown);
@@ -376,6 +406,24 @@ static void search(struct live_view *v)
 		panes_next_match(v->panes, 1);
 }
 
+static int set_only(struct live_view *v)
+{
+	struct stack_pattern only = { .text = v->only_text };
+	int error = *v->input ? regcomp(&only.compiled, v->input, REG_EXTENDED | REG_NOSUB) : 0;
+	char wrong[128];
+
+	if (error) {
+		regerror(error, &only.compiled, wrong, sizeof(wrong));
+		say(v, "%s", wrong);
+		return 0;
+	}
+	if (*v->only_text)
+		regfree(&v->only.compiled);
+	v->only = only;
+	memcpy(v->only_text, v->input, sizeof(v->only_text));
+	return show(v);
+}
+
 static int set_window(struct live_view *v)
 {
 	char *end;
@@ -412,6 +460,8 @@ static int answer(struct live_view *v)
 	case ASKED_SEARCH:
 		search(v);
 		return 0;
+	case ASKED_ONLY:
+		return set_only(v);
 	case ASKED_WINDOW:
 		return set_window(v);
 	case ASKED_NAME:
@@ -509,8 +559,14 @@ static bool take_own_key(struct live_view *v, struct terminal_key key, int *erro
 	case 's':
 		ask(v, ASKED_NAME);
 		return true;
+	case 'o':
+		v->output = !v->output;
+		return true;
 	case '/':
 		ask(v, ASKED_SEARCH);
+		return true;
+	case '&':
+		ask(v, ASKED_ONLY);
 		return true;
 	case '[':
 		*error = step_back(v);
@@ -549,7 +605,7 @@ static int take_key(struct live_view *v, struct terminal_key key)
 	*v->message = 0;
 	if (take_own_key(v, key, &error))
 		return error;
-	v->help = false;
+	v->help = v->output = false;
 	if (key.special && key.key == KEY_MOUSE)
 		take_mouse(v);
 	else
@@ -603,6 +659,8 @@ void live_view_free(struct live_view *v)
 	if (!v)
 		return;
 	panes_free(v->panes);
+	if (*v->only_text)
+		regfree(&v->only.compiled);
 	free(v->steps);
 	free(v->doing);
 	free(v);

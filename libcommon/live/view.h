@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "live/picture.h"
+#include "report/stack_filter.h"
 
 struct live_view;
 
@@ -19,10 +20,10 @@ struct live_source {
 	const char *counted;	/* what it counts, as "samples" */
 	const char *note;	/* shown until the first key; NULL: none */
 	/*
-	 * Makes a report of the window_ns before until_ns (0: now), or of all since the start (0, now); valid until the next call,
-	 * whose report replaces it. 0 or -errno
+	 * Makes a report of the window_ns before until_ns (0: now), or of all since the start (0, now), of the stacks that match
+	 * `only`, or of all (NULL); valid until the next call, whose report replaces it. 0 or -errno
 	 */
-	int (*show)(void *arg, uint64_t window_ns, uint64_t until_ns, const struct live_shown **shown);
+	int (*show)(void *arg, uint64_t window_ns, uint64_t until_ns, const struct stack_pattern *only, const struct live_shown **shown);
 	void (*reset)(void *arg);	/* the start is now */
 	void (*set_interval)(void *arg, uint64_t ns);
 	void (*end)(void *arg);		/* the user wants to leave */

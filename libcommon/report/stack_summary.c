@@ -80,6 +80,8 @@ struct json_object *stack_summary_object(const struct stack_summary *s)
 	idle_json(object, s->idle_threads, s->idle_ns);
 	if (s->summed_up)
 		json_object_object_add(object, "summed_up", json_object_new_uint64(s->summed_up));
+	if (s->only)
+		json_object_object_add(object, "only", json_name(s->only));
 	losses_json(object, s->losses, s->nr_losses);
 	json_object_object_add(object, "ended", stack_summary_json_ends(s->ended));
 	if (s->measure->summary_json)
@@ -194,6 +196,11 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	names_count_say(out, &s->names);
 	say_lost(out, s);
 	putc('\n', out);
+	if (s->only) {
+		fprintf(out, "%s: these are only the stacks that match \"", s->tool);
+		print_message(out, s->only);
+		fputs("\"\n", out);
+	}
 	idle_print(out, s->tool, s->idle_threads, s->idle_ns);
 	stack_summary_print_ends(out, s);
 	if (s->summed_up)

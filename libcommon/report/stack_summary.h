@@ -33,6 +33,7 @@ struct stack_summary {
 	size_t idle_threads;	/* with waits that are idle, by report/idle.h, */
 	uint64_t idle_ns;	/* so long in sum */
 	uint64_t summed_up;	/* stacks for which the report has no room */
+	const char *only;	/* the regular expression that all stacks match; NULL: these are all stacks */
 	/* filled in by stack_summary_count(): */
 	struct stack_value sum;
 	uint64_t ended[NR_END_REASONS];		/* the number of stacks by end reason */

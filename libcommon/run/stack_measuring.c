@@ -297,7 +297,7 @@ static void begin_web_view(struct stack_session *s)
 /* ---- the view in the terminal ---- */
 
 /* Makes the report that the view shows, with the losses that are known by now. */
-static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct live_shown **shown)
+static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct stack_pattern *only, const struct live_shown **shown)
 {
 	struct stack_session *s = arg;
 	struct made_report *made = &s->made;
@@ -312,7 +312,7 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct l
 		return error;
 	report_make(s, made, &(struct report_of){
 		.entries = s->part.entries, .nr = s->part.nr, .from = s->part.from_ns / 1e9, .until = s->part.until_ns / 1e9,
-		.since = &since, .room = report_room(s->options), .for_view = true,
+		.since = &since, .room = report_room(s->options), .only = only, .for_view = true,
 		.losses = s->source ? s->source->losses : NULL, .nr_losses = s->source ? s->source->nr_losses : 0,
 	});
 	made->summary.earlier = s->taken - made->summary.sum.count;

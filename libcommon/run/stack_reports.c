@@ -71,6 +71,15 @@ void report_count_names(struct made_report *made)
 	cli_check(names_count(&made->summary.names, &made->writer.names, made->entries, made->nr), "name the frames");
 }
 
+static void leave_only(struct made_report *made, const struct stack_pattern *only)
+{
+	struct stack_summary *summary = &made->summary;
+
+	cli_check(stack_filter(&made->writer, summary->measure->is_time, only, made->entries, &made->nr), "find the stacks");
+	stack_summary_count(summary, made->entries, made->nr);
+	summary->only = only->text;
+}
+
 void report_make(struct stack_session *s, struct made_report *made, const struct report_of *of)
 {
 	const struct stack_options *o = s->options;
@@ -99,6 +108,8 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 	note_processes(s, &made->processes, made->entries, made->nr);
 	made->writer.processes = &made->processes;
 	stack_session_place(s, &made->placed, made->entries, made->nr);
+	if (of->only)
+		leave_only(made, of->only);
 	if (s->wanted->runtimes)
 		memcpy(summary->names.calls, made->placed.calls, sizeof(summary->names.calls));
 	if (!of->for_view)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/stack_filter.h"
 #include "run/stack_session.h"
 
 /* what a report is of */
@@ -18,6 +19,7 @@ struct report_of {
 	const struct loss *losses;	/* the tool's own */
 	size_t nr_losses;
 	uint64_t room;			/* for so many frames; the coldest stacks are summed up */
+	const struct stack_pattern *only;	/* NULL: of all stacks */
 	bool for_view;			/* .summary.names is left to who prints it: only .calls are counted */
 };
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which stacks match a regular expression: by their thread, process or functions. */
+#ifndef EHPERF_REPORT_STACK_FILTER_H
+#define EHPERF_REPORT_STACK_FILTER_H
+
+#include <regex.h>
+#include <stddef.h>
+
+#include "report/stack_entry.h"
+#include "report/stack_writer.h"
+
+struct stack_pattern {
+	const char *text;
+	regex_t compiled;
+};
+
+/*
+ * Keeps those of the entries, in their order, of which one of these matches: the thread's name or ID, the process's ID, command
+ * line or cgroup, or a frame's name as in folded output, also of the waker. off_cpu: as struct stack_labels'. 0 or -ENOMEM
+ */
+int stack_filter(const struct stack_writer *writer, bool off_cpu, const struct stack_pattern *pattern, struct stack_entry *entries,
+		 size_t *nr);
+
+#endif
