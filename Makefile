@@ -78,7 +78,7 @@ help:
 	@echo "make              builds the tools, as build/TOOL. V=1: shows commands. STATIC=1: without libraries"
 	@echo "make demo         shows the hottest whole stack of five of the distribution's programs; as root"
 	@echo "make check        tests in 2 minutes what needs the build's packages, bats, jq; as root, or what others may"
-	@echo "make test         tests each promise of each tool once, in 10 minutes; packages of 370 MB; as root"
+	@echo "make test         tests what each tool promises, in 20 minutes; packages of 370 MB; as root"
 	@echo "make test-full    tests everything, in more than an hour; packages of 2.7 GB; as root. ONLY=java: that"
 	@echo "make bench        measures ours beside the alternatives, in an hour; as root. One: make bench-load"
 	@echo "make pictures     draws README's pictures anew; as root"
@@ -105,7 +105,7 @@ GROUPS_test-cfi := $(GROUPS_test)
 GROUPS_test-debian := packaging
 GROUPS_bench := $(GROUPS_test) servers runtimes peers
 GROUPS_deb := packaging
-GROUPS_pictures := demo browser
+GROUPS_pictures := demo browser pictures
 GROUPS_fuzz := fuzz
 # those of the goals beside deps; for deps alone, what the build needs
 GROUPS = build $(if $(STATIC),static) $(foreach goal,$(patsubst bench-%,bench,$(MAKECMDGOALS)),$(GROUPS_$(goal)))
