@@ -42,7 +42,6 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, MAX_SERIES);
 	__type(key, SERIES_KEY);
 	__type(value, __u32);	/* its number */
@@ -62,7 +61,6 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, NR_BUCKET_COUNTS);
 	__type(key, struct bucket_key);
 	__type(value, __u32);	/* its number */

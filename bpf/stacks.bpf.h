@@ -246,7 +246,7 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 	if (!sum) {
 		if (!bpf_map_update_elem(&values, key, value, BPF_NOEXIST))
 			return;
-		/* another CPU was first, or the map is full */
+		/* another CPU was first, or there is no room */
 		sum = bpf_map_lookup_elem(&values, key);
 	}
 	if (sum)

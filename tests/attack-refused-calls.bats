@@ -7,7 +7,7 @@ load lib.bash
 
 every() {	# ERROR CALLS COMMAND...
 	local step=1
-	[ "$2" != read ] || step=37	# most are of one long file, /proc/kallsyms
+	[ "$2" != read ] || step=17	# most are of one long file, the kernel's BTF
 	refuse "$1" "$2" $step "${@:3}" | sed 's/^/# /' >&3
 	return "${PIPESTATUS[0]}"
 }

@@ -473,10 +473,10 @@ find_binaries() {
 	done
 	[ "${#binaries[@]}" -ge 30 ] || [ "$SIZE" != full ] || skip "finds ${#binaries[@]} binaries only"
 	mapfile -t binaries < <(printf '%s\n' "${binaries[@]}" | sample_of_size)
-	addresses=$([ "$SIZE" = full ] && echo 10000 || echo 500)
+	addresses=$([ "$SIZE" = full ] && echo 10000 || echo 2000)
 }
 
-@test "names: at 10,000 addresses of 30 binaries, or 500 of some, the symbol and the start are those of eu-addr2line for 99.9 %" {
+@test "names: at 10,000 addresses of 30 binaries, or 2,000 of some, the symbol and the start are those of eu-addr2line for 99.9 %" {
 	find_binaries
 	names-against-addr2line -n $addresses "${binaries[@]}" >"$WORK/report" || { cat "$WORK/report"; false; }
 	echo "# ${#binaries[@]} binaries: $(tail -n 1 "$WORK/report")" >&3

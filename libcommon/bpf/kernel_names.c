@@ -10,17 +10,17 @@
 #include "bpf/object.h"
 #include "kernel_symbol_abi.h"
 
-/* 0 or -errno */
+/* 0; -ENOENT: the program has no answer; -errno */
 static int ask(const struct bpf_object *object, const char *name)
 {
 	const struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 
 	if (!program)
-		return -ENOENT;
+		return -EINVAL;
 	if (bpf_prog_test_run_opts(bpf_program__fd(program), &run))
 		return -errno;
-	return run.retval ? -EINVAL : 0;
+	return run.retval ? -ENOENT : 0;
 }
 
 int kernel_names_ask(void *object, uint64_t address, const char **text, bool *schedules)
@@ -29,7 +29,7 @@ int kernel_names_ask(void *object, uint64_t address, const char **text, bool *sc
 	int error;
 
 	if (!asked)
-		return -ENOENT;
+		return -EINVAL;
 	asked->address = address;
 	error = ask(object, "name_kernel_address");
 	*text = asked->text;
@@ -37,19 +37,21 @@ int kernel_names_ask(void *object, uint64_t address, const char **text, bool *sc
 	return error;
 }
 
-bool kernel_names_find(const struct bpf_object *object, const char *symbol, unsigned long long *begin, unsigned long long *end)
+int kernel_names_find(const struct bpf_object *object, const char *symbol, unsigned long long *begin, unsigned long long *end)
 {
 	struct kernel_symbol_asked *asked = object_section(object, ".data.symbol");
 	unsigned long long size = 0;
+	int error;
 
 	if (!asked)
-		return false;
+		return -EINVAL;
 	memset(asked->text, 0, sizeof(asked->text));
 	snprintf(asked->text, sizeof(asked->text), "%s", symbol);
-	if (ask(object, "find_kernel_symbol"))
-		return false;
+	error = ask(object, "find_kernel_symbol");
+	if (error)
+		return error;
 	sscanf(asked->text, "%*[^+]+0x%*x/0x%llx", &size);
 	*begin = asked->address;
 	*end = asked->address + size;
-	return true;
+	return 0;
 }

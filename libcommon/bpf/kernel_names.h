@@ -11,9 +11,9 @@ int kernel_names_ask(void *object, uint64_t address, const char **text, bool *sc
 struct bpf_object;
 
 /*
- * Finds a symbol of the kernel by the object: where it begins, and, if it is a function, where it ends. False: there is none, or
- * the kernel hides its addresses
+ * Finds a symbol of the kernel by the object: where it begins, and, if it is a function, where it ends. 0; -ENOENT: there is none,
+ * or the kernel hides its addresses; -errno
  */
-bool kernel_names_find(const struct bpf_object *object, const char *symbol, unsigned long long *begin, unsigned long long *end);
+int kernel_names_find(const struct bpf_object *object, const char *symbol, unsigned long long *begin, unsigned long long *end);
 
 #endif

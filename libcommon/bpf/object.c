@@ -75,6 +75,13 @@ int object_resize(struct bpf_object *object, const char *name, uint32_t nr)
 	return map ? bpf_map__set_max_entries(map, nr) : -ENOENT;
 }
 
+int object_preallocate(struct bpf_object *object, const char *name)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	return map ? bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC) : -ENOENT;
+}
+
 int object_resize_to_cpus(struct bpf_object *object, const char *map)
 {
 	int nr = libbpf_num_possible_cpus();
@@ -235,16 +242,19 @@ static uint64_t map_bytes(int fd)
 	return bytes;
 }
 
-/* what the elements of a map may take that the kernel allocates when they are added, rounded up as its allocator does */
-static uint64_t element_bytes(const struct bpf_map *map)
+/* what a map may take whose elements are allocated when they are added: 0 for others */
+static uint64_t most_map_bytes(const struct bpf_map *map)
 {
-	enum { OWN = 48, UNIT = 64 };	/* OWN: of a struct htab_elem */
+	enum { ELEMENT = 48, LINK = 8, BUCKET = 16 };	/* struct htab_elem, bpf_mem_alloc's list, struct bucket */
 	uint64_t key = (bpf_map__key_size(map) + 7) / 8 * 8, value = (bpf_map__value_size(map) + 7) / 8 * 8;
-	uint64_t bytes = (OWN + key + value + UNIT - 1) / UNIT * UNIT;
+	uint64_t bytes = ELEMENT + LINK + key + value, class = 64;
 
 	if (bpf_map__type(map) != BPF_MAP_TYPE_HASH || !(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 		return 0;
-	return bytes * bpf_map__max_entries(map);
+	/* kmalloc()'s sizes: 64, 96, 128, 192, 256, ... */
+	while (class < bytes)
+		class += class & (class - 1) ? class / 3 : class / 2;
+	return (class + BUCKET) * bpf_map__max_entries(map);
 }
 
 uint64_t object_map_bytes(const struct bpf_object *object)
@@ -254,6 +264,6 @@ uint64_t object_map_bytes(const struct bpf_object *object)
 
 	bpf_object__for_each_map(map, object)
 		if (bpf_map__fd(map) >= 0)
-			bytes += map_bytes(bpf_map__fd(map)) + element_bytes(map);
+			bytes += most_map_bytes(map) ?: map_bytes(bpf_map__fd(map));
 	return bytes;
 }

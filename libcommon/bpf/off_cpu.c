@@ -110,17 +110,21 @@ int off_cpu_find_kernel(struct bpf_object *object)
 		{ "_etext", &l.text.end, &ignored },
 		{ "__schedule", &l.starts[START_AT_SWITCH].begin, &l.starts[START_AT_SWITCH].end },
 		{ "try_to_wake_up", &l.starts[START_AT_WAKING].begin, &l.starts[START_AT_WAKING].end },
+		{ "__irqentry_text_start", &l.interrupt_entries.begin, &ignored },	/* arm64 has no other */
 		{ "asm_common_interrupt", &l.interrupt_entries.begin, &ignored },
 		{ "__irqentry_text_end", &l.interrupt_entries.end, &ignored },
 		{ "schedule", &l.any_function, &ignored },
 		{ "arch_rethook_trampoline", &l.rethook, &ignored },
 		{ "return_to_handler", &l.graph_hook, &ignored },
 	};
+	int error = layout ? 0 : -EINVAL;
 
-	if (!layout)
-		return -ENOENT;
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
-		kernel_names_find(object, symbols[i].symbol, symbols[i].begin, symbols[i].end);
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]) && (!error || error == -ENOENT); i++)
+		error = kernel_names_find(object, symbols[i].symbol, symbols[i].begin, symbols[i].end);
+	if (error && error != -ENOENT)
+		return error;
+	if (!l.interrupt_entries.begin)
+		l.interrupt_entries.end = 0;
 	if (l.orc_entries && l.orc_ips && end > l.orc_ips && l.text.begin && l.text.end)
 		l.nr_orc = (end - l.orc_ips) / sizeof(int32_t);
 	*layout = l;

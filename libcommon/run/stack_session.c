@@ -33,10 +33,35 @@ static void set_hash_seed(struct bpf_object *object)
 	host_unwind_seed(seed);
 }
 
+/* of processes and threads that maps have room for; with little memory, tables need it more */
+#define MAX_PROCESSES		65536
+#define MAX_PROCESSES_OF_LITTLE	16384
+#define LITTLE_MEMORY		(128 << 20)
+
+static int size_maps(struct bpf_object *object, const struct run_options *run, const struct stacks_wanted *wanted)
+{
+	uint32_t processes = wanted->memory.kernel < LITTLE_MEMORY ? MAX_PROCESSES_OF_LITTLE : MAX_PROCESSES;
+	bool pids = run->tasks.pids.nr || run->command;
+	const struct {
+		const char *name;
+		uint32_t nr;
+	} maps[] = {
+		{ "values", wanted->max_stacks }, { "sent", wanted->max_stacks },
+		{ "procs", processes }, { "changes", processes }, { "exiting", processes },
+		{ "listed_pids", pids ? processes : 1 }, { "listed_tids", run->tasks.tids.nr ? processes : 1 },
+	};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !error; i++)
+		error = object_resize(object, maps[i].name, maps[i].nr);
+	if (!error && wanted->by_perf_event)
+		error = object_preallocate(object, "values");
+	return error || !wanted->by_perf_event ? error : object_preallocate(object, "sent");
+}
+
 void stack_session_configure(struct bpf_object *object, const struct run_options *run,
 			     const struct stacks_wanted *wanted)
 {
-	static const char *const maps_of_stacks[] = { "values", "sent" };
 	bool user = !wanted->only_kernel, kernel = !wanted->only_user;
 
 	priority_begin();
@@ -51,9 +76,7 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 	kernel_check(object_resize_to_cpus(object, "raw_samples"), "load the BPF programs");
 	if (wanted->max_depth > DEFAULT_DEPTH)
 		kernel_check(object_resize_to_cpus(object, "deep_stacks"), "load the BPF programs");
-	for (size_t i = 0; i < sizeof(maps_of_stacks) / sizeof(maps_of_stacks[0]); i++)
-		kernel_check(object_resize(object, maps_of_stacks[i], wanted->max_stacks),
-			     "load the BPF programs");
+	kernel_check(size_maps(object, run, wanted), "load the BPF programs");
 }
 
 /* ---- as a part of the run ---- */
