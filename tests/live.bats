@@ -211,6 +211,24 @@ click() {
 	only_nested() { shows "only /.$nested" && shows 'nested' && ! shows '[0-9]  other'; }
 	wait_until only_nested
 	only ''
+	wait_until shows '[0-9]  other'
+	# its share of the samples, and the command line
+	keys P
+	wait_until_drawn '^ +% +samples +PID  command'
+	shows "^ *[0-9.]+ +[0-9]+ +$nested  .*nested burn 1000$"
+	screen | sed -n '4,5p' | awk '{ sum += $1 } END { exit !(sum > 99.8 && sum < 100.2) }'
+	shows '^2 processes\. Enter'
+	keys /
+	keys -l "^ *$other "
+	keys Enter
+	keys n
+	keys Enter
+	wait_until shows "only /.$other\\$/"
+	wait_until shows '^1 process\. Enter'
+	keys l
+	only_the_other() { shows '[0-9]  other' && ! shows '[0-9]  nested'; }
+	wait_until only_the_other
+	only ''
 	all_again() { ! shows 'only /' && shows '[0-9]  other'; }
 	wait_until all_again
 	only '^other$'

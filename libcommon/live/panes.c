@@ -11,11 +11,12 @@
 #include "base/array.h"
 #include "base/order.h"
 #include "live/lanes.h"
+#include "report/counted.h"
 #include "report/escape.h"
 #include "report/flame_layout.h"
 
-enum pane { FLAME, TREE, STACKS, FUNCTIONS, TIMELINE, NR_PANES };
-static const char pane_keys[NR_PANES + 1] = "ftlui";
+enum pane { FLAME, TREE, STACKS, FUNCTIONS, PROCESSES, TIMELINE, NR_PANES };
+static const char pane_keys[NR_PANES + 1] = "ftluPi";
 
 #define MAX_ZOOMS 64
 /* how much time a cell of the timeline stands for */
@@ -41,6 +42,11 @@ struct tree_row {
 	uint32_t node;
 	unsigned level;
 	bool opens, open;
+};
+
+struct process_row {
+	const struct stack_entry *entry;	/* one of its stacks */
+	uint64_t value;
 };
 
 struct lane_row {
@@ -70,6 +76,10 @@ struct panes {
 	struct rows rows[NR_PANES];	/* not of FLAME */
 	uint64_t open_stack;	/* 0: the list of stacks is shown */
 	size_t stack_top;
+	/* the processes */
+	struct process_row *process_rows;
+	size_t process_room;
+	uint32_t process;	/* that Enter was pressed on; 0: none */
 	/* the timeline */
 	struct lane_row *lane_rows;
 	size_t lane_room;
@@ -95,6 +105,7 @@ void panes_free(struct panes *p)
 	free(p->cells);
 	free(p->tree_rows);
 	free(p->toggled);
+	free(p->process_rows);
 	free(p->lane_rows);
 	free(p);
 }
@@ -719,6 +730,119 @@ static void draw_functions(struct panes *p)
 		draw_function(p, i, p->area.line + 1 + i - r->top);
 }
 
+/* ---- the processes ---- */
+
+static int by_process(const void *left, const void *right)
+{
+	const struct process_row *l = left, *r = right;
+
+	return order_of(l->entry->key.pid, r->entry->key.pid) ?: order_of(l->entry, r->entry);
+}
+
+static int hottest_first(const void *left, const void *right)
+{
+	const struct process_row *l = left, *r = right;
+
+	return order_of(r->value, l->value) ?: order_of(l->entry->key.pid, r->entry->key.pid);
+}
+
+static uint64_t id_of_process(const struct panes *p, size_t row)
+{
+	return 1 + (uint64_t)p->process_rows[row].entry->key.pid;
+}
+
+/* The entries are sorted: a process's first one is its hottest. */
+static int list_processes(struct panes *p)
+{
+	const struct measure *measure = p->shown->summary.measure;
+	struct process_row *rows;
+	size_t nr = 0;
+
+	if (array_reserve(&p->process_rows, &p->process_room, p->shown->nr + 1))
+		return -ENOMEM;
+	rows = p->process_rows;
+	for (size_t i = 0; i < p->shown->nr; i++)
+		rows[i] = (struct process_row){ &p->shown->entries[i], measure->value(&p->shown->entries[i].value) };
+	qsort(rows, p->shown->nr, sizeof(*rows), by_process);
+	for (size_t i = 0; i < p->shown->nr; i++) {
+		if (nr && rows[nr - 1].entry->key.pid == rows[i].entry->key.pid)
+			rows[nr - 1].value += rows[i].value;
+		else
+			rows[nr++] = rows[i];
+	}
+	qsort(rows, nr, sizeof(*rows), hottest_first);
+	settle(p, &p->rows[PROCESSES], nr, id_of_process);
+	return 0;
+}
+
+/* "PID COMMAND LINE", escaped, or the name of a thread if there is none; the caller frees it. NULL: no memory */
+static char *name_of_process(const struct panes *p, size_t row)
+{
+	const struct stack_entry *entry = p->process_rows[row].entry;
+	const struct process_note *note = process_notes_find(p->shown->writer.processes, entry->key.pid);
+	char *name = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&name, &bytes);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "%7" PRIu32 "  ", entry->key.pid);
+	print_message(out, note && note->cmdline ? note->cmdline : stack_entry_thread(entry));
+	return fclose(out) ? NULL : name;
+}
+
+static bool process_matches(const struct panes *p, size_t row)
+{
+	char *name = p->has_pattern ? name_of_process(p, row) : NULL;
+	bool matches = name && !regexec(&p->pattern, name, 0, NULL, 0);
+
+	free(name);
+	return matches;
+}
+
+static void draw_process(const struct panes *p, size_t row, int line)
+{
+	const struct rows *r = &p->rows[PROCESSES];
+	enum terminal_style style = row == r->selected ? STYLE_SELECTED : process_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
+	const struct measure *measure = p->shown->summary.measure;
+	uint64_t value = p->process_rows[row].value;
+	char *name = name_of_process(p, row);
+	char head[48];
+
+	snprintf(head, sizeof(head), "%6.1f %12" PRIu64 "  ", percent_of(value, measure->value(&p->shown->summary.sum)),
+		 measure_in_text(measure, value));
+	terminal_put(line, 0, p->area.columns, style, 0, head);
+	terminal_put(line, 21, p->area.columns - 21, style, 0, name ? name : "");
+	free(name);
+}
+
+static void draw_processes(struct panes *p)
+{
+	const struct rows *r = &p->rows[PROCESSES];
+	char head[128];
+
+	snprintf(head, sizeof(head), "     %% %12.12s      PID  command", measure_unit(p->shown->summary.measure));
+	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, head);
+	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
+		draw_process(p, i, p->area.line + 1 + i - r->top);
+}
+
+static void key_in_processes(struct panes *p, struct terminal_key key)
+{
+	const struct rows *r = &p->rows[PROCESSES];
+
+	if (!key.special && key.key == '\r' && r->selected < r->nr)
+		p->process = p->process_rows[r->selected].entry->key.pid;
+}
+
+uint32_t panes_process(struct panes *p)
+{
+	uint32_t process = p->process;
+
+	p->process = 0;
+	return process;
+}
+
 /* ---- the timeline ---- */
 
 /* what is drawn of it: so many cells, each of which begins at a multiple of its time */
@@ -979,7 +1103,8 @@ static const struct {
 	bool (*matches)(const struct panes *p, size_t row);
 	uint64_t (*id)(const struct panes *p, size_t row);
 } rows_of[NR_PANES] = {
-	[STACKS] = { stack_matches, id_of_text }, [FUNCTIONS] = { function_matches, id_of_function }, [TIMELINE] = { lane_matches, id_of_lane },
+	[STACKS] = { stack_matches, id_of_text }, [FUNCTIONS] = { function_matches, id_of_function },
+	[PROCESSES] = { process_matches, id_of_process }, [TIMELINE] = { lane_matches, id_of_lane },
 };
 
 static void next_in_rows(struct panes *p, int direction)
@@ -1020,6 +1145,8 @@ int panes_prepare(struct panes *p)
 		return 0;
 	if (p->pane == TIMELINE)
 		return list_lanes(p);
+	if (p->pane == PROCESSES)
+		return list_processes(p);
 	if (!(tree ? p->picture.has_tree : p->picture.has_texts))
 		p->matched = false;
 	error = tree ? picture_need_tree(&p->picture, p->shown) : picture_need_texts(&p->picture, p->shown);
@@ -1046,7 +1173,7 @@ void panes_draw(struct panes *p, const struct pane_area *area)
 {
 	static void (*const draw[NR_PANES])(struct panes *p) = {
 		[FLAME] = draw_flame, [TREE] = draw_tree, [STACKS] = draw_stacks, [FUNCTIONS] = draw_functions,
-		[TIMELINE] = draw_timeline,
+		[PROCESSES] = draw_processes, [TIMELINE] = draw_timeline,
 	};
 
 	p->area = *area;
@@ -1072,6 +1199,10 @@ void panes_say(const struct panes *p, char *text, size_t bytes)
 		say_lane(p, text, bytes);
 		return;
 	}
+	if (p->pane == PROCESSES) {
+		snprintf(text, bytes, "%s. Enter shows only this process", counted(p->rows[PROCESSES].nr, "processes").text);
+		return;
+	}
 	if (p->has_pattern)
 		at = snprintf(text, bytes, "%.1f %% match. ", 100 * p->picture.matching);
 	cell = p->pane == FLAME ? selected_cell(p) : NULL;
@@ -1088,7 +1219,7 @@ void panes_say(const struct panes *p, char *text, size_t bytes)
 
 static enum pane last_pane(const struct panes *p)
 {
-	return p->shown && p->shown->lanes ? TIMELINE : FUNCTIONS;
+	return p->shown && p->shown->lanes ? TIMELINE : PROCESSES;
 }
 
 static void select_pane(struct panes *p, enum pane pane)
@@ -1120,6 +1251,8 @@ void panes_key(struct panes *p, struct terminal_key key)
 		key_in_tree(p, key);
 	else if (p->pane == STACKS)
 		key_in_stacks(p, key);
+	else if (p->pane == PROCESSES)
+		key_in_processes(p, key);
 	else if (p->pane == TIMELINE)
 		key_in_timeline(p, key);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The panes of a view: a flame graph, a tree, a list of stacks, a table of functions, and a timeline. */
+/* The panes of a view: a flame graph, a tree, a list of stacks, a table of functions, a list of processes, and a timeline. */
 #ifndef EHPERF_LIVE_PANES_H
 #define EHPERF_LIVE_PANES_H
 
@@ -29,6 +29,8 @@ void panes_say(const struct panes *panes, char *text, size_t bytes);
 
 void panes_key(struct panes *panes, struct terminal_key key);
 void panes_mouse(struct panes *panes, int line, int column, int wheel);
+/* after a key or a click: the PID of a process that alone is to be shown; 0: none */
+uint32_t panes_process(struct panes *panes);
 
 /* Sets an extended regular expression; "": none. 0, or -EINVAL, and what is wrong with it */
 int panes_search(struct panes *panes, const char *pattern, char *wrong, size_t bytes);

@@ -187,10 +187,10 @@ static void draw_foot(const struct live_view *v)
 /* ---- help ---- */
 
 static const char *const help[] = {
-	"f t l u       flame graph, tree, list of stacks, functions; Tab: the next",
+	"f t l u P     flame graph, tree, stacks, functions, processes; Tab: the next",
 	"i  +  -       timeline of the threads, where there is one; zoom of its time",
 	"arrows        select; Page Up, Page Down, Home, End: by pages, to the ends",
-	"Enter         zoom into the frame; open or close the branch, or the stack",
+	"Enter         zoom into the frame; open the branch or the stack; only the process",
 	"Backspace     back",
 	"mouse         click: select, and again: Enter; the wheel scrolls",
 	"/  n  N       search a regular expression; next and previous match",
@@ -406,10 +406,10 @@ static void search(struct live_view *v)
 		panes_next_match(v->panes, 1);
 }
 
-static int set_only(struct live_view *v)
+static int set_only(struct live_view *v, const char pattern[INPUT_BYTES])
 {
 	struct stack_pattern only = { .text = v->only_text };
-	int error = *v->input ? regcomp(&only.compiled, v->input, REG_EXTENDED | REG_NOSUB) : 0;
+	int error = *pattern ? regcomp(&only.compiled, pattern, REG_EXTENDED | REG_NOSUB) : 0;
 	char wrong[128];
 
 	if (error) {
@@ -420,7 +420,7 @@ static int set_only(struct live_view *v)
 	if (*v->only_text)
 		regfree(&v->only.compiled);
 	v->only = only;
-	memcpy(v->only_text, v->input, sizeof(v->only_text));
+	memcpy(v->only_text, pattern, sizeof(v->only_text));
 	return show(v);
 }
 
@@ -461,7 +461,7 @@ static int answer(struct live_view *v)
 		search(v);
 		return 0;
 	case ASKED_ONLY:
-		return set_only(v);
+		return set_only(v, v->input);
 	case ASKED_WINDOW:
 		return set_window(v);
 	case ASKED_NAME:
@@ -594,8 +594,17 @@ static void take_mouse(struct live_view *v)
 		panes_mouse(v->panes, line, column, wheel);
 }
 
+static int show_process(struct live_view *v, uint32_t pid)
+{
+	char pattern[INPUT_BYTES] = "";
+
+	snprintf(pattern, sizeof(pattern), "^%" PRIu32 "$", pid);
+	return set_only(v, pattern);
+}
+
 static int take_key(struct live_view *v, struct terminal_key key)
 {
+	uint32_t process;
 	int error = 0;
 
 	if (key.special && key.key == KEY_RESIZE)
@@ -610,7 +619,8 @@ static int take_key(struct live_view *v, struct terminal_key key)
 		take_mouse(v);
 	else
 		panes_key(v->panes, key);
-	return 0;
+	process = panes_process(v->panes);
+	return process ? show_process(v, process) : 0;
 }
 
 int live_view_work(struct live_view *v)
