@@ -190,7 +190,7 @@ static const char *const help[] = {
 	"f t l u P     flame graph, tree, stacks, functions, processes; Tab: the next",
 	"i  +  -       timeline of the threads, where there is one; zoom of its time",
 	"arrows        select; Page Up, Page Down, Home, End: by pages, to the ends",
-	"Enter         zoom into the frame; open the branch or the stack; only the process",
+	"Enter         zoom into the frame; open a branch or a stack; only this process",
 	"Backspace     back",
 	"mouse         click: select, and again: Enter; the wheel scrolls",
 	"/  n  N       search a regular expression; next and previous match",
