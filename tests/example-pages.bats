@@ -25,7 +25,7 @@ load lib.bash
 # bats test_tags=full
 @test "make pictures draws README's pictures, small enough for a page" {
 	need_root
-	need python3 xz taskset chromium xmllint
+	need python3 xz taskset chromium xmllint tmux aha
 	"$ROOT/man/pictures/draw" "$WORK"
 	diff <(cd "$WORK" && ls *.svg *.png) <(cd "$ROOT/man/pictures" && ls *.svg *.png)
 	local file
@@ -35,5 +35,7 @@ load lib.bash
 	# a PNG, 1000 x 310
 	diff <(od -An -t x1 -j 12 -N 12 "$WORK/timeline.png") <(echo ' 49 48 44 52 00 00 03 e8 00 00 01 36')
 	[ "$(wc -c <"$ROOT/man/pictures/flame.svg")" -le 61440 ]
-	[ "$(wc -c <"$ROOT/man/pictures/timeline.png")" -le 102400 ]
+	for file in timeline live served; do
+		[ "$(wc -c <"$ROOT/man/pictures/$file.png")" -le 102400 ]
+	done
 }

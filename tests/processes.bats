@@ -312,7 +312,7 @@ print(r.ru_utime + r.ru_stime)' "$@"
 		[ "$(summary .samples)" -eq 202 ]
 		[ "$(summary .lost)" -eq 0 ]
 	done
-	cpuprof -q -j -F 997 -o "$WORK/out" -- bash -c 'exits 8 200; true' >"$WORK/seconds"
+	cpuprof -q -j -F 997 -o "$WORK/out" -- bash -c 'exits 8 100; true' >"$WORK/seconds"
 	local exiting
 	exiting=$(jq -s 'map(select(.type == "stack" and any(.kernel[].symbol; . == "exit_mmap")).count) | add // 0' "$WORK/out")
 	echo "$(summary .samples) samples, $exiting of them in exit_mmap(), $(summary .lost) lost; children: $(cat "$WORK/seconds") s"
