@@ -207,6 +207,8 @@ click() {
 	wait_until shows 'other'
 	only '('
 	wait_until shows 'Unmatched'
+	only '(.)\1'
+	wait_until shows 'no back references'
 	only "^$nested\$"
 	only_nested() { shows "only /.$nested" && shows 'nested' && ! shows '[0-9]  other'; }
 	wait_until only_nested
@@ -237,6 +239,8 @@ click() {
 	keys p
 	wait_until is_paused
 	shown=$(samples)
+	only nested
+	wait_until shows 'not while it is paused'
 	keys s
 	keys -l saved.jsonl
 	keys Enter
@@ -252,6 +256,31 @@ click() {
 		[ "$(jq -r 'select(.type == "summary") | "\(.samples) \(.only)"' "$WORK/$name.jsonl")" = "$shown ^other\$" ]
 		[ "$(jq -r 'select(.type == "stack").comm' "$WORK/$name.jsonl" | sort -u)" = other ]
 	done
+}
+
+@test "only what matches: of waits, a process's share is of all that is shown, and idle threads are no others'" {
+	local busy
+	background sh -c 'while :; do sleep 0.05; done'
+	busy=$pid
+	background sleep 1000	# idle, as much else on the machine
+	terminal
+	type_line "offcputime --live -o report.jsonl"
+	wait_until shows '^[0-9]+ periods'
+	sleep 3
+	keys P
+	wait_until_drawn '^ +% +.* PID  command'
+	only_busy() { shows "only /.$busy\\$/" && shows "^ *100\.0 +[0-9.]+ +$busy  "; }
+	keys '&'
+	wait_until shows '^Show only'
+	keys -l "^$busy\$"
+	keys Enter
+	wait_until only_busy
+	keys q
+	wait_until_left
+	wait_until test -s "$WORK/report.jsonl"
+	valid_json "$WORK/report.jsonl"
+	[ "$(jq -r 'select(.type == "stack").pid' "$WORK/report.jsonl" | sort -u)" = "$busy" ]
+	[ "$(jq -r 'select(.type == "summary") | .idle_threads // 0' "$WORK/report.jsonl")" = 0 ]
 }
 
 @test "pause: what is shown stays, and measuring goes on; q leaves what was shown" {

@@ -247,14 +247,16 @@ static uint64_t most_map_bytes(const struct bpf_map *map)
 {
 	enum { ELEMENT = 48, LINK = 8, BUCKET = 16 };	/* struct htab_elem, bpf_mem_alloc's list, struct bucket */
 	uint64_t key = (bpf_map__key_size(map) + 7) / 8 * 8, value = (bpf_map__value_size(map) + 7) / 8 * 8;
-	uint64_t bytes = ELEMENT + LINK + key + value, class = 64;
+	uint64_t bytes = ELEMENT + LINK + key + value, class = 64, buckets;
 
 	if (bpf_map__type(map) != BPF_MAP_TYPE_HASH || !(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 		return 0;
-	/* kmalloc()'s sizes: 64, 96, 128, 192, 256, ... */
+	/* kmalloc()'s sizes: 64, 96, 128, 192, 256, 512, ... */
 	while (class < bytes)
-		class += class & (class - 1) ? class / 3 : class / 2;
-	return (class + BUCKET) * bpf_map__max_entries(map);
+		class += class & (class - 1) ? class / 3 : class < 256 ? class / 2 : class;
+	for (buckets = 1; buckets < bpf_map__max_entries(map);)
+		buckets *= 2;
+	return class * bpf_map__max_entries(map) + BUCKET * buckets;
 }
 
 uint64_t object_map_bytes(const struct bpf_object *object)

@@ -19,12 +19,12 @@ int object_set(struct bpf_object *object, const char *constant, const void *valu
 size_t object_constant_size(const struct bpf_object *object, const char *constant);
 /* Sets a map's max_entries. 0, -ENOENT or -errno */
 int object_resize(struct bpf_object *object, const char *map, uint32_t nr);
-/* Sets a map's max_entries to the number of possible CPUs. 0, -ENOENT or -errno */
 /*
  * Before loading: the map's elements are allocated at once. For programs that may run in an NMI: a map without that counts its
  * elements with a lock, which a reader of its fdinfo may hold on the same CPU. 0 or -errno
  */
 int object_preallocate(struct bpf_object *object, const char *map);
+/* Sets a map's max_entries to the number of possible CPUs. 0, -ENOENT or -errno */
 int object_resize_to_cpus(struct bpf_object *object, const char *map);
 
 bool object_has_program(const struct bpf_object *object, const char *program);

@@ -79,6 +79,7 @@ struct panes {
 	/* the processes */
 	struct process_row *process_rows;
 	size_t process_room;
+	uint64_t process_sum;	/* of all rows */
 	uint32_t process;	/* that Enter was pressed on; 0: none */
 	/* the timeline */
 	struct lane_row *lane_rows;
@@ -761,8 +762,11 @@ static int list_processes(struct panes *p)
 	if (array_reserve(&p->process_rows, &p->process_room, p->shown->nr + 1))
 		return -ENOMEM;
 	rows = p->process_rows;
-	for (size_t i = 0; i < p->shown->nr; i++)
+	p->process_sum = 0;
+	for (size_t i = 0; i < p->shown->nr; i++) {
 		rows[i] = (struct process_row){ &p->shown->entries[i], measure->value(&p->shown->entries[i].value) };
+		p->process_sum += rows[i].value;
+	}
 	qsort(rows, p->shown->nr, sizeof(*rows), by_process);
 	for (size_t i = 0; i < p->shown->nr; i++) {
 		if (nr && rows[nr - 1].entry->key.pid == rows[i].entry->key.pid)
@@ -804,13 +808,12 @@ static void draw_process(const struct panes *p, size_t row, int line)
 {
 	const struct rows *r = &p->rows[PROCESSES];
 	enum terminal_style style = row == r->selected ? STYLE_SELECTED : process_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
-	const struct measure *measure = p->shown->summary.measure;
 	uint64_t value = p->process_rows[row].value;
 	char *name = name_of_process(p, row);
 	char head[48];
 
-	snprintf(head, sizeof(head), "%6.1f %12" PRIu64 "  ", percent_of(value, measure->value(&p->shown->summary.sum)),
-		 measure_in_text(measure, value));
+	snprintf(head, sizeof(head), "%6.1f %12" PRIu64 "  ", percent_of(value, p->process_sum),
+		 measure_in_text(p->shown->summary.measure, value));
 	terminal_put(line, 0, p->area.columns, style, 0, head);
 	terminal_put(line, 21, p->area.columns - 21, style, 0, name ? name : "");
 	free(name);

@@ -136,6 +136,14 @@ int terminal_take(void)
 	return atexit(terminal_end) ? -ENOMEM : 0;
 }
 
+/* They would hide what follows them. */
+static void replace_nul(char *text, ssize_t nr)
+{
+	for (ssize_t i = 0; i < nr; i++)
+		if (!text[i])
+			text[i] = ' ';
+}
+
 void terminal_last_line(char *line, size_t bytes)
 {
 	off_t end = lseek(t.kept, 0, SEEK_END), from = end > t.seen + 1024 ? end - 1024 : t.seen;
@@ -150,6 +158,7 @@ void terminal_last_line(char *line, size_t bytes)
 		nr--;
 	if (nr <= 0)
 		return;
+	replace_nul(text, nr);
 	text[nr] = 0;
 	last = strrchr(text, '\n');
 	snprintf(line, bytes, "%s", last ? last + 1 : text);
@@ -163,6 +172,7 @@ void terminal_last_output(char *text, size_t bytes)
 
 	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
 		nr--;
+	replace_nul(text, nr);
 	text[nr > 0 ? nr : 0] = 0;
 	first = from ? strchr(text, '\n') : NULL;
 	if (first)

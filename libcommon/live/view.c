@@ -270,7 +270,7 @@ static int show(struct live_view *v)
 		return error;
 	panes_show(v->panes, v->shown);
 	summary = &v->shown->summary;
-	if (v->nr_steps && summary->seconds > 0)
+	if ((v->nr_steps || only) && summary->seconds > 0)
 		v->rate = summary->measure->value(&summary->sum) / summary->seconds;
 	return 0;
 }
@@ -309,7 +309,7 @@ int live_view_refresh(struct live_view *v, double seconds, uint64_t taken, doubl
 	bool stays = v->paused && v->shown;
 	int error = stays ? 0 : show(v);
 
-	if (!stays)
+	if (!stays && !*v->only_text)
 		v->rate = seconds > 0 ? taken / seconds : 0;
 	v->own_cpu = own_cpu;
 	terminal_last_line(line, sizeof(line));
@@ -394,24 +394,45 @@ static void ask(struct live_view *v, enum asked question)
 	*v->input = 0;
 }
 
+/* With one, a name that others choose could be compared for ever. */
+static bool has_back_reference(const char *pattern)
+{
+	while ((pattern = strchr(pattern, '\\')) && *++pattern)
+		if (*pattern++ >= '1' && pattern[-1] <= '9')
+			return true;
+	return false;
+}
+
 static void search(struct live_view *v)
 {
 	char wrong[128];
 
 	if (*v->input)
 		memcpy(v->search, v->input, sizeof(v->search));
-	if (panes_search(v->panes, v->search, wrong, sizeof(wrong)))
+	if (has_back_reference(v->search))
+		say(v, "no back references");
+	else if (panes_search(v->panes, v->search, wrong, sizeof(wrong)))
 		say(v, "%s", wrong);
 	else
 		panes_next_match(v->panes, 1);
 }
 
-static int set_only(struct live_view *v, const char pattern[INPUT_BYTES])
+/* pid: of the process that the pattern stands for; 0: none */
+static int set_only(struct live_view *v, const char pattern[INPUT_BYTES], uint32_t pid)
 {
-	struct stack_pattern only = { .text = v->only_text };
-	int error = *pattern ? regcomp(&only.compiled, pattern, REG_EXTENDED | REG_NOSUB) : 0;
+	struct stack_pattern only = { .text = v->only_text, .pid = pid };
 	char wrong[128];
+	int error;
 
+	if (v->paused && !v->nr_steps) {
+		say(v, "not while it is paused: p ends the pause");
+		return 0;
+	}
+	if (has_back_reference(pattern)) {
+		say(v, "no back references");
+		return 0;
+	}
+	error = *pattern ? regcomp(&only.compiled, pattern, REG_EXTENDED | REG_NOSUB) : 0;
 	if (error) {
 		regerror(error, &only.compiled, wrong, sizeof(wrong));
 		say(v, "%s", wrong);
@@ -461,7 +482,7 @@ static int answer(struct live_view *v)
 		search(v);
 		return 0;
 	case ASKED_ONLY:
-		return set_only(v, v->input);
+		return set_only(v, v->input, 0);
 	case ASKED_WINDOW:
 		return set_window(v);
 	case ASKED_NAME:
@@ -561,6 +582,7 @@ static bool take_own_key(struct live_view *v, struct terminal_key key, int *erro
 		return true;
 	case 'o':
 		v->output = !v->output;
+		v->help = false;
 		return true;
 	case '/':
 		ask(v, ASKED_SEARCH);
@@ -599,7 +621,7 @@ static int show_process(struct live_view *v, uint32_t pid)
 	char pattern[INPUT_BYTES] = "";
 
 	snprintf(pattern, sizeof(pattern), "^%" PRIu32 "$", pid);
-	return set_only(v, pattern);
+	return set_only(v, pattern, pid);
 }
 
 static int take_key(struct live_view *v, struct terminal_key key)
@@ -614,7 +636,10 @@ static int take_key(struct live_view *v, struct terminal_key key)
 	*v->message = 0;
 	if (take_own_key(v, key, &error))
 		return error;
-	v->help = v->output = false;
+	if (v->help || v->output) {	/* what is below them is not seen */
+		v->help = v->output = false;
+		return 0;
+	}
 	if (key.special && key.key == KEY_MOUSE)
 		take_mouse(v);
 	else

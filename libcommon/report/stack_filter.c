@@ -56,6 +56,8 @@ static int is_wanted(struct filter *f, const struct stack_entry *entry)
 	const struct process_note *process = process_notes_find(f->processes, entry->key.pid);
 	int error;
 
+	if (f->pattern->pid)
+		return entry->key.pid == f->pattern->pid;
 	if (id_matches(f, entry->key.tid) || id_matches(f, entry->key.pid) ||
 	    (process && (matches(f, process->cmdline) || matches(f, process->cgroup))))
 		return 1;

@@ -11,6 +11,7 @@
 
 struct stack_pattern {
 	const char *text;
+	uint32_t pid;		/* not 0: only this process's stacks match, whatever the text is */
 	regex_t compiled;
 };
 

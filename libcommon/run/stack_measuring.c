@@ -457,7 +457,10 @@ static void report_shown(struct stack_session *s, const struct loss *losses, siz
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	report_count_names(made);
 	report_write(s, made, true);
-	end_web_view_of(s, &made->summary);
+	if (made->summary.only)
+		end_web_view(s, "");	/* the page has all */
+	else
+		end_web_view_of(s, &made->summary);
 }
 
 void stack_session_free_views(struct stack_session *s)

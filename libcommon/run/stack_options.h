@@ -36,7 +36,7 @@ struct stacks_wanted {
 	uint32_t max_stacks;		/* room for different stacks in the kernel */
 	bool others;			/* also stacks of processes that are not measured; set by the tool, not by an option */
 	bool later;			/* values may come some reports later than their stacks; set by the tool, not by an option */
-	bool by_perf_event;		/* stacks may be taken in an NMI; set by the tool, not by an option */
+	bool may_be_nmi;		/* stacks may be taken in an NMI; set by the tool, not by an option */
 	bool runtimes;			/* with the frames of interpreters */
 	struct naming_options naming;
 	struct memory_limits memory;

@@ -71,13 +71,49 @@ void report_count_names(struct made_report *made)
 	cli_check(names_count(&made->summary.names, &made->writer.names, made->entries, made->nr), "name the frames");
 }
 
+static int by_number(const void *left, const void *right)
+{
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* how many threads have these entries */
+static size_t count_threads(const struct stack_entry *entries, size_t nr)
+{
+	uint64_t *ids = calloc(nr + 1, sizeof(*ids));
+	size_t threads = 0;
+
+	cli_check(ids ? 0 : -ENOMEM, "find the stacks");
+	for (size_t i = 0; i < nr; i++)
+		ids[i] = (uint64_t)entries[i].key.pid << 32 | entries[i].key.tid;
+	qsort(ids, nr, sizeof(*ids), by_number);
+	for (size_t i = 0; i < nr; i++)
+		threads += !i || ids[i] != ids[i - 1];
+	free(ids);
+	return threads;
+}
+
+/* Which waits are idle is known of all entries: so these are marked already, and the idle ones are the last. */
 static void leave_only(struct made_report *made, const struct stack_pattern *only)
 {
 	struct stack_summary *summary = &made->summary;
+	struct stack_entry *idle = made->entries + made->nr_busy;
+	size_t nr_idle = made->nr - made->nr_busy;
+	bool is_time = summary->measure->is_time;
+	int error = stack_filter(&made->writer, is_time, only, made->entries, &made->nr_busy);
 
-	cli_check(stack_filter(&made->writer, summary->measure->is_time, only, made->entries, &made->nr), "find the stacks");
+	if (!error)
+		error = stack_filter(&made->writer, is_time, only, idle, &nr_idle);
+	cli_check(error, "find the stacks");
+	memmove(made->entries + made->nr_busy, idle, nr_idle * sizeof(*idle));
+	made->nr = made->nr_busy + nr_idle;
+	idle = made->entries + made->nr_busy;
 	stack_summary_count(summary, made->entries, made->nr);
 	summary->only = only->text;
+	memset(summary->names.calls, 0, sizeof(summary->names.calls));	/* they are of all */
+	summary->idle_threads = count_threads(idle, nr_idle);
+	summary->idle_ns = 0;
+	for (size_t i = 0; i < nr_idle; i++)
+		summary->idle_ns += summary->measure->value(&idle[i].value);
 }
 
 void report_make(struct stack_session *s, struct made_report *made, const struct report_of *of)
@@ -108,13 +144,13 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 	note_processes(s, &made->processes, made->entries, made->nr);
 	made->writer.processes = &made->processes;
 	stack_session_place(s, &made->placed, made->entries, made->nr);
-	if (of->only)
-		leave_only(made, of->only);
 	if (s->wanted->runtimes)
 		memcpy(summary->names.calls, made->placed.calls, sizeof(summary->names.calls));
 	if (!of->for_view)
 		report_count_names(made);
 	made->nr_busy = mark_idle(s, o, summary, &made->writer.names, made->entries, made->nr);
+	if (of->only)
+		leave_only(made, of->only);
 }
 
 void report_free(struct made_report *made)

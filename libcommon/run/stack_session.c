@@ -54,9 +54,9 @@ static int size_maps(struct bpf_object *object, const struct run_options *run, c
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !error; i++)
 		error = object_resize(object, maps[i].name, maps[i].nr);
-	if (!error && wanted->by_perf_event)
+	if (!error && wanted->may_be_nmi)
 		error = object_preallocate(object, "values");
-	return error || !wanted->by_perf_event ? error : object_preallocate(object, "sent");
+	return error || !wanted->may_be_nmi ? error : object_preallocate(object, "sent");
 }
 
 void stack_session_configure(struct bpf_object *object, const struct run_options *run,

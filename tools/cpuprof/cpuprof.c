@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 		cli_die(EXIT_USAGE, "-I counts the idle task, which -p, -t, -u and a command leave out");
 	if (!o.event)
 		samples.value_ns = o.period;
-	o.stacks.wanted.by_perf_event = o.event;
+	o.stacks.wanted.may_be_nmi = o.event;
 
 	bpf = kernel_opened(cpuprof_bpf__open());
 	bpf->rodata->with_idle = o.with_idle;

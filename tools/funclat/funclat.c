@@ -192,6 +192,7 @@ int main(int argc, char **argv)
 	functions = events_that_return(o.function, tasks);
 	kernel = functions.events[0].kind == EVENT_KERNEL_FUNCTION;
 
+	o.stacks.may_be_nmi = kernel;
 	bpf = kernel_opened(funclat_bpf__open());
 	configure(bpf, &o, kernel);
 	kernel_loaded(bpf->skeleton, funclat_bpf__load(bpf));

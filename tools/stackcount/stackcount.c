@@ -235,7 +235,7 @@ int main(int argc, char **argv)
 	program = program_for(bpf, events.events[0].kind);
 	bpf_program__set_autoload(program, true);
 	links_prepare(bpf->obj);
-	o.stacks.wanted.by_perf_event = events.events[0].kind == EVENT_PERF;
+	o.stacks.wanted.may_be_nmi = events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_USDT;
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	kernel_loaded(bpf->skeleton, stackcount_bpf__load(bpf));
 	/* first, so that at an exit these programs run before the one that takes the process off the lists */
