@@ -197,6 +197,16 @@ static bool move_in_rows(struct rows *r, struct terminal_key key, size_t lines)
 	return true;
 }
 
+/* Draws the rows of the pane below a line that says what they are. */
+static void draw_rows(const struct panes *p, const char *head, void (*draw_row)(const struct panes *p, size_t row, int line))
+{
+	const struct rows *r = &p->rows[p->pane];
+
+	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, head);
+	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
+		draw_row(p, i, p->area.line + 1 + i - r->top);
+}
+
 /* ---- the tree ---- */
 
 static bool is_toggled(const struct panes *p, uint64_t id)
@@ -644,7 +654,6 @@ static void draw_opened_stack(struct panes *p)
 
 static void draw_stacks(struct panes *p)
 {
-	const struct rows *r = &p->rows[STACKS];
 	char head[128];
 
 	if (p->open_stack) {
@@ -652,9 +661,7 @@ static void draw_stacks(struct panes *p)
 		return;
 	}
 	snprintf(head, sizeof(head), "     %% %12.12s  thread, and the stack from the leaf on", measure_unit(p->shown->summary.measure));
-	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, head);
-	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
-		draw_stack_row(p, i, p->area.line + 1 + i - r->top);
+	draw_rows(p, head, draw_stack_row);
 }
 
 static void key_in_stacks(struct panes *p, struct terminal_key key)
@@ -722,13 +729,10 @@ static void draw_function(const struct panes *p, size_t row, int line)
 
 static void draw_functions(struct panes *p)
 {
-	const struct rows *r = &p->rows[FUNCTIONS];
 	char head[128];
 
 	snprintf(head, sizeof(head), "self %%  total %% %12.12s  function", measure_unit(p->shown->summary.measure));
-	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, head);
-	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
-		draw_function(p, i, p->area.line + 1 + i - r->top);
+	draw_rows(p, head, draw_function);
 }
 
 /* ---- the processes ---- */
@@ -821,13 +825,10 @@ static void draw_process(const struct panes *p, size_t row, int line)
 
 static void draw_processes(struct panes *p)
 {
-	const struct rows *r = &p->rows[PROCESSES];
 	char head[128];
 
 	snprintf(head, sizeof(head), "     %% %12.12s      PID  command", measure_unit(p->shown->summary.measure));
-	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, head);
-	for (size_t i = r->top; i < r->nr && i - r->top + 1 < (size_t)p->area.lines; i++)
-		draw_process(p, i, p->area.line + 1 + i - r->top);
+	draw_rows(p, head, draw_process);
 }
 
 static void key_in_processes(struct panes *p, struct terminal_key key)
