@@ -627,6 +627,7 @@ static int show_process(struct live_view *v, uint32_t pid)
 static int take_key(struct live_view *v, struct terminal_key key)
 {
 	uint32_t process;
+	bool covered;
 	int error = 0;
 
 	if (key.special && key.key == KEY_RESIZE)
@@ -636,10 +637,10 @@ static int take_key(struct live_view *v, struct terminal_key key)
 	*v->message = 0;
 	if (take_own_key(v, key, &error))
 		return error;
-	if (v->help || v->output) {	/* what is below them is not seen */
-		v->help = v->output = false;
+	covered = v->help || v->output;
+	v->help = v->output = false;
+	if (covered && (key.special || key.key == '\r'))	/* nobody saw what would be selected */
 		return 0;
-	}
 	if (key.special && key.key == KEY_MOUSE)
 		take_mouse(v);
 	else
