@@ -112,6 +112,25 @@ static void test_sample_after(enum life_kind last)
 	timeline_free(t);
 }
 
+/* An interrupt samples the thread between the moment at which it begins and the record that says so. */
+static void test_sample_before_name(void)
+{
+	struct timeline *t = begin();
+	const struct life *lives;
+	unsigned samples;
+	size_t nr;
+
+	if (!t)
+		return;
+	check(!take_sample(t, 1010) && !take_sample(t, 1020) && !take_name(t, LIFE_BEGINS, 1000) && !take_period(t, LIFE_PERIOD, 1, 2000, 3000),
+	      "a name that comes late is taken");
+	lives = timeline_lives(t, &nr);
+	check(nr == 1 && lives[0].pid == TID, "it is of the life that its samples have begun");
+	check(!take_name(t, LIFE_BEGINS, 4000) && timeline_lives(t, &nr) && nr == 2, "a thread that begins later is another one");
+	check(!timeline_finish(t) && is_whole(t, &samples) && samples == 2, "each is whole");
+	timeline_free(t);
+}
+
 /* Records of one thread that come late, twice, out of order, or never. */
 static void test_any_order(unsigned seed)
 {
@@ -156,6 +175,7 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(lasts) / sizeof(lasts[0]); i++)
 		test_sample_after(lasts[i]);
+	test_sample_before_name();
 	for (unsigned seed = 1; seed <= 200; seed++)
 		test_any_order(seed);
 	return check_done();

@@ -213,12 +213,13 @@ static int take_name(struct timeline *t, const struct life_name *name)
 {
 	struct life *life = find_life(t, name->of.tid);
 	bool untouched = life && !life->nr_periods && !life->nr_samples;
+	bool late = life && name->time_ns <= life->from_ns;	/* an interrupt came first, and took a sample */
 
 	/* one that both the iterator and its first wake-up have told of */
 	if (life && untouched && name->of.kind == LIFE_BEGINS) {
 		life->from_ns = life->to_ns = name->time_ns;
 		life_log_begin(life->log, name->time_ns);
-	} else if (!life || name->of.kind == LIFE_BEGINS) {
+	} else if (!life || (name->of.kind == LIFE_BEGINS && !late)) {
 		life = begin_life(t, name->of.tid, name->time_ns);
 	}
 	if (!life)
