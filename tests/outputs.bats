@@ -107,7 +107,7 @@ with_commas() {
 	# more at once than go into one request
 	cat >"$WORK/many" <<-'END'
 		for i in $(seq 70); do
-			(exec -a "$(printf 'x\033[31m\n;\xff\u202e</script>%s' "$i")" bash -c 'read -t 4 x <>"$0"' "$1" "$2") &
+			(exec -a "$(printf 'x\033[31m\n;\xff\u202e</script>%s' "$i")" bash -c 'read -t 8 x <>"$0"' "$1" "$2") &
 		done
 		wait
 	END
