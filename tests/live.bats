@@ -189,14 +189,15 @@ click() {
 	[ "$(awk '/^other;/ { n += $NF } { all += $NF } END { printf "%.1f", 100 * n / all }' "$WORK/report.folded")" = "$shown" ]
 }
 
+only() {	# PATTERN
+	keys '&'
+	wait_until shows '^Show only stacks that match'
+	keys -l "$1"
+	keys Enter
+}
+
 @test "only what matches is shown: by process, thread or function; so does what is saved, and the report" {
 	local shown
-	only() {	# PATTERN
-		keys '&'
-		wait_until shows '^Show only stacks that match'
-		keys -l "$1"
-		keys Enter
-	}
 	two_programs
 	terminal
 	type_line "cpuprof --live -p $nested,$other -o report.folded -o report.jsonl"
@@ -270,10 +271,7 @@ click() {
 	keys P
 	wait_until_drawn '^ +% +.* PID  command'
 	only_busy() { shows "only /.$busy\\$/" && shows "^ *100\.0 +[0-9.]+ +$busy  "; }
-	keys '&'
-	wait_until shows '^Show only'
-	keys -l "^$busy\$"
-	keys Enter
+	only "^$busy\$"
 	wait_until only_busy
 	keys q
 	wait_until_left

@@ -14,6 +14,7 @@
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/flame_layout.h"
+#include "report/stack_filter.h"
 
 enum pane { FLAME, TREE, STACKS, FUNCTIONS, PROCESSES, TIMELINE, NR_PANES };
 static const char pane_keys[NR_PANES + 1] = "ftluPi";
@@ -79,6 +80,7 @@ struct panes {
 	/* the processes */
 	struct process_row *process_rows;
 	size_t process_room;
+	size_t nr_processes;	/* 0: not listed yet */
 	uint64_t process_sum;	/* of all rows */
 	uint32_t process;	/* that Enter was pressed on; 0: none */
 	/* the timeline */
@@ -117,6 +119,7 @@ void panes_show(struct panes *p, const struct live_shown *shown)
 	p->shown = shown;
 	p->matched = false;
 	p->nr_cells = 0;
+	p->nr_processes = 0;
 }
 
 static double all_of(const struct panes *p)
@@ -195,6 +198,16 @@ static bool move_in_rows(struct rows *r, struct terminal_key key, size_t lines)
 	}
 	select_row(r, to);
 	return true;
+}
+
+/* name_of: the row's name, malloc()ed, or NULL without memory */
+static bool matches(const struct panes *p, char *(*name_of)(const struct panes *p, size_t row), size_t row)
+{
+	char *name = p->has_pattern ? name_of(p, row) : NULL;
+	bool found = name && !regexec(&p->pattern, name, 0, NULL, 0);
+
+	free(name);
+	return found;
 }
 
 /* Draws the rows of the pane below a line that says what they are. */
@@ -779,7 +792,7 @@ static int list_processes(struct panes *p)
 			rows[nr++] = rows[i];
 	}
 	qsort(rows, nr, sizeof(*rows), hottest_first);
-	settle(p, &p->rows[PROCESSES], nr, id_of_process);
+	p->nr_processes = nr;
 	return 0;
 }
 
@@ -801,11 +814,7 @@ static char *name_of_process(const struct panes *p, size_t row)
 
 static bool process_matches(const struct panes *p, size_t row)
 {
-	char *name = p->has_pattern ? name_of_process(p, row) : NULL;
-	bool matches = name && !regexec(&p->pattern, name, 0, NULL, 0);
-
-	free(name);
-	return matches;
+	return matches(p, name_of_process, row);
 }
 
 static void draw_process(const struct panes *p, size_t row, int line)
@@ -925,11 +934,7 @@ static char *name_of_lane(const struct panes *p, size_t row)
 
 static bool lane_matches(const struct panes *p, size_t row)
 {
-	char *name = p->has_pattern ? name_of_lane(p, row) : NULL;
-	bool matches = name && !regexec(&p->pattern, name, 0, NULL, 0);
-
-	free(name);
-	return matches;
+	return matches(p, name_of_lane, row);
 }
 
 /* What takes most of a cell is its state; but what was lost is always seen. NR_LANE_STATES: nothing is known */
@@ -1020,12 +1025,9 @@ static void key_in_timeline(struct panes *p, struct terminal_key key)
 int panes_search(struct panes *p, const char *pattern, char *wrong, size_t bytes)
 {
 	regex_t compiled;
-	int error = *pattern ? regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) : 0;
 
-	if (error) {
-		regerror(error, &compiled, wrong, bytes);
+	if (*pattern && pattern_compile(&compiled, pattern, wrong, bytes))
 		return -EINVAL;
-	}
 	if (p->has_pattern)
 		regfree(&p->pattern);
 	p->has_pattern = *pattern;
@@ -1149,8 +1151,11 @@ int panes_prepare(struct panes *p)
 		return 0;
 	if (p->pane == TIMELINE)
 		return list_lanes(p);
-	if (p->pane == PROCESSES)
-		return list_processes(p);
+	if (p->pane == PROCESSES) {
+		error = p->nr_processes ? 0 : list_processes(p);
+		settle(p, &p->rows[PROCESSES], p->nr_processes, id_of_process);
+		return error;
+	}
 	if (!(tree ? p->picture.has_tree : p->picture.has_texts))
 		p->matched = false;
 	error = tree ? picture_need_tree(&p->picture, p->shown) : picture_need_texts(&p->picture, p->shown);

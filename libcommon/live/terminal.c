@@ -136,30 +136,33 @@ int terminal_take(void)
 	return atexit(terminal_end) ? -ENOMEM : 0;
 }
 
-/* They would hide what follows them. */
-static void replace_nul(char *text, ssize_t nr)
+/* Reads what was written from there on, without the last line's end, as text. The bytes: no more than `bytes` - 1 */
+static size_t read_kept(char *text, size_t bytes, off_t from)
 {
+	ssize_t nr = pread(t.kept, text, bytes - 1, from);
+
+	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
+		nr--;
+	if (nr < 0)
+		nr = 0;
 	for (ssize_t i = 0; i < nr; i++)
 		if (!text[i])
-			text[i] = ' ';
+			text[i] = ' ';	/* it would hide what follows */
+	text[nr] = 0;
+	return nr;
 }
 
 void terminal_last_line(char *line, size_t bytes)
 {
 	off_t end = lseek(t.kept, 0, SEEK_END), from = end > t.seen + 1024 ? end - 1024 : t.seen;
 	char text[1024 + 1], *last;
-	ssize_t nr = end > from ? pread(t.kept, text, sizeof(text) - 1, from) : 0;
 
 	*line = 0;
 	if (end > 2 * KEPT_BYTES)
 		free_kept(end - KEPT_BYTES);
 	t.seen = end;
-	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
-		nr--;
-	if (nr <= 0)
+	if (!read_kept(text, sizeof(text), from))
 		return;
-	replace_nul(text, nr);
-	text[nr] = 0;
 	last = strrchr(text, '\n');
 	snprintf(line, bytes, "%s", last ? last + 1 : text);
 }
@@ -167,14 +170,8 @@ void terminal_last_line(char *line, size_t bytes)
 void terminal_last_output(char *text, size_t bytes)
 {
 	off_t end = lseek(t.kept, 0, SEEK_END), from = end > (off_t)bytes - 1 ? end - (bytes - 1) : 0;
-	ssize_t nr = end > 0 ? pread(t.kept, text, bytes - 1, from) : 0;
-	char *first;
+	char *first = read_kept(text, bytes, from) && from ? strchr(text, '\n') : NULL;
 
-	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
-		nr--;
-	replace_nul(text, nr);
-	text[nr > 0 ? nr : 0] = 0;
-	first = from ? strchr(text, '\n') : NULL;
 	if (first)
 		memmove(text, first + 1, strlen(first + 1) + 1);
 }

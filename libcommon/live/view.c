@@ -394,24 +394,13 @@ static void ask(struct live_view *v, enum asked question)
 	*v->input = 0;
 }
 
-/* With one, a name that others choose could be compared for ever. */
-static bool has_back_reference(const char *pattern)
-{
-	while ((pattern = strchr(pattern, '\\')) && *++pattern)
-		if (*pattern++ >= '1' && pattern[-1] <= '9')
-			return true;
-	return false;
-}
-
 static void search(struct live_view *v)
 {
 	char wrong[128];
 
 	if (*v->input)
 		memcpy(v->search, v->input, sizeof(v->search));
-	if (has_back_reference(v->search))
-		say(v, "no back references");
-	else if (panes_search(v->panes, v->search, wrong, sizeof(wrong)))
+	if (panes_search(v->panes, v->search, wrong, sizeof(wrong)))
 		say(v, "%s", wrong);
 	else
 		panes_next_match(v->panes, 1);
@@ -422,19 +411,12 @@ static int set_only(struct live_view *v, const char pattern[INPUT_BYTES], uint32
 {
 	struct stack_pattern only = { .text = v->only_text, .pid = pid };
 	char wrong[128];
-	int error;
 
 	if (v->paused && !v->nr_steps) {
 		say(v, "not while it is paused: p ends the pause");
 		return 0;
 	}
-	if (has_back_reference(pattern)) {
-		say(v, "no back references");
-		return 0;
-	}
-	error = *pattern ? regcomp(&only.compiled, pattern, REG_EXTENDED | REG_NOSUB) : 0;
-	if (error) {
-		regerror(error, &only.compiled, wrong, sizeof(wrong));
+	if (*pattern && pattern_compile(&only.compiled, pattern, wrong, sizeof(wrong))) {
 		say(v, "%s", wrong);
 		return 0;
 	}

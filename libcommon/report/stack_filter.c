@@ -5,9 +5,32 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "report/stack_labels.h"
+
+static bool has_back_reference(const char *text)
+{
+	while ((text = strchr(text, '\\')) && *++text)
+		if (*text++ >= '1' && text[-1] <= '9')
+			return true;
+	return false;
+}
+
+int pattern_compile(regex_t *compiled, const char *text, char *wrong, size_t bytes)
+{
+	int error;
+
+	if (has_back_reference(text)) {
+		snprintf(wrong, bytes, "no back references");
+		return -EINVAL;
+	}
+	error = regcomp(compiled, text, REG_EXTENDED | REG_NOSUB);
+	if (error)
+		regerror(error, compiled, wrong, bytes);
+	return error ? -EINVAL : 0;
+}
 
 struct filter {
 	const struct stack_pattern *pattern;

@@ -16,6 +16,12 @@ struct stack_pattern {
 };
 
 /*
+ * Compiles an extended regular expression for names that others choose: without back references, which could take for ever. 0, or
+ * -EINVAL, and what is wrong with it
+ */
+int pattern_compile(regex_t *compiled, const char *text, char *wrong, size_t bytes);
+
+/*
  * Keeps those of the entries, in their order, of which one of these matches: the thread's name or ID, the process's ID, command
  * line or cgroup, or a frame's name as in folded output, also of the waker. off_cpu: as struct stack_labels'. 0 or -ENOMEM
  */

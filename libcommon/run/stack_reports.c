@@ -50,20 +50,16 @@ static void note_processes(const struct stack_session *s, struct process_notes *
 	free(pids);
 }
 
-/* Marks the waits of idle threads, and puts them last. How many entries are others */
-static size_t mark_idle(const struct stack_session *s, const struct stack_options *o, struct stack_summary *summary,
-			const struct frame_names *names, struct stack_entry *entries, size_t nr)
+/* Marks the waits of idle threads. */
+static void mark_idle(const struct stack_session *s, struct made_report *made)
 {
+	struct stack_summary *summary = &made->summary;
 	struct idle_asked asked = stack_session_asked(s);
-	size_t others;
 
-	if (!summary->measure->of_waits || o->idle)
-		return nr;
-	cli_check(idle_mark(entries, nr, summary->seconds * 1e9, &asked, names, &summary->idle_threads), "find the idle threads");
-	others = idle_to_end(entries, nr);
-	for (size_t i = others; i < nr; i++)
-		summary->idle_ns += summary->measure->value(&entries[i].value);
-	return others;
+	if (!summary->measure->of_waits || s->options->idle)
+		return;
+	cli_check(idle_mark(made->entries, made->nr, summary->seconds * 1e9, &asked, &made->writer.names, &summary->idle_threads),
+		  "find the idle threads");
 }
 
 void report_count_names(struct made_report *made)
@@ -71,49 +67,46 @@ void report_count_names(struct made_report *made)
 	cli_check(names_count(&made->summary.names, &made->writer.names, made->entries, made->nr), "name the frames");
 }
 
-static int by_number(const void *left, const void *right)
+static int by_thread(const void *left, const void *right)
 {
-	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+	return stack_entry_by_thread(*(const struct stack_entry *const *)left, *(const struct stack_entry *const *)right);
 }
 
-/* how many threads have these entries */
-static size_t count_threads(const struct stack_entry *entries, size_t nr)
+static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
 {
-	uint64_t *ids = calloc(nr + 1, sizeof(*ids));
-	size_t threads = 0;
+	const struct stack_entry **idle = calloc(nr + 1, sizeof(*idle));
+	size_t nr_idle = 0, threads = 0;
 
-	cli_check(ids ? 0 : -ENOMEM, "find the stacks");
+	cli_check(idle ? 0 : -ENOMEM, "find the idle threads");
 	for (size_t i = 0; i < nr; i++)
-		ids[i] = (uint64_t)entries[i].key.pid << 32 | entries[i].key.tid;
-	qsort(ids, nr, sizeof(*ids), by_number);
-	for (size_t i = 0; i < nr; i++)
-		threads += !i || ids[i] != ids[i - 1];
-	free(ids);
+		if (entries[i].idle)
+			idle[nr_idle++] = &entries[i];
+	qsort(idle, nr_idle, sizeof(*idle), by_thread);
+	for (size_t i = 0; i < nr_idle; i++)
+		threads += !i || by_thread(&idle[i - 1], &idle[i]);
+	free(idle);
 	return threads;
 }
 
-/* Which waits are idle is known of all entries: so these are marked already, and the idle ones are the last. */
+/* Idle waits are marked already: whether all threads are idle, and how often each was woken, only all entries tell. */
 static void leave_only(struct made_report *made, const struct stack_pattern *only)
 {
 	struct stack_summary *summary = &made->summary;
-	struct stack_entry *idle = made->entries + made->nr_busy;
-	size_t nr_idle = made->nr - made->nr_busy;
-	bool is_time = summary->measure->is_time;
-	int error = stack_filter(&made->writer, is_time, only, made->entries, &made->nr_busy);
 
-	if (!error)
-		error = stack_filter(&made->writer, is_time, only, idle, &nr_idle);
-	cli_check(error, "find the stacks");
-	memmove(made->entries + made->nr_busy, idle, nr_idle * sizeof(*idle));
-	made->nr = made->nr_busy + nr_idle;
-	idle = made->entries + made->nr_busy;
-	stack_summary_count(summary, made->entries, made->nr);
+	cli_check(stack_filter(&made->writer, summary->measure->is_time, only, made->entries, &made->nr), "find the stacks");
 	summary->only = only->text;
-	memset(summary->names.calls, 0, sizeof(summary->names.calls));	/* they are of all */
-	summary->idle_threads = count_threads(idle, nr_idle);
-	summary->idle_ns = 0;
-	for (size_t i = 0; i < nr_idle; i++)
-		summary->idle_ns += summary->measure->value(&idle[i].value);
+	summary->idle_threads = count_idle_threads(made->entries, made->nr);
+}
+
+/* Puts idle waits last, and adds up what is left. */
+static void sum_up(struct made_report *made)
+{
+	struct stack_summary *summary = &made->summary;
+
+	stack_summary_count(summary, made->entries, made->nr);
+	made->nr_busy = idle_to_end(made->entries, made->nr);
+	for (size_t i = made->nr_busy; i < made->nr; i++)
+		summary->idle_ns += summary->measure->value(&made->entries[i].value);
 }
 
 void report_make(struct stack_session *s, struct made_report *made, const struct report_of *of)
@@ -133,7 +126,6 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
 	};
 	summary->nr_losses = stack_session_losses(s, measure->unfollowed, of->losses, of->nr_losses, of->since, made->losses);
-	stack_summary_count(summary, made->entries, made->nr);
 	cli_check(other_stacks_sum_up(&made->others, measure, of->room, made->entries, &made->nr), "read the results");
 	summary->summed_up = made->others.nr;
 
@@ -144,13 +136,14 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 	note_processes(s, &made->processes, made->entries, made->nr);
 	made->writer.processes = &made->processes;
 	stack_session_place(s, &made->placed, made->entries, made->nr);
-	if (s->wanted->runtimes)
+	if (s->wanted->runtimes && !of->only)	/* they are of all stacks */
 		memcpy(summary->names.calls, made->placed.calls, sizeof(summary->names.calls));
 	if (!of->for_view)
 		report_count_names(made);
-	made->nr_busy = mark_idle(s, o, summary, &made->writer.names, made->entries, made->nr);
+	mark_idle(s, made);
 	if (of->only)
 		leave_only(made, of->only);
+	sum_up(made);
 }
 
 void report_free(struct made_report *made)
