@@ -46,7 +46,8 @@ int find_kernel_symbol(void *ctx)
 	struct kernel_symbol_asked *asked = (void *)symbol_asked;
 	__u64 address = 0;
 
-	if (bpf_kallsyms_lookup_name(asked->text, sizeof(asked->text), 0, &address))
+	find_symbol(asked->text, sizeof(asked->text), &address);
+	if (!address)
 		return 1;
 	asked->address = address;
 	return bpf_snprintf(asked->text, sizeof(asked->text), format, &address, sizeof(address)) < 0;

@@ -18,9 +18,9 @@ struct kallsyms {
 	char *text;	/* the file; names point into it */
 };
 
-static int read_text(const char *name, char **text)
+static int read_text(char **text)
 {
-	FILE *file = fopen(name, "re");
+	FILE *file = fopen("/proc/kallsyms", "re");
 	size_t size = 0;
 	int error = 0;
 
@@ -94,7 +94,7 @@ static int parse(struct kallsyms *k)
 
 static int read_symbols(struct kallsyms *k)
 {
-	int error = read_text("/proc/kallsyms", &k->text);
+	int error = read_text(&k->text);
 
 	if (!error)
 		error = parse(k);

@@ -45,18 +45,20 @@ static int size_maps(struct bpf_object *object, const struct run_options *run, c
 	const struct {
 		const char *name;
 		uint32_t nr;
+		bool at_once;
 	} maps[] = {
-		{ "values", wanted->max_stacks }, { "sent", wanted->max_stacks },
+		{ "values", wanted->max_stacks, wanted->may_be_nmi }, { "sent", wanted->max_stacks, wanted->may_be_nmi },
 		{ "procs", processes }, { "changes", processes }, { "exiting", processes },
 		{ "listed_pids", pids ? processes : 1 }, { "listed_tids", run->tasks.tids.nr ? processes : 1 },
 	};
 	int error = 0;
 
-	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !error; i++)
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !error; i++) {
 		error = object_resize(object, maps[i].name, maps[i].nr);
-	if (!error && wanted->may_be_nmi)
-		error = object_preallocate(object, "values");
-	return error || !wanted->may_be_nmi ? error : object_preallocate(object, "sent");
+		if (!error && maps[i].at_once)
+			error = object_preallocate(object, maps[i].name);
+	}
+	return error;
 }
 
 void stack_session_configure(struct bpf_object *object, const struct run_options *run,
