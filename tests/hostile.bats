@@ -427,32 +427,33 @@ rights_of() {	# PID
 }
 
 # bats test_tags=check
-@test "the workers that parse tables and structures have no capabilities, and nothing open but their socket" {
+@test "the workers that parse tables, structures and names have no capabilities, and nothing open but their socket" {
 	need_root
 	need pgrep
-	local tool worker seccomp uid caps opener_uid parsers=0
+	local tool worker seccomp uid caps opener_uid parsers=0 readers=0
 	background nested burn 60
-	"$ROOT/build/cpuprof" -q -j -p "$pid" -o "$WORK/out" 60 2>"$WORK/err" 3>&- &
+	"$ROOT/build/cpuprof" -q -j -p "$pid" --every 1 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")
 	wait_until pgrep -P "$tool" ehperf-opener
-	four_workers() { [ "$(pgrep -c -P "$tool" ehperf-worker)" -ge 4 ]; }
-	wait_until four_workers
-	sleep 1		# the program's tables are made
+	wait_until grep -q '"symbol":"clock_gettime"' "$WORK/out"	# its tables are made, and what has names is named
 	read -r seccomp opener_uid caps <<<"$(rights_of "$(pgrep -o -P "$tool" ehperf-opener)")"
 	# capabilities(7): to read files, processes' memory, and map_files
 	[ "$seccomp" = 2 ] && [ $((0x$caps & ~(1 << 2 | 1 << 19 | 1 << 40))) = 0 ] && [ "$opener_uid" -gt 65535 ]
 	for worker in $(pgrep -P "$tool" ehperf-worker); do
 		read -r seccomp uid caps <<<"$(rights_of "$worker")"
 		[ "$seccomp" = 2 ]
-		[ "$caps" = 0000000000000000 ] || continue
+		if [ "$caps" != 0000000000000000 ]; then
+			readers=$((readers + 1))
+			continue
+		fi
 		parsers=$((parsers + 1))
 		[ "$uid" -gt 65535 ] && [ "$uid" != "$opener_uid" ]
 		[ "$(echo "/proc/$worker/fd/"*)" = "/proc/$worker/fd/0" ]
 		[[ $(readlink "/proc/$worker/fd/0") = socket:* ]]
 	done
-	echo "$parsers workers that parse"
-	[ "$parsers" -ge 2 ]	# one for tables, one for structures
+	echo "$parsers workers that parse, $readers that read"
+	[ "$parsers" -ge 3 ] && [ "$readers" -le 3 ]	# tables, structures, names; two for mappings, command lines
 	kill -INT "$tool"
 	wait "$tool"
 }

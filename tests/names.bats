@@ -104,7 +104,7 @@ is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
 	is_nameless -r "$WORK/root" "$WORK/stripped"
 }
 
-@test "names: a debug file is believed if it is root's or of the file's own owner, and not writable for all, or in --debug-dir" {
+@test "names: a debug file is believed if it is root's or of the file's own owner, who may read it, and not writable for all, or in --debug-dir" {
 	need_root
 	make_files
 	(cd "$WORK" && objcopy --add-gnu-debuglink=full.debug stripped linked)
@@ -119,6 +119,12 @@ is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
 	is_from debug_file -d "$WORK/debug" "$WORK/linked"
 	chown 65534 "$WORK/linked"
 	is_from debug_file "$WORK/linked"
+	chown 0 "$WORK/full.debug"
+	chmod 600 "$WORK/full.debug"	# what the file's owner may not read is not read for it
+	is_nameless "$WORK/linked"
+	chmod 644 "$WORK/full.debug"
+	is_from debug_file "$WORK/linked"
+	chown 65534 "$WORK/full.debug"
 	mkdir -p "$WORK/root/usr/lib/debug/.build-id/${id:0:2}"
 	mv "$WORK/full.debug" "$WORK/root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 	is_from debug_file -r "$WORK/root" "$WORK/linked"

@@ -34,9 +34,10 @@ void child_limit_memory(size_t bytes)
 	uint64_t now = child_memory(0);
 	struct rlimit limit = {};
 
-	if (!now || getrlimit(RLIMIT_DATA, &limit))
+	/* a worker's child that may open nothing has the worker's limit */
+	if (getrlimit(RLIMIT_DATA, &limit) || (!now && limit.rlim_max == RLIM_INFINITY))
 		_exit(1);
-	if (now + bytes < limit.rlim_max)
+	if (now && now + bytes < limit.rlim_max)
 		limit.rlim_max = now + bytes;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_DATA, &limit))

@@ -15,34 +15,65 @@
 
 #include "dwarf/regular_file.h"
 
-struct debug_link {
-	char name[NAME_MAX + 1];	/* "": none */
-	uint32_t crc;
-};
-
 struct searching {
-	struct elf_file *file;
-	struct debug_link link;
+	const struct debug_key *key;
+	struct debug_files *found;
 	const char *path;
 	struct stat st;		/* the file's */
 	bool chosen;		/* who runs the tool has named the directory */
 };
 
+/* ---- what the file says ---- */
+
+/* .gnu_debuglink: a file name, zeros up to a multiple of 4, the CRC */
+static void read_link(struct elf_file *file, struct debug_key *key)
+{
+	struct elf_section section;
+	struct cursor c;
+	const char *name;
+
+	if (elf_file_section(file, ".gnu_debuglink", &section))
+		return;
+	c = cursor_over(section.bytes, section.size);
+	name = cursor_string(&c);
+	if (!name || strlen(name) > NAME_MAX)
+		return;
+	cursor_bytes(&c, -(uint64_t)(c.p - section.bytes) % 4);
+	key->crc = cursor_u32(&c);
+	if (!c.bad)
+		strcpy(key->link, name);
+}
+
+void debug_key_read(struct debug_key *key, struct elf_file *file)
+{
+	*key = (struct debug_key){ .build_id_bytes = file->build_id_bytes };
+	memcpy(key->build_id, file->build_id, file->build_id_bytes);
+	read_link(file, key);
+	if (!debug_key_is_sound(key))
+		key->link[0] = 0;
+}
+
+bool debug_key_is_sound(const struct debug_key *key)
+{
+	return key->build_id_bytes <= MAX_BUILD_ID && memchr(key->link, 0, sizeof(key->link)) && !strchr(key->link, '/') &&
+	       strcmp(key->link, ".") && strcmp(key->link, "..");
+}
+
 /* ---- is it the right one? ---- */
 
 /* 1: the same, 0: others, -1: one has none */
-static int compare_build_ids(const struct elf_file *file, int fd)
+static int compare_build_ids(const struct debug_key *key, int fd)
 {
 	struct elf_file debug;
 	int same = -1;
 
-	if (!file->build_id_bytes)
+	if (!key->build_id_bytes)
 		return -1;
 	if (elf_file_open_for_names(&debug, fd))
 		return 0;
 	if (debug.build_id_bytes)
-		same = debug.build_id_bytes == file->build_id_bytes &&
-		       !memcmp(debug.build_id, file->build_id, file->build_id_bytes);
+		same = debug.build_id_bytes == key->build_id_bytes &&
+		       !memcmp(debug.build_id, key->build_id, key->build_id_bytes);
 	elf_file_close(&debug);
 	return same;
 }
@@ -61,9 +92,38 @@ static bool has_crc(int fd, uint32_t expected)
 	return !got && crc == expected;
 }
 
+static bool is_debug_file(const struct debug_key *key, int fd)
+{
+	int same = compare_build_ids(key, fd);
+
+	return same > 0 || (same < 0 && key->link[0] && has_crc(fd, key->crc));
+}
+
+int debug_files_take(struct debug_files *files, const struct debug_key *key)
+{
+	int taken = -ENOENT;
+
+	for (size_t i = 0; i < files->nr; i++)
+		if (taken < 0 && is_debug_file(key, files->fds[i]))
+			taken = files->fds[i];
+		else
+			close(files->fds[i]);
+	files->nr = 0;
+	return taken;
+}
+
+void debug_files_close(struct debug_files *files)
+{
+	for (size_t i = 0; i < files->nr; i++)
+		close(files->fds[i]);
+	files->nr = 0;
+}
+
+/* ---- where may it be? ---- */
+
 /*
  * In a mount namespace of its own, every user has a directory of this name; and a FUSE server says of its files that they
- * are root's.
+ * are root's. Who takes over a parser of one user's file must not choose what else is read: nothing that this user may not read.
  */
 static bool is_believed(const struct searching *s, int fd)
 {
@@ -74,51 +134,19 @@ static bool is_believed(const struct searching *s, int fd)
 		return true;
 	if (!regular_file_is_believed(fd, s->st.st_uid) || fstatfs(fd, &fs) || fstat(fd, &st))
 		return false;
-	return fs.f_type != FUSE_SUPER_MAGIC || st.st_dev == s->st.st_dev;
+	return (st.st_mode & S_IROTH || st.st_uid == s->st.st_uid) && (fs.f_type != FUSE_SUPER_MAGIC || st.st_dev == s->st.st_dev);
 }
 
-/* an fd if it is, else -1 */
-static int check_by_id(const struct searching *s, int fd)
+static void add(const struct searching *s, int root, const char *path)
 {
-	if (fd >= 0 && (!is_believed(s, fd) || compare_build_ids(s->file, fd) != 1)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
+	int fd = s->found->nr < MAX_DEBUG_FILES ? regular_file_open(root, path, true) : -1;
 
-static int check_by_link(const struct searching *s, int fd)
-{
-	int same = fd >= 0 && is_believed(s, fd) ? compare_build_ids(s->file, fd) : 0;
-
-	if (fd >= 0 && (!same || (same < 0 && !has_crc(fd, s->link.crc)))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-/* ---- where may it be? ---- */
-
-/* .gnu_debuglink: a file name, zeros up to a multiple of 4, the CRC */
-static void read_link(struct elf_file *file, struct debug_link *link)
-{
-	struct elf_section section;
-	struct cursor c;
-	const char *name;
-
-	*link = (struct debug_link){};
-	if (elf_file_section(file, ".gnu_debuglink", &section))
+	if (fd < 0)
 		return;
-	c = cursor_over(section.bytes, section.size);
-	name = cursor_string(&c);
-	if (!name || !*name || strlen(name) > NAME_MAX || strchr(name, '/') || !strcmp(name, ".") ||
-	    !strcmp(name, ".."))
-		return;
-	cursor_bytes(&c, -(uint64_t)(c.p - section.bytes) % 4);
-	link->crc = cursor_u32(&c);
-	if (!c.bad)
-		strcpy(link->name, name);
+	if (is_believed(s, fd))
+		s->found->fds[s->found->nr++] = fd;
+	else
+		close(fd);
 }
 
 void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes)
@@ -130,70 +158,76 @@ void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory
 	strcpy(path + at, ".debug");
 }
 
-static int open_by_id(const struct searching *s, int root, const char *directory)
+static void add_by_id(const struct searching *s, int root, const char *directory)
 {
 	char path[DEBUG_FILE_MAX_PATH];
 
-	if (s->file->build_id_bytes < 2)
-		return -1;
-	debug_file_path_by_id(path, directory, s->file->build_id, s->file->build_id_bytes);
-	return check_by_id(s, regular_file_open(root, path, true));
+	if (s->key->build_id_bytes < 2)
+		return;
+	debug_file_path_by_id(path, directory, s->key->build_id, s->key->build_id_bytes);
+	add(s, root, path);
 }
 
 /* PREFIX + the file's directory + INFIX + the link's name */
-static int open_by_link(const struct searching *s, int root, const char *prefix, const char *infix)
+static void add_by_link(const struct searching *s, int root, const char *prefix, const char *infix)
 {
 	const char *slash = s->path ? strrchr(s->path, '/') : NULL;
 	char path[DEBUG_FILE_MAX_PATH];
 
-	if (!slash || !s->link.name[0])
-		return -1;
+	if (!slash || !s->key->link[0])
+		return;
 	if ((size_t)snprintf(path, sizeof(path), "%s%.*s/%s%s", prefix, (int)(slash - s->path), s->path, infix,
-			     s->link.name) >= sizeof(path) || !strcmp(path, s->path))
-		return -1;
-	return check_by_link(s, regular_file_open(root, path, true));
+			     s->key->link) < sizeof(path) && strcmp(path, s->path))
+		add(s, root, path);
 }
 
-static int search_directory(const struct searching *s, int root, const char *directory)
+static void search_directory(const struct searching *s, int root, const char *directory)
 {
-	int fd = open_by_id(s, root, directory);
-
-	return fd >= 0 ? fd : open_by_link(s, root, directory, "");
+	add_by_id(s, root, directory);
+	add_by_link(s, root, directory, "");
 }
 
-static int search_root(const struct searching *s, int root)
+static void search_root(const struct searching *s, int root)
 {
-	int fd = search_directory(s, root, DEBUG_DIRECTORY);
+	search_directory(s, root, DEBUG_DIRECTORY);
+	add_by_link(s, root, "", "");
+	add_by_link(s, root, "", ".debug/");
+}
 
-	if (fd < 0)
-		fd = open_by_link(s, root, "", "");
-	return fd < 0 ? open_by_link(s, root, "", ".debug/") : fd;
+void debug_files_find(struct debug_files *files, const struct debug_search *search, const struct debug_key *key, int fd,
+		      const char *path)
+{
+	struct searching s = { .key = key, .found = files, .path = path, .chosen = true };
+
+	files->nr = 0;
+	if (fd < 0 || fstat(fd, &s.st))	/* an image in memory: the vDSO's */
+		s.st = (struct stat){};
+	for (size_t i = 0; i < search->nr_directories; i++)
+		search_directory(&s, -1, search->directories[i]);
+	s.chosen = false;
+	if (search->root >= 0)
+		search_root(&s, search->root);
+	search_root(&s, -1);
 }
 
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path)
 {
-	struct searching s = { .file = file, .path = path, .chosen = true };
-	int fd = -1;
+	struct debug_files files;
+	struct debug_key key;
 
-	if (fstat(file->fd, &s.st))	/* an image in memory: the vDSO's */
-		s.st = (struct stat){};
-	read_link(file, &s.link);
-	for (size_t i = 0; i < search->nr_directories && fd < 0; i++)
-		fd = search_directory(&s, -1, search->directories[i]);
-	s.chosen = false;
-	if (fd < 0 && search->root >= 0)
-		fd = search_root(&s, search->root);
-	if (fd < 0)
-		fd = search_root(&s, -1);
-	return fd < 0 ? -ENOENT : fd;
+	debug_key_read(&key, file);
+	debug_files_find(&files, search, &key, file->fd, path);
+	return debug_files_take(&files, &key);
 }
 
 int debug_file_open_fetched(struct elf_file *file, const char *path)
 {
-	const struct searching s = { .file = file, .chosen = true };
-	int fd = check_by_id(&s, regular_file_open(-1, path, true));
+	struct debug_files files = { .fds = { regular_file_open(-1, path, true) } };
+	struct debug_key key;
 
-	return fd < 0 ? -ENOENT : fd;
+	files.nr = files.fds[0] >= 0;
+	debug_key_read(&key, file);
+	return debug_files_take(&files, &key);
 }
 
 /* ---- MiniDebugInfo ---- */

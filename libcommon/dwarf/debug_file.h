@@ -23,23 +23,52 @@ struct debug_search {
 	int root;			/* an fd (O_PATH will do) of the root directory of the container that has the file; -1: ours */
 };
 
+/* What a file says of its debug file: plain data, which one process may read and another may search by */
+struct debug_key {
+	uint8_t build_id[MAX_BUILD_ID];
+	uint32_t build_id_bytes;	/* 0: none */
+	uint32_t crc;			/* of .gnu_debuglink, */
+	char link[NAME_MAX + 1];	/* with this name; "": none */
+};
+
+void debug_key_read(struct debug_key *key, struct elf_file *file);
+/* Is it as debug_key_read() might have made it? To be asked if it comes from a worker. */
+bool debug_key_is_sound(const struct debug_key *key);
+
+#define MAX_DEBUG_FILES 6
+
+/* open files that may be a file's debug file, the likeliest first */
+struct debug_files {
+	int fds[MAX_DEBUG_FILES];
+	size_t nr;
+};
+
 /*
- * An fd of the file's separate debug file: under each directory, then under /usr/lib/debug of `root`, then
- * of our own root,
+ * Looks under each directory, then under /usr/lib/debug of `root`, then of our own root,
  *   1. by build ID: .build-id/ab/cdef….debug
  *   2. by the name in .gnu_debuglink: beside the file, in .debug/ there, and in its directory's place under the
  *      debug directory.
- * The result must be a regular file with the same build ID; if one of the two has none, its CRC32 must be that of the link.
- * Outside of `directories`, it must also be trusted: regular_file_is_believed(), and if it is on FUSE, on the same file system
- * as the file. `path` is the file's, as the process sees it; NULL: by build ID only. -ENOENT: there is none
+ * Only regular files are opened. Outside of `directories`, they must also be trusted: regular_file_is_believed(), readable for
+ * the file's owner, and if they are on FUSE, on the same file system as the file. Nothing is read of them. `path` is the file's,
+ * as the process sees it; NULL: by build ID only. fd: the file's; -1: it is none, as the vDSO
  */
+void debug_files_find(struct debug_files *files, const struct debug_search *search, const struct debug_key *key, int fd,
+		      const char *path);
+/*
+ * The first file with the same build ID, or, if one of the two has none, with the link's CRC32: an fd, which is the caller's.
+ * Closes the others. -ENOENT: there is none
+ */
+int debug_files_take(struct debug_files *files, const struct debug_key *key);
+void debug_files_close(struct debug_files *files);
+
+/* An fd of the file's separate debug file, by both. -ENOENT: there is none */
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);
 
 /* "DIRECTORY/.build-id/ab/cdef….debug", of a build ID of 2 bytes to MAX_BUILD_ID */
 #define DEBUG_FILE_MAX_PATH (PATH_MAX + 512)
 void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes);
 
-/* An fd of a debug file that a server has sent, if it has the file's build ID; -ENOENT */
+/* An fd of a debug file that a server has sent, if it is this file's; -ENOENT */
 int debug_file_open_fetched(struct elf_file *file, const char *path);
 
 /*

@@ -2,7 +2,9 @@
 #include "process/proc_maps.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,9 +115,8 @@ int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping)
  * A window of three lines moves over the file: the middle one is appended when both of its neighbours are
  * known.
  */
-static int read_file(struct proc_maps *maps, const char *name)
+static int read_file(struct proc_maps *maps, FILE *file)
 {
-	FILE *file = fopen(name, "re");
 	char *lines[3] = {};
 	size_t sizes[3] = {};
 	struct proc_mapping around[3] = { { .path = "" }, { .path = "" }, { .path = "" } };
@@ -159,7 +160,7 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 	int error;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	error = read_file(&read, name);
+	error = read_file(&read, fopen(name, "re"));
 	if (error)
 		return error;
 	read.tid = pid;
@@ -170,7 +171,7 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 			if (entry->d_name[0] == '.' || atoi(entry->d_name) == pid)
 				continue;
 			snprintf(name, sizeof(name), "/proc/%d/task/%.10s/maps", pid, entry->d_name);
-			if (!read_file(&read, name))
+			if (!read_file(&read, fopen(name, "re")))
 				read.tid = atoi(entry->d_name);
 		}
 		if (tasks)
@@ -178,6 +179,54 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 	}
 	*maps = read;
 	return 0;
+}
+
+/* an fd, or -errno: -ESRCH: the thread, or all of its process, has exited */
+static int open_maps(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	if (pread(fd, &byte, 1, 0) > 0)
+		return fd;
+	close(fd);
+	return -ESRCH;
+}
+
+int proc_maps_open(pid_t pid)
+{
+	struct dirent *entry;
+	char name[64];
+	DIR *tasks;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	fd = open_maps(name);
+	if (fd != -ESRCH)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	tasks = opendir(name);
+	while (tasks && fd < 0 && (entry = readdir(tasks))) {
+		snprintf(name, sizeof(name), "/proc/%d/task/%.10s/maps", pid, entry->d_name);
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != pid)
+			fd = open_maps(name);
+	}
+	if (tasks)
+		closedir(tasks);
+	return fd;
+}
+
+int proc_maps_read_open(struct proc_maps *maps, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *file = copy < 0 ? NULL : fdopen(copy, "r");
+
+	*maps = (struct proc_maps){};
+	if (!file && copy >= 0)
+		close(copy);
+	return read_file(maps, file);
 }
 
 /* One user less; the array goes with the last one. */
@@ -349,21 +398,28 @@ int proc_maps_copy(struct proc_maps *copy, struct proc_maps *maps)
 	return 0;
 }
 
+/* by its headers: no file needs to be opened for it */
+static size_t vdso_bytes(const Elf64_Ehdr *vdso)
+{
+	const Elf64_Phdr *segments = (const void *)((const char *)vdso + vdso->e_phoff);
+	size_t bytes = vdso->e_shoff + (size_t)vdso->e_shnum * vdso->e_shentsize;
+
+	for (int i = 0; i < vdso->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && segments[i].p_offset + segments[i].p_filesz > bytes)
+			bytes = segments[i].p_offset + segments[i].p_filesz;
+	return bytes;
+}
+
 ssize_t proc_maps_copy_vdso(void **image)
 {
 	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
-	struct proc_maps maps;
-	ssize_t bytes = vdso ? proc_maps_read(&maps, getpid()) : -ENOENT;
+	size_t bytes = vdso ? vdso_bytes(vdso) : 0;
 
-	if (bytes)
-		return bytes;
-	for (size_t i = 0; i < maps.nr; i++)
-		if (maps.mappings[i].start == (uintptr_t)vdso)
-			bytes = maps.mappings[i].end - maps.mappings[i].start;
-	proc_maps_free(&maps);
-	*image = bytes ? malloc(bytes) : NULL;
+	if (!vdso)
+		return -ENOENT;
+	*image = malloc(bytes);
 	if (!*image)
-		return bytes ? -ENOMEM : -ENOENT;
+		return -ENOMEM;
 	memcpy(*image, vdso, bytes);
 	return bytes;
 }

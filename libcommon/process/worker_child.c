@@ -35,20 +35,13 @@ static void limit_system_calls(const struct worker_limits *limits)
 				 limits->parent ? of_parents : limits->opens ? of_openers : NULL);
 }
 
-static void close_file(struct worker_file *file)
-{
-	if (file->fd >= 0)
-		close(file->fd);
-	file->fd = -1;
-}
-
 /* what the job is about */
 static void take_file(struct worker_file *kept, struct worker_file *file)
 {
 	if (file->fd == WORKER_KEPT)
 		*file = *kept;
 	else
-		close_file(kept);
+		worker_file_close(kept);
 }
 
 static void leave_file(struct worker_file *kept, struct worker_file file)
@@ -56,7 +49,7 @@ static void leave_file(struct worker_file *kept, struct worker_file file)
 	if (file.keep)
 		*kept = file;
 	else
-		close_file(&file);
+		worker_file_close(&file);
 }
 
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
@@ -86,11 +79,10 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 		if (limits->open)
 			leave_file(&kept, message.file);
 		if (!limits->opens)
-			message.file.fd = -EBADF;
+			message.file = (struct worker_file){ .fd = -EBADF };
 		if (!worker_message_send(0, &message, 0))
 			break;
-		if (message.file.fd >= 0)
-			close(message.file.fd);
+		worker_file_close(&message.file);
 	}
 	_exit(0);
 }

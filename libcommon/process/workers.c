@@ -35,8 +35,8 @@
 #define START_PAUSE_MS 200	/* and after so long at the latest */
 #define PATIENCE_MS 50	/* so long, the tool waits for the starter; later, it only looks for an answer now and then */
 #define NR_OPENERS 2
-#define OPENER_AREA (64 << 10)
-#define OPENER_BYTES (4 << 20)
+#define OPENER_AREA (128 << 10)
+#define OPENER_BYTES (32 << 20)
 #define OPENER_CPU_MS 300
 
 struct job {
@@ -509,7 +509,7 @@ static int ask_to_open(struct workers *w, struct worker *worker, struct job *job
 }
 
 /* Its file is open, or cannot be opened. */
-static void take_opened(const struct worker_answer *opened)
+static void take_opened(struct worker_answer *opened)
 {
 	struct job *job = (struct job *)(uintptr_t)opened->tag;
 	struct worker *worker = job->worker;
@@ -527,8 +527,7 @@ static void take_opened(const struct worker_answer *opened)
 			worker->error = error;
 		}
 	}
-	if (opened->file.fd >= 0)
-		close(opened->file.fd);
+	worker_file_close(&opened->file);
 	free(job);
 }
 

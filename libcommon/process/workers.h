@@ -27,7 +27,7 @@ struct worker_answer {
 	int error;
 	const void *bytes;	/* a copy, which no worker can change any more; valid until the next take or free */
 	size_t nr;
-	struct worker_file file;	/* of workers that open: the caller's to close, if .fd is not negative */
+	struct worker_file file;	/* of workers that open: the caller's, worker_file_close() */
 };
 
 /*

@@ -48,6 +48,7 @@ struct source {
 	bool slow;		/* it is trusted, and did not answer in time once: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
 	bool lacks_names;	/* a debuginfod may have a debug file for it */
+	bool has_dump;		/* of a process: its jitdump is not to be looked for any more */
 	uint64_t *wanted;	/* frames to ask for */
 	size_t nr, room;
 	UT_hash_handle hh;
@@ -67,7 +68,8 @@ struct namer {
 	uint64_t followed_ns;
 	uint64_t given_up_key;	/* of the source that was given up last */
 	struct namer_losses losses;
-	struct namer_request request;
+	uint64_t frames[MAX_NAMED];	/* of the next request */
+	uint64_t request[NAMER_MAX_REQUEST / sizeof(uint64_t) + 1];
 };
 
 /* What a job is for, in its tag, beside the source's key. Only for ASK, somebody waits. */
@@ -80,7 +82,7 @@ static int start_workers(struct namer *n, bool trusted)
 {
 	/* the worker starts the demangler, and may wait for it */
 	const struct worker_limits limits = {
-		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true,
+		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true, .open = namer_open,
 	};
 
 	return workers_new(&n->workers[trusted], 1, AREA_BYTES, &limits, namer_work, (void *)n->names);
@@ -138,7 +140,7 @@ static uint64_t source_key(pid_t pid, uint64_t frame)
 	return frame & FRAME_ADDRESS ? JIT_SOURCE | (uint32_t)pid : FRAME_MODULE(frame);
 }
 
-/* ---- answers ---- */
+/* ---- sources ---- */
 
 /* NULL: the source is a process with code in no file */
 static const struct module *module_of(const struct namer *n, uint64_t source)
@@ -207,6 +209,65 @@ static bool is_forgotten(void *namer, uint64_t source)
 	return !(source & JIT_SOURCE) && !modules_get(n->names->modules, source);
 }
 
+/* ---- requests ---- */
+
+/* The source is a file, and it is not known yet what its debug file is. */
+static bool must_ask_debug(const struct namer *n, uint64_t source)
+{
+	const struct module *module = module_of(n, source);
+
+	return module && !module->debug;
+}
+
+static char *put_string(char *to, const char *string)
+{
+	return stpcpy(to, string) + 1;
+}
+
+/* Fills in the request for a source and the first nr_frames of n->frames. Returns its size. */
+static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
+{
+	const struct module *module = module_of(n, source);
+	const struct debug_search *search = modules_debug_search(n->names->modules);
+	const char *path = module && !module->image ? module->path : "", *fetched = module && module->fetched ? module->fetched : "";
+	struct namer_request *r = (struct namer_request *)n->request;
+	struct source *of;
+	char *end;
+
+	HASH_FIND(hh, n->sources, &source, sizeof(source), of);
+	*r = (struct namer_request){
+		.pid = source, .nr = nr_frames, .asks_debug = must_ask_debug(n, source), .wants_dump = !module && !(of && of->has_dump),
+	};
+	if (module) {
+		r->module_id = module->id;
+		r->key = module->key;
+		r->file = module_file(module);
+		r->file.path = *path ? path : NULL;
+		if (module->debug)
+			r->debug = *module->debug;
+	}
+	memcpy(r + 1, n->frames, nr_frames * sizeof(n->frames[0]));
+	end = put_string((char *)((uint64_t *)(r + 1) + nr_frames), strlen(path) < 2 * PATH_MAX ? path : "");
+	end = put_string(end, fetched);
+	for (size_t i = 0; i < search->nr_directories && r->nr_directories < NAMER_MAX_DIRECTORIES; i++) {
+		if (strlen(search->directories[i]) >= PATH_MAX)
+			continue;
+		end = put_string(end, search->directories[i]);
+		r->nr_directories++;
+	}
+	return end - (char *)r;
+}
+
+/* Asks for the first nr_frames of n->frames. 0 or -ENOMEM */
+static int give_job(struct namer *n, bool trusted, uint64_t tag, size_t nr_frames)
+{
+	uint64_t source = SOURCE_OF_TAG(tag);
+
+	return workers_ask(n->workers[trusted], tag, owner_of(n, source), n->request, describe(n, source, nr_frames));
+}
+
+/* ---- answers ---- */
+
 static void pass_over(struct namer *n, struct source *source)
 {
 	if (!source->passed_over)
@@ -268,6 +329,7 @@ static ssize_t take(struct namer *n, struct source *source, const struct worker_
 		if ((found.symbol_bytes && symbol[found.symbol_bytes - 1]) || (found.raw_bytes && at[-1]))
 			return -EBADMSG;
 		source->lacks_names |= found.lacks_names;
+		source->has_dump = !found.wants_dump;
 		if (answer->tag & FOLLOW && !found.symbol_bytes)
 			continue;
 		if (known_names_add(&n->known, source->key, &found, found.symbol_bytes ? symbol : NULL, found.raw_bytes ? raw : NULL))
@@ -276,17 +338,48 @@ static ssize_t take(struct namer *n, struct source *source, const struct worker_
 	return nr;
 }
 
-/* Takes an answer that nobody waits for: an error, or names of JIT code. */
+/* Takes what a file says of its debug file. 0, -EBADMSG or -ENOMEM */
+static int take_debug_key(struct namer *n, uint64_t source, const struct worker_answer *answer)
+{
+	struct module *module = modules_get(n->names->modules, source);
+	struct debug_key key;
+
+	if (answer->nr != sizeof(key))
+		return -EBADMSG;
+	memcpy(&key, answer->bytes, sizeof(key));
+	if (!debug_key_is_sound(&key))
+		return -EBADMSG;
+	module->debug = malloc(sizeof(key));
+	if (!module->debug)
+		return -ENOMEM;
+	*module->debug = key;
+	return 0;
+}
+
+/* Its debug file is known now: its names are read. 0 or -errno */
+static int go_on_preparing(struct namer *n, struct source *source, const struct worker_answer *answer)
+{
+	int error = must_ask_debug(n, source->key) ? take_debug_key(n, source->key, answer) : -EALREADY;
+
+	if (!error)
+		error = give_job(n, source->trusted, PREPARE | source->key, 0);
+	return error == -EALREADY ? 0 : error;
+}
+
+/* Takes an answer that nobody waits for: an error, what a file says of its debug file, or names of JIT code. */
 static void take_aside(struct namer *n, const struct worker_answer *answer)
 {
 	struct source *source = source_of(n, SOURCE_OF_TAG(answer->tag));
+	int error = answer->error;
 
 	if (!source)
 		return;
-	if (answer->error)
-		give_up(n, source, answer->error);
-	else if (answer->tag & FOLLOW && take(n, source, answer) == -EBADMSG)
-		give_up(n, source, -EBADMSG);
+	if (!error && answer->tag & PREPARE)
+		error = go_on_preparing(n, source, answer);
+	else if (!error && answer->tag & FOLLOW && take(n, source, answer) == -EBADMSG)
+		error = -EBADMSG;
+	if (error)
+		give_up(n, source, error);
 }
 
 /* Takes an answer. False: there is none yet. Only answers to ASK are for the caller */
@@ -365,32 +458,6 @@ void namer_forget(struct namer *n)
 
 /* ---- asking without waiting ---- */
 
-/* Fills in the request for a source and so many frames. Returns how many bytes of it must be sent. */
-static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
-{
-	struct namer_request *r = &n->request;
-	const struct module *module = source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
-
-	r->pid = source;
-	r->module_id = module ? module->id : 0;
-	r->file = module && !module->image ? module_file(module) : (struct mapped_file){};
-	if (r->file.path) {
-		r->key = module->key;
-		snprintf(r->path, sizeof(r->path), "%s", r->file.path);
-	}
-	snprintf(r->fetched, sizeof(r->fetched), "%s", module && module->fetched ? module->fetched : "");
-	r->nr = nr_frames;
-	return offsetof(struct namer_request, frames[nr_frames]);
-}
-
-/* Asks for the first nr_frames of the request. 0 or -ENOMEM */
-static int give_job(struct namer *n, bool trusted, uint64_t tag, size_t nr_frames)
-{
-	uint64_t source = SOURCE_OF_TAG(tag);
-
-	return workers_ask(n->workers[trusted], tag, owner_of(n, source), &n->request, describe(n, source, nr_frames));
-}
-
 static int see_module(struct namer *n, uint32_t id)
 {
 	struct module *module = modules_get(n->names->modules, id);
@@ -434,10 +501,12 @@ static int follow_code(struct namer *n, struct source *source)
 {
 	int error = 0;
 
+	if (must_ask_debug(n, source->key))	/* it is being prepared; these are asked for later */
+		return 0;
 	sort_wanted(source);
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
 		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
-		memcpy(n->request.frames, source->wanted + at, some * sizeof(*source->wanted));
+		memcpy(n->frames, source->wanted + at, some * sizeof(*source->wanted));
 		error = give_job(n, source->trusted, FOLLOW | source->key, some);
 	}
 	source->nr = 0;
@@ -524,11 +593,13 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 	ssize_t done;
 
 	for (; nr && may_ask(n, source); frames += done, nr -= done) {
-		size_t some = nr < MAX_NAMED ? nr : MAX_NAMED;
+		bool asks_debug = must_ask_debug(n, source->key);
+		size_t some = asks_debug ? 0 : nr < MAX_NAMED ? nr : MAX_NAMED;
 		struct worker_answer answer = {};
 		uint64_t began = clock_ns();
+		bool failed;
 
-		memcpy(n->request.frames, frames, some * sizeof(*frames));
+		memcpy(n->frames, frames, some * sizeof(*frames));
 		if (give_job(n, source->trusted, ASK | source->key, some))
 			return -ENOMEM;
 		if (!await(n, source, &answer))
@@ -539,13 +610,14 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 			done = 0;
 			continue;
 		}
-		done = answer.error ? answer.error : take(n, source, &answer);
+		done = answer.error ? answer.error : asks_debug ? take_debug_key(n, source->key, &answer) : take(n, source, &answer);
+		failed = done < 0 || (!done && !asks_debug) || (size_t)done > some;
 		if (answer.error == -ETIME && !source->trusted && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
 			pass_over(n, source);	/* other sources have taken most of the time */
-		else if (done <= 0 || (size_t)done > some)
+		else if (failed)
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
 		note_waited(n, source, began);
-		if (done <= 0 || (size_t)done > some)
+		if (failed)
 			return done == -ENOMEM ? -ENOMEM : 0;
 	}
 	return 0;

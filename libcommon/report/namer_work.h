@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The worker's side of namer.h. */
+/* The other side of namer.h: who opens the files that have names, and who parses them. */
 #ifndef EHPERF_REPORT_NAMER_WORK_H
 #define EHPERF_REPORT_NAMER_WORK_H
 
@@ -8,27 +8,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dwarf/debug_file.h"
 #include "process/mapped_file.h"
 #include "process/worker_child.h"
 #include "stacks_abi.h"
 
 #define MAX_NAMED 1024
-#define NAMER_MAX_PATH 4300
+#define NAMER_MAX_DIRECTORIES 16
 
 /*
- * of one file, which the worker may not know yet, or of one process's code in no file. nr 0: the file's
- * names are read
+ * of one file, which the worker may not know yet, or of one process's code in no file. nr frames follow, then strings with their
+ * NULs: the file's path, what a debuginfod has sent ("": nothing), and the directories to look in for debug files
  */
 struct namer_request {
 	uint32_t pid;			/* in no file */
 	uint32_t module_id;		/* or 0 */
-	struct mapped_file file;	/* .path: NULL, as for the vDSO, or what stands in path */
+	struct mapped_file file;	/* .path: not NULL, but for the vDSO */
 	struct file_key key;
-	char path[NAMER_MAX_PATH];
-	char fetched[PATH_MAX];		/* "": nothing */
-	uint32_t nr;
-	uint64_t frames[MAX_NAMED];
+	struct debug_key debug;		/* the debug file that is looked for */
+	/*
+	 * The answer is a struct debug_key, which the tool must know to have the debug file opened. Else it is a struct
+	 * named_frame for each frame; with nr 0, the file's names are read, and there is no answer
+	 */
+	bool asks_debug;
+	bool wants_dump;		/* of the process: jit_files_open() */
+	uint32_t nr, nr_directories;
 };
+#define NAMER_MAX_REQUEST (sizeof(struct namer_request) + MAX_NAMED * sizeof(uint64_t) + (3 + NAMER_MAX_DIRECTORIES) * PATH_MAX)
 
 /*
  * the answer: one of these for each frame, as far as there is room, with its strings and their NULs behind
@@ -38,10 +44,13 @@ struct named_frame {
 	uint64_t frame, offset, vaddr, function_vaddr;
 	bool has_vaddr, has_function, is_jit;
 	bool lacks_names;			/* of its file a debuginfod might have more */
+	bool wants_dump;			/* for the next request */
 	uint16_t symbol_bytes, raw_bytes;	/* raw: of a frame in no file, the region. 0: none */
 };
 #define MAX_NAME_BYTES 16384	/* longer ones end there */
 
+/* In the opener: the file and its debug files, or the process's maps of names */
+worker_open_fn namer_open;
 /* for struct workers; arg: struct frame_names */
 worker_fn namer_work;
 

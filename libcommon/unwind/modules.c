@@ -31,6 +31,7 @@ struct modules {
 	size_t nr;
 	struct foreign *foreign;
 	struct symbol_options symbol_options;
+	struct opened_module *opened;
 	size_t symbol_bytes;	/* memory of all symbols that were read */
 };
 
@@ -86,6 +87,7 @@ static void free_entry(struct entry *e)
 	free(e->module.image);
 	free(e->module.path);
 	free(e->module.fetched);
+	free(e->module.debug);
 	free(e);
 }
 
@@ -115,7 +117,7 @@ struct mapped_file module_file(const struct module *module)
 }
 
 /* The caller closes *fd after the file, unless it is -1. */
-static int open_elf(const struct module *module, struct elf_file *file, int *fd)
+static int open_elf(const struct modules *modules, const struct module *module, struct elf_file *file, int *fd)
 {
 	struct mapped_file mapped = module_file(module);
 	int error;
@@ -123,6 +125,8 @@ static int open_elf(const struct module *module, struct elf_file *file, int *fd)
 	*fd = -1;
 	if (module->image)
 		return elf_file_open_memory(file, module->image, module->image_bytes);
+	if (modules->opened)
+		return modules->opened->fd < 0 ? modules->opened->fd : elf_file_open_for_names(file, modules->opened->fd);
 	*fd = mapped_file_open(&mapped, &module->key, NULL);
 	if (*fd < 0)
 		return *fd;
@@ -314,6 +318,11 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
 	modules->symbol_options = *options;
 }
 
+const struct debug_search *modules_debug_search(const struct modules *modules)
+{
+	return &modules->symbol_options.search;
+}
+
 /* Options for this module, with its path, and its container's root, which the caller closes. */
 static struct symbol_options options_for(const struct modules *modules, const struct module *module)
 {
@@ -322,7 +331,10 @@ static struct symbol_options options_for(const struct modules *modules, const st
 
 	options.path = module->path;
 	options.fetched = module->fetched;
-	options.search.root = module->image ? -1 : mapped_file_root(&file, &module->key);
+	if (modules->opened)
+		options.opened = &modules->opened->debug;
+	else if (!module->image)
+		options.search.root = mapped_file_root(&file, &module->key);
 	return options;
 }
 
@@ -333,7 +345,7 @@ static void read_symbols(struct modules *modules, struct module *module)
 	int fd;
 
 	module->symbols_tried = true;
-	if (open_elf(module, &file, &fd))
+	if (open_elf(modules, module, &file, &fd))
 		return;
 	options = options_for(modules, module);
 	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes :
@@ -351,7 +363,7 @@ static void read_symbols(struct modules *modules, struct module *module)
  * Finds where functions begin that have neither a symbol nor an FDE. It decodes instructions for some ms, so it is
  * called only when an address in such a function is asked for.
  */
-static void read_entries(struct module *module)
+static void read_entries(const struct modules *modules, struct module *module)
 {
 	struct elf_file file;
 	uint64_t *vaddrs;
@@ -359,13 +371,34 @@ static void read_entries(struct module *module)
 	int fd;
 
 	module->entries_tried = true;
-	if (open_elf(module, &file, &fd))
+	if (open_elf(modules, module, &file, &fd))
 		return;
 	if (file.header.e_machine == MACHINE && !gopclntab_is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}
 	close_elf(&file, fd);
+}
+
+void modules_use_opened(struct modules *modules, struct opened_module *opened)
+{
+	modules->opened = opened;
+}
+
+int module_debug_key(const struct modules *modules, const struct module *module, struct debug_key *key)
+{
+	struct elf_file file;
+	GElf_Shdr header;
+	int fd, error;
+
+	*key = (struct debug_key){};
+	error = open_elf(modules, module, &file, &fd);
+	if (error)
+		return error;
+	if (!elf_file_header(&file, SHT_SYMTAB, NULL, &header) || header.sh_size <= sizeof(GElf_Sym))
+		debug_key_read(key, &file);
+	close_elf(&file, fd);
+	return 0;
 }
 
 /* memory of the module that can be freed */
@@ -510,7 +543,7 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 		return false;
 	if (symbol->has_function || module->entries_tried)
 		return true;
-	read_entries(module);
+	read_entries(modules, module);
 	return symbols_find(module->symbols, file_offset, symbol);
 }
 
@@ -534,7 +567,7 @@ static int open_places(void *arg)
 	struct elf_file file;
 	int fd, debug_fd;
 
-	if (open_elf(from->module, &file, &fd))
+	if (open_elf(from->modules, from->module, &file, &fd))
 		return -1;
 	if (has_dwarf(&file))
 		return fd;

@@ -34,6 +34,7 @@ struct module {
 	struct runtime_file runtime;	/* known once it is compiled */
 	/* set by the namer: */
 	bool seen;		/* a stack with the module was seen */
+	struct debug_key *debug;	/* what the file says of its debug file; NULL: it was not asked for */
 	bool fetch_tried;	/* a debuginfod was asked for its debug file, */
 	char *fetched;		/* and has sent this one */
 	/* private */
@@ -98,6 +99,18 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 /* Adds the vDSO of this process in that way. 0 or -errno */
 int modules_adopt_vdso(struct modules *modules, uint32_t id);
 
+/* What is open for a module in a worker that can open nothing itself. */
+struct opened_module {
+	int fd;				/* the module's file, which stays the caller's; or -errno */
+	struct opened_debug_files debug;
+};
+/* From now on, modules are read from these files, and nothing is opened. NULL: from their own files again */
+void modules_use_opened(struct modules *modules, struct opened_module *opened);
+/*
+ * What the module's file says of its debug file; empty if the file has symbols of its own. 0 or -errno, if it cannot be read
+ */
+int module_debug_key(const struct modules *modules, const struct module *module, struct debug_key *key);
+
 /* A debuginfod has sent this debug file for the module: names and places are searched for there, too. 0 or -ENOMEM */
 int module_set_fetched(struct module *module, const char *path);
 /* Is it trusted (process/trust.h), so that reading it may take long? */
@@ -111,6 +124,7 @@ bool module_lacks_places(const struct module *module);
  * all modules together.
  */
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options);
+const struct debug_search *modules_debug_search(const struct modules *modules);
 
 /*
  * Finds what is known of the code at an offset in the module's file. False: the file cannot be read, or there

@@ -10,6 +10,17 @@
 
 #include "runtimes/jit/jit_processes.h"
 
+static int update(struct jit_processes *processes, pid_t pid)
+{
+	struct jit_opened opened;
+	int error;
+
+	jit_files_open(&opened, pid, jit_processes_want_dump(processes, pid));
+	error = jit_processes_update(processes, pid, &opened);
+	jit_opened_close(&opened);
+	return error;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const why[] = { "", "not_in_files", "no_files", "not_seen" };
@@ -21,10 +32,10 @@ int main(int argc, char **argv)
 
 	if (!processes || !pid)
 		return 2;
-	jit_processes_see(processes, pid);
+	update(processes, pid);
 	puts("seen");
 	fflush(stdout);
-	if (!fgets(line, sizeof(line), stdin) || jit_processes_update(processes, pid))
+	if (!fgets(line, sizeof(line), stdin) || update(processes, pid))
 		return 1;
 	while (scanf("%" SCNx64, &addr) == 1) {
 		enum jit_found found = jit_processes_find(processes, pid, addr, UINT64_MAX, &name, &start);

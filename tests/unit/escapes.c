@@ -272,6 +272,7 @@ int main(void)
 	test_worker((struct worker_limits){}, "a worker that reads");
 	test_worker((struct worker_limits){ .parent = true }, "a worker with children");
 	test_worker((struct worker_limits){ .open = open_own }, "a worker that parses");
+	test_worker((struct worker_limits){ .open = open_own, .parent = true }, "a worker that parses, with children");
 	test_bounded_child(false);
 	test_bounded_child(true);
 	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 && after.st_mode == before.st_mode && !after.st_uid);

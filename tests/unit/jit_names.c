@@ -265,46 +265,60 @@ static int count_descriptors(void)
 	return nr;
 }
 
+/* Looks for our own files again, as namer.c has it done, and reads them. */
+static int update(struct jit_files *files)
+{
+	struct jit_opened opened;
+	int error;
+
+	jit_files_open(&opened, getpid(), true);
+	check(!opened.error && opened.fds[JIT_STAT] >= 0 && opened.fds[JIT_MAPS] >= 0);
+	error = jit_files_update(files, &opened.fds[JIT_MAP], &opened.fds[JIT_DUMP]);
+	jit_opened_close(&opened);
+	return error;
+}
+
+static bool finds_none(void)
+{
+	struct jit_files files = JIT_FILES_NONE;
+	bool none = !update(&files) && !jit_files_any(&files) && !files.names.nr;
+
+	jit_files_close(&files);
+	return none;
+}
+
 /* our own map, as a runtime would write it */
 static void check_files(void)
 {
-	struct jit_files files;
-	struct proc_maps maps;
+	struct jit_files files = JIT_FILES_NONE;
+	struct jit_opened opened;
 	char path[64];
 	FILE *map;
 	int before = count_descriptors();
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	unlink(path);
-	check(!proc_maps_read(&maps, getpid()));
-	check(!jit_files_open(&files, getpid(), &maps) && !jit_files_any(&files));
-	check(!jit_files_update(&files) && !files.names.nr);
+	check(!update(&files) && !jit_files_any(&files) && !files.names.nr && jit_files_want_dump(&files));
 	map = fopen(path, "w");
 	fprintf(map, "1000 10 late\n");
 	fflush(map);
-	check(!jit_files_update(&files) && is(&files.names, 0x1008, UINT64_MAX, "late") && jit_files_any(&files));
+	check(!update(&files) && is(&files.names, 0x1008, UINT64_MAX, "late") && jit_files_any(&files));
 	unlink(path);
 	fprintf(map, "2000 10 deleted\n");
 	fclose(map);
-	check(!jit_files_update(&files) && is(&files.names, 0x2008, UINT64_MAX, "deleted"));
+	check(!update(&files) && is(&files.names, 0x2008, UINT64_MAX, "deleted"));
 	jit_files_close(&files);
-	check(!symlink("/etc/passwd", path));
-	check(!jit_files_open(&files, getpid(), &maps) && !jit_files_any(&files));
-	jit_files_close(&files);
+	check(!symlink("/etc/passwd", path) && finds_none());
 	unlink(path);
-	check(!mkfifo(path, 0600));
-	check(!jit_files_open(&files, getpid(), &maps) && !jit_files_any(&files));
-	jit_files_close(&files);
+	check(!mkfifo(path, 0600) && finds_none());
 	unlink(path);
 	map = fopen(path, "w");
 	fclose(map);
-	if (!chown(path, 12345, 12345)) {
-		check(!jit_files_open(&files, getpid(), &maps) && (!jit_files_any(&files) || getuid() == 12345));
-		jit_files_close(&files);
-	}
+	if (!chown(path, 12345, 12345))
+		check(finds_none() || getuid() == 12345);
 	unlink(path);
-	proc_maps_free(&maps);
-	check(jit_files_open(&files, 1 << 30, &(struct proc_maps){}) == -ESRCH);
+	jit_files_open(&opened, 1 << 30, true);
+	check(opened.error == -ESRCH && opened.fds[JIT_MAP] < 0 && opened.fds[JIT_STAT] < 0);
 	check(count_descriptors() == before, "no descriptor is left open");
 }
 

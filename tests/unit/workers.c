@@ -380,17 +380,21 @@ static void test_unstartable(void)
 
 /* ---- workers without rights, for which files are opened ---- */
 
-/* the file that the request names; '!': the opener dies */
+/* the file that the request names; 'm': many times; '!': the opener dies */
 static struct worker_file open_named(const void *request, size_t bytes)
 {
 	const char *text = request;
+	struct worker_file file;
 	int fd;
 
 	(void)bytes;
 	if (text[1] == '!')
 		__builtin_trap();
 	fd = open(text + 1, O_RDONLY | O_CLOEXEC);
-	return (struct worker_file){ .fd = fd < 0 ? -errno : fd, .own = text[0] == 'o' };
+	file = (struct worker_file){ .fd = fd < 0 ? -errno : fd, .own = text[0] == 'o' };
+	for (int i = 0; text[0] == 'm' && i < WORKER_MORE + 2; i++)
+		worker_file_add(&file, i % 2, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	return file;
 }
 
 static size_t use_file(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
@@ -402,6 +406,16 @@ static size_t use_file(void *arg, void *area, size_t bytes, size_t room, struct 
 	case 'n':	/* 0 is the socket, and nothing else is open */
 		for (int fd = 1; fd < 100; fd++)
 			kind = fd != file->fd && fcntl(fd, F_GETFD) >= 0 ? 'x' : kind;
+		break;
+	case 'm':	/* as many as there is room for */
+		kind = file->nr_more == WORKER_MORE ? 'm' : 'x';
+		for (int i = 0, fd; i < WORKER_MORE / 2 && kind == 'm'; i++) {
+			fd = worker_file_take(file, 1);
+			kind = fd >= 0 && pread(fd, text + 2, 1, 0) == 1 ? 'm' : 'x';
+			close(fd);
+		}
+		if (worker_file_take(file, 1) >= 0 || file->nr_more != WORKER_MORE / 2)
+			kind = 'x';
 		break;
 	case 'a':	/* for reading, or by its name */
 		kind = open(text + 1, O_RDONLY) >= 0 || open("/proc/self/maps", O_RDONLY) >= 0 ? 'x' : 'a';
@@ -464,8 +478,11 @@ static void test_opened(void)
 	before = nr_open();
 	request[0] = 'r';
 	check(answers(w, request, "r0its text"));
+	request[0] = 'm';
+	check(answers(w, request, "m0its text"), "more files are passed on, until there is no room");
 	request[0] = 'n';
 	check(answers(w, request, "n0its text"), "nothing else is open");
+	check(nr_open() == before, "nor in the tool");
 	request[0] = 'a';
 	check(answers(w, request, "a0its text"), "and nothing else can be opened");
 	snprintf(request, sizeof(request), "r%s-", file);

@@ -11,11 +11,21 @@
 
 #include "dwarf/regular_file.h"
 #include "process/mapped_file.h"
+#include "process/proc_maps.h"
+
+/* ---- opening ---- */
+
+struct process {
+	int proc, root;		/* /proc/PID, even if the PID is reused, and its root directory */
+	pid_t pid, ns_pid;	/* the second: its PID in its innermost namespace, which is in the files' names */
+	/* real and effective: files of these users, and root's, are trusted */
+	uid_t uids[2];
+};
 
 /* proc_pid_status(5): "Uid:\tREAL\tEFFECTIVE\t…", "NSpid:\tOURS\t…\tINNERMOST" */
-static int read_status(struct jit_files *f)
+static int read_status(struct process *p)
 {
-	int fd = openat(f->proc, "status", O_RDONLY | O_CLOEXEC), found = 0;
+	int fd = openat(p->proc, "status", O_RDONLY | O_CLOEXEC), found = 0;
 	FILE *status = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[512];
 
@@ -28,9 +38,9 @@ static int read_status(struct jit_files *f)
 		char *last = strrchr(line, '\t');
 
 		if (!strncmp(line, "Uid:", 4))
-			found += sscanf(line, "Uid: %u %u", &f->uids[0], &f->uids[1]) == 2;
+			found += sscanf(line, "Uid: %u %u", &p->uids[0], &p->uids[1]) == 2;
 		else if (!strncmp(line, "NSpid:", 6) && last)
-			found += (f->ns_pid = atoi(last)) > 0;
+			found += (p->ns_pid = atoi(last)) > 0;
 	}
 	fclose(status);
 	return found == 2 ? 0 : -ESRCH;
@@ -39,92 +49,83 @@ static int read_status(struct jit_files *f)
 /*
  * Returns fd if the file is trusted; else closes it and returns -1. Negative values are returned as they are.
  */
-static int check_owner(const struct jit_files *f, int fd)
+static int check_owner(const struct process *p, int fd)
 {
-	if (fd < 0 || regular_file_is_believed(fd, f->uids[0]) || regular_file_is_believed(fd, f->uids[1]))
+	if (fd < 0 || regular_file_is_believed(fd, p->uids[0]) || regular_file_is_believed(fd, p->uids[1]))
 		return fd;
 	close(fd);
 	return -1;
 }
 
-/* opens its root directory; -1: the process is gone, or a zombie */
-static int open_root(const struct jit_files *f)
+static int open_map(const struct process *p)
 {
-	return f->proc < 0 ? -1 : openat(f->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-static int open_map(const struct jit_files *f)
-{
-	int root = open_root(f), fd;
 	char path[64];
 
-	if (root < 0)
-		return -1;
-	snprintf(path, sizeof(path), "tmp/perf-%d.map", f->ns_pid);
-	fd = regular_file_open(root, path, false);
-	close(root);
-	return check_owner(f, fd);
+	snprintf(path, sizeof(path), "%stmp/perf-%d.map", p->root < 0 ? "/" : "", p->ns_pid);
+	return check_owner(p, regular_file_open(p->root, path, false));
 }
 
-static int open_dump(const struct jit_files *f, const struct proc_maps *maps)
+static int open_dump(const struct process *p)
 {
+	struct proc_maps maps = {};
+	int dump = -1;
 	char name[64];
 
-	snprintf(name, sizeof(name), "jit-%d.dump", f->ns_pid);
-	for (size_t i = 0; i < maps->nr; i++) {
-		const struct proc_mapping *m = &maps->mappings[i];
+	snprintf(name, sizeof(name), "jit-%d.dump", p->ns_pid);
+	if (proc_maps_read(&maps, p->pid))
+		return -1;
+	for (size_t i = 0; i < maps.nr && dump < 0; i++) {
+		const struct proc_mapping *m = &maps.mappings[i];
 		const char *slash = strrchr(m->path, '/');
-		int fd;
 
-		if (!m->inode || !slash || strcmp(slash + 1, name))
-			continue;
-		fd = check_owner(f, mapped_file_open_now(maps->tid, m));
-		if (fd >= 0)
-			return fd;
+		if (m->inode && slash && !strcmp(slash + 1, name))
+			dump = check_owner(p, mapped_file_open_now(maps.tid, m));
 	}
-	return -1;
+	proc_maps_free(&maps);
+	return dump;
 }
 
-int jit_files_open(struct jit_files *files, pid_t pid, const struct proc_maps *maps)
+/* 0 or -errno: -ESRCH: the process is gone, or a zombie */
+static int open_process(struct process *p)
 {
-	struct jit_files f = { .pid = pid, .map_fd = -1, .dump_fd = -1 };
 	char name[32];
-	int error, root;
+	int error;
 
-	snprintf(name, sizeof(name), "/proc/%d", pid);
-	f.proc = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (f.proc < 0)
+	snprintf(name, sizeof(name), "/proc/%d", p->pid);
+	p->proc = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (p->proc < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	error = read_status(&f);
-	root = error ? -1 : open_root(&f);
-	if (root >= 0)
-		close(root);
-	else if (!error)
+	error = read_status(p);
+	if (!error)
+		p->root = openat(p->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!error && p->root < 0)
 		error = errno == ENOENT ? -ESRCH : -errno;
-	if (error) {
-		close(f.proc);
-		return error;
-	}
-	f.map_fd = open_map(&f);
-	f.dump_fd = open_dump(&f, maps);
-	*files = f;
-	return 0;
+	return error;
 }
 
-int jit_files_open_dead(struct jit_files *files, pid_t pid)
+void jit_files_open(struct jit_opened *opened, pid_t pid, bool dump)
 {
-	struct jit_files f = { .proc = -1, .ns_pid = pid, .dump_fd = -1 };
-	char path[64];
-
 	/* the tool's, whatever ID a worker has taken since */
-	f.uids[0] = f.uids[1] = getauxval(AT_EUID);
+	struct process p = { .proc = -1, .root = -1, .pid = pid, .ns_pid = pid, .uids = { getauxval(AT_EUID), getauxval(AT_EUID) } };
+	int *fds = opened->fds;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	f.map_fd = check_owner(&f, regular_file_open(-1, path, false));
-	if (f.map_fd < 0)
-		return -ESRCH;
-	*files = f;
-	return 0;
+	*opened = (struct jit_opened){ .error = open_process(&p), .fds = { -1, -1, -1, -1 } };
+	if (!opened->error) {
+		fds[JIT_STAT] = openat(p.proc, "stat", O_RDONLY | O_CLOEXEC);
+		fds[JIT_MAPS] = proc_maps_open(pid);
+		fds[JIT_MAP] = open_map(&p);
+		if (dump)
+			fds[JIT_DUMP] = open_dump(&p);
+	} else if (opened->error == -ESRCH) {
+		p.ns_pid = pid;
+		p.uids[0] = p.uids[1] = getauxval(AT_EUID);
+		fds[JIT_MAP] = open_map(&p);
+		opened->error = fds[JIT_MAP] < 0 ? -ESRCH : 0;
+	}
+	if (p.root >= 0)
+		close(p.root);
+	if (p.proc >= 0)
+		close(p.proc);
 }
 
 static void close_file(int *fd)
@@ -134,42 +135,38 @@ static void close_file(int *fd)
 	*fd = -1;
 }
 
+void jit_opened_close(struct jit_opened *opened)
+{
+	for (int i = 0; i < NR_JIT_FDS; i++)
+		close_file(&opened->fds[i]);
+}
+
+/* ---- reading ---- */
+
 void jit_files_close(struct jit_files *files)
 {
-	close_file(&files->proc);
 	close_file(&files->map_fd);
 	close_file(&files->dump_fd);
 	jit_names_free(&files->names);
 }
 
-/* The map may be new, or another file than before: a runtime may rewrite it on request. */
-static void look_again(struct jit_files *f)
+static void take(int *file, int *given)
 {
-	int fd = open_map(f);
-
-	if (fd < 0)
+	if (*given < 0)
 		return;
-	close_file(&f->map_fd);
-	f->map_fd = fd;
+	close_file(file);
+	*file = *given;
+	*given = -1;
 }
 
-/* Few runtimes write both: the mappings are not read for nothing. */
-static void look_for_dump(struct jit_files *f)
-{
-	struct proc_maps maps = {};
-
-	if (f->proc < 0 || f->map_fd >= 0 || f->dump_fd >= 0 || f->no_dump || proc_maps_read(&maps, f->pid))
-		return;
-	f->dump_fd = open_dump(f, &maps);
-	proc_maps_free(&maps);
-}
-
-int jit_files_update(struct jit_files *f)
+int jit_files_update(struct jit_files *f, int *map_fd, int *dump_fd)
 {
 	int error = 0;
 
-	look_again(f);
-	look_for_dump(f);
+	/* the map may be new, or another file than before: a runtime may rewrite it on request */
+	take(&f->map_fd, map_fd);
+	if (f->dump_fd < 0 && !f->no_dump)
+		take(&f->dump_fd, dump_fd);
 	if (f->map_fd >= 0)
 		error = perf_map_read(&f->map, f->map_fd, &f->names);
 	if (f->dump_fd >= 0 && error != -ENOMEM)
@@ -184,4 +181,9 @@ int jit_files_update(struct jit_files *f)
 bool jit_files_any(const struct jit_files *files)
 {
 	return files->map_fd >= 0 || files->dump_fd >= 0;
+}
+
+bool jit_files_want_dump(const struct jit_files *files)
+{
+	return !jit_files_any(files) && !files->no_dump;
 }

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uthash.h>
 
 #include "base/array.h"
 #include "base/search.h"
+#include "process/proc_maps.h"
 
 #define MAX_REGIONS 1024	/* of a process, that are remembered */
 
@@ -21,7 +23,8 @@ struct jit_process {
 	pid_t pid;
 	struct region *regions;	/* those that were asked for */
 	size_t nr_regions, regions_room;
-	int error;		/* jit_files_open()'s; not 0: files is not valid */
+	uint64_t started;
+	int error;		/* jit_files_open()'s */
 	struct jit_files files;
 	UT_hash_handle hh;
 };
@@ -30,6 +33,7 @@ struct jit_processes {
 	struct jit_process *by_pid;
 	struct proc_maps maps;	/* as they were at the last update, or at the first question for a region since: */
 	pid_t maps_of;		/* of this process; 0: none */
+	int maps_fd;		/* from which they are read */
 };
 
 struct jit_processes *jit_processes_new(void)
@@ -45,8 +49,7 @@ void jit_processes_free(struct jit_processes *processes)
 		return;
 	HASH_ITER(hh, processes->by_pid, process, next) {
 		HASH_DEL(processes->by_pid, process);
-		if (!process->error)
-			jit_files_close(&process->files);
+		jit_files_close(&process->files);
 		free(process->regions);
 		free(process);
 	}
@@ -54,48 +57,63 @@ void jit_processes_free(struct jit_processes *processes)
 	free(processes);
 }
 
-static int open_files(struct jit_process *process)
+/* proc_pid_stat(5): when it was started; 0: it has exited */
+static uint64_t start_of(int stat)
 {
-	struct proc_maps maps = {};
-	int error = proc_maps_read(&maps, process->pid);
+	char text[2048], *at;
+	ssize_t bytes = stat < 0 ? -1 : pread(stat, text, sizeof(text) - 1, 0);
+	unsigned long long start = 0;
 
-	if (!error)
-		error = jit_files_open(&process->files, process->pid, &maps);
-	proc_maps_free(&maps);
-	return error == -ESRCH ? jit_files_open_dead(&process->files, process->pid) : error;
+	text[bytes < 0 ? 0 : bytes] = 0;
+	at = strrchr(text, ')');	/* the name may have some, too */
+	if (at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) != 1)
+		start = 0;
+	return start;
 }
 
-int jit_processes_see(struct jit_processes *processes, pid_t pid)
+/* NULL: there are too many, or no memory */
+static struct jit_process *add(struct jit_processes *processes, pid_t pid, const struct jit_opened *opened)
 {
-	struct jit_process *process;
+	struct jit_process *process = HASH_COUNT(processes->by_pid) < JIT_MAX_PROCESSES ? calloc(1, sizeof(*process)) : NULL;
 
-	HASH_FIND_INT(processes->by_pid, &pid, process);
-	if (process)
-		return process->error;
-	if (HASH_COUNT(processes->by_pid) >= JIT_MAX_PROCESSES)
-		return -ENOSPC;
-	process = calloc(1, sizeof(*process));
 	if (!process)
-		return -ENOMEM;
+		return NULL;
 	process->pid = pid;
-	process->error = open_files(process);
+	process->error = opened->error;
+	process->started = start_of(opened->fds[JIT_STAT]);
+	process->files = JIT_FILES_NONE;
 	HASH_ADD_INT(processes->by_pid, pid, process);
-	return process->error;
+	return process;
 }
 
-int jit_processes_update(struct jit_processes *processes, pid_t pid)
+int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_opened *opened)
 {
 	struct jit_process *process, *other, *next;
+	int none[NR_JIT_FDS] = { -1, -1, -1, -1 }, *fds = opened->fds;
 	size_t bytes = 0;
 
 	processes->maps_of = 0;
 	HASH_FIND_INT(processes->by_pid, &pid, process);
-	if (!process || process->error)
+	if (!process)
+		process = add(processes, pid, opened);
+	else if (start_of(fds[JIT_STAT]) != process->started)
+		fds = none;	/* it has exited: what was opened now is another's */
+	if (!process)
+		return HASH_COUNT(processes->by_pid) < JIT_MAX_PROCESSES ? -ENOMEM : -ENOSPC;
+	processes->maps_fd = fds[JIT_MAPS];
+	if (process->error)
 		return 0;
 	HASH_ITER(hh, processes->by_pid, other, next)
-		if (!other->error)
-			bytes += jit_names_bytes(&other->files.names);
-	return bytes > JIT_MAX_BYTES ? 0 : jit_files_update(&process->files);
+		bytes += jit_names_bytes(&other->files.names);
+	return bytes > JIT_MAX_BYTES ? 0 : jit_files_update(&process->files, &fds[JIT_MAP], &fds[JIT_DUMP]);
+}
+
+bool jit_processes_want_dump(const struct jit_processes *processes, pid_t pid)
+{
+	const struct jit_process *process;
+
+	HASH_FIND_INT(processes->by_pid, &pid, process);
+	return !process || (!process->error && jit_files_want_dump(&process->files));
 }
 
 /* ---- regions ---- */
@@ -117,7 +135,7 @@ static const struct proc_mapping *mapping_at(struct jit_processes *processes, pi
 	if (processes->maps_of != pid) {
 		proc_maps_free(maps);
 		*maps = (struct proc_maps){};
-		if (proc_maps_read(maps, pid))
+		if (processes->maps_fd < 0 || proc_maps_read_open(maps, processes->maps_fd))
 			maps->nr = 0;
 		processes->maps_of = pid;
 	}

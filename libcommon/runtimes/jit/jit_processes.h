@@ -18,17 +18,13 @@ struct jit_processes *jit_processes_new(void);
 void jit_processes_free(struct jit_processes *processes);
 
 /*
- * Notes that a process executes anonymous memory, and opens its files. Call this as soon as that is seen:
- * once the process has exited, only a perf map in our own /tmp can be found. Further calls are cheap. 0,
- * -ENOSPC, -ESRCH (exited already), -ENOMEM or -errno
+ * Reads what the process's runtime has written since the last call: to be called before looking for its names, first as soon as it
+ * was seen to execute anonymous memory: once it has exited, only a perf map in our own /tmp can be found. *opened: jit_files_open()
+ * of now; what remains in it is the caller's, and must stay open until the names are found. 0, -ENOSPC or -ENOMEM
  */
-int jit_processes_see(struct jit_processes *processes, pid_t pid);
-
-/*
- * Reads what the process's runtime has written since the last call: to be called before looking for its
- * names. 0, also if it was not seen, or -ENOMEM
- */
-int jit_processes_update(struct jit_processes *processes, pid_t pid);
+int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_opened *opened);
+/* Is jit_files_open() to look for a dump the next time? */
+bool jit_processes_want_dump(const struct jit_processes *processes, pid_t pid);
 
 enum jit_found {
 	JIT_FOUND,
