@@ -442,6 +442,7 @@ rights_of() {	# PID
 	[ "$seccomp" = 2 ] && [ $((0x$caps & ~(1 << 2 | 1 << 19 | 1 << 40))) = 0 ] && [ "$opener_uid" -gt 65535 ]
 	for worker in $(pgrep -P "$tool" ehperf-worker); do
 		read -r seccomp uid caps <<<"$(rights_of "$worker")"
+		[ "$(grep -c 'memfd:ehperf-worker' "/proc/$worker/maps")" = 1 ]	# no other worker's requests and answers
 		[ "$seccomp" = 2 ]
 		if [ "$caps" != 0000000000000000 ]; then
 			readers=$((readers + 1))

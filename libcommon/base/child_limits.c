@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define MAX_KEPT_FILES 16
 
 uint64_t child_memory(pid_t pid)
 {
@@ -34,10 +37,11 @@ void child_limit_memory(size_t bytes)
 	uint64_t now = child_memory(0);
 	struct rlimit limit = {};
 
-	/* a worker's child that may open nothing has the worker's limit */
-	if (getrlimit(RLIMIT_DATA, &limit) || (!now && limit.rlim_max == RLIM_INFINITY))
+	if (!now)	/* a worker's child may open nothing */
+		now = mallinfo2().arena + mallinfo2().hblkhd;
+	if (!now || getrlimit(RLIMIT_DATA, &limit))
 		_exit(1);
-	if (now && now + bytes < limit.rlim_max)
+	if (now + bytes < limit.rlim_max)
 		limit.rlim_max = now + bytes;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_DATA, &limit))
@@ -46,17 +50,17 @@ void child_limit_memory(size_t bytes)
 	setrlimit(RLIMIT_CORE, &limit);
 }
 
-void child_limit_rights(bool reads)
+void child_limit_rights(enum child_kind kind)
 {
 	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
-	const unsigned nobody_else = (reads ? 0x70000000 : 0x71000000) + (getppid() & 0xffffff);	/* of this tool's alone */
+	const unsigned nobody_else = 0x70000000 + kind * 0x1000000 + (getppid() & 0xffffff);	/* of this tool's alone */
 	struct rlimit few = { 64, 64 };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct has[2], wanted[2] = {};
 
 	if (syscall(__NR_capget, &header, has))
 		return;
-	for (size_t i = 0; reads && i < sizeof(kept) / sizeof(kept[0]); i++)
+	for (size_t i = 0; kind == CHILD_READER && i < sizeof(kept) / sizeof(kept[0]); i++)
 		wanted[kept[i] / 32].permitted |= 1U << kept[i] % 32 & has[kept[i] / 32].permitted;
 	for (int i = 0; i < 2; i++)
 		wanted[i].effective = wanted[i].permitted;
@@ -83,9 +87,29 @@ void child_drop_rights(void)
 	syscall(__NR_capset, &header, none);
 }
 
+/* Out of the way: above all numbers that files get. */
+static int move_up(int fd, size_t nr)
+{
+	return fcntl(fd, F_DUPFD, nr + 1);
+}
+
+bool child_keep_files(int fd, const int *files, size_t nr)
+{
+	int moved[1 + MAX_KEPT_FILES];
+
+	if (nr > MAX_KEPT_FILES)
+		return false;
+	for (size_t i = 0; i <= nr; i++)
+		moved[i] = move_up(i ? files[i - 1] : fd, nr);
+	for (size_t i = 0; i <= nr; i++)
+		if (dup2(moved[i], i) != (int)i)
+			return false;
+	return !syscall(__NR_close_range, (unsigned)nr + 1, ~0U, 0);
+}
+
 bool child_keep_only(int fd)
 {
-	return dup2(fd, STDIN_FILENO) == STDIN_FILENO && !syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0);
+	return child_keep_files(fd, NULL, 0);
 }
 
 void child_end_with(pid_t parent)

@@ -18,16 +18,24 @@ uint64_t child_memory(pid_t pid);
 /* So much more memory than it has now, no more than it might have before, and no core dump. */
 void child_limit_memory(size_t bytes);
 
+enum child_kind {
+	CHILD_READER,
+	CHILD_PARSER,
+	CHILD_PARENT,	/* a parser that may end its children, but no other parser */
+};
+
 /*
- * An ID that only the tool's children have, which owns no file, and no capabilities; reads: another such ID, and the capabilities
- * to read all files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
+ * An ID that only the tool's children of this kind have, which owns no file, and no capabilities; a reader has those to read all
+ * files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
  */
-void child_limit_rights(bool reads);
+void child_limit_rights(enum child_kind kind);
 /* No rights at all: what is open by now is all there is. */
 void child_drop_rights(void);
 
 /* The file becomes descriptor 0, and its only one: the tool's events and links must not outlive the tool in a child. False: it cannot */
 bool child_keep_only(int fd);
+/* The same, with further files from descriptor 1 on */
+bool child_keep_files(int fd, const int *files, size_t nr);
 /* Signals of the terminal are the tool's; one that says that something went wrong ends the child. */
 void child_set_signals(void);
 

@@ -26,7 +26,7 @@ static void limit_system_calls(bool prepares)
 		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat, -1
 	};
 	static const int of_preparing[] = {
-		CHILD_READS, SCMP_SYS(readlink), __NR_getrandom, __NR_sysinfo, __NR_prlimit64, __NR_capset, CHILD_LIMITS_ITSELF, -1
+		CHILD_READS, SCMP_SYS(readlink), __NR_getrandom, __NR_sysinfo, __NR_prlimit64, CHILD_LIMITS_ITSELF, -1
 	};
 
 	child_limit_system_calls(of_all, prepares ? of_preparing : NULL);
@@ -58,10 +58,10 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	child_limit_memory(work->max_bytes);
 	if (getpriority(PRIO_PROCESS, 0) < 0)	/* its parent's, who goes first (process/priority.h) */
 		setpriority(PRIO_PROCESS, 0, 0);
-	if (!child_keep_only(fd))
+	if (!child_keep_files(fd, work->files, work->nr_files))
 		_exit(1);
 	block_signals();
-	child_limit_rights(work->prepare);
+	child_limit_rights(CHILD_PARSER);
 	child_end_with(parent);
 	if (work->prepare) {
 		limit_system_calls(true);	/* before it sees a byte of the file */
@@ -69,7 +69,6 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 		work->prepare(work->arg);
 		child_limit_memory(work->answers_bytes);
 	}
-	child_drop_rights();
 	limit_system_calls(false);
 	while ((size = recv(STDIN_FILENO, request, sizeof(request) - 1, 0)) > 0) {
 		size_t answered;

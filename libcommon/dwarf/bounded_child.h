@@ -19,11 +19,14 @@ struct bounded_work {
 	size_t max_bytes;	/* of memory, on top of what the tool has */
 	unsigned reply_ms;	/* a child that has not answered after this long hangs */
 	/*
-	 * Called in the child, which has no file but may still open some, for prepare_ms of CPU time. May be NULL. What it
-	 * has read is all there is for the answers, which may take answers_bytes more.
+	 * Called in the child, which has no rights, for prepare_ms of CPU time. May be NULL. It has the files below as its
+	 * descriptors from 1 on, and may still open others, for which it needs no rights. What it has read is all there is for
+	 * the answers, which may take answers_bytes more.
 	 */
 	void (*prepare)(void *arg);
 	unsigned prepare_ms;
+	const int *files;
+	size_t nr_files;
 	size_t answers_bytes;
 	/* Called for each request, which is followed by a NUL: the size of the reply that it has written */
 	size_t (*answer)(void *arg, const char *request, size_t size, char *reply, size_t max);

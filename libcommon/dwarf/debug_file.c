@@ -2,13 +2,16 @@
 #include "dwarf/debug_file.h"
 
 #include <errno.h>
-#include <linux/magic.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -121,11 +124,18 @@ void debug_files_close(struct debug_files *files)
 
 /* ---- where may it be? ---- */
 
+static bool is_called_debug(const char *path)
+{
+	size_t length = strlen(path), tail = strlen(".debug");
+
+	return length > tail && !strcmp(path + length - tail, ".debug");
+}
+
 /*
  * In a mount namespace of its own, every user has a directory of this name; and a FUSE server says of its files that they
- * are root's. Who takes over a parser of one user's file must not choose what else is read: nothing that this user may not read.
+ * are root's.
  */
-static bool is_believed(const struct searching *s, int fd)
+static bool is_believed(const struct searching *s, int fd, const char *path)
 {
 	struct statfs fs;
 	struct stat st;
@@ -134,64 +144,84 @@ static bool is_believed(const struct searching *s, int fd)
 		return true;
 	if (!regular_file_is_believed(fd, s->st.st_uid) || fstatfs(fd, &fs) || fstat(fd, &st))
 		return false;
-	return (st.st_mode & S_IROTH || st.st_uid == s->st.st_uid) && (fs.f_type != FUSE_SUPER_MAGIC || st.st_dev == s->st.st_dev);
+	return (st.st_mode & S_IROTH || is_called_debug(path)) && (fs.f_type != FUSE_SUPER_MAGIC || st.st_dev == s->st.st_dev);
 }
 
-static void add(const struct searching *s, int root, const char *path)
+static void add(const struct searching *s, int directory, const char *path, uint64_t resolve)
 {
-	int fd = s->found->nr < MAX_DEBUG_FILES ? regular_file_open(root, path, true) : -1;
+	int fd = s->found->nr < MAX_DEBUG_FILES ? regular_file_open_within(directory, path, resolve) : -1;
 
 	if (fd < 0)
 		return;
-	if (is_believed(s, fd))
+	if (is_believed(s, fd, path))
 		s->found->fds[s->found->nr++] = fd;
 	else
 		close(fd);
 }
 
-void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes)
+static void path_by_id(char path[DEBUG_FILE_MAX_PATH], const uint8_t *id, size_t bytes)
 {
-	int at = snprintf(path, DEBUG_FILE_MAX_PATH, "%.*s/.build-id/%02x/", PATH_MAX, directory, id[0]);
+	int at = sprintf(path, ".build-id/%02x/", id[0]);
 
 	for (size_t i = 1; i < bytes; i++)
 		at += sprintf(path + at, "%02x", id[i]);
 	strcpy(path + at, ".debug");
 }
 
-static void add_by_id(const struct searching *s, int root, const char *directory)
+void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes)
 {
-	char path[DEBUG_FILE_MAX_PATH];
+	int at = snprintf(path, DEBUG_FILE_MAX_PATH, "%.*s/", PATH_MAX, directory);
 
-	if (s->key->build_id_bytes < 2)
-		return;
-	debug_file_path_by_id(path, directory, s->key->build_id, s->key->build_id_bytes);
-	add(s, root, path);
+	path_by_id(path + at, id, bytes);
 }
 
-/* PREFIX + the file's directory + INFIX + the link's name */
-static void add_by_link(const struct searching *s, int root, const char *prefix, const char *infix)
+/* the file's directory + INFIX + the link's name. False: there is no link */
+static bool path_by_link(char path[DEBUG_FILE_MAX_PATH], const struct searching *s, const char *infix)
 {
 	const char *slash = s->path ? strrchr(s->path, '/') : NULL;
+
+	return slash && s->key->link[0] && (size_t)snprintf(path, DEBUG_FILE_MAX_PATH, "%.*s/%s%s", (int)(slash - s->path), s->path,
+							    infix, s->key->link) < DEBUG_FILE_MAX_PATH;
+}
+
+/* In a directory as DEBUG_DIRECTORY is, which is closed. */
+static void search_directory(const struct searching *s, int directory)
+{
+	/* its own user says where links lead */
+	uint64_t resolve = s->chosen ? 0 : RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 	char path[DEBUG_FILE_MAX_PATH];
 
-	if (!slash || !s->key->link[0])
+	if (directory < 0)
 		return;
-	if ((size_t)snprintf(path, sizeof(path), "%s%.*s/%s%s", prefix, (int)(slash - s->path), s->path, infix,
-			     s->key->link) < sizeof(path) && strcmp(path, s->path))
-		add(s, root, path);
+	if (s->key->build_id_bytes >= 2) {
+		path_by_id(path, s->key->build_id, s->key->build_id_bytes);
+		add(s, directory, path, resolve);
+	}
+	if (path_by_link(path, s, ""))
+		add(s, directory, path + strspn(path, "/"), resolve);
+	close(directory);
 }
 
-static void search_directory(const struct searching *s, int root, const char *directory)
+static void search_beside(const struct searching *s, int root)
 {
-	add_by_id(s, root, directory);
-	add_by_link(s, root, directory, "");
+	uint64_t resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_IN_ROOT : 0);
+	char path[DEBUG_FILE_MAX_PATH];
+
+	if (path_by_link(path, s, "") && strcmp(path, s->path))
+		add(s, root, path, resolve);
+	if (path_by_link(path, s, ".debug/"))
+		add(s, root, path, resolve);
 }
 
-static void search_root(const struct searching *s, int root)
+static void search_root(const struct searching *s, int root, bool has_file)
 {
-	search_directory(s, root, DEBUG_DIRECTORY);
-	add_by_link(s, root, "", "");
-	add_by_link(s, root, "", ".debug/");
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_IN_ROOT : 0),
+	};
+
+	search_directory(s, syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, DEBUG_DIRECTORY, &how, sizeof(how)));
+	if (has_file)
+		search_beside(s, root);
 }
 
 void debug_files_find(struct debug_files *files, const struct debug_search *search, const struct debug_key *key, int fd,
@@ -203,11 +233,11 @@ void debug_files_find(struct debug_files *files, const struct debug_search *sear
 	if (fd < 0 || fstat(fd, &s.st))	/* an image in memory: the vDSO's */
 		s.st = (struct stat){};
 	for (size_t i = 0; i < search->nr_directories; i++)
-		search_directory(&s, -1, search->directories[i]);
+		search_directory(&s, open(search->directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC));
 	s.chosen = false;
 	if (search->root >= 0)
-		search_root(&s, search->root);
-	search_root(&s, -1);
+		search_root(&s, search->root, true);
+	search_root(&s, -1, search->root < 0 && !search->elsewhere);
 }
 
 int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path)

@@ -21,6 +21,7 @@ struct debug_search {
 	const char *const *directories;	/* to look in before /usr/lib/debug */
 	size_t nr_directories;
 	int root;			/* an fd (O_PATH will do) of the root directory of the container that has the file; -1: ours */
+	bool elsewhere;			/* the file is not found by its path in our root: nothing lies beside it there */
 };
 
 /* What a file says of its debug file: plain data, which one process may read and another may search by */
@@ -35,7 +36,7 @@ void debug_key_read(struct debug_key *key, struct elf_file *file);
 /* Is it as debug_key_read() might have made it? To be asked if it comes from a worker. */
 bool debug_key_is_sound(const struct debug_key *key);
 
-#define MAX_DEBUG_FILES 6
+#define MAX_DEBUG_FILES 12
 
 /* open files that may be a file's debug file, the likeliest first */
 struct debug_files {
@@ -43,14 +44,21 @@ struct debug_files {
 	size_t nr;
 };
 
+/* a file, and what may be its debug files, for who can open nothing */
+struct opened_elf {
+	int fd;				/* negative: it cannot be opened, or is no file, as the vDSO */
+	struct debug_files local, fetched;	/* found on this machine, and sent by a debuginfod */
+};
+
 /*
  * Looks under each directory, then under /usr/lib/debug of `root`, then of our own root,
  *   1. by build ID: .build-id/ab/cdef….debug
  *   2. by the name in .gnu_debuglink: beside the file, in .debug/ there, and in its directory's place under the
  *      debug directory.
- * Only regular files are opened. Outside of `directories`, they must also be trusted: regular_file_is_believed(), readable for
- * the file's owner, and if they are on FUSE, on the same file system as the file. Nothing is read of them. `path` is the file's,
- * as the process sees it; NULL: by build ID only. fd: the file's; -1: it is none, as the vDSO
+ * Only regular files are opened. Outside of `directories`, they must also be trusted: regular_file_is_believed(), and if they are
+ * on FUSE, on the same file system as the file. Links lead nowhere but to what is below /usr/lib/debug, and one that only its
+ * owner may read must be called .debug: who has taken over a parser may have chosen the key. Nothing is read of the files. `path`
+ * is the file's, as the process sees it; NULL: by build ID only. fd: the file's; -1: it is none, as the vDSO
  */
 void debug_files_find(struct debug_files *files, const struct debug_search *search, const struct debug_key *key, int fd,
 		      const char *path);

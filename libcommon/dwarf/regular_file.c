@@ -30,13 +30,9 @@ static int identify(int found, struct file_key *key)
 	return 0;
 }
 
-int regular_file_find(int root, const char *path, bool follow, struct file_key *key)
+static int find(int directory, const char *path, struct open_how how, struct file_key *key)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
-		.resolve = root >= 0 ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0,
-	};
-	int found = syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, path, &how, sizeof(how)), error;
+	int found = syscall(SYS_openat2, directory >= 0 ? directory : AT_FDCWD, path, &how, sizeof(how)), error;
 
 	if (found < 0)
 		return -errno;
@@ -45,6 +41,16 @@ int regular_file_find(int root, const char *path, bool follow, struct file_key *
 		return found;
 	close(found);
 	return error;
+}
+
+int regular_file_find(int root, const char *path, bool follow, struct file_key *key)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
+		.resolve = root >= 0 ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0,
+	};
+
+	return find(root, path, how, key);
 }
 
 int regular_file_open_found(int found)
@@ -68,11 +74,19 @@ int regular_file_open(int root, const char *path, bool follow)
 	return found < 0 ? found : regular_file_open_found(found);
 }
 
+int regular_file_open_within(int directory, const char *path, uint64_t resolve)
+{
+	struct file_key key;
+	int found = find(directory, path, (struct open_how){ .flags = O_PATH | O_CLOEXEC, .resolve = resolve }, &key);
+
+	return found < 0 ? found : regular_file_open_found(found);
+}
+
 bool regular_file_is_believed(int fd, uid_t owner)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH)
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH || (!(st.st_mode & S_IROTH) && st.st_uid != owner))
 		return false;
 	/* the tool's user, whatever ID a worker has taken since */
 	return !st.st_uid || st.st_uid == owner || st.st_uid == getauxval(AT_EUID);

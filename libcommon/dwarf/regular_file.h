@@ -33,10 +33,12 @@ int regular_file_open_found(int found);
 
 /* both: an fd or -errno */
 int regular_file_open(int root, const char *path, bool follow);
+/* resolve: openat2(2)'s RESOLVE_ flags; links are followed as these allow. directory: may be -1 with an absolute path */
+int regular_file_open_within(int directory, const char *path, uint64_t resolve);
 
 /*
- * Is this open file trusted to describe code that `owner` owns? It must belong to root, to this owner or to the tool's user, and
- * not be writable for everybody. IDs are those of the tool's user namespace, where the root of another user namespace is the
+ * Is this open file trusted to describe code that `owner` owns? It must belong to root, to this owner or to the tool's user, be
+ * readable for the owner, and not be writable for everybody. IDs are those of the tool's user namespace, where the root of another user namespace is the
  * user that made it.
  */
 bool regular_file_is_believed(int fd, uid_t owner);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <uthash.h>
 
 #include "base/child_limits.h"
@@ -55,6 +56,8 @@ static struct source_places *used;
 static uint64_t waited_ns[2];
 static const uint64_t max_waited_ns[2] = { [false] = PLACES_OTHERS_MS * 1000000ULL, [true] = PLACES_MAX_MS * 1000000ULL };
 
+#define MAX_OPENED_FILES (1 + 2 * MAX_DEBUG_FILES)
+
 /* ---- in the child ---- */
 
 static bool child_refused;			/* its sections hold too much: there is no answer, so that the tool counts it */
@@ -62,19 +65,72 @@ static struct dwarf_places *child_places;	/* NULL: there is no DWARF */
 static struct elf_file child_file;		/* then, one with Go's table: nr 0: nor is there that */
 static struct gopclntab child_go;
 
-struct opener {
-	int (*open)(void *arg);
-	void *arg;
+struct sources {
+	struct opened_elf opened;
+	struct debug_key debug;
 };
+
+/* The child's descriptors are these, from 1 on. Returns how many there are. */
+static size_t list_files(const struct opened_elf *opened, int fds[MAX_OPENED_FILES])
+{
+	size_t nr = 0;
+
+	if (opened->fd >= 0)
+		fds[nr++] = opened->fd;
+	for (size_t i = 0; i < opened->local.nr; i++)
+		fds[nr++] = opened->local.fds[i];
+	for (size_t i = 0; i < opened->fetched.nr; i++)
+		fds[nr++] = opened->fetched.fds[i];
+	return nr;
+}
+
+static void find_files(struct opened_elf *opened)
+{
+	int fd = 1;
+
+	if (opened->fd >= 0)
+		opened->fd = fd++;
+	for (size_t i = 0; i < opened->local.nr; i++)
+		opened->local.fds[i] = fd++;
+	for (size_t i = 0; i < opened->fetched.nr; i++)
+		opened->fetched.fds[i] = fd++;
+}
+
+static bool has_dwarf(struct elf_file *file)
+{
+	GElf_Shdr header;
+
+	return elf_file_header(file, SHT_PROGBITS, ".debug_info", &header) || elf_file_header(file, SHT_PROGBITS, ".zdebug_info", &header);
+}
+
+/* the file that has DWARF, else Go's table; -1: none has */
+static int choose(struct sources *from)
+{
+	struct opened_elf *opened = &from->opened;
+	bool is_go = false;
+	struct elf_file file;
+	int fd;
+
+	if (opened->fd >= 0 && !elf_file_open_for_names(&file, opened->fd)) {
+		if (has_dwarf(&file))
+			return opened->fd;
+		is_go = gopclntab_is_go(&file);
+	}
+	fd = debug_files_take(&opened->local, &from->debug);
+	if (fd < 0)
+		fd = debug_files_take(&opened->fetched, &from->debug);
+	return fd < 0 && is_go ? opened->fd : fd;
+}
 
 static void prepare(void *arg)
 {
-	const struct opener *opener = arg;
-	int fd = opener->open(opener->arg);
+	struct sources *from = arg;
+	int fd;
 
+	find_files(&from->opened);
+	fd = choose(from);
 	if (fd < 0)
 		return;
-	child_drop_rights();	/* what its DWARF names besides (.dwo, dwz's) must be for everybody to read */
 	child_refused = dwarf_places_new(&child_places, fd) == -EFBIG;
 	if (!child_places && !child_refused && !elf_file_open(&child_file, fd))
 		gopclntab_open(&child_go, &child_file);
@@ -202,9 +258,16 @@ static uint64_t taken_bytes(size_t *nr, struct source_places **oldest)
 	return taken;
 }
 
+struct opener {
+	places_open_fn *open;
+	void *arg;
+};
+
 /* Makes room for a child, and makes p the one that was used last. */
-static bool start_child(struct source_places *p, struct opener *opener)
+static bool start_child(struct source_places *p, const struct opener *opener)
 {
+	struct sources from = { .opened.fd = -1 };
+	int fds[MAX_OPENED_FILES];
 	struct bounded_work work = {
 		.reply_ms = REPLY_TIMEOUT_MS,
 		.prepare = prepare,
@@ -212,10 +275,12 @@ static bool start_child(struct source_places *p, struct opener *opener)
 		.answers_bytes = ANSWERS_MAX_BYTES,
 		.answer = answer,
 		.answer_ms = PLACES_ANSWER_MS,
-		.arg = opener,
+		.arg = &from,
+		.files = fds,
 	};
 	struct source_places *oldest;
 	uint64_t taken;
+	bool started;
 	size_t nr;
 
 	for (struct source_places **at = &used; *at; at = &(*at)->used_before)
@@ -229,7 +294,12 @@ static bool start_child(struct source_places *p, struct opener *opener)
 		stop_child(oldest);
 	work.max_bytes = PLACES_MAX_BYTES - taken;
 	p->bytes_before = child_memory(0);
-	if (!bounded_child_start(&p->child, &work))
+	opener->open(opener->arg, &from.opened, &from.debug);
+	work.nr_files = list_files(&from.opened, fds);
+	started = bounded_child_start(&p->child, &work);
+	for (size_t i = 0; i < work.nr_files; i++)
+		close(fds[i]);
+	if (!started)
 		return false;
 	p->used_before = used;
 	used = p;
@@ -264,7 +334,7 @@ static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, si
  * A child may have grown up to its limit by many answers: a new one is asked again. One that does not
  * answer at all cannot read the file. 0: given up
  */
-static size_t ask(struct source_places *p, struct opener *opener, uint64_t vaddr, char *reply, size_t max)
+static size_t ask(struct source_places *p, const struct opener *opener, uint64_t vaddr, char *reply, size_t max)
 {
 	bool again = true;
 
@@ -378,11 +448,11 @@ size_t source_places_take(struct source_places *p, uint64_t vaddr, const char *r
 	return known->nr;
 }
 
-size_t source_places_find(struct source_places *p, uint64_t vaddr, int (*open)(void *arg), void *arg,
+size_t source_places_find(struct source_places *p, uint64_t vaddr, places_open_fn *open, void *arg,
 			  const struct source_place **found)
 {
 	static char reply[BOUNDED_MAX_REPLY];
-	struct opener opener = { open, arg };
+	const struct opener opener = { open, arg };
 	const struct known_place *known;
 
 	if (p->nothing)

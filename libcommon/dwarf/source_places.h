@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dwarf/debug_file.h"
 #include "dwarf/dwarf_places.h"
 
 #define PLACES_MAX_BYTES (1 << 30)	/* of memory, for all files that are read at a time */
@@ -34,13 +35,15 @@ struct source_place {
 int source_places_new(struct source_places **places, bool trusted, bool no_demangle);
 void source_places_free(struct source_places *places);
 
+/* Opens the file, and what may be its debug files, whose key is *debug. All are the caller's to close */
+typedef void places_open_fn(void *arg, struct opened_elf *opened, struct debug_key *debug);
+
 /*
  * The innermost first; each but the last is an inlined function. *found: valid until the next call for the
- * same places. How many; 0: nothing is known, or it would take more than what is stated above. open(arg):
- * an fd of the file with .debug_info or Go's table, -1 if there is none; it is called in the child, so that a
- * file that does not answer holds up nobody else.
+ * same places. How many; 0: nothing is known, or it would take more than what is stated above. open(arg) is called when a child is
+ * to be started, which parses the files, and can open none but what its DWARF names and everybody may read.
  */
-size_t source_places_find(struct source_places *places, uint64_t vaddr, int (*open)(void *arg), void *arg,
+size_t source_places_find(struct source_places *places, uint64_t vaddr, places_open_fn *open, void *arg,
 			  const struct source_place **found);
 
 /*

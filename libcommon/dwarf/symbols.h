@@ -25,16 +25,11 @@ extern const char *const symbol_source_names[NR_SYMBOL_SOURCES];
 struct symbol_options {
 	struct debug_search search;
 	const char *fetched;		/* a debug file that a debuginfod has sent; NULL: there is none */
-	struct opened_debug_files *opened;	/* nothing is opened, but these are used, and closed; NULL: they are searched for */
+	struct opened_elf *opened;	/* whose debug files are used, and closed, and none is searched for; NULL: they are */
 	const char *path;		/* the file's, as its process sees it, for .gnu_debuglink; may be NULL */
 	size_t max_bytes;		/* of memory, for tables and strings; a source that needs more is left out */
 	bool no_demangle;
 	bool chosen;		/* the user has selected the processes: reading DWARF may take as long as for root's files */
-};
-
-/* files that may be the debug file, and that a debuginfod has sent */
-struct opened_debug_files {
-	struct debug_files local, fetched;
 };
 
 #define SYMBOL_OPTIONS_DEFAULT ((struct symbol_options){ .search.root = -1, .max_bytes = (size_t)256 << 20 })

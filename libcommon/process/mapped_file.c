@@ -176,18 +176,17 @@ bool process_has_our_root(pid_t pid)
 	return is_same("/", root) && is_same("/proc/self/ns/mnt", mounts);
 }
 
-int mapped_file_root(const struct mapped_file *file, const struct file_key *key)
+int mapped_file_root(const struct mapped_file *file, const struct file_key *key, bool *own)
 {
 	int found = find_known(file, OWN, key);
 
+	*own = found >= 0;
 	if (found < 0)
 		found = find_known(file, OF_PROCESS, key);
-	else
-		key = NULL;	/* it is ours */
 	if (found < 0)
 		return -1;
 	close(found);
-	return key ? open_root(file->tid) : -1;
+	return *own ? -1 : open_root(file->tid);
 }
 
 /* Is it the root directory of one of the last few processes that were looked at? */

@@ -37,9 +37,9 @@ bool process_has_our_root(pid_t pid);
 
 /*
  * The root directory, besides our own, in which debug files of the identified file are searched for: an fd of O_PATH. It is that
- * of the thread that has the file mapped, if the file's path leads to the file there, and not here. -1: there is none.
+ * of the thread that has the file mapped, if the file's path leads to the file there, and not here (*own). -1: there is none.
  */
-int mapped_file_root(const struct mapped_file *file, const struct file_key *key);
+int mapped_file_root(const struct mapped_file *file, const struct file_key *key, bool *own);
 
 /*
  * Opens the identified file: an fd or -errno. It is searched for in the roots of all processes, because another process in the

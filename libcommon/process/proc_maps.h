@@ -49,7 +49,7 @@ size_t proc_maps_path_length(const char *path);
  * -E2BIG (more than MAX_PROC_MAPPINGS or _PATHS). Kernel threads have no mappings.
  */
 int proc_maps_read(struct proc_maps *maps, pid_t pid);
-/* Opens what proc_maps_read() reads: an fd or -errno; and reads it later, without rights, also if the process has exited meanwhile */
+/* Opens what proc_maps_read() reads: an fd or -errno; and reads it, for which no rights are needed: nothing, once the process has exited */
 int proc_maps_open(pid_t pid);
 int proc_maps_read_open(struct proc_maps *maps, int fd);
 void proc_maps_free(struct proc_maps *maps);

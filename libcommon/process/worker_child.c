@@ -68,7 +68,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	if (limits->writes)
 		child_drop_rights();
 	else
-		child_limit_rights(!limits->open);
+		child_limit_rights(!limits->open ? CHILD_READER : limits->parent ? CHILD_PARENT : CHILD_PARSER);
 	child_end_with(parent);
 	if (!limits->writes)
 		limit_system_calls(limits);

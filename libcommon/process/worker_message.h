@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WORKER_MORE 8
+#define WORKER_MORE 14
 
 /*
  * The file or memory that a job is about. An opener, a worker with the rights to read all files and all processes, opens it and

@@ -281,6 +281,7 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 	worker->area = memory;
 	worker->fd = ends[0];
 	error = begin(w, worker, ends, area);
+	madvise(memory, w->kind.area_bytes, MADV_DONTFORK);	/* what is forked later must not see it, such as other workers */
 	close(ends[1]);
 	if (error)
 		drop_ends(w, worker);
@@ -492,13 +493,18 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 	return -ECHILD;
 }
 
+/* 0 or -errno */
+static int ask_opener(struct workers *w, struct job *job, uint64_t owner)
+{
+	job->open = w->kind.limits.open;
+	return workers_ask(openers, (uintptr_t)job, owner, &job->open, offsetof(struct job, request) - offsetof(struct job, open) + job->bytes);
+}
+
 /* Has the job's file opened; the job is the worker's from now on. 0 or -errno */
 static int ask_to_open(struct workers *w, struct worker *worker, struct job *job, uint64_t owner)
 {
-	int error;
+	int error = ask_opener(w, job, owner);
 
-	job->open = w->kind.limits.open;
-	error = workers_ask(openers, (uintptr_t)job, owner, &job->open, offsetof(struct job, request) - offsetof(struct job, open) + job->bytes);
 	if (error)
 		return error;
 	job->set = w;
@@ -829,6 +835,35 @@ void workers_wait(const struct workers *w, int ms)
 	struct pollfd fd = { .fd = w->epoll_fd, .events = POLLIN };
 
 	poll(&fd, 1, ms < WAIT_MS ? ms : WAIT_MS);
+}
+
+struct worker_file workers_open(struct workers *w, const void *request, size_t bytes)
+{
+	struct job *job = calloc(1, sizeof(*job) + bytes);
+	struct worker_answer opened = { .file.fd = -ENOMEM };
+	int error;
+
+	if (!job)
+		return opened.file;
+	job->bytes = bytes;
+	memcpy(job->request, request, bytes);
+	error = ask_opener(w, job, 0);
+	while (!error) {
+		if (!workers_take(openers, &opened)) {
+			workers_wait(openers, WAIT_MS);
+			continue;
+		}
+		if (opened.tag == (uintptr_t)job)
+			break;
+		take_opened(&opened);
+	}
+	error = error ? error : opened.error;
+	if (error) {
+		worker_file_close(&opened.file);
+		opened.file.fd = error;
+	}
+	free(job);
+	return opened.file;
 }
 
 struct worker_answer workers_call(struct workers *w, const void *request, size_t bytes, uint64_t keep)

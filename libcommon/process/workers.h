@@ -65,6 +65,9 @@ int workers_fd(const struct workers *workers);
 /* Waits for an answer, at most so long. */
 void workers_wait(const struct workers *workers, int ms);
 
+/* Has the opener of these workers open what a request names, for the caller, and waits: worker_file_close(). .fd: may be -errno */
+struct worker_file workers_open(struct workers *workers, const void *request, size_t bytes);
+
 /*
  * Does a single job, and waits for its answer. No other job may be pending. keep: a number for what is opened for the job. If
  * the worker's last job had the same number, it is still open, and the opener is not asked. 0: it is not kept

@@ -50,6 +50,28 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 	return names->namer ? namer_find(names->namer, pid, frame) : frame_name_find(names, pid, frame);
 }
 
+struct place_source {
+	struct namer *namer;
+	struct module *module;
+};
+
+static void open_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
+{
+	const struct place_source *from = arg;
+
+	namer_open_file(from->namer, from->module, opened, debug);
+}
+
+static size_t find_places(const struct frame_names *names, struct module *module, uint64_t vaddr, const struct source_place **places)
+{
+	struct place_source from = { names->namer, module };
+	size_t nr = modules_places(names->modules, module, vaddr, open_file, &from, places);
+
+	if (!nr && module_lacks_places(module) && namer_fetch(names->namer, module))
+		nr = modules_places(names->modules, module, vaddr, open_file, &from, places);
+	return nr;
+}
+
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES])
 {
@@ -64,13 +86,8 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	if (runtime)
 		return name_function(names, runtime, frame, all, MAX_FRAME_NAMES);
 	name = frame_name_user(names, pid, frame);
-	if (name.has_vaddr && (names->inlined || names->lines)) {
-		struct module *module = modules_get(names->modules, FRAME_MODULE(frame));
-
-		nr = modules_places(names->modules, module, name.vaddr - by_call, &places);
-		if (!nr && names->namer && module_lacks_places(module) && namer_fetch(names->namer, module))
-			nr = modules_places(names->modules, module, name.vaddr - by_call, &places);
-	}
+	if (name.has_vaddr && (names->inlined || names->lines) && names->namer)
+		nr = find_places(names, modules_get(names->modules, FRAME_MODULE(frame)), name.vaddr - by_call, &places);
 	for (size_t i = 0; names->inlined && i + 1 < nr; i++) {
 		all[i] = name;
 		all[i].inlined = true;

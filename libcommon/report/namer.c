@@ -45,7 +45,7 @@ struct source {
 	int error;		/* 0, or why it was given up */
 	bool trusted;		/* module_is_trusted() */
 	struct share *share;
-	bool slow;		/* it is trusted, and did not answer in time once: the disk may be slow at first */
+	unsigned slow;		/* how often it did not answer in time, though it is trusted: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
 	bool lacks_names;	/* a debuginfod may have a debug file for it */
 	bool has_dump;		/* of a process: its jitdump is not to be looked for any more */
@@ -54,6 +54,7 @@ struct source {
 	UT_hash_handle hh;
 };
 #define JIT_SOURCE (1ULL << 32)
+#define MAX_SLOW 3
 
 struct namer {
 	const struct frame_names *names;
@@ -224,8 +225,8 @@ static char *put_string(char *to, const char *string)
 	return stpcpy(to, string) + 1;
 }
 
-/* Fills in the request for a source and the first nr_frames of n->frames. Returns its size. */
-static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
+/* Fills in the request for a source and the first nr_frames of n->frames, or for what its debug file is. Returns its size. */
+static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t nr_frames)
 {
 	const struct module *module = module_of(n, source);
 	const struct debug_search *search = modules_debug_search(n->names->modules);
@@ -236,7 +237,7 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 
 	HASH_FIND(hh, n->sources, &source, sizeof(source), of);
 	*r = (struct namer_request){
-		.pid = source, .nr = nr_frames, .asks_debug = must_ask_debug(n, source), .wants_dump = !module && !(of && of->has_dump),
+		.pid = source, .nr = nr_frames, .asks_debug = asks_debug, .wants_dump = !module && !(of && of->has_dump),
 	};
 	if (module) {
 		r->module_id = module->id;
@@ -258,12 +259,13 @@ static size_t describe(struct namer *n, uint64_t source, size_t nr_frames)
 	return end - (char *)r;
 }
 
-/* Asks for the first nr_frames of n->frames. 0 or -ENOMEM */
-static int give_job(struct namer *n, bool trusted, uint64_t tag, size_t nr_frames)
+/* Asks for the first nr_frames of n->frames, or for what its debug file is. 0 or -ENOMEM */
+static int give_job(struct namer *n, bool trusted, uint64_t tag, bool asks_debug, size_t nr_frames)
 {
 	uint64_t source = SOURCE_OF_TAG(tag);
 
-	return workers_ask(n->workers[trusted], tag, owner_of(n, source), n->request, describe(n, source, nr_frames));
+	return workers_ask(n->workers[trusted], tag, owner_of(n, source), n->request,
+			   describe(n, source, asks_debug, nr_frames));
 }
 
 /* ---- answers ---- */
@@ -338,17 +340,20 @@ static ssize_t take(struct namer *n, struct source *source, const struct worker_
 	return nr;
 }
 
-/* Takes what a file says of its debug file. 0, -EBADMSG or -ENOMEM */
+/* Takes what a file says of its debug file; nothing, if it cannot be read now. 0, -EBADMSG or -ENOMEM */
 static int take_debug_key(struct namer *n, uint64_t source, const struct worker_answer *answer)
 {
 	struct module *module = modules_get(n->names->modules, source);
 	struct debug_key key;
 
+	if (!answer->nr)
+		return 0;
 	if (answer->nr != sizeof(key))
 		return -EBADMSG;
 	memcpy(&key, answer->bytes, sizeof(key));
 	if (!debug_key_is_sound(&key))
 		return -EBADMSG;
+	free(module->debug);
 	module->debug = malloc(sizeof(key));
 	if (!module->debug)
 		return -ENOMEM;
@@ -356,14 +361,17 @@ static int take_debug_key(struct namer *n, uint64_t source, const struct worker_
 	return 0;
 }
 
-/* Its debug file is known now: its names are read. 0 or -errno */
+/* If its debug file is known now, its names are read with that. 0 or -errno */
 static int go_on_preparing(struct namer *n, struct source *source, const struct worker_answer *answer)
 {
-	int error = must_ask_debug(n, source->key) ? take_debug_key(n, source->key, answer) : -EALREADY;
+	int error;
 
-	if (!error)
-		error = give_job(n, source->trusted, PREPARE | source->key, 0);
-	return error == -EALREADY ? 0 : error;
+	if (!must_ask_debug(n, source->key))
+		return 0;
+	error = take_debug_key(n, source->key, answer);
+	if (error || must_ask_debug(n, source->key))
+		return error;
+	return give_job(n, source->trusted, PREPARE | source->key, false, 0);
 }
 
 /* Takes an answer that nobody waits for: an error, what a file says of its debug file, or names of JIT code. */
@@ -382,11 +390,20 @@ static void take_aside(struct namer *n, const struct worker_answer *answer)
 		give_up(n, source, error);
 }
 
+/* A worker has ended, and with it the jitdumps that it had open. */
+static void note_end(struct namer *n)
+{
+	for (struct source *source = n->sources; source; source = source->hh.next)
+		source->has_dump = false;
+}
+
 /* Takes an answer. False: there is none yet. Only answers to ASK are for the caller */
 static bool take_answer(struct namer *n, bool trusted, struct worker_answer *answer)
 {
 	if (!workers_take(n->workers[trusted], answer))
 		return false;
+	if (answer->error)
+		note_end(n);
 	if (!(answer->tag & ASK))
 		take_aside(n, answer);
 	return true;
@@ -467,7 +484,7 @@ static int see_module(struct namer *n, uint32_t id)
 	module->seen = true;
 	if (!module->elsewhere)
 		return 0;
-	return give_job(n, is_trusted_source(n, id), PREPARE | id, 0);
+	return give_job(n, is_trusted_source(n, id), PREPARE | id, must_ask_debug(n, id), 0);
 }
 
 /*
@@ -501,13 +518,13 @@ static int follow_code(struct namer *n, struct source *source)
 {
 	int error = 0;
 
-	if (must_ask_debug(n, source->key))	/* it is being prepared; these are asked for later */
+	if (must_ask_debug(n, source->key) && !source->error)	/* it is being prepared; these are asked for later */
 		return 0;
 	sort_wanted(source);
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
 		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
 		memcpy(n->frames, source->wanted + at, some * sizeof(*source->wanted));
-		error = give_job(n, source->trusted, FOLLOW | source->key, some);
+		error = give_job(n, source->trusted, FOLLOW | source->key, false, some);
 	}
 	source->nr = 0;
 	return error;
@@ -544,6 +561,7 @@ int namer_follow(struct namer *n)
 static void stop_workers(struct namer *n, bool trusted)
 {
 	workers_stop(n->workers[trusted]);
+	note_end(n);
 	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
 		struct module *module = modules_get(n->names->modules, id);
 
@@ -587,25 +605,24 @@ static bool await(struct namer *n, const struct source *source, struct worker_an
 	return true;
 }
 
-/* Asks for frames of one source, and waits. Frames without an answer stay unknown. 0 or -ENOMEM */
+/* Asks for a file's debug file, if it must, then for these frames, and waits. Frames without an answer stay unknown. 0 or -ENOMEM */
 static int ask(struct namer *n, struct source *source, const uint64_t *frames, size_t nr)
 {
 	ssize_t done;
 
-	for (; nr && may_ask(n, source); frames += done, nr -= done) {
-		bool asks_debug = must_ask_debug(n, source->key);
+	for (bool asks_debug = must_ask_debug(n, source->key); (nr || asks_debug) && may_ask(n, source); frames += done, nr -= done) {
 		size_t some = asks_debug ? 0 : nr < MAX_NAMED ? nr : MAX_NAMED;
 		struct worker_answer answer = {};
 		uint64_t began = clock_ns();
 		bool failed;
 
-		memcpy(n->frames, frames, some * sizeof(*frames));
-		if (give_job(n, source->trusted, ASK | source->key, some))
+		if (some)
+			memcpy(n->frames, frames, some * sizeof(*frames));
+		if (give_job(n, source->trusted, ASK | source->key, asks_debug, some))
 			return -ENOMEM;
 		if (!await(n, source, &answer))
 			return 0;
-		if (answer.error == -ETIMEDOUT && source->trusted && !source->slow) {
-			source->slow = true;
+		if (answer.error == -ETIMEDOUT && source->trusted && source->slow++ < MAX_SLOW) {
 			n->waited_ns[true] += clock_ns() - began;
 			done = 0;
 			continue;
@@ -619,6 +636,7 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 		note_waited(n, source, began);
 		if (failed)
 			return done == -ENOMEM ? -ENOMEM : 0;
+		asks_debug = false;
 	}
 	return 0;
 }
@@ -681,6 +699,19 @@ bool namer_fetch(struct namer *n, struct module *module)
 	if (error && error != -ENOENT)
 		n->losses.not_fetched = error;
 	return !error && !module_set_fetched(module, path);
+}
+
+void namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened, struct debug_key *debug)
+{
+	struct source *source = source_of(n, module->id);
+	struct worker_file file;
+
+	*opened = (struct opened_elf){ .fd = -EBADF };
+	if (!source || ask(n, source, NULL, 0) || !module->debug)
+		return;
+	file = workers_open(n->workers[source->trusted], n->request, describe(n, source->key, false, 0));
+	namer_take_files(opened, &file);
+	*debug = *module->debug;
 }
 
 /* Fetches a debug file for the source. True: it has come, and the names are to be asked for again */

@@ -56,12 +56,13 @@ static bool read_job(struct job *job, const void *request, size_t bytes)
 static void open_debug_files(const struct job *job, struct worker_file *file)
 {
 	const struct namer_request *r = job->request;
-	struct debug_search search = {
-		.directories = job->directories, .nr_directories = r->nr_directories,
-		.root = file->fd < 0 ? -1 : mapped_file_root(&job->file, &r->key),
-	};
+	struct debug_search search = { .directories = job->directories, .nr_directories = r->nr_directories, .root = -1 };
 	struct debug_files found;
+	bool own = true;
 
+	if (file->fd >= 0)
+		search.root = mapped_file_root(&job->file, &r->key, &own);
+	search.elsewhere = !own;
 	debug_files_find(&found, &search, &r->debug, file->fd, job->file.path);
 	for (size_t i = 0; i < found.nr; i++)
 		worker_file_add(file, DEBUG_FILE, found.fds[i]);
@@ -134,13 +135,12 @@ static size_t write_name(const struct frame_name *name, uint64_t frame, bool wan
 	return bytes;
 }
 
-/* The module's names are read from these files, if they are read. */
-static void take_files(struct opened_module *opened, struct worker_file *file)
+void namer_take_files(struct opened_elf *opened, struct worker_file *file)
 {
-	struct debug_files *local = &opened->debug.local, *fetched = &opened->debug.fetched;
+	struct debug_files *local = &opened->local, *fetched = &opened->fetched;
 	int fd;
 
-	*opened = (struct opened_module){ .fd = file->fd };
+	*opened = (struct opened_elf){ .fd = file->fd };
 	while (local->nr < MAX_DEBUG_FILES && (fd = worker_file_take(file, DEBUG_FILE)) >= 0)
 		local->fds[local->nr++] = fd;
 	fetched->fds[0] = worker_file_take(file, FETCHED_FILE);
@@ -183,26 +183,29 @@ static size_t write_names(const struct frame_names *names, const struct job *job
 
 static size_t name_module(const struct frame_names *names, const struct job *job, struct worker_file *file, void *area, size_t room)
 {
-	static struct opened_module opened;	/* of the last job: it has no file open */
+	static struct opened_elf opened;	/* after the job, it has no file open */
 	struct module *module;
 	struct debug_key key = {};
 	size_t used = 0;
 
-	take_files(&opened, file);
+	namer_take_files(&opened, file);
 	modules_use_opened(names->modules, &opened);
 	module = find_module(names, job);
 	if (job->request->asks_debug) {
-		if (module)
-			module_debug_key(names->modules, module, &key);
-		memcpy(area, &key, sizeof(key));
-		used = sizeof(key);
-	} else if (!job->request->nr) {
+		if (module && !module_debug_key(names->modules, module, &key))
+			used = sizeof(key);
+		memcpy(area, &key, used);
+	} else if (module && (opened.local.nr || opened.fetched.nr)) {
+		module_read_again(module);
+	}
+	if (!job->request->nr) {
 		frame_name_find(names, 0, (uint64_t)job->request->module_id << FRAME_OFFSET_BITS);
 	} else {
 		used = write_names(names, job, area, room);
 	}
-	debug_files_close(&opened.debug.local);
-	debug_files_close(&opened.debug.fetched);
+	opened.fd = -EBADF;
+	debug_files_close(&opened.local);
+	debug_files_close(&opened.fetched);
 	return used;
 }
 

@@ -27,8 +27,8 @@ struct namer_request {
 	struct file_key key;
 	struct debug_key debug;		/* the debug file that is looked for */
 	/*
-	 * The answer is a struct debug_key, which the tool must know to have the debug file opened. Else it is a struct
-	 * named_frame for each frame; with nr 0, the file's names are read, and there is no answer
+	 * The answer is a struct debug_key, which the tool must know to have the debug file opened; nothing, if the file cannot
+	 * be read. Else it is a struct named_frame for each frame. With nr 0, the file's names are read: its process may end
 	 */
 	bool asks_debug;
 	bool wants_dump;		/* of the process: jit_files_open() */
@@ -51,6 +51,8 @@ struct named_frame {
 
 /* In the opener: the file and its debug files, or the process's maps of names */
 worker_open_fn namer_open;
+/* Takes a file and its debug files out of what the opener has sent; opened->fd stays in *file, too. */
+void namer_take_files(struct opened_elf *opened, struct worker_file *file);
 /* for struct workers; arg: struct frame_names */
 worker_fn namer_work;
 

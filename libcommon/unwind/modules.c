@@ -31,7 +31,7 @@ struct modules {
 	size_t nr;
 	struct foreign *foreign;
 	struct symbol_options symbol_options;
-	struct opened_module *opened;
+	struct opened_elf *opened;
 	size_t symbol_bytes;	/* memory of all symbols that were read */
 };
 
@@ -328,13 +328,16 @@ static struct symbol_options options_for(const struct modules *modules, const st
 {
 	struct symbol_options options = modules->symbol_options;
 	struct mapped_file file = module_file(module);
+	bool own;
 
 	options.path = module->path;
 	options.fetched = module->fetched;
 	if (modules->opened)
-		options.opened = &modules->opened->debug;
-	else if (!module->image)
-		options.search.root = mapped_file_root(&file, &module->key);
+		options.opened = modules->opened;
+	if (modules->opened || module->image)
+		return options;
+	options.search.root = mapped_file_root(&file, &module->key, &own);
+	options.search.elsewhere = !own;
 	return options;
 }
 
@@ -380,7 +383,7 @@ static void read_entries(const struct modules *modules, struct module *module)
 	close_elf(&file, fd);
 }
 
-void modules_use_opened(struct modules *modules, struct opened_module *opened)
+void modules_use_opened(struct modules *modules, struct opened_elf *opened)
 {
 	modules->opened = opened;
 }
@@ -388,15 +391,13 @@ void modules_use_opened(struct modules *modules, struct opened_module *opened)
 int module_debug_key(const struct modules *modules, const struct module *module, struct debug_key *key)
 {
 	struct elf_file file;
-	GElf_Shdr header;
 	int fd, error;
 
 	*key = (struct debug_key){};
 	error = open_elf(modules, module, &file, &fd);
 	if (error)
 		return error;
-	if (!elf_file_header(&file, SHT_SYMTAB, NULL, &header) || header.sh_size <= sizeof(GElf_Sym))
-		debug_key_read(key, &file);
+	debug_key_read(key, &file);
 	close_elf(&file, fd);
 	return 0;
 }
@@ -415,6 +416,13 @@ static void drop_symbols(struct module *module)
 	symbols_free(module->symbols);
 	module->symbols = NULL;
 	module->symbols_tried = module->entries_tried = false;
+}
+
+void module_read_again(struct module *module)
+{
+	if (!module->debug_used)
+		drop_symbols(module);
+	module->debug_used = true;
 }
 
 static void forget_names(struct modules *modules, struct entry *entry)
@@ -547,45 +555,13 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 	return symbols_find(module->symbols, file_offset, symbol);
 }
 
-static bool has_dwarf(struct elf_file *file)
-{
-	GElf_Shdr header;
-
-	return elf_file_header(file, SHT_PROGBITS, ".debug_info", &header) || elf_file_header(file, SHT_PROGBITS, ".zdebug_info", &header);
-}
-
-struct place_source {
-	const struct modules *modules;
-	const struct module *module;
-};
-
-/* In the child that reads it: a descriptor of the file that has the module's DWARF or Go's table, or -1 */
-static int open_places(void *arg)
-{
-	const struct place_source *from = arg;
-	struct symbol_options options;
-	struct elf_file file;
-	int fd, debug_fd;
-
-	if (open_elf(from->modules, from->module, &file, &fd))
-		return -1;
-	if (has_dwarf(&file))
-		return fd;
-	options = options_for(from->modules, from->module);
-	debug_fd = debug_file_open(&options.search, &file, options.path);
-	if (debug_fd < 0 && options.fetched)
-		debug_fd = debug_file_open_fetched(&file, options.fetched);
-	return debug_fd < 0 && gopclntab_is_go(&file) ? fd : debug_fd;
-}
-
-size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
+size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr, places_open_fn *open, void *arg,
 		      const struct source_place **found)
 {
 	const struct symbol_options *options = &modules->symbol_options;
-	struct place_source from = { modules, module };
 
 	if (!module->places &&
 	    source_places_new(&module->places, options->chosen || module_is_trusted(module), options->no_demangle))
 		return 0;
-	return source_places_find(module->places, vaddr, open_places, &from, found);
+	return source_places_find(module->places, vaddr, open, arg, found);
 }

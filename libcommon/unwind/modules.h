@@ -46,6 +46,7 @@ struct module {
 	struct symbols *symbols;
 	struct source_places *places;
 	bool symbols_tried, entries_tried;
+	bool debug_used;	/* the symbols were read with debug files at hand */
 	bool adopted;		/* by modules_adopt() */
 	bool unused;		/* it was not in use at the last modules_forget() */
 	bool moved;		/* no process maps it; tid, start and end will be those of its next mapping */
@@ -99,16 +100,11 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 /* Adds the vDSO of this process in that way. 0 or -errno */
 int modules_adopt_vdso(struct modules *modules, uint32_t id);
 
-/* What is open for a module in a worker that can open nothing itself. */
-struct opened_module {
-	int fd;				/* the module's file, which stays the caller's; or -errno */
-	struct opened_debug_files debug;
-};
-/* From now on, modules are read from these files, and nothing is opened. NULL: from their own files again */
-void modules_use_opened(struct modules *modules, struct opened_module *opened);
-/*
- * What the module's file says of its debug file; empty if the file has symbols of its own. 0 or -errno, if it cannot be read
- */
+/* In a worker that can open nothing: from now on, modules are read from these files. opened->fd stays the caller's */
+void modules_use_opened(struct modules *modules, struct opened_elf *opened);
+/* Its debug files are open now: if its symbols were read without them, they are read again. */
+void module_read_again(struct module *module);
+/* What the module's file says of its debug file. 0 or -errno, if it cannot be read */
 int module_debug_key(const struct modules *modules, const struct module *module, struct debug_key *key);
 
 /* A debuginfod has sent this debug file for the module: names and places are searched for there, too. 0 or -ENOMEM */
@@ -141,10 +137,10 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 void modules_limit_names(struct modules *modules, size_t bytes, uint64_t idle_ns);
 
 /*
- * The source places of an address in the module's code, as from source_places_find(). 0: the module has no DWARF. Strings are
+ * The source places of an address in the module's code: source_places_find(). 0: the module has no DWARF. Strings are
  * valid until the next call for the same module
  */
-size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
+size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr, places_open_fn *open, void *arg,
 		      const struct source_place **found);
 
 #endif

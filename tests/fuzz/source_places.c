@@ -18,10 +18,10 @@ static size_t length_of(const struct source_place *place)
 	return length;
 }
 
-static int no_file(void *arg)
+static void no_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
 {
-	(void)arg;
-	return -1;
+	(void)arg, (void)debug;
+	*opened = (struct opened_elf){ .fd = -1 };
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -11,9 +11,10 @@
 
 #include "dwarf/source_places.h"
 
-static int open_file(void *arg)
+static void open_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
 {
-	return open(arg, O_RDONLY);
+	*opened = (struct opened_elf){ .fd = open(arg, O_RDONLY) };
+	*debug = (struct debug_key){};
 }
 
 int main(int argc, char **argv)

@@ -84,8 +84,11 @@ static bool reads_from_tool(void)
 	return process_vm_readv(tool, &here, 1, &there, 1, 0) > 0;
 }
 
-/* one of the attempts; false: it failed, as it should. nr: how many there are. reads: it may read files and processes */
-static bool attempt(unsigned which, bool reads, unsigned *nr)
+/*
+ * one of the attempts; false: it failed, as it should. nr: how many there are. opens: it may open what everybody may read; reads:
+ * all files and processes
+ */
+static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
 {
 	unsigned n = 0;
 
@@ -154,12 +157,12 @@ static bool attempt(unsigned which, bool reads, unsigned *nr)
 	TRY(calls_as_i386());
 	TRY(passes_descriptor());
 	TRY(!reads && open(file, O_RDONLY) >= 0);
-	TRY(!reads && open("/etc/passwd", O_RDONLY) >= 0);
-	TRY(!reads && open("/proc/self/maps", O_RDONLY) >= 0);
-	TRY(!reads && open("/", O_PATH) >= 0);
-	TRY(!reads && CALL(__NR_openat2, AT_FDCWD, "/", &(struct { uint64_t flags, mode, resolve; }){ O_PATH }, 24));
+	TRY(!opens && open("/etc/passwd", O_RDONLY) >= 0);
+	TRY(!opens && open("/proc/self/maps", O_RDONLY) >= 0);
+	TRY(!opens && open("/", O_PATH) >= 0);
+	TRY(!opens && CALL(__NR_openat2, AT_FDCWD, "/", &(struct { uint64_t flags, mode, resolve; }){ O_PATH }, 24));
 	TRY(!reads && CALL(__NR_open_by_handle_at, AT_FDCWD, NULL, 0));
-	TRY(!reads && CALL(__NR_readlink, "/proc/self/exe", link_room, sizeof(link_room)));
+	TRY(!opens && CALL(__NR_readlink, "/proc/self/exe", link_room, sizeof(link_room)));
 	TRY(!reads && reads_from_tool());
 	*nr = n;
 	return false;
@@ -167,12 +170,12 @@ static bool attempt(unsigned which, bool reads, unsigned *nr)
 
 struct attempted {
 	unsigned which, nr;
-	bool reads, escaped;
+	bool opens, reads, escaped;
 };
 
 static void run(struct attempted *a)
 {
-	a->escaped = attempt(a->which, a->reads, &a->nr);
+	a->escaped = attempt(a->which, a->opens, a->reads, &a->nr);
 }
 
 static size_t work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
@@ -209,7 +212,7 @@ static void test_worker(struct worker_limits limits, const char *name)
 	limits.bytes = 64 << 20;
 	check(!workers_new(&w, 1, 1 << 20, &limits, work, NULL));
 	for (unsigned i = 0; i < nr; i++) {
-		struct attempted a = { .which = i, .reads = !limits.open };
+		struct attempted a = { .which = i, .opens = !limits.open, .reads = !limits.open };
 		struct worker_answer got = workers_call(w, &a, sizeof(a), 0);
 
 		if (!got.error)
@@ -248,7 +251,7 @@ static void test_bounded_child(bool preparing)
 		struct attempted got = {};
 		struct bounded_child child = {};
 
-		a = (struct attempted){ .which = i, .reads = preparing };
+		a = (struct attempted){ .which = i, .opens = preparing };
 		check(bounded_child_start(&child, &bounded));
 		if (bounded_child_ask(&child, &a, sizeof(a), &got, sizeof(got)) == sizeof(got) && got.nr > nr)
 			nr = got.nr;

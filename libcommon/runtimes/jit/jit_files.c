@@ -110,9 +110,10 @@ void jit_files_open(struct jit_opened *opened, pid_t pid, bool dump)
 	int *fds = opened->fds;
 
 	*opened = (struct jit_opened){ .error = open_process(&p), .fds = { -1, -1, -1, -1 } };
+	/* if only its leader has exited, the root directory is gone, and these are there */
+	fds[JIT_STAT] = p.proc < 0 ? -1 : openat(p.proc, "stat", O_RDONLY | O_CLOEXEC);
+	fds[JIT_MAPS] = p.proc < 0 ? -1 : proc_maps_open(pid);
 	if (!opened->error) {
-		fds[JIT_STAT] = openat(p.proc, "stat", O_RDONLY | O_CLOEXEC);
-		fds[JIT_MAPS] = proc_maps_open(pid);
 		fds[JIT_MAP] = open_map(&p);
 		if (dump)
 			fds[JIT_DUMP] = open_dump(&p);
@@ -120,7 +121,7 @@ void jit_files_open(struct jit_opened *opened, pid_t pid, bool dump)
 		p.ns_pid = pid;
 		p.uids[0] = p.uids[1] = getauxval(AT_EUID);
 		fds[JIT_MAP] = open_map(&p);
-		opened->error = fds[JIT_MAP] < 0 ? -ESRCH : 0;
+		opened->error = fds[JIT_MAP] < 0 && fds[JIT_MAPS] < 0 ? -ESRCH : 0;
 	}
 	if (p.root >= 0)
 		close(p.root);
