@@ -77,12 +77,12 @@ static uint32_t read_one(pid_t pid, char text[READ_BYTES])
 	return bytes > 0 ? bytes : 0;
 }
 
-static size_t work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+static size_t work(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	struct request request = {};
 	struct answer *answer = area;
 
-	(void)arg, (void)file;
+	(void)file;
 	if (bytes > sizeof(request) || room < sizeof(*answer))
 		return 0;
 	memcpy(&request, area, bytes);
@@ -97,7 +97,7 @@ int cmdlines_new(struct cmdlines **cmdlines)
 {
 	struct worker_limits limits = { .cpu_ms = WORKER_CPU_MS, .bytes = WORKER_BYTES };
 	struct cmdlines *c = calloc(1, sizeof(*c));
-	int error = c ? workers_new(&c->workers, 1, sizeof(struct answer) + sizeof(struct request), &limits, work, NULL) : -ENOMEM;
+	int error = c ? workers_new(&c->workers, 1, sizeof(struct answer) + sizeof(struct request), &limits, work) : -ENOMEM;
 
 	if (error) {
 		free(c);

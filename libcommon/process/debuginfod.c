@@ -123,11 +123,11 @@ static int find(struct answer *answer)
 	return answer->path[0] ? 0 : -ENAMETOOLONG;
 }
 
-static size_t fetch(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+static size_t fetch(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	struct answer *answer = area;
 
-	(void)arg, (void)room, (void)file;
+	(void)room, (void)file;
 	if (bytes != sizeof(now.request))
 		return 0;
 	memset(&now, 0, sizeof(now));
@@ -164,7 +164,7 @@ int debuginfod_new(struct debuginfod **debuginfod)
 		.sleep_ms = stall_ns() / 1000000 + 3000, .cpu_ms = DEBUGINFOD_MAX_MS, .bytes = MAX_MEMORY, .writes = true,
 	};
 	struct debuginfod *d = calloc(1, sizeof(*d));
-	int error = d ? workers_new(&d->workers, 1, sizeof(struct answer), &limits, fetch, NULL) : -ENOMEM;
+	int error = d ? workers_new(&d->workers, 1, sizeof(struct answer), &limits, fetch) : -ENOMEM;
 
 	if (error)
 		free(d);

@@ -75,7 +75,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	while (!worker_message_receive(0, &message, limits->open, 0)) {
 		if (limits->open)
 			take_file(&kept, &message.file);
-		message.bytes = kind->work(kind->arg, area, message.bytes, kind->area_bytes, &message.file);
+		message.bytes = kind->work(area, message.bytes, kind->area_bytes, &message.file);
 		if (limits->open)
 			leave_file(&kept, message.file);
 		if (!limits->opens)

@@ -27,12 +27,11 @@ struct worker_limits {
  * In the worker: does the job whose request is in the area, and writes the answer there, `room` bytes at
  * most. Its size. *file is the job's if there is an opener, and is closed afterwards; a worker that opens for others sets it
  */
-typedef size_t worker_fn(void *arg, void *area, size_t request_bytes, size_t room, struct worker_file *file);
+typedef size_t worker_fn(void *area, size_t request_bytes, size_t room, struct worker_file *file);
 
 struct worker_kind {
 	struct worker_limits limits;
 	worker_fn *work;
-	void *arg;
 	size_t area_bytes;
 };
 

@@ -21,7 +21,7 @@ struct worker_starter {
 	uint64_t asked_ns;
 };
 
-/* Starts it. Workers will have a copy of what their kind's arg points to as it is now. 0 or -errno */
+/* Starts it. 0 or -errno */
 int worker_starter_begin(struct worker_starter *starter);
 /*
  * Asks for a worker: a new child of the caller, with its end of the socket, and a memfd as its area.

@@ -82,7 +82,6 @@ struct workers {
 	struct worker_kind kind;
 	size_t nr_asked;
 	int epoll_fd;
-	struct worker_starter *starter, own_starter;
 	struct owner *owners;
 	uint64_t unstartable;		/* since when no worker can be started; 0: the last start did not fail */
 	uint64_t next_start;		/* when it is tried again, since then */
@@ -95,33 +94,31 @@ struct workers {
 	struct worker workers[];
 };
 
-/* starts all workers that need nothing of their caller's memory */
-static struct worker_starter common_starter;
-static unsigned nr_common;
+static struct worker_starter starter;
+static unsigned nr_sets;
 
 /* opens the files of all workers that have not the rights for it */
 static struct workers *openers;
 static unsigned nr_opened_for;
 
-static void begin_starter(struct workers *w)
+static void begin_starter(void)
 {
-	w->starter = w->kind.arg ? &w->own_starter : &common_starter;
-	if (!w->starter->pid)
-		worker_starter_begin(w->starter);	/* if it fails, the tool starts the workers itself */
-	nr_common += w->starter == &common_starter;
+	if (!starter.pid)
+		worker_starter_begin(&starter);	/* if it fails, the tool starts the workers itself */
+	nr_sets++;
 }
 
-static void end_starter(struct workers *w)
+static void end_starter(void)
 {
-	if (w->starter == &w->own_starter || !--nr_common)
-		worker_starter_end(w->starter);
+	if (!--nr_sets)
+		worker_starter_end(&starter);
 }
 
-static size_t open_file(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+static size_t open_file(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	worker_open_fn *open;
 
-	(void)arg, (void)room;
+	(void)room;
 	memcpy(&open, area, sizeof(open));
 	*file = open((uint8_t *)area + sizeof(open), bytes - sizeof(open));
 	return 0;
@@ -139,7 +136,7 @@ static int begin_openers(struct workers *w)
 	if (!w->kind.limits.open)
 		return 0;
 	nr_opened_for++;
-	error = openers ? 0 : workers_new(&openers, NR_OPENERS, OPENER_AREA, &limits, open_file, NULL);
+	error = openers ? 0 : workers_new(&openers, NR_OPENERS, OPENER_AREA, &limits, open_file);
 	if (error)
 		return error;
 	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, openers->epoll_fd, &event) ? -errno : 0;
@@ -158,7 +155,7 @@ static void end_openers(const struct workers *w)
 }
 
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
-		worker_fn *work, void *arg)
+		worker_fn *work)
 {
 	struct workers *w = calloc(1, sizeof(*w) + nr * sizeof(w->workers[0]));
 	int error;
@@ -166,7 +163,7 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 	if (!w)
 		return -ENOMEM;
 	*w = (struct workers){
-		.kind = { .limits = *limits, .work = work, .arg = arg, .area_bytes = area_bytes }, .nr = nr,
+		.kind = { .limits = *limits, .work = work, .area_bytes = area_bytes }, .nr = nr,
 	};
 	if (!w->kind.limits.sleep_ms)
 		w->kind.limits.sleep_ms = SLEEP_MS;
@@ -175,7 +172,7 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 		free(w);
 		return -errno;
 	}
-	begin_starter(w);
+	begin_starter();
 	error = begin_openers(w);
 	if (error) {
 		workers_free(w);
@@ -227,7 +224,7 @@ static void end(struct workers *w, struct worker *worker)
 		worker->error = 0;
 		return;
 	}
-	worker_starter_cancel(w->starter, &worker->pid);
+	worker_starter_cancel(&starter, &worker->pid);
 	if (worker->pid > 0) {
 		kill(worker->pid, SIGKILL);
 		if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
@@ -258,7 +255,7 @@ static int begin(struct workers *w, struct worker *worker, int ends[2], int area
 	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ends[0], &event))
 		return -errno;
 	if (area >= 0)
-		return worker_starter_ask(w->starter, &w->kind, ends[1], area, &worker->pid);
+		return worker_starter_ask(&starter, &w->kind, ends[1], area, &worker->pid);
 	worker->pid = fork();
 	if (!worker->pid)
 		worker_child_run(ends[1], &w->kind, worker->area);
@@ -291,7 +288,7 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 /* 0; -EAGAIN: the starter was asked for this worker or another one, and has not answered yet; or -errno */
 static int start_by_starter(struct workers *w, struct worker *worker)
 {
-	int area, patience = 0, error = worker_starter_take(w->starter, 0);
+	int area, patience = 0, error = worker_starter_take(&starter, 0);
 
 	if (error)
 		return error;
@@ -304,7 +301,7 @@ static int start_by_starter(struct workers *w, struct worker *worker)
 		close(area);
 	}
 	if (!error)
-		error = worker_starter_take(w->starter, patience);
+		error = worker_starter_take(&starter, patience);
 	if (!error && worker->pid < 0) {
 		error = worker->pid;
 		drop_ends(w, worker);
@@ -316,15 +313,15 @@ static int start(struct workers *w, struct worker *worker)
 {
 	int error = -ECHILD;
 
-	if (!w->starter->awaited && clock_ns() < w->next_start)
+	if (!starter.awaited && clock_ns() < w->next_start)
 		return w->start_error;
 	reap(w);
-	if (w->starter->pid)
+	if (starter.pid)
 		error = start_by_starter(w, worker);
 	if (error != -ECHILD && error != -ENOMEM)
 		return error;
 	if (error == -ECHILD)
-		worker_starter_end(w->starter);
+		worker_starter_end(&starter);
 	if (worker->area)
 		drop_ends(w, worker);
 	return start_with(w, worker, -1);
@@ -460,7 +457,7 @@ void workers_free(struct workers *w)
 		return;
 	workers_stop(w);
 	end_openers(w);
-	end_starter(w);
+	end_starter();
 	reap(w);
 	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
 		usleep(200);
@@ -614,7 +611,7 @@ static void note_unstartable(struct workers *w, int error)
 	if (!w->unstartable)
 		w->unstartable = now;
 	pause = (now - w->unstartable) / START_PAUSE;
-	if (!w->starter->awaited && now >= w->next_start)
+	if (!starter.awaited && now >= w->next_start)
 		w->next_start = now + (pause < START_PAUSE_MS * MS ? pause : START_PAUSE_MS * MS);
 }
 
@@ -666,7 +663,7 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy)
 			return false;
-	if (!owner || w->starter->awaited || clock_ns() - w->unstartable < START_MS * MS)
+	if (!owner || starter.awaited || clock_ns() - w->unstartable < START_MS * MS)
 		return false;
 	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error, .file.fd = -EBADF };
 	free(take_first(owner));

@@ -3,7 +3,7 @@
  * Workers: child processes that do slow or dangerous work. They read files and memory of any user, and parse them. A read may
  * hang in a FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is abandoned and replaced.
  *
- * A worker knows of the tool only its job and `arg`. The request lies in memory that it shares with the tool. The worker
+ * A worker knows of the tool only its job. The request lies in memory that it shares with the tool. The worker
  * overwrites it with the answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers later. Do not
  * trust an answer: a hostile file may have taken over the worker.
  */
@@ -33,11 +33,10 @@ struct worker_answer {
 /*
  * Makes a set of up to nr workers; each starts when it is needed. They are forked by a starter (worker_starter.h), a
  * process that is forked at the first call of this function: so workers inherit nothing that the caller gets later.
- * With an arg, the set has a starter of its own, forked now: its workers have a copy of what arg points to as it is
- * now. 0 or -errno
+ * 0 or -errno
  */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
-		worker_fn *work, void *arg);
+		worker_fn *work);
 /* Starts the first worker now, so that the first answer comes sooner. Any other worker starts when it is needed. */
 void workers_start(struct workers *workers);
 /*

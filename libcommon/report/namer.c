@@ -39,11 +39,20 @@ struct share {
 	UT_hash_handle hh;
 };
 
+/* Sources that the same workers name: none can hold up those of another set. */
+enum set {
+	OTHERS_FILES,	/* each owner's by a worker that no other owner's files can take over */
+	TRUSTED_FILES,	/* module_is_trusted() */
+	CODE_IN_NO_FILE,
+	NR_SETS
+};
+#define NR_OTHERS 4	/* owners at a time whose workers keep what they know */
+
 /* One file, or one process's code in no file. All frames of a source are asked for together, and given up together. */
 struct source {
 	uint64_t key;		/* module ID, or JIT_SOURCE | PID */
 	int error;		/* 0, or why it was given up */
-	bool trusted;		/* module_is_trusted() */
+	enum set set;
 	struct share *share;
 	unsigned slow;		/* how often it did not answer in time, though it is trusted: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
@@ -59,13 +68,13 @@ struct source {
 struct namer {
 	const struct frame_names *names;
 	struct namer_options options;
-	struct workers *workers[2];	/* [true]: for trusted sources, which the others cannot hold up */
+	struct workers *workers[NR_SETS];
 	struct source *sources;
 	struct known_names known;
 	bool interrupted;
 	struct share *shares;
 	uint64_t share_ns;	/* how long a report may wait for the sources of the owner that is asked now */
-	uint64_t waited_ns[2];	/* [false]: for untrusted sources; [true]: for trusted ones, in vain */
+	uint64_t waited_ns[2];	/* [is_trusted()]: for untrusted sources; for trusted ones, in vain */
 	uint64_t followed_ns;
 	uint64_t given_up_key;	/* of the source that was given up last */
 	struct namer_losses losses;
@@ -79,29 +88,29 @@ struct namer {
 #define ASK (1ULL << 35)
 #define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
-static int start_workers(struct namer *n, bool trusted)
+static int start_workers(struct namer *n, enum set set)
 {
 	/* the worker starts the demangler, and may wait for it */
 	const struct worker_limits limits = {
 		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true, .open = namer_open,
+		.apart = set == OTHERS_FILES,
 	};
 
-	return workers_new(&n->workers[trusted], 1, AREA_BYTES, &limits, namer_work, (void *)n->names);
+	return workers_new(&n->workers[set], set == OTHERS_FILES ? NR_OTHERS : 1, AREA_BYTES, &limits, namer_work);
 }
 
 int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options)
 {
 	struct namer *n = calloc(1, sizeof(*n));
-	int error;
+	int error = 0;
 
 	if (!n)
 		return -ENOMEM;
 	n->names = names;
 	n->share_ns = MAX_WAITED_NS;
 	n->options = *options;
-	error = start_workers(n, true);
-	if (!error)
-		error = start_workers(n, false);
+	for (enum set set = 0; set < NR_SETS && !error; set++)
+		error = start_workers(n, set);
 	if (error)
 		namer_free(n);
 	else
@@ -131,8 +140,8 @@ void namer_free(struct namer *n)
 	HASH_ITER(hh, n->sources, source, next)
 		drop_source(n, source);
 	known_names_free(&n->known);
-	workers_free(n->workers[true]);
-	workers_free(n->workers[false]);
+	for (enum set set = 0; set < NR_SETS; set++)
+		workers_free(n->workers[set]);
 	free(n);
 }
 
@@ -149,11 +158,18 @@ static const struct module *module_of(const struct namer *n, uint64_t source)
 	return source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
 }
 
-static bool is_trusted_source(const struct namer *n, uint64_t key)
+static enum set set_of(const struct namer *n, uint64_t key)
 {
 	const struct module *module = module_of(n, key);
 
-	return module && module_is_trusted(module);
+	if (key & JIT_SOURCE)
+		return CODE_IN_NO_FILE;
+	return module && module_is_trusted(module) ? TRUSTED_FILES : OTHERS_FILES;
+}
+
+static bool is_trusted(const struct source *source)
+{
+	return source->set == TRUSTED_FILES;
 }
 
 /* NULL: no memory */
@@ -191,7 +207,7 @@ static struct source *source_of(struct namer *n, uint64_t key)
 	if (!source)
 		return NULL;
 	source->key = key;
-	source->trusted = is_trusted_source(n, key);
+	source->set = set_of(n, key);
 	source->share = share_of(n, owner_of(n, key));
 	if (!source->share) {
 		free(source);
@@ -229,7 +245,8 @@ static char *put_string(char *to, const char *string)
 static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t nr_frames)
 {
 	const struct module *module = module_of(n, source);
-	const struct debug_search *search = modules_debug_search(n->names->modules);
+	const struct symbol_options *options = modules_symbol_options(n->names->modules);
+	const struct debug_search *search = &options->search;
 	const char *path = module && !module->image ? module->path : "", *fetched = module && module->fetched ? module->fetched : "";
 	struct namer_request *r = (struct namer_request *)n->request;
 	struct source *of;
@@ -237,7 +254,8 @@ static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t
 
 	HASH_FIND(hh, n->sources, &source, sizeof(source), of);
 	*r = (struct namer_request){
-		.pid = source, .nr = nr_frames, .asks_debug = asks_debug, .wants_dump = !module && !(of && of->has_dump),
+		.pid = source, .nr = nr_frames, .asks_debug = asks_debug,
+		.no_demangle = options->no_demangle, .wants_dump = !module && !(of && of->has_dump),
 	};
 	if (module) {
 		r->module_id = module->id;
@@ -260,11 +278,11 @@ static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t
 }
 
 /* Asks for the first nr_frames of n->frames, or for what its debug file is. 0 or -ENOMEM */
-static int give_job(struct namer *n, bool trusted, uint64_t tag, bool asks_debug, size_t nr_frames)
+static int give_job(struct namer *n, enum set set, uint64_t tag, bool asks_debug, size_t nr_frames)
 {
 	uint64_t source = SOURCE_OF_TAG(tag);
 
-	return workers_ask(n->workers[trusted], tag, owner_of(n, source), n->request,
+	return workers_ask(n->workers[set], tag, owner_of(n, source), n->request,
 			   describe(n, source, asks_debug, nr_frames));
 }
 
@@ -285,7 +303,7 @@ static bool may_ask(struct namer *n, struct source *source)
 		n->interrupted = poll(&fd, 1, 0) > 0;
 	if (source->error || is_forgotten(n, source->key) || n->interrupted || n->known.bytes >= MAX_KNOWN_BYTES)
 		return false;
-	if (n->waited_ns[source->trusted] < MAX_WAITED_NS && (source->trusted || source->share->waited_ns < n->share_ns))
+	if (n->waited_ns[is_trusted(source)] < MAX_WAITED_NS && (is_trusted(source) || source->share->waited_ns < n->share_ns))
 		return true;
 	pass_over(n, source);
 	return false;
@@ -301,9 +319,9 @@ static void give_up(struct namer *n, struct source *source, int error)
 
 static void note_waited(struct namer *n, struct source *source, uint64_t began_ns)
 {
-	if (source->error || !source->trusted)
-		n->waited_ns[source->trusted] += clock_ns() - began_ns;
-	if (!source->trusted)
+	if (source->error || !is_trusted(source))
+		n->waited_ns[is_trusted(source)] += clock_ns() - began_ns;
+	if (!is_trusted(source))
 		source->share->waited_ns += clock_ns() - began_ns;
 }
 
@@ -371,7 +389,7 @@ static int go_on_preparing(struct namer *n, struct source *source, const struct 
 	error = take_debug_key(n, source->key, answer);
 	if (error || must_ask_debug(n, source->key))
 		return error;
-	return give_job(n, source->trusted, PREPARE | source->key, false, 0);
+	return give_job(n, source->set, PREPARE | source->key, false, 0);
 }
 
 /* Takes an answer that nobody waits for: an error, what a file says of its debug file, or names of JIT code. */
@@ -398,9 +416,9 @@ static void note_end(struct namer *n)
 }
 
 /* Takes an answer. False: there is none yet. Only answers to ASK are for the caller */
-static bool take_answer(struct namer *n, bool trusted, struct worker_answer *answer)
+static bool take_answer(struct namer *n, enum set set, struct worker_answer *answer)
 {
-	if (!workers_take(n->workers[trusted], answer))
+	if (!workers_take(n->workers[set], answer))
 		return false;
 	if (answer->error)
 		note_end(n);
@@ -484,7 +502,7 @@ static int see_module(struct namer *n, uint32_t id)
 	module->seen = true;
 	if (!module->elsewhere)
 		return 0;
-	return give_job(n, is_trusted_source(n, id), PREPARE | id, must_ask_debug(n, id), 0);
+	return give_job(n, set_of(n, id), PREPARE | id, must_ask_debug(n, id), 0);
 }
 
 /*
@@ -524,17 +542,17 @@ static int follow_code(struct namer *n, struct source *source)
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
 		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
 		memcpy(n->frames, source->wanted + at, some * sizeof(*source->wanted));
-		error = give_job(n, source->trusted, FOLLOW | source->key, false, some);
+		error = give_job(n, source->set, FOLLOW | source->key, false, some);
 	}
 	source->nr = 0;
 	return error;
 }
 
-static void take_answers(struct namer *n, bool trusted)
+static void take_answers(struct namer *n, enum set set)
 {
 	struct worker_answer answer;
 
-	while (workers_nr_asked(n->workers[trusted]) && take_answer(n, trusted, &answer))
+	while (workers_nr_asked(n->workers[set]) && take_answer(n, set, &answer))
 		;
 }
 
@@ -544,8 +562,8 @@ int namer_follow(struct namer *n)
 	uint64_t now = clock_ns();
 	int error = 0;
 
-	take_answers(n, true);
-	take_answers(n, false);
+	for (enum set set = 0; set < NR_SETS; set++)
+		take_answers(n, set);
 	if (now - n->followed_ns < FOLLOW_NS)
 		return 0;
 	n->followed_ns = now;
@@ -558,14 +576,14 @@ int namer_follow(struct namer *n)
 /* ---- asking and waiting ---- */
 
 /* Ends the worker, because the time is over. Files that it was to prepare are prepared when they are seen again. */
-static void stop_workers(struct namer *n, bool trusted)
+static void stop_workers(struct namer *n, enum set set)
 {
-	workers_stop(n->workers[trusted]);
+	workers_stop(n->workers[set]);
 	note_end(n);
 	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
 		struct module *module = modules_get(n->names->modules, id);
 
-		if (module && module->elsewhere && is_trusted_source(n, id) == trusted)
+		if (module && module->elsewhere && set_of(n, id) == set)
 			module->seen = false;
 	}
 }
@@ -575,24 +593,24 @@ static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 {
 	uint64_t all = MAX_WAITED_NS - n->waited_ns[false], own = n->share_ns - source->share->waited_ns;
 
-	return source->trusted ? UINT64_MAX : clock_ns() + (own < all ? own : all);
+	return is_trusted(source) ? UINT64_MAX : clock_ns() + (own < all ? own : all);
 }
 
 /* Waits for the answer to ASK. False: it was interrupted, or no answer will come */
 static bool await(struct namer *n, const struct source *source, struct worker_answer *answer)
 {
-	struct workers *workers = n->workers[source->trusted];
+	struct workers *workers = n->workers[source->set];
 	struct pollfd fds[] = {
 		{ .fd = workers_fd(workers), .events = POLLIN },
 		{ .fd = n->options.interrupt_fd, .events = POLLIN },
 	};
 	uint64_t end_ns = end_of_wait(n, source);
 
-	while (!take_answer(n, source->trusted, answer) || !(answer->tag & ASK)) {
+	while (!take_answer(n, source->set, answer) || !(answer->tag & ASK)) {
 		if (!workers_nr_asked(workers))
 			return false;
 		if (clock_ns() > end_ns) {
-			stop_workers(n, source->trusted);
+			stop_workers(n, source->set);
 			*answer = (struct worker_answer){ .error = -ETIME };
 			return true;
 		}
@@ -618,18 +636,18 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 
 		if (some)
 			memcpy(n->frames, frames, some * sizeof(*frames));
-		if (give_job(n, source->trusted, ASK | source->key, asks_debug, some))
+		if (give_job(n, source->set, ASK | source->key, asks_debug, some))
 			return -ENOMEM;
 		if (!await(n, source, &answer))
 			return 0;
-		if (answer.error == -ETIMEDOUT && source->trusted && source->slow++ < MAX_SLOW) {
+		if (answer.error == -ETIMEDOUT && is_trusted(source) && source->slow++ < MAX_SLOW) {
 			n->waited_ns[true] += clock_ns() - began;
 			done = 0;
 			continue;
 		}
 		done = answer.error ? answer.error : asks_debug ? take_debug_key(n, source->key, &answer) : take(n, source, &answer);
 		failed = done < 0 || (!done && !asks_debug) || (size_t)done > some;
-		if (answer.error == -ETIME && !source->trusted && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
+		if (answer.error == -ETIME && !is_trusted(source) && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
 			pass_over(n, source);	/* other sources have taken most of the time */
 		else if (failed)
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
@@ -709,7 +727,7 @@ void namer_open_file(struct namer *n, struct module *module, struct opened_elf *
 	*opened = (struct opened_elf){ .fd = -EBADF };
 	if (!source || ask(n, source, NULL, 0) || !module->debug)
 		return;
-	file = workers_open(n->workers[source->trusted], n->request, describe(n, source->key, false, 0));
+	file = workers_open(n->workers[source->set], n->request, describe(n, source->key, false, 0));
 	namer_take_files(opened, &file);
 	*debug = *module->debug;
 }
@@ -748,7 +766,7 @@ static void stop_following(struct namer *n)
 	struct source *source, *next;
 
 	HASH_ITER(hh, n->sources, source, next)
-		while (workers_cancel(n->workers[source->trusted], FOLLOW | source->key))
+		while (workers_cancel(n->workers[source->set], FOLLOW | source->key))
 			;
 }
 
@@ -758,7 +776,7 @@ static int ask_for_trusted(struct namer *n)
 	int error = 0;
 
 	HASH_ITER(hh, n->sources, source, next)
-		if (source->trusted && !error)
+		if (is_trusted(source) && !error)
 			error = ask_for_wanted(n, source);
 	return error;
 }
@@ -781,7 +799,7 @@ static struct source *next_of_others(const struct namer *n, uint64_t share_ns)
 	for (struct source *source = n->sources; source; source = source->hh.next) {
 		bool had = source->share->waited_ns >= share_ns;
 
-		if (source->trusted || !source->nr || (best && (had != best_had ? had : bytes_of(n, source) >= bytes_of(n, best))))
+		if (is_trusted(source) || !source->nr || (best && (had != best_had ? had : bytes_of(n, source) >= bytes_of(n, best))))
 			continue;
 		best = source;
 		best_had = had;
@@ -797,7 +815,7 @@ static size_t count_owners(struct namer *n)
 	for (struct share *share = n->shares; share; share = share->hh.next)
 		share->nr_sources = 0;
 	for (struct source *source = n->sources; source; source = source->hh.next)
-		if (!source->trusted && source->nr)
+		if (!is_trusted(source) && source->nr)
 			nr += !source->share->nr_sources++;
 	return nr;
 }
@@ -817,7 +835,7 @@ static int ask_for_others(struct namer *n)
 	}
 	n->share_ns = MAX_WAITED_NS;
 	for (source = n->sources; source && !error; source = source->hh.next)	/* no time is left: passes these over */
-		if (!source->trusted)
+		if (!is_trusted(source))
 			error = ask_for_wanted(n, source);
 	return error;
 }

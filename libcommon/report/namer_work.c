@@ -167,7 +167,7 @@ static struct module *find_module(const struct frame_names *names, const struct 
 static size_t write_names(const struct frame_names *names, const struct job *job, char *to, size_t room)
 {
 	const struct namer_request *r = job->request;
-	bool wants_dump = !r->module_id && names->jit && jit_processes_want_dump(names->jit, r->pid);
+	bool wants_dump = !r->module_id && jit_processes_want_dump(names->jit, r->pid);
 	size_t used = 0, written;
 
 	for (uint32_t i = 0; i < r->nr; i++) {
@@ -216,16 +216,17 @@ static size_t name_code(const struct frame_names *names, const struct job *job, 
 
 	for (int i = 0; i < NR_JIT_FDS; i++)
 		opened.fds[i] = worker_file_take(file, i);
-	if (names->jit)
-		jit_processes_update(names->jit, job->request->pid, &opened);
+	jit_processes_update(names->jit, job->request->pid, &opened);
 	used = write_names(names, job, area, room);
 	jit_opened_close(&opened);
 	return used;
 }
 
-size_t namer_work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+size_t namer_work(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	static uint64_t request[NAMER_MAX_REQUEST / sizeof(uint64_t) + 1];
+	static struct frame_names names;	/* what this worker knows */
+	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct job job;
 
 	if (bytes > sizeof(request))
@@ -233,5 +234,11 @@ size_t namer_work(void *arg, void *area, size_t bytes, size_t room, struct worke
 	memcpy(request, area, bytes);
 	if (!read_job(&job, request, bytes))
 		return 0;
-	return job.request->module_id ? name_module(arg, &job, file, area, room) : name_code(arg, &job, file, area, room);
+	if (!names.modules)
+		names = (struct frame_names){ .modules = modules_new(), .jit = jit_processes_new() };
+	if (!names.modules || !names.jit)
+		return 0;
+	options.no_demangle = job.request->no_demangle;
+	modules_set_symbol_options(names.modules, &options);
+	return job.request->module_id ? name_module(&names, &job, file, area, room) : name_code(&names, &job, file, area, room);
 }

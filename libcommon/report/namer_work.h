@@ -32,6 +32,7 @@ struct namer_request {
 	 */
 	bool asks_debug;
 	bool wants_dump;		/* of the process: jit_files_open() */
+	bool no_demangle;
 	uint32_t nr, nr_directories;
 };
 #define NAMER_MAX_REQUEST (sizeof(struct namer_request) + MAX_NAMED * sizeof(uint64_t) + (3 + NAMER_MAX_DIRECTORIES) * PATH_MAX)
@@ -53,7 +54,7 @@ struct named_frame {
 worker_open_fn namer_open;
 /* Takes a file and its debug files out of what the opener has sent; opened->fd stays in *file, too. */
 void namer_take_files(struct opened_elf *opened, struct worker_file *file);
-/* for struct workers; arg: struct frame_names */
+/* for struct workers */
 worker_fn namer_work;
 
 #endif

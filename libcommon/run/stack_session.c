@@ -159,7 +159,7 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 	if (naming->debuginfod || (urls && *urls))
 		cli_check(debuginfod_new(&s->debuginfod), "fetch debug files");
 	modules_set_symbol_options(s->modules, &options);
-	s->names = (struct frame_names){ .modules = s->modules, .jit = s->jit };
+	s->names = (struct frame_names){ .modules = s->modules };
 	how.debuginfod = s->debuginfod;
 	cli_check(namer_new(&s->namer, &s->names, &how), "name the frames");
 }
@@ -228,10 +228,9 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 		json_object_object_add(s->run.filters, "stacks",
 				       json_object_new_string(wanted->only_user ? "user" : "kernel"));
 	s->modules = modules_new();
-	s->jit = jit_processes_new();
 	s->runtime_names = runtime_names_new();
 	s->kernel = kernel_symbols_new(kernel_names_ask, object);
-	cli_check(s->modules && s->jit && s->runtime_names && s->kernel ? 0 : -ENOMEM, "set up");
+	cli_check(s->modules && s->runtime_names && s->kernel ? 0 : -ENOMEM, "set up");
 	cli_check(cmdlines_new(&s->cmdlines), "set up");
 	cli_check(foreign_new(&s->foreign, wanted->memory.user / 8 * 5), "set up");
 	modules_set_foreign(s->modules, s->foreign);
@@ -272,7 +271,7 @@ static struct frame_names names_of(const struct stack_session *s)
 {
 	return (struct frame_names){
 		.modules = s->modules, .namer = s->namer, .runtimes = s->runtime_names,
-		.jit = s->jit, .kernel = s->kernel,
+		.kernel = s->kernel,
 	};
 }
 
@@ -456,7 +455,6 @@ int stack_session_close(struct stack_session *s)
 	modules_free(s->modules);
 	foreign_free(s->foreign);
 	cmdlines_free(s->cmdlines);
-	jit_processes_free(s->jit);
 	runtime_names_free(s->runtime_names);
 	debuginfod_free(s->debuginfod);
 	kernel_symbols_free(s->kernel);

@@ -33,7 +33,6 @@
 #include "report/stack_summary.h"
 #include "run/run.h"
 #include "run/stack_options.h"
-#include "runtimes/jit/jit_processes.h"
 #include "unwind/modules.h"
 
 /* a report gives up the tool's priority after so much CPU time: nothing is lost if it then waits for a CPU */
@@ -72,7 +71,6 @@ struct stack_session {
 	struct foreign *foreign;	/* reads processes and files for modules and unwinder */
 	struct unwinder *unwinder;
 	struct stack_store *store;
-	struct jit_processes *jit;
 	struct runtime_names *runtime_names;
 	struct cmdlines *cmdlines;
 	uint64_t programs_seen;		/* struct processes' .nr_programs at the last look */

@@ -69,7 +69,7 @@ static int watch(const struct foreign *f, const struct workers *workers)
 
 static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t area, const struct worker_limits *limits)
 {
-	int error = workers_new(workers, nr, area, limits, limits->open ? foreign_parse : foreign_read, NULL);
+	int error = workers_new(workers, nr, area, limits, limits->open ? foreign_parse : foreign_read);
 
 	return error ? error : watch(f, *workers);
 }

@@ -232,13 +232,13 @@ static const struct foreign_request *request_of(const void *area, size_t bytes)
 	return &r;
 }
 
-size_t foreign_read(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+size_t foreign_read(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	const struct foreign_about *about = area;
 	struct foreign_answer *answer = area;
 	const struct foreign_request *r;
 
-	(void)arg, (void)file;
+	(void)file;
 	if (bytes >= sizeof(*about) && about->kind == FOREIGN_STACK)
 		return read_stacks(area, bytes, room);
 	r = request_of(area, bytes);
@@ -304,13 +304,12 @@ static size_t call(void *area, size_t bytes, size_t room, const struct process_m
 	return sizeof(*answer) + (answer->error ? 0 : bytes);
 }
 
-size_t foreign_parse(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+size_t foreign_parse(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	const struct foreign_about about = *(const struct foreign_about *)area;
 	const struct process_memory memory = { .pid = about.pid, .fd = file->fd };
 	struct foreign_answer *answer = area;
 
-	(void)arg;
 	if (file->fd >= 0 && file->keep && !process_memory_is_used(&memory)) {
 		*answer = (struct foreign_answer){ .error = FOREIGN_GONE };
 		return sizeof(*answer);

@@ -318,9 +318,9 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
 	modules->symbol_options = *options;
 }
 
-const struct debug_search *modules_debug_search(const struct modules *modules)
+const struct symbol_options *modules_symbol_options(const struct modules *modules)
 {
-	return &modules->symbol_options.search;
+	return &modules->symbol_options;
 }
 
 /* Options for this module, with its path, and its container's root, which the caller closes. */

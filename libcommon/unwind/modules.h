@@ -120,7 +120,7 @@ bool module_lacks_places(const struct module *module);
  * all modules together.
  */
 void modules_set_symbol_options(struct modules *modules, const struct symbol_options *options);
-const struct debug_search *modules_debug_search(const struct modules *modules);
+const struct symbol_options *modules_symbol_options(const struct modules *modules);
 
 /*
  * Finds what is known of the code at an offset in the module's file. False: the file cannot be read, or there

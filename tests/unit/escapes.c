@@ -178,9 +178,9 @@ static void run(struct attempted *a)
 	a->escaped = attempt(a->which, a->opens, a->reads, &a->nr);
 }
 
-static size_t work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+static size_t work(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
-	(void)arg, (void)bytes, (void)room, (void)file;
+	(void)bytes, (void)room, (void)file;
 	run(area);
 	return sizeof(struct attempted);
 }
@@ -210,7 +210,7 @@ static void test_worker(struct worker_limits limits, const char *name)
 
 	limits.cpu_ms = 500;
 	limits.bytes = 64 << 20;
-	check(!workers_new(&w, 1, 1 << 20, &limits, work, NULL));
+	check(!workers_new(&w, 1, 1 << 20, &limits, work));
 	for (unsigned i = 0; i < nr; i++) {
 		struct attempted a = { .which = i, .opens = !limits.open, .reads = !limits.open };
 		struct worker_answer got = workers_call(w, &a, sizeof(a), 0);

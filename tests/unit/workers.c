@@ -73,12 +73,12 @@ static bool is_small(void)
 	return find_line("/proc/self/status", "RssAnon:", kib, sizeof(kib)) && strtoul(kib, NULL, 10) < 16 << 10;
 }
 
-static size_t work(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+static size_t work(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	char *text = area, kind = bytes ? *text : 0;
 	int fds[2];
 
-	(void)arg, (void)file;
+	(void)file;
 	switch (kind) {
 	case 'r':	/* reads and opens, which may not wait for a writer here */
 		kind = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) < 0 ? 'x' : 'r';
@@ -139,7 +139,7 @@ static void test_limits(void)
 	int error;
 
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
-	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 1, AREA, &limits, work));
 	check(call(w, "r", &error) == 'r' && !error, "a job is done");
 	check(call(w, "l", &error) == 'l', "a worker leaves no core, and may only read");
 	setrlimit(RLIMIT_CORE, &(struct rlimit){});	/* one is to die */
@@ -180,7 +180,7 @@ static void test_started_later(void)
 	int error = 0;
 
 	tool = getpid();
-	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 1, AREA, &limits, work));
 	memory = malloc(bytes);
 	check(memory != NULL);
 	memset(memory, 'm', bytes);
@@ -232,7 +232,7 @@ static void test_late_starter(void)
 	struct workers *w;
 	char *memory;
 
-	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 1, AREA, &limits, work));
 	memory = malloc(bytes);
 	check(memory != NULL);
 	memset(memory, 'm', bytes);
@@ -271,7 +271,7 @@ static void test_many(void)
 	uint64_t sum = 0;
 	unsigned nr = 0;
 
-	check(!workers_new(&w, 3, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 3, AREA, &limits, work));
 	check(!workers_take(w, &answer) && !workers_nr_asked(w), "nothing was asked for");
 	for (uint64_t tag = 1; tag <= 40; tag++)
 		check(!workers_ask(w, tag, 0, tag == 20 ? "d" : tag % 10 ? "r" : "b", 2));
@@ -312,7 +312,7 @@ static void test_owners(void)
 {
 	struct workers *w;
 
-	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 1, AREA, &limits, work));
 	for (uint64_t tag = 1; tag <= 10; tag++)
 		check(!workers_ask(w, tag, 7, "c", 2));
 	check(taken_before(w, 1) == 0);
@@ -323,7 +323,7 @@ static void test_owners(void)
 	workers_free(w);
 
 	/* many owners may be one user: a worker is left to the first owner, whatever they have begun */
-	check(!workers_new(&w, 2, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 2, AREA, &limits, work));
 	for (uint64_t tag = 1; tag <= 40; tag++)
 		check(!workers_ask(w, tag, 100 + tag, "c", 2));
 	taken_before(w, 20);
@@ -339,7 +339,7 @@ static void test_cancelled(void)
 	struct workers *w;
 	uint64_t sum = 0;
 
-	check(!workers_new(&w, 1, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 1, AREA, &limits, work));
 	check(!workers_call(w, "r", 2, 0).error);	/* the worker is there */
 	for (uint64_t tag = 1; tag <= 6; tag++)
 		check(!workers_ask(w, tag, 0, "r", 2));
@@ -363,7 +363,7 @@ static void test_unstartable(void)
 	struct worker_answer answer;
 	struct workers *w;
 
-	check(!workers_new(&w, 2, AREA, &limits, work, NULL));
+	check(!workers_new(&w, 2, AREA, &limits, work));
 	getrlimit(RLIMIT_AS, &before);
 	none.rlim_max = before.rlim_max;
 	setrlimit(RLIMIT_AS, &none);
@@ -397,11 +397,11 @@ static struct worker_file open_named(const void *request, size_t bytes)
 	return file;
 }
 
-static size_t use_file(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+static size_t use_file(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	char *text = area, kind = *text;
 
-	(void)arg, (void)bytes, (void)room;
+	(void)bytes, (void)room;
 	switch (kind) {
 	case 'n':	/* 0 is the socket, and nothing else is open */
 		for (int fd = 1; fd < 100; fd++)
@@ -472,7 +472,7 @@ static void test_opened(void)
 	fd = open(file, O_WRONLY | O_CREAT, 0600);
 	check(fd >= 0 && write(fd, "its text", 8) == 8 && !close(fd) && !mkfifo(fifo, 0600));
 
-	check(!workers_new(&w, 2, AREA, &without_rights, use_file, NULL));
+	check(!workers_new(&w, 2, AREA, &without_rights, use_file));
 	snprintf(request, sizeof(request), "o%s", file);
 	check(answers(w, request, "o1its text"), "the file is read, and it is said where it is from");
 	before = nr_open();
@@ -521,7 +521,7 @@ static void test_opened(void)
 	for (uint64_t tag = 1; tag <= 3; tag++)
 		check(!workers_ask(w, tag, 0, tag == 2 ? hang : request, strlen(request) + 1));
 	workers_free(w);	/* without waiting for them */
-	check(!workers_new(&w, 1, AREA, &without_rights, use_file, NULL) && answers(w, request, "r0its text"));
+	check(!workers_new(&w, 1, AREA, &without_rights, use_file) && answers(w, request, "r0its text"));
 	workers_free(w);
 	check(nr_open() < before, "%u", nr_open());
 	unlink(file);
@@ -530,9 +530,9 @@ static void test_opened(void)
 }
 
 /* the PID of the worker that has done the job */
-static size_t say_pid(void *arg, void *area, size_t bytes, size_t room, struct worker_file *file)
+static size_t say_pid(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
-	(void)arg, (void)bytes, (void)room, (void)file;
+	(void)bytes, (void)room, (void)file;
 	memcpy(area, &(pid_t){ getpid() }, sizeof(pid_t));
 	return sizeof(pid_t);
 }
@@ -547,7 +547,7 @@ static void test_apart(void)
 	unsigned nr = 0, nr_pids = 0, mixed = 0;
 	struct workers *w;
 
-	check(!workers_new(&w, 3, AREA, &apart, say_pid, NULL));
+	check(!workers_new(&w, 3, AREA, &apart, say_pid));
 	for (uint64_t tag = 0; tag < JOBS; tag++)
 		check(!workers_ask(w, tag, tag % OWNERS, "x", 1));
 	while (workers_nr_asked(w)) {
