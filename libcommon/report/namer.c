@@ -34,8 +34,8 @@
 struct share {
 	uint64_t owner;
 	uint64_t waited_ns;
-	size_t nr_all;		/* its sources; without any, it is forgotten */
 	size_t nr_sources;	/* sources whose names are still to be asked for in this report */
+	bool used;		/* forget_shares(): it has a source */
 	UT_hash_handle hh;
 };
 
@@ -120,15 +120,26 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 
 static void drop_source(struct namer *n, struct source *source)
 {
-	struct share *share = source->share;
-
 	HASH_DEL(n->sources, source);
 	free(source->wanted);
 	free(source);
-	if (--share->nr_all)
-		return;
-	HASH_DEL(n->shares, share);
-	free(share);
+}
+
+/* Those without sources. */
+static void forget_shares(struct namer *n)
+{
+	struct share *share, *next;
+
+	for (struct source *source = n->sources; source; source = source->hh.next)
+		source->share->used = true;
+	HASH_ITER(hh, n->shares, share, next) {
+		if (!share->used) {
+			HASH_DEL(n->shares, share);
+			free(share);
+			continue;
+		}
+		share->used = false;
+	}
 }
 
 void namer_free(struct namer *n)
@@ -139,6 +150,7 @@ void namer_free(struct namer *n)
 		return;
 	HASH_ITER(hh, n->sources, source, next)
 		drop_source(n, source);
+	forget_shares(n);
 	known_names_free(&n->known);
 	for (enum set set = 0; set < NR_SETS; set++)
 		workers_free(n->workers[set]);
@@ -213,7 +225,6 @@ static struct source *source_of(struct namer *n, uint64_t key)
 		free(source);
 		return NULL;
 	}
-	source->share->nr_all++;
 	HASH_ADD(hh, n->sources, key, sizeof(source->key), source);
 	return source;
 }
@@ -489,6 +500,7 @@ void namer_forget(struct namer *n)
 	HASH_ITER(hh, n->sources, source, next)
 		if (is_forgotten(n, source->key) || (!source->nr && !source->error && !source->passed_over))
 			drop_source(n, source);
+	forget_shares(n);
 }
 
 /* ---- asking without waiting ---- */
@@ -664,11 +676,16 @@ static int note_user(struct namer *n, const struct stack_entry *entry)
 {
 	uint64_t key = JIT_SOURCE | entry->key.pid;
 	struct source *source;
+	struct share *share;
 
 	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
-	if (source)
-		source->share = share_of(n, entry->key.uid);
-	return source && !source->share ? -ENOMEM : 0;
+	if (!source)
+		return 0;
+	share = share_of(n, entry->key.uid);
+	if (!share)
+		return -ENOMEM;
+	source->share = share;
+	return 0;
 }
 
 /* recent: frames that are wanted already, or known */
