@@ -38,8 +38,8 @@ int regular_file_open_within(int directory, const char *path, uint64_t resolve);
 
 /*
  * Is this open file trusted to describe code that `owner` owns? It must belong to root, to this owner or to the tool's user, be
- * readable for the owner, and not be writable for everybody. IDs are those of the tool's user namespace, where the root of another user namespace is the
- * user that made it.
+ * readable for the owner, and not be writable for everybody. IDs are those of the tool's user namespace, where the root of another
+ * user namespace is the user that made it.
  */
 bool regular_file_is_believed(int fd, uid_t owner);
 
