@@ -20,6 +20,12 @@ sanitized() {	# TOOL
 		"UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:log_path=$WORK/found $SANITIZED/build/$1"
 }
 
+teardown() {
+	tmux -S "$WORK/socket" kill-server 2>/dev/null || true
+	end_children
+	rm -rf "$WORK"
+}
+
 found_nothing() {
 	local log
 	for log in "$WORK"/found.*; do
