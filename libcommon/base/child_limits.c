@@ -53,7 +53,8 @@ void child_limit_memory(size_t bytes)
 void child_limit_rights(enum child_kind kind)
 {
 	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
-	const unsigned nobody_else = 0x70000000 + kind * 0x1000000 + (getppid() & 0xffffff);	/* of this tool's alone */
+	const unsigned whose = kind == CHILD_ALONE ? getpid() : getppid();
+	const unsigned nobody_else = 0x70000000 + kind * 0x1000000 + (whose & 0xffffff);
 	struct rlimit few = { 64, 64 };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct has[2], wanted[2] = {};

@@ -21,12 +21,12 @@ void child_limit_memory(size_t bytes);
 enum child_kind {
 	CHILD_READER,
 	CHILD_PARSER,
-	CHILD_PARENT,	/* a parser that may end its children, but no other parser */
+	CHILD_ALONE,	/* a parser that may end or limit processes: none but its own children */
 };
 
 /*
- * An ID that only the tool's children of this kind have, which owns no file, and no capabilities; a reader has those to read all
- * files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
+ * An ID that only the tool's children of this kind have, or this child alone, which owns no file, and no capabilities; a reader has
+ * those to read all files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
  */
 void child_limit_rights(enum child_kind kind);
 /* No rights at all: what is open by now is all there is. */

@@ -13,6 +13,8 @@
 
 #include "base/child_limits.h"
 
+#define END_MS 20	/* time for a killed child to end */
+
 /* ---- in the child ---- */
 
 /*
@@ -61,7 +63,7 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	if (!child_keep_files(fd, work->files, work->nr_files))
 		_exit(1);
 	block_signals();
-	child_limit_rights(CHILD_PARSER);
+	child_limit_rights(CHILD_ALONE);
 	child_end_with(parent);
 	if (work->prepare) {
 		limit_system_calls(true);	/* before it sees a byte of the file */
@@ -85,14 +87,38 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 
 /* ---- in the tool ---- */
 
+/* One that a file system's server holds up, not even SIGKILL ends: it is looked after later. */
+static pid_t unended[16];
+
+static void reap(void)
+{
+	for (size_t i = 0; i < sizeof(unended) / sizeof(unended[0]); i++)
+		if (unended[i] && waitpid(unended[i], NULL, WNOHANG))
+			unended[i] = 0;
+}
+
+static void leave(pid_t pid)
+{
+	for (size_t i = 0; i < sizeof(unended) / sizeof(unended[0]); i++)
+		if (!unended[i]) {
+			unended[i] = pid;
+			return;
+		}
+}
+
 void bounded_child_stop(struct bounded_child *child)
 {
+	int ms = 0;
+
 	if (!child->pid)
 		return;
 	close(child->fd);
 	kill(child->pid, SIGKILL);
-	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	reap();
+	while (!waitpid(child->pid, NULL, WNOHANG) && ms++ < END_MS)
+		usleep(1000);
+	if (ms > END_MS)
+		leave(child->pid);
 	child->pid = 0;
 }
 

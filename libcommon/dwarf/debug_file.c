@@ -185,10 +185,8 @@ static bool path_by_link(char path[DEBUG_FILE_MAX_PATH], const struct searching 
 }
 
 /* In a directory as DEBUG_DIRECTORY is, which is closed. */
-static void search_directory(const struct searching *s, int directory)
+static void search_directory(const struct searching *s, int directory, uint64_t resolve)
 {
-	/* its own user says where links lead */
-	uint64_t resolve = s->chosen ? 0 : RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 	char path[DEBUG_FILE_MAX_PATH];
 
 	if (directory < 0)
@@ -219,7 +217,8 @@ static void search_root(const struct searching *s, int root, bool has_file)
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_IN_ROOT : 0),
 	};
 
-	search_directory(s, syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, DEBUG_DIRECTORY, &how, sizeof(how)));
+	search_directory(s, syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, DEBUG_DIRECTORY, &how, sizeof(how)),
+			 RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_BENEATH : 0));	/* in our root, root has made the links */
 	if (has_file)
 		search_beside(s, root);
 }
@@ -233,7 +232,7 @@ void debug_files_find(struct debug_files *files, const struct debug_search *sear
 	if (fd < 0 || fstat(fd, &s.st))	/* an image in memory: the vDSO's */
 		s.st = (struct stat){};
 	for (size_t i = 0; i < search->nr_directories; i++)
-		search_directory(&s, open(search->directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC));
+		search_directory(&s, open(search->directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC), 0);
 	s.chosen = false;
 	if (search->root >= 0)
 		search_root(&s, search->root, true);

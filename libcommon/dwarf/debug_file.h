@@ -56,8 +56,8 @@ struct opened_elf {
  *   2. by the name in .gnu_debuglink: beside the file, in .debug/ there, and in its directory's place under the
  *      debug directory.
  * Only regular files are opened. Outside of `directories`, they must also be trusted: regular_file_is_believed(), and if they are
- * on FUSE, on the same file system as the file. Links lead nowhere but to what is below /usr/lib/debug, and one that only its
- * owner may read must be called .debug: who has taken over a parser may have chosen the key. Nothing is read of the files. `path`
+ * on FUSE, on the same file system as the file. No link is followed but those below /usr/lib/debug, which a container's may not leave, and a file that
+ * only its owner may read must be called .debug: who has taken over a parser may have chosen the key. Nothing is read of the files. `path`
  * is the file's, as the process sees it; NULL: by build ID only. fd: the file's; -1: it is none, as the vDSO
  */
 void debug_files_find(struct debug_files *files, const struct debug_search *search, const struct debug_key *key, int fd,

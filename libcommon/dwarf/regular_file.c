@@ -11,6 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#define MAX_TRIES 16
+
 /* 0 or -ENOENT */
 static int identify(int found, struct file_key *key)
 {
@@ -32,8 +34,11 @@ static int identify(int found, struct file_key *key)
 
 static int find(int directory, const char *path, struct open_how how, struct file_key *key)
 {
-	int found = syscall(SYS_openat2, directory >= 0 ? directory : AT_FDCWD, path, &how, sizeof(how)), error;
+	int found, tries = 0, error;
 
+	do	/* EAGAIN: something was renamed or mounted meanwhile, and the kernel could not be sure of a ".." */
+		found = syscall(SYS_openat2, directory >= 0 ? directory : AT_FDCWD, path, &how, sizeof(how));
+	while (found < 0 && errno == EAGAIN && tries++ < MAX_TRIES);
 	if (found < 0)
 		return -errno;
 	error = identify(found, key);

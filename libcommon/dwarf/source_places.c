@@ -263,6 +263,14 @@ struct opener {
 	void *arg;
 };
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
 /* Makes room for a child, and makes p the one that was used last. */
 static bool start_child(struct source_places *p, const struct opener *opener)
 {
@@ -279,8 +287,8 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 		.files = fds,
 	};
 	struct source_places *oldest;
-	uint64_t taken;
-	bool started;
+	uint64_t taken, began;
+	bool opens, started;
 	size_t nr;
 
 	for (struct source_places **at = &used; *at; at = &(*at)->used_before)
@@ -294,7 +302,11 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 		stop_child(oldest);
 	work.max_bytes = PLACES_MAX_BYTES - taken;
 	p->bytes_before = child_memory(0);
-	opener->open(opener->arg, &from.opened, &from.debug);
+	began = now_ns();
+	opens = opener->open(opener->arg, &from.opened, &from.debug);
+	waited_ns[p->trusted] += now_ns() - began;
+	if (!opens)
+		return false;
 	work.nr_files = list_files(&from.opened, fds);
 	started = bounded_child_start(&p->child, &work);
 	for (size_t i = 0; i < work.nr_files; i++)
@@ -304,14 +316,6 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 	p->used_before = used;
 	used = p;
 	return true;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
 static bool may_ask(const struct source_places *p)

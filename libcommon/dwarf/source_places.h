@@ -35,8 +35,11 @@ struct source_place {
 int source_places_new(struct source_places **places, bool trusted, bool no_demangle);
 void source_places_free(struct source_places *places);
 
-/* Opens the file, and what may be its debug files, whose key is *debug. All are the caller's to close */
-typedef void places_open_fn(void *arg, struct opened_elf *opened, struct debug_key *debug);
+/*
+ * Opens the file, and what may be its debug files, whose key is *debug. All are the caller's to close. False: it cannot be opened
+ * now
+ */
+typedef bool places_open_fn(void *arg, struct opened_elf *opened, struct debug_key *debug);
 
 /*
  * The innermost first; each but the last is an inlined function. *found: valid until the next call for the

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -64,11 +65,12 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	child_set_signals();
 	if (!child_keep_only(socket))
 		_exit(1);
+	madvise(area, kind->area_bytes, MADV_DONTFORK);	/* a child of its own must not see it */
 	child_limit_memory(limits->bytes);
 	if (limits->writes)
 		child_drop_rights();
 	else
-		child_limit_rights(!limits->open ? CHILD_READER : limits->parent ? CHILD_PARENT : CHILD_PARSER);
+		child_limit_rights(!limits->open ? CHILD_READER : limits->parent ? CHILD_ALONE : CHILD_PARSER);
 	child_end_with(parent);
 	if (!limits->writes)
 		limit_system_calls(limits);

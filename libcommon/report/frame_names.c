@@ -55,11 +55,11 @@ struct place_source {
 	struct module *module;
 };
 
-static void open_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
+static bool open_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
 {
 	const struct place_source *from = arg;
 
-	namer_open_file(from->namer, from->module, opened, debug);
+	return namer_open_file(from->namer, from->module, opened, debug);
 }
 
 static size_t find_places(const struct frame_names *names, struct module *module, uint64_t vaddr, const struct source_place **places)

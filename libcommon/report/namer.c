@@ -618,7 +618,8 @@ static bool await(struct namer *n, const struct source *source, struct worker_an
 	};
 	uint64_t end_ns = end_of_wait(n, source);
 
-	while (!take_answer(n, source->set, answer) || !(answer->tag & ASK)) {
+	/* an answer that was waited for when the last report was interrupted is nobody's */
+	while (!take_answer(n, source->set, answer) || answer->tag != (ASK | source->key)) {
 		if (!workers_nr_asked(workers))
 			return false;
 		if (clock_ns() > end_ns) {
@@ -736,17 +737,18 @@ bool namer_fetch(struct namer *n, struct module *module)
 	return !error && !module_set_fetched(module, path);
 }
 
-void namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened, struct debug_key *debug)
+bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened, struct debug_key *debug)
 {
 	struct source *source = source_of(n, module->id);
 	struct worker_file file;
 
 	*opened = (struct opened_elf){ .fd = -EBADF };
 	if (!source || ask(n, source, NULL, 0) || !module->debug)
-		return;
+		return false;
 	file = workers_open(n->workers[source->set], n->request, describe(n, source->key, false, 0));
 	namer_take_files(opened, &file);
 	*debug = *module->debug;
+	return opened->fd >= 0 || module->image;
 }
 
 /* Fetches a debug file for the source. True: it has come, and the names are to be asked for again */

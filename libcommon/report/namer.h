@@ -43,10 +43,10 @@ int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t n
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
 /*
- * Opens the module's file and what may be its debug files, whose key is *debug. All are the caller's; opened->fd is negative if
- * there is none
+ * Opens the module's file and what may be its debug files, whose key is *debug. All are the caller's; opened->fd is negative for
+ * the vDSO. False: it cannot be opened now
  */
-void namer_open_file(struct namer *namer, struct module *module, struct opened_elf *opened, struct debug_key *debug);
+bool namer_open_file(struct namer *namer, struct module *module, struct opened_elf *opened, struct debug_key *debug);
 
 /* Fetches the debug file of a module that lacks one, once. True: it is there now */
 bool namer_fetch(struct namer *namer, struct module *module);

@@ -18,10 +18,11 @@ static size_t length_of(const struct source_place *place)
 	return length;
 }
 
-static void no_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
+static bool no_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
 {
 	(void)arg, (void)debug;
 	*opened = (struct opened_elf){ .fd = -1 };
+	return false;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -11,10 +11,11 @@
 
 #include "dwarf/source_places.h"
 
-static void open_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
+static bool open_file(void *arg, struct opened_elf *opened, struct debug_key *debug)
 {
 	*opened = (struct opened_elf){ .fd = open(arg, O_RDONLY) };
 	*debug = (struct debug_key){};
+	return opened->fd >= 0;
 }
 
 int main(int argc, char **argv)
