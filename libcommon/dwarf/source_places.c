@@ -325,7 +325,8 @@ static bool may_ask(const struct source_places *p)
 
 static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, size_t max)
 {
-	uint64_t began = now_ns(), left_ms = (max_waited_ns[p->trusted] - waited_ns[p->trusted]) / 1000000;
+	uint64_t began = now_ns(), most = max_waited_ns[p->trusted], waited = waited_ns[p->trusted];
+	uint64_t left_ms = waited < most ? (most - waited) / 1000000 : 0;	/* opening may have used it up */
 	size_t got;
 
 	bounded_child_wait(&p->child, left_ms < REPLY_TIMEOUT_MS ? left_ms : REPLY_TIMEOUT_MS);
