@@ -151,11 +151,45 @@ static int read_file(struct proc_maps *maps, FILE *file)
 	return error;
 }
 
+/* a thread of the process, but its leader; 0: there is no further one */
+static pid_t next_thread(DIR *tasks, pid_t pid)
+{
+	const struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks))) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != pid)
+			return tid;
+	}
+	return 0;
+}
+
+static DIR *open_tasks(pid_t pid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	return opendir(name);
+}
+
+static void close_tasks(DIR *tasks)
+{
+	if (tasks)
+		closedir(tasks);
+}
+
+#define MAPS_NAME 64
+static const char *name_maps(char name[MAPS_NAME], pid_t pid, pid_t tid)
+{
+	snprintf(name, MAPS_NAME, "/proc/%d/task/%d/maps", pid, tid);
+	return name;
+}
+
 int proc_maps_read(struct proc_maps *maps, pid_t pid)
 {
 	struct proc_maps read = {};
-	char name[64];
-	struct dirent *entry;
+	char name[MAPS_NAME];
 	DIR *tasks;
 	int error;
 
@@ -165,17 +199,11 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 		return error;
 	read.tid = pid;
 	if (!read.nr) {		/* the leader has exited: read another thread's */
-		snprintf(name, sizeof(name), "/proc/%d/task", pid);
-		tasks = opendir(name);
-		while (tasks && !read.nr && (entry = readdir(tasks))) {
-			if (entry->d_name[0] == '.' || atoi(entry->d_name) == pid)
-				continue;
-			snprintf(name, sizeof(name), "/proc/%d/task/%.10s/maps", pid, entry->d_name);
-			if (!read_file(&read, fopen(name, "re")))
-				read.tid = atoi(entry->d_name);
-		}
-		if (tasks)
-			closedir(tasks);
+		tasks = open_tasks(pid);
+		for (pid_t tid; !read.nr && (tid = next_thread(tasks, pid));)
+			if (!read_file(&read, fopen(name_maps(name, pid, tid), "re")))
+				read.tid = tid;
+		close_tasks(tasks);
 	}
 	*maps = read;
 	return 0;
@@ -197,8 +225,7 @@ static int open_maps(const char *name)
 
 int proc_maps_open(pid_t pid)
 {
-	struct dirent *entry;
-	char name[64];
+	char name[MAPS_NAME];
 	DIR *tasks;
 	int fd;
 
@@ -206,15 +233,10 @@ int proc_maps_open(pid_t pid)
 	fd = open_maps(name);
 	if (fd != -ESRCH)
 		return fd;
-	snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	tasks = opendir(name);
-	while (tasks && fd < 0 && (entry = readdir(tasks))) {
-		snprintf(name, sizeof(name), "/proc/%d/task/%.10s/maps", pid, entry->d_name);
-		if (entry->d_name[0] != '.' && atoi(entry->d_name) != pid)
-			fd = open_maps(name);
-	}
-	if (tasks)
-		closedir(tasks);
+	tasks = open_tasks(pid);
+	for (pid_t tid; fd < 0 && (tid = next_thread(tasks, pid));)
+		fd = open_maps(name_maps(name, pid, tid));
+	close_tasks(tasks);
 	return fd;
 }
 
