@@ -36,9 +36,12 @@ void child_limit_memory(size_t bytes)
 {
 	uint64_t now = child_memory(0);
 	struct rlimit limit = {};
+	struct mallinfo2 heap;
 
-	if (!now)	/* a worker's child may open nothing */
-		now = mallinfo2().arena + mallinfo2().hblkhd;
+	if (!now) {	/* a worker's child may open nothing */
+		heap = mallinfo2();
+		now = heap.arena + heap.hblkhd;
+	}
 	if (!now || getrlimit(RLIMIT_DATA, &limit))
 		_exit(1);
 	if (now + bytes < limit.rlim_max)
@@ -88,20 +91,14 @@ void child_drop_rights(void)
 	syscall(__NR_capset, &header, none);
 }
 
-/* Out of the way: above all numbers that files get. */
-static int move_up(int fd, size_t nr)
-{
-	return fcntl(fd, F_DUPFD, nr + 1);
-}
-
 bool child_keep_files(int fd, const int *files, size_t nr)
 {
 	int moved[1 + MAX_KEPT_FILES];
 
 	if (nr > MAX_KEPT_FILES)
 		return false;
-	for (size_t i = 0; i <= nr; i++)
-		moved[i] = move_up(i ? files[i - 1] : fd, nr);
+	for (size_t i = 0; i <= nr; i++)	/* out of the way: above all numbers that files get */
+		moved[i] = fcntl(i ? files[i - 1] : fd, F_DUPFD, (int)nr + 1);
 	for (size_t i = 0; i <= nr; i++)
 		if (dup2(moved[i], i) != (int)i)
 			return false;

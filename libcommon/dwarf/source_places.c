@@ -70,30 +70,24 @@ struct sources {
 	struct debug_key debug;
 };
 
-/* The child's descriptors are these, from 1 on. Returns how many there are. */
-static size_t list_files(const struct opened_elf *opened, int fds[MAX_OPENED_FILES])
+static void add_file(int fds[MAX_OPENED_FILES], size_t *nr, int *fd)
+{
+	fds[*nr] = *fd;
+	*fd = ++*nr;
+}
+
+/* Lists the files, and puts the numbers in their places that they will have in the child: from 1 on. Returns how many there are. */
+static size_t list_files(struct opened_elf *opened, int fds[MAX_OPENED_FILES])
 {
 	size_t nr = 0;
 
 	if (opened->fd >= 0)
-		fds[nr++] = opened->fd;
+		add_file(fds, &nr, &opened->fd);
 	for (size_t i = 0; i < opened->local.nr; i++)
-		fds[nr++] = opened->local.fds[i];
+		add_file(fds, &nr, &opened->local.fds[i]);
 	for (size_t i = 0; i < opened->fetched.nr; i++)
-		fds[nr++] = opened->fetched.fds[i];
+		add_file(fds, &nr, &opened->fetched.fds[i]);
 	return nr;
-}
-
-static void find_files(struct opened_elf *opened)
-{
-	int fd = 1;
-
-	if (opened->fd >= 0)
-		opened->fd = fd++;
-	for (size_t i = 0; i < opened->local.nr; i++)
-		opened->local.fds[i] = fd++;
-	for (size_t i = 0; i < opened->fetched.nr; i++)
-		opened->fetched.fds[i] = fd++;
 }
 
 static bool has_dwarf(struct elf_file *file)
@@ -125,10 +119,8 @@ static int choose(struct sources *from)
 static void prepare(void *arg)
 {
 	struct sources *from = arg;
-	int fd;
+	int fd = choose(from);
 
-	find_files(&from->opened);
-	fd = choose(from);
 	if (fd < 0)
 		return;
 	child_refused = dwarf_places_new(&child_places, fd) == -EFBIG;

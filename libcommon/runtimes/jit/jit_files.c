@@ -105,8 +105,7 @@ static int open_process(struct process *p)
 
 void jit_files_open(struct jit_opened *opened, pid_t pid, bool dump)
 {
-	/* the tool's, whatever ID a worker has taken since */
-	struct process p = { .proc = -1, .root = -1, .pid = pid, .ns_pid = pid, .uids = { getauxval(AT_EUID), getauxval(AT_EUID) } };
+	struct process p = { .proc = -1, .root = -1, .pid = pid };
 	int *fds = opened->fds;
 
 	*opened = (struct jit_opened){ .error = open_process(&p), .fds = { -1, -1, -1, -1 } };
@@ -119,6 +118,7 @@ void jit_files_open(struct jit_opened *opened, pid_t pid, bool dump)
 			fds[JIT_DUMP] = open_dump(&p);
 	} else if (opened->error == -ESRCH) {
 		p.ns_pid = pid;
+		/* the tool's, whatever ID a worker has taken since */
 		p.uids[0] = p.uids[1] = getauxval(AT_EUID);
 		fds[JIT_MAP] = open_map(&p);
 		opened->error = fds[JIT_MAP] < 0 && fds[JIT_MAPS] < 0 ? -ESRCH : 0;
