@@ -249,16 +249,6 @@ int debug_file_open(const struct debug_search *search, struct elf_file *file, co
 	return debug_files_take(&files, &key);
 }
 
-int debug_file_open_fetched(struct elf_file *file, const char *path)
-{
-	struct debug_files files = { .fds = { regular_file_open(-1, path, true) } };
-	struct debug_key key;
-
-	files.nr = files.fds[0] >= 0;
-	debug_key_read(&key, file);
-	return debug_files_take(&files, &key);
-}
-
 /* ---- MiniDebugInfo ---- */
 
 /* xz's bytes, up to DEBUG_DATA_MAX_BYTES of what they hold: *size of them. 0 or -errno */

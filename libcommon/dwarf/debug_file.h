@@ -76,9 +76,6 @@ int debug_file_open(const struct debug_search *search, struct elf_file *file, co
 #define DEBUG_FILE_MAX_PATH (PATH_MAX + 512)
 void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes);
 
-/* An fd of a debug file that a server has sent, if it is this file's; -ENOENT */
-int debug_file_open_fetched(struct elf_file *file, const char *path);
-
 /*
  * The ELF image that is compressed in .gnu_debugdata, opened; *image is to be freed after elf_file_close().
  * -ENOENT, -EFBIG, -EBADMSG, -ENOMEM, or as elf_file_open()

@@ -95,18 +95,11 @@ static int take_debug_file(struct debug_files *opened, struct elf_file *file)
 	return debug_files_take(opened, &key);
 }
 
-/* both: an fd, or negative */
+/* an fd, or negative */
 static int open_debug_file(struct elf_file *file, const struct symbol_options *options)
 {
 	return options->opened ? take_debug_file(&options->opened->local, file) :
 				 debug_file_open(&options->search, file, options->path);
-}
-
-static int open_fetched(struct elf_file *file, const struct symbol_options *options)
-{
-	if (options->opened)
-		return take_debug_file(&options->opened->fetched, file);
-	return options->fetched ? debug_file_open_fetched(file, options->fetched) : -ENOENT;
 }
 
 static int read_debug_data(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
@@ -201,8 +194,8 @@ static int read_tables(struct symbols *s, struct elf_file *file, const struct sy
 				      open_debug_file(file, options), options);
 	if (!error && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
 		error = read_debug_data(s, file, options);
-		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr)
-			error = read_table_of(s, SOURCE_DEBUGINFOD, open_fetched(file, options), options);
+		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->opened)
+			error = read_table_of(s, SOURCE_DEBUGINFOD, take_debug_file(&options->opened->fetched, file), options);
 		if (!error)
 			error = read_go_table(s, file, options);
 		if (!error)

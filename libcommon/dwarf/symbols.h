@@ -24,7 +24,6 @@ extern const char *const symbol_source_names[NR_SYMBOL_SOURCES];
 
 struct symbol_options {
 	struct debug_search search;
-	const char *fetched;		/* a debug file that a debuginfod has sent; NULL: there is none */
 	struct opened_elf *opened;	/* whose debug files are used, and closed, and none is searched for; NULL: they are */
 	const char *path;		/* the file's, as its process sees it, for .gnu_debuglink; may be NULL */
 	size_t max_bytes;		/* of memory, for tables and strings; a source that needs more is left out */

@@ -116,31 +116,14 @@ struct mapped_file module_file(const struct module *module)
 	};
 }
 
-/* The caller closes *fd after the file, unless it is -1. */
-static int open_elf(const struct modules *modules, const struct module *module, struct elf_file *file, int *fd)
+/* The vDSO is read from its image, all others from what modules_use_opened() has. */
+static int open_elf(const struct modules *modules, const struct module *module, struct elf_file *file)
 {
-	struct mapped_file mapped = module_file(module);
-	int error;
+	int fd = modules->opened ? modules->opened->fd : -EBADF;
 
-	*fd = -1;
 	if (module->image)
 		return elf_file_open_memory(file, module->image, module->image_bytes);
-	if (modules->opened)
-		return modules->opened->fd < 0 ? modules->opened->fd : elf_file_open_for_names(file, modules->opened->fd);
-	*fd = mapped_file_open(&mapped, &module->key, NULL);
-	if (*fd < 0)
-		return *fd;
-	error = elf_file_open_for_names(file, *fd);
-	if (error)
-		close(*fd);
-	return error;
-}
-
-static void close_elf(struct elf_file *file, int fd)
-{
-	elf_file_close(file);
-	if (fd >= 0)
-		close(fd);
+	return fd < 0 ? fd : elf_file_open_for_names(file, fd);
 }
 
 static int add(struct modules *modules, struct entry *entry)
@@ -323,43 +306,22 @@ const struct symbol_options *modules_symbol_options(const struct modules *module
 	return &modules->symbol_options;
 }
 
-/* Options for this module, with its path, and its container's root, which the caller closes. */
-static struct symbol_options options_for(const struct modules *modules, const struct module *module)
-{
-	struct symbol_options options = modules->symbol_options;
-	struct mapped_file file = module_file(module);
-	bool own;
-
-	options.path = module->path;
-	options.fetched = module->fetched;
-	if (modules->opened)
-		options.opened = modules->opened;
-	if (modules->opened || module->image)
-		return options;
-	options.search.root = mapped_file_root(&file, &module->key, &own);
-	options.search.elsewhere = !own;
-	return options;
-}
-
 static void read_symbols(struct modules *modules, struct module *module)
 {
-	struct symbol_options options;
+	struct symbol_options options = modules->symbol_options;
 	struct elf_file file;
-	int fd;
 
 	module->symbols_tried = true;
-	if (open_elf(modules, module, &file, &fd))
+	if (open_elf(modules, module, &file))
 		return;
-	options = options_for(modules, module);
+	options.opened = modules->opened;
 	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes :
 									 options.max_bytes;
 	if (symbols_read(&module->symbols, &file, &options))
 		module->symbols = NULL;
 	else
 		modules->symbol_bytes += symbols_bytes(module->symbols);
-	if (options.search.root >= 0)
-		close(options.search.root);
-	close_elf(&file, fd);
+	elf_file_close(&file);
 }
 
 /*
@@ -371,16 +333,15 @@ static void read_entries(const struct modules *modules, struct module *module)
 	struct elf_file file;
 	uint64_t *vaddrs;
 	size_t nr;
-	int fd;
 
 	module->entries_tried = true;
-	if (open_elf(modules, module, &file, &fd))
+	if (open_elf(modules, module, &file))
 		return;
 	if (file.header.e_machine == MACHINE && !gopclntab_is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}
-	close_elf(&file, fd);
+	elf_file_close(&file);
 }
 
 void modules_use_opened(struct modules *modules, struct opened_elf *opened)
@@ -391,14 +352,14 @@ void modules_use_opened(struct modules *modules, struct opened_elf *opened)
 int module_debug_key(const struct modules *modules, const struct module *module, struct debug_key *key)
 {
 	struct elf_file file;
-	int fd, error;
+	int error;
 
 	*key = (struct debug_key){};
-	error = open_elf(modules, module, &file, &fd);
+	error = open_elf(modules, module, &file);
 	if (error)
 		return error;
 	debug_key_read(key, &file);
-	close_elf(&file, fd);
+	elf_file_close(&file);
 	return 0;
 }
 

@@ -100,7 +100,7 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 /* Adds the vDSO of this process in that way. 0 or -errno */
 int modules_adopt_vdso(struct modules *modules, uint32_t id);
 
-/* In a worker that can open nothing: from now on, modules are read from these files. opened->fd stays the caller's */
+/* In a worker: from now on, modules' names are read from these files. opened->fd stays the caller's */
 void modules_use_opened(struct modules *modules, struct opened_elf *opened);
 /* Its debug files are open now: if its symbols were read without them, they are read again. */
 void module_read_again(struct module *module);
@@ -123,8 +123,8 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
 const struct symbol_options *modules_symbol_options(const struct modules *modules);
 
 /*
- * Finds what is known of the code at an offset in the module's file. False: the file cannot be read, or there
- * is no code. The names are valid until the next call for the same module.
+ * Finds what is known of the code at an offset in the module's file, which modules_use_opened() has, if it was not read before.
+ * False: the file cannot be read, or there is no code. The names are valid until the next call for the same module.
  */
 bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,
 		    struct symbol *symbol);

@@ -48,11 +48,23 @@ static int add_entries(struct symbols *symbols, struct elf_file *file)
 	return error;
 }
 
+/* What may be the file's debug files, as a worker's opener finds them; fetched: NULL: none was */
+static void open_debug_files(struct opened_elf *opened, const struct symbol_options *options, struct elf_file *file, const char *fetched)
+{
+	struct debug_key key;
+
+	debug_key_read(&key, file);
+	debug_files_find(&opened->local, &options->search, &key, file->fd, options->path);
+	opened->fetched.fds[0] = fetched ? open(fetched, O_RDONLY) : -1;
+	opened->fetched.nr = opened->fetched.fds[0] >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct debuginfod *debuginfod = NULL;
-	char fetched[PATH_MAX];
+	char path[PATH_MAX], *fetched = NULL;
+	struct opened_elf opened;
 	const char *directories[8];
 	struct symbols *symbols;
 	struct elf_file file;
@@ -79,9 +91,13 @@ int main(int argc, char **argv)
 	options.path = argv[optind];
 	fd = open(options.path, O_RDONLY);
 	error = fd < 0 ? -1 : elf_file_open(&file, fd);
-	if (!error && debuginfod && !debuginfod_fetch(debuginfod, file.build_id, file.build_id_bytes, true, -1, fetched))
-		options.fetched = fetched;
+	if (!error && debuginfod && !debuginfod_fetch(debuginfod, file.build_id, file.build_id_bytes, true, -1, path))
+		fetched = path;
 	debuginfod_free(debuginfod);
+	if (!error) {
+		open_debug_files(&opened, &options, &file, fetched);
+		options.opened = &opened;
+	}
 	if (!error)
 		error = symbols_read(&symbols, &file, &options);
 	if (!error && entries)
