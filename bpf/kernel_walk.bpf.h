@@ -80,7 +80,8 @@ struct recent_rule {
  * that address on the stack, in words; word 0 is BELOW_CONTEXT bytes below the program's context. .bp_word: the place of the
  * function's rbp, which one of the functions between it and the program has saved; 0: not found. .frames_above: how many frames
  * there are from the program's to the function's, the program and bpf_trace_run4(); one more if another tracer uses the tracepoint,
- * too. .walks: how many results equalled bpf_get_stack()'s so far, or NEVER_TRUSTED
+ * too, and .walks starts at 0 again. .walks: how many results equalled bpf_get_stack()'s so far, or NEVER_TRUSTED. .trusted: how
+ * often that has been enough
  */
 SEC(".data.starts")
 struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };
@@ -386,8 +387,8 @@ VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expect
 			calibrate(w, expected);
 	} else if (w->stack.stack.id == expected->stack.id &&
 		   w->stack.stack.nr_frames == expected->stack.nr_frames) {
-		if (start->walks < KERNEL_WALK_TRUSTED)
-			start->walks++;
+		if (start->walks < KERNEL_WALK_TRUSTED && ++start->walks == KERNEL_WALK_TRUSTED)
+			start->trusted++;
 	} else {
 		start->walks = NEVER_TRUSTED;
 	}

@@ -79,7 +79,7 @@ NO_ORC='
 }
 
 kernel_stacks_by() {	# WHAT [COMMAND...]
-	"${@:2}" offcputime -v -j -- waits nanosleep 300 2>"$WORK/err" | grep '^{' >"$WORK/out"
+	"${@:2}" offcputime -v -j -- waits nanosleep 1000 1 2>"$WORK/err" | grep '^{' >"$WORK/out"
 	grep -F "kernel stacks: by $1" "$WORK/err"
 	jq -r 'select(.type == "stack" and .comm == "waits") | "\(.count) \(.user | length) \(.kernel | length)"' "$WORK/out" |
 		awk '$2 > 5 && $3 > 3 { n += $1 } END { print n; exit !(n >= 45) }'

@@ -85,7 +85,7 @@ static void attach(struct links *links, struct bpf_object *object)
 
 static void show_walk(const struct kernel_start *start, const char *whose)
 {
-	bool trusted = start->walks >= KERNEL_WALK_TRUSTED && start->walks != UINT32_MAX;
+	bool trusted = start->trusted && start->walks != UINT32_MAX;
 
 	cli_warn("%skernel stacks: %s", whose, trusted ? "by the kernel's tables" : "by bpf_get_stack()");
 }
