@@ -18,7 +18,7 @@
 #define RECORDS_BYTES (16 << 20)
 
 const volatile bool with_user_stacks = true, with_kernel_stacks = true;
-/* keys have numbers, by which values name them: off-CPU periods of a timeline; set before loading */
+/* wallprof's: keys have numbers, to which periods refer; set before loading */
 const volatile bool keys_apart;
 
 struct {
@@ -475,7 +475,7 @@ static __always_inline void count_sample(void *ctx, bool with_kernel)
 	count_event(ctx, with_kernel, 0, 0);
 }
 
-/* count_event() for a program on a tracepoint */
+/* count_sample() for a program on a tracepoint */
 static __always_inline void count_stacks(void *ctx)
 {
 	preemption_off();
@@ -501,7 +501,7 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
 	return (__u64)bpf_get_smp_processor_id() << 40 | ++stats->tokens;
 }
 
-#define SWITCH_STEPS	4096	/* such stacks are taken at a switch, with interrupts off */
+#define SWITCH_STEPS	4096	/* the limit of a walk at a context switch, where interrupts are off */
 
 /*
  * Puts the task's user stack, if wanted, into a key whose value comes later. If the stack goes out as a raw sample, the

@@ -41,7 +41,7 @@
 #define FRAME_CUT(nr)		((__u64)(nr))
 #define FRAME_SUMMED(nr)	(1ULL << 39 | (nr))
 #define FRAME_NO_ROOM(uid)	(1ULL << 38 | (uid))
-#define FRAME_IS_CUT(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* one of the three; module IDs begin at 1 */
+#define FRAME_IS_MARK(frame)	(!((frame) >> FRAME_OFFSET_BITS))	/* one of the three; module IDs begin at 1 */
 #define FRAME_IS_SUMMED(frame)	((frame) >> 39 == 1)
 #define FRAME_IS_NO_ROOM(frame)	((frame) >> 38 == 1)
 

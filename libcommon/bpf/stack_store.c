@@ -37,10 +37,10 @@ static size_t left(const struct stack_store *store)
 }
 
 /*
- * Is there room for something of this size? If an owner has had no room once, it has no room for anything: a value
- * whose stack was refused must be refused, too, and is summed up.
+ * Is there room for something of this size? If not, the owner is full: it gets no more room until stack_store_forget(),
+ * because a value whose stack was refused must be refused, too, and is summed up.
  */
-static bool has_room(const struct stack_store *store, struct owner *owner, size_t bytes)
+static bool room_or_full(const struct stack_store *store, struct owner *owner, size_t bytes)
 {
 	owner->is_full |= owner->bytes + bytes > left(store);
 	owner->was_full |= owner->is_full;
@@ -78,7 +78,7 @@ static int add_stack(struct stack_store *store, struct stored_stack **stacks, ui
 	owner = owner_of(store, uid);
 	if (!owner)
 		return -ENOMEM;
-	if (!has_room(store, owner, bytes)) {
+	if (!room_or_full(store, owner, bytes)) {
 		bpf_map_delete_elem(store->sent_fd, &id);
 		return 0;
 	}
@@ -173,7 +173,7 @@ static int add_value(struct stack_store *store, const struct stack_key *key, con
 		return 0;
 	if (!owner)
 		return -ENOMEM;
-	if (!has_room(store, owner, sizeof(*stored)) && !find_value(store, key)) {
+	if (!room_or_full(store, owner, sizeof(*stored)) && !find_value(store, key)) {
 		sum = key_of_sum(key);
 		key = &sum;
 		if (!find_value(store, key) && !has_room_for_sum(store, owner, sizeof(*stored))) {
@@ -297,7 +297,7 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 	if (!owner)
 		return -ENOMEM;
 	HASH_FIND(hh, store->keys, &record->id, sizeof(record->id), stored);
-	if (!stored && !has_room(store, owner, sizeof(*stored))) {
+	if (!stored && !room_or_full(store, owner, sizeof(*stored))) {
 		bpf_map_delete_elem(store->sent_fd, &record->id);
 		store->no_room++;
 		return 0;

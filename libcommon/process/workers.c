@@ -30,10 +30,10 @@
 #define WAIT_MS 20	/* from one look at the workers to the next */
 #define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for owner 0 */
 #define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
-#define START_MS 100	/* starting a worker is tried again for so long, before jobs are given up */
-#define START_PAUSE 8	/* a failed start is tried again after this part (1/8) of the time since the first failure, */
-#define START_PAUSE_MS 200	/* and after so long at the latest */
-#define PATIENCE_MS 50	/* so long, the tool waits for the starter; later, it only looks for an answer now and then */
+#define START_MS 100	/* jobs are given up once starts have failed for this long */
+#define START_PAUSE 8	/* the pause between two starts: 1/8 of the time since the first failure, */
+#define START_PAUSE_MS 200	/* and no more than this */
+#define PATIENCE_MS 50	/* the tool waits this long for the starter; later, it only looks for an answer now and then */
 #define NR_OPENERS 2
 #define OPENER_AREA (128 << 10)
 #define OPENER_BYTES (32 << 20)
@@ -69,12 +69,13 @@ struct worker {
 	struct job *opening;	/* the job, while its file is being opened */
 	uint64_t kept;		/* the last job's .keep: it has its file open still; 0: it has none */
 	int error;		/* why it cannot be done */
-	/*
-	 * in ns: when the worker was last seen awake; how long it had run by then, and waited for a CPU; how long it
-	 * had run before the job, and when it got it
-	 */
-	uint64_t awake, ran_when_awake, queued_when_awake, ran_before, began;
-	uint64_t looked;	/* when it was last looked at */
+	/* in ns */
+	uint64_t awake;			/* when it was last seen awake */
+	uint64_t ran_when_awake;	/* CPU time until then */
+	uint64_t queued_when_awake;	/* time until then that it has waited for a CPU */
+	uint64_t ran_before;		/* CPU time before the job */
+	uint64_t began;			/* when it got the job */
+	uint64_t looked;		/* when it was last looked at */
 	struct priority_watch priority;
 };
 
@@ -596,7 +597,7 @@ static int begin_job(struct workers *w, struct worker *worker, struct owner *own
 	return 0;
 }
 
-/* May an attacker who has taken it over not do harm to this owner? */
+/* May it have this owner's job? With .apart, a worker serves one owner: a file of that owner may have taken it over. */
 static bool is_for(const struct workers *w, const struct worker *worker, const struct owner *owner)
 {
 	return !w->kind.limits.apart || !worker->used || worker->owner == owner->id;

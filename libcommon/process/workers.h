@@ -48,8 +48,8 @@ void workers_free(struct workers *workers);
 
 /*
  * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the owner who has used the least
- * of the workers' CPU time recently. While the owners other than 0 use much, one worker is kept free for owner 0. 0, -E2BIG or
- * -ENOMEM
+ * of the workers' CPU time recently. Owner 0 are root and the tool's user: while others use much, one worker is kept free for
+ * it. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
 /* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */

@@ -37,7 +37,7 @@ struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, ui
 		snprintf(symbol, sizeof(symbol), "[stacks of uid %u: no room]", (uint32_t)frame);
 		return (struct frame_name){ .symbol = symbol, .cut = 1 };
 	}
-	if (FRAME_IS_CUT(frame))
+	if (FRAME_IS_MARK(frame))
 		return (struct frame_name){ .symbol = "[...]", .cut = frame };
 	if (names->recorded)
 		return recorded_name(names->recorded, pid, frame);
@@ -81,7 +81,7 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	bool by_call = frame & FRAME_CALL;
 	size_t nr = 0;
 
-	if (names->recorded && !FRAME_IS_CUT(frame))
+	if (names->recorded && !FRAME_IS_MARK(frame))
 		return recorded_names_user(names->recorded, pid, frame, all);
 	if (runtime)
 		return name_function(names, runtime, frame, all, MAX_FRAME_NAMES);

@@ -21,10 +21,10 @@
 #define MAX_IDLE_BYTES (16 << 20)	/* if known names take more, those that nobody asks for are forgotten */
 #define WAIT_MS 20
 /*
- * A report waits so long for the names of all untrusted sources together: files of other users, and processes' code in
- * no file. A limit for each source would not be enough, because there may be many sources. The owners of sources have
- * equal shares of this time; at the end, others get what an owner leaves. For trusted files, this limits the time that
- * was spent on files that were then given up. When the time is over, no new names of that kind are asked for.
+ * How long a report waits for the names of all untrusted sources together: files of other users, and processes' code in no
+ * file. A limit for each source would not do, because a user may have any number of them. The owners of sources have equal
+ * shares of this time; at the end, others get what an owner leaves. For trusted files, only time that brought no answer
+ * counts. When the time is over, no new names of that kind are asked for.
  */
 #define MAX_WAITED_NS 800000000
 /* while a process is measured: from one question for its new JIT frames to the next */
@@ -536,7 +536,7 @@ int namer_see(struct namer *n, pid_t pid, const uint64_t *frames, size_t nr)
 	for (size_t i = 0; i < nr && !error; i++)
 		if (frame_in_no_file(frames[i]))
 			error = want(n, pid, frames[i]);
-		else if (!FRAME_IS_RUNTIME(frames[i]) && !FRAME_IS_CUT(frames[i]))
+		else if (!FRAME_IS_RUNTIME(frames[i]) && !FRAME_IS_MARK(frames[i]))
 			error = see_frame(n, pid, frames[i]);
 	return error;
 }
@@ -587,7 +587,7 @@ int namer_follow(struct namer *n)
 
 /* ---- asking and waiting ---- */
 
-/* Ends the worker, because the time is over. Files that it was to prepare are prepared when they are seen again. */
+/* Ends the set's workers, because the time is over. Files that it was to prepare are prepared when they are seen again. */
 static void stop_workers(struct namer *n, enum set set)
 {
 	workers_stop(n->workers[set]);
@@ -618,7 +618,7 @@ static bool await(struct namer *n, const struct source *source, struct worker_an
 	};
 	uint64_t end_ns = end_of_wait(n, source);
 
-	/* an answer that was waited for when the last report was interrupted is nobody's */
+	/* answers to questions of a report that was interrupted are skipped */
 	while (!take_answer(n, source->set, answer) || answer->tag != (ASK | source->key)) {
 		if (!workers_nr_asked(workers))
 			return false;
@@ -636,7 +636,7 @@ static bool await(struct namer *n, const struct source *source, struct worker_an
 	return true;
 }
 
-/* Asks for a file's debug file, if it must, then for these frames, and waits. Frames without an answer stay unknown. 0 or -ENOMEM */
+/* Asks which debug file the file has, if that is not known yet, then for these frames; waits. What is not answered stays unknown. 0 or -ENOMEM */
 static int ask(struct namer *n, struct source *source, const uint64_t *frames, size_t nr)
 {
 	ssize_t done;
@@ -699,7 +699,7 @@ static int want_all(struct namer *n, const struct stack_entry *entry, struct rec
 		bool known;
 
 		/* frames of runtimes are named elsewhere, and marks have no names */
-		if (FRAME_IS_RUNTIME(frame) || FRAME_IS_CUT(frame))
+		if (FRAME_IS_RUNTIME(frame) || FRAME_IS_MARK(frame))
 			continue;
 		recent_place(recent, source_key(entry->key.pid, frame), frame, &known);
 		if (!known)

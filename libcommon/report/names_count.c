@@ -85,7 +85,7 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
 		uint64_t frame = entry->user->frames[i];
 
-		if (FRAME_IS_CUT(frame))
+		if (FRAME_IS_MARK(frame))
 			continue;
 		count->frames += entry->value.count;
 		if (has_name(names, recent, entry->key.pid, frame))

@@ -2,15 +2,13 @@
 /*
  * The state set of the call frame machine (DWARF 5, 6.4.2 and 6.4.3).
  *
- * A state is a row's rules while an FDE's program runs. What a string of instructions makes of a
- * state, if none of them advances the location, remembers or restores a state, depends on three
- * things only: the state, the bytes of the string, and what the CIE says (its alignment factors and
- * its initial rules, which DW_CFA_restore comes back to). So the program of an FDE is a walk
- * through a small automaton: states and CIEs are interned (each distinct one gets a number), each
- * transition is run once by cfi_run() and remembered, and nearly all of a file is compiled by
- * look-ups. Advancing is what ends a row, and DW_CFA_remember_state and DW_CFA_restore_state work
- * on a stack of states: fde_rows_write() (unwind_table.c), which runs the FDEs, does these, on
- * numbers.
+ * A state is the set of rules in force at one point of an FDE's program. What instructions do to it depends on three things
+ * only: the state, their bytes, and the CIE (its alignment factors and its initial rules, to which DW_CFA_restore returns). So
+ * an FDE's program is a walk through a small automaton. States and CIEs are interned: each distinct one gets a number. Each
+ * transition is run once by cfi_run() and remembered; look-ups compile nearly all of a file.
+ *
+ * Instructions that advance the location, remember or restore a state are not among these: fde_rows_write() (unwind_table.c),
+ * which runs the FDEs, does them, on numbers.
  *
  * There are few states: libcrypto has 618, Chromium some thousand.
  */

@@ -2,7 +2,7 @@
 /*
  * A piece of code as the solver of code rules sees it: each instruction's effect on the registers
  * that a rule may speak of. Three steps work on it: machine_decode() (machine.h), code_link() here,
- * and the solver (code_rules.c).
+ * and the solver (code_backward.c, code_forward.c).
  */
 #ifndef EHPERF_TABLE_CODE_INSNS_H
 #define EHPERF_TABLE_CODE_INSNS_H
@@ -45,7 +45,7 @@ struct insn {
 	bool stack_check;	/* compares with the end of the stack: Go's functions begin so, and jump back there */
 	uint8_t changed;	/* the solver's pass in which the rule changed last */
 	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
-	struct eh_rule rule;	/* before it; the cells of code_rules.c's lattice */
+	struct eh_rule rule;	/* before it, as far as the solver knows it */
 };
 
 /* Can the instruction after it be executed next? */

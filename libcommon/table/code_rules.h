@@ -16,8 +16,7 @@
 #include "tables_abi.h"
 
 /*
- * From code[at] on, up to the next call's `at`, which is higher, *rule holds, flagged
- * RULE_FROM_CODE: RULE_NONE where none is known.
+ * *rule, with RULE_FROM_CODE, holds from code[at] to the `at` of the next call, which is higher. RULE_NONE: none is known.
  */
 typedef void code_rule_fn(void *arg, size_t at, const struct eh_rule *rule);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two ways in which code_rules() fills the rules of linked instructions (code_insns.h):
- * backwards, then forwards.
+ * The passes by which code_rules() fills the rules of linked instructions (code_insns.h): backwards, then forwards; for
+ * generated code, also pieces and branches.
  */
 #ifndef EHPERF_TABLE_CODE_SOLVE_H
 #define EHPERF_TABLE_CODE_SOLVE_H

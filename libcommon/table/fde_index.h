@@ -33,7 +33,7 @@ struct fde_span {
 struct fde_index {
 	struct fde_span *spans;		/* in order of adding */
 	size_t nr_spans, max_spans;
-	size_t nr_first;		/* so many of them come first, and the others are of .debug_frame; 0: all are equal */
+	size_t nr_first;		/* spans from this one on are of .debug_frame, and yield to those before; 0: all are equal */
 	uint32_t *by_address;		/* spans' numbers, one for each start, rising */
 	size_t nr;
 };

@@ -39,7 +39,7 @@ int gaps_find_entry(struct unwind_table *table, const struct elf_file *file, con
  * be derived.
  */
 void gaps_look(struct gaps *g, uint64_t start, uint64_t end);
-/* Does that, and writes the rows of [start, end), offsets in the file, if g->of_code. */
+/* gaps_look(); if g->of_code, it also writes the rows of [start, end). */
 void gaps_write(struct gaps *g, uint64_t start, uint64_t end);
 
 #endif

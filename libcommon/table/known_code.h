@@ -66,8 +66,8 @@ bool known_code_at(const char *name, const uint8_t *code, size_t size, struct kn
 bool known_code_in(const char *name, const uint8_t *code, size_t size, struct known_code *piece);
 
 /*
- * GCC's __x86_return_thunk, whose CFI is wrong at its last instruction. Is this its FDE, of so many bytes of code? It is
- * the thunk if known_is_return_thunk() says so of its code. known_return_thunk: its last byte's rule.
+ * GCC's __x86_return_thunk, whose CFI is wrong at its last instruction. known_is_return_thunk_fde(): may this FDE, of `length`
+ * bytes of code, be its? known_is_return_thunk(): is this code the thunk? known_return_thunk: the right rule of its last byte.
  */
 #define RETURN_THUNK_BYTES 18
 bool known_is_return_thunk_fde(uint64_t length, const uint8_t *program, size_t program_bytes);

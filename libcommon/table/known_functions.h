@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Known code (machine.h) whose FDEs are wrong. It is added to the index before all FDEs, so that its rules apply instead.
+ * Known code (known_code.h) whose FDEs are wrong. It is added to the index before all FDEs, so that its rules apply instead.
  */
 #ifndef EHPERF_TABLE_KNOWN_FUNCTIONS_H
 #define EHPERF_TABLE_KNOWN_FUNCTIONS_H

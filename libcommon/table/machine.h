@@ -72,8 +72,8 @@ uint64_t machine_entry_end(const uint8_t *code, uint64_t size, uint64_t vaddr, u
 struct event_argument machine_parameter(unsigned number);
 
 /*
- * Where the assembler's operand is that the text begins with: sets .place, .at and .offset, and returns its length; 0: it is of
- * another form. For operand_parse() (table/operand.h)
+ * Parses the assembler's operand at the start of the text: sets .place, .at and .offset. Its length; 0: it is of another form.
+ * For operand_parse() (table/operand.h)
  */
 int machine_place(const char *text, struct event_argument *argument);
 

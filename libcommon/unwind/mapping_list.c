@@ -32,7 +32,7 @@ static loc_t take(struct tables *tables, size_t size)
 /* the place of the module's struct eh_module, which the list uses from now on; 0: it has none */
 static loc_t use(struct tables *tables, uint32_t module_id)
 {
-	tables_make(tables, module_id);		/* again, if it had to make room */
+	tables_make(tables, module_id);		/* again, if its table was dropped to make room */
 	tables_use(tables, module_id);
 	return tables_loc(tables, module_id);
 }
@@ -108,7 +108,7 @@ int mapping_list_share(struct mapping_list *list, struct mapping_list *share)
 	return 0;
 }
 
-/* Tables that it alone has named may go now: it is invalid, and walks by it are discarded. */
+/* Tables that only this list used may be freed: it is invalid, and walks that still read it are discarded. */
 static void give_back(struct tables *tables, const struct mapping_list *list)
 {
 	const struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);

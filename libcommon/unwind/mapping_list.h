@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). The mappings of a list are never changed in
- * place: a new list is written to other memory, and the old one is released.
+ * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). Only a mapping's module may change in place
+ * (regions.c). For any other change a new list is written to other memory, and the old one is released.
  */
 #ifndef EHPERF_UNWIND_MAPPING_LIST_H
 #define EHPERF_UNWIND_MAPPING_LIST_H

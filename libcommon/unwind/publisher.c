@@ -198,7 +198,7 @@ static void publish_runtime(const struct publisher *p, const struct publication 
 	}
 }
 
-/* Finds the runtimes for a new list. What is known of generated code was found for an earlier list, and stays. */
+/* Finds the runtimes for a new list. One that generates code keeps what it had for the earlier list. */
 static void find_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
@@ -385,6 +385,8 @@ struct process_observer publisher_observer(struct publisher *p)
 		.invalidated = invalidated, .forked = forked, .exited = exited, .arg = p
 	};
 }
+
+/* ---- code in no file ---- */
 
 const struct runtime_process *publisher_generator(const struct publisher *p, pid_t pid)
 {

@@ -104,7 +104,7 @@ bool publisher_is_current(const struct publisher *publisher, const struct proces
 			  const struct eh_image *image);
 
 /*
- * These four note what is learnt later about a published process. They do nothing if it is not published.
+ * These four note what is learnt later about a process. The first two do nothing if it is not published.
  * changes: the list is valid up to this count of changes, because the last change removed nothing that is in it.
  */
 void publisher_set_changes(struct publisher *publisher, pid_t pid, uint32_t changes);

@@ -20,7 +20,7 @@ static bool is_right(const uint64_t *frames, uint32_t nr, uint32_t nr_walked, ui
 		root++;
 	if (nr_walked <= depth)
 		return leaf == nr && root == nr;
-	return leaf + root == depth && root == ROOT_FRAMES(depth) && FRAME_IS_CUT(frames[leaf]) &&
+	return leaf + root == depth && root == ROOT_FRAMES(depth) && FRAME_IS_MARK(frames[leaf]) &&
 	       frames[leaf] == nr_walked - depth;
 }
 
@@ -53,6 +53,6 @@ int main(void)
 		for (size_t j = 0; j < sizeof(walked) / sizeof(walked[0]); j++)
 			keep(walked[j], depth);
 	}
-	check(!FRAME_IS_CUT(FIRST) && !FRAME_IS_CUT(FRAME_ADDRESS) && FRAME_IS_CUT(FRAME_CUT(1)));
+	check(!FRAME_IS_MARK(FIRST) && !FRAME_IS_MARK(FRAME_ADDRESS) && FRAME_IS_MARK(FRAME_CUT(1)));
 	return check_done();
 }

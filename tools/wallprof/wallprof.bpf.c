@@ -129,8 +129,8 @@ static __always_inline void thread_ended(struct thread *thread, struct task_stru
 }
 
 /*
- * Who is preempted between here and its end may not have run again when its process is gone and the
- * measurement over; by then no iterator finds it any more.
+ * A thread that is preempted between here and its end may never run again before the measurement ends. No iterator finds it
+ * then, so its end is told here.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exits, struct task_struct *task)
@@ -215,7 +215,7 @@ __u64 listed_ns;	/* set by user space */
 
 /*
  * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to listed_ns, while the measurement goes on.
- * One that has come back unseen tells of it when it leaves.
+ * A thread whose return the kernel did not report is left out: its period is sent at its next switch.
  */
 SEC("iter/task")
 int list_open(struct bpf_iter__task *ctx)
@@ -241,7 +241,7 @@ int list_open(struct bpf_iter__task *ctx)
 	key = period->key;
 	barrier();
 	if (!take_part(&off, from_ns, listed_ns, delays_at(&off, task, listed_ns), &value) || period->off.from_ns != from_ns)
-		return 0;	/* it has come back meanwhile, and that has told it */
+		return 0;	/* it has come back meanwhile: its period was sent at the switch */
 	open.of = header_of(key.tid, thread->nr_ended, LIFE_OPEN);
 	fill_period(&open, thread, &key, from_ns, &value);
 	open.key = number_key(&key, stats);
@@ -280,7 +280,7 @@ int end_lives(struct bpf_iter__task *ctx)
 		last.of.kind = LIFE_OPEN;
 		fill_period(&last, thread, &period->key, period->off.left_ns, &value);
 		last.key = number_key(&period->key, stats);
-		period->key.waker = waker;	/* when the buffer is full, it is called again for this task */
+		period->key.waker = waker;	/* which fill_period() has cleared: when the buffer is full, this runs again for the task */
 	}
 	bpf_seq_write(ctx->meta->seq, &last, sizeof(last));
 	return 0;
