@@ -47,6 +47,7 @@ sums_of() {	# DIRECTORY
 	refute grep -v -e '-Wl,-given' "$WORK/linked"
 }
 
+# bats test_tags=full
 @test "make says what it makes; with V=1, the commands; a recipe that fails leaves no file" {
 	local object=build/tools/ehdump/ehdump.bpf.o command='^clang .* -c tools/ehdump/ehdump[.]bpf[.]c'
 	copy_sources "$WORK/one"

@@ -41,6 +41,7 @@ shown_of() {	# PID
 	refute grep -v '^cpuprof: ' <<<"$stderr"
 }
 
+# bats test_tags=full
 @test "a program that is missing, ends at once, only sleeps, or fails: each is reported, the others are shown" {
 	need perl sqlite3 xz git
 	stub sqlite3 <<<'exit 1'
@@ -89,6 +90,7 @@ shown_of() {	# PID
 	refute grep -lsF "$WORK/tmp" /proc/[0-9]*/cmdline
 }
 
+# bats test_tags=full
 @test "the output is the same without a terminal, without input, without a locale or with a missing one" {
 	need_root
 	need perl

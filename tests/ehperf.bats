@@ -112,6 +112,7 @@ options_of_help() {
 		}' - "$WORK/help" | diff - /dev/null
 }
 
+# bats test_tags=full
 @test "-o: the endings that a page names are those that the tool takes" {
 	local tool
 	for tool in cpuprof offcputime offwaketime wallprof 'stackcount page-faults' mapupdlat; do

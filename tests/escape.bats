@@ -73,6 +73,7 @@ is_harmless() {	# FILE
 	done
 }
 
+# bats test_tags=full
 @test "offwaketime, wallprof, stackcount, funclat, biohist: as text, folded and JSON" {
 	need_root
 	need script iconv

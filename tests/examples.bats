@@ -126,6 +126,7 @@ examples_of() {	# PAGE
 	done
 }
 
+# bats test_tags=full
 @test "each example of README and of the man pages is in examples.table" {
 	need man python3
 	local page
@@ -134,6 +135,7 @@ examples_of() {	# PAGE
 	done
 }
 
+# bats test_tags=full
 @test "what --help has as an example of a time with a unit" {
 	need_root
 	local tool option value nr=0

@@ -143,6 +143,7 @@ others_ns() {
 	expect "$(histogram '.blocked_ns + .waiting_ns') <= $(histogram .total_ns)"
 }
 
+# bats test_tags=full
 @test "bpf_map_update_elem() of libbpf, in bpftool and in cpuprof: as long as mapupdlat says of the system call, and a little more" {
 	need_root
 	long_grace_periods
@@ -326,7 +327,7 @@ same_under_funclat() {	# PATTERN COMMAND...
 @test "a function's exits are instructions that return or jump, and most functions have some" {
 	need objdump
 	local file
-	for file in "$LIBC" /usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3; do
+	for file in "$LIBC" $(sized "/usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3" ""); do
 		exits-of "$file" '*' >"$WORK/exits"
 		objdump -d --no-show-raw-insn "$file" | awk '/^ *[0-9a-f]+:/ { sub(/:/, "", $1); print "0x" $1, $2, $3 }' >"$WORK/code"
 		awk -v file="${file##*/}" 'NR == FNR { insn[$1] = $2 " " $3; next }

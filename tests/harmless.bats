@@ -204,30 +204,40 @@ end() {	# NAME PID
 	[ -s "$WORK/$1.txt" ] || grep -qE '\b0 (calls|ios) in' "$WORK/$1.err" || { cat "$WORK/$1.err"; return 1; }
 }
 
-beside() {	# TOOL
+beside() {	# TOOLS
 	ended "$WORK/watched" "${command[@]}"
 	is_unharmed "$1"
 }
 
-each_tool() {	# core|full
+each_tool() {
 	local of tool
 	for of in "${tools[@]}"; do
 		begin measured $of
-		each_program "$1" beside "$of"
+		each_program full beside "$of"
 		end measured "$tool"
 		rm "$WORK/measured.txt"
 	done
 }
 
+all_tools() {
+	local i tool running=()
+	for i in "${!tools[@]}"; do
+		begin "measured$i" ${tools[i]}
+		running+=("$tool")
+	done
+	each_program core beside "all tools at once"
+	for i in "${!tools[@]}"; do end "measured$i" "${running[i]}"; done
+}
+
 @test "programs of ten kinds end as ever while each of their functions is timed and counted" {
 	need_root
 	need jq
-	each_program core probed 2
+	each_program core probed 1
 }
 
-@test "programs of ten kinds end as ever while each tool measures the whole machine" {
+@test "programs of ten kinds end as ever while all tools measure the whole machine" {
 	need_root
-	each_tool core
+	all_tools
 }
 
 # microseconds of an mmap() and its munmap(), the median of batches
@@ -241,6 +251,7 @@ def batch():
 print(sorted(batch() for _ in range(100))[50])'
 }
 
+# bats test_tags=full
 @test "six tools at once: a change of mappings costs what each of them takes, not what they make each other do" {
 	need_root
 	local bare i tool_pids=()
@@ -268,7 +279,7 @@ print(sorted(batch() for _ in range(100))[50])'
 # bats test_tags=full
 @test "25 programs end as ever while each tool measures the whole machine" {
 	need_root
-	each_tool full
+	each_tool
 }
 
 # bats test_tags=full,alone

@@ -85,7 +85,7 @@ mount_served() {	# [FILE]
 }
 
 # memory that is read when the measurement begins, of threads that sleep
-# bats test_tags=timing
+# bats test_tags=full,timing
 @test "a stack in a file whose server hangs: tools that measure sleeping threads keep the time" {
 	need_root
 	need setpriv
@@ -113,7 +113,7 @@ mount_served() {	# [FILE]
 	can_be_ended offcputime
 }
 
-# bats test_tags=timing
+# bats test_tags=full,timing
 @test "4,000 threads that seem to have stacks of 256 KB: neither memory nor time are taken for them" {
 	need_root
 	need setpriv
@@ -135,7 +135,7 @@ mount_served() {	# [FILE]
 	done
 }
 
-# bats test_tags=timing
+# bats test_tags=full,timing
 @test "perf maps that each take nearly as long as one may: the time is kept, and root's files have their names" {
 	need_root
 	head -c 80000000 /dev/zero | tr '\0' '\n' >"$WORK/lines"
@@ -170,7 +170,9 @@ mount_served() {	# [FILE]
 	need_root
 	bystander
 	local tool i
-	for tool in cpuprof offcputime offwaketime wallprof "stackcount t:sched:sched_switch"; do
+	local tools=(cpuprof offwaketime)
+	[ "$SIZE" != full ] || tools+=(offcputime wallprof "stackcount t:sched:sched_switch")
+	for tool in "${tools[@]}"; do
 		$tool -q -j -o "$WORK/out.jsonl" 1 2>"$WORK/err" 3>&- &
 		pid=$!
 		for i in 1 2 3 4 5 6 7 8; do
@@ -201,6 +203,7 @@ mount_served() {	# [FILE]
 	done
 }
 
+# bats test_tags=full
 @test "mapped files are not kept: unmounting works, what is deleted is gone, and descriptors stay few" {
 	need_root
 	need findmnt

@@ -90,6 +90,7 @@ marked() {	# true|null
 	refute grep -q 'were idle' "$WORK/out"
 }
 
+# bats test_tags=full
 @test "never idle: the threads of -t, the main thread of -p's process or of a command, all of them if there are no others" {
 	need_root
 	start all
@@ -118,6 +119,7 @@ marked() {	# true|null
 	grep -qx "$program" <(marked null)
 }
 
+# bats test_tags=full
 @test "a short measurement, and each interval: only who was idle in all of it" {
 	need_root
 	start
@@ -130,6 +132,7 @@ marked() {	# true|null
 		all(.idle_threads == if .seconds >= 1 then $idle else null end)' "$WORK/short" "$WORK/out"
 }
 
+# bats test_tags=full
 @test "a recording: what is made of it leaves idle waits out as the tool does, and has them with --idle" {
 	need_root
 	start

@@ -176,6 +176,7 @@ same_names() {	# PID MAP
 	expect "$(summary .named) >= 0.9 * $(summary .frames)"	# beam.smp itself is stripped
 }
 
+# bats test_tags=full
 @test "jit names: code that moves is named as it was when it ran, though other code took its place and the process is gone" {
 	need_root
 	cd "$WORK"
@@ -210,6 +211,7 @@ same_names() {	# PID MAP
 	done
 }
 
+# bats test_tags=full
 @test "jit names: code without any has the name that maps gives its memory, in each format" {
 	need_root
 	local kind name ending

@@ -36,11 +36,16 @@ long_grace_periods() {
 	echo 0 >"$expedited"
 }
 
-# of the lines on stdin all in test-full, a third of them in test, the first ten in check
+# how many, or how long: the first in test-full, the second in test
+sized() {	# IN_FULL IN_TEST
+	if [ "$SIZE" = full ]; then echo "$1"; else echo "$2"; fi
+}
+
+# of the lines on stdin all in test-full, a sixth of them in test, the first ten in check
 sample_of_size() {
 	case $SIZE in
 	check) head -n 10 ;;
-	test) awk 'NR % 3 == 1' ;;
+	test) awk 'NR % 6 == 1' ;;
 	*) cat ;;
 	esac
 }
@@ -59,7 +64,7 @@ need() {
 # whether a test also takes a program that `make test` does not install: in the full size, which needs it. A test that takes
 # what happens to be there is another test on each machine.
 extra() {
-	[ "${SIZE-full}" = full ] && need "$1"
+	[ "$SIZE" = full ] && need "$1"
 }
 
 # runs the command in the background, until teardown at the latest; its PID is in $pid

@@ -259,6 +259,7 @@ only() {	# PATTERN
 	done
 }
 
+# bats test_tags=full
 @test "only what matches: of waits, a process's share is of all that is shown, and idle threads are no others'" {
 	local busy
 	background sh -c 'while :; do sleep 0.05; done'
@@ -304,6 +305,7 @@ only() {	# PATTERN
 	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$now" ]
 }
 
+# bats test_tags=full
 @test "steps back show each drawing's time once, to the first; forth leads to where it was" {
 	local all steps=0 sum=0 head
 	two_programs
@@ -366,6 +368,7 @@ only() {	# PATTERN
 	wait_until shows 'since the start'
 }
 
+# bats test_tags=full
 @test "an opened stack stays the same, while others come before it" {
 	local i
 	background /usr/bin/python3 -c 'import json, re
@@ -416,6 +419,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$shown" ]
 }
 
+# bats test_tags=full
 @test "paused or left before the first drawing; a command that is not there; a duration" {
 	two_programs
 	terminal
@@ -592,6 +596,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	end_by 3 $(shuf -r -n 50 -e TERM INT HUP WORKER)
 }
 
+# bats test_tags=full
 @test "in the background it measures on and draws nothing; kill ends it there, too" {
 	two_programs
 	terminal
@@ -679,6 +684,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	wait_until_left
 }
 
+# bats test_tags=full
 @test "wallprof has it: a thread's states, as its own account has them; q leaves the report" {
 	terminal
 	background perl -e 'while (1) { my $until = times + 0.2; 1 while times < $until; select undef, undef, undef, 0.3 }'
@@ -721,6 +727,7 @@ share_of() {	# EVENT
 		"$WORK/shown.jsonl" | xargs printf '%.1f\n'
 }
 
+# bats test_tags=full
 @test "wallprof: the time by state, as saved, as the program spends it, and in the timeline that q leaves" {
 	local shown state
 	terminal 80 200

@@ -130,7 +130,7 @@ failing() {	# ERROR CALLS N COMMAND...
 	[[ $output == *"in 1 process: no process to read mappings could be started: see RLIMIT_NPROC and pids.max"* ]]
 }
 
-# bats test_tags=timing
+# bats test_tags=full,timing
 @test "where no process can be started: it ends in time also on a machine of many processes, and the cause is said once" {
 	need_root
 	need strace perl
@@ -177,6 +177,7 @@ failing() {	# ERROR CALLS N COMMAND...
 }
 
 # libbpf tries once whether an array can be mapped, and takes a refusal for a kernel that cannot
+# bats test_tags=full
 @test "the programs' variables cannot be mapped: one line and a cure" {
 	need_root
 	need strace
@@ -191,6 +192,7 @@ failing() {	# ERROR CALLS N COMMAND...
 	done
 }
 
+# bats test_tags=full
 @test "a map that cannot be read: exit 1 and one line, not a report of nothing" {
 	need_root
 	need strace
@@ -233,7 +235,9 @@ failing() {	# ERROR CALLS N COMMAND...
 @test "the tool and its workers are in nobody's output but in that of another tool" {
 	need_root
 	local tool own
-	for tool in cpuprof offcputime offwaketime "stackcount t:sched:sched_switch"; do
+	local tools=(offcputime cpuprof)
+	[ "$SIZE" != full ] || tools+=(offwaketime "stackcount t:sched:sched_switch")
+	for tool in "${tools[@]}"; do
 		: >"$WORK/err"	# what the last one said is not this one's
 		$tool -j >"$WORK/out" 2>"$WORK/err" 3>&- &
 		pid=$!

@@ -280,6 +280,7 @@ wait_for_calls() {	# NR
 	expect "$(summary '.calls + .in_flight + .died') <= $begun && $(summary '.calls + .in_flight + .died') >= $begun - 16"
 }
 
+# bats test_tags=full
 @test "more histograms than there is room for: what would need another one is summed up in one, and nothing is lost" {
 	need_root
 	mapupdlat -q -j --by map -- manymaps 8300 >"$WORK/out" 2>"$WORK/err"

@@ -22,6 +22,7 @@ load lib
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
+# bats test_tags=full
 @test "reports at intervals: stacks that were forgotten in between come again, whole, and no sample is missing" {
 	need_root
 	need jq

@@ -298,6 +298,7 @@ same_plt() {	# FILE
 	diff "$WORK/expected" "$WORK/got"
 }
 
+# bats test_tags=full
 @test "names: PLT entries are as objdump says: .plt, .plt.sec, .plt.got, with and without IBT, x86-64 and aarch64" {
 	make_files
 	cat >"$WORK/b.c" <<-'END'
@@ -479,10 +480,10 @@ find_binaries() {
 	done
 	[ "${#binaries[@]}" -ge 30 ] || [ "$SIZE" != full ] || skip "finds ${#binaries[@]} binaries only"
 	mapfile -t binaries < <(printf '%s\n' "${binaries[@]}" | sample_of_size)
-	addresses=$([ "$SIZE" = full ] && echo 10000 || echo 2000)
+	addresses=$(sized 10000 1000)
 }
 
-@test "names: at 10,000 addresses of 30 binaries, or 2,000 of some, the symbol and the start are those of eu-addr2line for 99.9 %" {
+@test "names: at 10,000 addresses of 30 binaries, or 1,000 of some, the symbol and the start are those of eu-addr2line for 99.9 %" {
 	find_binaries
 	names-against-addr2line -n $addresses "${binaries[@]}" >"$WORK/report" || { cat "$WORK/report"; false; }
 	echo "# ${#binaries[@]} binaries: $(tail -n 1 "$WORK/report")" >&3
@@ -505,6 +506,7 @@ with_dwarf() {	# FILE...
 	echo "# ${#binaries[@]} binaries: $(tail -n 1 "$WORK/report")" >&3
 }
 
+# bats test_tags=full
 @test "places: in JSON, lines are those of eu-addr2line -i, of callers at the byte before the return address" {
 	need_root
 	need g++ gawk eu-addr2line
@@ -539,6 +541,7 @@ with_dwarf() {	# FILE...
 	[ "$(paste "$WORK/ours" "$WORK/theirs" | awk '$1 != $2' | wc -l)" -le $(($(wc -l <"$WORK/ours") / 20)) ]
 }
 
+# bats test_tags=full
 @test "places: of stripped files by their debug files, also such as dwz made smaller" {
 	need dwz strip objcopy
 	build_inlining
@@ -639,6 +642,7 @@ with_dwarf() {	# FILE...
 	done
 }
 
+# bats test_tags=full
 @test "places: -i and -l in cpuprof: text, folded, JSON, pictures; what has no DWARF stays as it is" {
 	need_root
 	need g++ strip
@@ -732,6 +736,7 @@ with_dwarf() {	# FILE...
 	expect "$(summary .named) > 0 && $(summary .named) <= $(summary .frames)"
 }
 
+# bats test_tags=full
 @test "names: --debug-dir and --no-demangle in cpuprof" {
 	need_root
 	need g++ objcopy strip

@@ -182,7 +182,7 @@ same_as_eu_stack() {	# TID, of $pid
 		background waits "$kind"
 		wait_until grep -q ready "$WORK/background.out"
 		begin -p "$pid"
-		sleep 1
+		sleep $(sized 1 0.2)
 		wait_until switches "$(($(switches) + 5))"	# a disk may be slow
 		finish
 		kill "$pid"
@@ -237,7 +237,7 @@ nothing_lost() {
 		sleep 0.5
 		exe=$(readlink "/proc/${server_pids[0]}/exe")
 		entry=$(entry_offset "$exe")
-		measure -p "$(IFS=,; echo "${server_pids[*]}")" 3
+		measure -p "$(IFS=,; echo "${server_pids[*]}")" $(sized 3 1)
 		stop_servers
 		# by the frames themselves, not by the tool's own verdict; a thread about to begin has only one
 		jq -r "select(.type == \"stack\") | [.value_ns, .count, (.user[-1].module // \"-\"), (.user[-1].file_offset // 0), .ended_by,
@@ -295,7 +295,7 @@ conserved() {	# ARG...
 	all_run
 	schedstat >"$WORK/inner.before"
 	between=${EPOCHREALTIME/./}
-	sleep "$([ "$SIZE" = full ] && echo 8 || echo 4)"
+	sleep $(sized 8 3)
 	between=$((${EPOCHREALTIME/./} - between))
 	schedstat >"$WORK/inner.after"
 	all_run
@@ -325,8 +325,8 @@ conserved() {	# ARG...
 	background taskset -c 0 waits threads 8
 	wait_until grep -q ready "$WORK/background.out"
 	conserved -p "$pid"
+	[ "$SIZE" = full ] || return 0
 	conserved
-	[ "${SIZE-full}" = full ] || return 0
 	conserved --every 0.1 -p "$pid"
 	expect "$(reports length) > 10 && $(stacks 'map(select(.open)) | length') > 10"
 }
@@ -380,6 +380,7 @@ conserved() {	# ARG...
 	refute grep -x '' "$WORK"/[0-9]*.folded
 }
 
+# bats test_tags=full
 @test "--every: -m tells of a wait from when it is long enough, and then of all of it; with -M it is told when it has ended" {
 	need_root
 	local -r sleeps="map(select(.comm == \"waits\" and .state == \"S\" and $in_nanosleep))"
@@ -451,7 +452,7 @@ conserved() {	# ARG...
 	expect "$some > 0 && $some < 60"
 }
 
-# bats test_tags=alone
+# bats test_tags=full,alone
 @test "no room in the maps: later values are counted all the same" {
 	need_root
 	background chrt --idle 0 waits threads 200	# the tool and jq need not wait for their turns behind them
@@ -557,6 +558,7 @@ time.sleep(1000)'
 	[ "$(stacks 'map(select(.open and (.ended_by == "complete" and (.user | length) > 5 or .ended_by == "unreadable"))) | length')" -eq 1001 ]
 }
 
+# bats test_tags=full
 @test "kernel threads that have nothing to do do not wait, unless -k or --state asks for them" {
 	need_root
 	sees_kernel_threads || skip "needs to see kernel threads"

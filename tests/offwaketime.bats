@@ -132,6 +132,7 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	[ "$(stacks "map(select(.waker.tid == $burner)) | length")" -eq 0 ]
 }
 
+# bats test_tags=full
 @test "wakers are named though only another process is measured, and those that nobody wakes are open" {
 	need_root
 	need perl
@@ -176,6 +177,7 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	refute grep -q $'\e' "$WORK/text" "$WORK/folded"
 }
 
+# bats test_tags=full
 @test "-i: functions inlined into the waker's, in the order of their calls, in text and folded" {
 	need_root
 	need gcc

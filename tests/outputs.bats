@@ -33,6 +33,7 @@ with_commas() {
 	! grep -nE '(href|src) *=|url\(|@import|https?://' "$WORK/out.svg" | grep -v 'http://www.w3.org/\(2000/svg\|1999/xhtml\)'
 }
 
+# bats test_tags=full
 @test "-o several times: one run in each format, the sums are the same; not twice to one file" {
 	need_root
 	need xmllint jq
@@ -328,6 +329,7 @@ collapse() {
 		END { print "$_ $count{$_}\n" for sort keys %count }'
 }
 
+# bats test_tags=full
 @test ".perf: collapsed, it is the folded output" {
 	need_root
 	need perl
@@ -406,7 +408,7 @@ collapse() {
 	local ending disk=$WORK/disk
 	mkdir "$disk"
 	"${in_mount_namespace[@]}" true || skip "needs a mount namespace"
-	for ending in txt folded jsonl svg html pb.gz json perf; do
+	for ending in txt jsonl html pb.gz $(sized "folded svg json perf" ""); do
 		run unshare --mount bash -ec 'mount -t tmpfs -o size=64k none "$1"; echo before >"$1/x.$2"
 			dd if=/dev/zero of="$1/filler" status=none 2>&- || true
 			cpuprof -q -F 999 -o "$1/x.$2" -- nested burn 0.3 || status=$?

@@ -81,6 +81,7 @@ files_below() {	# DIRECTORY
 	cmp <(tar -tzf "build/ehperf-$version.tar.gz" | sort) <(tar -tzf "$ROOT/build/ehperf-$version.tar.gz" | sort)
 }
 
+# bats test_tags=full
 @test "dist: the same content is the same bytes, whenever and by whomever it was checked out" {
 	need git
 	local version
@@ -162,6 +163,7 @@ completions_of() {	# LINE
 	completions_of "ehperf cpuprof -q -- xarg" | grep -qx xargs
 }
 
+# bats test_tags=full
 @test "bash: processes, threads, events, functions, maps, CPUs, users, files, commands" {
 	need_root
 	make_completions

@@ -63,6 +63,7 @@ profile() {
 	burnt before after
 }
 
+# bats test_tags=full
 @test "an existing process execs twice: back to the first file" {
 	need_root
 	need eu-stack gawk
@@ -102,6 +103,7 @@ profile() {
 	[ "$(jq -r 'select(.type == "stack" and .comm == "parent") | .pid' "$WORK/out" | sort -u | wc -l)" -ge 2 ]
 }
 
+# bats test_tags=full
 @test "fork and exec from a thread" {
 	need_root
 	need eu-stack gawk
@@ -111,6 +113,7 @@ profile() {
 	burnt parent child
 }
 
+# bats test_tags=full
 @test "a leader that exits while it is measured, before its threads" {
 	need_root
 	need gawk
@@ -157,7 +160,7 @@ profile() {
 	need gawk
 	local how all whole entry
 	entry=$(entry_offset "$ROOT/build/tests/moved-text")
-	for how in remap copy running-remap running-copy; do
+	for how in running-remap running-copy $(sized "remap copy" ""); do
 		if [[ $how == running-* ]]; then
 			background moved-text "${how#running-}"
 			wait_until grep -q ready "$WORK/background.out"
@@ -237,7 +240,7 @@ libraries() {	# HUNDREDS
 	expect "$(summary .ended.complete) >= 0.98 * ($(summary .samples) - $(summary .ended.no_user))"
 }
 
-# bats test_tags=alone
+# bats test_tags=full,alone
 @test "make -j4 of a C project, system-wide: 97 % of its samples complete, and each process's share of the samples is its share of the CPU" {
 	need_root
 	need make gcc
@@ -277,6 +280,7 @@ libraries() {	# HUNDREDS
 				missing <= 0.01 * expected + lost && extra <= 0.01 * expected + stolen * hz) }' "$WORK/counted" "$WORK/usage" >&3
 }
 
+# bats test_tags=full
 @test "a thread that gives itself names again and again: whole stacks, for it has executed nothing" {
 	need_root
 	need perl
@@ -305,11 +309,13 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	need_root
 	export -f exits
 	local tool
-	# the kernel's own count of exits: the shell, python and 200 children. In a PID namespace of its own, too
+	# the kernel's own count of exits: the shell, python and its children. In a PID namespace of its own, too
+	local nr
+	nr=$(sized 200 60)
 	for tool in "" "unshare --pid --fork --mount-proc"; do
-		$tool stackcount -q -j -o "$WORK/out" t:sched:sched_process_exit -- bash -c 'exits 200 1; true' >/dev/null
+		$tool stackcount -q -j -o "$WORK/out" t:sched:sched_process_exit -- bash -c "exits $nr 1; true" >/dev/null
 		jq -c 'select(.type == "stack" and .ended_by != "complete") | [.comm, .pid, .count, .ended_by]' "$WORK/out"
-		[ "$(summary .samples)" -eq 202 ]
+		[ "$(summary .samples)" -eq $((nr + 2)) ]
 		[ "$(summary .lost)" -eq 0 ]
 	done
 	cpuprof -q -j -F 997 -o "$WORK/out" -- bash -c 'exits 8 100; true' >"$WORK/seconds"
@@ -322,6 +328,7 @@ print(r.ru_utime + r.ru_stime)' "$@"
 
 # ---- start ----
 
+# bats test_tags=full
 @test "1,400 libraries mapped at start: whole stacks from the beginning" {
 	need_root
 	libraries 14
@@ -435,7 +442,9 @@ start_forks() {	# NAME
 	need_root
 	local name=f$BASHPID i
 	# -p PID, and -p NAME; user functions with stacks, and with histograms
-	for i in "stackcount -j -p PID" "stackcount -j -p NAME" "funclat -P -j -p PID"; do
+	local calls=("stackcount -j -p NAME" "funclat -P -j -p PID")
+	[ "$SIZE" != full ] || calls+=("stackcount -j -p PID")
+	for i in "${calls[@]}"; do
 		name+=x	# who has ended, and nobody has waited for it, has its name still
 		start_forks "$name"
 		rm -f "$WORK/err"

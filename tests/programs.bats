@@ -111,6 +111,7 @@ check_rows() {	# STATE...
 	[[ "$output" == *"no call before"* ]]
 }
 
+# bats test_tags=full
 @test "frames of compilers and interpreters: every caller has a call to its callee: a million, or 100,000" {
 	need_root
 	need g++

@@ -167,6 +167,7 @@ listens_on() {	# PORT
 	wait_until_gone "$server"
 }
 
+# bats test_tags=full
 @test "who serves is killed: the run goes on to its end, and says so" {
 	background nested burn 1000
 	serve cpuprof -p "$pid" -o "$WORK/x.jsonl"
@@ -184,8 +185,8 @@ listens_on() {	# PORT
 	local sleeps=$pid
 	background nested burn 1000
 	local busy=$pid
-	tools=("cpuprof -F 499 -p $busy" "offwaketime -p $sleeps")
-	[ "$SIZE" != full ] || tools+=("offcputime -p $sleeps" "stackcount -p $sleeps t:sched:sched_process_fork")
+	tools=("offwaketime -p $sleeps")
+	[ "$SIZE" != full ] || tools+=("cpuprof -F 499 -p $busy" "offcputime -p $sleeps" "stackcount -p $sleeps t:sched:sched_process_fork")
 	for name in "${tools[@]}"; do
 		echo "$name"
 		serve $name -o "$WORK/x.jsonl"
@@ -221,6 +222,7 @@ times() {	# FILE
 	END
 }
 
+# bats test_tags=full
 @test "wallprof: times by state are its own report's; a wait that goes on is in each slice, as long as the slice" {
 	need python3
 	background sleep 1000
@@ -268,6 +270,7 @@ times() {	# FILE
 	same_stacks "$WORK/late" "$WORK/x.jsonl"
 }
 
+# bats test_tags=full
 @test "while nobody looks, a slice is long; who comes gets it at once, and then one a second" {
 	need jq python3
 	background nested burn 1000
@@ -283,6 +286,7 @@ times() {	# FILE
 	same_stacks "$WORK/events" "$WORK/x.jsonl"
 }
 
+# bats test_tags=full
 @test "with --every, -o, and a command: each report is whole, the sums are the stream's, the status is the command's" {
 	need jq python3
 	need_root
@@ -358,6 +362,7 @@ end_attacked() {
 	end_attacked
 }
 
+# bats test_tags=full
 @test "100 MB of a header, of headers, of a URL, and of a body are not read: who has the token sees all" {
 	serve_attacked
 	read_events "$WORK/events"

@@ -47,6 +47,7 @@ stop_counting() {
 	valid_json
 }
 
+# bats test_tags=full
 @test "ten stacks of malloc: gdb's, stopped there by a breakpoint" {
 	need_root
 	need gdb
@@ -93,6 +94,7 @@ stop_counting() {
 	diff "$WORK/gdb" "$WORK/ours"
 }
 
+# bats test_tags=full
 @test "page faults of a process: as many as its /proc/PID/stat counts" {
 	need_root
 	need python3
@@ -165,6 +167,7 @@ while os.read(0, 1):
 	expect "$(summary .lost_unseen) >= 1000 && $(summary .lost) >= $(summary .lost_unseen)"
 }
 
+# bats test_tags=full
 @test "an event of perf's: counted or lost, also where the kernel runs no program because bpf(2) is at work" {
 	need_root
 	background busy-bpf 300

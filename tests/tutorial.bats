@@ -54,6 +54,7 @@ run_bats() {	# NAME
 	done <"$WORK/names"
 }
 
+# bats test_tags=full
 @test "what the reader sees is what the test takes" {
 	need man gawk
 	local page file

@@ -19,17 +19,18 @@ steps() {	# INSTRUCTIONS COMMAND...
 @test "single-stepped from the first instruction on: no wrong caller, no wrong CFA" {
 	need_root
 	need python3 perl sqlite3 xz openssl
-	local nr=80000
-	[ "$SIZE" = full ] || nr=25000
+	local nr
+	nr=$(sized 80000 15000)
 	steps $nr /usr/bin/python3 -S -c 'import math; print(math.sin(1))'
 	steps $nr perl -e 'print sprintf("%x", 255), sort qw(b a c)'
 	steps $nr sqlite3 :memory: 'select hex(1 + 1)'
 	steps $nr xz --version
 	steps $nr openssl version
 	steps $nr throws 0.001
-	steps 200000 signals
+	steps $(sized 200000 50000) signals
 }
 
+# bats test_tags=full
 @test "single-stepped: static, static-pie, non-PIE, realigned stacks, AVX, PLT stubs of both kinds" {
 	need_root
 	local flags all=("-static" "-static-pie" "-no-pie" "-mstackrealign" "-mavx2 -O3" "-Wl,-z,lazy -fcf-protection=none" "-Wl,-z,lazy -Wl,-z,ibtplt"
@@ -61,6 +62,7 @@ steps() {	# INSTRUCTIONS COMMAND...
 	expect "$(jq -s 'map(select(.comm == "loop32" and .user[0].symbol == "f") | .count) | add' "$WORK/out") > 5"
 }
 
+# bats test_tags=full
 @test "a thousand frames, and a stack of megabytes" {
 	need_root
 	local depth
@@ -108,6 +110,7 @@ whole() {	# SHARE COMMAND...
 	expect "$(summary .ended.complete) >= $share * ($(summary '.samples - .ended.no_user - ([.ended.unknown_process, 1] | min)'))"
 }
 
+# bats test_tags=full
 @test "openssl speed: assembly with CFI of its own" {
 	need_root
 	need openssl
@@ -118,6 +121,7 @@ whole() {	# SHARE COMMAND...
 	done < <(sample_of_size <"$WORK/algorithms")
 }
 
+# bats test_tags=full
 @test "single-stepped: musl's libc and our own code, both without CFI" {
 	need_root
 	need musl-gcc
@@ -210,6 +214,7 @@ whole() {	# SHARE COMMAND...
 	done
 }
 
+# bats test_tags=full
 @test "uretprobes of another tracer" {
 	need_root
 	need nm

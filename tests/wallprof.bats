@@ -46,6 +46,7 @@ load lib.bash
 	expect "$(jq -rs 'map(select(.type == "thread")) | length' "$WORK/out") > 5"
 }
 
+# bats test_tags=full
 @test "-l, -i: source lines and inlined functions, in each format that has names" {
 	need_root
 	cat >"$WORK/lines.c" <<-'EOF'
@@ -68,7 +69,7 @@ load lib.bash
 	need_root
 	local kind tid before came right others
 	for kind in futex pipe cond; do
-		measure -- ring $kind 5 4000
+		measure -- ring $kind 5 $(sized 4000 1000)
 		tiled 6
 		[ "$(summary .lost_periods)" -eq 0 ]
 		while read -r tid before came _; do

@@ -52,6 +52,7 @@ wait
 grep '^{' /tmp/out
 sed 's/^/before /' /tmp/before
 sed 's/^/after /' /tmp/after
+[ "$SIZE" = full ] || exit 0
 measure biohist -j -d vdb -- reads /dev/vdb 12 4096
 sed 's/^/slow /' /tmp/out
 measure biohist -j --size -D -d vda1 -- sh -c 'dd if=/dev/vda1 of=/dev/null bs=4k count=7 iflag=direct

@@ -11,8 +11,10 @@ measure cpuprof -v -j -F 199 -p $nested,$deep 3
 echo "nested $nested deep $deep"
 grep '^{' /tmp/out
 kill $nested $deep
-measure cpuprof -j -F 199 -- nested burn 1
-sed -n 's/^{/command {/p' /tmp/out
+if [ "$SIZE" = full ]; then
+	measure cpuprof -j -F 199 -- nested burn 1
+	sed -n 's/^{/command {/p' /tmp/out
+fi
 nested hold >/dev/null &
 sleep 1
 echo "host $(stack-of $! | tail -n 1)"

@@ -5,6 +5,7 @@ measure mapupdlat -v -j -- sh -c 'mapinmap array_of_maps 140 4 0 nested
 	mapinmap array_of_maps 4 1 20 batched
 	mapinmap hash 1000 2 0 plain'
 cat /tmp/out
+[ "$SIZE" = full ] || exit 0
 measure mapupdlat -v -j -U --by command -- mapinmap array_of_maps 40 2 0 called
 sed -n 's/^{/called {/p' /tmp/out
 mapfails 7 >/dev/null
