@@ -36,6 +36,15 @@ struct {
 
 __u64 keys_sent;
 
+/* users who have their part of `sent`: their other keys get no number, or each event would get a new one */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, __u32);	/* uid */
+	__type(value, __u8);
+} crowded SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -174,13 +183,13 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 
 /*
  * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from 1 on, or 0 without
- * keys_apart, or if there are too many keys; *id: its ID. If the ring buffer is full, the next call with this key tries
+ * keys_apart, or if its user has too many keys; *id: its ID. If the ring buffer is full, the next call with this key tries
  * again.
  */
 VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, struct stack_stats *stats)
 {
 	struct key_record record = { .kind = RECORD_KEY };
-	__u32 *known, number;
+	__u32 *known, number, uid;
 	__u64 nr, name;		/* name: *id; 6.1 accepts no map key in memory of an argument */
 
 	if (!key || !id || !stats)
@@ -189,6 +198,9 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, st
 	known = bpf_map_lookup_elem(&sent, &name);
 	if (known)
 		return *known;
+	uid = key->uid;
+	if (keys_apart && bpf_map_lookup_elem(&crowded, &uid))
+		return 0;
 	nr = keys_apart ? __sync_fetch_and_add(&keys_sent, 1) + 1 : 0;
 	record.number = number = nr <= 0xffffffff ? nr : 0;
 	record.key = *key;

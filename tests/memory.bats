@@ -140,3 +140,29 @@ make_depths() {
 	# the kernel counts what it could not send, user space what it has no frames of
 	[ "$(summary .ended.lost)" -eq "$(summary .stacks_lost)" ]
 }
+
+# a key that finds no room in the kernel's map would be a new one with each event: without end, in a timeline that keeps them all
+# bats test_tags=full
+@test "wallprof: a user whose threads give themselves names without end has its part of the keys, and others' waits have their stacks" {
+	need_root
+	need perl setpriv
+	background waits nanosleep 100000 1
+	local victim=$pid tool
+	background setpriv --reuid=65534 --regid=65534 --clear-groups perl -e 'for ($n = 0; ; $n++) { $0 = "n$n"; select undef, undef, undef, 1e-6 }'
+	local renamed=$pid
+	wallprof -p "$victim,$renamed" --stack-storage-size 1024 -j -o "$WORK/out.jsonl" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	sleep 3
+	kill -INT "$tool"
+	wait "$tool"
+	mv "$WORK/out.jsonl" "$WORK/out"
+	cat "$WORK/err"
+	grep -q 'no room for more stacks of uid 65534: ' "$WORK/err"
+	jq -r 'select(.type == "stack") | .pid' "$WORK/out" | sort | uniq -c
+	# a quarter of 4 x 1,024
+	expect "$(jq -n --argjson pid "$renamed" '[inputs | select(.type == "stack" and .pid == $pid)] | length' "$WORK/out") <= 1024"
+	expect "$(jq -n --argjson pid "$renamed" '[inputs | select(.type == "period" and .pid == $pid)] | length' "$WORK/out") > 2000"
+	jq -n --argjson pid "$victim" '[inputs | select(.type == "period" and .pid == $pid and .state == "blocked") | .stack != null] | length > 500 and (map(select(.)) | length) > 0.97 * length' "$WORK/out" | grep -qx true
+}

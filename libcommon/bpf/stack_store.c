@@ -289,6 +289,18 @@ static int number_key(struct stack_store *store, uint32_t number, struct stored_
 	return 0;
 }
 
+/* From now on, the kernel gives no number to a key of this owner that it does not know: each event would get a new one. */
+static void refuse_key(struct stack_store *store, struct owner *owner, const struct key_record *record)
+{
+	uint8_t yes = 1;
+
+	bpf_map_delete_elem(store->sent_fd, &record->id);
+	store->no_room++;
+	owner->is_full = owner->was_full = true;
+	if (record->number)
+		bpf_map_update_elem(store->crowded_fd, &owner->uid, &yes, BPF_ANY);
+}
+
 static int take_key(struct stack_store *store, const struct key_record *record)
 {
 	struct owner *owner = owner_of(store, record->key.uid);
@@ -297,9 +309,8 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 	if (!owner)
 		return -ENOMEM;
 	HASH_FIND(hh, store->keys, &record->id, sizeof(record->id), stored);
-	if (!stored && !room_or_full(store, owner, sizeof(*stored))) {
-		bpf_map_delete_elem(store->sent_fd, &record->id);
-		store->no_room++;
+	if (!stored && (!room_or_full(store, owner, sizeof(*stored)) || owner->nr_numbers >= store->max_numbers)) {
+		refuse_key(store, owner, record);
 		return 0;
 	}
 	if (!stored) {
@@ -309,6 +320,7 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 		*stored = (struct stored_key){ .id = record->id, .owner = owner, .key = record->key };
 		HASH_ADD(hh, store->keys, id, sizeof(stored->id), stored);
 		charge(store, owner, sizeof(*stored));
+		owner->nr_numbers += !!record->number;
 	}
 	stored->used = true;
 	return number_key(store, record->number, stored);
@@ -358,14 +370,17 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object)
 	s->values_fd = bpf_object__find_map_fd_by_name(object, "values");
 	s->stats_fd = bpf_object__find_map_fd_by_name(object, "stats");
 	s->sent_fd = bpf_object__find_map_fd_by_name(object, "sent");
+	s->crowded_fd = bpf_object__find_map_fd_by_name(object, "crowded");
 	s->max_bytes = SIZE_MAX;
-	error = s->values_fd < 0 || s->stats_fd < 0 || s->sent_fd < 0 ? -ENOENT :
+	error = s->values_fd < 0 || s->stats_fd < 0 || s->sent_fd < 0 || s->crowded_fd < 0 ? -ENOENT :
 		ring_open(&s->ring, object, "records", take_record, s);
-	if (error)
+	if (error) {
 		stack_store_free(s);
-	else
-		*store = s;
-	return error;
+		return error;
+	}
+	s->max_numbers = bpf_map__max_entries(bpf_object__find_map_by_name(object, "sent")) / 4;
+	*store = s;
+	return 0;
 }
 
 void stack_store_limit(struct stack_store *store, size_t bytes)

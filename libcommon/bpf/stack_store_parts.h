@@ -15,6 +15,7 @@ struct owner {
 	size_t bytes;
 	bool is_full;			/* since stack_store_forget() */
 	bool was_full;
+	uint32_t nr_numbers;		/* of its keys */
 	UT_hash_handle hh;
 	struct stack_frames mark;	/* in place of the stacks; its one frame follows */
 };
@@ -73,7 +74,8 @@ struct pending {
 
 struct stack_store {
 	struct ring *ring, *other;	/* other: NULL unless it was added */
-	int values_fd, stats_fd, sent_fd;
+	int values_fd, stats_fd, sent_fd, crowded_fd;
+	uint32_t max_numbers;		/* keys with numbers that an owner may have */
 	size_t bytes, max_bytes;	/* of stacks, keys and values, about */
 	struct owner *owners;
 	uint64_t no_room;		/* values refused */

@@ -232,6 +232,17 @@ uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, in
 	return nr_lost;
 }
 
+void life_log_close(struct life_log *log)
+{
+	if (log->used && !log->spool->error)
+		flush_part(log);
+	if (log->used)
+		return;
+	free(log->bytes);
+	log->bytes = NULL;
+	log->room = 0;
+}
+
 uint32_t life_log_number(const struct life_log *log)
 {
 	return log->last_number;

@@ -39,6 +39,8 @@ uint32_t life_log_period(struct life_log *log, const struct logged_period *perio
 void life_log_sample(struct life_log *log, uint64_t time_ns, uint32_t key);
 /* last: the number of the last period that there was */
 uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, int64_t taken_ns);
+/* Nothing more comes: what is not in the spool yet goes there. */
+void life_log_close(struct life_log *log);
 /* the number of the last period that it knows of */
 uint32_t life_log_number(const struct life_log *log);
 /* from when, and up to when it reaches */

@@ -157,6 +157,7 @@ static void end_alive(struct timeline *t, struct alive *alive, bool ended)
 		life->nr_lost += life_log_last(life->log, number, seen_ns, 0);
 		life->to_ns = life_log_end(life->log);
 	}
+	life_log_close(life->log);
 	HASH_DEL(t->alive, alive);
 	free(alive);
 }

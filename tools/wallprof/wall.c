@@ -11,10 +11,10 @@
 #include "wallprof/wall_sums.h"
 
 const struct wall_format wall_formats[NR_WALL_FORMATS] = {
-	{ ".html", wall_html, 16 },
-	{ ".svg", wall_svg, 0 },
-	{ ".json", wall_speedscope, 60 },
-	{ ".pftrace", wall_perfetto, 60 },
+	{ ".html", wall_html, .record_bytes = 16, .frame_bytes = 8 },
+	{ ".svg", wall_svg },
+	{ ".json", wall_speedscope, .record_bytes = 60, .frame_bytes = 6, .stack_each_record = true },
+	{ ".pftrace", wall_perfetto, .record_bytes = 60, .frame_bytes = 8 },
 };
 
 void wall_find_range(struct wall *w)

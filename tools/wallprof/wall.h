@@ -53,10 +53,10 @@ struct wall_limits {
 
 /*
  * Shares a report's room for records among the lives, or for the frames of keys among the keys, which get IDs: until
- * wall_unlimit(). 0 or -ENOMEM
+ * wall_unlimit(). each_record: a stack takes room with each of its key's records. 0 or -ENOMEM
  */
 int wall_limit(struct wall *wall, uint64_t max_records);
-int wall_limit_stacks(struct wall *wall, uint64_t max_lines);
+int wall_limit_stacks(struct wall *wall, uint64_t max_lines, bool each_record);
 void wall_unlimit(struct wall *wall);
 /* timeline_visit() for a report: what there is no room for is one lost interval. The visitor has both functions. */
 int wall_visit(const struct wall *wall, const struct life *life, const struct timeline_visitor *visitor);
@@ -83,7 +83,9 @@ int wall_perfetto(const struct wall *wall);
 extern const struct wall_format {
 	const char *ending;
 	int (*print)(const struct wall *wall);
-	unsigned record_bytes;	/* what a period or sample takes in a file, about; 0: it has sums */
+	/* what it takes in a file, about: a period or sample, and a frame of a key's stack. 0: it has sums */
+	unsigned record_bytes, frame_bytes;
+	bool stack_each_record;	/* a key's stack is written with each of its records, not once */
 } wall_formats[NR_WALL_FORMATS];
 
 /* Fills in `idle` from the keys; to be freed. 0 or -ENOMEM */

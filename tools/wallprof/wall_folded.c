@@ -45,7 +45,7 @@ static int add_rest(struct merged_texts *lines, const struct life *life, const c
 
 	if (!out)
 		return ns ? -ENOMEM : 0;
-	print_escaped(out, life->comm);
+	print_escaped(out, *life->comm ? life->comm : "[unknown]");
 	fprintf(out, ";[%s]", what);
 	return add(lines, out, &text, ns);
 }

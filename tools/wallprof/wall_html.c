@@ -127,17 +127,30 @@ static struct json_object *json_lives(const struct wall *w, struct packer *p, in
 	return lives;
 }
 
+/* As text: an object for each number takes ten times the memory. */
+static struct json_object *json_numbers(const struct wall_stack *stack)
+{
+	struct json_object *numbers = json_object_new_array();
+	char *text = NULL;
+	size_t size;
+	FILE *out = stack->nr ? open_memstream(&text, &size) : NULL;
+
+	if (!out)
+		return numbers;
+	for (uint32_t i = 0; i < stack->nr; i++)
+		fprintf(out, "%c%u", i ? ',' : '[', stack->numbers[i]);
+	putc(']', out);
+	if (!fclose(out) && text)
+		json_object_set_serializer(numbers, json_object_userdata_to_json_string, text, json_object_free_userdata);
+	return numbers;
+}
+
 static struct json_object *json_stacks(const struct wall_labels *labels)
 {
 	struct json_object *stacks = json_object_new_array();
 
-	for (size_t i = 0; i < labels->nr; i++) {
-		struct json_object *stack = json_object_new_array();
-
-		for (uint32_t j = 0; j < labels->stacks[i].nr; j++)
-			json_object_array_add(stack, json_object_new_int64(labels->stacks[i].numbers[j]));
-		json_object_array_add(stacks, stack);
-	}
+	for (size_t i = 0; i < labels->nr; i++)
+		json_object_array_add(stacks, json_numbers(&labels->stacks[i]));
 	return stacks;
 }
 

@@ -41,7 +41,7 @@ int wall_labels_make(struct wall_labels *l, const struct wall *w)
 	for (uint32_t number = 1; number < l->nr && !error; number++) {
 		struct stack_entry entry;
 
-		if (!wall_key(w, number))
+		if (!wall_key(w, number) || (w->ids && !w->ids[number - 1]))
 			continue;
 		entry = named(wall_key(w, number));
 		error = stack_labels_of(&stacks, &entry);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A report has room for a limited number of records: periods, runs and samples. Users and their processes share it
- * (report/shares.h), and a process's threads have equal shares of the process's. Once a thread's share is used, the rest of its life is one interval, in which all periods are lost.
+ * A report has room for a limited number of records (periods, runs and samples), and of frames of keys' stacks. Users and their
+ * processes share it (report/shares.h), and a process's threads have equal shares of the process's. Once a thread's share is
+ * used, the rest of its life is one interval, in which all periods are lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "report/other_stacks.h"
 #include "report/shares.h"
 #include "wallprof/wall.h"
+#include "wallprof/wall_sums.h"
 
 /* a run, and a period that is blocked, then waiting; at most */
 static uint64_t records_of(const struct life *life)
@@ -85,10 +87,17 @@ static bool is_of_another(const struct numbered *keys, size_t i)
 	return !i || keys[i].key->key.pid != keys[i - 1].key->key.pid || keys[i].key->key.uid != keys[i - 1].key->key.uid;
 }
 
-int wall_limit_stacks(struct wall *w, uint64_t max_lines)
+/* the lines that the key's stack takes in the report */
+static uint64_t lines_of(const struct numbered *n, const struct wall_sums *sums)
+{
+	return stack_lines(n->key) * (sums->keys ? sums->keys[n->index + 1].nr : 1);
+}
+
+int wall_limit_stacks(struct wall *w, uint64_t max_lines, bool each_record)
 {
 	struct numbered *keys = calloc(w->nr_keys + 1, sizeof(*keys));
 	struct claim *claims = calloc(w->nr_keys + 1, sizeof(*claims)), *claim = claims;
+	struct wall_sums sums = {};
 	size_t nr = 0, nr_claims = 0;
 	uint64_t used = 0;
 	uint32_t id = 0;
@@ -96,6 +105,8 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 
 	w->ids = calloc(w->nr_keys + 1, sizeof(*w->ids));
 	error = keys && claims && w->ids ? 0 : -ENOMEM;
+	if (!error && each_record)
+		error = wall_sums_make(&sums, w);
 	for (size_t i = 0; i < w->nr_keys && !error; i++)
 		if (w->keys[i])
 			keys[nr++] = (struct numbered){ w->keys[i], i };
@@ -104,7 +115,7 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 	for (size_t i = 0; i < nr; i++) {
 		if (is_of_another(keys, i))
 			claims[nr_claims++] = (struct claim){ .uid = keys[i].key->key.uid, .pid = keys[i].key->key.pid };
-		claims[nr_claims - 1].wanted += stack_lines(keys[i].key);
+		claims[nr_claims - 1].wanted += lines_of(&keys[i], &sums);
 	}
 	if (!error)
 		error = share_room(claims, nr_claims, max_lines);
@@ -113,13 +124,14 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines)
 			claim++;
 			used = 0;
 		}
-		used += stack_lines(keys[i].key);
+		used += lines_of(&keys[i], &sums);
 		w->ids[keys[i].index] = used <= claim->share;
 		w->stacks_left_out += used > claim->share;
 	}
 	for (size_t i = 0; i < w->nr_keys && !error; i++)
 		if (w->ids[i])
 			w->ids[i] = ++id;
+	wall_sums_free(&sums);
 	free(keys);
 	free(claims);
 	return error;

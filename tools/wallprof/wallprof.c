@@ -87,7 +87,8 @@ static struct wall_format format_of(const struct stack_output *output)
 		if (!strcmp(output->ending, wall_formats[i].ending))
 			return wall_formats[i];
 	if (output->format == stack_format_json)
-		return (struct wall_format){ .print = wall_json, .record_bytes = JSON_RECORD_BYTES };
+		return (struct wall_format){
+			.print = wall_json, .record_bytes = JSON_RECORD_BYTES, .frame_bytes = stack_format_json->frame_bytes };
 	return (struct wall_format){ .print = output->format == stack_format_folded ? wall_folded : wall_text };
 }
 
@@ -97,8 +98,8 @@ static int print(struct wall *wall, const struct stack_output *output, uint64_t 
 	uint64_t left_out;
 	int error = 0;
 
-	if (format.print == wall_json)	/* half for the stacks */
-		error = wall_limit_stacks(wall, (max_bytes /= 2) / stack_format_json->frame_bytes);
+	if (format.frame_bytes)		/* half is for the stacks */
+		error = wall_limit_stacks(wall, (max_bytes /= 2) / format.frame_bytes, format.stack_each_record);
 	if (!error && format.record_bytes)
 		error = wall_limit(wall, max_bytes / format.record_bytes);
 	if (!error)
@@ -117,6 +118,8 @@ static void configure(struct wallprof_bpf *bpf, const struct options *o)
 	bpf_program__set_autoload(bpf->progs.list_open, o->stacks.run.live || o->stacks.run.serve);
 	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
 	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
+	/* its keys are by thread: there are more of them */
+	kernel_check(object_resize(bpf->obj, "sent", 4 * o->stacks.wanted.max_stacks), "load the BPF programs");
 }
 
 /* Takes what an iterator outputs, records of one size. */
@@ -264,7 +267,8 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint
 		if (array_reserve(&s->entries, &s->room, *nr + 3))
 			return -ENOMEM;
 		put_entry(s, nr, key, state, (struct stack_value){ .count = times[i].periods, .blocked_ns = times[i].blocked_ns });
-		put_entry(s, nr, key, THREAD_RUNNABLE, (struct stack_value){ .count = times[i].periods, .waiting_ns = times[i].waiting_ns });
+		put_entry(s, nr, key, THREAD_RUNNABLE, (struct stack_value){
+			.count = times[i].blocked_ns ? 0 : times[i].periods, .waiting_ns = times[i].waiting_ns });
 		put_entry(s, nr, key, KEY_ON_CPU,
 			  (struct stack_value){ .count = times[i].samples, .waiting_ns = times[i].samples * s->period_ns });
 		times[i] = (struct key_times){};
