@@ -367,11 +367,12 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(command_begins, struct task_struct *task)
 {
 	struct stack_stats *counts = own_stats();
+	__u64 now_ns = bpf_ktime_get_ns();	/* before an interrupt finds the storage, and takes a sample */
 
 	if (!follow_forks || ended_ns || !is_measured(task) || bpf_task_storage_get(&threads, task, NULL, 0))
 		return 0;
 	if (bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
-		thread_started(task, bpf_ktime_get_ns());
+		thread_started(task, now_ns);
 	else if (counts)
 		counts->forks_lost++;
 	return 0;
