@@ -177,7 +177,6 @@ ring_agrees() {	# PATTERN, of a kernel function in the waker's stack
 	refute grep -q $'\e' "$WORK/text" "$WORK/folded"
 }
 
-# bats test_tags=full
 @test "-i: functions inlined into the waker's, in the order of their calls, in text and folded" {
 	need_root
 	need gcc

@@ -167,7 +167,6 @@ while os.read(0, 1):
 	expect "$(summary .lost_unseen) >= 1000 && $(summary .lost) >= $(summary .lost_unseen)"
 }
 
-# bats test_tags=full
 @test "an event of perf's: counted or lost, also where the kernel runs no program because bpf(2) is at work" {
 	need_root
 	background busy-bpf 300
