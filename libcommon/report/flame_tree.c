@@ -240,7 +240,7 @@ int flame_tree_bound(struct flame_tree *tree)
 	if (tree->nr <= FLAME_MAX_NODES && labels_bytes(tree->labels) <= FLAME_MAX_LABEL_BYTES)
 		return 0;
 	do {
-		if (tree->nr < max)
+		if (tree->nr <= max)	/* exactly so many may be left, and each round must leave fewer */
 			max = tree->nr / 2;
 		error = flame_tree_prune(tree, max);
 		if (!error)

@@ -163,6 +163,30 @@ static void test_bound(void)
 	flame_tree_free(&tree);
 }
 
+/* few stacks, each with a long name and a value of its own: pruning leaves exactly as many nodes as it may */
+static void test_bound_names(void)
+{
+	static char text[MAX_LABEL_BYTES];
+	struct flame_tree tree;
+	int error = 0;
+
+	memset(text, 'f', sizeof(text) - 1);
+	flame_tree_init(&tree);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t number;
+
+		snprintf(text, sizeof(text), "%u", i);
+		text[strlen(text)] = 'f';
+		number = label_of(&tree, text);
+		error |= flame_tree_add(&tree, &number, 1, FLAME_NOW, 1 + i);
+	}
+	check(!error && labels_bytes(tree.labels) > FLAME_MAX_LABEL_BYTES, "%zu bytes of labels", labels_bytes(tree.labels));
+	check(!flame_tree_bound(&tree));
+	check(labels_bytes(tree.labels) <= FLAME_MAX_LABEL_BYTES / 2, "%zu bytes of labels", labels_bytes(tree.labels));
+	check(tree.nr > 1 && total_of(&tree, "", FLAME_NOW) == 20000.0 * 20001 / 2, "%zu nodes; no value is lost", tree.nr);
+	flame_tree_free(&tree);
+}
+
 int main(void)
 {
 	test_sums();
@@ -170,5 +194,6 @@ int main(void)
 	test_prune();
 	test_deep();
 	test_bound();
+	test_bound_names();
 	return check_done();
 }
