@@ -639,6 +639,30 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	test -e "$WORK/report.folded"
 }
 
+@test "a command that writes without end: little of it is kept, the last lines are printed, and what outlives the tool goes on" {
+	local keeper file
+	terminal
+	echo 'while :; do echo alive; echo again >alive; sleep 0.1; done' >"$WORK/outlives"
+	echo 'sh outlives & echo $! >pid; exec yes a line of the command' >"$WORK/command"
+	type_line 'cpuprof --live -q -o report.folded -- sh command & echo $! >tool; fg'
+	wait_until shows '^a line of the command *$'
+	keeper=$(pgrep -x -P "$(cat "$WORK/tool")" ehperf-output)
+	file=/proc/$keeper/fd/1
+	readlink "$file" | grep '^/memfd:ehperf output'
+	for _ in {1..20}; do
+		[ "$(stat -L -c %b "$file")" -lt 4096 ] || { stat -L "$file"; return 1; }	# of 512 bytes
+		sleep 0.1
+	done
+	expect "$(stat -L -c %s "$file") > 10e6"
+	keys C-c
+	wait_until_left
+	shows '^a line of the command$'
+	rm "$WORK/alive"
+	wait_until test -s "$WORK/alive"
+	kill "$(cat "$WORK/pid")"
+	wait_until_gone "$keeper"
+}
+
 @test "a thread's name is escaped" {
 	terminal
 	background bash -c 'printf "%b" "\\033[2J\\033]0;x\\007y" >/proc/$$/comm; while :; do :; done'

@@ -12,18 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <term.h>
 #include <termios.h>
 #include <unistd.h>
 #include <unistr.h>
 #include <uniwidth.h>
 
+#include "live/kept_output.h"
+
 /* macros of term.h */
 #undef columns
 #undef lines
 
-#define KEPT_BYTES (64 << 10)	/* of what others have written: at least so much of its end is kept */
 #define END_BYTES 256
 #define PASS_ON_US 100000
 
@@ -31,8 +31,8 @@ static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, 
 
 static struct {
 	int before[3];		/* the standard descriptors; -1: not taken */
-	int kept;		/* a memory file, in their place */
-	off_t seen, put;	/* of it: by terminal_last_line(), by put_kept() */
+	struct kept_output kept;	/* in their place */
+	off_t seen, put;	/* of its file: by terminal_last_line(), by put_kept() */
 	pthread_t passing;	/* of terminal_pass_on(); 0: none */
 	atomic_bool passed;
 	FILE *in, *out;
@@ -62,22 +62,20 @@ const char *terminal_lacks(void)
 static void put_kept(void)
 {
 	char bytes[4096];
-	off_t end = lseek(t.kept, 0, SEEK_END);
-	ssize_t nr;
+	ssize_t nr, first;
+	off_t end;
 
+	kept_output_await(&t.kept);
+	end = lseek(t.kept.file, 0, SEEK_END);
 	if (end - t.put > KEPT_BYTES)
 		t.put = end - KEPT_BYTES;
-	while (t.put < end && (nr = pread(t.kept, bytes, sizeof(bytes), t.put)) > 0) {
-		if (write(STDERR_FILENO, bytes, nr) < 0)
+	while (t.put < end && (nr = pread(t.kept.file, bytes, sizeof(bytes), t.put)) > 0) {
+		for (first = 0; first < nr && !bytes[first]; first++)
+			;	/* more was written meanwhile, and this is not kept any more */
+		if (first < nr && write(STDERR_FILENO, bytes + first, nr - first) < 0)
 			return;
 		t.put += nr;
 	}
-}
-
-/* what was printed, or will not be, takes no memory */
-static void free_kept(off_t up_to)
-{
-	fallocate(t.kept, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, up_to);
 }
 
 static void give_back(void)
@@ -93,7 +91,6 @@ static void *pass_on(void *arg)
 	(void)arg;
 	while (!t.passed) {
 		put_kept();
-		free_kept(t.put);
 		usleep(PASS_ON_US);
 	}
 	return NULL;
@@ -115,11 +112,10 @@ void terminal_passed(void)
 
 int terminal_take(void)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), error = null < 0 ? -errno : kept_output_begin(&t.kept);
 
-	t.kept = memfd_create("ehperf output", MFD_CLOEXEC);
-	if (null < 0 || t.kept < 0 || fcntl(t.kept, F_SETFL, O_APPEND))
-		return -errno;
+	if (error)
+		return error;
 	for (int fd = 0; fd < 3; fd++)
 		if ((t.before[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
 			return -errno;
@@ -127,10 +123,10 @@ int terminal_take(void)
 	if (tcgetattr(t.before[0], &t.mode))
 		return -errno;
 	fflush(NULL);
-	if (dup2(null, 0) < 0 || dup2(t.kept, 1) < 0)
+	if (dup2(null, 0) < 0 || dup2(t.kept.pipe, 1) < 0)
 		return -errno;
 	/* errors that go to a file do not disturb */
-	if (isatty(2) && dup2(t.kept, 2) < 0)
+	if (isatty(2) && dup2(t.kept.pipe, 2) < 0)
 		return -errno;
 	close(null);
 	return atexit(terminal_end) ? -ENOMEM : 0;
@@ -139,7 +135,7 @@ int terminal_take(void)
 /* Reads what was written from there on, without the last line's end, as text. The bytes: no more than `bytes` - 1 */
 static size_t read_kept(char *text, size_t bytes, off_t from)
 {
-	ssize_t nr = pread(t.kept, text, bytes - 1, from);
+	ssize_t nr = pread(t.kept.file, text, bytes - 1, from);
 
 	while (nr > 0 && (text[nr - 1] == '\n' || text[nr - 1] == '\r'))
 		nr--;
@@ -154,12 +150,10 @@ static size_t read_kept(char *text, size_t bytes, off_t from)
 
 void terminal_last_line(char *line, size_t bytes)
 {
-	off_t end = lseek(t.kept, 0, SEEK_END), from = end > t.seen + 1024 ? end - 1024 : t.seen;
+	off_t end = lseek(t.kept.file, 0, SEEK_END), from = end > t.seen + 1024 ? end - 1024 : t.seen;
 	char text[1024 + 1], *last;
 
 	*line = 0;
-	if (end > 2 * KEPT_BYTES)
-		free_kept(end - KEPT_BYTES);
 	t.seen = end;
 	if (!read_kept(text, sizeof(text), from))
 		return;
@@ -169,7 +163,7 @@ void terminal_last_line(char *line, size_t bytes)
 
 void terminal_last_output(char *text, size_t bytes)
 {
-	off_t end = lseek(t.kept, 0, SEEK_END), from = end > (off_t)bytes - 1 ? end - (bytes - 1) : 0;
+	off_t end = lseek(t.kept.file, 0, SEEK_END), from = end > (off_t)bytes - 1 ? end - (bytes - 1) : 0;
 	char *first = read_kept(text, bytes, from) && from ? strchr(text, '\n') : NULL;
 
 	if (first)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal while a view is on it. Nothing else may write to it then: standard output and standard error go to a memory
- * file, of which the end is kept, and standard input is empty. So they are for a command that is started meanwhile. When the
+ * The terminal while a view is on it. Nothing else may write to it then: standard output and standard error go to where their
+ * end is kept (live/kept_output.h), and standard input is empty. So they are for a command that is started meanwhile. When the
  * view ends, they are as before, and what was kept is printed to standard error.
  *
  * The terminal's mode is restored at exit, and by signals that end the process, except SIGKILL.
@@ -36,10 +36,7 @@ void terminal_passed(void);
 /* Restores the terminal's mode and its screen: for a signal handler whose process ends */
 void terminal_reset(void);
 
-/*
- * The last line that was written to standard output or error, without its end; "" if there was none since the last call.
- * Bounds what is kept.
- */
+/* The last line that was written to standard output or error, without its end; "" if there was none since the last call. */
 void terminal_last_line(char *line, size_t bytes);
 /* The end of all that was written to them, as whole lines without the last end, as far as there is room */
 void terminal_last_output(char *text, size_t bytes);
