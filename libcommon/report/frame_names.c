@@ -79,6 +79,7 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	struct frame_name name;
 	const struct source_place *places;
 	bool by_call = frame & FRAME_CALL;
+	struct module *module;
 	size_t nr = 0;
 
 	if (names->recorded && !FRAME_IS_MARK(frame))
@@ -86,8 +87,9 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 	if (runtime)
 		return name_function(names, runtime, frame, all, MAX_FRAME_NAMES);
 	name = frame_name_user(names, pid, frame);
-	if (name.has_vaddr && (names->inlined || names->lines) && names->namer)
-		nr = find_places(names, modules_get(names->modules, FRAME_MODULE(frame)), name.vaddr - by_call, &places);
+	module = name.has_vaddr && (names->inlined || names->lines) && names->namer ? modules_get(names->modules, FRAME_MODULE(frame)) : NULL;
+	if (module)
+		nr = find_places(names, module, name.vaddr - by_call, &places);
 	for (size_t i = 0; names->inlined && i + 1 < nr; i++) {
 		all[i] = name;
 		all[i].inlined = true;

@@ -16,7 +16,7 @@ struct known_name *known_names_find(struct known_names *names, uint64_t source, 
 	return known;
 }
 
-/* A symbol that many names share: a function has one name at many addresses. */
+/* A text that many names share: a function has one name at many addresses. */
 struct shared_text {
 	size_t nr_users;
 	char text[];
@@ -41,62 +41,62 @@ static char *shared_text_new(const char *text)
 }
 
 /* one user less; NULL may be released */
-static void release_symbol(struct known_names *names, char *symbol)
+static void release_text(struct known_names *names, char *text)
 {
-	if (!symbol || --shared_text_of(symbol)->nr_users)
+	if (!text || --shared_text_of(text)->nr_users)
 		return;
-	names->bytes -= strlen(symbol);
-	free(shared_text_of(symbol));
+	names->bytes -= strlen(text);
+	free(shared_text_of(text));
 }
 
-/* a user of the last symbol if it is the same. NULL: none, or no memory */
-static char *symbol_like_last(struct known_names *names, const char *symbol)
+/* a user of the last text if it is the same. NULL: none, or no memory */
+static char *like_last(struct known_names *names, char **last, const char *text)
 {
-	if (!symbol)
+	if (!text)
 		return NULL;
-	if (!names->last_symbol || strcmp(names->last_symbol, symbol)) {
-		release_symbol(names, names->last_symbol);
-		names->last_symbol = shared_text_new(symbol);
-		names->bytes += names->last_symbol ? strlen(symbol) : 0;
+	if (!*last || strcmp(*last, text)) {
+		release_text(names, *last);
+		*last = shared_text_new(text);
+		names->bytes += *last ? strlen(text) : 0;
 	}
-	if (names->last_symbol)
-		shared_text_of(names->last_symbol)->nr_users++;
-	return names->last_symbol;
+	if (*last)
+		shared_text_of(*last)->nr_users++;
+	return *last;
 }
 
-static size_t bytes_of(const struct known_name *known)
+static void drop(struct known_names *names, struct known_name *known)
 {
-	return sizeof(*known) + (known->raw ? strlen(known->raw) : 0);
+	HASH_DEL(names->all, known);
+	names->bytes -= sizeof(*known);
+	release_text(names, known->symbol);
+	release_text(names, known->raw);
+	free(known);
 }
 
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
 		    const char *symbol, const char *raw)
 {
-	struct known_name *known;
+	struct known_name *known = known_names_find(names, source, found->frame);
 
-	if (known_names_find(names, source, found->frame))
+	if (known && (!symbol || (known->symbol && !strcmp(known->symbol, symbol)))) {
+		known->found = symbol ? *found : known->found;
+		known->named = names->round;
 		return 0;
+	}
+	if (known)
+		drop(names, known);
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return -ENOMEM;
 	known->key.source = source;
 	known->key.frame = found->frame;
 	known->found = *found;
-	known->symbol = symbol_like_last(names, symbol);
-	known->raw = raw ? strdup(raw) : NULL;
-	known->asked = names->round;
-	names->bytes += bytes_of(known);
+	known->symbol = like_last(names, &names->last_symbol, symbol);
+	known->raw = like_last(names, &names->last_raw, raw);
+	known->asked = known->named = names->round;
+	names->bytes += sizeof(*known);
 	HASH_ADD(hh, names->all, key, sizeof(known->key), known);
 	return 0;
-}
-
-static void drop(struct known_names *names, struct known_name *known)
-{
-	HASH_DEL(names->all, known);
-	names->bytes -= bytes_of(known);
-	release_symbol(names, known->symbol);
-	free(known->raw);
-	free(known);
 }
 
 void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source), void *arg,
@@ -125,6 +125,7 @@ void known_names_free(struct known_names *names)
 
 	HASH_ITER(hh, names->all, known, next)
 		drop(names, known);
-	release_symbol(names, names->last_symbol);
-	names->last_symbol = NULL;
+	release_text(names, names->last_symbol);
+	release_text(names, names->last_raw);
+	names->last_symbol = names->last_raw = NULL;
 }

@@ -15,8 +15,8 @@ struct known_name {
 		uint64_t source, frame;
 	} key;
 	struct named_frame found;
-	char *symbol, *raw;	/* as in struct named_frame, the symbol shared with other names; NULL: none */
-	uint32_t asked;		/* the round in which it was asked for last */
+	char *symbol, *raw;	/* as in struct named_frame, shared with other names; NULL: none */
+	uint32_t asked, named;	/* the rounds in which it was asked for last, and in which its name was added last */
 	UT_hash_handle hh;
 };
 
@@ -24,12 +24,12 @@ struct known_names {
 	struct known_name *all;
 	size_t bytes;		/* what they take, about */
 	uint32_t round;		/* how often known_names_forget() was called */
-	char *last_symbol;	/* of the last name that was added: the next frame often has the same function */
+	char *last_symbol, *last_raw;	/* of the last name that was added: the next frame often has the same function */
 };
 
 /* NULL: it is not known */
 struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame);
-/* Adds a name, unless the frame has one. The strings are copied, and may be NULL. 0 or -ENOMEM */
+/* Adds a name, which replaces one that the frame has, if it has a symbol. The strings are copied, and may be NULL. 0 or -ENOMEM */
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
 		    const char *symbol, const char *raw);
 /*

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,9 @@
 #include "report/namer_work.h"
 
 #define AREA_BYTES (16 << 20)
-#define MAX_KNOWN_BYTES (128 << 20)
-#define MAX_IDLE_BYTES (16 << 20)	/* if known names take more, those that nobody asks for are forgotten */
+/* names of trusted files, and all others: these cannot take the room of those */
+#define MAX_KNOWN_BYTES (64 << 20)
+#define MAX_IDLE_BYTES (8 << 20)	/* if known names take more, those that nobody asks for are forgotten */
 #define WAIT_MS 20
 /*
  * How long a report waits for the names of all untrusted sources together: files of other users, and processes' code in no
@@ -70,22 +72,26 @@ struct namer {
 	struct namer_options options;
 	struct workers *workers[NR_SETS];
 	struct source *sources;
-	struct known_names known;
+	struct known_names known[2];	/* [is_trusted()] */
 	bool interrupted;
 	struct share *shares;
 	uint64_t share_ns;	/* how long a report may wait for the sources of the owner that is asked now */
 	uint64_t waited_ns[2];	/* [is_trusted()]: for untrusted sources; for trusted ones, in vain */
-	uint64_t followed_ns;
+	uint64_t followed_ns, nr_questions;
 	uint64_t given_up_key;	/* of the source that was given up last */
 	struct namer_losses losses;
 	uint64_t frames[MAX_NAMED];	/* of the next request */
 	uint64_t request[NAMER_MAX_REQUEST / sizeof(uint64_t) + 1];
 };
 
-/* What a job is for, in its tag, beside the source's key. Only for ASK, somebody waits. */
+/*
+ * What a job is for, in its tag, beside the source's key. Only for ASK, somebody waits: its tag has the question's number, too,
+ * because the answer to an earlier question, whose report was interrupted, may still come.
+ */
 #define PREPARE (1ULL << 33)
 #define FOLLOW (1ULL << 34)
 #define ASK (1ULL << 35)
+#define QUESTION_SHIFT 36
 #define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
 static int start_workers(struct namer *n, enum set set)
@@ -151,7 +157,8 @@ void namer_free(struct namer *n)
 	HASH_ITER(hh, n->sources, source, next)
 		drop_source(n, source);
 	forget_shares(n);
-	known_names_free(&n->known);
+	known_names_free(&n->known[false]);
+	known_names_free(&n->known[true]);
 	for (enum set set = 0; set < NR_SETS; set++)
 		workers_free(n->workers[set]);
 	free(n);
@@ -182,6 +189,11 @@ static enum set set_of(const struct namer *n, uint64_t key)
 static bool is_trusted(const struct source *source)
 {
 	return source->set == TRUSTED_FILES;
+}
+
+static struct known_names *known_of(struct namer *n, uint64_t key)
+{
+	return &n->known[set_of(n, key) == TRUSTED_FILES];
 }
 
 /* NULL: no memory */
@@ -299,10 +311,10 @@ static int give_job(struct namer *n, enum set set, uint64_t tag, bool asks_debug
 
 /* ---- answers ---- */
 
-static void pass_over(struct namer *n, struct source *source)
+/* why: what counts it in n->losses */
+static void pass_over(struct source *source, size_t *why)
 {
-	if (!source->passed_over)
-		n->losses.passed_over++;
+	*why += !source->passed_over;
 	source->passed_over = true;
 }
 
@@ -312,11 +324,15 @@ static bool may_ask(struct namer *n, struct source *source)
 
 	if (!n->interrupted)
 		n->interrupted = poll(&fd, 1, 0) > 0;
-	if (source->error || is_forgotten(n, source->key) || n->interrupted || n->known.bytes >= MAX_KNOWN_BYTES)
+	if (source->error || is_forgotten(n, source->key) || n->interrupted)
 		return false;
+	if (n->known[is_trusted(source)].bytes >= MAX_KNOWN_BYTES) {
+		pass_over(source, &n->losses.no_room);
+		return false;
+	}
 	if (n->waited_ns[is_trusted(source)] < MAX_WAITED_NS && (is_trusted(source) || source->share->waited_ns < n->share_ns))
 		return true;
-	pass_over(n, source);
+	pass_over(source, &n->losses.passed_over);
 	return false;
 }
 
@@ -336,11 +352,19 @@ static void note_waited(struct namer *n, struct source *source, uint64_t began_n
 		source->share->waited_ns += clock_ns() - began_ns;
 }
 
+/* Can that be said of this frame of the source? The worker may have been taken over. */
+static bool is_sound(const struct source *source, const struct named_frame *found)
+{
+	return source_key((pid_t)source->key, found->frame) == source->key &&
+	       !(source->key & JIT_SOURCE && (found->has_vaddr || found->has_function));
+}
+
 /*
  * Takes the names in an answer. Returns how many frames have an answer now; -EBADMSG: it is no valid answer; -ENOMEM.
- * With FOLLOW, frames without a name are left out, and are asked for again: the runtime may name them later.
+ * asked: these frames, in their order; NULL with FOLLOW, where frames without a name are left out, and are asked for again: the
+ * runtime may name them later.
  */
-static ssize_t take(struct namer *n, struct source *source, const struct worker_answer *answer)
+static ssize_t take(struct namer *n, struct source *source, const uint64_t *asked, size_t max, const struct worker_answer *answer)
 {
 	const char *at = answer->bytes, *end = at + answer->nr;
 	struct named_frame found;
@@ -349,9 +373,11 @@ static ssize_t take(struct namer *n, struct source *source, const struct worker_
 	for (; at < end; nr++) {
 		const char *symbol, *raw;
 
-		if ((size_t)(end - at) < sizeof(found))
+		if ((size_t)(end - at) < sizeof(found) || (size_t)nr >= max)
 			return -EBADMSG;
 		memcpy(&found, at, sizeof(found));
+		if (!is_sound(source, &found) || (asked && found.frame != asked[nr]))
+			return -EBADMSG;
 		symbol = at + sizeof(found);
 		if (found.symbol_bytes > end - symbol || found.raw_bytes > end - symbol - found.symbol_bytes)
 			return -EBADMSG;
@@ -361,9 +387,9 @@ static ssize_t take(struct namer *n, struct source *source, const struct worker_
 			return -EBADMSG;
 		source->lacks_names |= found.lacks_names;
 		source->has_dump = !found.wants_dump;
-		if (answer->tag & FOLLOW && !found.symbol_bytes)
+		if (!asked && !found.symbol_bytes)
 			continue;
-		if (known_names_add(&n->known, source->key, &found, found.symbol_bytes ? symbol : NULL, found.raw_bytes ? raw : NULL))
+		if (known_names_add(&n->known[is_trusted(source)], source->key, &found, found.symbol_bytes ? symbol : NULL, found.raw_bytes ? raw : NULL))
 			return -ENOMEM;
 	}
 	return nr;
@@ -413,7 +439,7 @@ static void take_aside(struct namer *n, const struct worker_answer *answer)
 		return;
 	if (!error && answer->tag & PREPARE)
 		error = go_on_preparing(n, source, answer);
-	else if (!error && answer->tag & FOLLOW && take(n, source, answer) == -EBADMSG)
+	else if (!error && answer->tag & FOLLOW && take(n, source, NULL, MAX_NAMED, answer) == -EBADMSG)
 		error = -EBADMSG;
 	if (error)
 		give_up(n, source, error);
@@ -470,13 +496,17 @@ static int make_room(struct source *source)
 	return array_reserve(&source->wanted, &source->room, 2 * source->nr + LEAST_WANTED);
 }
 
-/* 0 or -ENOMEM */
-static int want(struct namer *n, pid_t pid, uint64_t frame)
+/*
+ * again: also if it was named before the last namer_forget(), in no file: other code may have taken its place. 0 or -ENOMEM
+ */
+static int want(struct namer *n, pid_t pid, uint64_t frame, bool again)
 {
 	uint64_t key = source_key(pid, frame);
+	struct known_names *names = known_of(n, key);
+	const struct known_name *known = known_names_find(names, key, frame);
 	struct source *source;
 
-	if (known_names_find(&n->known, key, frame))
+	if (known && !(again && key & JIT_SOURCE && known->named != names->round))
 		return 0;
 	source = source_of(n, key);
 	if (!source || make_room(source))
@@ -488,6 +518,11 @@ static int want(struct namer *n, pid_t pid, uint64_t frame)
 
 /* ---- forgetting ---- */
 
+static bool has_ended(const struct source *source)
+{
+	return source->key & JIT_SOURCE && kill((pid_t)source->key, 0) && errno == ESRCH;
+}
+
 void namer_forget(struct namer *n)
 {
 	struct source *source, *next;
@@ -496,9 +531,10 @@ void namer_forget(struct namer *n)
 	for (struct share *share = n->shares; share; share = share->hh.next)
 		share->waited_ns = 0;
 	source_places_begin();
-	known_names_forget(&n->known, is_forgotten, n, MAX_IDLE_BYTES);
+	for (int trusted = 0; trusted < 2; trusted++)
+		known_names_forget(&n->known[trusted], is_forgotten, n, MAX_IDLE_BYTES);
 	HASH_ITER(hh, n->sources, source, next)
-		if (is_forgotten(n, source->key) || (!source->nr && !source->error && !source->passed_over))
+		if (is_forgotten(n, source->key) || has_ended(source) || (!source->nr && !source->error && !source->passed_over))
 			drop_source(n, source);
 	forget_shares(n);
 }
@@ -526,7 +562,7 @@ static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
 	const struct module *module = modules_get(n->names->modules, FRAME_MODULE(frame));
 	int error = see_module(n, FRAME_MODULE(frame));
 
-	return !error && module && module->elsewhere ? want(n, pid, frame) : error;
+	return !error && module && module->elsewhere ? want(n, pid, frame, true) : error;
 }
 
 int namer_see(struct namer *n, pid_t pid, const uint64_t *frames, size_t nr)
@@ -535,7 +571,7 @@ int namer_see(struct namer *n, pid_t pid, const uint64_t *frames, size_t nr)
 
 	for (size_t i = 0; i < nr && !error; i++)
 		if (frame_in_no_file(frames[i]))
-			error = want(n, pid, frames[i]);
+			error = want(n, pid, frames[i], true);
 		else if (!FRAME_IS_RUNTIME(frames[i]) && !FRAME_IS_MARK(frames[i]))
 			error = see_frame(n, pid, frames[i]);
 	return error;
@@ -608,8 +644,8 @@ static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 	return is_trusted(source) ? UINT64_MAX : clock_ns() + (own < all ? own : all);
 }
 
-/* Waits for the answer to ASK. False: it was interrupted, or no answer will come */
-static bool await(struct namer *n, const struct source *source, struct worker_answer *answer)
+/* Waits for the answer to ASK with this tag. False: it was interrupted, or no answer will come */
+static bool await(struct namer *n, const struct source *source, uint64_t tag, struct worker_answer *answer)
 {
 	struct workers *workers = n->workers[source->set];
 	struct pollfd fds[] = {
@@ -619,7 +655,7 @@ static bool await(struct namer *n, const struct source *source, struct worker_an
 	uint64_t end_ns = end_of_wait(n, source);
 
 	/* answers to questions of a report that was interrupted are skipped */
-	while (!take_answer(n, source->set, answer) || answer->tag != (ASK | source->key)) {
+	while (!take_answer(n, source->set, answer) || answer->tag != tag) {
 		if (!workers_nr_asked(workers))
 			return false;
 		if (clock_ns() > end_ns) {
@@ -644,24 +680,24 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 	for (bool asks_debug = must_ask_debug(n, source->key); (nr || asks_debug) && may_ask(n, source); frames += done, nr -= done) {
 		size_t some = asks_debug ? 0 : nr < MAX_NAMED ? nr : MAX_NAMED;
 		struct worker_answer answer = {};
-		uint64_t began = clock_ns();
+		uint64_t began = clock_ns(), tag = ASK | source->key | ++n->nr_questions << QUESTION_SHIFT;
 		bool failed;
 
 		if (some)
 			memcpy(n->frames, frames, some * sizeof(*frames));
-		if (give_job(n, source->set, ASK | source->key, asks_debug, some))
+		if (give_job(n, source->set, tag, asks_debug, some))
 			return -ENOMEM;
-		if (!await(n, source, &answer))
+		if (!await(n, source, tag, &answer))
 			return 0;
 		if (answer.error == -ETIMEDOUT && is_trusted(source) && source->slow++ < MAX_SLOW) {
 			n->waited_ns[true] += clock_ns() - began;
 			done = 0;
 			continue;
 		}
-		done = answer.error ? answer.error : asks_debug ? take_debug_key(n, source->key, &answer) : take(n, source, &answer);
-		failed = done < 0 || (!done && !asks_debug) || (size_t)done > some;
+		done = answer.error ? answer.error : asks_debug ? take_debug_key(n, source->key, &answer) : take(n, source, frames, some, &answer);
+		failed = done < 0 || (!done && !asks_debug);
 		if (answer.error == -ETIME && !is_trusted(source) && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
-			pass_over(n, source);	/* other sources have taken most of the time */
+			pass_over(source, &n->losses.passed_over);	/* other sources have taken most of the time */
 		else if (failed)
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
 		note_waited(n, source, began);
@@ -703,7 +739,7 @@ static int want_all(struct namer *n, const struct stack_entry *entry, struct rec
 			continue;
 		recent_place(recent, source_key(entry->key.pid, frame), frame, &known);
 		if (!known)
-			error = want(n, entry->key.pid, frame);
+			error = want(n, entry->key.pid, frame, false);
 	}
 	return error ? error : note_user(n, entry);
 }
@@ -758,7 +794,7 @@ static bool fetch_names(struct namer *n, const struct source *source)
 
 	if (!module || !namer_fetch(n, module))
 		return false;
-	known_names_forget_source(&n->known, source->key);
+	known_names_forget_source(&n->known[is_trusted(source)], source->key);
 	return true;
 }
 
@@ -902,11 +938,12 @@ static struct frame_name name_of(const struct namer *n, const struct known_name 
 struct frame_name namer_find(struct namer *n, pid_t pid, uint64_t frame)
 {
 	uint64_t key = source_key(pid, frame);
-	const struct known_name *known = known_names_find(&n->known, key, frame);
+	struct known_names *names = known_of(n, key);
+	const struct known_name *known = known_names_find(names, key, frame);
 	struct source *source = known ? NULL : source_of(n, key);
 
 	if (source && !ask(n, source, &frame, 1))
-		known = known_names_find(&n->known, key, frame);
+		known = known_names_find(names, key, frame);
 	return name_of(n, known, frame);
 }
 

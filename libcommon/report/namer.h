@@ -53,8 +53,8 @@ bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
  * Forgets names of modules that are forgotten. If names take much memory, also forgets the names that were not used
- * since the call before the last one. The next report has all of its time for names again. Call it after each report, when no
- * name is in use.
+ * since the call before the last one. Names of code in no file stay, but namer_see() asks for them once more. The next report has
+ * all of its time for names again. Call it after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);
 
@@ -64,7 +64,8 @@ struct namer_losses {
 	const char *path;	/* the file that was given up last; NULL: it was code in no file, of this process */
 	pid_t pid;
 	int error;		/* and why */
-	size_t passed_over;	/* how many were not asked, because there was no time */
+	/* how many were not asked for all names, because there was no time, or no room for more names */
+	size_t passed_over, no_room;
 	int not_fetched;	/* why debug files were not fetched: an error of debuginfod_fetch() except -ENOENT; 0: none */
 };
 struct namer_losses namer_losses(const struct namer *namer);
