@@ -266,6 +266,25 @@ nap()'
 
 # ---- the end of a run ----
 
+@test "a process that ends and a signal that comes at the same moment end the run, and frames have names" {
+	need_root
+	local app tool
+	background nested burn 1000
+	app=$pid
+	cpuprof -j -p "$app" -o "$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	wait_until_it_ran "$app" 300
+	kill -STOP "$tool"
+	kill -KILL "$app"
+	wait_until_gone "$app"
+	kill -INT "$tool"
+	kill -CONT "$tool"
+	wait "$tool"
+	jq -es '.[-1] | .type == "summary" and .named > 0' "$WORK/out"
+}
+
 @test "SIGINT and SIGTERM print what was gathered" {
 	need_root
 	local signal

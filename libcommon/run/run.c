@@ -408,12 +408,7 @@ static bool do_some(struct run *run, struct poll_list *list, struct targets *tar
 	if (!duration || (poll(list->fds, list->nr, run->hurries ? 0 : wait) < 0 && errno != EINTR))
 		return false;
 	run->hurries = false;
-	if (list->fds[FD_SIGNAL].revents) {
-		signals_taken();
-		run->signalled = true;
-		return false;
-	}
-	if (list->fds[FD_COMMAND].revents || list->fds[FD_OUTPUT].revents)
+	if (list->fds[FD_SIGNAL].revents || list->fds[FD_COMMAND].revents || list->fds[FD_OUTPUT].revents)
 		return false;
 	if (any_urgent(list))
 		usleep(GATHER_US);
@@ -484,6 +479,7 @@ void run_measure(struct run *run)
 	while (do_some(run, &list, &targets))
 		if (progress)
 			show_progress(run);
+	run->signalled = signals_report_begins();
 	run_counted_until_now(run);
 	run->outlived = run->command.pid > 0 && !run->signalled && !command_ends_within(run, 0);
 	if (progress && run->on_terminal) {
@@ -491,7 +487,6 @@ void run_measure(struct run *run)
 		fflush(stderr);	/* before the report */
 	}
 	targets_close(&targets);
-	signals_report_begins();
 }
 
 /* ---- the end ---- */

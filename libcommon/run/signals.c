@@ -82,10 +82,14 @@ void signals_before_exit(void (*function)(void))
 	signals.before_exit = function;
 }
 
-void signals_report_begins(void)
+bool signals_report_begins(void)
 {
+	eventfd_t count;
+
 	signal(SIGALRM, report_took_too_long);
 	signals.reporting = true;
+	/* one that comes from now on cuts the report */
+	return !signals.in_report && !eventfd_read(signals.fd, &count);
 }
 
 bool signals_cut_report(void)
@@ -128,11 +132,4 @@ int signals_begin(pid_t command, pid_t relay, int child_fd)
 int signals_fd(void)
 {
 	return signals.fd;
-}
-
-void signals_taken(void)
-{
-	eventfd_t count;
-
-	eventfd_read(signals.fd, &count);
 }

@@ -20,19 +20,17 @@
  */
 int signals_begin(pid_t command, pid_t relay, int child_fd);
 
-/*
- * for poll(): readable after a signal until signals_taken() is called, which is optional. -1 before signals_begin()
- */
+/* for poll(): readable after a signal, until the last report begins. -1 before signals_begin() */
 int signals_fd(void);
-void signals_taken(void);
 
 /* To be called when the second signal ends the tool, in its handler; NULL: nothing */
 void signals_before_exit(void (*function)(void));
 
 /*
- * The last report begins. If it has not ended a second after the first signal, the tool ends, and removes incomplete files.
+ * The last report begins. If it has not ended a second after a first signal that comes from now on, the tool ends, and removes
+ * incomplete files. Has a signal come before? Then it does not cut the report, and is not readable any more.
  */
-void signals_report_begins(void);
+bool signals_report_begins(void);
 /* Has a signal come since? Then the caller leaves out what it has not written. */
 bool signals_cut_report(void);
 /* The report is written. The signal that cut it, or 0 */
