@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "runtimes/jit/jit_files.h"
+#include "runtimes/jit/jit_processes.h"
 
 static void put(int fd, const void *bytes, size_t size)
 {
@@ -322,6 +322,48 @@ static void check_files(void)
 	check(count_descriptors() == before, "no descriptor is left open");
 }
 
+/* a file with this text */
+static int file_of(const char *text)
+{
+	int fd = memfd_create("made", MFD_CLOEXEC);
+
+	put(fd, text, strlen(text));
+	return fd;
+}
+
+/* an update of a process that was started then, whose map has this function */
+static bool named(struct jit_processes *processes, pid_t pid, unsigned started, const char *expected)
+{
+	struct jit_opened opened = { .fds = { -1, -1, -1, -1 } };
+	char stat[200], map[200];
+	const char *name = "";
+	uint64_t start;
+	int error;
+
+	snprintf(stat, sizeof(stat), "%d (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %u 20", pid, started);
+	snprintf(map, sizeof(map), "1000 10 %s\n", expected);
+	opened.fds[JIT_STAT] = file_of(stat);
+	opened.fds[JIT_MAP] = file_of(map);
+	error = jit_processes_update(processes, pid, &opened);
+	jit_opened_close(&opened);
+	return !error && jit_processes_find(processes, pid, 0x1008, UINT64_MAX, &name, &start) == JIT_FOUND && !strcmp(name, expected);
+}
+
+static void check_processes(void)
+{
+	struct jit_processes *processes = jit_processes_new();
+	int before = count_descriptors(), failed = 0;
+
+	for (pid_t pid = 1; pid <= 2 * JIT_MAX_PROCESSES; pid++)
+		failed += !named(processes, pid, 1, "first");
+	check(!failed, "later processes have names, too: %d have none", failed);
+	check(count_descriptors() <= before + JIT_MAX_PROCESSES, "and the files of no more are open");
+	check(named(processes, 1, 1, "again"), "one that was forgotten is read again");
+	check(named(processes, 1, 2, "reused"), "a process with the number of another one has its own names");
+	jit_processes_free(processes);
+	check(count_descriptors() == before);
+}
+
 int main(void)
 {
 	check_perf_map();
@@ -331,5 +373,6 @@ int main(void)
 	check_random();
 	check_hostile();
 	check_files();
+	check_processes();
 	return check_done();
 }

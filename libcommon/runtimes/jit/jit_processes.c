@@ -30,7 +30,7 @@ struct jit_process {
 };
 
 struct jit_processes {
-	struct jit_process *by_pid;
+	struct jit_process *by_pid;	/* the one that was updated last is the last one */
 	struct proc_maps maps;	/* as they were at the last update, or at the first question for a region since: */
 	pid_t maps_of;		/* of this process; 0: none */
 	int maps_fd;		/* from which they are read */
@@ -41,18 +41,22 @@ struct jit_processes *jit_processes_new(void)
 	return calloc(1, sizeof(struct jit_processes));
 }
 
+static void drop(struct jit_processes *processes, struct jit_process *process)
+{
+	HASH_DEL(processes->by_pid, process);
+	jit_files_close(&process->files);
+	free(process->regions);
+	free(process);
+}
+
 void jit_processes_free(struct jit_processes *processes)
 {
 	struct jit_process *process, *next;
 
 	if (!processes)
 		return;
-	HASH_ITER(hh, processes->by_pid, process, next) {
-		HASH_DEL(processes->by_pid, process);
-		jit_files_close(&process->files);
-		free(process->regions);
-		free(process);
-	}
+	HASH_ITER(hh, processes->by_pid, process, next)
+		drop(processes, process);
 	proc_maps_free(&processes->maps);
 	free(processes);
 }
@@ -71,10 +75,10 @@ static uint64_t start_of(int stat)
 	return start;
 }
 
-/* NULL: there are too many, or no memory */
+/* NULL: no memory */
 static struct jit_process *add(struct jit_processes *processes, pid_t pid, const struct jit_opened *opened)
 {
-	struct jit_process *process = HASH_COUNT(processes->by_pid) < JIT_MAX_PROCESSES ? calloc(1, sizeof(*process)) : NULL;
+	struct jit_process *process = calloc(1, sizeof(*process));
 
 	if (!process)
 		return NULL;
@@ -86,26 +90,49 @@ static struct jit_process *add(struct jit_processes *processes, pid_t pid, const
 	return process;
 }
 
+/* Drops those that were not updated for the longest time, but not the last one. */
+static void bound(struct jit_processes *processes)
+{
+	struct jit_process *process, *next;
+	size_t bytes = 0;
+
+	HASH_ITER(hh, processes->by_pid, process, next)
+		bytes += jit_names_bytes(&process->files.names);
+	HASH_ITER(hh, processes->by_pid, process, next) {
+		if (!next || (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES && bytes <= JIT_MAX_BYTES))
+			return;
+		bytes -= jit_names_bytes(&process->files.names);
+		drop(processes, process);
+	}
+}
+
 int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_opened *opened)
 {
-	struct jit_process *process, *other, *next;
 	int none[NR_JIT_FDS] = { -1, -1, -1, -1 }, *fds = opened->fds;
-	size_t bytes = 0;
+	uint64_t started = start_of(fds[JIT_STAT]);
+	struct jit_process *process;
 
 	processes->maps_of = 0;
 	HASH_FIND_INT(processes->by_pid, &pid, process);
-	if (!process)
+	if (process && started && started != process->started) {	/* another process has its number now */
+		drop(processes, process);
+		process = NULL;
+	}
+	if (process) {
+		HASH_DEL(processes->by_pid, process);
+		HASH_ADD_INT(processes->by_pid, pid, process);
+	} else {
 		process = add(processes, pid, opened);
-	else if (start_of(fds[JIT_STAT]) != process->started)
-		fds = none;	/* it has exited: what was opened now is another's */
+	}
 	if (!process)
-		return HASH_COUNT(processes->by_pid) < JIT_MAX_PROCESSES ? -ENOMEM : -ENOSPC;
+		return -ENOMEM;
+	bound(processes);
+	if (started != process->started)
+		fds = none;	/* it has exited */
 	processes->maps_fd = fds[JIT_MAPS];
-	if (process->error)
+	if (process->error || jit_names_bytes(&process->files.names) > JIT_MAX_BYTES)
 		return 0;
-	HASH_ITER(hh, processes->by_pid, other, next)
-		bytes += jit_names_bytes(&other->files.names);
-	return bytes > JIT_MAX_BYTES ? 0 : jit_files_update(&process->files, &fds[JIT_MAP], &fds[JIT_DUMP]);
+	return jit_files_update(&process->files, &fds[JIT_MAP], &fds[JIT_DUMP]);
 }
 
 bool jit_processes_want_dump(const struct jit_processes *processes, pid_t pid)

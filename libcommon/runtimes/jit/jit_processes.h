@@ -9,7 +9,7 @@
 
 #include "runtimes/jit/jit_files.h"
 
-#define JIT_MAX_PROCESSES 256			/* whose files are kept open; later processes get no names */
+#define JIT_MAX_PROCESSES 256			/* whose files are kept open: those that were updated last */
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* for the names of all processes */
 
 struct jit_processes;
@@ -20,7 +20,7 @@ void jit_processes_free(struct jit_processes *processes);
 /*
  * Reads what the process's runtime has written since the last call: to be called before looking for its names, first as soon as it
  * was seen to execute anonymous memory: once it has exited, only a perf map in our own /tmp can be found. *opened: jit_files_open()
- * of now; what remains in it is the caller's, and must stay open until the names are found. 0, -ENOSPC or -ENOMEM
+ * of now; what remains in it is the caller's, and must stay open until the names are found. 0 or -ENOMEM
  */
 int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_opened *opened);
 /* Is jit_files_open() to look for a dump the next time? */
@@ -30,7 +30,7 @@ enum jit_found {
 	JIT_FOUND,
 	JIT_NOT_IN_FILES,	/* the process's files have no name for the address */
 	JIT_NO_FILES,		/* the runtime writes no such files */
-	JIT_NOT_SEEN,		/* the process had exited, or there are too many processes */
+	JIT_NOT_SEEN,		/* the process had exited, or is not kept any more */
 };
 
 /*
