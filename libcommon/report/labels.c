@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/seed.h"
 
 const char frame_kind_letters[NR_FRAME_KINDS + 1] = "tufjrikox";
 
@@ -36,14 +37,9 @@ void labels_free(struct labels *labels)
 	free(labels);
 }
 
-/* FNV-1a */
 static uint64_t hash_of(const struct label *label, size_t length)
 {
-	uint64_t hash = 0xcbf29ce484222325 ^ label->kind ^ (uint64_t)label->pid << 8 ^ (uint64_t)label->tid << 36;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)label->text[i]) * 0x100000001b3;
-	return hash ^ hash >> 29;
+	return seeded_hash((uint64_t[]){ label->kind, label->pid, label->tid }, 3, label->text, length);
 }
 
 static bool same(const struct label *known, const struct label *label, size_t length, bool cut)

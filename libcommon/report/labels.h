@@ -42,7 +42,7 @@ void labels_free(struct labels *labels);
 int labels_add(struct labels *labels, const struct label *label, uint32_t *number);
 /* valid until labels_free() */
 const struct label *labels_get(const struct labels *labels, uint32_t number);
-/* The same for equal labels, also in another struct labels */
+/* The same for equal labels, also in another struct labels of this process */
 uint64_t labels_hash(const struct labels *labels, uint32_t number);
 size_t labels_count(const struct labels *labels);
 size_t labels_bytes(const struct labels *labels);

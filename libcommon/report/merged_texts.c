@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/seed.h"
 #include "report/labels.h"
 
 struct merged_texts {
@@ -76,7 +77,7 @@ static int split(struct merged_texts *texts, const char *text)
 
 static uint64_t hash_of(const uint32_t *pieces, size_t nr)
 {
-	uint64_t hash = nr;
+	uint64_t hash = nr ^ process_seed();
 
 	for (size_t i = 0; i < nr; i++) {
 		hash = (hash ^ pieces[i]) * 0x9e3779b97f4a7c15;

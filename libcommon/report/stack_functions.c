@@ -5,13 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistr.h>
 #include <uniwidth.h>
 
 #include "base/array.h"
 #include "base/order.h"
-#include "process/clock.h"
+#include "base/seed.h"
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
@@ -182,10 +181,10 @@ static int append_text(struct stack_functions *f, const char *before, const char
 static size_t place_of(const struct stack_functions *f, uint64_t frame, uint32_t pid)
 {
 	/* a process chooses its addresses, but does not know the seed */
-	uint64_t hash = (frame ^ (uint64_t)pid << 32 ^ f->seed) * 0x9e3779b97f4a7c15;
+	uint64_t hash = (frame ^ (uint64_t)pid << 32 ^ process_seed()) * 0x9e3779b97f4a7c15;
 	size_t at;
 
-	hash = (hash ^ hash >> 32) * (f->seed | 1);
+	hash = (hash ^ hash >> 32) * (process_seed() | 1);
 	at = hash >> 32 & (f->known_size - 1);
 	while (f->known[at].nr && (f->known[at].frame != frame || f->known[at].pid != pid))
 		at = (at + 1) & (f->known_size - 1);
@@ -303,8 +302,6 @@ int stack_functions_init(struct stack_functions *f)
 {
 	f->waker_end = UINT32_MAX;
 	f->thread_pid = UINT32_MAX;
-	if (getrandom(&f->seed, sizeof(f->seed), GRND_NONBLOCK) < 0)
-		f->seed = clock_ns();
 	f->functions = labels_new();
 	if (!f->functions || grow_known(f))
 		return -ENOMEM;

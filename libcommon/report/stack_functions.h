@@ -40,7 +40,6 @@ struct stack_functions {
 	struct line_kind *kinds;	/* of each line */
 	size_t nr_sums, nr_kinds, sums_room, kinds_room;
 	struct known_line *known;	/* a frame is named once */
-	uint64_t seed;			/* of where it is */
 	size_t nr_known, known_size;
 	uint32_t *of_known;
 	size_t nr_of_known, of_known_room;
