@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Stacks in the format of perf script, for programs that import it. These programs count samples, so each sample of a stack is
- * printed. A time (in microseconds) or a sum is printed as the period of one sample. The time of a sample is not known: samples
- * follow each other at the sampling period.
+ * printed, or, where there is no room for all, the same share of each stack's. A time (in microseconds) or a sum is printed as
+ * the period of one sample. The time of a sample is not known: samples follow each other at the sampling period.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -92,19 +93,65 @@ static void put_head(FILE *out, const struct stack_entry *entry, const struct me
 	free(clean);
 }
 
+/* The stack's lines; the caller frees them. NULL: no memory */
+static char *lines_of(const struct stack_writer *w, const struct stack_entry *entry)
+{
+	struct stack_writer to_memory = *w;
+	char *lines = NULL;
+	size_t bytes;
+
+	to_memory.out = open_memstream(&lines, &bytes);
+	if (!to_memory.out)
+		return NULL;
+	put_stack(&to_memory, entry);
+	return fclose(to_memory.out) ? NULL : lines;
+}
+
+/* how many samples of the stack are printed, if there is room */
+static uint64_t samples_of(const struct measure *measure, const struct stack_entry *entry)
+{
+	return measure->is_time || measure->sum_unit ? 1 : measure->value(&entry->value);
+}
+
+/* The share of the samples for which there is room: the same of each stack, so that the picture is that of all. */
+static double share_with_room(const struct stack_writer *w, const struct measure *measure, const struct stack_entry *entries, size_t nr)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		bytes += (double)samples_of(measure, &entries[i]) * PERF_FRAME_BYTES *
+			 ((entries[i].user ? entries[i].user->nr : 0) + (entries[i].kernel ? entries[i].kernel->nr : 0));
+	return w->max_bytes && bytes > w->max_bytes ? w->max_bytes / bytes : 1;
+}
+
+static bool must_end(const struct stack_writer *w)
+{
+	return ferror(w->out) || stack_writer_ended(w);
+}
+
 int stack_report_perf(const struct stack_writer *w, const struct stack_summary *summary,
 		      const struct stack_entry *entries, size_t nr)
 {
 	const struct measure *measure = summary->measure;
 	uint64_t step = measure->value_ns > 1000 ? measure->value_ns : 1000, now = summary->started_ns;
+	double share = share_with_room(w, measure, entries, nr), due = 0;
 
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t samples = measure->is_time || measure->sum_unit ? 1 : measure->value(&entries[i].value);
+	for (size_t i = 0; i < nr && !must_end(w); i++) {
+		uint64_t all = samples_of(measure, &entries[i]), printed;
+		char *lines = lines_of(w, &entries[i]);
 
-		for (; samples; samples--, now += step) {
+		if (!lines)
+			return -ENOMEM;
+		due += share * all;
+		printed = due;
+		due -= printed;
+		if (w->left_out)
+			*w->left_out += all - printed;
+		for (; printed && !must_end(w); printed--, now += step) {
 			put_head(w->out, &entries[i], measure, now);
-			put_stack(w, &entries[i]);
+			fputs(lines, w->out);
 		}
+		free(lines);
 	}
 	return 0;
 }

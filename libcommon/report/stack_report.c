@@ -16,7 +16,7 @@ static const struct stack_format formats[] = {
 	{ ".html", stack_report_html, 32 },
 	{ ".pb.gz", stack_report_pprof, 16 },
 	{ ".json", stack_report_speedscope, 16 },
-	{ ".perf", stack_report_perf, 64 },
+	{ ".perf", stack_report_perf, PERF_FRAME_BYTES },
 };
 
 const struct stack_format *const stack_format_text = &formats[TEXT];

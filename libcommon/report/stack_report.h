@@ -52,7 +52,8 @@ stack_report stack_report_svg, stack_report_html;
 /* for pprof; writer->out must be a file */
 stack_report stack_report_pprof;
 stack_report stack_report_speedscope;
-/* the format of perf script: each sample of a stack is printed */
+/* the format of perf script: each sample of a stack is printed, as far as there is room */
 stack_report stack_report_perf;
+#define PERF_FRAME_BYTES 64
 
 #endif

@@ -30,6 +30,8 @@ struct stack_writer {
 	 */
 	size_t top;
 	bool by_total;		/* text's functions are sorted by their total share; else by their own */
+	uint64_t max_bytes;	/* of a format that writes each sample, about; 0: no limit */
+	uint64_t *left_out;	/* here it counts samples beyond that; NULL: they are not counted */
 	bool (*ended)(void);	/* true: the report must end now, after what is complete. NULL: never */
 	/* a frame of the tool's own, outside of all others; NULL: none */
 	const char *(*root)(const struct stack_entry *entry);

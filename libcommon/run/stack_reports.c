@@ -131,6 +131,7 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 
 	made->writer = stack_session_named_writer(s, o);
 	made->writer.root = measure->root;
+	made->writer.max_bytes = o->max_report;
 	stack_entries_sort(made->entries, made->nr, measure);
 	cli_check(namer_learn(s->namer, made->entries, made->nr), "name the frames");
 	note_processes(s, &made->processes, made->entries, made->nr);
@@ -255,7 +256,9 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 {
 	const struct stack_options *o = s->options;
 	const struct stack_summary *summary = &made->summary;
+	uint64_t left_out = 0;
 
+	made->writer.left_out = &left_out;
 	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
 		const struct stack_format *format = o->outputs[i].format;
 		bool all = format == stack_format_json && (!o->top || o->top == TOP_ALL);
@@ -265,6 +268,9 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 	}
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, summary);
+	made->writer.left_out = NULL;
+	if (left_out)
+		cli_warn("%s left out of a report: no room, see --max-report", counted(left_out, summary->measure->counted).text);
 	if (last)
 		stack_session_explain(s, made->entries, made->nr);
 	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {
