@@ -14,6 +14,7 @@
 
 #define ANEW_NS 20000000000	/* after which numbers begin anew, */
 #define ANEW_BYTES (8 << 20)	/* or after so many bytes of what is known */
+#define CUT_BYTES 256		/* names of one frame are cut to this if there is no room even for them */
 
 /* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
 struct frame_key {
@@ -71,7 +72,7 @@ struct slices {
 	/* of the document: */
 	const struct live_shown *shown;
 	struct part parts[NR_PARTS];
-	size_t defined;		/* bytes of frames and stacks, about */
+	size_t max_bytes, defined;	/* bytes of frames, stacks and processes, about */
 };
 
 struct slices *slices_new(void)
@@ -149,12 +150,33 @@ static char *text_of(const struct frame_name *name, const char *plain)
 	return fclose(out) ? NULL : text;
 }
 
-static int put_frame(struct slices *s, const struct frame_name *name, const struct frame_key *key)
-{
-	enum frame_kind kind = key->kernel ? KIND_KERNEL : stack_labels_kind(name, key->frame);
-	char *text = text_of(name, NULL);
-	FILE *out = more(s, FRAMES);
+struct cut_name {
+	char text[MAX_LABEL_BYTES + sizeof("…")];
+};
 
+static const char *cut(const char *text, size_t bytes, struct cut_name *name)
+{
+	if (!text || strnlen(text, bytes + 1) <= bytes)
+		return text;
+	snprintf(name->text, sizeof(name->text), "%.*s…", (int)bytes, text);
+	return name->text;
+}
+
+static int put_frame(struct slices *s, const struct frame_name *full, const struct frame_key *key)
+{
+	enum frame_kind kind = key->kernel ? KIND_KERNEL : stack_labels_kind(full, key->frame);
+	size_t bytes = s->defined < s->max_bytes ? MAX_LABEL_BYTES : CUT_BYTES;
+	struct cut_name symbol, module, region, source;
+	struct frame_name cut_name = *full, *name = &cut_name;
+	FILE *out = more(s, FRAMES);
+	char *text;
+
+	name->symbol = cut(full->symbol, bytes, &symbol);
+	name->raw_symbol = bytes < MAX_LABEL_BYTES ? NULL : full->raw_symbol;	/* a long one is left out anyhow */
+	name->module = cut(full->module, bytes, &module);
+	name->region = cut(full->region, bytes, &region);
+	name->source = cut(full->source, bytes, &source);
+	text = text_of(name, NULL);
 	if (!text)
 		return -ENOMEM;
 	fprintf(out, "[\"%c\",", frame_kind_letters[kind]);
@@ -216,15 +238,18 @@ static int add_node(struct slices *s, uint32_t *node, uint32_t frame)
 	return 0;
 }
 
-/* *leaf: its node, 0: no frames */
+/* *leaf: its node, 0: no frames. 0, -ENOMEM, or -ENOSPC: the document has no room for all of them */
 static int add_frames(struct slices *s, const struct stack_frames *frames, uint32_t pid, bool kernel, uint32_t *leaf)
 {
 	uint32_t first = frames && kernel ? stack_first_kernel_frame(&s->shown->writer, frames) : 0;
 
 	*leaf = 0;
 	for (uint32_t i = frames ? frames->nr : 0; i-- > first;) {
-		const struct known_frame *frame = frame_of(s, frames->frames[i], pid, kernel);
+		const struct known_frame *frame;
 
+		if (s->defined > s->max_bytes)
+			return -ENOSPC;
+		frame = frame_of(s, frames->frames[i], pid, kernel);
 		for (uint32_t name = 0; frame && name < frame->nr; name++)
 			if (add_node(s, leaf, frame->first + name))
 				return -ENOMEM;
@@ -247,12 +272,22 @@ static int put_text(FILE *out, const char *text)
 	return 0;
 }
 
-/* "THREAD,[ROOT,]USER,KERNEL,{…}" */
-static int put_side(struct slices *s, FILE *out, const struct stack_entry *entry, const char *thread, const char *root, struct json_object *object)
-{
+/* the leaves of a stack's sides */
+struct leaves {
 	uint32_t user, kernel;
-	int error = add_frames(s, entry->user, entry->key.pid, false, &user) ?: add_frames(s, entry->kernel, entry->key.pid, true, &kernel) ?:
-		    put_text(out, thread);
+};
+
+/* as add_frames() */
+static int add_sides(struct slices *s, const struct stack_entry *entry, struct leaves *leaves)
+{
+	return add_frames(s, entry->user, entry->key.pid, false, &leaves->user) ?:
+	       add_frames(s, entry->kernel, entry->key.pid, true, &leaves->kernel);
+}
+
+/* "THREAD,[ROOT,]USER,KERNEL,{…}" */
+static int put_side(struct slices *s, FILE *out, const struct leaves *leaves, const char *thread, const char *root, struct json_object *object)
+{
+	int error = put_text(out, thread);
 
 	if (error) {
 		json_object_put(object);
@@ -263,25 +298,30 @@ static int put_side(struct slices *s, FILE *out, const struct stack_entry *entry
 		error = put_text(out, root);
 	else if (root)
 		putc('0', out);
-	fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",", root ? "," : "", user, kernel);
+	fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",", root ? "," : "", leaves->user, leaves->kernel);
 	s->defined += put_json(out, object);
 	return error;
 }
 
+/* 0, -ENOMEM, or -ENOSPC: nothing of it is there but frames and nodes, which a later document need not have */
 static int put_stack(struct slices *s, const struct stack_entry *entry)
 {
 	struct stack_entry plain = *entry;
 	const struct stack_entry *waker = entry->waker;
 	const char *root = s->shown->writer.root ? s->shown->writer.root(entry) : "";
-	FILE *out = more(s, STACKS);
-	int error;
+	struct leaves own, of_waker;
+	int error = add_sides(s, entry, &own) ?: waker ? add_sides(s, waker, &of_waker) : 0;
+	FILE *out;
 
+	if (error)
+		return error;
 	plain.idle = false;	/* it may be in another document */
+	out = more(s, STACKS);
 	putc('[', out);
-	error = put_side(s, out, entry, stack_entry_thread(entry), root, stack_json_begin(s->shown->summary.measure, &plain));
+	error = put_side(s, out, &own, stack_entry_thread(entry), root, stack_json_begin(s->shown->summary.measure, &plain));
 	if (!error && waker) {
 		putc(',', out);
-		error = put_side(s, out, waker, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : stack_entry_thread(waker), NULL,
+		error = put_side(s, out, &of_waker, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : stack_entry_thread(waker), NULL,
 				 stack_json_waker(waker));
 	}
 	putc(']', out);
@@ -299,21 +339,25 @@ static int put_others(struct slices *s)
 	return put_stack(s, &others);
 }
 
-static int number_of(struct slices *s, const struct stack_entry *entry, size_t max_bytes, uint32_t *number)
+static int number_of(struct slices *s, const struct stack_entry *entry, uint32_t *number)
 {
 	struct known_stack *known;
+	int error;
 
 	HASH_FIND(hh, s->stacks, &entry->key, sizeof(entry->key), known);
 	*number = known ? known->number : 0;
-	if (known || s->defined > max_bytes)
+	if (known || s->defined > s->max_bytes)
 		return 0;
+	error = put_stack(s, entry);
+	if (error)
+		return error == -ENOSPC ? 0 : error;
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return -ENOMEM;
 	known->key = entry->key;
 	*number = known->number = s->nr_stacks++;
 	HASH_ADD(hh, s->stacks, key, sizeof(known->key), known);
-	return put_stack(s, entry);
+	return 0;
 }
 
 static int put_process(struct slices *s, uint32_t pid)
@@ -323,7 +367,7 @@ static int put_process(struct slices *s, uint32_t pid)
 	struct known_process *known;
 
 	HASH_FIND(hh, s->processes, &pid, sizeof(pid), known);
-	if (known || !note)
+	if (known || !note || s->defined > s->max_bytes)
 		return 0;
 	known = calloc(1, sizeof(*known));
 	if (!known)
@@ -338,11 +382,11 @@ static int put_process(struct slices *s, uint32_t pid)
 
 /* ---- a document ---- */
 
-static int put_entry(struct slices *s, const struct stack_entry *entry, size_t max_bytes)
+static int put_entry(struct slices *s, const struct stack_entry *entry)
 {
 	const struct stack_value *value = &entry->value;
 	uint32_t number;
-	int error = number_of(s, entry, max_bytes, &number);
+	int error = number_of(s, entry, &number);
 
 	if (!error && number)
 		error = put_process(s, entry->key.pid);
@@ -398,6 +442,7 @@ int slices_print(struct slices *s, FILE *out, const struct live_shown *shown, co
 	if (now_ns - s->began_ns > ANEW_NS || s->bytes > ANEW_BYTES)
 		forget(s);
 	s->shown = shown;
+	s->max_bytes = max_bytes;
 	s->defined = 0;
 	*begins = !s->nr_stacks;
 	if (*begins)
@@ -408,7 +453,7 @@ int slices_print(struct slices *s, FILE *out, const struct live_shown *shown, co
 	if (!error && *begins)
 		error = put_others(s);
 	for (size_t i = 0; i < shown->nr_all && !error; i++)
-		error = put_entry(s, &shown->entries[i], max_bytes);
+		error = put_entry(s, &shown->entries[i]);
 	for (size_t i = 0; i < last->nr && !error; i++)
 		put_idle(s, &last->entries[i]);
 	error = end_parts(s, out, error);
