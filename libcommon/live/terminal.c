@@ -42,6 +42,7 @@ static struct {
 	char end[END_BYTES];	/* what ends drawing, for terminal_reset() */
 	size_t end_bytes;
 	volatile sig_atomic_t stop, continued;
+	void (*on_reset)(void);
 	bool utf8, colours, shades;
 } t = { .before = { -1, -1, -1 } };
 
@@ -204,10 +205,17 @@ static bool in_background(void)
 	return group > 0 && group != getpgrp();
 }
 
+void terminal_on_reset(void (*function)(void))
+{
+	t.on_reset = function;
+}
+
 void terminal_reset(void)
 {
 	if (!t.screen || t.owner != getpid())
 		return;
+	if (t.on_reset)
+		t.on_reset();
 	if (!in_background()) {
 		tcsetattr(t.before[0], TCSANOW, &t.mode);
 		(void)!write(t.before[1], t.end, t.end_bytes);

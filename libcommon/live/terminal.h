@@ -35,6 +35,8 @@ int terminal_pass_on(void);
 void terminal_passed(void);
 /* Restores the terminal's mode and its screen: for a signal handler whose process ends */
 void terminal_reset(void);
+/* to be called by it first; NULL: nothing */
+void terminal_on_reset(void (*function)(void));
 
 /* The last line that was written to standard output or error, without its end; "" if there was none since the last call. */
 void terminal_last_line(char *line, size_t bytes);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -332,7 +333,7 @@ int live_view_catch_up(struct live_view *v)
 /* as of -o: it holds kernel addresses and others' command lines */
 #define SAVED_MODE 0600
 
-static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format)
+static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format, uint64_t *left_out)
 {
 	struct stack_writer writer = shown->writer;
 	struct stack_summary summary = shown->summary;
@@ -341,6 +342,7 @@ static int write_to(int fd, const struct live_shown *shown, const struct stack_f
 
 	writer.out = fdopen(fd, "w");
 	writer.top = 0;
+	writer.left_out = left_out;
 	if (!writer.out) {
 		close(fd);
 		return -ENOMEM;
@@ -357,32 +359,58 @@ static int write_to(int fd, const struct live_shown *shown, const struct stack_f
 	return error;
 }
 
+/* Renames it, unless there is a file of that name. 0 or -errno */
+static int rename_to_new(const char *from, const char *to)
+{
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return 0;
+	if ((errno != EINVAL && errno != ENOSYS) || link(from, to))	/* not every file system has one of these */
+		return -errno;
+	unlink(from);
+	return 0;
+}
+
+static char part[PATH_MAX];	/* the file that is being written; "": none */
+
+static void remove_part(void)
+{
+	if (*part)
+		unlink(part);
+}
+
+static int save_part(const struct live_shown *shown, const struct stack_format *format, const char *name, bool replace,
+		     uint64_t *left_out)
+{
+	int fd = mkostemps(part, sizeof(".part") - 1, O_CLOEXEC), error;
+
+	if (fd < 0)
+		return -errno;
+	fchmod(fd, SAVED_MODE);
+	error = write_to(fd, shown, format, left_out);
+	/* a file that has come meanwhile is not replaced either */
+	if (!error)
+		error = !replace ? rename_to_new(part, name) : rename(part, name) ? -errno : 0;
+	if (error)
+		unlink(part);
+	return error;
+}
+
 /*
  * Writes the report to a file, in the format of its name's ending. 0; -EEXIST if there is one and it must not be replaced;
  * -EINVAL if the ending is none; -errno
  */
-static int save_as(const struct live_shown *shown, const char *name, bool replace)
+static int save_as(const struct live_shown *shown, const char *name, bool replace, uint64_t *left_out)
 {
 	const struct stack_format *format = stack_format_of(name);
-	char part[PATH_MAX];
-	int fd, error;
+	int error;
 
 	if (!format)
 		return -EINVAL;
 	if (!replace && !faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
-	if (snprintf(part, sizeof(part), "%s.XXXXXX.part", name) >= (int)sizeof(part))
-		return -ENAMETOOLONG;
-	fd = mkostemps(part, sizeof(".part") - 1, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	fchmod(fd, SAVED_MODE);
-	error = write_to(fd, shown, format);
-	/* a file that has come meanwhile is not replaced either */
-	if (!error && (replace ? rename(part, name) : link(part, name)))
-		error = -errno;
-	if (error || !replace)
-		unlink(part);
+	error = snprintf(part, sizeof(part), "%s.XXXXXX.part", name) >= (int)sizeof(part) ? -ENAMETOOLONG :
+		save_part(shown, format, name, replace, left_out);
+	*part = 0;
 	return error;
 }
 
@@ -442,7 +470,8 @@ static int set_window(struct live_view *v)
 
 static void save(struct live_view *v, bool replace)
 {
-	int error = v->shown ? save_as(v->shown, v->name, replace) : -EAGAIN;
+	uint64_t left_out = 0;
+	int error = v->shown ? save_as(v->shown, v->name, replace, &left_out) : -EAGAIN;
 
 	if (error == -EEXIST)
 		ask(v, ASKED_REPLACE);
@@ -450,6 +479,8 @@ static void save(struct live_view *v, bool replace)
 		say(v, "the name must end in " STACK_FORMAT_ENDINGS);
 	else if (error)
 		say(v, "cannot write '%s': %s", v->name, strerror(-error));
+	else if (left_out)
+		say(v, "saved in '%s', without %s: no room", v->name, counted(left_out, v->source.counted).text);
 	else
 		say(v, "saved in '%s'", v->name);
 }
@@ -665,6 +696,7 @@ int live_view_new(struct live_view **view, const struct live_source *source)
 		live_view_free(v);
 		return -ENOMEM;
 	}
+	terminal_on_reset(remove_part);
 	if (source->note)
 		say(v, "%s", source->note);
 	draw(v);
