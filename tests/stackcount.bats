@@ -453,6 +453,25 @@ for i in range(10):
 	[[ "$status $output" == "2 stackcount: the field 'filename' of 't:sched:sched_process_exec' is not a number" ]]
 }
 
+@test "-t: a thread that ends while its function is looked up leaves no other process probed" {
+	need_root
+	need gcc
+	mkdir "$WORK/mnt"
+	gcc -xc -o "$WORK/program" - <<<'int main(void) { return 0; }'
+	background hung-fs "$WORK/mnt" "$WORK/program" 500
+	wait_until grep -q ready "$WORK/background.out" || skip "needs FUSE"
+	background sleep 1000
+	stackcount -t "$pid" "u:$WORK/mnt/f:main" 1 >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	wait_until sh -c 'ls -l /proc/*/fd 2>/dev/null | grep -q "$1"' sh "$WORK/mnt/f"
+	kill "$pid"
+	local status=0
+	wait $tool || status=$?
+	cat "$WORK/err"
+	umount -l "$WORK/mnt"
+	[ "$status $(cat "$WORK/err")" = "1 stackcount: all threads of -t have ended" ]
+}
+
 # bats test_tags=check
 @test "the options of --help are those of the man page; it does not run without privileges" {
 	options_agree stackcount cpuprof

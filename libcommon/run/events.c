@@ -165,6 +165,8 @@ static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
 	size_t nr_all, i;
 	pid_t *pids = task_filter_processes(filter, &nr_all);
 
+	if (!nr_all && filter->tids.nr)
+		cli_die(EXIT_FAILURE, "all threads of -t have ended");
 	*nr = 0;
 	for (size_t p = 0; p < nr_all && !filter->children; p++) {
 		for (i = 0; i < *nr && pids[i] != pids[p]; i++)

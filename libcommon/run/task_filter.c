@@ -226,7 +226,9 @@ pid_t *task_filter_processes(const struct task_filter *f, size_t *nr)
 	*nr = 0;
 	for (size_t i = 0; i < f->pids.nr; i++)
 		pids[(*nr)++] = f->pids.ids[i];
-	for (size_t i = 0; i < f->tids.nr; i++)
-		pids[(*nr)++] = task_process_of(f->tids.ids[i]);
+	for (size_t i = 0; i < f->tids.nr; i++) {
+		pids[*nr] = task_process_of(f->tids.ids[i]);
+		*nr += !!pids[*nr];
+	}
 	return pids;
 }

@@ -52,7 +52,7 @@ void task_filter_list(struct bpf_object *object, const struct task_filter *filte
 /* Lists the command's process once it executes its program. */
 void task_filter_await(struct bpf_object *object, pid_t pid);
 
-/* the processes of -p, and those of -t's threads: a malloc()ed array */
+/* the processes of -p, and those of -t's threads that have not ended: a malloc()ed array */
 pid_t *task_filter_processes(const struct task_filter *filter, size_t *nr);
 
 /*
