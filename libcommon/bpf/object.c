@@ -111,6 +111,13 @@ int object_list_id(struct bpf_object *object, const char *map, uint32_t id)
 	return bpf_map_update_elem(fd, &id, &one, BPF_ANY) ? -errno : 0;
 }
 
+bool object_is_listed(const struct bpf_object *object, const char *map, uint32_t id)
+{
+	__u8 value;
+
+	return !bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, map), &id, &value);
+}
+
 int object_listed_ids(const struct bpf_object *object, const char *name, uint32_t **ids, size_t *nr)
 {
 	const struct bpf_map *map = bpf_object__find_map_by_name(object, name);

@@ -47,6 +47,9 @@ bool object_has_variables(const struct bpf_object_skeleton *skeleton);
 /* Puts an ID into a map whose keys are u32 and whose values are one byte. 0 or -errno */
 int object_list_id(struct bpf_object *object, const char *map, uint32_t id);
 
+/* Is it in such a map? */
+bool object_is_listed(const struct bpf_object *object, const char *map, uint32_t id);
+
 /* The IDs in such a map, in an array that the caller frees. One that is put in meanwhile may be missing. 0 or -errno */
 int object_listed_ids(const struct bpf_object *object, const char *map, uint32_t **ids, size_t *nr);
 

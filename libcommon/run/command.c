@@ -125,7 +125,8 @@ int command_start(struct command *command, char **argv, const struct command_use
 	if (!saved && user && read(error[0], &command->pid, sizeof(command->pid)) != sizeof(command->pid))
 		saved = -ECHILD;
 	command->pidfd = saved ? -1 : (int)syscall(SYS_pidfd_open, command->child, 0);
-	if (!saved && command->pidfd < 0) {
+	command->own_pidfd = saved || !user ? command->pidfd : (int)syscall(SYS_pidfd_open, command->pid, 0);
+	if (!saved && (command->pidfd < 0 || command->own_pidfd < 0)) {
 		saved = -errno;
 		kill(command->child, SIGKILL);
 	}

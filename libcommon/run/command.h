@@ -20,6 +20,7 @@ struct command {
 	pid_t pid;
 	pid_t child;	/* what the tool waits for: the command, or the relay of its terminal (own_session.h) */
 	int pidfd;	/* readable once the child has ended */
+	int own_pidfd;	/* of the command itself */
 	int gate_fd;
 	int error_fd;
 };

@@ -15,6 +15,7 @@
 #include "process/clock.h"
 #include "report/counted.h"
 #include "run/cli.h"
+#include "run/command.h"
 
 #define END_S		1	/* how long processes may take to end */
 #define LOOK_US		20000
@@ -46,15 +47,27 @@ size_t descendants_alive(const struct bpf_object *object, uint32_t **pids)
 	return alive;
 }
 
-void descendants_terminate(const struct bpf_object *object, pid_t command)
+/* Once one has ended, its number may be somebody else's: only what is still listed when the pidfd is open gets the signal. */
+static void terminate(const struct bpf_object *object, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return;
+	if (object_is_listed(object, "listed_pids", pid))
+		syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0);
+	close(fd);
+}
+
+void descendants_terminate(const struct bpf_object *object, const struct command *command)
 {
 	uint32_t *pids;
 	size_t nr = descendants_alive(object, &pids);
 
-	kill(command, SIGTERM);
+	syscall(SYS_pidfd_send_signal, command->own_pidfd, SIGTERM, NULL, 0);
 	for (size_t i = 0; i < nr; i++)
-		if (pids[i] != (uint32_t)command)
-			kill(pids[i], SIGTERM);
+		if (pids[i] != (uint32_t)command->pid)
+			terminate(object, pids[i]);
 	free(pids);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct bpf_object;
+struct command;
 
 /*
  * How many of them have not ended; *pids, if pids is not NULL, lists them, and is the caller's to free. What is forked during
@@ -16,10 +17,10 @@ struct bpf_object;
 size_t descendants_alive(const struct bpf_object *object, uint32_t **pids);
 
 /*
- * Sends SIGTERM to all of them, once: to the command first, which may not have been waited for, because it would end by itself
- * when its children have. What they fork afterwards, to clean up, gets none.
+ * Sends SIGTERM to all of them, once: to the command first, because it would end by itself when its children have. What they
+ * fork afterwards, to clean up, gets none.
  */
-void descendants_terminate(const struct bpf_object *object, pid_t command);
+void descendants_terminate(const struct bpf_object *object, const struct command *command);
 
 /* Waits a second at most for their end, and prints which have not ended. */
 void descendants_say_left(const struct bpf_object *object);

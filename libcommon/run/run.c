@@ -277,7 +277,7 @@ void run_get_ready(struct run *run)
 		cli_check(command_start(&run->command, o->command, o->as_user ? &o->user : NULL), "start the command");
 	/* after the fork, so that the command takes signals as the tool's caller does */
 	cli_check(signals_begin(run->command.pid, o->as_user ? run->command.child : 0,
-				run->command.pid > 0 ? run->command.pidfd : -1), "take signals");
+				run->command.pid > 0 ? run->command.own_pidfd : -1), "take signals");
 	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
 	signal(SIGPIPE, SIG_IGN);
 	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */
@@ -527,7 +527,7 @@ static bool leave_command(struct run *run)
 			 run->command.pid);
 		return false;
 	}
-	descendants_terminate(run->object, run->command.pid);
+	descendants_terminate(run->object, &run->command);
 	if (!command_ends_within(run, END_MS))
 		cli_warn("process %d has got SIGTERM: waiting for its end", run->command.pid);
 	return true;

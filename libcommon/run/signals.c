@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "process/clock.h"
@@ -21,7 +22,7 @@ static struct {
 	int fd;			/* an eventfd */
 	pid_t command;
 	pid_t relay;
-	int child_fd;		/* a pidfd: of the command, or of its relay, which ends with it */
+	int command_fd;		/* a pidfd */
 	uint64_t came_ns;	/* the last one; 0: none yet */
 	volatile sig_atomic_t reporting, in_report;	/* the second one: the signal */
 	void (*before_exit)(void);
@@ -35,12 +36,12 @@ static void pass_on(const siginfo_t *signal)
 	if (signals.command <= 0 || (!signals.relay && by_terminal))
 		return;
 	/* once it has ended, its number may be somebody else's */
-	if (poll(&(struct pollfd){ .fd = signals.child_fd, .events = POLLIN }, 1, 0) > 0)
+	if (poll(&(struct pollfd){ .fd = signals.command_fd, .events = POLLIN }, 1, 0) > 0)
 		return;
 	if (by_terminal)
 		kill(-signals.command, signal->si_signo);
 	else if (!signals.relay || signal->si_pid != signals.relay)
-		kill(signals.command, signal->si_signo);
+		syscall(SYS_pidfd_send_signal, signals.command_fd, signal->si_signo, NULL, 0);
 }
 
 static void came(int number, siginfo_t *signal, void *context)
@@ -105,14 +106,14 @@ int signals_report_ends(void)
 	return signals.cut ? signals.in_report : 0;
 }
 
-int signals_begin(pid_t command, pid_t relay, int child_fd)
+int signals_begin(pid_t command, pid_t relay, int command_fd)
 {
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_sigaction = came, .sa_flags = SA_SIGINFO | SA_RESTART }, before;
 
 	signals.command = command;
 	signals.relay = relay;
-	signals.child_fd = child_fd;
+	signals.command_fd = command_fd;
 	signals.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (signals.fd < 0)
 		return -errno;

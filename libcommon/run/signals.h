@@ -15,10 +15,9 @@
 /*
  * Begins to handle signals. They are passed on to the command, unless `command` is 0 or less, or the command has got them from
  * a terminal: the one that it shares with the tool (relay is 0), or its own (then `relay`, of own_session.h, has sent them).
- * SIGHUP stays ignored if it is, as under nohup(1). child_fd: a pidfd of the tool's child, after whose end nothing is passed
- * on; -1: none. 0 or -errno
+ * SIGHUP stays ignored if it is, as under nohup(1). command_fd: the command's pidfd; -1: none. 0 or -errno
  */
-int signals_begin(pid_t command, pid_t relay, int child_fd);
+int signals_begin(pid_t command, pid_t relay, int command_fd);
 
 /* for poll(): readable after a signal, until the last report begins. -1 before signals_begin() */
 int signals_fd(void);
