@@ -449,3 +449,19 @@ sample() {
 	done
 	expect "$nr_said >= 4 && $nr_whole >= 4"
 }
+
+# bats test_tags=check
+@test "devices are not opened; a directory and a FIFO are named as what they are" {
+	local said
+	mkdir "$WORK/directory"
+	mkfifo "$WORK/fifo"
+	for said in "directory|a directory: use --recursive for the files in it" "fifo|not a regular file" \
+		"none|No such file or directory"; do
+		run ehdump "$WORK/${said%|*}"
+		[ "$status $output" = "1 ehdump: '$WORK/${said%|*}': ${said#*|}" ]
+	done
+	need_root
+	mknod "$WORK/device" c 240 77	# which has no driver, so that an open() says so
+	run ehdump "$WORK/device"
+	[ "$status $output" = "1 ehdump: '$WORK/device': not a regular file" ]
+}

@@ -2,7 +2,6 @@
 #include "elf_visit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dwarf/regular_file.h"
 #include "run/cli.h"
 #include "process/mapped_file.h"
 #include "process/proc_maps.h"
@@ -35,20 +35,17 @@ static void visit_fd(const char *path, int fd, bool pass_over, const struct elf_
 
 static void visit_file(const char *path, bool pass_over, const struct elf_visitor *visitor)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = regular_file_open(-1, path, true);
 	struct stat st;
 
-	if (fd < 0) {
-		fail(visitor, path, strerror(errno));
-	} else if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		if (S_ISDIR(st.st_mode))
-			fail(visitor, path, "a directory: use --recursive for the files in it");
-		else
-			fail(visitor, path, "not a regular file");
-		close(fd);
-	} else {
+	if (fd >= 0)
 		visit_fd(path, fd, pass_over, visitor);
-	}
+	else if (fd != -ENOENT || stat(path, &st))
+		fail(visitor, path, strerror(-fd));
+	else if (S_ISDIR(st.st_mode))
+		fail(visitor, path, "a directory: use --recursive for the files in it");
+	else
+		fail(visitor, path, "not a regular file");
 }
 
 static void visit_entry(const FTSENT *entry, const struct elf_visitor *visitor)
