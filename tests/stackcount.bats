@@ -451,6 +451,8 @@ for i in range(10):
 	[[ "$status $output" == "2 stackcount: 't:sched:sched_process_exec' has no field 'nothing'"* ]]
 	run stackcount --sum filename t:sched:sched_process_exec 1
 	[[ "$status $output" == "2 stackcount: the field 'filename' of 't:sched:sched_process_exec' is not a number" ]]
+	run stackcount --sum common_pid t:sched:sched_process_exec 1
+	[[ "$status $output" == "2 stackcount: the field 'common_pid' of 't:sched:sched_process_exec' cannot be summed up"* ]]
 }
 
 @test "-t: a thread that ends while its function is looked up leaves no other process probed" {

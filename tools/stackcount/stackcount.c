@@ -125,6 +125,9 @@ static struct event_argument operand(const struct event *probe, const char *name
 	return argument;
 }
 
+/* in its record of a tracepoint, the kernel puts the address of the registers there before it runs the program */
+#define PERF_OVERWRITES sizeof(uint64_t)
+
 /* *unit: "bytes", or stays */
 static struct event_argument field(const struct event *event, const char *name, const char **unit)
 {
@@ -142,6 +145,8 @@ static struct event_argument field(const struct event *event, const char *name, 
 	if (error == -EDOM)
 		cli_die(EXIT_USAGE, "the field '%s' of '%s' is not a number", name, event->name);
 	cli_check(error, "read the fields of tracepoints");
+	if (field.offset < PERF_OVERWRITES)
+		cli_die(EXIT_USAGE, "the field '%s' of '%s' cannot be summed up: the kernel hides it from BPF programs", name, event->name);
 	if (field.is_size)
 		*unit = "bytes";
 	return (struct event_argument){ .at = field.offset, .bytes = field.bytes, .is_signed = field.is_signed };
