@@ -37,6 +37,21 @@ titles() {	# FILE
 	options_agree flame
 }
 
+# bats test_tags=check
+@test "folded stacks whose first frame begins with a brace are no recording" {
+	flame <<<'{main};f 3' | grep -q '>f: 3 samples, 100.00 %<'
+}
+
+@test "a timeline from a pipe is copied to \$TMPDIR" {
+	local start='{"type":"start","schema":1}'
+	TMPDIR=$WORK/none run flame < <(echo "$start")
+	[[ "$status $output" == "1 flame: cannot copy the recording to a file: No such file or directory"* ]]
+	mkdir "$WORK/tmp"
+	TMPDIR=$WORK/tmp run flame < <(echo "$start")
+	[[ "$output" == *"another version of ehperf"* ]]
+	[ -z "$(ls "$WORK/tmp")" ]
+}
+
 @test "widths are the folded counts, whoever folded them" {
 	need xmllint gawk
 	cat >"$WORK/in" <<-END

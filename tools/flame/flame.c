@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/unnamed_file.h"
 #include "flame/folded.h"
 #include "report/counted.h"
 #include "report/flame_page.h"
@@ -132,12 +134,14 @@ static FILE *open_input(const char *name)
 	return in;
 }
 
+/* Does it begin as JSON? A frame, such as PHP's {main}, may begin with a brace, too. */
 static bool is_recording(FILE *in)
 {
-	int c = getc(in);
+	int brace = getc(in), quote = brace == '{' ? getc(in) : EOF;
 
-	ungetc(c, in);
-	return c == '{';
+	ungetc(quote, in);
+	ungetc(brace, in);
+	return quote == '"';
 }
 
 static void read_stacks(const struct options *o, FILE *in, const char *name, struct flame_tree *tree,
@@ -234,9 +238,9 @@ static FILE *seekable(FILE *in)
 	FILE *copy;
 	size_t nr;
 
-	if (!fseeko(in, 0, SEEK_CUR))
+	if (lseek(fileno(in), 0, SEEK_CUR) >= 0)
 		return in;
-	copy = tmpfile();
+	copy = unnamed_file();
 	cli_check(copy ? 0 : -errno, "copy the recording to a file");
 	while ((nr = fread(bytes, 1, sizeof(bytes), in)))
 		if (fwrite(bytes, 1, nr, copy) != nr)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/unnamed_file.h"
 #include "wallprof/wallprof_abi.h"
 
 /*
@@ -43,18 +44,10 @@ struct spool {
 int spool_new(struct spool **spool)
 {
 	struct spool *s = calloc(1, sizeof(*s));
-	const char *directory = getenv("TMPDIR");
-	char path[4096];
-	int fd;
 
 	if (!s)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/wallprof.XXXXXX", directory && *directory ? directory : "/tmp");
-	fd = mkstemp(path);
-	if (fd >= 0) {
-		unlink(path);
-		s->file = fdopen(fd, "r+");
-	}
+	s->file = unnamed_file();
 	if (!s->file) {
 		int error = -errno;
 
