@@ -413,6 +413,10 @@ sample() {
 	strip -o "$WORK/stripped" "$WORK/plain"
 	ehdump -t "$WORK/plain" >"$WORK/rows"
 	ehdump -t "$WORK/stripped" | cmp - "$WORK/rows"
+	# without CFI, there are no exact rows
+	go build -ldflags="-s -w" -o "$WORK/bare" "$source"
+	run ehdump -r "$WORK/bare"
+	[ -n "$(readelf -SW "$WORK/bare" | grep eh_frame)" ] || [[ "$status $output" == "1 "*"no CFI, but .gopclntab"* ]]
 	go build -buildmode=pie -ldflags="-s -w" -o "$WORK/pie" "$source"
 	[ -z "$(readelf -SW "$WORK/pie" | grep gopclntab)" ]
 	expect "$(ehdump -t "$WORK/pie" | wc -l) > 0.95 * $(wc -l <"$WORK/rows")"

@@ -184,7 +184,10 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 		break;
 	case ROWS:
 	case ALL_ROWS:
-		eh_print_rows(stdout, file, o->mode == ALL_ROWS);
+		error = eh_print_rows(stdout, file, o->mode == ALL_ROWS);
+		if (error)
+			fail(d, path, error == -ENOENT ? "no CFI, but .gopclntab: -t shows the table that it gives" :
+							 elf_file_explain(error));
 		break;
 	case TABLE:
 		if (summary.has_table)
