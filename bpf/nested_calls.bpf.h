@@ -175,8 +175,8 @@ static __always_inline void finish_nested(const struct nested_call *call, struct
 
 	of.function = call->function;
 	call_series(&of, &key, task);
-	series_add(series_slot(series_of(&key)), now_ns - call->start_ns, outermost->blocked_ns - call->blocked_ns,
-		   outermost->waiting_ns - call->waiting_ns, 0);
+	series_add(series_slot(series_of(&key)), call_latency(now_ns - call->start_ns, blocked_ns + waiting_ns), blocked_ns,
+		   waiting_ns, 0);
 }
 
 /*
@@ -206,6 +206,7 @@ static __always_inline void nested_return(struct task_struct *task, __u64 slot, 
 		finish_nested(NESTED(n, nr - 1), outermost, now_ns, task);
 		return;
 	}
+	__u64 blocked_ns = outermost->blocked_ns - call->blocked_ns, waiting_ns = outermost->waiting_ns - call->waiting_ns;
 	call_stop(outermost, task, CALL_WAY_1, now_ns);
 	call_finish(outermost, task, 0);
 }

@@ -344,12 +344,21 @@ static __always_inline void call_unseen(struct task_struct *task, enum call_way 
 		call->returned_by = way;
 }
 
+/*
+ * The latency of a call that took this time, off_ns of it off the CPU. If the thread is preempted in a program at its entry or
+ * return, that may be more than the clock, which was read before or after.
+ */
+static __always_inline __u64 call_latency(__u64 took_ns, __u64 off_ns)
+{
+	return took_ns > off_ns ? took_ns : off_ns;
+}
+
 /* Ends the call at now_ns, and marks this return as handled. */
 static __always_inline void call_stop(struct timed_call *call, struct task_struct *task, enum call_way way,
 				      __u64 now_ns)
 {
 	call_is_on_cpu(call, task);
-	call->latency_ns = now_ns - call->start_ns;
+	call->latency_ns = call_latency(now_ns - call->start_ns, call->blocked_ns + call->waiting_ns);
 	call->ended_ns = now_ns;
 	call->start_ns = 0;
 	call->returned_by = way;

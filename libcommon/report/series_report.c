@@ -112,6 +112,13 @@ static void print_errors(FILE *out, const struct series *s)
 	putc('\n', out);
 }
 
+static uint64_t cpu_ns(const struct series *s)
+{
+	uint64_t off_ns = s->blocked_ns + s->waiting_ns;
+
+	return s->histogram.total_ns > off_ns ? s->histogram.total_ns - off_ns : 0;
+}
+
 void series_report_text(const struct series_report *r, const struct series *s, const char *title)
 {
 	const struct histogram *h = &s->histogram;
@@ -130,7 +137,7 @@ void series_report_text(const struct series_report *r, const struct series *s, c
 			s->no_bucket);
 	if (r->off_cpu)
 		fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
-			percent_of(h->total_ns - s->blocked_ns - s->waiting_ns, h->total_ns),
+			percent_of(cpu_ns(s), h->total_ns),
 			percent_of(s->blocked_ns, h->total_ns), percent_of(s->waiting_ns, h->total_ns));
 	for (size_t i = 0; i < nr; i++)
 		series_report_stack(&r->writer, stacks[i], h->unit, h->total_ns);
@@ -146,9 +153,7 @@ void series_report_json(const struct series_report *r, const struct series *s, s
 
 	histogram_json(object, &s->histogram);
 	if (r->off_cpu) {
-		uint64_t cpu_ns = s->histogram.total_ns - s->blocked_ns - s->waiting_ns;
-
-		json_object_object_add(object, "cpu_ns", json_object_new_uint64(cpu_ns));
+		json_object_object_add(object, "cpu_ns", json_object_new_uint64(cpu_ns(s)));
 		json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->blocked_ns));
 		json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->waiting_ns));
 	}
