@@ -195,8 +195,14 @@ static __always_inline void nested_return(struct task_struct *task, __u64 slot, 
 	if (!counts || !nested_counts)
 		return;
 	if (!nr) {
-		counts->unseen += !others;
+		counts->unseen += !others && !(outermost && n && is_too_deep(n, slot));
 		return;
+/* Was this call entered within as many as are kept? Then it is counted already. */
+static __always_inline bool is_too_deep(const struct nested_calls *n, __u64 slot)
+{
+	return n->nr >= MAX_NESTED_CALLS && slot < n->calls[MAX_NESTED_CALLS - 1].slot;
+}
+
 	}
 	drop_to(n, outermost, nr, nested_counts);
 	n->nr = nr - 1;

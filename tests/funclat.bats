@@ -122,7 +122,7 @@ others_ns() {
 	gcc -O1 -fno-optimize-sibling-calls -o "$WORK/deep" "$WORK/deep.c"
 	funclat -j "u:$WORK/deep:deep" -- "$WORK/deep" </dev/null >"$WORK/all" 2>"$WORK/err"
 	grep '^{' "$WORK/all" >"$WORK/out"
-	[ "$(summary '"\(.calls) \(.lost_too_deep)"')" = "64 36" ]
+	[ "$(summary '"\(.calls) \(.lost_too_deep) \(.begun_before)"')" = "64 36 0" ]
 	grep -q '36 calls lost: within 64 others' "$WORK/err"
 }
 
