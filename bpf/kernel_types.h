@@ -97,6 +97,7 @@ struct task_struct {
 	__u64 start_boottime;
 	__u64 self_exec_id;		/* how often it has executed a program */
 	struct completion *vfork_done;	/* NULL: its parent does not wait for it in vfork() */
+	void *stack;			/* the kernel's: its lowest byte */
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct css_set *cgroups;

@@ -2,7 +2,8 @@
 /*
  * Calls of functions that may call each other and themselves, and that may never return: longjmp(), an exception, or another
  * context of the thread may remove their stack. Entries and returns are paired by the address of the return address (the
- * slot): at the return, the stack pointer is just above it.
+ * slot): at the return, the stack pointer is just above it. A call has ended, whatever its return, once a function is entered
+ * further up in the same stack.
  *
  * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by the
  * same thread's times, as differences.
@@ -18,8 +19,7 @@
 #include "nested_calls_abi.h"
 #include "timed_calls.bpf.h"
 
-/* Can a call end without a return? Then calls whose slots are below the stack pointer have ended. Set before loading */
-const volatile bool calls_may_be_left;
+const volatile bool kernel_calls;	/* set before loading: the functions are the kernel's */
 
 struct nested_call {
 	__u64 slot;
@@ -73,6 +73,7 @@ struct nested_search {
 	__u32 nr;		/* calls up to the one that is looked at */
 	__u32 function;
 	__u64 slot;
+	__u64 above;		/* bytes of the stack above the slot: calls in them are not left */
 	bool chained;
 };
 
@@ -80,7 +81,24 @@ static __always_inline bool is_left(const struct nested_search *s)
 {
 	__u64 slot = NESTED(s->in, s->nr - 1)->slot;
 
-	return slot == s->slot ? !s->chained : calls_may_be_left && slot < s->slot;
+	return slot == s->slot ? !s->chained : slot - s->slot > s->above;
+}
+
+/*
+ * In the kernel, what runs on a task's own stack has no calls on any other: those of an interrupt, which has a stack of its own,
+ * have ended. In an interrupt, nothing is known of the calls that it has interrupted.
+ */
+static __always_inline __u64 bytes_above(struct task_struct *task, __u64 slot)
+{
+	__u64 bottom, top = 0;
+	long regs;	/* at the top of the task's stack */
+
+	if (!kernel_calls)
+		return 1ULL << 63;
+	bottom = (__u64)untrusted(task)->stack;
+	regs = bpf_task_pt_regs(task);
+	bpf_probe_read_kernel(&top, sizeof(top), &regs);	/* as a number, with which the verifier lets us compute */
+	return slot >= bottom && slot < top ? top - slot : ~0ULL;
 }
 
 static long skip_left(__u32 i, struct nested_search *s)
@@ -92,9 +110,11 @@ static long skip_left(__u32 i, struct nested_search *s)
 }
 
 /* how many calls are not left yet, when a function is entered with its return address in this slot */
-static __always_inline __u32 still_open(const struct nested_calls *n, __u64 slot, bool chained)
+static __always_inline __u32 still_open(const struct nested_calls *n, struct task_struct *task, __u64 slot, bool chained)
 {
-	struct nested_search s = { .in = n, .nr = n->nr, .slot = slot, .chained = chained };
+	struct nested_search s = {
+		.in = n, .nr = n->nr, .slot = slot, .above = bytes_above(task, slot), .chained = chained,
+	};
 
 	if (s.nr && is_left(&s))
 		bpf_loop(MAX_NESTED_CALLS, skip_left, &s, 0);
@@ -122,7 +142,7 @@ static __always_inline void nested_enter(struct task_struct *task, __u64 slot, b
 	}
 	if (!outermost->start_ns)
 		n->nr = 0;
-	drop_to(n, outermost, still_open(n, slot, chained), nested_counts);
+	drop_to(n, outermost, still_open(n, task, slot, chained), nested_counts);
 	if (n->nr >= MAX_NESTED_CALLS) {
 		nested_counts->too_deep++;
 		return;
@@ -141,6 +161,17 @@ static __always_inline void nested_enter(struct task_struct *task, __u64 slot, b
 	call->blocked_ns = outermost->blocked_ns;
 	call->waiting_ns = outermost->waiting_ns;
 	call->start_ns = bpf_ktime_get_ns();
+}
+
+/* The task's stack is gone. */
+static __always_inline void nested_drop(struct task_struct *task)
+{
+	struct timed_call *outermost = call_in_flight(task);
+	struct nested_calls *n = bpf_task_storage_get(&nested_calls, task, NULL, 0);
+	struct nested_counts *nested_counts = own_nested_counts();
+
+	if (outermost && n && nested_counts)
+		drop_to(n, outermost, 0, nested_counts);
 }
 
 static __always_inline bool is_returning(const struct nested_search *s)
@@ -168,9 +199,16 @@ static __always_inline __u32 find_returning(const struct nested_calls *n, __u64 
 	return s.nr;
 }
 
+/* Was this call entered within as many as are kept? Then it is counted already. */
+static __always_inline bool is_too_deep(const struct nested_calls *n, __u64 slot)
+{
+	return n->nr >= MAX_NESTED_CALLS && slot < n->calls[MAX_NESTED_CALLS - 1].slot;
+}
+
 static __always_inline void finish_nested(const struct nested_call *call, struct timed_call *outermost,
 					  __u64 now_ns, struct task_struct *task)
 {
+	__u64 blocked_ns = outermost->blocked_ns - call->blocked_ns, waiting_ns = outermost->waiting_ns - call->waiting_ns;
 	SERIES_KEY of = outermost->key, key = {};
 
 	of.function = call->function;
@@ -197,12 +235,6 @@ static __always_inline void nested_return(struct task_struct *task, __u64 slot, 
 	if (!nr) {
 		counts->unseen += !others && !(outermost && n && is_too_deep(n, slot));
 		return;
-/* Was this call entered within as many as are kept? Then it is counted already. */
-static __always_inline bool is_too_deep(const struct nested_calls *n, __u64 slot)
-{
-	return n->nr >= MAX_NESTED_CALLS && slot < n->calls[MAX_NESTED_CALLS - 1].slot;
-}
-
 	}
 	drop_to(n, outermost, nr, nested_counts);
 	n->nr = nr - 1;
@@ -212,7 +244,6 @@ static __always_inline bool is_too_deep(const struct nested_calls *n, __u64 slot
 		finish_nested(NESTED(n, nr - 1), outermost, now_ns, task);
 		return;
 	}
-	__u64 blocked_ns = outermost->blocked_ns - call->blocked_ns, waiting_ns = outermost->waiting_ns - call->waiting_ns;
 	call_stop(outermost, task, CALL_WAY_1, now_ns);
 	call_finish(outermost, task, 0);
 }

@@ -126,6 +126,26 @@ others_ns() {
 	grep -q '36 calls lost: within 64 others' "$WORK/err"
 }
 
+@test "a call during which another program is executed never returns, and that program's calls are not within it" {
+	need_root
+	need gcc setarch
+	cat >"$WORK/again.c" <<-'C'
+		#include <unistd.h>
+		__attribute__((noipa)) void naps(char *program) { usleep(5000); if (program) execl(program, program, "again", NULL); }
+		int main(int argc, char **argv)
+		{
+			volatile char lower[argc > 1 ? 100000 : 1];	/* in the same place without randomization, but for this */
+			lower[0] = 0;
+			for (int i = 0; i < 3; i++)
+				naps(argc > 1 ? NULL : argv[0]);
+		}
+	C
+	gcc -O1 -o "$WORK/again" "$WORK/again.c"
+	funclat -j --slow 1ms "u:$WORK/again:naps" -- setarch -R "$WORK/again" >"$WORK/out" 2>"$WORK/err"
+	[ "$(summary '"\(.calls) \(.never_returned) \(.died) \(.in_flight)"')" = "3 1 0 0" ]
+	[ "$(jq -s 'map(select(.type == "call")) | length' "$WORK/out")" -eq 3 ]
+}
+
 @test "calls within each other that sleep: each is blocked for what it has slept itself" {
 	need_root
 	need gcc

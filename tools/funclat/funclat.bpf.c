@@ -94,6 +94,14 @@ int user_function_returned(struct pt_regs *ctx)
 	return 0;
 }
 
+/* The new program has a new stack. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(program_replaced, struct task_struct *task)
+{
+	nested_drop(task);
+	return 0;
+}
+
 /* ---- functions of the kernel ---- */
 
 SEC("?kprobe")

@@ -117,9 +117,10 @@ static void configure(struct funclat_bpf *bpf, const struct options *o, bool ker
 {
 	bpf->rodata->by_process = o->histograms.per_process;
 	bpf->rodata->slow_ns = o->slow_ns;
-	bpf->rodata->calls_may_be_left = !kernel;
+	bpf->rodata->kernel_calls = kernel;
 	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, true);
 	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_leaves, true);
+	bpf_program__set_autoload(bpf->progs.program_replaced, !kernel);
 	bpf_program__set_autoload(bpf->progs.user_function_returned, !kernel && o->return_probes);
 	bpf->rodata->return_probes = o->return_probes;
 	links_prepare(bpf->obj);
@@ -153,6 +154,7 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 /* Returns first, so that each call that is seen to begin is seen to return. */
 static void attach(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel)
 {
+	kernel_attach(links, "the scheduler's tracepoints", bpf->progs.program_replaced);
 	attach_to_returns(bpf, links, o, kernel);
 	events_attach(links, kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, &functions,
 		      false, &o->histograms.run.tasks);
@@ -166,7 +168,7 @@ static void report(struct timed_calls *calls, struct bpf_object *object)
 
 	const struct loss own[] = {
 		{ "never_returned", n.never_returned,
-		  "calls without a return, not in any histogram: longjmp(), an exception, or a return that was not seen" },
+		  "calls without a return, not in any histogram: longjmp(), an exception, exec, or a return that was not seen" },
 		{ "lost_too_deep", n.too_deep, "calls lost: within 64 others", .lost = true },
 		calls->missed,
 	};
