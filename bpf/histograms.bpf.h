@@ -6,7 +6,8 @@
  *
  *   series_add(series_slot(series_of(&key)), ns, 0, 0, 0)
  *
- * All values are per CPU and written with preemption off (preemption.bpf.h), so that no update is lost.
+ * All values are per CPU and written with preemption off (preemption.bpf.h). An interrupt may come, and add a value, too: sums
+ * are added to at once, so that no update is lost.
  */
 #ifndef EHPERF_HISTOGRAMS_BPF_H
 #define EHPERF_HISTOGRAMS_BPF_H
@@ -144,7 +145,7 @@ static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
 	at = bpf_get_smp_processor_id() * NR_BUCKET_COUNTS + *number;
 	count = bpf_map_lookup_elem(&bucket_counts, &at);
 	if (count)
-		(*count)++;
+		__sync_fetch_and_add(count, 1);
 	return count;
 }
 
@@ -174,16 +175,16 @@ static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 block
 		s->min_ns = latency_ns;
 	if (latency_ns > s->max_ns)
 		s->max_ns = latency_ns;
-	s->count++;
-	s->total_ns += latency_ns;
-	s->blocked_ns += blocked_ns;
-	s->waiting_ns += waiting_ns;
+	__sync_fetch_and_add(&s->count, 1);
+	__sync_fetch_and_add(&s->total_ns, latency_ns);
+	__sync_fetch_and_add(&s->blocked_ns, blocked_ns);
+	__sync_fetch_and_add(&s->waiting_ns, waiting_ns);
 	if (error) {
-		s->errors++;
+		__sync_fetch_and_add(&s->errors, 1);
 		count_in_bucket(slot, BUCKET_ERROR + error);
 	}
 	if (!count_in_bucket(slot, bucket_of_value(bucket_value(latency_ns, unit_ns, unit_shift))))
-		s->no_bucket++;
+		__sync_fetch_and_add(&s->no_bucket, 1);
 }
 
 #endif
