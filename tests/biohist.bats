@@ -64,6 +64,23 @@ random_io() {	# ARG...
 	fio --name=x --filename="/dev/$disk" --direct=1 --size=32M --output-format=json --output="$WORK/fio" "$@"
 }
 
+# bats test_tags=check
+@test "wrong arguments: one clear line, exit 2" {
+	while IFS='|' read -r arguments pattern; do
+		run biohist $arguments
+		echo "biohist $arguments: $status: $output"
+		[ "$status" -eq 2 ]
+		[[ "${lines[0]}" =~ $pattern ]]
+	done <<-'EOT'
+		-Q --size 1|-Q and --size exclude each other
+		--size -m 1|-n, -u and -m are units of time
+		-u --size 1|-n, -u and -m are units of time
+		--heatmap --stacks 1|a heat map has no stacks: leave out --stacks
+		--stacks -o heat.svg 1|a heat map has no stacks: leave out --stacks
+		--slow 5ms -o heat.svg 1|--slow prints lines
+	EOT
+}
+
 # bats test_tags=full
 @test "fio on a loop device: as many I/Os and bytes as /proc/diskstats has, and as fio says" {
 	need_disk
@@ -271,8 +288,6 @@ need_disk_with_queue() {
 	[ "$(jq -r 'select(.type == "histogram") | .key.part' "$WORK/out" | sort | tr '\n' ' ')" = "device queued " ]
 	[ "$(jq -r 'select(.type == "histogram") | .count' "$WORK/out" | sort -u)" = "$(summary .ios)" ]
 	all_of "$(summary .ios)" 512
-	run biohist -Q --size 1
-	[ "$status" -eq 2 ]
 }
 
 @test "-P: dd's and cksum's sizes, each its own; text in bcc's layout" {

@@ -45,6 +45,9 @@ wait_for_calls() {	# NR
 		--slow 5x 1|not a time: '5x'
 		-o heat.png 1|must end in .svg, .txt or .jsonl
 		--heatmap -j 1|exclude each other
+		--heatmap -U 1|a heat map has no stacks: leave out -U
+		-U -o heat.svg 1|a heat map has no stacks: leave out -U
+		--slow 5ms -o heat.svg 1|--slow prints lines
 		0|not an interval: '0'
 		1x|not an interval: '1x'
 		1 0|not a count of intervals: '0'

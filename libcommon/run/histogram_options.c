@@ -64,6 +64,10 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 	if (o->heatmap && o->run.outputs[0].json)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "a heat map has no JSON: -j and --heatmap exclude each other");
+	if (o->svg && o->slow_ns)
+		argp_failure(state, EXIT_USAGE, 0, "--slow prints lines, which a picture has no room for: use .txt or .jsonl");
+	if (o->heatmap && o->stacks && !o->slow_ns)
+		argp_failure(state, EXIT_USAGE, 0, "a heat map has no stacks: leave out %s", o->stacks);
 	if (o->heatmap && !o->run.interval_ns)
 		o->run.interval_ns = 1000000000;
 }
@@ -80,13 +84,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->per_process = true;
 		break;
 	case 'n':
-		o->unit = &histogram_nsecs;
-		break;
 	case 'u':
-		o->unit = &histogram_usecs;
-		break;
 	case 'm':
-		o->unit = &histogram_msecs;
+		o->unit = key == 'n' ? &histogram_nsecs : key == 'u' ? &histogram_usecs : &histogram_msecs;
+		o->unit_given = true;
 		break;
 	case 'T':
 		o->timestamps = true;

@@ -13,6 +13,9 @@
 struct histogram_options {
 	struct run_options run;
 	const struct histogram_unit *unit;
+	bool unit_given;		/* -n, -u or -m */
+	uint64_t slow_ns;		/* the tool's: --slow, 0 without it */
+	const char *stacks;		/* the tool's: the option by which histograms have stacks, NULL without it */
 	bool per_process;		/* a series for each process; the tool's programs make them */
 	bool timestamps;
 	bool json;			/* -j was given; outputs[].json of the run is also set by the file's ending */

@@ -16,7 +16,6 @@ struct options {
 	struct histogram_options histograms;
 	struct stacks_wanted stacks;
 	bool with_stacks;
-	uint64_t slow_ns;
 	bool by_size, by_part, by_disk, by_flags;
 	const char *disk;		/* NULL: all */
 	bool is_partition;
@@ -71,14 +70,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_STACKS:
 		o->with_stacks = true;
+		o->histograms.stacks = "--stacks";
 		break;
 	case OPTION_SLOW:
-		o->slow_ns = slow_calls_parse_time(arg, state);
+		o->histograms.slow_ns = slow_calls_parse_time(arg, state);
 		break;
 	case ARGP_KEY_END:
 		if (o->by_size && o->by_part)
 			argp_failure(state, EXIT_USAGE, 0, "-Q and --size exclude each other");
-		o->stacks.only_kernel = !o->with_stacks && !o->slow_ns;	/* without user stacks, no process is read */
+		if (o->by_size && o->histograms.unit_given)
+			argp_failure(state, EXIT_USAGE, 0, "-n, -u and -m are units of time: sizes are in KiB");
+		o->stacks.only_kernel = !o->with_stacks && !o->histograms.slow_ns;	/* without user stacks, no process is read */
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -99,7 +101,7 @@ static void configure(struct biohist_bpf *bpf, struct options *o)
 	bpf->rodata->only_one_partition = o->disk && o->is_partition;
 	bpf->rodata->wanted_dev = o->dev;
 	bpf->rodata->with_stacks = o->with_stacks;
-	bpf->rodata->slow_ns = o->slow_ns;
+	bpf->rodata->slow_ns = o->histograms.slow_ns;
 	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);
 }

@@ -18,7 +18,6 @@ struct options {
 	struct histogram_options histograms;
 	struct stacks_wanted stacks;
 	const char *function, *list;
-	uint64_t slow_ns;
 	bool return_probes;
 };
 
@@ -50,9 +49,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'U':
 		o->stacks.only_kernel = false;
+		o->histograms.stacks = "-U";
 		break;
 	case OPTION_SLOW:
-		o->slow_ns = slow_calls_parse_time(arg, state);
+		o->histograms.slow_ns = slow_calls_parse_time(arg, state);
 		break;
 	case OPTION_RETURN_PROBES:
 		o->return_probes = true;
@@ -116,7 +116,7 @@ static struct json_object *json(const void *call)
 static void configure(struct funclat_bpf *bpf, const struct options *o, bool kernel)
 {
 	bpf->rodata->by_process = o->histograms.per_process;
-	bpf->rodata->slow_ns = o->slow_ns;
+	bpf->rodata->slow_ns = o->histograms.slow_ns;
 	bpf->rodata->kernel_calls = kernel;
 	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, true);
 	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_leaves, true);

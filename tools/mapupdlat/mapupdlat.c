@@ -36,7 +36,7 @@ static const struct argp_option option_list[] = {
 struct options {
 	struct histogram_options histograms;
 	struct stacks_wanted stacks;
-	uint64_t cmds, slow_ns;
+	uint64_t cmds;
 	unsigned int by;
 	const char *map;
 	bool only_type;
@@ -101,9 +101,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'U':
 		o->stacks.only_kernel = false;
+		o->histograms.stacks = "-U";
 		break;
 	case OPTION_SLOW:
-		o->slow_ns = slow_calls_parse_time(arg, state);
+		o->histograms.slow_ns = slow_calls_parse_time(arg, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -132,7 +133,7 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 	bpf->rodata->by_map = o->by & BY_MAP;
 	bpf->rodata->by_process = o->histograms.per_process || o->by & BY_PROCESS;
 	bpf->rodata->by_command = o->by & BY_COMMAND;
-	bpf->rodata->slow_ns = o->slow_ns;
+	bpf->rodata->slow_ns = o->histograms.slow_ns;
 	call_ways_choose(bpf->obj);
 	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);
