@@ -174,9 +174,9 @@ static __always_inline __u32 flags_of(const struct io_target *t)
  * by status (errors[] of the kernel's block/blk-core.c). Not static: a static variable makes libbpf's BTF
  * invalid
  */
-const __u8 errnos[16] = { 0, 95, 110, 28, 67, 121, 52, 61, 84, 12, 5, 5, 5, 5, 5, 5 };
+const __u8 errnos[16] = { 0, 95, 110, 28, 67, 121, 52, 61, 84, 12, 5, 5, 11, 16, 5, 5 };
 
-/* the errno of a status, of those that disks have; others: EIO */
+/* the errno of a status, of those that have the same number in all kernels; others: EIO */
 static __always_inline __u32 errno_of(__u32 status)
 {
 	if (status > 15)
