@@ -6,6 +6,7 @@ load lib.bash
 teardown() {
 	end_children
 	[ -z "${scheduler-}" ] || echo "$scheduler" >"/sys/block/$disk/queue/scheduler"
+	[ -z "${iostats-}" ] || echo "$iostats" >"/sys/block/$disk/queue/iostats"
 	[ -z "${disk-}" ] || losetup -d "/dev/$disk"
 	umount "$WORK/mnt" 2>/dev/null || true
 	rm -rf "$WORK"
@@ -290,6 +291,25 @@ need_disk_with_queue() {
 	all_of "$(summary .ios)" 512
 }
 
+# bats test_tags=alone
+@test "requests that are done are forgotten" {
+	need_disk
+	need bpftool
+	rm -f "$WORK/err"
+	biohist -j -o "$WORK/out" -d "$disk" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	dd if=/dev/zero of="/dev/$disk" bs=64k count=500 oflag=direct conv=fsync status=none
+	local kept
+	kept=$(bpftool -j map dump name under_way | jq length)
+	kill -INT $tool
+	wait $tool
+	all_of "$(summary .ios)" 502
+	echo "$kept kept; not seen to end: $(summary '.in_flight + .ends_unseen')"
+	expect "$kept <= $(summary '.in_flight + .ends_unseen')"
+}
+
 @test "-P: dd's and cksum's sizes, each its own; text in bcc's layout" {
 	need_disk
 	local before missing
@@ -332,6 +352,11 @@ need_disk_with_queue() {
 	disk=${disk#/dev/}
 	[ -e "/sys/block/$disk/${disk}p1" ] || skip "no partitions of loop devices"
 	mknod "$WORK/p1" b $(tr : ' ' <"/sys/block/$disk/${disk}p1/dev")	# udev may not be there to do it
+	biohist -j -d "${disk}p1" -- sh -c "dd if=/dev/zero of=$WORK/p1 bs=64k count=5 oflag=direct status=none; dd if=/dev/zero of=/dev/$disk bs=64k count=50 seek=600 oflag=direct status=none" >"$WORK/out"
+	all_of "$(summary .ios)" 5
+	# where the kernel keeps no statistics, requests do not name the partition
+	iostats=$(cat "/sys/block/$disk/queue/iostats")
+	echo 0 >"/sys/block/$disk/queue/iostats"
 	biohist -j -d "${disk}p1" -- sh -c "dd if=/dev/zero of=$WORK/p1 bs=64k count=5 oflag=direct status=none; dd if=/dev/zero of=/dev/$disk bs=64k count=50 seek=600 oflag=direct status=none" >"$WORK/out"
 	all_of "$(summary .ios)" 5
 }

@@ -10,6 +10,8 @@
  * kernel's BTF, which takes it longer than all the rest (untrusted() in task.bpf.h).
  */
 
+__u64 attached_ns = ~0ULL;	/* set once all programs are attached: what begins later is seen to begin */
+
 /* ---- requests ---- */
 
 static __always_inline struct bio *bio_of(struct request *rq)
@@ -17,11 +19,20 @@ static __always_inline struct bio *bio_of(struct request *rq)
 	return BPF_CORE_READ(rq, bio);
 }
 
+static __always_inline __u32 partition_of(struct request *rq)
+{
+	struct block_device *part = BPF_CORE_READ(rq, part);
+
+	if (!part)	/* the kernel keeps no statistics of this queue */
+		part = BPF_CORE_READ(rq, bio, bi_bdev);
+	return BPF_CORE_READ(part, bd_dev);
+}
+
 static __always_inline struct io_target target_of_request(struct request *rq)
 {
 	return (struct io_target){
 		.dev = BPF_CORE_READ(rq, q, disk, part0, bd_dev),
-		.partition = only_one_partition ? BPF_CORE_READ(rq, part, bd_dev) : 0,
+		.partition = only_one_partition ? partition_of(rq) : 0,
 		.operation = BPF_CORE_READ(rq, cmd_flags),
 	};
 }
@@ -37,15 +48,18 @@ static __always_inline bool is_of(const struct io *io, const struct request *rq)
 
 static __always_inline void queue(void *ctx, struct request *rq, __u64 issued_ns)
 {
-	struct io_target target = target_of_request(rq);
-	struct io *known = io_at(rq), io = { .issued_ns = issued_ns, .allocated_ns = rq->start_time_ns };
+	struct io *known = io_at(rq), io = {
+		.target = target_of_request(rq), .issued_ns = issued_ns, .allocated_ns = rq->start_time_ns,
+	};
 
-	if (is_private(&target))
+	if (is_private(&io.target))
 		return;
-	if (!is_of(known, rq) || known->done)	/* else it is inserted again, or issued */
-		io_begin(ctx, rq, &target, &io);
-	else if (issued_ns)
-		known->issued_ns = issued_ns;
+	if (is_of(known, rq) && !known->done) {		/* it is inserted again, or issued */
+		if (issued_ns)
+			known->issued_ns = issued_ns;
+	} else if (!io_begin(ctx, rq, &io) && issued_ns) {	/* if it is only inserted, there may be room later */
+		io_lost();
+	}
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -72,6 +86,7 @@ int BPF_PROG(request_merged, struct request *rq)
 	if (io && !io->done && counts) {
 		io->done = true;
 		COUNT(counts, merged);
+		io_forget(rq);
 	}
 	return 0;
 }
@@ -82,36 +97,62 @@ int BPF_PROG(request_merged, struct request *rq)
  */
 static __always_inline bool is_empty_flush(struct request *rq, const struct io_target *t)
 {
-	return t->operation & 1 && bio_of(rq) && !rq->__data_len && rq->start_time_ns;
+	return t->operation & 1 && bio_of(rq) && !rq->__data_len;
+}
+
+/* A request of which neither the insertion nor the issue was seen is completed. */
+static __always_inline void completed_unknown(struct request *rq, const struct io_target *target, __u32 status,
+					      struct io_counts *counts)
+{
+	struct io flush = { .target = *target, .queued_ns = rq->start_time_ns };
+
+	if (only_listed_pids || !bio_of(rq))
+		return;
+	if (!is_empty_flush(rq, target)) {
+		if (rq->start_time_ns < attached_ns)	/* else it is counted as lost */
+			COUNT(counts, begun_before);
+	} else if (rq->start_time_ns) {		/* 0: the kernel keeps no statistics of this queue */
+		COUNT(counts, begun);
+		io_finish(&flush, status);
+	}
 }
 
 /*
  * A request with a flush before or after its data is completed twice: with its data, and as a whole. The
  * first time is when the disk is done with it, the second one is known by the request that is done already.
+ * The request itself has lost these flags by now, if the kernel flushes.
  */
+static __always_inline bool may_complete_again(struct request *rq)
+{
+	__u32 flags = BPF_CORE_READ(rq, bio, bi_opf);
+
+	return (flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) |
+		flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_FUA)) & 1;
+}
+
 static __always_inline void completed(struct request *rq, __u32 status, __u32 bytes)
 {
 	struct io_target target = target_of_request(rq);
-	struct io *io = io_at(rq), flush = { .queued_ns = rq->start_time_ns };
-	bool known = is_of(io, rq);
+	struct io *io = io_at(rq);
 	struct io_counts *counts = own_counts();
 
 	if (!counts || is_private(&target) || !target_wanted(&target))
 		return;
-	if (!known && is_empty_flush(rq, &target) && !only_listed_pids) {
-		COUNT(counts, begun);
-		io_finish(&flush, &target, status);
+	if (!is_of(io, rq)) {
+		completed_unknown(rq, &target, status, counts);
 		return;
 	}
-	if (!known && bio_of(rq) && !only_listed_pids)
-		COUNT(counts, begun_before);
-	if (!known || io->done)
+	if (io->done) {
+		io_forget(rq);
 		return;
+	}
 	io->bytes += bytes;
 	if (bytes < rq->__data_len)
 		return;		/* a part */
 	io->done = true;
-	io_finish(io, &target, status);
+	io_finish(io, status);
+	if (!may_complete_again(rq))
+		io_forget(rq);
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -142,25 +183,27 @@ SEC("tp_btf/block_bio_queue")
 int BPF_PROG(bio_queued, struct bio *bio)
 {
 	struct io io = { .bytes = bio->bi_iter.bi_size };
-	struct io_target target;
 
 	if (!is_bio_based(bio))
 		return 0;
-	target = target_of_bio(bio);
-	io_begin(ctx, bio, &target, &io);
+	io.target = target_of_bio(bio);
+	if (!io_begin(ctx, bio, &io))
+		io_lost();
 	return 0;
 }
 
+/*
+ * By now the bio may be another disk's: NVMe's multipath sends it on to the path's disk as it is. It reports the end before the
+ * status is set, so that the error is not known.
+ */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_completed, struct request_queue *q, struct bio *bio)
 {
-	struct io *io = is_bio_based(bio) ? io_at(bio) : NULL;
-	struct io_target target;
+	struct io *io = io_at(bio);
 
 	if (!io)
 		return 0;
-	target = target_of_bio(bio);
-	io_finish(io, &target, bio->bi_status);
+	io_finish(io, bio->bi_status);
 	io_forget(bio);
 	return 0;
 }

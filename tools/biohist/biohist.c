@@ -3,6 +3,7 @@
 #include "biohist.skel.h"
 #include "bpf/object.h"
 #include "io_names.h"
+#include "process/clock.h"
 #include "report/json.h"
 #include "run/histogram_session.h"
 #include "run/kernel.h"
@@ -156,6 +157,7 @@ int main(int argc, char **argv)
 	kernel_attach(&links, "the block tracepoints", bpf->progs.request_completed, bpf->progs.bio_completed,
 		      bpf->progs.request_merged, bpf->progs.request_issued, bpf->progs.request_inserted,
 		      bpf->progs.bio_queued);
+	bpf->data->attached_ns = clock_ns();
 	run_doing(&stacks.run, "Measuring block I/O");
 	if (o.disk)
 		json_object_object_add(stacks.run.filters, "disk", json_name(o.disk));

@@ -28,19 +28,23 @@ const volatile __u64 slow_ns;		/* I/Os that take longer are also sent one by one
 
 /* ---- I/Os that are under way ---- */
 
+/* of which disk and partition, and what is done there */
+struct io_target {
+	__u32 dev, partition;
+	__u32 operation;	/* as in the kernel, with flags */
+};
+
 struct io {
 	__u64 queued_ns, issued_ns;	/* issued_ns: 0, not yet */
 	__u64 bytes;			/* that are done so far */
 	__u64 allocated_ns;		/* as the request has it: another one may have its address later */
 	__u64 issuer;			/* ID of the key_record of who began it, with the stacks there; 0: none */
+	struct io_target target;	/* where it began: a driver may send it on to another disk */
 	__u32 pid;
 	bool done;			/* it is kept, to know it again */
 	char comm[16];
 };
 
-/*
- * Requests stay here when they are done, because the kernel has a fixed number of them, which it reuses. Bios are removed.
- */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -78,12 +82,6 @@ static __always_inline struct io_counts *own_counts(void)
 
 	return bpf_map_lookup_elem(&io_counts, &zero);
 }
-
-/* of which disk and partition, and what is done there */
-struct io_target {
-	__u32 dev, partition;
-	__u32 operation;	/* as in the kernel, with flags */
-};
 
 static __always_inline bool target_wanted(const struct io_target *t)
 {
@@ -127,8 +125,8 @@ static __always_inline bool issuer_wanted(struct task_struct *task, __u32 pid)
 	return pid || !task->pid ? task_wanted(task, pid, 0) : !only_listed_pids;
 }
 
-/* *io is new, issued already or not: its queued_ns, and what describes who begins it, are filled in */
-static __always_inline void io_begin(void *ctx, const void *at, const struct io_target *target, struct io *io)
+/* *io is new, issued already or not: its queued_ns, and what describes who begins it, are filled in. False: no room */
+static __always_inline bool io_begin(void *ctx, const void *at, struct io *io)
 {
 	__u64 address = (__u64)at;
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -142,8 +140,8 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 		COUNT(counts, ends_unseen);
 	if (before)
 		io_forget(at);
-	if (!counts || !target_wanted(target) || !issuer_wanted(task, io->pid))
-		return;
+	if (!counts || !target_wanted(&io->target) || !issuer_wanted(task, io->pid))
+		return true;
 	if (by_process || with_stacks || slow_ns)
 		bpf_probe_read_kernel_str(io->comm, sizeof(io->comm), untrusted(task)->group_leader->comm);
 	if ((with_stacks || slow_ns) && alone_begin()) {
@@ -151,9 +149,17 @@ static __always_inline void io_begin(void *ctx, const void *at, const struct io_
 		alone_end();
 	}
 	if (bpf_map_update_elem(&under_way, &address, io, BPF_ANY))
+		return false;
+	COUNT(counts, begun);
+	return true;
+}
+
+static __always_inline void io_lost(void)
+{
+	struct io_counts *counts = own_counts();
+
+	if (counts)
 		COUNT(counts, no_room);
-	else
-		COUNT(counts, begun);
 }
 
 /* ---- done ---- */
@@ -256,11 +262,11 @@ static __always_inline void add_to_histograms(const struct io *io, const struct 
 }
 
 /* status: a blk_status_t */
-static __always_inline void io_finish(const struct io *io, const struct io_target *target, __u32 status)
+static __always_inline void io_finish(const struct io *io, __u32 status)
 {
 	__u64 now_ns = bpf_ktime_get_ns(), issued_ns = io->issued_ns ? io->issued_ns : io->queued_ns;
 	struct io_done done = {
-		.target = *target, .error = errno_of(status), .bytes = io->bytes, .queued_ns = issued_ns - io->queued_ns,
+		.target = io->target, .error = errno_of(status), .bytes = io->bytes, .queued_ns = issued_ns - io->queued_ns,
 		.device_ns = now_ns > issued_ns ? now_ns - issued_ns : 0,
 	};
 	struct io_counts *counts = own_counts();
