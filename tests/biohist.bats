@@ -310,6 +310,21 @@ need_disk_with_queue() {
 	expect "$kept <= $(summary '.in_flight + .ends_unseen')"
 }
 
+@test "-P: flushes without data are nobody's, and have a name" {
+	need_disk
+	rm -f "$WORK/err"
+	biohist -j -P -d "$disk" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$!
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	dd if=/dev/zero of="/dev/$disk" bs=64k count=1 oflag=direct conv=fsync status=none
+	kill -INT $tool
+	wait $tool
+	jq -c 'select(.type == "histogram") | [.key, .count]' "$WORK/out"
+	expect "$(jq -s 'map(select(.type == "histogram" and .key.comm == "[flush]").count) | add // 0' "$WORK/out") + $(summary '.in_flight + .ends_unseen') >= 1"
+	[ "$(jq -s 'map(select(.type == "histogram" and .key.comm == "")) | length' "$WORK/out")" -eq 0 ]
+}
+
 @test "-P: dd's and cksum's sizes, each its own; text in bcc's layout" {
 	need_disk
 	local before missing

@@ -104,7 +104,7 @@ static __always_inline bool is_empty_flush(struct request *rq, const struct io_t
 static __always_inline void completed_unknown(struct request *rq, const struct io_target *target, __u32 status,
 					      struct io_counts *counts)
 {
-	struct io flush = { .target = *target, .queued_ns = rq->start_time_ns };
+	struct io flush = { .target = *target, .queued_ns = rq->start_time_ns, .comm = "[flush]" };
 
 	if (only_listed_pids || !bio_of(rq))
 		return;

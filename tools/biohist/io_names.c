@@ -172,7 +172,8 @@ struct series_title io_names_title(const void *series)
 	if (key->pid || key->comm[0]) {
 		fputs(comma, out);
 		print_escaped(out, key->comm);
-		fprintf(out, " (%u)", key->pid);
+		if (key->pid)
+			fprintf(out, " (%u)", key->pid);
 		comma = ", ";
 	}
 	if (key->operation) {
