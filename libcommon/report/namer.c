@@ -94,6 +94,11 @@ struct namer {
 #define QUESTION_SHIFT 36
 #define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
+static int interrupt_fd(const struct namer *n)
+{
+	return n->options.interrupt_fd ? n->options.interrupt_fd() : -1;
+}
+
 static int start_workers(struct namer *n, enum set set)
 {
 	/* the worker starts the demangler, and may wait for it */
@@ -320,7 +325,7 @@ static void pass_over(struct source *source, size_t *why)
 
 static bool may_ask(struct namer *n, struct source *source)
 {
-	struct pollfd fd = { .fd = n->options.interrupt_fd, .events = POLLIN };
+	struct pollfd fd = { .fd = interrupt_fd(n), .events = POLLIN };
 
 	if (!n->interrupted)
 		n->interrupted = poll(&fd, 1, 0) > 0;
@@ -650,7 +655,7 @@ static bool await(struct namer *n, const struct source *source, uint64_t tag, st
 	struct workers *workers = n->workers[source->set];
 	struct pollfd fds[] = {
 		{ .fd = workers_fd(workers), .events = POLLIN },
-		{ .fd = n->options.interrupt_fd, .events = POLLIN },
+		{ .fd = interrupt_fd(n), .events = POLLIN },
 	};
 	uint64_t end_ns = end_of_wait(n, source);
 
@@ -765,7 +770,7 @@ bool namer_fetch(struct namer *n, struct module *module)
 		return false;
 	module->fetch_tried = true;
 	error = debuginfod_fetch(n->options.debuginfod, module->build_id, module->build_id_bytes, module_is_trusted(module),
-				 n->options.interrupt_fd, path);
+				 interrupt_fd(n), path);
 	if (error == -EINTR)
 		n->interrupted = true;
 	if (error && error != -ENOENT)

@@ -20,7 +20,7 @@
 struct namer;
 
 struct namer_options {
-	int interrupt_fd;	/* when it is readable, no more names are looked up; -1: none */
+	int (*interrupt_fd)(void);	/* when what it returns is readable, no more names are looked up; NULL: never */
 	struct debuginfod *debuginfod;	/* fetches debug files for those that lack them; NULL: none */
 };
 
