@@ -101,7 +101,9 @@ static uint64_t rest_ns(const struct stack_session *s, uint64_t least_ns)
 
 static void warn_web_view(int error)
 {
-	if (error)
+	if (error == -E2BIG || error == -ENOMEM)
+		cli_warn("a part of the view in the browser is missing: %s", strerror(-error));
+	else if (error)
 		cli_warn("the view in the browser has ended: %s", strerror(-error));
 }
 
