@@ -693,9 +693,9 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	screen | sed -n 4p | grep -F "nested ($pid) " | grep -F " $(cat "$WORK/function") <"
 	keys q
 	wait_until_left
-	# each text is rounded to microseconds for itself
+	# each text is rounded to the nearest microsecond for itself
 	read -r shown lines < <(sed -nE 's/.* ([0-9]+) us: all.*/\1/p' "$WORK/shown" | tr '\n' ' '; wc -l <"$WORK/report.folded")
-	awk -v shown="$shown" -v lines="$lines" '{ n += $NF } END { exit !(n <= shown && n >= shown - lines) }' "$WORK/report.folded"
+	awk -v shown="$shown" -v lines="$lines" '{ n += $NF } END { off = n > shown ? n - shown : shown - n; exit !(off <= (lines + 1) / 2) }' "$WORK/report.folded"
 	type_line "clear; offwaketime --live -p $pid"
 	wait_for_samples
 	wait_until shows ' us: all'

@@ -326,7 +326,8 @@ static int find_kernel_side(struct unwinder *u, struct bpf_object *object)
 	u->list_tasks = bpf_object__find_program_by_name(object, "list_tasks");
 	u->procs_fd = bpf_object__find_map_fd_by_name(object, "procs");
 	u->changes_fd = bpf_object__find_map_fd_by_name(object, "changes");
-	return u->list_tasks && u->procs_fd >= 0 && u->changes_fd >= 0 ? 0 : -ENOENT;
+	u->listed_fd = bpf_object__find_map_fd_by_name(object, "listed_pids");
+	return u->list_tasks && u->procs_fd >= 0 && u->changes_fd >= 0 && u->listed_fd >= 0 ? 0 : -ENOENT;
 }
 
 /* what is left for slabs */
@@ -354,11 +355,25 @@ static int make_publisher(struct unwinder *u, struct bpf_object *object)
 	return error;
 }
 
+static bool is_named(void *arg, pid_t pid)
+{
+	const struct unwinder *u = arg;
+	uint32_t id = pid;
+	uint8_t value;
+
+	for (size_t i = 0; i < u->options.nr_pids; i++)
+		if (u->options.pids[i] == pid)
+			return true;
+	return !bpf_map_lookup_elem(u->listed_fd, &id, &value);	/* a command's, and what it has forked */
+}
+
 static void connect_parts(struct unwinder *u)
 {
 	u->processes = (struct processes){
 		.all = u->options.all,
 		.children = u->options.children,
+		.is_named = is_named,
+		.named_arg = u,
 		.observer = publisher_observer(u->publisher),
 	};
 	u->raw_samples = (struct raw_samples){

@@ -19,7 +19,7 @@ struct unwinder {
 	/* the kernel's side */
 	struct links links;
 	const struct bpf_program *list_tasks;
-	int procs_fd, changes_fd;
+	int procs_fd, changes_fd, listed_fd;
 	struct bpf_slabs *source;
 	/* what arrives */
 	struct stack_store *store;

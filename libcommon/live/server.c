@@ -274,6 +274,11 @@ bool server_is_ready(const struct server *s)
 	return s->fd >= 0 && s->sent == s->queued;
 }
 
+bool server_has_room(const struct server *s)
+{
+	return s->fd >= 0 && s->queued - s->sent <= MAX_DOCUMENT_BYTES;
+}
+
 bool server_is_watched(const struct server *s)
 {
 	return s->watched;

@@ -44,6 +44,8 @@ uint16_t server_port(const struct server *server);
 bool server_is_watched(const struct server *server);
 /* Has the child taken all that was sent? False if it is gone */
 bool server_is_ready(const struct server *server);
+/* Has it taken all but one document at most? */
+bool server_has_room(const struct server *server);
 /*
  * Sends a document, JSON without line ends; does not wait. 0 or -errno: the child is gone, and was told to end. Then, and
  * afterwards, nothing is sent.

@@ -78,9 +78,9 @@ int web_view_begin(struct web_view *v, struct json_object *start, const struct m
 	return send_made(v, &made, DOCUMENT_START, error);
 }
 
-bool web_view_is_ready(const struct web_view *v)
+bool web_view_is_ready(const struct web_view *v, bool now)
 {
-	return server_is_ready(v->server);
+	return now ? server_has_room(v->server) : server_is_ready(v->server);
 }
 
 bool web_view_is_watched(const struct web_view *v)

@@ -25,9 +25,9 @@ uint16_t web_view_port(const struct web_view *view);
 int web_view_begin(struct web_view *view, struct json_object *start, const struct measure *measure);
 /*
  * Sends what came since the last call. last: what was measured in the last time, with its idle entries marked. Only if
- * web_view_is_ready(); else what has come is for a later call
+ * web_view_is_ready(); else what has come is for a later call. now: there will be none, and one that was sent may wait
  */
-bool web_view_is_ready(const struct web_view *view);
+bool web_view_is_ready(const struct web_view *view, bool now);
 /* Did anybody look at web_view_work()'s last call? */
 bool web_view_is_watched(const struct web_view *view);
 int web_view_refresh(struct web_view *view, const struct live_shown *shown, const struct history_part *last, uint64_t now_ns);

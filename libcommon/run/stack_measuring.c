@@ -121,14 +121,17 @@ static struct history_part idle_lately(struct stack_session *s, const struct fra
 	return last;
 }
 
-/* Sends what the history has got since the last slice, unless that one is still on its way. */
-static void serve(struct stack_session *s, uint64_t until_ns)
+/*
+ * Sends what the history has got since the last slice, unless that one is still on its way. now: the history is about to begin
+ * anew, so it is sent unless more than one slice is on its way.
+ */
+static void serve(struct stack_session *s, uint64_t until_ns, bool now)
 {
 	struct live_shown shown = { .start = s->run.start };
 	struct history_part part, last;
 	struct made_report made;
 
-	if (!s->web_view || until_ns <= s->served_until_ns || !web_view_is_ready(s->web_view))
+	if (!s->web_view || until_ns <= s->served_until_ns || !web_view_is_ready(s->web_view, now))
 		return;
 	cli_check(history_take(s->history, until_ns - s->served_until_ns, 0, &part), "read the results");
 	report_make(s, &made, &(struct report_of){
@@ -158,7 +161,7 @@ static void look_last(struct stack_session *s)
 		until_ns = s->served_until_ns + 1;
 	cli_check(look(s, &until_ns, &value), "read the results");
 	if (s->web_view && web_view_is_watched(s->web_view))
-		serve(s, until_ns);
+		serve(s, until_ns, true);
 }
 
 static void end_web_view(struct stack_session *s, const char *said)
@@ -263,6 +266,7 @@ static int interval_served(void *arg, bool last)
 {
 	struct stack_session *s = arg;
 	uint64_t until_ns = s->run.interval_ended_ns, value;
+	bool reports;
 	int error;
 
 	(void)last;
@@ -271,8 +275,9 @@ static int interval_served(void *arg, bool last)
 	if (error)
 		return error;
 	forget(s);
-	serve(s, until_ns);
-	if (s->next_report && until_ns / 1e9 >= s->next_report) {
+	reports = s->next_report && until_ns / 1e9 >= s->next_report;
+	serve(s, until_ns, reports);
+	if (reports) {
 		report(s, NULL, 0, false);
 		namer_forget(s->namer);
 		s->next_report += s->options->run.interval_ns / 1e9;
@@ -354,7 +359,7 @@ static int refresh_view(void *arg, bool last)
 	forget(s);
 	/* about: a view that is drawn each second has a slice each second */
 	if (s->web_view && until_ns - s->served_until_ns + SLICE_NS / 4 > slice_ns(s))
-		serve(s, until_ns);
+		serve(s, until_ns, false);
 	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
 	s->looked = until_ns / 1e9;
 	s->looked_cpu_ns = cpu_ns;
@@ -373,7 +378,7 @@ static void reset_history(void *arg)
 {
 	struct stack_session *s = arg;
 
-	serve(s, s->looked * 1e9);
+	serve(s, s->looked * 1e9, true);
 	history_reset(s->history);
 }
 

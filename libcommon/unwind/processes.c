@@ -270,6 +270,11 @@ const char *process_explain(int error)
 	}
 }
 
+static bool is_named(const struct processes *processes, pid_t pid)
+{
+	return !processes->all || (processes->is_named && processes->is_named(processes->named_arg, pid));
+}
+
 void process_refuse(struct processes *processes, struct process *process, int error)
 {
 	remember(processes, process->pid, error);
@@ -280,7 +285,7 @@ void process_refuse(struct processes *processes, struct process *process, int er
 	process->complete = false;
 	process->version++;
 	process->refused = error;
-	process->refused_until_ns = clock_ns() + refused_for(error, !processes->all);
+	process->refused_until_ns = clock_ns() + refused_for(error, is_named(processes, process->pid));
 }
 
 /* What has been spent of it by now, with this; one part in `share` of the time has come back. */
@@ -300,7 +305,7 @@ void process_charge(struct processes *processes, struct process *process, uint64
 	uint64_t own = spend(&process->budget, now, cost_ns, PROCESS_BUDGET_SHARE);
 
 	/* those that were asked for by name cost nobody else's stacks */
-	if (processes->all && !process->refused && own > PROCESS_BUDGET_NS / (all > PROCESS_BUDGET_NS ? 4 : 1))
+	if (!process->refused && own > PROCESS_BUDGET_NS / (all > PROCESS_BUDGET_NS ? 4 : 1) && !is_named(processes, process->pid))
 		process_refuse(processes, process, -EAGAIN);
 }
 

@@ -86,6 +86,9 @@ struct processes {
 	struct budget budget;	/* of all of them together */
 	uint64_t look_ns;	/* when processes_limit_memory() looks next */
 	bool all, children;	/* follow every process; follow what the known ones fork */
+	/* with .all: has its user asked for this process, which then pays for itself? NULL: for none */
+	bool (*is_named)(void *arg, pid_t pid);
+	void *named_arg;
 	struct process_observer observer;
 };
 

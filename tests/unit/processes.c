@@ -181,6 +181,12 @@ static void test_later(void)
 }
 
 /* one that maps more than is followed */
+static bool is_seven(void *arg, pid_t pid)
+{
+	(void)arg;
+	return pid == 7;
+}
+
 static void test_refusal(void)
 {
 	struct process *process = processes_get(&all, 6), *child;
@@ -207,6 +213,12 @@ static void test_refusal(void)
 	child->budget = all.budget = (struct budget){};
 	process_charge(&all, child, PROCESS_BUDGET_NS / 3);
 	check(!child->refused, "others may");
+	all.is_named = is_seven;
+	process_charge(&all, child, 10ULL * PROCESS_BUDGET_NS);
+	check(!child->refused, "one that was asked for pays for itself, also where all are followed");
+	all.is_named = NULL;
+	process_charge(&all, child, 1);
+	check(child->refused == -EAGAIN, "and no other");
 }
 
 /* what a fork shares is the same until one of the two changes it */
