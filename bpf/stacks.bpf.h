@@ -36,11 +36,11 @@ struct {
 
 __u64 keys_sent;
 
-/* users who have their part of `sent`: their other keys get no number, or each event would get a new one */
+/* with keys_apart, users who have their part of `sent`: their other keys get no number, or each event would get a new one */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 1);		/* resized before loading */
 	__type(key, __u32);	/* uid */
 	__type(value, __u8);
 } crowded SEC(".maps");

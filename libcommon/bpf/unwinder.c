@@ -361,10 +361,8 @@ static bool is_named(void *arg, pid_t pid)
 	uint32_t id = pid;
 	uint8_t value;
 
-	for (size_t i = 0; i < u->options.nr_pids; i++)
-		if (u->options.pids[i] == pid)
-			return true;
-	return !bpf_map_lookup_elem(u->listed_fd, &id, &value);	/* a command's, and what it has forked */
+	return unwinder_is_chosen(u, pid) ||
+	       !bpf_map_lookup_elem(u->listed_fd, &id, &value);	/* a command's, and what it has forked */
 }
 
 static void connect_parts(struct unwinder *u)

@@ -44,6 +44,9 @@ struct unwinder {
 	struct unwinder_counts counts;
 };
 
+/* Is it one of options.pids? */
+bool unwinder_is_chosen(const struct unwinder *unwinder, pid_t pid);
+
 /*
  * Asks for a reading of the process. Reads the count of changes before the mappings: a change that happens in between makes the list stale,
  * whether or not the mappings reflect it.

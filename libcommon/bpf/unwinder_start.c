@@ -19,12 +19,17 @@ static int most_recent_first(const void *left, const void *right)
 	return order_of(r->last_ran_ns, l->last_ran_ns);
 }
 
-static bool is_asked_for(const struct unwinder *u, pid_t pid)
+bool unwinder_is_chosen(const struct unwinder *u, pid_t pid)
 {
-	for (size_t i = 0; i < u->options.nr_pids && u->options.user_stacks; i++)
+	for (size_t i = 0; i < u->options.nr_pids; i++)
 		if (u->options.pids[i] == pid)
 			return true;
-	return u->processes.all;
+	return false;
+}
+
+static bool is_asked_for(const struct unwinder *u, pid_t pid)
+{
+	return u->processes.all || (u->options.user_stacks && unwinder_is_chosen(u, pid));
 }
 
 /* Lists all threads, those that ran last first. */

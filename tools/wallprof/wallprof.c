@@ -43,6 +43,7 @@ static const char doc[] =
 	"  wallprof -o wall.html -- make     # of a command, as a page\n";
 
 #define SERVED_DRAIN_MS 50	/* at most so long at a time */
+#define MAX_CROWDED 4096
 #define ENDINGS ".txt, .folded, .jsonl, .html, .svg, .json or .pftrace"
 
 static const struct argp_option option_list[] = {
@@ -120,6 +121,7 @@ static void configure(struct wallprof_bpf *bpf, const struct options *o)
 	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
 	/* its keys are by thread: there are more of them */
 	kernel_check(object_resize(bpf->obj, "sent", 4 * o->stacks.wanted.max_stacks), "load the BPF programs");
+	kernel_check(object_resize(bpf->obj, "crowded", MAX_CROWDED), "load the BPF programs");
 }
 
 /* Takes what an iterator outputs, records of one size. */
