@@ -49,7 +49,7 @@ static __always_inline bool halve_rows(void *slab, __u32 *at, __u32 *nr, __u32 p
 
 	if (*nr <= 1)
 		return false;
-	if (ROW_PC(*(__u32 *)(slab + LOC_OFFSET(*at + half * ROW_BYTES))) <= pc)
+	if (ROW_PC(*(loose_u32 *)(slab + LOC_OFFSET(*at + half * ROW_BYTES))) <= pc)
 		*at += half * ROW_BYTES;
 	*nr -= half;
 	return true;
@@ -61,7 +61,7 @@ static __always_inline __u32 search_rows(void *slab, loc_t at, __u32 nr, __u32 p
 	/* PAGE_ROWS_SHIFT times */
 	(void)(FOUR_AND(halve_rows(slab, &at, &nr, pc)) && FOUR_AND(halve_rows(slab, &at, &nr, pc)) &&
 	       FOUR_AND(halve_rows(slab, &at, &nr, pc)));
-	return *(__u32 *)(slab + LOC_OFFSET(at));
+	return *(loose_u32 *)(slab + LOC_OFFSET(at));
 }
 _Static_assert(MAX_MAPPINGS_SHIFT == 16 && PAGE_ROWS_SHIFT == 12, "as many steps");
 

@@ -35,6 +35,16 @@
 #define MASKED(x, mask) ((x) & (mask))
 #endif
 
+/* What lies in bytes, at any address. In the kernel's case an aligned type: clang would else load it byte by byte. */
+#ifdef __bpf__
+#define LOOSE
+#else
+#define LOOSE __attribute__((aligned(1), may_alias))
+#endif
+typedef __u16 LOOSE loose_u16;
+typedef __u32 LOOSE loose_u32;
+typedef __u64 LOOSE loose_u64;
+
 #define WINDOW_BYTES 1024
 
 struct window {
@@ -93,7 +103,7 @@ static __always_inline int window_read(const struct window *window, __u64 addr, 
 
 	if (at >= WINDOW_BYTES || at + 8 > AGAIN(window->len))
 		return 0;
-	*value = *(const __u64 *)(window->bytes + MASKED(at, WINDOW_BYTES - 1));
+	*value = *(const loose_u64 *)(window->bytes + MASKED(at, WINDOW_BYTES - 1));
 	return 1;
 }
 

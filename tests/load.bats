@@ -156,6 +156,20 @@ failing() {	# ERROR CALLS N COMMAND...
 	done
 }
 
+@test "no memory for the processes that read names: measured, and shown without names" {
+	need_root
+	background nested burn 60
+	local kilobytes
+	for kilobytes in $(seq 90000 5000 200000); do
+		run bash -c "ulimit -v $kilobytes; cpuprof -j -F 499 -p $pid -o '$WORK/out' 0.3 2>&1 || echo failed"
+		[[ $output != *'cannot name'* ]]
+		[[ $output != *failed* ]] || continue
+		[[ $output == *' went without names: there was no memory to read them' ]] && break
+	done
+	echo "$kilobytes KB: $output"
+	expect "$kilobytes < 200000 && $(summary .samples) > 20 && $(summary .ended.complete) >= 0.99 * $(summary .samples)"
+}
+
 # bats test_tags=full
 @test "system calls of the start that fail, by turns: refused in one line or two, or the right result" {
 	need_root

@@ -59,7 +59,8 @@ busy_owners() {
 	for tool in cpuprof offcputime offwaketime; do
 		for name in out.jsonl out.folded out.html out.pb.gz; do
 			echo "$tool $name"
-			timeout -s KILL 120 $(sanitized $tool) -q --max-memory 64 --every 0.5 -d 4 -l -o "$WORK/%d-$name" 2>"$WORK/err"
+			timeout -s KILL 120 $(sanitized $tool) -q --max-memory 64 --every 0.5 -d 4 -l -o "$WORK/%d-$name" 2>"$WORK/err" ||
+				{ sed -n 1,30p "$WORK/err"; found_nothing; false; }
 			found_nothing
 			rm -f "$WORK"/*-"$name"
 		done

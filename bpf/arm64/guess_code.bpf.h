@@ -11,7 +11,7 @@
 /* the instruction at pc; 0, which is none (udf), if it cannot be read */
 static __always_inline __u32 insn_at(struct eh_unwind *u, __u64 pc)
 {
-	return read_text(u, u->code, INSN_BYTES, pc) == INSN_BYTES ? *(__u32 *)u->code : 0;
+	return read_text(u, u->code, INSN_BYTES, pc) == INSN_BYTES ? *(loose_u32 *)u->code : 0;
 }
 
 #define IS_BL(insn)	(((insn) & 0xfc000000) == 0x94000000)

@@ -131,7 +131,7 @@ struct python_context {
 
 static __always_inline __u64 word_of_frame(struct python_walk *w, __u8 offset)
 {
-	return *(__u64 *)(w->bytes + MASKED(offset, 127));
+	return *(loose_u64 *)(w->bytes + MASKED(offset, 127));
 }
 
 static __always_inline void record_python_frame(struct eh_unwind *u, struct python_walk *w)

@@ -55,7 +55,7 @@ static __always_inline bool calls_here(struct eh_unwind *u, __u64 ret, __u64 pc)
 
 	if (!read_code(u, ret - 5, 5) || u->code[0] != 0xe8)
 		return false;
-	to = ret + (*(const __u32 *)u->code >> 8 | (__s64)(__s8)u->code[4] << 24);
+	to = ret + (*(const loose_u32 *)u->code >> 8) + (__s8)u->code[4] * (__s64)(1 << 24);
 	return to <= pc && pc - to < 256;
 }
 
@@ -119,7 +119,7 @@ static __always_inline bool leave_at_once(struct eh_unwind *u)
 static __always_inline bool is_new_thread(struct eh_unwind *u)
 {
 	return u->stack.nr_frames == 1 && !u->frame.reg[0] && read_code(u, u->last_ip - 2, 2) &&
-	       *(__u16 *)u->code == SYSCALL;
+	       *(loose_u16 *)u->code == SYSCALL;
 }
 
 #endif

@@ -754,7 +754,7 @@ static int look_at(const struct workers *w, struct worker *worker)
 /* An attacker who has taken over the worker could change the answer while the tool reads it. 0 or -ENOMEM */
 static int copy_answer(struct workers *w, const struct worker *worker, size_t bytes)
 {
-	if (w->answer_room > KEPT_BYTES || w->answer_room < bytes) {
+	if (w->answer_room > KEPT_BYTES || w->answer_room <= bytes) {
 		free(w->answer);
 		w->answer_room = 0;
 		w->answer = malloc(bytes + 1);

@@ -483,6 +483,8 @@ static void sort_wanted(struct source *source)
 {
 	size_t kept = 0;
 
+	if (!source->nr)
+		return;
 	qsort(source->wanted, source->nr, sizeof(*source->wanted), by_value);
 	for (size_t i = 0; i < source->nr; i++)
 		if (!i || source->wanted[i] != source->wanted[i - 1])
@@ -707,7 +709,7 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
 		note_waited(n, source, began);
 		if (failed)
-			return done == -ENOMEM ? -ENOMEM : 0;
+			return done == -ENOMEM && !answer.error ? -ENOMEM : 0;	/* of an answer: the worker's, or none could be started */
 		asks_debug = false;
 	}
 	return 0;

@@ -369,6 +369,8 @@ static const char *explain_naming(int error)
 		return "a file system did not answer";
 	case -EAGAIN:
 		return "no process to read names could be started: see RLIMIT_NPROC and pids.max";
+	case -ENOMEM:
+		return "there was no memory to read them";
 	default:
 		return module_explain(error);
 	}
