@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Raises the priority of the tool's threads and workers. On a machine with many runnable threads, measured data would be lost if
- * the threads that read it, or make tables for it, ran last. So they run first, as long as they take little CPU time.
+ * the threads that read it, or make tables for it, ran last. So they run first, as long as they take little CPU time: by a nice
+ * value of -20, and where more than 32 threads a CPU are runnable, which no nice value helps against, by the lowest priority of
+ * SCHED_RR.
  */
 #ifndef EHPERF_PROCESS_PRIORITY_H
 #define EHPERF_PROCESS_PRIORITY_H

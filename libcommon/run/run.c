@@ -14,6 +14,7 @@
 
 #include "base/order.h"
 #include "process/clock.h"
+#include "process/priority.h"
 #include "report/counted.h"
 #include "run/descendants.h"
 #include "run/kernel.h"
@@ -214,6 +215,7 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 	options->command_line = joined(argc, argv);
 	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
 	kernel_init(options->verbose > 1);
+	priority_begin();
 }
 
 /* ---- beginning ---- */

@@ -66,7 +66,6 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 {
 	bool user = !wanted->only_kernel, kernel = !wanted->only_user;
 
-	priority_begin();
 	task_filter_configure(object, &run->tasks, run->command);
 	kernel_set(object, "with_user_stacks", &user, sizeof(user));
 	kernel_set(object, "with_kernel_stacks", &kernel, sizeof(kernel));
