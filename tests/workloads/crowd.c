@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t gate;
 
 static void *spin(void *arg)
 {
-	pthread_mutex_lock(&gate);
-	pthread_mutex_unlock(&gate);
+	pthread_barrier_wait(&gate);
 	for (volatile unsigned long turns = 0; ; turns++)
 		;
 	return arg;
@@ -18,12 +17,13 @@ static void *spin(void *arg)
 
 int main(int argc, char **argv)
 {
+	int number = argc > 2 ? atoi(argv[1]) : 0;
 	pthread_attr_t small;
 
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
-	pthread_mutex_lock(&gate);
-	for (int i = 0; i < (argc > 2 ? atoi(argv[1]) : 0); i++) {
+	pthread_barrier_init(&gate, NULL, number + 1);
+	for (int i = 0; i < number; i++) {
 		pthread_t thread;
 
 		if (pthread_create(&thread, &small, spin, NULL)) {
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	}
 	puts("all wait");
 	fflush(stdout);
-	pthread_mutex_unlock(&gate);
+	pthread_barrier_wait(&gate);
 	sleep(argc > 2 ? atoi(argv[2]) : 0);
 	return 0;
 }
