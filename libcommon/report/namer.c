@@ -390,7 +390,7 @@ static ssize_t take(struct namer *n, struct source *source, const uint64_t *aske
 		at = raw + found.raw_bytes;
 		if ((found.symbol_bytes && symbol[found.symbol_bytes - 1]) || (found.raw_bytes && at[-1]))
 			return -EBADMSG;
-		source->lacks_names |= found.lacks_names;
+		source->lacks_names |= found.lacks_names != 0;
 		source->has_dump = !found.wants_dump;
 		if (!asked && !found.symbol_bytes)
 			continue;

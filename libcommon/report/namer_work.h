@@ -43,9 +43,10 @@ struct namer_request {
  */
 struct named_frame {
 	uint64_t frame, offset, vaddr, function_vaddr;
-	bool has_vaddr, has_function, is_jit;
-	bool lacks_names;			/* of its file a debuginfod might have more */
-	bool wants_dump;			/* for the next request */
+	/* true is any number but 0: the worker may have been taken over */
+	uint8_t has_vaddr, has_function, is_jit;
+	uint8_t lacks_names;			/* of its file a debuginfod might have more */
+	uint8_t wants_dump;			/* for the next request */
 	uint16_t symbol_bytes, raw_bytes;	/* raw: of a frame in no file, the region. 0: none */
 };
 #define MAX_NAME_BYTES 16384	/* longer ones end there */

@@ -16,7 +16,7 @@ struct compiled {
 	int error;		/* 0 or -errno: why there is no table */
 	uint8_t build_id[MAX_BUILD_ID];
 	size_t build_id_bytes;
-	bool elsewhere;		/* its path does not lead to it in our own mount namespace: mapped_file_open() */
+	uint8_t elsewhere;	/* not 0: its path does not lead to it in our own mount namespace: mapped_file_open() */
 	struct runtime_file runtime;
 	uint64_t cpu_ns;	/* CPU time that compiling took */
 	struct unwind_table table;	/* to be freed; empty with error */

@@ -58,7 +58,7 @@ struct hotspot_answer {
 	struct hotspot_vm vm;
 	struct hotspot_heaps heaps;
 	uint32_t nr_codes;
-	bool gone[MAX_HOTSPOT_PCS];	/* of question.known */
+	uint8_t gone[MAX_HOTSPOT_PCS];	/* not 0: of question.known, it is */
 };
 
 /* from its offset from blob.start on, up to the next row's, or the end of the blob */
@@ -80,7 +80,7 @@ struct hotspot_named {
 	uint32_t number;	/* in question.methods */
 	uint32_t name_bytes;
 	uint16_t place;		/* of the bytecode, if that was asked for */
-	bool gone;		/* it was another one, or none, before all was read */
+	uint8_t gone;		/* not 0: it was another one, or none, before all was read */
 };
 
 static inline size_t hotspot_rows_bytes(const struct hotspot_code *code)
