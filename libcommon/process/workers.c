@@ -442,21 +442,15 @@ static struct job *take_first(struct owner *owner)
 	return job;
 }
 
-void workers_stop(struct workers *w)
+void workers_free(struct workers *w)
 {
+	if (!w)
+		return;
 	for (unsigned i = 0; i < w->nr; i++)
 		end(w, &w->workers[i]);
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
 		while (owner->first)
 			free(take_first(owner));
-	w->nr_asked = 0;
-}
-
-void workers_free(struct workers *w)
-{
-	if (!w)
-		return;
-	workers_stop(w);
 	end_openers(w);
 	end_starter();
 	reap(w);
@@ -722,6 +716,22 @@ bool workers_cancel(struct workers *w, uint64_t tag)
 		return true;
 	}
 	return false;
+}
+
+void workers_give_up(struct workers *w, uint64_t tag)
+{
+	if (workers_cancel(w, tag))
+		return;
+	for (unsigned i = 0; i < w->nr; i++) {
+		struct worker *worker = &w->workers[i];
+
+		if (!worker->busy || worker->tag != tag)
+			continue;
+		if (!worker->opening && !worker->error)
+			charge_worker(w, worker);
+		end(w, worker);
+		w->nr_asked--;
+	}
 }
 
 /* ---- answers ---- */

@@ -39,10 +39,6 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 		worker_fn *work);
 /* Starts the first worker now, so that the first answer comes sooner. Any other worker starts when it is needed. */
 void workers_start(struct workers *workers);
-/*
- * Ends all workers, and drops the jobs. Later jobs start new workers. Does not wait for workers that cannot be ended.
- */
-void workers_stop(struct workers *workers);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 
@@ -54,6 +50,8 @@ void workers_free(struct workers *workers);
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
 /* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */
 bool workers_cancel(struct workers *workers, uint64_t tag);
+/* Drops the job with this tag, and ends the worker that has begun it. */
+void workers_give_up(struct workers *workers, uint64_t tag);
 /* Takes an answer, or a failure. False: no job has ended yet; call again within 100 ms */
 bool workers_take(struct workers *workers, struct worker_answer *answer);
 /* how many jobs were asked for whose answers were not taken yet */

@@ -68,15 +68,17 @@ static void drop(struct known_names *names, struct known_name *known)
 {
 	HASH_DEL(names->all, known);
 	names->bytes -= sizeof(*known);
+	*known->account -= known->charged;
 	release_text(names, known->symbol);
 	release_text(names, known->raw);
 	free(known);
 }
 
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
-		    const char *symbol, const char *raw)
+		    const char *symbol, const char *raw, size_t *account)
 {
 	struct known_name *known = known_names_find(names, source, found->frame);
+	size_t before;
 
 	if (known && (!symbol || (known->symbol && !strcmp(known->symbol, symbol)))) {
 		known->found = symbol ? *found : known->found;
@@ -88,6 +90,7 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return -ENOMEM;
+	before = names->bytes;
 	known->key.source = source;
 	known->key.frame = found->frame;
 	known->found = *found;
@@ -95,6 +98,9 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
 	known->raw = like_last(names, &names->last_raw, raw);
 	known->asked = known->named = names->round;
 	names->bytes += sizeof(*known);
+	known->account = account;
+	known->charged = names->bytes > before ? names->bytes - before : 0;
+	*account += known->charged;
 	HASH_ADD(hh, names->all, key, sizeof(known->key), known);
 	return 0;
 }

@@ -16,6 +16,7 @@ struct known_name {
 	} key;
 	struct named_frame found;
 	char *symbol, *raw;	/* as in struct named_frame, shared with other names; NULL: none */
+	size_t *account, charged;	/* what it takes, about, and where that is charged, too */
 	uint32_t asked, named;	/* the rounds in which it was asked for last, and in which its name was added last */
 	UT_hash_handle hh;
 };
@@ -29,9 +30,12 @@ struct known_names {
 
 /* NULL: it is not known */
 struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame);
-/* Adds a name, which replaces one that the frame has, if it has a symbol. The strings are copied, and may be NULL. 0 or -ENOMEM */
+/*
+ * Adds a name, which replaces one that the frame has, if it has a symbol. The strings are copied, and may be NULL. What the name
+ * takes is charged to the account until it is forgotten. 0 or -ENOMEM
+ */
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
-		    const char *symbol, const char *raw);
+		    const char *symbol, const char *raw, size_t *account);
 /*
  * Forgets the names of sources that are gone, and, while they take more bytes than this, those that were
  * not found in this round nor in the one before.

@@ -20,6 +20,7 @@
 #define AREA_BYTES (16 << 20)
 /* names of trusted files, and all others: these cannot take the room of those */
 #define MAX_KNOWN_BYTES (64 << 20)
+#define MAX_SHARE_BYTES (MAX_KNOWN_BYTES / 4)	/* of one owner, if its sources are untrusted */
 #define MAX_IDLE_BYTES (8 << 20)	/* if known names take more, those that nobody asks for are forgotten */
 #define WAIT_MS 20
 /*
@@ -36,6 +37,7 @@
 struct share {
 	uint64_t owner;
 	uint64_t waited_ns;
+	size_t known_bytes;	/* of names that are known */
 	size_t nr_sources;	/* sources whose names are still to be asked for in this report */
 	bool used;		/* forget_shares(): it has a source */
 	UT_hash_handle hh;
@@ -136,7 +138,7 @@ static void drop_source(struct namer *n, struct source *source)
 	free(source);
 }
 
-/* Those without sources. */
+/* Those without sources and names. */
 static void forget_shares(struct namer *n)
 {
 	struct share *share, *next;
@@ -144,7 +146,7 @@ static void forget_shares(struct namer *n)
 	for (struct source *source = n->sources; source; source = source->hh.next)
 		source->share->used = true;
 	HASH_ITER(hh, n->shares, share, next) {
-		if (!share->used) {
+		if (!share->used && !share->known_bytes) {
 			HASH_DEL(n->shares, share);
 			free(share);
 			continue;
@@ -159,11 +161,11 @@ void namer_free(struct namer *n)
 
 	if (!n)
 		return;
+	known_names_free(&n->known[false]);
+	known_names_free(&n->known[true]);
 	HASH_ITER(hh, n->sources, source, next)
 		drop_source(n, source);
 	forget_shares(n);
-	known_names_free(&n->known[false]);
-	known_names_free(&n->known[true]);
 	for (enum set set = 0; set < NR_SETS; set++)
 		workers_free(n->workers[set]);
 	free(n);
@@ -331,7 +333,8 @@ static bool may_ask(struct namer *n, struct source *source)
 		n->interrupted = poll(&fd, 1, 0) > 0;
 	if (source->error || is_forgotten(n, source->key) || n->interrupted)
 		return false;
-	if (n->known[is_trusted(source)].bytes >= MAX_KNOWN_BYTES) {
+	if (n->known[is_trusted(source)].bytes >= MAX_KNOWN_BYTES ||
+	    (!is_trusted(source) && source->share->known_bytes >= MAX_SHARE_BYTES)) {
 		pass_over(source, &n->losses.no_room);
 		return false;
 	}
@@ -394,7 +397,8 @@ static ssize_t take(struct namer *n, struct source *source, const uint64_t *aske
 		source->has_dump = !found.wants_dump;
 		if (!asked && !found.symbol_bytes)
 			continue;
-		if (known_names_add(&n->known[is_trusted(source)], source->key, &found, found.symbol_bytes ? symbol : NULL, found.raw_bytes ? raw : NULL))
+		if (known_names_add(&n->known[is_trusted(source)], source->key, &found, found.symbol_bytes ? symbol : NULL,
+				    found.raw_bytes ? raw : NULL, &source->share->known_bytes))
 			return -ENOMEM;
 	}
 	return nr;
@@ -630,19 +634,6 @@ int namer_follow(struct namer *n)
 
 /* ---- asking and waiting ---- */
 
-/* Ends the set's workers, because the time is over. Files that it was to prepare are prepared when they are seen again. */
-static void stop_workers(struct namer *n, enum set set)
-{
-	workers_stop(n->workers[set]);
-	note_end(n);
-	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
-		struct module *module = modules_get(n->names->modules, id);
-
-		if (module && module->elsewhere && set_of(n, id) == set)
-			module->seen = false;
-	}
-}
-
 /* the time from which on an answer is too late */
 static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 {
@@ -666,7 +657,8 @@ static bool await(struct namer *n, const struct source *source, uint64_t tag, st
 		if (!workers_nr_asked(workers))
 			return false;
 		if (clock_ns() > end_ns) {
-			stop_workers(n, source->set);
+			workers_give_up(workers, tag);
+			note_end(n);
 			*answer = (struct worker_answer){ .error = -ETIME };
 			return true;
 		}

@@ -172,17 +172,12 @@ static void take_first(struct workers *w)
 	free(job);
 }
 
-void workers_stop(struct workers *w)
-{
-	while (w->first)
-		take_first(w);
-}
-
 void workers_free(struct workers *w)
 {
 	if (!w)
 		return;
-	workers_stop(w);
+	while (w->first)
+		take_first(w);
 	free(w->answer);
 	close(w->fd);
 	free(w);
@@ -206,6 +201,11 @@ bool workers_cancel(struct workers *w, uint64_t tag)
 {
 	(void)w, (void)tag;
 	return false;
+}
+
+void workers_give_up(struct workers *w, uint64_t tag)
+{
+	(void)w, (void)tag;
 }
 
 bool workers_take(struct workers *w, struct worker_answer *answer)

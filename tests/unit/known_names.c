@@ -6,9 +6,11 @@
 
 #include "check.h"
 
+static size_t charged;
+
 static int add(struct known_names *names, uint64_t frame, const char *symbol, const char *raw)
 {
-	return known_names_add(names, 1, &(struct named_frame){ .frame = frame }, symbol, raw);
+	return known_names_add(names, 1, &(struct named_frame){ .frame = frame }, symbol, raw, &charged);
 }
 
 static bool is(struct known_names *names, uint64_t frame, const char *symbol)
@@ -35,11 +37,13 @@ int main(void)
 		if (add(&names, frame, "symbol", raw))
 			return 1;
 	check(names.bytes < 1000 * 1000, "a function's frames have one text: %zu bytes", names.bytes);
+	check(charged == names.bytes, "%zu bytes are charged, of %zu", charged, names.bytes);
 	check(!add(&names, 5, "other", NULL) && is(&names, 5, "other") && is(&names, 6, "symbol"), "a later name replaces one");
 	check(!add(&names, 5, NULL, NULL) && is(&names, 5, "other"), "but no name does not");
 	check(!add(&names, 1000, NULL, NULL) && is(&names, 1000, NULL));
 	check(!add(&names, 1000, "late", NULL) && is(&names, 1000, "late"));
 	known_names_forget(&names, is_gone, NULL, SIZE_MAX);
+	check(!charged, "%zu bytes are still charged", charged);
 	known_names_free(&names);
 	check(!names.bytes && !names.all, "%zu bytes are left", names.bytes);
 	return check_done();
