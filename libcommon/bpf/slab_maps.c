@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "process/clock.h"
+#include "process/priority.h"
 #include "slabs_abi.h"
 
 /*
@@ -41,7 +42,10 @@ struct bpf_slabs {
 static void *insert(void *arg)
 {
 	struct bpf_slab *slab = arg;
-	int error = bpf_map_update_elem(slab->all->outer_fd, &slab->number, &slab->fd, BPF_ANY) ? -errno : 0;
+	int error;
+
+	priority_raise(0);	/* the tool may wait for it */
+	error = bpf_map_update_elem(slab->all->outer_fd, &slab->number, &slab->fd, BPF_ANY) ? -errno : 0;
 
 	pthread_mutex_lock(&slab->all->lock);
 	slab->inserted = true;

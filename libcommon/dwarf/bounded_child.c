@@ -58,8 +58,6 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	ssize_t size;
 
 	child_limit_memory(work->max_bytes);
-	if (getpriority(PRIO_PROCESS, 0) < 0)	/* its parent's, who goes first (process/priority.h) */
-		setpriority(PRIO_PROCESS, 0, 0);
 	if (!child_keep_files(fd, work->files, work->nr_files))
 		_exit(1);
 	block_signals();

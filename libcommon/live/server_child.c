@@ -28,7 +28,6 @@
 #include "page/live.css.h"
 #include "page/live.js.h"
 #include "process/clock.h"
-#include "process/priority.h"
 
 #define KEEP_NS		300000000000	/* documents */
 #define MAX_CLIENTS	256		/* connections at a time; of more, the oldest one that sees nothing is dropped */
@@ -566,7 +565,6 @@ _Noreturn void server_child_run(const struct server_child *child)
 	pid_t parent = getppid();
 
 	prctl(PR_SET_NAME, "ehperf-server");
-	priority_leave();
 	child_set_signals();
 	if (!keep_sockets(child) || !load() || !start_daemon(&s))
 		_exit(1);

@@ -39,11 +39,12 @@ static bool is_crowded(void)
 	return runnable > CROWD * (unsigned long)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* What the thread starts has the normal priority. */
 static void set_policy(pid_t tid, int policy)
 {
 	const struct sched_param parameters = { .sched_priority = sched_get_priority_min(policy) };
 
-	sched_setscheduler(tid, policy, &parameters);
+	sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &parameters);
 }
 
 /* tid: 0 is the calling thread. Where real time is not allowed, as in some cgroups, the nice value remains. */
@@ -57,12 +58,6 @@ static void go_last(pid_t tid)
 {
 	set_policy(tid, SCHED_OTHER);
 	setpriority(PRIO_PROCESS, tid, 0);
-}
-
-void priority_leave(void)
-{
-	if (begun)
-		go_last(0);
 }
 
 static void leave(int signal)
@@ -95,16 +90,31 @@ void priority_begin(void)
 	priority_leave_after(BEGINNING_CPU_MS);
 }
 
+void priority_raise(pid_t tid)
+{
+	if (begun)
+		go_first(tid);
+}
+
 void priority_watch(struct priority_watch *watch, pid_t tid, uint64_t ran_ns)
 {
 	uint64_t now = clock_ns();
-	bool takes_much = (ran_ns - watch->ran_ns) * LITTLE > now - watch->since_ns;
 
-	if (!begun || now - watch->since_ns < WATCHED_NS)
+	if (!begun)
 		return;
-	if (takes_much)
+	if (watch->tid != tid) {
+		watch->tid = tid;
+		watch->ran_ns = ran_ns;
+		if (!watch->takes_much)
+			go_first(tid);
+	}
+	if (now - watch->since_ns < WATCHED_NS)
+		return;
+	watch->takes_much = (ran_ns - watch->ran_ns) * LITTLE > now - watch->since_ns;
+	if (watch->takes_much)
 		go_last(tid);
 	else
 		go_first(tid);
-	*watch = (struct priority_watch){ now, ran_ns };
+	watch->since_ns = now;
+	watch->ran_ns = ran_ns;
 }

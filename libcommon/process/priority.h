@@ -8,16 +8,18 @@
 #ifndef EHPERF_PROCESS_PRIORITY_H
 #define EHPERF_PROCESS_PRIORITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /*
- * Raises the priority of the calling thread, and of what it starts. Does nothing if that is not allowed, or if the tool was
- * started with a nice value other than 0. Without this call, the functions below do nothing.
+ * Raises the priority of the calling thread. Threads and processes that it starts have the normal one. Does nothing if that is
+ * not allowed, or if the tool was started with another nice value than 0 or another policy than SCHED_OTHER. Without this call,
+ * the functions below do nothing.
  */
 void priority_begin(void);
-/* Gives the calling thread the normal priority, also if its parent's is raised. */
-void priority_leave(void);
+/* Raises the priority of a thread (0: the calling one) that takes little CPU time, for good. */
+void priority_raise(pid_t tid);
 /* The main thread does so after this much more CPU time of the process, when reports are usually done. */
 void priority_leave_after(unsigned cpu_ms);
 /* The same, but raises the priority again before, even if the thread has taken much CPU time: somebody waits for the last report. */
@@ -25,10 +27,12 @@ void priority_take_for(unsigned cpu_ms);
 
 struct priority_watch {
 	uint64_t since_ns, ran_ns;
+	pid_t tid;
+	bool takes_much;
 };
 /*
  * To be called often: raises the priority of the thread (0: the calling one), and lowers it while the thread takes too much CPU
- * time. ran_ns: its CPU time so far
+ * time. ran_ns: its CPU time so far. A thread that has taken the place of another one begins with that one's priority
  */
 void priority_watch(struct priority_watch *watch, pid_t tid, uint64_t ran_ns);
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
-#include "process/priority.h"
 
 /* memory, the socket, and the file that is passed on: who takes over a parser has won no more than what it parses */
 #define OF_ALL __NR_recvmsg, __NR_sendto, __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, __NR_fstat, \
@@ -28,8 +27,7 @@ static void limit_system_calls(const struct worker_limits *limits)
 	static const int of_parents[] = {
 		__NR_clone, __NR_wait4, __NR_kill, __NR_socketpair, __NR_setsockopt, __NR_set_robust_list, __NR_getppid, __NR_recvfrom,
 		SCMP_SYS(dup2), __NR_dup3, __NR_close_range, CHILD_LIMITS_ITSELF, __NR_prlimit64, __NR_capget, __NR_capset, __NR_setresuid, __NR_setresgid,
-		__NR_setgroups, __NR_setfsuid, __NR_setfsgid, __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_setitimer,
-		__NR_getpriority, __NR_setpriority, -1
+		__NR_setgroups, __NR_setfsuid, __NR_setfsgid, __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_setitimer, -1
 	};
 
 	child_limit_system_calls(limits->open ? of_all : of_readers,
@@ -61,7 +59,6 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	pid_t parent = getppid();
 
 	prctl(PR_SET_NAME, limits->opens ? "ehperf-opener" : "ehperf-worker");
-	priority_leave();	/* who started it says when it goes first */
 	child_set_signals();
 	if (!child_keep_only(socket))
 		_exit(1);

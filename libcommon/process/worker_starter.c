@@ -16,6 +16,7 @@
 
 #include "base/child_limits.h"
 #include "process/clock.h"
+#include "process/priority.h"
 
 /* a starter that does not answer for so long is given up, unless it waits for a CPU; so is one that was stopped for so long */
 #define LATE_NS 1000000000
@@ -100,8 +101,10 @@ int worker_starter_begin(struct worker_starter *starter)
 	if (!starter->pid)
 		run(ends[1]);
 	close(ends[1]);
-	if (starter->pid > 0)
+	if (starter->pid > 0) {
+		priority_raise(starter->pid);
 		return 0;
+	}
 	close(ends[0]);
 	starter->pid = 0;
 	return -EAGAIN;

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/priority.h"
 #include "run/cli.h"
 #include "run/own_session.h"
 
@@ -115,7 +114,6 @@ int command_start(struct command *command, char **argv, const struct command_use
 	command->child = command->pid = fork();
 	if (command->child == 0) {
 		close(gate[1]);
-		priority_leave();
 		if (user)
 			begin_session(tool, user, gate[0], error[1]);
 		become(argv, user, gate[0], error[1]);
