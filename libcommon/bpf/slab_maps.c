@@ -42,10 +42,7 @@ struct bpf_slabs {
 static void *insert(void *arg)
 {
 	struct bpf_slab *slab = arg;
-	int error;
-
-	priority_raise(0);	/* the tool may wait for it */
-	error = bpf_map_update_elem(slab->all->outer_fd, &slab->number, &slab->fd, BPF_ANY) ? -errno : 0;
+	int error = bpf_map_update_elem(slab->all->outer_fd, &slab->number, &slab->fd, BPF_ANY) ? -errno : 0;
 
 	pthread_mutex_lock(&slab->all->lock);
 	slab->inserted = true;
@@ -73,7 +70,7 @@ static int create(struct bpf_slabs *all)
 		return error;
 	}
 	madvise(slab->bytes, SLAB_VALUE_SIZE, MADV_DONTFORK);	/* a child must not keep the map */
-	slab->has_inserter = !pthread_create(&slab->inserter, NULL, insert, slab);
+	slab->has_inserter = !priority_start_thread(&slab->inserter, insert, slab);
 	if (!slab->has_inserter)	/* no thread can be created: this one inserts the slab, and waits */
 		insert(slab);
 	all->nr++;

@@ -103,7 +103,7 @@ static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, uin
 
 	if (error || !added || !store->on_stack)
 		return error;
-	return store->on_stack(store->on_stack_arg, pid, added->frames.frames, &added->frames.nr);
+	return store->on_stack(store->on_stack_arg, pid, uid, added->frames.frames, &added->frames.nr);
 }
 
 /*
@@ -464,7 +464,7 @@ int stack_store_fd(const struct stack_store *store)
 }
 
 void stack_store_on_stack(struct stack_store *store,
-			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg)
+			  int (*on_stack)(void *arg, pid_t pid, uint32_t uid, uint64_t *frames, uint32_t *nr), void *arg)
 {
 	store->on_stack = on_stack;
 	store->on_stack_arg = arg;

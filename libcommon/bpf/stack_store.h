@@ -38,7 +38,7 @@ void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const
  * change the frames, and reduce their number. stack_store_drain() returns its errors.
  */
 void stack_store_on_stack(struct stack_store *store,
-			  int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr), void *arg);
+			  int (*on_stack)(void *arg, pid_t pid, uint32_t uid, uint64_t *frames, uint32_t *nr), void *arg);
 
 /* Drains each ring buffer, for ms at most (0: no limit). Call it several times a second while programs are attached. 0 or -errno */
 int stack_store_drain(struct stack_store *store, unsigned ms);

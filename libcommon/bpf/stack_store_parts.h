@@ -89,7 +89,7 @@ struct stack_store {
 	struct stack_entry *entries;
 	int (*take)(void *arg, const void *record, size_t bytes);
 	void *arg;
-	int (*on_stack)(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr);
+	int (*on_stack)(void *arg, pid_t pid, uint32_t uid, uint64_t *frames, uint32_t *nr);
 	void *on_stack_arg;
 	void (*each_copy)(void *arg, see_frames_fn *see, void *see_arg);
 	void *copies_arg;

@@ -22,10 +22,9 @@
 
 static bool begun;
 
-/* Beside this many runnable threads on its CPU, a thread with the nice value -20 gets three quarters of the CPU. */
+/* With more runnable threads than this on a CPU, even a thread with the nice value -20 waits too long. */
 #define CROWD 32
 
-/* does a nice value help no more? */
 static bool is_crowded(void)
 {
 	unsigned long runnable = 0;
@@ -50,8 +49,10 @@ static void set_policy(pid_t tid, int policy)
 /* tid: 0 is the calling thread. Where real time is not allowed, as in some cgroups, the nice value remains. */
 static int go_first(pid_t tid)
 {
+	if (setpriority(PRIO_PROCESS, tid, FIRST))
+		return -1;
 	set_policy(tid, is_crowded() ? SCHED_RR : SCHED_OTHER);
-	return setpriority(PRIO_PROCESS, tid, FIRST);
+	return 0;
 }
 
 static void go_last(pid_t tid)
@@ -88,6 +89,19 @@ void priority_begin(void)
 {
 	begun = !getpriority(PRIO_PROCESS, 0) && sched_getscheduler(0) == SCHED_OTHER && !go_first(0);
 	priority_leave_after(BEGINNING_CPU_MS);
+}
+
+int priority_start_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	struct sched_param parameters;
+	int policy = sched_getscheduler(0), error;
+	bool inherits = begun && policy >= 0 && !sched_getparam(0, &parameters) &&
+			!sched_setscheduler(0, policy & ~SCHED_RESET_ON_FORK, &parameters);
+
+	error = -pthread_create(thread, NULL, run, arg);
+	if (inherits)
+		sched_setscheduler(0, policy, &parameters);
+	return error;
 }
 
 void priority_raise(pid_t tid)

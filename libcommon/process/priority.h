@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Raises the priority of the tool's threads and workers. On a machine with many runnable threads, measured data would be lost if
- * the threads that read it, or make tables for it, ran last. So they run first, as long as they take little CPU time: by a nice
- * value of -20, and where more than 32 threads a CPU are runnable, which no nice value helps against, by the lowest priority of
- * SCHED_RR.
+ * the threads that read it, or make tables for it, ran last. So they run first, as long as they take little CPU time. They get a
+ * nice value of -20. Where more than 32 threads a CPU are runnable, that is too little: they get the lowest priority of SCHED_RR,
+ * too.
  */
 #ifndef EHPERF_PROCESS_PRIORITY_H
 #define EHPERF_PROCESS_PRIORITY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,7 +19,9 @@
  * the functions below do nothing.
  */
 void priority_begin(void);
-/* Raises the priority of a thread (0: the calling one) that takes little CPU time, for good. */
+/* Starts a thread with the priority of the calling one. 0 or -errno */
+int priority_start_thread(pthread_t *thread, void *(*run)(void *), void *arg);
+/* Raises the priority of a process that takes little CPU time. */
 void priority_raise(pid_t tid);
 /* The main thread does so after this much more CPU time of the process, when reports are usually done. */
 void priority_leave_after(unsigned cpu_ms);

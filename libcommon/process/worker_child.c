@@ -5,6 +5,7 @@
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,6 +52,15 @@ static void leave_file(struct worker_file *kept, struct worker_file file)
 		worker_file_close(&file);
 }
 
+/* The kernel ends the worker if its priority is real-time, and the tool, which would end it, does not get a CPU. */
+static void limit_real_time(const struct worker_limits *limits)
+{
+	rlim_t most = limits->cpu_ms * 2000ULL;
+
+	if (limits->first)
+		setrlimit(RLIMIT_RTTIME, &(struct rlimit){ most, most });
+}
+
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
 {
 	const struct worker_limits *limits = &kind->limits;
@@ -64,6 +74,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 		_exit(1);
 	madvise(area, kind->area_bytes, MADV_DONTFORK);	/* a child of its own must not see it */
 	child_limit_memory(limits->bytes);
+	limit_real_time(limits);
 	if (limits->writes)
 		child_drop_rights();
 	else

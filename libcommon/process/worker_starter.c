@@ -101,10 +101,8 @@ int worker_starter_begin(struct worker_starter *starter)
 	if (!starter->pid)
 		run(ends[1]);
 	close(ends[1]);
-	if (starter->pid > 0) {
-		priority_raise(starter->pid);
+	if (starter->pid > 0)
 		return 0;
-	}
 	close(ends[0]);
 	starter->pid = 0;
 	return -EAGAIN;
@@ -121,6 +119,7 @@ int worker_starter_ask(struct worker_starter *starter, const struct worker_kind 
 
 	if (starter->awaited)
 		return -EAGAIN;
+	priority_raise(starter->pid);
 	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
 	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
 		return -ECHILD;

@@ -727,10 +727,16 @@ void workers_give_up(struct workers *w, uint64_t tag)
 
 		if (!worker->busy || worker->tag != tag)
 			continue;
-		if (!worker->opening && !worker->error)
+		w->nr_asked--;
+		if (worker->opening) {	/* the worker knows nothing of the job yet */
+			charge(w, worker->owner, worker->began, clock_ns());
+			drop_opening(worker);
+			worker->busy = false;
+			continue;
+		}
+		if (!worker->error)
 			charge_worker(w, worker);
 		end(w, worker);
-		w->nr_asked--;
 	}
 }
 

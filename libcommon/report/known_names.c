@@ -16,9 +16,9 @@ struct known_name *known_names_find(struct known_names *names, uint64_t source, 
 	return known;
 }
 
-/* A text that many names share: a function has one name at many addresses. */
+/* A text that names of one account share: a function has one name at many addresses. */
 struct shared_text {
-	size_t nr_users;
+	size_t nr_users, *account;
 	char text[];
 };
 
@@ -27,37 +27,48 @@ static struct shared_text *shared_text_of(const char *text)
 	return (struct shared_text *)(text - offsetof(struct shared_text, text));
 }
 
+static void charge(struct known_names *names, size_t *account, ssize_t bytes)
+{
+	names->bytes += bytes;
+	*account += bytes;
+}
+
 /* A copy with one user. NULL: no memory */
-static char *shared_text_new(const char *text)
+static char *shared_text_new(struct known_names *names, const char *text, size_t *account)
 {
 	size_t bytes = strlen(text) + 1;
 	struct shared_text *shared = malloc(sizeof(*shared) + bytes);
 
 	if (!shared)
 		return NULL;
-	shared->nr_users = 1;
+	*shared = (struct shared_text){ .nr_users = 1, .account = account };
 	memcpy(shared->text, text, bytes);
+	charge(names, account, strlen(text));
 	return shared->text;
 }
 
 /* one user less; NULL may be released */
 static void release_text(struct known_names *names, char *text)
 {
-	if (!text || --shared_text_of(text)->nr_users)
+	struct shared_text *shared;
+
+	if (!text)
 		return;
-	names->bytes -= strlen(text);
-	free(shared_text_of(text));
+	shared = shared_text_of(text);
+	if (--shared->nr_users)
+		return;
+	charge(names, shared->account, -(ssize_t)strlen(text));
+	free(shared);
 }
 
 /* a user of the last text if it is the same. NULL: none, or no memory */
-static char *like_last(struct known_names *names, char **last, const char *text)
+static char *like_last(struct known_names *names, char **last, const char *text, size_t *account)
 {
 	if (!text)
 		return NULL;
-	if (!*last || strcmp(*last, text)) {
+	if (!*last || shared_text_of(*last)->account != account || strcmp(*last, text)) {
 		release_text(names, *last);
-		*last = shared_text_new(text);
-		names->bytes += *last ? strlen(text) : 0;
+		*last = shared_text_new(names, text, account);
 	}
 	if (*last)
 		shared_text_of(*last)->nr_users++;
@@ -67,8 +78,7 @@ static char *like_last(struct known_names *names, char **last, const char *text)
 static void drop(struct known_names *names, struct known_name *known)
 {
 	HASH_DEL(names->all, known);
-	names->bytes -= sizeof(*known);
-	*known->account -= known->charged;
+	charge(names, known->account, -(ssize_t)sizeof(*known));
 	release_text(names, known->symbol);
 	release_text(names, known->raw);
 	free(known);
@@ -78,7 +88,6 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
 		    const char *symbol, const char *raw, size_t *account)
 {
 	struct known_name *known = known_names_find(names, source, found->frame);
-	size_t before;
 
 	if (known && (!symbol || (known->symbol && !strcmp(known->symbol, symbol)))) {
 		known->found = symbol ? *found : known->found;
@@ -90,17 +99,14 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return -ENOMEM;
-	before = names->bytes;
 	known->key.source = source;
 	known->key.frame = found->frame;
 	known->found = *found;
-	known->symbol = like_last(names, &names->last_symbol, symbol);
-	known->raw = like_last(names, &names->last_raw, raw);
+	known->symbol = like_last(names, &names->last_symbol, symbol, account);
+	known->raw = like_last(names, &names->last_raw, raw, account);
 	known->asked = known->named = names->round;
-	names->bytes += sizeof(*known);
 	known->account = account;
-	known->charged = names->bytes > before ? names->bytes - before : 0;
-	*account += known->charged;
+	charge(names, account, sizeof(*known));
 	HASH_ADD(hh, names->all, key, sizeof(known->key), known);
 	return 0;
 }

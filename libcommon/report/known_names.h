@@ -16,7 +16,7 @@ struct known_name {
 	} key;
 	struct named_frame found;
 	char *symbol, *raw;	/* as in struct named_frame, shared with other names; NULL: none */
-	size_t *account, charged;	/* what it takes, about, and where that is charged, too */
+	size_t *account;	/* where it is charged */
 	uint32_t asked, named;	/* the rounds in which it was asked for last, and in which its name was added last */
 	UT_hash_handle hh;
 };
@@ -32,7 +32,7 @@ struct known_names {
 struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame);
 /*
  * Adds a name, which replaces one that the frame has, if it has a symbol. The strings are copied, and may be NULL. What the name
- * takes is charged to the account until it is forgotten. 0 or -ENOMEM
+ * takes is added to *account until it is forgotten: all accounts together are names->bytes. 0 or -ENOMEM
  */
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
 		    const char *symbol, const char *raw, size_t *account);

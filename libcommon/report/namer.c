@@ -37,7 +37,7 @@
 struct share {
 	uint64_t owner;
 	uint64_t waited_ns;
-	size_t known_bytes;	/* of names that are known */
+	size_t known_bytes[2];	/* [is_trusted()]: of names that are known */
 	size_t nr_sources;	/* sources whose names are still to be asked for in this report */
 	bool used;		/* forget_shares(): it has a source */
 	UT_hash_handle hh;
@@ -146,7 +146,7 @@ static void forget_shares(struct namer *n)
 	for (struct source *source = n->sources; source; source = source->hh.next)
 		source->share->used = true;
 	HASH_ITER(hh, n->shares, share, next) {
-		if (!share->used && !share->known_bytes) {
+		if (!share->used && !share->known_bytes[false] && !share->known_bytes[true]) {
 			HASH_DEL(n->shares, share);
 			free(share);
 			continue;
@@ -325,6 +325,13 @@ static void pass_over(struct source *source, size_t *why)
 	source->passed_over = true;
 }
 
+/* for more names of the source */
+static bool has_room(const struct namer *n, const struct source *source)
+{
+	return n->known[is_trusted(source)].bytes < MAX_KNOWN_BYTES &&
+	       (is_trusted(source) || source->share->known_bytes[false] < MAX_SHARE_BYTES);
+}
+
 static bool may_ask(struct namer *n, struct source *source)
 {
 	struct pollfd fd = { .fd = interrupt_fd(n), .events = POLLIN };
@@ -333,8 +340,7 @@ static bool may_ask(struct namer *n, struct source *source)
 		n->interrupted = poll(&fd, 1, 0) > 0;
 	if (source->error || is_forgotten(n, source->key) || n->interrupted)
 		return false;
-	if (n->known[is_trusted(source)].bytes >= MAX_KNOWN_BYTES ||
-	    (!is_trusted(source) && source->share->known_bytes >= MAX_SHARE_BYTES)) {
+	if (!has_room(n, source)) {
 		pass_over(source, &n->losses.no_room);
 		return false;
 	}
@@ -397,8 +403,12 @@ static ssize_t take(struct namer *n, struct source *source, const uint64_t *aske
 		source->has_dump = !found.wants_dump;
 		if (!asked && !found.symbol_bytes)
 			continue;
+		if (!has_room(n, source)) {
+			pass_over(source, &n->losses.no_room);
+			continue;
+		}
 		if (known_names_add(&n->known[is_trusted(source)], source->key, &found, found.symbol_bytes ? symbol : NULL,
-				    found.raw_bytes ? raw : NULL, &source->share->known_bytes))
+				    found.raw_bytes ? raw : NULL, &source->share->known_bytes[is_trusted(source)]))
 			return -ENOMEM;
 	}
 	return nr;
@@ -576,7 +586,24 @@ static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
 	return !error && module && module->elsewhere ? want(n, pid, frame, true) : error;
 }
 
-int namer_see(struct namer *n, pid_t pid, const uint64_t *frames, size_t nr)
+/* Gives all processes of one user with code in no file the same share. 0 or -ENOMEM */
+static int note_user(struct namer *n, pid_t pid, uint32_t uid)
+{
+	uint64_t key = JIT_SOURCE | (uint32_t)pid;
+	struct source *source;
+	struct share *share;
+
+	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
+	if (!source)
+		return 0;
+	share = share_of(n, uid);
+	if (!share)
+		return -ENOMEM;
+	source->share = share;
+	return 0;
+}
+
+int namer_see(struct namer *n, pid_t pid, uint32_t uid, const uint64_t *frames, size_t nr)
 {
 	int error = 0;
 
@@ -585,7 +612,7 @@ int namer_see(struct namer *n, pid_t pid, const uint64_t *frames, size_t nr)
 			error = want(n, pid, frames[i], true);
 		else if (!FRAME_IS_RUNTIME(frames[i]) && !FRAME_IS_MARK(frames[i]))
 			error = see_frame(n, pid, frames[i]);
-	return error;
+	return error ? error : note_user(n, pid, uid);
 }
 
 /*
@@ -634,6 +661,17 @@ int namer_follow(struct namer *n)
 
 /* ---- asking and waiting ---- */
 
+/* The source's worker has been ended: files of this owner that it had prepared are prepared when they are seen again. */
+static void prepare_again(struct namer *n, const struct source *source)
+{
+	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
+		struct module *module = modules_get(n->names->modules, id);
+
+		if (module && module->elsewhere && set_of(n, id) == source->set && module->key.owner == source->share->owner)
+			module->seen = false;
+	}
+}
+
 /* the time from which on an answer is too late */
 static uint64_t end_of_wait(const struct namer *n, const struct source *source)
 {
@@ -659,6 +697,7 @@ static bool await(struct namer *n, const struct source *source, uint64_t tag, st
 		if (clock_ns() > end_ns) {
 			workers_give_up(workers, tag);
 			note_end(n);
+			prepare_again(n, source);
 			*answer = (struct worker_answer){ .error = -ETIME };
 			return true;
 		}
@@ -701,26 +740,9 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 			give_up(n, source, answer.error ? answer.error : -EBADMSG);
 		note_waited(n, source, began);
 		if (failed)
-			return done == -ENOMEM && !answer.error ? -ENOMEM : 0;	/* of an answer: the worker's, or none could be started */
+			return done == -ENOMEM && !answer.error ? -ENOMEM : 0;	/* an answer's -ENOMEM is the worker's, not ours */
 		asks_debug = false;
 	}
-	return 0;
-}
-
-/* Gives all processes of one user with code in no file the same share. 0 or -ENOMEM */
-static int note_user(struct namer *n, const struct stack_entry *entry)
-{
-	uint64_t key = JIT_SOURCE | entry->key.pid;
-	struct source *source;
-	struct share *share;
-
-	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
-	if (!source)
-		return 0;
-	share = share_of(n, entry->key.uid);
-	if (!share)
-		return -ENOMEM;
-	source->share = share;
 	return 0;
 }
 
@@ -740,7 +762,7 @@ static int want_all(struct namer *n, const struct stack_entry *entry, struct rec
 		if (!known)
 			error = want(n, entry->key.pid, frame, false);
 	}
-	return error ? error : note_user(n, entry);
+	return error ? error : note_user(n, entry->key.pid, entry->key.uid);
 }
 
 static int want_all_of(struct namer *n, const struct stack_entry *entries, size_t nr)

@@ -29,10 +29,10 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 void namer_free(struct namer *namer);
 
 /*
- * A stack of this process with these user frames was seen. Reads soon what may disappear: files that can only be found while
+ * A stack of this user's process with these user frames was seen. Reads soon what may disappear: files that can only be found while
  * their processes live, as in containers, or that are deleted; and names of code in no file, which may move. 0 or -ENOMEM
  */
-int namer_see(struct namer *namer, pid_t pid, const uint64_t *frames, size_t nr);
+int namer_see(struct namer *namer, pid_t pid, uint32_t uid, const uint64_t *frames, size_t nr);
 /* Takes answers, and asks for names of code in no file. Call it several times a second while stacks are seen. 0 or -ENOMEM */
 int namer_follow(struct namer *namer);
 

@@ -167,12 +167,12 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
  * Called for each new user stack. Reads names that may be gone at the end while the processes live: those of runtimes'
  * functions, and those in files that may disappear.
  */
-static int see_stack(void *arg, pid_t pid, uint64_t *frames, uint32_t *nr)
+static int see_stack(void *arg, pid_t pid, uint32_t uid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
 
 	*nr = runtime_names_see(s->runtime_names, unwinder_runtimes(s->unwinder, pid), s->foreign, pid, frames, *nr);
-	return namer_see(s->namer, pid, frames, *nr);
+	return namer_see(s->namer, pid, uid, frames, *nr);
 }
 
 static void start_unwinder(struct stack_session *s)

@@ -358,7 +358,7 @@ static void read_names(void)
 	stack->frames[2] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x7fffffff;
 	stack->frames[3] = FRAME_ADDRESS | 0x1000;
 	stack->frames[4] = FRAME_ADDRESS | own_library()->start;
-	namer_see(namer, getpid(), stack->frames, NR_FRAMES);
+	namer_see(namer, getpid(), 1, stack->frames, NR_FRAMES);
 	for (int round = 0; round < 2; round++) {
 		namer_follow(namer);
 		namer_learn(namer, &entry, 1);

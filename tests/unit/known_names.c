@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-static size_t charged;
+static size_t charged, others;
 
 static int add(struct known_names *names, uint64_t frame, const char *symbol, const char *raw)
 {
@@ -43,8 +43,14 @@ int main(void)
 	check(!add(&names, 1000, NULL, NULL) && is(&names, 1000, NULL));
 	check(!add(&names, 1000, "late", NULL) && is(&names, 1000, "late"));
 	known_names_forget(&names, is_gone, NULL, SIZE_MAX);
-	check(!charged, "%zu bytes are still charged", charged);
+	for (int i = 0; i < 100; i++) {
+		raw[0] = 'a' + i % 20;
+		check(!add(&names, i / 2, raw, raw) && charged == names.bytes, "also of names that are replaced: %zu of %zu", charged, names.bytes);
+	}
+	check(!known_names_add(&names, 2, &(struct named_frame){}, raw, raw, &others) && others > sizeof(raw),
+	      "an owner pays for its own copy");
 	known_names_free(&names);
+	check(!charged && !others, "%zu and %zu bytes are still charged", charged, others);
 	check(!names.bytes && !names.all, "%zu bytes are left", names.bytes);
 	return check_done();
 }

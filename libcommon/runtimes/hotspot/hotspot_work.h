@@ -58,7 +58,7 @@ struct hotspot_answer {
 	struct hotspot_vm vm;
 	struct hotspot_heaps heaps;
 	uint32_t nr_codes;
-	uint8_t gone[MAX_HOTSPOT_PCS];	/* not 0: of question.known, it is */
+	uint8_t gone[MAX_HOTSPOT_PCS];	/* [i] is not 0: question.known[i] is gone */
 };
 
 /* from its offset from blob.start on, up to the next row's, or the end of the blob */
