@@ -508,7 +508,16 @@ static void test_opened(void)
 	check(!workers_cancel(w, 100) && workers_cancel(w, 20) && !workers_cancel(w, 20));
 	for (uint64_t tag = 1; tag < 20; tag++)
 		workers_give_up(w, tag);
-	check(!workers_nr_asked(w) && answers(w, request, "r0its text"), "what is given up is dropped, and its worker replaced");
+	check(!workers_nr_asked(w) && answers(w, request, "r0its text"), "what is given up is dropped");
+
+	/* who has begun a job that is given up is replaced: the next job does not wait for it */
+	request[0] = 's';
+	check(!workers_ask(w, 200, 7, request, strlen(request) + 1));
+	for (int i = 0; i < 5 && !workers_take(w, &answer); i++)
+		workers_wait(w, 10);
+	workers_give_up(w, 200);
+	request[0] = 'r';
+	check(!workers_nr_asked(w) && answers(w, request, "r0its text"), "the next job is done");
 
 	for (uint64_t tag = nr = 0; tag < 500; tag++)
 		check(!workers_ask(w, tag, tag % 3, request, strlen(request) + 1));
