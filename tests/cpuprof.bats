@@ -637,9 +637,25 @@ table_agrees() {	# FILE
 		refute grep -qvE '^[^;]+(;[^;]+)* [0-9]+$' "$WORK/$output"
 	done
 	cpuprof -q -o - "${measured[@]}" 2>/dev/null | awk '/^        [0-9]+ samples?, / { n++ } END { exit !n }'
-	run cpuprof --output-fd 77 1
-	[ "$status" -eq 1 ]
-	[ "$output" = "cpuprof: file descriptor 77 is not open for output" ]
+	local fd
+	for fd in 5 9 12 77; do	# the tool opens some of these itself
+		run bash -c "cpuprof --output-fd $fd 1 $fd>&-"
+		[ "$status" -eq 1 ]
+		[ "$output" = "cpuprof: file descriptor $fd is not open for output" ]
+	done
+}
+
+@test "output that cannot be written: the tool waits for its command, and fails" {
+	need_root
+	local ended=0
+	cpuprof -q -j -- sh -c "sleep 1; echo ended >'$WORK/ended'; exit 4" 2>"$WORK/err" >/dev/full || ended=$?
+	[ $ended -eq 1 ] && [ -e "$WORK/ended" ]
+	grep -q "cannot write standard output: No space left on device" "$WORK/err"
+	grep -q "still runs, and is no longer measured: waiting for its end" "$WORK/err"
+	rm "$WORK/ended"
+	cpuprof -q -j -- sh -c "sleep 1; echo ended >'$WORK/ended'; exit 4" 2>"$WORK/err" | head -n 1 >"$WORK/out"
+	[ -e "$WORK/ended" ] && [ -s "$WORK/out" ]
+	refute grep -q "cannot write" "$WORK/err"
 }
 
 @test "-c with a unit, -h, -L, and bcc's long names" {

@@ -252,6 +252,47 @@ print(sorted(batch() for _ in range(100))[50])'
 }
 
 # bats test_tags=full
+@test "a probed file that is written to: its probes are removed, the run ends, and programs run as without it" {
+	need_root
+	need cc
+	local tool before changed
+	cat >"$WORK/main.c" <<-'END'
+		#include <stdio.h>
+		int work(int);
+		int main(void) { unsigned sum = 0; for (int i = 0; i < 2000; i++) sum += work(i % 50); printf("%x\n", sum); }
+	END
+	echo 'int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i * 3; return s; }' >"$WORK/one.c"
+	echo 'int other(int n) { return n * 7; } int work(int n) { volatile long s = 1; for (int i = 0; i < n; i++) s = s * 33 + i; return s; }' >"$WORK/two.c"
+	cc -O2 -shared -fPIC -o "$WORK/one" "$WORK/one.c"
+	cc -O1 -shared -fPIC -o "$WORK/two" "$WORK/two.c"
+	cp "$WORK/two" "$WORK/lib.so"
+	cc -o "$WORK/main" "$WORK/main.c" "$WORK/lib.so"
+	changed=$("$WORK/main")
+	for tool in stackcount funclat; do
+		cp "$WORK/one" "$WORK/lib.so"
+		before=$("$WORK/main")
+		"$tool" "u:$WORK/lib.so:work" --duration 60 >"$WORK/out" 2>"$WORK/err" &
+		pids+=($!)
+		wait_until grep -q 'Ctrl-C' "$WORK/err"
+		[ "$("$WORK/main")" = "$before" ]
+		cp "$WORK/two" "$WORK/lib.so"
+		[ "$("$WORK/main")" = "$changed" ]
+		wait $!
+		grep -q "/lib.so' is being written to: its probes would break it" "$WORK/err"
+		grep -q '2000 \(events\|calls\)' "$WORK/err" || { cat "$WORK/err"; false; }
+	done
+	# one that is replaced is another file
+	cp "$WORK/one" "$WORK/lib.so"
+	stackcount "u:$WORK/lib.so:work" --duration 3 >"$WORK/out" 2>"$WORK/err" &
+	pids+=($!)
+	wait_until grep -q 'Ctrl-C' "$WORK/err"
+	cp "$WORK/two" "$WORK/new"
+	mv "$WORK/new" "$WORK/lib.so"
+	[ "$("$WORK/main")" = "$changed" ]
+	wait $!
+	grep -q "/lib.so' was removed or replaced: programs that start from now on are not measured" "$WORK/err"
+}
+
 @test "six tools at once: a change of mappings costs what each of them takes, not what they make each other do" {
 	need_root
 	local bare i tool_pids=()

@@ -258,7 +258,7 @@ static bool seen_before(const struct links *links, size_t nr, const struct bpf_p
 
 uint64_t links_missed(const struct links *links)
 {
-	uint64_t missed = 0;
+	uint64_t missed = links->missed;
 
 	for (size_t i = 0; i < links->nr; i++)
 		if (!seen_before(links, i, links->links[i].program))
@@ -268,8 +268,10 @@ uint64_t links_missed(const struct links *links)
 
 void links_detach(struct links *links)
 {
+	uint64_t missed = links_missed(links);
+
 	for (size_t i = 0; i < links->nr; i++)
 		detach(&links->links[i]);
 	free(links->links);
-	*links = (struct links){};
+	*links = (struct links){ .missed = missed };
 }

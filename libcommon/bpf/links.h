@@ -24,6 +24,7 @@ struct links {
 		const struct bpf_program *program;
 	} *links;
 	size_t nr;
+	uint64_t missed;	/* links_missed() of those that were detached */
 };
 
 /* one place of a user function or a USDT probe */

@@ -68,7 +68,7 @@ static bool is_broken_pipe(FILE *file)
 	return poll(&fd, 1, 0) == 1 && fd.revents & POLLERR;
 }
 
-void cli_finish(FILE *file, const char *name)
+bool cli_close(FILE *file, const char *name)
 {
 	bool failed = ferror(file), broken = failed && is_broken_pipe(file);
 
@@ -80,13 +80,19 @@ void cli_finish(FILE *file, const char *name)
 	if (fileno(file) > STDERR_FILENO)
 		failed |= fclose(file) != 0;
 	if (!failed)
-		return;
+		return true;
 	if (!errno)
 		errno = write_error;
 	if (errno != EPIPE && !broken)
 		cli_warn("cannot write %s: %s", name, errno ? strerror(errno) : "an earlier write failed");
 	output_file_remove();
-	_exit(EXIT_FAILURE);
+	return false;
+}
+
+void cli_finish(FILE *file, const char *name)
+{
+	if (!cli_close(file, name))
+		_exit(EXIT_FAILURE);
 }
 
 static void finish(void)

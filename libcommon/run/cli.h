@@ -42,9 +42,11 @@ void cli_check(int error, const char *doing);
 void cli_flush(FILE *file);
 
 /*
- * Flushes the output, and closes it unless it is stdout or stderr. If writing failed, exits with 1 and a message (a
- * full disk), or without a message (a broken pipe).
+ * Flushes the output, and closes it unless it is stdout or stderr. If writing failed, removes unfinished files, and returns false,
+ * after a message (a full disk), or without one (a broken pipe).
  */
+bool cli_close(FILE *file, const char *name);
+/* cli_close(); if writing failed, exits with 1. */
 void cli_finish(FILE *file, const char *name);
 
 /* the name of an output file; NULL if it is standard output */

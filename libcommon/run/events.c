@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/load.h"
@@ -177,6 +179,13 @@ static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
 	return pids;
 }
 
+static void refuse_changed_file(const struct events *events)
+{
+	if (events_file_changed(events))
+		cli_die(EXIT_FAILURE, "'%s' was changed, renamed or linked while its functions were looked up: try again",
+			events->events[0].path);
+}
+
 /* to all of a file's probes, which are those of these events */
 static void attach_user(struct links *links, struct bpf_program *program, const struct events *events,
 			const struct user_probe *probes, size_t nr, bool returns, const struct task_filter *filter)
@@ -191,8 +200,7 @@ static void attach_user(struct links *links, struct bpf_program *program, const 
 		check(links_attach_user(links, program, events->fd, probes, nr, returns, 0), event);
 	for (size_t p = 0; p < nr_pids; p++)
 		check(links_attach_user(links, program, events->fd, probes, nr, returns, pids[p]), event);
-	if (events_file_changed(events))
-		cli_die(EXIT_FAILURE, "'%s' was changed, renamed or linked while its functions were looked up: try again", event->path);
+	refuse_changed_file(events);
 	free(pids);
 }
 
@@ -253,6 +261,70 @@ size_t events_attach_returns(struct links *links, const struct return_programs *
 	free(returned);
 	return nr_exits;
 }
+
+/* ---- while it lasts ---- */
+
+static uint32_t take_changes(int fd)
+{
+	_Alignas(struct inotify_event) char bytes[4096];
+	uint32_t mask = 0;
+	ssize_t got;
+
+	while ((got = read(fd, bytes, sizeof(bytes))) > 0)
+		for (ssize_t at = 0; at < got;) {
+			const struct inotify_event *event = (const struct inotify_event *)(bytes + at);
+
+			mask |= event->mask;
+			at += sizeof(*event) + event->len;
+		}
+	return mask;
+}
+
+/* Does the path of the file lead to another one, or to none? */
+static bool is_replaced(const struct events *events)
+{
+	struct stat here, there;
+
+	return !fstat(events->fd, &here) &&
+	       (stat(events->events[0].path, &there) || here.st_ino != there.st_ino || here.st_dev != there.st_dev);
+}
+
+static int look_at_file(void *arg)
+{
+	struct events_watch *w = arg;
+	uint32_t changes = take_changes(w->fd);
+	const char *path = w->events->events[0].path;
+
+	if (changes & IN_MODIFY) {
+		links_detach(w->links);
+		cli_warn("'%s' is being written to: its probes would break it, so they were removed, and the run ends", path);
+		run_end(w->run);
+	} else if (changes && !w->replaced && is_replaced(w->events)) {
+		w->replaced = true;
+		cli_warn("'%s' was removed or replaced: programs that start from now on are not measured", path);
+	}
+	return 0;
+}
+
+void events_watch_file(struct events_watch *w, struct run *run, struct links *links, const struct events *events)
+{
+	const struct run_part part = {
+		.doing = "watch the probed file", .work = look_at_file, .arg = w, .fds = &w->fd, .nr_fds = 1,
+	};
+	char name[32];
+
+	if (!in_user_code(events))
+		return;
+	*w = (struct events_watch){ run, links, events, inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", events->fd);
+	if (w->fd < 0 || inotify_add_watch(w->fd, name, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF) < 0)
+		cli_warn("cannot see whether '%s' is written to: %s", events->events[0].path, strerror(errno));
+	else
+		run_add(run, &part);
+	refuse_changed_file(events);
+}
+
+/* ---- perf's events ---- */
 
 struct perf_events events_attach_perf(struct bpf_program *program, const struct event *event, uint64_t period,
 				      uint64_t frequency, const struct cpu_set *wanted)

@@ -10,6 +10,7 @@
 #include "events_abi.h"
 #include "process/events.h"
 #include "process/perf_events.h"
+#include "run/run.h"
 #include "run/task_filter.h"
 
 /*
@@ -49,6 +50,21 @@ struct return_programs {
  */
 size_t events_attach_returns(struct links *links, const struct return_programs *programs, const struct events *events,
 			     const struct task_filter *filter);
+
+/* Looks whether the probed file is written to or replaced. One that outlives the run */
+struct events_watch {
+	struct run *run;
+	struct links *links;
+	const struct events *events;
+	int fd;			/* inotify's */
+	bool replaced;
+};
+/*
+ * To be called before the run is measured. The kernel puts probes of user functions at their offsets in the file, whatever it
+ * contains by then: if the file is written to, they would break programs. They are detached then, and the run ends. If another
+ * file takes its place, that is said.
+ */
+void events_watch_file(struct events_watch *watch, struct run *run, struct links *links, const struct events *events);
 
 /*
  * Once the events are enabled, the program runs on each of the wanted CPUs, at every period-th occurrence of perf's event, or,

@@ -197,6 +197,25 @@ static char *joined(int argc, char **argv)
 	return out && !fclose(out) ? text : NULL;
 }
 
+static int fd_of(const struct run_options *o, size_t number)
+{
+	if (o->outputs[number].fd)
+		return o->outputs[number].fd;
+	return o->output_fd ? o->output_fd : STDOUT_FILENO;
+}
+
+/* To be called before the tool opens anything: a number that it has opened itself is not the caller's. */
+static void check_descriptors(const struct run_options *o)
+{
+	for (size_t i = 0; i < run_nr_outputs(o); i++) {
+		int fd = fd_of(o, i), flags = o->outputs[i].name ? O_WRONLY : fcntl(fd, F_GETFL);
+
+		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+			cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
+								    "file descriptor %d is not open for output", fd);
+	}
+}
+
 void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc,
 	       char **argv, struct run_options *options)
 {
@@ -212,6 +231,7 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 
 	cli_init();
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, inputs);
+	check_descriptors(options);
 	options->command_line = joined(argc, argv);
 	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
 	kernel_init(options->verbose > 1);
@@ -224,9 +244,6 @@ static FILE *open_descriptor(int fd)
 {
 	FILE *out;
 
-	if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
-							    "file descriptor %d is not open for output", fd);
 	if (fd == STDOUT_FILENO)
 		return stdout;
 	if (fd == STDERR_FILENO)
@@ -236,13 +253,6 @@ static FILE *open_descriptor(int fd)
 		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd, strerror(errno));
 	fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
 	return out;
-}
-
-static int fd_of(const struct run_options *o, size_t number)
-{
-	if (o->outputs[number].fd)
-		return o->outputs[number].fd;
-	return o->output_fd ? o->output_fd : STDOUT_FILENO;
 }
 
 bool run_names_apart(const struct run_options *o, const char *name)
@@ -500,18 +510,6 @@ void run_flush_output(struct run *run)
 		output_file_publish(run->out);
 }
 
-void run_finish_output(struct run *run)
-{
-	const struct run_options *o = run->options;
-
-	cli_finish(run->out, o->outputs[run->output].name	     ? output_file_name(run->out) :
-			     fd_of(o, run->output) != STDOUT_FILENO ? "the report" :
-								       "standard output");
-	output_file_publish(run->out);
-	if (!run->output)
-		run->cut_by = signals_report_ends();
-}
-
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
 {
 	losses_print(stderr, program_invocation_short_name, losses, nr, taken);
@@ -535,18 +533,43 @@ static bool leave_command(struct run *run)
 	return true;
 }
 
-int run_close(struct run *run)
+/* Waits for the command, if there is one. Its exit status, or 0 */
+static int end_command(struct run *run)
 {
 	bool killed;
-	int status = 0;
+	int status;
 
-	if (run->command.pid > 0) {
-		killed = leave_command(run);
-		/* it may ignore the signals that are passed on to it: the second one ends the tool */
-		status = command_wait(&run->command);
-		if (killed)
-			descendants_say_left(run->object);
+	if (run->command.pid <= 0)
+		return 0;
+	killed = leave_command(run);
+	/* it may ignore the signals that are passed on to it: the second one ends the tool */
+	status = command_wait(&run->command);
+	if (killed)
+		descendants_say_left(run->object);
+	return status;
+}
+
+void run_finish_output(struct run *run)
+{
+	const struct run_options *o = run->options;
+	const char *name = o->outputs[run->output].name		  ? output_file_name(run->out) :
+			   fd_of(o, run->output) != STDOUT_FILENO ? "the report" :
+								    "standard output";
+
+	if (!cli_close(run->out, name)) {
+		run->outlived = run->command.pid > 0 && !run->signalled;
+		end_command(run);
+		_exit(EXIT_FAILURE);
 	}
+	output_file_publish(run->out);
+	if (!run->output)
+		run->cut_by = signals_report_ends();
+}
+
+int run_close(struct run *run)
+{
+	int status = end_command(run);
+
 	json_object_put(run->start);
 	if (!run->cut_by)
 		return status;

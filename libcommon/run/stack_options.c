@@ -209,7 +209,7 @@ static bool parse_filter(int key, char *arg, struct argp_state *state, struct st
 			argp_failure(state, EXIT_USAGE, 0, "not a list of CPUs: '%s'", arg);
 		break;
 	case OPTION_CGROUP:
-		error = cgroup_id(arg, &o->run.tasks.cgroup);
+		error = *arg ? cgroup_id(arg, &o->run.tasks.cgroup) : -ENOENT;
 		o->run.tasks.cgroup_path = arg;
 		if (error)
 			argp_failure(state, EXIT_FAILURE, 0, "not a cgroup of the v2 hierarchy: '%s': %s",

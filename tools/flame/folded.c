@@ -88,6 +88,7 @@ int folded_read(FILE *in, struct flame_tree *tree, enum flame_side side, uint64_
 	char *line = malloc(MAX_LINE_BYTES);
 	int read, error = line ? 0 : -ENOMEM;
 
+	errno = 0;
 	while (!error && (read = read_line(in, line)) != -ENODATA) {
 		uint64_t value;
 
@@ -103,6 +104,6 @@ int folded_read(FILE *in, struct flame_tree *tree, enum flame_side side, uint64_
 	}
 	free(line);
 	if (!error && ferror(in))
-		error = -EIO;
+		error = errno ? -errno : -EIO;
 	return error;
 }

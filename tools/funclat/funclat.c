@@ -185,6 +185,7 @@ int main(int argc, char **argv)
 	struct funclat_bpf *bpf;
 	struct timed_calls calls;
 	struct links links = {};
+	struct events_watch watch;
 	bool kernel;
 
 	o.stacks.only_kernel = true;
@@ -201,6 +202,7 @@ int main(int argc, char **argv)
 	timed_calls_open(&calls, bpf->obj, &o.histograms, &o.stacks, &tool, sizeof(struct function_call_key),
 			 &bpf->bss->measuring);
 	attach(bpf, &links, &o, kernel);
+	events_watch_file(&watch, &calls.stacks.run, &links, &functions);
 
 	run_doing(&calls.stacks.run, "Measuring %s", o.function);
 	json_object_object_add(calls.stacks.run.start, "function", json_name(o.function));

@@ -221,6 +221,7 @@ int main(int argc, char **argv)
 	struct stackcount_bpf *bpf;
 	struct perf_events perf = {};
 	struct links links = {};
+	struct events_watch watch;
 	struct loss losses[2];
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
@@ -249,6 +250,7 @@ int main(int argc, char **argv)
 	else
 		events_attach(&links, program, &events, false, tasks);
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
+	events_watch_file(&watch, &session.run, &links, &events);
 	if (perf.nr)
 		sampling_follow(&session.run, &perf, program, &tasks->cpus);
 
