@@ -518,6 +518,8 @@ void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
 /* True: the command and what it has forked were told to end, because the run was over before the command. */
 static bool leave_command(struct run *run)
 {
+	if (run->signalled && !command_ends_within(run, END_MS))
+		cli_warn("process %d has got the signal, too: waiting for its end (a second signal ends the tool)", run->command.pid);
 	if (!run->outlived)
 		return false;
 	if (!run->options->kill) {
