@@ -518,8 +518,16 @@ conserved() {	# ARG...
 	cgroup=$(stacks 'map(.pid) | unique | join(",")')
 	measure --cgroup "$cgroups/offcputime-test.$$/below" -U 0.5
 	cgroup+=" $(stacks 'map(.pid) | unique | join(",")')"
+	timeout 60 offcputime -j --cgroup "$cgroups/offcputime-test.$$/below" >"$WORK/out" 2>"$WORK/err" &
+	pids+=($!)
+	wait_until grep -q 'Ctrl-C' "$WORK/err"
 	kill "$first"
-	wait_until rmdir "$cgroups/offcputime-test.$$/below" "$cgroups/offcputime-test.$$"
+	# as a service that is started again
+	wait_until rmdir "$cgroups/offcputime-test.$$/below"
+	mkdir "$cgroups/offcputime-test.$$/below"
+	wait $!
+	rmdir "$cgroups/offcputime-test.$$/below" "$cgroups/offcputime-test.$$"
+	grep -q "the cgroup '$cgroups/offcputime-test.$$/below' was removed" "$WORK/err"
 	[ "$cgroup" = "$first $first" ]
 }
 

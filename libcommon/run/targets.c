@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process/cgroup.h"
+#include "process/clock.h"
 #include "run/cli.h"
 #include "run/descendants.h"
 
@@ -29,8 +31,7 @@ static void open_list(struct target_list *l, const struct id_list *list, bool th
 
 void targets_open(struct targets *t, const struct task_filter *filter, const struct bpf_object *object)
 {
-	t->forks = filter->children ? object : NULL;
-	t->nr_empty_looks = 0;
+	*t = (struct targets){ .forks = filter->children ? object : NULL, .filter = filter };
 	open_list(&t->of[0], &filter->pids, false);
 	open_list(&t->of[1], &filter->tids, true);
 }
@@ -64,15 +65,33 @@ static bool forks_ended(struct targets *t)
 	return t->nr_empty_looks > 1;
 }
 
+#define CGROUP_LOOK_NS 1000000000
+
+/* Was the cgroup removed? Another one may have its name by now, as that of a service that was started again. */
+static bool cgroup_ended(struct targets *t)
+{
+	uint64_t id = 0, now = clock_ns();
+	int error;
+
+	if (!t->filter->cgroup || now < t->cgroup_look_ns)
+		return false;
+	t->cgroup_look_ns = now + CGROUP_LOOK_NS;
+	error = cgroup_id(t->filter->cgroup_path, &id);
+	return error ? error == -ENOENT : id != t->filter->cgroup;
+}
+
 bool targets_ended(struct targets *t)
 {
 	t->of[0].ended = all_ended(&t->of[0]) && (!t->forks || forks_ended(t));
 	t->of[1].ended = all_ended(&t->of[1]);
-	return t->of[0].ended || t->of[1].ended;
+	t->cgroup_ended = cgroup_ended(t);
+	return t->of[0].ended || t->of[1].ended || t->cgroup_ended;
 }
 
 void targets_close(struct targets *t)
 {
+	if (t->cgroup_ended)
+		cli_warn("the cgroup '%s' was removed", t->filter->cgroup_path);
 	for (size_t i = 0; i < NR_LISTS; i++) {
 		struct target_list *l = &t->of[i];
 
