@@ -156,6 +156,15 @@ failing() {	# ERROR CALLS N COMMAND...
 	done
 }
 
+@test "the /proc of another PID namespace is refused: it would name other processes" {
+	need_root
+	need unshare
+	run unshare --pid --fork cpuprof 1
+	[ "$status" -eq 1 ]
+	[[ $output == "cpuprof: /proc is that of another PID namespace: mount this one's"* ]]
+	unshare --pid --fork --mount-proc cpuprof -q -j 0.3 | grep -q '"type":"summary"'
+}
+
 @test "no memory for the processes that read names: measured, and shown without names" {
 	need_root
 	background nested burn 60

@@ -134,7 +134,7 @@ void output_file_publish(const FILE *file)
 
 		memcpy(kept, f->unfinished, sizeof(kept));
 		*f->unfinished = 0;	/* so that it is not removed */
-		cli_die(EXIT_FAILURE, "cannot rename '%s' to '%s': %s", kept, f->name, strerror(error));
+		cli_die(EXIT_FAILURE, "the report stays in '%s': it cannot be renamed to '%s': %s", kept, f->name, strerror(error));
 	}
 	*f->unfinished = 0;
 }

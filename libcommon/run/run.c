@@ -216,6 +216,20 @@ static void check_descriptors(const struct run_options *o)
 	}
 }
 
+/* With the /proc of another PID namespace, our numbers of processes would be those of others there. */
+static void check_proc(void)
+{
+	char self[32];
+	ssize_t bytes = readlink("/proc/self", self, sizeof(self) - 1);
+
+	if (bytes <= 0)
+		return;
+	self[bytes] = 0;
+	if (atoi(self) != getpid())
+		cli_die(EXIT_FAILURE, "/proc is that of another PID namespace: mount this one's, as 'unshare --mount-proc' "
+				      "and 'nsenter -m' do");
+}
+
 void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc,
 	       char **argv, struct run_options *options)
 {
@@ -232,6 +246,7 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 	cli_init();
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, inputs);
 	check_descriptors(options);
+	check_proc();
 	options->command_line = joined(argc, argv);
 	cli_check(options->command_line ? 0 : -ENOMEM, "set up");
 	kernel_init(options->verbose > 1);
