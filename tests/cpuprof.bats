@@ -656,6 +656,11 @@ table_agrees() {	# FILE
 	cpuprof -q -j -- sh -c "sleep 1; echo ended >'$WORK/ended'; exit 4" 2>"$WORK/err" | head -n 1 >"$WORK/out"
 	[ -e "$WORK/ended" ] && [ -s "$WORK/out" ]
 	refute grep -q "cannot write" "$WORK/err"
+	# as much as ulimit -f lets a file have
+	run bash -c "ulimit -f 1; exec cpuprof -q -j -F 499 -o '$WORK/limited' -- perl -e '1 for 1 .. 1e7'"
+	[ "$status" -eq 1 ]
+	[[ $output == *"cannot write $WORK/limited: File too large"* ]]
+	[ -z "$(ls "$WORK" | grep limited)" ]
 }
 
 @test "-c with a unit, -h, -L, and bcc's long names" {

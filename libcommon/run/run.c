@@ -307,6 +307,7 @@ void run_get_ready(struct run *run)
 				run->command.pid > 0 ? run->command.own_pidfd : -1), "take signals");
 	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a file that may not grow any more is an error of write() */
 	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */
 	for (size_t i = run_nr_outputs(o); i-- > 0;) {
 		run_use_output(run, i);
