@@ -104,31 +104,24 @@ int priority_start_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 	return error;
 }
 
-void priority_raise(pid_t tid)
-{
-	if (begun)
-		go_first(tid);
-}
-
 void priority_watch(struct priority_watch *watch, pid_t tid, uint64_t ran_ns)
 {
 	uint64_t now = clock_ns();
+	bool is_due = now - watch->since_ns >= WATCHED_NS, is_new = watch->tid != tid;
 
-	if (!begun)
+	if (!begun || (!is_due && !is_new))
 		return;
-	if (watch->tid != tid) {
+	if (is_new) {
 		watch->tid = tid;
 		watch->ran_ns = ran_ns;
-		if (!watch->takes_much)
-			go_first(tid);
 	}
-	if (now - watch->since_ns < WATCHED_NS)
-		return;
-	watch->takes_much = (ran_ns - watch->ran_ns) * LITTLE > now - watch->since_ns;
+	if (is_due) {
+		watch->takes_much = (ran_ns - watch->ran_ns) * LITTLE > now - watch->since_ns;
+		watch->since_ns = now;
+		watch->ran_ns = ran_ns;
+	}
 	if (watch->takes_much)
 		go_last(tid);
 	else
 		go_first(tid);
-	watch->since_ns = now;
-	watch->ran_ns = ran_ns;
 }

@@ -21,8 +21,6 @@
 void priority_begin(void);
 /* Starts a thread with the priority of the calling one. 0 or -errno */
 int priority_start_thread(pthread_t *thread, void *(*run)(void *), void *arg);
-/* Raises the priority of a process that takes little CPU time. */
-void priority_raise(pid_t tid);
 /* The main thread does so after this much more CPU time of the process, when reports are usually done. */
 void priority_leave_after(unsigned cpu_ms);
 /* The same, but raises the priority again before, even if the thread has taken much CPU time: somebody waits for the last report. */

@@ -16,7 +16,6 @@
 
 #include "base/child_limits.h"
 #include "process/clock.h"
-#include "process/priority.h"
 
 /* a starter that does not answer for so long is given up, unless it waits for a CPU; so is one that was stopped for so long */
 #define LATE_NS 1000000000
@@ -119,7 +118,7 @@ int worker_starter_ask(struct worker_starter *starter, const struct worker_kind 
 
 	if (starter->awaited)
 		return -EAGAIN;
-	priority_raise(starter->pid);
+	priority_watch(&starter->priority, starter->pid, 0);	/* it takes little CPU time */
 	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
 	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
 		return -ECHILD;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "process/priority.h"
 #include "process/worker_child.h"
 
 struct worker_starter {
@@ -19,6 +20,7 @@ struct worker_starter {
 	pid_t *awaited;	/* where the PID goes that the starter has not told yet; NULL: none is awaited */
 	pid_t unwanted;	/* awaited points here after worker_starter_cancel() */
 	uint64_t asked_ns;
+	struct priority_watch priority;
 };
 
 /* Starts it. 0 or -errno */
