@@ -125,15 +125,15 @@ static void find_known(struct code_place *p)
 		p->known.nr_rows = 0;
 }
 
-/* What is known of certain code goes before what its instructions say. */
+/* What is known of certain code goes before what its instructions say. Behind it nothing holds until they say something. */
 static void write_known(struct code_place *p, size_t up_to)
 {
 	while (p->known.nr_rows && p->known.rows[0].at <= up_to) {
-		if (p->known_end && p->known_end < p->known.rows[0].at)
-			write_row(p, p->known_end, NULL);
 		for (size_t i = 0; i < p->known.nr_rows; i++)
 			write_row(p, p->known.rows[i].at, &p->known.rows[i].rule);
 		find_known(p);
+		if (!p->known.nr_rows || p->known.rows[0].at > p->known_end)
+			write_row(p, p->known_end, NULL);
 	}
 }
 
@@ -165,8 +165,6 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 	if (g->error)
 		return;
 	write_known(&place, place.size);	/* where instructions say nothing at all */
-	if (place.known_end && place.known_end < place.size)
-		write_row(&place, place.known_end, NULL);
 	write_row(&place, place.size, NULL);
 }
 

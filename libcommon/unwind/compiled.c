@@ -103,19 +103,18 @@ size_t compiled_write(const struct compiled *c, void *to, size_t room)
 	return at - (uint8_t *)to;
 }
 
-/*
- * Do a page's rows begin with the page, and name rules that are there? They do so relative to the page's. If they do not rise, a
- * search ends with one of them all the same.
- */
+/* Do a page's rows begin with the page and rise, and name rules that are there? They do so relative to the page's. */
 static bool are_rows_sound(const struct unwind_table *t, const struct eh_page *page)
 {
 	uint64_t nr_rules = t->nr_rules - (uint64_t)page->rule_base * RULE_BASE_UNIT;
+	int last = -1;
 
 	for (uint32_t i = 0; i < page->nr_rows; i++) {
 		uint32_t row = row_at(t->rows + (page->rows + i) * ROW_BYTES);
 
-		if ((!i && ROW_PC(row)) || ROW_RULE(row) >= nr_rules)
+		if ((!i && ROW_PC(row)) || (int)ROW_PC(row) <= last || ROW_RULE(row) >= nr_rules)
 			return false;
+		last = ROW_PC(row);
 	}
 	return true;
 }

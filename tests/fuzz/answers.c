@@ -272,19 +272,6 @@ static const struct proc_mapping *own_library(void)
 	return NULL;
 }
 
-/* All that a search may find is there. */
-static void touch_table(const struct unwind_table *table)
-{
-	for (uint32_t p = 0; p < table->nr_pages; p++)
-		for (uint32_t i = 0; i < table->pages[p].nr_rows; i++) {
-			uint32_t row = 0;
-
-			memcpy(&row, table->rows + (table->pages[p].rows + i) * ROW_BYTES, ROW_BYTES);
-			must(i || !ROW_PC(row), "a page has rows from its beginning on");
-			(void)*(const volatile uint8_t *)&table->rules[table->pages[p].rule_base * RULE_BASE_UNIT + ROW_RULE(row)];
-		}
-}
-
 static void read_tables(struct foreign *f)
 {
 	struct file_key key;
@@ -299,7 +286,7 @@ static void read_tables(struct foreign *f)
 		must(!foreign_ask_table(f, 1 + of_code, &file, &key, of_code, false), "a table is asked for");
 	while (foreign_take_table(f, &of_code, &compiled)) {
 		if (!compiled.error)
-			touch_table(&compiled.table);
+			check_table(&compiled.table);
 		unwind_table_free(&compiled.table);
 	}
 }
@@ -327,7 +314,7 @@ static void read_process(struct foreign *f)
 	for (uint32_t i = 0; bytes && i < stacks[0].bytes + stacks[1].bytes; i++)
 		sum += bytes[i];
 	if (!foreign_read_region(f, getpid(), library->start, 4096, &hash, &table)) {
-		touch_table(&table);
+		check_table(&table);
 		unwind_table_free(&table);
 	}
 	if (foreign_ask_maps(f, getpid(), getpid() + (sum == 1)))
