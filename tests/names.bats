@@ -754,6 +754,19 @@ with_dwarf() {	# FILE...
 	[[ "$output" == *DEBUGINFOD_URLS* ]]
 }
 
+@test "names: of a program that is removed when it has run, as builds do; of an older one it is said that they are lost" {
+	need_root
+	need gcc
+	printf 'volatile int n;\n__attribute__((noinline)) static void spin(void) { for (int i = 0; i < 700000000; i++) n++; }\nint main(void) { spin(); return 0; }\n' >"$WORK/a.c"
+	gcc -O1 -o "$WORK/built" "$WORK/a.c"
+	cpuprof -f -- sh -c 'cp "$0/built" "$0/new"; "$0/new"; rm "$0/new"' "$WORK" >"$WORK/folded" 2>"$WORK/err"
+	grep -q ';main;spin ' "$WORK/folded"
+	refute grep 'went without names' "$WORK/err"
+	cpuprof -f -- sh -c 'cp "$0/built" "$0/old"; touch -d yesterday "$0/old"; "$0/old"; rm "$0/old"' "$WORK" >"$WORK/folded" 2>"$WORK/err"
+	grep -q ';\[old\];\[old\] ' "$WORK/folded"
+	grep -q "^cpuprof: '.*/old' went without names: it was not found any more" "$WORK/err"
+}
+
 # bats test_tags=timing
 @test "names: a process with bomb symbols does not delay cpuprof" {
 	need_root

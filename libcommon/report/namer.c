@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <uthash.h>
 
 #include "base/array.h"
@@ -32,6 +33,7 @@
 #define MAX_WAITED_NS 800000000
 /* while a process is measured: from one question for its new JIT frames to the next */
 #define FOLLOW_NS 200000000
+#define NEW_FILE_S 3600
 
 /* The share of one owner of files, or of one user whose processes have code in no file. */
 struct share {
@@ -60,6 +62,7 @@ struct source {
 	struct share *share;
 	unsigned slow;		/* how often it did not answer in time, though it is trusted: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
+	bool gone;		/* its file was gone before it was read; it may be found again */
 	bool lacks_names;	/* a debuginfod may have a debug file for it */
 	bool has_dump;		/* of a process: its jitdump is not to be looked for any more */
 	uint64_t *wanted;	/* frames to ask for */
@@ -350,12 +353,24 @@ static bool may_ask(struct namer *n, struct source *source)
 	return false;
 }
 
-static void give_up(struct namer *n, struct source *source, int error)
+static void note_nameless(struct namer *n, const struct source *source, int error)
 {
-	source->error = error;
 	n->given_up_key = source->key;
 	n->losses.given_up++;
 	n->losses.error = error;
+}
+
+static void give_up(struct namer *n, struct source *source, int error)
+{
+	source->error = error;
+	note_nameless(n, source, error);
+}
+
+static void note_gone(struct namer *n, struct source *source)
+{
+	if (!source->gone)
+		note_nameless(n, source, -ESTALE);
+	source->gone = true;
 }
 
 static void note_waited(struct namer *n, struct source *source, uint64_t began_ns)
@@ -401,6 +416,8 @@ static ssize_t take(struct namer *n, struct source *source, const uint64_t *aske
 			return -EBADMSG;
 		source->lacks_names |= found.lacks_names != 0;
 		source->has_dump = !found.wants_dump;
+		if (asked && found.gone)
+			note_gone(n, source);
 		if (!asked && !found.symbol_bytes)
 			continue;
 		if (!has_room(n, source)) {
@@ -555,27 +572,34 @@ void namer_forget(struct namer *n)
 	for (int trusted = 0; trusted < 2; trusted++)
 		known_names_forget(&n->known[trusted], is_forgotten, n, MAX_IDLE_BYTES);
 	HASH_ITER(hh, n->sources, source, next)
-		if (is_forgotten(n, source->key) || has_ended(source) || (!source->nr && !source->error && !source->passed_over))
+		if (is_forgotten(n, source->key) || has_ended(source) || (!source->nr && !source->error && !source->passed_over && !source->gone))
 			drop_source(n, source);
 	forget_shares(n);
 }
 
 /* ---- asking without waiting ---- */
 
+/*
+ * Can its file perhaps not be found when the report is made? Who builds and tests programs removes them, or writes new ones in
+ * their place, soon after they have been written.
+ */
+static bool may_vanish(const struct module *module)
+{
+	return module->elsewhere || module->key.mtime_s > time(NULL) - NEW_FILE_S;
+}
+
 static int see_module(struct namer *n, uint32_t id)
 {
 	struct module *module = modules_get(n->names->modules, id);
 
-	if (!module || module->seen)
+	if (!module || module->seen || !may_vanish(module))
 		return 0;
 	module->seen = true;
-	if (!module->elsewhere)
-		return 0;
 	return give_job(n, set_of(n, id), PREPARE | id, must_ask_debug(n, id), 0);
 }
 
 /*
- * Wants the names of a file that lies elsewhere soon: the worker may have to forget what it has read of the file, to
+ * Wants the names of a file that may vanish soon: the worker may have to forget what it has read of the file, to
  * make room for others.
  */
 static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
@@ -583,7 +607,7 @@ static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
 	const struct module *module = modules_get(n->names->modules, FRAME_MODULE(frame));
 	int error = see_module(n, FRAME_MODULE(frame));
 
-	return !error && module && module->elsewhere ? want(n, pid, frame, true) : error;
+	return !error && module && module->seen ? want(n, pid, frame, true) : error;
 }
 
 /* Gives all processes of one user with code in no file the same share. 0 or -ENOMEM */
@@ -667,7 +691,7 @@ static void prepare_again(struct namer *n, const struct source *source)
 	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
 		struct module *module = modules_get(n->names->modules, id);
 
-		if (module && module->elsewhere && set_of(n, id) == source->set && module->key.owner == source->share->owner)
+		if (module && module->seen && set_of(n, id) == source->set && module->key.owner == source->share->owner)
 			module->seen = false;
 	}
 }

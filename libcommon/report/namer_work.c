@@ -117,13 +117,14 @@ static char *put(char *to, const char *name, size_t bytes)
 }
 
 /* what it takes; 0: no room */
-static size_t write_name(const struct frame_name *name, uint64_t frame, bool wants_dump, char *to, size_t room)
+static size_t write_name(const struct frame_name *name, uint64_t frame, bool wants_dump, bool gone, char *to, size_t room)
 {
 	const char *raw = name->region ? name->region : name->raw_symbol;
 	struct named_frame named = {
 		.frame = frame, .offset = name->offset, .vaddr = name->vaddr, .function_vaddr = name->function_vaddr,
 		.has_vaddr = name->has_vaddr, .has_function = name->has_function, .is_jit = name->is_jit,
 		.lacks_names = name->file && module_lacks_names(name->file), .wants_dump = wants_dump,
+		.gone = gone && name->file && module_is_unread(name->file),
 		.symbol_bytes = bytes_of(name->symbol), .raw_bytes = bytes_of(raw),
 	};
 	size_t bytes = sizeof(named) + named.symbol_bytes + named.raw_bytes;
@@ -164,7 +165,7 @@ static struct module *find_module(const struct frame_names *names, const struct 
 	return known;
 }
 
-static size_t write_names(const struct frame_names *names, const struct job *job, char *to, size_t room)
+static size_t write_names(const struct frame_names *names, const struct job *job, bool gone, char *to, size_t room)
 {
 	const struct namer_request *r = job->request;
 	bool wants_dump = !r->module_id && jit_processes_want_dump(names->jit, r->pid);
@@ -173,7 +174,7 @@ static size_t write_names(const struct frame_names *names, const struct job *job
 	for (uint32_t i = 0; i < r->nr; i++) {
 		struct frame_name name = frame_name_find(names, r->pid, job->frames[i]);
 
-		written = write_name(&name, job->frames[i], wants_dump, to + used, room - used);
+		written = write_name(&name, job->frames[i], wants_dump, gone, to + used, room - used);
 		if (!written)
 			break;
 		used += written;
@@ -201,7 +202,7 @@ static size_t name_module(const struct frame_names *names, const struct job *job
 	if (!job->request->nr) {
 		frame_name_find(names, 0, (uint64_t)job->request->module_id << FRAME_OFFSET_BITS);
 	} else {
-		used = write_names(names, job, area, room);
+		used = write_names(names, job, opened.fd < 0, area, room);
 	}
 	opened.fd = -EBADF;
 	debug_files_close(&opened.local);
@@ -217,7 +218,7 @@ static size_t name_code(const struct frame_names *names, const struct job *job, 
 	for (int i = 0; i < NR_JIT_FDS; i++)
 		opened.fds[i] = worker_file_take(file, i);
 	jit_processes_update(names->jit, job->request->pid, &opened);
-	used = write_names(names, job, area, room);
+	used = write_names(names, job, false, area, room);
 	jit_opened_close(&opened);
 	return used;
 }

@@ -33,7 +33,7 @@ struct module {
 	bool is_compiled;
 	struct runtime_file runtime;	/* known once it is compiled */
 	/* set by the namer: */
-	bool seen;		/* a stack with the module was seen */
+	bool seen;		/* a stack with the module was seen, and its names are read soon, because its file may vanish */
 	struct debug_key *debug;	/* what the file says of its debug file; NULL: it was not asked for */
 	bool fetch_tried;	/* a debuginfod was asked for its debug file, */
 	char *fetched;		/* and has sent this one */
@@ -66,8 +66,8 @@ void modules_free(struct modules *modules);
 size_t modules_count(const struct modules *modules);
 
 /*
- * Finds or adds the module of a thread's mapping; *module is NULL for anonymous memory. 0, or -errno if the
- * file cannot be identified, e.g. because the process is gone.
+ * Finds or adds the module of a thread's mapping; *module is NULL for anonymous memory. -EAGAIN: its file cannot be identified now,
+ * e.g. because the process is gone, and the module stands for it. 0 or another -errno
  */
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module);
@@ -114,6 +114,8 @@ bool module_is_trusted(const struct module *module);
 /* Was a name (a place) asked for that the module lacks? A debug file may have it. */
 bool module_lacks_names(const struct module *module);
 bool module_lacks_places(const struct module *module);
+/* Were its symbols not read, as when its file was gone? */
+bool module_is_unread(const struct module *module);
 
 /*
  * Sets how names are searched for from now on. Directories are the caller's and must outlive the modules; max_bytes applies to
