@@ -271,6 +271,7 @@ print(sorted(batch() for _ in range(100))[50])'
 	for tool in stackcount funclat; do
 		cp "$WORK/one" "$WORK/lib.so"
 		before=$("$WORK/main")
+		rm -f "$WORK/err"	# the last tool's
 		"$tool" "u:$WORK/lib.so:work" --duration 60 >"$WORK/out" 2>"$WORK/err" &
 		pids+=($!)
 		wait_until grep -q 'Ctrl-C' "$WORK/err"
