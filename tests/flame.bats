@@ -178,7 +178,7 @@ titles() {	# FILE
 	[ "$(grep -cE '^[0-9]+,[0-9]+,1,1\.49(0*1)?,?\]?' "$WORK/x.html")" -eq 1000 ]
 }
 
-# bats test_tags=full
+# bats test_tags=full,timing
 @test "10,000 stacks: opens, draws and searches at once; a million in bounded memory" {
 	need chromium python3
 	awk 'BEGIN { srand(1); for (i = 0; i < 10000; i++) { s = "prog"; n = 5 + rand() * 40

@@ -898,6 +898,8 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	keys u i
 	wait_until shows '^self %'
 	keys Tab
+	wait_until shows '^ +% +samples +PID'
+	keys Tab
 	wait_until shows '^100\.0 %, [0-9]+ samples: all'
 }
 
