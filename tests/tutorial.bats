@@ -92,6 +92,17 @@ run_bats() {	# NAME
 	done
 }
 
+@test "a runtime, from its page: its C file is compiled without a warning" {
+	need gawk git
+	extract_files "$RUNTIME_PAGE" "$WORK/tree"
+	cp -r "$ROOT/bpf" "$WORK"
+	(cd "$WORK" && git init -q && git apply --include='bpf/*' tree/rows.diff)
+	local arch
+	arch=$(uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+	gcc -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -iquote "$WORK/tree/libcommon" -iquote "$ROOT/libcommon" \
+		-iquote "$WORK/bpf" -iquote "$WORK/bpf/$arch" -iquote "$WORK/tree/bpf" "$WORK/tree/libcommon/runtimes/toy/toy.c"
+}
+
 # bats test_tags=full
 @test "a runtime, from its page: six rows elsewhere, and its functions are named" {
 	need_root
