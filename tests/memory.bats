@@ -12,16 +12,6 @@ load lib
 	done
 }
 
-# The first seconds are those until what nobody uses any more is given back. Not beside others: on a busier machine more
-# work is pending, and takes memory.
-# bats test_tags=full,alone
-@test "processes, mappings and files come and go: memory stays as it is" {
-	need_root
-	need setpriv
-	churn 60 | sed 's/^/# /' >&3
-	[ "${PIPESTATUS[0]}" -eq 0 ]
-}
-
 # bats test_tags=full
 @test "reports at intervals: stacks that were forgotten in between come again, whole, and no sample is missing" {
 	need_root

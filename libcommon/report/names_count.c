@@ -61,9 +61,15 @@ static int count_jit(struct by_pid **all, const struct frame_names *names, const
 /* Is it code that a runtime has made? Only of addresses that lie in a mapping is it known that they are in no file. */
 static bool is_jit(const struct stack_entry *entry, uint32_t i)
 {
-	if (entry->key.end == END_UNKNOWN_PROCESS || (entry->key.end == END_NO_MAPPING && i + 1 == entry->user->nr))
+	switch (entry->key.end) {
+	case END_UNKNOWN_PROCESS:
+	case END_STALE:
 		return false;
-	return frame_in_no_file(entry->user->frames[i]);
+	case END_NO_MAPPING:
+		return i + 1 < entry->user->nr && frame_in_no_file(entry->user->frames[i]);
+	default:
+		return frame_in_no_file(entry->user->frames[i]);
+	}
 }
 
 /* Stacks have the same frames again and again: recent has whether those of the last ones have names. */
