@@ -98,6 +98,7 @@ packages = $(shell sed -n 's/^$1: //p' tests/packages)
 GROUPS_check := check
 GROUPS_demo := demo
 GROUPS_test := check demo core guests
+GROUPS_test-arm64 := check core guests arm64
 GROUPS_test-full := $(GROUPS_test) servers runtimes browser pictures packaging peers arm64
 GROUPS_test-kernels := $(GROUPS_test)
 GROUPS_test-all-kernels := $(GROUPS_test)
@@ -234,6 +235,7 @@ $(B)/completions/%: man/package/completions/% Makefile
 
 # real programs, small and strange ones, and helpers that look at them with our code
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
+X86_WORKLOADS := far-stacks lastcall own-stack stack-edge unharmed	# assembly
 # where there is a C++ compiler, which the build does without
 CXX_WORKLOADS := $(if $(shell command -v $(CXX)),$(patsubst tests/workloads/%.cc,$(B)/tests/%,\
 	$(wildcard tests/workloads/*.cc)))
@@ -331,6 +333,10 @@ fuzz:
 test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) \
 	$(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(ARM64_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
+# for another machine: the tools and what its guest needs
+guest-programs: build-deps
+	$(MAKE) ARCH=$(ARCH) all $(filter-out $(X86_WORKLOADS:%=$(B)/tests/%),$(WORKLOADS)) $(B)/tests/rename-type
+
 # Three sizes: see tests/README.md. ONLY=PATTERN: the files whose names match.
 # A make of its own, because packages that deps has just installed change what can be built.
 check test test-full:
@@ -341,6 +347,10 @@ check test test-full:
 test-kernels:
 	$(BUILD) all test-programs
 	tests/run tests/kernels/test
+
+test-arm64:
+	$(BUILD) test-programs
+	KERNELS=arm64 tests/run full tests/kernels/test tests/arm64.bats
 
 # every kernel that Debian's archives offer, and what that showed into kernels/README.md
 test-all-kernels:
@@ -531,7 +541,7 @@ deb: dist
 
 .PRECIOUS: $(B)/%.o $(B)/obj/%.o
 .SECONDARY: $(GENERATED)
-.PHONY: all help deps build-deps compilers completions check test test-full test-programs test-kernels test-all-kernels \
+.PHONY: all help deps build-deps guest-programs compilers completions check test test-full test-programs test-kernels test-arm64 test-all-kernels \
 	kernels-table test-debian test-cfi fuzz \
 	bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names bench-view \
 	demo pictures install uninstall dist deb clean

@@ -72,4 +72,13 @@ static __always_inline void copy_registers(struct frame_state *frame, const stru
 	frame->ip = regs->pc;
 }
 
+/* bytes that a return takes off the stack */
+#define RETURN_POPS	0
+
+/* where the function returns to, at its first instruction; 0: it cannot be read */
+static __always_inline __u64 return_address(const struct pt_regs *regs)
+{
+	return regs->regs[EH_X30];
+}
+
 #endif

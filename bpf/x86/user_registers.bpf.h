@@ -81,4 +81,15 @@ static __always_inline void copy_registers(struct frame_state *frame, const stru
 	frame->ip = regs->ip;
 }
 
+/* bytes that a return takes off the stack */
+#define RETURN_POPS	8
+
+/* where the function returns to, at its first instruction; 0: it cannot be read */
+static __always_inline __u64 return_address(const struct pt_regs *regs)
+{
+	__u64 address = 0;
+
+	return bpf_probe_read_user(&address, sizeof(address), (void *)regs->sp) ? 0 : address;
+}
+
 #endif

@@ -15,6 +15,7 @@ if [ "$SIZE" = full ]; then
 	measure cpuprof -j -F 199 -- nested burn 1
 	sed -n 's/^{/command {/p' /tmp/out
 fi
+[ -e /bin/stack-of ] || exit 0	# it reads x86's registers
 nested hold >/dev/null &
 sleep 1
 echo "host $(stack-of $! | tail -n 1)"

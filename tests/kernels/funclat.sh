@@ -3,7 +3,7 @@
 measure funclat -v -j k:vfs_read -- dd if=/dev/zero of=/dev/null bs=1 count=1000
 grep '^{' /tmp/out
 # a function of the C library, by its returns
-measure funclat -v -j u:/lib/x86_64-linux-gnu/libc.so.6:nanosleep -- waits nanosleep 20 5
+measure funclat -v -j u:$(echo /lib/*-linux-gnu/libc.so.6):nanosleep -- waits nanosleep 20 5
 grep '^{' /tmp/out
 [ "$SIZE" = full ] || exit 0
 # more calls at a time than the kernel follows the returns of; then calls further up in the stacks of the same threads

@@ -37,7 +37,7 @@ static __always_inline void enters(struct pt_regs *regs, bool chained)
 		nested_enter(task, PT_REGS_SP(regs), chained, &key);
 }
 
-/* slot: where the return address is, or was */
+/* slot: the stack pointer at the function's first instruction */
 static __always_inline void returns(struct pt_regs *regs, __u64 slot, __u64 cookie)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -58,9 +58,9 @@ static __always_inline void returns(struct pt_regs *regs, __u64 slot, __u64 cook
 static __always_inline bool is_chained(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 address = 0, page = BPF_CORE_READ(untrusted(task)->mm, uprobes_state.xol_area, vaddr);
+	__u64 page = BPF_CORE_READ(untrusted(task)->mm, uprobes_state.xol_area, vaddr);
 
-	return page && !bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(regs)) && address == page;
+	return page && return_address(regs) == page;
 }
 
 SEC("?uprobe")
@@ -89,7 +89,7 @@ int user_function_returned(struct pt_regs *ctx)
 {
 	if (!alone_begin())
 		return 0;
-	returns(ctx, PT_REGS_SP(ctx) - 8, bpf_get_attach_cookie(ctx));
+	returns(ctx, PT_REGS_SP(ctx) - RETURN_POPS, bpf_get_attach_cookie(ctx));
 	alone_end();
 	return 0;
 }
@@ -114,7 +114,7 @@ int kernel_function_begins(struct pt_regs *ctx)
 SEC("?kretprobe")
 int kernel_function_returns(struct pt_regs *ctx)
 {
-	returns(ctx, PT_REGS_SP(ctx) - 8, bpf_get_attach_cookie(ctx));
+	returns(ctx, PT_REGS_SP(ctx) - RETURN_POPS, bpf_get_attach_cookie(ctx));
 	return 0;
 }
 
