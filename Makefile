@@ -350,7 +350,7 @@ test-kernels:
 
 test-arm64:
 	$(BUILD) test-programs
-	KERNELS=arm64 tests/run full tests/kernels/test tests/arm64.bats
+	KERNELS='arm64 arm64-6.12 arm64-16k arm64-newest' tests/run full tests/kernels/test tests/arm64.bats
 
 # every kernel that Debian's archives offer, and what that showed into kernels/README.md
 test-all-kernels:
@@ -550,5 +550,5 @@ clean:
 	rm -rf $(B)
 
 # what is unpacked there has directories that end in .d
--include $(filter-out $(foreach d,arm64 sysroot guest deb debian,$(B)/$d/%),\
+-include $(filter-out $(foreach d,arm64 sysroot guest kernels deb debian,$(B)/$d/%),\
 	$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))

@@ -10,7 +10,7 @@ setup_file() {
 	export CONSOLE=$BATS_FILE_TMPDIR/console ROOT
 	ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	cd "$ROOT"
-	tests/kernels/boot-arm64 tests/arm64.guest >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
+	tests/kernels/boot-arm64 arm64 tests/arm64.guest >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
 }
 
 setup() {

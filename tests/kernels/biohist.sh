@@ -55,6 +55,6 @@ sed 's/^/after /' /tmp/after
 [ "$SIZE" = full ] || exit 0
 measure biohist -j -d vdb -- reads /dev/vdb 12 4096
 sed 's/^/slow /' /tmp/out
-measure biohist -j --size -D -d vda1 -- sh -c 'dd if=/dev/vda1 of=/dev/null bs=4k count=7 iflag=direct
-	dd if=/dev/vda of=/dev/null bs=4k count=9 iflag=direct'
+measure biohist -j --size -D -d vda1 -- sh -c 'dd if=/dev/vda1 of=/dev/null bs=16k count=7 iflag=direct
+	dd if=/dev/vda of=/dev/null bs=16k count=9 iflag=direct'
 sed -n 's/^{/partition {/p' /tmp/out
