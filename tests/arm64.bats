@@ -62,3 +62,10 @@ pid_of() {	# PROGRAM
 @test "arm64: ehdump --check: the kernel's answers for each row of four files are the table's" {
 	[ "$(grep -c '^check .*, 0 differences$' "$CONSOLE")" -eq 5 ]	# and all of them
 }
+
+@test "arm64: in an entry of a PLT, the caller is where x30 says, and no register has changed" {
+	local rule
+	rule=$(sed -n 's/^plt rule: *//p' "$CONSOLE")
+	echo "$rule"
+	[[ $rule =~ ^cfa=sp\+0( x[0-9]+=s)+\ ra=s$ ]]
+}

@@ -103,3 +103,21 @@ int known_functions_add_fde(struct fde_index *index, const struct elf_file *file
 	span.start = start + RETURN_THUNK_BYTES - 1;
 	return fde_index_add_span(index, &span);
 }
+
+int known_functions_add_plt(struct fde_index *index, const struct elf_file *file)
+{
+	static const struct eh_rule at_entry = {
+		.kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY,
+		.saved = { [0 ... SAVED_RA - 1] = SAVED_SAME, [SAVED_RA] = RA_AT_ENTRY },
+	};
+	GElf_Shdr plt;
+	struct fde_span span = { .class = SPAN_RULE, .program = (const uint8_t *)&at_entry };
+
+	if (!PLT_HEADER_BYTES || !elf_file_header(file, SHT_PROGBITS, ".plt", &plt) || plt.sh_size <= PLT_HEADER_BYTES ||
+	    plt.sh_size > UINT32_MAX || !elf_file_offset_of(file, plt.sh_addr + PLT_HEADER_BYTES, &span.start) ||
+	    span.start > file->file_bytes || plt.sh_size > file->file_bytes - span.start)
+		return 0;
+	span.vaddr = plt.sh_addr + PLT_HEADER_BYTES;
+	span.length = plt.sh_size - PLT_HEADER_BYTES;
+	return fde_index_add_span(index, &span);
+}

@@ -20,5 +20,7 @@ struct known_functions {
 int known_functions_add(struct known_functions *k, struct fde_index *index, struct elf_file *file);
 /* Adds known code that is found by its FDE, and not by an export. 0 or -ENOMEM */
 int known_functions_add_fde(struct fde_index *index, const struct elf_file *file, const struct fde *fde);
+/* Adds the entries of .plt, if the machine's linkers write no CFI for them. 0 or -ENOMEM */
+int known_functions_add_plt(struct fde_index *index, const struct elf_file *file);
 
 #endif

@@ -214,6 +214,8 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 	c->pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
 	if (c->known)
 		error = known_functions_add(&c->functions, &c->fdes, c->known);
+	if (c->known && !error)
+		error = known_functions_add_plt(&c->fdes, c->known);
 	if (!error && c->go.present)
 		error = go_rows_add_functions(&c->go, &c->fdes, c->file);
 	while (!error && eh_frame_next(frame, &fde)) {

@@ -17,6 +17,8 @@
 #define SAVED_GO_G (SAVED_X19 + 9)	/* the running g, in Go's internal ABI: x28 */
 #define RA_AT_ENTRY SAVED_SAME	/* in x30 */
 
+#define PLT_HEADER_BYTES 32	/* of a .plt for which linkers write no CFI; its entries only jump */
+
 #define KNOWS_GO false	/* are rows made of Go's own tables? */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */

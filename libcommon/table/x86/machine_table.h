@@ -17,6 +17,8 @@
 #define SAVED_GO_G SAVED_R14	/* the running g, in Go's internal ABI */
 #define RA_AT_ENTRY (-1)	/* in words from the CFA */
 
+#define PLT_HEADER_BYTES 0	/* linkers write CFI for .plt */
+
 #define KNOWS_GO true	/* are rows made of Go's own tables? */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
