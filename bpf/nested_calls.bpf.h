@@ -2,8 +2,8 @@
 /*
  * Calls of functions that may call each other and themselves, and that may never return: longjmp(), an exception, or another
  * context of the thread may remove their stack. Entries and returns are paired by the stack pointer at the function's first
- * instruction (the slot: there x86 has the return address, which the return takes off the stack). A call has ended, whatever its return, once a function is entered
- * further up in the same stack.
+ * instruction (the slot: there x86 has the return address, which the return takes off the stack). A call has ended, whatever its
+ * return, once a function is entered further up in the same stack.
  *
  * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by the
  * same thread's times, as differences.

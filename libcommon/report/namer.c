@@ -353,24 +353,12 @@ static bool may_ask(struct namer *n, struct source *source)
 	return false;
 }
 
-static void note_nameless(struct namer *n, const struct source *source, int error)
-{
-	n->given_up_key = source->key;
-	n->losses.given_up++;
-	n->losses.error = error;
-}
-
 static void give_up(struct namer *n, struct source *source, int error)
 {
 	source->error = error;
-	note_nameless(n, source, error);
-}
-
-static void note_gone(struct namer *n, struct source *source)
-{
-	if (!source->gone)
-		note_nameless(n, source, -ESTALE);
-	source->gone = true;
+	n->given_up_key = source->key;
+	n->losses.given_up++;
+	n->losses.error = error;
 }
 
 static void note_waited(struct namer *n, struct source *source, uint64_t began_ns)
@@ -416,8 +404,7 @@ static ssize_t take(struct namer *n, struct source *source, const uint64_t *aske
 			return -EBADMSG;
 		source->lacks_names |= found.lacks_names != 0;
 		source->has_dump = !found.wants_dump;
-		if (asked && found.gone)
-			note_gone(n, source);
+		source->gone |= asked && found.gone;
 		if (!asked && !found.symbol_bytes)
 			continue;
 		if (!has_room(n, source)) {
@@ -1012,4 +999,14 @@ bool namer_lost_code(const struct namer *n, pid_t pid)
 
 	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
 	return source && (source->error || source->passed_over);
+}
+
+const char *namer_gone(const struct namer *n, uint64_t frame)
+{
+	uint64_t key = FRAME_MODULE(frame);
+	const struct module *module = FRAME_IS_RUNTIME(frame) || frame_in_no_file(frame) ? NULL : module_of(n, key);
+	const struct source *source;
+
+	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
+	return module && source && source->gone ? module->path : NULL;
 }

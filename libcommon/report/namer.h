@@ -71,5 +71,7 @@ struct namer_losses {
 struct namer_losses namer_losses(const struct namer *namer);
 /* Is this process's code in no file among what got no names? */
 bool namer_lost_code(const struct namer *namer, pid_t pid);
+/* the path of the frame's file, if that was gone before its names were read; else NULL */
+const char *namer_gone(const struct namer *namer, uint64_t frame);
 
 #endif

@@ -87,6 +87,7 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		       const struct stack_entry *entry)
 {
 	uint64_t unnamed = 0;
+	const char *gone;
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
 		uint64_t frame = entry->user->frames[i];
@@ -94,9 +95,14 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		if (FRAME_IS_MARK(frame))
 			continue;
 		count->frames += entry->value.count;
-		if (has_name(names, recent, entry->key.pid, frame))
+		if (has_name(names, recent, entry->key.pid, frame)) {
 			count->named += entry->value.count;
-		else if (is_jit(entry, i) && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
+			continue;
+		}
+		gone = names->namer ? namer_gone(names->namer, frame) : NULL;
+		count->gone += gone ? entry->value.count : 0;
+		count->gone_path = count->gone_path ? count->gone_path : gone;
+		if (is_jit(entry, i) && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
 			unnamed += entry->value.count;
 	}
 	return unnamed ? count_jit(all, names, entry, unnamed) : 0;
@@ -134,14 +140,25 @@ void names_count_say(FILE *out, const struct names_count *count)
 			fprintf(out, ", %.2f %% of %s", 100.0 * count->calls[i].named / count->calls[i].all, all_runtimes[i]->calls);
 }
 
-void names_count_print_cure(FILE *out, const char *tool, const struct names_count *count)
+/* less than a thousandth is not worth a line */
+static bool is_worth_a_line(const struct names_count *count, uint64_t frames)
 {
-	/* less than a thousandth is not worth a line */
-	if (!count->jit_unnamed || count->jit_unnamed < count->frames / 1000)
-		return;
-	fprintf(out, "%s: %.1f %% of frames are unnamed JIT code of PID %" PRIu32 ", ", tool,
-		100.0 * count->jit_unnamed / count->frames, count->jit_pid);
-	print_escaped(out, count->jit_comm);
-	fprintf(out, ": %s\n",
-		count->jit_cure ? count->jit_cure : "no perf map in /tmp and no jitdump names it");
+	return frames && frames >= count->frames / 1000;
+}
+
+void names_count_print_causes(FILE *out, const char *tool, const struct names_count *count)
+{
+	if (is_worth_a_line(count, count->jit_unnamed)) {
+		fprintf(out, "%s: %.1f %% of frames are unnamed JIT code of PID %" PRIu32 ", ", tool,
+			100.0 * count->jit_unnamed / count->frames, count->jit_pid);
+		print_escaped(out, count->jit_comm);
+		fprintf(out, ": %s\n",
+			count->jit_cure ? count->jit_cure : "no perf map in /tmp and no jitdump names it");
+	}
+	if (is_worth_a_line(count, count->gone)) {
+		fprintf(out, "%s: %.1f %% of frames are of files that were gone before their names were read, like '", tool,
+			100.0 * count->gone / count->frames);
+		print_escaped(out, count->gone_path);
+		fputs("'\n", out);
+	}
 }

@@ -206,7 +206,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	if (s->summed_up)
 		fprintf(out, "%s: \"[other stacks]\" sums up the coldest %s: the report had no room, see --max-report\n", s->tool,
 			counted(s->summed_up, "stacks").text);
-	names_count_print_cure(out, s->tool, &s->names);
+	names_count_print_causes(out, s->tool, &s->names);
 	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
 }
 
