@@ -171,7 +171,7 @@ whole() {	# SHARE COMMAND...
 	musl-gcc -O2 -s -o "$WORK/short" "$ROOT/tests/workloads/nested.c"
 	libc=$(readlink -f /lib/ld-musl-x86_64.so.1)
 	entry=$(entry_offset "$libc")
-	cpuprof -q -j -F 9999 -o "$WORK/out" -- sh -c 'for i in $(seq 150); do "$0" brief 0.001; done' "$WORK/short"
+	cpuprof -q -j -F 9999 -o "$WORK/out" -- sh -c 'for i in $(seq 800); do "$0" brief 0.001; done' "$WORK/short"
 	read -r at whole < <(jq -r -n --arg libc "$libc" --argjson entry "$entry" '
 		[inputs | select(.type == "stack" and (.user | length) == 1 and .user[0].module == $libc and .user[0].file_offset == $entry)] |
 		"\(map(.count) | add // 0) \(map(select(.ended_by == "complete").count) | add // 0)"' "$WORK/out")
