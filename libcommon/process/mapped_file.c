@@ -130,9 +130,8 @@ int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct f
 	int found = find_mapped(tid, mapping, key);
 	bool made;
 
-	/* a mapping that has been split or removed meanwhile: shared memory has no other name */
 	if (found < 0)
-		return is_shared_memory(mapping->path) ? -ENOEXEC : found;
+		return found;
 	made = is_made_at_run_time(mapping, found);
 	close(found);
 	return made ? -ENOEXEC : 0;

@@ -25,7 +25,7 @@ struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
 /*
  * Identifies the mapped file without opening it: 0, or -errno: -ESTALE if its path leads to another file now. If the process is
  * gone, the path is tried in the caller's own mount namespace. -ENOEXEC: shared memory (a memfd,
- * MAP_ANONYMOUS, a file of /dev/shm that is deleted) that does not contain an ELF file, or is not there any more.
+ * MAP_ANONYMOUS, a file of /dev/shm that is deleted) that does not contain an ELF file.
  */
 int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct file_key *key);
 

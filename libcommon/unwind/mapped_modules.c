@@ -6,24 +6,22 @@
 #include <string.h>
 
 /*
- * What is known of this mapping, or {}. A piece of a mapping keeps its number and lies within
+ * The module ID that is known for this mapping, or 0. A piece of a mapping keeps its number and lies within
  * the old range, so both lists, sorted by address, are merged in one pass. *at: the position in `known`.
  */
-static struct mapped_module find_known(const struct mapped_modules *known, size_t *at, const struct proc_mapping *mapping)
+static uint32_t known_id(const struct mapped_modules *known, size_t *at, const struct proc_mapping *mapping)
 {
 	while (*at < known->nr && known->of[*at].end <= mapping->start)
 		++*at;
-	return *at < known->nr && known->of[*at].number == mapping->number ? known->of[*at] : (struct mapped_module){};
+	return *at < known->nr && known->of[*at].number == mapping->number ? known->of[*at].module_id : 0;
 }
 
-/* 0 or -ENOMEM */
-static int look_up(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, struct mapped_module *of)
+static int find_id(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, uint32_t *id)
 {
 	struct module *module;
 	int error = modules_find(modules, tid, mapping, &module);
 
-	of->module_id = module ? module->id : 0;
-	of->unsure = error == -EAGAIN;
+	*id = !error && module ? module->id : 0;
 	return error == -ENOMEM ? error : 0;
 }
 
@@ -36,11 +34,11 @@ int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules
 	for (size_t i = 0, at = 0; i < maps->nr && !error; i++) {
 		const struct proc_mapping *m = &maps->mappings[i];
 
-		of[i] = find_known(mapped, &at, m);
-		of[i].number = m->number;
-		of[i].end = m->end;
-		if (!of[i].module_id || of[i].unsure)
-			error = look_up(modules, maps->tid, m, &of[i]);
+		of[i] = (struct mapped_module){ .number = m->number,
+						.end = m->end,
+						.module_id = known_id(mapped, &at, m) };
+		if (!of[i].module_id)
+			error = find_id(modules, maps->tid, m, &of[i].module_id);
 	}
 	if (error) {
 		free(of);

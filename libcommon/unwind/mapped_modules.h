@@ -6,7 +6,6 @@
 #ifndef EHPERF_UNWIND_MAPPED_MODULES_H
 #define EHPERF_UNWIND_MAPPED_MODULES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +14,7 @@
 
 struct mapped_module {
 	uint64_t number, end;	/* proc_mapping's */
-	uint32_t module_id;	/* 0: anonymous memory */
-	bool unsure;		/* its file could not be identified yet */
+	uint32_t module_id;	/* 0: anonymous memory, or its file could not be identified */
 };
 
 struct mapped_modules {
@@ -26,7 +24,7 @@ struct mapped_modules {
 
 /*
  * Updates *mapped, {} at first, to maps: a later version of the mappings it was made from. Mappings without a
- * module, or with one that is unsure, are looked up again each time. 0, or -ENOMEM with *mapped unchanged
+ * module are looked up again each time. 0, or -ENOMEM with *mapped unchanged
  */
 int mapped_modules_update(struct mapped_modules *mapped, struct modules *modules,
 			  const struct proc_maps *maps);

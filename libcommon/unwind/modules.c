@@ -8,7 +8,6 @@
 #include <uthash.h>
 
 #include "base/paged.h"
-#include "base/seed.h"
 #include "dwarf/gopclntab.h"
 #include "process/clock.h"
 #include "process/trust.h"
@@ -221,26 +220,6 @@ static void take_path(struct module *module, pid_t tid, const struct proc_mappin
 	set_place(module, tid, mapping);
 }
 
-/* of a file that cannot be identified: no file has it, and each path has its own */
-static struct file_key key_of_unknown(const struct proc_mapping *mapping)
-{
-	return (struct file_key){
-		.dev = ~mapping->dev, .inode = mapping->inode, .owner = UINT64_MAX,
-		.mtime_s = seeded_hash(NULL, 0, mapping->path, strlen(mapping->path)),
-	};
-}
-
-/* The process or file is gone, or resources are short: a later call may succeed. */
-static int passing(int error)
-{
-	switch (error) {
-	case -ESRCH: case -ENOENT: case -ENOMEM: case -EMFILE: case -ENFILE: case -EAGAIN:
-		return -EAGAIN;
-	default:
-		return 0;
-	}
-}
-
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module)
 {
@@ -254,20 +233,22 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	error = mapping->inode ? foreign_identify(modules->foreign, tid, mapping, &key) : 0;
 	if (error == -ENOEXEC)
 		return 0;
-	if (error)	/* its code cannot be unwound, but its frames have the file's name */
-		key = key_of_unknown(mapping);
+	/* the process or file is gone, or resources are short: a later call may succeed, so do not add the module */
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE ||
+	    error == -EAGAIN)
+		return error;
+	if (error)	/* its code cannot be unwound, but its frames can be named */
+		key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode, .owner = UINT64_MAX };
 	HASH_FIND(hh, modules->by_file, &key, FILE_KEY_BYTES, known);
-	if (!known) {
-		int no_room = add_new(modules, tid, mapping, &key, error, module);
-
-		return no_room ? no_room : passing(error);
+	if (known) {
+		if (key.in_our_root && !known->module.key.in_our_root)
+			take_path(&known->module, tid, mapping);
+		else if (known->module.moved)
+			set_place(&known->module, tid, mapping);
+		*module = &known->module;
+		return 0;
 	}
-	if (key.in_our_root && !known->module.key.in_our_root)
-		take_path(&known->module, tid, mapping);
-	else if (known->module.moved)
-		set_place(&known->module, tid, mapping);
-	*module = &known->module;
-	return passing(error);
+	return add_new(modules, tid, mapping, &key, error, module);
 }
 
 const char *module_explain(int error)
@@ -282,8 +263,6 @@ const char *module_explain(int error)
 	case -ECHILD:
 		return "the worker process died while it read the file";
 	case -ESTALE:
-	case -ENOENT:
-	case -ESRCH:
 		return "it was not found any more: its processes have ended";
 	case -ENOSPC:
 		return "no room for its table, see --max-memory";

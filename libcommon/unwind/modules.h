@@ -66,8 +66,8 @@ void modules_free(struct modules *modules);
 size_t modules_count(const struct modules *modules);
 
 /*
- * Finds or adds the module of a thread's mapping; *module is NULL for anonymous memory. -EAGAIN: its file cannot be identified now,
- * e.g. because the process is gone, and the module stands for it. 0 or another -errno
+ * Finds or adds the module of a thread's mapping; *module is NULL for anonymous memory. 0, or -errno if the
+ * file cannot be identified, e.g. because the process is gone.
  */
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module);

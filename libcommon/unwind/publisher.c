@@ -169,7 +169,7 @@ static void find_runtime(const struct publisher *p, struct publication *publicat
 	for (size_t i = 0; i < publication->mapped.nr && i < process->maps.nr; i++) {
 		const struct module *module = modules_get(tables_modules(p->tables), publication->mapped.of[i].module_id);
 
-		if (!module || publication->mapped.of[i].unsure || !(runtime->is_file ? runtime->is_file(process->maps.mappings[i].path) :
+		if (!module || !(runtime->is_file ? runtime->is_file(process->maps.mappings[i].path) :
 						    runtime_image(&module->runtime, runtime) != NULL))
 			continue;
 		if (runtime->process_new && runtime->process_new(&of->own, tables_slabs(p->tables), publication->pid))
