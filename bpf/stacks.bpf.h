@@ -408,23 +408,29 @@ static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind
 	record->stack_addr = u->frame.reg[REG_SP] - RED_ZONE_BYTES;
 }
 
+#define SHORT_RAW_BYTES	(16 << 10)	/* most stacks are not deeper */
+
 /*
  * Sends a raw sample, for a walk that wants_raw(). Raw samples use half of the ring buffer at most, to leave
- * room for finished stacks.
+ * room for finished stacks. They are short in the second half of that: where user space comes late, many short ones
+ * are worth more than a few whole ones.
  */
 static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task,
 				     const struct stack_key *key, const struct stack_value *value,
 				     __u64 token)
 {
-	__u64 from;
+	__u64 from, end, waiting = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
 	__u32 cpu = bpf_get_smp_processor_id(), bytes;
 	struct raw_sample *raw = bpf_map_lookup_elem(&raw_samples, &cpu);
 
-	if (!raw || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > RECORDS_BYTES / 2)
+	if (!raw || waiting > RECORDS_BYTES / 2)
 		return false;
 	fill_raw(&raw->record, u, task, key, value, token);
 	from = raw->record.stack_addr;
-	CALL(copy_stack, raw, from, end_of_stack_at(task, from));
+	end = end_of_stack_at(task, from);
+	if (waiting > RECORDS_BYTES / 4 && (!end || end - from > SHORT_RAW_BYTES))
+		end = from + SHORT_RAW_BYTES;
+	CALL(copy_stack, raw, from, end);
 	if (u->hijacked)
 		bpf_loop(MAX_HIJACKED, restore_raw_return, &(struct raw_restore){ raw, u }, 0);
 	bytes = raw->record.stack_bytes;
