@@ -101,12 +101,8 @@ examples_of() {	# PAGE
 # bats test_tags=full
 @test "the examples of each man page, rendered: offcputime, offwaketime, wallprof" {
 	for page in offcputime offwaketime wallprof; do
-		(
-			status=0
-			examples_of $page.8 || status=$?
-			stop_servers
-			exit $status
-		)
+		examples_of $page.8
+		stop_servers
 		rm -rf "$WORK"/{bin,pids,values}
 	done
 }
