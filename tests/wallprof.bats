@@ -36,6 +36,7 @@ load lib.bash
 	[ -n "$cgroups" ] && mkdir "$cgroup" || skip "no cgroup can be made"
 	background bash -c 'echo $$ >"$1/cgroup.procs" && while :; do sleep 0.05; done' bash "$cgroup"
 	inner=$pid
+	background sh -c 'while :; do perl -e "select undef, undef, undef, 0.02"; done'	# outside of it, threads begin too
 	wait_until grep -qx "$inner" "$cgroup/cgroup.procs"
 	wallprof -q -j -o "$WORK/out" --cgroup "$cgroup" 1
 	kill "$inner"

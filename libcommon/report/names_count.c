@@ -58,35 +58,44 @@ static int count_jit(struct by_pid **all, const struct frame_names *names, const
 	return 0;
 }
 
-/* Is it code that a runtime has made? Only of addresses that lie in a mapping is it known that they are in no file. */
-static bool is_jit(const struct stack_entry *entry, uint32_t i)
+/*
+ * Is this memory that a runtime may have filled with code? What maps calls it (frame_name.h) tells: a file's name has a slash,
+ * but shared memory's too.
+ */
+static bool may_be_jit(const char *region)
 {
-	switch (entry->key.end) {
-	case END_UNKNOWN_PROCESS:
-	case END_STALE:
+	static const char *const shared[] = { "[/dev/zero", "[/dev/shm/", "[/SYSV" };
+
+	if (!region || !strcmp(region, "[vsyscall]"))
 		return false;
-	case END_NO_MAPPING:
-		return i + 1 < entry->user->nr && frame_in_no_file(entry->user->frames[i]);
-	default:
-		return frame_in_no_file(entry->user->frames[i]);
-	}
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+		if (!strncmp(region, shared[i], strlen(shared[i])))
+			return true;
+	return region[1] != '/';
 }
 
-/* Stacks have the same frames again and again: recent has whether those of the last ones have names. */
-static bool has_name(const struct frame_names *names, struct recent_pair *recent, uint32_t pid, uint64_t frame)
-{
-	bool known;
-	struct recent_pair *pair = recent_place(recent, frame & FRAME_ADDRESS ? pid : 0, frame, &known);
+enum known { NAMED, UNNAMED, UNNAMED_JIT };
 
-	if (!known)
-		pair->value = frame_name_user(names, pid, frame).symbol != NULL;
-	return pair->value;
+/* Stacks have the same frames again and again: recent has what is known of those of the last ones. */
+static enum known find_known(const struct frame_names *names, struct recent_pair *recent, uint32_t pid, uint64_t frame)
+{
+	struct recent_pair *pair;
+	struct frame_name name;
+	bool known;
+
+	pair = recent_place(recent, frame & FRAME_ADDRESS ? pid : 0, frame, &known);
+	if (!known) {
+		name = frame_name_user(names, pid, frame);
+		pair->value = name.symbol ? NAMED : may_be_jit(name.region) ? UNNAMED_JIT : UNNAMED;
+	}
+	return (enum known)pair->value;
 }
 
 static int count_entry(struct names_count *count, struct by_pid **all, const struct frame_names *names, struct recent_pair *recent,
 		       const struct stack_entry *entry)
 {
 	uint64_t unnamed = 0;
+	enum known known;
 	const char *gone;
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
@@ -95,14 +104,15 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		if (FRAME_IS_MARK(frame))
 			continue;
 		count->frames += entry->value.count;
-		if (has_name(names, recent, entry->key.pid, frame)) {
+		known = find_known(names, recent, entry->key.pid, frame);
+		if (known == NAMED) {
 			count->named += entry->value.count;
 			continue;
 		}
 		gone = names->namer ? namer_gone(names->namer, frame) : NULL;
 		count->gone += gone ? entry->value.count : 0;
 		count->gone_path = count->gone_path ? count->gone_path : gone;
-		if (is_jit(entry, i) && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
+		if (known == UNNAMED_JIT && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
 			unnamed += entry->value.count;
 	}
 	return unnamed ? count_jit(all, names, entry, unnamed) : 0;
