@@ -335,7 +335,7 @@ test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(C
 
 # for another machine: the tools and what its guest needs
 guest-programs: build-deps
-	$(MAKE) ARCH=$(ARCH) all $(filter-out $(X86_WORKLOADS:%=$(B)/tests/%),$(WORKLOADS)) $(B)/tests/rename-type
+	$(MAKE) ARCH=$(ARCH) all $(filter-out $(X86_WORKLOADS:%=$(B)/tests/%),$(WORKLOADS)) $(B)/tests/rename-type $(B)/tests/unit/escapes
 
 # Three sizes: see tests/README.md. ONLY=PATTERN: the files whose names match.
 # A make of its own, because packages that deps has just installed change what can be built.
