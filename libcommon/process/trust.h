@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files that may take time: other users' files must not delay them. */
+/* Files and processes that may take time, or lie: other users' ones must not delay these, nor take over what reads them. */
 #ifndef EHPERF_PROCESS_TRUST_H
 #define EHPERF_PROCESS_TRUST_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "dwarf/regular_file.h"
 
@@ -12,5 +14,12 @@
  * owners come from the kernel and not from a server?
  */
 bool is_trusted_file(const struct file_key *key);
+
+/*
+ * For workers, whose .apart is OWNERS_APART: whose process it is, and which one. The upper half is 0 where the real user is root, or
+ * the user that runs the tool or called sudo.
+ */
+uint64_t owner_of_process(pid_t pid);
+#define OWNERS_APART (UINT64_MAX << 32)
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "process/worker_message.h"
 
@@ -18,7 +19,7 @@ struct worker_limits {
 	bool parent;		/* the worker may start children */
 	bool writes;		/* it reads nothing of others, but may write its user's files, and use the network */
 	bool first;		/* it goes before others (process/priority.h), if the tool does */
-	bool apart;		/* it is ended before a job of another owner: it knows nothing that is worth keeping */
+	uint64_t apart;		/* bits of owners (workers.h): it is ended before a job of one that differs in these */
 	bool opens;		/* it opens files for others, and passes them on with its answers */
 	worker_open_fn *open;	/* each job needs what this opens; NULL: it opens files itself, and has the rights for that */
 };

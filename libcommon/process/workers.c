@@ -591,10 +591,10 @@ static int begin_job(struct workers *w, struct worker *worker, struct owner *own
 	return 0;
 }
 
-/* May it have this owner's job? With .apart, a worker serves one owner: a file of that owner may have taken it over. */
+/* May it have this owner's job? What it has parsed for another one may have taken it over. */
 static bool is_for(const struct workers *w, const struct worker *worker, const struct owner *owner)
 {
-	return !w->kind.limits.apart || !worker->used || worker->owner == owner->id;
+	return !worker->used || !((worker->owner ^ owner->id) & w->kind.limits.apart);
 }
 
 /* A failed fork() takes as long as one that succeeds, and there may be thousands of jobs. */
@@ -880,10 +880,10 @@ struct worker_file workers_open(struct workers *w, const void *request, size_t b
 	return opened.file;
 }
 
-struct worker_answer workers_call(struct workers *w, const void *request, size_t bytes, uint64_t keep)
+struct worker_answer workers_call(struct workers *w, uint64_t owner, const void *request, size_t bytes, uint64_t keep)
 {
 	struct worker_answer answer;
-	int error = add_job(w, 0, 0, request, bytes, keep);
+	int error = add_job(w, 0, owner, request, bytes, keep);
 
 	if (error)
 		return (struct worker_answer){ .error = error, .file.fd = -EBADF };

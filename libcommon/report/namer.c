@@ -109,7 +109,7 @@ static int start_workers(struct namer *n, enum set set)
 	/* the worker starts the demangler, and may wait for it */
 	const struct worker_limits limits = {
 		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true, .open = namer_open,
-		.apart = set == OTHERS_FILES,
+		.apart = set == OTHERS_FILES ? UINT64_MAX : 0,
 	};
 
 	return workers_new(&n->workers[set], set == OTHERS_FILES ? NR_OTHERS : 1, AREA_BYTES, &limits, namer_work);

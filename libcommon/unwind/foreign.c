@@ -82,12 +82,14 @@ static int start(struct foreign *f, uint64_t bytes)
 {
 	uint64_t most = bytes / SHARE_OF_MOST, area = most / 3;
 	const struct worker_limits reads = { .cpu_ms = CALL_CPU_MS, .bytes = most - area, .first = true };
-	const struct worker_limits parses = { .cpu_ms = CALL_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open };
+	const struct worker_limits parses = {
+		.cpu_ms = CALL_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open, .apart = OWNERS_APART,
+	};
 	const struct worker_limits compiles = {
-		.cpu_ms = COMPILE_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open, .apart = true,
+		.cpu_ms = COMPILE_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open, .apart = UINT64_MAX,
 	};
 	const struct worker_limits much = {
-		.cpu_ms = COMPILE_CPU_MS, .bytes = bytes / 2 - bytes / 16, .first = true, .open = foreign_open, .apart = true,
+		.cpu_ms = COMPILE_CPU_MS, .bytes = bytes / 2 - bytes / 16, .first = true, .open = foreign_open, .apart = UINT64_MAX,
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int error = f->epoll_fd < 0 ? -errno : 0;
@@ -234,14 +236,14 @@ static int call(struct foreign *f, struct workers *workers, const void *request,
 {
 	pid_t pid = ((const struct foreign_about *)request)->pid;
 	struct account *account = account_of(f, pid, true);
-	uint64_t began = clock_ns(), waited;
+	uint64_t owner = workers == f->parser ? owner_of_process(pid) : 0, began = clock_ns(), waited;
 	struct worker_answer got;
 
 	if (!account || !is_affordable(f, account))
 		return -EAGAIN;
-	got = workers_call(workers, request, size, pid);
+	got = workers_call(workers, owner, request, size, pid);
 	if (has_gone(&got))	/* what it executed before: what was kept is its memory no more */
-		got = workers_call(workers, request, size, 0);
+		got = workers_call(workers, owner, request, size, 0);
 	waited = clock_ns() - began;
 	account->waited_ns += waited;
 	f->waited_ns += waited;
@@ -428,7 +430,7 @@ int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *ques
 
 	if (is_slow(f, pid))
 		return -EAGAIN;
-	return workers_ask(f->namer, tag, pid, &job, set_job(&job, pid, work, question, size));
+	return workers_ask(f->namer, tag, owner_of_process(pid), &job, set_job(&job, pid, work, question, size));
 }
 
 uint64_t foreign_take(struct foreign *f, const void **answer, size_t *bytes)

@@ -238,9 +238,9 @@ struct worker_file workers_open(struct workers *w, const void *request, size_t b
 	return (struct worker_file){ .fd = -ENOENT };
 }
 
-struct worker_answer workers_call(struct workers *w, const void *request, size_t bytes, uint64_t keep)
+struct worker_answer workers_call(struct workers *w, uint64_t owner, const void *request, size_t bytes, uint64_t keep)
 {
-	(void)keep;
+	(void)owner, (void)keep;
 	return answer_of(w, 0, request, bytes);
 }
 

@@ -217,7 +217,7 @@ static void test_worker(struct worker_limits limits, const char *name)
 	check(!workers_new(&w, 1, 1 << 20, &limits, work));
 	for (unsigned i = 0; i < nr; i++) {
 		struct attempted a = { .which = i, .opens = !limits.open, .reads = !limits.open };
-		struct worker_answer got = workers_call(w, &a, sizeof(a), 0);
+		struct worker_answer got = workers_call(w, 0, &a, sizeof(a), 0);
 
 		if (!got.error)
 			memcpy(&a, got.bytes, sizeof(a));

@@ -125,7 +125,7 @@ static size_t work(void *area, size_t bytes, size_t room, struct worker_file *fi
 
 static char call(struct workers *w, const char *request, int *error)
 {
-	struct worker_answer answer = workers_call(w, request, strlen(request) + 1, 0);
+	struct worker_answer answer = workers_call(w, 0, request, strlen(request) + 1, 0);
 
 	*error = answer.error;
 	return answer.error ? 0 : *(const char *)answer.bytes;
@@ -244,7 +244,7 @@ static void test_late_starter(void)
 		workers_wait(w, 1000);
 	check(clock_ns() - began > 1000000000 || (!answer.error && *(const char *)answer.bytes == 'i'), "then there is a small one");
 	/* where the whole machine has stood still for longer than that, the starter is given its time */
-	check(workers_call(w, "d", 2, 0).error == -ECHILD && stop_starter());
+	check(workers_call(w, 0, "d", 2, 0).error == -ECHILD && stop_starter());
 	check(!workers_ask(w, 1, 0, "i", 2) && !workers_take(w, &answer));
 	usleep(1200000);
 	check(starter() > 0 && !kill(starter(), SIGCONT));
@@ -340,7 +340,7 @@ static void test_cancelled(void)
 	uint64_t sum = 0;
 
 	check(!workers_new(&w, 1, AREA, &limits, work));
-	check(!workers_call(w, "r", 2, 0).error);	/* the worker is there */
+	check(!workers_call(w, 0, "r", 2, 0).error);	/* the worker is there */
 	for (uint64_t tag = 1; tag <= 6; tag++)
 		check(!workers_ask(w, tag, 0, "r", 2));
 	check(!workers_cancel(w, 1) && !workers_cancel(w, 7), "what a worker has is not taken back, nor what was not asked for");
@@ -367,13 +367,13 @@ static void test_unstartable(void)
 	getrlimit(RLIMIT_AS, &before);
 	none.rlim_max = before.rlim_max;
 	setrlimit(RLIMIT_AS, &none);
-	answer = workers_call(w, "r", 2, 0);
+	answer = workers_call(w, 0, "r", 2, 0);
 	check(answer.error == -ENOMEM && !workers_nr_asked(w), "%d", answer.error);
-	answer = workers_call(w, "r", 2, 0);
+	answer = workers_call(w, 0, "r", 2, 0);
 	check(answer.error == -ENOMEM, "%d", answer.error);
 	setrlimit(RLIMIT_AS, &before);
 	usleep(300000);		/* a start is tried again after 0.2 s at the latest */
-	answer = workers_call(w, "r", 2, 0);
+	answer = workers_call(w, 0, "r", 2, 0);
 	check(!answer.error, "%d", answer.error);
 	workers_free(w);
 }
@@ -439,7 +439,7 @@ static size_t use_file(void *area, size_t bytes, size_t room, struct worker_file
 /* Is the answer this kind, and the file this text? */
 static bool answers(struct workers *w, const char *request, const char *expected)
 {
-	struct worker_answer answer = workers_call(w, request, strlen(request) + 1, 0);
+	struct worker_answer answer = workers_call(w, 0, request, strlen(request) + 1, 0);
 
 	return !answer.error && answer.nr == 81 && answer.file.fd < 0 && !strncmp(answer.bytes, expected, strlen(expected));
 }
@@ -488,15 +488,15 @@ static void test_opened(void)
 	snprintf(request, sizeof(request), "r%s-", file);
 	check(answers(w, request, "r0-2"), "there is no such file");
 
-	answer = workers_call(w, hang, strlen(hang) + 1, 0);
+	answer = workers_call(w, 0, hang, strlen(hang) + 1, 0);
 	check(answer.error == -ETIMEDOUT, "a file that hangs is given up: %d", answer.error);
 	snprintf(request, sizeof(request), "r%s", file);
 	check(answers(w, request, "r0its text"), "the next one does not");
-	check(workers_call(w, "r!", 3, 0).error == -ECHILD && answers(w, request, "r0its text"), "an opener that dies is replaced");
+	check(workers_call(w, 0, "r!", 3, 0).error == -ECHILD && answers(w, request, "r0its text"), "an opener that dies is replaced");
 	request[0] = 'd';
-	check(workers_call(w, request, strlen(request) + 1, 0).error == -ECHILD, "so is who parses");
+	check(workers_call(w, 0, request, strlen(request) + 1, 0).error == -ECHILD, "so is who parses");
 	request[0] = 's';
-	check(workers_call(w, request, strlen(request) + 1, 0).error == -ETIME);
+	check(workers_call(w, 0, request, strlen(request) + 1, 0).error == -ETIME);
 	request[0] = 'r';
 	check(answers(w, request, "r0its text"));
 
@@ -547,11 +547,11 @@ static size_t say_pid(void *area, size_t bytes, size_t room, struct worker_file 
 	return sizeof(pid_t);
 }
 
-/* No worker has jobs of two owners, and an owner's jobs do not each start a new one. */
-static void test_apart(void)
+/* No worker has jobs of two owners that differ in these bits, and an owner's jobs do not each start a new one. */
+static void test_apart(uint64_t bits)
 {
-	const struct worker_limits apart = { .cpu_ms = 200, .bytes = MAX_BYTES, .apart = true };
-	enum { JOBS = 60, OWNERS = 4 };
+	const struct worker_limits apart = { .cpu_ms = 200, .bytes = MAX_BYTES, .apart = bits };
+	enum { JOBS = 60, OWNERS = 4, PROCESSES = 3 };
 	struct { pid_t pid; uint64_t owner; } seen[JOBS];
 	struct worker_answer answer;
 	unsigned nr = 0, nr_pids = 0, mixed = 0;
@@ -559,7 +559,7 @@ static void test_apart(void)
 
 	check(!workers_new(&w, 3, AREA, &apart, say_pid));
 	for (uint64_t tag = 0; tag < JOBS; tag++)
-		check(!workers_ask(w, tag, tag % OWNERS, "x", 1));
+		check(!workers_ask(w, tag, (tag % OWNERS) << 32 | (~bits & tag % PROCESSES), "x", 1));
 	while (workers_nr_asked(w)) {
 		if (!workers_take(w, &answer)) {
 			workers_wait(w, 100);
@@ -580,7 +580,7 @@ static void test_apart(void)
 	}
 	check(nr == JOBS && !mixed && nr_pids >= OWNERS, "%u jobs, %u workers, %u mixed", nr, nr_pids, mixed);
 	for (nr = 0; nr < 10; nr++)
-		check((answer = workers_call(w, "x", 1, 0)).error == 0 && (nr == 0 || !memcmp(answer.bytes, &seen[0].pid, sizeof(pid_t))) &&
+		check((answer = workers_call(w, 0, "x", 1, 0)).error == 0 && (nr == 0 || !memcmp(answer.bytes, &seen[0].pid, sizeof(pid_t))) &&
 		      memcpy(&seen[0].pid, answer.bytes, sizeof(pid_t)), "one for all of an owner's jobs");
 	workers_free(w);
 }
@@ -595,6 +595,7 @@ int main(void)
 	test_owners();
 	test_cancelled();
 	test_opened();
-	test_apart();
+	test_apart(UINT64_MAX);
+	test_apart(UINT64_MAX << 32);
 	return check_done();
 }
