@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <malloc.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -128,6 +129,9 @@ static int allow(scmp_filter_ctx filter, int call)
 	case __NR_mmap:
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, PROT_EXEC | PROT_WRITE)) ?:
 		       seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 2, WITHOUT(2, PROT_EXEC), WITHOUT(3, MAP_SHARED));
+	case __NR_clone:	/* fork(): no thread, no namespace, and no other's child */
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+					WITHOUT(0, ~(uint64_t)(CSIGNAL | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)));
 	case __NR_mprotect:
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, PROT_EXEC | PROT_WRITE));
 	default:

@@ -133,6 +133,8 @@ static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
 	TRY(unshare(CLONE_NEWUSER) == 0);
 	TRY(unshare(CLONE_NEWNS) == 0);
 	TRY(CALL(__NR_setns, 0, 0));
+	TRY(CALL(__NR_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+	TRY(CALL(__NR_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
 	TRY(CALL(__NR_clone3, NULL, 0));
 	TRY(CALL(__NR_bpf, 0, NULL, 0));
 	TRY(CALL(__NR_perf_event_open, NULL, 0, -1, -1, 0));
