@@ -81,7 +81,7 @@ struct worker {
 
 struct workers {
 	struct worker_kind kind;
-	size_t nr_asked;
+	size_t nr_asked, nr_waiting;	/* waiting: no worker has begun them */
 	int epoll_fd;
 	struct owner *owners;
 	uint64_t unstartable;		/* since when no worker can be started; 0: the last start did not fail */
@@ -432,10 +432,11 @@ static struct owner *owner_of(struct workers *w, uint64_t id)
 }
 
 /* Takes the first job from the queue. */
-static struct job *take_first(struct owner *owner)
+static struct job *take_first(struct workers *w, struct owner *owner)
 {
 	struct job *job = owner->first;
 
+	w->nr_waiting--;
 	owner->first = job->next;
 	if (!owner->first)
 		owner->last = &owner->first;
@@ -450,7 +451,7 @@ void workers_free(struct workers *w)
 		end(w, &w->workers[i]);
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
 		while (owner->first)
-			free(take_first(owner));
+			free(take_first(w, owner));
 	end_openers(w);
 	end_starter();
 	reap(w);
@@ -556,13 +557,19 @@ static bool must_keep_last(const struct workers *w, uint64_t now)
 static struct owner *next_owner(const struct workers *w)
 {
 	uint64_t now = clock_ns(), least = UINT64_MAX;
-	bool only_first = must_keep_last(w, now);
 	struct owner *next = NULL;
+	bool only_first;
 
+	if (!w->nr_waiting)
+		return NULL;
+	only_first = must_keep_last(w, now);
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
-		uint64_t used = recently_used(owner, now);
+		uint64_t used;
 
-		if (!owner->first || (owner->id && only_first) || used >= least)
+		if (!owner->first || (owner->id && only_first))
+			continue;
+		used = recently_used(owner, now);
+		if (used >= least)
 			continue;
 		least = used;
 		next = owner;
@@ -585,7 +592,7 @@ static int begin_job(struct workers *w, struct worker *worker, struct owner *own
 	worker->tag = job->tag;
 	worker->owner = owner->id;
 	worker->busy = worker->used = true;
-	take_first(owner);
+	take_first(w, owner);
 	if (!opens)
 		free(job);
 	return 0;
@@ -661,7 +668,7 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 	if (!owner || starter.awaited || clock_ns() - w->unstartable < START_MS * MS)
 		return false;
 	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error, .file.fd = -EBADF };
-	free(take_first(owner));
+	free(take_first(w, owner));
 	w->nr_asked--;
 	return true;
 }
@@ -682,6 +689,7 @@ static int add_job(struct workers *w, uint64_t tag, uint64_t owner_id, const voi
 	*owner->last = job;
 	owner->last = &job->next;
 	w->nr_asked++;
+	w->nr_waiting++;
 	hand_out(w);
 	return 0;
 }
@@ -691,7 +699,7 @@ int workers_ask(struct workers *w, uint64_t tag, uint64_t owner, const void *req
 	return add_job(w, tag, owner, request, bytes, 0);
 }
 
-static bool cancel(struct owner *owner, uint64_t tag)
+static bool cancel(struct workers *w, struct owner *owner, uint64_t tag)
 {
 	for (struct job **at = &owner->first; *at; at = &(*at)->next) {
 		struct job *job = *at;
@@ -702,6 +710,8 @@ static bool cancel(struct owner *owner, uint64_t tag)
 		if (owner->last == &job->next)
 			owner->last = at;
 		free(job);
+		w->nr_asked--;
+		w->nr_waiting--;
 		return true;
 	}
 	return false;
@@ -709,12 +719,9 @@ static bool cancel(struct owner *owner, uint64_t tag)
 
 bool workers_cancel(struct workers *w, uint64_t tag)
 {
-	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
-		if (!cancel(owner, tag))
-			continue;
-		w->nr_asked--;
-		return true;
-	}
+	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
+		if (cancel(w, owner, tag))
+			return true;
 	return false;
 }
 
