@@ -37,6 +37,33 @@ a_shell=(bash --norc --noprofile --noediting -i)
 	done
 }
 
+@test "--as USER: capabilities that the tool has by a user's, not by being root, end with it" {
+	need_root
+	need setpriv
+	local caps=-all,+bpf,+perfmon,+sys_ptrace,+syslog,+setuid,+setgid
+	chmod 755 "$WORK"
+	install -m 755 "$ROOT/build/cpuprof" "$WORK"
+	setpriv --reuid=12345 --regid=12345 --clear-groups --inh-caps=$caps --ambient-caps=$caps \
+		"$WORK/cpuprof" -q -o /dev/null --as nobody -- grep -E '^(Uid|Cap(Inh|Prm|Eff|Amb)):' /proc/self/status >"$WORK/caps"
+	cat "$WORK/caps"
+	[ "$(grep -cE '^Cap.*:\s0+$' "$WORK/caps")" -eq 4 ]
+	grep -qE "^Uid:\s$(id -u nobody)\s" "$WORK/caps"
+}
+
+@test "a command has the limits and the signals that its caller has given it; its status is known where SIGCHLD is ignored" {
+	need_root
+	local soft
+	for soft in 300 400; do
+		[ "$(ulimit -Sn $soft; ulimit -Sl 64; cpuprof -q -o /dev/null -- bash -c 'ulimit -Sn; ulimit -Sl; ulimit -Hl' | paste -sd ' ')" = \
+			"$soft 64 $(ulimit -Hl)" ]
+	done
+	# the bit of SIGCHLD
+	perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' cpuprof -q -o /dev/null -- grep -E '^SigIgn:\s0{11}10000$' /proc/self/status
+	cpuprof -q -o /dev/null -- grep -E '^SigIgn:\s0{16}$' /proc/self/status
+	run perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' cpuprof -q -o /dev/null -- sh -c 'exit 7'
+	[ "$status" -eq 7 ]
+}
+
 @test "--as USER: neither the environment, nor descriptors, nor a directory that is closed to that user; pipes and the umask stay" {
 	need_root
 	their_directory

@@ -71,28 +71,27 @@ static int on_message(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-static void raise_limit(int which)
-{
-	struct rlimit limit;
-
-	if (getrlimit(which, &limit))
-		return;
-	if (which == RLIMIT_MEMLOCK) {
-		struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
-
-		if (!setrlimit(which, &unlimited))
-			return;
-	}
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(which, &limit);
-}
+/* perf's buffers count as locked memory, where CAP_IPC_LOCK is missing */
+static struct {
+	int which;
+	struct rlimit before;
+} limits[] = { { RLIMIT_MEMLOCK }, { RLIMIT_NOFILE } };
+#define NR_LIMITS (sizeof(limits) / sizeof(limits[0]))
 
 void bpf_load_init(void (*say)(const char *format, va_list args))
 {
 	pass_on = say;
 	libbpf_set_print(on_message);
-	raise_limit(RLIMIT_MEMLOCK);	/* kernels before 5.11 charge maps to it */
-	raise_limit(RLIMIT_NOFILE);
+	for (size_t i = 0; i < NR_LIMITS; i++)
+		if (!getrlimit(limits[i].which, &limits[i].before))
+			setrlimit(limits[i].which, &(struct rlimit){ limits[i].before.rlim_max, limits[i].before.rlim_max });
+}
+
+void bpf_load_restore_limits(void)
+{
+	for (size_t i = 0; i < NR_LIMITS; i++)
+		if (limits[i].before.rlim_max)
+			setrlimit(limits[i].which, &limits[i].before);
 }
 
 static bool has_capability(int capability)

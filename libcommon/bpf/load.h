@@ -8,9 +8,11 @@
 
 /*
  * To be called first. Passes libbpf's messages to `say`, if that is not NULL, and keeps what they say about a
- * failure for bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE as far as permitted.
+ * failure for bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE up to their hard limits.
  */
 void bpf_load_init(void (*say)(const char *format, va_list args));
+/* In a child that becomes another program: sets these limits as they were. */
+void bpf_load_restore_limits(void);
 
 /*
  * Why opening, loading or attaching failed with this error, and what to do about it: one line each, valid

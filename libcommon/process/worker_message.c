@@ -113,8 +113,10 @@ int worker_message_receive(int socket, struct worker_message *message, bool take
 		return 0;
 	for (unsigned i = 0; i < nr; i++)
 		close(fds[i]);
-	if (got != sizeof(*message) || takes_file)
+	if (got != sizeof(*message) || takes_file) {
+		message->file = (struct worker_file){ .fd = -EBADF };	/* the sender's numbers are files of ours */
 		return -ECHILD;
+	}
 	message->file = (struct worker_file){ .fd = message->file.fd < 0 ? message->file.fd : -EBADF };
 	return 0;
 }

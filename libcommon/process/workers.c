@@ -323,8 +323,7 @@ static int start(struct workers *w, struct worker *worker)
 		return error;
 	if (error == -ECHILD)
 		worker_starter_end(&starter);
-	if (worker->area)
-		drop_ends(w, worker);
+	end(w, worker);
 	return start_with(w, worker, -1);
 }
 

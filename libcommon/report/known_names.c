@@ -43,7 +43,7 @@ static char *shared_text_new(struct known_names *names, const char *text, size_t
 		return NULL;
 	*shared = (struct shared_text){ .nr_users = 1, .account = account };
 	memcpy(shared->text, text, bytes);
-	charge(names, account, strlen(text));
+	charge(names, account, bytes);
 	return shared->text;
 }
 
@@ -57,7 +57,7 @@ static void release_text(struct known_names *names, char *text)
 	shared = shared_text_of(text);
 	if (--shared->nr_users)
 		return;
-	charge(names, shared->account, -(ssize_t)strlen(text));
+	charge(names, shared->account, -(ssize_t)strlen(text) - 1);
 	free(shared);
 }
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,8 @@ static void finish(void)
 /* of a message, with paths whose every byte is escaped: one write() for each, also beside other programs' */
 #define MESSAGE_BYTES 32768
 
+static bool ignored_children;
+
 void cli_init(void)
 {
 	static char message[MESSAGE_BYTES];
@@ -117,8 +120,15 @@ void cli_init(void)
 		;
 	close(fd);
 	setvbuf(stderr, message, _IOLBF, sizeof(message));
+	ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;	/* else they cannot be waited for */
 	argp_err_exit_status = EXIT_USAGE;
 	atexit(finish);
+}
+
+void cli_restore_signals(void)
+{
+	if (ignored_children)
+		signal(SIGCHLD, SIG_IGN);
 }
 
 /* ---- messages ---- */

@@ -20,6 +20,8 @@ enum { EXIT_USAGE = 2 };
  * unfinished output file.
  */
 void cli_init(void);
+/* In a child that becomes another program: what cli_init() has changed is as it was. */
+void cli_restore_signals(void);
 
 /*
  * -h, --help, --usage and --version, for a tool's argp_children; to be used with ARGP_NO_HELP, because

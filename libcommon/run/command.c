@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_limits.h"
+#include "bpf/load.h"
 #include "run/cli.h"
 #include "run/own_session.h"
 
@@ -68,9 +70,11 @@ static bool become_user(const struct command_user *user)
 {
 	char *directory = getcwd(NULL, 0);
 
-	return set_environment(user) && !initgroups(user->name, user->gid) &&
-	       !setresgid(user->gid, user->gid, user->gid) && !setresuid(user->uid, user->uid, user->uid) &&
-	       enter_directory(user, directory);
+	if (!set_environment(user) || initgroups(user->name, user->gid) ||
+	    setresgid(user->gid, user->gid, user->gid) || setresuid(user->uid, user->uid, user->uid))
+		return false;
+	child_drop_rights();	/* ambient capabilities outlive a change from one ordinary user to another */
+	return enter_directory(user, directory);
 }
 
 static void become(char **argv, const struct command_user *user, int gate_fd, int error_fd)
@@ -80,6 +84,8 @@ static void become(char **argv, const struct command_user *user, int gate_fd, in
 
 	if (read(gate_fd, &byte, 1) != 1)
 		_exit(127);	/* the parent has exited */
+	cli_restore_signals();
+	bpf_load_restore_limits();
 	if (user)
 		own_session_ready();
 	if (!user || become_user(user))

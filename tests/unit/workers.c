@@ -585,8 +585,23 @@ static void test_apart(uint64_t bits)
 	workers_free(w);
 }
 
+/* The numbers of descriptors that a message speaks of, and does not have, are those of files of the tool's. */
+static void test_refused_message(void)
+{
+	struct worker_message message = { .file = { .fd = 1, .nr_more = 200 } };
+	int ends[2];
+
+	check(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
+	check(send(ends[0], &message, sizeof(message), 0) == sizeof(message));
+	check(worker_message_receive(ends[1], &message, true, 0) == -ECHILD);
+	check(message.file.fd < 0 && !message.file.nr_more);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
+	test_refused_message();
 	test_unstartable();
 	test_limits();
 	test_started_later();
