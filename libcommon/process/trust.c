@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/trust.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +46,18 @@ static bool reads_as_honest(const struct file_key *key)
 	return honest;
 }
 
+/* Has there been a mount, or an unmount? Then numbers of mounts and devices may be those of others. */
+static bool have_mounts_changed(void)
+{
+	static int mounts = -1;
+	struct pollfd changed = { .events = POLLPRI };	/* proc_pid_mounts(5) */
+
+	if (mounts < 0)
+		mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	changed.fd = mounts;
+	return mounts < 0 || poll(&changed, 1, 0);
+}
+
 /* as it was when it was asked first: there may be thousands of mounts */
 static bool is_honest(const struct file_key *key)
 {
@@ -54,6 +68,8 @@ static bool is_honest(const struct file_key *key)
 	static size_t nr;
 	struct place *place;
 
+	if (have_mounts_changed())
+		nr = 0;
 	for (size_t i = 0; i < nr && i < NR_PLACES; i++)
 		if (places[i].dev == key->dev && places[i].mount == key->mount)
 			return places[i].honest;
