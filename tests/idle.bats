@@ -54,6 +54,8 @@ marked() {	# true|null
 		[ "$(summary .idle_threads)" = "$(who idle | wc -l)" ]
 		grep -q "^$tool: idle: $(who idle | wc -l) threads, .* s (--idle shows them)$" "$WORK/err"
 		valid_json "$WORK/out"
+		jq -r 'select(.type == "stack") | .value_ns' "$WORK/out" >"$WORK/values"	# the idle ones in their places
+		sort -rnc "$WORK/values"
 	done
 }
 

@@ -353,6 +353,7 @@ wait_for_calls() {	# NR
 		mapupdlat -j $filter -- sh -c 'mapinmap hash 30 1 0 one; mapinmap array 50 1 0 two; mapinmap hash 7 1 10 one_more' >"$WORK/all"
 		grep '^{' "$WORK/all" >"$WORK/out"
 		jq -r 'select(.type == "histogram") | "\(.key.map_type) \(.key.map_name) \(.count)"' "$WORK/out" | sort | tr '\n' ';'
+		[ "$(jq -r 'select(.type == "start") | .filters | to_entries[] | select(.key != "stacks") | "--\(.key) \(.value)"' "$WORK/out")" = "$filter" ]
 	done >"$WORK/got"
 	[ "$(cat "$WORK/got")" = "hash one 30;array two 50;hash one_more 7;array two 50;hash one 30;hash one_more 7;" ]
 

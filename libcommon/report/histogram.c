@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/histogram.h"
+#include "report/json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -217,10 +218,10 @@ void histogram_json(struct json_object *object, const struct histogram *h)
 
 	statistics_of(h, s);
 	json_object_object_add(object, "unit", json_object_new_string(unit));
-	json_object_object_add(object, "count", json_object_new_uint64(h->count));
+	json_object_object_add(object, "count", json_number(h->count));
 	for (int i = 0; i < NR_STATISTICS; i++) {
 		snprintf(name, sizeof(name), "%s_%s", s[i].json_name, unit);
-		json_object_object_add(object, name, json_object_new_uint64(s[i].ns));
+		json_object_object_add(object, name, json_number(s[i].ns));
 	}
 	for (uint32_t i = 0; i < NR_BUCKETS; i++) {
 		struct json_object *bucket;
@@ -229,10 +230,10 @@ void histogram_json(struct json_object *object, const struct histogram *h)
 			continue;
 		bucket = json_object_new_object();
 		json_object_object_add(bucket, "from",
-				       json_object_new_uint64(histogram_bucket_ns(h->unit, i)));
+				       json_number(histogram_bucket_ns(h->unit, i)));
 		json_object_object_add(bucket, "to",
-				       json_object_new_uint64(histogram_bucket_ns(h->unit, i + 1)));
-		json_object_object_add(bucket, "count", json_object_new_uint64(h->buckets[i]));
+				       json_number(histogram_bucket_ns(h->unit, i + 1)));
+		json_object_object_add(bucket, "count", json_number(h->buckets[i]));
 		json_object_array_add(buckets, bucket);
 	}
 	json_object_object_add(object, "buckets", buckets);

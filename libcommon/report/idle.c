@@ -8,10 +8,11 @@
 #include "base/order.h"
 #include "report/counted.h"
 #include "report/frame_names.h"
+#include "report/json.h"
 #include "stacks_abi.h"
 
 #define MIN_SHARE	95		/* percent of the measurement */
-#define MIN_NS		1000000000	/* in a shorter one, nobody is idle */
+#define MIN_NS		950000000	/* in a shorter one, nobody is idle. An interval of a second is not always a whole one */
 #define MAX_FRAMES	12		/* from the thread's start to the wait: event loops have 5 to 12, waits in queries 17 and more */
 #define MAX_LEAVES	4		/* frames of the C library around the system call */
 
@@ -182,6 +183,6 @@ void idle_json(struct json_object *summary, uint64_t threads, uint64_t ns)
 {
 	if (!threads)
 		return;
-	json_object_object_add(summary, "idle_threads", json_object_new_uint64(threads));
-	json_object_object_add(summary, "idle_ns", json_object_new_uint64(ns));
+	json_object_object_add(summary, "idle_threads", json_number(threads));
+	json_object_object_add(summary, "idle_ns", json_number(ns));
 }

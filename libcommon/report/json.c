@@ -66,6 +66,11 @@ struct json_object *json_name(const char *name)
 	return object;
 }
 
+struct json_object *json_number(uint64_t number)
+{
+	return json_object_new_uint64(number < JSON_MAX_NUMBER ? number : JSON_MAX_NUMBER);
+}
+
 struct json_object *json_address(uint64_t address)
 {
 	char text[24];

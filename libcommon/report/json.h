@@ -18,6 +18,10 @@ struct json_object *json_start(void);
 /* a string, in which U+FFFD replaces invalid UTF-8 */
 struct json_object *json_name(const char *name);
 
+/* a number, 2^53 - 1 at most, because jq and JavaScript round larger ones */
+#define JSON_MAX_NUMBER ((1ULL << 53) - 1)
+struct json_object *json_number(uint64_t number);
+
 /* "0x…": a string, because jq and JavaScript round large numbers */
 struct json_object *json_address(uint64_t address);
 

@@ -11,11 +11,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/json.h"
+
 /* a line that is longer, or has more values, is wrong: no tool writes such */
 #define JSON_LINE_BYTES		(16 << 20)
 #define JSON_LINE_VALUES	(1 << 20)
 #define JSON_LINE_DEPTH		16
-#define JSON_MAX_NUMBER		((1ULL << 53) - 1)
 
 struct json_lines {
 	FILE *in;

@@ -3,6 +3,7 @@
 
 #include "report/counted.h"
 #include "report/escape.h"
+#include "report/json.h"
 
 size_t losses_join(struct loss all[MAX_LOSSES], const struct loss *first, size_t nr_first,
 		   const struct loss *second, size_t nr_second)
@@ -57,10 +58,10 @@ void losses_print(FILE *out, const char *tool, const struct loss *losses, size_t
 
 void losses_json(struct json_object *object, const struct loss *losses, size_t nr)
 {
-	json_object_object_add(object, "lost", json_object_new_uint64(losses_total(losses, nr)));
-	json_object_object_add(object, "machine_lost", json_object_new_uint64(losses_of_machine(losses, nr)));
+	json_object_object_add(object, "lost", json_number(losses_total(losses, nr)));
+	json_object_object_add(object, "machine_lost", json_number(losses_of_machine(losses, nr)));
 	for (size_t i = 0; i < nr; i++)
 		if (losses[i].name)
 			json_object_object_add(object, losses[i].name,
-					       json_object_new_uint64(losses[i].count));
+					       json_number(losses[i].count));
 }

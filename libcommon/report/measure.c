@@ -5,9 +5,8 @@
 
 #include "process/thread_state.h"
 #include "report/counted.h"
+#include "report/json.h"
 #include "report/stack_summary.h"
-
-#define MAX_SUM ((1ULL << 53) - 1)
 
 uint64_t measure_count(const struct stack_value *value)
 {
@@ -16,7 +15,7 @@ uint64_t measure_count(const struct stack_value *value)
 
 uint64_t measure_sum(const struct stack_value *value)
 {
-	return value->sum < MAX_SUM ? value->sum : MAX_SUM;
+	return value->sum < JSON_MAX_NUMBER ? value->sum : JSON_MAX_NUMBER;
 }
 
 uint64_t measure_in_text(const struct measure *measure, uint64_t value)
@@ -74,8 +73,8 @@ static void stack_json(struct json_object *stack, const struct stack_entry *entr
 {
 	char state[] = { thread_state_letter(STACK_STATE(entry->key.flags)), 0 };
 
-	json_object_object_add(stack, "blocked_ns", json_object_new_uint64(entry->value.blocked_ns));
-	json_object_object_add(stack, "waiting_ns", json_object_new_uint64(entry->value.waiting_ns));
+	json_object_object_add(stack, "blocked_ns", json_number(entry->value.blocked_ns));
+	json_object_object_add(stack, "waiting_ns", json_number(entry->value.waiting_ns));
 	json_object_object_add(stack, "state", json_object_new_string(state));
 	if (entry->key.flags & STACK_OPEN)
 		json_object_object_add(stack, "open", json_object_new_boolean(true));
@@ -85,8 +84,8 @@ static void stack_json(struct json_object *stack, const struct stack_entry *entr
 
 static void summary_json(struct json_object *object, const struct stack_summary *s)
 {
-	json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->sum.blocked_ns));
-	json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->sum.waiting_ns));
+	json_object_object_add(object, "blocked_ns", json_number(s->sum.blocked_ns));
+	json_object_object_add(object, "waiting_ns", json_number(s->sum.waiting_ns));
 }
 
 #define OFF_CPU_MEASURE(of, waits) { \

@@ -75,7 +75,7 @@ struct json_object *series_report_json_stack(const struct stack_writer *w, const
 	struct json_object *stack = json_object_new_object();
 
 	json_object_object_add(stack, unit->is_size ? "value_bytes" : "value_ns",
-			       json_object_new_uint64(stack_entry_ns(entry)));
+			       json_number(stack_entry_ns(entry)));
 	if (!entry->waker)
 		json_object_object_add(stack, "blocked", json_object_new_boolean(entry->key.kernel_stack));
 	if (stacks->key.pid)
@@ -153,16 +153,16 @@ void series_report_json(const struct series_report *r, const struct series *s, s
 
 	histogram_json(object, &s->histogram);
 	if (r->off_cpu) {
-		json_object_object_add(object, "cpu_ns", json_object_new_uint64(cpu_ns(s)));
-		json_object_object_add(object, "blocked_ns", json_object_new_uint64(s->blocked_ns));
-		json_object_object_add(object, "waiting_ns", json_object_new_uint64(s->waiting_ns));
+		json_object_object_add(object, "cpu_ns", json_number(cpu_ns(s)));
+		json_object_object_add(object, "blocked_ns", json_number(s->blocked_ns));
+		json_object_object_add(object, "waiting_ns", json_number(s->waiting_ns));
 	}
-	json_object_object_add(object, "errors", json_object_new_uint64(s->errors));
+	json_object_object_add(object, "errors", json_number(s->errors));
 	for (size_t i = 0; i < s->nr_errnos; i++)
 		json_object_object_add(errors, errno_name(s->by_errno[i].number).text,
-				       json_object_new_uint64(s->by_errno[i].count));
+				       json_number(s->by_errno[i].count));
 	json_object_object_add(object, "by_errno", errors);
-	json_object_object_add(object, "no_bucket", json_object_new_uint64(s->no_bucket));
+	json_object_object_add(object, "no_bucket", json_number(s->no_bucket));
 	for (size_t i = 0; i < nr; i++)
 		json_object_array_add(list, series_report_json_stack(&r->writer, stacks[i], s->histogram.unit));
 	json_object_object_add(object, "stacks", list);

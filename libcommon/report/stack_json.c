@@ -31,7 +31,7 @@ static void put_place(struct json_object *frame, const struct frame_name *name)
 	if (name->has_function)
 		json_object_object_add(frame, "function_vaddr", json_address(name->function_vaddr));
 	if (name->file)
-		json_object_object_add(frame, "file_offset", json_object_new_uint64(name->file_offset));
+		json_object_object_add(frame, "file_offset", json_number(name->file_offset));
 	else
 		json_object_object_add(frame, "address", json_address(name->address));
 }
@@ -43,13 +43,13 @@ struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bit
 	if (name->symbol)
 		json_object_object_add(frame, "symbol", json_name(name->symbol));
 	if (name->cut) {
-		json_object_object_add(frame, "cut", json_object_new_uint64(name->cut));
+		json_object_object_add(frame, "cut", json_number(name->cut));
 		return frame;
 	}
 	if (name->raw_symbol && strnlen(name->raw_symbol, MAX_RAW_SYMBOL) < MAX_RAW_SYMBOL)
 		json_object_object_add(frame, "raw_symbol", json_name(name->raw_symbol));
 	if (!name->inlined && !name->runtime && (name->symbol || name->has_function))
-		json_object_object_add(frame, "offset", json_object_new_uint64(name->offset));
+		json_object_object_add(frame, "offset", json_number(name->offset));
 	if (name->module)
 		json_object_object_add(frame, "module", json_name(name->module));
 	if (name->region)
@@ -119,11 +119,11 @@ struct json_object *stack_json_begin(const struct measure *measure, const struct
 	json_object_object_add(stack, "pid", json_object_new_int64(entry->key.pid));
 	json_object_object_add(stack, "tid", json_object_new_int64(entry->key.tid));
 	json_object_object_add(stack, "comm", json_name(entry->key.comm));
-	json_object_object_add(stack, "count", json_object_new_uint64(entry->value.count));
+	json_object_object_add(stack, "count", json_number(entry->value.count));
 	if (measure->sum_unit)
-		json_object_object_add(stack, "sum", json_object_new_uint64(measure->value(&entry->value)));
+		json_object_object_add(stack, "sum", json_number(measure->value(&entry->value)));
 	if (measure->value_ns)
-		json_object_object_add(stack, "value_ns", json_object_new_uint64(
+		json_object_object_add(stack, "value_ns", json_number(
 			measure->value(&entry->value) * measure->value_ns));
 	if (measure->stack_json)
 		measure->stack_json(stack, entry);

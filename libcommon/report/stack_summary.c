@@ -38,7 +38,7 @@ struct json_object *stack_summary_json_ends(const uint64_t values[NR_END_REASONS
 	struct json_object *object = json_object_new_object();
 
 	for (int i = 0; i < NR_END_REASONS; i++)
-		json_object_object_add(object, end_reason_name(i), json_object_new_uint64(values[i]));
+		json_object_object_add(object, end_reason_name(i), json_number(values[i]));
 	return object;
 }
 
@@ -59,9 +59,9 @@ static void put_calls(struct json_object *object, const char *runtime, const str
 	if (!calls->all)
 		return;
 	snprintf(name, sizeof(name), "%s_calls", runtime);
-	json_object_object_add(object, name, json_object_new_uint64(calls->all));
+	json_object_object_add(object, name, json_number(calls->all));
 	snprintf(name, sizeof(name), "%s_named", runtime);
-	json_object_object_add(object, name, json_object_new_uint64(calls->named));
+	json_object_object_add(object, name, json_number(calls->named));
 }
 
 struct json_object *stack_summary_object(const struct stack_summary *s)
@@ -72,14 +72,14 @@ struct json_object *stack_summary_object(const struct stack_summary *s)
 	json_object_object_add(object, "tool", json_object_new_string(s->tool));
 	json_object_object_add(object, "began", json_time(s->started_ns));
 	json_object_object_add(object, "seconds", json_object_new_double(s->seconds));
-	json_object_object_add(object, "samples", json_object_new_uint64(s->sum.count));
-	json_object_object_add(object, "frames", json_object_new_uint64(s->names.frames));
-	json_object_object_add(object, "named", json_object_new_uint64(s->names.named));
+	json_object_object_add(object, "samples", json_number(s->sum.count));
+	json_object_object_add(object, "frames", json_number(s->names.frames));
+	json_object_object_add(object, "named", json_number(s->names.named));
 	for (size_t i = 0; all_runtimes[i]; i++)
 		put_calls(object, all_runtimes[i]->name, &s->names.calls[i]);
 	idle_json(object, s->idle_threads, s->idle_ns);
 	if (s->summed_up)
-		json_object_object_add(object, "summed_up", json_object_new_uint64(s->summed_up));
+		json_object_object_add(object, "summed_up", json_number(s->summed_up));
 	if (s->only)
 		json_object_object_add(object, "only", json_name(s->only));
 	losses_json(object, s->losses, s->nr_losses);
@@ -87,7 +87,7 @@ struct json_object *stack_summary_object(const struct stack_summary *s)
 	if (s->measure->summary_json)
 		s->measure->summary_json(object, s);
 	if (s->measure->sum_unit)
-		json_object_object_add(object, "sum", json_object_new_uint64(s->measure->value(&s->sum)));
+		json_object_object_add(object, "sum", json_number(s->measure->value(&s->sum)));
 	if (s->measure->is_time)
 		json_object_object_add(object, "ended_ns", stack_summary_json_ends(s->ended_value));
 	return object;

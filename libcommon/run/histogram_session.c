@@ -108,7 +108,7 @@ static void print_series_json(struct histogram_session *h, const struct series_r
 	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "type", json_object_new_string("histogram"));
-	json_object_object_add(object, "interval", json_object_new_uint64(h->intervals));
+	json_object_object_add(object, "interval", json_number(h->intervals));
 	if (h->options->timestamps)
 		json_object_object_add(object, "time", json_object_new_string(time_of_day(clock_ns()).text));
 	json_object_object_add(object, "key", series->key ? h->tool->json(series->key) : json_rest());
@@ -254,10 +254,10 @@ static void print_summary_json(const struct histogram_session *h, const struct l
 	json_object_object_add(object, "type", json_object_new_string("summary"));
 	json_object_object_add(object, "tool", json_object_new_string(program_invocation_short_name));
 	json_object_object_add(object, "seconds", json_object_new_double(h->run->seconds));
-	json_object_object_add(object, "intervals", json_object_new_uint64(h->intervals));
-	json_object_object_add(object, h->tool->counted, json_object_new_uint64(h->count));
+	json_object_object_add(object, "intervals", json_number(h->intervals));
+	json_object_object_add(object, h->tool->counted, json_number(h->count));
 	if (h->tool->errors)
-		json_object_object_add(object, "errors", json_object_new_uint64(h->errors));
+		json_object_object_add(object, "errors", json_number(h->errors));
 	losses_json(object, losses, nr_losses);
 	json_print(h->run->out, object);
 }

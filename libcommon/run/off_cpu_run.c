@@ -5,6 +5,7 @@
 #include "bpf/object.h"
 #include "bpf/off_cpu.h"
 #include "process/thread_state.h"
+#include "report/json.h"
 #include "run/kernel.h"
 #include "run/stack_session.h"
 
@@ -111,9 +112,9 @@ static void add_filters(struct json_object *filters, const struct off_cpu_option
 
 	json_object_object_add(filters, "part", json_object_new_string(parts[o->part]));
 	if (o->min_ns)
-		json_object_object_add(filters, "min_ns", json_object_new_uint64(o->min_ns));
+		json_object_object_add(filters, "min_ns", json_number(o->min_ns));
 	if (o->max_ns != UINT64_MAX)
-		json_object_object_add(filters, "max_ns", json_object_new_uint64(o->max_ns));
+		json_object_object_add(filters, "max_ns", json_number(o->max_ns));
 	for (int i = 0; i < NR_THREAD_STATES; i++)
 		if (o->states >> i & 1)
 			states[nr++] = thread_state_letter(i);

@@ -53,7 +53,7 @@ static struct json_object *json_filters(const struct task_filter *f)
 static void add_duration(struct json_object *start, const char *name, uint64_t ns)
 {
 	if (ns)
-		json_object_object_add(start, name, json_object_new_uint64(ns));
+		json_object_object_add(start, name, json_number(ns));
 }
 
 void run_start_init(struct run *run)

@@ -58,9 +58,9 @@ static void print_json(const struct stack_writer *writer, const struct slow_call
 	json_object_object_add(object, "key", key);
 	json_object_object_add(object, "tid", json_object_new_int64(call->tid));
 	json_object_object_add(object, "result", json_object_new_int64(call->result));
-	json_object_object_add(object, "latency_ns", json_object_new_uint64(call->latency_ns));
-	json_object_object_add(object, "blocked_ns", json_object_new_uint64(call->blocked_ns));
-	json_object_object_add(object, "waiting_ns", json_object_new_uint64(call->waiting_ns));
+	json_object_object_add(object, "latency_ns", json_number(call->latency_ns));
+	json_object_object_add(object, "blocked_ns", json_number(call->blocked_ns));
+	json_object_object_add(object, "waiting_ns", json_number(call->waiting_ns));
 	for (size_t i = 0; i < nr; i++)
 		json_object_array_add(list, series_report_json_stack(writer, &entries[i], &histogram_usecs));
 	json_object_object_add(object, "stacks", list);

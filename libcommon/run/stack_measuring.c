@@ -72,7 +72,7 @@ static void describe_measure(struct json_object *start, const struct measure *me
 	if (measure->is_time && measure->root)	/* others have the part of the time in their filters */
 		json_object_object_add(start, "is_time", json_object_new_boolean(true));
 	if (!measure->is_time && measure->value_ns)
-		json_object_object_add(start, "sample_ns", json_object_new_uint64(measure->value_ns));
+		json_object_object_add(start, "sample_ns", json_number(measure->value_ns));
 	if (measure->root)
 		json_object_object_add(start, "by_event", json_object_new_boolean(true));
 }

@@ -43,10 +43,10 @@ static void put_json(const struct stack_writer *writer, const struct slow_io *io
 	json_object_object_add(object, "type", json_object_new_string("io"));
 	json_object_object_add(object, "time", json_object_new_string(time_of_day(io->ended_ns).text));
 	json_object_object_add(object, "key", io_names_json(&io->key));
-	json_object_object_add(object, "latency_ns", json_object_new_uint64(io->queued_ns + io->device_ns));
-	json_object_object_add(object, "queued_ns", json_object_new_uint64(io->queued_ns));
-	json_object_object_add(object, "device_ns", json_object_new_uint64(io->device_ns));
-	json_object_object_add(object, "bytes", json_object_new_uint64(io->bytes));
+	json_object_object_add(object, "latency_ns", json_number(io->queued_ns + io->device_ns));
+	json_object_object_add(object, "queued_ns", json_number(io->queued_ns));
+	json_object_object_add(object, "device_ns", json_number(io->device_ns));
+	json_object_object_add(object, "bytes", json_number(io->bytes));
 	if (io->error)
 		json_object_object_add(object, "error", json_object_new_string(errno_name(io->error).text));
 	if (entry->waker)

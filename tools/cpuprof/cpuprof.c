@@ -95,7 +95,7 @@ static struct perf_events attach_event(const struct options *o, struct stack_ses
 	run_doing(&session->run, "Sampling %s on %s", o->event, counted(opened.nr, "CPUs").text);
 	json_object_object_add(session->run.start, "event", json_name(o->event));
 	if (o->period)
-		json_object_object_add(session->run.start, "period", json_object_new_uint64(o->period));
+		json_object_object_add(session->run.start, "period", json_number(o->period));
 	else
 		json_object_object_add(session->run.start, "frequency_hz", json_object_new_double(o->frequency_hz));
 	return opened;

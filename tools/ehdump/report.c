@@ -166,7 +166,7 @@ void eh_summary_print(FILE *out, const struct eh_summary *s)
 
 static void add_number(struct json_object *object, const char *name, uint64_t value)
 {
-	json_object_object_add(object, name, json_object_new_uint64(value));
+	json_object_object_add(object, name, json_number(value));
 }
 
 void eh_summary_print_json(FILE *out, const struct eh_summary *s)

@@ -8,6 +8,7 @@
 #include "call_ways.h"
 #include "map_calls.h"
 #include "mapupdlat.skel.h"
+#include "report/json.h"
 #include "run/kernel.h"
 #include "run/timed_calls.h"
 
@@ -38,8 +39,7 @@ struct options {
 	struct stacks_wanted stacks;
 	uint64_t cmds;
 	unsigned int by;
-	const char *map;
-	bool only_type;
+	const char *map, *type_name, *cmd_names;	/* as they were given; NULL: they were not */
 	uint32_t type;
 };
 
@@ -82,6 +82,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_CMD:
 		if (!map_calls_parse_cmds(arg, &o->cmds))
 			argp_failure(state, EXIT_USAGE, 0, "not a list of map commands: '%s'", arg);
+		o->cmd_names = arg;
 		break;
 	case OPTION_MAP:
 		if (!map_calls_names_map(arg))
@@ -92,7 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_TYPE:
 		if (!map_calls_parse_type(arg, &o->type))
 			argp_failure(state, EXIT_USAGE, 0, "not a type of maps: '%s'", arg);
-		o->only_type = true;
+		o->type_name = arg;
 		break;
 	case OPTION_BY:
 		if (!parse_by(arg, &o->by))
@@ -126,7 +127,7 @@ static void configure(struct mapupdlat_bpf *bpf, const struct options *o)
 		bpf->rodata->only_map_name = true;
 		strcpy((char *)bpf->rodata->wanted_map_name, o->map);
 	}
-	bpf->rodata->only_map_type = o->only_type;
+	bpf->rodata->only_map_type = o->type_name;
 	bpf->rodata->wanted_map_type = o->type;
 	bpf->rodata->by_type = o->by & BY_TYPE;
 	bpf->rodata->by_name = o->by & BY_NAME;
@@ -151,6 +152,16 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 }
 
 /* ---- measuring ---- */
+
+static void add_filters(struct json_object *filters, const struct options *o)
+{
+	if (o->map)
+		json_object_object_add(filters, "map", json_name(o->map));
+	if (o->type_name)
+		json_object_object_add(filters, "type", json_name(o->type_name));
+	if (o->cmd_names)
+		json_object_object_add(filters, "cmd", json_name(o->cmd_names));
+}
 
 static void report(struct timed_calls *calls, const struct bpf_object *object)
 {
@@ -196,6 +207,7 @@ int main(int argc, char **argv)
 	kernel_attach_list(&links, "bpf(2)", watching);
 
 	run_doing(&calls.stacks.run, "Measuring bpf(2) on maps");
+	add_filters(calls.stacks.run.filters, &o);
 	timed_calls_measure(&calls, &links);
 	links_detach(&links);
 	timed_calls_finish(&calls);

@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 
 	run_doing(&session.run, "Counting %s", o.event);
 	json_object_object_add(session.run.start, "event", json_name(o.event));
-	json_object_object_add(session.run.start, "period", json_object_new_uint64(o.period));
+	json_object_object_add(session.run.start, "period", json_number(o.period));
 	if (o.sum)
 		json_object_object_add(session.run.start, "argument", json_name(o.sum));
 	bpf->bss->measuring = true;

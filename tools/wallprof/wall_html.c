@@ -16,6 +16,7 @@
 #include "page/timeline-page.js.h"
 #include "page/timeline.css.h"
 #include "page/timeline.js.h"
+#include "report/json.h"
 #include "report/page_text.h"
 #include "stacks_abi.h"
 #include "wallprof/wall.h"
@@ -118,9 +119,9 @@ static struct json_object *json_lives(const struct wall *w, struct packer *p, in
 		json_object_array_add(one, json_object_new_int64(life->pid));
 		json_object_array_add(one, json_object_new_int64(life->tid));
 		json_object_array_add(one, page_json(life->comm));
-		json_object_array_add(one, json_object_new_uint64(life->from_ns - w->from_ns));
-		json_object_array_add(one, json_object_new_uint64(p->nr_intervals));
-		json_object_array_add(one, json_object_new_uint64(p->nr_samples));
+		json_object_array_add(one, json_number(life->from_ns - w->from_ns));
+		json_object_array_add(one, json_number(p->nr_intervals));
+		json_object_array_add(one, json_number(p->nr_samples));
 		json_object_array_add(one, page_json(note && note->cmdline ? note->cmdline : ""));
 		json_object_array_add(lives, one);
 	}
@@ -278,7 +279,7 @@ int wall_html(const struct wall *w)
 		json_object_put(data);
 		return error;
 	}
-	json_object_object_add(data, "duration", json_object_new_uint64(w->to_ns - w->from_ns));
+	json_object_object_add(data, "duration", json_number(w->to_ns - w->from_ns));
 	json_object_object_add(data, "lives", json_lives(w, &packer, &error));
 	json_object_object_add(data, "stacks", json_stacks(&labels));
 	add_labels(data, labels.labels);

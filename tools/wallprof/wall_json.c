@@ -12,7 +12,7 @@
 
 static void put_number(struct json_object *object, const char *name, uint64_t number)
 {
-	json_object_object_add(object, name, json_object_new_uint64(number));
+	json_object_object_add(object, name, json_number(number));
 }
 
 static void put_name(struct json_object *object, const char *name, const char *text)

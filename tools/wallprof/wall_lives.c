@@ -249,7 +249,7 @@ int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
 	for (size_t i = 0; i < shown && !error; i++)
 		error = put_life(w, &w->lives[ranked[i].life], &sums->lives[ranked[i].life], &layout, colours);
 	if (nr > shown)
-		fprintf(w->writer.out, "and %zu more threads, which slept most of the time\n", nr - shown);
+		fprintf(w->writer.out, "and %zu more threads, which ran or waited for a CPU less\n", nr - shown);
 	if (w->nr_lives > nr)
 		fprintf(w->writer.out, "and %s that were idle, see --idle\n", counted(w->nr_lives - nr, "threads").text);
 	free(ranked);

@@ -16,6 +16,7 @@
 #include "process/clock.h"
 #include "report/counted.h"
 #include "report/idle.h"
+#include "report/json.h"
 #include "report/namer.h"
 #include "run/kernel.h"
 #include "run/off_cpu_run.h"
@@ -484,7 +485,7 @@ int main(int argc, char **argv)
 	served = (struct served){ .bpf = bpf, .store = session.store, .timeline = timeline, .period_ns = o.period_ns };
 	session.source = &source;
 	run_doing(&session.run, "Measuring the time of threads");
-	json_object_object_add(session.run.start, "sample_ns", json_object_new_uint64(o.period_ns));
+	json_object_object_add(session.run.start, "sample_ns", json_number(o.period_ns));
 	sampling_begin(&clock);
 	stack_session_measure(&session, &o.stacks, &measure);
 	sampling_end(&clock);
