@@ -411,13 +411,23 @@ collapse() {
 	for ending in txt jsonl html pb.gz $(sized "folded svg json perf" ""); do
 		run unshare --mount bash -ec 'mount -t tmpfs -o size=64k none "$1"; echo before >"$1/x.$2"
 			dd if=/dev/zero of="$1/filler" status=none 2>&- || true
-			cpuprof -q -F 999 -o "$1/x.$2" -- nested burn 0.3 || status=$?
+			cpuprof -q -F 999 -o "$1/../first.$2" -o "$1/x.$2" -o "$1/../last.$2" -- nested burn 0.3 || status=$?
 			ls -A "$1" | paste -sd " "; cat "$1/x.$2"; exit $status' bash "$disk" $ending
 		echo "$ending: $status $output"
 		[ "$status" -eq 1 ]
 		[[ "$output" == *": No space left on device"* ]]
 		[ "$(tail -n 2 <<<"$output")" = "filler x.$ending"$'\n'before ]
+		[ -s "$WORK/first.$ending" ] && [ -s "$WORK/last.$ending" ]	# on another disk
 	done
+}
+
+@test "a pprof file that nobody reads any more: the command is waited for, and the other outputs are whole" {
+	need_root
+	mkfifo "$WORK/x.pb.gz"
+	(exec 9<"$WORK/x.pb.gz") 3>&- &	# a reader that goes at once
+	local status=0
+	cpuprof -q -o "$WORK/x.txt" -o "$WORK/x.pb.gz" --duration 0.3 -- sh -c 'sleep 2; echo the end' >"$WORK/said" || status=$?
+	[ "$status" -eq 1 ] && [ "$(cat "$WORK/said")" = "the end" ] && [ -e "$WORK/x.txt" ]
 }
 
 @test "Ctrl-C while a short report waits for its reader: nothing is cut, nothing is said, and the exit code is 0" {

@@ -41,7 +41,7 @@ struct mapping {
 struct pprof {
 	const struct stack_writer *writer;
 	const struct measure *measure;
-	gzFile out;
+	z_stream gzip;
 	uint8_t *packed;
 	size_t packed_room;
 	uint64_t *stack;	/* of the sample at hand: locations, leaf first */
@@ -64,6 +64,21 @@ static void fail(struct pprof *p, int error)
 		p->error = error;
 }
 
+/* flush: Z_FINISH at the end. Errors of writing stay with the stream */
+static void compress_to(struct pprof *p, uint8_t *bytes, unsigned nr, int flush)
+{
+	uint8_t out[16384];
+
+	p->gzip.next_in = bytes;
+	p->gzip.avail_in = nr;
+	do {
+		p->gzip.next_out = out;
+		p->gzip.avail_out = sizeof(out);
+		deflate(&p->gzip, flush);
+		fwrite(out, 1, sizeof(out) - p->gzip.avail_out, p->writer->out);
+	} while (!p->gzip.avail_out);
+}
+
 /* writes these parts of the profile */
 static void emit(struct pprof *p, const Pprof__Profile *part)
 {
@@ -71,14 +86,12 @@ static void emit(struct pprof *p, const Pprof__Profile *part)
 
 	if (p->error)
 		return;
-	if (array_reserve(&p->packed, &p->packed_room, bytes)) {
+	if (bytes > UINT32_MAX || array_reserve(&p->packed, &p->packed_room, bytes)) {
 		fail(p, -ENOMEM);
 		return;
 	}
 	pprof__profile__pack(part, p->packed);
-	errno = 0;
-	if (gzwrite(p->out, p->packed, bytes) != (int)bytes)
-		fail(p, errno ? -errno : -EIO);
+	compress_to(p, p->packed, bytes, Z_NO_FLUSH);
 }
 
 /* ---- strings ---- */
@@ -454,15 +467,12 @@ int stack_report_pprof(const struct stack_writer *w, const struct stack_summary 
 		.writer = w, .measure = summary->measure, .strings = labels_new(), .functions = labels_new(),
 	};
 	struct mapping *mapping, *next;
-	int fd = fflush(w->out) ? -1 : dup(fileno(w->out));
+	const int gzip_window = MAX_WBITS + 16;	/* zlib.h: so it writes gzip's format */
 
-	if (fd >= 0 && p.strings && p.functions)
-		p.out = gzdopen(fd, "wb");
-	if (!p.out) {
-		if (fd >= 0)
-			close(fd);
+	if (!p.strings || !p.functions ||
+	    deflateInit2(&p.gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free_pprof(&p);
-		return fd < 0 ? -errno : -ENOMEM;
+		return -ENOMEM;
 	}
 	emit_head(&p, summary);
 	map_program_first(&p, entries, nr);
@@ -471,9 +481,8 @@ int stack_report_pprof(const struct stack_writer *w, const struct stack_summary 
 	HASH_ITER(hh, p.mappings, mapping, next)
 		emit_mapping(&p, mapping);
 	emit_strings(&p);
-	errno = 0;
-	if (gzclose(p.out) != Z_OK)
-		fail(&p, errno ? -errno : -EIO);
+	compress_to(&p, NULL, 0, Z_FINISH);
+	deflateEnd(&p.gzip);
 	free_pprof(&p);
 	return p.error;
 }

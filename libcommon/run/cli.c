@@ -86,14 +86,16 @@ bool cli_close(FILE *file, const char *name)
 		errno = write_error;
 	if (errno != EPIPE && !broken)
 		cli_warn("cannot write %s: %s", name, errno ? strerror(errno) : "an earlier write failed");
-	output_file_remove();
+	output_file_discard(file);
 	return false;
 }
 
 void cli_finish(FILE *file, const char *name)
 {
-	if (!cli_close(file, name))
-		_exit(EXIT_FAILURE);
+	if (cli_close(file, name))
+		return;
+	output_file_remove();
+	_exit(EXIT_FAILURE);
 }
 
 static void finish(void)

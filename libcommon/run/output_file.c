@@ -122,20 +122,25 @@ const char *output_file_name(const FILE *file)
 	return f ? f->name : "";
 }
 
-void output_file_publish(const FILE *file)
+bool output_file_publish(const FILE *file)
+{
+	struct output_file *f = find(file);
+	bool published = !f || !*f->unfinished || !rename(f->unfinished, f->name);
+
+	if (!published)
+		cli_warn("the report stays in '%s': it cannot be renamed to '%s': %s", f->unfinished, f->name, strerror(errno));
+	if (f)
+		*f->unfinished = 0;	/* so that it is not removed */
+	return published;
+}
+
+void output_file_discard(const FILE *file)
 {
 	struct output_file *f = find(file);
 
-	if (!f)
+	if (!f || !*f->unfinished)
 		return;
-	if (*f->unfinished && rename(f->unfinished, f->name)) {
-		int error = errno;
-		char kept[sizeof(f->unfinished)];
-
-		memcpy(kept, f->unfinished, sizeof(kept));
-		*f->unfinished = 0;	/* so that it is not removed */
-		cli_die(EXIT_FAILURE, "the report stays in '%s': it cannot be renamed to '%s': %s", kept, f->name, strerror(error));
-	}
+	unlink(f->unfinished);
 	*f->unfinished = 0;
 }
 

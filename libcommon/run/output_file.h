@@ -28,11 +28,13 @@ const char *output_file_name(const FILE *file);
 
 /*
  * The file is complete: gives it its final name, unless it has that already. The file may be closed. Other files stay as they
- * are.
+ * are. False: it has another name, and the user was told so
  */
-void output_file_publish(const FILE *file);
+bool output_file_publish(const FILE *file);
+/* Removes the file if it does not have its final name yet. It may be closed. */
+void output_file_discard(const FILE *file);
 
-/* Removes the files that do not have their final names yet. May be called by a signal handler. */
+/* Removes all files that do not have their final names yet. May be called by a signal handler. */
 void output_file_remove(void);
 
 #endif

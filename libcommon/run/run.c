@@ -523,7 +523,7 @@ void run_flush_output(struct run *run)
 {
 	cli_flush(run->out);
 	if (!ferror(run->out))
-		output_file_publish(run->out);
+		run->unwritten |= !output_file_publish(run->out);
 }
 
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
@@ -574,14 +574,16 @@ void run_finish_output(struct run *run)
 			   fd_of(o, run->output) != STDOUT_FILENO ? "the report" :
 								    "standard output";
 
-	if (!cli_close(run->out, name)) {
+	run->unwritten |= !cli_close(run->out, name) || !output_file_publish(run->out);
+	if (run->output)
+		return;
+	if (run->unwritten) {
 		run->outlived = run->command.pid > 0 && !run->signalled;
 		end_command(run);
+		output_file_remove();
 		_exit(EXIT_FAILURE);
 	}
-	output_file_publish(run->out);
-	if (!run->output)
-		run->cut_by = signals_report_ends();
+	run->cut_by = signals_report_ends();
 }
 
 int run_close(struct run *run)

@@ -93,6 +93,7 @@ struct run {
 	size_t output;			/* the number of the one in use */
 	bool signalled;
 	int cut_by;			/* the signal that cut the last report */
+	bool unwritten;			/* one of the outputs could not be written */
 	bool outlived;			/* the command still ran when the run was over */
 	char doing[96];
 	bool on_terminal;
@@ -146,7 +147,10 @@ void run_report_to_none(struct run *run);
  * errors.
  */
 void run_flush_output(struct run *run);
-/* Flushes and closes run->out after everything was written: a full disk is an error. Call it for outputs[0] last. */
+/*
+ * Flushes and closes run->out after everything was written. Call it for outputs[0] last: it ends the tool if one of the outputs
+ * could not be written, and the others are whole then.
+ */
 void run_finish_output(struct run *run);
 /* Prints a line on standard error for each loss that matters; taken: how many are in the results */
 void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken);

@@ -281,7 +281,8 @@ static void convert(const struct options *o, FILE *in)
 	error = timeline ? write_timeline(o, &wall, out) : write_stacks(o, &r, out);
 	cli_check(ferror(out) ? 0 : error, "write the report");
 	cli_finish(out, o->output ? o->output : "standard output");
-	output_file_publish(out);
+	if (!output_file_publish(out))
+		exit(EXIT_FAILURE);
 	if (!o->idle)
 		idle_print(stderr, program_invocation_short_name, r.summary.idle_threads, r.summary.idle_ns);
 	wall_recording_free(read);
@@ -322,7 +323,8 @@ int main(int argc, char **argv)
 	page.compared = o.diff;
 	cli_check((o.html ? flame_page_html : flame_page_svg)(out, &page), "draw");
 	cli_finish(out, o.output ? o.output : "standard output");
-	output_file_publish(out);
+	if (!output_file_publish(out))
+		exit(EXIT_FAILURE);
 	flame_tree_free(&tree);
 	return EXIT_SUCCESS;
 }
