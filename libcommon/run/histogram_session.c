@@ -180,8 +180,10 @@ static int print_interval(struct histogram_session *h)
 	if (!error && !h->over)
 		error = show_interval(h, &report, series, nr);
 	placed_stacks_free(&placed);
-	if (h->stacks)
+	if (h->stacks) {
+		stack_store_forget(h->stacks->store, false);	/* calls that have not returned yet name stacks */
 		namer_forget(h->stacks->namer);
+	}
 	return error;
 }
 
