@@ -205,6 +205,7 @@ struct request {
 	struct block_device *part;
 	struct bio *bio;
 	__u32 cmd_flags;	/* as bi_opf */
+	__u32 rq_flags;		/* bits of enum rqf_flags */
 	unsigned int __data_len;
 	__u64 start_time_ns;
 };
@@ -220,6 +221,10 @@ enum req_flag_bits {
 	__REQ_RAHEAD,
 	__REQ_BACKGROUND,
 	__REQ_NOWAIT,
+};
+
+enum rqf_flags {
+	__RQF_FLUSH_SEQ,
 };
 
 struct request_queue {

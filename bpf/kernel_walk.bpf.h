@@ -81,12 +81,14 @@ struct recent_rule {
  * function's rbp, which one of the functions between it and the program has saved; 0: not found. .frames_above: how many frames
  * there are from the program's to the function's, the program and bpf_trace_run4(); one more if another tracer uses the tracepoint,
  * too, and .walks starts at 0 again. .walks: how many results equalled bpf_get_stack()'s so far, or NEVER_TRUSTED. .trusted: how
- * often that has been enough
+ * often that has been enough. .failed: how often the places that calibrate() had found were wrong: a word below the stack's end
+ * may have been left there by an earlier call
  */
 SEC(".data.starts")
 struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };
 #define BELOW_CONTEXT	256
-#define NEVER_TRUSTED (~0U)	/* one of the results differed */
+#define NEVER_TRUSTED (~0U)	/* one of the results differed, of this many calibrations or after it was trusted */
+#define MAX_CALIBRATIONS 8
 
 struct kernel_walk {
 	__u64 from, top;	/* the part of the stack that is read: up to the saved user registers */
@@ -350,6 +352,13 @@ static long calibrate_word(__u32 i, struct kernel_walk **ctx)
 	return 0;
 }
 
+/* The next stack calibrates again. */
+static __always_inline void calibration_failed(struct kernel_start *start)
+{
+	start->ip = 0;
+	start->walks = ++start->failed < MAX_CALIBRATIONS ? 0 : NEVER_TRUSTED;
+}
+
 /*
  * Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's.
  * A global function, as walk_kernel() is.
@@ -370,7 +379,7 @@ __noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expec
 	start->word = w->ip_word;
 	start->ip = expected->frames[0];
 	if (!w->ip_word || !learn_orc_sp(w))
-		start->walks = NEVER_TRUSTED;
+		calibration_failed(start);
 	return 0;
 }
 
@@ -389,8 +398,10 @@ VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expect
 		   w->stack.stack.nr_frames == expected->stack.nr_frames) {
 		if (start->walks < KERNEL_WALK_TRUSTED && ++start->walks == KERNEL_WALK_TRUSTED)
 			start->trusted++;
-	} else {
+	} else if (start->trusted) {
 		start->walks = NEVER_TRUSTED;
+	} else {
+		calibration_failed(start);
 	}
 	return 0;
 }

@@ -31,6 +31,7 @@ struct kernel_start {
 	__u32 frames_above;
 	__u32 walks;
 	__u32 trusted;
+	__u32 failed;
 };
 
 /* the walk by ORC tables is trusted after this many kernel stacks that equalled bpf_get_stack()'s */

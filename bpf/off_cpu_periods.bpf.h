@@ -11,9 +11,10 @@
  * 	false: the period is filtered out. Not called for a period of which a part was reported
  *   static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
  * 						const struct stack_value *value, struct stack_stats *stats);
- *   static __always_inline void thread_started(struct task_struct *task, __u64 now_ns);
+ *   static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns);
+ * 	task_fits(), of a thread that begins a period, or to be measured
  *   static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
- * 	a new thread, before its first period; one that leaves the CPU for the last time
+ * 	one that leaves the CPU for the last time
  *
  * Every measured thread has a task storage, which is created with the thread, or by the iterator. So one lookup says whether a
  * thread is measured, and no storage is created while the scheduler's locks are held.
@@ -63,6 +64,7 @@ struct thread {
 	__u64 next_waker;	/* the waker of its next period, while its return from the last one is not known yet */
 	__u32 seen;
 	__u32 nr_ended;		/* periods, for includers that count them */
+	__u32 told;		/* of includers that tell of threads: its life is under way */
 	/* with keys_apart: */
 	struct run {
 		__u64 from_ns;		/* 0: not known */
@@ -86,7 +88,7 @@ struct {
 static __always_inline bool period_counts(const struct stack_value *value);
 static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
 					 const struct stack_value *value, struct stack_stats *stats);
-static __always_inline void thread_started(struct task_struct *task, __u64 now_ns);
+static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns);
 static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
 
 static __always_inline __u32 state_of(__u32 state)
@@ -187,7 +189,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 
 	thread->seen = SEEN;
 	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(task, state) ||
-	    !cpu_wanted(bpf_get_smp_processor_id()) || !task_fits(task))
+	    !thread_fits(thread, task, now_ns) || !cpu_wanted(bpf_get_smp_processor_id()))
 		return;
 	counts->runs++;
 	name_thread(key, task, state);
@@ -367,12 +369,14 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(command_begins, struct task_struct *task)
 {
 	struct stack_stats *counts = own_stats();
+	struct thread *thread;
 	__u64 now_ns = bpf_ktime_get_ns();	/* before an interrupt finds the storage, and takes a sample */
 
 	if (!follow_forks || ended_ns || !is_measured(task) || bpf_task_storage_get(&threads, task, NULL, 0))
 		return 0;
-	if (bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
-		thread_started(task, now_ns);
+	thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (thread)
+		thread_fits(thread, task, now_ns);
 	else if (counts)
 		counts->forks_lost++;
 	return 0;
@@ -391,7 +395,6 @@ int BPF_PROG(thread_starts, struct task_struct *task)
 
 	if (!thread || ended_ns)
 		return 0;
-	thread_started(task, now_ns);
 	leave(NULL, task, thread, now_ns, last_queued(task), 0);
 	return 0;
 }

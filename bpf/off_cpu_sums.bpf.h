@@ -28,8 +28,9 @@ static __always_inline void period_ended(struct thread *thread, struct stack_key
 	add_value(&of, value, stats);
 }
 
-static __always_inline void thread_started(struct task_struct *task, __u64 now_ns)
+static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns)
 {
+	return task_fits(task);
 }
 
 static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns)

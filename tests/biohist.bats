@@ -301,8 +301,13 @@ need_disk_with_queue() {
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
 	dd if=/dev/zero of="/dev/$disk" bs=64k count=500 oflag=direct conv=fsync status=none
-	local kept
-	kept=$(bpftool -j map dump name under_way | jq length)
+	local kept map
+	# others may have a map of this name, too
+	map=$(comm -12 <(sed -n 's/^map_id:\s*//p' "/proc/$tool/fdinfo/"* | sort -u) \
+		<(bpftool -j map show | jq '.[] | select(.name == "under_way").id' | sort))
+	bpftool map dump id "$map" >"$WORK/kept"
+	jq -c ".[]" "$WORK/kept"
+	kept=$(jq length "$WORK/kept")
 	kill -INT $tool
 	wait $tool
 	all_of "$(summary .ios)" 502

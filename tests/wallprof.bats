@@ -47,6 +47,37 @@ load lib.bash
 	expect "$(jq -rs 'map(select(.type == "thread")) | length' "$WORK/out") > 5"
 }
 
+@test "--cgroup: a thread that moves in has a life there, with its name, and none while it is elsewhere" {
+	need_root
+	need jq perl
+	local cgroups cgroup mover
+	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	cgroup=$cgroups/wallprof-moves.$$
+	[ -n "$cgroups" ] && mkdir "$cgroup" || skip "no cgroup can be made"
+	background perl -e 'select undef, undef, undef, 0.05 while 1'
+	mover=$pid
+	rm -f "$WORK/err"
+	wallprof -j -o "$WORK/out" --cgroup "$cgroup" 2>"$WORK/err" 3>&- &
+	local tool=$! place
+	pids+=("$tool")
+	wait_until grep -q Ctrl-C "$WORK/err"
+	for place in "$cgroup" "$cgroups" "$cgroup"; do
+		echo "$mover" >"$place/cgroup.procs"
+		sleep 0.6
+	done
+	kill -INT "$tool"
+	wait "$tool"
+	kill "$mover"
+	wait_until rmdir "$cgroup"
+	jq -c 'select(.type == "thread")' "$WORK/out"
+	[ "$(jq -r 'select(.type == "thread") | "\(.pid) \(.tid) \(.comm)"' "$WORK/out" | uniq -c | tr -s ' ')" = " 2 $mover $mover perl" ]
+	# its lives are of waiting, all but a few milliseconds, and it was elsewhere between them
+	jq -ers '[.[] | select(.type == "thread")] as $lives | ([$lives[] | .to_ns - .from_ns] | add) as $lived |
+		([.[] | select(.type == "period") | .to_ns - .from_ns] | add) as $off |
+		"lived \($lived), off the CPU \($off), elsewhere \($lives[1].from_ns - $lives[0].to_ns)",
+		($off > 0.9 * $lived and $lives[1].from_ns - $lives[0].to_ns > 5e8)' "$WORK/out"
+}
+
 # bats test_tags=full
 @test "-l, -i: source lines and inlined functions, in each format that has names" {
 	need_root

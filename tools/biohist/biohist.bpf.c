@@ -117,17 +117,20 @@ static __always_inline void completed_unknown(struct request *rq, const struct i
 	}
 }
 
-/*
- * A request with a flush before or after its data is completed twice: with its data, and as a whole. The
- * first time is when the disk is done with it, the second one is known by the request that is done already.
- * The request itself has lost these flags by now, if the kernel flushes.
- */
-static __always_inline bool may_complete_again(struct request *rq)
-{
-	__u32 flags = BPF_CORE_READ(rq, bio, bi_opf);
+#define RQF_FLUSH_SEQ 16	/* where it is no enumerator: before 6.12 */
 
-	return (flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) |
-		flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_FUA)) & 1;
+/*
+ * A request before or after whose data the kernel flushes is completed twice: with its data, and as a whole. The
+ * first time is when the disk is done with it, the second one is known by the request that is done already. The
+ * flushes themselves, which have no bio, are completed once.
+ */
+static __always_inline bool is_completed_again(struct request *rq)
+{
+	__u32 flag = RQF_FLUSH_SEQ;
+
+	if (bpf_core_enum_value_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
+		flag = 1U << bpf_core_enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
+	return rq->rq_flags & flag && bio_of(rq);
 }
 
 static __always_inline void completed(struct request *rq, __u32 status, __u32 bytes)
@@ -151,7 +154,7 @@ static __always_inline void completed(struct request *rq, __u32 status, __u32 by
 		return;		/* a part */
 	io->done = true;
 	io_finish(io, status);
-	if (!may_complete_again(rq))
+	if (!is_completed_again(rq))
 		io_forget(rq);
 }
 

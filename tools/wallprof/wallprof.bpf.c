@@ -103,14 +103,6 @@ static __always_inline void send_name(const struct life_name *name)
 		__sync_fetch_and_add(&names_lost, 1);
 }
 
-static __always_inline void thread_started(struct task_struct *task, __u64 now_ns)
-{
-	struct life_name name = name_of(task, LIFE_BEGINS, now_ns);
-
-	if (task_fits(task))
-		send_name(&name);
-}
-
 static __always_inline void send_end(const struct thread *thread, struct task_struct *task,
 				     enum life_kind kind, __u64 now_ns)
 {
@@ -119,8 +111,27 @@ static __always_inline void send_end(const struct thread *thread, struct task_st
 		.taken_ns = thread->taken_ns,
 	};
 
-	if (task_fits(task) && bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
+	if (thread->told && bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&names_lost, 1);
+}
+
+/* A thread that moves into a cgroup begins a life there, and one that moves out has ended it: what it does elsewhere is in none. */
+static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns)
+{
+	bool fits = task_fits(task);
+	struct life_name name;
+
+	if (fits == thread->told)
+		return fits;
+	if (fits) {
+		name = name_of(task, LIFE_BEGINS, now_ns);
+		thread->nr_ended = 0;
+		send_name(&name);
+	} else {
+		send_end(thread, task, LIFE_ENDS, now_ns);
+	}
+	thread->told = fits;
+	return fits;
 }
 
 static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns)
@@ -145,9 +156,10 @@ int BPF_PROG(thread_exits, struct task_struct *task)
 SEC("tp_btf/task_rename")
 int BPF_PROG(thread_renamed, struct task_struct *task, const char *comm)
 {
+	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
 	struct life_name name;
 
-	if (ended_ns || !task_fits(task) || !bpf_task_storage_get(&threads, task, NULL, 0))
+	if (ended_ns || !thread || !thread->told)
 		return 0;
 	name = name_of(task, LIFE_RENAMED, bpf_ktime_get_ns());
 	bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), comm);
@@ -176,7 +188,7 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	if (task->pid == 0)
 		stats->idle_runs++;
 	thread = bpf_task_storage_get(&threads, task, NULL, 0);
-	if (!thread || !task_fits(task))
+	if (!thread || !thread_fits(thread, task, bpf_ktime_get_ns()))
 		return 0;
 	end_unseen(thread, task, bpf_ktime_get_ns());
 	name_thread(key, task, THREAD_RUNNABLE);
@@ -207,6 +219,7 @@ int list_lives(struct bpf_iter__task *ctx)
 		return 0;
 	begun_ns = thread->seen == BEGUN ? thread->first.off.left_ns : 0;
 	name = name_of(task, LIFE_OBSERVED, begun_ns ? begun_ns : bpf_ktime_get_ns());
+	thread->told = true;
 	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));
 	return 0;
 }
@@ -230,7 +243,7 @@ int list_open(struct bpf_iter__task *ctx)
 	struct off_cpu off;
 	__u64 from_ns;
 
-	if (!thread || !stats || ended_ns || !task_fits(task))
+	if (!thread || !stats || ended_ns || !thread->told)
 		return 0;
 	period = current_period(thread);
 	from_ns = period->off.from_ns;
@@ -267,7 +280,7 @@ int end_lives(struct bpf_iter__task *ctx)
 	if (!ended_ns)
 		ended_ns = bpf_ktime_get_ns();
 	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
-	if (!thread || !stats || !task_fits(task))
+	if (!thread || !stats || !thread->told)
 		return 0;
 	end_unseen(thread, task, ended_ns);
 	period = current_period(thread);
