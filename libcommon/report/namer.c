@@ -355,9 +355,9 @@ static bool may_ask(struct namer *n, struct source *source)
 
 static void give_up(struct namer *n, struct source *source, int error)
 {
+	n->losses.given_up += !source->error;
 	source->error = error;
 	n->given_up_key = source->key;
-	n->losses.given_up++;
 	n->losses.error = error;
 }
 
@@ -452,6 +452,22 @@ static int go_on_preparing(struct namer *n, struct source *source, const struct 
 	return give_job(n, source->set, PREPARE | source->key, false, 0);
 }
 
+/* May a trusted source be asked once more? Its disk, or the machine, was slow perhaps. */
+static bool may_try_again(struct source *source, int error)
+{
+	return (error == -ETIMEDOUT || error == -EAGAIN || error == -ENOMEM || error == -ECHILD) && is_trusted(source) &&
+	       source->slow++ < MAX_SLOW;
+}
+
+/* Its module's names are read when it is seen next. */
+static void see_again(struct namer *n, const struct source *source)
+{
+	struct module *module = modules_get(n->names->modules, source->key);
+
+	if (module)
+		module->seen = false;
+}
+
 /* Takes an answer that nobody waits for: an error, what a file says of its debug file, or names of JIT code. */
 static void take_aside(struct namer *n, const struct worker_answer *answer)
 {
@@ -464,7 +480,9 @@ static void take_aside(struct namer *n, const struct worker_answer *answer)
 		error = go_on_preparing(n, source, answer);
 	else if (!error && answer->tag & FOLLOW && take(n, source, NULL, MAX_NAMED, answer) == -EBADMSG)
 		error = -EBADMSG;
-	if (error)
+	if (error && may_try_again(source, error))
+		see_again(n, source);
+	else if (error)
 		give_up(n, source, error);
 }
 
@@ -738,7 +756,7 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 			return -ENOMEM;
 		if (!await(n, source, tag, &answer))
 			return 0;
-		if (answer.error == -ETIMEDOUT && is_trusted(source) && source->slow++ < MAX_SLOW) {
+		if (may_try_again(source, answer.error)) {
 			n->waited_ns[true] += clock_ns() - began;
 			done = 0;
 			continue;
@@ -847,14 +865,17 @@ static int ask_for_wanted(struct namer *n, struct source *source)
 	return error;
 }
 
-/* Cancels the jobs of namer_follow() that have not begun: the report, which waits, asks for these frames itself. */
+/* Cancels the jobs of namer_follow() that have not begun: the report, which waits, asks for what it needs itself. */
 static void stop_following(struct namer *n)
 {
 	struct source *source, *next;
 
-	HASH_ITER(hh, n->sources, source, next)
+	HASH_ITER(hh, n->sources, source, next) {
 		while (workers_cancel(n->workers[source->set], FOLLOW | source->key))
 			;
+		if (!(source->key & JIT_SOURCE) && workers_cancel(n->workers[source->set], PREPARE | source->key))
+			see_again(n, source);
+	}
 }
 
 static int ask_for_trusted(struct namer *n)
