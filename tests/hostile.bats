@@ -84,6 +84,25 @@ mount_served() {	# [FILE]
 	can_be_ended cpuprof
 }
 
+# bats test_tags=timing
+@test "a command on a file system whose server hangs: the tool heeds a signal, and its duration" {
+	need_root
+	mount_served
+	kill -USR1 "$server"
+	local tool
+	for tool in "cpuprof" "cpuprof --duration 1"; do
+		rm -f "$WORK/err"
+		$tool -o "$WORK/out.txt" -- "$WORK/mnt/f" burn 1 2>"$WORK/err" 3>&- &
+		pids+=($!)
+		wait_until grep -q Ctrl-C "$WORK/err"
+		[ "$tool" != cpuprof ] || kill -INT $!
+		wait_until grep -q 'cpuprof: [0-9]* samples' "$WORK/err"
+		cat "$WORK/err"
+		kill -KILL $!
+	done
+	kill -KILL "$server"
+}
+
 # memory that is read when the measurement begins, of threads that sleep
 # bats test_tags=full,timing
 @test "a stack in a file whose server hangs: tools that measure sleeping threads keep the time" {

@@ -676,6 +676,8 @@ with_dwarf() {	# FILE...
 	pprof-json "$WORK/x.pb.gz" | jq -r '.samples[].frames[] | map(.[1]) | join(" ")' >"$WORK/lines"
 	cat "$WORK/lines"
 	grep -qE '^[23] 5 6$' "$WORK/lines"
+	for_a_second "$WORK/spin" -i -o "$WORK/x.perf"
+	grep -A 2 -E '^\s+[0-9a-f]+ deepest \(inlined\)$' "$WORK/x.perf" | sed -n '2,3p' | grep -cE ' (box::middle \(inlined\)|outer\+0x[0-9a-f]+ \(.*/spin\))$' | grep -qx 2
 	strip -o "$WORK/stripped" "$WORK/spin"
 	for_a_second "$WORK/stripped" -f -i -l | grep -qE ';\[stripped\+0x[0-9a-f]+\] [0-9]+$'
 }

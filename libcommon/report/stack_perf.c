@@ -41,10 +41,15 @@ static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 	}
 	fprintf(out, "\t%16" PRIx64 " ", name->has_vaddr ? name->vaddr : place);
 	put_word(out, clean ? clean : "[unknown]", "");
-	if (name->symbol)
+	if (name->symbol && !name->inlined)
 		fprintf(out, "+0x%" PRIx64, name->offset);
 	fputs(" (", out);
 	free(clean);
+	if (name->inlined) {	/* perf has this in the file's place */
+		fputs("inlined)\n", out);
+		free(text);
+		return;
+	}
 	clean = page_text(name->module ? name->module : unnamed);
 	if (kernel && name->module)
 		putc('[', out);
@@ -64,9 +69,11 @@ static void put_stack(const struct stack_writer *w, const struct stack_entry *en
 		put_frame(w->out, &name, true);
 	}
 	for (uint32_t i = 0; user && i < user->nr; i++) {
-		struct frame_name name = frame_name_user(&w->names, entry->key.pid, user->frames[i]);
+		struct frame_name names[MAX_FRAME_NAMES];
+		size_t nr = frame_names_user(&w->names, entry->key.pid, user->frames[i], names);
 
-		put_frame(w->out, &name, false);
+		for (size_t j = 0; j < nr; j++)
+			put_frame(w->out, &names[j], false);
 	}
 	putc('\n', w->out);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include "bpf/load.h"
 #include "run/cli.h"
 #include "run/own_session.h"
+#include "run/signals.h"
 
 bool command_find_user(const char *name, struct command_user *user)
 {
@@ -149,15 +151,19 @@ no_error_pipe:
 	return saved;
 }
 
+#define EXEC_MS 1000	/* why exec() has failed is told if it fails so soon */
+
 int command_release(struct command *command)
 {
+	struct pollfd fds[] = { { .fd = command->error_fd, .events = POLLIN }, { .fd = signals_fd(), .events = POLLIN } };
 	int error = 0;
 
 	if (write(command->gate_fd, "", 1) < 0)
 		error = errno;
 	close(command->gate_fd);
-	if (!error && read(command->error_fd, &error, sizeof(error)) != sizeof(error))
-		error = 0;	/* closed by exec */
+	/* closed by exec; on a file system that hangs, the run goes on */
+	if (!error && (poll(fds, 2, EXEC_MS) <= 0 || !fds[0].revents || read(command->error_fd, &error, sizeof(error)) != sizeof(error)))
+		error = 0;
 	close(command->error_fd);
 	return -error;
 }

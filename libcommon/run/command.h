@@ -30,7 +30,9 @@ struct command {
  * its own session, with that user's environment, and with the standard descriptors only. 0 or -errno
  */
 int command_start(struct command *command, char **argv, const struct command_user *user);
-/* Opens the gate. 0 once execvp() has succeeded, or -errno of becoming the user or of execvp() */
+/*
+ * Opens the gate. 0 once execvp() has succeeded, or takes long, or a signal has come; or -errno of becoming the user or of execvp()
+ */
 int command_release(struct command *command);
 /* Waits for the command's end: its exit status, or 128 + the signal that killed it */
 int command_wait(struct command *command);

@@ -4,8 +4,10 @@
 #include <errno.h>
 
 #include "bpf/ring.h"
+#include "process/clock.h"
 #include "report/histogram.h"
 #include "report/json.h"
+#include "report/namer.h"
 #include "report/series_report.h"
 #include "report/time_of_day.h"
 #include "run/cli.h"
@@ -67,6 +69,9 @@ static void print_json(const struct stack_writer *writer, const struct slow_call
 	json_print(writer->out, object);
 }
 
+/* How long one may wait for names in all is of this time, as of an interval's report. */
+#define FORGET_NS 1000000000
+
 static int take(void *arg, void *bytes, size_t size)
 {
 	struct stack_entry entries[MAX_BLOCKED_STACKS] = {};
@@ -86,6 +91,10 @@ static int take(void *arg, void *bytes, size_t size)
 		print_text(&calls->writer, call, entries, nr, calls->tool->title(key).text);
 	run_flush_output(&calls->session->run);
 	placed_stacks_free(&placed);
+	if (clock_ns() - calls->forgot_ns > FORGET_NS) {
+		namer_forget(calls->session->namer);
+		calls->forgot_ns = clock_ns();
+	}
 	return 0;
 }
 

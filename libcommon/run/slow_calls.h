@@ -27,6 +27,7 @@ struct slow_calls {
 	struct stack_writer writer;
 	bool json;
 	struct ring *ring;
+	uint64_t forgot_ns;	/* when the namer's time began anew */
 };
 
 /* Becomes a part of the opened session's run. tool: makes titles of its keys, which have this size. 0 or -errno */
