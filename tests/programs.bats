@@ -83,6 +83,7 @@ check_rows() {	# STATE...
 	[ ${#missed[@]} -eq 0 ]
 }
 
+# bats test_tags=timing
 @test "programs that need no runtime: the share of complete stacks, and no wrong caller" {
 	need_root
 	need g++ musl-gcc
