@@ -64,7 +64,7 @@ struct thread {
 	__u64 next_waker;	/* the waker of its next period, while its return from the last one is not known yet */
 	__u32 seen;
 	__u32 nr_ended;		/* periods, for includers that count them */
-	__u32 told;		/* of includers that tell of threads: its life is under way */
+	__u32 told;		/* of includers that tell of threads: what they have told */
 	/* with keys_apart: */
 	struct run {
 		__u64 from_ns;		/* 0: not known */

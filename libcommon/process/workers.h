@@ -66,8 +66,8 @@ void workers_wait(const struct workers *workers, int ms);
 struct worker_file workers_open(struct workers *workers, const void *request, size_t bytes);
 
 /*
- * Does a single job of this owner, and waits for its answer. No other job may be pending. keep: a number for what is opened for the job. If
- * the worker's last job had the same number, it is still open, and the opener is not asked. 0: it is not kept
+ * Does a single job of this owner, and waits for its answer. No other job may be pending. keep: a number for what is opened for
+ * the job. If the worker's last job had the same number, it is still open, and the opener is not asked. 0: it is not kept
  */
 struct worker_answer workers_call(struct workers *workers, uint64_t owner, const void *request, size_t bytes, uint64_t keep);
 

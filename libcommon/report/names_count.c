@@ -71,7 +71,7 @@ static bool may_be_jit(const char *region)
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
 		if (!strncmp(region, shared[i], strlen(shared[i])))
 			return true;
-	return region[1] != '/';
+	return strncmp(region, "[/", 2);
 }
 
 enum known { NAMED, UNNAMED, UNNAMED_JIT };

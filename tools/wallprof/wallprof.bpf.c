@@ -103,6 +103,9 @@ static __always_inline void send_name(const struct life_name *name)
 		__sync_fetch_and_add(&names_lost, 1);
 }
 
+/* of thread->told: user space knows nothing of the thread; its life; that this has ended, with its move out of the cgroup */
+enum { NOT_TOLD, TOLD, LEFT };
+
 static __always_inline void send_end(const struct thread *thread, struct task_struct *task,
 				     enum life_kind kind, __u64 now_ns)
 {
@@ -111,26 +114,27 @@ static __always_inline void send_end(const struct thread *thread, struct task_st
 		.taken_ns = thread->taken_ns,
 	};
 
-	if (thread->told && bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
+	if (thread->told == TOLD && bpf_ringbuf_output(&lives, &end, sizeof(end), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&names_lost, 1);
 }
 
 /* A thread that moves into a cgroup begins a life there, and one that moves out has ended it: what it does elsewhere is in none. */
 static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns)
 {
-	bool fits = task_fits(task);
+	bool fits = task_fits(task), known = thread->told == NOT_TOLD && thread->nr_ended;
 	struct life_name name;
 
-	if (fits == thread->told)
+	if (fits == (thread->told == TOLD))
 		return fits;
-	if (fits) {
-		name = name_of(task, LIFE_BEGINS, now_ns);
-		thread->nr_ended = 0;
+	if (fits) {	/* known: by a period that it was in when the measurement began */
+		name = name_of(task, known ? LIFE_OBSERVED : LIFE_BEGINS, now_ns);
+		if (!known)
+			thread->nr_ended = 0;
 		send_name(&name);
 	} else {
 		send_end(thread, task, LIFE_ENDS, now_ns);
 	}
-	thread->told = fits;
+	thread->told = fits ? TOLD : LEFT;
 	return fits;
 }
 
@@ -159,7 +163,7 @@ int BPF_PROG(thread_renamed, struct task_struct *task, const char *comm)
 	struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
 	struct life_name name;
 
-	if (ended_ns || !thread || !thread->told)
+	if (ended_ns || !thread || thread->told != TOLD)
 		return 0;
 	name = name_of(task, LIFE_RENAMED, bpf_ktime_get_ns());
 	bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), comm);
@@ -219,7 +223,7 @@ int list_lives(struct bpf_iter__task *ctx)
 		return 0;
 	begun_ns = thread->seen == BEGUN ? thread->first.off.left_ns : 0;
 	name = name_of(task, LIFE_OBSERVED, begun_ns ? begun_ns : bpf_ktime_get_ns());
-	thread->told = true;
+	thread->told = TOLD;
 	bpf_seq_write(ctx->meta->seq, &name, sizeof(name));
 	return 0;
 }
@@ -243,7 +247,7 @@ int list_open(struct bpf_iter__task *ctx)
 	struct off_cpu off;
 	__u64 from_ns;
 
-	if (!thread || !stats || ended_ns || !thread->told)
+	if (!thread || !stats || ended_ns || thread->told != TOLD)
 		return 0;
 	period = current_period(thread);
 	from_ns = period->off.from_ns;
@@ -280,7 +284,7 @@ int end_lives(struct bpf_iter__task *ctx)
 	if (!ended_ns)
 		ended_ns = bpf_ktime_get_ns();
 	thread = task ? bpf_task_storage_get(&threads, task, NULL, 0) : NULL;
-	if (!thread || !stats || !thread->told)
+	if (!thread || !stats || thread->told != TOLD)
 		return 0;
 	end_unseen(thread, task, ended_ns);
 	period = current_period(thread);
