@@ -57,9 +57,11 @@ a_shell=(bash --norc --noprofile --noediting -i)
 		[ "$(ulimit -Sn $soft; ulimit -Sl 64; cpuprof -q -o /dev/null -- bash -c 'ulimit -Sn; ulimit -Sl; ulimit -Hl' | paste -sd ' ')" = \
 			"$soft 64 $(ulimit -Hl)" ]
 	done
-	# the bit of SIGCHLD
-	perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' cpuprof -q -o /dev/null -- grep -E '^SigIgn:\s0{11}10000$' /proc/self/status
-	cpuprof -q -o /dev/null -- grep -E '^SigIgn:\s0{16}$' /proc/self/status
+	local how ignored
+	for how in DEFAULT IGNORE; do
+		ignored=$(perl -e '$SIG{CHLD} = shift; exec @ARGV' $how cpuprof -q -o /dev/null -- sed -n 's/^SigIgn:\s*/0x/p' /proc/self/status)
+		[ $((ignored >> 16 & 1)) -eq $([ $how = IGNORE ] && echo 1 || echo 0) ]	# SIGCHLD; others may be ignored here
+	done
 	run perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' cpuprof -q -o /dev/null -- sh -c 'exit 7'
 	[ "$status" -eq 7 ]
 }
