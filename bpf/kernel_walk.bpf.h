@@ -5,8 +5,8 @@
  * tenth of its time, because the ORC entry of each return address is looked up once and cached.
  *
  * bpf_get_stack() takes unusual stacks (with frames in modules, interrupts, hooked returns), and at first all stacks, until
- * this walk has had the same result KERNEL_WALK_TRUSTED times. Every COMPARE_EVERYth stack is taken in both ways, and one
- * difference ends the use of this walk.
+ * this walk has had the same result KERNEL_WALK_TRUSTED times. Until then, a difference means that it starts at the wrong place,
+ * which is looked for again. Afterwards every COMPARE_EVERYth stack is taken in both ways, and one difference ends its use.
  *
  * See arch/x86/include/asm/orc_types.h and unwind_next_frame() in arch/x86/kernel/unwind_orc.c.
  */
