@@ -70,15 +70,15 @@ marked() {	# true|null
 	for tool in offcputime offwaketime wallprof; do
 		finish $tool-idle
 		grep -q accept "$WORK/out"
-		refute grep -q 'idle: ' "$WORK/err"
+		refute grep -q "^$tool: idle: " "$WORK/err"
 		finish $tool
 		refute grep -q accept "$WORK/out"
-		grep -q 'idle: ' "$WORK/err"
+		grep -q "^$tool: idle: " "$WORK/err"
 		[ $tool != wallprof ] || continue
 		# "blocked for 51.032 s and waiting to run for 0.006 s", which offwaketime does not count; "idle: 4 threads, 12.010 s".
 		# Each line is rounded to 1 us.
 		awk -v tool="$tool" '/blocked for/ { sub(/.*blocked for /, ""); all = $1; sub(/.*waiting to run for /, ""); all += tool == "offcputime" ? $1 : 0 }
-			/idle: / { idle = $5 } END { print all, idle }' "$WORK/err" >"$WORK/sums"
+			$0 ~ "^" tool ": idle: " { idle = $5 } END { print all, idle }' "$WORK/err" >"$WORK/sums"
 		awk -v lines="$(wc -l <"$WORK/out")" 'NR == FNR { all = $1; idle = $2; next } { shown += $NF / 1e6 }
 			END { d = all - idle - shown; print all, idle, shown; exit !(idle > 0 && d * d < (0.002 + lines / 1e6) ^ 2) }' "$WORK/sums" "$WORK/out"
 	done
