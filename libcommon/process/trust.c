@@ -9,6 +9,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "process/proc_status.h"
+
 #define NR_PLACES 64
 
 /* sudo says for whom */
@@ -83,20 +85,13 @@ bool is_trusted_file(const struct file_key *key)
 	return is_trusted_owner(key->owner) && is_honest(key);
 }
 
-/* proc_pid_status(5): "Uid:\tREAL\t…". The owner of /proc/PID is root where a process says that it is not to be dumped. */
+/* The owner of /proc/PID is root where a process says that it is not to be dumped. */
 uint64_t owner_of_process(pid_t pid)
 {
+	uint32_t real;
 	uint64_t owner = UINT32_MAX;
-	char path[64], line[256];
-	unsigned real;
-	FILE *status;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	status = fopen(path, "re");
-	while (status && owner == UINT32_MAX && fgets(line, sizeof(line), status))
-		if (sscanf(line, "Uid: %u", &real) == 1)
-			owner = is_trusted_owner(real) ? 0 : real;
-	if (status)
-		fclose(status);
+	if (proc_status_number(pid, "Uid:", &real))
+		owner = is_trusted_owner(real) ? 0 : real;
 	return owner << 32 | (uint32_t)pid;
 }

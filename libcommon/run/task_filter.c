@@ -11,24 +11,16 @@
 #include <unistd.h>
 
 #include "bpf/object.h"
+#include "process/proc_status.h"
 #include "run/kernel.h"
 
 /* ---- processes and threads ---- */
 
 pid_t task_process_of(pid_t tid)
 {
-	char name[64], line[256];
-	pid_t pid = 0;
-	FILE *file;
+	uint32_t pid;
 
-	snprintf(name, sizeof(name), "/proc/%d/status", tid);
-	file = fopen(name, "re");
-	while (file && !pid && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid: %d", &pid) != 1)
-			pid = 0;
-	if (file)
-		fclose(file);
-	return pid;
+	return proc_status_number(tid, "Tgid:", &pid) ? (pid_t)pid : 0;
 }
 
 static void check_pid(pid_t id)
