@@ -66,6 +66,12 @@ struct json_object *json_name(const char *name)
 	return object;
 }
 
+void json_add_name(struct json_object *object, const char *field, const char *name)
+{
+	if (name)
+		json_object_object_add(object, field, json_name(name));
+}
+
 struct json_object *json_number(uint64_t number)
 {
 	return json_object_new_uint64(number < JSON_MAX_NUMBER ? number : JSON_MAX_NUMBER);

@@ -17,6 +17,8 @@ struct json_object *json_start(void);
 
 /* a string, in which U+FFFD replaces invalid UTF-8 */
 struct json_object *json_name(const char *name);
+/* adds json_name() to the object, if there is one */
+void json_add_name(struct json_object *object, const char *field, const char *name);
 
 /* a number, 2^53 - 1 at most, because jq and JavaScript round larger ones */
 #define JSON_MAX_NUMBER ((1ULL << 53) - 1)

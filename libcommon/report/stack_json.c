@@ -40,8 +40,7 @@ struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bit
 {
 	struct json_object *frame = json_object_new_object();
 
-	if (name->symbol)
-		json_object_object_add(frame, "symbol", json_name(name->symbol));
+	json_add_name(frame, "symbol", name->symbol);
 	if (name->cut) {
 		json_object_object_add(frame, "cut", json_number(name->cut));
 		return frame;
@@ -50,10 +49,8 @@ struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bit
 		json_object_object_add(frame, "raw_symbol", json_name(name->raw_symbol));
 	if (!name->inlined && !name->runtime && (name->symbol || name->has_function))
 		json_object_object_add(frame, "offset", json_number(name->offset));
-	if (name->module)
-		json_object_object_add(frame, "module", json_name(name->module));
-	if (name->region)
-		json_object_object_add(frame, "region", json_name(name->region));
+	json_add_name(frame, "module", name->module);
+	json_add_name(frame, "region", name->region);
 	if (name->file)
 		put_build_id(frame, name->file);
 	if (name->runtime)
@@ -64,8 +61,7 @@ struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bit
 		json_object_object_add(frame, "runtime", json_object_new_string("jit"));
 	if (name->inlined)
 		json_object_object_add(frame, "inlined", json_object_new_boolean(true));
-	if (name->source)
-		json_object_object_add(frame, "source", json_name(name->source));
+	json_add_name(frame, "source", name->source);
 	if (name->line)
 		json_object_object_add(frame, "line", json_object_new_int64(name->line));
 	if (bits & FRAME_CALL && !name->inlined && !name->runtime)
@@ -155,10 +151,8 @@ struct json_object *stack_json_note(const struct process_note *note)
 	process = json_object_new_object();
 	json_object_object_add(process, "type", json_object_new_string("process"));
 	json_object_object_add(process, "pid", json_object_new_int64(note->pid));
-	if (note->cmdline)
-		json_object_object_add(process, "cmdline", json_name(note->cmdline));
-	if (note->cgroup)
-		json_object_object_add(process, "cgroup", json_name(note->cgroup));
+	json_add_name(process, "cmdline", note->cmdline);
+	json_add_name(process, "cgroup", note->cgroup);
 	return process;
 }
 

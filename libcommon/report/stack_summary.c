@@ -47,8 +47,7 @@ static void put_said(struct json_object *object, const struct stack_summary *s)
 {
 	char *text = stack_summary_text(s);
 
-	if (text)
-		json_object_object_add(object, "said", json_name(text));
+	json_add_name(object, "said", text);
 	free(text);
 }
 
@@ -80,8 +79,7 @@ struct json_object *stack_summary_object(const struct stack_summary *s)
 	idle_json(object, s->idle_threads, s->idle_ns);
 	if (s->summed_up)
 		json_object_object_add(object, "summed_up", json_number(s->summed_up));
-	if (s->only)
-		json_object_object_add(object, "only", json_name(s->only));
+	json_add_name(object, "only", s->only);
 	losses_json(object, s->losses, s->nr_losses);
 	json_object_object_add(object, "ended", stack_summary_json_ends(s->ended));
 	if (s->measure->summary_json)

@@ -43,8 +43,7 @@ static struct json_object *json_filters(const struct task_filter *f)
 	if (f->only_user_threads || f->only_kernel_threads)
 		json_object_object_add(filters, "threads",
 				       json_object_new_string(f->only_user_threads ? "user" : "kernel"));
-	if (f->comm)
-		json_object_object_add(filters, "comm", json_name(f->comm));
+	json_add_name(filters, "comm", f->comm);
 	if (f->cgroup)
 		json_object_object_add(filters, "cgroup", json_name(f->cgroup_path));
 	return filters;

@@ -67,8 +67,7 @@ static void each_copy(void *arg, see_frames_fn *see, void *see_arg)
 static void describe_measure(struct json_object *start, const struct measure *measure)
 {
 	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
-	if (measure->sum_unit)
-		json_object_object_add(start, "summed", json_name(measure->sum_unit));
+	json_add_name(start, "summed", measure->sum_unit);
 	if (measure->is_time && measure->root)	/* others have the part of the time in their filters */
 		json_object_object_add(start, "is_time", json_object_new_boolean(true));
 	if (!measure->is_time && measure->value_ns)

@@ -159,8 +159,7 @@ int main(int argc, char **argv)
 		      bpf->progs.bio_queued);
 	bpf->data->attached_ns = clock_ns();
 	run_doing(&stacks.run, "Measuring block I/O");
-	if (o.disk)
-		json_object_object_add(stacks.run.filters, "disk", json_name(o.disk));
+	json_add_name(stacks.run.filters, "disk", o.disk);
 	run_measure(&stacks.run);
 	losses[0] = kernel_missed(&links);
 	links_detach(&links);

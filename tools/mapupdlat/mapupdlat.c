@@ -155,12 +155,9 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 
 static void add_filters(struct json_object *filters, const struct options *o)
 {
-	if (o->map)
-		json_object_object_add(filters, "map", json_name(o->map));
-	if (o->type_name)
-		json_object_object_add(filters, "type", json_name(o->type_name));
-	if (o->cmd_names)
-		json_object_object_add(filters, "cmd", json_name(o->cmd_names));
+	json_add_name(filters, "map", o->map);
+	json_add_name(filters, "type", o->type_name);
+	json_add_name(filters, "cmd", o->cmd_names);
 }
 
 static void report(struct timed_calls *calls, const struct bpf_object *object)

@@ -257,8 +257,7 @@ int main(int argc, char **argv)
 	run_doing(&session.run, "Counting %s", o.event);
 	json_object_object_add(session.run.start, "event", json_name(o.event));
 	json_object_object_add(session.run.start, "period", json_number(o.period));
-	if (o.sum)
-		json_object_object_add(session.run.start, "argument", json_name(o.sum));
+	json_add_name(session.run.start, "argument", o.sum);
 	bpf->bss->measuring = true;
 	cli_check(perf_events_enable(&perf), "start counting");
 	stack_session_measure(&session, &o.stacks, &counted);

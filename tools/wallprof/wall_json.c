@@ -15,19 +15,14 @@ static void put_number(struct json_object *object, const char *name, uint64_t nu
 	json_object_object_add(object, name, json_number(number));
 }
 
-static void put_name(struct json_object *object, const char *name, const char *text)
-{
-	json_object_object_add(object, name, json_name(text));
-}
-
 static void put_thread(const struct wall *w, const struct life *life)
 {
 	struct json_object *thread = json_object_new_object();
 
-	put_name(thread, "type", "thread");
+	json_add_name(thread, "type", "thread");
 	put_number(thread, "pid", life->pid);
 	put_number(thread, "tid", life->tid);
-	put_name(thread, "comm", life->comm);
+	json_add_name(thread, "comm", life->comm);
 	put_number(thread, "from_ns", life->from_ns);
 	put_number(thread, "to_ns", life->to_ns);
 	put_number(thread, "periods", life->nr_periods);
@@ -50,7 +45,7 @@ static struct json_object *json_waker(const struct wall *w, uint32_t number)
 	if (key) {
 		put_number(waker, "pid", key->key.pid);
 		put_number(waker, "tid", key->key.tid);
-		put_name(waker, "comm", key->key.comm);
+		json_add_name(waker, "comm", key->key.comm);
 		json_object_object_add(waker, "interrupt",
 				       json_object_new_boolean(key->key.flags & STACK_INTERRUPT));
 	}
@@ -65,16 +60,16 @@ static int put_interval(void *arg, const struct life *life, const struct interva
 	uint32_t id = id_of(w, i->key);
 	char why[] = { wall_why(wall_key(w, i->key)), 0 };
 
-	put_name(period, "type", "period");
+	json_add_name(period, "type", "period");
 	put_number(period, "pid", life->pid);
 	put_number(period, "tid", life->tid);
-	put_name(period, "state", wall_state_name(i->state));
+	json_add_name(period, "state", wall_state_name(i->state));
 	put_number(period, "from_ns", i->from_ns);
 	put_number(period, "to_ns", i->to_ns);
 	if (i->state == WALL_LOST)
 		put_number(period, "lost", i->nr_lost);
 	if (i->key)
-		put_name(period, "why", why);
+		json_add_name(period, "why", why);
 	if (id)
 		put_number(period, "stack", id);
 	if (i->state != WALL_LOST && !i->open && i->cpu != NO_CPU)
@@ -94,7 +89,7 @@ static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 	struct json_object *sample = json_object_new_object();
 	const struct wall *w = arg;
 
-	put_name(sample, "type", "sample");
+	json_add_name(sample, "type", "sample");
 	put_number(sample, "pid", life->pid);
 	put_number(sample, "tid", life->tid);
 	put_number(sample, "time_ns", time_ns);
@@ -109,17 +104,17 @@ static void put_stacks(const struct wall *w, uint32_t number)
 	struct json_object *stacks = json_object_new_object();
 	char state[] = { wall_why(key), 0 };
 
-	put_name(stacks, "type", "stacks");
+	json_add_name(stacks, "type", "stacks");
 	put_number(stacks, "id", id_of(w, number));
 	put_number(stacks, "pid", key->key.pid);
 	put_number(stacks, "tid", key->key.tid);
-	put_name(stacks, "comm", key->key.comm);
-	put_name(stacks, "state", state);
+	json_add_name(stacks, "comm", key->key.comm);
+	json_add_name(stacks, "state", state);
 	json_object_object_add(stacks, "user_stack", json_address(key->key.user_stack));
 	json_object_object_add(stacks, "kernel_stack", json_address(key->key.kernel_stack));
 	if (key->key.flags & STACK_INTERRUPT)
 		json_object_object_add(stacks, "interrupt", json_object_new_boolean(true));
-	put_name(stacks, "ended_by", end_reason_name(key->key.end));
+	json_add_name(stacks, "ended_by", end_reason_name(key->key.end));
 	if (key->idle)
 		json_object_object_add(stacks, "idle", json_object_new_boolean(true));
 	stack_json_frames(&w->writer, key, stacks);
@@ -139,8 +134,8 @@ static void put_summary(const struct wall *w, bool ended_early)
 		periods += w->lives[i].nr_periods;
 		samples += w->lives[i].nr_samples;
 	}
-	put_name(summary, "type", "summary");
-	put_name(summary, "tool", program_invocation_short_name);
+	json_add_name(summary, "type", "summary");
+	json_add_name(summary, "tool", program_invocation_short_name);
 	json_object_object_add(summary, "began", json_time(w->started_ns));
 	put_number(summary, "boot_ns", w->boot_ns);
 	json_object_object_add(summary, "seconds", json_object_new_double((w->to_ns - w->from_ns) / 1e9));
@@ -160,7 +155,7 @@ static void put_summary(const struct wall *w, bool ended_early)
 	if (out)
 		wall_summary(out, w);
 	if (out && !fclose(out))
-		put_name(summary, "said", said);
+		json_add_name(summary, "said", said);
 	free(said);
 	json_print(w->writer.out, summary);
 }
