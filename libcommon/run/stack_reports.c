@@ -264,10 +264,10 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 		bool all = format == stack_format_json && (!o->top || o->top == TOP_ALL);
 
 		run_use_output(&s->run, i);
-		if (all)
+		if (all && made->nr_busy < made->nr)	/* the idle ones in their places */
 			stack_entries_sort(made->entries, made->nr, summary->measure);
 		write_as(s, &made->writer, format, summary, made->entries, all ? made->nr : made->nr_busy, last);
-		if (all)
+		if (all && made->nr_busy < made->nr)
 			idle_to_end(made->entries, made->nr);
 	}
 	if (last || !o->run.quiet)

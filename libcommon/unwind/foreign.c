@@ -236,11 +236,12 @@ static int call(struct foreign *f, struct workers *workers, const void *request,
 {
 	pid_t pid = ((const struct foreign_about *)request)->pid;
 	struct account *account = account_of(f, pid, true);
-	uint64_t owner = workers == f->parser ? owner_of_process(pid) : 0, began = clock_ns(), waited;
+	uint64_t began = clock_ns(), owner, waited;
 	struct worker_answer got;
 
 	if (!account || !is_affordable(f, account))
 		return -EAGAIN;
+	owner = workers == f->parser ? owner_of_process(pid) : 0;
 	got = workers_call(workers, owner, request, size, pid);
 	if (has_gone(&got))	/* what it executed before: what was kept is its memory no more */
 		got = workers_call(workers, owner, request, size, 0);

@@ -193,7 +193,7 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 		error = read_vdso(&entry->module);
 	}
 	entry->module.key = *key;
-	entry->module.trusted = is_trusted_file(key);
+	entry->module.trusted = entry->module.image || is_trusted_file(key);
 	entry->module.error = error;
 	set_place(&entry->module, tid, mapping);
 	entry->module.path = plain_path(mapping->path);
@@ -456,7 +456,7 @@ int module_set_fetched(struct module *module, const char *path)
 
 bool module_is_trusted(const struct module *module)
 {
-	return module->image || module->trusted;
+	return module->trusted;
 }
 
 bool module_lacks_names(const struct module *module)

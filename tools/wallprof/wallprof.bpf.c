@@ -185,6 +185,7 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
 	struct life_sample sample;
 	struct thread *thread;
+	__u64 now_ns;
 
 	if (!stats || !key || !u || ended_ns)
 		return 0;
@@ -192,9 +193,10 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	if (task->pid == 0)
 		stats->idle_runs++;
 	thread = bpf_task_storage_get(&threads, task, NULL, 0);
-	if (!thread || !thread_fits(thread, task, bpf_ktime_get_ns()))
+	now_ns = bpf_ktime_get_ns();
+	if (!thread || !thread_fits(thread, task, now_ns))
 		return 0;
-	end_unseen(thread, task, bpf_ktime_get_ns());
+	end_unseen(thread, task, now_ns);
 	name_thread(key, task, THREAD_RUNNABLE);
 	if (with_kernel_stacks && is_in_kernel(ctx))
 		key->kernel_stack = send_kernel_stack(ctx, stats);
