@@ -94,15 +94,19 @@ static int find_mapped(pid_t tid, const struct proc_mapping *mapping, struct fil
 	return error;
 }
 
-/* Memory that processes share, which maps shows as a file: of memfd_create(), MAP_SHARED | MAP_ANONYMOUS, shmget(), shm_unlink() */
-static bool is_shared_memory(const char *path)
+bool mapped_file_names_memory(const char *path)
 {
 	static const char *const beginnings[] = { "/memfd:", "/dev/zero", "/SYSV", "/dev/shm/" };
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
-			return path[proc_maps_path_length(path)];	/* it is deleted */
+			return true;
 	return false;
+}
+
+static bool is_shared_memory(const char *path)
+{
+	return mapped_file_names_memory(path) && path[proc_maps_path_length(path)];	/* it is deleted */
 }
 
 /*

@@ -29,6 +29,9 @@ struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
  */
 int mapped_file_identify(pid_t tid, const struct proc_mapping *mapping, struct file_key *key);
 
+/* Has memory that processes share such a path in maps: of memfd_create(), MAP_SHARED | MAP_ANONYMOUS, shmget(), shm_open()? */
+bool mapped_file_names_memory(const char *path);
+
 /*
  * Does a process have the same root directory and mounts as the caller? Then the paths of its mappings are also ours. In another
  * mount namespace or root, which any user can make, a process decides where each path leads.

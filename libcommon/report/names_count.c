@@ -8,6 +8,7 @@
 #include <uthash.h>
 
 #include "base/recent.h"
+#include "process/mapped_file.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
 #include "report/namer.h"
@@ -64,14 +65,9 @@ static int count_jit(struct by_pid **all, const struct frame_names *names, const
  */
 static bool may_be_jit(const char *region)
 {
-	static const char *const shared[] = { "[/dev/zero", "[/dev/shm/", "[/SYSV" };
-
 	if (!region || !strcmp(region, "[vsyscall]"))
 		return false;
-	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		if (!strncmp(region, shared[i], strlen(shared[i])))
-			return true;
-	return strncmp(region, "[/", 2);
+	return strncmp(region, "[/", 2) || mapped_file_names_memory(region + 1);
 }
 
 enum known { NAMED, UNNAMED, UNNAMED_JIT };

@@ -45,9 +45,9 @@ static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 		fprintf(out, "+0x%" PRIx64, name->offset);
 	fputs(" (", out);
 	free(clean);
+	free(text);
 	if (name->inlined) {	/* perf has this in the file's place */
 		fputs("inlined)\n", out);
-		free(text);
 		return;
 	}
 	clean = page_text(name->module ? name->module : unnamed);
@@ -56,7 +56,6 @@ static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 	put_word(out, clean ? clean : "[unknown]", " ()");
 	fputs(kernel && name->module ? "])\n" : ")\n", out);
 	free(clean);
-	free(text);
 }
 
 static void put_stack(const struct stack_writer *w, const struct stack_entry *entry)

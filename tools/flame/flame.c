@@ -257,6 +257,13 @@ static void check_recording(int error, const struct recording *r, const char *na
 	cli_check(error, "read the recording");
 }
 
+static void finish(const struct options *o, FILE *out)
+{
+	cli_finish(out, o->output ? o->output : "standard output");
+	if (!output_file_publish(out))
+		exit(EXIT_FAILURE);
+}
+
 /* Makes the format that -o asks for. What is in it is the business of who may read the recording. */
 static void convert(const struct options *o, FILE *in)
 {
@@ -280,9 +287,7 @@ static void convert(const struct options *o, FILE *in)
 		out = output_file_open(o->output, 0600, 0);
 	error = timeline ? write_timeline(o, &wall, out) : write_stacks(o, &r, out);
 	cli_check(ferror(out) ? 0 : error, "write the report");
-	cli_finish(out, o->output ? o->output : "standard output");
-	if (!output_file_publish(out))
-		exit(EXIT_FAILURE);
+	finish(o, out);
 	if (!o->idle)
 		idle_print(stderr, program_invocation_short_name, r.summary.idle_threads, r.summary.idle_ns);
 	wall_recording_free(read);
@@ -322,9 +327,7 @@ int main(int argc, char **argv)
 	page.unit = o.unit;
 	page.compared = o.diff;
 	cli_check((o.html ? flame_page_html : flame_page_svg)(out, &page), "draw");
-	cli_finish(out, o.output ? o.output : "standard output");
-	if (!output_file_publish(out))
-		exit(EXIT_FAILURE);
+	finish(&o, out);
 	flame_tree_free(&tree);
 	return EXIT_SUCCESS;
 }
