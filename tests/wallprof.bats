@@ -73,7 +73,7 @@ load lib.bash
 	[ "$(jq -r 'select(.type == "thread") | "\(.pid) \(.tid) \(.comm)"' "$WORK/out" | uniq -c | tr -s ' ')" = " 2 $mover $mover perl" ]
 	# its lives are of waiting, all but a few milliseconds, and it was elsewhere between them
 	jq -ers '[.[] | select(.type == "thread")] as $lives | ([$lives[] | .to_ns - .from_ns] | add) as $lived |
-		([.[] | select(.type == "period") | .to_ns - .from_ns] | add) as $off |
+		([.[] | select(.type == "period" and .state != "running") | .to_ns - .from_ns] | add) as $off |
 		"lived \($lived), off the CPU \($off), elsewhere \($lives[1].from_ns - $lives[0].to_ns)",
 		($off > 0.9 * $lived and $lives[1].from_ns - $lives[0].to_ns > 5e8)' "$WORK/out"
 }
