@@ -69,7 +69,7 @@ struct task_record {
 	struct eh_image image;	/* of its process */
 	__u32 pid, tid;		/* as user space counts them, in the reader's PID namespace */
 	__u32 kernel_thread;
-	__u32 pad;
+	__u32 uid;		/* as in struct stack_key */
 	/* by the scheduler's clock: when it was last seen running, to sort threads by */
 	__u64 last_ran_ns;
 };

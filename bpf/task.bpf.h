@@ -112,6 +112,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	record.pid = task_user_pid(task);
 	record.tid = task_user_tid(task);
 	record.kernel_thread = !!(task->flags & PF_KTHREAD);
+	record.uid = task_uid(task);
 	record.last_ran_ns = task->se.exec_start;
 	if (record.pid)
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));

@@ -83,7 +83,7 @@ static int read_image(void *arg, pid_t pid, struct eh_image *image)
 	return bpf_tasks_image(u->list_tasks, pid, image);
 }
 
-int unwinder_ask(void *arg, struct process *process, uint32_t tgid)
+int unwinder_ask(void *arg, struct process *process, uint32_t tgid, uint32_t uid)
 {
 	struct unwinder *u = arg;
 	uint32_t changes = 0;
@@ -91,11 +91,21 @@ int unwinder_ask(void *arg, struct process *process, uint32_t tgid)
 
 	if (bpf_map_lookup_elem(u->changes_fd, &tgid, &changes) && errno != ENOENT)
 		return -errno;
-	error = foreign_ask_maps(modules_foreign(u->modules), process->pid,
+	process->uid = uid;
+	error = foreign_ask_maps(modules_foreign(u->modules), process->pid, uid,
 				 process_asked(&u->processes, process, changes));
 	if (error)
 		process->asked = 0;
 	return error;
+}
+
+/* The lock of its mappings was held for long: that happens to any process of a busy machine. False: it has had that chance */
+static bool ask_again(struct unwinder *u, uint64_t tag)
+{
+	const struct process *process = processes_find(&u->processes, (pid_t)tag);
+
+	return process && process->asked == tag &&
+	       !foreign_ask_maps(modules_foreign(u->modules), process->pid, process->uid, tag);
 }
 
 unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)
@@ -107,6 +117,8 @@ unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)
 	int error;
 
 	for (; (tag = foreign_take_maps(modules_foreign(u->modules), &error, &maps)); nr++) {
+		if (error == -ETIMEDOUT && ask_again(u, tag))
+			continue;
 		if (!error && for_samples)
 			error = read_image(u, (pid_t)tag, &image);
 		processes_read(&u->processes, tag, error, &maps, &image);

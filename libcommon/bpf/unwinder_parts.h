@@ -48,10 +48,10 @@ struct unwinder {
 bool unwinder_is_chosen(const struct unwinder *unwinder, pid_t pid);
 
 /*
- * Asks for a reading of the process. Reads the count of changes before the mappings: a change that happens in between makes the list stale,
+ * Asks for a reading of this user's process. Reads the count of changes before the mappings: a change that happens in between makes the list stale,
  * whether or not the mappings reflect it.
  */
-int unwinder_ask(void *unwinder, struct process *process, uint32_t tgid);
+int unwinder_ask(void *unwinder, struct process *process, uint32_t tgid, uint32_t uid);
 
 /*
  * Takes the readings of processes that have arrived. for_samples: samples wait for them, and the image must be the same. Returns

@@ -57,7 +57,7 @@ static int ask_for_processes(struct unwinder *u, struct task_list *list)
 		process = processes_get(&u->processes, task->pid);
 		if (!process)
 			return -ENOMEM;
-		if (!unwinder_ask(u, process, task->image.tgid))
+		if (!unwinder_ask(u, process, task->image.tgid, task->uid))
 			list->tasks[kept++] = *task;
 	}
 	list->nr = kept;

@@ -14,7 +14,7 @@
 #define NR_PLACES 64
 
 /* sudo says for whom */
-static bool is_trusted_owner(uint64_t owner)
+bool is_trusted_owner(uint64_t owner)
 {
 	const char *caller = getenv("SUDO_UID");
 

@@ -9,8 +9,11 @@
 
 #include "dwarf/regular_file.h"
 
+/* Is it root, the user that runs the tool, or the user that called sudo? */
+bool is_trusted_owner(uint64_t owner);
+
 /*
- * Does the file belong to root, to the user that runs the tool, or to the user that called sudo, and is it on a file system whose
+ * Does the file belong to such a user, and is it on a file system whose
  * owners come from the kernel and not from a server?
  */
 bool is_trusted_file(const struct file_key *key);

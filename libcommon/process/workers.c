@@ -390,10 +390,10 @@ static void charge(struct workers *w, uint64_t owner_id, uint64_t since, uint64_
 		owner->used_ns = recently_used(owner, clock_ns()) + until - since;
 }
 
-/* for its job; opening takes a file system's time, not the CPU's */
+/* for its job; who reads files and memory itself takes their locks' time, not the CPU's */
 static void charge_worker(struct workers *w, const struct worker *worker)
 {
-	if (w->kind.limits.opens)
+	if (!w->kind.limits.open)
 		charge(w, worker->owner, worker->began, clock_ns());
 	else
 		charge(w, worker->owner, worker->ran_before, ran_ns(worker));

@@ -44,7 +44,7 @@ void workers_free(struct workers *workers);
 
 /*
  * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the owner who has used the least
- * of the workers' CPU time recently. Owner 0 are root and the tool's user: while others use much, one worker is kept free for
+ * of the workers' time recently; of those with an opener, CPU time. Owner 0 are root and the tool's user: while others use much, one worker is kept free for
  * it. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);

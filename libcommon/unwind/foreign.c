@@ -27,7 +27,7 @@
 #define COMPILE_CPU_MS 2000	/* a file of 100 MB of .eh_frame takes a second */
 
 /*
- * A process that kept a worker waiting is left alone: briefly, for the machine may just be busy, and each time twice as long.
+ * A process that kept a worker waiting twice is left alone: briefly, for the machine may just be busy, and each time twice as long.
  * What the caller waits for, answers and failures alike, takes these shares of the time at most, of one process and of all; a JVM
  * that begins takes a tenth.
  */
@@ -46,7 +46,8 @@
 struct account {
 	pid_t pid;
 	uint64_t waited_ns;	/* by the caller */
-	uint64_t until_ns, alone_ns;	/* it is left alone, and for how long; 0: it was not */
+	uint64_t until_ns;	/* it is left alone */
+	uint64_t alone_ns;	/* for so long the next time; 0: it has kept no worker waiting */
 	UT_hash_handle hh;
 };
 
@@ -206,10 +207,11 @@ static void judge(struct foreign *f, pid_t pid, int error)
 		account->alone_ns = 0;
 	if (!account || !error || error == -EAGAIN || error == -ENOMEM)
 		return;
+	if (account->alone_ns)
+		account->until_ns = clock_ns() + account->alone_ns;
 	account->alone_ns = account->alone_ns ? account->alone_ns * 2 : LEFT_ALONE_NS;
 	if (account->alone_ns > MAX_LEFT_ALONE_NS)
 		account->alone_ns = MAX_LEFT_ALONE_NS;
-	account->until_ns = clock_ns() + account->alone_ns;
 }
 
 /* ---- short jobs ---- */
@@ -378,14 +380,14 @@ void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *sta
 
 /* ---- reading processes ---- */
 
-int foreign_ask_maps(struct foreign *f, pid_t pid, uint64_t tag)
+int foreign_ask_maps(struct foreign *f, pid_t pid, uint32_t uid, uint64_t tag)
 {
 	static struct foreign_request r;
 
 	if (is_slow(f, pid))
 		return -EAGAIN;
 	r = (struct foreign_request){ .about = { FOREIGN_MAPS, pid } };
-	return workers_ask(f->readers, tag, 0, &r, set_path(&r, NULL));
+	return workers_ask(f->readers, tag, is_trusted_owner(uid) ? 0 : uid, &r, set_path(&r, NULL));
 }
 
 static int unpack_maps(struct proc_maps *maps, const struct worker_answer *got)

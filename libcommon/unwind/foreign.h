@@ -27,10 +27,10 @@ int foreign_new(struct foreign **foreign, uint64_t bytes);
 void foreign_free(struct foreign *foreign);
 
 /*
- * Asks for proc_maps_read() of the process, and for which files are mapped: beside the caller; not with
+ * Asks for proc_maps_read() of this user's process, and for which files are mapped: beside the caller; not with
  * NULL. The tag is the caller's, but its lower half is the PID. 0, -ENOMEM, or -EAGAIN: it is left alone
  */
-int foreign_ask_maps(struct foreign *foreign, pid_t pid, uint64_t tag);
+int foreign_ask_maps(struct foreign *foreign, pid_t pid, uint32_t uid, uint64_t tag);
 /*
  * The tag of what is there; 0: nothing is. *error is 0 or proc_maps_read()'s, moreover -ETIMEDOUT, -ETIME, -EUSERS (no worker can be
  * started); *maps is the caller's, empty with an error. Call again within 100 ms

@@ -47,7 +47,7 @@ static int ask_for_sample(struct raw_samples *s, const struct raw_record *raw)
 
 	if (!process)
 		return -ENOMEM;
-	return process->asked || !s->ask(s->arg, process, raw->image.tgid) ? -EINPROGRESS : 0;
+	return process->asked || !s->ask(s->arg, process, raw->image.tgid, raw->key.uid) ? -EINPROGRESS : 0;
 }
 
 /* ---- code of processes that are gone ---- */

@@ -51,8 +51,8 @@ struct raw_samples {
 	struct publisher *publisher;
 	struct tables *tables;
 	const struct event_queue *queue;
-	/* Asks for a reading of the process (process_asked()), so that processes_read() follows. 0 or -errno */
-	int (*ask)(void *arg, struct process *process, uint32_t tgid);
+	/* Asks for a reading of this user's process (process_asked()), so that processes_read() follows. 0 or -errno */
+	int (*ask)(void *arg, struct process *process, uint32_t tgid, uint32_t uid);
 	void *arg;
 	uint32_t max_depth;
 	/* private: samples that wait, in order of arrival */

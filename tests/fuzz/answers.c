@@ -317,7 +317,7 @@ static void read_process(struct foreign *f)
 		check_table(&table);
 		unwind_table_free(&table);
 	}
-	if (foreign_ask_maps(f, getpid(), getpid() + (sum == 1)))
+	if (foreign_ask_maps(f, getpid(), getuid(), getpid() + (sum == 1)))
 		return;
 	while (foreign_take_maps(f, &error, &maps))
 		for (size_t i = 0; !error && i <= maps.nr; i++) {

@@ -23,7 +23,7 @@ static bool same(const struct unwind_table *a, const struct unwind_table *b)
 static int read_maps(pid_t pid, struct proc_maps *maps)
 {
 	uint64_t tag = 7ULL << 32 | (uint32_t)pid, got;
-	int error = foreign_ask_maps(foreign, pid, tag);
+	int error = foreign_ask_maps(foreign, pid, getuid(), tag);
 
 	*maps = (struct proc_maps){};
 	while (!error && !(got = foreign_take_maps(foreign, &error, maps)))
@@ -142,6 +142,38 @@ static void test_questions(void)
 	check(tag == (2ULL << 32 | getpid()) && !bytes, "an error is no answer");
 }
 
+static int never_answer(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes)
+{
+	(void)question, (void)memory, (void)answer, (void)room, (void)bytes;
+	for (volatile int forever = 1; forever;)
+		;
+	return 0;
+}
+
+/* 0, or why it was not asked; sets whether there was an answer */
+static int ask_in_vain(pid_t pid, bool *answered)
+{
+	pid_t question = 1;
+	const void *answer;
+	size_t bytes;
+	int error = foreign_ask(foreign, pid, never_answer, &question, sizeof(question), 3ULL << 32 | (uint32_t)pid);
+
+	while (!error && !foreign_take(foreign, &answer, &bytes))
+		foreign_wait_answer(foreign, 50);
+	*answered = !error && bytes;
+	return error;
+}
+
+static void test_patience(void)
+{
+	bool answered;
+
+	check(!ask_in_vain(getpid(), &answered) && !answered, "given up");
+	check(!ask_in_vain(getpid(), &answered) && !answered, "once may be the machine's fault");
+	check(ask_in_vain(getpid(), &answered) == -EAGAIN, "twice is too often");
+	check(!ask_in_vain(getppid(), &answered), "another process has nothing to do with it");
+}
+
 /* another file, and answers that are not what a worker writes */
 static void test_distrust(void)
 {
@@ -188,6 +220,7 @@ int main(void)
 	test_text();
 	test_questions();
 	test_distrust();
+	test_patience();
 	foreign_free(foreign);
 	return check_done();
 }

@@ -34,9 +34,9 @@ static uint64_t happens_ns;	/* 0, or when an event happened that is in the buffe
 static unsigned nr_readings;
 static uint64_t asked_tag;
 
-static int ask(void *arg, struct process *process, uint32_t tgid)
+static int ask(void *arg, struct process *process, uint32_t tgid, uint32_t uid)
 {
-	(void)arg, (void)tgid;
+	(void)arg, (void)tgid, (void)uid;
 	nr_readings++;
 	asked_tag = process_asked(&processes, process, 0);
 	return 0;
