@@ -649,12 +649,14 @@ table_agrees() {	# FILE
 	need_root
 	local ended=0
 	cpuprof -q -j -- sh -c "sleep 1; echo ended >'$WORK/ended'; exit 4" 2>"$WORK/err" >/dev/full || ended=$?
-	[ $ended -eq 1 ] && [ -e "$WORK/ended" ]
+	[ $ended -eq 1 ]
+	[ -e "$WORK/ended" ]
 	grep -q "cannot write standard output: No space left on device" "$WORK/err"
 	grep -q "still runs, and is no longer measured: waiting for its end" "$WORK/err"
 	rm "$WORK/ended"
 	cpuprof -q -j -- sh -c "sleep 1; echo ended >'$WORK/ended'; exit 4" 2>"$WORK/err" | head -n 1 >"$WORK/out"
-	[ -e "$WORK/ended" ] && [ -s "$WORK/out" ]
+	[ -e "$WORK/ended" ]
+	[ -s "$WORK/out" ]
 	refute grep -q "cannot write" "$WORK/err"
 	# as much as ulimit -f lets a file have
 	run bash -c "ulimit -f 1; exec cpuprof -q -j -F 499 -o '$WORK/limited' -- perl -e '1 for 1 .. 1e7'"

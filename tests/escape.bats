@@ -24,9 +24,9 @@ begin() {	# PROGRAM ARGUMENT...
 
 # only text, tabs and line ends, and no line that the name forges
 is_harmless() {	# FILE
-	iconv -f utf-8 -t utf-8 "$1" >/dev/null &&
-		! grep -nP '[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}\x{2028}\x{2029}]' "$1" &&
-		! grep -nE '^(cpuprof: 0 lost, all is well|b;)' "$1"
+	iconv -f utf-8 -t utf-8 "$1" >/dev/null || return 1
+	refute grep -nP '[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}\x{2028}\x{2029}]' "$1" || return 1
+	refute grep -nE '^(cpuprof: 0 lost, all is well|b;)' "$1"
 }
 
 @test "the pattern of these tests finds what is hostile" {

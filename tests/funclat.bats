@@ -11,13 +11,13 @@ measure_calls() {	# MODE N THREADS FUNCTION [ARG...]
 	mkfifo "$WORK/feed"
 	local cpus=${CPUS-0}
 	[ "$1" = known ] || cpus=0-$(($(nproc) - 1))
+	rm -f "$WORK/calls" "$WORK/err"	# those of the call before: each is truncated when its program begins
 	taskset -c $cpus "$program" "$1" "$2" "$3" <"$WORK/feed" >"$WORK/calls" 3>&- &
 	pid=$!
 	pids+=("$pid")
 	exec 8>"$WORK/feed"
 	wait_until grep -q sleeps "$WORK/calls"
 	[ -n "${PROGRAM-}" ] || function="u:$program+$(head -n 1 "$WORK/calls" | grep -o "\b$4 0x[0-9a-f]*" | awk '{ print $2 }')"
-	rm -f "$WORK/err"
 	funclat -j -p "$pid" "$function" "${@:5}" >"$WORK/out" 2>"$WORK/err" 3>&- 8>&- &
 	local tool=$!
 	wait_until grep -q Ctrl-C "$WORK/err"

@@ -355,7 +355,8 @@ print(sorted(batch() for _ in range(100))[50])'
 	unset LD_LIBRARY_PATH
 	for n in "${!names[@]}"; do end "${names[n]}" "${running[n]}"; done
 	echo "# $nr programs, $harmed of them harmed; $(grep -h ' calls in \| events in ' "$WORK"/tool?*.err | tr '\n' ' ')" >&3
-	[ "$nr" -eq 5000 ] && [ "$harmed" -eq 0 ]
+	[ "$nr" -eq 5000 ]
+	[ "$harmed" -eq 0 ]
 }
 
 # ---- and the other way round: attackers do not hold a tool up ----

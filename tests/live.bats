@@ -139,7 +139,7 @@ click() {
 	[ "$(printf '%.0f' "$share")" -lt 75 ]
 	keys Enter
 	wait_until shows "^$name *$"
-	! shows "\[$([ "$name" = other ] && echo nested || echo other)\+"
+	refute shows "\[$([ "$name" = other ] && echo nested || echo other)\+"
 	keys BSpace
 	wait_until shows '^(nested|other) +(nested|other) *$'
 	# by the mouse: a click selects, a second one zooms. Column 3 of the fourth line, in the encoding of screen's terminfo
@@ -443,12 +443,12 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	# nothing of a report is in the view
 	type_line "clear; cpuprof --live -j -p $nested 2>err"
 	wait_for_samples 1
-	! shows 'type'
+	refute shows 'type'
 	keys q
 	wait_until grep -q ' samples in ' "$WORK/err"
 	screen -S - -J >"$WORK/scrolled"
 	[ "$(grep -c '^{"type":"start"' "$WORK/scrolled")" -eq 1 ]
-	! grep start "$WORK/err"
+	refute grep start "$WORK/err"
 }
 
 @test "save: in the format of the ending; no file is replaced unasked" {
@@ -608,7 +608,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	type_line 'clear; bg; stty -a | diff - before && echo the "same"'
 	wait_until shows '^the same$'
 	wait_until_it_ran "$nested" 1000
-	! shows '^Sampling'
+	refute shows '^Sampling'
 	type_line fg
 	wait_for_samples 150	# 50 of them since bg
 	keys C-z
@@ -635,7 +635,8 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	wait_until shows '^self %'
 	keys C-c
 	wait_until_left
-	shows '^to standard output$' && shows '^to standard error$'
+	shows '^to standard output$'
+	shows '^to standard error$'
 	test -e "$WORK/report.folded"
 }
 
@@ -823,7 +824,8 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	row_of "python3 \\($pid/$pid\\)" | grep -oE '[RW]B+[RW]' | { ! grep -vE 'BBBBB'; }
 	keys q
 	wait_until_left
-	grep -q '</html>' "$WORK/report.html" && [ -s "$WORK/report.pftrace" ]
+	grep -q '</html>' "$WORK/report.html"
+	[ -s "$WORK/report.pftrace" ]
 	# the same from the JSON, of as many tenths of a second
 	jq -n --argjson cells "${#row}" '[inputs | select(.type == "period")] | (.[0].from_ns + $cells * 1e8) as $until |
 		map({key: .state, ns: (([.to_ns, $until] | min) - .from_ns)} | select(.ns > 0)) | (map(.ns) | add) as $all |

@@ -152,7 +152,8 @@ failing() {	# ERROR CALLS N COMMAND...
 		run prlimit --nofile=$n stackcount -q page-faults -- true
 		echo "$n: $output"
 		[ "$status" -eq 1 ]
-		[[ ${lines[0]} == *[Tt]oo\ many\ open\ files ]] && [ "${#lines[@]}" -le 2 ]
+		[[ ${lines[0]} == *[Tt]oo\ many\ open\ files ]]
+		[ "${#lines[@]}" -le 2 ]
 	done
 }
 

@@ -239,7 +239,7 @@ lies() {	# MODE
 	slept_in | tr ';' '\n' | grep -E '<made|^<module>|null' | sed 's/^[0-9]* //; s/ [^ ]*$//' | sort | uniq -c >"$WORK/made"
 	cat "$WORK/made"
 	# what exec() runs is called so, and nothing else is
-	! grep -vE ' (<module> <made [0-9]+>|null null)$|<module> .*chains.py$' "$WORK/made"
+	refute grep -vE ' (<module> <made [0-9]+>|null null)$|<module> .*chains.py$' "$WORK/made"
 }
 
 # bats test_tags=timing
