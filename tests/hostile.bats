@@ -84,6 +84,33 @@ mount_served() {	# [FILE]
 	can_be_ended cpuprof
 }
 
+# bats test_tags=alone
+@test "a server that hangs: however many files and processes it has, few workers are left behind" {
+	need_root
+	need setpriv
+	mount_served /usr/bin/perl
+	chmod a+x "$WORK"
+	for ((i = 0; i < 60; i++)); do
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/mnt/f$i" -e 'select(undef, undef, undef, .05) while 1' 3>&- &
+		pids+=($!)
+	done
+	wait_until grep -q "$WORK/mnt/f59" "/proc/$!/maps"
+	sleep 0.3	# as above
+	kill -USR1 "$server"
+	offcputime -qo "$WORK/out.txt" 5 2>"$WORK/err" 3>&- &
+	local tool=$! most=0 now
+	while kill -0 $tool 2>/dev/null; do
+		now=$(ps -eo stat=,comm= | grep -c '^D.*ehperf') || true
+		most=$((now > most ? now : most))
+		sleep 0.5
+	done
+	wait $tool
+	echo "# $most workers at most wait for the server" >&3
+	[ $most -gt 0 ]
+	[ $most -le 25 ]
+	grep -q "of these in '$WORK/mnt/f.*': its file system did not answer" "$WORK/err"
+}
+
 # bats test_tags=timing
 @test "a command on a file system whose server hangs: the tool heeds a signal, and its duration" {
 	need_root
@@ -351,7 +378,7 @@ victims_frames() {
 
 # no child of the tool that read DWARF is there any more
 no_child_left() {
-	! pgrep -f "cpuprof .*$WORK"
+	refute pgrep -f "cpuprof .*$WORK"
 }
 
 # bats test_tags=timing,full
@@ -461,7 +488,9 @@ rights_of() {	# PID
 	wait_until grep -q '"symbol":"clock_gettime"' "$WORK/out"	# its tables are made, and what has names is named
 	read -r seccomp opener_uid caps <<<"$(rights_of "$(pgrep -o -P "$tool" ehperf-opener)")"
 	# capabilities(7): to read files, processes' memory, and map_files
-	[ "$seccomp" = 2 ] && [ $((0x$caps & ~(1 << 2 | 1 << 19 | 1 << 40))) = 0 ] && [ "$opener_uid" -gt 65535 ]
+	[ "$seccomp" = 2 ]
+	[ $((0x$caps & ~(1 << 2 | 1 << 19 | 1 << 40))) = 0 ]
+	[ "$opener_uid" -gt 65535 ]
 	for worker in $(pgrep -P "$tool" ehperf-worker); do
 		read -r seccomp uid caps <<<"$(rights_of "$worker")"
 		[ "$(grep -c 'memfd:ehperf-worker' "/proc/$worker/maps")" = 1 ]	# no other worker's requests and answers
@@ -471,12 +500,14 @@ rights_of() {	# PID
 			continue
 		fi
 		parsers=$((parsers + 1))
-		[ "$uid" -gt 65535 ] && [ "$uid" != "$opener_uid" ]
+		[ "$uid" -gt 65535 ]
+		[ "$uid" != "$opener_uid" ]
 		[ "$(echo "/proc/$worker/fd/"*)" = "/proc/$worker/fd/0" ]
 		[[ $(readlink "/proc/$worker/fd/0") = socket:* ]]
 	done
 	echo "$parsers workers that parse, $readers that read"
-	[ "$parsers" -ge 3 ] && [ "$readers" -le 3 ]	# tables, structures, names; two for mappings, command lines
+	[ "$parsers" -ge 3 ]
+	[ "$readers" -le 3 ]	# tables, structures, names; two for mappings, command lines
 	kill -INT "$tool"
 	wait "$tool"
 }

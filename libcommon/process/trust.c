@@ -85,13 +85,24 @@ bool is_trusted_file(const struct file_key *key)
 	return is_trusted_owner(key->owner) && is_honest(key);
 }
 
+uint64_t owner_of_user(uint32_t uid)
+{
+	return is_trusted_owner(uid) ? 0 : (uint64_t)uid << 32;
+}
+
 /* The owner of /proc/PID is root where a process says that it is not to be dumped. */
 uint64_t owner_of_process(pid_t pid)
 {
 	uint32_t real;
-	uint64_t owner = UINT32_MAX;
 
-	if (proc_status_number(pid, "Uid:", &real))
-		owner = is_trusted_owner(real) ? 0 : real;
-	return owner << 32 | (uint32_t)pid;
+	if (!proc_status_number(pid, "Uid:", &real))
+		real = UINT32_MAX;
+	return owner_of_user(real) | (uint32_t)pid;
+}
+
+uint64_t owner_of_file(const struct file_key *key)
+{
+	if (is_trusted_file(key))
+		return 0;
+	return owner_of_user(key->owner) ?: owner_of_user(UINT32_MAX);
 }

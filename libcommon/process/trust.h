@@ -18,11 +18,9 @@ bool is_trusted_owner(uint64_t owner);
  */
 bool is_trusted_file(const struct file_key *key);
 
-/*
- * For workers, whose .apart is OWNERS_APART: whose process it is, and which one. The upper half is 0 where the real user is root, or
- * the user that runs the tool or called sudo.
- */
-uint64_t owner_of_process(pid_t pid);
-#define OWNERS_APART (UINT64_MAX << 32)
+/* Owners of workers' jobs (process/workers.h). Root: such a user. Root's files elsewhere are nobody's. */
+uint64_t owner_of_user(uint32_t uid);
+uint64_t owner_of_process(pid_t pid);	/* its real user, and in the lower half the process */
+uint64_t owner_of_file(const struct file_key *key);
 
 #endif

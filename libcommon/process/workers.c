@@ -28,12 +28,14 @@
 #define KEPT_BYTES (2 << 20)	/* of the area, from one job to the next */
 #define END_MS 20	/* time for killed workers to end */
 #define WAIT_MS 20	/* from one look at the workers to the next */
-#define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for owner 0 */
+#define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for root */
 #define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
 #define START_MS 100	/* jobs are given up once starts have failed for this long */
 #define START_PAUSE 8	/* the pause between two starts: 1/8 of the time since the first failure, */
 #define START_PAUSE_MS 200	/* and no more than this */
 #define PATIENCE_MS 50	/* the tool waits this long for the starter; later, it only looks for an answer now and then */
+#define MAX_HUNG 8	/* killed workers of one user that do not end: none of this user's jobs begins until they do */
+#define MAX_HUNG_OF_ALL 64	/* of all users but root's: a server may invent users */
 #define NR_OPENERS 2
 #define OPENER_AREA (128 << 10)
 #define OPENER_BYTES (32 << 20)
@@ -82,6 +84,7 @@ struct worker {
 struct workers {
 	struct worker_kind kind;
 	size_t nr_asked, nr_waiting;	/* waiting: no worker has begun them */
+	uint64_t nr_ended;
 	int epoll_fd;
 	struct owner *owners;
 	uint64_t unstartable;		/* since when no worker can be started; 0: the last start did not fail */
@@ -89,8 +92,6 @@ struct workers {
 	int start_error;
 	uint8_t *answer;		/* a copy of the answer that was taken last */
 	size_t answer_room;
-	pid_t *ended;			/* killed workers that must be waited for */
-	size_t nr_ended, ended_room;
 	unsigned nr;
 	struct worker workers[];
 };
@@ -98,9 +99,39 @@ struct workers {
 static struct worker_starter starter;
 static unsigned nr_sets;
 
+/* killed workers that must be waited for. One that waits for a server that hangs does not end before its server */
+static struct ended_worker {
+	pid_t pid;
+	uint64_t owner;
+} *ended;
+static size_t nr_ended, ended_room;
+
 /* opens the files of all workers that have not the rights for it */
 static struct workers *openers;
 static unsigned nr_opened_for;
+
+/* A worker that cannot be ended now is left to init. */
+static void reap(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < nr_ended; i++)
+		if (!waitpid(ended[i].pid, NULL, WNOHANG))
+			ended[kept++] = ended[i];
+	nr_ended = kept;
+}
+
+/* Would another of this owner's jobs leave another worker behind? */
+static bool is_hung(uint64_t owner)
+{
+	size_t own = 0, all = 0;
+
+	for (size_t i = 0; i < nr_ended && OWNERS_UID(owner); i++) {
+		own += OWNERS_UID(ended[i].owner) == OWNERS_UID(owner);
+		all += OWNERS_UID(ended[i].owner) != 0;
+	}
+	return own >= MAX_HUNG || all >= MAX_HUNG_OF_ALL;
+}
 
 static void begin_starter(void)
 {
@@ -111,8 +142,15 @@ static void begin_starter(void)
 
 static void end_starter(void)
 {
-	if (!--nr_sets)
-		worker_starter_end(&starter);
+	if (--nr_sets)
+		return;
+	worker_starter_end(&starter);
+	reap();
+	for (uint64_t began = clock_ns(); nr_ended && clock_ns() - began < END_MS * MS; reap())
+		usleep(200);
+	free(ended);
+	ended = NULL;
+	nr_ended = ended_room = 0;
 }
 
 static size_t open_file(void *area, size_t bytes, size_t room, struct worker_file *file)
@@ -185,17 +223,6 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 
 /* ---- starting and ending ---- */
 
-/* A worker that cannot be ended now is left to init. */
-static void reap(struct workers *w)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < w->nr_ended; i++)
-		if (!waitpid(w->ended[i], NULL, WNOHANG))
-			w->ended[kept++] = w->ended[i];
-	w->nr_ended = kept;
-}
-
 /* The area is not used again, because a worker that cannot be ended may still write to it. */
 static void drop_ends(struct workers *w, struct worker *worker)
 {
@@ -225,11 +252,12 @@ static void end(struct workers *w, struct worker *worker)
 		worker->error = 0;
 		return;
 	}
+	w->nr_ended++;
 	worker_starter_cancel(&starter, &worker->pid);
 	if (worker->pid > 0) {
 		kill(worker->pid, SIGKILL);
-		if (!array_reserve(&w->ended, &w->ended_room, w->nr_ended + 1))
-			w->ended[w->nr_ended++] = worker->pid;
+		if (!array_reserve(&ended, &ended_room, nr_ended + 1))
+			ended[nr_ended++] = (struct ended_worker){ worker->pid, worker->owner };
 	}
 	drop_ends(w, worker);
 }
@@ -316,7 +344,7 @@ static int start(struct workers *w, struct worker *worker)
 
 	if (!starter.awaited && clock_ns() < w->next_start)
 		return w->start_error;
-	reap(w);
+	reap();
 	if (starter.pid)
 		error = start_by_starter(w, worker);
 	if (error != -ECHILD && error != -ENOMEM)
@@ -453,13 +481,9 @@ void workers_free(struct workers *w)
 			free(take_first(w, owner));
 	end_openers(w);
 	end_starter();
-	reap(w);
-	for (uint64_t began = clock_ns(); w->nr_ended && clock_ns() - began < END_MS * MS; reap(w))
-		usleep(200);
 	hash_free_all(w->owners);
 	close(w->epoll_fd);
 	free(w->answer);
-	free(w->ended);
 	free(w);
 }
 
@@ -506,6 +530,14 @@ static int ask_to_open(struct workers *w, struct worker *worker, struct job *job
 	return 0;
 }
 
+/* Whether the worker is there or not, the job has an answer. */
+static void fail(struct worker *worker, uint64_t tag, int error)
+{
+	worker->busy = true;
+	worker->tag = tag;
+	worker->error = error;
+}
+
 /* Its file is open, or cannot be opened. */
 static void take_opened(struct worker_answer *opened)
 {
@@ -518,12 +550,8 @@ static void take_opened(struct worker_answer *opened)
 		worker->opening = NULL;
 		charge(job->set, owner, worker->began, clock_ns());
 		error = opened->error ?: hand_over(job->set, worker, job, opened->file);
-		if (error) {	/* whether the worker is there or not, the job has an answer */
-			worker->busy = true;
-			worker->tag = job->tag;
-			worker->owner = owner;
-			worker->error = error;
-		}
+		if (error)
+			fail(worker, job->tag, error);
 	}
 	worker_file_close(&opened->file);
 	free(job);
@@ -537,7 +565,7 @@ static void take_all_opened(const struct workers *w)
 		take_opened(&opened);
 }
 
-/* Must the last free worker be kept for owner 0? The other owners count as one, because one user may have many. */
+/* Must the last free worker be kept for root? The other owners count as one, because one user may have many. */
 static bool must_keep_last(const struct workers *w, uint64_t now)
 {
 	uint64_t used = 0;
@@ -546,10 +574,25 @@ static bool must_keep_last(const struct workers *w, uint64_t now)
 	if (w->nr == 1)
 		return false;
 	for (unsigned i = 0; i < w->nr; i++)
-		busy += w->workers[i].busy && w->workers[i].owner;
+		busy += w->workers[i].busy && OWNERS_UID(w->workers[i].owner);
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
-		used += owner->id ? recently_used(owner, now) : 0;
+		used += OWNERS_UID(owner->id) ? recently_used(owner, now) : 0;
 	return busy + 1 >= w->nr && used > MUCH_NS;
+}
+
+/* May this worker have another job of this owner, as far as others' files are concerned? */
+static bool is_one(const struct workers *w, const struct worker *worker, const struct owner *owner)
+{
+	return worker->used && !((worker->owner ^ owner->id) & w->kind.limits.apart);
+}
+
+/* Does this owner's job wait for the worker that knows of its last one? */
+static bool waits_for_one(const struct workers *w, const struct owner *owner)
+{
+	for (unsigned i = 0; i < w->nr && w->kind.limits.keeps; i++)
+		if (w->workers[i].busy && is_one(w, &w->workers[i], owner))
+			return true;
+	return false;
 }
 
 /* The owner whose job is next: the one that has used least recently. NULL: no job can begin */
@@ -565,7 +608,7 @@ static struct owner *next_owner(const struct workers *w)
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
 		uint64_t used;
 
-		if (!owner->first || (owner->id && only_first))
+		if (!owner->first || (OWNERS_UID(owner->id) && only_first) || waits_for_one(w, owner))
 			continue;
 		used = recently_used(owner, now);
 		if (used >= least)
@@ -597,11 +640,6 @@ static int begin_job(struct workers *w, struct worker *worker, struct owner *own
 	return 0;
 }
 
-/* May it have this owner's job? What it has parsed for another one may have taken it over. */
-static bool is_for(const struct workers *w, const struct worker *worker, const struct owner *owner)
-{
-	return !worker->used || !((worker->owner ^ owner->id) & w->kind.limits.apart);
-}
 
 /* A failed fork() takes as long as one that succeeds, and there may be thousands of jobs. */
 static void note_unstartable(struct workers *w, int error)
@@ -632,7 +670,12 @@ static void hand_out_to(struct workers *w, bool anew)
 		owner = next_owner(w);
 		if (!owner)
 			return;
-		if (!is_for(w, worker, owner)) {
+		if (is_hung(owner->id)) {
+			fail(worker, owner->first->tag, -ETIMEDOUT);
+			free(take_first(w, owner));
+			continue;
+		}
+		if (worker->used && !is_one(w, worker, owner)) {	/* what it has parsed for another one may have taken it over */
 			if (!anew)
 				continue;
 			end(w, worker);
@@ -652,8 +695,8 @@ static void hand_out(struct workers *w)
 	hand_out_to(w, false);
 	if (w->kind.limits.apart)
 		hand_out_to(w, true);
-	if (w->nr_ended)
-		reap(w);
+	if (nr_ended)
+		reap();
 }
 
 /* Gives up the first job if there is no worker for it, and none could be started for START_MS. */
@@ -840,6 +883,11 @@ bool workers_take(struct workers *w, struct worker_answer *answer)
 	return give_up(w, answer);
 }
 
+uint64_t workers_nr_ended(const struct workers *w)
+{
+	return w->nr_ended;
+}
+
 size_t workers_nr_asked(const struct workers *w)
 {
 	return w->nr_asked;
@@ -857,7 +905,7 @@ void workers_wait(const struct workers *w, int ms)
 	poll(&fd, 1, ms < WAIT_MS ? ms : WAIT_MS);
 }
 
-struct worker_file workers_open(struct workers *w, const void *request, size_t bytes)
+struct worker_file workers_open(struct workers *w, uint64_t owner, const void *request, size_t bytes)
 {
 	struct job *job = calloc(1, sizeof(*job) + bytes);
 	struct worker_answer opened = { .file.fd = -ENOMEM };
@@ -867,7 +915,7 @@ struct worker_file workers_open(struct workers *w, const void *request, size_t b
 		return opened.file;
 	job->bytes = bytes;
 	memcpy(job->request, request, bytes);
-	error = ask_opener(w, job, 0);
+	error = ask_opener(w, job, owner);
 	while (!error) {
 		if (!workers_take(openers, &opened)) {
 			workers_wait(openers, WAIT_MS);

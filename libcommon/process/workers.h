@@ -18,6 +18,13 @@
 
 struct workers;
 
+/*
+ * For whom a job is done: in the upper half a user, or 0 for root and the users that count as root (process/trust.h); in the lower
+ * half what the caller likes, so that a user may have several owners
+ */
+#define OWNERS_UID(owner) ((uint32_t)((owner) >> 32))
+#define OWNERS_APART (UINT64_MAX << 32)	/* as .apart: a worker is one user's */
+
 struct worker_answer {
 	uint64_t tag;		/* of the job */
 	/*
@@ -44,8 +51,8 @@ void workers_free(struct workers *workers);
 
 /*
  * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the owner who has used the least
- * of the workers' time recently; of those with an opener, CPU time. Owner 0 are root and the tool's user: while others use much, one worker is kept free for
- * it. 0, -E2BIG or -ENOMEM
+ * of the workers' time recently; of those with an opener, CPU time. While other users use much, one worker is kept free for root. A user whose
+ * workers wait for servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
 /* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */
@@ -54,6 +61,8 @@ bool workers_cancel(struct workers *workers, uint64_t tag);
 void workers_give_up(struct workers *workers, uint64_t tag);
 /* Takes an answer, or a failure. False: no job has ended yet; call again within 100 ms */
 bool workers_take(struct workers *workers, struct worker_answer *answer);
+/* how many workers of this set have ended, ever: what they kept is gone */
+uint64_t workers_nr_ended(const struct workers *workers);
 /* how many jobs were asked for whose answers were not taken yet */
 size_t workers_nr_asked(const struct workers *workers);
 
@@ -62,8 +71,8 @@ int workers_fd(const struct workers *workers);
 /* Waits for an answer, at most so long. */
 void workers_wait(const struct workers *workers, int ms);
 
-/* Has the opener of these workers open what a request names, for the caller, and waits: worker_file_close(). .fd: may be -errno */
-struct worker_file workers_open(struct workers *workers, const void *request, size_t bytes);
+/* Has the opener of these workers open what an owner's request names, and waits: worker_file_close(). .fd: may be -errno */
+struct worker_file workers_open(struct workers *workers, uint64_t owner, const void *request, size_t bytes);
 
 /*
  * Does a single job of this owner, and waits for its answer. No other job may be pending. keep: a number for what is opened for

@@ -14,6 +14,7 @@
 #include "base/order.h"
 #include "base/recent.h"
 #include "process/clock.h"
+#include "process/trust.h"
 #include "process/workers.h"
 #include "report/known_names.h"
 #include "report/namer_work.h"
@@ -35,7 +36,7 @@
 #define FOLLOW_NS 200000000
 #define NEW_FILE_S 3600
 
-/* The share of one owner of files, or of one user whose processes have code in no file. */
+/* The share of one owner of files, or of one process that has code in no file. */
 struct share {
 	uint64_t owner;
 	uint64_t waited_ns;
@@ -49,10 +50,10 @@ struct share {
 enum set {
 	OTHERS_FILES,	/* each owner's by a worker that no other owner's files can take over */
 	TRUSTED_FILES,	/* module_is_trusted() */
-	CODE_IN_NO_FILE,
+	CODE_IN_NO_FILE,	/* each user's likewise */
 	NR_SETS
 };
-#define NR_OTHERS 4	/* owners at a time whose workers keep what they know */
+#define NR_OTHERS 4	/* owners, or users, at a time whose workers keep what they know */
 
 /* One file, or one process's code in no file. All frames of a source are asked for together, and given up together. */
 struct source {
@@ -83,6 +84,7 @@ struct namer {
 	uint64_t share_ns;	/* how long a report may wait for the sources of the owner that is asked now */
 	uint64_t waited_ns[2];	/* [is_trusted()]: for untrusted sources; for trusted ones, in vain */
 	uint64_t followed_ns, nr_questions;
+	uint64_t nr_ended;	/* workers for code in no file, when that was last looked at */
 	uint64_t given_up_key;	/* of the source that was given up last */
 	struct namer_losses losses;
 	uint64_t frames[MAX_NAMED];	/* of the next request */
@@ -109,10 +111,11 @@ static int start_workers(struct namer *n, enum set set)
 	/* the worker starts the demangler, and may wait for it */
 	const struct worker_limits limits = {
 		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true, .open = namer_open,
-		.apart = set == OTHERS_FILES ? UINT64_MAX : 0,
+		.apart = set == OTHERS_FILES ? UINT64_MAX : set == CODE_IN_NO_FILE ? OWNERS_APART : 0,
+		.keeps = set == CODE_IN_NO_FILE,
 	};
 
-	return workers_new(&n->workers[set], set == OTHERS_FILES ? NR_OTHERS : 1, AREA_BYTES, &limits, namer_work);
+	return workers_new(&n->workers[set], set == TRUSTED_FILES ? 1 : NR_OTHERS, AREA_BYTES, &limits, namer_work);
 }
 
 int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options)
@@ -222,12 +225,16 @@ static struct share *share_of(struct namer *n, uint64_t owner)
 	return share;
 }
 
-/* the owner in whose name the workers are asked: the file's, or the process itself */
-static uint64_t owner_of(const struct namer *n, uint64_t source)
+/* in whose name the workers are asked */
+static uint64_t owner_of(const struct namer *n, uint64_t key)
 {
-	const struct module *module = module_of(n, source);
+	const struct module *module = module_of(n, key);
+	const struct source *source;
 
-	return module ? module->key.owner : source;
+	if (module)
+		return owner_of_file(&module->key);
+	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
+	return source ? source->share->owner : owner_of_process((pid_t)key);
 }
 
 static struct source *source_of(struct namer *n, uint64_t key)
@@ -274,6 +281,16 @@ static char *put_string(char *to, const char *string)
 	return stpcpy(to, string) + 1;
 }
 
+/* With the workers that have ended, the jitdumps have gone that they had open. */
+static void note_ends(struct namer *n)
+{
+	uint64_t nr = workers_nr_ended(n->workers[CODE_IN_NO_FILE]);
+
+	for (struct source *source = n->sources; source && nr != n->nr_ended; source = source->hh.next)
+		source->has_dump = false;
+	n->nr_ended = nr;
+}
+
 /* Fills in the request for a source and the first nr_frames of n->frames, or for what its debug file is. Returns its size. */
 static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t nr_frames)
 {
@@ -285,6 +302,7 @@ static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t
 	struct source *of;
 	char *end;
 
+	note_ends(n);
 	HASH_FIND(hh, n->sources, &source, sizeof(source), of);
 	*r = (struct namer_request){
 		.pid = source, .nr = nr_frames, .asks_debug = asks_debug,
@@ -486,20 +504,11 @@ static void take_aside(struct namer *n, const struct worker_answer *answer)
 		give_up(n, source, error);
 }
 
-/* A worker has ended, and with it the jitdumps that it had open. */
-static void note_end(struct namer *n)
-{
-	for (struct source *source = n->sources; source; source = source->hh.next)
-		source->has_dump = false;
-}
-
 /* Takes an answer. False: there is none yet. Only answers to ASK are for the caller */
 static bool take_answer(struct namer *n, enum set set, struct worker_answer *answer)
 {
 	if (!workers_take(n->workers[set], answer))
 		return false;
-	if (answer->error)
-		note_end(n);
 	if (!(answer->tag & ASK))
 		take_aside(n, answer);
 	return true;
@@ -696,7 +705,7 @@ static void prepare_again(struct namer *n, const struct source *source)
 	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
 		struct module *module = modules_get(n->names->modules, id);
 
-		if (module && module->seen && set_of(n, id) == source->set && module->key.owner == source->share->owner)
+		if (module && module->seen && set_of(n, id) == source->set && owner_of_file(&module->key) == source->share->owner)
 			module->seen = false;
 	}
 }
@@ -725,7 +734,6 @@ static bool await(struct namer *n, const struct source *source, uint64_t tag, st
 			return false;
 		if (clock_ns() > end_ns) {
 			workers_give_up(workers, tag);
-			note_end(n);
 			prepare_again(n, source);
 			*answer = (struct worker_answer){ .error = -ETIME };
 			return true;
@@ -831,7 +839,7 @@ bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *
 	*opened = (struct opened_elf){ .fd = -EBADF };
 	if (!source || ask(n, source, NULL, 0) || !module->debug)
 		return false;
-	file = workers_open(n->workers[source->set], n->request, describe(n, source->key, false, 0));
+	file = workers_open(n->workers[source->set], source->share->owner, n->request, describe(n, source->key, false, 0));
 	namer_take_files(opened, &file);
 	*debug = *module->debug;
 	return opened->fd >= 0 || module->image;

@@ -243,7 +243,7 @@ static int call(struct foreign *f, struct workers *workers, const void *request,
 
 	if (!account || !is_affordable(f, account))
 		return -EAGAIN;
-	owner = workers == f->parser ? owner_of_process(pid) : 0;
+	owner = owner_of_process(pid);
 	got = workers_call(workers, owner, request, size, pid);
 	if (has_gone(&got))	/* what it executed before: what was kept is its memory no more */
 		got = workers_call(workers, owner, request, size, 0);
@@ -387,7 +387,7 @@ int foreign_ask_maps(struct foreign *f, pid_t pid, uint32_t uid, uint64_t tag)
 	if (is_slow(f, pid))
 		return -EAGAIN;
 	r = (struct foreign_request){ .about = { FOREIGN_MAPS, pid } };
-	return workers_ask(f->readers, tag, is_trusted_owner(uid) ? 0 : uid, &r, set_path(&r, NULL));
+	return workers_ask(f->readers, tag, owner_of_user(uid), &r, set_path(&r, NULL));
 }
 
 static int unpack_maps(struct proc_maps *maps, const struct worker_answer *got)
@@ -462,14 +462,6 @@ static uint64_t tag_of(uint32_t id, bool of_code)
 	return id | (of_code ? IS_CODE : 0);
 }
 
-/* Who has the file waits for no other's. 0: it is root's, or the tool's user's */
-static uint64_t owner_of(const struct file_key *key)
-{
-	if (is_trusted_file(key))
-		return 0;
-	return key->owner ? key->owner : UINT64_MAX;
-}
-
 int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *file,
 		      const struct file_key *key, bool of_code, bool much)
 {
@@ -478,7 +470,7 @@ int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *
 	r = (struct foreign_request){
 		.about.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
 	};
-	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), owner_of(key), &r,
+	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), owner_of_file(key), &r,
 			   set_path(&r, file->path));
 }
 

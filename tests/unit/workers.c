@@ -308,24 +308,26 @@ static unsigned taken_before(struct workers *w, uint64_t tag)
 }
 
 /* Who asks for much waits for himself. */
+#define USER(uid) ((uint64_t)(uid) << 32)
+
 static void test_owners(void)
 {
 	struct workers *w;
 
 	check(!workers_new(&w, 1, AREA, &limits, work));
 	for (uint64_t tag = 1; tag <= 10; tag++)
-		check(!workers_ask(w, tag, 7, "c", 2));
+		check(!workers_ask(w, tag, USER(7), "c", 2));
 	check(taken_before(w, 1) == 0);
-	check(!workers_ask(w, 11, 8, "r", 2));
+	check(!workers_ask(w, 11, USER(8), "r", 2));
 	check(taken_before(w, 11) <= 1, "what was begun before, and no more");
-	check(!workers_ask(w, 12, 7, "r", 2) && !workers_ask(w, 13, 8, "r", 2));
+	check(!workers_ask(w, 12, USER(7), "r", 2) && !workers_ask(w, 13, USER(8), "r", 2));
 	check(taken_before(w, 13) <= 1 && taken_before(w, 12) >= 5, "of one owner in their order");
 	workers_free(w);
 
 	/* many owners may be one user: a worker is left to the first owner, whatever they have begun */
 	check(!workers_new(&w, 2, AREA, &limits, work));
 	for (uint64_t tag = 1; tag <= 40; tag++)
-		check(!workers_ask(w, tag, 100 + tag, "c", 2));
+		check(!workers_ask(w, tag, USER(100 + tag), "c", 2));
 	taken_before(w, 20);
 	check(!workers_ask(w, 50, 0, "r", 2));
 	check(taken_before(w, 50) <= 1);
@@ -502,8 +504,8 @@ static void test_opened(void)
 
 	/* an owner of many that hang does not keep another one waiting for all of them */
 	for (uint64_t tag = 1; tag <= 20; tag++)
-		check(!workers_ask(w, tag, 7, hang, strlen(hang) + 1));
-	check(!workers_ask(w, 100, 8, request, strlen(request) + 1) && taken_before(w, 100) <= 6);
+		check(!workers_ask(w, tag, USER(7), hang, strlen(hang) + 1));
+	check(!workers_ask(w, 100, USER(8), request, strlen(request) + 1) && taken_before(w, 100) <= 6);
 	/* what is being opened is not taken back, and what waits is */
 	check(!workers_cancel(w, 100) && workers_cancel(w, 20) && !workers_cancel(w, 20));
 	for (uint64_t tag = 1; tag < 20; tag++)
@@ -512,7 +514,7 @@ static void test_opened(void)
 
 	/* who has begun a job that is given up is replaced: the next job does not wait for it */
 	request[0] = 's';
-	check(!workers_ask(w, 200, 7, request, strlen(request) + 1));
+	check(!workers_ask(w, 200, USER(7), request, strlen(request) + 1));
 	for (int i = 0; i < 5 && !workers_take(w, &answer); i++)
 		workers_wait(w, 10);
 	workers_give_up(w, 200);
@@ -520,7 +522,7 @@ static void test_opened(void)
 	check(!workers_nr_asked(w) && answers(w, request, "r0its text"), "the next job is done");
 
 	for (uint64_t tag = nr = 0; tag < 500; tag++)
-		check(!workers_ask(w, tag, tag % 3, request, strlen(request) + 1));
+		check(!workers_ask(w, tag, USER(tag % 3), request, strlen(request) + 1));
 	while (workers_nr_asked(w))
 		if (!workers_take(w, &answer))
 			workers_wait(w, 100);
@@ -585,6 +587,32 @@ static void test_apart(uint64_t bits)
 	workers_free(w);
 }
 
+/* Each user's jobs are one worker's, however many there are and whichever processes they are about. */
+static void test_kept(void)
+{
+	const struct worker_limits keeps = { .cpu_ms = 200, .bytes = MAX_BYTES, .apart = OWNERS_APART, .keeps = true };
+	enum { JOBS = 40, USERS = 2 };
+	pid_t pids[USERS] = {}, pid;
+	struct worker_answer answer;
+	struct workers *w;
+
+	check(!workers_new(&w, 3, AREA, &keeps, say_pid));
+	for (uint64_t tag = 0; tag < JOBS; tag++)
+		check(!workers_ask(w, tag, USER(tag % USERS) | tag, "x", 1));
+	while (workers_nr_asked(w)) {
+		if (!workers_take(w, &answer)) {
+			workers_wait(w, 100);
+			continue;
+		}
+		memcpy(&pid, answer.bytes, sizeof(pid));
+		if (!pids[answer.tag % USERS])
+			pids[answer.tag % USERS] = pid;
+		check(pid == pids[answer.tag % USERS], "job %lu", answer.tag);
+	}
+	check(pids[0] != pids[1] && !workers_nr_ended(w));
+	workers_free(w);
+}
+
 /* The numbers of descriptors that a message speaks of, and does not have, are those of files of the tool's. */
 static void test_refused_message(void)
 {
@@ -611,6 +639,7 @@ int main(void)
 	test_cancelled();
 	test_opened();
 	test_apart(UINT64_MAX);
-	test_apart(UINT64_MAX << 32);
+	test_apart(OWNERS_APART);
+	test_kept();
 	return check_done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hung-fs DIRECTORY FILE [MILLISECONDS]: mounts a file system with one file, "f", which has FILE's bytes;
- * each read of it takes so long. After SIGUSR1 it takes requests and answers none, as a hung server does:
+ * hung-fs DIRECTORY FILE [MILLISECONDS]: mounts a file system with the files f, f1, f2 and so on, each with FILE's bytes;
+ * each read takes so long. After SIGUSR1 it takes requests and answers none, as a hung server does:
  * who waits for one cannot be killed. It goes with the process. Says "ready".
  */
 #include <errno.h>
@@ -43,19 +43,20 @@ static void reply(const struct fuse_in_header *in, int error, const void *bytes,
 
 static struct fuse_attr attributes(uint64_t node)
 {
-	if (node != FILE_NODE)
+	if (node < FILE_NODE)
 		return (struct fuse_attr){ .ino = 1, .mode = S_IFDIR | 0755, .nlink = 2 };
 	return (struct fuse_attr){
-		.ino = FILE_NODE, .size = source_stat.st_size, .blocks = (source_stat.st_size + 511) / 512, .mtime = 1,
+		.ino = node, .size = source_stat.st_size, .blocks = (source_stat.st_size + 511) / 512, .mtime = 1,
 		.mode = S_IFREG | 0755, .nlink = 1, .blksize = 4096,
 	};
 }
 
 static void look_up(const struct fuse_in_header *in, const char *name)
 {
-	struct fuse_entry_out entry = { .nodeid = FILE_NODE, .attr = attributes(FILE_NODE) };
+	uint64_t node = FILE_NODE + strtoul(name + 1, NULL, 10);
+	struct fuse_entry_out entry = { .nodeid = node, .attr = attributes(node) };
 
-	reply(in, strcmp(name, "f") ? -ENOENT : 0, &entry, strcmp(name, "f") ? 0 : sizeof(entry));
+	reply(in, *name == 'f' ? 0 : -ENOENT, &entry, *name == 'f' ? sizeof(entry) : 0);
 }
 
 static void read_file(const struct fuse_in_header *in, const struct fuse_read_in *wanted)
