@@ -215,8 +215,8 @@ storm() {	# JAVA_OPTION...
 		jq -e '.samples > 200 and .ended.complete >= 0.99 * (.samples - .ended.no_user) and
 			.named >= 0.995 * .frames' <<<"$found"
 		expect "$by_perf > 200"
-		# the kernel loses some where the machine is busy, and then perf's, too; the aim is 3 % of a CPU
-		lost=$(jq --argjson by_perf "$by_perf" '.lost > 0.005 * (.samples + .lost) and .samples < 0.98 * $by_perf' <<<"$found")
+		# the kernel loses a tenth or so where the machine is busy, of perf's, too, but not the same ones; the aim is 3 % of a CPU
+		lost=$(jq --argjson by_perf "$by_perf" '.lost > 0.005 * (.samples + .lost) and .samples < 0.8 * $by_perf' <<<"$found")
 		[ "$cost" -le 4 ]
 		[ "$lost" = false ]
 	done
