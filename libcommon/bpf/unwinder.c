@@ -102,10 +102,12 @@ int unwinder_ask(void *arg, struct process *process, uint32_t tgid, uint32_t uid
 /* The lock of its mappings was held for long: that happens to any process of a busy machine. False: it has had that chance */
 static bool ask_again(struct unwinder *u, uint64_t tag)
 {
-	const struct process *process = processes_find(&u->processes, (pid_t)tag);
+	struct process *process = processes_find(&u->processes, (pid_t)tag);
 
-	return process && process->asked == tag &&
-	       !foreign_ask_maps(modules_foreign(u->modules), process->pid, process->uid, tag);
+	if (!process || process->asked != tag || process->asked_again)
+		return false;
+	process->asked_again = true;
+	return !foreign_ask_maps(modules_foreign(u->modules), process->pid, process->uid, tag);
 }
 
 unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)

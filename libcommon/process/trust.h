@@ -18,7 +18,7 @@ bool is_trusted_owner(uint64_t owner);
  */
 bool is_trusted_file(const struct file_key *key);
 
-/* Owners of workers' jobs (process/workers.h). Root: such a user. Root's files elsewhere are nobody's. */
+/* Owners of workers' jobs (process/workers.h). Where a server says whose a file is, it is nobody's, apart for each whom it names. */
 uint64_t owner_of_user(uint32_t uid);
 uint64_t owner_of_process(pid_t pid);	/* its real user, and in the lower half the process */
 uint64_t owner_of_file(const struct file_key *key);

@@ -34,7 +34,8 @@
 #define START_PAUSE 8	/* the pause between two starts: 1/8 of the time since the first failure, */
 #define START_PAUSE_MS 200	/* and no more than this */
 #define PATIENCE_MS 50	/* the tool waits this long for the starter; later, it only looks for an answer now and then */
-#define MAX_HUNG 8	/* killed workers of one user that do not end: none of this user's jobs begins until they do */
+#define HUNG_MS 100	/* a killed worker that has not ended by then is hung */
+#define MAX_HUNG 8	/* of one user: none of this user's jobs begins until they end */
 #define MAX_HUNG_OF_ALL 64	/* of all users but root's: a server may invent users */
 #define NR_OPENERS 2
 #define OPENER_AREA (128 << 10)
@@ -102,7 +103,7 @@ static unsigned nr_sets;
 /* killed workers that must be waited for. One that waits for a server that hangs does not end before its server */
 static struct ended_worker {
 	pid_t pid;
-	uint64_t owner;
+	uint64_t owner, killed_ns;
 } *ended;
 static size_t nr_ended, ended_room;
 
@@ -125,8 +126,14 @@ static void reap(void)
 static bool is_hung(uint64_t owner)
 {
 	size_t own = 0, all = 0;
+	uint64_t now;
 
-	for (size_t i = 0; i < nr_ended && OWNERS_UID(owner); i++) {
+	if (nr_ended < MAX_HUNG || !OWNERS_UID(owner))
+		return false;
+	now = clock_ns();
+	for (size_t i = 0; i < nr_ended; i++) {
+		if (now - ended[i].killed_ns < HUNG_MS * MS)
+			continue;
 		own += OWNERS_UID(ended[i].owner) == OWNERS_UID(owner);
 		all += OWNERS_UID(ended[i].owner) != 0;
 	}
@@ -257,7 +264,7 @@ static void end(struct workers *w, struct worker *worker)
 	if (worker->pid > 0) {
 		kill(worker->pid, SIGKILL);
 		if (!array_reserve(&ended, &ended_room, nr_ended + 1))
-			ended[nr_ended++] = (struct ended_worker){ worker->pid, worker->owner };
+			ended[nr_ended++] = (struct ended_worker){ worker->pid, worker->owner, clock_ns() };
 	}
 	drop_ends(w, worker);
 }
@@ -580,23 +587,24 @@ static bool must_keep_last(const struct workers *w, uint64_t now)
 	return busy + 1 >= w->nr && used > MUCH_NS;
 }
 
-/* May this worker have another job of this owner, as far as others' files are concerned? */
-static bool is_one(const struct workers *w, const struct worker *worker, const struct owner *owner)
+/* Has it had this owner's job, or none that it must not have had? What it has parsed for another owner may have taken it over. */
+static bool is_own(const struct workers *w, const struct worker *worker, const struct owner *owner)
 {
 	return worker->used && !((worker->owner ^ owner->id) & w->kind.limits.apart);
 }
 
-/* Does this owner's job wait for the worker that knows of its last one? */
-static bool waits_for_one(const struct workers *w, const struct owner *owner)
+static bool has_own(const struct workers *w, const struct owner *owner, bool busy)
 {
-	for (unsigned i = 0; i < w->nr && w->kind.limits.keeps; i++)
-		if (w->workers[i].busy && is_one(w, &w->workers[i], owner))
+	for (unsigned i = 0; i < w->nr; i++)
+		if (w->workers[i].busy == busy && is_own(w, &w->workers[i], owner))
 			return true;
 	return false;
 }
 
-/* The owner whose job is next: the one that has used least recently. NULL: no job can begin */
-static struct owner *next_owner(const struct workers *w)
+/*
+ * The owner whose job is next: the one that has used least recently. NULL: no job can begin. only_own: nor can a worker be started
+ */
+static struct owner *next_owner(const struct workers *w, bool only_own)
 {
 	uint64_t now = clock_ns(), least = UINT64_MAX;
 	struct owner *next = NULL;
@@ -608,7 +616,8 @@ static struct owner *next_owner(const struct workers *w)
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
 		uint64_t used;
 
-		if (!owner->first || (OWNERS_UID(owner->id) && only_first) || waits_for_one(w, owner))
+		if (!owner->first || (OWNERS_UID(owner->id) && only_first) || (w->kind.limits.keeps && has_own(w, owner, true)) ||
+		    (only_own && !has_own(w, owner, false)))
 			continue;
 		used = recently_used(owner, now);
 		if (used >= least)
@@ -617,6 +626,31 @@ static struct owner *next_owner(const struct workers *w)
 		next = owner;
 	}
 	return next;
+}
+
+/*
+ * Which idle worker has the owner's next job? Its own one, else one that has had none yet, else another owner's, which is replaced:
+ * one that has no job waiting, if there is any. NULL: all are busy
+ */
+static struct worker *worker_for(struct workers *w, const struct owner *owner)
+{
+	struct worker *best = NULL;
+	int rank, best_rank = 0;
+
+	for (unsigned i = 0; i < w->nr; i++) {
+		struct worker *worker = &w->workers[i];
+		struct owner *last;
+
+		if (worker->busy)
+			continue;
+		HASH_FIND(hh, w->owners, &worker->owner, sizeof(worker->owner), last);
+		rank = is_own(w, worker, owner) ? 4 : !worker->used ? 3 : !last || !last->first ? 2 : 1;
+		if (rank <= best_rank)
+			continue;
+		best = worker;
+		best_rank = rank;
+	}
+	return best;
 }
 
 /* The owner's first job begins. 0 or -errno */
@@ -640,7 +674,6 @@ static int begin_job(struct workers *w, struct worker *worker, struct owner *own
 	return 0;
 }
 
-
 /* A failed fork() takes as long as one that succeeds, and there may be thousands of jobs. */
 static void note_unstartable(struct workers *w, int error)
 {
@@ -654,55 +687,48 @@ static void note_unstartable(struct workers *w, int error)
 		w->next_start = now + (pause < START_PAUSE_MS * MS ? pause : START_PAUSE_MS * MS);
 }
 
-/*
- * Gives jobs to workers that have none; `anew`: also to those that have had another owner's, which are replaced. If a worker
- * cannot be started now, a later call tries again.
- */
-static void hand_out_to(struct workers *w, bool anew)
+/* The owner's first job is begun, or refused. 0 or -errno */
+static int hand_to(struct workers *w, struct worker *worker, struct owner *owner)
 {
-	for (unsigned i = 0; i < w->nr; i++) {
-		struct worker *worker = &w->workers[i];
-		struct owner *owner;
-		int error;
-
-		if (worker->busy)
-			continue;
-		owner = next_owner(w);
-		if (!owner)
-			return;
-		if (is_hung(owner->id)) {
-			fail(worker, owner->first->tag, -ETIMEDOUT);
-			free(take_first(w, owner));
-			continue;
-		}
-		if (worker->used && !is_one(w, worker, owner)) {	/* what it has parsed for another one may have taken it over */
-			if (!anew)
-				continue;
-			end(w, worker);
-		}
-		error = begin_job(w, worker, owner);
-		if (error) {
-			note_unstartable(w, error);
-			continue;
-		}
-		w->unstartable = w->next_start = 0;
+	if (is_hung(owner->id)) {
+		fail(worker, owner->first->tag, -ETIMEDOUT);
+		free(take_first(w, owner));
+		return 0;
 	}
+	if (worker->used && !is_own(w, worker, owner))
+		end(w, worker);
+	return begin_job(w, worker, owner);
 }
 
+/* If a worker cannot be started now, a later call tries again; those that are there have jobs of their owners meanwhile. */
 static void hand_out(struct workers *w)
 {
+	bool unstartable = false;
+	struct worker *worker;
+	struct owner *owner;
+	int error;
+
 	take_all_opened(w);
-	hand_out_to(w, false);
-	if (w->kind.limits.apart)
-		hand_out_to(w, true);
 	if (nr_ended)
 		reap();
+	while ((owner = next_owner(w, unstartable)) && (worker = worker_for(w, owner))) {
+		error = hand_to(w, worker, owner);
+		if (!error) {
+			w->unstartable = unstartable ? w->unstartable : 0;
+			w->next_start = unstartable ? w->next_start : 0;
+			continue;
+		}
+		note_unstartable(w, error);
+		if (unstartable)
+			break;
+		unstartable = true;
+	}
 }
 
 /* Gives up the first job if there is no worker for it, and none could be started for START_MS. */
 static bool give_up(struct workers *w, struct worker_answer *answer)
 {
-	struct owner *owner = w->unstartable ? next_owner(w) : NULL;
+	struct owner *owner = w->unstartable ? next_owner(w, false) : NULL;
 
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy)
@@ -783,8 +809,12 @@ void workers_give_up(struct workers *w, uint64_t tag)
 			worker->busy = false;
 			continue;
 		}
-		if (!worker->error)
-			charge_worker(w, worker);
+		if (worker->error) {	/* it does not have the job */
+			worker->busy = false;
+			worker->error = 0;
+			continue;
+		}
+		charge_worker(w, worker);
 		end(w, worker);
 	}
 }

@@ -36,7 +36,7 @@
 #define FOLLOW_NS 200000000
 #define NEW_FILE_S 3600
 
-/* The share of one owner of files, or of one process that has code in no file. */
+/* The share of one owner of files, or of one user whose processes have code in no file. */
 struct share {
 	uint64_t owner;
 	uint64_t waited_ns;
@@ -634,7 +634,7 @@ static int note_user(struct namer *n, pid_t pid, uint32_t uid)
 	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
 	if (!source)
 		return 0;
-	share = share_of(n, uid);
+	share = share_of(n, owner_of_user(uid));
 	if (!share)
 		return -ENOMEM;
 	source->share = share;

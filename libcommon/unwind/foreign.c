@@ -233,17 +233,16 @@ static bool has_gone(const struct worker_answer *got)
 }
 
 /* Asks about a process. 0 or -errno; *bytes of *answer, behind its head, are valid until the next call */
-static int call(struct foreign *f, struct workers *workers, const void *request, size_t size,
+static int call(struct foreign *f, struct workers *workers, uint64_t owner, const void *request, size_t size,
 		const struct foreign_answer **answer, size_t *bytes)
 {
 	pid_t pid = ((const struct foreign_about *)request)->pid;
 	struct account *account = account_of(f, pid, true);
-	uint64_t began = clock_ns(), owner, waited;
+	uint64_t began = clock_ns(), waited;
 	struct worker_answer got;
 
 	if (!account || !is_affordable(f, account))
 		return -EAGAIN;
-	owner = owner_of_process(pid);
 	got = workers_call(workers, owner, request, size, pid);
 	if (has_gone(&got))	/* what it executed before: what was kept is its memory no more */
 		got = workers_call(workers, owner, request, size, 0);
@@ -274,7 +273,7 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	if (!f)
 		return mapped_file_identify(tid, mapping, key);
 	r = (struct foreign_request){ .about = { FOREIGN_FILE, tid }, .mapping = *mapping };
-	error = call(f, f->reader, &r, set_path(&r, mapping->path), &answer, &bytes);
+	error = call(f, f->reader, owner_of_process(tid), &r, set_path(&r, mapping->path), &answer, &bytes);
 	if (!error && bytes < sizeof(*answer) + sizeof(*key))
 		error = -EBADMSG;
 	if (!error)
@@ -302,7 +301,7 @@ int foreign_call(struct foreign *f, pid_t pid, foreign_fn *work, const void *que
 		*answer = here;
 		return work(question, &(struct process_memory){ pid, -1 }, here, sizeof(here), bytes);
 	}
-	error = call(f, f->parser, &job, set_job(&job, pid, work, question, size), &got, bytes);
+	error = call(f, f->parser, owner_of_process(pid), &job, set_job(&job, pid, work, question, size), &got, bytes);
 	if (error)
 		return error;
 	*answer = got + 1;
@@ -314,17 +313,19 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 {
 	static struct foreign_request r;
 	const struct foreign_answer *answer;
+	uint64_t owner;
 	size_t got;
 
 	if (!f)
 		return foreign_text_here(text, to, bytes);
 	if (bytes > FOREIGN_TEXT_BYTES)
 		return 0;
+	owner = text->file.path ? owner_of_file(&text->key) : owner_of_process(text->pid);	/* the process may be gone */
 	r = (struct foreign_request){
 		.about = { FOREIGN_TEXT, text->pid }, .address = text->address, .bytes = bytes, .file = text->file,
 		.key = text->key, .file_offset = text->file_offset,
 	};
-	if (call(f, f->reader, &r, set_path(&r, text->file.path), &answer, &got) || answer->nr > bytes ||
+	if (call(f, f->reader, owner, &r, set_path(&r, text->file.path), &answer, &got) || answer->nr > bytes ||
 	    got != sizeof(*answer) + answer->nr)
 		return 0;
 	memcpy(to, answer + 1, answer->nr);
@@ -342,7 +343,7 @@ int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t
 
 	if (!f)
 		return foreign_region_here(&r, &(struct process_memory){ pid, -1 }, hash, table);
-	error = call(f, f->parser, &r, sizeof(r), &answer, &got);
+	error = call(f, f->parser, owner_of_process(pid), &r, sizeof(r), &answer, &got);
 	if (answer && got >= sizeof(*answer) + sizeof(*hash))
 		memcpy(hash, answer + 1, sizeof(*hash));
 	else if (!error)
@@ -366,7 +367,7 @@ void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *sta
 	memcpy(r.stacks, stacks, nr * sizeof(*stacks));
 	for (size_t i = 0; i < nr; i++)
 		stacks[i].bytes = 0;
-	if (call(f, f->reader, &r, sizeof(r), &answer, &got) || got < sizeof(*answer) + sizeof(r.stacks))
+	if (call(f, f->reader, owner_of_process(pid), &r, sizeof(r), &answer, &got) || got < sizeof(*answer) + sizeof(r.stacks))
 		return;
 	memcpy(r.stacks, answer + 1, sizeof(r.stacks));
 	for (size_t i = 0; i < nr; i++)

@@ -160,6 +160,7 @@ uint64_t process_asked(struct processes *processes, struct process *process, uin
 	process->asked = (uint64_t)++processes->nr_asked << 32 | (uint32_t)process->pid;
 	process->asked_ns = clock_ns();
 	process->asked_changes = changes;
+	process->asked_again = false;
 	return process->asked;
 }
 

@@ -52,6 +52,7 @@ struct process {
 	 */
 	uint64_t asked, asked_ns;
 	uint32_t asked_changes;
+	bool asked_again;	/* because the lock of its mappings was held for long */
 	uint32_t uid;		/* of the task that it was asked for, as in struct stack_key */
 	struct process_event *since;
 	size_t nr_since, room_since;

@@ -307,9 +307,9 @@ static unsigned taken_before(struct workers *w, uint64_t tag)
 	}
 }
 
-/* Who asks for much waits for himself. */
 #define USER(uid) ((uint64_t)(uid) << 32)
 
+/* Who asks for much waits for himself. */
 static void test_owners(void)
 {
 	struct workers *w;
