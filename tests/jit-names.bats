@@ -50,6 +50,7 @@ same_names() {	# PID MAP
 	expected_of_map "$WORK/map" >"$WORK/expected"
 	[ "$(wc -l <"$WORK/expected")" -gt 100 ]
 	{ echo; cut -d ' ' -f 1 "$WORK/expected"; } | jit-name-of "$1" | sed 1d | cut -d ' ' -f 1,3- >"$WORK/got"
+	[ "$(wc -l <"$WORK/got")" -eq "$(wc -l <"$WORK/expected")" ]
 	diff "$WORK/expected" "$WORK/got" >"$WORK/diff" || true
 	expect "$(grep -c '^>' "$WORK/diff" || true) <= $(wc -l <"$WORK/expected") / 100"	# the map goes on growing
 }
@@ -134,6 +135,7 @@ same_names() {	# PID MAP
 	expect "$(wc -l <"$WORK/expected") > 100"
 	{ echo; cut -d ' ' -f 1 "$WORK/expected"; } | jit-name-of "$pid" | sed 1d | cut -d ' ' -f 1,3- >"$WORK/got"
 	kill -CONT "$pid"
+	[ "$(wc -l <"$WORK/got")" -eq "$(wc -l <"$WORK/expected")" ]
 	diff "$WORK/expected" "$WORK/got" >"$WORK/diff" || true
 	expect "$(grep -c '^>' "$WORK/diff" || true) <= $(wc -l <"$WORK/expected") / 100"
 }

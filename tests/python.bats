@@ -60,15 +60,16 @@ same_stacks() {	# PYTHON
 }
 
 # each interpreter of a kind that is known, of those that Debian's releases have; others by PYTHONS="PROGRAM..."
-pythons() {
-	[ -z "${PYTHONS-}" ] || { echo "$PYTHONS"; return; }
-	compgen -G '/usr/bin/python3.1[1-3]' || skip "needs Debian's python3.11, 3.12 or 3.13"
+find_pythons() {
+	mapfile -t pythons < <(if [ -n "${PYTHONS-}" ]; then tr ' ' '\n' <<<"$PYTHONS"; else compgen -G '/usr/bin/python3.1[1-3]'; fi)
+	[ ${#pythons[@]} -gt 0 ] || skip "needs Debian's python3.11, 3.12 or 3.13"
 }
 
 @test "python: functions, files and lines are Python's own, through C that calls Python back" {
 	need_root
-	local python
-	for python in $(pythons); do
+	local python pythons
+	find_pythons
+	for python in "${pythons[@]}"; do
 		same_stacks "$python"
 		alternate_rightly
 	done
@@ -77,8 +78,9 @@ pythons() {
 @test "python: generators, coroutines, tasks and asynchronous generators: each stack, as often as Python says" {
 	need_root
 	need jq gawk
-	local python
-	for python in $(pythons); do
+	local python pythons
+	find_pythons
+	for python in "${pythons[@]}"; do
 		on_one_cpu stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$python" "$ROOT/tests/workloads/coroutines.py" "$WORK/log"
 		slept_in >"$WORK/got"
 		logged >"$WORK/want"
@@ -91,8 +93,9 @@ pythons() {
 @test "python: several interpreters: those functions that called the inner one are its callers, and none is another's" {
 	need_root
 	need jq gawk
-	local python
-	for python in $(pythons); do
+	local python pythons
+	find_pythons
+	for python in "${pythons[@]}"; do
 		rm -f "$WORK/log"
 		on_one_cpu stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$python" "$ROOT/tests/workloads/interpreters.py" "$WORK/log"
 		jq -r 'select(.type == "stack") | select(any(.user[].symbol; . != null and test("nanosleep"))) |
