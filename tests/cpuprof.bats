@@ -802,12 +802,15 @@ while True: json.dumps(list(range(1000)))'
 	cpuprof -F 999 -k -j 1 2>/dev/null >"$WORK/out"
 	[ "$(jq -r 'select(.type == "stack") | .ended_by' "$WORK/out" | sort -u | grep -v no_user)" = "" ]
 	cpuprof -F 999 -u -j 1 2>/dev/null >"$WORK/out"
+	expect "$(summary .samples) > 10"
 	refute grep -q '^kworker\|^swapper' <(jq -r 'select(.type == "stack") | .comm' "$WORK/out")
 	measure_while_it_runs 300 cpuprof -F 999 -t "$pid" -j
 	[ "$(jq -r 'select(.type == "stack") | .tid' "$WORK/out" | sort -u)" = "$pid" ]
 	taskset -p 1 "$pid" >/dev/null
 	measure_while_it_runs 300 cpuprof -F 999 -C 0 -p "$pid" -j
 	expect "$(summary .samples) > 10"
+	cpuprof -F 999 -C 1 -p "$pid" -j 0.3 2>/dev/null >"$WORK/out"
+	[ "$(summary .samples)" -eq 0 ]
 	kill "$pid"
 	# the idle task has no fewer samples than the kernel says it ran meanwhile, but for the lost ones. What is lost of it is said:
 	# of each CPU all of the time counts, but what the hypervisor has stolen

@@ -129,7 +129,7 @@ is_unharmed() {	# BY WHAT
 
 # calls a function for each row of the size: with its $name, $files, and @command, which runs it
 each_program() {	# core|full FUNCTION...
-	local size name needs build files line need missing dir out command src=$ROOT/tests/workloads/unharmed
+	local size name needs build files line need missing dir out command nr=0 src=$ROOT/tests/workloads/unharmed
 	harmed=()
 	while IFS='|' read -r size name needs build files line; do
 		[ "$size" = core ] || [ "$size" = "$1" ] || continue
@@ -148,7 +148,10 @@ each_program() {	# core|full FUNCTION...
 			continue
 		fi
 		"${@:2}"
+		nr=$((nr + 1))
 	done < <(grep '|' <<<"$programs")
+	echo "# $nr programs" >&3
+	[ $nr -ge 8 ] || [ -n "${PROGRAMS-}" ]
 	[ ${#harmed[@]} -eq 0 ] || { printf 'harmed: %s\n' "${harmed[@]}"; return 1; }
 }
 
@@ -191,6 +194,7 @@ probed() {	# MOST
 
 # begins to measure the whole machine: $tool
 begin() {	# NAME TOOL ARG...
+	rm -f "$WORK/$1.err"	# the last tool's
 	"${@:2}" -o "$WORK/$1.txt" 2>"$WORK/$1.err" 3>&- &
 	tool=$!
 	pids+=("$tool")
@@ -284,6 +288,7 @@ print(sorted(batch() for _ in range(100))[50])'
 	done
 	# one that is replaced is another file
 	cp "$WORK/one" "$WORK/lib.so"
+	rm -f "$WORK/err"
 	stackcount "u:$WORK/lib.so:work" --duration 3 >"$WORK/out" 2>"$WORK/err" &
 	pids+=($!)
 	wait_until grep -q 'Ctrl-C' "$WORK/err"
@@ -423,7 +428,9 @@ attack() {	# PROGRAM ARG...
 		for of in "${tools[@]}" "funclat u:$WORK/lib/libc.so.6:m*"; do
 			ends_in_time "$name" $of
 		done
-		[ ${#pids[@]} -eq "$before" ] || end_attack "${pids[before]}"
+		[ ${#pids[@]} -gt "$before" ] || continue
+		kill -0 "${pids[before]}"	# it was one all the time
+		end_attack "${pids[before]}"
 	done
 	[ ${#late_tools[@]} -eq 0 ] || { printf 'late: %s\n' "${late_tools[@]}"; return 1; }
 }

@@ -505,6 +505,11 @@ conserved() {	# ARG...
 	[ "$(stacks 'map(.comm) | unique | join(",")')" = waits ]
 	measure -t "$first" 0.5
 	[ "$(stacks 'map(.tid) | unique | join(",")')" = "$first" ]
+	taskset -pc 0 "$first" >/dev/null
+	measure -C 0 -t "$first" 0.5
+	expect "$(summary .samples) > 10"
+	measure -C 1 -t "$first" 0.5
+	[ "$(summary .samples)" -eq 0 ]
 	measure -k 0.5
 	[ "$(stacks 'map(select(.user | length > 0)) | length')" -eq 0 ]
 	[ "$(summary .ended.no_user)" -eq "$(summary .samples)" ]
