@@ -412,7 +412,7 @@ nap()'
 	[ "$output" = "cpuprof: cannot open '/nonexistent/x.folded': No such file or directory" ]
 }
 
-@test "-p of a thread; of one process that stays and one that exits" {
+@test "-p of a thread is refused, and its process named" {
 	need_root
 	background nested thread
 	wait_until grep -q ready "$WORK/background.out"

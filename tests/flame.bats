@@ -318,8 +318,10 @@ from_recording() {	# TOOL [ARG...]
 	echo 'public class T { public static void main(String[] a) { var m = new java.util.HashMap<Integer, Long>();
 		for (int i = 0; i < 20000000; i++) m.merge(i % 1000, (long)i, Long::sum); } }' >"$WORK/T.java"
 	from_recording cpuprof -F 499 -i -l -- python3 -c 'sum(i * i for i in range(5000000))'
+	grep -q '"runtime":"python"' "$WORK/x.jsonl"
 	from_recording cpuprof -F 499 -- python3 -c 'sum(i * i for i in range(5000000))'
 	from_recording cpuprof -F 499 -i -- java "$WORK/T.java"
+	grep -q '"inlined":true' "$WORK/x.jsonl"
 	from_recording cpuprof -F 499 -l -- java "$WORK/T.java"
 }
 

@@ -360,6 +360,7 @@ victims_frames() {
 		# one that runs already, and one that begins when the attacker's file is known
 		for order in before after; do
 			[ "$order" = after ] || background "$WORK/victim"
+			rm -f "$WORK/err"
 			cpuprof -j >"$WORK/out" 2>"$WORK/err" 3>&- &
 			local tool=$!
 			pids+=("$tool")
@@ -634,7 +635,8 @@ fetched_in_time() {	# SECONDS
 		fi
 		kill -0 $victim
 	done
-	echo "attached $attached times, refused $refused times"
+	echo "# attached $attached times, refused $refused times" >&3
+	[ $attached -gt 0 ]
 	kill $victim
 	wait $victim || [ $? -eq 143 ]
 }

@@ -86,7 +86,7 @@ is_nameless() {	# OPTION… FILE: only its start is known, by the FDE
 	is_nameless -d "$WORK/debug" "$WORK/linked"
 }
 
-@test "names: a .gnu_debuglink to the file itself or out of its directory leads nowhere" {
+@test "names: a .gnu_debuglink out of its directory leads nowhere" {
 	make_files_without_id
 	mkdir "$WORK/sub"
 	cp "$WORK/full.debug" "$WORK/evil"
@@ -552,6 +552,8 @@ with_dwarf() {	# FILE...
 	place-of "$WORK/no-pie.debug" <"$WORK/main" >"$WORK/before" 2>/dev/null
 	dwz -m "$WORK/common" "$WORK/pie.debug" "$WORK/no-pie.debug" || skip "dwz found nothing to share"
 	readelf -SW "$WORK/pie.debug" | grep -q debugaltlink
+	[ -s "$WORK/before" ]
+	diff "$WORK/before" <(place-of "$WORK/no-pie.debug" <"$WORK/main" 2>/dev/null)
 	[ "$(place-of "$WORK/pie.debug" <"$WORK/main" 2>/dev/null)" = "$(place-of "$WORK/pie" <"$WORK/main" 2>/dev/null)" ]
 }
 

@@ -545,6 +545,7 @@ collapse() {
 		kill -$signal $tool
 		wait $tool
 		refute ls "$WORK"/*.part
+		[ -s "$WORK/x.folded" ]
 		[ "$(head -n 1 "$WORK/x.folded")" != before ]
 		echo before >"$WORK/x.folded"
 	done
@@ -615,7 +616,7 @@ collapse() {
 
 # bats test_tags=check
 @test "--help: under headings, an option to a line, two examples at the end that the tool's options allow" {
-	local tool measure
+	local tool option
 	for tool in cpuprof offcputime offwaketime wallprof stackcount funclat biohist mapupdlat; do
 		"$tool" --help >"$WORK/help"
 		echo "$tool: $(sed -n 's/^ \([A-Z].*:\)$/\1/p' "$WORK/help" | paste -sd ' ')"
@@ -623,6 +624,9 @@ collapse() {
 		# a line that goes on
 		refute grep -E '^ {20,}[^ ]' "$WORK/help"
 		expect "$(sed -n '/^Examples:$/,$p' "$WORK/help" | grep -c "^  $tool ") == 2 && $(sed -n '/^Examples:$/,$p' "$WORK/help" | wc -l) == 3"
+		for option in $(sed -n "/^Examples:\$/,\$ { s/ -- .*//; s/^  $tool//p }" "$WORK/help" | grep -oE ' -[a-zA-Z]| --[a-z-]+'); do
+			grep -qE "^ .*$option\\b" <(sed '/^Examples:$/,$d' "$WORK/help") || { echo "$tool has no $option"; return 1; }
+		done
 		[[ "$("$tool" -V)" == "$tool (ehperf) "[0-9]* ]]
 	done
 }

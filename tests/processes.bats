@@ -356,6 +356,7 @@ print(r.ru_utime + r.ru_stime)' "$@"
 	expect "$(summary .samples) > 20"
 	for tool in "wallprof -j" "offcputime -j" "stackcount -j t:sched:sched_switch" "stackcount -j t:raw_syscalls:sys_exit"; do
 		$tool -q -- sh -c "sleep 0.05" >"$WORK/out"
+		grep -q '"comm":"sleep"' "$WORK/out"
 		jq -c 'select(.type != "stacks" and (.comm? // "sh" | IN("sh", "sleep") | not))' "$WORK/out" >"$WORK/others"
 		cat "$WORK/others"
 		[ ! -s "$WORK/others" ]
@@ -462,7 +463,8 @@ start_forks() {	# NAME
 		cat "$WORK/err" "$WORK/said"
 		grep -q "process $program and all its descendants have ended" "$WORK/err"
 		jq -r 'select(.type == "stack" or .type == "histogram") | "\(.pid // .key.pid) \(.count)"' "$WORK/out" | sort >"$WORK/ours"
-		diff <(forks_said) "$WORK/ours"
+		forks_said >"$WORK/theirs"
+		diff "$WORK/theirs" "$WORK/ours"
 		valid_json "$WORK/out"
 	done
 }

@@ -349,7 +349,7 @@ whole() {	# SHARE COMMAND...
 	jq -r 'select(.type == "stack" and (.comm | test("postgres|redis|pgbench")) and .ended_by != "no_user") | [.comm, .count, .ended_by] | @tsv' "$WORK/out" |
 		gawk -F '\t' -v share=$share '{ all[$1] += $2 } $3 == "complete" { whole[$1] += $2 }
 			END { for (c in all) { print "# " c ": " whole[c] + 0 " of " all[c] " complete"; n += all[c]; if (all[c] > 100 && whole[c] < share * all[c]) bad = 1 }
-				exit bad || n < 1000 }' >&3
+				exit bad || n < 1000 || all["postgres"] <= 100 || all["redis-server"] <= 100 }' >&3
 }
 
 # ---- code of no file ----
