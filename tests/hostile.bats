@@ -516,6 +516,41 @@ rights_of() {	# PID
 	wait "$tool"
 }
 
+# how many workers a tool has once it has named code of these processes
+workers_for() {	# PID...
+	local tool
+	rm -f "$WORK/out"
+	"$ROOT/build/cpuprof" -q -j -p "$(tr ' ' , <<<"$*")" --every 0.5 >"$WORK/out" 2>"$WORK/err" 3>&- &
+	tool=$!
+	pids+=("$tool")
+	all_named() {
+		jq -s --arg pids "$*" -e '[.[] | select(.type == "stack" and any(.user[]; .symbol == "early")) | .pid | tostring] | unique == ($pids | split(" ") | unique)' "$WORK/out"
+	}
+	wait_until all_named "$@"
+	pgrep -c -P "$tool" ehperf-worker
+	kill -INT "$tool"
+	wait "$tool"
+}
+
+@test "two users' perf maps are read by two workers, and those of one user by one" {
+	need_root
+	need setpriv
+	chmod a+x "$WORK"
+	install -m 755 "$ROOT/build/tests/jits" "$WORK"
+	local uid jits=()
+	for uid in 65534 65534 65533; do
+		background setpriv --reuid=$uid --regid=$uid --clear-groups "$WORK/jits" map
+		jits+=("$pid")
+		wait_until test -s "/tmp/perf-$pid.map"
+	done
+	local same other
+	same=$(workers_for "${jits[0]}" "${jits[1]}")
+	other=$(workers_for "${jits[0]}" "${jits[2]}")
+	for pid in "${jits[@]}"; do rm -f "/tmp/perf-$pid.map"; done
+	echo "# $same workers for one user's processes, $other for two users'" >&3
+	[ "$other" -eq $((same + 1)) ]
+}
+
 # the tool's workers: those without a filter for their system calls have no capabilities, and the others few
 are_confined() {	# PID
 	local worker seccomp caps all=0
