@@ -2,6 +2,7 @@
 #include "table/gaps.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "table/code_rules.h"
 #include "table/known_code.h"
@@ -168,11 +169,48 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 	write_row(&place, place.size, NULL);
 }
 
+/* less of GHC's code is not in one place: it is _init and the like. It is read in pieces: there may be a hundred megabytes */
+#define MIN_STG_BYTES 256
+#define STG_PIECE_BYTES (1 << 20)
+
+/* [from, to) is GHC's code. A call of C of which two pieces have a part is left out. */
+static void write_stg_code(struct gaps *g, uint64_t from, uint64_t to)
+{
+	struct eh_rule rule = known_stg_rule(false), in_call = known_stg_rule(true);
+	uint8_t *code = malloc(STG_PIECE_BYTES);
+	uint64_t next;
+
+	if (!code)
+		g->error = -ENOMEM;
+	for (; from < to && !g->error; from = next) {
+		struct code_place place = { .gaps = g, .start = from, .last_state = g->nothing };
+		size_t start, end = 0;
+
+		next = earlier(to, from + STG_PIECE_BYTES);
+		if (elf_file_read(g->file, from, code, next - from))
+			break;
+		write_code_rule(&place, 0, &rule);
+		while (known_stg_call(code, next - from, end, &start, &end)) {
+			write_code_rule(&place, start, &in_call);
+			write_code_rule(&place, end, &rule);
+		}
+	}
+	free(code);
+	row_writer_add(g->writer, from, g->nothing);
+	g->looked_at = to;
+}
+
 /* [from, to) of this segment; at_end: it begins or ends with the segment's code */
 static void look_at(struct gaps *g, const struct elf_segment *s, bool at_end, uint64_t from, uint64_t to)
 {
 	if (is_padding(g, at_end, from, to))
 		return;
+	if (g->is_stg && to - from >= MIN_STG_BYTES) {
+		g->table->has_other_code = true;
+		if (g->of_code)
+			write_stg_code(g, from, to);
+		return;
+	}
 	g->table->other_code_bytes += to - from;
 	if (to - from > MAX_PLACE_BYTES || g->table->other_code_bytes > MAX_CODE_BYTES) {
 		g->table->has_other_code &= g->table->other_code_bytes <= MAX_CODE_BYTES;

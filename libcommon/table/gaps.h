@@ -19,6 +19,7 @@ struct gaps {
 	struct cfi_states *states;
 	struct row_writer *writer;
 	uint32_t nothing;		/* the state of no rule */
+	bool is_stg;			/* it is GHC's code (known_stg_rule()) */
 	bool of_code;			/* derive rules; else only set table->has_other_code */
 	uint64_t code_start, code_end;	/* of the file's code (elf_file_code()) */
 	uint64_t looked_at;		/* up to here: of overlapping segments, no byte is looked at twice */

@@ -18,7 +18,7 @@ struct known_row {
 	struct eh_rule rule;
 };
 
-#define MAX_KNOWN_ROWS 3
+#define MAX_KNOWN_ROWS 5
 
 /* code[rows[0].at .. end) */
 struct known_code {
@@ -73,6 +73,17 @@ bool known_code_in(const char *name, const uint8_t *code, size_t size, struct kn
 bool known_is_return_thunk_fde(uint64_t length, const uint8_t *program, size_t program_bytes);
 bool known_is_return_thunk(const uint8_t *code);
 extern const struct eh_rule known_return_thunk;
+
+/*
+ * GHC's generated code has no CFI. Haskell's stack is another one; rsp stays where StgRun() has put it, except around calls of C.
+ * known_is_stg_run(): is this code StgRun, of so many bytes? Its rows are those of the piece of that name.
+ */
+#define STG_RUN_BYTES 0x5a
+bool known_is_stg_run(const uint8_t *code, struct known_code *piece);
+/* the rule of generated code; in_call: of a call of C */
+struct eh_rule known_stg_rule(bool in_call);
+/* the next call of C in code[from .. size): rsp is lower in [*start, *end). false: there is none */
+bool known_stg_call(const uint8_t *code, size_t size, size_t from, size_t *start, size_t *end);
 
 /* a frame without a caller */
 struct eh_rule known_outermost(void);

@@ -87,7 +87,19 @@ int known_functions_add(struct known_functions *k, struct fde_index *index, stru
 	return error;
 }
 
-int known_functions_add_fde(struct fde_index *index, const struct elf_file *file, const struct fde *fde)
+static int add_stg_run(struct known_functions *k, struct fde_index *index, const struct elf_file *file, const struct fde *fde)
+{
+	uint8_t code[STG_RUN_BYTES];
+	uint64_t start;
+
+	if (k->has_stg_run || k->nr == MAX_KNOWN_FUNCTIONS || !elf_file_offset_of(file, fde->start, &start) ||
+	    elf_file_read(file, start, code, sizeof(code)) || !known_is_stg_run(code, &k->pieces[k->nr]))
+		return 0;
+	k->has_stg_run = true;
+	return add_rows(index, file, &k->pieces[k->nr++], fde->start);
+}
+
+int known_functions_add_fde(struct known_functions *k, struct fde_index *index, const struct elf_file *file, const struct fde *fde)
 {
 	uint8_t code[RETURN_THUNK_BYTES];
 	struct fde_span span = {
@@ -96,6 +108,8 @@ int known_functions_add_fde(struct fde_index *index, const struct elf_file *file
 	};
 	uint64_t start;
 
+	if (fde->length == STG_RUN_BYTES)
+		return add_stg_run(k, index, file, fde);
 	if (!known_is_return_thunk_fde(fde->length, fde->program, fde->program_bytes) ||
 	    !elf_file_offset_of(file, fde->start, &start) || elf_file_read(file, start, code, sizeof(code)) ||
 	    !known_is_return_thunk(code))

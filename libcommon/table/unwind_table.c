@@ -199,8 +199,8 @@ static int add_fde(struct compilation *c, const struct fde *fde)
 	if (error == -ERANGE) {
 		c->table.skipped[fde->length ? SKIP_OUTSIDE : SKIP_EMPTY]++;
 		error = 0;
-	} else if (!error && c->known && fde->length == RETURN_THUNK_BYTES) {
-		error = known_functions_add_fde(&c->fdes, c->known, fde);
+	} else if (!error && c->known && known_functions_has_length(fde->length)) {
+		error = known_functions_add_fde(&c->functions, &c->fdes, c->known, fde);
 	}
 	return c->states.error ? c->states.error : error;
 }
@@ -295,7 +295,7 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	c->gaps = (struct gaps){
 		.table = &c->table, .file = c->file, .keeps_fp = gopclntab_is_go(c->file) && !c->go.present,
 		.states = &c->states, .writer = &c->writer,
-		.of_code = c->of_code,
+		.of_code = c->of_code, .is_stg = c->functions.has_stg_run,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};
 	if (error || c->states.error)

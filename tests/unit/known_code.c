@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Known code, by bytes that objdump shows of Debian's musl, glibc and Boost. */
+/* Known code, by bytes that objdump shows of Debian's musl, glibc, Boost, SBCL and shellcheck. */
 #include <stdint.h>
 #include <string.h>
 
@@ -39,6 +39,36 @@ static const uint8_t lisp[] = {
 	0xff, 0x50, 0xfd, 0x73, 0x03, 0x48, 0x89, 0xdc, 0x41, 0x5f, 0x41,
 	0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5b, 0x48, 0x89, 0xd0, 0xc9, 0xc3,
 };
+
+/* shellcheck 0.9.0, built by GHC 9.0.2: StgRun */
+static const uint8_t stg_run[] = {
+	0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0xe0, 0x48, 0x81, 0xec, 0x00, 0x40, 0x00, 0x00, 0x48, 0x89, 0x18, 0x48, 0x89, 0x68, 0x08,
+	0x4c, 0x89, 0x60, 0x10, 0x4c, 0x89, 0x68, 0x18, 0x4c, 0x89, 0x70, 0x20, 0x4c, 0x89, 0x78, 0x28, 0x49, 0x89, 0xf5, 0x48, 0x89,
+	0xf8, 0xff, 0xe0, 0x48, 0x89, 0xd8, 0x48, 0x81, 0xc4, 0x00, 0x40, 0x00, 0x00, 0x48, 0x8b, 0x1c, 0x24, 0x48, 0x8b, 0x6c, 0x24,
+	0x08, 0x4c, 0x8b, 0x64, 0x24, 0x10, 0x4c, 0x8b, 0x6c, 0x24, 0x18, 0x4c, 0x8b, 0x74, 0x24, 0x20, 0x4c, 0x8b, 0x7c, 0x24, 0x28,
+	0x48, 0x83, 0xc4, 0x30, 0xc3, 0xc3,
+};
+
+/* Around each call of C, rsp is 8 lower; where it does not come back soon, it is not looked for further. */
+static void test_stg(void)
+{
+	static const uint8_t sub[] = { 0x48, 0x83, 0xec, 8 }, add[] = { 0x48, 0x83, 0xc4, 8 };
+	uint8_t code[1000] = {};
+	struct known_code piece;
+	size_t start, end;
+
+	check(sizeof(stg_run) == STG_RUN_BYTES && known_is_stg_run(stg_run, &piece) && piece.end == STG_RUN_BYTES);
+	check(!known_stg_call(code, sizeof(code), 0, &start, &end));
+	memcpy(code + 10, sub, sizeof(sub));
+	memcpy(code + 30, add, sizeof(add));
+	memcpy(code + 500, sub, sizeof(sub));
+	memcpy(code + 900, add, sizeof(add));
+	check(known_stg_call(code, sizeof(code), 0, &start, &end) && start == 14 && end == 34);
+	check(known_stg_call(code, sizeof(code), end, &start, &end) && start == 504 && end == 760);
+	check(!known_stg_call(code, sizeof(code), end, &start, &end));
+	check(known_stg_call(code, 20, 0, &start, &end) && start == 14 && end == 20, "up to the end");
+	check(known_stg_rule(true).cfa_offset == known_stg_rule(false).cfa_offset + 8);
+}
 
 /* the rows' CFAs, and where the rows are */
 static void expect_rows(const uint8_t *code, size_t size, const size_t *at, const int *reg, const int *offset,
@@ -85,6 +115,11 @@ int main(void)
 	expect_rows(jump, sizeof(jump), (size_t[]){ 5, 43, 97 }, (int[]){ EH_RSP, EH_RSP, EH_RSP },
 		    (int[]){ 64, 64, 0 }, 3);
 	expect_rows(lisp, sizeof(lisp), (size_t[]){ 1, 21 }, (int[]){ EH_RBP, EH_RSP }, (int[]){ 16, 8 }, 2);
+
+	/* at the sub, at the other one, where all is saved, where half of it is given back, and at the ret */
+	expect_rows(stg_run, sizeof(stg_run), (size_t[]){ 4, 14, 37, 55, 88 }, (int[]){ EH_RSP, EH_RSP, EH_RSP, EH_RSP, EH_RSP },
+		    (int[]){ 56, 16440, 16440, 56, 8 }, 5);
+	test_stg();
 
 	/* by rising address, whichever pieces they are; nothing lies before the first byte */
 	memcpy(two, restorer + 1, 9);

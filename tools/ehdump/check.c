@@ -111,7 +111,7 @@ static int expect_known(struct elf_file *file, struct eh_frame *frame, struct ex
 	struct fde fde;
 
 	while (!error && eh_frame_next(frame, &fde))
-		error = known_functions_add_fde(&index, file, &fde);
+		error = known_functions_add_fde(&known, &index, file, &fde);
 	for (size_t i = 0; i < nr && !error; i++)
 		for (size_t j = 0; j < index.nr_spans; j++)
 			if (expected[i].file_offset - index.spans[j].start < index.spans[j].length)

@@ -53,3 +53,22 @@ bool known_is_return_thunk(const uint8_t *code)
 	(void)code;
 	return false;
 }
+
+/* GHC's code is not known here. */
+bool known_is_stg_run(const uint8_t *code, struct known_code *piece)
+{
+	(void)code, (void)piece;
+	return false;
+}
+
+struct eh_rule known_stg_rule(bool in_call)
+{
+	(void)in_call;
+	return (struct eh_rule){ .kind = RULE_NONE };
+}
+
+bool known_stg_call(const uint8_t *code, size_t size, size_t from, size_t *start, size_t *end)
+{
+	(void)code, (void)size, (void)from, (void)start, (void)end;
+	return false;
+}

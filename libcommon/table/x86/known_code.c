@@ -9,6 +9,10 @@ static struct eh_rule of_context(void);
 static struct eh_rule of_saved_context(void);
 static struct eh_rule of_left_context(void);
 static struct eh_rule of_lisp_caller(void);
+static struct eh_rule before_stg(void);
+static struct eh_rule saving_for_stg(void);
+static struct eh_rule in_stg(void);
+static struct eh_rule after_stg(void);
 static struct eh_rule at_entry(void);
 
 const struct known_piece known_pieces[] = {
@@ -92,6 +96,29 @@ const struct known_piece known_pieces[] = {
 		      0x48, 0x89, 0xd0,			/* mov %rdx, %rax */
 		      ANY_BYTE, 0xc3)			/* leave, or pop %rbp; ret */
 	}, {
+		/* the CFI is that of generated code, and is not right before and behind that; see known_stg_rule() */
+		"GHC's StgRun", { { 4, before_stg }, { 14, saving_for_stg }, { 37, in_stg }, { 55, after_stg }, { 88, at_entry } }, false,
+		KNOWN_BYTES(0x48, 0x83, 0xec, 0x30,			/* sub $48, %rsp */
+		      0x48, 0x89, 0xe0,			/* mov %rsp, %rax */
+		      0x48, 0x81, 0xec, 0, 0x40, 0, 0,	/* sub $16384, %rsp */
+		      0x48, 0x89, 0x18,			/* mov %rbx, (%rax) */
+		      0x48, 0x89, 0x68, 0x08,		/* mov %rbp, 8(%rax) */
+		      0x4c, 0x89, 0x60, 0x10,		/* mov %r12, 16(%rax) */
+		      0x4c, 0x89, 0x68, 0x18,		/* mov %r13, 24(%rax) */
+		      0x4c, 0x89, 0x70, 0x20,		/* mov %r14, 32(%rax) */
+		      0x4c, 0x89, 0x78, 0x28,		/* mov %r15, 40(%rax) */
+		      0x49, 0x89, 0xf5,			/* mov %rsi, %r13 */
+		      0x48, 0x89, 0xf8, 0xff, 0xe0,		/* mov %rdi, %rax; jmp *%rax */
+		      0x48, 0x89, 0xd8,			/* StgReturn: mov %rbx, %rax */
+		      0x48, 0x81, 0xc4, 0, 0x40, 0, 0,	/* add $16384, %rsp */
+		      0x48, 0x8b, 0x1c, 0x24,		/* mov (%rsp), %rbx */
+		      0x48, 0x8b, 0x6c, 0x24, 0x08,		/* mov 8(%rsp), %rbp */
+		      0x4c, 0x8b, 0x64, 0x24, 0x10,		/* mov 16(%rsp), %r12 */
+		      0x4c, 0x8b, 0x6c, 0x24, 0x18,		/* mov 24(%rsp), %r13 */
+		      0x4c, 0x8b, 0x74, 0x24, 0x20,		/* mov 32(%rsp), %r14 */
+		      0x4c, 0x8b, 0x7c, 0x24, 0x28,		/* mov 40(%rsp), %r15 */
+		      0x48, 0x83, 0xc4, 0x30, 0xc3, 0xc3)	/* add $48, %rsp; ret; the C function's own ret */
+	}, {
 	},
 };
 
@@ -164,6 +191,72 @@ static struct eh_rule of_lisp_caller(void)
 			[SAVED_RA] = -1,
 		},
 	};
+}
+
+/*
+ * GHC, rts/StgCRun.c: 48 bytes for registers, below them 16384 that generated code may use. StgRun jumps there, and it comes back
+ * to StgReturn.
+ */
+#define STG_SAVED_BYTES (48 + CFA_AT_ENTRY)
+#define STG_STACK_BYTES (16384 + STG_SAVED_BYTES)
+
+static struct eh_rule stg_saved(int32_t cfa_offset)
+{
+	return (struct eh_rule){
+		.kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = cfa_offset,
+		.saved = {
+			[SAVED_RBX] = -7, [SAVED_RBP] = -6, [SAVED_R12] = -5, [SAVED_R13] = -4, [SAVED_R14] = -3, [SAVED_R15] = -2,
+			[SAVED_RA] = RA_AT_ENTRY,
+		},
+	};
+}
+
+static struct eh_rule before_stg(void)
+{
+	return by_sp(STG_SAVED_BYTES);
+}
+
+static struct eh_rule saving_for_stg(void)
+{
+	return by_sp(STG_STACK_BYTES);
+}
+
+static struct eh_rule in_stg(void)
+{
+	return stg_saved(STG_STACK_BYTES);
+}
+
+static struct eh_rule after_stg(void)
+{
+	return stg_saved(STG_SAVED_BYTES);
+}
+
+struct eh_rule known_stg_rule(bool in_call)
+{
+	return stg_saved(STG_STACK_BYTES + (in_call ? 8 : 0));
+}
+
+#define MAX_STG_CALL_BYTES 256
+
+bool known_stg_call(const uint8_t *code, size_t size, size_t from, size_t *start, size_t *end)
+{
+	static const uint8_t before[] = { 0x48, 0x83, 0xec, 8 };	/* sub $8, %rsp */
+	static const uint8_t behind[] = { 0x48, 0x83, 0xc4, 8 };	/* add $8, %rsp */
+	const uint8_t *at = memmem(code + from, size - from, before, sizeof(before));
+	size_t left;
+
+	if (!at)
+		return false;
+	*start = at + sizeof(before) - code;
+	left = size - *start < MAX_STG_CALL_BYTES ? size - *start : MAX_STG_CALL_BYTES;
+	at = memmem(code + *start, left, behind, sizeof(behind));
+	*end = at ? (size_t)(at - code) + sizeof(behind) : *start + left;
+	return true;
+}
+
+bool known_is_stg_run(const uint8_t *code, struct known_code *piece)
+{
+	return known_code_in("GHC's StgRun", code, STG_RUN_BYTES, piece);
 }
 
 const struct eh_rule known_return_thunk = {
