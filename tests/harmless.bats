@@ -428,7 +428,7 @@ attack() {	# PROGRAM ARG...
 		for of in "${tools[@]}" "funclat u:$WORK/lib/libc.so.6:m*"; do
 			ends_in_time "$name" $of
 		done
-		[ ${#pids[@]} -gt "$before" ] || continue
+		[ "$name" != nothing ] || continue
 		kill -0 "${pids[before]}"	# it was one all the time
 		end_attack "${pids[before]}"
 	done
