@@ -876,6 +876,11 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	keys /
 	type_line '^sleep'
 	wait_until last_line_has "^sleep \\($sleeps/$sleeps\\): 0.0 % Running, 0.0 % Waiting, 100.0 % Blocked"
+	only '^sleep$'
+	only_sleeps() { shows '^sleep \(' && ! shows '^python3 \('; }
+	wait_until only_sleeps
+	only ''
+	wait_until shows '^python3 \('
 	scrolled() { [ "$(scale | cut -d ' ' -f 1)" != 0 ]; }
 	wait_until scrolled
 	keys p

@@ -887,11 +887,54 @@ static int most_active_first(const void *left, const void *right)
 	       order_of(l->thread.id, r->thread.id);
 }
 
+/* the threads that have stacks which match, sorted */
+struct shown_threads {
+	struct panes *panes;
+	bool all;
+	uint64_t *ids;
+	size_t nr;
+};
+
+static uint64_t thread_id(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+static int by_id(const void *left, const void *right)
+{
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* 0 or -ENOMEM */
+static int find_shown_threads(struct shown_threads *threads)
+{
+	const struct live_shown *shown = threads->panes->shown;
+
+	threads->all = !shown->summary.only;
+	if (threads->all || !shown->nr_all)
+		return 0;
+	threads->ids = malloc(shown->nr_all * sizeof(*threads->ids));
+	if (!threads->ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < shown->nr_all; i++) {
+		uint64_t id = thread_id(shown->entries[i].key.pid, shown->entries[i].key.tid);
+
+		if (!threads->nr || threads->ids[threads->nr - 1] != id)
+			threads->ids[threads->nr++] = id;
+	}
+	qsort(threads->ids, threads->nr, sizeof(*threads->ids), by_id);
+	return 0;
+}
+
 static int add_lane(void *arg, const struct lane_thread *thread, const struct lane_time *time)
 {
-	struct panes *p = arg;
+	const struct shown_threads *threads = arg;
+	struct panes *p = threads->panes;
 	struct rows *r = &p->rows[TIMELINE];
+	uint64_t id = thread_id(thread->pid, thread->tid);
 
+	if (!threads->all && !bsearch(&id, threads->ids, threads->nr, sizeof(id), by_id))
+		return 0;
 	if (array_reserve(&p->lane_rows, &p->lane_room, r->nr + 1))
 		return -ENOMEM;
 	p->lane_rows[r->nr++] = (struct lane_row){ *thread, *time };
@@ -907,10 +950,13 @@ static int list_lanes(struct panes *p)
 {
 	struct span span = span_of(p);
 	struct rows *r = &p->rows[TIMELINE];
-	int error;
+	struct shown_threads threads = { .panes = p };
+	int error = find_shown_threads(&threads);
 
 	r->nr = 0;
-	error = lanes_visit(p->shown->lanes, span.from_ns, span.from_ns + span.nr * span.cell_ns, add_lane, p);
+	if (!error)
+		error = lanes_visit(p->shown->lanes, span.from_ns, span.from_ns + span.nr * span.cell_ns, add_lane, &threads);
+	free(threads.ids);
 	if (r->nr)
 		qsort(p->lane_rows, r->nr, sizeof(p->lane_rows[0]), most_active_first);
 	settle(p, r, r->nr, id_of_lane);
