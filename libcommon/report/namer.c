@@ -80,6 +80,7 @@ struct namer {
 	struct source *sources;
 	struct known_names known[2];	/* [is_trusted()] */
 	bool interrupted;
+	bool some_gone;		/* a source was gone */
 	struct share *shares;
 	uint64_t share_ns;	/* how long a report may wait for the sources of the owner that is asked now */
 	uint64_t waited_ns[2];	/* [is_trusted()]: for untrusted sources; for trusted ones, in vain */
@@ -423,6 +424,7 @@ static ssize_t take(struct namer *n, struct source *source, const uint64_t *aske
 		source->lacks_names |= found.lacks_names != 0;
 		source->has_dump = !found.wants_dump;
 		source->gone |= asked && found.gone;
+		n->some_gone |= source->gone;
 		if (!asked && !found.symbol_bytes)
 			continue;
 		if (!has_room(n, source)) {
@@ -1033,9 +1035,12 @@ bool namer_lost_code(const struct namer *n, pid_t pid)
 const char *namer_gone(const struct namer *n, uint64_t frame)
 {
 	uint64_t key = FRAME_MODULE(frame);
-	const struct module *module = FRAME_IS_RUNTIME(frame) || frame_in_no_file(frame) ? NULL : module_of(n, key);
+	const struct module *module;
 	const struct source *source;
 
+	if (!n->some_gone || FRAME_IS_RUNTIME(frame) || frame_in_no_file(frame))
+		return NULL;
+	module = module_of(n, key);
 	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
 	return module && source && source->gone ? module->path : NULL;
 }

@@ -246,10 +246,21 @@ static void see_unknown(bool *seen, const struct modules *modules, const struct 
 	}
 }
 
+static bool has_unknown(const struct modules *modules)
+{
+	for (size_t id = 1; id <= modules_count(modules); id++) {
+		const struct module *module = modules_get(modules, id);
+
+		if (module && module->runtime.error == -ENOTSUP)
+			return true;
+	}
+	return false;
+}
+
 void stack_summary_unknown_runtimes(FILE *out, const char *tool, const struct modules *modules,
 				    const struct stack_entry *entries, size_t nr)
 {
-	bool *seen = calloc(modules_count(modules) + 1, sizeof(*seen));
+	bool *seen = has_unknown(modules) ? calloc(modules_count(modules) + 1, sizeof(*seen)) : NULL;
 
 	for (size_t i = 0; seen && i < nr; i++) {
 		see_unknown(seen, modules, entries[i].user);
