@@ -97,7 +97,7 @@ uint64_t owner_of_process(pid_t pid)
 
 	if (!proc_status_number(pid, "Uid:", &real))
 		real = UINT32_MAX;
-	return owner_of_user(real) | (uint32_t)pid;
+	return owner_of_user(real);
 }
 
 uint64_t owner_of_file(const struct file_key *key)

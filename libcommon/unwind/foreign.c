@@ -434,7 +434,8 @@ int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *ques
 
 	if (is_slow(f, pid))
 		return -EAGAIN;
-	return workers_ask(f->namer, tag, owner_of_process(pid), &job, set_job(&job, pid, work, question, size));
+	/* processes of one user have their turns, too: in containers, that is root */
+	return workers_ask(f->namer, tag, owner_of_process(pid) | (uint32_t)pid, &job, set_job(&job, pid, work, question, size));
 }
 
 uint64_t foreign_take(struct foreign *f, const void **answer, size_t *bytes)
