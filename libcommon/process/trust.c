@@ -91,13 +91,16 @@ uint64_t owner_of_user(uint32_t uid)
 }
 
 /* The owner of /proc/PID is root where a process says that it is not to be dumped. */
-uint64_t owner_of_process(pid_t pid)
+uint32_t uid_of_process(pid_t pid)
 {
 	uint32_t real;
 
-	if (!proc_status_number(pid, "Uid:", &real))
-		real = UINT32_MAX;
-	return owner_of_user(real);
+	return proc_status_number(pid, "Uid:", &real) ? real : UINT32_MAX;
+}
+
+uint64_t owner_of_process(pid_t pid)
+{
+	return owner_of_user(uid_of_process(pid));
 }
 
 uint64_t owner_of_file(const struct file_key *key)

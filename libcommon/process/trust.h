@@ -20,7 +20,8 @@ bool is_trusted_file(const struct file_key *key);
 
 /* Owners of workers' jobs (process/workers.h). Where a server says whose a file is, it is nobody's, apart for each whom it names. */
 uint64_t owner_of_user(uint32_t uid);
-uint64_t owner_of_process(pid_t pid);	/* its real user */
+uint64_t owner_of_process(pid_t pid);	/* its real user: */
+uint32_t uid_of_process(pid_t pid);	/* UINT32_MAX: not known */
 uint64_t owner_of_file(const struct file_key *key);
 
 #endif

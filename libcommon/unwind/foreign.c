@@ -281,9 +281,9 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	return error;
 }
 
-static size_t set_job(struct foreign_job *job, pid_t pid, foreign_fn *work, const void *question, size_t size)
+static size_t set_job(struct foreign_job *job, pid_t pid, uint32_t uid, foreign_fn *work, const void *question, size_t size)
 {
-	job->about = (struct foreign_about){ FOREIGN_CALL, pid };
+	job->about = (struct foreign_about){ FOREIGN_CALL, pid, uid };
 	job->work = work;
 	memcpy(job->question, question, size);
 	return offsetof(struct foreign_job, question) + size;
@@ -295,13 +295,15 @@ int foreign_call(struct foreign *f, pid_t pid, foreign_fn *work, const void *que
 	static struct foreign_job job;
 	static _Alignas(16) uint8_t here[1 << 20];
 	const struct foreign_answer *got;
+	uint32_t uid;
 	int error;
 
 	if (!f) {
 		*answer = here;
 		return work(question, &(struct process_memory){ pid, -1 }, here, sizeof(here), bytes);
 	}
-	error = call(f, f->parser, owner_of_process(pid), &job, set_job(&job, pid, work, question, size), &got, bytes);
+	uid = uid_of_process(pid);
+	error = call(f, f->parser, owner_of_user(uid), &job, set_job(&job, pid, uid, work, question, size), &got, bytes);
 	if (error)
 		return error;
 	*answer = got + 1;
@@ -343,7 +345,8 @@ int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t
 
 	if (!f)
 		return foreign_region_here(&r, &(struct process_memory){ pid, -1 }, hash, table);
-	error = call(f, f->parser, owner_of_process(pid), &r, sizeof(r), &answer, &got);
+	r.about.uid = uid_of_process(pid);
+	error = call(f, f->parser, owner_of_user(r.about.uid), &r, sizeof(r), &answer, &got);
 	if (answer && got >= sizeof(*answer) + sizeof(*hash))
 		memcpy(hash, answer + 1, sizeof(*hash));
 	else if (!error)
@@ -431,11 +434,13 @@ size_t foreign_nr_maps(const struct foreign *f)
 int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *question, size_t size, uint64_t tag)
 {
 	static struct foreign_job job;
+	uint32_t uid;
 
 	if (is_slow(f, pid))
 		return -EAGAIN;
 	/* processes of one user have their turns, too: in containers, that is root */
-	return workers_ask(f->namer, tag, owner_of_process(pid) | (uint32_t)pid, &job, set_job(&job, pid, work, question, size));
+	uid = uid_of_process(pid);
+	return workers_ask(f->namer, tag, owner_of_user(uid) | (uint32_t)pid, &job, set_job(&job, pid, uid, work, question, size));
 }
 
 uint64_t foreign_take(struct foreign *f, const void **answer, size_t *bytes)

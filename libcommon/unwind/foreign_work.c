@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "process/clock.h"
+#include "process/trust.h"
 #include "table/region_table.h"
 
 /* ---- mappings ---- */
@@ -268,6 +269,10 @@ struct worker_file foreign_open(const void *request, size_t bytes)
 	memcpy(&about, request, sizeof(about));
 	if (about.kind == FOREIGN_CALL || about.kind == FOREIGN_REGION) {
 		file.fd = process_memory_open(about.pid);
+		if (file.fd >= 0 && uid_of_process(about.pid) != about.uid) {
+			close(file.fd);
+			file.fd = -ESRCH;
+		}
 		return file;
 	}
 	r = request_of(request, bytes);

@@ -18,6 +18,7 @@ enum foreign_kind {
 struct foreign_about {
 	enum foreign_kind kind;
 	pid_t pid;		/* not with FOREIGN_TABLE, FOREIGN_CODE */
+	uint32_t uid;		/* FOREIGN_CALL, FOREIGN_REGION: whose process it is; another user's may have got its PID since */
 };
 
 /* only the members that the kind needs are set; it is sent with the used part of the path only */

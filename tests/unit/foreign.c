@@ -164,6 +164,17 @@ static int ask_in_vain(pid_t pid, bool *answered)
 	return error;
 }
 
+/* The memory of another user's process, which has got the PID since its owner was asked for, is not opened. */
+static void test_whose(void)
+{
+	struct foreign_about ours = { FOREIGN_CALL, getpid(), getuid() }, others = { FOREIGN_CALL, getpid(), getuid() + 1 };
+	struct worker_file file = foreign_open(&ours, sizeof(ours));
+
+	check(file.fd >= 0);
+	close(file.fd);
+	check(foreign_open(&others, sizeof(others)).fd == -ESRCH);
+}
+
 static void test_patience(void)
 {
 	bool answered;
@@ -221,6 +232,7 @@ int main(void)
 	test_questions();
 	test_distrust();
 	test_patience();
+	test_whose();
 	foreign_free(foreign);
 	return check_done();
 }
