@@ -110,8 +110,9 @@ find_pythons() {
 @test "python: greenlets: the running one's functions, and none of those that wait below it on the machine's stack" {
 	need_root
 	need jq gawk
-	local python tried=
-	for python in $(pythons); do
+	local python pythons tried=
+	find_pythons
+	for python in "${pythons[@]}"; do
 		"$python" -c 'import greenlet' 2>/dev/null || continue
 		tried=yes
 		on_one_cpu stackcount -q -j -o "$WORK/out" t:syscalls:sys_enter_clock_nanosleep -- "$python" "$ROOT/tests/workloads/greenlets.py" "$WORK/log" 100
