@@ -933,7 +933,7 @@ static int add_lane(void *arg, const struct lane_thread *thread, const struct la
 	struct rows *r = &p->rows[TIMELINE];
 	uint64_t id = thread_id(thread->pid, thread->tid);
 
-	if (!threads->all && !bsearch(&id, threads->ids, threads->nr, sizeof(id), by_id))
+	if (!threads->all && (!threads->nr || !bsearch(&id, threads->ids, threads->nr, sizeof(id), by_id)))
 		return 0;
 	if (array_reserve(&p->lane_rows, &p->lane_room, r->nr + 1))
 		return -ENOMEM;

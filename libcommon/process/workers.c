@@ -36,7 +36,7 @@
 #define PATIENCE_MS 50	/* the tool waits this long for the starter; later, it only looks for an answer now and then */
 #define HUNG_MS 100	/* a killed worker that has not ended by then is hung */
 #define MAX_HUNG 8	/* of one user: none of this user's jobs begins until they end */
-#define MAX_HUNG_OF_ALL 64	/* of all users but root's: a server may invent users */
+#define MAX_HUNG_OF_ALL 64	/* of all users but root: one may have many IDs */
 #define NR_OPENERS 2
 #define OPENER_AREA (128 << 10)
 #define OPENER_BYTES (32 << 20)
@@ -713,11 +713,10 @@ static void hand_out(struct workers *w)
 		reap();
 	while ((owner = next_owner(w, unstartable)) && (worker = worker_for(w, owner))) {
 		error = hand_to(w, worker, owner);
-		if (!error) {
-			w->unstartable = unstartable ? w->unstartable : 0;
-			w->next_start = unstartable ? w->next_start : 0;
+		if (!error && !unstartable && !worker->error)
+			w->unstartable = w->next_start = 0;
+		if (!error)
 			continue;
-		}
 		note_unstartable(w, error);
 		if (unstartable)
 			break;

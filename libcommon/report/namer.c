@@ -61,6 +61,7 @@ struct source {
 	int error;		/* 0, or why it was given up */
 	enum set set;
 	struct share *share;
+	uint32_t uid;		/* of a process: whose it was; UINT32_MAX: not known */
 	unsigned slow;		/* how often it did not answer in time, though it is trusted: the disk may be slow at first */
 	bool passed_over;	/* it was not asked, because the time was over */
 	bool gone;		/* its file was gone before it was read; it may be found again */
@@ -233,7 +234,7 @@ static uint64_t owner_of(const struct namer *n, uint64_t key)
 	const struct source *source;
 
 	if (module)
-		return owner_of_file(&module->key);
+		return module->owner;
 	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
 	return source ? source->share->owner : owner_of_process((pid_t)key);
 }
@@ -249,6 +250,7 @@ static struct source *source_of(struct namer *n, uint64_t key)
 	if (!source)
 		return NULL;
 	source->key = key;
+	source->uid = UINT32_MAX;
 	source->set = set_of(n, key);
 	source->share = share_of(n, owner_of(n, key));
 	if (!source->share) {
@@ -306,7 +308,7 @@ static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t
 	note_ends(n);
 	HASH_FIND(hh, n->sources, &source, sizeof(source), of);
 	*r = (struct namer_request){
-		.pid = source, .nr = nr_frames, .asks_debug = asks_debug,
+		.pid = source, .uid = of ? of->uid : UINT32_MAX, .nr = nr_frames, .asks_debug = asks_debug,
 		.no_demangle = options->no_demangle, .wants_dump = !module && !(of && of->has_dump),
 	};
 	if (module) {
@@ -640,6 +642,7 @@ static int note_user(struct namer *n, pid_t pid, uint32_t uid)
 	if (!share)
 		return -ENOMEM;
 	source->share = share;
+	source->uid = uid;
 	return 0;
 }
 
@@ -707,7 +710,7 @@ static void prepare_again(struct namer *n, const struct source *source)
 	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
 		struct module *module = modules_get(n->names->modules, id);
 
-		if (module && module->seen && set_of(n, id) == source->set && owner_of_file(&module->key) == source->share->owner)
+		if (module && module->seen && set_of(n, id) == source->set && module->owner == source->share->owner)
 			module->seen = false;
 	}
 }

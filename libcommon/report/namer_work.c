@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process/trust.h"
 #include "report/frame_name.h"
 #include "runtimes/jit/jit_files.h"
 
@@ -75,8 +76,14 @@ static void open_debug_files(const struct job *job, struct worker_file *file)
 static void open_of_process(const struct namer_request *r, struct worker_file *file)
 {
 	struct jit_opened opened;
+	uint32_t uid;
 
 	jit_files_open(&opened, r->pid, r->wants_dump);
+	uid = uid_of_process(r->pid);
+	if (r->uid != UINT32_MAX && uid != UINT32_MAX && uid != r->uid) {	/* another user's process has the PID by now */
+		jit_opened_close(&opened);
+		opened.error = -ESRCH;
+	}
 	file->fd = opened.error ? opened.error : -ENOENT;
 	for (int i = 0; i < NR_JIT_FDS; i++)
 		worker_file_add(file, i, opened.fds[i]);

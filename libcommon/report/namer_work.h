@@ -22,6 +22,7 @@
  */
 struct namer_request {
 	uint32_t pid;			/* in no file */
+	uint32_t uid;			/* whose process it was; UINT32_MAX: not known */
 	uint32_t module_id;		/* or 0 */
 	struct mapped_file file;	/* .path: not NULL, but for the vDSO */
 	struct file_key key;

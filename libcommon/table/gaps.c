@@ -169,35 +169,46 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 	write_row(&place, place.size, NULL);
 }
 
-/* less of GHC's code is not in one place: it is _init and the like. It is read in pieces: there may be a hundred megabytes */
-#define MIN_STG_BYTES 256
+/* GHC's code is read in pieces: there may be a hundred megabytes */
 #define STG_PIECE_BYTES (1 << 20)
 
-/* [from, to) is GHC's code. A call of C of which two pieces have a part is left out. */
-static void write_stg_code(struct gaps *g, uint64_t from, uint64_t to)
+/* code[0 .. size), from this offset in the file on, of which calls that begin before `end` are looked for. Where the last one ends */
+static uint64_t write_stg_piece(struct gaps *g, uint64_t from, uint64_t end, const uint8_t *code, size_t size)
 {
+	struct code_place place = { .gaps = g, .start = from, .last_state = g->nothing };
 	struct eh_rule rule = known_stg_rule(false), in_call = known_stg_rule(true);
-	uint8_t *code = malloc(STG_PIECE_BYTES);
-	uint64_t next;
+	struct known_stg_call call = {};
+
+	write_row(&place, 0, &rule);
+	while (known_stg_next_call(code, size, call.end, &call) && from + call.start < end) {
+		write_row(&place, call.start, call.by_8 ? &in_call : NULL);
+		write_row(&place, call.end, &rule);
+	}
+	return later(end, from + call.end);
+}
+
+/* [from, to) is GHC's code, if it begins with some. false: it is not */
+static bool write_stg_code(struct gaps *g, uint64_t from, uint64_t to)
+{
+	size_t most = STG_PIECE_BYTES + STG_CALL_BYTES, size;
+	uint8_t *code = malloc(most);
+	bool is_stg = false;
 
 	if (!code)
 		g->error = -ENOMEM;
-	for (; from < to && !g->error; from = next) {
-		struct code_place place = { .gaps = g, .start = from, .last_state = g->nothing };
-		size_t start, end = 0;
-
-		next = earlier(to, from + STG_PIECE_BYTES);
-		if (elf_file_read(g->file, from, code, next - from))
+	while (from < to && !g->error && !g->writer->error && !g->states->error) {
+		size = earlier(to - from, most);
+		if (elf_file_read(g->file, from, code, size) || (!is_stg && !known_is_stg(code, size)))
 			break;
-		write_code_rule(&place, 0, &rule);
-		while (known_stg_call(code, next - from, end, &start, &end)) {
-			write_code_rule(&place, start, &in_call);
-			write_code_rule(&place, end, &rule);
-		}
+		is_stg = true;
+		from = earlier(to, write_stg_piece(g, from, earlier(to, from + STG_PIECE_BYTES), code, size));
 	}
 	free(code);
+	if (!is_stg)
+		return false;
 	row_writer_add(g->writer, from, g->nothing);
 	g->looked_at = to;
+	return true;
 }
 
 /* [from, to) of this segment; at_end: it begins or ends with the segment's code */
@@ -205,15 +216,16 @@ static void look_at(struct gaps *g, const struct elf_segment *s, bool at_end, ui
 {
 	if (is_padding(g, at_end, from, to))
 		return;
-	if (g->is_stg && to - from >= MIN_STG_BYTES) {
-		g->table->has_other_code = true;
-		if (g->of_code)
-			write_stg_code(g, from, to);
-		return;
+	g->table->has_other_code |= g->is_stg;
+	if (g->is_stg && from < g->table->entry_end && g->table->entry_end < to) {	/* the entry code is not GHC's */
+		look_at(g, s, at_end, from, g->table->entry_end);
+		from = g->table->entry_end;
 	}
+	if (g->is_stg && g->of_code && write_stg_code(g, from, to))
+		return;
 	g->table->other_code_bytes += to - from;
 	if (to - from > MAX_PLACE_BYTES || g->table->other_code_bytes > MAX_CODE_BYTES) {
-		g->table->has_other_code &= g->table->other_code_bytes <= MAX_CODE_BYTES;
+		g->table->has_other_code &= g->is_stg || g->table->other_code_bytes <= MAX_CODE_BYTES;
 		return;
 	}
 	g->table->has_other_code = true;

@@ -80,10 +80,18 @@ extern const struct eh_rule known_return_thunk;
  */
 #define STG_RUN_BYTES 0x5a
 bool known_is_stg_run(const uint8_t *code, struct known_code *piece);
-/* the rule of generated code; in_call: of a call of C */
+/* Is most of this such code? Each function ends with a jump that no compiler of C writes. */
+bool known_is_stg(const uint8_t *code, size_t size);
+/* its rule; in_call: around a call of C without arguments on the stack */
 struct eh_rule known_stg_rule(bool in_call);
-/* the next call of C in code[from .. size): rsp is lower in [*start, *end). false: there is none */
-bool known_stg_call(const uint8_t *code, size_t size, size_t from, size_t *start, size_t *end);
+/* where rsp is lower: code[start .. end). by_8: as known_stg_rule(true) says; else it is not known by how much */
+struct known_stg_call {
+	size_t start, end;
+	bool by_8;
+};
+/* the next one from code[from] on; false: there is none. Looks at most so far behind its start: */
+#define STG_CALL_BYTES 256
+bool known_stg_next_call(const uint8_t *code, size_t size, size_t from, struct known_stg_call *call);
 
 /* a frame without a caller */
 struct eh_rule known_outermost(void);

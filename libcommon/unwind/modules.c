@@ -194,6 +194,7 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 	}
 	entry->module.key = *key;
 	entry->module.trusted = entry->module.image || is_trusted_file(key);
+	entry->module.owner = entry->module.image ? 0 : owner_of_file(key);
 	entry->module.error = error;
 	set_place(&entry->module, tid, mapping);
 	entry->module.path = plain_path(mapping->path);

@@ -39,7 +39,9 @@ struct module {
 	char *fetched;		/* and has sent this one */
 	/* private */
 	struct file_key key;
-	bool trusted;		/* the vDSO, or is_trusted_file() when the module was new: its mount may be gone later */
+	/* when the module was new, because its mount may be gone later: */
+	bool trusted;		/* the vDSO, or is_trusted_file() */
+	uint64_t owner;		/* owner_of_file(); 0 for the vDSO */
 	pid_t tid;		/* the thread in whose mappings the path was found, */
 	uint64_t start, end;	/* and the mapping */
 	void *image;		/* for the vDSO: its bytes, instead of a file */

@@ -49,25 +49,49 @@ static const uint8_t stg_run[] = {
 	0x48, 0x83, 0xc4, 0x30, 0xc3, 0xc3,
 };
 
-/* Around each call of C, rsp is 8 lower; where it does not come back soon, it is not looked for further. */
+/* puts sub (0xec) or add (0xc4) $imm, %rsp there */
+static void put_change(uint8_t *code, size_t at, uint8_t modrm, uint8_t imm)
+{
+	memcpy(code + at, (uint8_t[]){ 0x48, 0x83, modrm, imm }, 4);
+}
+
+static void expect_call(const uint8_t *code, size_t size, size_t *at, size_t start, size_t end, bool by_8)
+{
+	struct known_stg_call call = {};
+
+	check(known_stg_next_call(code, size, *at, &call) && call.start == start && call.end == end && call.by_8 == by_8,
+	      "%zu to %zu, expected %zu to %zu", call.start, call.end, start, end);
+	*at = call.end;
+}
+
+/* Around a call of C, rsp is 8 lower; with arguments on the stack, or where it does not come back soon, it is not known by how much. */
 static void test_stg(void)
 {
-	static const uint8_t sub[] = { 0x48, 0x83, 0xec, 8 }, add[] = { 0x48, 0x83, 0xc4, 8 };
-	uint8_t code[1000] = {};
+	uint8_t code[2000] = {};
 	struct known_code piece;
-	size_t start, end;
+	struct known_stg_call call;
+	size_t at = 0;
 
 	check(sizeof(stg_run) == STG_RUN_BYTES && known_is_stg_run(stg_run, &piece) && piece.end == STG_RUN_BYTES);
-	check(!known_stg_call(code, sizeof(code), 0, &start, &end));
-	memcpy(code + 10, sub, sizeof(sub));
-	memcpy(code + 30, add, sizeof(add));
-	memcpy(code + 500, sub, sizeof(sub));
-	memcpy(code + 900, add, sizeof(add));
-	check(known_stg_call(code, sizeof(code), 0, &start, &end) && start == 14 && end == 34);
-	check(known_stg_call(code, sizeof(code), end, &start, &end) && start == 504 && end == 760);
-	check(!known_stg_call(code, sizeof(code), end, &start, &end));
-	check(known_stg_call(code, 20, 0, &start, &end) && start == 14 && end == 20, "up to the end");
+	check(!known_stg_next_call(code, sizeof(code), 0, &call) && !known_is_stg(code, sizeof(code)));
+	put_change(code, 10, 0xec, 8);
+	put_change(code, 30, 0xc4, 8);
+	put_change(code, 500, 0xec, 8);
+	put_change(code, 900, 0xc4, 8);		/* of a push: no sub is near */
+	put_change(code, 1000, 0xec, 8);	/* of two pushes */
+	put_change(code, 1040, 0xc4, 24);
+	put_change(code, 1046, 0xc4, 8);
+	expect_call(code, sizeof(code), &at, 14, 34, true);
+	expect_call(code, sizeof(code), &at, 504, 760, false);
+	expect_call(code, sizeof(code), &at, 840, 904, false);
+	expect_call(code, sizeof(code), &at, 1004, 1044, false);
+	expect_call(code, sizeof(code), &at, 1044, 1050, false);
+	check(!known_stg_next_call(code, sizeof(code), at, &call));
+	at = 0;
+	expect_call(code, 20, &at, 14, 20, false);	/* cut */
 	check(known_stg_rule(true).cfa_offset == known_stg_rule(false).cfa_offset + 8);
+	memcpy(code + 1900, (uint8_t[]){ 0xff, 0x65, 0 }, 3);
+	check(known_is_stg(code, sizeof(code)) && !known_is_stg(code, 1902));
 }
 
 /* the rows' CFAs, and where the rows are */

@@ -67,8 +67,14 @@ struct eh_rule known_stg_rule(bool in_call)
 	return (struct eh_rule){ .kind = RULE_NONE };
 }
 
-bool known_stg_call(const uint8_t *code, size_t size, size_t from, size_t *start, size_t *end)
+bool known_is_stg(const uint8_t *code, size_t size)
 {
-	(void)code, (void)size, (void)from, (void)start, (void)end;
+	(void)code, (void)size;
+	return false;
+}
+
+bool known_stg_next_call(const uint8_t *code, size_t size, size_t from, struct known_stg_call *call)
+{
+	(void)code, (void)size, (void)from, (void)call;
 	return false;
 }

@@ -233,24 +233,54 @@ static struct eh_rule after_stg(void)
 
 struct eh_rule known_stg_rule(bool in_call)
 {
-	return stg_saved(STG_STACK_BYTES + (in_call ? 8 : 0));
+	struct eh_rule rule = stg_saved(STG_STACK_BYTES + (in_call ? 8 : 0));
+
+	rule.flags = RULE_FROM_CODE;
+	return rule;
 }
 
-#define MAX_STG_CALL_BYTES 256
+#define STG_BYTES_OF_FUNCTION 16384	/* in which there is at least one function; 430 bytes have one */
 
-bool known_stg_call(const uint8_t *code, size_t size, size_t from, size_t *start, size_t *end)
+bool known_is_stg(const uint8_t *code, size_t size)
 {
-	static const uint8_t before[] = { 0x48, 0x83, 0xec, 8 };	/* sub $8, %rsp */
-	static const uint8_t behind[] = { 0x48, 0x83, 0xc4, 8 };	/* add $8, %rsp */
-	const uint8_t *at = memmem(code + from, size - from, before, sizeof(before));
-	size_t left;
+	static const uint8_t jump[] = { 0xff, 0x65, 0 };	/* jmp *0(%rbp): to the continuation on Haskell's stack */
+	const uint8_t *at = code, *end = code + size;
+	size_t nr = 0;
 
-	if (!at)
+	for (; (at = memmem(at, end - at, jump, sizeof(jump))); at++)
+		nr++;
+	return nr > size / STG_BYTES_OF_FUNCTION;
+}
+
+#define STG_PUSHES_BYTES 64	/* of a call whose arguments are pushed, and of its pushes */
+
+/* sub or add $imm8, %rsp; NULL: there is none */
+static const uint8_t *find_stack_change(const uint8_t *code, size_t bytes, uint8_t modrm)
+{
+	const uint8_t insn[] = { 0x48, 0x83, modrm }, *at = memmem(code, bytes, insn, sizeof(insn));
+
+	return at && code + bytes - at > 3 ? at : NULL;
+}
+
+bool known_stg_next_call(const uint8_t *code, size_t size, size_t from, struct known_stg_call *call)
+{
+	const uint8_t *sub = find_stack_change(code + from, size - from, 0xec), *add;
+	size_t to = sub ? (size_t)(sub - code) : size;
+
+	add = find_stack_change(code + from, to - from, 0xc4);
+	if (add) {	/* of what was pushed */
+		call->end = add + 4 - code;
+		call->start = call->end < from + STG_PUSHES_BYTES ? from : call->end - STG_PUSHES_BYTES;
+		call->by_8 = false;
+		return true;
+	}
+	if (!sub)
 		return false;
-	*start = at + sizeof(before) - code;
-	left = size - *start < MAX_STG_CALL_BYTES ? size - *start : MAX_STG_CALL_BYTES;
-	at = memmem(code + *start, left, behind, sizeof(behind));
-	*end = at ? (size_t)(at - code) + sizeof(behind) : *start + left;
+	call->start = to + 4;
+	to = size - call->start < STG_CALL_BYTES ? size : call->start + STG_CALL_BYTES;
+	add = find_stack_change(code + call->start, to - call->start, 0xc4);
+	call->end = add ? (size_t)(add + 4 - code) : to;
+	call->by_8 = add && sub[3] == 8 && add[3] == 8;
 	return true;
 }
 
