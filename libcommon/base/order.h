@@ -3,8 +3,16 @@
 #ifndef EHPERF_BASE_ORDER_H
 #define EHPERF_BASE_ORDER_H
 
+#include <stdint.h>
+
 /* for qsort(): -1, 0 or 1, as left is less than, equal to, or greater than right. Evaluates them twice */
 #define order_of(left, right) (((left) > (right)) - ((left) < (right)))
+
+/* for qsort() and bsearch() of uint64_t: the least first */
+static inline int order_numbers(const void *left, const void *right)
+{
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
 
 /* value, but at least `least` and at most `most` */
 #define clamped(value, least, most) ({							\

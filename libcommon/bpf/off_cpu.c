@@ -29,13 +29,6 @@ struct batch {
 	size_t used;
 };
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
-
-	return order_of(l, r);
-}
-
 static int by_process(const void *left, const void *right)
 {
 	const struct raw_record *l = left, *r = right;
@@ -84,10 +77,10 @@ static int take_batch(struct batch *batch, struct bpf_object *object, struct sta
 
 	if (error)
 		return error;
-	qsort(begun, size / sizeof(*begun), sizeof(*begun), by_number);
+	qsort(begun, size / sizeof(*begun), sizeof(*begun), order_numbers);
 	for (size_t at = 0; at < batch->used && !error; at += size_of(raw)) {
 		raw = (const struct raw_record *)(batch->bytes + at);
-		if (bsearch(&raw->token, begun, size / sizeof(*begun), sizeof(*begun), by_number))
+		if (bsearch(&raw->token, begun, size / sizeof(*begun), sizeof(*begun), order_numbers))
 			error = stack_store_take(store, raw, sizeof(*raw) + raw->stack_bytes);
 	}
 	free(begun);

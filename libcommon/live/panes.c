@@ -900,11 +900,6 @@ static uint64_t thread_id(uint32_t pid, uint32_t tid)
 	return (uint64_t)pid << 32 | tid;
 }
 
-static int by_id(const void *left, const void *right)
-{
-	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 /* 0 or -ENOMEM */
 static int find_shown_threads(struct shown_threads *threads)
 {
@@ -922,7 +917,7 @@ static int find_shown_threads(struct shown_threads *threads)
 		if (!threads->nr || threads->ids[threads->nr - 1] != id)
 			threads->ids[threads->nr++] = id;
 	}
-	qsort(threads->ids, threads->nr, sizeof(*threads->ids), by_id);
+	qsort(threads->ids, threads->nr, sizeof(*threads->ids), order_numbers);
 	return 0;
 }
 
@@ -933,7 +928,7 @@ static int add_lane(void *arg, const struct lane_thread *thread, const struct la
 	struct rows *r = &p->rows[TIMELINE];
 	uint64_t id = thread_id(thread->pid, thread->tid);
 
-	if (!threads->all && (!threads->nr || !bsearch(&id, threads->ids, threads->nr, sizeof(id), by_id)))
+	if (!threads->all && (!threads->nr || !bsearch(&id, threads->ids, threads->nr, sizeof(id), order_numbers)))
 		return 0;
 	if (array_reserve(&p->lane_rows, &p->lane_room, r->nr + 1))
 		return -ENOMEM;

@@ -520,13 +520,6 @@ static bool take_answer(struct namer *n, enum set set, struct worker_answer *ans
 
 /* ---- wanted frames ---- */
 
-static int by_value(const void *left, const void *right)
-{
-	const uint64_t *l = left, *r = right;
-
-	return order_of(*l, *r);
-}
-
 /* Sorts the wanted frames, and keeps each of them once. */
 static void sort_wanted(struct source *source)
 {
@@ -534,7 +527,7 @@ static void sort_wanted(struct source *source)
 
 	if (!source->nr)
 		return;
-	qsort(source->wanted, source->nr, sizeof(*source->wanted), by_value);
+	qsort(source->wanted, source->nr, sizeof(*source->wanted), order_numbers);
 	for (size_t i = 0; i < source->nr; i++)
 		if (!i || source->wanted[i] != source->wanted[i - 1])
 			source->wanted[kept++] = source->wanted[i];

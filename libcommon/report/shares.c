@@ -13,16 +13,9 @@ static int by_user(const void *left, const void *right)
 	return order_of(l->uid, r->uid) ?: order_of(l->pid, r->pid);
 }
 
-static int less_first(const void *left, const void *right)
-{
-	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
-
-	return order_of(l, r);
-}
-
 uint64_t equal_share(uint64_t *wanted, size_t nr, uint64_t room)
 {
-	qsort(wanted, nr, sizeof(*wanted), less_first);
+	qsort(wanted, nr, sizeof(*wanted), order_numbers);
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t share = room / (nr - i);
 

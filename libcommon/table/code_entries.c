@@ -146,13 +146,6 @@ static int index_fdes(struct fde_index *index, struct elf_file *file)
 	return error == -ENOMEM ? error : fde_index_sort(index);
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
-
-	return order_of(l, r);
-}
-
 int code_entries(struct elf_file *file, uint64_t **vaddrs, size_t *nr)
 {
 	struct entries e = { .file = file };
@@ -174,7 +167,7 @@ int code_entries(struct elf_file *file, uint64_t **vaddrs, size_t *nr)
 		return e.error;
 	}
 	if (e.nr)
-		qsort(e.vaddrs, e.nr, sizeof(*e.vaddrs), by_value);
+		qsort(e.vaddrs, e.nr, sizeof(*e.vaddrs), order_numbers);
 	*vaddrs = e.vaddrs;
 	*nr = e.nr;
 	return 0;
