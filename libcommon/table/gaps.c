@@ -172,7 +172,7 @@ static void write_code(struct gaps *g, const struct elf_segment *s, uint64_t fro
 /* GHC's code is read in pieces: there may be a hundred megabytes */
 #define STG_PIECE_BYTES (1 << 20)
 
-/* code[0 .. size), from this offset in the file on, of which calls that begin before `end` are looked for. Where the last one ends */
+/* code[0 .. size) is what begins at `from` in the file. Writes the calls that begin before `end`; returns where what is written ends */
 static uint64_t write_stg_piece(struct gaps *g, uint64_t from, uint64_t end, const uint8_t *code, size_t size)
 {
 	struct code_place place = { .gaps = g, .start = from, .last_state = g->nothing };

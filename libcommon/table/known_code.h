@@ -76,10 +76,10 @@ extern const struct eh_rule known_return_thunk;
 
 /*
  * GHC's generated code has no CFI. Haskell's stack is another one; rsp stays where StgRun() has put it, except around calls of C.
- * known_is_stg_run(): is this code StgRun, of so many bytes? Its rows are those of the piece of that name.
+ * StgRun() is the piece STG_RUN, and has so many bytes.
  */
+#define STG_RUN "GHC's StgRun"
 #define STG_RUN_BYTES 0x5a
-bool known_is_stg_run(const uint8_t *code, struct known_code *piece);
 /* Is most of this such code? Each function ends with a jump that no compiler of C writes. */
 bool known_is_stg(const uint8_t *code, size_t size);
 /* its rule; in_call: around a call of C without arguments on the stack */

@@ -93,7 +93,7 @@ static int add_stg_run(struct known_functions *k, struct fde_index *index, const
 	uint64_t start;
 
 	if (k->has_stg_run || k->nr == MAX_KNOWN_FUNCTIONS || !elf_file_offset_of(file, fde->start, &start) ||
-	    elf_file_read(file, start, code, sizeof(code)) || !known_is_stg_run(code, &k->pieces[k->nr]))
+	    elf_file_read(file, start, code, sizeof(code)) || !known_code_in(STG_RUN, code, sizeof(code), &k->pieces[k->nr]))
 		return 0;
 	k->has_stg_run = true;
 	return add_rows(index, file, &k->pieces[k->nr++], fde->start);

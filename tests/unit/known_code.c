@@ -72,7 +72,7 @@ static void test_stg(void)
 	struct known_stg_call call;
 	size_t at = 0;
 
-	check(sizeof(stg_run) == STG_RUN_BYTES && known_is_stg_run(stg_run, &piece) && piece.end == STG_RUN_BYTES);
+	check(sizeof(stg_run) == STG_RUN_BYTES && known_code_in(STG_RUN, stg_run, sizeof(stg_run), &piece) && piece.end == STG_RUN_BYTES);
 	check(!known_stg_next_call(code, sizeof(code), 0, &call) && !known_is_stg(code, sizeof(code)));
 	put_change(code, 10, 0xec, 8);
 	put_change(code, 30, 0xc4, 8);

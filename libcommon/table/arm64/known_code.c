@@ -55,12 +55,6 @@ bool known_is_return_thunk(const uint8_t *code)
 }
 
 /* GHC's code is not known here. */
-bool known_is_stg_run(const uint8_t *code, struct known_code *piece)
-{
-	(void)code, (void)piece;
-	return false;
-}
-
 struct eh_rule known_stg_rule(bool in_call)
 {
 	(void)in_call;

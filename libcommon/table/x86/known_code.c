@@ -97,7 +97,7 @@ const struct known_piece known_pieces[] = {
 		      ANY_BYTE, 0xc3)			/* leave, or pop %rbp; ret */
 	}, {
 		/* the CFI is that of generated code, and is not right before and behind that; see known_stg_rule() */
-		"GHC's StgRun", { { 4, before_stg }, { 14, saving_for_stg }, { 37, in_stg }, { 55, after_stg }, { 88, at_entry } }, false,
+		STG_RUN, { { 4, before_stg }, { 14, saving_for_stg }, { 37, in_stg }, { 55, after_stg }, { 88, at_entry } }, false,
 		KNOWN_BYTES(0x48, 0x83, 0xec, 0x30,			/* sub $48, %rsp */
 		      0x48, 0x89, 0xe0,			/* mov %rsp, %rax */
 		      0x48, 0x81, 0xec, 0, 0x40, 0, 0,	/* sub $16384, %rsp */
@@ -282,11 +282,6 @@ bool known_stg_next_call(const uint8_t *code, size_t size, size_t from, struct k
 	call->end = add ? (size_t)(add + 4 - code) : to;
 	call->by_8 = add && sub[3] == 8 && add[3] == 8;
 	return true;
-}
-
-bool known_is_stg_run(const uint8_t *code, struct known_code *piece)
-{
-	return known_code_in("GHC's StgRun", code, STG_RUN_BYTES, piece);
 }
 
 const struct eh_rule known_return_thunk = {
