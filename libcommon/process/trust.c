@@ -14,7 +14,7 @@
 #define NR_PLACES 64
 
 /* sudo says for whom */
-bool is_trusted_owner(uint64_t owner)
+static bool is_root(uint32_t owner)
 {
 	const char *caller = getenv("SUDO_UID");
 
@@ -80,14 +80,9 @@ static bool is_honest(const struct file_key *key)
 	return place->honest;
 }
 
-bool is_trusted_file(const struct file_key *key)
-{
-	return is_trusted_owner(key->owner) && is_honest(key);
-}
-
 uint64_t owner_of_user(uint32_t uid)
 {
-	return is_trusted_owner(uid) ? 0 : (uint64_t)uid << 32;
+	return is_root(uid) ? 0 : (uint64_t)uid << 32;
 }
 
 /* The owner of /proc/PID is root where a process says that it is not to be dumped. */

@@ -9,19 +9,13 @@
 
 #include "dwarf/regular_file.h"
 
-/* Is it root, the user that runs the tool, or the user that called sudo? */
-bool is_trusted_owner(uint64_t owner);
-
 /*
- * Does the file belong to such a user, and is it on a file system whose
- * owners come from the kernel and not from a server?
+ * Owners of workers' jobs (process/workers.h). 0: root, the user that runs the tool, and the user that called sudo. Where a server
+ * says whose a file is, and not the kernel, the file is nobody's, apart for each whom it names.
  */
-bool is_trusted_file(const struct file_key *key);
-
-/* Owners of workers' jobs (process/workers.h). Where a server says whose a file is, it is nobody's, apart for each whom it names. */
 uint64_t owner_of_user(uint32_t uid);
-uint64_t owner_of_process(pid_t pid);	/* its real user: */
-uint32_t uid_of_process(pid_t pid);	/* UINT32_MAX: not known */
 uint64_t owner_of_file(const struct file_key *key);
+uint64_t owner_of_process(pid_t pid);	/* its real user's: */
+uint32_t uid_of_process(pid_t pid);	/* UINT32_MAX: not known */
 
 #endif

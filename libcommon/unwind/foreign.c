@@ -322,7 +322,7 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 		return foreign_text_here(text, to, bytes);
 	if (bytes > FOREIGN_TEXT_BYTES)
 		return 0;
-	owner = text->file.path ? owner_of_file(&text->key) : owner_of_process(text->pid);	/* the process may be gone */
+	owner = text->file.path ? text->owner : owner_of_process(text->pid);	/* the process may be gone */
 	r = (struct foreign_request){
 		.about = { FOREIGN_TEXT, text->pid }, .address = text->address, .bytes = bytes, .file = text->file,
 		.key = text->key, .file_offset = text->file_offset,
@@ -470,14 +470,14 @@ static uint64_t tag_of(uint32_t id, bool of_code)
 }
 
 int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *file,
-		      const struct file_key *key, bool of_code, bool much)
+		      const struct file_key *key, uint64_t owner, bool of_code, bool much)
 {
 	static struct foreign_request r;
 
 	r = (struct foreign_request){
 		.about.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
 	};
-	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), owner_of_file(key), &r,
+	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), owner, &r,
 			   set_path(&r, file->path));
 }
 

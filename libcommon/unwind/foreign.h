@@ -46,6 +46,7 @@ struct foreign_text {
 	uint64_t address;
 	struct mapped_file file;	/* .path NULL: none */
 	struct file_key key;
+	uint64_t owner;			/* owner_of_file() */
 	uint64_t file_offset;
 };
 /* bytes of code, FOREIGN_TEXT_BYTES at most: how many of these there were */
@@ -107,10 +108,10 @@ int foreign_read_region(struct foreign *foreign, pid_t pid, uint64_t address, ui
 
 /*
  * Asks for compiled_from_file(). Most files need little memory; one that failed for want of it can be asked
- * for again with all there is (much), which few have at a time. 0 or -ENOMEM
+ * for again with all there is (much), which few have at a time. owner: in whose name (process/workers.h). 0 or -ENOMEM
  */
 int foreign_ask_table(struct foreign *foreign, uint32_t id, const struct mapped_file *file,
-		      const struct file_key *key, bool of_code, bool much);
+		      const struct file_key *key, uint64_t owner, bool of_code, bool much);
 /* What was asked for is not wanted any more. False: it is being made, or there is no such */
 bool foreign_cancel_table(struct foreign *foreign, uint32_t id, bool of_code);
 /* The id that it was asked for with, and whether of_code; 0: none is done. Call again within 100 ms */

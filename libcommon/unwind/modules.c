@@ -193,7 +193,6 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 		error = read_vdso(&entry->module);
 	}
 	entry->module.key = *key;
-	entry->module.trusted = entry->module.image || is_trusted_file(key);
 	entry->module.owner = entry->module.image ? 0 : owner_of_file(key);
 	entry->module.error = error;
 	set_place(&entry->module, tid, mapping);
@@ -457,7 +456,7 @@ int module_set_fetched(struct module *module, const char *path)
 
 bool module_is_trusted(const struct module *module)
 {
-	return module->trusted;
+	return !module->owner;
 }
 
 bool module_lacks_names(const struct module *module)

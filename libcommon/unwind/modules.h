@@ -39,9 +39,7 @@ struct module {
 	char *fetched;		/* and has sent this one */
 	/* private */
 	struct file_key key;
-	/* when the module was new, because its mount may be gone later: */
-	bool trusted;		/* the vDSO, or is_trusted_file() */
-	uint64_t owner;		/* owner_of_file(); 0 for the vDSO */
+	uint64_t owner;		/* owner_of_file() when the module was new, because its mount may be gone later; 0 for the vDSO */
 	pid_t tid;		/* the thread in whose mappings the path was found, */
 	uint64_t start, end;	/* and the mapping */
 	void *image;		/* for the vDSO: its bytes, instead of a file */
@@ -112,7 +110,7 @@ int module_debug_key(const struct modules *modules, const struct module *module,
 
 /* A debuginfod has sent this debug file for the module: names and places are searched for there, too. 0 or -ENOMEM */
 int module_set_fetched(struct module *module, const char *path);
-/* Is it trusted (process/trust.h), so that reading it may take long? */
+/* Is it root's (process/trust.h), so that reading it may take long? */
 bool module_is_trusted(const struct module *module);
 /* Was a name (a place) asked for that the module lacks? A debug file may have it. */
 bool module_lacks_names(const struct module *module);

@@ -139,6 +139,7 @@ static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 	if (module && !module->image && module->error != -ESTALE) {
 		text.file = module_file(module);
 		text.key = module->key;
+		text.owner = module->owner;
 		text.file_offset = addr - mapping->start + mapping->file_offset;
 	}
 	if (bytes <= FOREIGN_TEXT_BYTES && process_is_gone(m->pid))

@@ -295,7 +295,7 @@ static bool leave_to_worker(struct tables *tables, const struct module *module, 
 	struct mapped_file file = module_file(module);
 
 	return foreign && !module->image &&
-	       !foreign_ask_table(foreign, module->id, &file, &module->key, of_code, much);
+	       !foreign_ask_table(foreign, module->id, &file, &module->key, module->owner, of_code, much);
 }
 
 static int make_header(struct tables *tables, uint32_t module_id)

@@ -289,7 +289,7 @@ static void read_tables(struct foreign *f)
 	must(found >= 0, FILE_OF_CODE " is there");
 	close(found);
 	for (int of_code = 0; of_code < 2; of_code++)
-		must(!foreign_ask_table(f, 1 + of_code, &file, &key, of_code, false), "a table is asked for");
+		must(!foreign_ask_table(f, 1 + of_code, &file, &key, 0, of_code, false), "a table is asked for");
 	while (foreign_take_table(f, &of_code, &compiled)) {
 		if (!compiled.error)
 			check_table(&compiled.table);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/trust.h"
 #include "unwind/foreign.h"
 #include "unwind/foreign_work.h"
 #include "check.h"
@@ -67,7 +68,8 @@ static void test_tables(void)
 		struct mapped_file file = mapped_file_of(maps.tid, &maps.mappings[i]);
 
 		for (int code = 0; code < 2 && maps.mappings[i].inode; code++, asked++)
-			check(!foreign_ask_table(foreign, i + 1, &file, &maps.mappings[i].file, code, false));
+			check(!foreign_ask_table(foreign, i + 1, &file, &maps.mappings[i].file,
+						 owner_of_file(&maps.mappings[i].file), code, false));
 	}
 	while (taken < asked) {
 		struct mapped_file file;
