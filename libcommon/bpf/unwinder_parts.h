@@ -48,8 +48,8 @@ struct unwinder {
 bool unwinder_is_chosen(const struct unwinder *unwinder, pid_t pid);
 
 /*
- * Asks for a reading of this user's process. Reads the count of changes before the mappings: a change that happens in between makes the list stale,
- * whether or not the mappings reflect it.
+ * Asks for a reading of this user's process. Reads the count of changes before the mappings: a change that happens in
+ * between makes the list stale, whether or not the mappings reflect it.
  */
 int unwinder_ask(void *unwinder, struct process *process, uint32_t tgid, uint32_t uid);
 

@@ -587,7 +587,7 @@ static bool must_keep_last(const struct workers *w, uint64_t now)
 	return busy + 1 >= w->nr && used > MUCH_NS;
 }
 
-/* Has it had this owner's job, or none that it must not have had? What it has parsed for another owner may have taken it over. */
+/* May it go on with this owner's jobs, after those that it has had? What it has parsed for another owner may have taken it over. */
 static bool is_own(const struct workers *w, const struct worker *worker, const struct owner *owner)
 {
 	return worker->used && !((worker->owner ^ owner->id) & w->kind.limits.apart);

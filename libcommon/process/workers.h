@@ -51,8 +51,8 @@ void workers_free(struct workers *workers);
 
 /*
  * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the owner who has used the least
- * of the workers' time recently; of those with an opener, CPU time. While other users use much, one worker is kept free for root. A user whose
- * workers wait for servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG or -ENOMEM
+ * of the workers' time recently; of those with an opener, CPU time. While other users use much, one worker is kept free for
+ * root. A user whose workers wait for servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
 /* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */
