@@ -76,15 +76,20 @@ static struct {
 	int which;
 	struct rlimit before;
 } limits[] = { { RLIMIT_MEMLOCK }, { RLIMIT_NOFILE } };
+/* With fewer, libbpf's probes of the kernel fail, and workers do: each for what looks like another reason. */
+#define MIN_FILES 128
 #define NR_LIMITS (sizeof(limits) / sizeof(limits[0]))
 
-void bpf_load_init(void (*say)(const char *format, va_list args))
+int bpf_load_init(void (*say)(const char *format, va_list args))
 {
+	struct rlimit files;
+
 	pass_on = say;
 	libbpf_set_print(on_message);
 	for (size_t i = 0; i < NR_LIMITS; i++)
 		if (!getrlimit(limits[i].which, &limits[i].before))
 			setrlimit(limits[i].which, &(struct rlimit){ limits[i].before.rlim_max, limits[i].before.rlim_max });
+	return !getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < MIN_FILES ? -EMFILE : 0;
 }
 
 void bpf_load_restore_limits(void)
@@ -181,14 +186,6 @@ static void explain_refusal(char *cause, size_t size, const char **cure, int err
 	}
 }
 
-/* Too few for a load. libbpf's probes fail without one, and then the programs are refused for other reasons. */
-static bool has_few_files(void)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < 128;
-}
-
 static void explain(int error, char *cause, size_t size, const char **cure)
 {
 	static const struct {
@@ -205,8 +202,6 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		  "run on the host, and see 'cat /sys/kernel/security/lockdown'" },
 	};
 
-	const bool few = has_few_files();
-
 	/* without CAP_PERFMON, a program lacks helpers */
 	if ((error == -EPERM || error == -EACCES || refused[0]) && !has_capabilities()) {
 		snprintf(cause, size, "CAP_BPF and CAP_PERFMON are missing");
@@ -215,9 +210,7 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 	}
 	if (explain_kernel(cause, size, cure))
 		return;
-	if (few)
-		error = -EMFILE;
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]) && (few || !reason[0]); i++) {
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]) && !reason[0]; i++) {
 		if (causes[i].error == error) {
 			snprintf(cause, size, "%s", causes[i].cause);
 			*cure = causes[i].cure;

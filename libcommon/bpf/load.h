@@ -9,8 +9,9 @@
 /*
  * To be called first. Passes libbpf's messages to `say`, if that is not NULL, and keeps what they say about a
  * failure for bpf_load_explain(). Raises RLIMIT_MEMLOCK and RLIMIT_NOFILE up to their hard limits.
+ * -EMFILE: the hard limit is too low for any tool.
  */
-void bpf_load_init(void (*say)(const char *format, va_list args));
+int bpf_load_init(void (*say)(const char *format, va_list args));
 /* In a child that becomes another program: sets these limits as they were. */
 void bpf_load_restore_limits(void);
 

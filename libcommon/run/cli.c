@@ -171,8 +171,12 @@ void cli_die(int status, const char *format, ...)
 
 void cli_check(int error, const char *doing)
 {
-	if (error)
-		cli_die(EXIT_FAILURE, "cannot %s: %s", doing, strerror(-error));
+	if (!error)
+		return;
+	cli_warn("cannot %s: %s", doing, strerror(-error));
+	if (error == -EMFILE)
+		cli_warn("raise the limit with 'ulimit -n'");
+	exit(EXIT_FAILURE);
 }
 
 /* ---- values ---- */

@@ -2,6 +2,7 @@
 #include "run/events.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -13,6 +14,7 @@
 #include "report/counted.h"
 #include "report/escape.h"
 #include "run/cli.h"
+#include "run/kernel.h"
 
 static bool has_pmu(const char *name)
 {
@@ -146,14 +148,13 @@ static const char *explain_refusal(const struct event *event, int error)
 
 static void check(int error, const struct event *event)
 {
-	const char *cause = error ? explain_refusal(event, error) : NULL, *cure = "";
+	const char *cause = error ? explain_refusal(event, error) : NULL;
+	char doing[256];
 
-	if (!error)
-		return;
 	if (cause)
 		cli_die(EXIT_FAILURE, "cannot attach to '%s': %s", event->name, cause);
-	bpf_load_explain(error, &cause, &cure);
-	cli_die(EXIT_FAILURE, "cannot attach to '%s': %s: %s", event->name, cause, cure);
+	snprintf(doing, sizeof(doing), "attach to '%s'", event->name);
+	kernel_check(error, doing);
 }
 
 /* ---- attaching ---- */

@@ -16,7 +16,7 @@ static void on_stderr(const char *format, va_list args)
 
 void kernel_init(bool verbose)
 {
-	bpf_load_init(verbose ? on_stderr : NULL);
+	kernel_check(bpf_load_init(verbose ? on_stderr : NULL), "load the BPF programs");
 }
 
 void kernel_check(int error, const char *doing)
