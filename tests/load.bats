@@ -282,10 +282,10 @@ failing() {	# ERROR CALLS N COMMAND...
 	local crowd ended all whole
 	chmod 755 "$WORK"
 	install -m 755 "$ROOT/build/tests/crowd" "$WORK"
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/crowd" 2000 90 >"$WORK/started" 3>&- &
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/crowd" 2000 300 >"$WORK/started" 3>&- &
 	crowd=$!
 	wait_until grep -q wait "$WORK/started"
-	timeout 120 offcputime -j -o "$WORK/out" 2 2>"$WORK/err" && ended=0 || ended=$?
+	timeout 250 offcputime -j -o "$WORK/out" 2 2>"$WORK/err" && ended=0 || ended=$?
 	kill -9 $crowd || true
 	cat "$WORK/err"
 	read -r all whole < <(jq -r 'select(.type == "stack" and .comm == "crowd") | "\(.count) \(.ended_by)"' "$WORK/out" |
