@@ -551,13 +551,13 @@ workers_for() {	# PID...
 	[ "$other" -eq $((same + 1)) ]
 }
 
-# the tool's workers: those without a filter for their system calls have no capabilities, and the others few
+# each of the tool's workers has a filter for its system calls, and no program could give it rights
 are_confined() {	# PID
-	local worker seccomp caps all=0
+	local worker seccomp privileges all=0
 	for worker in $(pgrep -P "$1" ehperf-worker); do
-		read -r seccomp caps <<<"$(awk '/^Seccomp:/ { s = $2 } /^CapEff:/ { c = $2 } END { print s, c }' "/proc/$worker/status" 2>/dev/null)"
-		[ -n "${caps:-}" ] || continue
-		[ "$seccomp" = 2 ] || [ "$caps" = 0000000000000000 ] || { echo "worker $worker: Seccomp $seccomp, CapEff $caps"; return 1; }
+		read -r seccomp privileges <<<"$(awk '/^Seccomp:/ { s = $2 } /^NoNewPrivs:/ { n = $2 } END { print s, n }' "/proc/$worker/status" 2>/dev/null)"
+		[ -n "${privileges:-}" ] || continue
+		[ "$seccomp $privileges" = "2 1" ] || { echo "worker $worker: Seccomp $seccomp, NoNewPrivs $privileges"; return 1; }
 		all=$((all + 1))
 	done
 	[ "$all" -gt 0 ]

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
+#include <linux/securebits.h>
 #include <malloc.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -54,6 +56,51 @@ void child_limit_memory(size_t bytes)
 	setrlimit(RLIMIT_CORE, &limit);
 }
 
+void child_drop_rights(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = {};
+
+	syscall(__NR_capset, &header, none);
+}
+
+/* landlock(7): the rights of each version of it, which begin with 1; those that its headers here do not have are numbers. */
+#define RIGHTS_TO_RUN_AND_WRITE (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1 - LANDLOCK_ACCESS_FS_READ_FILE - LANDLOCK_ACCESS_FS_READ_DIR)
+#define RIGHT_TO_TRUNCATE (1ULL << 14)
+static uint64_t landlock_rights(void)
+{
+	long version = syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	return version < 1 ? 0 : RIGHTS_TO_RUN_AND_WRITE | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
+		(version >= 3 ? RIGHT_TO_TRUNCATE : 0);
+}
+
+/* No file is run, and none written or made, but below this directory, which may be NULL. */
+static void limit_writing(const char *directory)
+{
+	const struct landlock_ruleset_attr handled = { .handled_access_fs = landlock_rights() };
+	struct landlock_path_beneath_attr below = { .allowed_access = handled.handled_access_fs & ~LANDLOCK_ACCESS_FS_EXECUTE };
+	int rules = handled.handled_access_fs ? syscall(__NR_landlock_create_ruleset, &handled, sizeof(handled), 0) : -1;
+
+	if (rules < 0)
+		return;
+	below.parent_fd = directory ? open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if ((below.parent_fd >= 0 && syscall(__NR_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0)) ||
+	    syscall(__NR_landlock_restrict_self, rules, 0))
+		_exit(1);
+	if (below.parent_fd >= 0)
+		close(below.parent_fd);
+	close(rules);
+}
+
+/* what a program that root starts would have again */
+static void forbid_privileges(void)
+{
+	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		_exit(1);
+}
+
 void child_limit_rights(enum child_kind kind)
 {
 	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
@@ -69,6 +116,7 @@ void child_limit_rights(enum child_kind kind)
 		wanted[kept[i] / 32].permitted |= 1U << kept[i] % 32 & has[kept[i] / 32].permitted;
 	for (int i = 0; i < 2; i++)
 		wanted[i].effective = wanted[i].permitted;
+	forbid_privileges();
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	syscall(__NR_setgroups, 0, NULL);
 	setrlimit(RLIMIT_NPROC, &few);
@@ -82,14 +130,8 @@ void child_limit_rights(enum child_kind kind)
 		setfsuid(65534);
 	}
 	syscall(__NR_capset, &header, wanted);
-}
-
-void child_drop_rights(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = {};
-
-	syscall(__NR_capset, &header, none);
+	if (kind != CHILD_READER)
+		limit_writing(NULL);
 }
 
 bool child_keep_files(int fd, const int *files, size_t nr)
@@ -148,6 +190,13 @@ static int allow_all(scmp_filter_ctx filter, const int *calls)
 	return error;
 }
 
+static void load(scmp_filter_ctx filter)
+{
+	if (seccomp_load(filter) && prctl(PR_GET_SECCOMP) >= 0)
+		_exit(1);
+	seccomp_release(filter);
+}
+
 void child_limit_system_calls(const int *allowed, const int *more)
 {
 	static const int of_memory[] = { __NR_mmap, __NR_mprotect, -1 };
@@ -156,9 +205,45 @@ void child_limit_system_calls(const int *allowed, const int *more)
 
 	if (!error)
 		error = allow_all(filter, of_memory) ?: allow_all(filter, allowed) ?: allow_all(filter, more);
-	if (error || (seccomp_load(filter) && prctl(PR_GET_SECCOMP) >= 0))
+	if (error)
 		_exit(1);
-	seccomp_release(filter);
+	load(filter);
+}
+
+void child_limit_to_writing(const char *directory)
+{
+	/* what touches other processes of the user, or changes whose its files are and who may write them, needs no capability */
+	static const int forbidden[] = {
+		__NR_execve, __NR_execveat, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kill, __NR_tkill,
+		__NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_pidfd_open, __NR_pidfd_send_signal, __NR_pidfd_getfd,
+		__NR_setpriority, __NR_sched_setscheduler, __NR_sched_setattr, __NR_process_madvise, __NR_migrate_pages, __NR_kcmp,
+		SCMP_SYS(chmod), __NR_fchmod, __NR_fchmodat, SCMP_SYS(chown), SCMP_SYS(lchown), __NR_fchown, __NR_fchownat,
+		__NR_setxattr, __NR_lsetxattr, __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr,
+		__NR_bpf, __NR_perf_event_open, __NR_userfaultfd, __NR_io_uring_setup, __NR_keyctl, __NR_add_key, __NR_request_key,
+		__NR_unshare, __NR_setns, __NR_mount, __NR_memfd_create, SCMP_SYS(iopl),
+	};
+	static const uint64_t namespaces[] = {
+		CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP,
+	};
+	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
+
+	for (size_t i = 0; !error && i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+		error = forbidden[i] < 0 ? 0 : seccomp_rule_add(filter, refuse, forbidden[i], 0);
+	for (size_t i = 0; !error && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+		error = seccomp_rule_add(filter, refuse, __NR_clone, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
+	if (!error)	/* the C library then calls clone() */
+		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), __NR_clone3, 0);
+	if (!error)
+		error = seccomp_rule_add(filter, refuse, __NR_tgkill, 1, SCMP_A0(SCMP_CMP_NE, getpid())) ?:
+			seccomp_rule_add(filter, refuse, __NR_prlimit64, 1, SCMP_A0(SCMP_CMP_NE, 0));
+	if (error)
+		_exit(1);
+	forbid_privileges();
+	child_drop_rights();
+	limit_writing(directory);
+	load(filter);
 }
 
 void child_set_signals(void)

@@ -27,10 +27,17 @@ enum child_kind {
 /*
  * An ID that only the tool's children of this kind have, or this child alone, which owns no file, and no capabilities; a reader has
  * those to read all files and all processes' memory. Without the right to change IDs, capabilities alone are given up.
+ * All but readers may write and make no file, and run none, where the kernel has Landlock, from 5.13 on: a process that Landlock
+ * limits may read no other's memory.
  */
 void child_limit_rights(enum child_kind kind);
-/* No rights at all: what is open by now is all there is. */
+/* No capabilities, also for the programs that it starts. */
 void child_drop_rights(void);
+/*
+ * For a child that keeps its user, whose files it writes: it starts no program, touches no other process, and has no capabilities.
+ * Where the kernel has Landlock, it writes and makes files in this directory alone; NULL: nowhere.
+ */
+void child_limit_to_writing(const char *directory);
 
 /* The file becomes descriptor 0, and its only one: the tool's events and links must not outlive the tool in a child. False: it cannot */
 bool child_keep_only(int fd);
@@ -52,7 +59,8 @@ void child_end_with(pid_t parent);
 /*
  * No system calls but these, two lists that end with -1, the second of which may be NULL (SCMP_SYS() is for calls that not
  * every machine has); memory that is neither code nor a file's to be written, and files to read: others fail with EPERM.
- * (What openat2() asks for, a filter cannot see: an empty file could be made by it, and one emptied that everybody may write.)
+ * (What openat2() asks for, a filter cannot see: where nothing else forbids it, an empty file could be made by it, and one emptied
+ * that everybody may write.)
  * Those of another architecture, whose numbers mean other calls, end the child. A kernel without seccomp leaves the other limits.
  */
 void child_limit_system_calls(const int *allowed, const int *more);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -93,6 +94,32 @@ static bool load(void)
 	return api.begin && api.end && api.find && api.set_progress;
 }
 
+/* as `mkdir -p`. False: it is not there */
+static bool make_directories(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	return !mkdir(path, 0700) || errno == EEXIST;
+}
+
+/* where libdebuginfod keeps what it fetches, see debuginfod_find_debuginfo(3); NULL: nowhere */
+static const char *make_cache(void)
+{
+	static char path[PATH_MAX];
+	const char *chosen = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/.debuginfod_client_cache", home ?: "/");
+	if (chosen && *chosen)
+		snprintf(path, sizeof(path), "%s", chosen);
+	else if (stat(path, &st))
+		snprintf(path, sizeof(path), "%s%s/debuginfod_client", xdg ?: home ?: "/", xdg ? "" : "/.cache");
+	return make_directories(path) ? path : NULL;
+}
+
 /* 0 or -errno */
 static int find(struct answer *answer)
 {
@@ -161,7 +188,7 @@ int debuginfod_new(struct debuginfod **debuginfod)
 {
 	/* it knows by itself when to give up; who has taken it over may not */
 	const struct worker_limits limits = {
-		.sleep_ms = stall_ns() / 1000000 + 3000, .cpu_ms = DEBUGINFOD_MAX_MS, .bytes = MAX_MEMORY, .writes = true,
+		.sleep_ms = stall_ns() / 1000000 + 3000, .cpu_ms = DEBUGINFOD_MAX_MS, .bytes = MAX_MEMORY, .writes = make_cache,
 	};
 	struct debuginfod *d = calloc(1, sizeof(*d));
 	int error = d ? workers_new(&d->workers, 1, sizeof(struct answer), &limits, fetch) : -ENOMEM;

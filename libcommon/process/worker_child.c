@@ -76,7 +76,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	child_limit_memory(limits->bytes);
 	limit_real_time(limits);
 	if (limits->writes)
-		child_drop_rights();
+		child_limit_to_writing(limits->writes());
 	else
 		child_limit_rights(!limits->open ? CHILD_READER : limits->parent ? CHILD_ALONE : CHILD_PARSER);
 	child_end_with(parent);

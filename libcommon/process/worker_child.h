@@ -17,7 +17,11 @@ struct worker_limits {
 	unsigned cpu_ms;	/* a job that takes more CPU time is given up */
 	size_t bytes;		/* of memory, beside the area */
 	bool parent;		/* the worker may start children */
-	bool writes;		/* it reads nothing of others, but may write its user's files, and use the network */
+	/*
+	 * it reads nothing of others, but may use the network, and write its user's files in the directory that this returns in
+	 * the worker
+	 */
+	const char *(*writes)(void);
 	bool first;		/* it goes before others (process/priority.h), if the tool does */
 	uint64_t apart;		/* bits of owners (workers.h): it is ended before a job of one that differs in these */
 	bool keeps;		/* it keeps what it knows of a job: another worker does not get jobs that .apart lets it have */

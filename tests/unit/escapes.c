@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -27,6 +28,9 @@
 #include "check.h"
 
 static char file[] = "/tmp/escapes.XXXXXX";	/* root's, 0600 */
+static char open_file[] = "/tmp/escapes-open.XXXXXX";	/* root's, 0666 */
+static char kept[] = "/tmp/escapes-kept.XXXXXX";	/* a directory of root's, in which one kind of worker may write */
+static bool has_landlock;
 static pid_t tool;
 static char link_room[64];
 
@@ -86,12 +90,45 @@ static bool reads_from_tool(void)
 	return process_vm_readv(tool, &here, 1, &there, 1, 0) > 0;
 }
 
-/*
- * one of the attempts; false: it failed, as it should. nr: how many there are. opens: it may open what everybody may read; reads:
- * all files and processes
- */
-static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
+static int openat2(const char *path, uint64_t flags, uint64_t mode)
 {
+	struct { uint64_t flags, mode, resolve; } how = { flags, mode, 0 };
+
+	return syscall(__NR_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+static bool opens_memory_of(pid_t pid, int how)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	return open(path, how) >= 0;
+}
+
+/* it never ends: whoever may start children may start 64 */
+static bool floods(void)
+{
+	int nr = 0;
+	pid_t pid;
+
+	while ((pid = fork()) > 0 && nr < 200)
+		nr++;
+	if (!pid)
+		pause();
+	return nr > 64;
+}
+
+/* What a kind of worker may do by design */
+enum {
+	OPENS = 1,	/* opens what everybody may read */
+	READS = 2,	/* reads all files and processes */
+	OWNS = 4,	/* keeps the tool's user, without capabilities, and uses the network and memory as it likes */
+};
+
+/* One of the attempts; false: it failed, as it should. nr: how many there are */
+static bool attempt(unsigned which, unsigned may, unsigned *nr)
+{
+	const bool opens = may & (OPENS | READS | OWNS), reads = may & READS, owns = may & OWNS;
 	unsigned n = 0;
 
 #define TRY(what) do { if (which == n++ && (what)) return true; } while (0)
@@ -101,11 +138,11 @@ static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
 	TRY(open(file, O_WRONLY | O_TRUNC) >= 0);
 	TRY(open("/tmp/escaped", O_WRONLY | O_CREAT, 0600) >= 0);
 	TRY(maps(MAP_SHARED, PROT_READ | PROT_WRITE));
-	TRY(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
-	TRY(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
-	TRY(makes_executable());
+	TRY(!owns && mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	TRY(!owns && mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	TRY(!owns && makes_executable());
 	TRY(malloc((size_t)8 << 30));
-	TRY(write(0, "x", 1) > 0 || write(1, "x", 1) > 0);
+	TRY(!owns && (write(0, "x", 1) > 0 || write(1, "x", 1) > 0));
 	TRY(CALL(__NR_pwrite64, 0, "x", 1, 0));
 	TRY(unlink(file) == 0);
 	TRY(rename(file, "/tmp/escaped") == 0);
@@ -122,11 +159,17 @@ static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
 	TRY(CALL(__NR_pidfd_open, tool, 0));
 	TRY(ptrace(PTRACE_ATTACH, tool, 0, 0) == 0);
 	TRY(writes_to_tool());
-	TRY(open("/proc/self/mem", O_RDWR) >= 0);
-	TRY(socket(AF_INET, SOCK_STREAM, 0) >= 0);
-	TRY(socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
-	TRY(socket(AF_NETLINK, SOCK_RAW, 0) >= 0);
-	TRY(connect(0, &(struct sockaddr){ .sa_family = AF_UNSPEC }, sizeof(struct sockaddr)) == 0);
+	TRY(!owns && open("/proc/self/mem", O_RDWR) >= 0);
+	TRY(opens_memory_of(tool, O_RDWR));
+	TRY(!reads && opens_memory_of(tool, O_RDONLY));
+	TRY(open(open_file, O_WRONLY) >= 0);
+	TRY(has_landlock && !reads && openat2(open_file, O_WRONLY | O_TRUNC, 0) >= 0);
+	TRY(has_landlock && !reads && openat2("/tmp/escaped", O_WRONLY | O_CREAT, 0600) >= 0);
+	TRY(!owns && floods());
+	TRY(!owns && socket(AF_INET, SOCK_STREAM, 0) >= 0);
+	TRY(!owns && socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+	TRY(!owns && socket(AF_NETLINK, SOCK_RAW, 0) >= 0);
+	TRY(!owns && connect(0, &(struct sockaddr){ .sa_family = AF_UNSPEC }, sizeof(struct sockaddr)) == 0);
 	TRY(mount("none", "/mnt", "tmpfs", 0, NULL) == 0);
 	TRY(umount("/proc") == 0);
 	TRY(chroot("/tmp") == 0);
@@ -134,7 +177,7 @@ static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
 	TRY(unshare(CLONE_NEWNS) == 0);
 	TRY(CALL(__NR_setns, 0, 0));
 	TRY(CALL(__NR_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
-	TRY(CALL(__NR_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
+	TRY(!owns && CALL(__NR_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
 	TRY(CALL(__NR_clone3, NULL, 0));
 	TRY(CALL(__NR_bpf, 0, NULL, 0));
 	TRY(CALL(__NR_perf_event_open, NULL, 0, -1, -1, 0));
@@ -145,27 +188,27 @@ static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
 	TRY(CALL(__NR_io_uring_setup, 1, NULL));
 	TRY(CALL(__NR_userfaultfd, 0));
 	TRY(CALL(__NR_memfd_create, "x", 0));
-	TRY(CALL(__NR_setuid, 0));
-	TRY(setresuid(0, 0, 0) == 0);
-	TRY(setresgid(0, 0, 0) == 0);
+	TRY(!owns && CALL(__NR_setuid, 0));
+	TRY(!owns && setresuid(0, 0, 0) == 0);
+	TRY(!owns && setresgid(0, 0, 0) == 0);
 	TRY(prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) >= 0 && prctl(PR_SET_SECUREBITS, 0) == 0);
 	TRY(CALL(__NR_sethostname, "escaped", 7));
 	TRY(CALL(__NR_settimeofday, NULL, NULL));
 	TRY(CALL(__NR_acct, NULL));
 	TRY(CALL(__NR_swapoff, "/tmp"));
 	TRY(CALL(__NR_ioctl, 0, 0x5412, "x"));		/* TIOCSTI */
-	TRY(CALL(__NR_splice, 0, NULL, 1, NULL, 1, 0));
-	TRY(passes_descriptor());
-	TRY(!reads && open(file, O_RDONLY) >= 0);
+	TRY(!owns && CALL(__NR_splice, 0, NULL, 1, NULL, 1, 0));
+	TRY(!owns && passes_descriptor());
+	TRY(!reads && !owns && open(file, O_RDONLY) >= 0);
 	TRY(!opens && open("/etc/passwd", O_RDONLY) >= 0);
 	TRY(!opens && open("/proc/self/maps", O_RDONLY) >= 0);
 	TRY(!opens && open("/", O_PATH) >= 0);
-	TRY(!opens && CALL(__NR_openat2, AT_FDCWD, "/", &(struct { uint64_t flags, mode, resolve; }){ O_PATH }, 24));
+	TRY(!opens && openat2("/", O_PATH, 0) >= 0);
 	TRY(!reads && CALL(__NR_open_by_handle_at, AT_FDCWD, NULL, 0));
 	TRY(!opens && CALL(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", link_room, sizeof(link_room)));
 	TRY(!reads && reads_from_tool());
 #ifdef __x86_64__
-	TRY(CALL(__NR_vfork));
+	TRY(!owns && CALL(__NR_vfork));
 	TRY(CALL(__NR_iopl, 3));
 	TRY(CALL(__NR_getpid | 0x40000000));		/* x32's */
 	TRY(calls_as_i386());
@@ -175,13 +218,13 @@ static bool attempt(unsigned which, bool opens, bool reads, unsigned *nr)
 }
 
 struct attempted {
-	unsigned which, nr;
-	bool opens, reads, escaped;
+	unsigned which, may, nr;
+	bool escaped;
 };
 
 static void run(struct attempted *a)
 {
-	a->escaped = attempt(a->which, a->opens, a->reads, &a->nr);
+	a->escaped = attempt(a->which, a->may, &a->nr);
 }
 
 static size_t work(void *area, size_t bytes, size_t room, struct worker_file *file)
@@ -208,6 +251,32 @@ static struct worker_file open_own(const void *request, size_t bytes)
 	return (struct worker_file){ .fd = open(file, O_RDONLY | O_CLOEXEC) };
 }
 
+static const char *own_directory(void)
+{
+	return kept;
+}
+
+static size_t write_in_own(void *area, size_t bytes, size_t room, struct worker_file *worker_file)
+{
+	(void)bytes, (void)room, (void)worker_file;
+	*(bool *)area = !chdir(kept) && open("made", O_WRONLY | O_CREAT, 0600) >= 0;
+	return sizeof(bool);
+}
+
+/* It can do what it is for. */
+static void test_writer(void)
+{
+	struct workers *w;
+	bool written = false;
+
+	check(!workers_new(&w, 1, 4096, &(struct worker_limits){ .cpu_ms = 500, .bytes = 64 << 20, .writes = own_directory }, write_in_own));
+	struct worker_answer got = workers_call(w, 0, "", 1, 0);
+	if (!got.error)
+		memcpy(&written, got.bytes, sizeof(written));
+	check(written, "%d", got.error);
+	workers_free(w);
+}
+
 /* All attempts, each in a worker that may have died of the last one. */
 static void test_worker(struct worker_limits limits, const char *name)
 {
@@ -218,7 +287,7 @@ static void test_worker(struct worker_limits limits, const char *name)
 	limits.bytes = 64 << 20;
 	check(!workers_new(&w, 1, 1 << 20, &limits, work));
 	for (unsigned i = 0; i < nr; i++) {
-		struct attempted a = { .which = i, .opens = !limits.open, .reads = !limits.open };
+		struct attempted a = { .which = i, .may = limits.writes ? OWNS : limits.open ? 0 : READS };
 		struct worker_answer got = workers_call(w, 0, &a, sizeof(a), 0);
 
 		if (!got.error)
@@ -257,7 +326,7 @@ static void test_bounded_child(bool preparing)
 		struct attempted got = {};
 		struct bounded_child child = {};
 
-		a = (struct attempted){ .which = i, .opens = preparing };
+		a = (struct attempted){ .which = i, .may = preparing ? OPENS : 0 };
 		check(bounded_child_start(&child, &bounded));
 		if (bounded_child_ask(&child, &a, sizeof(a), &got, sizeof(got)) == sizeof(got) && got.nr > nr)
 			nr = got.nr;
@@ -270,7 +339,7 @@ static void test_bounded_child(bool preparing)
 int main(void)
 {
 	struct stat before, after;
-	int fd = mkstemp(file);
+	int fd = mkstemp(file), other = mkstemp(open_file);
 
 	if (getuid()) {
 		printf("ok # skip needs root\n");
@@ -278,14 +347,23 @@ int main(void)
 	}
 	tool = getpid();
 	check(fd >= 0 && write(fd, "root's", 6) == 6 && !fstat(fd, &before));
+	check(other >= 0 && write(other, "root's", 6) == 6 && !fchmod(other, 0666));
+	check(mkdtemp(kept) != NULL);
+	has_landlock = syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 3;
 	test_worker((struct worker_limits){}, "a worker that reads");
 	test_worker((struct worker_limits){ .parent = true }, "a worker with children");
 	test_worker((struct worker_limits){ .open = open_own }, "a worker that parses");
 	test_worker((struct worker_limits){ .open = open_own, .parent = true }, "a worker that parses, with children");
+	if (has_landlock)
+		test_worker((struct worker_limits){ .writes = own_directory }, "a worker that writes");
+	test_writer();
 	test_bounded_child(false);
 	test_bounded_child(true);
+	check(!fstat(other, &after) && after.st_size == 6);
 	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 && after.st_mode == before.st_mode && !after.st_uid);
 	check(access("/tmp/escaped", F_OK), "nothing was made");
 	unlink(file);
+	unlink(open_file);
+	check(!chdir(kept) && !unlink("made") && !rmdir(kept), "nothing else was made");
 	return check_done();
 }
