@@ -206,12 +206,17 @@ static __always_inline bool task_fits(struct task_struct *task)
 	return (!only_one_comm || has_comm(task)) && (!only_one_cgroup || is_in_cgroup(task));
 }
 
-/* Is it the tool, or one of its workers? Not if the user has selected processes or threads: then these are measured. */
+/* Is it the tool, a worker, or a worker's child? Not if the user has selected processes or threads: then these are measured. */
 static __always_inline bool is_own(struct task_struct *task)
 {
+	const struct task_struct *parent;
+
 	if (task->tgid == own_tgid)
 		return true;
-	return !only_listed_pids && !only_listed_tids && untrusted(task)->group_leader->real_parent->tgid == own_tgid;
+	if (only_listed_pids || only_listed_tids)
+		return false;
+	parent = untrusted(task)->group_leader->real_parent;
+	return parent->tgid == own_tgid || parent->real_parent->tgid == own_tgid;
 }
 
 /* filters by what never changes */

@@ -255,23 +255,40 @@ failing() {	# ERROR CALLS N COMMAND...
 	done
 }
 
-@test "the tool and its workers are in nobody's output but in that of another tool" {
+# all that PID has started, by turns for SECONDS, each once: PID,PID,...
+descendants() {	# PID SECONDS
+	local end=$((${EPOCHREALTIME/./} + $2 * 1000000)) child
+	while ((${EPOCHREALTIME/./} < end)); do
+		for child in $(pgrep -P "$1"); do
+			echo "$child"
+			pgrep -P "$child" || true
+		done
+	done | sort -u | paste -sd,
+}
+
+@test "the tool, its workers and their children are in nobody's output but in that of another tool" {
 	need_root
-	local tool own
-	local tools=(offcputime cpuprof)
-	[ "$SIZE" != full ] || tools+=(offwaketime "stackcount t:sched:sched_switch")
+	local tool own other
+	local tools=("offcputime -l" "cpuprof -F 999 -l --every 0.5")
+	[ "$SIZE" != full ] || tools+=(offwaketime "stackcount t:sched:sched_switch" wallprof)
+	background throws 60	# names of C++ are a worker's child's
+	cpuprof -q -o /dev/null 60 3>&- &
+	other=$!
+	pids+=($other)
 	for tool in "${tools[@]}"; do
 		: >"$WORK/err"	# what the last one said is not this one's
 		$tool -j >"$WORK/out" 2>"$WORK/err" 3>&- &
 		pid=$!
 		pids+=($pid)
 		wait_until grep -q 'Ctrl-C' "$WORK/err"
-		for i in {1..50}; do /bin/true; done	# there is something to be seen
-		own=$pid,$(pgrep -d, -P $pid)
+		own=$pid,$(descendants $pid 2)
 		kill -INT $pid
 		wait $pid
+		echo "$tool: $own"
 		[[ $own == *,?* ]]
-		jq -en --argjson own "[$own]" '[inputs | select(.type == "stack") | .pid] | length > 3 and all(. as $pid | $own | index($pid) == null)' "$WORK/out"
+		jq -en --argjson own "[$own]" '[inputs | select(.type == "stack" or .type == "thread") | .pid] |
+			length > 3 and all(. as $pid | $own | index($pid) == null)' "$WORK/out"
+		[[ $tool == cpuprof* ]] || jq -en "[inputs | .pid] | index($other)" "$WORK/out"
 	done
 }
 
