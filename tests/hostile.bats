@@ -415,6 +415,10 @@ print("ret\n.cfi_endproc\n.section .note.GNU-stack")' >"$WORK/spin.s"
 	for i in 1 2 3 4 5; do cp "$WORK/theirs/plain0" "$WORK/theirs/plain$i"; done
 	for i in 1 2; do cp "$WORK/theirs/long0" "$WORK/theirs/long$i"; done
 	chown -R 65534:65534 "$WORK/theirs"
+	install -d -o 65533 "$WORK/users"
+	install -o 65533 "$WORK/theirs/plain0" "$WORK/users/another"
+	setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/users/another" 100 3>&- &
+	pids+=($!)
 	background "$WORK/victim"
 	for set in "$(echo plain{0..5})" "inflated0 inflated1 linked0 long0 long1 long2"; do
 		before=${took:-}
@@ -434,6 +438,8 @@ print("ret\n.cfi_endproc\n.section .note.GNU-stack")' >"$WORK/spin.s"
 	sed 's/^/# /' "$WORK/err"
 	expect "$took < 1.3 * $before + 1 && $most < 400"
 	[ "$(jq -r -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0] | select(.symbol == "own") | has("line")] | length > 0 and all' "$WORK/out.jsonl")" = true ]
+	# nor do the files of one user use up the time of another's
+	[ "$(jq -r -n '[inputs | select(.type == "stack" and .comm == "another") | .user[0] | select(.symbol == "spin") | has("line")] | length > 0 and all' "$WORK/out.jsonl")" = true ]
 	grep -q 'without inlined functions and lines' "$WORK/err"
 	no_child_left
 	# nor when the tool is ended at once

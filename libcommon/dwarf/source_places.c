@@ -36,12 +36,20 @@ struct known_name {
 	char raw[];
 };
 
+/* what was waited in this report for the files of one user */
+struct user_time {
+	uint32_t user;		/* 0: of trusted files */
+	uint64_t waited_ns;
+	UT_hash_handle hh;
+};
+
 struct source_places {
 	struct bounded_child child;
 	bool answers, readable;		/* this child has answered; any has */
 	bool nothing;			/* the file has neither DWARF nor Go's table */
 	struct source_places *used_before;	/* in `used` */
-	bool no_demangle, trusted;
+	bool no_demangle;
+	struct user_time *time;
 	uint64_t bytes_before;		/* of the tool, when the child was started */
 	struct known_place *known;
 	struct known_name *names;
@@ -52,9 +60,7 @@ struct source_places {
 
 /* those with a child, the last one used first */
 static struct source_places *used;
-/* for all files of a report; [true]: of trusted ones, which the others cannot hold up */
-static uint64_t waited_ns[2];
-static const uint64_t max_waited_ns[2] = { [false] = PLACES_OTHERS_MS * 1000000ULL, [true] = PLACES_MAX_MS * 1000000ULL };
+static struct user_time *times;
 
 #define MAX_OPENED_FILES (1 + 2 * MAX_DEBUG_FILES)
 
@@ -186,12 +192,43 @@ static size_t answer(void *arg, const char *request, size_t size, char *reply, s
 
 /* ---- in the tool ---- */
 
-int source_places_new(struct source_places **places, bool trusted, bool no_demangle)
+/* NULL: no memory */
+static struct user_time *time_of(uint32_t user)
 {
-	*places = calloc(1, sizeof(**places));
+	struct user_time *time;
+
+	HASH_FIND_INT(times, &user, time);
+	if (time)
+		return time;
+	time = calloc(1, sizeof(*time));
+	if (!time)
+		return NULL;
+	time->user = user;
+	HASH_ADD_INT(times, user, time);
+	return time;
+}
+
+static uint64_t left_ns(const struct user_time *time)
+{
+	uint64_t most = PLACES_MAX_MS * 1000000ULL, others = 0;
+
+	if (time->user) {
+		for (const struct user_time *other = times; other; other = other->hh.next)
+			others += other->user && other != time ? other->waited_ns : 0;
+		most = PLACES_OTHERS_MS * 1000000ULL;
+		most = others < most ? (most - others) / 2 : 0;
+	}
+	return time->waited_ns < most ? most - time->waited_ns : 0;
+}
+
+int source_places_new(struct source_places **places, uint32_t user, bool no_demangle)
+{
+	struct user_time *time = time_of(user);
+
+	*places = time ? calloc(1, sizeof(**places)) : NULL;
 	if (!*places)
 		return -ENOMEM;
-	(*places)->trusted = trusted;
+	(*places)->time = time;
 	(*places)->no_demangle = no_demangle;
 	return 0;
 }
@@ -296,7 +333,7 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 	p->bytes_before = child_memory(0);
 	began = now_ns();
 	opens = opener->open(opener->arg, &from.opened, &from.debug);
-	waited_ns[p->trusted] += now_ns() - began;
+	p->time->waited_ns += now_ns() - began;
 	if (!opens)
 		return false;
 	work.nr_files = list_files(&from.opened, fds);
@@ -312,18 +349,17 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 
 static bool may_ask(const struct source_places *p)
 {
-	return p->overruns < PLACES_MAX_OVERRUNS && waited_ns[p->trusted] < max_waited_ns[p->trusted];
+	return p->overruns < PLACES_MAX_OVERRUNS && left_ns(p->time);
 }
 
 static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, size_t max)
 {
-	uint64_t began = now_ns(), most = max_waited_ns[p->trusted], waited = waited_ns[p->trusted];
-	uint64_t left_ms = waited < most ? (most - waited) / 1000000 : 0;	/* opening may have used it up */
+	uint64_t began = now_ns(), left_ms = left_ns(p->time) / 1000000;	/* opening may have used it up */
 	size_t got;
 
 	bounded_child_wait(&p->child, left_ms < REPLY_TIMEOUT_MS ? left_ms : REPLY_TIMEOUT_MS);
 	got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
-	waited_ns[p->trusted] += now_ns() - began;
+	p->time->waited_ns += now_ns() - began;
 	return got;
 }
 
@@ -468,7 +504,8 @@ bool source_places_lacking(const struct source_places *p)
 
 void source_places_begin(void)
 {
-	memset(waited_ns, 0, sizeof(waited_ns));
+	for (struct user_time *time = times; time; time = time->hh.next)
+		time->waited_ns = 0;
 }
 
 uint64_t source_places_refused(const struct source_places *p)

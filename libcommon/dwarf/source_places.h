@@ -16,9 +16,12 @@
 #define PLACES_PREPARE_MS 10000		/* of CPU time, to list a file's units */
 #define PLACES_ANSWER_MS 1000		/* for one address */
 #define PLACES_MAX_OVERRUNS 3		/* after so many, the file is not asked any more */
-/* of waiting for answers in a report, for all trusted files and for all others: after that, they are not asked any more */
+/*
+ * of waiting for answers in a report, for trusted files, and for all others; of these, a user's files get half of what other users'
+ * files have left
+ */
 #define PLACES_MAX_MS 60000
-#define PLACES_OTHERS_MS 1000
+#define PLACES_OTHERS_MS 2000
 
 struct source_places;
 
@@ -31,8 +34,8 @@ struct source_place {
 	unsigned line;		/* 0: not known */
 };
 
-/* trusted: the file is (process/trust.h). 0 or -ENOMEM */
-int source_places_new(struct source_places **places, bool trusted, bool no_demangle);
+/* user: whose file it is; 0: it is trusted (process/trust.h). 0 or -ENOMEM */
+int source_places_new(struct source_places **places, uint32_t user, bool no_demangle);
 void source_places_free(struct source_places *places);
 
 /*

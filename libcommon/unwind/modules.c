@@ -11,6 +11,7 @@
 #include "dwarf/gopclntab.h"
 #include "process/clock.h"
 #include "process/trust.h"
+#include "process/workers.h"
 #include "table/code_entries.h"
 #include "table/machine.h"
 
@@ -528,7 +529,7 @@ size_t modules_places(struct modules *modules, struct module *module, uint64_t v
 	const struct symbol_options *options = &modules->symbol_options;
 
 	if (!module->places &&
-	    source_places_new(&module->places, options->chosen || module_is_trusted(module), options->no_demangle))
+	    source_places_new(&module->places, options->chosen ? 0 : OWNERS_UID(module->owner), options->no_demangle))
 		return 0;
 	return source_places_find(module->places, vaddr, open, arg, found);
 }

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct source_places *places;
 	size_t nr, length = 0;
 
-	must(!source_places_new(&places, true, true), "memory");
+	must(!source_places_new(&places, 0, true), "memory");
 	nr = source_places_take(places, 1, (const char *)bytes, size, &found);
 	must(nr <= MAX_SOURCE_PLACES, "as many as there may be");
 	for (size_t i = 0; i < nr; i++)

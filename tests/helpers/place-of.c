@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	struct rusage usage;
 	uint64_t vaddr;
 
-	if (argc != 2 || source_places_new(&places, true, true))
+	if (argc != 2 || source_places_new(&places, 0, true))
 		return 2;
 	while (scanf("%" SCNx64, &vaddr) == 1) {
 		size_t nr = source_places_find(places, vaddr, open_file, argv[1], &found);
