@@ -24,9 +24,31 @@ static unsigned see_new(struct python_names *names, pid_t pid, unsigned nr)
 	return numbered;
 }
 
+/* root's, but those from 10,000 on are of as many users as there are thousands */
+static uint32_t user_of(pid_t pid)
+{
+	return pid < 10000 ? 0 : pid / 1000;
+}
+
+/* Processes of a user leave half of the room to others; so do a second user's. */
+static void test_users(void)
+{
+	struct python_names *names = python_names_new(user_of);
+	unsigned first = 0, second = 0;
+
+	for (pid_t pid = 10000; pid < 10008; pid++)
+		first += see_new(names, pid, MAX_OF_PROCESS);
+	for (pid_t pid = 11000; pid < 11008; pid++)
+		second += see_new(names, pid, MAX_OF_PROCESS);
+	check(first == 50000 && second == 25000, "%u and %u", first, second);
+	check(see_new(names, 12000, 10000) == 10000);
+	check(see_new(names, 1, 20000) == 15000, "root has all that is left");
+	python_names_free(names);
+}
+
 int main(void)
 {
-	struct python_names *names = python_names_new();
+	struct python_names *names = python_names_new(user_of);
 	uint64_t kept, other;
 	unsigned lost = 0;
 
@@ -54,5 +76,6 @@ int main(void)
 	/* the process that had no room has it again */
 	check(see_new(names, 3, 1000) == 1000);
 	python_names_free(names);
+	test_users();
 	return check_done();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtimes/python/python.h"
 
+#include "process/trust.h"
+#include "process/workers.h"
 #include "runtimes/python/python_frames.h"
 #include "runtimes/python/python_image.h"
 #include "runtimes/python/python_names.h"
@@ -17,9 +19,14 @@ static void publish(const struct runtime_process *process, struct eh_process *li
 	__atomic_store_n(&list->runtimes.python.interpreters, text + image->interpreters_from_text, __ATOMIC_RELEASE);
 }
 
+static uint32_t user_of(pid_t pid)
+{
+	return OWNERS_UID(owner_of_process(pid));
+}
+
 static void *names_new(void)
 {
-	return python_names_new();
+	return python_names_new(user_of);
 }
 
 static void names_free(void *names)

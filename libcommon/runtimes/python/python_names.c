@@ -11,13 +11,14 @@
 #include "runtimes/python/python_work.h"
 #include "runtimes/python_abi.h"
 
-/* A program that makes functions as it goes must not fill our memory; one process leaves room for others. */
+/*
+ * A program that makes functions as it goes must not fill our memory, nor keep others waiting. One process leaves room for others,
+ * and the processes of a user leave half of what other users have left; root's may have all of that.
+ */
 #define MAX_FUNCTIONS 100000
 #define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
-/* of names and tables of lines: beyond this, functions have no lines, and beyond twice this, no names */
-#define MAX_BYTES (64 << 20)
-/* nor may it keep them waiting: so many questions are open at a time; the others are asked later */
-#define MAX_QUESTIONS 64
+#define MAX_BYTES (128 << 20)	/* of names and tables of lines; for these, half of it */
+#define MAX_QUESTIONS 64	/* that are open; the others are asked later */
 #define MAX_QUESTIONS_OF_PROCESS 4
 #define MAX_TRIES 3
 
@@ -33,12 +34,21 @@ struct function {
 	bool used;		/* since the last python_names_forget() */
 	uint8_t tries;
 	struct python_code code;	/* {}: there is no answer */
+	struct user_functions *user;
 	struct function *prev, *next;	/* of those that its process waits to ask for */
 	UT_hash_handle hh, by_number;
 };
 
+/* what the processes of one user have */
+struct user_functions {
+	uint32_t user;		/* 0: root */
+	size_t nr, bytes, questions;
+	UT_hash_handle hh;
+};
+
 struct process_functions {
 	pid_t pid;
+	struct user_functions *user;
 	uint32_t nr, questions;
 	bool has_objects;
 	struct python_objects objects;
@@ -57,6 +67,8 @@ struct question {
 struct python_names {
 	struct function *functions;	/* by key */
 	struct function *numbered;	/* the same ones */
+	uint32_t (*user_of)(pid_t pid);
+	struct user_functions *users;
 	struct process_functions *processes;
 	struct question *questions;	/* that are open */
 	uint64_t last_number;
@@ -65,9 +77,13 @@ struct python_names {
 	uint64_t slow_ns;		/* when settling took too long; 0: it did not */
 };
 
-struct python_names *python_names_new(void)
+struct python_names *python_names_new(uint32_t (*user_of)(pid_t pid))
 {
-	return calloc(1, sizeof(struct python_names));
+	struct python_names *names = calloc(1, sizeof(*names));
+
+	if (names)
+		names->user_of = user_of;
+	return names;
 }
 
 static size_t bytes_of(const struct python_code *code)
@@ -78,6 +94,8 @@ static size_t bytes_of(const struct python_code *code)
 static void drop(struct python_names *names, struct function *function)
 {
 	names->bytes -= bytes_of(&function->code);
+	function->user->bytes -= bytes_of(&function->code);
+	function->user->nr--;
 	python_code_free(&function->code);
 	HASH_DEL(names->functions, function);
 	HASH_DELETE(by_number, names->numbered, function);
@@ -93,12 +111,39 @@ void python_names_free(struct python_names *names)
 	HASH_ITER(hh, names->functions, function, next)
 		drop(names, function);
 	hash_free_all(names->processes);
+	hash_free_all(names->users);
 	hash_free_all(names->questions);
 	free(names);
 }
 
 /* ---- functions ---- */
 
+/* Is there room for more of what these processes have `own` of, and all have `all` of? */
+static bool has_room(const struct user_functions *user, size_t own, size_t all, size_t max)
+{
+	size_t left = max > all - own ? max - (all - own) : 0;
+
+	return own < (user->user ? left / 2 : left);
+}
+
+/* NULL: no memory */
+static struct user_functions *user_of(struct python_names *names, pid_t pid)
+{
+	uint32_t number = names->user_of(pid);
+	struct user_functions *user;
+
+	HASH_FIND_INT(names->users, &number, user);
+	if (user)
+		return user;
+	user = calloc(1, sizeof(*user));
+	if (!user)
+		return NULL;
+	user->user = number;
+	HASH_ADD_INT(names->users, user, user);
+	return user;
+}
+
+/* NULL: no memory */
 static struct process_functions *process_of(struct python_names *names, pid_t pid)
 {
 	struct process_functions *process;
@@ -110,6 +155,11 @@ static struct process_functions *process_of(struct python_names *names, pid_t pi
 	if (!process)
 		return NULL;
 	process->pid = pid;
+	process->user = user_of(names, pid);
+	if (!process->user) {
+		free(process);
+		return NULL;
+	}
 	HASH_ADD_INT(names->processes, pid, process);
 	return process;
 }
@@ -119,12 +169,14 @@ static struct function *add(struct python_names *names, struct process_functions
 {
 	struct function *function = NULL;
 
-	if (HASH_COUNT(names->functions) < MAX_FUNCTIONS && process->nr < MAX_OF_PROCESS)
+	if (process->nr < MAX_OF_PROCESS && has_room(process->user, process->user->nr, HASH_COUNT(names->functions), MAX_FUNCTIONS))
 		function = calloc(1, sizeof(*function));
 	if (!function)
 		return NULL;
 	function->key = *key;
 	function->number = ++names->last_number;
+	function->user = process->user;
+	function->user->nr++;
 	process->nr++;
 	HASH_ADD(hh, names->functions, key, sizeof(function->key), function);
 	HASH_ADD(by_number, names->numbered, number, sizeof(function->number), function);
@@ -188,7 +240,8 @@ static bool ask(struct python_names *names, struct foreign *foreign, struct proc
 	struct question *question = NULL;
 	struct function *function;
 
-	if (process->questions < MAX_QUESTIONS_OF_PROCESS && HASH_COUNT(names->questions) < MAX_QUESTIONS)
+	if (process->questions < MAX_QUESTIONS_OF_PROCESS &&
+	    has_room(process->user, process->user->questions, HASH_COUNT(names->questions), MAX_QUESTIONS))
 		question = calloc(1, sizeof(*question));
 	if (!question)
 		return false;
@@ -207,6 +260,7 @@ static bool ask(struct python_names *names, struct foreign *foreign, struct proc
 		question->functions[i]->asked = true;
 	}
 	process->questions++;
+	process->user->questions++;
 	HASH_ADD(hh, names->questions, tag, sizeof(question->tag), question);
 	return true;
 }
@@ -228,18 +282,19 @@ static void ask_all(struct python_names *names, struct foreign *foreign)
 	}
 }
 
-static void keep_within_bounds(struct python_names *names, struct python_code *code)
+static void keep_within_bounds(struct python_names *names, struct user_functions *user, struct python_code *code)
 {
-	if (code->name && names->bytes > 2 * MAX_BYTES)
+	if (code->name && !has_room(user, user->bytes, names->bytes, MAX_BYTES))
 		python_code_free(code);
 	if (!code->name)
 		return;
-	if (names->bytes > MAX_BYTES) {
+	if (!has_room(user, user->bytes, names->bytes, MAX_BYTES / 2)) {
 		free(code->lines);
 		code->lines = NULL;
 		code->line_bytes = 0;
 	}
 	names->bytes += bytes_of(code);
+	user->bytes += bytes_of(code);
 }
 
 static void take(struct python_names *names, struct question *question, struct python_code *codes)
@@ -247,12 +302,13 @@ static void take(struct python_names *names, struct question *question, struct p
 	struct process_functions *process = process_of(names, (pid_t)question->tag);
 
 	process->questions--;
+	process->user->questions--;
 	for (size_t i = 0; i < question->nr; i++) {
 		struct function *function = question->functions[i];
 
 		function->asked = false;
 		function->code = codes[i];
-		keep_within_bounds(names, &function->code);
+		keep_within_bounds(names, function->user, &function->code);
 		if (!function->code.name && ++function->tries < MAX_TRIES)
 			DL_APPEND(process->waiting, function);
 	}

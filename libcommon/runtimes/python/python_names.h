@@ -15,8 +15,8 @@
 
 struct python_names;
 
-/* NULL: no memory */
-struct python_names *python_names_new(void);
+/* user_of: whose a process is, 0: root's; asked once for each process. NULL: no memory */
+struct python_names *python_names_new(uint32_t (*user_of)(pid_t pid));
 void python_names_free(struct python_names *names);
 
 /*
