@@ -229,11 +229,13 @@ others_ns() {
 }
 
 # the program says the same under funclat as without
-same_under_funclat() {	# PATTERN COMMAND...
-	local pattern=$1 bare=0 watched=0
+same_under_funclat() {	# [OPTION] PATTERN COMMAND...
+	local bare=0 watched=0 pattern option=
+	[[ $1 != --* ]] || { option=$1; shift; }
+	pattern=$1
 	shift
 	"$@" >"$WORK/bare" || bare=$?
-	timeout 60 funclat -q -j -o "$WORK/out" "$pattern" -- "$@" >"$WORK/watched" 2>"$WORK/err" || watched=$?
+	timeout 60 funclat $option -q -j -o "$WORK/out" "$pattern" -- "$@" >"$WORK/watched" 2>"$WORK/err" || watched=$?
 	diff "$WORK/bare" "$WORK/watched"
 	[ "$bare" -eq "$watched" ]
 	summary '"# \(.calls) calls, \(.never_returned) never returned, \(.died) died"' >&3
@@ -264,7 +266,9 @@ same_under_funclat() {	# PATTERN COMMAND...
 	run funclat "u:$WORK/ld.so:_dl_runtime_resolve*" 1 1
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"can be timed: they do not return, or not all their exits are known" ]]
-	same_under_funclat "u:$WORK/ld.so:*" sh -c "'$WORK/harmed' one; '$WORK/harmed' two; exit 4"
+	for option in "" --return-probes; do
+		same_under_funclat $option "u:$WORK/ld.so:*" sh -c "'$WORK/harmed' one; '$WORK/harmed' two; exit 4"
+	done
 }
 
 @test "--return-probes: return addresses are changed, but for functions that read them" {
@@ -286,6 +290,69 @@ same_under_funclat() {	# PATTERN COMMAND...
 	done
 	funclat -q -j --return-probes "u:$WORK/harmed:depth" -- "$WORK/harmed" | grep '^{' >"$WORK/out"
 	[ "$(summary '"\(.calls) \(.never_returned)"')" = "6 0" ]
+}
+
+# what the process has of the file's code in its memory
+code_of() {	# PID FILE
+	local start end rest
+	IFS=' -' read -r start end rest <<<"$(grep "r-xp.* $2$" "/proc/$1/maps")"
+	dd if="/proc/$1/mem" bs=4096 skip=$((0x$start / 4096)) count=$(((0x$end - 0x$start) / 4096)) status=none | md5sum
+}
+
+# $WORK/many, which calls two of its 500 functions
+make_many() {
+	local n
+	for n in {1..500}; do
+		echo "__attribute__((noinline)) int f$n(int x) { __asm__(\"\"); return x + $n; }"
+	done >"$WORK/many.c"
+	printf '#include <unistd.h>\nint main(void) { int x = 0; for (;; usleep(100)) x = f1(x) + f500(x); }\n' >>"$WORK/many.c"
+	gcc -O1 -o "$WORK/many" "$WORK/many.c"
+}
+
+@test "-p: other processes of the same file have no breakpoint, and that process has none after the end" {
+	need_root
+	need gcc
+	local measured bare tool
+	make_many
+	background "$WORK/many"
+	measured=$pid
+	background "$WORK/many"
+	wait_until grep -q "r-xp.*$WORK/many" "/proc/$pid/maps"
+	bare=$(code_of $pid "$WORK/many")
+	[ "$(code_of $measured "$WORK/many")" = "$bare" ]
+	for tool in funclat "funclat --return-probes" stackcount; do
+		rm -f "$WORK/err"
+		$tool -p $measured "u:$WORK/many:f1*" 60 >"$WORK/out" 2>"$WORK/err" 3>&- &
+		pids+=($!)
+		wait_until grep -q Ctrl-C "$WORK/err"
+		[ "$(code_of $measured "$WORK/many")" != "$bare" ]
+		[ "$(code_of $pid "$WORK/many")" = "$bare" ]
+		kill -INT ${pids[-1]}
+		wait ${pids[-1]}
+		[ "$(code_of $measured "$WORK/many")" = "$bare" ]
+	done
+}
+
+# bats test_tags=timing
+@test "500 functions: a signal ends the tool within a second" {
+	need_root
+	need gcc
+	local tool start took
+	uname -r | awk -F. '{ exit !($1 > 6 || ($1 == 6 && $2 >= 10)) }' || skip "before 6.10, the kernel takes 0.1 s a function"
+	make_many
+	background "$WORK/many"
+	for tool in funclat stackcount; do
+		rm -f "$WORK/err"
+		$tool "u:$WORK/many:f[0-9]*" 60 >"$WORK/out" 2>"$WORK/err" 3>&- &
+		pids+=($!)
+		wait_until grep -q Ctrl-C "$WORK/err"
+		start=${EPOCHREALTIME/./}
+		kill -INT ${pids[-1]}
+		wait ${pids[-1]}
+		took=$(((${EPOCHREALTIME/./} - start) / 1000))
+		echo "# $tool: $took ms from SIGINT to its end" >&3
+		expect "$took < 1000"
+	done
 }
 
 @test "a function whose exits are not certain is not timed, and data between instructions is no exit" {
