@@ -638,13 +638,14 @@ fetched_in_time() {	# SECONDS
 	cat >"$WORK/victim.c" <<-'C'
 		#include <string.h>
 		#include <unistd.h>
+		volatile unsigned short is_admin = 0x100;
 		__attribute__((noipa)) long hot(long n) { return n * 0x1122334455667788; }
 		int main(void)
 		{
 			unsigned char code[16];
 
 			memcpy(code, (void *)hot, sizeof(code));
-			for (long i = 0, n = 0; !memcmp(code, (void *)hot, sizeof(code)); i++, n += hot(n))
+			for (long i = 0, n = 0; !memcmp(code, (void *)hot, sizeof(code)) && is_admin == 0x100; i++, n += hot(n))
 				if (i % 64 == 0)
 					usleep(50);
 			return 1;	/* somebody has put something into it */
@@ -653,25 +654,30 @@ fetched_in_time() {	# SECONDS
 	mkdir -m 755 "$WORK/theirs"
 	chmod 755 "$WORK"
 	gcc -O1 -o "$WORK/victim" "$WORK/victim.c"
-	# the attacker's program has a function where the victim has the middle of an instruction
+	# the attacker's program has a function, and a USDT probe, where the victim has the middle of an instruction; the probe's
+	# semaphore is where the victim has a variable
 	local at
 	at=$(($((16#$(nm "$WORK/victim" | awk '$3 == "hot" { print $1 }'))) - 0x$(readelf -SW "$WORK/victim" | grep -o ' \.text .*' | awk '{ print $3 }') + 2))
-	objcopy -N hot --add-symbol func=.text:$at,function,global "$WORK/victim" "$WORK/theirs/kept"
+	perl -e 'my ($hot, $semaphore) = map hex, @ARGV; my $d = pack("Q<3", $hot + 2, 0, $semaphore) . "evil\0probe\0\0";
+		print pack("L<3a8a*x!4", 8, length $d, 3, "stapsdt", $d)' $(nm "$WORK/victim" | awk '$3 == "hot" { h = $1 } $3 == "is_admin" { a = $1 } END { print h, a }') >"$WORK/note"
+	objcopy -N hot --add-symbol func=.text:$at,function,global --add-section .note.stapsdt="$WORK/note" "$WORK/victim" "$WORK/theirs/kept"
 	ln "$WORK/theirs/kept" "$WORK/theirs/program"
 	chown -R 65534:65534 "$WORK/theirs"
 	"$WORK/victim" 3>&- &
-	local victim=$! i refused=0 attached=0
+	local victim=$! i refused=0 attached=0 program=$WORK/theirs/program
 	pids+=($victim)
 	setpriv --reuid=65534 --regid=65534 --clear-groups perl -e 'chdir shift; for (;;) {
 		symlink "../victim", "next"; rename "next", "program"; select undef, undef, undef, rand 0.03;
 		link "kept", "next"; rename "next", "program"; select undef, undef, undef, rand 0.1 }' "$WORK/theirs" 3>&- &
 	pids+=($!)
-	for i in $(seq 20); do
-		if stackcount -q -K "u:$WORK/theirs/program:func" 0.1 >/dev/null 2>"$WORK/err"; then
+	local probes=("stackcount -q -K u:$program:func" "stackcount -q -K usdt:$program:evil:probe" "funclat -q u:$program:func"
+		"stackcount -q -K -p $victim u:$program:func" "stackcount -q -K -p $victim usdt:$program:evil:probe")
+	for i in $(seq 30); do
+		if ${probes[i % ${#probes[@]}]} 0.1 >/dev/null 2>"$WORK/err"; then
 			attached=$((attached + 1))
 		else
 			cat "$WORK/err"
-			grep -qE 'was changed|has no function|no regular file' "$WORK/err"
+			grep -qE 'was changed|has no (function|probe)|no regular file|cannot time' "$WORK/err"
 			refused=$((refused + 1))
 		fi
 		kill -0 $victim
