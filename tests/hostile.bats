@@ -668,7 +668,7 @@ fetched_in_time() {	# SECONDS
 	pids+=($victim)
 	setpriv --reuid=65534 --regid=65534 --clear-groups perl -e 'chdir shift; for (;;) {
 		symlink "../victim", "next"; rename "next", "program"; select undef, undef, undef, rand 0.03;
-		link "kept", "next"; rename "next", "program"; select undef, undef, undef, rand 0.1 }' "$WORK/theirs" 3>&- &
+		link "kept", "next"; rename "next", "program"; select undef, undef, undef, rand 0.4 }' "$WORK/theirs" 3>&- &
 	pids+=($!)
 	local probes=("stackcount -q -K u:$program:func" "stackcount -q -K usdt:$program:evil:probe" "funclat -q u:$program:func"
 		"stackcount -q -K -p $victim u:$program:func" "stackcount -q -K -p $victim usdt:$program:evil:probe")
