@@ -297,6 +297,28 @@ only() {	# PATTERN
 	keys p
 	more() { [ "$(samples)" -ge $((shown + 300)) ]; }
 	wait_until more
+	# Ctrl-S does not stop it
+	keys C-s
+	shown=$(samples)
+	wait_until more
+	# a window ends when the pause began
+	keys p
+	wait_until is_paused
+	now=$(samples)
+	keys w
+	type_line 0.5
+	wait_until shows 'the [0-9.]+ s until [0-9:]{8}, PAUSED'
+	expect "0 < $(samples) && $(samples) < $now / 2"
+	keys ']'
+	wait_until shows 'the last [0-9.]+ s, PAUSED'
+	# r ends the pause
+	keys w
+	keys Enter
+	wait_until shows 'not while it is paused'
+	keys r
+	running() { shows 'the last [0-9.]+ s, every'; }
+	wait_until running
+	wait_for_samples
 	keys p
 	wait_until is_paused
 	now=$(samples)
@@ -588,12 +610,12 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 
 # bats test_tags=full
 @test "ended by a signal at any moment, it leaves the terminal as it was" {
-	end_by 1 TERM INT HUP SEGV ABRT QUIT WORKER
+	end_by 1 TERM INT HUP SEGV ABRT QUIT USR1 WORKER
 }
 
 # bats test_tags=full
 @test "ended by a signal at 50 random moments, also when a worker has died: the terminal is as before" {
-	end_by 3 $(shuf -r -n 50 -e TERM INT HUP WORKER)
+	end_by 3 $(shuf -r -n 50 -e TERM INT HUP USR2 RTMIN XCPU WORKER)
 }
 
 # bats test_tags=full

@@ -71,7 +71,7 @@ busy_owners() {
 	need_root
 	need setpriv tmux
 	busy_owners
-	local tool i keys=(1 2 3 4 5 6 P Enter Escape Up Down Left Right BSpace Tab '&' '/' n N a Enter + - '<' '>' Space '[' ']' r '?' o)
+	local tool i keys=(f t l u P i s w p 5 Enter Escape Up Down Left Right BSpace Tab '&' '/' n N a Enter + - '<' '>' Space '[' ']' r '?' o)
 	for tool in cpuprof offcputime offwaketime wallprof stackcount; do
 		tmux -S "$WORK/socket" -f /dev/null new-session -d -x 100 -y 30 \
 			"$(sanitized $tool) --live --max-memory 64 $([ "$tool" != stackcount ] || echo t:sched:sched_switch); echo \$? >'$WORK/status'"

@@ -27,8 +27,6 @@
 #define END_BYTES 256
 #define PASS_ON_US 100000
 
-static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS };
-
 static struct {
 	int before[3];		/* the standard descriptors; -1: not taken */
 	struct kept_output kept;	/* in their place */
@@ -239,13 +237,37 @@ static void note_continued(int number)
 	t.continued = number;
 }
 
+/* Does a signal end the process, unless it is handled or ignored? signal(7); SIGALRM is run/signals.c's */
+static bool is_fatal(int number)
+{
+	static const int others[] = {
+		SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGURG, SIGWINCH, SIGALRM,
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (number == others[i])
+			return false;
+	return true;
+}
+
+/* Calls sigaction() for each fatal signal that is handled so. */
+static void handle_fatal(void (*now)(int), const struct sigaction *from_now_on)
+{
+	struct sigaction action;
+
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (is_fatal(number) && !sigaction(number, NULL, &action) && action.sa_handler == now)
+			sigaction(number, from_now_on, NULL);
+}
+
 static void handle_signals(void)
 {
-	struct sigaction end = { .sa_handler = reset_and_end, .sa_flags = SA_RESETHAND };
+	static char stack[64 << 10];	/* for when there is no room on the other */
+	struct sigaction end = { .sa_handler = reset_and_end, .sa_flags = SA_RESETHAND | SA_ONSTACK };
 	struct sigaction stop = { .sa_handler = want_stop };
 
-	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-		sigaction(fatal[i], &end, NULL);
+	sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, NULL);
+	handle_fatal(SIG_DFL, &end);
 	sigaction(SIGTSTP, &stop, NULL);	/* before ncurses, which would take it */
 	sigaction(SIGCONT, &(struct sigaction){ .sa_handler = note_continued, .sa_flags = SA_RESTART }, NULL);
 }
@@ -286,6 +308,18 @@ static void set_colours(void)
 	init_pair(1 + 2 * NR_COLOURS, t.shades ? 231 : COLOR_WHITE, t.shades ? 162 : COLOR_RED);
 }
 
+/* Ctrl-S would stop the drawing, and with it the measuring. */
+static void ignore_flow_control(void)
+{
+	struct termios mode;
+
+	if (tcgetattr(t.before[0], &mode))
+		return;
+	mode.c_iflag &= ~IXON;
+	tcsetattr(t.before[0], TCSANOW, &mode);
+	def_prog_mode();
+}
+
 int terminal_begin(void)
 {
 	t.in = fdopen(t.before[0], "r");
@@ -301,6 +335,7 @@ int terminal_begin(void)
 	know_end();
 	set_colours();
 	cbreak();
+	ignore_flow_control();
 	noecho();
 	nonl();
 	keypad(stdscr, TRUE);
@@ -321,8 +356,7 @@ void terminal_end(void)
 			endwin();
 		signal(SIGTSTP, SIG_DFL);
 		signal(SIGCONT, SIG_DFL);
-		for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-			signal(fatal[i], SIG_DFL);
+		handle_fatal(reset_and_end, &(struct sigaction){ .sa_handler = SIG_DFL });
 	}
 	t.screen = NULL;
 	fflush(NULL);

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "live/panes.h"
 #include "live/terminal.h"
+#include "process/clock.h"
 #include "report/escape.h"
 #include "report/json.h"
 #include "report/names_count.h"
@@ -26,6 +27,7 @@
 #define INPUT_BYTES 1024
 #define OUTPUT_BYTES 16384
 #define ESCAPE 27
+#define WORK_NS 50000000	/* what keys may take at a time */
 
 enum asked { ASKED_NOTHING, ASKED_SEARCH, ASKED_ONLY, ASKED_WINDOW, ASKED_NAME, ASKED_REPLACE };
 
@@ -197,7 +199,7 @@ static const char *const help[] = {
 	"/  n  N       search a regular expression; next and previous match",
 	"&             show only stacks that match: by thread, process or function",
 	"w             show only the last seconds, or all since the start",
-	"r             reset: the start is now",
+	"r             reset: the start is now, and a pause ends",
 	"p, space      pause: the view stays as it is, and measuring goes on",
 	"[  ]          pause, and step back through the last minutes; forth again",
 	"<  >          refresh more often, less often",
@@ -285,6 +287,16 @@ static int step_forth(struct live_view *v)
 	return show(v);
 }
 
+/* Shows the time that ends then. */
+static int step_to(struct live_view *v, uint64_t until_ns)
+{
+	if (array_reserve(&v->steps, &v->step_room, v->nr_steps + 1))
+		return -ENOMEM;
+	v->steps[v->nr_steps++] = until_ns;
+	v->paused = true;
+	return show(v);
+}
+
 /* Shows the time before that which is shown; of all since the start, the last interval comes first. */
 static int step_back(struct live_view *v)
 {
@@ -292,12 +304,7 @@ static int step_back(struct live_view *v)
 
 	if (!v->shown)
 		return 0;
-	if (array_reserve(&v->steps, &v->step_room, v->nr_steps + 1))
-		return -ENOMEM;
-	v->steps[v->nr_steps] = v->nr_steps || v->window_ns ? v->shown->from_ns : v->shown->until_ns;
-	v->nr_steps++;
-	v->paused = true;
-	error = show(v);
+	error = step_to(v, v->nr_steps || v->window_ns ? v->shown->from_ns : v->shown->until_ns);
 	if (error || v->shown->from_ns < v->shown->until_ns)
 		return error;
 	say(v, "nothing older is kept");
@@ -464,8 +471,14 @@ static int set_window(struct live_view *v)
 		say(v, "not a number of seconds: '%s'", v->input);
 		return 0;
 	}
+	if (v->paused && v->shown && !*v->input) {
+		say(v, "not while it is paused: p ends the pause");
+		return 0;
+	}
 	v->window_ns = *v->input ? seconds * 1e9 : 0;
-	return v->paused ? 0 : show(v);
+	if (v->paused && v->shown && !v->nr_steps)	/* the same time's end */
+		return step_to(v, v->shown->until_ns);
+	return show(v);
 }
 
 static void save(struct live_view *v, bool replace)
@@ -564,7 +577,8 @@ static int reset(struct live_view *v)
 {
 	v->source.reset(v->source.arg);
 	v->nr_steps = 0;
-	return v->paused ? 0 : show(v);
+	v->paused = false;
+	return show(v);
 }
 
 /* False: it is none of the view's own. */
@@ -664,11 +678,13 @@ static int take_key(struct live_view *v, struct terminal_key key)
 
 int live_view_work(struct live_view *v)
 {
+	const uint64_t end = clock_ns() + WORK_NS;
 	struct terminal_key key;
 	bool any = false;
 	int error = 0;
 
-	while (!error && ((key = terminal_key()).key || key.special)) {
+	/* each may make a report; a key that is held must not hold the measuring up */
+	while (!error && clock_ns() < end && ((key = terminal_key()).key || key.special)) {
 		any = true;
 		error = take_key(v, key);
 		if (!error)
