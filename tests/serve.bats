@@ -507,6 +507,8 @@ while True:
 		eval 'window.was = flame.tree.total[0], window.slices = live.data.slices.length, 0' \
 		wait 'live.data.slices.length >= slices + 3' \
 		eval 'flame.tree.total[0] === was' \
+		eval '(last => { for (last.value of ["60", ""]) last.dispatchEvent(new Event("change")); return flame.tree.total[0] === was; })(document.querySelector("[aria-label=range]"))' \
+		eval '(async () => (await live.file("folded")).join("").trim().split("\n").reduce((sum, line) => sum + +line.split(" ").pop(), 0) === was)()' \
 		eval "(([a, b]) => { live.setRange(a.from, b.until); return flame.tree.total[0] === a.summary.samples + b.summary.samples; })(live.data.slices.slice(1, 3))" \
 		click 'document.querySelectorAll(".strip rect.on")[1]' \
 		eval 'flame.tree.total[0] === live.data.slices[1].summary.samples' \
@@ -534,6 +536,8 @@ while True:
 		["nested", "other"]
 		"Paused."
 		0
+		true
+		true
 		true
 		true
 		true

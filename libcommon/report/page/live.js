@@ -5,6 +5,7 @@
 
 const KEEP_S = 600;
 const EDGE_MS = 2;	// times are rounded
+const SILENCE_MS = 30000;	// after which the page connects again
 const IDLE_S = 20;	// for which the tool looks whether a wait is idle
 
 // Frames, nodes and stacks by numbers of the page's own, because the tool's begin anew now and then.
@@ -69,9 +70,18 @@ class LiveData {
 	constructor() {
 		this.tables = new LiveTables();
 		this.slices = [];	// {from, until, summary, values, idle}: times in ms
+		this.frozen = null;	// copies, which are shown while the page is paused
 		this.commands = {};
 		this.processes = new Map();
 		this.start = null;
+	}
+
+	get shown() {
+		return this.frozen ?? this.slices;
+	}
+
+	freeze(paused) {
+		this.frozen = paused ? this.slices.map(slice => ({...slice, values: slice.values.slice(), idle: new Set(slice.idle)})) : null;
 	}
 
 	// the tool's numbers in the page's
@@ -119,7 +129,7 @@ class LiveData {
 				moved.set(stack, this.tables.copyStack(stack, tables));
 			return moved.get(stack);
 		};
-		for (const slice of this.slices) {
+		for (const slice of [...this.slices, ...this.frozen ?? []]) {
 			for (let i = 0; i < slice.values.length; i += VALUES)
 				slice.values[i] = move(slice.values[i]);
 			slice.idle = new Set([...slice.idle].map(move));
@@ -135,7 +145,7 @@ class LiveData {
 
 	// those of which at least some ms are in the range
 	within(range) {
-		return range ? this.slices.filter(slice => slice.until > range.from + EDGE_MS && slice.from < range.until - EDGE_MS) : this.slices;
+		return range ? this.shown.filter(slice => slice.until > range.from + EDGE_MS && slice.from < range.until - EDGE_MS) : this.shown;
 	}
 
 	// The sums of the stacks in these slices: number -> [count, value, blocked, waiting, idle].
@@ -257,7 +267,7 @@ function livePage() {
 		...Object.keys(liveFormats).map(name => html('option', {value: name}, '.' + name)));
 
 	const chosen = () => {
-		const newest = data.slices.at(-1)?.until ?? 0;
+		const newest = data.shown.at(-1)?.until ?? 0;
 		return last.value === 'range' ? range : last.value ? {from: newest - 1000 * last.value, until: newest} : null;
 	};
 	const secondsOf = slices => slices.reduce((sum, slice) => sum + (slice.until - slice.from) / 1000, 0);
@@ -305,7 +315,7 @@ function livePage() {
 	const draw = () => {
 		due = null;
 		const began = performance.now();
-		if (data.slices.length) {
+		if (data.shown.length) {
 			const {tree, data: about} = made();
 			if (page)
 				page.update(about, tree);
@@ -349,13 +359,14 @@ function livePage() {
 		return [[data.start.value_ns ? 'on' : 'counted', sum[0] * (data.start.value_ns || 1e9) / ns]];
 	};
 	const drawStrip = () => {
-		if (!data.slices.length)
+		const slices = data.shown;
+		if (!slices.length)
 			return;
-		const width = Math.max(300, document.body.clientWidth), until = data.slices.at(-1).until;
-		const from = Math.min(data.slices[0].from, until - 60000);
+		const width = Math.max(300, document.body.clientWidth), until = slices.at(-1).until;
+		const from = Math.min(slices[0].from, until - 60000);
 		scale = {from, perMs: width / (until - from)};
 		strip.setAttribute('width', width);
-		const bars = data.slices.map(slice => ({slice, parts: parts(slice)}));
+		const bars = slices.map(slice => ({slice, parts: parts(slice)}));
 		const most = Math.max(...bars.map(({parts}) => parts.reduce((sum, [, value]) => sum + value, 0)), 1e-9);
 		const shapes = [];
 		const put = (kind, at, to, y, high, title) => shapes.push(element(SVG, 'rect',
@@ -408,7 +419,7 @@ function livePage() {
 			return;
 		// a click is for one slice
 		if (Math.abs(timeAt(event) - dragged) * scale.perMs < 3) {
-			const slice = data.slices.find(slice => dragged >= slice.from && dragged < slice.until);
+			const slice = data.shown.find(slice => dragged >= slice.from && dragged < slice.until);
 			range = slice ? {from: slice.from, until: slice.until} : null;
 			last.value = range ? 'range' : '';
 		}
@@ -419,10 +430,11 @@ function livePage() {
 	// ---- controls ----
 	const pause = button('Pause', 'The page stays as it is; measuring goes on (p)', () => {
 		paused = !paused;
+		data.freeze(paused);
 		draw();
 	});
 	const compare = button('', 'What is shown becomes what another range is compared with', () => {
-		before = before ? null : chosen() ?? {from: data.slices[0].from, until: data.slices.at(-1).until};
+		before = before ? null : chosen() ?? {from: data.shown[0].from, until: data.shown.at(-1).until};
 		draw();
 	});
 	const file = name => {
@@ -449,32 +461,54 @@ function livePage() {
 		html('div', {class: 'controls'}, state, pause, last, rangeText, compare, beforeText, idleLabel, format, download), strip));
 
 	// ---- the stream ----
-	let newest = -1;
-	const events = new EventSource('events');
-	const on = (name, act) => events.addEventListener(name, event => act(JSON.parse(event.data), event));
-	events.addEventListener('open', () => { connected = true; say(); });
-	events.addEventListener('error', () => { connected = false; say(); });
-	on('start', start => {
-		data.start = start;
-		ofStates = start.start.report === 'timeline';
-		if (ofStates)
-			format.replaceChildren(...format.querySelectorAll(sumFormats.map(name => `[value=${name}]`).join()));
-		idleLabel.hidden = start.unit !== 'ns';
+	let newest = -1, events = null, heard = 0;
+	const act = {
+		start(start) {
+			data.start = start;
+			ofStates = start.start.report === 'timeline';
+			if (ofStates)
+				format.replaceChildren(...format.querySelectorAll(sumFormats.map(name => `[value=${name}]`).join()));
+			idleLabel.hidden = start.unit !== 'ns';
+			say();
+		},
+		slice(slice, event) {
+			// after a connection was lost, some may come again
+			if (+event.lastEventId <= newest || (!slice.begins && newest >= 0 && +event.lastEventId !== newest + 1))
+				return;
+			newest = +event.lastEventId;
+			data.add(slice);
+			soon();
+		},
+		end(end) {
+			ended = end;
+			events.close();
+			draw();
+		},
+	};
+	const setConnected = now => {
+		connected = now;
+		heard = performance.now();
 		say();
-	});
-	on('slice', (slice, event) => {
-		// after a connection was lost, some may come again
-		if (+event.lastEventId <= newest || (!slice.begins && newest >= 0 && +event.lastEventId !== newest + 1))
+	};
+	const connect = () => {
+		events = new EventSource('events');
+		events.addEventListener('open', () => setConnected(true));
+		events.addEventListener('error', () => setConnected(false));
+		for (const name in act)
+			events.addEventListener(name, event => {
+				heard = performance.now();
+				act[name](JSON.parse(event.data), event);
+			});
+	};
+	connect();
+	// A network that has gone says nothing. A slice comes each ten seconds at least.
+	setInterval(() => {
+		if (ended || performance.now() - heard < SILENCE_MS)
 			return;
-		newest = +event.lastEventId;
-		data.add(slice);
-		soon();
-	});
-	on('end', end => {
-		ended = end;
 		events.close();
-		draw();
-	});
+		setConnected(false);
+		connect();
+	}, 1000);
 	window.live = {data, made, draw, file, setRange: (from, until) => {
 		range = {from, until};
 		last.value = 'range';
