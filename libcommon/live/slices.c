@@ -80,7 +80,7 @@ struct slices *slices_new(void)
 	return calloc(1, sizeof(struct slices));
 }
 
-static void forget(struct slices *s)
+void slices_forget(struct slices *s)
 {
 	hash_free_all(s->frames);
 	hash_free_all(s->nodes);
@@ -93,7 +93,7 @@ void slices_free(struct slices *s)
 {
 	if (!s)
 		return;
-	forget(s);
+	slices_forget(s);
 	free(s);
 }
 
@@ -440,7 +440,7 @@ int slices_print(struct slices *s, FILE *out, const struct live_shown *shown, co
 	int error;
 
 	if (now_ns - s->began_ns > ANEW_NS || s->bytes > ANEW_BYTES)
-		forget(s);
+		slices_forget(s);
 	s->shown = shown;
 	s->max_bytes = max_bytes;
 	s->defined = 0;
@@ -459,6 +459,6 @@ int slices_print(struct slices *s, FILE *out, const struct live_shown *shown, co
 	error = end_parts(s, out, error);
 	fputs("}", out);
 	if (error)
-		forget(s);
+		slices_forget(s);
 	return error;
 }

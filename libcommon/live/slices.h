@@ -30,6 +30,8 @@ struct slices;
 /* NULL: no memory */
 struct slices *slices_new(void);
 void slices_free(struct slices *slices);
+/* Numbers begin anew in the next document: this one was not sent. */
+void slices_forget(struct slices *slices);
 
 /* what the viewers get first: {"start":{…},"unit":…,"counted":…,"value_ns":…} */
 void slices_print_start(FILE *out, struct json_object *start, const struct measure *measure);

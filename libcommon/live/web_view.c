@@ -96,7 +96,10 @@ int web_view_refresh(struct web_view *v, const struct live_shown *shown, const s
 
 	if (!error)
 		error = slices_print(v->slices, made.out, shown, last, now_ns, NEW_BYTES, &begins);
-	return send_made(v, &made, begins ? DOCUMENT_BEGINS : DOCUMENT_SLICE, error);
+	error = send_made(v, &made, begins ? DOCUMENT_BEGINS : DOCUMENT_SLICE, error);
+	if (error)
+		slices_forget(v->slices);
+	return error;
 }
 
 int web_view_work(struct web_view *v)
