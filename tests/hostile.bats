@@ -557,6 +557,35 @@ workers_for() {	# PID...
 	[ "$other" -eq $((same + 1)) ]
 }
 
+@test "another user's perf map names nothing, nor does a link to root's; root's own does" {
+	need_root
+	need setpriv
+	local map start end of named as_other="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	chmod 755 "$WORK"
+	for of in file link own; do
+		background jits map unnamed
+		wait_until grep -q xp "$WORK/background.out"
+		IFS=' -' read -r start end _ <"$WORK/background.out"
+		map=/tmp/perf-$pid.map
+		printf '%s %x MAPPED_name\n' "$start" $((0x$end - 0x$start)) >"$WORK/map"
+		chmod 644 "$WORK/map"
+		case $of in
+		file) $as_other sh -c 'cat "$1" >"$2"' sh "$WORK/map" "$map" ;;
+		link) $as_other ln -s "$WORK/map" "$map" ;;
+		own) cp "$WORK/map" "$map" ;;
+		esac
+		cpuprof -q -f -F 499 -p "$pid" -o "$WORK/out.folded" 0.3
+		cmp "$WORK/map" "$map"
+		rm "$map"
+		kill "$pid" 2>/dev/null || true	# it ends by itself, too
+		named=$(awk '{ all += $NF } /MAPPED_name/ { n += $NF } END { printf "%d of %d", n, all }' "$WORK/out.folded")
+		echo "$of: $named"
+		rm "$WORK/out.folded"
+		[ "$of" != own ] || expect "${named/ of/ > 0.5 *}"
+		[ "$of" = own ] || [[ $named == "0 of "[1-9]* ]]
+	done
+}
+
 # each of the tool's workers has a filter for its system calls, and no program could give it rights
 are_confined() {	# PID
 	local worker seccomp privileges all=0

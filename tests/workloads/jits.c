@@ -180,6 +180,7 @@ int main(int argc, char **argv)
 	memcpy(written + 4096, code, sizeof(code));
 	if (argc == 3) {
 		print_mapping(run);
+		fflush(stdout);
 		run_for(run, 1);
 		return 0;
 	}
