@@ -126,9 +126,9 @@ while os.read(0, 1):
 	expect "$(summary .samples) > 0 && $(summary .ended.complete) >= 0.999 * $(summary .samples)"
 	# every tenth: the tenth part
 	local nr tenth
-	nr=$(stackcount -j page-faults -- true 2>/dev/null | jq -s 'map(select(.type == "stack").count) | add')
-	tenth=$(stackcount -j -c 10 page-faults -- true 2>/dev/null | jq -s 'map(select(.type == "stack").count) | add')
-	expect "$nr > 50 && $tenth >= 0.05 * $nr && $tenth <= 0.15 * $nr"
+	nr=$(stackcount -j page-faults -- python3 -S -c 0 2>/dev/null | jq -s 'map(select(.type == "stack").count) | add')
+	tenth=$(stackcount -j -c 10 page-faults -- python3 -S -c 0 2>/dev/null | jq -s 'map(select(.type == "stack").count) | add')
+	expect "$nr > 200 && $tenth >= 0.05 * $nr && $tenth <= 0.15 * $nr"
 }
 
 @test "a USDT probe of Debian's python3: as often as the program says, in stacks down to its start" {
