@@ -197,6 +197,27 @@ static void load(scmp_filter_ctx filter)
 	seccomp_release(filter);
 }
 
+static bool lists(const int *calls, int call)
+{
+	for (; calls && *calls != -1; calls++)
+		if (*calls == call)
+			return true;
+	return false;
+}
+
+/* No library tries these, as it may try to open a file that is not there: whoever does has taken the child over. */
+static const int of_attackers[] = {
+	__NR_execve, __NR_execveat, SCMP_SYS(vfork), __NR_ptrace, __NR_process_vm_writev, __NR_kill, __NR_tkill, __NR_pidfd_open,
+	__NR_pidfd_getfd, __NR_pidfd_send_signal, __NR_socket, __NR_connect, __NR_bind, __NR_sendmsg, __NR_unshare, __NR_setns,
+	__NR_mount, __NR_umount2, __NR_chroot, __NR_pivot_root, __NR_bpf, __NR_perf_event_open, __NR_init_module,
+	__NR_finit_module, __NR_kexec_load, __NR_reboot, __NR_keyctl, __NR_add_key, __NR_request_key, __NR_io_uring_setup,
+	__NR_userfaultfd, __NR_memfd_create, __NR_setuid, __NR_setgid, __NR_setresuid, __NR_setresgid, SCMP_SYS(unlink), __NR_unlinkat,
+	SCMP_SYS(rename), SCMP_SYS(renameat), __NR_renameat2, SCMP_SYS(link), __NR_linkat, SCMP_SYS(symlink), __NR_symlinkat,
+	SCMP_SYS(chmod), __NR_fchmod, __NR_fchmodat, SCMP_SYS(chown), __NR_fchown, __NR_fchownat, __NR_truncate, __NR_ftruncate,
+	SCMP_SYS(mkdir), __NR_mkdirat, SCMP_SYS(mknod), __NR_mknodat, __NR_sethostname, __NR_settimeofday, __NR_acct, __NR_swapon,
+	__NR_swapoff, __NR_splice, __NR_open_by_handle_at, SCMP_SYS(iopl), SCMP_SYS(ioperm), -1
+};
+
 void child_limit_system_calls(const int *allowed, const int *more)
 {
 	static const int of_memory[] = { __NR_mmap, __NR_mprotect, -1 };
@@ -205,6 +226,9 @@ void child_limit_system_calls(const int *allowed, const int *more)
 
 	if (!error)
 		error = allow_all(filter, of_memory) ?: allow_all(filter, allowed) ?: allow_all(filter, more);
+	for (const int *call = of_attackers; *call != -1 && !error; call++)
+		if (*call >= 0 && !lists(allowed, *call) && !lists(more, *call))
+			error = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, *call, 0);
 	if (error)
 		_exit(1);
 	load(filter);

@@ -58,7 +58,8 @@ void child_end_with(pid_t parent);
 
 /*
  * No system calls but these, two lists that end with -1, the second of which may be NULL (SCMP_SYS() is for calls that not
- * every machine has); memory that is neither code nor a file's to be written, and files to read: others fail with EPERM.
+ * every machine has); memory that is neither code nor a file's to be written, and files to read: others fail with EPERM, and
+ * those that only an attacker would try end the child.
  * (What openat2() asks for, a filter cannot see: where nothing else forbids it, an empty file could be made by it, and one emptied
  * that everybody may write.)
  * Those of another architecture, whose numbers mean other calls, end the child. A kernel without seccomp leaves the other limits.
