@@ -64,15 +64,14 @@ struct thread {
 	__u64 next_waker;	/* the waker of its next period, while its return from the last one is not known yet */
 	__u32 seen;
 	__u32 nr_ended;		/* periods, for includers that count them */
-	__u32 told;		/* of includers that tell of threads: what they have told */
+	__u32 told;		/* for includers that send records of threads: which of them were sent */
 	/* with keys_apart: */
 	struct run {
 		__u64 from_ns;		/* 0: not known */
 		__u64 account_ns;	/* how long it had run by then, by the scheduler's account */
 	} run;
 	/*
-	 * of the last run: how much of its time the scheduler has not counted. Less than 0: it has counted
-	 * so much more
+	 * of the last run: by how much the scheduler has counted too little of it; less than 0: too much
 	 */
 	__s64 taken_ns;
 	__u64 first_account_ns;		/* run.account_ns, if .first becomes the thread's period */
@@ -138,7 +137,7 @@ static __always_inline bool take_part(const struct off_cpu *off, __u64 from_ns, 
 	return from_ns != off->left_ns || period_counts(value);
 }
 
-/* Closes the period and returns what is not told of it. False: none is open, or it is filtered out */
+/* Closes the period and returns what was not sent of it yet. False: none is open, or it is filtered out */
 static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, __u64 delays_ns,
 				       struct stack_value *value)
 {
@@ -257,8 +256,8 @@ static __always_inline void lose_period(struct thread *thread, struct period *pe
 }
 
 /*
- * Ends the thread's period if the thread has come back to the CPU, which the kernel did not report. At the end
- * of the measurement a return is not looked at, reported or not, if it was after the end, or nothing tells when.
+ * Ends the thread's period if the thread has come back to the CPU, and the kernel did not report that. At the end of the
+ * measurement, a return counts only if it is known when it was, and that was before the end.
  */
 static __always_inline void end_unseen(struct thread *thread, struct task_struct *task, __u64 now_ns)
 {

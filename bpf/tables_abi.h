@@ -161,8 +161,8 @@ enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
  */
 #define PENDING_REGION	16
 /*
- * of such code, which has changed since it was read first: that a note holds says nothing of the time of a sample that is walked
- * later
+ * of such code that has changed since it was read first. A sample may be walked later than it was taken: that the code equals the
+ * note now does not say that it did then
  */
 #define REGION_CHANGES	32
 

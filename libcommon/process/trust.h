@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files and processes that may take time, or lie: other users' ones must not delay these, nor take over what reads them. */
+/*
+ * Which files and processes are trusted. Others may be slow or hostile: they must not delay the trusted ones, nor share a worker with
+ * them.
+ */
 #ifndef EHPERF_PROCESS_TRUST_H
 #define EHPERF_PROCESS_TRUST_H
 

@@ -24,7 +24,7 @@ struct worker_limits {
 	const char *(*writes)(void);
 	bool first;		/* it goes before others (process/priority.h), if the tool does */
 	uint64_t apart;		/* bits of owners (workers.h): it is ended before a job of one that differs in these */
-	bool keeps;		/* it keeps what it knows of a job: another worker does not get jobs that .apart lets it have */
+	bool keeps;		/* it keeps what it knows of a job: a job that .apart allows it goes to no other worker */
 	bool opens;		/* it opens files for others, and passes them on with its answers */
 	worker_open_fn *open;	/* each job needs what this opens; NULL: it opens files itself, and has the rights for that */
 };

@@ -47,7 +47,7 @@ struct job {
 	uint64_t tag;
 	size_t bytes;
 	uint64_t keep;	/* workers_call() */
-	/* while its file is being opened: whose job it is, or NULL: nobody's any more */
+	/* while its file is being opened: the set that the job belongs to; NULL: that set was freed */
 	struct workers *set;
 	struct worker *worker;
 	/* the opener's request */
@@ -192,7 +192,7 @@ static void end_openers(const struct workers *w)
 {
 	if (!w->kind.limits.open || --nr_opened_for)
 		return;
-	/* what they are at was for nobody any more */
+	/* the sets that their jobs were for have been freed */
 	for (unsigned i = 0; openers && i < openers->nr; i++)
 		if (openers->workers[i].busy)
 			free((void *)(uintptr_t)openers->workers[i].tag);
@@ -425,7 +425,7 @@ static void charge(struct workers *w, uint64_t owner_id, uint64_t since, uint64_
 		owner->used_ns = recently_used(owner, clock_ns()) + until - since;
 }
 
-/* for its job; who reads files and memory itself takes their locks' time, not the CPU's */
+/* for its job: CPU time; of a worker that reads files and memory itself, all time, because others may wait for their locks */
 static void charge_worker(struct workers *w, const struct worker *worker)
 {
 	if (!w->kind.limits.open)
@@ -602,7 +602,8 @@ static bool has_own(const struct workers *w, const struct owner *owner, bool bus
 }
 
 /*
- * The owner whose job is next: the one that has used least recently. NULL: no job can begin. only_own: nor can a worker be started
+ * The owner whose job is next: the one that has used least recently. NULL: no job can begin.
+ * only_own: no worker can be started, so only owners who have one are asked
  */
 static struct owner *next_owner(const struct workers *w, bool only_own)
 {
@@ -862,7 +863,7 @@ static int copy_answer(struct workers *w, const struct worker *worker, size_t by
 	return 0;
 }
 
-/* 0; -EAGAIN: the worker's job goes on; or why it is given up. Looks first: what comes meanwhile is taken */
+/* 0; -EAGAIN: the worker's job goes on; or why it is given up. Asks for the reason first: an answer that comes meanwhile counts */
 static int receive(const struct workers *w, struct worker *worker, struct worker_message *message)
 {
 	int given_up = look_at(w, worker), error = worker_message_receive(worker->fd, message, w->kind.limits.opens, MSG_DONTWAIT);

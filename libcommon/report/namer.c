@@ -50,7 +50,7 @@ struct share {
 enum set {
 	OTHERS_FILES,	/* each owner's by a worker that no other owner's files can take over */
 	TRUSTED_FILES,	/* module_is_trusted() */
-	CODE_IN_NO_FILE,	/* each user's likewise */
+	CODE_IN_NO_FILE,	/* each user's by a worker of its own, too */
 	NR_SETS
 };
 #define NR_OTHERS 4	/* owners, or users, at a time whose workers keep what they know */
@@ -84,7 +84,7 @@ struct namer {
 	bool some_gone;		/* a source was gone */
 	struct share *shares;
 	uint64_t share_ns;	/* how long a report may wait for the sources of the owner that is asked now */
-	uint64_t waited_ns[2];	/* [is_trusted()]: for untrusted sources; for trusted ones, in vain */
+	uint64_t waited_ns[2];	/* [is_trusted()]; of trusted ones, only what brought no answer */
 	uint64_t followed_ns, nr_questions;
 	uint64_t nr_ended;	/* workers for code in no file, when that was last looked at */
 	uint64_t given_up_key;	/* of the source that was given up last */

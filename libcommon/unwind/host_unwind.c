@@ -37,8 +37,8 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 }
 
 /*
- * Of a JVM's code, whoever has kept a raw sample has looked since (hotspot.h). What cannot be read any more counts as unchanged,
- * unless it did change before.
+ * Is the code still that which a rule was made for? That of a JVM was compared when the raw sample was kept (hotspot.h). What cannot
+ * be read any more counts as unchanged, unless a change was seen before.
  */
 static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
 {

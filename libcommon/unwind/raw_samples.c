@@ -52,7 +52,7 @@ static int ask_for_sample(struct raw_samples *s, const struct raw_record *raw)
 
 /* ---- code of processes that are gone ---- */
 
-#define CACHED_NS 1000000000	/* what is not there now may be there then */
+#define CACHED_NS 1000000000	/* after that, a file that was not there is looked for again */
 
 static struct cached_text *place_of(const struct text_cache *cache, uint32_t module_id, uint64_t offset)
 {
@@ -219,8 +219,8 @@ static uint64_t reread_pause(const struct process *process)
 }
 
 /*
- * The process was read because a pc lay outside the list, which was made of this version of the mappings:
- * is it so still?
+ * The process was read again, because a pc lay outside the list. If its mappings have still this version, of which the list was
+ * made, the list is confirmed.
  */
 static void note_reread(struct raw_samples *s, const struct process *process, uint64_t version)
 {
@@ -246,9 +246,8 @@ static int reread_for_sample(struct raw_samples *s, const struct process *proces
 }
 
 /*
- * Is what is known that of another image than the sample's? The record of an exec invalidates it, so the
- * record of an exec was missed; but the image of a sample taken inside execve() may change without another
- * exec.
+ * Has the process executed another program since, without a record of that exec? Then what is known is of another image than the
+ * sample's. The image of a sample that was taken inside execve() may change without another exec.
  */
 static bool is_another_image(const struct raw_samples *s, const struct process *process,
 			     const struct raw_record *raw)
@@ -262,7 +261,7 @@ static bool is_another_image(const struct raw_samples *s, const struct process *
 			      published->image.exec_id != raw->image.exec_id));
 }
 
-/* Publishes the process, if it is not current, and unwinds the sample. NULL: it is not known */
+/* Publishes the process, if it is not current, and unwinds the sample. process NULL: it is not known */
 static void unwind_by(struct raw_samples *s, struct process *process, const struct raw_record *raw,
 		      struct host_stack *stack)
 {

@@ -12,8 +12,8 @@
 #include "tables_abi.h"
 
 /*
- * Tables that no list names are kept for when their files are mapped again, as those of short programs are
- * which run now and then: so long, and so much of them, counting what each file takes beside its table.
+ * A table that no list names is kept for some time, because its file may be mapped again: so are files of short programs that run
+ * now and then. So long at most, and so many bytes of such tables, with what else is kept of their files.
  */
 #define MAX_UNUSED_NS 10000000000
 #define MAX_UNUSED_BYTES (32 << 20)
@@ -141,8 +141,8 @@ static void take_out(struct tables *tables, struct module_table *of)
 }
 
 /*
- * Its memory is given back. No list names it, so that a walk which is reading it began by a list that is
- * released since: its generation has changed, and what the walk has read is discarded.
+ * Its memory is given back. No list names it any more. A walk may still read it, if it began with a list that was released since:
+ * that list's generation has changed, and so the walk's stack is discarded.
  */
 static void give_back(struct tables *tables, uint32_t id)
 {
@@ -155,7 +155,7 @@ static void give_back(struct tables *tables, uint32_t id)
 	tables->nr_evicted++;
 	if (module)
 		module->code_error = 0;
-	/* what may be otherwise next time is tried again */
+	/* errors that may not come again: the file is tried once more */
 	if (module)
 		module->moved = true;
 	if (module && (module->error == -ENOSPC || module->error == -ENOMEM || module->error == -ETIMEDOUT ||
@@ -172,7 +172,7 @@ static void evict(struct tables *tables)
 	give_back(tables, id);
 }
 
-/* If its table is being made, it stays until then. Where nobody has begun to, nobody needs to. */
+/* If its table is being made, it stays until then. If a worker has not begun yet, the question is taken back. */
 static void now_unused(struct tables *tables, uint32_t id)
 {
 	struct foreign *foreign = modules_foreign(tables->modules);
