@@ -659,6 +659,14 @@ fetched_in_time() {	# SECONDS
 	read -r all named path <<<"$(victims_frames)"
 	expect "${all:-0} > 20 && ${named:-0} >= 0.95 * $all"
 	jq -e -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0] | select(.symbol == "own") | has("line")] | length > 0 and all' "$WORK/out"
+	# with --no-debuginfod, it is not asked again
+	local asked
+	asked=$(grep -c asked "$WORK/port")
+	export DEBUGINFOD_CACHE_PATH=$WORK/cache.none
+	cpuprof -q -j -l --no-debuginfod -p "$measured" -o "$WORK/not-asked.jsonl" 1
+	[ "$(grep -c asked "$WORK/port")" -eq "$asked" ]
+	cpuprof -q -j -l -p "$measured" -o "$WORK/asked.jsonl" 1
+	[ "$(grep -c asked "$WORK/port")" -gt "$asked" ]
 }
 
 @test "a probe stays in the file that was read: its name may lead to another program before it is attached" {

@@ -282,6 +282,13 @@ static int list_tree(struct panes *p)
 	return error;
 }
 
+static enum terminal_style style_of_row(const struct rows *r, size_t row, bool matches)
+{
+	if (row == r->selected)
+		return STYLE_SELECTED;
+	return matches ? STYLE_MATCH : STYLE_PLAIN;
+}
+
 static void draw_tree(struct panes *p)
 {
 	const struct rows *r = &p->rows[TREE];
@@ -298,8 +305,7 @@ static void draw_tree(struct panes *p)
 			 all_of(p) ? 100 * p->picture.tree.nodes[row->node].self[FLAME_NOW] / all_of(p) : 0, indent, "",
 			 !row->opens ? ' ' : row->open ? '-' : '+', picture_name(&p->picture, row->node));
 		terminal_put(p->area.line + 1 + i - r->top, 0, p->area.columns,
-			     i == r->selected ? STYLE_SELECTED : picture_matches(&p->picture, row->node) ? STYLE_MATCH : STYLE_PLAIN,
-			     0, text);
+			     style_of_row(r, i, picture_matches(&p->picture, row->node)), 0, text);
 	}
 }
 
@@ -623,7 +629,7 @@ static void draw_stack_row(const struct panes *p, size_t row, int line)
 {
 	const struct merged_text *text = merged_texts_get(p->picture.texts, row);
 	const struct rows *r = &p->rows[STACKS];
-	enum terminal_style style = row == r->selected ? STYLE_SELECTED : stack_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
+	enum terminal_style style = style_of_row(r, row, stack_matches(p, row));
 	int columns = p->area.columns, thread = columns / 4 < 24 ? columns / 4 : 24;
 	char *callers = callers_in_line(p, text);
 	char head[48];
@@ -724,7 +730,7 @@ static bool function_matches(const struct panes *p, size_t row)
 static void draw_function(const struct panes *p, size_t row, int line)
 {
 	const struct rows *r = &p->rows[FUNCTIONS];
-	enum terminal_style style = row == r->selected ? STYLE_SELECTED : function_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
+	enum terminal_style style = style_of_row(r, row, function_matches(p, row));
 	int columns = p->area.columns, of_module = columns >= 70 ? 18 : 0, of_name = columns - 31 - of_module;
 	char *module = stack_functions_module(&p->picture.functions, p->picture.order[row]);
 	uint64_t self, total;
@@ -820,7 +826,7 @@ static bool process_matches(const struct panes *p, size_t row)
 static void draw_process(const struct panes *p, size_t row, int line)
 {
 	const struct rows *r = &p->rows[PROCESSES];
-	enum terminal_style style = row == r->selected ? STYLE_SELECTED : process_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
+	enum terminal_style style = style_of_row(r, row, process_matches(p, row));
 	uint64_t value = p->process_rows[row].value;
 	char *name = name_of_process(p, row);
 	char head[48];
@@ -991,7 +997,7 @@ static enum lane_state state_of_cell(const struct lane_time *cell)
 
 static void draw_lane(const struct panes *p, size_t row, int line, const struct span *span, struct lane_time *cells)
 {
-	enum terminal_style style = row == p->rows[TIMELINE].selected ? STYLE_SELECTED : lane_matches(p, row) ? STYLE_MATCH : STYLE_PLAIN;
+	enum terminal_style style = style_of_row(&p->rows[TIMELINE], row, lane_matches(p, row));
 	int of_name = columns_of_name(p);
 	char *name = name_of_lane(p, row);
 

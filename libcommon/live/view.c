@@ -395,8 +395,10 @@ static int save_part(const struct live_shown *shown, const struct stack_format *
 	fchmod(fd, SAVED_MODE);
 	error = write_to(fd, shown, format, left_out);
 	/* a file that has come meanwhile is not replaced either */
-	if (!error)
-		error = !replace ? rename_to_new(part, name) : rename(part, name) ? -errno : 0;
+	if (!error && !replace)
+		error = rename_to_new(part, name);
+	else if (!error && rename(part, name))
+		error = -errno;
 	if (error)
 		unlink(part);
 	return error;

@@ -16,7 +16,9 @@ int process_memory_open(pid_t pid)
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
-	return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
+	if (errno == ENOENT)
+		return -ESRCH;
+	return errno == EACCES ? -EPERM : -errno;
 }
 
 bool process_memory_is_used(const struct process_memory *memory)
@@ -32,7 +34,9 @@ static ssize_t read_open(int fd, uint64_t address, void *to, size_t bytes)
 
 	if (!got && bytes)
 		return -ESRCH;
-	return got < 0 ? errno == EIO ? -EFAULT : -errno : got;
+	if (got >= 0)
+		return got;
+	return errno == EIO ? -EFAULT : -errno;
 }
 
 ssize_t process_memory_read(const struct process_memory *memory, uint64_t address, void *to, size_t bytes)

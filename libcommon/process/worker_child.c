@@ -61,6 +61,13 @@ static void limit_real_time(const struct worker_limits *limits)
 		setrlimit(RLIMIT_RTTIME, &(struct rlimit){ most, most });
 }
 
+static enum child_kind kind_of(const struct worker_limits *limits)
+{
+	if (!limits->open)
+		return CHILD_READER;
+	return limits->parent ? CHILD_ALONE : CHILD_PARSER;
+}
+
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
 {
 	const struct worker_limits *limits = &kind->limits;
@@ -78,7 +85,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	if (limits->writes)
 		child_limit_to_writing(limits->writes());
 	else
-		child_limit_rights(!limits->open ? CHILD_READER : limits->parent ? CHILD_ALONE : CHILD_PARSER);
+		child_limit_rights(kind_of(limits));
 	child_end_with(parent);
 	if (!limits->writes)
 		limit_system_calls(limits);

@@ -635,6 +635,7 @@ static struct owner *next_owner(const struct workers *w, bool only_own)
  */
 static struct worker *worker_for(struct workers *w, const struct owner *owner)
 {
+	enum { LAST_HAS_JOBS = 1, LAST_HAS_NONE, UNUSED, OWN };
 	struct worker *best = NULL;
 	int rank, best_rank = 0;
 
@@ -645,7 +646,11 @@ static struct worker *worker_for(struct workers *w, const struct owner *owner)
 		if (worker->busy)
 			continue;
 		HASH_FIND(hh, w->owners, &worker->owner, sizeof(worker->owner), last);
-		rank = is_own(w, worker, owner) ? 4 : !worker->used ? 3 : !last || !last->first ? 2 : 1;
+		rank = last && last->first ? LAST_HAS_JOBS : LAST_HAS_NONE;
+		if (!worker->used)
+			rank = UNUSED;
+		if (is_own(w, worker, owner))
+			rank = OWN;
 		if (rank <= best_rank)
 			continue;
 		best = worker;

@@ -751,11 +751,13 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 	ssize_t done;
 
 	for (bool asks_debug = must_ask_debug(n, source->key); (nr || asks_debug) && may_ask(n, source); frames += done, nr -= done) {
-		size_t some = asks_debug ? 0 : nr < MAX_NAMED ? nr : MAX_NAMED;
+		size_t some = nr < MAX_NAMED ? nr : MAX_NAMED;
 		struct worker_answer answer = {};
 		uint64_t began = clock_ns(), tag = ASK | source->key | ++n->nr_questions << QUESTION_SHIFT;
 		bool failed;
 
+		if (asks_debug)
+			some = 0;
 		if (some)
 			memcpy(n->frames, frames, some * sizeof(*frames));
 		if (give_job(n, source->set, tag, asks_debug, some))
@@ -767,7 +769,12 @@ static int ask(struct namer *n, struct source *source, const uint64_t *frames, s
 			done = 0;
 			continue;
 		}
-		done = answer.error ? answer.error : asks_debug ? take_debug_key(n, source->key, &answer) : take(n, source, frames, some, &answer);
+		if (answer.error)
+			done = answer.error;
+		else if (asks_debug)
+			done = take_debug_key(n, source->key, &answer);
+		else
+			done = take(n, source, frames, some, &answer);
 		failed = done < 0 || (!done && !asks_debug);
 		if (answer.error == -ETIME && !is_trusted(source) && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
 			pass_over(source, &n->losses.passed_over);	/* other sources have taken most of the time */

@@ -82,7 +82,9 @@ static enum known find_known(const struct frame_names *names, struct recent_pair
 	pair = recent_place(recent, frame & FRAME_ADDRESS ? pid : 0, frame, &known);
 	if (!known) {
 		name = frame_name_user(names, pid, frame);
-		pair->value = name.symbol ? NAMED : may_be_jit(name.region) ? UNNAMED_JIT : UNNAMED;
+		pair->value = may_be_jit(name.region) ? UNNAMED_JIT : UNNAMED;
+		if (name.symbol)
+			pair->value = NAMED;
 	}
 	return (enum known)pair->value;
 }

@@ -25,6 +25,7 @@ enum {
 	OPTION_SERVE,
 	OPTION_DEBUG_DIR,
 	OPTION_DEBUGINFOD,
+	OPTION_NO_DEBUGINFOD,
 	OPTION_NO_DEMANGLE,
 	OPTION_NO_RUNTIMES,
 	OPTION_NATIVE_FRAMES,
@@ -62,6 +63,7 @@ static const struct argp_option options[] = {
 	{ "debug-dir", OPTION_DEBUG_DIR, "DIR", 0,
 	  "look for debug files in this directory first", OF_NAMES },
 	{ "debuginfod", OPTION_DEBUGINFOD, NULL, 0, "fetch missing debug files from $DEBUGINFOD_URLS", OF_NAMES },
+	{ "no-debuginfod", OPTION_NO_DEBUGINFOD, NULL, 0, "fetch none, even if $DEBUGINFOD_URLS is set", OF_NAMES },
 	{ "no-demangle", OPTION_NO_DEMANGLE, NULL, 0, "do not demangle C++, Rust and D names", OF_NAMES },
 	{ "native-frames", OPTION_NATIVE_FRAMES, NULL, 0,
 	  "show the Python interpreter's own calls, too", OF_NAMES },
@@ -166,7 +168,10 @@ static bool parse_naming(int key, char *arg, struct argp_state *state, struct na
 		if (!urls || !*urls)
 			argp_failure(state, EXIT_USAGE, 0,
 				     "--debuginfod: DEBUGINFOD_URLS is not set in the environment");
-		naming->debuginfod = true;
+		naming->no_debuginfod = false;
+		return true;
+	case OPTION_NO_DEBUGINFOD:
+		naming->no_debuginfod = true;
 		return true;
 	case 'i':
 		naming->inlined = true;

@@ -17,7 +17,7 @@
 struct naming_options {
 	const char *directories[MAX_DEBUG_DIRECTORIES];
 	size_t nr_directories;
-	bool debuginfod;		/* the option was given, and $DEBUGINFOD_URLS is set */
+	bool no_debuginfod;		/* else the servers of $DEBUGINFOD_URLS are asked, if that is set */
 	bool no_demangle;
 	bool native_frames;		/* show an interpreter's own frames, too, beside the runtime's frames that replace them */
 	bool inlined, lines;

@@ -155,7 +155,7 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 	options.search.nr_directories = naming->nr_directories;
 	options.no_demangle = naming->no_demangle;
 	options.chosen = s->nr_pids || s->run.options->command;
-	if (naming->debuginfod || (urls && *urls))
+	if (!naming->no_debuginfod && urls && *urls)
 		cli_check(debuginfod_new(&s->debuginfod), "fetch debug files");
 	modules_set_symbol_options(s->modules, &options);
 	s->names = (struct frame_names){ .modules = s->modules };

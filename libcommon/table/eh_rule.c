@@ -150,9 +150,19 @@ void eh_rule_set_saved(struct eh_rule *rule, uint64_t reg, enum cfi_where where,
 
 	if (i < 0)
 		return;
-	set(rule, i, where == CFI_OFFSET ? saved_at(offset) :
-		     where == CFI_SAME ? SAVED_SAME :
-		     where == CFI_UNDEFINED ? SAVED_LOST : SAVED_ODD);
+	switch (where) {
+	case CFI_OFFSET:
+		set(rule, i, saved_at(offset));
+		break;
+	case CFI_SAME:
+		set(rule, i, SAVED_SAME);
+		break;
+	case CFI_UNDEFINED:
+		set(rule, i, SAVED_LOST);
+		break;
+	default:
+		set(rule, i, SAVED_ODD);
+	}
 	if (where == CFI_REGISTER)
 		set_from_base(rule, i, offset, SAVED_SAME);
 	else if (where == CFI_OFFSET && rule->saved[i] == SAVED_ODD)

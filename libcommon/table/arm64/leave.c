@@ -18,7 +18,11 @@ static void set_way(struct machine_step *step, uint32_t insn, uint64_t vaddr, co
 		step->way = WAY_BRANCH;
 		step->to = insn_target(insn, vaddr);
 	} else if (IS_BR(insn)) {
-		step->way = memory->sums >> reg & 1 ? WAY_SWITCH : memory->words >> reg & 1 ? WAY_EITHER : WAY_ELSEWHERE;
+		step->way = WAY_ELSEWHERE;
+		if (memory->words >> reg & 1)
+			step->way = WAY_EITHER;
+		if (memory->sums >> reg & 1)
+			step->way = WAY_SWITCH;
 	} else {
 		step->way = WAY_ON;
 		step->calls = IS_BL(insn) || IS_BLR(insn) || insn == INSN_SVC;

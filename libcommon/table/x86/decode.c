@@ -205,8 +205,10 @@ static void decode_jump(struct decoder *decoder, struct insn *insn)
 		if (is_inside(decoder->code, to)) {
 			insn->effect = always ? INSN_JUMP : INSN_BRANCH;
 			insn->target = to;
-		} else {
-			insn->effect = !always ? INSN_OTHER : decoder->code->generated ? INSN_INDIRECT : INSN_RETURN;	/* a tail call */
+		} else if (!always) {
+			insn->effect = INSN_OTHER;
+		} else {	/* a tail call */
+			insn->effect = decoder->code->generated ? INSN_INDIRECT : INSN_RETURN;
 		}
 		return;
 	}
