@@ -366,10 +366,11 @@ print(sorted(batch() for _ in range(100))[50])'
 
 # ---- and the other way round: attackers do not hold a tool up ----
 
-# A duration of 1 s is kept within a second, and a SIGINT ends a tool within half of one, beyond what the tool takes without an
-# attack. To report 60,000 different stacks takes a second.
+# A duration of 1 s is kept within a second, and a SIGINT ends a tool within a second, mostly half of one, beyond what the tool takes
+# without an attack: a report waits up to 0.8 s for names of others' code. To report 60,000 to 90,000 different stacks takes a second
+# or two.
 ends_in_time() {	# ATTACK TOOL ARG...
-	local attack=$1 began started late after most=500
+	local attack=$1 began started late after latest=1000 most=1000
 	shift
 	rm -f "$WORK/tool.err" "$WORK"/tool.out*
 	began=${EPOCHREALTIME/./}
@@ -389,9 +390,9 @@ ends_in_time() {	# ATTACK TOOL ARG...
 	after=$(((${EPOCHREALTIME/./} - began) / 1000))
 	echo "# $attack: $1 starts within $started ms, ends $late ms after its duration, $after ms after SIGINT" >&3
 	[ "$attack" != nothing ] || bare["$1"]="$started $late $after"
-	[ "$attack" != stacks ] || most=1000
+	[ "$attack" != stacks ] || latest=2000 most=2000
 	read -r bare_started bare_late bare_after <<<"${bare["$1"]-0 0 0}"
-	expect "$started < $bare_started + 5000 && -200 < $late && $late < ($bare_late > 0 ? $bare_late : 0) + 1000 && $after < $bare_after + $most" ||
+	expect "$started < $bare_started + 5000 && -200 < $late && $late < ($bare_late > 0 ? $bare_late : 0) + $latest && $after < $bare_after + $most" ||
 		late_tools+=("$attack: $1")
 }
 
