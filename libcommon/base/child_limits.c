@@ -190,9 +190,20 @@ static int allow_all(scmp_filter_ctx filter, const int *calls)
 	return error;
 }
 
-static void load(scmp_filter_ctx filter)
+/* what happens to calls that no rule is about; those of another architecture end the child */
+static scmp_filter_ctx begin_filter(uint32_t otherwise)
 {
-	if (seccomp_load(filter) && prctl(PR_GET_SECCOMP) >= 0)
+	scmp_filter_ctx filter = seccomp_init(otherwise);
+
+	if (!filter || seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS))
+		_exit(1);
+	return filter;
+}
+
+/* error: of its rules */
+static void load(scmp_filter_ctx filter, int error)
+{
+	if (error || (seccomp_load(filter) && prctl(PR_GET_SECCOMP) >= 0))
 		_exit(1);
 	seccomp_release(filter);
 }
@@ -221,17 +232,13 @@ static const int of_attackers[] = {
 void child_limit_system_calls(const int *allowed, const int *more)
 {
 	static const int of_memory[] = { __NR_mmap, __NR_mprotect, -1 };
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
+	scmp_filter_ctx filter = begin_filter(SCMP_ACT_ERRNO(EPERM));
+	int error = allow_all(filter, of_memory) ?: allow_all(filter, allowed) ?: allow_all(filter, more);
 
-	if (!error)
-		error = allow_all(filter, of_memory) ?: allow_all(filter, allowed) ?: allow_all(filter, more);
 	for (const int *call = of_attackers; *call != -1 && !error; call++)
 		if (*call >= 0 && !lists(allowed, *call) && !lists(more, *call))
 			error = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, *call, 0);
-	if (error)
-		_exit(1);
-	load(filter);
+	load(filter, error);
 }
 
 void child_limit_to_writing(const char *directory)
@@ -250,8 +257,8 @@ void child_limit_to_writing(const char *directory)
 		CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP,
 	};
 	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
+	scmp_filter_ctx filter = begin_filter(SCMP_ACT_ALLOW);
+	int error = 0;
 
 	for (size_t i = 0; !error && i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
 		error = forbidden[i] < 0 ? 0 : seccomp_rule_add(filter, refuse, forbidden[i], 0);
@@ -262,12 +269,10 @@ void child_limit_to_writing(const char *directory)
 	if (!error)
 		error = seccomp_rule_add(filter, refuse, __NR_tgkill, 1, SCMP_A0(SCMP_CMP_NE, getpid())) ?:
 			seccomp_rule_add(filter, refuse, __NR_prlimit64, 1, SCMP_A0(SCMP_CMP_NE, 0));
-	if (error)
-		_exit(1);
 	forbid_privileges();
 	child_drop_rights();
 	limit_writing(directory);
-	load(filter);
+	load(filter, error);
 }
 
 void child_set_signals(void)

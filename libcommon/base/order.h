@@ -14,6 +14,14 @@ static inline int order_numbers(const void *left, const void *right)
 	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
+/* Of max, of which all together have `all`, and one has `own`: what the others have left, its own part included */
+static inline uint64_t left_by_others(uint64_t own, uint64_t all, uint64_t max)
+{
+	uint64_t others = all - own;
+
+	return others < max ? max - others : 0;
+}
+
 /* value, but at least `least` and at most `most` */
 #define clamped(value, least, most) ({							\
 	__typeof__(value) value_ = (value), least_ = (least), most_ = (most);		\

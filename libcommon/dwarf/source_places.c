@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "base/child_limits.h"
+#include "base/order.h"
 #include "dwarf/bounded_child.h"
 #include "dwarf/gopclntab.h"
 #include "dwarf/symbol_name.h"
@@ -210,13 +211,12 @@ static struct user_time *time_of(uint32_t user)
 
 static uint64_t left_ns(const struct user_time *time)
 {
-	uint64_t most = PLACES_MAX_MS * 1000000ULL, others = 0;
+	uint64_t most = PLACES_MAX_MS * 1000000ULL, all = 0;
 
 	if (time->user) {
-		for (const struct user_time *other = times; other; other = other->hh.next)
-			others += other->user && other != time ? other->waited_ns : 0;
-		most = PLACES_OTHERS_MS * 1000000ULL;
-		most = others < most ? (most - others) / 2 : 0;
+		for (const struct user_time *user = times; user; user = user->hh.next)
+			all += user->user ? user->waited_ns : 0;
+		most = left_by_others(time->waited_ns, all, PLACES_OTHERS_MS * 1000000ULL) / 2;
 	}
 	return time->waited_ns < most ? most - time->waited_ns : 0;
 }

@@ -149,11 +149,14 @@ static const char *explain_refusal(const struct event *event, int error)
 static void check(int error, const struct event *event)
 {
 	const char *cause = error ? explain_refusal(event, error) : NULL;
-	char doing[256];
+	char *doing;
 
+	if (!error)
+		return;
 	if (cause)
 		cli_die(EXIT_FAILURE, "cannot attach to '%s': %s", event->name, cause);
-	snprintf(doing, sizeof(doing), "attach to '%s'", event->name);
+	if (asprintf(&doing, "attach to '%s'", event->name) < 0)
+		cli_check(-ENOMEM, "attach to the events");
 	kernel_check(error, doing);
 }
 

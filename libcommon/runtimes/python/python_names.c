@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "process/clock.h"
 #include "runtimes/python/python_work.h"
 #include "runtimes/python_abi.h"
@@ -121,7 +122,7 @@ void python_names_free(struct python_names *names)
 /* Is there room for more of what these processes have `own` of, and all have `all` of? */
 static bool has_room(const struct user_functions *user, size_t own, size_t all, size_t max)
 {
-	size_t left = max > all - own ? max - (all - own) : 0;
+	size_t left = left_by_others(own, all, max);
 
 	return own < (user->user ? left / 2 : left);
 }
