@@ -76,8 +76,17 @@ two_programs() {
 	other=$pid
 }
 
+# folded stacks: who calls the function, and whom it calls, each with its samples
+calls_of() {	# FUNCTION
+	awk -v f="$1" '{ n = $NF; sub(/ [0-9]+$/, ""); nr = split($0, frame, ";"); split("", seen)
+		for (i = 3; i <= nr; i++) {
+			if (frame[i] == f && !seen["by", frame[i - 1]]++) all["called by " frame[i - 1]] += n
+			if (frame[i - 1] == f && !seen["to", frame[i]]++) all["calls " frame[i]] += n
+		} } END { for (call in all) print call, all[call] }'
+}
+
 @test "the figures on the screen are those of the report that q leaves, in each pane" {
-	local shown self total value name
+	local shown self total value name function
 	two_programs
 	terminal 80 100		# the tree has both programs
 	type_line "cpuprof --live -p $nested,$other -o report.txt -o report.folded"
@@ -91,6 +100,13 @@ two_programs() {
 	keys u
 	wait_until_drawn '^self %  total % +samples  function'
 	screen >"$WORK/functions"
+	# the second function's callers and callees
+	keys Down
+	keys Enter
+	wait_until_drawn '^[0-9.]+ % self, [0-9.]+ % total'
+	screen >"$WORK/calls"
+	keys BSpace
+	wait_until_drawn '^self %  total % +samples  function'
 	# the stacks: the first row
 	keys l
 	wait_until_drawn '^ +% +samples  thread'
@@ -108,6 +124,11 @@ two_programs() {
 		awk -v row="$self $total $value ${name%…}" 'index($1 " " $2 " " $3 " " $4, row) == 1 { found = 1 } END { exit !found }' "$WORK/report.txt" ||
 			{ echo "$self $total $value $name"; return 1; }
 	done
+	function=$(sed -nE '3s/.* total: //p' "$WORK/calls")
+	[ "$function" = "$(sed -n 5p "$WORK/functions" | awk '{ print $4 }')" ]
+	sed -nE '4,$s/^ *[0-9.]+ +([0-9]+)  (called by|calls) +([^ ]+).*/\2 \3 \1/p' "$WORK/calls" | sort >"$WORK/shown"
+	calls_of "$function" <"$WORK/report.folded" | sort | diff - "$WORK/shown"
+	grep -q '^called by ' "$WORK/shown"
 	read -r self value name _ < <(sed -n 4p "$WORK/stacks")
 	grep -qx " *$value samples, $self % of all" "$WORK/report.txt"
 	for name in nested other; do

@@ -16,8 +16,8 @@
 #include "report/flame_layout.h"
 #include "report/stack_filter.h"
 
-enum pane { FLAME, TREE, STACKS, FUNCTIONS, PROCESSES, TIMELINE, NR_PANES };
-static const char pane_keys[NR_PANES + 1] = "ftluPi";
+enum pane { FLAME, TREE, STACKS, FUNCTIONS, PROCESSES, TIMELINE, CALLS, NR_PANES };
+static const char pane_keys[] = "ftluPi";	/* CALLS is opened from FUNCTIONS, or from itself */
 
 #define MAX_ZOOMS 64
 /* how much time a cell of the timeline stands for */
@@ -77,6 +77,12 @@ struct panes {
 	struct rows rows[NR_PANES];	/* not of FLAME */
 	uint64_t open_stack;	/* 0: the list of stacks is shown */
 	size_t stack_top;
+	/* calls: */
+	uint64_t opened[MAX_ZOOMS];	/* functions whose callers and callees are shown, the last one's now */
+	size_t nr_opened;
+	struct function_call *calls;	/* NULL: not listed yet */
+	size_t nr_calls;
+	uint32_t function;	/* whose calls these are */
 	/* the processes */
 	struct process_row *process_rows;
 	size_t process_room;
@@ -108,9 +114,16 @@ void panes_free(struct panes *p)
 	free(p->cells);
 	free(p->tree_rows);
 	free(p->toggled);
+	free(p->calls);
 	free(p->process_rows);
 	free(p->lane_rows);
 	free(p);
+}
+
+static void forget_calls(struct panes *p)
+{
+	free(p->calls);
+	p->calls = NULL;
 }
 
 void panes_show(struct panes *p, const struct live_shown *shown)
@@ -120,6 +133,7 @@ void panes_show(struct panes *p, const struct live_shown *shown)
 	p->matched = false;
 	p->nr_cells = 0;
 	p->nr_processes = 0;
+	forget_calls(p);
 }
 
 static double all_of(const struct panes *p)
@@ -608,19 +622,15 @@ static const char *thread_of(const struct panes *p, const struct merged_text *te
 static char *callers_in_line(const struct panes *p, const struct merged_text *text)
 {
 	char *line = NULL;
-	size_t bytes, leaf, room = p->area.columns * 4;
+	size_t bytes, leaf, room = p->area.columns * 4, first = stack_functions_first(&p->picture.functions, text->pieces, text->nr);
 	FILE *out = open_memstream(&line, &bytes);
-	uint32_t first = 0;
 
 	if (!out)
 		return NULL;
-	for (uint32_t i = 0; i + 1 < text->nr; i++)
-		if (text->pieces[i] == p->picture.functions.waker_end)
-			first = i + 1;
 	leaf = stack_functions_leaf(&p->picture.functions, text->pieces + first, text->nr - 1 - first);
 	if (leaf < text->nr - 1 - first)
 		first += leaf;
-	for (uint32_t i = first; i + 1 < text->nr && ftell(out) < (long)room; i++)
+	for (size_t i = first; i + 1 < text->nr && ftell(out) < (long)room; i++)
 		fprintf(out, "%s%s", i > first ? " < " : "", line_of(p, text->pieces[i]));
 	return fclose(out) ? NULL : line;
 }
@@ -712,9 +722,21 @@ static void key_in_stacks(struct panes *p, struct terminal_key key)
 
 /* ---- the functions ---- */
 
-static const char *function_name(const struct panes *p, size_t row)
+static const char *function_name(const struct panes *p, uint32_t function)
 {
-	return stack_functions_text(p->picture.functions.functions, p->picture.order[row]);
+	return stack_functions_text(p->picture.functions.functions, function);
+}
+
+/* Draws a function's name, and its module if there is room. */
+static void draw_function_name(const struct panes *p, uint32_t function, int line, int column, enum terminal_style style)
+{
+	int columns = p->area.columns, of_module = columns >= 70 ? 18 : 0, of_name = columns - column - 1 - of_module;
+	char *module = stack_functions_module(&p->picture.functions, function);
+
+	terminal_put(line, column, of_name, style, 0, function_name(p, function));
+	terminal_put(line, column + of_name, 1, style, 0, "");
+	terminal_put(line, column + of_name + 1, of_module, style, 0, module ? module : "");
+	free(module);
 }
 
 static uint64_t id_of_function(const struct panes *p, size_t row)
@@ -724,26 +746,21 @@ static uint64_t id_of_function(const struct panes *p, size_t row)
 
 static bool function_matches(const struct panes *p, size_t row)
 {
-	return p->has_pattern && !regexec(&p->pattern, function_name(p, row), 0, NULL, 0);
+	return p->has_pattern && !regexec(&p->pattern, function_name(p, p->picture.order[row]), 0, NULL, 0);
 }
 
 static void draw_function(const struct panes *p, size_t row, int line)
 {
 	const struct rows *r = &p->rows[FUNCTIONS];
 	enum terminal_style style = style_of_row(r, row, function_matches(p, row));
-	int columns = p->area.columns, of_module = columns >= 70 ? 18 : 0, of_name = columns - 31 - of_module;
-	char *module = stack_functions_module(&p->picture.functions, p->picture.order[row]);
 	uint64_t self, total;
 	char head[64];
 
 	stack_functions_values(&p->picture.functions, p->picture.order[row], &self, &total);
 	snprintf(head, sizeof(head), "%6.1f  %7.1f %12" PRIu64 "  ", percent_of(self, p->picture.sum), percent_of(total, p->picture.sum),
 		 measure_in_text(p->shown->summary.measure, self));
-	terminal_put(line, 0, columns, style, 0, head);
-	terminal_put(line, 30, of_name, style, 0, function_name(p, row));
-	terminal_put(line, 30 + of_name, 1, style, 0, "");
-	terminal_put(line, 31 + of_name, of_module, style, 0, module ? module : "");
-	free(module);
+	terminal_put(line, 0, p->area.columns, style, 0, head);
+	draw_function_name(p, p->picture.order[row], line, 30, style);
 }
 
 static void draw_functions(struct panes *p)
@@ -752,6 +769,96 @@ static void draw_functions(struct panes *p)
 
 	snprintf(head, sizeof(head), "self %%  total %% %12.12s  function", measure_unit(p->shown->summary.measure));
 	draw_rows(p, head, draw_function);
+}
+
+/* Shows who calls the function, and whom it calls. */
+static void open_function(struct panes *p, uint64_t id)
+{
+	if (p->nr_opened == MAX_ZOOMS)
+		return;
+	p->opened[p->nr_opened++] = id;
+	p->rows[CALLS] = (struct rows){};
+	p->pane = CALLS;
+	forget_calls(p);
+}
+
+static void key_in_functions(struct panes *p, struct terminal_key key)
+{
+	const struct rows *r = &p->rows[FUNCTIONS];
+
+	if (!key.special && key.key == '\r' && r->selected < r->nr) {
+		p->nr_opened = 0;
+		open_function(p, id_of_function(p, r->selected));
+	}
+}
+
+/* ---- a function's callers and callees ---- */
+
+static uint64_t id_of_call(const struct panes *p, size_t row)
+{
+	return picture_function_id(&p->picture, p->calls[row].function) + 2 * p->calls[row].called;
+}
+
+static bool call_matches(const struct panes *p, size_t row)
+{
+	return p->has_pattern && !regexec(&p->pattern, function_name(p, p->calls[row].function), 0, NULL, 0);
+}
+
+static int list_calls(struct panes *p)
+{
+	const struct picture *picture = &p->picture;
+	size_t row = 0;
+
+	while (row < picture->nr_functions && id_of_function(p, row) != p->opened[p->nr_opened - 1])
+		row++;
+	p->function = row < picture->nr_functions ? picture->order[row] : UINT32_MAX;
+	p->nr_calls = 0;
+	if (row < picture->nr_functions && !p->calls)
+		p->calls = stack_functions_calls(&picture->functions, picture->texts, picture->nr_texts, p->function, &p->nr_calls);
+	return row == picture->nr_functions || p->calls ? 0 : -ENOMEM;
+}
+
+static void draw_call(const struct panes *p, size_t row, int line)
+{
+	const struct function_call *call = &p->calls[row];
+	enum terminal_style style = style_of_row(&p->rows[CALLS], row, call_matches(p, row));
+	uint64_t self, total;
+	char head[64];
+
+	stack_functions_values(&p->picture.functions, p->function, &self, &total);
+	snprintf(head, sizeof(head), "%6.1f %12" PRIu64 "  %s  ", percent_of(call->value, total),
+		 measure_in_text(p->shown->summary.measure, call->value), call->called ? "calls    " : "called by");
+	terminal_put(line, 0, p->area.columns, style, 0, head);
+	draw_function_name(p, call->function, line, 32, style);
+}
+
+static void draw_calls(struct panes *p)
+{
+	uint64_t self, total;
+	char head[512];
+
+	if (p->function == UINT32_MAX) {
+		terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, "(this function did not occur in this time)");
+		return;
+	}
+	stack_functions_values(&p->picture.functions, p->function, &self, &total);
+	snprintf(head, sizeof(head), "%.1f %% self, %.1f %% total, and as shares of the total: %s", percent_of(self, p->picture.sum),
+		 percent_of(total, p->picture.sum), function_name(p, p->function));
+	draw_rows(p, head, draw_call);
+}
+
+static void key_in_calls(struct panes *p, struct terminal_key key)
+{
+	const struct rows *r = &p->rows[CALLS];
+	bool back = key.special ? key.key == KEY_BACKSPACE : key.key == 127 || key.key == 8;
+
+	if (!key.special && key.key == '\r' && r->selected < r->nr) {
+		open_function(p, picture_function_id(&p->picture, p->calls[r->selected].function));
+	} else if (back) {
+		p->pane = --p->nr_opened ? CALLS : FUNCTIONS;
+		p->rows[CALLS] = (struct rows){};
+		forget_calls(p);
+	}
 }
 
 /* ---- the processes ---- */
@@ -1158,6 +1265,7 @@ static const struct {
 } rows_of[NR_PANES] = {
 	[STACKS] = { stack_matches, id_of_text }, [FUNCTIONS] = { function_matches, id_of_function },
 	[PROCESSES] = { process_matches, id_of_process }, [TIMELINE] = { lane_matches, id_of_lane },
+	[CALLS] = { call_matches, id_of_call },
 };
 
 static void next_in_rows(struct panes *p, int direction)
@@ -1217,6 +1325,10 @@ int panes_prepare(struct panes *p)
 		settle(p, &p->rows[STACKS], p->picture.nr_texts, id_of_text);
 	else if (p->pane == FUNCTIONS)
 		settle(p, &p->rows[FUNCTIONS], p->picture.nr_functions, id_of_function);
+	else if (p->pane == CALLS && !p->calls)
+		error = list_calls(p);
+	if (p->pane == CALLS)
+		settle(p, &p->rows[CALLS], p->nr_calls, id_of_call);
 	return error;
 }
 
@@ -1229,7 +1341,7 @@ void panes_draw(struct panes *p, const struct pane_area *area)
 {
 	static void (*const draw[NR_PANES])(struct panes *p) = {
 		[FLAME] = draw_flame, [TREE] = draw_tree, [STACKS] = draw_stacks, [FUNCTIONS] = draw_functions,
-		[PROCESSES] = draw_processes, [TIMELINE] = draw_timeline,
+		[PROCESSES] = draw_processes, [TIMELINE] = draw_timeline, [CALLS] = draw_calls,
 	};
 
 	p->area = *area;
@@ -1294,7 +1406,7 @@ void panes_key(struct panes *p, struct terminal_key key)
 	if (pane)
 		select_pane(p, pane - pane_keys);
 	else if (!key.special && key.key == '\t')
-		select_pane(p, p->pane == last_pane(p) ? FLAME : p->pane + 1);
+		select_pane(p, p->pane >= last_pane(p) ? FLAME : p->pane + 1);
 	else if (!key.special && (key.key == 'n' || key.key == 'N'))
 		panes_next_match(p, key.key == 'n' ? 1 : -1);
 	else if (is_empty(p))
@@ -1307,6 +1419,10 @@ void panes_key(struct panes *p, struct terminal_key key)
 		key_in_tree(p, key);
 	else if (p->pane == STACKS)
 		key_in_stacks(p, key);
+	else if (p->pane == FUNCTIONS)
+		key_in_functions(p, key);
+	else if (p->pane == CALLS)
+		key_in_calls(p, key);
 	else if (p->pane == PROCESSES)
 		key_in_processes(p, key);
 	else if (p->pane == TIMELINE)

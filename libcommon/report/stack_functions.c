@@ -320,6 +320,14 @@ void stack_functions_free(struct stack_functions *f)
 	free(f->numbers);
 }
 
+size_t stack_functions_first(const struct stack_functions *f, const uint32_t *lines, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (lines[i] == f->waker_end)
+			return i + 1;
+	return 0;
+}
+
 size_t stack_functions_leaf(const struct stack_functions *f, const uint32_t *lines, size_t nr)
 {
 	size_t leaf = nr;
@@ -421,6 +429,66 @@ int stack_functions_add_all(struct stack_functions *f, struct merged_texts *text
 	}
 	free(sorted);
 	return error;
+}
+
+/* ---- calls ---- */
+
+/* what calls a function ([0]), or is called by it ([1]) */
+struct call_sum {
+	uint64_t value;
+	size_t last;		/* the number of the stack that was counted last, from 1 on */
+};
+
+static void add_call(struct call_sum *sum, size_t stack, uint64_t value)
+{
+	if (sum->last != stack)
+		sum->value += value;
+	sum->last = stack;
+}
+
+static void add_calls(const struct stack_functions *f, const struct merged_text *text, size_t stack, uint32_t number,
+		      struct call_sum (*sums)[2])
+{
+	uint32_t callee = NO_FUNCTION;
+
+	for (size_t i = stack_functions_first(f, text->pieces, text->nr); i < text->nr; i++) {
+		uint32_t function = f->kinds[text->pieces[i]].function;
+
+		if (function == NO_FUNCTION)
+			continue;
+		if (callee == number)
+			add_call(&sums[function][0], stack, text->value);
+		if (callee != NO_FUNCTION && function == number)
+			add_call(&sums[callee][1], stack, text->value);
+		callee = function;
+	}
+}
+
+static int callers_first(const void *left, const void *right)
+{
+	const struct function_call *l = left, *r = right;
+
+	return order_of(l->called, r->called) ?: order_of(r->value, l->value) ?: order_of(l->function, r->function);
+}
+
+struct function_call *stack_functions_calls(const struct stack_functions *f, const struct merged_texts *texts, size_t nr_texts,
+					    uint32_t number, size_t *nr)
+{
+	struct call_sum (*sums)[2] = calloc(f->nr_sums, sizeof(*sums));
+	struct function_call *calls = calloc(2 * f->nr_sums, sizeof(*calls));
+
+	*nr = 0;
+	for (size_t i = 0; sums && i < nr_texts; i++)
+		add_calls(f, merged_texts_get(texts, i), i + 1, number, sums);
+	for (uint32_t i = 0; sums && calls && i < 2 * f->nr_sums; i++)
+		if (sums[i / 2][i % 2].last)
+			calls[(*nr)++] = (struct function_call){ i / 2, i % 2, sums[i / 2][i % 2].value };
+	if (calls && sums)
+		qsort(calls, *nr, sizeof(*calls), callers_first);
+	else
+		free(calls);
+	free(sums);
+	return sums ? calls : NULL;
 }
 
 /* ---- the table ---- */

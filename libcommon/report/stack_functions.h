@@ -62,6 +62,8 @@ int stack_functions_add(struct stack_functions *functions, const struct stack_en
 int stack_functions_add_all(struct stack_functions *functions, struct merged_texts *texts, const struct measure *measure,
 			    const struct stack_entry *entries, size_t nr);
 
+/* which of a stack's lines is the first one behind its waker's */
+size_t stack_functions_first(const struct stack_functions *functions, const uint32_t *lines, size_t nr);
 /* which of a stack's lines, without its waker's, has the stack's value for itself. nr: none of these */
 size_t stack_functions_leaf(const struct stack_functions *functions, const uint32_t *lines, size_t nr);
 
@@ -70,6 +72,19 @@ uint32_t *stack_functions_sorted(const struct stack_functions *functions, size_t
 void stack_functions_values(const struct stack_functions *functions, uint32_t number, uint64_t *self, uint64_t *total);
 /* what of a function's module is shown; the caller frees it. NULL: no memory */
 char *stack_functions_module(const struct stack_functions *functions, uint32_t number);
+
+/* a function that calls another one, or that is called by it, and the value of the stacks in which that is so */
+struct function_call {
+	uint32_t function;
+	bool called;
+	uint64_t value;
+};
+/*
+ * Who calls the function, and then whom it calls, the largest values first: a malloc()ed array of *nr, or NULL without memory. texts:
+ * those of stack_functions_add_all(), sorted, and how many they are
+ */
+struct function_call *stack_functions_calls(const struct stack_functions *functions, const struct merged_texts *texts, size_t nr_texts,
+					    uint32_t number, size_t *nr);
 
 /* a line's text, or a function's name */
 const char *stack_functions_text(const struct labels *labels, uint32_t number);
