@@ -222,6 +222,28 @@ times() {	# FILE
 	END
 }
 
+# of a stream: "COMM STATE SECONDS" of its timeline, which has no slice of a thread twice
+lanes() {	# FILE
+	python3 - "$1" <<-'END'
+		import collections, json, sys
+		sums, seen = collections.Counter(), set()
+		for line in open(sys.argv[1]):
+		    if not line.startswith('data: {"begins"'):
+		        continue
+		    for id, pid, tid, comm, at, *pieces in json.loads(line[6:])["lanes"]:
+		        for nr, *ms in zip(*[iter(pieces)] * 5):
+		            slices = {(id, slice) for slice in range(at, at + nr)}
+		            assert not slices & seen and sum(ms) <= 28, (id, at, ms)
+		            seen |= slices
+		            at += nr
+		            for state, of in zip(("running", "waiting", "blocked", "lost"), ms):
+		                sums[comm, state] += nr * of / 1e3
+		for (comm, state), seconds in sorted(sums.items()):
+		    if seconds:
+		        print(comm, state, round(seconds, 3))
+	END
+}
+
 # bats test_tags=full
 @test "wallprof: times by state are its own report's; a wait that goes on is in each slice, as long as the slice" {
 	need python3
@@ -243,6 +265,11 @@ times() {	# FILE
 	awk 'FILENAME == ARGV[1] { of[$1 " " $2] = $3; next }
 		$1 != "shares" { seen++; off = $3 - of[$1 " " $2]; if (off < 0) off = -off; if (off > 0.3 + 0.1 * $3) exit 1 }
 		END { if (seen < 4) exit 1 }' "$WORK/of-report" "$WORK/times"
+	# the timeline's slices
+	lanes "$WORK/events" | tee "$WORK/of-lanes"
+	awk 'FILENAME == ARGV[1] { of[$1 " " $2] = $3; next }
+		{ seen++; off = $3 - of[$1 " " $2]; if (off < 0) off = -off; if (off > 0.3 + 0.1 * $3) exit 1 }
+		END { if (seen < 4) exit 1 }' "$WORK/of-report" "$WORK/of-lanes"
 	# a slice ends a moment before or after its waits are read: what one has too much, the next one lacks
 	awk '$1 == "shares" { for (i = 2; i <= NF; i++) { sum += $i; if ($i < 0.7 || $i > 1.3) wrong++ }
 		n = NF - 1 } END { exit n < 4 || wrong || sum < n - 0.3 || sum > n + 0.3 }' "$WORK/times"
@@ -560,6 +587,11 @@ while True:
 	background sleep 1000
 	local sleeps=$pid
 	background nested burn 1000
+	# whether it was known what the thread did all the time, and whether it ran most of that
+	local of_lanes='(() => { const {slices, lanes} = live.data, from = slices[0].from + 1000, until = slices.at(-1).until - 1000;
+		return [...lanes.threads.values()].map(thread => [thread.comm, lanes.cells(thread, from, until, 1)])
+			.map(([name, [on, waiting, blocked]]) => `${name} ${Math.abs(on + waiting + blocked - (until - from)) < 100} ${blocked < on + waiting}`).sort(); })()'
+	local names='[...document.querySelectorAll(".lanes .names button")].map(button => button.title.split(" ")[0])'
 	local labels='const {tree} = flame; const under = of => [...tree.callees[of]].map(node => [tree.name(node), node])'
 	serve wallprof -p "$sleeps,$pid"
 	browse "$url" \
@@ -570,7 +602,15 @@ while True:
 		eval '[...flame.tree.labels].filter(label => label.kind === "o" && label.text === "do_syscall_64").length' \
 		click "$(printf 'document.querySelector("[data-view=%s]")' threads)" \
 		eval 'document.querySelectorAll("main tr[data-tid]").length' \
-		eval '(async () => (await live.file("folded")).join("").split("\n").some(line => /^nested;\[running\];.* \d+$/.test(line)))()' >"$WORK/values"
+		eval '(async () => (await live.file("folded")).join("").split("\n").some(line => /^nested;\[running\];.* \d+$/.test(line)))()' \
+		eval "$of_lanes" \
+		eval "$names" \
+		click 'document.querySelector("#idle")' \
+		eval "$names" \
+		eval '(() => { const canvas = document.querySelector(".lanes canvas"), g = canvas.getContext("2d"); return [24, 40].map(y => [...g.getImageData(canvas.width / 2, y, 1, 1).data].join())
+			.map(colour => ({"245,168,96,255": "runs or waits", "236,208,79,255": "runs or waits", "133,174,230,255": "is blocked"})[colour]); })()' \
+		click 'document.querySelector(".lanes .names button")' \
+		eval 'document.querySelector("[aria-label=only]").selectedOptions[0].text.split(" (")[0]' >"$WORK/values"
 	cat "$WORK/values"
 	diff "$WORK/values" - <<-'END'
 		["nested: [running],[waiting]", "sleep: [blocked S]"]
@@ -579,6 +619,11 @@ while True:
 		1
 		2
 		true
+		["nested true true", "sleep true false"]
+		["nested"]
+		["nested", "sleep"]
+		["runs or waits", "is blocked"]
+		"thread nested"
 	END
 	end
 }

@@ -13,16 +13,11 @@ const char *const lane_names[NR_LANE_STATES] = {
 	[LANE_RUNNING] = "Running", [LANE_WAITING] = "Waiting", [LANE_BLOCKED] = "Blocked", [LANE_LOST] = "Lost",
 };
 
-/* slices that follow each other and are alike; each is from 0 on, since the lanes' beginning */
-struct piece {
-	uint32_t first, nr;
-	uint32_t ns[NR_LANE_STATES];	/* of each of them */
-};
-
 struct lane {
 	struct lane_thread thread;
-	struct piece *pieces;
+	struct lane_piece *pieces;
 	size_t nr, room;
+	uint32_t seen;		/* the slices before this one were, by lanes_visit_new() */
 	UT_hash_handle hh;
 };
 
@@ -81,7 +76,7 @@ size_t lanes_bytes(const struct lanes *lanes)
 /* Forgets slices of the lane, and gives their room back. */
 static void forget(struct lanes *lanes, struct lane *lane, uint32_t until)
 {
-	struct piece *fewer;
+	struct lane_piece *fewer;
 	size_t gone = 0;
 
 	while (gone < lane->nr && lane->pieces[gone].first + lane->pieces[gone].nr <= until)
@@ -114,13 +109,13 @@ static void bound(struct lanes *lanes)
 
 /* ---- adding ---- */
 
-static bool are_alike(const struct piece *left, const struct piece *right)
+static bool are_alike(const struct lane_piece *left, const struct lane_piece *right)
 {
 	return left->first + left->nr == right->first && !memcmp(left->ns, right->ns, sizeof(left->ns));
 }
 
 /* Appends slices; the two pieces before them do not change any more, and become one if they are alike. 0 or -ENOMEM */
-static int append(struct lanes *lanes, struct lane *lane, struct piece piece)
+static int append(struct lanes *lanes, struct lane *lane, struct lane_piece piece)
 {
 	size_t room = lane->room;
 
@@ -138,8 +133,8 @@ static int append(struct lanes *lanes, struct lane *lane, struct piece piece)
 /* Adds a time in one slice, which is the lane's last one or a new one. */
 static int add_to_slice(struct lanes *lanes, struct lane *lane, uint32_t slice, enum lane_state state, uint32_t ns)
 {
-	struct piece *last = lane->nr ? &lane->pieces[lane->nr - 1] : NULL;
-	struct piece new = { .first = slice, .nr = 1 };
+	struct lane_piece *last = lane->nr ? &lane->pieces[lane->nr - 1] : NULL;
+	struct lane_piece new = { .first = slice, .nr = 1 };
 
 	if (last && last->first + last->nr == slice + 1) {
 		if (last->nr == 1) {
@@ -155,7 +150,7 @@ static int add_to_slice(struct lanes *lanes, struct lane *lane, uint32_t slice, 
 
 static int add_slices(struct lanes *lanes, struct lane *lane, uint32_t from, uint32_t to, enum lane_state state)
 {
-	struct piece piece = { .first = from, .nr = to - from };
+	struct lane_piece piece = { .first = from, .nr = to - from };
 
 	piece.ns[state] = LANE_SLICE_NS;
 	return from < to ? append(lanes, lane, piece) : 0;
@@ -215,7 +210,7 @@ static bool sum_up(const struct lane *lane, uint64_t from, uint64_t per_cell, si
 
 	memset(cells, 0, nr * sizeof(*cells));
 	for (size_t i = lane->nr; i-- > 0 && lane->pieces[i].first + (uint64_t)lane->pieces[i].nr > from;) {
-		const struct piece *piece = &lane->pieces[i];
+		const struct lane_piece *piece = &lane->pieces[i];
 		uint64_t begin = piece->first > from ? piece->first : from, end = piece->first + (uint64_t)piece->nr;
 
 		end = end < to ? end : to;
@@ -248,6 +243,57 @@ int lanes_visit(const struct lanes *lanes, uint64_t from_ns, uint64_t to_ns,
 	for (const struct lane *lane = nr ? lanes->by_id : NULL; lane && !error; lane = lane->hh.next)
 		if (sum_up(lane, from, nr, 1, &time))
 			error = see(arg, &lane->thread, &time);
+	return error;
+}
+
+/* the first slice of the lane that may get more: its last one, unless the thread has done nothing for a second */
+static uint32_t end_of(const struct lanes *lanes, const struct lane *lane)
+{
+	uint32_t end = lane->pieces[lane->nr - 1].first + lane->pieces[lane->nr - 1].nr;
+
+	return end + 1000000000 / LANE_SLICE_NS < lanes->newest ? end : end - 1;
+}
+
+/* the lane's pieces from its `seen` up to this slice; the caller frees them. NULL: no memory */
+static struct lane_piece *new_pieces(const struct lane *lane, uint32_t end, size_t *nr)
+{
+	struct lane_piece *pieces = calloc(lane->nr, sizeof(*pieces));
+
+	*nr = 0;
+	for (size_t i = 0; pieces && i < lane->nr; i++) {
+		const struct lane_piece *piece = &lane->pieces[i];
+		uint32_t from = piece->first > lane->seen ? piece->first : lane->seen, to = piece->first + piece->nr;
+
+		to = to < end ? to : end;
+		if (from >= to)
+			continue;
+		pieces[*nr] = *piece;
+		pieces[*nr].first = from;
+		pieces[(*nr)++].nr = to - from;
+	}
+	return pieces;
+}
+
+int lanes_visit_new(struct lanes *lanes, int (*see)(void *arg, const struct lane_thread *thread, const struct lane_piece *pieces, size_t nr),
+		    void *arg)
+{
+	int error = 0;
+
+	for (struct lane *lane = lanes->by_id; lane && !error; lane = lane->hh.next) {
+		uint32_t end = end_of(lanes, lane);
+		struct lane_piece *pieces;
+		size_t nr;
+
+		if (end <= lane->seen)
+			continue;
+		pieces = new_pieces(lane, end, &nr);
+		error = pieces ? see(arg, &lane->thread, pieces, nr) : -ENOMEM;
+		free(pieces);
+		if (!error)
+			lane->seen = end;
+		else if (error == -ENOSPC)
+			error = 0;
+	}
 	return error;
 }
 

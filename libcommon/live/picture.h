@@ -19,8 +19,8 @@ struct live_shown {
 	size_t nr;
 	size_t nr_all;				/* and after them the waits of idle threads, which JSON has */
 	struct json_object *start;		/* JSON's first line */
-	uint64_t from_ns, until_ns;		/* CLOCK_MONOTONIC, in the terminal */
-	const struct lanes *lanes;		/* for a timeline until then, in the terminal; NULL: none */
+	uint64_t from_ns, until_ns;		/* CLOCK_MONOTONIC */
+	struct lanes *lanes;			/* for a timeline until then; NULL: none */
 };
 
 struct picture {

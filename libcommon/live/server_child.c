@@ -25,6 +25,7 @@
 #include "page/flame.css.h"
 #include "page/flame.js.h"
 #include "page/live-formats.js.h"
+#include "page/live-lanes.js.h"
 #include "page/live.css.h"
 #include "page/live.js.h"
 #include "process/clock.h"
@@ -86,7 +87,8 @@ static const struct {
 	  "<link rel=\"stylesheet\" href=\"flame.css\">\n<link rel=\"stylesheet\" href=\"controls.css\">\n"
 	  "<link rel=\"stylesheet\" href=\"flame-html.css\">\n<link rel=\"stylesheet\" href=\"live.css\">\n"
 	  "<script defer src=\"flame.js\"></script>\n<script defer src=\"flame-html.js\"></script>\n"
-	  "<script defer src=\"live-formats.js\"></script>\n<script defer src=\"live.js\"></script>\n"
+	  "<script defer src=\"live-formats.js\"></script>\n<script defer src=\"live-lanes.js\"></script>\n"
+	  "<script defer src=\"live.js\"></script>\n"
 	  "</head>\n<body>\n<noscript>This page needs JavaScript.</noscript>\n</body>\n</html>\n" },
 	{ "flame.css", STYLE, page_flame_css },
 	{ "controls.css", STYLE, page_controls_css },
@@ -95,6 +97,7 @@ static const struct {
 	{ "flame.js", SCRIPT, page_flame_js },
 	{ "flame-html.js", SCRIPT, page_flame_html_js },
 	{ "live-formats.js", SCRIPT, page_live_formats_js },
+	{ "live-lanes.js", SCRIPT, page_live_lanes_js },
 	{ "live.js", SCRIPT, page_live_js },
 	/* for files that the page writes */
 	{ "flame-svg.js", SCRIPT, page_flame_svg_js },

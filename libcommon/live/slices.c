@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "live/lanes.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
+#include "report/json.h"
 #include "report/page_text.h"
 #include "report/stack_labels.h"
 
 #define ANEW_NS 20000000000	/* after which numbers begin anew, */
 #define ANEW_BYTES (8 << 20)	/* or after so many bytes of what is known */
+#define LANES_BYTES (1 << 20)	/* of a document */
 #define CUT_BYTES 256		/* names of one frame are cut to this if there is no room even for them */
 
 /* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
@@ -58,8 +61,8 @@ struct part {
 	bool any;
 };
 
-enum { PROCESSES, FRAMES, NODES, STACKS, VALUES, IDLE, NR_PARTS };
-static const char *const part_names[NR_PARTS] = { "processes", "frames", "nodes", "stacks", "values", "idle" };
+enum { PROCESSES, FRAMES, NODES, STACKS, VALUES, IDLE, LANES, NR_PARTS };
+static const char *const part_names[NR_PARTS] = { "processes", "frames", "nodes", "stacks", "values", "idle", "lanes" };
 
 struct slices {
 	struct known_frame *frames;
@@ -73,6 +76,7 @@ struct slices {
 	const struct live_shown *shown;
 	struct part parts[NR_PARTS];
 	size_t max_bytes, defined;	/* bytes of frames, stacks and processes, about */
+	size_t lanes_bytes, lanes_left;
 };
 
 struct slices *slices_new(void)
@@ -407,6 +411,49 @@ static void put_idle(struct slices *s, const struct stack_entry *entry)
 		fprintf(more(s, IDLE), "%" PRIu32, known->number);
 }
 
+static int put_lane(void *arg, const struct lane_thread *thread, const struct lane_piece *pieces, size_t nr)
+{
+	struct slices *s = arg;
+	FILE *out;
+	int error;
+
+	if (s->lanes_bytes > LANES_BYTES) {
+		s->lanes_left++;
+		return -ENOSPC;
+	}
+	out = more(s, LANES);
+	s->lanes_bytes += fprintf(out, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", thread->id, thread->pid, thread->tid);
+	error = put_text(out, thread->comm);
+	for (size_t i = 0; i < nr && !error; i++) {
+		/* slices that nothing is known of */
+		uint32_t gap = i ? pieces[i].first - pieces[i - 1].first - pieces[i - 1].nr : 0;
+
+		if (!i)
+			fprintf(out, ",%" PRIu32, pieces[i].first);
+		if (gap)
+			s->lanes_bytes += fprintf(out, ",%" PRIu32 ",0,0,0,0", gap);
+		s->lanes_bytes += fprintf(out, ",%" PRIu32, pieces[i].nr);
+		for (int state = 0; state < NR_LANE_STATES; state++)
+			s->lanes_bytes += fprintf(out, ",%" PRIu32, (pieces[i].ns[state] + 500000) / 1000000);
+	}
+	putc(']', out);
+	return error;
+}
+
+/* The time of the lanes' first slice, and what is new. */
+static int put_lanes(struct slices *s, FILE *out)
+{
+	const struct live_shown *shown = s->shown;
+	int error;
+
+	s->lanes_bytes = s->lanes_left = 0;
+	error = lanes_visit_new(shown->lanes, put_lane, s);
+	fputs(",\"lanes_began\":", out);
+	put_json(out, json_time(shown->summary.started_ns - shown->from_ns + lanes_from(shown->lanes)));
+	fprintf(out, ",\"lanes_left\":%zu", s->lanes_left);
+	return error;
+}
+
 static int begin_parts(struct slices *s)
 {
 	int error = 0;
@@ -456,6 +503,8 @@ int slices_print(struct slices *s, FILE *out, const struct live_shown *shown, co
 		error = put_entry(s, &shown->entries[i]);
 	for (size_t i = 0; i < last->nr && !error; i++)
 		put_idle(s, &last->entries[i]);
+	if (!error && shown->lanes)
+		error = put_lanes(s, out);
 	error = end_parts(s, out, error);
 	fputs("}", out);
 	if (error)

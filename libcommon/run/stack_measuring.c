@@ -126,7 +126,9 @@ static struct history_part idle_lately(struct stack_session *s, const struct fra
  */
 static void serve(struct stack_session *s, uint64_t until_ns, bool now)
 {
-	struct live_shown shown = { .start = s->run.start };
+	struct live_shown shown = {
+		.start = s->run.start, .from_ns = s->served_until_ns, .until_ns = until_ns, .lanes = s->source ? s->source->lanes : NULL,
+	};
 	struct history_part part, last;
 	struct made_report made;
 

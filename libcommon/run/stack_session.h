@@ -58,7 +58,7 @@ struct stack_source {
 	 */
 	int (*take)(void *arg, struct stack_entry **entries, size_t *nr, uint64_t *until_ns);
 	void *arg;
-	struct lanes *lanes;	/* for the timeline of --live; NULL: none */
+	struct lanes *lanes;	/* for a timeline that is shown while it is measured; NULL: none */
 	const struct loss *losses;	/* for --live: the tool's own, as take() knew them last */
 	size_t nr_losses;
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What was added is in the cells, whatever they stand for; slices that are alike take no room, and old ones go. */
+#include <errno.h>
+
 #include "check.h"
 #include "live/lanes.h"
 
@@ -81,6 +83,49 @@ static void piece_by_piece(void)
 	lanes_free(lanes);
 }
 
+/* what lanes_visit_new() has shown of a thread */
+struct news {
+	uint64_t us;		/* of all slices */
+	uint32_t next;		/* slice, from 0 on */
+	bool each_once, full;
+};
+
+static int take_news(void *arg, const struct lane_thread *thread, const struct lane_piece *pieces, size_t nr)
+{
+	struct news *news = (struct news *)arg + thread->id - 1;
+
+	if (news->full)
+		return -ENOSPC;
+	for (size_t i = 0; i < nr; i++) {
+		news->each_once &= pieces[i].first == news->next;
+		news->next = pieces[i].first + pieces[i].nr;
+		for (int state = 0; state < NR_LANE_STATES; state++)
+			news->us += (uint64_t)pieces[i].nr * pieces[i].ns[state] / 1000;
+	}
+	return 0;
+}
+
+static void news_only(void)
+{
+	struct lanes *lanes = lanes_new(BEGAN, 1 << 20);
+	struct news news[2] = { { .each_once = true }, { .each_once = true } };
+	uint64_t slice_us = LANE_SLICE_NS / 1000;
+
+	for (uint64_t at = 0; at < 10000; at += 400) {
+		add(lanes, at % 1600 ? &one : &two, at % 2000 ? LANE_BLOCKED : LANE_RUNNING, at, at + 400);
+		if (at % 2400 == 0)
+			check(!lanes_visit_new(lanes, take_news, news), "what is new is visited");
+	}
+	check(!lanes_visit_new(lanes, take_news, news) && news[0].next == 9, "but not the last slice, which may get more");
+	news[0].full = true;
+	add(lanes, &two, LANE_BLOCKED, 60000, 61000);
+	check(!lanes_visit_new(lanes, take_news, news) && news[0].next == 9, "for what is refused there is another time");
+	news[0].full = false;
+	check(!lanes_visit_new(lanes, take_news, news) && news[0].next == 10, "nor is it the last one for ever");
+	check(news[0].each_once && news[0].us == 18 * slice_us * 400 / 1000, "each slice is visited once, with its time");
+	lanes_free(lanes);
+}
+
 static void bounded(void)
 {
 	struct lanes *lanes = lanes_new(BEGAN, 100000);
@@ -103,6 +148,7 @@ int main(void)
 {
 	parts_of_slices();
 	piece_by_piece();
+	news_only();
 	bounded();
 	return check_done();
 }

@@ -467,7 +467,7 @@ int main(int argc, char **argv)
 	kernel_loaded(bpf->skeleton, wallprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	cli_check(timeline_new(&timeline), "store the timeline in a file");
-	if (o.stacks.run.live) {
+	if (o.stacks.run.live || o.stacks.run.serve) {
 		source.lanes = lanes_new(clock_ns(), o.stacks.wanted.memory.user / 64);
 		cli_check(source.lanes ? 0 : -ENOMEM, "begin the view");
 		timeline_tell(timeline, source.lanes);

@@ -73,6 +73,7 @@ class LiveData {
 		this.frozen = null;	// copies, which are shown while the page is paused
 		this.commands = {};
 		this.processes = new Map();
+		this.lanes = new LiveLanes();
 		this.start = null;
 	}
 
@@ -81,6 +82,7 @@ class LiveData {
 	}
 
 	freeze(paused) {
+		this.lanes.freeze(paused);
 		this.frozen = paused ? this.slices.map(slice => ({...slice, values: slice.values.slice(), idle: new Set(slice.idle)})) : null;
 	}
 
@@ -117,6 +119,8 @@ class LiveData {
 		while (this.slices[0].until < until - 1000 * KEEP_S)
 			this.slices.shift();
 		this.bound();
+		if (document.lanes_began)
+			this.lanes.add(document, until - 1000 * KEEP_S);
 	}
 
 	// Leaves stacks out that no slice has any more.
@@ -324,6 +328,7 @@ function livePage() {
 			document.title = about.title;
 		}
 		drawStrip();
+		drawLanes();
 		say();
 		return performance.now() - began;
 	};
@@ -397,6 +402,21 @@ function livePage() {
 		shapes.push(element(SVG, 'text', {class: 'words', x: 4, y: 12}, unit));
 		strip.replaceChildren(...shapes);
 	};
+	// ---- the timeline ----
+	const lanesHost = html('div', {});
+	const lanesView = new LanesView(lanesHost, tid => {
+		const filter = document.querySelector('[aria-label=only]');
+		filter.value = filter.value === 't' + tid ? '' : 't' + tid;
+		filter.dispatchEvent(new Event('change'));
+	});
+	const drawLanes = () => {
+		const slices = data.shown, {lanes} = data;
+		if (!ofStates || !slices.length)
+			return;
+		const {from, until} = chosen() ?? {from: slices[0].from, until: slices.at(-1).until};
+		if (until > from)
+			lanesView.draw(lanes.shown, from, until, idle.checked);
+	};
 	let dragged = null;
 	const timeAt = event => scale.from + (event.clientX - strip.getBoundingClientRect().x) / scale.perMs;
 	strip.addEventListener('pointerdown', event => {
@@ -456,9 +476,12 @@ function livePage() {
 		if (event.key === 'p' && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.('input, select, button'))
 			pause.click();
 	});
-	window.addEventListener('resize', drawStrip);
+	window.addEventListener('resize', () => {
+		drawStrip();
+		drawLanes();
+	});
 	document.body.append(html('div', {class: 'live'},
-		html('div', {class: 'controls'}, state, pause, last, rangeText, compare, beforeText, idleLabel, format, download), strip));
+		html('div', {class: 'controls'}, state, pause, last, rangeText, compare, beforeText, idleLabel, format, download), strip, lanesHost));
 
 	// ---- the stream ----
 	let newest = -1, events = null, heard = 0;
