@@ -88,7 +88,7 @@ calls_of() {	# FUNCTION
 @test "the figures on the screen are those of the report that q leaves, in each pane" {
 	local shown self total value name function
 	two_programs
-	terminal 80 100		# the tree has both programs
+	terminal 140 100	# the tree has both programs, and all names are whole
 	type_line "cpuprof --live -p $nested,$other -o report.txt -o report.folded"
 	wait_for_samples 50
 	keys p
