@@ -244,6 +244,7 @@ HELPERS := $(filter-out $(BPF_HELPERS),$(patsubst tests/helpers/%.c,$(B)/tests/%
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
 # of arm64's tables, which any machine can make
 ARM64_TESTS := $(patsubst tests/unit/arm64/%.c,$(B)/tests/unit/arm64-%,$(wildcard tests/unit/arm64/*.c))
+ARM64_HELPERS := $(B)/tests/arm64-code-against-cfi
 ARM64_TABLE := $(patsubst libcommon/%.c,$(B)/arm64-table/%.o,$(wildcard libcommon/table/*.c libcommon/table/arm64/*.c))
 
 # as distributions build: optimised, without frame pointers, stripped
@@ -279,6 +280,13 @@ $(B)/arm64-table/unit/%.o: tests/unit/arm64/%.c
 	$(compile_arm64_table)
 
 $(ARM64_TESTS): $(B)/tests/unit/arm64-%: $(B)/arm64-table/unit/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
+	@mkdir -p $(@D)
+	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
+
+$(B)/arm64-table/helpers/%.o: tests/helpers/%.c
+	$(compile_arm64_table)
+
+$(ARM64_HELPERS): $(B)/tests/arm64-%: $(B)/arm64-table/helpers/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
 	@mkdir -p $(@D)
 	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
@@ -331,7 +339,7 @@ fuzz:
 		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 
 test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) \
-	$(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(ARM64_TESTS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
+	$(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(ARM64_TESTS) $(ARM64_HELPERS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # for another machine: the tools and what its guest needs
 guest-programs: build-deps

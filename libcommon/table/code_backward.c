@@ -45,6 +45,8 @@ static struct eh_rule meet(const struct eh_rule *a, const struct eh_rule *b)
 	if (a->kind != b->kind || a->cfa_reg != b->cfa_reg || a->cfa_offset != b->cfa_offset ||
 	    a->deref_offset != b->deref_offset)
 		return code_rule_conflict();
+	if (a->saved[SAVED_RA] != b->saved[SAVED_RA])
+		return code_rule_conflict();
 	for (int i = 0; i < SAVED_RA; i++)
 		if (a->saved[i] != b->saved[i] || ((a->from_base ^ b->from_base) >> i & 1))
 			code_rule_set_odd(&rule, i);
@@ -69,7 +71,7 @@ bool code_is_prologue(const struct code *c, size_t i)
 		return true;
 	if (c->insns[i].landing && i + 1 < c->nr)
 		i++;
-	return c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0;
+	return c->insns[i].prologue || (c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0);
 }
 
 /*
@@ -103,7 +105,7 @@ static bool is_last_call(const struct code *c, size_t i)
 		return true;
 	if (i + 1 == c->nr)
 		return false;
-	if (next->called)
+	if (next->called || (CALL_OVERWRITES >> EH_RA & 1 && next->rule.saved[SAVED_RA] == SAVED_SAME))	/* it is not this call's */
 		return true;
 	if (!code_rule_is_entry(&next->rule) || next->effect == INSN_RETURN)
 		return false;

@@ -34,14 +34,16 @@ enum insn_effect {
 #define NO_REG 255		/* something else than a 64-bit general register */
 #define NO_TARGET UINT32_MAX
 
+/* An instruction; or one of its effects: those of one instruction follow each other, all at its place. */
 struct insn {
 	uint32_t at;		/* offset in the code */
 	uint32_t target;	/* number of an instruction, or NO_TARGET; before code_link(), an offset in the code */
 	int32_t displacement;
-	uint16_t overwritten;	/* registers that get values the effect does not say: bits by DWARF number */
+	uint32_t overwritten;	/* registers that get values the effect does not say: bits by DWARF number */
 	uint8_t effect, reg, base;	/* DWARF numbers, or NO_REG */
 	bool padding;		/* does nothing: assemblers use it as padding */
 	bool landing;		/* does nothing: a target of calls and jumps by a register (endbr64) */
+	bool prologue;		/* moves sp for what it saves there: so a frame begins */
 	bool stack_check;	/* compares with the end of the stack: Go's functions begin so, and jump back there */
 	uint8_t changed;	/* the solver's pass in which the rule changed last */
 	bool jumped_to, called;	/* from this code; called: it is a function's first instruction */
@@ -63,7 +65,7 @@ struct code {
 	const uint8_t *bytes;
 	size_t size;
 	uint64_t vaddr;			/* of bytes[0]; only its alignment matters */
-	struct insn *insns;		/* rising; every byte belongs to one */
+	struct insn *insns;		/* by place; every byte belongs to one */
 	size_t nr, max;
 	size_t nr_returns, nr_popping;	/* return instructions, and those of them that pop arguments */
 	bool generated;			/* a runtime has written it into memory: see code_rules_generated() */

@@ -59,9 +59,9 @@ static bool stays_on_stack(const struct code *c, const struct insn *insn, const 
  * is a plain piece of code up to its return, this is known. All that the ABI allows where it is
  * not.
  */
-static uint16_t written_by(const struct code *c, size_t first)
+static uint32_t written_by(const struct code *c, size_t first)
 {
-	uint16_t registers = 0;
+	uint32_t registers = 0;
 
 	for (size_t i = first; i < c->nr && i - first < MAX_HELPER; i++) {
 		const struct insn *insn = &c->insns[i];
@@ -81,7 +81,7 @@ static void link_call(struct code *c, struct insn *insn)
 {
 	size_t to = find_insn(c, insn->target);
 
-	insn->overwritten = written_by(c, to);
+	insn->overwritten = written_by(c, to) | CALL_OVERWRITES;
 	insn->target = to < c->nr ? to : NO_TARGET;
 	if (to < c->nr)
 		c->insns[to].called = true;

@@ -18,7 +18,8 @@ struct eh_rule code_rule_at_entry(void)
 
 bool code_rule_is_entry(const struct eh_rule *rule)
 {
-	return rule->kind == RULE_REG && rule->cfa_reg == REG_SP && rule->cfa_offset == CFA_AT_ENTRY;
+	return rule->kind == RULE_REG && rule->cfa_reg == REG_SP && rule->cfa_offset == CFA_AT_ENTRY &&
+	       rule->saved[SAVED_RA] == RA_AT_ENTRY;
 }
 
 /* ---- backwards ---- */
@@ -183,14 +184,12 @@ static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_
 	}
 	if (!place_of(rule, base, displacement, &words))
 		return;
-	for (int i = 0; i < SAVED_RA; i++)
+	for (int i = 0; i < NR_SAVED; i++)
 		if (rule->saved[i] == words)
 			rule->saved[i] = saved_index(reg) == i ? SAVED_SAME : SAVED_ODD;
-	if (words == rule->saved[SAVED_RA])
-		*rule = code_rule_conflict();
 }
 
-static void undo_overwriting(struct eh_rule *rule, uint16_t registers)
+static void undo_overwriting(struct eh_rule *rule, uint32_t registers)
 {
 	if (registers >> rule->cfa_reg & 1 || (code_rule_is_by_reg(rule) && registers >> (rule->deref_offset - SUM_BY_REG(0)) & 1)) {
 		*rule = code_rule_conflict();
@@ -224,6 +223,13 @@ static void undo_pop(struct eh_rule *rule, uint32_t reg)
 		undo_load(rule, reg, REG_SP, 0);
 }
 
+/* Nothing of the caller's can lie below the stack pointer. */
+static bool is_below_sp(const struct eh_rule *rule)
+{
+	return rule->cfa_offset < CFA_AT_ENTRY ||
+	       (rule->saved[SAVED_RA] != SAVED_SAME && rule->cfa_offset + 8 * rule->saved[SAVED_RA] < 0);
+}
+
 void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
 {
 	if (insn->effect == INSN_ADD || insn->effect == INSN_SUB) {
@@ -253,8 +259,7 @@ void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
 		undo_set(rule, REG_SP, insn->reg, 0);
 		break;
 	}
-	/* the return address cannot lie below the stack pointer */
-	if (rule->kind == RULE_REG && rule->cfa_reg == REG_SP && rule->cfa_offset < CFA_AT_ENTRY)
+	if (rule->saved[SAVED_RA] == SAVED_ODD || (rule->kind == RULE_REG && rule->cfa_reg == REG_SP && is_below_sp(rule)))
 		*rule = code_rule_conflict();
 }
 
@@ -262,7 +267,20 @@ void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
 
 #define MAX_FRAME_BYTES (1 << 30)
 
-bool code_rule_follow(struct eh_rule *rule, const struct insn *insn)
+static void follow_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+{
+	int words, saved = saved_index(reg);
+
+	if (!place_of(rule, base, displacement, &words))
+		return;
+	for (int i = 0; i < NR_SAVED; i++)
+		if (rule->saved[i] == words)
+			rule->saved[i] = SAVED_ODD;
+	if (saved >= 0 && rule->saved[saved] == SAVED_SAME)
+		rule->saved[saved] = words;
+}
+
+static bool follow(struct eh_rule *rule, const struct insn *insn)
 {
 	int i = saved_index(insn->reg);
 
@@ -280,8 +298,10 @@ bool code_rule_follow(struct eh_rule *rule, const struct insn *insn)
 			return false;
 		lose(rule, insn->reg);
 		return rule->cfa_offset >= CFA_AT_ENTRY && rule->cfa_offset <= MAX_FRAME_BYTES;
-	case INSN_OTHER:
 	case INSN_STORE:
+		follow_store(rule, insn->reg, insn->base, insn->displacement);
+		/* fallthrough */
+	case INSN_OTHER:
 	case INSN_BRANCH:
 	case INSN_CALL:
 		for (uint32_t reg = 0; reg < EH_NR_REGS; reg++)
@@ -291,5 +311,10 @@ bool code_rule_follow(struct eh_rule *rule, const struct insn *insn)
 	default:
 		return false;
 	}
+}
+
+bool code_rule_follow(struct eh_rule *rule, const struct insn *insn)
+{
+	return follow(rule, insn) && rule->saved[SAVED_RA] != SAVED_ODD && !is_below_sp(rule);
 }
 

@@ -24,7 +24,8 @@ static void emit_all(const struct code *c, code_rule_fn *emit, void *arg)
 	static const struct eh_rule unknown = { .kind = RULE_NONE, .flags = RULE_FROM_CODE };
 
 	for (size_t i = 0; i < c->nr; i++)
-		emit(arg, c->insns[i].at,
+		if (!i || c->insns[i].at > c->insns[i - 1].at)
+			emit(arg, c->insns[i].at,
 		     code_rule_is_known(&c->insns[i].rule) && !code_rule_is_by_reg(&c->insns[i].rule) ? &c->insns[i].rule : &unknown);
 }
 
@@ -62,7 +63,7 @@ static bool keeps_fp(const struct code *c)
 		const struct insn *insn = &c->insns[i];
 
 		if (insn->effect == INSN_SET && insn->reg == REG_FP && insn->base == REG_SP && !insn->displacement &&
-		    insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP)
+		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) || insn[-1].effect == INSN_STORE))
 			return true;
 	}
 	return false;

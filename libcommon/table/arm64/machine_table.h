@@ -10,9 +10,9 @@
 
 #define MACHINE EM_AARCH64
 
-/* bits by DWARF number; CALLER_SAVED: of those that struct insn has bits for */
+/* bits by DWARF number */
 #define CALLEE_SAVED (KNOWN_CALLEE_SAVED | 1u << EH_SP)
-#define CALLER_SAVED (0xffff & ~CALLEE_SAVED)
+#define CALLER_SAVED (~CALLEE_SAVED)
 
 #define SAVED_GO_G (SAVED_X19 + 9)	/* the running g, in Go's internal ABI: x28 */
 #define RA_AT_ENTRY SAVED_SAME	/* in x30 */
