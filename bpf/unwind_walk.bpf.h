@@ -296,7 +296,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
 	/* A rule from code assumes that a call precedes the return address. If none does, the stack ends. */
-	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, u->frame.ip))
+	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
 		return 0;
 	u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
 	return 1;

@@ -32,10 +32,10 @@ pid_of() {	# PROGRAM
 	refute grep '^dmesg' "$CONSOLE"
 }
 
-# Of code without CFI, as the vDSO's clock_gettime() is, nothing is known yet: nested and signals, which call it, have no share here.
-@test "arm64: cpuprof's stacks are whole: deep recursion, xz, python3" {
+# nested and signals call the vDSO's clock_gettime(), which has no CFI.
+@test "arm64: cpuprof's stacks are whole: deep recursion, xz, python3, the vDSO" {
 	local program
-	for program in deep xz python; do
+	for program in deep xz python nested signals; do
 		said cpuprof | jq -r --argjson pid "$(pid_of $program)" 'select(.type == "stack" and .pid == $pid) |
 			"\(.count) \(.ended_by) \(.user | length)"' |
 			awk -v program="$program" -v least="$([ $program = deep ] && echo 301 || echo 3)" '

@@ -23,10 +23,13 @@ static void emit_all(const struct code *c, code_rule_fn *emit, void *arg)
 {
 	static const struct eh_rule unknown = { .kind = RULE_NONE, .flags = RULE_FROM_CODE };
 
-	for (size_t i = 0; i < c->nr; i++)
-		if (!i || c->insns[i].at > c->insns[i - 1].at)
-			emit(arg, c->insns[i].at,
-		     code_rule_is_known(&c->insns[i].rule) && !code_rule_is_by_reg(&c->insns[i].rule) ? &c->insns[i].rule : &unknown);
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct insn *insn = &c->insns[i];
+		bool is_known = code_rule_is_known(&insn->rule) && !code_rule_is_by_reg(&insn->rule);
+
+		if (!i || insn->at > insn[-1].at)
+			emit(arg, insn->at, is_known ? &insn->rule : &unknown);
+	}
 }
 
 /* 0, with the rules in the instructions if *found; or -ENOMEM */

@@ -51,7 +51,7 @@ int gaps_find_entry(struct unwind_table *table, const struct elf_file *file, con
 		uint64_t start, end;
 		int error;
 
-		if (!s->executable || entry < s->vaddr || entry - s->vaddr >= s->size)
+		if (!entry || !s->executable || entry < s->vaddr || entry - s->vaddr >= s->size)
 			continue;
 		start = entry - s->vaddr + s->file_offset;
 		end = earlier(s->file_offset + s->size, start + MAX_ENTRY_BYTES);

@@ -69,8 +69,10 @@ void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, 
 	struct elf_file file;
 
 	*compiled = (struct compiled){ .error = elf_file_open_memory(&file, image, bytes) };
-	if (!compiled->error)
-		compile(compiled, &file, of_code);
+	if (compiled->error)
+		return;
+	file.header.e_entry = 0;	/* no process begins in it: the linker has written the start of .text, or whatever */
+	compile(compiled, &file, of_code);
 }
 
 /* ---- from a worker ---- */
