@@ -298,7 +298,8 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 	/* A rule from code assumes that a call precedes the return address. If none does, the stack ends. */
 	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
 		return 0;
-	u->end = is_new_thread(u) ? END_COMPLETE : END_NO_ROW;
+	/* where the return address is in a register, entry code clears it, as it clears the frame pointer */
+	u->end = is_new_thread(u) || (RA_IN_REGISTER && !u->frame.ip && !u->frame.reg[REG_FP]) ? END_COMPLETE : END_NO_ROW;
 	return 1;
 }
 

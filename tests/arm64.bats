@@ -6,11 +6,21 @@
 
 load lib.bash
 
+# with musl's libc, which has no CFI
+musl_program() {	# OUT
+	local root=build/arm64/musl/usr compiler=aarch64-linux-gnu-gcc
+	command -v $compiler && tests/fetch-arm64 build/arm64/musl musl-dev || return 1
+	$compiler -O2 -fomit-frame-pointer -s -static -nostdlib -nostdinc -isystem $root/include/aarch64-linux-musl -o "$1" \
+		$root/lib/aarch64-linux-musl/{crt1,crti}.o tests/workloads/musl-qsort.c -Wl,--start-group $root/lib/aarch64-linux-musl/libc.a \
+		"$($compiler -print-libgcc-file-name)" -Wl,--end-group $root/lib/aarch64-linux-musl/crtn.o
+}
+
 setup_file() {
 	export CONSOLE=$BATS_FILE_TMPDIR/console ROOT
 	ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	cd "$ROOT"
-	tests/kernels/boot-arm64 arm64 tests/arm64.guest >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
+	musl_program "$BATS_FILE_TMPDIR/musl-qsort" || return 0
+	tests/kernels/boot-arm64 arm64 tests/arm64.guest "$BATS_FILE_TMPDIR/musl-qsort" >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
 }
 
 setup() {
@@ -32,15 +42,17 @@ pid_of() {	# PROGRAM
 	refute grep '^dmesg' "$CONSOLE"
 }
 
-# nested and signals call the vDSO's clock_gettime(), which has no CFI.
-@test "arm64: cpuprof's stacks are whole: deep recursion, xz, python3, the vDSO" {
+# nested and signals call the vDSO's clock_gettime(), which has no CFI. Until the vDSO's table is made, a sample has a copy of one stack
+# only, and signals has two.
+@test "arm64: cpuprof's stacks are whole: deep recursion, xz, python3, the vDSO, musl" {
 	local program
-	for program in deep xz python nested signals; do
+	for program in deep xz python nested signals musl; do
 		said cpuprof | jq -r --argjson pid "$(pid_of $program)" 'select(.type == "stack" and .pid == $pid) |
 			"\(.count) \(.ended_by) \(.user | length)"' |
-			awk -v program="$program" -v least="$([ $program = deep ] && echo 301 || echo 3)" '
+			awk -v program="$program" -v least="$([ $program = deep ] && echo 301 || echo 3)" \
+				-v share="$([ $program = signals ] && echo 0.95 || echo 0.995)" '
 				{ all += $1; whole += $1 * ($2 == "complete" && $3 >= least) }
-				END { print program ":", whole + 0, "of", all + 0, "whole"; exit !(all > 20 && whole >= 0.995 * all) }'
+				END { print program ":", whole + 0, "of", all + 0, "whole"; exit !(all > 20 && whole >= share * all) }'
 	done
 	# below a handler on another stack, that of the handler which it has interrupted, and main()
 	said cpuprof | jq -se --argjson pid "$(pid_of signals)" '[.[] | select(.type == "stack" and .pid == $pid and

@@ -45,12 +45,11 @@ static struct eh_rule meet(const struct eh_rule *a, const struct eh_rule *b)
 	if (a->kind != b->kind || a->cfa_reg != b->cfa_reg || a->cfa_offset != b->cfa_offset ||
 	    a->deref_offset != b->deref_offset)
 		return code_rule_conflict();
-	if (a->saved[SAVED_RA] != b->saved[SAVED_RA])
-		return code_rule_conflict();
-	for (int i = 0; i < SAVED_RA; i++)
-		if (a->saved[i] != b->saved[i] || ((a->from_base ^ b->from_base) >> i & 1))
+	for (int i = 0; i < NR_SAVED; i++)
+		if (a->saved[i] != b->saved[i] || ((a->from_base ^ b->from_base) >> i & 1) ||
+		    (a->from_base >> i & 1 && a->base_reg != b->base_reg))
 			code_rule_set_odd(&rule, i);
-	return rule;
+	return rule.saved[SAVED_RA] == SAVED_ODD ? code_rule_conflict() : rule;
 }
 
 bool code_is_aligned(const struct code *c, size_t i)

@@ -193,7 +193,7 @@ static void call_piece(struct pieces *p, size_t i)
 	struct eh_rule rule = insn->rule;
 
 	if (insn->effect != INSN_CALL || insn->target == NO_TARGET || rule.kind != RULE_REG || rule.cfa_reg != REG_SP ||
-	    rule.cfa_offset == CFA_AT_ENTRY)
+	    rule.cfa_offset == CFA_AT_ENTRY || rule.from_base)
 		return;
 	rule.cfa_offset += 8;
 	reach_piece(p, insn->target, &rule);

@@ -36,18 +36,90 @@ static void lose(struct eh_rule *rule, uint32_t reg)
 		rule->saved[i] = SAVED_ODD;
 }
 
-/*
- * where base + displacement lies, in words from the CFA; false where that is not known or does not
- * fit rule.saved[]
- */
-static bool place_of(const struct eh_rule *rule, uint32_t base, int32_t displacement, int *words)
-{
-	int64_t bytes = (int64_t)displacement - rule->cfa_offset;
+/* where a register is saved, as rule.saved[] has it: in words from the CFA, or from the rule's base register if that is further */
+struct place {
+	int words;
+	bool by_base;
+};
 
-	if (rule->kind != RULE_REG || rule->cfa_reg != base || bytes % 8 || bytes / 8 <= SAVED_ODD || bytes / 8 >= 0)
+static bool fits(int64_t bytes, bool by_base)
+{
+	return bytes % 8 == 0 && (by_base ? bytes >= 0 && bytes / 8 < SAVED_SAME : bytes < 0 && bytes / 8 > SAVED_ODD);
+}
+
+/* where base + displacement lies; false where that is not known or does not fit rule.saved[] */
+static bool place_of(const struct eh_rule *rule, uint32_t base, int32_t displacement, struct place *place)
+{
+	int64_t from_cfa = (int64_t)displacement - rule->cfa_offset;
+
+	if (rule->kind != RULE_REG || rule->cfa_reg != base || from_cfa >= 0)
 		return false;
-	*words = bytes / 8;
-	return true;
+	place->by_base = !fits(from_cfa, false);
+	place->words = (place->by_base ? displacement : from_cfa) / 8;
+	return !place->by_base || (fits(displacement, true) && (!rule->from_base || rule->base_reg == base));
+}
+
+static bool is_by_base(const struct eh_rule *rule, int i)
+{
+	return rule->from_base >> i & 1;
+}
+
+static bool is_saved_at(const struct eh_rule *rule, int i, const struct place *place)
+{
+	return rule->saved[i] == place->words && is_by_base(rule, i) == place->by_base;
+}
+
+static void save(struct eh_rule *rule, int i, const struct place *place, uint32_t base)
+{
+	rule->saved[i] = place->words;
+	if (place->by_base) {
+		rule->from_base |= 1 << i;
+		rule->base_reg = base;
+	}
+}
+
+static void forget_place(struct eh_rule *rule, int i, int saved)
+{
+	code_rule_set_odd(rule, i);
+	rule->saved[i] = saved;
+}
+
+/* Places counted from this register are counted from base, which lies so many bytes below. */
+static void move_places(struct eh_rule *rule, uint32_t reg, uint32_t base, int64_t bytes)
+{
+	if (!rule->from_base || rule->base_reg != reg)
+		return;
+	for (int i = 0; i < NR_SAVED; i++) {
+		if (!is_by_base(rule, i))
+			continue;
+		if (fits(8 * rule->saved[i] + bytes, true))
+			rule->saved[i] += bytes / 8;
+		else
+			code_rule_set_odd(rule, i);
+	}
+	if (rule->from_base)
+		rule->base_reg = base;
+}
+
+/* Places that are near enough to the CFA are counted from there. */
+static void settle_places(struct eh_rule *rule)
+{
+	if (!rule->from_base || rule->kind != RULE_REG || rule->cfa_reg != rule->base_reg)
+		return;
+	for (int i = 0; i < NR_SAVED; i++) {
+		int64_t from_cfa = 8 * (int64_t)rule->saved[i] - rule->cfa_offset;
+
+		if (is_by_base(rule, i) && fits(from_cfa, false))
+			forget_place(rule, i, from_cfa / 8);
+	}
+}
+
+/* The register gets a value from elsewhere: where it points before that is not known. */
+static void lose_base(struct eh_rule *rule, uint32_t reg)
+{
+	for (int i = 0; i < NR_SAVED && rule->from_base && rule->base_reg == reg; i++)
+		if (is_by_base(rule, i))
+			code_rule_set_odd(rule, i);
 }
 
 static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
@@ -57,6 +129,7 @@ static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t 
 	if (reg == base && !displacement)
 		return;
 	lose(rule, reg);
+	move_places(rule, reg, base, displacement);
 	if (rule->kind == RULE_SUM && rule->deref_offset == SUM_BY_REG(reg)) {
 		*rule = code_rule_conflict();
 		return;
@@ -65,7 +138,9 @@ static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t 
 		return;
 	rule->cfa_reg = base;
 	offset = (rule->kind == RULE_DEREF ? rule->deref_offset : rule->cfa_offset) + (int64_t)displacement;
-	if (rule->kind == RULE_DEREF && offset == (int16_t)offset)
+	if (base == NO_REG)
+		*rule = code_rule_conflict();
+	else if (rule->kind == RULE_DEREF && offset == (int16_t)offset)
 		rule->deref_offset = offset;
 	else if (rule->kind == RULE_REG && offset == (int32_t)offset)
 		rule->cfa_offset = offset;
@@ -144,15 +219,20 @@ static void undo_sum(struct eh_rule *rule, const struct insn *insn)
 
 static void undo_load(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
 {
-	int i = saved_index(reg), words;
+	int i = saved_index(reg);
+	struct place place;
 
 	if (rule->kind == RULE_SUM && reg != REG_SP) {
 		undo_load_in_sum(rule, reg, base, displacement);
 		return;
 	}
-	if (i >= 0 && rule->saved[i] == SAVED_SAME)
-		rule->saved[i] = reg != rule->cfa_reg && place_of(rule, base, displacement, &words) ? words :
-				 SAVED_ODD;
+	lose_base(rule, reg);
+	if (i >= 0 && rule->saved[i] == SAVED_SAME) {
+		if (reg != rule->cfa_reg && place_of(rule, base, displacement, &place))
+			save(rule, i, &place, base);
+		else
+			rule->saved[i] = SAVED_ODD;
+	}
 	if (rule->cfa_reg != reg)
 		return;
 	if (rule->kind != RULE_REG || displacement != (int16_t)displacement) {
@@ -166,7 +246,7 @@ static void undo_load(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t
 
 static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
 {
-	int words;
+	struct place place;
 
 	if (rule->kind == RULE_SUM) {
 		undo_store_in_sum(rule, reg, base, displacement);
@@ -182,11 +262,11 @@ static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_
 		rule->deref_offset = 0;
 		return;
 	}
-	if (!place_of(rule, base, displacement, &words))
+	if (!place_of(rule, base, displacement, &place))
 		return;
 	for (int i = 0; i < NR_SAVED; i++)
-		if (rule->saved[i] == words)
-			rule->saved[i] = saved_index(reg) == i ? SAVED_SAME : SAVED_ODD;
+		if (is_saved_at(rule, i, &place))
+			forget_place(rule, i, saved_index(reg) == i ? SAVED_SAME : SAVED_ODD);
 }
 
 static void undo_overwriting(struct eh_rule *rule, uint32_t registers)
@@ -195,6 +275,8 @@ static void undo_overwriting(struct eh_rule *rule, uint32_t registers)
 		*rule = code_rule_conflict();
 		return;
 	}
+	if (rule->from_base && registers >> rule->base_reg & 1)
+		lose_base(rule, rule->base_reg);
 	for (uint32_t reg = 0; reg < EH_NR_REGS; reg++)
 		if (registers >> reg & 1)
 			lose(rule, reg);
@@ -227,7 +309,7 @@ static void undo_pop(struct eh_rule *rule, uint32_t reg)
 static bool is_below_sp(const struct eh_rule *rule)
 {
 	return rule->cfa_offset < CFA_AT_ENTRY ||
-	       (rule->saved[SAVED_RA] != SAVED_SAME && rule->cfa_offset + 8 * rule->saved[SAVED_RA] < 0);
+	       (rule->saved[SAVED_RA] != SAVED_SAME && !is_by_base(rule, SAVED_RA) && rule->cfa_offset + 8 * rule->saved[SAVED_RA] < 0);
 }
 
 void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
@@ -259,6 +341,7 @@ void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
 		undo_set(rule, REG_SP, insn->reg, 0);
 		break;
 	}
+	settle_places(rule);
 	if (rule->saved[SAVED_RA] == SAVED_ODD || (rule->kind == RULE_REG && rule->cfa_reg == REG_SP && is_below_sp(rule)))
 		*rule = code_rule_conflict();
 }
@@ -269,15 +352,16 @@ void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
 
 static void follow_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
 {
-	int words, saved = saved_index(reg);
+	int saved = saved_index(reg);
+	struct place place;
 
-	if (!place_of(rule, base, displacement, &words))
+	if (!place_of(rule, base, displacement, &place))
 		return;
 	for (int i = 0; i < NR_SAVED; i++)
-		if (rule->saved[i] == words)
-			rule->saved[i] = SAVED_ODD;
+		if (is_saved_at(rule, i, &place))
+			code_rule_set_odd(rule, i);
 	if (saved >= 0 && rule->saved[saved] == SAVED_SAME)
-		rule->saved[saved] = words;
+		save(rule, saved, &place, base);
 }
 
 static bool follow(struct eh_rule *rule, const struct insn *insn)
@@ -287,6 +371,7 @@ static bool follow(struct eh_rule *rule, const struct insn *insn)
 	switch (insn->effect) {
 	case INSN_PUSH:
 		rule->cfa_offset += 8;
+		move_places(rule, REG_SP, REG_SP, 8);
 		if (i >= 0 && rule->saved[i] == SAVED_SAME && rule->cfa_offset / 8 < -SAVED_ODD)
 			rule->saved[i] = -(rule->cfa_offset / 8);
 		return true;
@@ -296,6 +381,8 @@ static bool follow(struct eh_rule *rule, const struct insn *insn)
 		    (insn->effect == INSN_LOAD || insn->base != REG_SP ||
 		     __builtin_sub_overflow(rule->cfa_offset, insn->displacement, &rule->cfa_offset)))
 			return false;
+		if (insn->reg == REG_SP)
+			move_places(rule, REG_SP, REG_SP, -(int64_t)insn->displacement);
 		lose(rule, insn->reg);
 		return rule->cfa_offset >= CFA_AT_ENTRY && rule->cfa_offset <= MAX_FRAME_BYTES;
 	case INSN_STORE:

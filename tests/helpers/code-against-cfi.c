@@ -24,6 +24,15 @@ struct comparison {
 	bool verbose;
 };
 
+/* of the return address: in bytes from the CFA's register, if that is also what the place is counted from */
+static int place_of(const struct eh_rule *rule)
+{
+	int saved = rule->saved[SAVED_RA];
+	bool by_base = rule->from_base >> SAVED_RA & 1;
+
+	return saved == SAVED_SAME || (by_base && rule->base_reg != rule->cfa_reg) ? SAVED_SAME : 8 * saved + (by_base ? 0 : rule->cfa_offset);
+}
+
 static void say(const struct comparison *c, size_t at, const struct eh_rule *rule, const struct eh_rule *cfi)
 {
 	printf("%#llx: CFA %d + %d, return address %d; by CFI %d + %d, %d\n", (unsigned long long)(c->code.vaddr + at),
@@ -45,8 +54,8 @@ static void compare(void *arg, size_t at, const struct eh_rule *rule)
 	c->nr_known++;
 	/* where a frame pointer and the stack pointer both tell, either may */
 	wrong = rule->kind == RULE_REG && rule->cfa_reg == cfi.cfa_reg &&
-		(rule->cfa_offset != cfi.cfa_offset || (rule->saved[SAVED_RA] != SAVED_SAME && cfi.saved[SAVED_RA] != SAVED_SAME &&
-							rule->saved[SAVED_RA] != cfi.saved[SAVED_RA]));
+		(rule->cfa_offset != cfi.cfa_offset || (place_of(rule) != SAVED_SAME && place_of(&cfi) != SAVED_SAME &&
+							place_of(rule) != place_of(&cfi)));
 	c->nr_wrong += wrong;
 	if (wrong && c->verbose)
 		say(c, at, rule, &cfi);

@@ -27,9 +27,16 @@
 
 struct decoder {
 	struct code *code;
-	int64_t x8, x8_before;	/* its value, before the next instruction and this one; -1: not known */
+	/* constants in registers: bits of those whose value is known before the instruction, and the values */
+	uint32_t known;
+	uint64_t values[EH_NR_REGS];
 	int error;
 };
+
+static bool is_value(const struct decoder *d, uint32_t reg, uint64_t value)
+{
+	return d->known >> reg & 1 && d->values[reg] == value;
+}
 
 /* Adds an effect of the instruction at `at`. */
 static struct insn *add(struct decoder *d, uint32_t at, enum insn_effect effect)
@@ -111,9 +118,9 @@ static void decode_direct(struct decoder *d, uint32_t insn, uint32_t at)
 
 static void decode_system_call(struct decoder *d, uint32_t at)
 {
-	if (d->x8_before == NR_RT_SIGRETURN)
+	if (is_value(d, X8, NR_RT_SIGRETURN))
 		add(d, at, INSN_STOP);
-	else if (d->x8_before == NR_EXIT || d->x8_before == NR_EXIT_GROUP)
+	else if (is_value(d, X8, NR_EXIT) || is_value(d, X8, NR_EXIT_GROUP))
 		add(d, at, INSN_EXIT);
 	else
 		overwrite(d, at, 1 << 0);
@@ -264,8 +271,6 @@ static void decode_immediate(struct decoder *d, uint32_t insn, uint32_t at)
 			overwrite(d, at, flags ? bit_of(rd) : 1u << rd);
 		return;
 	}
-	if ((insn & 0x7fe00000) == 0x52800000 && rd == X8)	/* movz */
-		d->x8 = insn >> 5 & 0xffff;
 	/* `and` and its kin without flags, and addg */
 	may_be_sp = ((insn & 0x1f800000) == 0x12000000 && (insn >> 29 & 3) != 3) || (insn & 0x1f800000) == 0x11800000;
 	overwrite(d, at, may_be_sp ? 1u << rd : bit_of(rd));
@@ -273,10 +278,12 @@ static void decode_immediate(struct decoder *d, uint32_t insn, uint32_t at)
 
 static void decode_registers(struct decoder *d, uint32_t insn, uint32_t at)
 {
-	uint32_t rd = INSN_REG(insn, 0);
+	uint32_t rd = INSN_REG(insn, 0), rm = INSN_REG(insn, 16);
 
-	if ((insn & 0xffe0ffe0) == 0xaa0003e0 && rd != ZR)	/* mov: orr xd, xzr, xm */
-		add_move(d, at, INSN_SET, rd, INSN_REG(insn, 16) == ZR ? NO_REG : INSN_REG(insn, 16), 0);
+	if ((insn & 0xbfe0ffff) == 0x8b2063ff && d->known >> rm & 1 && d->values[rm] <= INT32_MAX)	/* add, sub sp, sp, xm */
+		add_move(d, at, INSN_SET, EH_SP, EH_SP, insn >> 30 & 1 ? -(int64_t)d->values[rm] : (int64_t)d->values[rm]);
+	else if ((insn & 0xffe0ffe0) == 0xaa0003e0 && rd != ZR)	/* mov: orr xd, xzr, xm */
+		add_move(d, at, INSN_SET, rd, rm == ZR ? NO_REG : rm, 0);
 	else if ((insn & 0x3fe00000) == 0x0b200000)	/* add, sub of an extended register: sp is one */
 		overwrite(d, at, 1u << rd);
 	else
@@ -305,24 +312,43 @@ static void decode_insn(struct decoder *d, uint32_t insn, uint32_t at)
 		add(d, at, INSN_STOP);
 }
 
+/* What is known of constants behind the instruction, whose effects are those from `first` on: nothing where ways part or join. */
+static void note_constants(struct decoder *d, uint32_t insn, size_t first)
+{
+	uint32_t rd = INSN_REG(insn, 0), shift = insn >> 21 & 3;
+	uint64_t part = (uint64_t)(insn >> 5 & 0xffff) << 16 * shift;
+
+	if ((insn & 0x7f800000) == 0x52800000 && rd != ZR) {	/* movz */
+		d->values[rd] = part;
+		d->known |= 1u << rd;
+		return;
+	}
+	if ((insn & 0xff800000) == 0xf2800000 && d->known >> rd & 1) {	/* movk */
+		d->values[rd] = (d->values[rd] & ~(0xffffULL << 16 * shift)) | part;
+		return;
+	}
+	for (size_t i = first; i < d->code->nr; i++) {
+		const struct insn *effect = &d->code->insns[i];
+
+		d->known &= ~effect->overwritten;
+		if (insn_sets_reg(effect) && effect->reg < EH_NR_REGS)
+			d->known &= ~(1u << effect->reg);
+		if (effect->effect != INSN_OTHER && effect->effect < INSN_ADD)
+			d->known = 0;
+	}
+}
+
 int machine_decode(struct code *c)
 {
-	struct decoder d = { .code = c, .x8 = -1 };
+	struct decoder d = { .code = c };
 	uint32_t at;
 
 	for (at = 0; at + INSN_BYTES <= c->size && !d.error; at += INSN_BYTES) {
+		uint32_t insn = insn_at(c->bytes, c->size, at);
 		size_t first = c->nr;
 
-		d.x8_before = d.x8;
-		d.x8 = -1;
-		decode_insn(&d, insn_at(c->bytes, c->size, at), at);
-		/* it keeps its value over what does not write it, and does not lead elsewhere */
-		for (size_t i = first; i < c->nr && d.x8 < 0; i++)
-			if (c->insns[i].effect == INSN_CALL || !insn_reaches_next(&c->insns[i]) || c->insns[i].overwritten >> X8 & 1 ||
-			    (insn_sets_reg(&c->insns[i]) && c->insns[i].reg == X8))
-				d.x8_before = -1;
-		if (d.x8 < 0)
-			d.x8 = d.x8_before;
+		decode_insn(&d, insn, at);
+		note_constants(&d, insn, first);
 	}
 	if (at < c->size && !d.error)
 		add(&d, at, INSN_STOP);
