@@ -19,12 +19,13 @@ static const struct gopclntab_layout layouts[] = {
 
 #define HEADER_BYTES 8	/* the magic, two zeros, the least bytes of an instruction, and of an address */
 
+#define QUANTUM(header) ((header)[6])	/* 1 on x86-64, 4 on arm64 */
+
 static const struct gopclntab_layout *layout_of(const uint8_t *header)
 {
-	static const uint8_t rest[4] = { 0, 0, 1, 8 };
-
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-		if (!memcmp(header, &layouts[i].magic, 4) && !memcmp(header + 4, rest, sizeof(rest)))
+		if (!memcmp(header, &layouts[i].magic, 4) && !header[4] && !header[5] &&
+		    (QUANTUM(header) == 1 || QUANTUM(header) == 4) && header[7] == 8)
 			return &layouts[i];
 	return NULL;
 }
@@ -43,6 +44,7 @@ int gopclntab_over(struct gopclntab *table, const uint8_t *bytes, size_t size)
 	t.layout = header ? layout_of(header) : NULL;
 	if (!t.layout)
 		return -EBADMSG;
+	t.quantum = QUANTUM(header);
 	t.nr = cursor_u64(&c);
 	cursor_u64(&c);		/* files */
 	if (t.layout->has_text_start)
@@ -138,11 +140,12 @@ struct go_values gopclntab_values(const struct gopclntab *table, const uint8_t *
 {
 	return (struct go_values){
 		.c = cursor_over(from, table->bytes + table->size - from), .size = function_size, .value = -1,
+		.quantum = table->quantum,
 	};
 }
 
 /*
- * Pairs of LEB128 numbers: how much the value changes, zigzag, and for how many bytes it then holds. A
+ * Pairs of LEB128 numbers: how much the value changes, zigzag, and for how many bytes it then holds, in units of the quantum. A
  * change of 0 ends the table, but for the first one.
  */
 bool go_values_next(struct go_values *values)
@@ -152,7 +155,7 @@ bool go_values_next(struct go_values *values)
 
 	if (values->c.bad || (!change && values->end) || values->end >= values->size)
 		return false;
-	bytes = cursor_uleb128(&values->c);
+	bytes = cursor_uleb128(&values->c) * (uint64_t)values->quantum;
 	if (values->c.bad || !bytes)
 		return false;
 	values->value += change >> 1 ^ -(change & 1);
@@ -199,9 +202,18 @@ bool gopclntab_line(const struct gopclntab *t, const struct go_function *f, uint
 
 /* ---- in a file ---- */
 
+/* runtime.goexit begins with nop, call, nop in every version, so that a return address in front of it is its own. */
+static bool is_goexit(const uint8_t *code, uint64_t size, uint8_t quantum)
+{
+	static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa };	/* mov x0, x0 */
+
+	if (quantum == 1)
+		return size >= 7 && code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90;
+	return size >= 8 && !memcmp(code, nop, sizeof(nop)) && (code[7] & 0xfc) == 0x94;	/* bl */
+}
+
 /*
- * 0, -EBADMSG or -ENOMEM. Are the functions where the table says? runtime.goexit begins with nop, call, nop in every version, so
- * that a return address in front of it is its own. And tables of Go 1.16, which know no flags, are
+ * 0, -EBADMSG or -ENOMEM. Are the functions where the table says? And tables of Go 1.16, which know no flags, are
  * not good enough: nothing in them says where stacks end.
  */
 static int check_code(const struct gopclntab *t, const struct elf_file *file)
@@ -210,7 +222,7 @@ static int check_code(const struct gopclntab *t, const struct elf_file *file)
 
 	for (uint64_t i = 0; i < t->nr; i++) {
 		const uint8_t *code;
-		uint64_t size = 7;
+		uint64_t size = 8;
 		int error;
 
 		if (!gopclntab_function(t, i, &f) || !(f.flags & GO_TOPFRAME) || strcmp(f.name, "runtime.goexit"))
@@ -218,7 +230,7 @@ static int check_code(const struct gopclntab *t, const struct elf_file *file)
 		error = elf_file_code_at(file, f.start, &size, &code);
 		if (error)
 			return error == -ENOMEM ? error : -EBADMSG;
-		return f.size >= 7 && size == 7 && code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90 ? 0 : -EBADMSG;
+		return is_goexit(code, size < f.size ? size : f.size, t->quantum) ? 0 : -EBADMSG;
 	}
 	return -EBADMSG;
 }

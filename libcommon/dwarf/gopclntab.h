@@ -19,6 +19,7 @@ struct gopclntab {
 	const uint8_t *bytes;		/* valid until elf_file_close() */
 	size_t size;
 	const struct gopclntab_layout *layout;
+	uint8_t quantum;		/* the least bytes of an instruction */
 	uint64_t text_start;		/* vaddr that functions' entries count from */
 	uint64_t nr;			/* functions */
 	uint64_t names, names_end, units, files, pcvalues, functions;	/* the parts' offsets in bytes[] */
@@ -72,6 +73,7 @@ bool gopclntab_line(const struct gopclntab *table, const struct go_function *fun
 struct go_values {
 	struct cursor c;
 	uint64_t size;			/* of the function */
+	uint8_t quantum;
 	uint64_t start, end;
 	int32_t value;
 };

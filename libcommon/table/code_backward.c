@@ -100,11 +100,14 @@ static bool is_last_call(const struct code *c, size_t i)
 	const struct insn *insn = &c->insns[i], *next = insn + 1;
 	const struct eh_rule *callee = insn->target != NO_TARGET ? &c->insns[insn->target].rule : NULL;
 
+	/* where a call overwrites the return address's register, code that still needs that is not behind it */
+	if (RETURNS_BY_REGISTER)
+		return i + 1 < c->nr && (next->called || next->rule.saved[SAVED_RA] == SAVED_SAME);
 	if (callee && callee->kind == RULE_NONE)
 		return true;
 	if (i + 1 == c->nr)
 		return false;
-	if (next->called || (CALL_OVERWRITES >> EH_RA & 1 && next->rule.saved[SAVED_RA] == SAVED_SAME))	/* it is not this call's */
+	if (next->called)
 		return true;
 	if (!code_rule_is_entry(&next->rule) || next->effect == INSN_RETURN)
 		return false;

@@ -78,7 +78,7 @@ static bool is_last_call(const struct code *c, size_t i)
 	bool may_return = insn->target == NO_TARGET || c->insns[insn->target].changed;
 
 	/* where a call leaves the return address in a register, what is called is a function, and no part of this one */
-	return next->padding || begins_function(c, i + 1) || (CALL_OVERWRITES && next->called) || (!may_return && next->jumped_to);
+	return next->padding || begins_function(c, i + 1) || (RETURNS_BY_REGISTER && next->called) || (!may_return && next->jumped_to);
 }
 
 /* Reaches what comes after instruction i. false: that is not known, or too much */

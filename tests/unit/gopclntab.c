@@ -225,7 +225,7 @@ static void keep(void *arg, uint64_t at, const struct eh_rule *rule)
 static uint32_t make_rules(const char *name, const uint8_t *code, const uint8_t *end)
 {
 	static const uint8_t whole[] = { 0x02, 0x7f, 0x00 };	/* 0 for 127 bytes */
-	struct gopclntab table = { .bytes = whole, .size = sizeof(whole) };
+	struct gopclntab table = { .bytes = whole, .size = sizeof(whole), .quantum = 1 };
 	struct go_function f = { .name = name, .size = end - code, .flags = GO_SPWRITE | GO_ASM, .pcsp = whole };
 	uint32_t curg = 0;
 

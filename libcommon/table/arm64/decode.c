@@ -23,6 +23,8 @@
 #define IS_BTI(insn)	(((insn) & 0xffffff3f) == 0xd503241f)
 #define INSN_PACIASP	0xd503233f
 #define INSN_PACIBSP	0xd503237f
+/* ldr x16, [x28, #16]: g.stackguard0, by Go's ABI; the comparison with sp follows */
+#define INSN_LOAD_STACKGUARD 0xf9400b90
 #define IS_HINT(insn)	(((insn) & 0xfffff01f) == 0xd503201f)
 
 struct decoder {
@@ -226,6 +228,8 @@ static void decode_single(struct decoder *d, uint32_t insn, uint32_t at, bool sc
 	};
 
 	decode_access(d, at, &a);
+	if (insn == INSN_LOAD_STACKGUARD && !d->error)
+		d->code->insns[d->code->nr - 1].stack_check = true;
 }
 
 static void decode_memory(struct decoder *d, uint32_t insn, uint32_t at)
