@@ -2,7 +2,9 @@
 #include "table/go_rows.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "table/code_insns.h"
 #include "table/machine.h"
 
 /*
@@ -40,9 +42,10 @@ static bool is_in_table(const struct gopclntab *table, uint64_t vaddr)
 
 int go_rows_open(struct go_rows *go, struct elf_file *file)
 {
-	int error = KNOWS_GO ? gopclntab_open(&go->table, file) : -ENOENT;
+	int error = gopclntab_open(&go->table, file);
 
 	go->present = !error;
+	go->ends_only = !KNOWS_GO;
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	go->begins_with_c = !is_in_table(&go->table, file->header.e_entry);
@@ -57,6 +60,14 @@ static const uint8_t *code_of(const struct go_rows *go, const struct go_function
 	return f->start < go->code_vaddr || at > go->code_size || f->size > go->code_size - at ? NULL : go->code + at;
 }
 
+/* Does Go's own traceback end in it? */
+static bool ends_stacks(const struct go_function *f)
+{
+	int special = go_special_of(f);
+
+	return special == GO_OUTERMOST || special == GO_NO_RETURN || special == GO_SWITCHES + GO_MORESTACK;
+}
+
 int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const struct elf_file *file)
 {
 	struct go_function f;
@@ -66,7 +77,7 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
 		bool early;
 		int error;
 
-		if (!gopclntab_function(&go->table, i, &f) || !f.pcsp || !code_of(go, &f))
+		if (!gopclntab_function(&go->table, i, &f) || !f.pcsp || !code_of(go, &f) || (go->ends_only && !ends_stacks(&f)))
 			continue;
 		early = go_special_of(&f) == GO_ENTERED_AT_START;
 		fde = (struct fde){ .start = f.start - early, .length = f.size + early, .program_bytes = i };
@@ -165,6 +176,36 @@ static void write_by_table(const struct place *p, const struct go_function *f, u
 	add_nothing(p, v.end);
 }
 
+/* the offset of the first instruction behind one that writes sp, other than by a constant. 0, or -ENOMEM */
+static int find_switch(const uint8_t *bytes, uint64_t size, uint64_t *at)
+{
+	struct code code = { .bytes = bytes, .size = size };
+	int error = machine_decode(&code);
+
+	*at = size;
+	for (size_t i = 0; i + 1 < code.nr && *at == size && !error; i++)
+		if (code.insns[i].overwritten >> REG_SP & 1 ||
+		    (insn_sets_reg(&code.insns[i]) && code.insns[i].reg == REG_SP && code.insns[i].base != REG_SP))
+			*at = code.insns[i + 1].at;
+	free(code.insns);
+	return error;
+}
+
+/* Nobody calls it, or it has left its caller's stack from some place on. */
+static int write_end(const struct place *p, const struct go_function *f, int special, const uint8_t *code)
+{
+	struct eh_rule end = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .saved[SAVED_RA] = SAVED_LOST };
+	uint64_t at = 0;
+	int error = special == GO_OUTERMOST ? 0 : find_switch(code, f->size, &at);
+
+	if (error)
+		return error;
+	if (at)
+		add_nothing(p, 0);
+	add(p, at, cfi_states_of_rule(p->states, &end));
+	return 0;
+}
+
 int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states,
 		  const struct fde_span *span, uint64_t end, uint64_t *nr_rows)
 {
@@ -180,6 +221,8 @@ int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *s
 	if (special == GO_FIRST && !go->begins_with_c)
 		special = GO_OUTERMOST;
 	p.start = span->start + (f.start - span->vaddr);
+	if (go->ends_only)
+		return write_end(&p, &f, special, code);
 	if (!go_is_assembly(&go->table, &f, special)) {
 		write_compiled(&p, &f, code, nr_rows);
 		return 0;

@@ -293,7 +293,7 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	cfi_states_init(&c->states);
 	error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .keeps_fp = gopclntab_is_go(c->file) && !c->go.present,
+		.table = &c->table, .file = c->file, .keeps_fp = gopclntab_is_go(c->file) && (!c->go.present || c->go.ends_only),
 		.states = &c->states, .writer = &c->writer,
 		.of_code = c->of_code, .is_stg = c->functions.has_stg_run,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
@@ -364,7 +364,7 @@ static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go, 
 	if (error)
 		return error;
 	/* Go's linker makes .debug_frame from the same table, and with less in it */
-	error = go->present ? elf_file_eh_frame(file, &section, frame) : elf_file_cfi(file, &section, frame);
+	error = go->present && !go->ends_only ? elf_file_eh_frame(file, &section, frame) : elf_file_cfi(file, &section, frame);
 	return error == -ENOENT && (go->present || no_cfi) ? 0 : error;
 }
 

@@ -19,7 +19,7 @@
 
 #define PLT_HEADER_BYTES 32	/* of a .plt for which linkers write no CFI; its entries only jump */
 
-#define KNOWS_GO false	/* are rows made of Go's own tables? */
+#define KNOWS_GO false	/* are rows made of Go's own tables? Else only where its stacks end */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16

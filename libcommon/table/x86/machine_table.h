@@ -19,7 +19,7 @@
 
 #define PLT_HEADER_BYTES 0	/* linkers write CFI for .plt */
 
-#define KNOWS_GO true	/* are rows made of Go's own tables? */
+#define KNOWS_GO true	/* are rows made of Go's own tables? Else only where its stacks end */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16
