@@ -19,8 +19,13 @@ setup_file() {
 	export CONSOLE=$BATS_FILE_TMPDIR/console ROOT
 	ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	cd "$ROOT"
-	musl_program "$BATS_FILE_TMPDIR/musl-qsort" || return 0
-	tests/kernels/boot-arm64 arm64 tests/arm64.guest "$BATS_FILE_TMPDIR/musl-qsort" >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
+	local programs=("$BATS_FILE_TMPDIR/musl-qsort")
+	musl_program "${programs[0]}" || return 0
+	if command -v go; then
+		programs+=("$BATS_FILE_TMPDIR/gobusy")
+		GOARCH=arm64 GO111MODULE=off GOCACHE=$BATS_FILE_TMPDIR/cache go build -ldflags='-s -w' -o "${programs[1]}" tests/workloads/gobusy.go
+	fi
+	tests/kernels/boot-arm64 arm64 tests/arm64.guest "${programs[@]}" >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
 }
 
 setup() {
@@ -57,6 +62,16 @@ pid_of() {	# PROGRAM
 	# below a handler on another stack, that of the handler which it has interrupted, and main()
 	said cpuprof | jq -se --argjson pid "$(pid_of signals)" '[.[] | select(.type == "stack" and .pid == $pid and
 		.ended_by == "complete") | .user | map(select(.module == "[vdso]")) | length] | max == 2'
+}
+
+# Until the table of its code is made, which takes an emulated machine a while, a stack goes as far as its leaf.
+@test "arm64: Go's stacks, to goexit and across stacks, with the table of functions alone" {
+	need go
+	said go | jq -r 'select(.type == "stack") | "\(.count) \(.ended_by) \(.user[-1].symbol) \([.user[].symbol] | index("runtime.systemstack") != null)"' |
+		awk '{ all += $1 } $2 == "complete" { whole += $1; if ($4 == "true") crossed += $1; if ($3 ~ /^runtime\.(goexit|mcall|morestack|clone)$/) known += $1 }
+			END { print whole + 0, "of", all + 0, "whole;", known + 0, "to where Go ends,", crossed + 0, "across systemstack"
+				exit !(all > 200 && whole >= 0.85 * all && known >= 0.99 * whole && crossed > 5) }'
+	said go | jq -e 'select(.type == "summary") | .named >= 0.98 * .frames'
 }
 
 @test "arm64: offcputime's stack of a thread that waits is gdb's, address by address" {

@@ -26,12 +26,18 @@ static __always_inline __u32 insn_at(struct eh_unwind *u, __u64 pc)
 #define SVC		0xd4000001
 /* mov x0, x0: before the call with which Go's goexit() begins, and behind it. goroutines return to that call, and nobody calls it */
 #define GO_NOP		0xaa0003e0
+/* mov x8, #139: signal handlers return to that, the begin of the system call */
+#define SIGRETURN	0xd2801168
 
 VERIFIED_ONCE int follows_call(struct eh_unwind *u, __u64 ret)
 {
 	__u32 insn = u ? insn_at(u, ret - INSN_BYTES) : 0;
 
-	return IS_BL(insn) || IS_BLR(insn) || (insn == GO_NOP && IS_BL(insn_at(u, ret)));
+	if (IS_BL(insn) || IS_BLR(insn))
+		return true;
+	if (!u)
+		return false;
+	return insn == GO_NOP ? IS_BL(insn_at(u, ret)) : insn_at(u, ret) == SIGRETURN;
 }
 
 /* Does the call that ends at ret lead to just before pc? A direct one: clone()'s, say. */

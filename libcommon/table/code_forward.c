@@ -67,6 +67,16 @@ static bool reach(struct forward *f, size_t i, const struct eh_rule *rule)
 	return true;
 }
 
+/* Is there padding up to where a function may begin? Go's compiler for arm64 writes single ones for its own purposes. */
+static bool fills_up(const struct code *c, size_t i)
+{
+	bool padded = c->insns[i].padding;
+
+	while (RETURNS_BY_REGISTER && i < c->nr && c->insns[i].padding)
+		i++;
+	return padded && (!RETURNS_BY_REGISTER || i == c->nr || code_is_aligned(c, i));
+}
+
 /*
  * Does this call seem not to return, being the last one before padding or another function? Or before a block
  * that is jumped to, where no return leads backwards to the callee: compilers put the unlikely blocks of many
@@ -77,8 +87,8 @@ static bool is_last_call(const struct code *c, size_t i)
 	const struct insn *insn = &c->insns[i], *next = insn + 1;
 	bool may_return = insn->target == NO_TARGET || c->insns[insn->target].changed;
 
-	/* where a call leaves the return address in a register, what is called is a function, and no part of this one */
-	return next->padding || begins_function(c, i + 1) || (RETURNS_BY_REGISTER && next->called) || (!may_return && next->jumped_to);
+	/* where a call puts the return address into a register, what is called is a function, and no part of this one */
+	return fills_up(c, i + 1) || begins_function(c, i + 1) || (RETURNS_BY_REGISTER && next->called) || (!may_return && next->jumped_to);
 }
 
 /* Reaches what comes after instruction i. false: that is not known, or too much */

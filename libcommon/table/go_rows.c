@@ -60,12 +60,13 @@ static const uint8_t *code_of(const struct go_rows *go, const struct go_function
 	return f->start < go->code_vaddr || at > go->code_size || f->size > go->code_size - at ? NULL : go->code + at;
 }
 
-/* Does Go's own traceback end in it? */
+/* Does Go's own traceback end in it, or go on on another stack? */
 static bool ends_stacks(const struct go_function *f)
 {
 	int special = go_special_of(f);
 
-	return special == GO_OUTERMOST || special == GO_NO_RETURN || special == GO_SWITCHES + GO_MORESTACK;
+	return special == GO_OUTERMOST || special == GO_NO_RETURN || special == GO_NEW_THREAD ||
+	       special == GO_SWITCHES + GO_MORESTACK || special == GO_SWITCHES + GO_SYSTEMSTACK;
 }
 
 int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const struct elf_file *file)
@@ -176,33 +177,64 @@ static void write_by_table(const struct place *p, const struct go_function *f, u
 	add_nothing(p, v.end);
 }
 
-/* the offset of the first instruction behind one that writes sp, other than by a constant. 0, or -ENOMEM */
-static int find_switch(const uint8_t *bytes, uint64_t size, uint64_t *at)
+/* what functions that change stacks say by their instructions */
+struct stack_switch {
+	uint64_t from, to;	/* it is on the other stack, offsets in the function */
+	uint32_t curg;		/* where struct m has its field curg, which is loaded behind that; 0: it is not */
+};
+
+static bool writes_sp(const struct insn *insn)
+{
+	return insn->overwritten >> REG_SP & 1 || (insn_sets_reg(insn) && insn->reg == REG_SP && insn->base != REG_SP);
+}
+
+/* 0 or -ENOMEM. The new thread goes on behind the return of the one that has made it. */
+static int find_switch(const uint8_t *bytes, uint64_t size, int special, struct stack_switch *found)
 {
 	struct code code = { .bytes = bytes, .size = size };
 	int error = machine_decode(&code);
 
-	*at = size;
-	for (size_t i = 0; i + 1 < code.nr && *at == size && !error; i++)
-		if (code.insns[i].overwritten >> REG_SP & 1 ||
-		    (insn_sets_reg(&code.insns[i]) && code.insns[i].reg == REG_SP && code.insns[i].base != REG_SP))
-			*at = code.insns[i + 1].at;
+	*found = (struct stack_switch){ size, size, 0 };
+	for (size_t i = 0; i + 1 < code.nr && found->to == size && !error; i++) {
+		const struct insn *insn = &code.insns[i];
+
+		if (special == GO_NEW_THREAD ? insn->effect == INSN_RETURN : writes_sp(insn))
+			*(found->from == size ? &found->from : &found->to) = insn[1].at;
+		if (found->from < size && insn->effect == INSN_LOAD && saved_index(insn->reg) == SAVED_GO_G && insn->base != insn->reg)
+			found->curg = insn->displacement;
+	}
 	free(code.insns);
 	return error;
+}
+
+/* how far sp lies below the entry's there */
+static int32_t depth_at(const struct gopclntab *table, const struct go_function *f, uint64_t at)
+{
+	struct go_values v = gopclntab_values(table, f->pcsp, f->size);
+
+	while (go_values_next(&v))
+		if (at < v.end)
+			return v.value;
+	return 0;
 }
 
 /* Nobody calls it, or it has left its caller's stack from some place on. */
 static int write_end(const struct place *p, const struct go_function *f, int special, const uint8_t *code)
 {
-	struct eh_rule end = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .saved[SAVED_RA] = SAVED_LOST };
-	uint64_t at = 0;
-	int error = special == GO_OUTERMOST ? 0 : find_switch(code, f->size, &at);
+	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .saved[SAVED_RA] = SAVED_LOST };
+	struct stack_switch other = { 0, f->size, 0 };
+	int error = special == GO_OUTERMOST ? 0 : find_switch(code, f->size, special, &other);
 
 	if (error)
 		return error;
-	if (at)
+	if (special == GO_SWITCHES + GO_SYSTEMSTACK)
+		rule = (struct eh_rule){ .kind = RULE_OTHER_STACK, .cfa_offset = GO_SYSTEMSTACK | other.curg << 8,
+					 .deref_offset = depth_at(&p->go->table, f, other.from) };
+	if (other.from)
 		add_nothing(p, 0);
-	add(p, at, cfi_states_of_rule(p->states, &end));
+	add(p, other.from, cfi_states_of_rule(p->states, &rule));
+	if (special == GO_SWITCHES + GO_SYSTEMSTACK)
+		add_nothing(p, other.to);
 	return 0;
 }
 
