@@ -299,7 +299,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
 		return 0;
 	/* where the return address is in a register, entry code clears it, as it clears the frame pointer */
-	u->end = is_new_thread(u) || (RA_IN_REGISTER && !u->frame.ip && !u->frame.reg[REG_FP]) ? END_COMPLETE : END_NO_ROW;
+	u->end = is_new_thread(u) || (RA_IN_REGISTER && !RETURN_ADDRESS(u->frame.ip) && u->frame.known >> REG_FP & 1 && !u->frame.reg[REG_FP]) ? END_COMPLETE : END_NO_ROW;
 	return 1;
 }
 

@@ -19,11 +19,13 @@ setup_file() {
 	export CONSOLE=$BATS_FILE_TMPDIR/console ROOT
 	ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	cd "$ROOT"
-	local programs=("$BATS_FILE_TMPDIR/musl-qsort")
-	musl_program "${programs[0]}" || return 0
+	local programs=()
+	if musl_program "$BATS_FILE_TMPDIR/musl-qsort"; then
+		programs+=("$BATS_FILE_TMPDIR/musl-qsort")
+	fi
 	if command -v go; then
 		programs+=("$BATS_FILE_TMPDIR/gobusy")
-		GOARCH=arm64 GO111MODULE=off GOCACHE=$BATS_FILE_TMPDIR/cache go build -ldflags='-s -w' -o "${programs[1]}" tests/workloads/gobusy.go
+		GOARCH=arm64 GO111MODULE=off GOCACHE=$BATS_FILE_TMPDIR/cache go build -ldflags='-s -w' -o "${programs[-1]}" tests/workloads/gobusy.go
 	fi
 	tests/kernels/boot-arm64 arm64 tests/arm64.guest "${programs[@]}" >"$CONSOLE.new" && mv "$CONSOLE.new" "$CONSOLE" || [ $? -eq 77 ]
 }
@@ -49,9 +51,9 @@ pid_of() {	# PROGRAM
 
 # nested and signals call the vDSO's clock_gettime(), which has no CFI. Until the vDSO's table is made, a sample has a copy of one stack
 # only, and signals has two.
-@test "arm64: cpuprof's stacks are whole: deep recursion, xz, python3, the vDSO, musl" {
+@test "arm64: cpuprof's stacks are whole: deep recursion, xz, python3, the vDSO" {
 	local program
-	for program in deep xz python nested signals musl; do
+	for program in deep xz python nested signals; do
 		said cpuprof | jq -r --argjson pid "$(pid_of $program)" 'select(.type == "stack" and .pid == $pid) |
 			"\(.count) \(.ended_by) \(.user | length)"' |
 			awk -v program="$program" -v least="$([ $program = deep ] && echo 301 || echo 3)" \
@@ -64,13 +66,20 @@ pid_of() {	# PROGRAM
 		.ended_by == "complete") | .user | map(select(.module == "[vdso]")) | length] | max == 2'
 }
 
+@test "arm64: the stacks of a program with musl's libc, which has no CFI, are whole" {
+	[ -n "$(pid_of musl)" ] || skip "needs Debian's arm64 package of musl"
+	said cpuprof | jq -r --argjson pid "$(pid_of musl)" 'select(.type == "stack" and .pid == $pid) | "\(.count) \(.ended_by) \(.user | length)"' |
+		awk '{ all += $1; whole += $1 * ($2 == "complete" && $3 >= 3) }
+			END { print whole + 0, "of", all + 0, "whole"; exit !(all > 20 && whole >= 0.995 * all) }'
+}
+
 # Until the table of its code is made, which takes an emulated machine a while, a stack goes as far as its leaf.
 @test "arm64: Go's stacks, to goexit and across stacks, with the table of functions alone" {
 	need go
 	said go | jq -r 'select(.type == "stack") | "\(.count) \(.ended_by) \(.user[-1].symbol) \([.user[].symbol] | index("runtime.systemstack") != null)"' |
 		awk '{ all += $1 } $2 == "complete" { whole += $1; if ($4 == "true") crossed += $1; if ($3 ~ /^runtime\.(goexit|mcall|morestack|clone)$/) known += $1 }
 			END { print whole + 0, "of", all + 0, "whole;", known + 0, "to where Go ends,", crossed + 0, "across systemstack"
-				exit !(all > 200 && whole >= 0.85 * all && known >= 0.99 * whole && crossed > 5) }'
+				exit !(all > 200 && whole >= 0.85 * all && known >= 0.99 * whole && crossed > 0.05 * all) }'
 	said go | jq -e 'select(.type == "summary") | .named >= 0.98 * .frames'
 }
 

@@ -233,11 +233,11 @@ lanes() {	# FILE
 		    for id, pid, tid, comm, at, *pieces in json.loads(line[6:])["lanes"]:
 		        for nr, *ms in zip(*[iter(pieces)] * 5):
 		            slices = {(id, slice) for slice in range(at, at + nr)}
-		            assert not slices & seen and sum(ms) <= 28, (id, at, ms)
+		            assert not slices & seen and sum(ms) <= 252, (id, at, ms)
 		            seen |= slices
 		            at += nr
 		            for state, of in zip(("running", "waiting", "blocked", "lost"), ms):
-		                sums[comm, state] += nr * of / 1e3
+		                sums[comm, state] += nr * of / 1e4
 		for (comm, state), seconds in sorted(sums.items()):
 		    if seconds:
 		        print(comm, state, round(seconds, 3))

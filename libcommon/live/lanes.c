@@ -26,6 +26,7 @@ struct lanes {
 	struct lane *by_id;
 	size_t bytes, max_bytes;
 	uint32_t oldest, newest;	/* slices */
+	uint32_t refused;		/* the lane at which lanes_visit_new() begins, because it was refused; 0: at the first one */
 };
 
 struct lanes *lanes_new(uint64_t from_ns, size_t max_bytes)
@@ -277,22 +278,30 @@ static struct lane_piece *new_pieces(const struct lane *lane, uint32_t end, size
 int lanes_visit_new(struct lanes *lanes, int (*see)(void *arg, const struct lane_thread *thread, const struct lane_piece *pieces, size_t nr),
 		    void *arg)
 {
+	size_t nr_lanes = HASH_COUNT(lanes->by_id);
+	struct lane *lane;
 	int error = 0;
 
-	for (struct lane *lane = lanes->by_id; lane && !error; lane = lane->hh.next) {
-		uint32_t end = end_of(lanes, lane);
+	HASH_FIND(hh, lanes->by_id, &lanes->refused, sizeof(lanes->refused), lane);
+	lanes->refused = 0;
+	for (size_t i = 0; i < nr_lanes && !error; i++, lane = lane->hh.next) {
 		struct lane_piece *pieces;
+		uint32_t end;
 		size_t nr;
 
+		lane = lane ? lane : lanes->by_id;
+		end = end_of(lanes, lane);
 		if (end <= lane->seen)
 			continue;
 		pieces = new_pieces(lane, end, &nr);
-		error = pieces ? see(arg, &lane->thread, pieces, nr) : -ENOMEM;
+		error = !pieces ? -ENOMEM : nr ? see(arg, &lane->thread, pieces, nr) : 0;
 		free(pieces);
 		if (!error)
 			lane->seen = end;
-		else if (error == -ENOSPC)
+		if (error == -ENOSPC) {
 			error = 0;
+			lanes->refused = lanes->refused ? lanes->refused : lane->thread.id;
+		}
 	}
 	return error;
 }

@@ -17,6 +17,7 @@
 #define ANEW_NS 20000000000	/* after which numbers begin anew, */
 #define ANEW_BYTES (8 << 20)	/* or after so many bytes of what is known */
 #define LANES_BYTES (1 << 20)	/* of a document */
+#define MAX_ESCAPED_COMM 128
 #define CUT_BYTES 256		/* names of one frame are cut to this if there is no room even for them */
 
 /* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
@@ -423,6 +424,7 @@ static int put_lane(void *arg, const struct lane_thread *thread, const struct la
 	}
 	out = more(s, LANES);
 	s->lanes_bytes += fprintf(out, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", thread->id, thread->pid, thread->tid);
+	s->lanes_bytes += MAX_ESCAPED_COMM;
 	error = put_text(out, thread->comm);
 	for (size_t i = 0; i < nr && !error; i++) {
 		/* slices that nothing is known of */
@@ -434,7 +436,7 @@ static int put_lane(void *arg, const struct lane_thread *thread, const struct la
 			s->lanes_bytes += fprintf(out, ",%" PRIu32 ",0,0,0,0", gap);
 		s->lanes_bytes += fprintf(out, ",%" PRIu32, pieces[i].nr);
 		for (int state = 0; state < NR_LANE_STATES; state++)
-			s->lanes_bytes += fprintf(out, ",%" PRIu32, (pieces[i].ns[state] + 500000) / 1000000);
+			s->lanes_bytes += fprintf(out, ",%" PRIu32, (pieces[i].ns[state] + 50000) / 100000);
 	}
 	putc(']', out);
 	return error;
@@ -474,8 +476,8 @@ static int end_parts(struct slices *s, FILE *out, int error)
 
 		if (part->out && fclose(part->out))
 			error = -ENOMEM;
-		if (!error)
-			s->bytes += fprintf(out, ",\"%s\":[%s]", part_names[i], part->text);
+		if (!error && fprintf(out, ",\"%s\":[%s]", part_names[i], part->text) > 0 && i != LANES)
+			s->bytes += part->bytes;	/* lanes need no numbers that are known */
 		free(part->text);
 	}
 	return error;

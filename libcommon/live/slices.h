@@ -13,8 +13,8 @@
  *	     or [THREAD,ROOT,USER,KERNEL,{…},THREAD,USER,KERNEL,{…}], with the waker's
  *	 "values":[STACK,COUNT,VALUE,BLOCKED_NS,WAITING_NS,…],
  *	 "idle":[STACK,…],		whose waits were, in the last time, those of idle threads
- *	 "lanes":[[ID,PID,TID,COMM,SLICE,NR,MS,MS,MS,MS,NR,…],…]	of a timeline: what is new of a thread, from a slice on (live/lanes.h);
- *					of NR slices that are alike the times by state
+ *	 "lanes":[[ID,PID,TID,COMM,SLICE,NR,T,T,T,T,NR,…],…]	of a timeline: what is new of a thread, from this slice on
+ *					(live/lanes.h): NR slices are alike, each with these times by state, in 0.1 ms
  *	 "lanes_began":TIME,"lanes_left":NR}		of slice 0; how many threads had no room: they come later
  */
 #ifndef EHPERF_LIVE_SLICES_H

@@ -26,6 +26,7 @@ struct function_sum {
 struct line_kind {
 	uint32_t function;
 	bool schedules;		/* that function is a part of the kernel's scheduler */
+	bool cut;		/* frames are missing there */
 };
 #define NO_FUNCTION UINT32_MAX
 
@@ -152,6 +153,7 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 	if (w.out && !error && line >= f->nr_kinds && (!name->cut || FRAME_IS_SUMMED(frame) || FRAME_IS_NO_ROOM(frame)))
 		error = add_function(f, module, name, kernel, &kind.function);
 	kind.schedules = kernel && name->schedules;
+	kind.cut = name->cut;
 	free(module);
 	if (!w.out)
 		error = -ENOMEM;
@@ -454,6 +456,8 @@ static void add_calls(const struct stack_functions *f, const struct merged_text 
 	for (size_t i = stack_functions_first(f, text->pieces, text->nr); i < text->nr; i++) {
 		uint32_t function = f->kinds[text->pieces[i]].function;
 
+		if (f->kinds[text->pieces[i]].cut)
+			callee = NO_FUNCTION;
 		if (function == NO_FUNCTION)
 			continue;
 		if (callee == number)

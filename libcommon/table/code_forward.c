@@ -196,13 +196,13 @@ static void reach_piece(struct pieces *p, size_t i, const struct eh_rule *rule)
 	}
 }
 
-/* A piece that is called begins with its return address on the stack. */
+/* A piece that is called begins with its return address on the stack, where calls push that. */
 static void call_piece(struct pieces *p, size_t i)
 {
 	const struct insn *insn = &p->code->insns[i];
 	struct eh_rule rule = insn->rule;
 
-	if (insn->effect != INSN_CALL || insn->target == NO_TARGET || rule.kind != RULE_REG || rule.cfa_reg != REG_SP ||
+	if (RETURNS_BY_REGISTER || insn->effect != INSN_CALL || insn->target == NO_TARGET || rule.kind != RULE_REG || rule.cfa_reg != REG_SP ||
 	    rule.cfa_offset == CFA_AT_ENTRY || rule.from_base)
 		return;
 	rule.cfa_offset += 8;
@@ -219,7 +219,7 @@ static void pass_in_piece(struct pieces *p, size_t i)
 		reach_piece(p, insn->target, &rule);
 	if (!insn_reaches_next(insn))
 		return;
-	if (insn->effect == INSN_POP && insn->reg != REG_SP && saved_index(insn->reg) < 0)
+	if (insn->effect == INSN_POP && insn->reg != REG_SP && saved_index(insn->reg) < 0 && !rule.from_base)
 		rule.cfa_offset -= 8;
 	else if (!code_rule_follow(&rule, insn))
 		return;

@@ -92,7 +92,7 @@ static void move_places(struct eh_rule *rule, uint32_t reg, uint32_t base, int64
 	for (int i = 0; i < NR_SAVED; i++) {
 		if (!is_by_base(rule, i))
 			continue;
-		if (fits(8 * rule->saved[i] + bytes, true))
+		if (base != NO_REG && fits(8 * rule->saved[i] + bytes, true))
 			rule->saved[i] += bytes / 8;
 		else
 			code_rule_set_odd(rule, i);
@@ -292,7 +292,7 @@ static void undo_push(struct eh_rule *rule, uint32_t reg)
 	 * is saved before this is not known either.
 	 */
 	if (i >= 0 && rule->cfa_reg != REG_SP && rule->saved[i] != SAVED_SAME)
-		rule->saved[i] = SAVED_ODD;
+		code_rule_set_odd(rule, i);
 	undo_store(rule, reg, REG_SP, 0);
 	undo_set(rule, REG_SP, REG_SP, -8);
 }
@@ -402,6 +402,9 @@ static bool follow(struct eh_rule *rule, const struct insn *insn)
 
 bool code_rule_follow(struct eh_rule *rule, const struct insn *insn)
 {
-	return follow(rule, insn) && rule->saved[SAVED_RA] != SAVED_ODD && !is_below_sp(rule);
+	if (!follow(rule, insn))
+		return false;
+	settle_places(rule);
+	return rule->saved[SAVED_RA] != SAVED_ODD && !is_below_sp(rule);
 }
 

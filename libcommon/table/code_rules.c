@@ -59,6 +59,12 @@ int code_rules(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *
 	return error;
 }
 
+/* Have the two effects before this one stored the frame pointer and the return address? */
+static bool saves_record(const struct insn *insn)
+{
+	return insn[-1].effect == INSN_STORE && insn[-1].reg == EH_RA && insn[-2].effect == INSN_STORE && insn[-2].reg == REG_FP;
+}
+
 /* Does a function begin by `push %rbp; mov %rsp, %rbp`, or as that is on other machines? */
 static bool keeps_fp(const struct code *c)
 {
@@ -66,7 +72,7 @@ static bool keeps_fp(const struct code *c)
 		const struct insn *insn = &c->insns[i];
 
 		if (insn->effect == INSN_SET && insn->reg == REG_FP && insn->base == REG_SP && !insn->displacement &&
-		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) || insn[-1].effect == INSN_STORE))
+		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) || (i > 1 && RETURNS_BY_REGISTER && saves_record(insn))))
 			return true;
 	}
 	return false;

@@ -2,7 +2,7 @@
 /*
  * Unwind rules for code that no FDE covers (mostly hand-written assembly), derived from its instructions.
  *
- * The psABI (3.2.1) requires of a function: when it returns, the CFA is sp + 8, and every callee-saved register has the caller's
+ * The psABI (3.2.1) requires of a function: when it returns, the CFA is sp + 8 (on arm64 sp), and every callee-saved register has the caller's
  * value again. From each return, this rule is carried backwards through pushes, pops, loads, stores and additions. So a rule
  * holds on all known paths from its place to a return. If two paths disagree, or no path is known, there is no rule. A function
  * that does not return, and begins with a prologue, is followed forwards from its beginning instead.

@@ -69,6 +69,58 @@ static bool ends_stacks(const struct go_function *f)
 	       special == GO_SWITCHES + GO_MORESTACK || special == GO_SWITCHES + GO_SYSTEMSTACK;
 }
 
+/* what functions that change stacks say by their instructions */
+struct stack_switch {
+	uint64_t from, to;	/* it is on the other stack, offsets in the function */
+	uint32_t curg;		/* where struct m has its field curg, which is loaded behind that; 0: it is not */
+};
+
+static bool writes_sp(const struct insn *insn)
+{
+	return insn->overwritten >> REG_SP & 1 || (insn_sets_reg(insn) && insn->reg == REG_SP && insn->base != REG_SP);
+}
+
+/* 0 or -ENOMEM. The new thread goes on behind the return of the one that has made it. */
+static int find_switch(const uint8_t *bytes, uint64_t size, int special, struct stack_switch *found)
+{
+	struct code code = { .bytes = bytes, .size = size };
+	int error = machine_decode(&code);
+
+	*found = (struct stack_switch){ size, size, 0 };
+	for (size_t i = 0; i + 1 < code.nr && found->to == size && !error; i++) {
+		const struct insn *insn = &code.insns[i];
+
+		if (special == GO_NEW_THREAD ? insn->effect == INSN_RETURN : writes_sp(insn))
+			*(found->from == size ? &found->from : &found->to) = insn[1].at;
+		if (found->from < size && insn->effect == INSN_LOAD && saved_index(insn->reg) == SAVED_GO_G && insn->base != insn->reg)
+			found->curg = insn->displacement;
+	}
+	free(code.insns);
+	return error;
+}
+
+/*
+ * Of such a function, only the part from where it is on the other stack. -ENOENT: there is none, or too much is to be looked at;
+ * -ENOMEM
+ */
+static int find_end(struct go_rows *go, const struct go_function *f, struct fde *part)
+{
+	struct stack_switch other = { 0, f->size, 0 };
+	int special = go_special_of(f), error;
+
+	if (special == GO_OUTERMOST)
+		return 0;
+	if (f->size > MAX_ASSEMBLY_FUNCTION || f->size > MAX_ASSEMBLY_BYTES - go->assembly_bytes)
+		return -ENOENT;
+	go->assembly_bytes += f->size;
+	error = find_switch(code_of(go, f), f->size, special, &other);
+	if (error || other.from == f->size)
+		return error ? error : -ENOENT;
+	part->start = f->start + other.from;
+	part->length = (special == GO_SWITCHES + GO_SYSTEMSTACK ? other.to : f->size) - other.from;
+	return 0;
+}
+
 int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const struct elf_file *file)
 {
 	struct go_function f;
@@ -82,7 +134,11 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
 			continue;
 		early = go_special_of(&f) == GO_ENTERED_AT_START;
 		fde = (struct fde){ .start = f.start - early, .length = f.size + early, .program_bytes = i };
-		error = fde_index_add(index, file, &fde, GO_CLASS);
+		error = go->ends_only ? find_end(go, &f, &fde) : 0;
+		if (error == -ENOENT)
+			continue;
+		if (!error)
+			error = fde_index_add(index, file, &fde, GO_CLASS);
 		if (error && error != -ERANGE)
 			return error;
 	}
@@ -177,36 +233,6 @@ static void write_by_table(const struct place *p, const struct go_function *f, u
 	add_nothing(p, v.end);
 }
 
-/* what functions that change stacks say by their instructions */
-struct stack_switch {
-	uint64_t from, to;	/* it is on the other stack, offsets in the function */
-	uint32_t curg;		/* where struct m has its field curg, which is loaded behind that; 0: it is not */
-};
-
-static bool writes_sp(const struct insn *insn)
-{
-	return insn->overwritten >> REG_SP & 1 || (insn_sets_reg(insn) && insn->reg == REG_SP && insn->base != REG_SP);
-}
-
-/* 0 or -ENOMEM. The new thread goes on behind the return of the one that has made it. */
-static int find_switch(const uint8_t *bytes, uint64_t size, int special, struct stack_switch *found)
-{
-	struct code code = { .bytes = bytes, .size = size };
-	int error = machine_decode(&code);
-
-	*found = (struct stack_switch){ size, size, 0 };
-	for (size_t i = 0; i + 1 < code.nr && found->to == size && !error; i++) {
-		const struct insn *insn = &code.insns[i];
-
-		if (special == GO_NEW_THREAD ? insn->effect == INSN_RETURN : writes_sp(insn))
-			*(found->from == size ? &found->from : &found->to) = insn[1].at;
-		if (found->from < size && insn->effect == INSN_LOAD && saved_index(insn->reg) == SAVED_GO_G && insn->base != insn->reg)
-			found->curg = insn->displacement;
-	}
-	free(code.insns);
-	return error;
-}
-
 /* how far sp lies below the entry's there */
 static int32_t depth_at(const struct gopclntab *table, const struct go_function *f, uint64_t at)
 {
@@ -230,11 +256,7 @@ static int write_end(const struct place *p, const struct go_function *f, int spe
 	if (special == GO_SWITCHES + GO_SYSTEMSTACK)
 		rule = (struct eh_rule){ .kind = RULE_OTHER_STACK, .cfa_offset = GO_SYSTEMSTACK | other.curg << 8,
 					 .deref_offset = depth_at(&p->go->table, f, other.from) };
-	if (other.from)
-		add_nothing(p, 0);
 	add(p, other.from, cfi_states_of_rule(p->states, &rule));
-	if (special == GO_SWITCHES + GO_SYSTEMSTACK)
-		add_nothing(p, other.to);
 	return 0;
 }
 

@@ -21,7 +21,7 @@
 
 struct go_rows {
 	bool present;			/* the file has a table */
-	bool ends_only;			/* of it are only the functions in which stacks end: others' rules are from elsewhere */
+	bool ends_only;			/* it says only where stacks end or change: all other rules are from elsewhere */
 	struct gopclntab table;
 	/* private */
 	bool begins_with_c;		/* the ELF entry point is none of its functions */

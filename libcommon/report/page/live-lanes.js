@@ -9,10 +9,10 @@ const MAX_PIECES = 1 << 20;	// of all threads: what is oldest goes
 const MAX_ROWS = 200;
 const ROW = 16, HEAD = 16;	// pixels
 
-// Slices that are alike are a piece: three numbers, the first slice, how many, and the ms of each state, 5 bits each.
+// Slices that are alike are a piece: three numbers, the first slice, how many, and the time in each state, in 0.1 ms, 8 bits each.
 const PIECE = 3;
-const packed = ms => ms.reduceRight((word, of) => word << 5 | of, 0);
-const msOf = (word, state) => word >> 5 * state & 31;
+const packed = times => times.reduceRight((word, time) => word << 8 | Math.min(time, 255), 0);
+const msOf = (word, state) => (word >>> 8 * state & 255) / 10;
 
 class LiveLanes {
 	constructor() {
@@ -54,14 +54,13 @@ class LiveLanes {
 				}
 			}
 		}
-		this.forget(Math.floor((before - this.began) / SLICE_MS));
-		while (this.nr > MAX_PIECES) {
-			let oldest = Infinity, newest = 0;
-			for (const {pieces} of this.threads.values()) {
-				oldest = Math.min(oldest, pieces[0]);
-				newest = Math.max(newest, pieces.at(-PIECE));
-			}
-			this.forget(oldest + Math.ceil((newest - oldest + 1) / 4));
+		let cut = Math.max(0, Math.floor((before - this.began) / SLICE_MS)), newest = cut;
+		this.forget(cut);
+		for (const {pieces} of this.threads.values())
+			newest = Math.max(newest, pieces.at(-PIECE));
+		while (this.nr > MAX_PIECES && cut < newest) {
+			cut += Math.ceil((newest - cut) / 4);
+			this.forget(cut);
 		}
 	}
 
@@ -132,14 +131,18 @@ class LanesView {
 	}
 
 	draw(lanes, from, until, all) {
-		const rows = lanes.rows(from, until, all), canvas = this.canvas, left = rows.length - MAX_ROWS + lanes.left;
+		const rows = lanes.rows(from, until, all), canvas = this.canvas, left = Math.max(0, rows.length - MAX_ROWS) + lanes.left;
 		this.rows = rows.splice(0, MAX_ROWS);
 		Object.assign(this, {from, until});
-		this.names.replaceChildren(...this.rows.map(({thread}) => {
-			const name = html('button', {type: 'button', title: this.nameOf(thread)}, this.nameOf(thread));
-			name.addEventListener('click', () => this.choose(thread.tid));
-			return name;
-		}), ...left > 0 ? [html('span', {}, `${left} more threads`)] : []);
+		const names = [...this.rows.map(({thread}) => this.nameOf(thread)), left ? `${left} more threads` : ''];
+		if (names.join('\n') !== this.drawnNames) {	// else a click or the focus stays where it is
+			this.drawnNames = names.join('\n');
+			this.names.replaceChildren(...this.rows.map(({thread}) => {
+				const name = html('button', {type: 'button', title: this.nameOf(thread)}, this.nameOf(thread));
+				name.addEventListener('click', () => this.choose(thread.tid));
+				return name;
+			}), html('span', {}, names.at(-1)));
+		}
 		const width = canvas.clientWidth, height = HEAD + ROW * this.rows.length, scale = window.devicePixelRatio || 1;
 		if (!width)
 			return;

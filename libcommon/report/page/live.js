@@ -406,7 +406,8 @@ function livePage() {
 	const lanesHost = html('div', {});
 	const lanesView = new LanesView(lanesHost, tid => {
 		const filter = document.querySelector('[aria-label=only]');
-		filter.value = filter.value === 't' + tid ? '' : 't' + tid;
+		const wanted = 't' + tid, known = [...filter.options].some(option => option.value === wanted);
+		filter.value = filter.value === wanted || !known ? '' : wanted;
 		filter.dispatchEvent(new Event('change'));
 	});
 	const drawLanes = () => {

@@ -20,7 +20,7 @@
 #define NR_RT_SIGRETURN	139
 
 /* hints */
-#define IS_BTI(insn)	(((insn) & 0xffffff3f) == 0xd503241f)
+#define IS_BTI_C(insn)	(((insn) & 0xffffff7f) == 0xd503245f)	/* bti c, bti jc */
 #define INSN_PACIASP	0xd503233f
 #define INSN_PACIBSP	0xd503237f
 /* ldr x16, [x28, #16]: g.stackguard0, by Go's ABI; the comparison with sp follows */
@@ -76,14 +76,31 @@ static uint32_t bit_of(uint32_t reg)
 
 /* ---- jumps ---- */
 
-/*
- * Does the code before a jump give the frame up? Then it is a tail call. The last instructions before it restore x30 or add to
- * sp, or it jumps by x16 or x17, which is what calls by stubs use.
- */
 #define MAX_TAIL 12
 
+/* Is the register, which a jump goes by, a sum of two, or from a table, as in a switch? */
+static bool is_of_table(const struct code *c, uint32_t by)
+{
+	for (size_t n = 1; n <= MAX_TAIL && n <= c->nr; n++) {
+		const struct insn *before = &c->insns[c->nr - n];
+		uint32_t insn = insn_at(c->bytes, c->size, before->at);
+
+		if (before->overwritten >> by & 1)
+			return (insn & 0x7f200000) == 0x0b000000 || (insn & 0x7fe00000) == 0x0b200000 || (insn & 0x3b200c00) == 0x38200800;
+		if (insn_sets_reg(before) && before->reg == by)
+			return false;
+	}
+	return false;
+}
+
+/*
+ * Does the code before a jump give the frame up? Then it is a tail call. The last instructions before it restore x30 or add to
+ * sp; or it jumps by x16 or x17, which calls by stubs use.
+ */
 static bool gives_frame_up(const struct code *c, uint32_t by)
 {
+	if (c->generated || is_of_table(c, by))
+		return false;
 	if (by == 16 || by == 17)
 		return true;
 	for (size_t n = 1; n <= MAX_TAIL && n <= c->nr; n++) {
@@ -148,7 +165,7 @@ static bool decode_control(struct decoder *d, uint32_t insn, uint32_t at)
 		struct insn *hint = add(d, at, INSN_OTHER);
 
 		hint->padding = insn == INSN_NOP;
-		hint->landing = IS_BTI(insn) || insn == INSN_PACIASP || insn == INSN_PACIBSP;
+		hint->landing = IS_BTI_C(insn) || insn == INSN_PACIASP || insn == INSN_PACIBSP;
 	} else {
 		return false;
 	}
@@ -191,7 +208,7 @@ static void decode_access(struct decoder *d, uint32_t at, const struct access *a
 		add_move(d, at, INSN_SET, a->base, a->base, a->displacement);
 	if (d->code->nr == first)
 		overwrite(d, at, 0);
-	else if (!d->error && a->changes)
+	else if (!d->error && a->changes && a->nr)
 		d->code->insns[first].prologue = makes_frame(a->base, a->before, a->load, a->regs[0], a->displacement);
 }
 
@@ -248,13 +265,13 @@ static void decode_memory(struct decoder *d, uint32_t insn, uint32_t at)
 	else if ((insn & 0x3b000000) == 0x18000000)	/* of a literal */
 		overwrite(d, at, vector ? 0 : bit_of(rt));
 	else if (IS_EXCLUSIVE(insn))		/* loads of one or two, and stores that say whether they did */
-		overwrite(d, at, bit_of(rt) | bit_of(INSN_REG(insn, 10)) | bit_of(status));
+		overwrite(d, at, bit_of(rt) | bit_of(INSN_REG(insn, 10)) | bit_of(status) | bit_of((status + 1) & 31));
 	else if ((insn & 0xbf000000) == 0x0c000000 || (insn & 0xbf000000) == 0x0d000000)	/* vector structures */
 		overwrite(d, at, (insn >> 23 & 1) << base);
 	else if ((insn & 0x3f200000) == 0x19200000)	/* memory tags; the two modes that change the base have bit 10 */
 		overwrite(d, at, bit_of(rt) | (insn >> 10 & 1) << base);
-	else if ((insn & 0x3f000000) == 0x19000000)	/* copies and fills, or loads of tags, unscaled ones of others */
-		overwrite(d, at, bit_of(rt) | bit_of(base) | bit_of(status));
+	else if ((insn & 0x3b000000) == 0x19000000)	/* copies and fills, or loads of tags, unscaled ones of others */
+		overwrite(d, at, bit_of(rt) | bit_of(status) | (insn >> 10 & 3 ? 1u << base : 0));
 	else					/* by a register, or atomic */
 		overwrite(d, at, vector ? 0 : bit_of(rt));
 }
@@ -316,7 +333,7 @@ static void decode_insn(struct decoder *d, uint32_t insn, uint32_t at)
 		add(d, at, INSN_STOP);
 }
 
-/* What is known of constants behind the instruction, whose effects are those from `first` on: nothing where ways part or join. */
+/* What is known of constants behind the instruction, whose effects are those from `first` on: nothing behind a jump or a call. */
 static void note_constants(struct decoder *d, uint32_t insn, size_t first)
 {
 	uint32_t rd = INSN_REG(insn, 0), shift = insn >> 21 & 3;
