@@ -264,8 +264,10 @@ static void decode_memory(struct decoder *d, uint32_t insn, uint32_t at)
 		overwrite(d, at, bit_of(rt) | (insn >> 11 & 1) << base);
 	else if ((insn & 0x3b000000) == 0x18000000)	/* of a literal */
 		overwrite(d, at, vector ? 0 : bit_of(rt));
+	else if ((insn & 0xbfa07c00) == 0x08207c00)	/* casp */
+		overwrite(d, at, bit_of(status) | bit_of((status + 1) & 31));
 	else if (IS_EXCLUSIVE(insn))		/* loads of one or two, and stores that say whether they did */
-		overwrite(d, at, bit_of(rt) | bit_of(INSN_REG(insn, 10)) | bit_of(status) | bit_of((status + 1) & 31));
+		overwrite(d, at, bit_of(rt) | bit_of(INSN_REG(insn, 10)) | bit_of(status));
 	else if ((insn & 0xbf000000) == 0x0c000000 || (insn & 0xbf000000) == 0x0d000000)	/* vector structures */
 		overwrite(d, at, (insn >> 23 & 1) << base);
 	else if ((insn & 0x3f200000) == 0x19200000)	/* memory tags; the two modes that change the base have bit 10 */
