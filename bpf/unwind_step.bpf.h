@@ -90,7 +90,6 @@ static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 }
 
 /* Is the return address still where the call has put it? */
-#define RA_IN_REGISTER (EH_RA < EH_NR_REGS)
 static __always_inline int returns_by_register(const struct eh_rule *rule)
 {
 	return RA_IN_REGISTER && AGAIN(rule->saved[SAVED_RA]) == SAVED_SAME && !in_base(rule, SAVED_RA);

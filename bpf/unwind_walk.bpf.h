@@ -290,6 +290,12 @@ VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 
 /* ---- leave ---- */
 
+/* Where the return address is in a register, entry code clears it, as it clears the frame pointer. */
+static __always_inline bool is_called_by_entry(struct eh_unwind *u)
+{
+	return RA_IN_REGISTER && !RETURN_ADDRESS(u->frame.ip) && u->frame.known >> REG_FP & 1 && !u->frame.reg[REG_FP];
+}
+
 /* The step is done. 1 ends the stack, u->end says why. */
 static __always_inline int leave_frame(struct eh_unwind *u)
 {
@@ -298,8 +304,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 	/* A rule from code assumes that a call precedes the return address. If none does, the stack ends. */
 	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
 		return 0;
-	/* where the return address is in a register, entry code clears it, as it clears the frame pointer */
-	u->end = is_new_thread(u) || (RA_IN_REGISTER && !RETURN_ADDRESS(u->frame.ip) && u->frame.known >> REG_FP & 1 && !u->frame.reg[REG_FP]) ? END_COMPLETE : END_NO_ROW;
+	u->end = is_new_thread(u) || is_called_by_entry(u) ? END_COMPLETE : END_NO_ROW;
 	return 1;
 }
 

@@ -261,15 +261,13 @@ lanes() {	# FILE
 	awk '{ n = $NF; sub(/ [0-9]+$/, ""); last = split($0, frames, ";"); split(frames[last], state, /[][ ]/); sum[frames[1] " " state[2]] += n / 1e6 }
 		END { for (of in sum) print of, sum[of] }' "$WORK/x.folded" >"$WORK/of-report"
 	sort "$WORK/of-report" "$WORK/times"
-	# the report's runs are by the scheduler's account, the view's by samples
-	awk 'FILENAME == ARGV[1] { of[$1 " " $2] = $3; next }
-		$1 != "shares" { seen++; off = $3 - of[$1 " " $2]; if (off < 0) off = -off; if (off > 0.3 + 0.1 * $3) exit 1 }
-		END { if (seen < 4) exit 1 }' "$WORK/of-report" "$WORK/times"
-	# the timeline's slices
 	lanes "$WORK/events" | tee "$WORK/of-lanes"
-	awk 'FILENAME == ARGV[1] { of[$1 " " $2] = $3; next }
-		{ seen++; off = $3 - of[$1 " " $2]; if (off < 0) off = -off; if (off > 0.3 + 0.1 * $3) exit 1 }
-		END { if (seen < 4) exit 1 }' "$WORK/of-report" "$WORK/of-lanes"
+	# the report's runs are by the scheduler's account, the view's and its timeline's by samples
+	for sums in times of-lanes; do
+		awk 'FILENAME == ARGV[1] { of[$1 " " $2] = $3; next }
+			$1 != "shares" { seen++; off = $3 - of[$1 " " $2]; if (off < 0) off = -off; if (off > 0.3 + 0.1 * $3) exit 1 }
+			END { if (seen < 4) exit 1 }' "$WORK/of-report" "$WORK/$sums"
+	done
 	# a slice ends a moment before or after its waits are read: what one has too much, the next one lacks
 	awk '$1 == "shares" { for (i = 2; i <= NF; i++) { sum += $i; if ($i < 0.7 || $i > 1.3) wrong++ }
 		n = NF - 1 } END { exit n < 4 || wrong || sum < n - 0.3 || sum > n + 0.3 }' "$WORK/times"

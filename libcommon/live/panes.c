@@ -181,6 +181,11 @@ static void keep_in_sight(struct rows *r, size_t lines)
 		r->top = r->nr > lines ? r->nr - lines : 0;
 }
 
+static bool is_back(struct terminal_key key)
+{
+	return key.special ? key.key == KEY_BACKSPACE : key.key == 127 || key.key == 8;
+}
+
 /* False: it is none of the keys that move in rows. */
 static bool move_in_rows(struct rows *r, struct terminal_key key, size_t lines)
 {
@@ -697,7 +702,6 @@ static void key_in_stacks(struct panes *p, struct terminal_key key)
 {
 	const struct rows *r = &p->rows[STACKS];
 	bool enter = !key.special && key.key == '\r';
-	bool back = key.special ? key.key == KEY_BACKSPACE : key.key == 127 || key.key == 8;
 
 	if (!p->open_stack && enter && r->selected < r->nr) {
 		p->open_stack = id_of_text(p, r->selected);
@@ -706,7 +710,7 @@ static void key_in_stacks(struct panes *p, struct terminal_key key)
 	}
 	if (!p->open_stack)
 		return;
-	if (enter || back)
+	if (enter || is_back(key))
 		p->open_stack = 0;
 	else if (key.special && key.key == KEY_DOWN)
 		p->stack_top++;
@@ -725,6 +729,11 @@ static void key_in_stacks(struct panes *p, struct terminal_key key)
 static const char *function_name(const struct panes *p, uint32_t function)
 {
 	return stack_functions_text(p->picture.functions.functions, function);
+}
+
+static bool name_matches(const struct panes *p, uint32_t function)
+{
+	return p->has_pattern && !regexec(&p->pattern, function_name(p, function), 0, NULL, 0);
 }
 
 /* Draws a function's name, and its module if there is room. */
@@ -746,7 +755,7 @@ static uint64_t id_of_function(const struct panes *p, size_t row)
 
 static bool function_matches(const struct panes *p, size_t row)
 {
-	return p->has_pattern && !regexec(&p->pattern, function_name(p, p->picture.order[row]), 0, NULL, 0);
+	return name_matches(p, p->picture.order[row]);
 }
 
 static void draw_function(const struct panes *p, size_t row, int line)
@@ -801,7 +810,7 @@ static uint64_t id_of_call(const struct panes *p, size_t row)
 
 static bool call_matches(const struct panes *p, size_t row)
 {
-	return p->has_pattern && !regexec(&p->pattern, function_name(p, p->calls[row].function), 0, NULL, 0);
+	return name_matches(p, p->calls[row].function);
 }
 
 static int list_calls(struct panes *p)
@@ -850,11 +859,10 @@ static void draw_calls(struct panes *p)
 static void key_in_calls(struct panes *p, struct terminal_key key)
 {
 	const struct rows *r = &p->rows[CALLS];
-	bool back = key.special ? key.key == KEY_BACKSPACE : key.key == 127 || key.key == 8;
 
 	if (!key.special && key.key == '\r' && r->selected < r->nr) {
 		open_function(p, picture_function_id(&p->picture, p->calls[r->selected].function));
-	} else if (back) {
+	} else if (is_back(key)) {
 		p->pane = --p->nr_opened ? CALLS : FUNCTIONS;
 		p->rows[CALLS] = (struct rows){};
 		forget_calls(p);

@@ -101,7 +101,7 @@ static bool is_last_call(const struct code *c, size_t i)
 	const struct eh_rule *callee = insn->target != NO_TARGET ? &c->insns[insn->target].rule : NULL;
 
 	/* where a call overwrites the return address's register, code that still needs that is not behind it */
-	if (RETURNS_BY_REGISTER)
+	if (RA_IN_REGISTER)
 		return i + 1 < c->nr && (next->called || next->rule.saved[SAVED_RA] == SAVED_SAME);
 	if (callee && callee->kind == RULE_NONE)
 		return true;

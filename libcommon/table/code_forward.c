@@ -72,9 +72,9 @@ static bool fills_up(const struct code *c, size_t i)
 {
 	bool padded = c->insns[i].padding;
 
-	while (RETURNS_BY_REGISTER && i < c->nr && c->insns[i].padding)
+	while (RA_IN_REGISTER && i < c->nr && c->insns[i].padding)
 		i++;
-	return padded && (!RETURNS_BY_REGISTER || i == c->nr || code_is_aligned(c, i));
+	return padded && (!RA_IN_REGISTER || i == c->nr || code_is_aligned(c, i));
 }
 
 /*
@@ -88,7 +88,7 @@ static bool is_last_call(const struct code *c, size_t i)
 	bool may_return = insn->target == NO_TARGET || c->insns[insn->target].changed;
 
 	/* where a call puts the return address into a register, what is called is a function, and no part of this one */
-	return fills_up(c, i + 1) || begins_function(c, i + 1) || (RETURNS_BY_REGISTER && next->called) || (!may_return && next->jumped_to);
+	return fills_up(c, i + 1) || begins_function(c, i + 1) || (RA_IN_REGISTER && next->called) || (!may_return && next->jumped_to);
 }
 
 /* Reaches what comes after instruction i. false: that is not known, or too much */
@@ -202,7 +202,7 @@ static void call_piece(struct pieces *p, size_t i)
 	const struct insn *insn = &p->code->insns[i];
 	struct eh_rule rule = insn->rule;
 
-	if (RETURNS_BY_REGISTER || insn->effect != INSN_CALL || insn->target == NO_TARGET || rule.kind != RULE_REG || rule.cfa_reg != REG_SP ||
+	if (RA_IN_REGISTER || insn->effect != INSN_CALL || insn->target == NO_TARGET || rule.kind != RULE_REG || rule.cfa_reg != REG_SP ||
 	    rule.cfa_offset == CFA_AT_ENTRY || rule.from_base)
 		return;
 	rule.cfa_offset += 8;

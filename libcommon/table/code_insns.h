@@ -34,9 +34,6 @@ enum insn_effect {
 #define NO_REG 255		/* something else than a 64-bit general register */
 #define NO_TARGET UINT32_MAX
 
-/* Does a call put the return address into a register? */
-#define RETURNS_BY_REGISTER (CALL_OVERWRITES >> EH_RA & 1)
-
 /* An instruction; or one of its effects: those of one instruction follow each other, all at its place. */
 struct insn {
 	uint32_t at;		/* offset in the code */

@@ -72,7 +72,7 @@ static bool keeps_fp(const struct code *c)
 		const struct insn *insn = &c->insns[i];
 
 		if (insn->effect == INSN_SET && insn->reg == REG_FP && insn->base == REG_SP && !insn->displacement &&
-		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) || (i > 1 && RETURNS_BY_REGISTER && saves_record(insn))))
+		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) || (i > 1 && RA_IN_REGISTER && saves_record(insn))))
 			return true;
 	}
 	return false;

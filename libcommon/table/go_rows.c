@@ -61,10 +61,8 @@ static const uint8_t *code_of(const struct go_rows *go, const struct go_function
 }
 
 /* Does Go's own traceback end in it, or go on on another stack? */
-static bool ends_stacks(const struct go_function *f)
+static bool ends_stacks(int special)
 {
-	int special = go_special_of(f);
-
 	return special == GO_OUTERMOST || special == GO_NO_RETURN || special == GO_NEW_THREAD ||
 	       special == GO_SWITCHES + GO_MORESTACK || special == GO_SWITCHES + GO_SYSTEMSTACK;
 }
@@ -100,14 +98,16 @@ static int find_switch(const uint8_t *bytes, uint64_t size, int special, struct 
 }
 
 /*
- * Of such a function, only the part from where it is on the other stack. -ENOENT: there is none, or too much is to be looked at;
- * -ENOMEM
+ * Of a function in which stacks end, only the part from where it is on the other stack. -ENOENT: it is none, or too much is to be
+ * looked at; -ENOMEM
  */
 static int find_end(struct go_rows *go, const struct go_function *f, struct fde *part)
 {
-	struct stack_switch other = { 0, f->size, 0 };
 	int special = go_special_of(f), error;
+	struct stack_switch other;
 
+	if (!ends_stacks(special))
+		return -ENOENT;
 	if (special == GO_OUTERMOST)
 		return 0;
 	if (f->size > MAX_ASSEMBLY_FUNCTION || f->size > MAX_ASSEMBLY_BYTES - go->assembly_bytes)
@@ -130,7 +130,7 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
 		bool early;
 		int error;
 
-		if (!gopclntab_function(&go->table, i, &f) || !f.pcsp || !code_of(go, &f) || (go->ends_only && !ends_stacks(&f)))
+		if (!gopclntab_function(&go->table, i, &f) || !f.pcsp || !code_of(go, &f))
 			continue;
 		early = go_special_of(&f) == GO_ENTERED_AT_START;
 		fde = (struct fde){ .start = f.start - early, .length = f.size + early, .program_bytes = i };
@@ -244,20 +244,21 @@ static int32_t depth_at(const struct gopclntab *table, const struct go_function 
 	return 0;
 }
 
-/* Nobody calls it, or it has left its caller's stack from some place on. */
+/* The rule of what find_end() has found: nobody calls it, or it has left its caller's stack. */
 static int write_end(const struct place *p, const struct go_function *f, int special, const uint8_t *code)
 {
 	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .saved[SAVED_RA] = SAVED_LOST };
-	struct stack_switch other = { 0, f->size, 0 };
-	int error = special == GO_OUTERMOST ? 0 : find_switch(code, f->size, special, &other);
+	struct stack_switch other;
+	int error = 0;
 
-	if (error)
-		return error;
-	if (special == GO_SWITCHES + GO_SYSTEMSTACK)
+	if (special == GO_SWITCHES + GO_SYSTEMSTACK) {
+		error = find_switch(code, f->size, special, &other);
 		rule = (struct eh_rule){ .kind = RULE_OTHER_STACK, .cfa_offset = GO_SYSTEMSTACK | other.curg << 8,
 					 .deref_offset = depth_at(&p->go->table, f, other.from) };
-	add(p, other.from, cfi_states_of_rule(p->states, &rule));
-	return 0;
+	}
+	if (!error)
+		add(p, p->first - p->start, cfi_states_of_rule(p->states, &rule));
+	return error;
 }
 
 int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states,
