@@ -2,136 +2,47 @@
 #include "report/namer.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <uthash.h>
 
-#include "base/array.h"
-#include "base/order.h"
 #include "base/recent.h"
 #include "process/clock.h"
-#include "process/trust.h"
-#include "process/workers.h"
-#include "report/known_names.h"
-#include "report/namer_work.h"
+#include "report/name_jobs.h"
+#include "report/name_sources.h"
 
-#define AREA_BYTES (16 << 20)
-/* names of trusted files, and all others: these cannot take the room of those */
-#define MAX_KNOWN_BYTES (64 << 20)
-#define MAX_SHARE_BYTES (MAX_KNOWN_BYTES / 4)	/* of one owner, if its sources are untrusted */
-#define MAX_IDLE_BYTES (8 << 20)	/* if known names take more, those that nobody asks for are forgotten */
 #define WAIT_MS 20
-/*
- * How long a report waits for the names of all untrusted sources together: files of other users, and processes' code in no
- * file. A limit for each source would not do, because a user may have any number of them. The owners of sources have equal
- * shares of this time; at the end, others get what an owner leaves. For trusted files, only time that brought no answer
- * counts. When the time is over, no new names of that kind are asked for.
- */
-#define MAX_WAITED_NS 800000000
 /* while a process is measured: from one question for its new JIT frames to the next */
 #define FOLLOW_NS 200000000
 #define NEW_FILE_S 3600
 
-/* The share of one owner of files, or of one user whose processes have code in no file. */
-struct share {
-	uint64_t owner;
-	uint64_t waited_ns;
-	size_t known_bytes[2];	/* [is_trusted()]: of names that are known */
-	size_t nr_sources;	/* sources whose names are still to be asked for in this report */
-	bool used;		/* forget_shares(): it has a source */
-	UT_hash_handle hh;
-};
-
-/* Sources that the same workers name: none can hold up those of another set. */
-enum set {
-	OTHERS_FILES,	/* each owner's by a worker that no other owner's files can take over */
-	TRUSTED_FILES,	/* module_is_trusted() */
-	CODE_IN_NO_FILE,	/* each user's by a worker of its own, too */
-	NR_SETS
-};
-#define NR_OTHERS 4	/* owners, or users, at a time whose workers keep what they know */
-
-/* One file, or one process's code in no file. All frames of a source are asked for together, and given up together. */
-struct source {
-	uint64_t key;		/* module ID, or JIT_SOURCE | PID */
-	int error;		/* 0, or why it was given up */
-	enum set set;
-	struct share *share;
-	uint32_t uid;		/* of a process: whose it was; UINT32_MAX: not known */
-	unsigned slow;		/* how often it did not answer in time, though it is trusted: the disk may be slow at first */
-	bool passed_over;	/* it was not asked, because the time was over */
-	bool gone;		/* its file was gone before it was read; it may be found again */
-	bool lacks_names;	/* a debuginfod may have a debug file for it */
-	bool has_dump;		/* of a process: its jitdump is not to be looked for any more */
-	uint64_t *wanted;	/* frames to ask for */
-	size_t nr, room;
-	UT_hash_handle hh;
-};
-#define JIT_SOURCE (1ULL << 32)
-#define MAX_SLOW 3
-
 struct namer {
 	const struct frame_names *names;
 	struct namer_options options;
-	struct workers *workers[NR_SETS];
-	struct source *sources;
-	struct known_names known[2];	/* [is_trusted()] */
+	struct name_sources sources;
+	struct name_jobs jobs;
 	bool interrupted;
-	bool some_gone;		/* a source was gone */
-	struct share *shares;
-	uint64_t share_ns;	/* how long a report may wait for the sources of the owner that is asked now */
-	uint64_t waited_ns[2];	/* [is_trusted()]; of trusted ones, only what brought no answer */
 	uint64_t followed_ns, nr_questions;
-	uint64_t nr_ended;	/* workers for code in no file, when that was last looked at */
-	uint64_t given_up_key;	/* of the source that was given up last */
-	struct namer_losses losses;
-	uint64_t frames[MAX_NAMED];	/* of the next request */
-	uint64_t request[NAMER_MAX_REQUEST / sizeof(uint64_t) + 1];
+	int not_fetched;
 };
-
-/*
- * What a job is for, in its tag, beside the source's key. Only for ASK, somebody waits: its tag has the question's number, too,
- * because the answer to an earlier question, whose report was interrupted, may still come.
- */
-#define PREPARE (1ULL << 33)
-#define FOLLOW (1ULL << 34)
-#define ASK (1ULL << 35)
-#define QUESTION_SHIFT 36
-#define SOURCE_OF_TAG(tag) ((tag) & (PREPARE - 1))
 
 static int interrupt_fd(const struct namer *n)
 {
 	return n->options.interrupt_fd ? n->options.interrupt_fd() : -1;
 }
 
-static int start_workers(struct namer *n, enum set set)
-{
-	/* the worker starts the demangler, and may wait for it */
-	const struct worker_limits limits = {
-		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true, .open = namer_open,
-		.apart = set == OTHERS_FILES ? UINT64_MAX : set == CODE_IN_NO_FILE ? OWNERS_APART : 0,
-		.keeps = set == CODE_IN_NO_FILE,
-	};
-
-	return workers_new(&n->workers[set], set == TRUSTED_FILES ? 1 : NR_OTHERS, AREA_BYTES, &limits, namer_work);
-}
-
 int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options)
 {
 	struct namer *n = calloc(1, sizeof(*n));
-	int error = 0;
+	int error;
 
 	if (!n)
 		return -ENOMEM;
 	n->names = names;
-	n->share_ns = MAX_WAITED_NS;
 	n->options = *options;
-	for (enum set set = 0; set < NR_SETS && !error; set++)
-		error = start_workers(n, set);
+	name_sources_init(&n->sources, names->modules);
+	error = name_jobs_init(&n->jobs, &n->sources);
 	if (error)
 		namer_free(n);
 	else
@@ -139,320 +50,65 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 	return error;
 }
 
-static void drop_source(struct namer *n, struct source *source)
-{
-	HASH_DEL(n->sources, source);
-	free(source->wanted);
-	free(source);
-}
-
-/* Those without sources and names. */
-static void forget_shares(struct namer *n)
-{
-	struct share *share, *next;
-
-	for (struct source *source = n->sources; source; source = source->hh.next)
-		source->share->used = true;
-	HASH_ITER(hh, n->shares, share, next) {
-		if (!share->used && !share->known_bytes[false] && !share->known_bytes[true]) {
-			HASH_DEL(n->shares, share);
-			free(share);
-			continue;
-		}
-		share->used = false;
-	}
-}
-
 void namer_free(struct namer *n)
 {
-	struct source *source, *next;
-
 	if (!n)
 		return;
-	known_names_free(&n->known[false]);
-	known_names_free(&n->known[true]);
-	HASH_ITER(hh, n->sources, source, next)
-		drop_source(n, source);
-	forget_shares(n);
-	for (enum set set = 0; set < NR_SETS; set++)
-		workers_free(n->workers[set]);
+	name_jobs_free(&n->jobs);
+	name_sources_free(&n->sources);
 	free(n);
 }
 
-static uint64_t source_key(pid_t pid, uint64_t frame)
+void namer_forget(struct namer *n)
 {
-	return frame & FRAME_ADDRESS ? JIT_SOURCE | (uint32_t)pid : FRAME_MODULE(frame);
-}
-
-/* ---- sources ---- */
-
-/* NULL: the source is a process with code in no file */
-static const struct module *module_of(const struct namer *n, uint64_t source)
-{
-	return source & JIT_SOURCE ? NULL : modules_get(n->names->modules, source);
-}
-
-static enum set set_of(const struct namer *n, uint64_t key)
-{
-	const struct module *module = module_of(n, key);
-
-	if (key & JIT_SOURCE)
-		return CODE_IN_NO_FILE;
-	return module && module_is_trusted(module) ? TRUSTED_FILES : OTHERS_FILES;
-}
-
-static bool is_trusted(const struct source *source)
-{
-	return source->set == TRUSTED_FILES;
-}
-
-static struct known_names *known_of(struct namer *n, uint64_t key)
-{
-	return &n->known[set_of(n, key) == TRUSTED_FILES];
-}
-
-/* NULL: no memory */
-static struct share *share_of(struct namer *n, uint64_t owner)
-{
-	struct share *share;
-
-	HASH_FIND(hh, n->shares, &owner, sizeof(owner), share);
-	if (share)
-		return share;
-	share = calloc(1, sizeof(*share));
-	if (!share)
-		return NULL;
-	share->owner = owner;
-	HASH_ADD(hh, n->shares, owner, sizeof(share->owner), share);
-	return share;
-}
-
-/* in whose name the workers are asked */
-static uint64_t owner_of(const struct namer *n, uint64_t key)
-{
-	const struct module *module = module_of(n, key);
-	const struct source *source;
-
-	if (module)
-		return module->owner;
-	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
-	return source ? source->share->owner : owner_of_process((pid_t)key);
-}
-
-static struct source *source_of(struct namer *n, uint64_t key)
-{
-	struct source *source;
-
-	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
-	if (source)
-		return source;
-	source = calloc(1, sizeof(*source));
-	if (!source)
-		return NULL;
-	source->key = key;
-	source->uid = UINT32_MAX;
-	source->set = set_of(n, key);
-	source->share = share_of(n, owner_of(n, key));
-	if (!source->share) {
-		free(source);
-		return NULL;
-	}
-	HASH_ADD(hh, n->sources, key, sizeof(source->key), source);
-	return source;
-}
-
-/* Is the source a file that no process maps any more, and that is in no stack? */
-static bool is_forgotten(void *namer, uint64_t source)
-{
-	const struct namer *n = namer;
-
-	return !(source & JIT_SOURCE) && !modules_get(n->names->modules, source);
-}
-
-/* ---- requests ---- */
-
-/* The source is a file, and it is not known yet what its debug file is. */
-static bool must_ask_debug(const struct namer *n, uint64_t source)
-{
-	const struct module *module = module_of(n, source);
-
-	return module && !module->debug;
-}
-
-static char *put_string(char *to, const char *string)
-{
-	return stpcpy(to, string) + 1;
-}
-
-/* With the workers that have ended, the jitdumps have gone that they had open. */
-static void note_ends(struct namer *n)
-{
-	uint64_t nr = workers_nr_ended(n->workers[CODE_IN_NO_FILE]);
-
-	for (struct source *source = n->sources; source && nr != n->nr_ended; source = source->hh.next)
-		source->has_dump = false;
-	n->nr_ended = nr;
-}
-
-/* Fills in the request for a source and the first nr_frames of n->frames, or for what its debug file is. Returns its size. */
-static size_t describe(struct namer *n, uint64_t source, bool asks_debug, size_t nr_frames)
-{
-	const struct module *module = module_of(n, source);
-	const struct symbol_options *options = modules_symbol_options(n->names->modules);
-	const struct debug_search *search = &options->search;
-	const char *path = module && !module->image ? module->path : "", *fetched = module && module->fetched ? module->fetched : "";
-	struct namer_request *r = (struct namer_request *)n->request;
-	struct source *of;
-	char *end;
-
-	note_ends(n);
-	HASH_FIND(hh, n->sources, &source, sizeof(source), of);
-	*r = (struct namer_request){
-		.pid = source, .uid = of ? of->uid : UINT32_MAX, .nr = nr_frames, .asks_debug = asks_debug,
-		.no_demangle = options->no_demangle, .wants_dump = !module && !(of && of->has_dump),
-	};
-	if (module) {
-		r->module_id = module->id;
-		r->key = module->key;
-		r->file = module_file(module);
-		r->file.path = *path ? path : NULL;
-		if (module->debug)
-			r->debug = *module->debug;
-	}
-	memcpy(r + 1, n->frames, nr_frames * sizeof(n->frames[0]));
-	end = put_string((char *)((uint64_t *)(r + 1) + nr_frames), strlen(path) < 2 * PATH_MAX ? path : "");
-	end = put_string(end, fetched);
-	for (size_t i = 0; i < search->nr_directories && r->nr_directories < NAMER_MAX_DIRECTORIES; i++) {
-		if (strlen(search->directories[i]) >= PATH_MAX)
-			continue;
-		end = put_string(end, search->directories[i]);
-		r->nr_directories++;
-	}
-	return end - (char *)r;
-}
-
-/* Asks for the first nr_frames of n->frames, or for what its debug file is. 0 or -ENOMEM */
-static int give_job(struct namer *n, enum set set, uint64_t tag, bool asks_debug, size_t nr_frames)
-{
-	uint64_t source = SOURCE_OF_TAG(tag);
-
-	return workers_ask(n->workers[set], tag, owner_of(n, source), n->request,
-			   describe(n, source, asks_debug, nr_frames));
+	source_places_begin();
+	name_sources_forget(&n->sources);
 }
 
 /* ---- answers ---- */
 
-/* why: what counts it in n->losses */
-static void pass_over(struct source *source, size_t *why)
+/* The source is a file, and it is not known yet what its debug file is. */
+static bool must_ask_debug(const struct namer *n, uint64_t source)
 {
-	*why += !source->passed_over;
-	source->passed_over = true;
-}
+	const struct module *module = name_sources_module(&n->sources, source);
 
-/* for more names of the source */
-static bool has_room(const struct namer *n, const struct source *source)
-{
-	return n->known[is_trusted(source)].bytes < MAX_KNOWN_BYTES &&
-	       (is_trusted(source) || source->share->known_bytes[false] < MAX_SHARE_BYTES);
-}
-
-static bool may_ask(struct namer *n, struct source *source)
-{
-	struct pollfd fd = { .fd = interrupt_fd(n), .events = POLLIN };
-
-	if (!n->interrupted)
-		n->interrupted = poll(&fd, 1, 0) > 0;
-	if (source->error || is_forgotten(n, source->key) || n->interrupted)
-		return false;
-	if (!has_room(n, source)) {
-		pass_over(source, &n->losses.no_room);
-		return false;
-	}
-	if (n->waited_ns[is_trusted(source)] < MAX_WAITED_NS && (is_trusted(source) || source->share->waited_ns < n->share_ns))
-		return true;
-	pass_over(source, &n->losses.passed_over);
-	return false;
-}
-
-static void give_up(struct namer *n, struct source *source, int error)
-{
-	n->losses.given_up += !source->error;
-	source->error = error;
-	n->given_up_key = source->key;
-	n->losses.error = error;
-}
-
-static void note_waited(struct namer *n, struct source *source, uint64_t began_ns)
-{
-	if (source->error || !is_trusted(source))
-		n->waited_ns[is_trusted(source)] += clock_ns() - began_ns;
-	if (!is_trusted(source))
-		source->share->waited_ns += clock_ns() - began_ns;
-}
-
-/* Can that be said of this frame of the source? The worker may have been taken over. */
-static bool is_sound(const struct source *source, const struct named_frame *found)
-{
-	return source_key((pid_t)source->key, found->frame) == source->key &&
-	       !(source->key & JIT_SOURCE && (found->has_vaddr || found->has_function));
+	return module && !module->debug;
 }
 
 /*
  * Takes the names in an answer. Returns how many frames have an answer now; -EBADMSG: it is no valid answer; -ENOMEM.
- * asked: these frames, in their order; NULL with FOLLOW, where frames without a name are left out, and are asked for again: the
+ * asked: these frames, in their order; NULL with NAME_FOLLOW, where frames without a name are left out, and are asked for again: the
  * runtime may name them later.
  */
-static ssize_t take(struct namer *n, struct source *source, const uint64_t *asked, size_t max, const struct worker_answer *answer)
+static ssize_t take(struct namer *n, struct name_source *source, const uint64_t *asked, size_t max, const struct worker_answer *answer)
 {
-	const char *at = answer->bytes, *end = at + answer->nr;
-	struct named_frame found;
+	struct answered_frame frame;
+	size_t at = 0;
 	ssize_t nr = 0;
+	int more;
 
-	for (; at < end; nr++) {
-		const char *symbol, *raw;
-
-		if ((size_t)(end - at) < sizeof(found) || (size_t)nr >= max)
+	for (; (more = name_answer_next(source, answer, &at, &frame)) > 0; nr++) {
+		if ((size_t)nr >= max || (asked && frame.found.frame != asked[nr]))
 			return -EBADMSG;
-		memcpy(&found, at, sizeof(found));
-		if (!is_sound(source, &found) || (asked && found.frame != asked[nr]))
-			return -EBADMSG;
-		symbol = at + sizeof(found);
-		if (found.symbol_bytes > end - symbol || found.raw_bytes > end - symbol - found.symbol_bytes)
-			return -EBADMSG;
-		raw = symbol + found.symbol_bytes;
-		at = raw + found.raw_bytes;
-		if ((found.symbol_bytes && symbol[found.symbol_bytes - 1]) || (found.raw_bytes && at[-1]))
-			return -EBADMSG;
-		source->lacks_names |= found.lacks_names != 0;
-		source->has_dump = !found.wants_dump;
-		source->gone |= asked && found.gone;
-		n->some_gone |= source->gone;
-		if (!asked && !found.symbol_bytes)
-			continue;
-		if (!has_room(n, source)) {
-			pass_over(source, &n->losses.no_room);
-			continue;
-		}
-		if (known_names_add(&n->known[is_trusted(source)], source->key, &found, found.symbol_bytes ? symbol : NULL,
-				    found.raw_bytes ? raw : NULL, &source->share->known_bytes[is_trusted(source)]))
+		source->lacks_names |= frame.found.lacks_names != 0;
+		source->has_dump = !frame.found.wants_dump;
+		source->gone |= asked && frame.found.gone;
+		n->sources.some_gone |= source->gone;
+		if ((asked || frame.symbol) && name_sources_add(&n->sources, source, &frame.found, frame.symbol, frame.raw))
 			return -ENOMEM;
 	}
-	return nr;
+	return more < 0 ? more : nr;
 }
 
 /* Takes what a file says of its debug file; nothing, if it cannot be read now. 0, -EBADMSG or -ENOMEM */
 static int take_debug_key(struct namer *n, uint64_t source, const struct worker_answer *answer)
 {
-	struct module *module = modules_get(n->names->modules, source);
+	struct module *module = name_sources_module(&n->sources, source);
 	struct debug_key key;
+	int known = name_answer_debug(answer, &key);
 
-	if (!answer->nr)
-		return 0;
-	if (answer->nr != sizeof(key))
-		return -EBADMSG;
-	memcpy(&key, answer->bytes, sizeof(key));
-	if (!debug_key_is_sound(&key))
-		return -EBADMSG;
+	if (known <= 0)
+		return known;
 	free(module->debug);
 	module->debug = malloc(sizeof(key));
 	if (!module->debug)
@@ -462,130 +118,53 @@ static int take_debug_key(struct namer *n, uint64_t source, const struct worker_
 }
 
 /* If its debug file is known now, its names are read with that. 0 or -errno */
-static int go_on_preparing(struct namer *n, struct source *source, const struct worker_answer *answer)
+static int go_on_preparing(struct namer *n, const struct name_job *job, const struct worker_answer *answer)
 {
 	int error;
 
-	if (!must_ask_debug(n, source->key))
+	if (!must_ask_debug(n, job->source))
 		return 0;
-	error = take_debug_key(n, source->key, answer);
-	if (error || must_ask_debug(n, source->key))
+	error = take_debug_key(n, job->source, answer);
+	if (error || must_ask_debug(n, job->source))
 		return error;
-	return give_job(n, source->set, PREPARE | source->key, false, 0);
-}
-
-/* May a trusted source be asked once more? Its disk, or the machine, was slow perhaps. */
-static bool may_try_again(struct source *source, int error)
-{
-	return (error == -ETIMEDOUT || error == -EAGAIN || error == -ENOMEM || error == -ECHILD) && is_trusted(source) &&
-	       source->slow++ < MAX_SLOW;
+	return name_jobs_give(&n->jobs, job, false, NULL, 0);
 }
 
 /* Its module's names are read when it is seen next. */
-static void see_again(struct namer *n, const struct source *source)
+static void see_again(struct namer *n, const struct name_source *source)
 {
-	struct module *module = modules_get(n->names->modules, source->key);
+	struct module *module = name_sources_module(&n->sources, source->key);
 
 	if (module)
 		module->seen = false;
 }
 
 /* Takes an answer that nobody waits for: an error, what a file says of its debug file, or names of JIT code. */
-static void take_aside(struct namer *n, const struct worker_answer *answer)
+static void take_aside(struct namer *n, const struct name_job *job, const struct worker_answer *answer)
 {
-	struct source *source = source_of(n, SOURCE_OF_TAG(answer->tag));
+	struct name_source *source = name_sources_get(&n->sources, job->source);
 	int error = answer->error;
 
 	if (!source)
 		return;
-	if (!error && answer->tag & PREPARE)
-		error = go_on_preparing(n, source, answer);
-	else if (!error && answer->tag & FOLLOW && take(n, source, NULL, MAX_NAMED, answer) == -EBADMSG)
+	if (!error && job->kind == NAME_PREPARE)
+		error = go_on_preparing(n, job, answer);
+	else if (!error && job->kind == NAME_FOLLOW && take(n, source, NULL, MAX_NAMED, answer) == -EBADMSG)
 		error = -EBADMSG;
-	if (error && may_try_again(source, error))
+	if (error && name_source_may_try_again(source, error))
 		see_again(n, source);
 	else if (error)
-		give_up(n, source, error);
+		name_sources_give_up(&n->sources, source, error);
 }
 
-/* Takes an answer. False: there is none yet. Only answers to ASK are for the caller */
-static bool take_answer(struct namer *n, enum set set, struct worker_answer *answer)
+/* Takes an answer. False: there is none yet. Only answers to NAME_ASK are for the caller */
+static bool take_answer(struct namer *n, enum name_set set, struct name_job *job, struct worker_answer *answer)
 {
-	if (!workers_take(n->workers[set], answer))
+	if (!name_jobs_take(&n->jobs, set, job, answer))
 		return false;
-	if (!(answer->tag & ASK))
-		take_aside(n, answer);
+	if (job->kind != NAME_ASK)
+		take_aside(n, job, answer);
 	return true;
-}
-
-/* ---- wanted frames ---- */
-
-/* Sorts the wanted frames, and keeps each of them once. */
-static void sort_wanted(struct source *source)
-{
-	size_t kept = 0;
-
-	if (!source->nr)
-		return;
-	qsort(source->wanted, source->nr, sizeof(*source->wanted), order_numbers);
-	for (size_t i = 0; i < source->nr; i++)
-		if (!i || source->wanted[i] != source->wanted[i - 1])
-			source->wanted[kept++] = source->wanted[i];
-	source->nr = kept;
-}
-
-#define LEAST_WANTED 256
-
-/* Stacks have the same frames again and again: before there is more room, each is kept once. 0 or -ENOMEM */
-static int make_room(struct source *source)
-{
-	if (source->nr < source->room)
-		return 0;
-	sort_wanted(source);
-	return array_reserve(&source->wanted, &source->room, 2 * source->nr + LEAST_WANTED);
-}
-
-/*
- * again: also if it was named before the last namer_forget(), in no file: other code may have taken its place. 0 or -ENOMEM
- */
-static int want(struct namer *n, pid_t pid, uint64_t frame, bool again)
-{
-	uint64_t key = source_key(pid, frame);
-	struct known_names *names = known_of(n, key);
-	const struct known_name *known = known_names_find(names, key, frame);
-	struct source *source;
-
-	if (known && !(again && key & JIT_SOURCE && known->named != names->round))
-		return 0;
-	source = source_of(n, key);
-	if (!source || make_room(source))
-		return -ENOMEM;
-	if (!source->nr || source->wanted[source->nr - 1] != frame)
-		source->wanted[source->nr++] = frame;
-	return 0;
-}
-
-/* ---- forgetting ---- */
-
-static bool has_ended(const struct source *source)
-{
-	return source->key & JIT_SOURCE && kill((pid_t)source->key, 0) && errno == ESRCH;
-}
-
-void namer_forget(struct namer *n)
-{
-	struct source *source, *next;
-
-	memset(n->waited_ns, 0, sizeof(n->waited_ns));	/* for the next report */
-	for (struct share *share = n->shares; share; share = share->hh.next)
-		share->waited_ns = 0;
-	source_places_begin();
-	for (int trusted = 0; trusted < 2; trusted++)
-		known_names_forget(&n->known[trusted], is_forgotten, n, MAX_IDLE_BYTES);
-	HASH_ITER(hh, n->sources, source, next)
-		if (is_forgotten(n, source->key) || has_ended(source) || (!source->nr && !source->error && !source->passed_over && !source->gone))
-			drop_source(n, source);
-	forget_shares(n);
 }
 
 /* ---- asking without waiting ---- */
@@ -599,14 +178,14 @@ static bool may_vanish(const struct module *module)
 	return module->elsewhere || module->key.mtime_s > time(NULL) - NEW_FILE_S;
 }
 
-static int see_module(struct namer *n, uint32_t id)
+static int see_module(struct namer *n, struct module *module)
 {
-	struct module *module = modules_get(n->names->modules, id);
+	struct name_job job = { .kind = NAME_PREPARE, .set = name_sources_set_of(&n->sources, module->id), .source = module->id };
 
-	if (!module || module->seen || !may_vanish(module))
+	if (module->seen || !may_vanish(module))
 		return 0;
 	module->seen = true;
-	return give_job(n, set_of(n, id), PREPARE | id, must_ask_debug(n, id), 0);
+	return name_jobs_give(&n->jobs, &job, must_ask_debug(n, module->id), NULL, 0);
 }
 
 /*
@@ -615,28 +194,10 @@ static int see_module(struct namer *n, uint32_t id)
  */
 static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
 {
-	const struct module *module = modules_get(n->names->modules, FRAME_MODULE(frame));
-	int error = see_module(n, FRAME_MODULE(frame));
+	struct module *module = modules_get(n->names->modules, FRAME_MODULE(frame));
+	int error = module ? see_module(n, module) : 0;
 
-	return !error && module && module->seen ? want(n, pid, frame, true) : error;
-}
-
-/* Gives all processes of one user with code in no file the same share. 0 or -ENOMEM */
-static int note_user(struct namer *n, pid_t pid, uint32_t uid)
-{
-	uint64_t key = JIT_SOURCE | (uint32_t)pid;
-	struct source *source;
-	struct share *share;
-
-	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
-	if (!source)
-		return 0;
-	share = share_of(n, owner_of_user(uid));
-	if (!share)
-		return -ENOMEM;
-	source->share = share;
-	source->uid = uid;
-	return 0;
+	return !error && module && module->seen ? name_sources_want(&n->sources, pid, frame, true) : error;
 }
 
 int namer_see(struct namer *n, pid_t pid, uint32_t uid, const uint64_t *frames, size_t nr)
@@ -645,51 +206,59 @@ int namer_see(struct namer *n, pid_t pid, uint32_t uid, const uint64_t *frames, 
 
 	for (size_t i = 0; i < nr && !error; i++)
 		if (frame_in_no_file(frames[i]))
-			error = want(n, pid, frames[i], true);
+			error = name_sources_want(&n->sources, pid, frames[i], true);
 		else if (!FRAME_IS_RUNTIME(frames[i]) && !FRAME_IS_MARK(frames[i]))
 			error = see_frame(n, pid, frames[i]);
-	return error ? error : note_user(n, pid, uid);
+	return error ? error : name_sources_note_user(&n->sources, pid, uid);
 }
 
-/*
- * Asks for the wanted frames now, because a runtime may move its code, or put other code in its place. 0 or -errno
- */
-static int follow_code(struct namer *n, struct source *source)
+static bool may_ask(struct namer *n, struct name_source *source)
 {
+	struct pollfd fd = { .fd = interrupt_fd(n), .events = POLLIN };
+
+	if (!n->interrupted)
+		n->interrupted = poll(&fd, 1, 0) > 0;
+	return !n->interrupted && name_sources_may_ask(&n->sources, source);
+}
+
+/* Asks for the wanted frames now, because a runtime may move its code, or put other code in its place. 0 or -errno */
+static int follow_code(struct namer *n, struct name_source *source)
+{
+	struct name_job job = { .kind = NAME_FOLLOW, .set = source->set, .source = source->key };
 	int error = 0;
 
 	if (must_ask_debug(n, source->key) && !source->error)	/* it is being prepared; these are asked for later */
 		return 0;
-	sort_wanted(source);
+	name_source_sort_wanted(source);
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
 		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
-		memcpy(n->frames, source->wanted + at, some * sizeof(*source->wanted));
-		error = give_job(n, source->set, FOLLOW | source->key, false, some);
+		error = name_jobs_give(&n->jobs, &job, false, source->wanted + at, some);
 	}
 	source->nr = 0;
 	return error;
 }
 
-static void take_answers(struct namer *n, enum set set)
+static void take_answers(struct namer *n, enum name_set set)
 {
 	struct worker_answer answer;
+	struct name_job job;
 
-	while (workers_nr_asked(n->workers[set]) && take_answer(n, set, &answer))
+	while (take_answer(n, set, &job, &answer))
 		;
 }
 
 int namer_follow(struct namer *n)
 {
-	struct source *source, *next;
+	struct name_source *source, *next;
 	uint64_t now = clock_ns();
 	int error = 0;
 
-	for (enum set set = 0; set < NR_SETS; set++)
+	for (enum name_set set = 0; set < NR_NAME_SETS; set++)
 		take_answers(n, set);
 	if (now - n->followed_ns < FOLLOW_NS)
 		return 0;
 	n->followed_ns = now;
-	HASH_ITER(hh, n->sources, source, next)
+	HASH_ITER(hh, n->sources.all, source, next)
 		if (source->nr && !error)
 			error = follow_code(n, source);
 	return error;
@@ -698,40 +267,34 @@ int namer_follow(struct namer *n)
 /* ---- asking and waiting ---- */
 
 /* The source's worker has been ended: files of this owner that it had prepared are prepared when they are seen again. */
-static void prepare_again(struct namer *n, const struct source *source)
+static void prepare_again(struct namer *n, const struct name_source *source)
 {
 	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
 		struct module *module = modules_get(n->names->modules, id);
 
-		if (module && module->seen && set_of(n, id) == source->set && module->owner == source->share->owner)
+		if (module && module->seen && name_sources_set_of(&n->sources, id) == source->set &&
+		    module->owner == source->share->owner)
 			module->seen = false;
 	}
 }
 
-/* the time from which on an answer is too late */
-static uint64_t end_of_wait(const struct namer *n, const struct source *source)
+/* Waits for the answer to this job. False: it was interrupted, or no answer will come */
+static bool await(struct namer *n, const struct name_source *source, const struct name_job *job, struct worker_answer *answer)
 {
-	uint64_t all = MAX_WAITED_NS - n->waited_ns[false], own = n->share_ns - source->share->waited_ns;
-
-	return is_trusted(source) ? UINT64_MAX : clock_ns() + (own < all ? own : all);
-}
-
-/* Waits for the answer to ASK with this tag. False: it was interrupted, or no answer will come */
-static bool await(struct namer *n, const struct source *source, uint64_t tag, struct worker_answer *answer)
-{
-	struct workers *workers = n->workers[source->set];
+	struct workers *workers = n->jobs.workers[source->set];
 	struct pollfd fds[] = {
 		{ .fd = workers_fd(workers), .events = POLLIN },
 		{ .fd = interrupt_fd(n), .events = POLLIN },
 	};
-	uint64_t end_ns = end_of_wait(n, source);
+	uint64_t end_ns = name_sources_end_of_wait(&n->sources, source);
+	struct name_job answered;
 
 	/* answers to questions of a report that was interrupted are skipped */
-	while (!take_answer(n, source->set, answer) || answer->tag != tag) {
+	while (!take_answer(n, source->set, &answered, answer) || answered.kind != NAME_ASK || answered.number != job->number) {
 		if (!workers_nr_asked(workers))
 			return false;
 		if (clock_ns() > end_ns) {
-			workers_give_up(workers, tag);
+			name_jobs_give_up(&n->jobs, job);
 			prepare_again(n, source);
 			*answer = (struct worker_answer){ .error = -ETIME };
 			return true;
@@ -745,44 +308,43 @@ static bool await(struct namer *n, const struct source *source, uint64_t tag, st
 	return true;
 }
 
-/* Asks which debug file the file has, if that is not known yet, then for these frames; waits. What is not answered stays unknown. 0 or -ENOMEM */
-static int ask(struct namer *n, struct source *source, const uint64_t *frames, size_t nr)
+/*
+ * Asks which debug file the file has, if that is not known yet, then for these frames; waits. What is not answered stays unknown. 0 or
+ * -ENOMEM
+ */
+static int ask(struct namer *n, struct name_source *source, const uint64_t *frames, size_t nr)
 {
+	bool asks_debug = must_ask_debug(n, source->key);
 	ssize_t done;
 
-	for (bool asks_debug = must_ask_debug(n, source->key); (nr || asks_debug) && may_ask(n, source); frames += done, nr -= done) {
+	for (; (nr || asks_debug) && may_ask(n, source); frames += done, nr -= done) {
+		struct name_job job = { .kind = NAME_ASK, .set = source->set, .source = source->key, .number = ++n->nr_questions };
 		size_t some = nr < MAX_NAMED ? nr : MAX_NAMED;
 		struct worker_answer answer = {};
-		uint64_t began = clock_ns(), tag = ASK | source->key | ++n->nr_questions << QUESTION_SHIFT;
-		bool failed;
+		uint64_t began = clock_ns();
 
+		done = 0;
 		if (asks_debug)
 			some = 0;
-		if (some)
-			memcpy(n->frames, frames, some * sizeof(*frames));
-		if (give_job(n, source->set, tag, asks_debug, some))
+		if (name_jobs_give(&n->jobs, &job, asks_debug, frames, some))
 			return -ENOMEM;
-		if (!await(n, source, tag, &answer))
+		if (!await(n, source, &job, &answer))
 			return 0;
-		if (may_try_again(source, answer.error)) {
-			n->waited_ns[true] += clock_ns() - began;
-			done = 0;
+		if (name_source_may_try_again(source, answer.error)) {
+			n->sources.waited_ns[true] += clock_ns() - began;
 			continue;
 		}
-		if (answer.error)
-			done = answer.error;
-		else if (asks_debug)
+		if (!answer.error && asks_debug)
 			done = take_debug_key(n, source->key, &answer);
-		else
+		else if (!answer.error)
 			done = take(n, source, frames, some, &answer);
-		failed = done < 0 || (!done && !asks_debug);
-		if (answer.error == -ETIME && !is_trusted(source) && (n->waited_ns[false] || n->share_ns < MAX_WAITED_NS))
-			pass_over(source, &n->losses.passed_over);	/* other sources have taken most of the time */
-		else if (failed)
-			give_up(n, source, answer.error ? answer.error : -EBADMSG);
-		note_waited(n, source, began);
-		if (failed)
-			return done == -ENOMEM && !answer.error ? -ENOMEM : 0;	/* an answer's -ENOMEM is the worker's, not ours */
+		if (!answer.error && (done < 0 || (!done && !asks_debug)))
+			answer.error = -EBADMSG;
+		if (answer.error)
+			name_sources_fail(&n->sources, source, answer.error);
+		name_sources_note_wait(&n->sources, source, began);
+		if (answer.error)
+			return done == -ENOMEM ? -ENOMEM : 0;
 		asks_debug = false;
 	}
 	return 0;
@@ -800,11 +362,11 @@ static int want_all(struct namer *n, const struct stack_entry *entry, struct rec
 		/* frames of runtimes are named elsewhere, and marks have no names */
 		if (FRAME_IS_RUNTIME(frame) || FRAME_IS_MARK(frame))
 			continue;
-		recent_place(recent, source_key(entry->key.pid, frame), frame, &known);
+		recent_place(recent, name_source_key(entry->key.pid, frame), frame, &known);
 		if (!known)
-			error = want(n, entry->key.pid, frame, false);
+			error = name_sources_want(&n->sources, entry->key.pid, frame, false);
 	}
-	return error ? error : note_user(n, entry->key.pid, entry->key.uid);
+	return error ? error : name_sources_note_user(&n->sources, entry->key.pid, entry->key.uid);
 }
 
 static int want_all_of(struct namer *n, const struct stack_entry *entries, size_t nr)
@@ -832,143 +394,101 @@ bool namer_fetch(struct namer *n, struct module *module)
 	if (error == -EINTR)
 		n->interrupted = true;
 	if (error && error != -ENOENT)
-		n->losses.not_fetched = error;
+		n->not_fetched = error;
 	return !error && !module_set_fetched(module, path);
 }
 
 bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened, struct debug_key *debug)
 {
-	struct source *source = source_of(n, module->id);
+	struct name_source *source = name_sources_get(&n->sources, module->id);
 	struct worker_file file;
 
 	*opened = (struct opened_elf){ .fd = -EBADF };
 	if (!source || ask(n, source, NULL, 0) || !module->debug)
 		return false;
-	file = workers_open(n->workers[source->set], source->share->owner, n->request, describe(n, source->key, false, 0));
+	file = name_jobs_open(&n->jobs, source);
 	namer_take_files(opened, &file);
 	*debug = *module->debug;
 	return opened->fd >= 0 || module->image;
 }
 
 /* Fetches a debug file for the source. True: it has come, and the names are to be asked for again */
-static bool fetch_names(struct namer *n, const struct source *source)
+static bool fetch_names(struct namer *n, const struct name_source *source)
 {
-	struct module *module = source->lacks_names ? modules_get(n->names->modules, source->key) : NULL;
+	struct module *module = source->lacks_names ? name_sources_module(&n->sources, source->key) : NULL;
 
 	if (!module || !namer_fetch(n, module))
 		return false;
-	known_names_forget_source(&n->known[is_trusted(source)], source->key);
+	name_sources_forget_names(&n->sources, source);
 	return true;
 }
 
 /* Asks for the source's wanted frames, and once more if a debug file has come. */
-static int ask_for_wanted(struct namer *n, struct source *source)
+static int ask_for_wanted(struct namer *n, struct name_source *source)
 {
 	int error;
 
 	if (!source->nr)
 		return 0;
-	sort_wanted(source);
+	name_source_sort_wanted(source);
 	error = ask(n, source, source->wanted, source->nr);
 	if (!error && fetch_names(n, source))
 		error = ask(n, source, source->wanted, source->nr);
-	free(source->wanted);
-	source->wanted = NULL;
-	source->nr = source->room = 0;
+	name_source_drop_wanted(source);
 	return error;
 }
 
 /* Cancels the jobs of namer_follow() that have not begun: the report, which waits, asks for what it needs itself. */
 static void stop_following(struct namer *n)
 {
-	struct source *source, *next;
+	struct name_source *source, *next;
 
-	HASH_ITER(hh, n->sources, source, next) {
-		while (workers_cancel(n->workers[source->set], FOLLOW | source->key))
+	HASH_ITER(hh, n->sources.all, source, next) {
+		struct name_job job = { .kind = NAME_FOLLOW, .set = source->set, .source = source->key };
+
+		while (name_jobs_cancel(&n->jobs, &job))
 			;
-		if (!(source->key & JIT_SOURCE) && workers_cancel(n->workers[source->set], PREPARE | source->key))
+		job.kind = NAME_PREPARE;
+		if (name_jobs_cancel(&n->jobs, &job))
 			see_again(n, source);
 	}
 }
 
 static int ask_for_trusted(struct namer *n)
 {
-	struct source *source, *next;
+	struct name_source *source, *next;
 	int error = 0;
 
-	HASH_ITER(hh, n->sources, source, next)
-		if (is_trusted(source) && !error)
+	HASH_ITER(hh, n->sources.all, source, next)
+		if (name_source_is_trusted(source) && !error)
 			error = ask_for_wanted(n, source);
 	return error;
 }
 
-static uint64_t bytes_of(const struct namer *n, const struct source *source)
-{
-	const struct module *module = module_of(n, source->key);
-
-	return module ? module->key.bytes : 0;
-}
-
-/*
- * The smallest source whose owner has not used up the share; if all have, the smallest of all. NULL: no source is left
- */
-static struct source *next_of_others(const struct namer *n, uint64_t share_ns)
-{
-	struct source *best = NULL;
-	bool best_had = false;
-
-	for (struct source *source = n->sources; source; source = source->hh.next) {
-		bool had = source->share->waited_ns >= share_ns;
-
-		if (is_trusted(source) || !source->nr || (best && (had != best_had ? had : bytes_of(n, source) >= bytes_of(n, best))))
-			continue;
-		best = source;
-		best_had = had;
-	}
-	return best;
-}
-
-/* Returns how many owners have untrusted sources with wanted frames, and sets the owners' nr_sources. */
-static size_t count_owners(struct namer *n)
-{
-	size_t nr = 0;
-
-	for (struct share *share = n->shares; share; share = share->hh.next)
-		share->nr_sources = 0;
-	for (struct source *source = n->sources; source; source = source->hh.next)
-		if (!is_trusted(source) && source->nr)
-			nr += !source->share->nr_sources++;
-	return nr;
-}
-
 static int ask_for_others(struct namer *n)
 {
-	size_t nr = count_owners(n), left = nr;
-	uint64_t share_ns = nr ? MAX_WAITED_NS / nr : 0;
-	struct source *source;
+	struct name_source *source;
+	struct name_turns turns;
 	int error = 0;
 
-	while (!error && !n->interrupted && n->waited_ns[false] < MAX_WAITED_NS && (source = next_of_others(n, share_ns))) {
-		/* an owner that has used up the share gets time that the others have left */
-		n->share_ns = left > 1 && source->share->waited_ns < share_ns ? share_ns : MAX_WAITED_NS;
+	name_sources_begin_turns(&n->sources, &turns);
+	while (!error && !n->interrupted && (source = name_sources_next_turn(&n->sources, &turns)))
 		error = ask_for_wanted(n, source);
-		left -= !--source->share->nr_sources;
-	}
-	n->share_ns = MAX_WAITED_NS;
-	for (source = n->sources; source && !error; source = source->hh.next)	/* no time is left: passes these over */
-		if (!is_trusted(source))
+	n->sources.share_ns = NAME_WAIT_NS;
+	for (source = n->sources.all; source && !error; source = source->hh.next)	/* no time is left: passes these over */
+		if (!name_source_is_trusted(source))
 			error = ask_for_wanted(n, source);
 	return error;
 }
 
 int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 {
-	struct source *source, *next;
+	struct name_source *source, *next;
 	int error;
 
 	n->interrupted = false;		/* the signal that has ended the measurement may have set it */
 	stop_following(n);
-	HASH_ITER(hh, n->sources, source, next)		/* debug files for what was named during the measurement */
+	HASH_ITER(hh, n->sources.all, source, next)		/* debug files for what was named during the measurement */
 		fetch_names(n, source);
 	error = want_all_of(n, entries, nr);
 	if (!error)
@@ -1003,35 +523,31 @@ static struct frame_name name_of(const struct namer *n, const struct known_name 
 
 struct frame_name namer_find(struct namer *n, pid_t pid, uint64_t frame)
 {
-	uint64_t key = source_key(pid, frame);
-	struct known_names *names = known_of(n, key);
-	const struct known_name *known = known_names_find(names, key, frame);
-	struct source *source = known ? NULL : source_of(n, key);
+	uint64_t key = name_source_key(pid, frame);
+	const struct known_name *known = name_sources_known(&n->sources, key, frame);
+	struct name_source *source = known ? NULL : name_sources_get(&n->sources, key);
 
 	if (source && !ask(n, source, &frame, 1))
-		known = known_names_find(names, key, frame);
+		known = name_sources_known(&n->sources, key, frame);
 	return name_of(n, known, frame);
 }
 
 struct namer_losses namer_losses(const struct namer *n)
 {
-	struct namer_losses losses = n->losses;
-	const struct module *module = NULL;
+	const struct name_sources *s = &n->sources;
+	const struct module *module = name_sources_module(s, s->given_up_key);
 
-	if (losses.given_up && n->given_up_key & JIT_SOURCE)
-		losses.pid = (pid_t)n->given_up_key;
-	else if (losses.given_up)
-		module = modules_get(n->names->modules, n->given_up_key);
-	losses.path = module ? module->path : NULL;
-	return losses;
+	return (struct namer_losses){
+		.given_up = s->nr_given_up, .path = module ? module->path : NULL, .error = s->given_up_error,
+		.pid = s->given_up_key & PROCESS_SOURCE ? (pid_t)s->given_up_key : 0,
+		.passed_over = s->nr_passed_over, .no_room = s->nr_no_room, .not_fetched = n->not_fetched,
+	};
 }
 
 bool namer_lost_code(const struct namer *n, pid_t pid)
 {
-	uint64_t key = JIT_SOURCE | (uint32_t)pid;
-	const struct source *source;
+	const struct name_source *source = name_sources_find(&n->sources, PROCESS_SOURCE | (uint32_t)pid);
 
-	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
 	return source && (source->error || source->passed_over);
 }
 
@@ -1039,11 +555,11 @@ const char *namer_gone(const struct namer *n, uint64_t frame)
 {
 	uint64_t key = FRAME_MODULE(frame);
 	const struct module *module;
-	const struct source *source;
+	const struct name_source *source;
 
-	if (!n->some_gone || FRAME_IS_RUNTIME(frame) || frame_in_no_file(frame))
+	if (!n->sources.some_gone || FRAME_IS_RUNTIME(frame) || frame_in_no_file(frame))
 		return NULL;
-	module = module_of(n, key);
-	HASH_FIND(hh, n->sources, &key, sizeof(key), source);
+	module = name_sources_module(&n->sources, key);
+	source = name_sources_find(&n->sources, key);
 	return module && source && source->gone ? module->path : NULL;
 }

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/name_jobs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define AREA_BYTES (16 << 20)
+#define NR_OTHERS 4	/* owners, or users, at a time whose workers keep what they know */
+
+static int start_workers(struct name_jobs *jobs, enum name_set set)
+{
+	/* the worker starts the demangler, and may wait for it */
+	struct worker_limits limits = {
+		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true, .open = namer_open,
+		.keeps = set == CODE_IN_NO_FILE,
+	};
+
+	if (set == OTHERS_FILES)
+		limits.apart = UINT64_MAX;
+	else if (set == CODE_IN_NO_FILE)
+		limits.apart = OWNERS_APART;
+	return workers_new(&jobs->workers[set], set == TRUSTED_FILES ? 1 : NR_OTHERS, AREA_BYTES, &limits, namer_work);
+}
+
+int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources)
+{
+	int error = 0;
+
+	*jobs = (struct name_jobs){ .sources = sources };
+	for (enum name_set set = 0; set < NR_NAME_SETS && !error; set++)
+		error = start_workers(jobs, set);
+	return error;
+}
+
+void name_jobs_free(struct name_jobs *jobs)
+{
+	for (enum name_set set = 0; set < NR_NAME_SETS; set++)
+		workers_free(jobs->workers[set]);
+}
+
+/* ---- tags ---- */
+
+#define KIND_SHIFT 33	/* above PROCESS_SOURCE */
+#define NUMBER_SHIFT 36
+
+static uint64_t tag_of(const struct name_job *job)
+{
+	return job->source | (uint64_t)job->kind << KIND_SHIFT | (uint64_t)job->number << NUMBER_SHIFT;
+}
+
+static struct name_job job_of(enum name_set set, uint64_t tag)
+{
+	return (struct name_job){
+		.kind = tag >> KIND_SHIFT & 3, .set = set, .source = tag & (2 * PROCESS_SOURCE - 1), .number = tag >> NUMBER_SHIFT,
+	};
+}
+
+/* ---- questions ---- */
+
+static char *put_string(char *to, const char *string)
+{
+	return stpcpy(to, string) + 1;
+}
+
+/* With the workers that have ended, the jitdumps have gone that they had open. */
+static void note_ends(struct name_jobs *jobs)
+{
+	uint64_t nr = workers_nr_ended(jobs->workers[CODE_IN_NO_FILE]);
+
+	for (struct name_source *source = jobs->sources->all; source && nr != jobs->nr_ended; source = source->hh.next)
+		source->has_dump = false;
+	jobs->nr_ended = nr;
+}
+
+/* Writes jobs->request. Returns its size */
+static size_t describe(struct name_jobs *jobs, uint64_t key, bool asks_debug, const uint64_t *frames, size_t nr)
+{
+	const struct module *module = name_sources_module(jobs->sources, key);
+	const struct name_source *source = name_sources_find(jobs->sources, key);
+	const struct symbol_options *options = modules_symbol_options(jobs->sources->modules);
+	const struct debug_search *search = &options->search;
+	const char *path = module && !module->image ? module->path : "", *fetched = module && module->fetched ? module->fetched : "";
+	struct namer_request *r = (struct namer_request *)jobs->request;
+	char *end;
+
+	note_ends(jobs);
+	*r = (struct namer_request){
+		.pid = key, .uid = source ? source->uid : UINT32_MAX, .nr = nr, .asks_debug = asks_debug,
+		.no_demangle = options->no_demangle, .wants_dump = !module && !(source && source->has_dump),
+	};
+	if (module) {
+		r->module_id = module->id;
+		r->key = module->key;
+		r->file = module_file(module);
+		r->file.path = *path ? path : NULL;
+		if (module->debug)
+			r->debug = *module->debug;
+	}
+	end = (char *)(r + 1);
+	if (nr)
+		end = mempcpy(end, frames, nr * sizeof(*frames));
+	end = put_string(end, strlen(path) < 2 * PATH_MAX ? path : "");
+	end = put_string(end, fetched);
+	for (size_t i = 0; i < search->nr_directories && r->nr_directories < NAMER_MAX_DIRECTORIES; i++) {
+		if (strlen(search->directories[i]) >= PATH_MAX)
+			continue;
+		end = put_string(end, search->directories[i]);
+		r->nr_directories++;
+	}
+	return end - (char *)r;
+}
+
+int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks_debug, const uint64_t *frames, size_t nr)
+{
+	size_t bytes = describe(jobs, job->source, asks_debug, frames, nr);
+
+	return workers_ask(jobs->workers[job->set], tag_of(job), name_sources_owner(jobs->sources, job->source), jobs->request, bytes);
+}
+
+bool name_jobs_cancel(struct name_jobs *jobs, const struct name_job *job)
+{
+	return workers_cancel(jobs->workers[job->set], tag_of(job));
+}
+
+void name_jobs_give_up(struct name_jobs *jobs, const struct name_job *job)
+{
+	workers_give_up(jobs->workers[job->set], tag_of(job));
+}
+
+struct worker_file name_jobs_open(struct name_jobs *jobs, const struct name_source *source)
+{
+	size_t bytes = describe(jobs, source->key, false, NULL, 0);
+
+	return workers_open(jobs->workers[source->set], source->share->owner, jobs->request, bytes);
+}
+
+/* ---- answers ---- */
+
+bool name_jobs_take(struct name_jobs *jobs, enum name_set set, struct name_job *job, struct worker_answer *answer)
+{
+	if (!workers_nr_asked(jobs->workers[set]) || !workers_take(jobs->workers[set], answer))
+		return false;
+	*job = job_of(set, answer->tag);
+	return true;
+}
+
+/* Can that be said of this frame of the source? The worker may have been taken over. */
+static bool is_sound(const struct name_source *source, const struct named_frame *found)
+{
+	return name_source_key((pid_t)source->key, found->frame) == source->key &&
+	       !(source->key & PROCESS_SOURCE && (found->has_vaddr || found->has_function));
+}
+
+/* A string of so many bytes with its NUL, and steps over it; *string is NULL if it has none. False: it does not end there */
+static bool next_string(const char **at, const char *end, uint16_t bytes, const char **string)
+{
+	*string = bytes ? *at : NULL;
+	if (bytes > end - *at || (bytes && (*at)[bytes - 1]))
+		return false;
+	*at += bytes;
+	return true;
+}
+
+int name_answer_next(const struct name_source *source, const struct worker_answer *answer, size_t *at, struct answered_frame *frame)
+{
+	const char *bytes = answer->bytes, *from = bytes + *at, *end = bytes + answer->nr;
+
+	if (from == end)
+		return 0;
+	if ((size_t)(end - from) < sizeof(frame->found))
+		return -EBADMSG;
+	memcpy(&frame->found, from, sizeof(frame->found));
+	from += sizeof(frame->found);
+	if (!is_sound(source, &frame->found) || !next_string(&from, end, frame->found.symbol_bytes, &frame->symbol) ||
+	    !next_string(&from, end, frame->found.raw_bytes, &frame->raw))
+		return -EBADMSG;
+	*at = from - bytes;
+	return 1;
+}
+
+int name_answer_debug(const struct worker_answer *answer, struct debug_key *key)
+{
+	if (!answer->nr)
+		return 0;
+	if (answer->nr != sizeof(*key))
+		return -EBADMSG;
+	memcpy(key, answer->bytes, sizeof(*key));
+	return debug_key_is_sound(key) ? 1 : -EBADMSG;
+}
