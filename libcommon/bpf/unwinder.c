@@ -57,21 +57,16 @@ static void remove_handle(void *arg, uint32_t tgid)
 	bpf_map_delete_elem(u->procs_fd, &tgid);
 }
 
-static void spent(void *arg, pid_t pid, uint64_t ns)
-{
-	struct unwinder *u = arg;
-	struct process *process = processes_find(&u->processes, pid);
-
-	if (process)
-		process_charge(&u->processes, process, ns);
-}
-
 /* a worker's time is not ours, but others' */
 #define SHARE_OF_COMPILING 8
 
 static void compiled(void *arg, pid_t tid, uint64_t ns)
 {
-	spent(arg, tid, ns / SHARE_OF_COMPILING);
+	struct unwinder *u = arg;
+	struct process *process = processes_find(&u->processes, tid);
+
+	if (process)
+		process_charge(&u->processes, process, ns / SHARE_OF_COMPILING);
 }
 
 /* ---- reading processes ---- */
@@ -226,6 +221,23 @@ static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
 	return error;
 }
 
+void unwinder_publish(struct unwinder *u, struct process *process, const struct eh_image *image)
+{
+	process_charge(&u->processes, process, publisher_publish(u->publisher, process, image));
+}
+
+static void publish_changed(struct unwinder *u)
+{
+	struct process *process, *next;
+
+	HASH_ITER(hh, u->processes.by_pid, process, next) {
+		const struct eh_image *image = publisher_changed(u->publisher, process);
+
+		if (image)
+			unwinder_publish(u, process, image);
+	}
+}
+
 /* Drains the buffers and applies what is in them. last: all of it */
 static int handle_events(struct unwinder *u, bool last)
 {
@@ -239,7 +251,7 @@ static int handle_events(struct unwinder *u, bool last)
 			error = handle_batch(u, last ? UINT64_MAX : stack_store_drained_ns(u->store) - DISORDER_NS);
 		if (!error && u->published_changed) {
 			u->published_changed = false;
-			publisher_publish_changed(u->publisher, &u->processes);
+			publish_changed(u);
 		}
 	} while (!error && last && !event_queue_is_empty(&u->queue));
 	return error;
@@ -355,7 +367,7 @@ static uint64_t slab_bytes(const struct unwinder *u, const struct bpf_object *ob
 static int make_publisher(struct unwinder *u, struct bpf_object *object)
 {
 	struct publisher_target target = {
-		.settle = settle, .set_handle = set_handle, .remove_handle = remove_handle, .spent = spent, .arg = u,
+		.settle = settle, .set_handle = set_handle, .remove_handle = remove_handle, .arg = u,
 	};
 	int error = bpf_slabs_new(&u->source, bpf_object__find_map_fd_by_name(object, "slabs"),
 				  slab_bytes(u, object));

@@ -91,10 +91,10 @@ static int read_processes(struct unwinder *u, struct task_list *list)
 static void publish_processes(struct unwinder *u, const struct task_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
-		const struct process *process = processes_find(&u->processes, list->tasks[i].pid);
+		struct process *process = processes_find(&u->processes, list->tasks[i].pid);
 
 		if (process && (process->complete || process->refused))
-			publisher_publish(u->publisher, process, &list->tasks[i].image);
+			unwinder_publish(u, process, &list->tasks[i].image);
 	}
 }
 

@@ -56,7 +56,7 @@ static uint64_t end_offset(const struct proc_mapping *m)
 static void adopt(const struct proc_mapping *before, struct proc_mapping *code,
 		  const struct proc_mapping *after)
 {
-	if (code->inode || code->path[0] || !before->inode || before->inode != after->inode ||
+	if (!proc_mapping_is_anonymous(code) || !before->inode || before->inode != after->inode ||
 	    before->dev != after->dev || before->end != code->start || code->end != after->start ||
 	    end_offset(before) + (code->end - code->start) != after->file_offset)
 		return;

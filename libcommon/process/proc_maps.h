@@ -26,6 +26,11 @@ struct proc_mapping {
 	struct file_key file;
 };
 
+static inline bool proc_mapping_is_anonymous(const struct proc_mapping *mapping)
+{
+	return !mapping->inode && !mapping->path[0];
+}
+
 struct proc_maps {
 	struct proc_mapping *mappings;	/* by address */
 	size_t nr, room;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "unwind/regions.h"
+
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped)
 {
@@ -37,11 +39,28 @@ static loc_t use(struct tables *tables, uint32_t module_id)
 	return tables_loc(tables, module_id);
 }
 
-int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
-		       const struct mapped_modules *mapped, const struct eh_process *header,
-		       struct mapping_list *list)
+static struct eh_mapping mapping_of(struct tables *tables, const struct mapping_contents *contents, size_t i)
 {
-	size_t nr = maps->nr < MAX_MAPPINGS ? maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
+	const struct proc_mapping *m = &contents->maps->mappings[i];
+	struct eh_mapping mapping = {
+		.start = m->start, .end = m->end, .file_offset = m->file_offset, .module_id = contents->mapped->of[i].module_id,
+	};
+
+	if (mapping.module_id) {
+		mapping.module = use(tables, mapping.module_id);
+	} else if (contents->generated && proc_mapping_is_anonymous(m)) {
+		mapping.module = contents->generated;
+		mapping.file_offset = anonymous_offset(m->start);
+	} else if (contents->regions && proc_mapping_is_anonymous(m)) {
+		mapping.module = regions_use(contents->regions, tables, m);
+		mapping.file_offset = 0;
+	}
+	return mapping;
+}
+
+int mapping_list_write(struct tables *tables, const struct mapping_contents *contents, struct mapping_list *list)
+{
+	size_t nr = contents->maps->nr < MAX_MAPPINGS ? contents->maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
 	loc_t loc = take(tables, size);
 	struct eh_process *written = slabs_at(tables_slabs(tables), loc);
 
@@ -52,39 +71,17 @@ int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
 	 * is being written, and set last: see struct eh_process.
 	 */
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-	written->image = header->image;
-	written->changes = header->changes;
-	written->runtimes = (struct eh_runtimes){};
+	written->image = contents->head.image;
+	written->changes = contents->head.changes;
+	written->runtimes = contents->head.runtimes;
 	written->nr_mappings = nr;
-	written->refused = header->refused;
-	written->quiet_until_ns = header->quiet_until_ns;
-	for (size_t i = 0; i < nr; i++) {
-		const struct proc_mapping *m = &maps->mappings[i];
-		uint32_t module_id = mapped->of[i].module_id;
-
-		written->mappings[i] = (struct eh_mapping){
-			.start = m->start, .end = m->end, .file_offset = m->file_offset,
-			.module = use(tables, module_id), .module_id = module_id,
-		};
-	}
-	__atomic_store_n(&written->generation, header->generation, __ATOMIC_SEQ_CST);
+	written->refused = contents->head.refused;
+	written->quiet_until_ns = contents->head.quiet_until_ns;
+	for (size_t i = 0; i < nr; i++)
+		written->mappings[i] = mapping_of(tables, contents, i);
+	__atomic_store_n(&written->generation, contents->head.generation, __ATOMIC_SEQ_CST);
 	*list = (struct mapping_list){ .loc = loc, .bytes = size };
 	return 0;
-}
-
-void mapping_list_set_anonymous(const struct tables *tables, const struct mapping_list *list,
-				const struct proc_maps *maps, loc_t module)
-{
-	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
-
-	for (uint32_t i = 0; i < written->nr_mappings; i++) {
-		struct eh_mapping *mapping = &written->mappings[i];
-
-		if (mapping->module_id || maps->mappings[i].inode || maps->mappings[i].path[0])
-			continue;
-		mapping->module = module;
-		mapping->file_offset = anonymous_offset(mapping->start);
-	}
 }
 
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,

@@ -11,6 +11,8 @@
 #include "unwind/tables.h"
 #include "processes_abi.h"
 
+struct regions;
+
 struct mapping_list {
 	loc_t loc;		/* of its struct eh_process; 0: there is none */
 	size_t bytes;
@@ -24,27 +26,24 @@ struct mapping_list {
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped);
 
-/*
- * Writes a list of these mappings and of their modules' tables. `mapped` must be up to date with maps. Of
- * `header`, only image, generation (not 0), changes, refused and quiet_until_ns are used. 0, or -errno with
- * *list unchanged
- */
-int mapping_list_write(struct tables *tables, const struct proc_maps *maps,
-		       const struct mapped_modules *mapped, const struct eh_process *header,
-		       struct mapping_list *list);
+/* what a list is to say */
+struct mapping_contents {
+	struct eh_process head;		/* without .nr_mappings; .generation is not 0 */
+	const struct proc_maps *maps;
+	const struct mapped_modules *mapped;	/* up to date with maps */
+	/* anonymous code: the struct eh_module of the runtime that generates it; or 0, and regions; or neither */
+	loc_t generated;
+	const struct regions *regions;
+};
 
-/* The offset that mappings of anonymous code use instead of an offset in a file: a function of the address. */
+/* Writes a list with the tables that its modules have. 0, or -errno with *list unchanged */
+int mapping_list_write(struct tables *tables, const struct mapping_contents *contents, struct mapping_list *list);
+
+/* The offset that mappings of generated code use instead of an offset in a file: a function of the address. */
 static inline uint64_t anonymous_offset(uint64_t address)
 {
 	return address & ((1ULL << 44) - 1);	/* with a page's number in 32 bits */
 }
-
-/*
- * Gives the list's anonymous code this struct eh_module, with offsets by anonymous_offset(). To be called before the list's
- * handle is published
- */
-void mapping_list_set_anonymous(const struct tables *tables, const struct mapping_list *list,
-				const struct proc_maps *maps, loc_t module);
 
 /*
  * host_unwind(), and asks for the tables that the walk needs. stack->wants_table: the module whose table is being made

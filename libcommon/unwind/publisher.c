@@ -101,7 +101,7 @@ int publisher_share_list(struct publisher *p, pid_t pid, struct mapping_list *sh
 	return publication && publication->list.loc ? mapping_list_share(&publication->list, share) : -ESRCH;
 }
 
-/* ---- publishing ---- */
+/* ---- lists ---- */
 
 static void invalidate(struct publisher *p, struct publication *publication)
 {
@@ -136,19 +136,6 @@ static uint32_t next_generation(struct publisher *p)
 	return p->generation;
 }
 
-/*
- * Stores the handle in the kernel's map. It is no error if the map has no room: the process's samples keep coming raw.
- */
-static int make_live(struct publisher *p, struct publication *publication, uint32_t generation)
-{
-	int error = p->target.set_handle(p->target.arg, publication->image.tgid,
-					 HANDLE(publication->list.loc, generation));
-
-	publication->live = !error;
-	p->counts.publications += publication->live;
-	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
-}
-
 /* ---- runtimes ---- */
 
 static const struct runtime_process *generator_of(const struct publication *publication)
@@ -180,9 +167,9 @@ static void find_runtime(const struct publisher *p, struct publication *publicat
 	}
 }
 
-/* Lets the runtime write into the process's list, if the file that holds the runtime is compiled. */
-static void publish_runtime(const struct publisher *p, const struct publication *publication, const struct process *process,
-			    struct runtime_process *of)
+/* Has the runtime say what the kernel has to know, if the file that holds the runtime is compiled. */
+static void describe_runtime(const struct publisher *p, const struct publication *publication, const struct process *process,
+			     struct runtime_process *of, struct eh_runtimes *says)
 {
 	const struct module *module = modules_get(tables_modules(p->tables), of->module);
 
@@ -193,13 +180,14 @@ static void publish_runtime(const struct publisher *p, const struct publication 
 			continue;
 		of->image = runtime_image(&module->runtime, of->runtime);
 		of->is_read = true;
-		of->runtime->publish(of, slabs_at(tables_slabs(p->tables), publication->list.loc), m->start - m->file_offset);
+		of->runtime->describe(of, says, m->start - m->file_offset);
 		return;
 	}
 }
 
-/* Finds the runtimes for a new list. One that generates code keeps what it had for the earlier list. */
-static void find_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
+/* Finds the process's runtimes. One that generates code keeps what it had for the earlier list. */
+static void describe_runtimes(const struct publisher *p, struct publication *publication, const struct process *process,
+			      struct eh_runtimes *says)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
 		struct runtime_process *of = &publication->runtimes[i];
@@ -209,22 +197,22 @@ static void find_runtimes(const struct publisher *p, struct publication *publica
 		if (!of->runtime)
 			find_runtime(p, publication, process, runtimes[i], of);
 		if (of->runtime)
-			publish_runtime(p, publication, process, of);
-		if (of->runtime && of->runtime->code_module)
-			mapping_list_set_anonymous(p->tables, &publication->list, &process->maps, of->runtime->code_module(of->own));
+			describe_runtime(p, publication, process, of, says);
 	}
 }
 
 /* Finds runtimes whose files were compiled after the list was written. */
 static void find_compiled_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
 {
+	struct eh_process *list = slabs_at(tables_slabs(p->tables), publication->list.loc);
+
 	for (size_t i = 0; runtimes[i]; i++) {
 		struct runtime_process *of = &publication->runtimes[i];
 
 		if (!of->runtime && !runtimes[i]->is_file)
 			find_runtime(p, publication, process, runtimes[i], of);
 		if (of->runtime && !of->is_read)
-			publish_runtime(p, publication, process, of);
+			describe_runtime(p, publication, process, of, &list->runtimes);
 	}
 }
 
@@ -243,38 +231,68 @@ void publisher_find_runtimes(struct publisher *p, const struct processes *proces
 	}
 }
 
-/* Writes a new list, and replaces the current list by it. */
+/* ---- publishing: describe, write, make live ---- */
+
+/* What the process's next list says. Asks for the tables that its modules lack. 0 or -ENOMEM */
+static int describe(struct publisher *p, struct publication *publication, const struct process *process,
+		    const struct eh_image *image, struct mapping_contents *contents)
+{
+	const struct runtime_process *generator;
+	int error = mapping_list_make_tables(p->tables, &process->maps, &publication->mapped);
+
+	*contents = (struct mapping_contents){
+		.maps = &process->maps, .mapped = &publication->mapped, .regions = &publication->regions,
+		.head = {
+			.image = *image, .changes = process->changes, .generation = next_generation(p),
+			.refused = process->refused != 0, .quiet_until_ns = process->refused ? process->refused_until_ns : 0,
+		},
+	};
+	if (error)
+		return error;
+	describe_runtimes(p, publication, process, &contents->head.runtimes);
+	generator = generator_of(publication);
+	if (generator)
+		contents->generated = generator->runtime->code_module(generator->own);
+	return 0;
+}
+
+/*
+ * Stores the handle in the kernel's map. It is no error if the map has no room: the process's samples keep coming raw.
+ */
+static int make_live(struct publisher *p, struct publication *publication, uint32_t generation)
+{
+	int error = p->target.settle(p->target.arg);
+
+	if (error)
+		return error;
+	error = p->target.set_handle(p->target.arg, publication->image.tgid, HANDLE(publication->list.loc, generation));
+	publication->live = !error;
+	p->counts.publications += publication->live;
+	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
+}
+
+/* Replaces the process's list. 0; or -errno with the current list, or a new one that is not live */
 static int replace_list(struct publisher *p, struct publication *publication, const struct process *process,
 			const struct eh_image *image)
 {
-	struct eh_process header = {
-		.image = *image, .changes = process->changes,
-		.refused = process->refused != 0, .quiet_until_ns = process->refused ? process->refused_until_ns : 0,
-	};
 	struct mapping_list old = publication->list;
-	int error = mapping_list_make_tables(p->tables, &process->maps, &publication->mapped);
+	struct mapping_contents contents;
+	int error = describe(p, publication, process, image, &contents);
 
-	header.generation = next_generation(p);
 	if (!error)
-		error = mapping_list_write(p->tables, &process->maps, &publication->mapped, &header,
-					   &publication->list);
+		error = mapping_list_write(p->tables, &contents, &publication->list);
 	if (error)
 		return error;
 	publication->image = *image;
 	publication->version = process->version;
-	find_runtimes(p, publication, process);
-	if (!generator_of(publication))
-		regions_attach(&publication->regions, p->tables, &publication->list, &process->maps);
-	error = p->target.settle(p->target.arg);
-	if (!error)
-		error = make_live(p, publication, header.generation);
+	error = make_live(p, publication, contents.head.generation);
 	/* a walk that is still reading the old list notices this by the generation */
 	mapping_list_release(p->tables, &old);
 	regions_forget(&publication->regions, p->tables, &process->maps);
 	return error;
 }
 
-void publisher_publish(struct publisher *p, const struct process *process, const struct eh_image *image)
+uint64_t publisher_publish(struct publisher *p, const struct process *process, const struct eh_image *image)
 {
 	struct publication *publication = get(p, process->pid);
 	uint64_t began = clock_cpu_ns();
@@ -283,23 +301,14 @@ void publisher_publish(struct publisher *p, const struct process *process, const
 	if (error && publication)
 		invalidate(p, publication);
 	p->counts.unpublished += error != 0;
-	if (p->target.spent)
-		p->target.spent(p->target.arg, process->pid, clock_cpu_ns() - began);
+	return clock_cpu_ns() - began;
 }
 
-void publisher_publish_changed(struct publisher *p, const struct processes *processes)
+const struct eh_image *publisher_changed(const struct publisher *p, const struct process *process)
 {
-	struct publication *publication, *next;
+	const struct publication *publication = process->complete ? publisher_find(p, process->pid) : NULL;
 
-	HASH_ITER(hh, p->by_pid, publication, next) {
-		const struct process *process = NULL;
-
-		if (publication->list.loc)
-			process = processes_find(processes, publication->pid);
-		if (process && process->complete &&
-		    !(publication->live && publication->version == process->version))
-			publisher_publish(p, process, &publication->image);
-	}
+	return publication && !(publication->live && publication->version == process->version) ? &publication->image : NULL;
 }
 
 bool publisher_is_current(const struct publisher *p, const struct process *process,

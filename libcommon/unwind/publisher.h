@@ -30,8 +30,6 @@ struct publisher_target {
 	/* 0 or -errno; -ENOMEM, -E2BIG and -EBUSY mean that the map has no room at the moment */
 	int (*set_handle)(void *arg, uint32_t tgid, uint64_t handle);
 	void (*remove_handle)(void *arg, uint32_t tgid);
-	/* tells how much CPU time publishing the process has taken; may be NULL */
-	void (*spent)(void *arg, pid_t pid, uint64_t ns);
 	void *arg;
 };
 
@@ -84,12 +82,13 @@ int publisher_find_modules(struct publisher *publisher, const struct process *pr
 /*
  * Publishes the process's current mappings as those of this image. If this fails, the failure is counted, and the
  * process is not published. If the kernel's map has no room for the handle, the list is written but not live. The list
- * of a refused process has no mappings, and says that the process is refused.
+ * of a refused process has no mappings, and says that the process is refused. Returns the CPU time that it took, in ns: the caller
+ * charges the process (process_charge())
  */
-void publisher_publish(struct publisher *publisher, const struct process *process,
-		       const struct eh_image *image);
-/* Publishes those published processes again whose mappings have changed since. */
-void publisher_publish_changed(struct publisher *publisher, const struct processes *processes);
+uint64_t publisher_publish(struct publisher *publisher, const struct process *process,
+			   const struct eh_image *image);
+/* The image that the process is published for, if its mappings have changed since: publish it again. NULL: it is not to be */
+const struct eh_image *publisher_changed(const struct publisher *publisher, const struct process *process);
 /* Looks for runtimes of the published processes in files that were compiled after those processes were published. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */

@@ -261,14 +261,21 @@ static bool is_another_image(const struct raw_samples *s, const struct process *
 			      published->image.exec_id != raw->image.exec_id));
 }
 
-/* Publishes the process, if it is not current, and unwinds the sample. process NULL: it is not known */
+/* Publishes the process, if it is not current. True: it has done so */
+static bool publish(struct raw_samples *s, struct process *process, const struct raw_record *raw)
+{
+	if (publisher_is_current(s->publisher, process, &raw->image))
+		return false;
+	process_charge(s->processes, process, publisher_publish(s->publisher, process, &raw->image));
+	return true;
+}
+
+/* process NULL: it is not known */
 static void unwind_by(struct raw_samples *s, struct process *process, const struct raw_record *raw,
 		      struct host_stack *stack)
 {
-	if (process && !publisher_is_current(s->publisher, process, &raw->image)) {
-		publisher_publish(s->publisher, process, &raw->image);
+	if (process && publish(s, process, raw))
 		publisher_set_in_exec(s->publisher, process->pid, raw_stack_in_exec(raw));
-	}
 	walk(s, process, raw, stack);
 }
 
@@ -292,8 +299,7 @@ void raw_samples_leaf(struct raw_samples *s, const struct raw_record *raw, struc
 static void refuse(struct raw_samples *s, struct process *process, const struct raw_record *raw,
 		   struct host_stack *stack)
 {
-	if (!publisher_is_current(s->publisher, process, &raw->image))
-		publisher_publish(s->publisher, process, &raw->image);
+	publish(s, process, raw);
 	raw_samples_leaf(s, raw, stack);
 }
 

@@ -28,11 +28,6 @@ static loc_t table_of(const struct region *region)
 	return region->tables[region->nr_tables - 1];
 }
 
-static bool is_region(const struct proc_mapping *mapping)
-{
-	return !mapping->inode && !mapping->path[0];
-}
-
 static struct region *find(const struct regions *r, uint64_t number, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < r->nr; i++)
@@ -41,9 +36,9 @@ static struct region *find(const struct regions *r, uint64_t number, uint64_t st
 	return NULL;
 }
 
-static bool may_add(const struct regions *r, const struct eh_mapping *mapping)
+static bool may_add(const struct regions *r, uint64_t bytes)
 {
-	return r->nr < MAX_REGIONS && r->nr_hopeless < MAX_HOPELESS && mapping->end - mapping->start <= MAX_REGION_BYTES;
+	return r->nr < MAX_REGIONS && r->nr_hopeless < MAX_HOPELESS && bytes <= MAX_REGION_BYTES;
 }
 
 /* NULL: no memory */
@@ -83,25 +78,17 @@ static void set_module(struct eh_mapping *mapping, struct tables *tables, loc_t 
 	tables_unuse_region(tables, old);
 }
 
-void regions_attach(const struct regions *r, struct tables *tables, const struct mapping_list *list,
-		    const struct proc_maps *maps)
+loc_t regions_use(const struct regions *r, struct tables *tables, const struct proc_mapping *mapping)
 {
-	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
+	const struct region *region = find(r, mapping->number, mapping->start, mapping->end);
+	loc_t table = 0;
 
-	for (uint32_t i = 0; i < written->nr_mappings; i++) {
-		const struct proc_mapping *m = &maps->mappings[i];
-		struct eh_mapping *mapping = &written->mappings[i];
-		const struct region *region;
-
-		if (!is_region(m) || mapping->module_id)
-			continue;
-		region = find(r, m->number, m->start, m->end);
-		mapping->file_offset = 0;
-		if (region)
-			set_module(mapping, tables, table_of(region));
-		else if (may_add(r, mapping))
-			set_module(mapping, tables, tables_unread_region(tables));
-	}
+	if (region)
+		table = table_of(region);
+	else if (may_add(r, mapping->end - mapping->start))
+		table = tables_unread_region(tables);
+	tables_use_region(tables, table);
+	return table;
 }
 
 static bool is_mapped(const struct region *region, const struct proc_maps *maps)
@@ -170,7 +157,7 @@ bool regions_want(struct regions *r, struct tables *tables, pid_t pid, struct eh
 	loc_t before = mapping->module;
 
 	*given_up = false;
-	if (!region && may_add(r, mapping))
+	if (!region && may_add(r, mapping->end - mapping->start))
 		region = add(r, tables, mapping, number);
 	if (!region) {
 		set_module(mapping, tables, 0);

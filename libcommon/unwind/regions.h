@@ -13,8 +13,6 @@
 #include <sys/types.h>
 
 #include "process/proc_maps.h"
-#include "unwind/mapped_modules.h"
-#include "unwind/mapping_list.h"
 #include "unwind/tables.h"
 
 /* those of a process that were read; {} at first */
@@ -25,9 +23,8 @@ struct regions {
 	uint64_t resume_ns;	/* when one may be read again; 0: none waits for that */
 };
 
-/* A list of these mappings was written, and has no handle yet: gives its regions their tables. */
-void regions_attach(const struct regions *regions, struct tables *tables, const struct mapping_list *list,
-		    const struct proc_maps *maps);
+/* The place of the region's struct eh_module, which a new list uses from now on; 0: the region is not read. mapping: anonymous */
+loc_t regions_use(const struct regions *regions, struct tables *tables, const struct proc_mapping *mapping);
 /* Forgets the regions that are not among these mappings any more. */
 void regions_forget(struct regions *regions, struct tables *tables, const struct proc_maps *maps);
 void regions_free(struct regions *regions, struct tables *tables);

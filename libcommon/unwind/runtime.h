@@ -26,7 +26,7 @@ struct runtime;
 struct runtime_process {
 	const struct runtime *runtime;	/* NULL: the process does not run it */
 	uint32_t module;		/* that holds it */
-	bool is_read;			/* the module is compiled, and .publish() was called since */
+	bool is_read;			/* the module is compiled, and .describe() was called since */
 	const void *image;		/* what the module says; NULL: nothing */
 	void *own;			/* .process_new()'s; NULL: nothing */
 };
@@ -65,10 +65,10 @@ struct runtime {
 	/* Walks may still use .code_module(). */
 	void (*process_free)(void *own);
 	/*
-	 * The file is compiled, and mapped so that offset 0 of its executable segment would lie at `text`. Tells the kernel in the
-	 * process's list what it has to know. Called for each new list, and once its file is compiled; walks may already use the list
+	 * The file is compiled, and mapped so that offset 0 of its executable segment would lie at `text`. Says in *says what the
+	 * kernel has to know of the process. Called for each new list, and once its file is compiled; walks may already read *says
 	 */
-	void (*publish)(const struct runtime_process *process, struct eh_process *list, uint64_t text);
+	void (*describe)(const struct runtime_process *process, struct eh_runtimes *says, uint64_t text);
 
 	/* ---- of a runtime that generates code; NULL: it does not ---- */
 

@@ -117,7 +117,7 @@ static struct mapping_list list;
 static struct runtime_process generator;	/* .runtime NULL: none generates code */
 static struct regions regions;
 
-static void find_generator(const struct runtime *runtime)
+static void find_generator(const struct runtime *runtime, struct eh_runtimes *says)
 {
 	for (size_t i = 0; i < maps.nr && !generator.runtime; i++) {
 		const struct module *module = modules_get(tables_modules(tables), mapped.of[i].module_id);
@@ -128,32 +128,33 @@ static void find_generator(const struct runtime *runtime)
 		generator.runtime = runtime;
 		if (runtime->process_new(&generator.own, tables_slabs(tables), child))
 			exit(2);
-		runtime->publish(&generator, slabs_at(tables_slabs(tables), list.loc),
-				 maps.mappings[i].start - maps.mappings[i].file_offset);
+		runtime->describe(&generator, says, maps.mappings[i].start - maps.mappings[i].file_offset);
 	}
 }
 
-static void find_runtimes(void)
+static void find_runtimes(struct mapping_contents *contents)
 {
 	for (size_t i = 0; runtimes[i]; i++)
 		if (runtimes[i]->code_module)
-			find_generator(runtimes[i]);
+			find_generator(runtimes[i], &contents->head.runtimes);
 	if (generator.runtime)
-		mapping_list_set_anonymous(tables, &list, &maps, generator.runtime->code_module(generator.own));
+		contents->generated = generator.runtime->code_module(generator.own);
 }
 
 static void read_maps(void)
 {
 	static uint32_t generation;
-	struct eh_process header = { .image = { .tgid = child }, .generation = ++generation };
+	struct mapping_contents contents = {
+		.head = { .image = { .tgid = child }, .generation = ++generation }, .maps = &maps, .mapped = &mapped,
+		.regions = &regions,
+	};
 
 	proc_maps_free(&maps);
-	if (proc_maps_read(&maps, child) || mapping_list_make_tables(tables, &maps, &mapped) ||
-	    mapping_list_write(tables, &maps, &mapped, &header, &list))
+	if (proc_maps_read(&maps, child) || mapping_list_make_tables(tables, &maps, &mapped))
 		exit(2);
-	find_runtimes();
-	if (!generator.runtime)
-		regions_attach(&regions, tables, &list, &maps);
+	find_runtimes(&contents);
+	if (mapping_list_write(tables, &contents, &list))
+		exit(2);
 }
 
 static uint64_t number_of(const struct eh_mapping *mapping)

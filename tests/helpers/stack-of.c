@@ -19,12 +19,14 @@ static int print_stack(pid_t pid)
 {
 	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &pid };
 	struct modules *modules = modules_new();
-	struct eh_process header = { .image = { .tgid = pid }, .generation = 1 };
 	struct mapped_modules mapped = {};
+	struct proc_maps maps;
+	const struct mapping_contents contents = {
+		.head = { .image = { .tgid = pid }, .generation = 1 }, .maps = &maps, .mapped = &mapped,
+	};
 	static struct host_stack stack;
 	struct host_registers registers;
 	struct user_regs_struct r;
-	struct proc_maps maps;
 	struct mapping_list list;
 	struct tables *tables;
 	struct slabs *slabs;
@@ -41,7 +43,7 @@ static int print_stack(pid_t pid)
 	if (!error)
 		error = mapping_list_make_tables(tables, &maps, &mapped);
 	if (!error)
-		error = mapping_list_write(tables, &maps, &mapped, &header, &list);
+		error = mapping_list_write(tables, &contents, &list);
 	if (error)
 		return error;
 	registers = registers_of(&r);

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "table/machine.h"
 #include "tables_abi.h"
+#include "unwind/mapping_list.h"
 #include "unwind/regions.h"
 
 static struct slabs *slabs;
@@ -43,11 +44,13 @@ static void write_function(uint8_t *at, uint8_t frame)
 /* the list is written anew, with what is mapped now */
 static void publish(void)
 {
-	struct eh_process header = { .image = { .tgid = getpid() }, .generation = ++generation };
+	const struct mapping_contents contents = {
+		.head = { .image = { .tgid = getpid() }, .generation = ++generation }, .maps = &maps, .mapped = &mapped,
+		.regions = &regions,
+	};
 	struct mapping_list old = list;
 
-	check(!mapped_modules_update(&mapped, modules, &maps) && !mapping_list_write(tables, &maps, &mapped, &header, &list));
-	regions_attach(&regions, tables, &list, &maps);
+	check(!mapped_modules_update(&mapped, modules, &maps) && !mapping_list_write(tables, &contents, &list));
 	if (old.loc)
 		mapping_list_release(tables, &old);
 	regions_forget(&regions, tables, &maps);

@@ -72,13 +72,13 @@ static loc_t code_module(const void *own)
 }
 
 /* Without an image, this JVM cannot be read, and no walk asks for rows from now on. */
-static void publish(const struct runtime_process *process, struct eh_process *list, uint64_t text)
+static void describe(const struct runtime_process *process, struct eh_runtimes *says, uint64_t text)
 {
 	struct hotspot *h = process->own;
 	const struct hotspot_image *image = process->image;
 	struct eh_module *module = slabs_at(h->slabs, h->module);
 
-	(void)list;
+	(void)says;
 	if (h->has_image)
 		return;
 	h->has_image = true;
@@ -489,7 +489,7 @@ const struct runtime hotspot_runtime = {
 	.is_file = is_file,
 	.process_new = process_new,
 	.process_free = process_free,
-	.publish = publish,
+	.describe = describe,
 	.code_module = code_module,
 	.look = look,
 	.want = want,

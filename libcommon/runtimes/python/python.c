@@ -11,12 +11,12 @@
 _Static_assert(sizeof(struct python_image) <= RUNTIME_IMAGE_BYTES, "struct python_image");
 
 /* Where CPython keeps this process's frames. The address is written last: without it, the rest means nothing. */
-static void publish(const struct runtime_process *process, struct eh_process *list, uint64_t text)
+static void describe(const struct runtime_process *process, struct eh_runtimes *says, uint64_t text)
 {
 	const struct python_image *image = process->image;
 
-	list->runtimes.python = image->layout;
-	__atomic_store_n(&list->runtimes.python.interpreters, text + image->interpreters_from_text, __ATOMIC_RELEASE);
+	says->python = image->layout;
+	__atomic_store_n(&says->python.interpreters, text + image->interpreters_from_text, __ATOMIC_RELEASE);
 }
 
 static uint32_t user_of(pid_t pid)
@@ -83,7 +83,7 @@ const struct runtime python_runtime = {
 	.frames_mask = 15ULL << 60,
 	.shows_files = true,
 	.read_image = python_image_read,
-	.publish = publish,
+	.describe = describe,
 	.names_new = names_new,
 	.names_free = names_free,
 	.see = see,
