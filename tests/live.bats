@@ -707,6 +707,26 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	wait_until_gone "$keeper"
 }
 
+@test "a terminal that stops reading: the measuring ends in time, and the report is written" {
+	local server tty left
+	two_programs
+	terminal 200 50
+	type_line "cpuprof --live -p $nested -F 997 -o report.jsonl 8; echo status \$? >left"
+	wait_for_samples
+	server=$(state '#{pid}') tty=$(state '#{pane_tty}')
+	kill -STOP "$server"
+	timeout 1 head -c 1M /dev/zero >"$tty" || true	# there is no room any more for what is drawn
+	for _ in {1..150}; do
+		[ ! -s "$WORK/left" ] || break
+		sleep 0.1
+	done
+	left=$(cat "$WORK/left" || true)
+	kill -CONT "$server"
+	[[ $left == 'status 0' ]]
+	[ "$(jq 'select(.type == "summary") | .seconds >= 8 and .seconds < 9' "$WORK/report.jsonl")" = true ]
+	wait_until_left
+}
+
 @test "a thread's name is escaped" {
 	terminal
 	background bash -c 'printf "%b" "\\033[2J\\033]0;x\\007y" >/proc/$$/comm; while :; do :; done'

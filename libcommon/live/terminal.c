@@ -7,6 +7,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <uniwidth.h>
 
 #include "live/kept_output.h"
+#include "process/clock.h"
 
 /* macros of term.h */
 #undef columns
@@ -26,6 +28,9 @@
 
 #define END_BYTES 256
 #define PASS_ON_US 100000
+#define SHOW_MS 50	/* most terminals have shown a picture by then */
+#define KEY_MS 10	/* keys that cannot be read yet must not keep the caller busy */
+#define REGAIN_MS 500
 
 static struct {
 	int before[3];		/* the standard descriptors; -1: not taken */
@@ -35,6 +40,9 @@ static struct {
 	atomic_bool passed;
 	FILE *in, *out;
 	SCREEN *screen;
+	pthread_t painter;	/* ncurses is its own while `painting`; 0: none */
+	sem_t drawn, shown;
+	bool painting;
 	struct termios mode;
 	pid_t owner;
 	char end[END_BYTES];	/* what ends drawing, for terminal_reset() */
@@ -169,6 +177,72 @@ void terminal_last_output(char *text, size_t bytes)
 		memmove(text, first + 1, strlen(first + 1) + 1);
 }
 
+/* ---- showing what was drawn ---- */
+
+/* The terminal may stop reading, as a connection that hangs does: then this thread waits, and the measuring goes on. */
+static void *paint(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		if (sem_wait(&t.drawn))
+			continue;
+		if (!t.screen)
+			return NULL;
+		refresh();
+		sem_post(&t.shown);
+	}
+}
+
+static void wake(int number)
+{
+	(void)number;
+}
+
+/* Has the painter go on: throws away what the terminal has not read. */
+static void push_painter(void)
+{
+	tcflush(t.before[1], TCOFLUSH);
+	pthread_kill(t.painter, SIGURG);	/* there is room now, but nobody says so to who waits for it */
+}
+
+/* 0 or -errno */
+static int start_painter(void)
+{
+	sigset_t all, before;
+	int error;
+
+	sem_init(&t.drawn, 0, 0);
+	sem_init(&t.shown, 0, 0);
+	sigaction(SIGURG, &(struct sigaction){ .sa_handler = wake }, NULL);
+	sigfillset(&all);
+	sigdelset(&all, SIGURG);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = -pthread_create(&t.painter, NULL, paint, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+/* Waits until the last picture is there, so long at most. False: it is not */
+static bool is_shown(int ms)
+{
+	uint64_t end_ns = clock_ns() + ms * 1000000ULL;
+	struct timespec end = { end_ns / 1000000000, end_ns % 1000000000 };
+
+	while (t.painting && (t.painting = sem_clockwait(&t.shown, CLOCK_MONOTONIC, &end)) && errno == EINTR)
+		;
+	return !t.painting;
+}
+
+static void end_drawing(void)
+{
+	for (int ms = 0; ms < REGAIN_MS && !is_shown(SHOW_MS); ms += SHOW_MS)
+		push_painter();
+	if (is_shown(0))
+		endwin();
+	else
+		tcsetattr(t.before[0], TCSANOW, &t.mode);
+}
+
 /* ---- beginning and end ---- */
 
 static void add_end(const char *text)
@@ -216,6 +290,8 @@ void terminal_reset(void)
 		t.on_reset();
 	if (!in_background()) {
 		tcsetattr(t.before[0], TCSANOW, &t.mode);
+		if (t.painting)
+			push_painter();
 		(void)!write(t.before[1], t.end, t.end_bytes);
 	}
 	give_back();
@@ -344,7 +420,7 @@ int terminal_begin(void)
 	curs_set(0);
 	mouseinterval(0);
 	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-	return 0;
+	return start_painter();
 }
 
 void terminal_end(void)
@@ -353,12 +429,16 @@ void terminal_end(void)
 		return;
 	if (t.screen) {
 		if (!in_background())
-			endwin();
+			end_drawing();
 		signal(SIGTSTP, SIG_DFL);
 		signal(SIGCONT, SIG_DFL);
 		handle_fatal(reset_and_end, &(struct sigaction){ .sa_handler = SIG_DFL });
 	}
 	t.screen = NULL;
+	if (t.painter && is_shown(0)) {
+		sem_post(&t.drawn);
+		pthread_join(t.painter, NULL);
+	}
 	fflush(NULL);
 	give_back();
 	t.before[0] = -1;
@@ -376,7 +456,7 @@ static void stop(void)
 {
 	t.stop = 0;
 	if (!in_background())
-		endwin();
+		end_drawing();
 	signal(SIGTSTP, SIG_DFL);
 	raise(SIGTSTP);
 	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = want_stop }, NULL);
@@ -388,7 +468,7 @@ static void come_back(void)
 	t.continued = 0;
 	reset_prog_mode();
 	clearok(stdscr, TRUE);
-	refresh();
+	terminal_show();
 }
 
 struct terminal_key terminal_key(void)
@@ -399,6 +479,8 @@ struct terminal_key terminal_key(void)
 	if (t.stop)
 		stop();
 	if (in_background())
+		return (struct terminal_key){};
+	if (!is_shown(KEY_MS))
 		return (struct terminal_key){};
 	if (t.continued)
 		come_back();
@@ -435,15 +517,18 @@ bool terminal_has_shades(void)
 	return t.shades;
 }
 
-void terminal_clear(void)
+bool terminal_clear(void)
 {
-	erase();
+	return is_shown(0) && erase() != ERR;
 }
 
 void terminal_show(void)
 {
-	if (!in_background() && !t.continued)
-		refresh();
+	if (in_background() || t.continued)
+		return;
+	t.painting = true;
+	sem_post(&t.drawn);
+	is_shown(SHOW_MS);
 }
 
 static int width_of(ucs4_t c)

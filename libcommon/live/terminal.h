@@ -69,8 +69,9 @@ int terminal_lines(void);
 int terminal_columns(void);
 /* Do neighbours of one kind differ by their shades? */
 bool terminal_has_shades(void);
-void terminal_clear(void);
-/* Shows what was drawn, unless the process is in the background. */
+/* Begins a picture. False: the terminal has not taken the last one yet, and nothing is to be drawn now */
+bool terminal_clear(void);
+/* Shows what was drawn, unless the process is in the background. Does not wait for a terminal that does not read. */
 void terminal_show(void);
 
 /* how many columns the text takes */

@@ -53,6 +53,7 @@ struct live_view {
 	size_t interval;		/* of intervals_ns */
 	uint64_t window_ns;		/* 0: since the start */
 	bool paused, help, output;	/* the last two: shown in place of the panes */
+	bool is_drawn;			/* the terminal has taken the last picture, or is taking it */
 	struct stack_pattern only;	/* its text is only_text; "": all stacks are shown */
 	/* while it is paused, steps back: the end of what each of them shows, the last one's is shown */
 	uint64_t *steps;
@@ -239,7 +240,9 @@ static void draw(struct live_view *v)
 {
 	struct pane_area area = { .line = 2, .lines = terminal_lines() - 3, .columns = terminal_columns() };
 
-	terminal_clear();
+	v->is_drawn = terminal_clear();
+	if (!v->is_drawn)
+		return;
 	draw_head(v);
 	if (v->help)
 		draw_help();
@@ -693,7 +696,7 @@ int live_view_work(struct live_view *v)
 		if (!error)
 			error = panes_prepare(v->panes);
 	}
-	if (any && !error)
+	if ((any || !v->is_drawn) && !error)
 		draw(v);
 	return error;
 }
