@@ -24,6 +24,12 @@ struct kernel_layout {
 	__u64 rethook, graph_hook;
 };
 
+/* how the iterator begin_periods is run */
+struct periods_begin {
+	__u32 only_create;	/* creates the task storages that are missing, and begins no period */
+	__u32 not_created;	/* how many it could not create since this was set to 0 */
+};
+
 /* what the walks have learned, see bpf/kernel_walk.bpf.h */
 struct kernel_start {
 	__u64 ip;

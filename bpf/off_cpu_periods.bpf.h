@@ -448,10 +448,12 @@ static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct
 	return CALL(send_kernel_frames, &b->kernel, bytes, counts);
 }
 
+struct periods_begin periods_begin SEC(".data.begin") = {};
+
 /*
- * To be run twice. The first time, it creates the task storages, so that every switch is seen from then on.
- * The second time, it begins a period for each thread that is off the CPU and was not seen leaving it, and
- * outputs a raw_record with the thread's registers, to which user space adds the stack.
+ * To be run with only_create first: it creates the task storages, so that every switch is seen from then on. Then it begins a period
+ * for each thread that is off the CPU and was not seen leaving it, and outputs a raw_record with the thread's registers, to which
+ * user space adds the stack.
  */
 SEC("iter/task")
 int begin_periods(struct bpf_iter__task *ctx)
@@ -469,10 +471,15 @@ int begin_periods(struct bpf_iter__task *ctx)
 		return 0;
 	thread = bpf_task_storage_get(&threads, task, NULL, 0);
 	if (!thread) {
-		if (!bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!thread && periods_begin.only_create)
+			__sync_fetch_and_add(&periods_begin.not_created, 1);
+		else if (!thread)
 			__sync_fetch_and_add(&counts->forks_lost, 1);
 		return 0;
 	}
+	if (periods_begin.only_create)
+		return 0;
 	state = task->__state;
 	if (thread->seen != NOT_SEEN || SIGNED_FIELD(task, on_cpu) || SIGNED_FIELD(task, exit_state) ||
 	    state & (TASK_DEAD | TASK_NEW) || !state_wanted(task, state_of(state)) ||

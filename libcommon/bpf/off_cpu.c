@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/order.h"
 #include "bpf/kernel_names.h"
@@ -129,18 +130,41 @@ const struct kernel_start *off_cpu_starts(struct bpf_object *object)
 	return object_section(object, ".data.starts");
 }
 
+#define CREATE_TRIES	10
+#define CREATE_US	500
+
+/*
+ * Creates the threads' task storages. On a CPU that is in the midst of creating another, or has no memory at hand, none can be: a
+ * little later it can.
+ */
+static int create_storages(struct bpf_object *object)
+{
+	struct periods_begin *begin = object_section(object, ".data.begin");
+	int error = begin ? 0 : -EINVAL;
+	void *nothing;
+	size_t size;
+
+	for (int tries = 0; !error && tries < CREATE_TRIES && (!tries || begin->not_created); tries++) {
+		if (tries)
+			usleep(CREATE_US << tries);
+		*begin = (struct periods_begin){ .only_create = true };
+		error = bpf_tasks_read_named(object, "begin_periods", &nothing, &size);
+		if (!error)
+			free(nothing);
+	}
+	if (begin)
+		begin->only_create = false;
+	return error;
+}
+
 int off_cpu_begin(struct bpf_object *object, bool command, struct off_cpu_begun *begun)
 {
-	void *nothing;
 	size_t size = 0;
-	int error = bpf_tasks_read_named(object, "begin_periods", &nothing, &size);
+	int error = create_storages(object);
 
 	*begun = (struct off_cpu_begun){};
-	if (error)
+	if (error || command)	/* a command waits at our gate: its own periods come later */
 		return error;
-	free(nothing);
-	if (command)	/* it waits at our gate: its own periods come later */
-		return 0;
 	error = bpf_tasks_read_named(object, "begin_periods", (void **)&begun->threads, &size);
 	begun->nr = error ? 0 : size / sizeof(*begun->threads);
 	return error;
