@@ -22,6 +22,7 @@ terminal() {	# [COLUMNS LINES]
 }
 
 teardown() {
+	[ -z "${stopped_server:-}" ] || kill -CONT "$stopped_server" || true
 	[ -z "${SOCKET:-}" ] || tmux -S "$SOCKET" kill-server 2>/dev/null || true
 	end_children
 	rm -rf "$WORK"
@@ -708,21 +709,20 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 }
 
 @test "a terminal that stops reading: the measuring ends in time, and the report is written" {
-	local server tty left
+	local tty left
 	two_programs
 	terminal 200 50
 	type_line "cpuprof --live -p $nested -F 997 -o report.jsonl 8; echo status \$? >left"
 	wait_for_samples
-	server=$(state '#{pid}') tty=$(state '#{pane_tty}')
-	kill -STOP "$server"
-	timeout 1 head -c 1M /dev/zero >"$tty" || true	# there is no room any more for what is drawn
-	for _ in {1..150}; do
-		[ ! -s "$WORK/left" ] || break
-		sleep 0.1
-	done
-	left=$(cat "$WORK/left" || true)
-	kill -CONT "$server"
-	[[ $left == 'status 0' ]]
+	stopped_server=$(state '#{pid}') tty=$(state '#{pane_tty}')
+	kill -STOP "$stopped_server"
+	status=0
+	timeout 1 head -c 1M /dev/zero >"$tty" || status=$?
+	[ "$status" = 124 ]	# there is no room any more for what is drawn
+	[ ! -s "$WORK/left" ]
+	wait_until test -s "$WORK/left"
+	kill -CONT "$stopped_server"
+	[[ $(<"$WORK/left") == 'status 0' ]]
 	[ "$(jq 'select(.type == "summary") | .seconds >= 8 and .seconds < 9' "$WORK/report.jsonl")" = true ]
 	wait_until_left
 }

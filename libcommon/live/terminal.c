@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <term.h>
 #include <termios.h>
 #include <unistd.h>
@@ -20,7 +23,6 @@
 #include <uniwidth.h>
 
 #include "live/kept_output.h"
-#include "process/clock.h"
 
 /* macros of term.h */
 #undef columns
@@ -28,9 +30,8 @@
 
 #define END_BYTES 256
 #define PASS_ON_US 100000
-#define SHOW_MS 50	/* most terminals have shown a picture by then */
-#define KEY_MS 10	/* keys that cannot be read yet must not keep the caller busy */
-#define REGAIN_MS 500
+#define REGAIN_MS 500	/* so long the end waits for a terminal that does not read */
+#define PUSH_MS 50
 
 static struct {
 	int before[3];		/* the standard descriptors; -1: not taken */
@@ -38,18 +39,23 @@ static struct {
 	off_t seen, put;	/* of its file: by terminal_last_line(), by put_kept() */
 	pthread_t passing;	/* of terminal_pass_on(); 0: none */
 	atomic_bool passed;
-	FILE *in, *out;
+	FILE *in, *out;		/* out: of ncurses */
 	SCREEN *screen;
-	pthread_t painter;	/* ncurses is its own while `painting`; 0: none */
-	sem_t drawn, shown;
-	bool painting;
-	struct termios mode;
+	struct termios mode, drawing_mode;
+	struct painter {
+		pthread_t thread;	/* 0: none */
+		int picture;		/* a file: what ncurses has written */
+		off_t put;		/* so much of it the terminal has */
+		sem_t wanted;
+		atomic_bool busy, ends;
+	} painter;
 	pid_t owner;
 	char end[END_BYTES];	/* what ends drawing, for terminal_reset() */
 	size_t end_bytes;
-	volatile sig_atomic_t stop, continued;
+	volatile sig_atomic_t stop, continued, resized;
 	void (*on_reset)(void);
 	bool utf8, colours, shades;
+	bool hangs;		/* it did not take the last picture */
 } t = { .before = { -1, -1, -1 } };
 
 const char *terminal_lacks(void)
@@ -90,7 +96,8 @@ static void give_back(void)
 	for (int fd = 0; fd < 3; fd++)
 		if (t.before[fd] >= 0)
 			dup2(t.before[fd], fd);
-	put_kept();
+	if (!t.hangs)
+		put_kept();
 }
 
 static void *pass_on(void *arg)
@@ -177,20 +184,30 @@ void terminal_last_output(char *text, size_t bytes)
 		memmove(text, first + 1, strlen(first + 1) + 1);
 }
 
-/* ---- showing what was drawn ---- */
+/* ---- the painter ---- */
 
-/* The terminal may stop reading, as a connection that hangs does: then this thread waits, and the measuring goes on. */
+/*
+ * A terminal may stop reading, as one does whose connection hangs. So ncurses writes to a file, and a thread copies that to the
+ * terminal: it may have to wait, the measuring goes on, and meanwhile nothing new is drawn.
+ */
 static void *paint(void *arg)
 {
-	(void)arg;
-	for (;;) {
-		if (sem_wait(&t.drawn))
+	struct painter *p = arg;
+	char bytes[4096];
+	ssize_t nr, put;
+
+	while (!p->ends) {
+		if (sem_wait(&p->wanted))
 			continue;
-		if (!t.screen)
-			return NULL;
-		refresh();
-		sem_post(&t.shown);
+		while (!p->ends && (nr = pread(p->picture, bytes, sizeof(bytes), p->put)) > 0) {
+			put = write(t.before[1], bytes, nr);
+			if (put < 0 && errno != EINTR)
+				break;
+			p->put += put > 0 ? put : 0;
+		}
+		p->busy = false;
 	}
+	return NULL;
 }
 
 static void wake(int number)
@@ -198,49 +215,80 @@ static void wake(int number)
 	(void)number;
 }
 
-/* Has the painter go on: throws away what the terminal has not read. */
-static void push_painter(void)
+/* 0 or -errno. From now on, ncurses writes to the file. */
+static int start_painter(struct painter *p)
 {
-	tcflush(t.before[1], TCOFLUSH);
-	pthread_kill(t.painter, SIGURG);	/* there is room now, but nobody says so to who waits for it */
-}
-
-/* 0 or -errno */
-static int start_painter(void)
-{
+	struct sigaction action = { .sa_handler = wake };
 	sigset_t all, before;
 	int error;
 
-	sem_init(&t.drawn, 0, 0);
-	sem_init(&t.shown, 0, 0);
-	sigaction(SIGURG, &(struct sigaction){ .sa_handler = wake }, NULL);
+	p->picture = memfd_create("picture", MFD_CLOEXEC);
+	if (p->picture < 0 || dup3(p->picture, fileno(t.out), O_CLOEXEC) < 0)
+		return -errno;
+	sem_init(&p->wanted, 0, 0);
+	sigaction(SIGURG, &action, NULL);
 	sigfillset(&all);
 	sigdelset(&all, SIGURG);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = -pthread_create(&t.painter, NULL, paint, NULL);
+	error = -pthread_create(&p->thread, NULL, paint, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		p->thread = 0;
 	return error;
 }
 
-/* Waits until the last picture is there, so long at most. False: it is not */
-static bool is_shown(int ms)
+/* May ncurses write a new picture? */
+static bool painter_is_free(struct painter *p)
 {
-	uint64_t end_ns = clock_ns() + ms * 1000000ULL;
-	struct timespec end = { end_ns / 1000000000, end_ns % 1000000000 };
-
-	while (t.painting && (t.painting = sem_clockwait(&t.shown, CLOCK_MONOTONIC, &end)) && errno == EINTR)
-		;
-	return !t.painting;
+	return p->thread && !p->busy;
 }
 
-static void end_drawing(void)
+/* Has what ncurses has written copied. */
+static void start_painting(struct painter *p)
 {
-	for (int ms = 0; ms < REGAIN_MS && !is_shown(SHOW_MS); ms += SHOW_MS)
-		push_painter();
-	if (is_shown(0))
-		endwin();
-	else
-		tcsetattr(t.before[0], TCSANOW, &t.mode);
+	p->busy = p->thread;
+	if (p->thread)
+		sem_post(&p->wanted);
+}
+
+/* Empties the file, if the terminal has all of it. */
+static void forget_picture(struct painter *p)
+{
+	if (lseek(p->picture, 0, SEEK_END) != p->put || ftruncate(p->picture, 0))
+		return;
+	p->put = lseek(p->picture, 0, SEEK_SET);
+}
+
+/* Has a painter go on that waits: throws away what the terminal has not read. May be called by a signal handler */
+static void push_painter(struct painter *p)
+{
+	tcflush(t.before[1], TCOFLUSH);
+	pthread_kill(p->thread, SIGURG);	/* tcflush() wakes no writer */
+}
+
+/* Waits until the terminal has everything, and pushes if that takes long. */
+static void finish_painting(struct painter *p)
+{
+	for (int ms = 0; p->busy && ms < REGAIN_MS; ms++) {
+		if (ms && ms % PUSH_MS == 0)
+			push_painter(p);
+		usleep(1000);
+	}
+	t.hangs = p->busy;
+}
+
+static void end_painter(struct painter *p)
+{
+	p->ends = true;
+	if (!p->thread)
+		return;
+	sem_post(&p->wanted);
+	while (pthread_tryjoin_np(p->thread, NULL)) {
+		if (p->busy)
+			push_painter(p);
+		usleep(1000);
+	}
+	p->thread = 0;
 }
 
 /* ---- beginning and end ---- */
@@ -282,6 +330,19 @@ void terminal_on_reset(void (*function)(void))
 	t.on_reset = function;
 }
 
+/* Writes what ends drawing, after as much of a picture as the terminal has. For a signal handler, and if the terminal hangs */
+static void put_end(void)
+{
+	struct pollfd room = { .fd = t.before[1], .events = POLLOUT };
+
+	t.painter.ends = true;
+	t.hangs |= t.painter.busy;
+	if (t.hangs)
+		push_painter(&t.painter);
+	if (poll(&room, 1, 0) > 0)
+		(void)!write(t.before[1], t.end, t.end_bytes);
+}
+
 void terminal_reset(void)
 {
 	if (!t.screen || t.owner != getpid())
@@ -290,9 +351,7 @@ void terminal_reset(void)
 		t.on_reset();
 	if (!in_background()) {
 		tcsetattr(t.before[0], TCSANOW, &t.mode);
-		if (t.painting)
-			push_painter();
-		(void)!write(t.before[1], t.end, t.end_bytes);
+		put_end();
 	}
 	give_back();
 }
@@ -306,6 +365,11 @@ static void reset_and_end(int number)
 static void want_stop(int number)
 {
 	t.stop = number;
+}
+
+static void note_resized(int number)
+{
+	t.resized = number;
 }
 
 static void note_continued(int number)
@@ -340,11 +404,13 @@ static void handle_signals(void)
 {
 	static char stack[64 << 10];	/* for when there is no room on the other */
 	struct sigaction end = { .sa_handler = reset_and_end, .sa_flags = SA_RESETHAND | SA_ONSTACK };
-	struct sigaction stop = { .sa_handler = want_stop };
+	struct sigaction stop = { .sa_handler = want_stop }, size = { .sa_handler = note_resized };
 
 	sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, NULL);
 	handle_fatal(SIG_DFL, &end);
-	sigaction(SIGTSTP, &stop, NULL);	/* before ncurses, which would take it */
+	/* before ncurses, which would take them */
+	sigaction(SIGTSTP, &stop, NULL);
+	sigaction(SIGWINCH, &size, NULL);
 	sigaction(SIGCONT, &(struct sigaction){ .sa_handler = note_continued, .sa_flags = SA_RESTART }, NULL);
 }
 
@@ -393,13 +459,15 @@ static void ignore_flow_control(void)
 		return;
 	mode.c_iflag &= ~IXON;
 	tcsetattr(t.before[0], TCSANOW, &mode);
-	def_prog_mode();
+	t.drawing_mode = mode;
 }
 
 int terminal_begin(void)
 {
+	int out = fcntl(t.before[1], F_DUPFD_CLOEXEC, 3);
+
 	t.in = fdopen(t.before[0], "r");
-	t.out = fdopen(t.before[1], "w");
+	t.out = out < 0 ? NULL : fdopen(out, "w");
 	if (!t.in || !t.out)
 		return -errno;
 	setlocale(LC_CTYPE, "");
@@ -411,16 +479,25 @@ int terminal_begin(void)
 	know_end();
 	set_colours();
 	cbreak();
-	ignore_flow_control();
 	noecho();
 	nonl();
+	ignore_flow_control();
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	set_escdelay(25);
 	curs_set(0);
 	mouseinterval(0);
 	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-	return start_painter();
+	return start_painter(&t.painter);
+}
+
+/* Gives the terminal back: to the shell, or at the end. */
+static void end_drawing(void)
+{
+	endwin();
+	start_painting(&t.painter);
+	finish_painting(&t.painter);
+	tcsetattr(t.before[0], TCSANOW, &t.mode);
 }
 
 void terminal_end(void)
@@ -430,15 +507,14 @@ void terminal_end(void)
 	if (t.screen) {
 		if (!in_background())
 			end_drawing();
+		if (t.hangs || !t.painter.thread)
+			put_end();
+		end_painter(&t.painter);
 		signal(SIGTSTP, SIG_DFL);
 		signal(SIGCONT, SIG_DFL);
 		handle_fatal(reset_and_end, &(struct sigaction){ .sa_handler = SIG_DFL });
 	}
 	t.screen = NULL;
-	if (t.painter && is_shown(0)) {
-		sem_post(&t.drawn);
-		pthread_join(t.painter, NULL);
-	}
 	fflush(NULL);
 	give_back();
 	t.before[0] = -1;
@@ -466,9 +542,8 @@ static void stop(void)
 static void come_back(void)
 {
 	t.continued = 0;
-	reset_prog_mode();
+	tcsetattr(t.before[0], TCSANOW, &t.drawing_mode);
 	clearok(stdscr, TRUE);
-	terminal_show();
 }
 
 struct terminal_key terminal_key(void)
@@ -480,10 +555,12 @@ struct terminal_key terminal_key(void)
 		stop();
 	if (in_background())
 		return (struct terminal_key){};
-	if (!is_shown(KEY_MS))
-		return (struct terminal_key){};
-	if (t.continued)
-		come_back();
+	if (t.continued || t.resized) {
+		if (t.continued)
+			come_back();
+		t.resized = 0;
+		return (struct terminal_key){ true, KEY_REFRESH };
+	}
 	kind = get_wch(&key);
 	return kind == ERR ? (struct terminal_key){} : (struct terminal_key){ kind == KEY_CODE_YES, key };
 }
@@ -517,18 +594,31 @@ bool terminal_has_shades(void)
 	return t.shades;
 }
 
+/* The terminal's size, which its user may change at any time */
+static void follow_size(void)
+{
+	struct winsize now;
+
+	if (!ioctl(t.before[1], TIOCGWINSZ, &now) && now.ws_row && now.ws_col && (now.ws_row != LINES || now.ws_col != COLS))
+		resizeterm(now.ws_row, now.ws_col);
+}
+
 bool terminal_clear(void)
 {
-	return is_shown(0) && erase() != ERR;
+	if (!painter_is_free(&t.painter))
+		return false;
+	forget_picture(&t.painter);
+	follow_size();
+	erase();
+	return true;
 }
 
 void terminal_show(void)
 {
 	if (in_background() || t.continued)
 		return;
-	t.painting = true;
-	sem_post(&t.drawn);
-	is_shown(SHOW_MS);
+	refresh();
+	start_painting(&t.painter);
 }
 
 static int width_of(ucs4_t c)

@@ -43,7 +43,7 @@ void terminal_last_line(char *line, size_t bytes);
 /* The end of all that was written to them, as whole lines without the last end, as far as there is room */
 void terminal_last_output(char *text, size_t bytes);
 
-/* A key as of ncurses, or a character's number; 0: there is none. Ctrl-Z stops the process in this call; in the background there is none. */
+/* A key as of ncurses (KEY_REFRESH: draw again), or a character's number; 0: there is none. Ctrl-Z stops the process in this call; in the background there is none. */
 struct terminal_key {
 	bool special;		/* ncurses' KEY_* */
 	uint32_t key;
@@ -71,7 +71,7 @@ int terminal_columns(void);
 bool terminal_has_shades(void);
 /* Begins a picture. False: the terminal has not taken the last one yet, and nothing is to be drawn now */
 bool terminal_clear(void);
-/* Shows what was drawn, unless the process is in the background. Does not wait for a terminal that does not read. */
+/* Shows what was drawn, unless the process is in the background. Does not wait for the terminal. */
 void terminal_show(void);
 
 /* how many columns the text takes */

@@ -238,11 +238,13 @@ static void draw_output(void)
 
 static void draw(struct live_view *v)
 {
-	struct pane_area area = { .line = 2, .lines = terminal_lines() - 3, .columns = terminal_columns() };
+	struct pane_area area = { .line = 2 };
 
 	v->is_drawn = terminal_clear();
 	if (!v->is_drawn)
 		return;
+	area.lines = terminal_lines() - 3;
+	area.columns = terminal_columns();
 	draw_head(v);
 	if (v->help)
 		draw_help();

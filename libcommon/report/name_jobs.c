@@ -41,7 +41,7 @@ void name_jobs_free(struct name_jobs *jobs)
 
 /* ---- tags ---- */
 
-#define KIND_SHIFT 33	/* above PROCESS_SOURCE */
+#define KIND_SHIFT 33	/* a source's key is below: PROCESS_SOURCE is its highest bit */
 #define NUMBER_SHIFT 36
 
 static uint64_t tag_of(const struct name_job *job)
@@ -52,7 +52,7 @@ static uint64_t tag_of(const struct name_job *job)
 static struct name_job job_of(enum name_set set, uint64_t tag)
 {
 	return (struct name_job){
-		.kind = tag >> KIND_SHIFT & 3, .set = set, .source = tag & (2 * PROCESS_SOURCE - 1), .number = tag >> NUMBER_SHIFT,
+		.kind = tag >> KIND_SHIFT & 3, .set = set, .source = tag & ((1ULL << KIND_SHIFT) - 1), .number = tag >> NUMBER_SHIFT,
 	};
 }
 
@@ -115,7 +115,8 @@ int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks
 {
 	size_t bytes = describe(jobs, job->source, asks_debug, frames, nr);
 
-	return workers_ask(jobs->workers[job->set], tag_of(job), name_sources_owner(jobs->sources, job->source), jobs->request, bytes);
+	return workers_ask(jobs->workers[job->set], tag_of(job), name_sources_owner(jobs->sources, job->source), jobs->request,
+			   bytes);
 }
 
 bool name_jobs_cancel(struct name_jobs *jobs, const struct name_job *job)
@@ -162,7 +163,8 @@ static bool next_string(const char **at, const char *end, uint16_t bytes, const 
 	return true;
 }
 
-int name_answer_next(const struct name_source *source, const struct worker_answer *answer, size_t *at, struct answered_frame *frame)
+int name_answer_next(const struct name_source *source, const struct worker_answer *answer, size_t *at,
+		     struct answered_frame *frame)
 {
 	const char *bytes = answer->bytes, *from = bytes + *at, *end = bytes + answer->nr;
 

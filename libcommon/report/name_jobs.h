@@ -31,8 +31,8 @@ int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources);
 void name_jobs_free(struct name_jobs *jobs);
 
 /*
- * Asks for the names of these frames, MAX_NAMED at most; with none, has the file's names read. asks_debug: asks which debug file the
- * file has instead. 0 or -ENOMEM
+ * Asks for the names of these frames, MAX_NAMED at most; with none, has the file's names read. asks_debug: asks which debug
+ * file the file has instead. 0 or -ENOMEM
  */
 int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks_debug, const uint64_t *frames, size_t nr);
 /* Takes back a job like this. False: there is none that no worker has begun */
@@ -52,10 +52,11 @@ struct answered_frame {
 };
 
 /*
- * Reads the next frame of an answer at *at, which may be anything, and steps over it. 1; 0: it was the last; -EBADMSG: this cannot be
- * an answer about the source
+ * Reads the next frame of an answer, which may be anything, at *at, and steps over it. 1; 0: there is none left; -EBADMSG: this
+ * cannot be an answer about the source
  */
-int name_answer_next(const struct name_source *source, const struct worker_answer *answer, size_t *at, struct answered_frame *frame);
+int name_answer_next(const struct name_source *source, const struct worker_answer *answer, size_t *at,
+		     struct answered_frame *frame);
 /* The debug file that an answer names. 1; 0: the file cannot be read now; -EBADMSG */
 int name_answer_debug(const struct worker_answer *answer, struct debug_key *key);
 

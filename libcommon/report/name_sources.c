@@ -312,8 +312,9 @@ void name_sources_note_wait(struct name_sources *s, struct name_source *source, 
 
 bool name_source_may_try_again(struct name_source *source, int error)
 {
-	return (error == -ETIMEDOUT || error == -EAGAIN || error == -ENOMEM || error == -ECHILD) && name_source_is_trusted(source) &&
-	       source->slow++ < MAX_SLOW;
+	bool may_pass = error == -ETIMEDOUT || error == -EAGAIN || error == -ENOMEM || error == -ECHILD;
+
+	return may_pass && name_source_is_trusted(source) && source->slow++ < MAX_SLOW;
 }
 
 void name_sources_give_up(struct name_sources *s, struct name_source *source, int error)
@@ -385,4 +386,9 @@ struct name_source *name_sources_next_turn(struct name_sources *s, struct name_t
 	s->share_ns = turns->nr_owners > 1 && source->share->waited_ns < turns->share_ns ? turns->share_ns : NAME_WAIT_NS;
 	turns->nr_owners -= !--source->share->nr_sources;
 	return source;
+}
+
+void name_sources_end_turns(struct name_sources *s)
+{
+	s->share_ns = NAME_WAIT_NS;
 }

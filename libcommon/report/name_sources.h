@@ -27,9 +27,9 @@ struct name_share {
 
 /* Sources that the same workers name: none can hold up those of another set. */
 enum name_set {
-	OTHERS_FILES,
+	OTHERS_FILES,			/* each owner's by a worker that no other owner's files can take over */
 	TRUSTED_FILES,			/* module_is_trusted() */
-	CODE_IN_NO_FILE,
+	CODE_IN_NO_FILE,		/* each user's by a worker of its own, too */
 	NR_NAME_SETS
 };
 
@@ -40,7 +40,7 @@ struct name_source {
 	enum name_set set;
 	struct name_share *share;
 	uint32_t uid;			/* of a process: whose it was; UINT32_MAX: not known */
-	unsigned slow;			/* how often it did not answer in time, though it is trusted: the disk may be slow at first */
+	unsigned slow;			/* how often it did not answer in time, though it is trusted: the disk may be slow */
 	bool passed_over;		/* it was not asked, because the time was over */
 	bool gone;			/* its file was gone before it was read; it may be found again */
 	bool lacks_names;		/* a debuginfod may have a debug file for it */
@@ -114,7 +114,7 @@ void name_source_drop_wanted(struct name_source *source);
  */
 #define NAME_WAIT_NS 800000000
 
-/* False, and counted: it is given up or forgotten, its owner's time is over, or there is no room for more of its names. */
+/* False: it is given up or forgotten; or there is no time, or no room for more of its names, which is counted. */
 bool name_sources_may_ask(struct name_sources *sources, struct name_source *source);
 /* the time from which on an answer is too late */
 uint64_t name_sources_end_of_wait(const struct name_sources *sources, const struct name_source *source);
@@ -134,8 +134,9 @@ struct name_turns {
 void name_sources_begin_turns(struct name_sources *sources, struct name_turns *turns);
 /*
  * The smallest source whose owner has not used up the share; if all have, the smallest of all. The caller asks it, and drops its
- * wanted frames. NULL: no source, or no time is left
+ * wanted frames. NULL: no source, or no time is left. Until the turns end, its owner has no more time than the share
  */
 struct name_source *name_sources_next_turn(struct name_sources *sources, struct name_turns *turns);
+void name_sources_end_turns(struct name_sources *sources);
 
 #endif

@@ -77,10 +77,11 @@ static bool must_ask_debug(const struct namer *n, uint64_t source)
 
 /*
  * Takes the names in an answer. Returns how many frames have an answer now; -EBADMSG: it is no valid answer; -ENOMEM.
- * asked: these frames, in their order; NULL with NAME_FOLLOW, where frames without a name are left out, and are asked for again: the
- * runtime may name them later.
+ * asked: these frames, in their order; NULL with NAME_FOLLOW, where frames without a name are left out, and are asked for
+ * again: the runtime may name them later.
  */
-static ssize_t take(struct namer *n, struct name_source *source, const uint64_t *asked, size_t max, const struct worker_answer *answer)
+static ssize_t take(struct namer *n, struct name_source *source, const uint64_t *asked, size_t max,
+		    const struct worker_answer *answer)
 {
 	struct answered_frame frame;
 	size_t at = 0;
@@ -180,11 +181,12 @@ static bool may_vanish(const struct module *module)
 
 static int see_module(struct namer *n, struct module *module)
 {
-	struct name_job job = { .kind = NAME_PREPARE, .set = name_sources_set_of(&n->sources, module->id), .source = module->id };
+	struct name_job job = { .kind = NAME_PREPARE, .source = module->id };
 
 	if (module->seen || !may_vanish(module))
 		return 0;
 	module->seen = true;
+	job.set = name_sources_set_of(&n->sources, module->id);
 	return name_jobs_give(&n->jobs, &job, must_ask_debug(n, module->id), NULL, 0);
 }
 
@@ -279,7 +281,8 @@ static void prepare_again(struct namer *n, const struct name_source *source)
 }
 
 /* Waits for the answer to this job. False: it was interrupted, or no answer will come */
-static bool await(struct namer *n, const struct name_source *source, const struct name_job *job, struct worker_answer *answer)
+static bool await(struct namer *n, const struct name_source *source, const struct name_job *job,
+		  struct worker_answer *answer)
 {
 	struct workers *workers = n->jobs.workers[source->set];
 	struct pollfd fds[] = {
@@ -474,7 +477,7 @@ static int ask_for_others(struct namer *n)
 	name_sources_begin_turns(&n->sources, &turns);
 	while (!error && !n->interrupted && (source = name_sources_next_turn(&n->sources, &turns)))
 		error = ask_for_wanted(n, source);
-	n->sources.share_ns = NAME_WAIT_NS;
+	name_sources_end_turns(&n->sources);
 	for (source = n->sources.all; source && !error; source = source->hh.next)	/* no time is left: passes these over */
 		if (!name_source_is_trusted(source))
 			error = ask_for_wanted(n, source);

@@ -71,15 +71,15 @@ int mapping_list_write(struct tables *tables, const struct mapping_contents *con
 	 * is being written, and set last: see struct eh_process.
 	 */
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
-	written->image = contents->head.image;
-	written->changes = contents->head.changes;
-	written->runtimes = contents->head.runtimes;
+	written->image = contents->image;
+	written->changes = contents->changes;
+	written->runtimes = contents->runtimes;
 	written->nr_mappings = nr;
-	written->refused = contents->head.refused;
-	written->quiet_until_ns = contents->head.quiet_until_ns;
+	written->refused = contents->refused;
+	written->quiet_until_ns = contents->quiet_until_ns;
 	for (size_t i = 0; i < nr; i++)
 		written->mappings[i] = mapping_of(tables, contents, i);
-	__atomic_store_n(&written->generation, contents->head.generation, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&written->generation, contents->generation, __ATOMIC_SEQ_CST);
 	*list = (struct mapping_list){ .loc = loc, .bytes = size };
 	return 0;
 }

@@ -28,7 +28,11 @@ int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps
 
 /* what a list is to say */
 struct mapping_contents {
-	struct eh_process head;		/* without .nr_mappings; .generation is not 0 */
+	struct eh_image image;
+	uint32_t generation, changes;	/* generation: not 0 */
+	bool refused;
+	uint64_t quiet_until_ns;
+	struct eh_runtimes runtimes;
 	const struct proc_maps *maps;
 	const struct mapped_modules *mapped;	/* up to date with maps */
 	/* anonymous code: the struct eh_module of the runtime that generates it; or 0, and regions; or neither */

@@ -241,15 +241,13 @@ static int describe(struct publisher *p, struct publication *publication, const 
 	int error = mapping_list_make_tables(p->tables, &process->maps, &publication->mapped);
 
 	*contents = (struct mapping_contents){
+		.image = *image, .generation = next_generation(p), .changes = process->changes,
+		.refused = process->refused != 0, .quiet_until_ns = process->refused ? process->refused_until_ns : 0,
 		.maps = &process->maps, .mapped = &publication->mapped, .regions = &publication->regions,
-		.head = {
-			.image = *image, .changes = process->changes, .generation = next_generation(p),
-			.refused = process->refused != 0, .quiet_until_ns = process->refused ? process->refused_until_ns : 0,
-		},
 	};
 	if (error)
 		return error;
-	describe_runtimes(p, publication, process, &contents->head.runtimes);
+	describe_runtimes(p, publication, process, &contents->runtimes);
 	generator = generator_of(publication);
 	if (generator)
 		contents->generated = generator->runtime->code_module(generator->own);
@@ -285,7 +283,7 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 		return error;
 	publication->image = *image;
 	publication->version = process->version;
-	error = make_live(p, publication, contents.head.generation);
+	error = make_live(p, publication, contents.generation);
 	/* a walk that is still reading the old list notices this by the generation */
 	mapping_list_release(p->tables, &old);
 	regions_forget(&publication->regions, p->tables, &process->maps);

@@ -87,7 +87,10 @@ int publisher_find_modules(struct publisher *publisher, const struct process *pr
  */
 uint64_t publisher_publish(struct publisher *publisher, const struct process *process,
 			   const struct eh_image *image);
-/* The image that the process is published for, if its mappings have changed since: publish it again. NULL: it is not to be */
+/*
+ * The image that the process is published for, if its mappings have changed since, or the kernel's map had no room for the handle: it
+ * is to be published again. NULL: it is not. Valid until the publisher is called again
+ */
 const struct eh_image *publisher_changed(const struct publisher *publisher, const struct process *process);
 /* Looks for runtimes of the published processes in files that were compiled after those processes were published. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);

@@ -163,7 +163,7 @@ static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start
 	double began = clock_seconds(), running;
 	struct mapped_modules mapped = {};
 	struct proc_maps maps = {};
-	struct mapping_contents contents = { .head.image.tgid = 1, .maps = &maps, .mapped = &mapped };
+	struct mapping_contents contents = { .image.tgid = 1, .maps = &maps, .mapped = &mapped };
 	struct mapping_list list = {};
 	struct tables *made;
 	struct ours o;
@@ -182,13 +182,13 @@ static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start
 		__u64 handle;
 		loc_t module;
 
-		contents.head.generation = i + 1;
+		contents.generation = i + 1;
 		if (table_upload(o.slabs, i + 1, &tables[i % nr_tables], &module) ||
 		    proc_maps_add(&maps, &mapping) || mapping_list_make_tables(made, &maps, &mapped) ||
 		    mapping_list_write(made, &contents, &list) || bpf_slabs_settle(o.source))
 			die("publish");
-		handle = HANDLE(list.loc, contents.head.generation);
-		if (bpf_map_update_elem(o.procs, &contents.head.image.tgid, &handle, BPF_ANY))
+		handle = HANDLE(list.loc, contents.generation);
+		if (bpf_map_update_elem(o.procs, &contents.image.tgid, &handle, BPF_ANY))
 			die("publish");
 		mapping_list_release(made, &old);
 	}

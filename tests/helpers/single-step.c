@@ -136,7 +136,7 @@ static void find_runtimes(struct mapping_contents *contents)
 {
 	for (size_t i = 0; runtimes[i]; i++)
 		if (runtimes[i]->code_module)
-			find_generator(runtimes[i], &contents->head.runtimes);
+			find_generator(runtimes[i], &contents->runtimes);
 	if (generator.runtime)
 		contents->generated = generator.runtime->code_module(generator.own);
 }
@@ -145,7 +145,7 @@ static void read_maps(void)
 {
 	static uint32_t generation;
 	struct mapping_contents contents = {
-		.head = { .image = { .tgid = child }, .generation = ++generation }, .maps = &maps, .mapped = &mapped,
+		.image = { .tgid = child }, .generation = ++generation, .maps = &maps, .mapped = &mapped,
 		.regions = &regions,
 	};
 

@@ -22,7 +22,7 @@ static int print_stack(pid_t pid)
 	struct mapped_modules mapped = {};
 	struct proc_maps maps;
 	const struct mapping_contents contents = {
-		.head = { .image = { .tgid = pid }, .generation = 1 }, .maps = &maps, .mapped = &mapped,
+		.image = { .tgid = pid }, .generation = 1, .maps = &maps, .mapped = &mapped,
 	};
 	static struct host_stack stack;
 	struct host_registers registers;

@@ -45,7 +45,7 @@ static void write_function(uint8_t *at, uint8_t frame)
 static void publish(void)
 {
 	const struct mapping_contents contents = {
-		.head = { .image = { .tgid = getpid() }, .generation = ++generation }, .maps = &maps, .mapped = &mapped,
+		.image = { .tgid = getpid() }, .generation = ++generation, .maps = &maps, .mapped = &mapped,
 		.regions = &regions,
 	};
 	struct mapping_list old = list;
