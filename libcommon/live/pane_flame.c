@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "live/pane_parts.h"
+#include "live/panes_parts.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/pane_parts.h"
+#include "live/panes_parts.h"
 #include "report/stack_filter.h"
 
 static const struct pane_kind *const kinds[NR_PANES] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a pane consists of, for panes.c and the files of the panes. */
-#ifndef EHPERF_LIVE_PANE_PARTS_H
-#define EHPERF_LIVE_PANE_PARTS_H
+#ifndef EHPERF_LIVE_PANES_PARTS_H
+#define EHPERF_LIVE_PANES_PARTS_H
 
 #include <curses.h>
 #include <regex.h>
