@@ -470,11 +470,12 @@ int begin_periods(struct bpf_iter__task *ctx)
 	if (!task || !b || !counts || !is_measured(task))
 		return 0;
 	thread = bpf_task_storage_get(&threads, task, NULL, 0);
-	if (!thread) {
+	if (!thread)
 		thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (!thread && periods_begin.only_create)
+	if (!thread) {
+		if (periods_begin.only_create)
 			__sync_fetch_and_add(&periods_begin.not_created, 1);
-		else if (!thread)
+		else
 			__sync_fetch_and_add(&counts->forks_lost, 1);
 		return 0;
 	}

@@ -555,6 +555,12 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_until_drawn '^q +quit'
 	[ "$(screen | awk '{ print length }' | sort -n | tail -n 1)" -le 80 ]
 	! shows '…$' || screen | sed -n '3,15p' | { ! grep '…'; }
+	# a resize is no key, which would end the help
+	tmux -S "$SOCKET" resize-window -x 90 -y 30
+	wait_until_drawn '^q +quit'
+	[ "$(screen | wc -l)" -eq 30 ]
+	screen | tail -n 1 | grep -q '100.0 %'
+	tmux -S "$SOCKET" resize-window -x 80 -y 24	# as before: stty -a has it
 	keys q
 	wait_until_left
 }
@@ -575,6 +581,20 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_for_samples 100
 	keys q
 	wait_until_left
+}
+
+@test "Ctrl-Z where no shell can continue it: the view goes on, and takes keys at once" {
+	two_programs
+	terminal
+	tmux -S "$SOCKET" set-option -g remain-on-exit on
+	tmux -S "$SOCKET" new-window "cd '$WORK' && PATH='$PATH' exec cpuprof --live -p $nested"
+	wait_for_samples
+	keys C-z
+	wait_for_samples $(($(samples) + 50))
+	keys '?'
+	wait_until_drawn '^q +quit'
+	keys q
+	wait_until shows '^Pane is dead \(status 0'
 }
 
 @test "colours: none with NO_COLOR; a locale without UTF-8 gets ASCII" {

@@ -130,13 +130,10 @@ const struct kernel_start *off_cpu_starts(struct bpf_object *object)
 	return object_section(object, ".data.starts");
 }
 
-#define CREATE_TRIES	10
+#define CREATE_TRIES	5
 #define CREATE_US	500
 
-/*
- * Creates the threads' task storages. On a CPU that is in the midst of creating another, or has no memory at hand, none can be: a
- * little later it can.
- */
+/* Creates the threads' task storages. A CPU that has no memory at hand for one has some a little later. */
 static int create_storages(struct bpf_object *object)
 {
 	struct periods_begin *begin = object_section(object, ".data.begin");

@@ -122,7 +122,6 @@ static void draw(struct panes *p)
 	uint32_t lines = p->area.lines;
 	int shade = 0;
 
-	lay_out(p);
 	selected = selected_cell(p);
 	if (selected && selected->depth < p->flame.top)
 		p->flame.top = selected->depth;
@@ -264,6 +263,15 @@ static void click(struct panes *p, int line, int column)
 		select_cell(p, cell);
 }
 
+static int prepare(struct panes *p)
+{
+	int error = pane_need_tree(p);
+
+	if (!error && p->area.columns)
+		lay_out(p);
+	return error;
+}
+
 static void say(const struct panes *p, char *text, size_t bytes)
 {
 	const struct cell *cell = selected_cell(p);
@@ -281,5 +289,5 @@ static void say(const struct panes *p, char *text, size_t bytes)
 }
 
 const struct pane_kind flame_pane = {
-	.key = 'f', .prepare = pane_need_tree, .draw = draw, .say = say, .key_pressed = key_pressed, .next_match = next_match, .click = click,
+	.key = 'f', .prepare = prepare, .draw = draw, .say = say, .key_pressed = key_pressed, .next_match = next_match, .click = click,
 };

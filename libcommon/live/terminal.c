@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <term.h>
 #include <termios.h>
 #include <unistd.h>
@@ -30,8 +31,8 @@
 
 #define END_BYTES 256
 #define PASS_ON_US 100000
-#define REGAIN_MS 500	/* so long the end waits for a terminal that does not read */
-#define PUSH_MS 50
+#define PATIENT_MS 50		/* so long the end waits for a terminal that does not read, before that loses what it has not read */
+#define MOST_MS 500		/* and so long after all */
 
 static struct {
 	int before[3];		/* the standard descriptors; -1: not taken */
@@ -41,13 +42,19 @@ static struct {
 	atomic_bool passed;
 	FILE *in, *out;		/* out: of ncurses */
 	SCREEN *screen;
-	struct termios mode, drawing_mode;
+	struct termios mode;
+	/*
+	 * A terminal may stop reading, as one does whose connection hangs. So ncurses writes to a file, and a thread, the painter,
+	 * copies that to the terminal. It may have to wait: the measuring goes on, and meanwhile nothing new is drawn.
+	 */
 	struct painter {
 		pthread_t thread;	/* 0: none */
-		int picture;		/* a file: what ncurses has written */
-		off_t put;		/* so much of it the terminal has */
+		int file;
+		off_t copied;		/* so much of the file the terminal has */
 		sem_t wanted;
-		atomic_bool busy, ends;
+		atomic_uint asked, done;	/* how often: they are equal when nothing is being copied */
+		atomic_bool ends;
+		bool unblocked;		/* some of what was copied was thrown away */
 	} painter;
 	pid_t owner;
 	char end[END_BYTES];	/* what ends drawing, for terminal_reset() */
@@ -55,7 +62,7 @@ static struct {
 	volatile sig_atomic_t stop, continued, resized;
 	void (*on_reset)(void);
 	bool utf8, colours, shades;
-	bool hangs;		/* it did not take the last picture */
+	bool hangs;		/* it reads nothing at all */
 } t = { .before = { -1, -1, -1 } };
 
 const char *terminal_lacks(void)
@@ -186,47 +193,70 @@ void terminal_last_output(char *text, size_t bytes)
 
 /* ---- the painter ---- */
 
-/*
- * A terminal may stop reading, as one does whose connection hangs. So ncurses writes to a file, and a thread copies that to the
- * terminal: it may have to wait, the measuring goes on, and meanwhile nothing new is drawn.
- */
+/* Does the terminal belong to somebody else now? Then who touches it is stopped. */
+static bool in_background(void)
+{
+	pid_t group = tcgetpgrp(t.before[0]);
+
+	return group > 0 && group != getpgrp();
+}
+
+static bool is_painting(const struct painter *p)
+{
+	return p->asked != p->done;
+}
+
+static void copy_picture(struct painter *p)
+{
+	struct pollfd room = { .fd = t.before[1], .events = POLLOUT };
+	char bytes[4096];
+	struct stat file;
+	ssize_t nr, written;
+
+	while (!p->ends && (nr = pread(p->file, bytes, sizeof(bytes), p->copied)) > 0) {
+		written = write(t.before[1], bytes, nr);
+		if (written > 0)
+			p->copied += written;
+		else if (errno == EAGAIN)
+			poll(&room, 1, -1);
+		else if (errno != EINTR && !fstat(p->file, &file))	/* the terminal is gone */
+			p->copied = file.st_size;
+	}
+}
+
 static void *paint(void *arg)
 {
 	struct painter *p = arg;
-	char bytes[4096];
-	ssize_t nr, put;
+	unsigned asked;
 
-	while (!p->ends) {
+	for (;;) {
 		if (sem_wait(&p->wanted))
 			continue;
-		while (!p->ends && (nr = pread(p->picture, bytes, sizeof(bytes), p->put)) > 0) {
-			put = write(t.before[1], bytes, nr);
-			if (put < 0 && errno != EINTR)
-				break;
-			p->put += put > 0 ? put : 0;
-		}
-		p->busy = false;
+		asked = p->asked;
+		copy_picture(p);
+		p->done = asked;
+		if (p->ends)
+			return NULL;
 	}
-	return NULL;
 }
 
-static void wake(int number)
+/* A signal's handler, so that what waits ends with EINTR. */
+static void interrupt(int number)
 {
 	(void)number;
 }
 
 /* 0 or -errno. From now on, ncurses writes to the file. */
-static int start_painter(struct painter *p)
+static int painter_begin(struct painter *p)
 {
-	struct sigaction action = { .sa_handler = wake };
 	sigset_t all, before;
 	int error;
 
-	p->picture = memfd_create("picture", MFD_CLOEXEC);
-	if (p->picture < 0 || dup3(p->picture, fileno(t.out), O_CLOEXEC) < 0)
+	p->file = memfd_create("picture", MFD_CLOEXEC);
+	if (p->file < 0 || dup3(p->file, fileno(t.out), O_CLOEXEC) < 0)
 		return -errno;
 	sem_init(&p->wanted, 0, 0);
-	sigaction(SIGURG, &action, NULL);
+	sigaction(SIGURG, &(struct sigaction){ .sa_handler = interrupt }, NULL);
 	sigfillset(&all);
 	sigdelset(&all, SIGURG);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -237,55 +267,55 @@ static int start_painter(struct painter *p)
 	return error;
 }
 
-/* May ncurses write a new picture? */
-static bool painter_is_free(struct painter *p)
-{
-	return p->thread && !p->busy;
-}
-
 /* Has what ncurses has written copied. */
-static void start_painting(struct painter *p)
+static void painter_copy(struct painter *p)
 {
-	p->busy = p->thread;
-	if (p->thread)
-		sem_post(&p->wanted);
+	if (!p->thread)
+		return;
+	p->asked++;
+	sem_post(&p->wanted);
 }
 
 /* Empties the file, if the terminal has all of it. */
-static void forget_picture(struct painter *p)
+static void painter_empty(struct painter *p)
 {
-	if (lseek(p->picture, 0, SEEK_END) != p->put || ftruncate(p->picture, 0))
+	if (lseek(p->file, 0, SEEK_END) != p->copied || ftruncate(p->file, 0))
 		return;
-	p->put = lseek(p->picture, 0, SEEK_SET);
+	p->copied = lseek(p->file, 0, SEEK_SET);
 }
 
-/* Has a painter go on that waits: throws away what the terminal has not read. May be called by a signal handler */
-static void push_painter(struct painter *p)
+/*
+ * The terminal does not read: throws away what it has not read, which makes room for what the painter writes. May be called by a
+ * signal handler
+ */
+static void painter_unblock(struct painter *p)
 {
+	if (!p->thread || in_background())
+		return;
+	p->unblocked = true;
 	tcflush(t.before[1], TCOFLUSH);
 	pthread_kill(p->thread, SIGURG);	/* tcflush() wakes no writer */
 }
 
-/* Waits until the terminal has everything, and pushes if that takes long. */
-static void finish_painting(struct painter *p)
+/* Waits until the terminal has everything; unblocks the painter if that takes long. */
+static void painter_wait(struct painter *p)
 {
-	for (int ms = 0; p->busy && ms < REGAIN_MS; ms++) {
-		if (ms && ms % PUSH_MS == 0)
-			push_painter(p);
+	for (int ms = 0; is_painting(p) && ms < MOST_MS; ms++) {
+		if (ms >= PATIENT_MS && ms % PATIENT_MS == 0)
+			painter_unblock(p);
 		usleep(1000);
 	}
-	t.hangs = p->busy;
+	t.hangs = is_painting(p);
 }
 
-static void end_painter(struct painter *p)
+static void painter_end(struct painter *p)
 {
 	p->ends = true;
 	if (!p->thread)
 		return;
 	sem_post(&p->wanted);
 	while (pthread_tryjoin_np(p->thread, NULL)) {
-		if (p->busy)
-			push_painter(p);
+		pthread_kill(p->thread, SIGURG);
 		usleep(1000);
 	}
 	p->thread = 0;
@@ -317,28 +347,22 @@ static void know_end(void)
 	add_end(tigetstr("rmcup"));
 }
 
-/* Does the terminal belong to somebody else now? Then who touches it is stopped. */
-static bool in_background(void)
-{
-	pid_t group = tcgetpgrp(t.before[0]);
-
-	return group > 0 && group != getpgrp();
-}
-
 void terminal_on_reset(void (*function)(void))
 {
 	t.on_reset = function;
 }
 
-/* Writes what ends drawing, after as much of a picture as the terminal has. For a signal handler, and if the terminal hangs */
+/* Ends the painting, also in the middle, and then the drawing. May be called by a signal handler */
 static void put_end(void)
 {
 	struct pollfd room = { .fd = t.before[1], .events = POLLOUT };
 
 	t.painter.ends = true;
-	t.hangs |= t.painter.busy;
-	if (t.hangs)
-		push_painter(&t.painter);
+	for (int ms = 0; is_painting(&t.painter) && ms < PATIENT_MS; ms++) {
+		painter_unblock(&t.painter);
+		poll(NULL, 0, 1);
+	}
+	t.hangs = is_painting(&t.painter);
 	if (poll(&room, 1, 0) > 0)
 		(void)!write(t.before[1], t.end, t.end_bytes);
 }
@@ -459,7 +483,7 @@ static void ignore_flow_control(void)
 		return;
 	mode.c_iflag &= ~IXON;
 	tcsetattr(t.before[0], TCSANOW, &mode);
-	t.drawing_mode = mode;
+	def_prog_mode();
 }
 
 int terminal_begin(void)
@@ -488,15 +512,15 @@ int terminal_begin(void)
 	curs_set(0);
 	mouseinterval(0);
 	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-	return start_painter(&t.painter);
+	return painter_begin(&t.painter);
 }
 
 /* Gives the terminal back: to the shell, or at the end. */
 static void end_drawing(void)
 {
 	endwin();
-	start_painting(&t.painter);
-	finish_painting(&t.painter);
+	painter_copy(&t.painter);
+	painter_wait(&t.painter);
 	tcsetattr(t.before[0], TCSANOW, &t.mode);
 }
 
@@ -507,9 +531,9 @@ void terminal_end(void)
 	if (t.screen) {
 		if (!in_background())
 			end_drawing();
-		if (t.hangs || !t.painter.thread)
+		if (!in_background() && (t.painter.unblocked || !t.painter.thread))
 			put_end();
-		end_painter(&t.painter);
+		painter_end(&t.painter);
 		signal(SIGTSTP, SIG_DFL);
 		signal(SIGCONT, SIG_DFL);
 		handle_fatal(reset_and_end, &(struct sigaction){ .sa_handler = SIG_DFL });
@@ -535,15 +559,21 @@ static void stop(void)
 		end_drawing();
 	signal(SIGTSTP, SIG_DFL);
 	raise(SIGTSTP);
+	t.continued = SIGCONT;	/* or it was not stopped: nobody could continue it */
 	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = want_stop }, NULL);
 }
 
 /* It was stopped, and others have written to the terminal meanwhile. */
 static void come_back(void)
 {
+	int out = fileno(t.out);
+
 	t.continued = 0;
-	tcsetattr(t.before[0], TCSANOW, &t.drawing_mode);
+	t.hangs = t.painter.unblocked = false;
+	dup3(t.before[1], out, O_CLOEXEC);	/* ncurses sets the terminal's mode, and asks for its size */
 	clearok(stdscr, TRUE);
+	refresh();
+	dup3(t.painter.file, out, O_CLOEXEC);
 }
 
 struct terminal_key terminal_key(void)
@@ -594,7 +624,7 @@ bool terminal_has_shades(void)
 	return t.shades;
 }
 
-/* The terminal's size, which its user may change at any time */
+/* The terminal's size may change at any time. */
 static void follow_size(void)
 {
 	struct winsize now;
@@ -605,9 +635,9 @@ static void follow_size(void)
 
 bool terminal_clear(void)
 {
-	if (!painter_is_free(&t.painter))
+	if (is_painting(&t.painter))
 		return false;
-	forget_picture(&t.painter);
+	painter_empty(&t.painter);
 	follow_size();
 	erase();
 	return true;
@@ -618,7 +648,7 @@ void terminal_show(void)
 	if (in_background() || t.continued)
 		return;
 	refresh();
-	start_painting(&t.painter);
+	painter_copy(&t.painter);
 }
 
 static int width_of(ucs4_t c)

@@ -665,7 +665,7 @@ static int take_key(struct live_view *v, struct terminal_key key)
 	bool covered;
 	int error = 0;
 
-	if (key.special && key.key == KEY_RESIZE)
+	if (key.special && (key.key == KEY_RESIZE || key.key == KEY_REFRESH))
 		return 0;
 	if (v->asked)
 		return type(v, key);
