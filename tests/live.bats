@@ -594,7 +594,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	keys '?'
 	wait_until_drawn '^q +quit'
 	keys q
-	wait_until shows '^Pane is dead \(status 0'
+	wait_until shows '^cpuprof: [0-9]+ samples in '
 }
 
 @test "colours: none with NO_COLOR; a locale without UTF-8 gets ASCII" {
