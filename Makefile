@@ -245,6 +245,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 # of arm64's tables, which any machine can make
 ARM64_TESTS := $(patsubst tests/unit/arm64/%.c,$(B)/tests/unit/arm64-%,$(wildcard tests/unit/arm64/*.c))
 ARM64_HELPERS := $(B)/tests/arm64-code-against-cfi
+ARM64_FLAGS = $(subst /$(ARCH) ,/arm64 ,$(COMMON_FLAGS))
 ARM64_TABLE := $(patsubst libcommon/%.c,$(B)/arm64-table/%.o,$(wildcard libcommon/table/*.c libcommon/table/arm64/*.c))
 
 # as distributions build: optimised, without frame pointers, stripped
@@ -270,7 +271,7 @@ $(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/tools.a $(PURE_ARCHIVE
 
 define compile_arm64_table
 	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(subst /$(ARCH) ,/arm64 ,$(COMMON_FLAGS)) -c $< -o $@
+	$(call show,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(ARM64_FLAGS) -c $< -o $@
 endef
 
 $(B)/arm64-table/%.o: libcommon/%.c
@@ -303,7 +304,7 @@ $(B)/obj/unit/%.o: tests/unit/%.c
 
 # ---- fuzzing: libFuzzer targets, and their corpus replayed under sanitizers by the tests ----
 
-FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))) arm64-code
 FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZED := $(filter-out libcommon/bpf/%,$(SOURCES)) $(TOOL_SOURCES)
@@ -315,7 +316,7 @@ $(B)/san/%.o: %.c | $(GENERATED)
 $(B)/san/all.a: $(FUZZED:%.c=$(B)/san/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
-$(FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: \
+$(patsubst %,$(B)/tests/fuzz/%,$(filter-out arm64-%,$(FUZZ_TARGETS))): $(B)/tests/fuzz/%: \
 	tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/all.a
 	@mkdir -p $(@D)
 	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(PURE_LIBS)
@@ -327,9 +328,28 @@ $(B)/fuzz/obj/%.o: %.c | $(GENERATED)
 $(B)/fuzz/all.a: $(FUZZED:%.c=$(B)/fuzz/obj/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
-$(FUZZ_TARGETS:%=$(B)/fuzz/%): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a
+$(patsubst %,$(B)/fuzz/%,$(filter-out arm64-%,$(FUZZ_TARGETS))): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a
 	@mkdir -p $(@D)
 	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(B)/fuzz/all.a $(PURE_LIBS)
+
+# rules for arm64's code, which any machine can make
+ARM64_FUZZED := $(wildcard libcommon/base/*.c libcommon/dwarf/*.c libcommon/table/*.c libcommon/table/arm64/*.c)
+
+$(B)/arm64-san/%.o: %.c
+	@mkdir -p $(@D)
+	$(call show,CC)$(CC) $(SANITIZE) $(ARM64_FLAGS) -c $< -o $@
+
+$(B)/tests/fuzz/arm64-code: tests/fuzz/code.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(ARM64_FUZZED:%.c=$(B)/arm64-san/%.o)
+	@mkdir -p $(@D)
+	$(call show,CC)$(CC) $(SANITIZE) $(ARM64_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+
+$(B)/arm64-fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(ARM64_FLAGS) -c $< -o $@
+
+$(B)/fuzz/arm64-code: tests/fuzz/code.c tests/fuzz/fuzz.h $(ARM64_FUZZED:%.c=$(B)/arm64-fuzz/%.o)
+	@mkdir -p $(@D)
+	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(ARM64_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
 # new inputs stay under build/; what is worth keeping goes to tests/fuzz/corpus by hand
 fuzz:

@@ -640,6 +640,7 @@ fetched_in_time() {	# SECONDS
 	fetched_in_time 0
 	before=$took
 	DEBUGINFOD_URLS=http://127.0.0.1:1 DEBUGINFOD_CACHE_PATH="$WORK/cache" fetched_in_time 0
+	grep -q 'not all debug files were fetched: a server in .* cannot be reached' "$WORK/err"
 	debuginfod_server hang
 	fetched_in_time 2
 	grep -q 'not all debug files were fetched: .* do not answer' "$WORK/err"

@@ -156,3 +156,28 @@ make_depths() {
 	expect "$(jq -n --argjson pid "$renamed" '[inputs | select(.type == "period" and .pid == $pid)] | length' "$WORK/out") > 2000"
 	jq -n --argjson pid "$victim" '[inputs | select(.type == "period" and .pid == $pid and .state == "blocked") | .stack != null] | length > 500 and (map(select(.)) | length) > 0.97 * length' "$WORK/out" | grep -qx true
 }
+
+@test "--max-memory: no process that reads files or names may have more" {
+	need_root
+	local tool worker most=0 nr=0 limit
+	cp "$ROOT/build/tests/nested" "$WORK/new"	# a file of this hour: its names are read while it is measured
+	background "$WORK/new" burn 60
+	cpuprof -q -j --max-memory 64 -o "$WORK/out" 2 3>&- &
+	tool=$!
+	pids+=("$tool")
+	while kill -0 "$tool" 2>/dev/null; do
+		for worker in $(cat "/proc/$tool/task"/*/children 2>/dev/null || true); do
+			[ "$(cat "/proc/$worker/comm" 2>/dev/null || true)" = ehperf-worker ] || continue
+			limit=$(awk '/^Max data size/ { print $4 }' "/proc/$worker/limits" 2>/dev/null || true)
+			[ -n "$limit" ] || continue
+			nr=$((nr + 1))
+			[ "$limit" = unlimited ] || [ "$limit" -lt "$most" ] || most=$limit
+		done
+		sleep 0.05
+	done
+	wait "$tool"
+	echo "# $nr looks at workers, at most $((most >> 20)) MiB" >&3
+	[ "$nr" -gt 10 ]
+	# with what a worker has when it begins
+	[ "$most" -lt $((96 << 20)) ]
+}

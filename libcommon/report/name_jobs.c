@@ -8,11 +8,11 @@
 #define AREA_BYTES (16 << 20)
 #define NR_OTHERS 4	/* owners, or users, at a time whose workers keep what they know */
 
-static int start_workers(struct name_jobs *jobs, enum name_set set)
+static int start_workers(struct name_jobs *jobs, enum name_set set, uint64_t bytes)
 {
 	/* the worker starts the demangler, and may wait for it */
 	struct worker_limits limits = {
-		.sleep_ms = 300, .cpu_ms = 700, .bytes = (size_t)512 << 20, .parent = true, .first = true, .open = namer_open,
+		.sleep_ms = 300, .cpu_ms = 700, .bytes = bytes, .parent = true, .first = true, .open = namer_open,
 		.keeps = set == CODE_IN_NO_FILE,
 	};
 
@@ -23,13 +23,13 @@ static int start_workers(struct name_jobs *jobs, enum name_set set)
 	return workers_new(&jobs->workers[set], set == TRUSTED_FILES ? 1 : NR_OTHERS, AREA_BYTES, &limits, namer_work);
 }
 
-int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources)
+int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources, uint64_t worker_bytes)
 {
 	int error = 0;
 
 	*jobs = (struct name_jobs){ .sources = sources };
 	for (enum name_set set = 0; set < NR_NAME_SETS && !error; set++)
-		error = start_workers(jobs, set);
+		error = start_workers(jobs, set, worker_bytes);
 	return error;
 }
 

@@ -42,7 +42,7 @@ int namer_new(struct namer **namer, const struct frame_names *names, const struc
 	n->names = names;
 	n->options = *options;
 	name_sources_init(&n->sources, names->modules);
-	error = name_jobs_init(&n->jobs, &n->sources);
+	error = name_jobs_init(&n->jobs, &n->sources, options->worker_bytes);
 	if (error)
 		namer_free(n);
 	else

@@ -22,6 +22,7 @@ struct namer;
 struct namer_options {
 	int (*interrupt_fd)(void);	/* when what it returns is readable, no more names are looked up; NULL: never */
 	struct debuginfod *debuginfod;	/* fetches debug files for those that lack them; NULL: none */
+	uint64_t worker_bytes;		/* of memory for each process that reads names */
 };
 
 /* names: how the workers find names; it must outlive the namer. 0 or -errno */

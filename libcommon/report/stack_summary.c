@@ -358,6 +358,10 @@ static const char *explain_fetching(int error)
 	switch (error) {
 	case -ETIMEDOUT:
 		return "the servers in $DEBUGINFOD_URLS do not answer";
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return "a server in $DEBUGINFOD_URLS cannot be reached";
 	case -ETIME:
 		return "a run's time for it was used up";
 	case -EFBIG:

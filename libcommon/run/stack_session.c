@@ -148,7 +148,7 @@ void stack_session_show_progress(struct stack_session *s, const char *counted)
 static void start_namer(struct stack_session *s, const struct naming_options *naming)
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
-	struct namer_options how = { .interrupt_fd = signals_fd };	/* signals are handled later */
+	struct namer_options how = { .interrupt_fd = signals_fd, .worker_bytes = s->wanted->memory.user };	/* signals: handled later */
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
 	options.search.directories = naming->directories;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Machine code that no FDE covers, in a file and in memory. */
+/* Machine code that no FDE covers, in a file and in memory. arm64-code is this, too. */
 #include "table/code_rules.h"
+#include "table/machine.h"
 #include "fuzz.h"
 #include "tables_abi.h"
 
@@ -14,7 +15,8 @@ static void emit(void *arg, size_t at, const struct eh_rule *rule)
 	if (rule->kind == RULE_NONE)
 		return;
 	must(rule->kind == RULE_REG || rule->kind == RULE_DEREF || rule->kind == RULE_SUM, "rules are of three kinds");
-	must(rule->saved[SAVED_RA] == -1 && !(rule->from_base >> SAVED_RA), "the return address lies below the CFA");
+	must(RA_AT_ENTRY == SAVED_SAME || (rule->saved[SAVED_RA] == RA_AT_ENTRY && !(rule->from_base >> SAVED_RA)),
+	     "the return address lies where the call has put it");
 	must(rule->kind != RULE_SUM || rule->deref_offset >= 0, "a frame whose size lies in it");
 	must(rule->kind != RULE_REG || !rule->from_base || rule->base_reg == rule->cfa_reg, "places in a large frame count from the CFA's register");
 	for (int i = 0; i < SAVED_RA; i++) {
