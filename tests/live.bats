@@ -34,6 +34,12 @@ type_line() {
 	keys Enter
 }
 screen() { tmux -S "$SOCKET" capture-pane -p "$@"; }
+tool_there() {	# PID
+	local shell children
+	shell=$(state '#{pane_pid}')
+	read -r -a children <"/proc/$shell/task/$shell/children"
+	echo "${children[0]}"
+}
 shows() { screen | grep -qE -e "$1"; }
 state() { tmux -S "$SOCKET" display-message -p "$1"; }
 
@@ -579,6 +585,15 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_until shows '^100\.0 %'
 	[ "$(state '#{alternate_on}')" = 1 ]
 	wait_for_samples 100
+	# by a signal that cannot be handled, which leaves the picture there
+	kill -STOP "$(tool_there)"
+	wait_until shows 'Stopped +cpuprof'
+	keys Enter
+	type_line fg
+	wait_for_samples $(($(samples) + 50))
+	keys '?'
+	wait_until_drawn '^q +quit'
+	keys '?'
 	keys q
 	wait_until_left
 }
@@ -729,17 +744,18 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 }
 
 @test "a terminal that stops reading: the measuring ends in time, and the report is written" {
-	local tty left
+	local tty tool
 	two_programs
 	terminal 200 50
 	type_line "cpuprof --live -p $nested -F 997 -o report.jsonl 8; echo status \$? >left"
 	wait_for_samples
-	stopped_server=$(state '#{pid}') tty=$(state '#{pane_tty}')
+	stopped_server=$(state '#{pid}') tty=$(state '#{pane_tty}') tool=$(tool_there)
 	kill -STOP "$stopped_server"
 	status=0
 	timeout 1 head -c 1M /dev/zero >"$tty" || status=$?
 	[ "$status" = 124 ]	# there is no room any more for what is drawn
 	[ ! -s "$WORK/left" ]
+	kill -CONT "$tool"
 	wait_until test -s "$WORK/left"
 	kill -CONT "$stopped_server"
 	[[ $(<"$WORK/left") == 'status 0' ]]

@@ -31,7 +31,7 @@
 
 #define END_BYTES 256
 #define PASS_ON_US 100000
-#define PATIENT_MS 50		/* so long the end waits for a terminal that does not read, before that loses what it has not read */
+#define PATIENT_MS 50		/* so long the end waits for a terminal that does not read; then what it has not read is thrown away */
 #define MOST_MS 500		/* and so long after all */
 
 static struct {
@@ -42,7 +42,7 @@ static struct {
 	atomic_bool passed;
 	FILE *in, *out;		/* out: of ncurses */
 	SCREEN *screen;
-	struct termios mode;
+	struct termios mode, drawing_mode;
 	/*
 	 * A terminal may stop reading, as one does whose connection hangs. So ncurses writes to a file, and a thread, the painter,
 	 * copies that to the terminal. It may have to wait: the measuring goes on, and meanwhile nothing new is drawn.
@@ -78,11 +78,28 @@ const char *terminal_lacks(void)
 
 /* ---- the standard descriptors ---- */
 
+/* Writes to standard error, to a terminal only while that reads. Returns how many bytes */
+static ssize_t put_bytes(int fd, const char *bytes, ssize_t nr)
+{
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
+	ssize_t at = 0, some;
+
+	while (at < nr) {
+		some = write(fd, bytes + at, nr - at);
+		if (some > 0)
+			at += some;
+		else if (errno == EAGAIN ? poll(&room, 1, MOST_MS) <= 0 : errno != EINTR)
+			break;
+	}
+	return at;
+}
+
 /* Prints what others have written since the last call, as far as it is kept. May be called by a signal handler. */
 static void put_kept(void)
 {
+	int own = isatty(STDERR_FILENO) ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	ssize_t nr, first, put;
 	char bytes[4096];
-	ssize_t nr, first;
 	off_t end;
 
 	kept_output_await(&t.kept);
@@ -92,10 +109,13 @@ static void put_kept(void)
 	while (t.put < end && (nr = pread(t.kept.file, bytes, sizeof(bytes), t.put)) > 0) {
 		for (first = 0; first < nr && !bytes[first]; first++)
 			;	/* more was written meanwhile, and this is not kept any more */
-		if (first < nr && write(STDERR_FILENO, bytes + first, nr - first) < 0)
-			return;
-		t.put += nr;
+		put = put_bytes(own >= 0 ? own : STDERR_FILENO, bytes + first, nr - first);
+		t.put += first + put;
+		if (put < nr - first)
+			break;
 	}
+	if (own >= 0)
+		close(own);
 }
 
 static void give_back(void)
@@ -234,7 +254,7 @@ static void *paint(void *arg)
 			continue;
 		asked = p->asked;
 		copy_picture(p);
-		p->done = asked;
+		p->done = p->ends ? (unsigned)p->asked : asked;
 		if (p->ends)
 			return NULL;
 	}
@@ -352,19 +372,26 @@ void terminal_on_reset(void (*function)(void))
 	t.on_reset = function;
 }
 
-/* Ends the painting, also in the middle, and then the drawing. May be called by a signal handler */
-static void put_end(void)
+static void put_end_bytes(void)
 {
 	struct pollfd room = { .fd = t.before[1], .events = POLLOUT };
 
+	if (poll(&room, 1, 0) > 0)
+		(void)!write(t.before[1], t.end, t.end_bytes);
+}
+
+/* Ends the painting, also in the middle, and then the drawing. May be called by a signal handler */
+static void put_end(void)
+{
 	t.painter.ends = true;
+	if (t.painter.thread)
+		sem_post(&t.painter.wanted);
 	for (int ms = 0; is_painting(&t.painter) && ms < PATIENT_MS; ms++) {
 		painter_unblock(&t.painter);
 		poll(NULL, 0, 1);
 	}
 	t.hangs = is_painting(&t.painter);
-	if (poll(&room, 1, 0) > 0)
-		(void)!write(t.before[1], t.end, t.end_bytes);
+	put_end_bytes();
 }
 
 void terminal_reset(void)
@@ -483,7 +510,7 @@ static void ignore_flow_control(void)
 		return;
 	mode.c_iflag &= ~IXON;
 	tcsetattr(t.before[0], TCSANOW, &mode);
-	def_prog_mode();
+	t.drawing_mode = mode;
 }
 
 int terminal_begin(void)
@@ -529,7 +556,7 @@ void terminal_end(void)
 	if (t.before[0] < 0 || t.owner != getpid())
 		return;
 	if (t.screen) {
-		if (!in_background())
+		if (!in_background() && !isendwin())
 			end_drawing();
 		if (!in_background() && (t.painter.unblocked || !t.painter.thread))
 			put_end();
@@ -557,6 +584,8 @@ static void stop(void)
 	t.stop = 0;
 	if (!in_background())
 		end_drawing();
+	if (!in_background() && t.painter.unblocked)
+		put_end_bytes();
 	signal(SIGTSTP, SIG_DFL);
 	raise(SIGTSTP);
 	t.continued = SIGCONT;	/* or it was not stopped: nobody could continue it */
@@ -566,14 +595,10 @@ static void stop(void)
 /* It was stopped, and others have written to the terminal meanwhile. */
 static void come_back(void)
 {
-	int out = fileno(t.out);
-
 	t.continued = 0;
 	t.hangs = t.painter.unblocked = false;
-	dup3(t.before[1], out, O_CLOEXEC);	/* ncurses sets the terminal's mode, and asks for its size */
+	tcsetattr(t.before[0], TCSANOW, &t.drawing_mode);
 	clearok(stdscr, TRUE);
-	refresh();
-	dup3(t.painter.file, out, O_CLOEXEC);
 }
 
 struct terminal_key terminal_key(void)
