@@ -221,23 +221,6 @@ static int handle_batch(struct unwinder *u, uint64_t horizon_ns)
 	return error;
 }
 
-void unwinder_publish(struct unwinder *u, struct process *process, const struct eh_image *image)
-{
-	process_charge(&u->processes, process, publisher_publish(u->publisher, process, image));
-}
-
-static void publish_changed(struct unwinder *u)
-{
-	struct process *process, *next;
-
-	HASH_ITER(hh, u->processes.by_pid, process, next) {
-		const struct eh_image *image = publisher_changed(u->publisher, process);
-
-		if (image)
-			unwinder_publish(u, process, image);
-	}
-}
-
 /* Drains the buffers and applies what is in them. last: all of it */
 static int handle_events(struct unwinder *u, bool last)
 {
@@ -251,7 +234,7 @@ static int handle_events(struct unwinder *u, bool last)
 			error = handle_batch(u, last ? UINT64_MAX : stack_store_drained_ns(u->store) - DISORDER_NS);
 		if (!error && u->published_changed) {
 			u->published_changed = false;
-			publish_changed(u);
+			publisher_publish_changed(u->publisher, &u->processes);
 		}
 	} while (!error && last && !event_queue_is_empty(&u->queue));
 	return error;

@@ -34,7 +34,7 @@ struct unwinder {
 	struct publisher *publisher;
 	struct raw_samples raw_samples;
 	struct host_stack stack;	/* of the raw sample that is being unwound */
-	/* a published process had an event since those that have changed were published */
+	/* a published process had an event since publisher_publish_changed() */
 	bool published_changed;
 	/*
 	 * tables or readings for waiting samples have arrived since these were resumed; the ring buffer could not be drained in time
@@ -58,9 +58,6 @@ int unwinder_ask(void *unwinder, struct process *process, uint32_t tgid, uint32_
  * the number of readings
  */
 unsigned unwinder_take_readings(struct unwinder *unwinder, bool for_samples);
-
-/* Publishes the process, at its own cost: it may be refused. */
-void unwinder_publish(struct unwinder *unwinder, struct process *process, const struct eh_image *image);
 
 /* Now and then frees memory that is not needed any more; to be called often. */
 void unwinder_give_back(struct unwinder *unwinder);

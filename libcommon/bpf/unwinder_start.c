@@ -94,7 +94,7 @@ static void publish_processes(struct unwinder *u, const struct task_list *list)
 		struct process *process = processes_find(&u->processes, list->tasks[i].pid);
 
 		if (process && (process->complete || process->refused))
-			unwinder_publish(u, process, &list->tasks[i].image);
+			publisher_publish(u->publisher, &u->processes, process, &list->tasks[i].image);
 	}
 }
 

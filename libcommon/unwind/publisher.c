@@ -290,7 +290,7 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 	return error;
 }
 
-uint64_t publisher_publish(struct publisher *p, const struct process *process, const struct eh_image *image)
+void publisher_publish(struct publisher *p, struct processes *processes, struct process *process, const struct eh_image *image)
 {
 	struct publication *publication = get(p, process->pid);
 	uint64_t began = clock_cpu_ns();
@@ -299,14 +299,17 @@ uint64_t publisher_publish(struct publisher *p, const struct process *process, c
 	if (error && publication)
 		invalidate(p, publication);
 	p->counts.unpublished += error != 0;
-	return clock_cpu_ns() - began;
+	process_charge(processes, process, clock_cpu_ns() - began);
 }
 
-const struct eh_image *publisher_changed(const struct publisher *p, const struct process *process)
+void publisher_publish_changed(struct publisher *p, struct processes *processes)
 {
-	const struct publication *publication = process->complete ? publisher_find(p, process->pid) : NULL;
+	for (struct process *process = processes->by_pid; process; process = process->hh.next) {
+		const struct publication *publication = process->complete ? publisher_find(p, process->pid) : NULL;
 
-	return publication && !(publication->live && publication->version == process->version) ? &publication->image : NULL;
+		if (publication && !(publication->live && publication->version == process->version))
+			publisher_publish(p, processes, process, &publication->image);
+	}
 }
 
 bool publisher_is_current(const struct publisher *p, const struct process *process,

@@ -82,16 +82,15 @@ int publisher_find_modules(struct publisher *publisher, const struct process *pr
 /*
  * Publishes the process's current mappings as those of this image. If this fails, the failure is counted, and the
  * process is not published. If the kernel's map has no room for the handle, the list is written but not live. The list
- * of a refused process has no mappings, and says that the process is refused. Returns the CPU time that it took, in ns: the caller
- * charges the process (process_charge())
+ * of a refused process has no mappings, and says that the process is refused. The process is charged for the CPU time, and may be
+ * refused for that (process_charge()).
  */
-uint64_t publisher_publish(struct publisher *publisher, const struct process *process,
-			   const struct eh_image *image);
+void publisher_publish(struct publisher *publisher, struct processes *processes, struct process *process,
+		       const struct eh_image *image);
 /*
- * The image that the process is published for, if its mappings have changed since, or the kernel's map had no room for the handle: it
- * is to be published again. NULL: it is not. Valid until the publisher is called again
+ * Publishes those published processes again whose mappings have changed since, or for whose handles the kernel's map had no room.
  */
-const struct eh_image *publisher_changed(const struct publisher *publisher, const struct process *process);
+void publisher_publish_changed(struct publisher *publisher, struct processes *processes);
 /* Looks for runtimes of the published processes in files that were compiled after those processes were published. */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */

@@ -266,7 +266,7 @@ static bool publish(struct raw_samples *s, struct process *process, const struct
 {
 	if (publisher_is_current(s->publisher, process, &raw->image))
 		return false;
-	process_charge(s->processes, process, publisher_publish(s->publisher, process, &raw->image));
+	publisher_publish(s->publisher, s->processes, process, &raw->image);
 	return true;
 }
 

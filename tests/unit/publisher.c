@@ -85,17 +85,7 @@ static void publish(pid_t pid)
 {
 	struct eh_image image = { .tgid = pid, .exec_id = 1, .start_ns = 2 };
 
-	publisher_publish(publisher, processes_find(&processes, pid), &image);
-}
-
-static void publish_changed(void)
-{
-	for (struct process *process = processes.by_pid; process; process = process->hh.next) {
-		const struct eh_image *image = publisher_changed(publisher, process);
-
-		if (image)
-			publisher_publish(publisher, process, image);
-	}
+	publisher_publish(publisher, &processes, processes_find(&processes, pid), &image);
 }
 
 static uint32_t module_at(const struct eh_process *list, uint64_t address)
@@ -130,16 +120,16 @@ static void test_change(void)
 
 	happens(PROCESS_MAPPED, getpid(), AT, AT + 0x1000, "", 0);
 	check(list_of(old), "one more mapping: the list stays until the next is there");
-	publish_changed();
+	publisher_publish_changed(publisher, &processes);
 	check(handles[0] != old && list_of(handles[0]) && !list_of(old), "the next one took its place");
 	check(list_of(handles[0])->nr_mappings == self()->maps.nr);
 	old = handles[0];
-	publish_changed();
+	publisher_publish_changed(publisher, &processes);
 	check(handles[0] == old, "nothing has changed, nothing is published");
 	publisher_set_changes(publisher, getpid(), 9);
 	check(list_of(old)->changes == 9);
 	happens(PROCESS_UNMAPPED, getpid(), AT, AT + 0x1000, "", 0);
-	publish_changed();
+	publisher_publish_changed(publisher, &processes);
 }
 
 /*
@@ -186,12 +176,12 @@ static void test_invalidation(void)
 	publish(getpid());
 	own = handles[0];
 	happens(PROCESS_EVENTS_LOST, 0, 0, 0, NULL, 0);
-	publish_changed();
+	publisher_publish_changed(publisher, &processes);
 	check(own && handles[0] == own && list_of(own),
 	      "after lost events, the list is right still, as far as it goes");
 	process_refuse(&processes, self(), -E2BIG);
 	check(!handles[0] && !list_of(own), "what is invalid is not published by itself");
-	publish_changed();
+	publisher_publish_changed(publisher, &processes);
 	check(!handles[0]);
 	publish(getpid());
 	check(list_of(handles[0]) && list_of(handles[0])->refused && list_of(handles[0])->quiet_until_ns &&
@@ -216,7 +206,7 @@ static void test_failures(void)
 	check(!list_of(handles[0]), "the old handle is stale");
 	check(!publisher_is_current(publisher, self(), &published->image));
 	handle_error = 0;
-	publish_changed();
+	publisher_publish_changed(publisher, &processes);
 	check(list_of(handles[0]), "it is tried again");
 	handle_error = -EPERM;
 	publish(getpid());
