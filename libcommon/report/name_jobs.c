@@ -74,7 +74,7 @@ static void note_ends(struct name_jobs *jobs)
 }
 
 /* Writes jobs->request. Returns its size */
-static size_t describe(struct name_jobs *jobs, uint64_t key, bool asks_debug, const uint64_t *frames, size_t nr)
+static size_t write_request(struct name_jobs *jobs, uint64_t key, bool asks_debug, const uint64_t *frames, size_t nr)
 {
 	const struct module *module = name_sources_module(jobs->sources, key);
 	const struct name_source *source = name_sources_find(jobs->sources, key);
@@ -113,7 +113,7 @@ static size_t describe(struct name_jobs *jobs, uint64_t key, bool asks_debug, co
 
 int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks_debug, const uint64_t *frames, size_t nr)
 {
-	size_t bytes = describe(jobs, job->source, asks_debug, frames, nr);
+	size_t bytes = write_request(jobs, job->source, asks_debug, frames, nr);
 
 	return workers_ask(jobs->workers[job->set], tag_of(job), name_sources_owner(jobs->sources, job->source), jobs->request,
 			   bytes);
@@ -131,7 +131,7 @@ void name_jobs_give_up(struct name_jobs *jobs, const struct name_job *job)
 
 struct worker_file name_jobs_open(struct name_jobs *jobs, const struct name_source *source)
 {
-	size_t bytes = describe(jobs, source->key, false, NULL, 0);
+	size_t bytes = write_request(jobs, source->key, false, NULL, 0);
 
 	return workers_open(jobs->workers[source->set], source->share->owner, jobs->request, bytes);
 }

@@ -299,12 +299,12 @@ uint64_t name_sources_end_of_wait(const struct name_sources *s, const struct nam
 	return name_source_is_trusted(source) ? UINT64_MAX : clock_ns() + (own < all ? own : all);
 }
 
-void name_sources_note_wait(struct name_sources *s, struct name_source *source, uint64_t began_ns)
+void name_sources_note_wait(struct name_sources *s, struct name_source *source, uint64_t began_ns, bool in_vain)
 {
 	uint64_t waited_ns = clock_ns() - began_ns;
 	bool trusted = name_source_is_trusted(source);
 
-	if (source->error || !trusted)
+	if (in_vain || !trusted)
 		s->waited_ns[trusted] += waited_ns;
 	if (!trusted)
 		source->share->waited_ns += waited_ns;

@@ -118,8 +118,8 @@ void name_source_drop_wanted(struct name_source *source);
 bool name_sources_may_ask(struct name_sources *sources, struct name_source *source);
 /* the time from which on an answer is too late */
 uint64_t name_sources_end_of_wait(const struct name_sources *sources, const struct name_source *source);
-/* A question that was asked at began_ns has its answer, or has failed. */
-void name_sources_note_wait(struct name_sources *sources, struct name_source *source, uint64_t began_ns);
+/* A question that was asked at began_ns has its answer; in_vain: it has failed. */
+void name_sources_note_wait(struct name_sources *sources, struct name_source *source, uint64_t began_ns, bool in_vain);
 /* May a source be asked once more that has failed so? If it is trusted, its disk or the machine was slow perhaps. */
 bool name_source_may_try_again(struct name_source *source, int error);
 void name_sources_give_up(struct name_sources *sources, struct name_source *source, int error);

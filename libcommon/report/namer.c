@@ -18,7 +18,6 @@
 #define NEW_FILE_S 3600
 
 struct namer {
-	const struct frame_names *names;
 	struct namer_options options;
 	struct name_sources sources;
 	struct name_jobs jobs;
@@ -32,16 +31,15 @@ static int interrupt_fd(const struct namer *n)
 	return n->options.interrupt_fd ? n->options.interrupt_fd() : -1;
 }
 
-int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options)
+int namer_new(struct namer **namer, struct modules *modules, const struct namer_options *options)
 {
 	struct namer *n = calloc(1, sizeof(*n));
 	int error;
 
 	if (!n)
 		return -ENOMEM;
-	n->names = names;
 	n->options = *options;
-	name_sources_init(&n->sources, names->modules);
+	name_sources_init(&n->sources, modules);
 	error = name_jobs_init(&n->jobs, &n->sources, options->worker_bytes);
 	if (error)
 		namer_free(n);
@@ -196,7 +194,7 @@ static int see_module(struct namer *n, struct module *module)
  */
 static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
 {
-	struct module *module = modules_get(n->names->modules, FRAME_MODULE(frame));
+	struct module *module = modules_get(n->sources.modules, FRAME_MODULE(frame));
 	int error = module ? see_module(n, module) : 0;
 
 	return !error && module && module->seen ? name_sources_want(&n->sources, pid, frame, true) : error;
@@ -271,8 +269,8 @@ int namer_follow(struct namer *n)
 /* The source's worker has been ended: files of this owner that it had prepared are prepared when they are seen again. */
 static void prepare_again(struct namer *n, const struct name_source *source)
 {
-	for (size_t id = 1; id <= modules_count(n->names->modules); id++) {
-		struct module *module = modules_get(n->names->modules, id);
+	for (size_t id = 1; id <= modules_count(n->sources.modules); id++) {
+		struct module *module = modules_get(n->sources.modules, id);
 
 		if (module && module->seen && name_sources_set_of(&n->sources, id) == source->set &&
 		    module->owner == source->share->owner)
@@ -334,7 +332,7 @@ static int ask(struct namer *n, struct name_source *source, const uint64_t *fram
 		if (!await(n, source, &job, &answer))
 			return 0;
 		if (name_source_may_try_again(source, answer.error)) {
-			n->sources.waited_ns[true] += clock_ns() - began;
+			name_sources_note_wait(&n->sources, source, began, true);
 			continue;
 		}
 		if (!answer.error && asks_debug)
@@ -345,7 +343,7 @@ static int ask(struct namer *n, struct name_source *source, const uint64_t *fram
 			answer.error = -EBADMSG;
 		if (answer.error)
 			name_sources_fail(&n->sources, source, answer.error);
-		name_sources_note_wait(&n->sources, source, began);
+		name_sources_note_wait(&n->sources, source, began, source->error);
 		if (answer.error)
 			return done == -ENOMEM ? -ENOMEM : 0;
 		asks_debug = false;
@@ -508,7 +506,7 @@ static struct frame_name name_of(const struct namer *n, const struct known_name 
 	if (frame & FRAME_ADDRESS) {
 		name = (struct frame_name){ .address = FRAME_ADDR(frame) };
 	} else {
-		name.file = modules_get(n->names->modules, FRAME_MODULE(frame));
+		name.file = modules_get(n->sources.modules, FRAME_MODULE(frame));
 		name.module = name.file ? name.file->path : NULL;
 	}
 	if (!known)

@@ -25,8 +25,8 @@ struct namer_options {
 	uint64_t worker_bytes;		/* of memory for each process that reads names */
 };
 
-/* names: how the workers find names; it must outlive the namer. 0 or -errno */
-int namer_new(struct namer **namer, const struct frame_names *names, const struct namer_options *options);
+/* The modules must outlive the namer. 0 or -errno */
+int namer_new(struct namer **namer, struct modules *modules, const struct namer_options *options);
 void namer_free(struct namer *namer);
 
 /*

@@ -148,7 +148,10 @@ void stack_session_show_progress(struct stack_session *s, const char *counted)
 static void start_namer(struct stack_session *s, const struct naming_options *naming)
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
-	struct namer_options how = { .interrupt_fd = signals_fd, .worker_bytes = s->wanted->memory.user };	/* signals: handled later */
+	struct namer_options how = {
+		.interrupt_fd = signals_fd,	/* signals are handled later */
+		.worker_bytes = s->wanted->memory.user,
+	};
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
 	options.search.directories = naming->directories;
@@ -160,7 +163,7 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 	modules_set_symbol_options(s->modules, &options);
 	s->names = (struct frame_names){ .modules = s->modules };
 	how.debuginfod = s->debuginfod;
-	cli_check(namer_new(&s->namer, &s->names, &how), "name the frames");
+	cli_check(namer_new(&s->namer, s->modules, &how), "name the frames");
 }
 
 /*

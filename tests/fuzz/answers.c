@@ -350,14 +350,13 @@ static void with_foreign(void (*read)(struct foreign *))
 static void read_names(void)
 {
 	struct modules *modules = modules_new();
-	struct frame_names names = { .modules = modules };
 	struct module *module = NULL;
 	struct stack_frames *stack = calloc(1, sizeof(*stack) + NR_FRAMES * sizeof(stack->frames[0]));
 	struct stack_entry entry = { .key = { .pid = getpid(), .uid = 1 }, .user = stack };
 	struct namer *namer;
 
 	must(stack && modules && !modules_find(modules, getpid(), own_library(), &module) && module, "a module");
-	must(!namer_new(&namer, &names, &(struct namer_options){ .worker_bytes = 512 << 20 }), "a namer");
+	must(!namer_new(&namer, modules, &(struct namer_options){ .worker_bytes = 512 << 20 }), "a namer");
 	stack->nr = NR_FRAMES;
 	stack->frames[0] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x4000;
 	stack->frames[1] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x8000;
