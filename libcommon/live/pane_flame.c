@@ -167,6 +167,7 @@ static void zoom_in(struct panes *p, const struct cell *cell)
 			p->flame.zooms[nr++] = p->flame.zooms[i];
 	}
 	p->flame.nr_zooms = nr;
+	p->flame.nr_cells = 0;
 	if (cell->node && p->flame.nr_zooms < MAX_ZOOMS)
 		p->flame.zooms[p->flame.nr_zooms++] = p->picture.ids[cell->node];
 	p->flame.selected = p->picture.ids[cell->node];
@@ -180,6 +181,7 @@ static void zoom_out(struct panes *p)
 {
 	if (p->flame.nr_zooms)
 		p->flame.nr_zooms--;
+	p->flame.nr_cells = 0;
 	p->flame.top = 0;
 }
 
@@ -267,7 +269,7 @@ static int prepare(struct panes *p)
 {
 	int error = pane_need_tree(p);
 
-	if (!error && p->area.columns)
+	if (!error && !p->flame.nr_cells && p->area.columns)
 		lay_out(p);
 	return error;
 }

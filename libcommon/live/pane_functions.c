@@ -79,18 +79,14 @@ static void key_in_functions(struct panes *p, struct terminal_key key)
 	}
 }
 
-static int prepare_functions(struct panes *p)
+static size_t nr_functions(const struct panes *p)
 {
-	int error = pane_need_texts(p);
-
-	if (!error)
-		pane_settle(p, p->picture.nr_functions);
-	return error;
+	return p->picture.nr_functions;
 }
 
 const struct pane_kind functions_pane = {
-	.key = 'u', .prepare = prepare_functions, .draw = draw_functions, .key_pressed = key_in_functions,
-	.id = id_of_function, .matches = function_matches,
+	.key = 'u', .prepare = pane_need_texts, .draw = draw_functions, .key_pressed = key_in_functions,
+	.nr = nr_functions, .id = id_of_function, .matches = function_matches,
 };
 
 /* ---- a function's callers and callees ---- */
@@ -169,12 +165,15 @@ static int prepare_calls(struct panes *p)
 
 	if (!error && !p->calls.of)
 		error = list_calls(p);
-	if (!error)
-		pane_settle(p, p->calls.nr);
 	return error;
+}
+
+static size_t nr_calls(const struct panes *p)
+{
+	return p->calls.nr;
 }
 
 const struct pane_kind calls_pane = {
 	.prepare = prepare_calls, .draw = draw_calls, .key_pressed = key_in_calls,
-	.id = id_of_call, .matches = call_matches,
+	.nr = nr_calls, .id = id_of_call, .matches = call_matches,
 };

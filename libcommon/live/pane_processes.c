@@ -122,18 +122,20 @@ uint32_t panes_process(struct panes *p)
 
 static int prepare(struct panes *p)
 {
-	int error = p->processes.nr ? 0 : list_processes(p);
+	return p->processes.nr ? 0 : list_processes(p);
+}
 
-	pane_settle(p, p->processes.nr);
-	return error;
+static size_t nr_processes(const struct panes *p)
+{
+	return p->processes.nr;
 }
 
 static void say(const struct panes *p, char *text, size_t bytes)
 {
-	snprintf(text, bytes, "%s. Enter shows only this process", counted(p->rows[PROCESSES].nr, "processes").text);
+	snprintf(text, bytes, "%s. Enter shows only this process", counted(p->processes.nr, "processes").text);
 }
 
 const struct pane_kind processes_pane = {
 	.key = 'P', .prepare = prepare, .draw = draw, .say = say, .key_pressed = key_pressed,
-	.id = id_of_process, .matches = process_matches,
+	.nr = nr_processes, .id = id_of_process, .matches = process_matches,
 };

@@ -130,15 +130,12 @@ static void key_pressed(struct panes *p, struct terminal_key key)
 		p->stacks.top = 0;
 }
 
-static int prepare(struct panes *p)
+static size_t nr_stacks(const struct panes *p)
 {
-	int error = pane_need_texts(p);
-
-	if (!error)
-		pane_settle(p, p->picture.nr_texts);
-	return error;
+	return p->picture.nr_texts;
 }
 
 const struct pane_kind stacks_pane = {
-	.key = 'l', .prepare = prepare, .draw = draw, .key_pressed = key_pressed, .id = id_of_text, .matches = stack_matches,
+	.key = 'l', .prepare = pane_need_texts, .draw = draw, .key_pressed = key_pressed,
+	.nr = nr_stacks, .id = id_of_text, .matches = stack_matches,
 };

@@ -88,14 +88,13 @@ static int add_lane(void *arg, const struct lane_thread *thread, const struct la
 {
 	const struct shown_threads *threads = arg;
 	struct panes *p = threads->panes;
-	struct rows *r = &p->rows[TIMELINE];
 	uint64_t id = thread_id(thread->pid, thread->tid);
 
 	if (!threads->all && (!threads->nr || !bsearch(&id, threads->ids, threads->nr, sizeof(id), order_numbers)))
 		return 0;
-	if (array_reserve(&p->timeline.rows, &p->timeline.room, r->nr + 1))
+	if (array_reserve(&p->timeline.rows, &p->timeline.room, p->timeline.nr + 1))
 		return -ENOMEM;
-	p->timeline.rows[r->nr++] = (struct lane_row){ *thread, *time };
+	p->timeline.rows[p->timeline.nr++] = (struct lane_row){ *thread, *time };
 	return 0;
 }
 
@@ -107,18 +106,21 @@ static uint64_t id_of_lane(const struct panes *p, size_t row)
 static int prepare(struct panes *p)
 {
 	struct span span = span_of(p);
-	struct rows *r = &p->rows[TIMELINE];
 	struct shown_threads threads = { .panes = p };
 	int error = find_shown_threads(&threads);
 
-	r->nr = 0;
+	p->timeline.nr = 0;
 	if (!error)
 		error = lanes_visit(p->shown->lanes, span.from_ns, span.from_ns + span.nr * span.cell_ns, add_lane, &threads);
 	free(threads.ids);
-	if (r->nr)
-		qsort(p->timeline.rows, r->nr, sizeof(p->timeline.rows[0]), most_active_first);
-	pane_settle(p, r->nr);
+	if (p->timeline.nr)
+		qsort(p->timeline.rows, p->timeline.nr, sizeof(p->timeline.rows[0]), most_active_first);
 	return error;
+}
+
+static size_t nr_lanes(const struct panes *p)
+{
+	return p->timeline.nr;
 }
 
 /* "comm (pid/tid)", escaped; NULL: no memory */
@@ -228,10 +230,10 @@ static void key_pressed(struct panes *p, struct terminal_key key)
 
 static bool is_empty(const struct panes *p)
 {
-	return !p->rows[TIMELINE].nr;
+	return !p->timeline.nr;
 }
 
 const struct pane_kind timeline_pane = {
 	.key = 'i', .prepare = prepare, .is_empty = is_empty, .draw = draw, .say = say, .key_pressed = key_pressed,
-	.id = id_of_lane, .matches = lane_matches,
+	.nr = nr_lanes, .id = id_of_lane, .matches = lane_matches,
 };

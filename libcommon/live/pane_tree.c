@@ -39,7 +39,7 @@ static bool is_open(const struct panes *p, uint32_t node)
 	return !node || (pane_share(p, node) >= OPEN_SHARE) != is_toggled(p, p->picture.ids[node]);
 }
 
-static int add_callees(struct panes *p, uint32_t caller, unsigned level, size_t *nr)
+static int add_callees(struct panes *p, uint32_t caller, unsigned level)
 {
 	const struct picture *picture = &p->picture;
 	uint32_t from = picture->first[caller], to = picture->first[caller + 1];
@@ -50,12 +50,12 @@ static int add_callees(struct panes *p, uint32_t caller, unsigned level, size_t 
 		bool opens = picture->first[node] < picture->first[node + 1], open = opens && is_open(p, node);
 		unsigned below = level + (picture->first[node] + 1 < picture->first[node + 1]);
 
-		error = array_reserve(&p->tree.rows, &p->tree.room, *nr + 1);
+		error = array_reserve(&p->tree.rows, &p->tree.room, p->tree.nr + 1);
 		if (error)
 			break;
-		p->tree.rows[(*nr)++] = (struct tree_row){ node, level, opens, open };
+		p->tree.rows[p->tree.nr++] = (struct tree_row){ node, level, opens, open };
 		if (open)
-			error = add_callees(p, node, below, nr);
+			error = add_callees(p, node, below);
 	}
 	return error;
 }
@@ -67,14 +67,15 @@ static uint64_t id_of_row(const struct panes *p, size_t row)
 
 static int prepare(struct panes *p)
 {
-	size_t nr = 0;
 	int error = pane_need_tree(p);
 
-	if (!error)
-		error = add_callees(p, 0, 0, &nr);
-	if (!error)
-		pane_settle(p, nr);
-	return error;
+	p->tree.nr = 0;
+	return error ? error : add_callees(p, 0, 0);
+}
+
+static size_t nr_rows(const struct panes *p)
+{
+	return p->tree.nr;
 }
 
 static void draw(struct panes *p)
@@ -192,5 +193,6 @@ static void next_match(struct panes *p, int direction)
 }
 
 const struct pane_kind tree_pane = {
-	.key = 't', .prepare = prepare, .draw = draw, .key_pressed = key_pressed, .next_match = next_match, .id = id_of_row,
+	.key = 't', .prepare = prepare, .draw = draw, .key_pressed = key_pressed, .next_match = next_match,
+	.nr = nr_rows, .id = id_of_row,
 };

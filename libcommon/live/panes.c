@@ -66,32 +66,24 @@ double pane_share(const struct panes *p, uint32_t node)
 	return pane_all(p) ? p->picture.totals[node][FLAME_NOW] / pane_all(p) : 0;
 }
 
-static int match(struct panes *p)
+static int need(struct panes *p, bool is_there, int (*make)(struct picture *picture, const struct live_shown *shown))
 {
-	int error = p->matched ? 0 : picture_match(&p->picture, p->has_pattern ? &p->pattern : NULL);
+	int error = make(&p->picture, p->shown);
 
-	p->matched = true;
+	if (!error && !(p->matched && is_there))
+		error = picture_match(&p->picture, p->has_pattern ? &p->pattern : NULL);
+	p->matched = !error;
 	return error;
 }
 
 int pane_need_tree(struct panes *p)
 {
-	int error;
-
-	if (!p->picture.has_tree)
-		p->matched = false;
-	error = picture_need_tree(&p->picture, p->shown);
-	return error ? error : match(p);
+	return need(p, p->picture.has_tree, picture_need_tree);
 }
 
 int pane_need_texts(struct panes *p)
 {
-	int error;
-
-	if (!p->picture.has_texts)
-		p->matched = false;
-	error = picture_need_texts(&p->picture, p->shown);
-	return error ? error : match(p);
+	return need(p, p->picture.has_texts, picture_need_texts);
 }
 
 size_t pane_say_matching(const struct panes *p, char *text, size_t bytes)
@@ -101,18 +93,16 @@ size_t pane_say_matching(const struct panes *p, char *text, size_t bytes)
 
 /* ---- rows ---- */
 
-static void select_row(struct rows *r, size_t row)
-{
-	r->selected = r->nr && row >= r->nr ? r->nr - 1 : row;
-	r->id = 0;		/* pane_settle() gives it one */
-}
-
 void pane_select_row(struct panes *p, size_t row)
 {
-	select_row(&p->rows[p->pane], row);
+	struct rows *r = &p->rows[p->pane];
+
+	r->selected = r->nr && row >= r->nr ? r->nr - 1 : row;
+	r->id = 0;		/* settle() gives it one */
 }
 
-void pane_settle(struct panes *p, size_t nr)
+/* There are so many rows now. What is selected is selected again, where it is now. */
+static void settle(struct panes *p, size_t nr)
 {
 	uint64_t (*id_of)(const struct panes *p, size_t row) = kinds[p->pane]->id;
 	struct rows *r = &p->rows[p->pane];
@@ -153,8 +143,7 @@ bool pane_is_enter(struct terminal_key key)
 
 bool pane_move(struct panes *p, struct terminal_key key)
 {
-	struct rows *r = &p->rows[p->pane];
-	size_t lines = p->area.lines > 1 ? p->area.lines - 1 : 1, to = r->selected;
+	size_t lines = p->area.lines > 1 ? p->area.lines - 1 : 1, to = p->rows[p->pane].selected;
 
 	if (!key.special)
 		return false;
@@ -180,7 +169,7 @@ bool pane_move(struct panes *p, struct terminal_key key)
 	default:
 		return false;
 	}
-	select_row(r, to);
+	pane_select_row(p, to);
 	return true;
 }
 
@@ -239,7 +228,7 @@ static void next_row(struct panes *p, int direction)
 		size_t row = (direction > 0 ? r->selected + i : r->selected + r->nr - i) % r->nr;
 
 		if (kind->matches(p, row)) {
-			select_row(r, row);
+			pane_select_row(p, row);
 			r->id = kind->id(p, row);
 			return;
 		}
@@ -260,7 +249,12 @@ void panes_next_match(struct panes *p, int direction)
 
 int panes_prepare(struct panes *p)
 {
-	return p->shown ? kinds[p->pane]->prepare(p) : 0;
+	const struct pane_kind *kind = kinds[p->pane];
+	int error = p->shown ? kind->prepare(p) : 0;
+
+	if (p->shown && !error && kind->nr)
+		settle(p, kind->nr(p));
+	return error;
 }
 
 static bool is_empty(const struct panes *p)
@@ -272,6 +266,8 @@ static bool is_empty(const struct panes *p)
 
 void panes_draw(struct panes *p, const struct pane_area *area)
 {
+	if (area->columns != p->area.columns)
+		p->flame.nr_cells = 0;
 	p->area = *area;
 	if (!p->shown || panes_prepare(p))
 		return;

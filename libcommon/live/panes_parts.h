@@ -40,11 +40,11 @@ struct panes {
 		size_t nr_zooms;
 		uint32_t top;
 		struct cell *cells;	/* by depth and column */
-		size_t nr_cells;
+		size_t nr_cells;	/* 0: to be laid out */
 	} flame;
 	struct {
 		struct tree_row *rows;
-		size_t room;
+		size_t nr, room;
 		uint64_t *toggled;
 		size_t nr_toggled, toggled_room;
 	} tree;
@@ -67,7 +67,7 @@ struct panes {
 	} processes;
 	struct {
 		struct lane_row *rows;
-		size_t room;
+		size_t nr, room;
 		unsigned cell;		/* what time it stands for: of cells_ns */
 	} timeline;
 };
@@ -83,7 +83,8 @@ struct pane_kind {
 	/* the next match, or the previous one; a click in the pane's area. NULL: of rows */
 	void (*next_match)(struct panes *panes, int direction);
 	void (*click)(struct panes *panes, int line, int column);
-	/* of rows; an ID is not 0 */
+	/* of rows, after .prepare(): how many there are; an ID is not 0 */
+	size_t (*nr)(const struct panes *panes);
 	uint64_t (*id)(const struct panes *panes, size_t row);
 	bool (*matches)(const struct panes *panes, size_t row);
 };
@@ -104,8 +105,6 @@ double pane_share(const struct panes *panes, uint32_t node);
 
 /* ---- rows of the selected pane ---- */
 
-/* There are so many now. What is selected is selected again, where it is now. */
-void pane_settle(struct panes *panes, size_t nr);
 void pane_select_row(struct panes *panes, size_t row);
 /* False: the key is none of those that move in rows. */
 bool pane_move(struct panes *panes, struct terminal_key key);

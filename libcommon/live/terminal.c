@@ -97,15 +97,17 @@ static ssize_t put_bytes(int fd, const char *bytes, ssize_t nr)
 /* Prints what others have written since the last call, as far as it is kept. May be called by a signal handler. */
 static void put_kept(void)
 {
-	int own = isatty(STDERR_FILENO) ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
 	ssize_t nr, first, put;
 	char bytes[4096];
+	int own = -1;
 	off_t end;
 
 	kept_output_await(&t.kept);
 	end = lseek(t.kept.file, 0, SEEK_END);
 	if (end - t.put > KEPT_BYTES)
 		t.put = end - KEPT_BYTES;
+	if (t.put < end && isatty(STDERR_FILENO))
+		own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	while (t.put < end && (nr = pread(t.kept.file, bytes, sizeof(bytes), t.put)) > 0) {
 		for (first = 0; first < nr && !bytes[first]; first++)
 			;	/* more was written meanwhile, and this is not kept any more */
@@ -317,13 +319,13 @@ static void painter_unblock(struct painter *p)
 	pthread_kill(p->thread, SIGURG);	/* tcflush() wakes no writer */
 }
 
-/* Waits until the terminal has everything; unblocks the painter if that takes long. */
-static void painter_wait(struct painter *p)
+/* Waits until the terminal has everything; each time that so many ms have passed, unblocks the painter. May be called by a signal handler */
+static void painter_wait(struct painter *p, int patient_ms, int most_ms)
 {
-	for (int ms = 0; is_painting(p) && ms < MOST_MS; ms++) {
-		if (ms >= PATIENT_MS && ms % PATIENT_MS == 0)
+	for (int ms = 1; is_painting(p) && ms <= most_ms; ms++) {
+		if (ms % patient_ms == 0)
 			painter_unblock(p);
-		usleep(1000);
+		poll(NULL, 0, 1);
 	}
 	t.hangs = is_painting(p);
 }
@@ -386,11 +388,7 @@ static void put_end(void)
 	t.painter.ends = true;
 	if (t.painter.thread)
 		sem_post(&t.painter.wanted);
-	for (int ms = 0; is_painting(&t.painter) && ms < PATIENT_MS; ms++) {
-		painter_unblock(&t.painter);
-		poll(NULL, 0, 1);
-	}
-	t.hangs = is_painting(&t.painter);
+	painter_wait(&t.painter, 1, PATIENT_MS);
 	put_end_bytes();
 }
 
@@ -501,16 +499,12 @@ static void set_colours(void)
 	init_pair(1 + 2 * NR_COLOURS, t.shades ? 231 : COLOR_WHITE, t.shades ? 162 : COLOR_RED);
 }
 
-/* Ctrl-S would stop the drawing, and with it the measuring. */
+/* Ctrl-S would stop the drawing. */
 static void ignore_flow_control(void)
 {
-	struct termios mode;
-
-	if (tcgetattr(t.before[0], &mode))
-		return;
-	mode.c_iflag &= ~IXON;
-	tcsetattr(t.before[0], TCSANOW, &mode);
-	t.drawing_mode = mode;
+	tcgetattr(t.before[0], &t.drawing_mode);
+	t.drawing_mode.c_iflag &= ~IXON;
+	tcsetattr(t.before[0], TCSANOW, &t.drawing_mode);
 }
 
 int terminal_begin(void)
@@ -547,7 +541,7 @@ static void end_drawing(void)
 {
 	endwin();
 	painter_copy(&t.painter);
-	painter_wait(&t.painter);
+	painter_wait(&t.painter, PATIENT_MS, MOST_MS);
 	tcsetattr(t.before[0], TCSANOW, &t.mode);
 }
 

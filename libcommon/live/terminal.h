@@ -43,7 +43,10 @@ void terminal_last_line(char *line, size_t bytes);
 /* The end of all that was written to them, as whole lines without the last end, as far as there is room */
 void terminal_last_output(char *text, size_t bytes);
 
-/* A key as of ncurses (KEY_REFRESH: draw again), or a character's number; 0: there is none. Ctrl-Z stops the process in this call; in the background there is none. */
+/*
+ * A key as of ncurses (KEY_REFRESH: draw again), or a character's number; 0: there is none. Ctrl-Z stops the process in this call; in
+ * the background there is none.
+ */
 struct terminal_key {
 	bool special;		/* ncurses' KEY_* */
 	uint32_t key;
