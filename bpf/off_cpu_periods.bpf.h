@@ -469,9 +469,7 @@ int begin_periods(struct bpf_iter__task *ctx)
 
 	if (!task || !b || !counts || !is_measured(task))
 		return 0;
-	thread = bpf_task_storage_get(&threads, task, NULL, 0);
-	if (!thread)
-		thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
 		if (periods_begin.only_create)
 			__sync_fetch_and_add(&periods_begin.not_created, 1);

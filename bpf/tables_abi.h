@@ -14,10 +14,10 @@
 #define EHPERF_TABLES_ABI_H
 
 #include "machine_abi.h"
+#include "slabs_abi.h"
 
 /* Does a call put the return address into a register? */
 #define RA_IN_REGISTER (EH_RA < EH_NR_REGS)
-#include "slabs_abi.h"
 
 #define PAGE_ROWS_SHIFT	12	/* bits of file offset that a row's pc holds */
 #define MAX_PAGE_ROWS	(1 << PAGE_ROWS_SHIFT)

@@ -137,20 +137,22 @@ const struct kernel_start *off_cpu_starts(struct bpf_object *object)
 static int create_storages(struct bpf_object *object)
 {
 	struct periods_begin *begin = object_section(object, ".data.begin");
-	int error = begin ? 0 : -EINVAL;
+	int tries = 0, error;
 	void *nothing;
 	size_t size;
 
-	for (int tries = 0; !error && tries < CREATE_TRIES && (!tries || begin->not_created); tries++) {
+	if (!begin)
+		return -EINVAL;
+	begin->only_create = true;
+	do {
 		if (tries)
 			usleep(CREATE_US << tries);
-		*begin = (struct periods_begin){ .only_create = true };
+		begin->not_created = 0;
 		error = bpf_tasks_read_named(object, "begin_periods", &nothing, &size);
 		if (!error)
 			free(nothing);
-	}
-	if (begin)
-		begin->only_create = false;
+	} while (!error && begin->not_created && ++tries < CREATE_TRIES);
+	begin->only_create = false;
 	return error;
 }
 
