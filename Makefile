@@ -245,7 +245,6 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/
 # of arm64's tables, which any machine can make
 ARM64_TESTS := $(patsubst tests/unit/arm64/%.c,$(B)/tests/unit/arm64-%,$(wildcard tests/unit/arm64/*.c))
 ARM64_HELPERS := $(B)/tests/arm64-code-against-cfi
-ARM64_FLAGS = $(subst /$(ARCH) ,/arm64 ,$(COMMON_FLAGS))
 ARM64_TABLE := $(patsubst libcommon/%.c,$(B)/arm64-table/%.o,$(wildcard libcommon/table/*.c libcommon/table/arm64/*.c))
 
 # as distributions build: optimised, without frame pointers, stripped
@@ -269,23 +268,22 @@ $(HELPERS) $(UNIT_TESTS): $(B)/tests/%: $(B)/obj/%.o $(B)/tools.a $(PURE_ARCHIVE
 	@mkdir -p $(@D)
 	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
-define compile_arm64_table
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(ARM64_FLAGS) -c $< -o $@
-endef
+# what is of arm64 in any build, and only that
+$(B)/arm64-table/%.o $(B)/arm64-san/%.o $(B)/arm64-fuzz/%.o $(B)/tests/fuzz/arm64-% $(B)/fuzz/arm64-%: \
+	private COMMON_FLAGS := $(subst /$(ARCH) ,/arm64 ,$(COMMON_FLAGS))
 
 $(B)/arm64-table/%.o: libcommon/%.c
-	$(compile_arm64_table)
+	$(compile)
 
 $(B)/arm64-table/unit/%.o: tests/unit/arm64/%.c
-	$(compile_arm64_table)
+	$(compile)
 
 $(ARM64_TESTS): $(B)/tests/unit/arm64-%: $(B)/arm64-table/unit/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
 	@mkdir -p $(@D)
 	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
 $(B)/arm64-table/helpers/%.o: tests/helpers/%.c
-	$(compile_arm64_table)
+	$(compile)
 
 $(ARM64_HELPERS): $(B)/tests/arm64-%: $(B)/arm64-table/helpers/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
 	@mkdir -p $(@D)
@@ -309,47 +307,62 @@ FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZED := $(filter-out libcommon/bpf/%,$(SOURCES)) $(TOOL_SOURCES)
 
-$(B)/san/%.o: %.c | $(GENERATED)
+# rules for arm64's code, which any machine can make
+ARM64_FUZZED := $(wildcard libcommon/base/*.c libcommon/dwarf/*.c libcommon/table/*.c libcommon/table/arm64/*.c)
+OTHER_FUZZ_TARGETS := $(filter-out arm64-%,$(FUZZ_TARGETS))
+
+# replayed by the tests
+define compile_sanitized
 	@mkdir -p $(@D)
 	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -c $< -o $@
+endef
+
+define link_replay
+	@mkdir -p $(@D)
+	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(PURE_LIBS)
+endef
+
+$(B)/san/%.o: %.c | $(GENERATED)
+	$(compile_sanitized)
+
+$(B)/arm64-san/%.o: %.c
+	$(compile_sanitized)
 
 $(B)/san/all.a: $(FUZZED:%.c=$(B)/san/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
-$(patsubst %,$(B)/tests/fuzz/%,$(filter-out arm64-%,$(FUZZ_TARGETS))): $(B)/tests/fuzz/%: \
+$(OTHER_FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: \
 	tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/all.a
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(PURE_LIBS)
+	$(link_replay)
 
-$(B)/fuzz/obj/%.o: %.c | $(GENERATED)
+$(B)/tests/fuzz/arm64-code: tests/fuzz/code.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(ARM64_FUZZED:%.c=$(B)/arm64-san/%.o)
+	$(link_replay)
+
+# libFuzzer's
+define compile_fuzzed
 	@mkdir -p $(@D)
 	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(COMMON_FLAGS) -c $< -o $@
+endef
+
+define link_fuzzer
+	@mkdir -p $(@D)
+	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(PURE_LIBS)
+endef
+
+$(B)/fuzz/obj/%.o: %.c | $(GENERATED)
+	$(compile_fuzzed)
+
+$(B)/arm64-fuzz/%.o: %.c
+	$(compile_fuzzed)
 
 $(B)/fuzz/all.a: $(FUZZED:%.c=$(B)/fuzz/obj/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
 	$(archive)
 
-$(patsubst %,$(B)/fuzz/%,$(filter-out arm64-%,$(FUZZ_TARGETS))): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a
-	@mkdir -p $(@D)
-	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $< $(B)/fuzz/all.a $(PURE_LIBS)
-
-# rules for arm64's code, which any machine can make
-ARM64_FUZZED := $(wildcard libcommon/base/*.c libcommon/dwarf/*.c libcommon/table/*.c libcommon/table/arm64/*.c)
-
-$(B)/arm64-san/%.o: %.c
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(SANITIZE) $(ARM64_FLAGS) -c $< -o $@
-
-$(B)/tests/fuzz/arm64-code: tests/fuzz/code.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(ARM64_FUZZED:%.c=$(B)/arm64-san/%.o)
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(SANITIZE) $(ARM64_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
-
-$(B)/arm64-fuzz/%.o: %.c
-	@mkdir -p $(@D)
-	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(ARM64_FLAGS) -c $< -o $@
+$(OTHER_FUZZ_TARGETS:%=$(B)/fuzz/%): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a
+	$(link_fuzzer)
 
 $(B)/fuzz/arm64-code: tests/fuzz/code.c tests/fuzz/fuzz.h $(ARM64_FUZZED:%.c=$(B)/arm64-fuzz/%.o)
-	@mkdir -p $(@D)
-	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(ARM64_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+	$(link_fuzzer)
 
 # new inputs stay under build/; what is worth keeping goes to tests/fuzz/corpus by hand
 fuzz:
