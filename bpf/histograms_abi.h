@@ -12,7 +12,7 @@
  * A series has two slots, one that programs fill and one that user space reads; they swap roles at the end of
  * each interval (a turn).
  */
-#define SLOT(series, turn)	((series) * 2 + ((turn) & 1))
+#define SLOT(series, turn)	(2 * (series) + (1 & (turn)))
 #define NR_SLOTS		SLOT(MAX_SERIES + 1, 0)
 
 #define MAX_BUCKETS	65536	/* that are not empty, of all series, in one turn */

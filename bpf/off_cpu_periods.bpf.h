@@ -5,16 +5,16 @@
  *
  * This header has the programs on the scheduler's tracepoints, which the tool attaches, and the task
  * iterators by which libcommon/bpf/off_cpu.c begins periods of threads that are off the CPU already. The
- * includer has an iterator that ends those that are still open, and defines what to do with a period that ends:
+ * includer has an iterator that ends those that are still open, and defines what to do with a period that ends, as __always_inline functions:
  *
- *   static __always_inline bool period_counts(const struct stack_value *value);
- * 	false: the period is filtered out. Not called for a period of which a part was reported
- *   static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
- * 						const struct stack_value *value, struct stack_stats *stats);
- *   static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns);
- * 	task_fits(), of a thread that begins a period, or to be measured
- *   static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
- * 	one that leaves the CPU for the last time
+ *   bool period_counts(const struct stack_value *value);
+ *     false: the period is filtered out. Not called for a period of which a part was reported
+ *   void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
+ *                     const struct stack_value *value, struct stack_stats *stats);
+ *   bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns);
+ *     task_fits(), of a thread that begins a period, or to be measured
+ *   void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
+ *     one that leaves the CPU for the last time
  *
  * Every measured thread has a task storage, which is created with the thread, or by the iterator. So one lookup says whether a
  * thread is measured, and no storage is created while the scheduler's locks are held.

@@ -22,7 +22,7 @@
 #define PAGE_ROWS_SHIFT	12	/* bits of file offset that a row's pc holds */
 #define MAX_PAGE_ROWS	(1 << PAGE_ROWS_SHIFT)
 #define ROW_BYTES	3
-#define ROW_PC(row)	((row) & 0xfff)		/* offset in the page where the row begins to hold */
+#define ROW_PC(row)	(0xfff & (row))		/* offset in the page where the row begins to hold */
 #define ROW_RULE(row)	((row) >> 12 & 0xfff)	/* relative to its page's rule_base */
 #define MAX_PAGE_RULES	(1 << 12)
 
@@ -63,12 +63,12 @@ enum rule_kind {
  *   GO_SWITCH         nothing is known
  */
 enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOCALLBACK };
-#define OTHER_STACK_SWITCH(offset)	((offset) & 255)
+#define OTHER_STACK_SWITCH(offset)	(255 & (offset))
 #define OTHER_STACK_OFFSET(offset)	((offset) >> 8)
 
 /* of a RULE_INDEXED's cfa_offset */
 #define INDEXED_REG(offset)	((offset) >> 16 & 15)
-#define INDEXED_PLUS(offset)	((offset) & 0xffff)
+#define INDEXED_PLUS(offset)	(0xffff & (offset))
 
 /*
  * rule.saved[]: where a register's value in the caller lies, in units of 8 bytes from the CFA or from

@@ -429,10 +429,11 @@ static __always_inline void add_stacks(struct timed_call *call, struct task_stru
 static __always_inline void send_slow(const struct timed_call *call, struct task_struct *task,
 				      struct call_counts *counts)
 {
-	struct {
+	struct slow_record {
 		struct slow_call call;
 		SERIES_KEY key;
-	} *slow = bpf_ringbuf_reserve(&slow_calls, sizeof(*slow), 0);
+	};
+	struct slow_record *slow = bpf_ringbuf_reserve(&slow_calls, sizeof(*slow), 0);
 
 	if (!slow) {
 		counts->slow_lost++;

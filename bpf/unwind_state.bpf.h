@@ -39,7 +39,7 @@ enum todo {
 	TODO_CODE,		/* in TABLE_CODE */
 	TODO_CODE_BESIDE,
 };
-#define TODO_IS_BESIDE(todo)	((todo) & 1)
+#define TODO_IS_BESIDE(todo)	(1 & (todo))
 #define TODO_TABLE(todo)	((todo) >> 1 & 1)
 _Static_assert(TODO_TABLE(TODO_CFI_BESIDE) == TABLE_CFI && TODO_TABLE(TODO_CODE) == TABLE_CODE, "enum todo");
 
@@ -68,9 +68,12 @@ struct frame_memo {
  */
 #ifdef __bpf__
 #define VERIFIED_ONCE __noinline
-#define CALL(function, args...) ({						\
-	asm volatile("r1 = 0\nr2 = 0\nr3 = 0\nr4 = 0\nr5 = 0" ::: "r1", "r2", "r3", "r4", "r5");	\
-	function(args);	})
+/* clang-format off */
+#define CALL(function, args...) ({ \
+	asm volatile("r1 = 0\nr2 = 0\nr3 = 0\nr4 = 0\nr5 = 0" ::: "r1", "r2", "r3", "r4", "r5"); \
+	function(args); \
+})
+/* clang-format on */
 #else
 #define VERIFIED_ONCE static
 #define CALL(function, args...) function(args)

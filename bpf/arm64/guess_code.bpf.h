@@ -14,13 +14,13 @@ static __always_inline __u32 insn_at(struct eh_unwind *u, __u64 pc)
 	return read_text(u, u->code, INSN_BYTES, pc) == INSN_BYTES ? *(loose_u32 *)u->code : 0;
 }
 
-#define IS_BL(insn)	(((insn) & 0xfc000000) == 0x94000000)
+#define IS_BL(insn)	((0xfc000000 & (insn)) == 0x94000000)
 /* blr, blraa, blrab, blraaz, blrabz */
-#define IS_BLR(insn)	(((insn) & 0xfffffc1f) == 0xd63f0000 || ((insn) & 0xfefff800) == 0xd63f0800)
+#define IS_BLR(insn)	((0xfffffc1f & (insn)) == 0xd63f0000 || (0xfefff800 & (insn)) == 0xd63f0800)
 /* ret, retaa, retab */
 #define IS_RET(insn)	((insn) == 0xd65f03c0 || (insn) == 0xd65f0bff || (insn) == 0xd65f0fff)
 /* what functions begin with: stp x29, x30, [sp, #-n]!; paciasp, pacibsp; bti c */
-#define IS_PUSH_RECORD(insn) (((insn) & 0xffe07fff) == 0xa9a07bfd)
+#define IS_PUSH_RECORD(insn) ((0xffe07fff & (insn)) == 0xa9a07bfd)
 #define IS_SIGN(insn)	((insn) == 0xd503233f || (insn) == 0xd503237f)
 #define BTI_C		0xd503245f
 #define SVC		0xd4000001

@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct eh_hotspot) == 16, "struct eh_hotspot");
 #define HOTSPOT_SECOND		(1ULL << 59)
 #define METHOD_UNSEEN		(1ULL << 58)	/* the host's */
 #define METHOD_BYTECODE(frame)	((frame) & ((1ULL << 47) - 1))	/* with METHOD_UNSEEN; else: */
-#define METHOD_PLACE(frame)	((__u32)(frame) & 0xffff)	/* index of the bytecode, or: */
+#define METHOD_PLACE(frame)	(0xffff & (__u32)(frame))	/* index of the bytecode, or: */
 #define METHOD_NO_PLACE		0xffff
 /* words of an interpreter's frame, by their distance from rbp in words (frame_x86.hpp in OpenJDK) */
 enum { FRAME_BYTECODE = -8, FRAME_THE_METHOD = -3, FRAME_WORDS = FRAME_THE_METHOD - FRAME_BYTECODE + 1 };

@@ -15,7 +15,7 @@ static __always_inline bool read_code(struct eh_unwind *u, __u64 pc, __u32 bytes
  * ff /2 and ff /4: call and jmp through a register or memory (Intel SDM vol. 2A); modrm is the byte behind
  * ff
  */
-#define IS_CALL(modrm)	(((modrm) & 0x38) == 0x10)
+#define IS_CALL(modrm)	((0x38 & (modrm)) == 0x10)
 /* ff /4 with a SIB byte and an index register, without displacement: jmp *(base,index,scale) */
 #define IS_TABLE_JUMP(modrm) ((modrm) == 0x24)
 

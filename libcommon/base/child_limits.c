@@ -233,8 +233,9 @@ void child_limit_system_calls(const int *allowed, const int *more)
 {
 	static const int of_memory[] = { __NR_mmap, __NR_mprotect, -1 };
 	scmp_filter_ctx filter = begin_filter(SCMP_ACT_ERRNO(EPERM));
-	int error = allow_all(filter, of_memory) ?: allow_all(filter, allowed) ?: allow_all(filter, more);
+	int error = allow_all(filter, of_memory) ?: allow_all(filter, allowed);
 
+	error = error ?: allow_all(filter, more);
 	for (const int *call = of_attackers; *call != -1 && !error; call++)
 		if (*call >= 0 && !lists(allowed, *call) && !lists(more, *call))
 			error = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, *call, 0);

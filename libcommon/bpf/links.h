@@ -17,12 +17,14 @@ struct bpf_link;
 struct bpf_object;
 struct bpf_program;
 
+struct link_of {
+	struct bpf_link *link;	/* NULL: fd is a link of the kernel's that libbpf does not know */
+	int fd;
+	const struct bpf_program *program;
+};
+
 struct links {
-	struct link_of {
-		struct bpf_link *link;	/* NULL: fd is a link of the kernel's that libbpf does not know */
-		int fd;
-		const struct bpf_program *program;
-	} *links;
+	struct link_of *links;
 	size_t nr;
 	uint64_t missed;	/* links_missed() of those that were detached */
 };

@@ -190,8 +190,9 @@ static int by_address(const void *left, const void *right)
 {
 	const struct function *l = left, *r = right;
 	size_t of_left = strspn(l->name, "_"), of_right = strspn(r->name, "_");
+	int order = order_of(l->vaddr, r->vaddr) ?: order_of(of_left, of_right);
 
-	return order_of(l->vaddr, r->vaddr) ?: order_of(of_left, of_right) ?: strcmp(l->name, r->name);
+	return order ?: strcmp(l->name, r->name);
 }
 
 static void keep_one_of_each(struct functions *f)

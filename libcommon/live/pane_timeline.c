@@ -45,9 +45,10 @@ static struct span span_of(const struct panes *p)
 static int most_active_first(const void *left, const void *right)
 {
 	const struct lane_row *l = left, *r = right;
+	int order = order_of(r->time.ns[LANE_RUNNING], l->time.ns[LANE_RUNNING]);
 
-	return order_of(r->time.ns[LANE_RUNNING], l->time.ns[LANE_RUNNING]) ?: order_of(r->time.ns[LANE_WAITING], l->time.ns[LANE_WAITING]) ?:
-	       order_of(l->thread.id, r->thread.id);
+	order = order ?: order_of(r->time.ns[LANE_WAITING], l->time.ns[LANE_WAITING]);
+	return order ?: order_of(l->thread.id, r->thread.id);
 }
 
 /* the threads that have stacks which match, sorted */

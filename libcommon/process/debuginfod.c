@@ -116,7 +116,8 @@ static const char *make_cache(void)
 	if (chosen && *chosen)
 		snprintf(path, sizeof(path), "%s", chosen);
 	else if (stat(path, &st))
-		snprintf(path, sizeof(path), "%s%s/debuginfod_client", xdg ?: home ?: "/", xdg ? "" : "/.cache");
+		snprintf(path, sizeof(path), xdg ? "%s/debuginfod_client" : "%s/.cache/debuginfod_client",
+			 xdg ?: home ?: "/");
 	return make_directories(path) ? path : NULL;
 }
 

@@ -2,12 +2,12 @@
 /*
  * The names of events, as users give them:
  *
- *   t:GROUP:NAME			a tracepoint
- *   k:FUNCTION  k:MODULE:FUNCTION	a function of the kernel
- *   u:FILE:FUNCTION			a function of a program or library: a path, or a name such as libc or python3
- *   u:FILE:0xOFFSET  u:FILE+0xVADDR	code there: an offset in the file; an address as stacks show it
- *   usdt:FILE:PROVIDER:NAME		a probe that the program's authors have put there
- *   anything else			perf's own name: page-faults, cycles, r01c2
+ *   t:GROUP:NAME                       a tracepoint
+ *   k:FUNCTION  k:MODULE:FUNCTION      a function of the kernel
+ *   u:FILE:FUNCTION                    a function of a program or library: a path, or a name such as libc or python3
+ *   u:FILE:0xOFFSET  u:FILE+0xVADDR    code there: an offset in the file; an address as stacks show it
+ *   usdt:FILE:PROVIDER:NAME            a probe that the program's authors have put there
+ *   anything else                      perf's own name: page-faults, cycles, r01c2
  *
  * In GROUP, NAME, FUNCTION and PROVIDER, * and ? match as in file names. FILE has no colon in it.
  */

@@ -31,8 +31,8 @@
 #define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for root */
 #define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
 #define START_MS 100	/* jobs are given up once starts have failed for this long */
-#define START_PAUSE 8	/* the pause between two starts: 1/8 of the time since the first failure, */
-#define START_PAUSE_MS 200	/* and no more than this */
+#define START_PAUSE 8	/* the pause between two starts is 1/8 of the time since the first failure, */
+#define START_PAUSE_MS 200	/* and at most this */
 #define PATIENCE_MS 50	/* the tool waits this long for the starter; later, it only looks for an answer now and then */
 #define HUNG_MS 100	/* a killed worker that has not ended by then is hung */
 #define MAX_HUNG 8	/* of one user: none of this user's jobs begins until they end */
@@ -101,10 +101,11 @@ static struct worker_starter starter;
 static unsigned nr_sets;
 
 /* killed workers that must be waited for. One that waits for a server that hangs does not end before its server */
-static struct ended_worker {
+struct ended_worker {
 	pid_t pid;
 	uint64_t owner, killed_ns;
-} *ended;
+};
+static struct ended_worker *ended;
 static size_t nr_ended, ended_room;
 
 /* opens the files of all workers that have not the rights for it */

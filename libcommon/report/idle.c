@@ -76,11 +76,13 @@ static bool waits_for_work(const struct stack_entry *entry, const struct frame_n
 /* A place is a user stack. Kernel stacks, wakers, and whether the wait is over yet, may differ. */
 static int by_place(const void *left, const void *right)
 {
-	const struct stack_entry *l = *(const struct stack_entry *const *)left, *r = *(const struct stack_entry *const *)right;
+	const struct stack_entry *l = *(const struct stack_entry *const *)left;
+	const struct stack_entry *r = *(const struct stack_entry *const *)right;
 	uint32_t of_left = l->user ? l->user->nr : 0, of_right = r->user ? r->user->nr : 0;
-	int order = stack_entry_by_thread(l, r) ?: order_of(STACK_STATE(l->key.flags), STACK_STATE(r->key.flags)) ?:
-		    order_of(of_left, of_right);
+	int order = stack_entry_by_thread(l, r);
 
+	order = order ?: order_of(STACK_STATE(l->key.flags), STACK_STATE(r->key.flags));
+	order = order ?: order_of(of_left, of_right);
 	if (order)
 		return order;
 	return of_left ? memcmp(l->user->frames, r->user->frames, of_left * sizeof(l->user->frames[0])) : 0;

@@ -19,14 +19,17 @@ static int by_process_hottest_first(const void *left, const void *right, void *a
 	const struct stack_entry *l = left, *r = right;
 	const struct measure *measure = arg;
 	uint64_t of_left = measure->value(&l->value), of_right = measure->value(&r->value);
+	int order = order_of(l->key.uid, r->key.uid) ?: order_of(l->key.pid, r->key.pid);
 
-	return order_of(l->key.uid, r->key.uid) ?: order_of(l->key.pid, r->key.pid) ?: order_of(of_right, of_left) ?: memcmp(&l->key, &r->key, sizeof(l->key));
+	order = order ?: order_of(of_right, of_left);
+	return order ?: memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
 /* what sums keep apart */
 static int by_kind(const void *left, const void *right)
 {
-	const struct stack_key *l = &((const struct stack_entry *)left)->key, *r = &((const struct stack_entry *)right)->key;
+	const struct stack_key *l = &((const struct stack_entry *)left)->key;
+	const struct stack_key *r = &((const struct stack_entry *)right)->key;
 
 	return order_of(l->tid, r->tid) ?: order_of(l->end, r->end) ?: order_of(l->flags, r->flags);
 }

@@ -32,12 +32,14 @@ int pattern_compile(regex_t *compiled, const char *text, char *wrong, size_t byt
 	return error ? -EINVAL : 0;
 }
 
+enum answer { NOT_ASKED, MATCHES, DIFFERS };
+
 struct filter {
 	const struct stack_pattern *pattern;
 	const struct process_notes *processes;
 	struct stack_labels labels;
 	/* of each label */
-	enum { NOT_ASKED, MATCHES, DIFFERS } *known;
+	enum answer *known;
 	size_t nr_known, room;
 };
 

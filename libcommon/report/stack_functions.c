@@ -471,8 +471,9 @@ static void add_calls(const struct stack_functions *f, const struct merged_text 
 static int callers_first(const void *left, const void *right)
 {
 	const struct function_call *l = left, *r = right;
+	int order = order_of(l->called, r->called) ?: order_of(r->value, l->value);
 
-	return order_of(l->called, r->called) ?: order_of(r->value, l->value) ?: order_of(l->function, r->function);
+	return order ?: order_of(l->function, r->function);
 }
 
 struct function_call *stack_functions_calls(const struct stack_functions *f, const struct merged_texts *texts, size_t nr_texts,
@@ -511,9 +512,11 @@ static int hottest_first(const void *left, const void *right, void *arg)
 	const struct stack_functions *f = arg;
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 	const struct function_sum *of_left = &f->sums[l], *of_right = &f->sums[r];
+	int order = f->writer->by_total ? order_of(of_right->total, of_left->total) : 0;
 
-	return (f->writer->by_total ? order_of(of_right->total, of_left->total) : 0) ?: order_of(of_right->self, of_left->self) ?: order_of(nearness(of_right), nearness(of_left)) ?:
-	       strcmp(labels_get(f->functions, l)->text, labels_get(f->functions, r)->text);
+	order = order ?: order_of(of_right->self, of_left->self);
+	order = order ?: order_of(nearness(of_right), nearness(of_left));
+	return order ?: strcmp(labels_get(f->functions, l)->text, labels_get(f->functions, r)->text);
 }
 
 static size_t columns_of(const char *text)

@@ -72,6 +72,12 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 		o->run.interval_ns = 1000000000;
 }
 
+static void set_unit(struct histogram_options *o, const struct histogram_unit *unit)
+{
+	o->unit = unit;
+	o->unit_given = true;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct histogram_options *o = state->input;
@@ -84,10 +90,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->per_process = true;
 		break;
 	case 'n':
+		set_unit(o, &histogram_nsecs);
+		break;
 	case 'u':
+		set_unit(o, &histogram_usecs);
+		break;
 	case 'm':
-		o->unit = key == 'n' ? &histogram_nsecs : key == 'u' ? &histogram_usecs : &histogram_msecs;
-		o->unit_given = true;
+		set_unit(o, &histogram_msecs);
 		break;
 	case 'T':
 		o->timestamps = true;

@@ -14,12 +14,14 @@
 #include "slabs_abi.h"
 #include "tables_abi.h"
 
+struct extent {
+	loc_t loc;
+	uint32_t size;	/* in bytes */
+};
+
 /* a module's memory in the slabs; the owner frees `of` */
 struct extents {
-	struct extent {
-		loc_t loc;
-		uint32_t size;	/* in bytes */
-	} *of;
+	struct extent *of;
 	size_t nr, room;
 };
 

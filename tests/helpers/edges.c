@@ -396,16 +396,18 @@ struct callee {
 	bool called_on;		/* at is a return address: the call before it must be reached */
 };
 
+struct seen {
+	struct place place;
+	UT_hash_handle hh;
+};
+
 struct search {
 	struct callee callee;
 	struct place *queue;
 	size_t nr, next;
 	bool anywhere;		/* it comes by an indirect jump, or by a name that no file defines */
 	bool found;
-	struct seen {
-		struct place place;
-		UT_hash_handle hh;
-	} *seen;
+	struct seen *seen;
 };
 
 #define MAX_SEARCHED 60000

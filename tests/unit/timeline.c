@@ -101,8 +101,8 @@ static void test_sample_after(enum life_kind last)
 
 	if (!t)
 		return;
-	error = take_name(t, LIFE_OBSERVED, 1000) ?: take_period(t, LIFE_PERIOD, 1, 2000, 3000) ?: take_sample(t, 4000) ?:
-		take_sample(t, 5005);
+	error = take_name(t, LIFE_OBSERVED, 1000) ?: take_period(t, LIFE_PERIOD, 1, 2000, 3000);
+	error = error ?: take_sample(t, 4000) ?: take_sample(t, 5005);
 	if (last == LIFE_OPEN)
 		error = error ?: take_period(t, last, 1, 5000, 5004);
 	else if (last != LIFE_SAMPLE)

@@ -3,12 +3,12 @@
  * calls MODE N [THREADS]: calls functions, and says what it has done. It is stripped; the first line has
  * the addresses of its functions, as the file has them, and then it waits for a line of input.
  *
- *   known	N calls of sleeps() and of spins(), 4 ms each, by turns: "sleeps INSIDE OUTSIDE CPU" and "spins ..." for each: ns by its
- *		own clock from within the function and around the call, and the thread's CPU time around it. However slow
- *		a probe is, INSIDE <= what is measured <= OUTSIDE
- *   mixed	in each thread N rounds of recursion and of longjmp() out of it: "returned R left L", of recurses().
- *		After some of the jumps it sleeps: who takes a call that was left for the next one sees that in it
- *   exit	exits() calls itself, and exit() N deep
+ *   known      N calls of sleeps() and of spins(), 4 ms each, by turns: "sleeps INSIDE OUTSIDE CPU" and "spins ..." for each: ns by its
+ *              own clock from within the function and around the call, and the thread's CPU time around it. However slow
+ *              a probe is, INSIDE <= what is measured <= OUTSIDE
+ *   mixed      in each thread N rounds of recursion and of longjmp() out of it: "returned R left L", of recurses().
+ *              After some of the jumps it sleeps: who takes a call that was left for the next one sees that in it
+ *   exit       exits() calls itself, and exit() N deep
  */
 #include <pthread.h>
 #include <setjmp.h>

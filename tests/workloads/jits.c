@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A runtime with two functions made at run time, and what it tells of them:
- *   jits map	/tmp/perf-PID.map has early() at once, and late() only when that has run for a second of CPU time
- *   jits memfd	the same, with the functions in a memfd, which is mapped once for writing and once for running
- *   jits shared	the same, in memory that it would share with its children (/dev/zero in maps)
- *   jits shm	the same, in a file of /dev/shm that is deleted
- *   jits sysv	the same, in a segment of shmget()
- *   jits named	the same, in memory with a name of its own ([anon:jits] in maps)
- *   jits KIND unnamed	as one of these, but without a map; prints the line of /proc/self/maps that has the code
- *   jits dump	./jit-PID.dump: early() runs for a second, moves, and runs there; where it was comes other(), which never runs
+ *   jits map          /tmp/perf-PID.map has early() at once, and late() only when that has run for a second of CPU time
+ *   jits memfd        the same, with the functions in a memfd, which is mapped once for writing and once for running
+ *   jits shared       the same, in memory that it would share with its children (/dev/zero in maps)
+ *   jits shm          the same, in a file of /dev/shm that is deleted
+ *   jits sysv         the same, in a segment of shmget()
+ *   jits named        the same, in memory with a name of its own ([anon:jits] in maps)
+ *   jits KIND unnamed as one of these, but without a map; prints the line of /proc/self/maps that has the code
+ *   jits dump         ./jit-PID.dump: early() runs for a second, moves, and runs there; where it was comes other(), which never runs
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,14 +3,14 @@
  * lying-python MODE SLEEPS: a program that exports what CPython 3.11 does, with structures of its own in
  * their place, and sleeps a millisecond so many times:
  *
- *   frames	frames that lead in a circle
- *   threads	threads that do; none is the running one
- *   interpreters	interpreters that do
- *   wild	pointers to nowhere, into the kernel, to the last byte of a page
- *   huge	a function whose name, file and lines are said to be endless
- *   torn	a function whose strings are another's when they are looked at again
- *   random	bytes by chance, others at each sleep
- *   good	one function, "honest", in "honest.py": that all of the above is not for want of a frame
+ *   frames       frames that lead in a circle
+ *   threads      threads that do; none is the running one
+ *   interpreters interpreters that do
+ *   wild         pointers to nowhere, into the kernel, to the last byte of a page
+ *   huge         a function whose name, file and lines are said to be endless
+ *   torn         a function whose strings are another's when they are looked at again
+ *   random       bytes by chance, others at each sleep
+ *   good         one function, "honest", in "honest.py": that all of the above is not for want of a frame
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -379,8 +379,9 @@ int timeline_take(void *arg, const void *record, size_t bytes)
 static int by_process(const void *left, const void *right)
 {
 	const struct life *l = left, *r = right;
+	int order = order_of(l->pid, r->pid) ?: order_of(l->tid, r->tid);
 
-	return order_of(l->pid, r->pid) ?: order_of(l->tid, r->tid) ?: order_of(l->from_ns, r->from_ns);
+	return order ?: order_of(l->from_ns, r->from_ns);
 }
 
 int timeline_finish(struct timeline *t)

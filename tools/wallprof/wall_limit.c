@@ -77,9 +77,10 @@ struct numbered {
 static int by_process(const void *left, const void *right)
 {
 	const struct numbered *l = left, *r = right;
+	int order = order_of(l->key->key.uid, r->key->key.uid);
 
-	return order_of(l->key->key.uid, r->key->key.uid) ?: order_of(l->key->key.pid, r->key->key.pid) ?:
-	       order_of(l->index, r->index);
+	order = order ?: order_of(l->key->key.pid, r->key->key.pid);
+	return order ?: order_of(l->index, r->index);
 }
 
 static bool is_of_another(const struct numbered *keys, size_t i)

@@ -34,6 +34,11 @@ struct run {
 	uint32_t cpu, life, state;
 };
 
+struct sample {
+	uint64_t time_ns;
+	uint32_t key;
+};
+
 struct writer {
 	const struct wall *wall;
 	struct wall_labels labels;
@@ -41,10 +46,7 @@ struct writer {
 	size_t room;
 	struct run *runs;
 	size_t nr_runs, run_room;
-	struct sample {
-		uint64_t time_ns;
-		uint32_t key;
-	} *samples;		/* of the run that comes next */
+	struct sample *samples;	/* of the run that comes next */
 	size_t nr_samples, sample_room;
 	bool ran;		/* the last interval of this life, its run, is the last of runs */
 	char **names;		/* of the lives, in valid UTF-8 */

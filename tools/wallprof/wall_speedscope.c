@@ -22,15 +22,17 @@ struct slice {
 	uint64_t ns;
 };
 
+struct sample {
+	uint64_t time_ns;
+	uint32_t key;
+};
+
 /* a profile: its slices, and the samples of the interval that comes next */
 struct profile {
 	const struct wall *wall;
 	struct slice *slices;
 	size_t nr, room;
-	struct sample {
-		uint64_t time_ns;
-		uint32_t key;
-	} *samples;
+	struct sample *samples;
 	size_t nr_samples, sample_room;
 };
 

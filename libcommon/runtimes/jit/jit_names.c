@@ -66,8 +66,9 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 static int by_index_and_time(const void *left, const void *right)
 {
 	const struct jit_code *l = left, *r = right;
+	int order = order_of(l->index, r->index) ?: order_of(l->from_ns, r->from_ns);
 
-	return order_of(l->index, r->index) ?: order_of(l->from_ns, r->from_ns) ?: order_of(l->order, r->order);
+	return order ?: order_of(l->order, r->order);
 }
 
 static int by_start(const void *left, const void *right)

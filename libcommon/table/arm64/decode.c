@@ -20,12 +20,12 @@
 #define NR_RT_SIGRETURN	139
 
 /* hints */
-#define IS_BTI_C(insn)	(((insn) & 0xffffff7f) == 0xd503245f)	/* bti c, bti jc */
+#define IS_BTI_C(insn)	((0xffffff7f & (insn)) == 0xd503245f)	/* bti c, bti jc */
 #define INSN_PACIASP	0xd503233f
 #define INSN_PACIBSP	0xd503237f
 /* ldr x16, [x28, #16]: g.stackguard0, by Go's ABI; the comparison with sp follows */
 #define INSN_LOAD_STACKGUARD 0xf9400b90
-#define IS_HINT(insn)	(((insn) & 0xfffff01f) == 0xd503201f)
+#define IS_HINT(insn)	((0xfffff01f & (insn)) == 0xd503201f)
 
 struct decoder {
 	struct code *code;
